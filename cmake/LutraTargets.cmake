@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# lutra_warnings: linked (PRIVATE) by every target of the project, never exported.
+add_library(lutra_warnings INTERFACE)
+if(Lutra_ENABLE_WARNINGS)
+  target_compile_options(lutra_warnings INTERFACE
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion>)
+endif()
+
+# lutra_add_stage(<folder>): headers of src/<folder> become includable by their own names, from the build tree here
+# and from <prefix>/include/lutra once installed.
+function(lutra_add_stage folder)
+  foreach(directory ${folder} ${folder}/impl ${folder}/impl/cuda)
+    if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/src/${directory}")
+      target_include_directories(lutra PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src/${directory}>")
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_CSRVIEW_HPP
+#define LUTRA_CSRVIEW_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace lutra {
+
+/// The pattern of a sparse matrix by rows, in memory space `MemorySpace`. A pattern by columns is the same struct
+/// for the transposed matrix, and functions that want one say so.
+template <class Ordinal, class Offset, class MemorySpace>
+struct CsrPattern {
+  Ordinal n_rows = 0;
+  Ordinal n_cols = 0;
+  Kokkos::View<const Offset*, MemorySpace> row_map;   ///< [n_rows + 1] where each row starts in `entries`
+  Kokkos::View<const Ordinal*, MemorySpace> entries;  ///< [row_map(n_rows)] column of each entry
+
+  Offset nnz() const { return static_cast<Offset>(entries.extent(0)); }
+};
+
+/// A sparse matrix by rows, in memory space `MemorySpace`: what every entry point of the library takes.
+template <class Scalar, class Ordinal, class Offset, class MemorySpace>
+struct CsrView {
+  Ordinal n_rows = 0;
+  Ordinal n_cols = 0;
+  Kokkos::View<const Offset*, MemorySpace> row_map;   ///< [n_rows + 1] where each row starts in `entries`
+  Kokkos::View<const Ordinal*, MemorySpace> entries;  ///< [row_map(n_rows)] column of each entry
+  Kokkos::View<const Scalar*, MemorySpace> values;    ///< [row_map(n_rows)] value of each entry
+
+  Offset nnz() const { return static_cast<Offset>(entries.extent(0)); }
+  CsrPattern<Ordinal, Offset, MemorySpace> pattern() const { return {n_rows, n_cols, row_map, entries}; }
+};
+
+/// A sparse matrix by rows that owns its arrays, on the host: what readers and generators return.
+/// Rows are sorted by column and hold no column twice.
+template <class Scalar, class Ordinal = int, class Offset = std::int64_t>
+struct HostMatrix {
+  Ordinal n_rows = 0;
+  Ordinal n_cols = 0;
+  std::vector<Offset> row_map;   ///< [n_rows + 1]
+  std::vector<Ordinal> entries;  ///< [nnz]
+  std::vector<Scalar> values;    ///< [nnz]
+
+  Offset nnz() const { return static_cast<Offset>(entries.size()); }
+};
+
+/// An unmanaged view of a host matrix; `matrix` must outlive it.
+template <class Scalar, class Ordinal, class Offset>
+CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> make_view(const HostMatrix<Scalar, Ordinal, Offset>& matrix) {
+  using Kokkos::HostSpace;
+  return {matrix.n_rows, matrix.n_cols,
+          Kokkos::View<const Offset*, HostSpace>(matrix.row_map.data(), matrix.row_map.size()),
+          Kokkos::View<const Ordinal*, HostSpace>(matrix.entries.data(), matrix.entries.size()),
+          Kokkos::View<const Scalar*, HostSpace>(matrix.values.data(), matrix.values.size())};
+}
+
+}  // namespace lutra
+
+#endif

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_MemoryBudget.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace lutra {
+
+MemoryBudget::MemoryBudget(std::size_t limit_bytes) : m_account(std::make_shared<Account>()) {
+  m_account->limit = limit_bytes;
+}
+
+std::size_t MemoryBudget::available_bytes() const noexcept {
+  if (m_account->limit == 0) return std::numeric_limits<std::size_t>::max();
+  return m_account->limit > m_account->used ? m_account->limit - m_account->used : 0;
+}
+
+void MemoryBudget::require(const std::string& label, std::size_t bytes) const {
+  if (bytes <= available_bytes()) return;
+  throw OutOfMemoryError("'" + label + "' needs " + std::to_string(bytes) + " bytes, but of the memory limit of " +
+                             std::to_string(m_account->limit) + " bytes " + std::to_string(m_account->used) +
+                             " are in use",
+                         bytes);
+}
+
+void MemoryBudget::add(std::size_t bytes) noexcept {
+  m_account->used += bytes;
+  m_account->peak = std::max(m_account->peak, m_account->used);
+}
+
+void MemoryBudget::remove(std::size_t bytes) noexcept { m_account->used -= std::min(bytes, m_account->used); }
+
+}  // namespace lutra

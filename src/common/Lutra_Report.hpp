@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_REPORT_HPP
+#define LUTRA_REPORT_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "Lutra_Status.hpp"
+
+namespace lutra {
+
+/// What `auto` options became, as the names the command line uses.
+struct Choice {
+  std::string method, engine, ordering, matching, symbolic, trisolve, precond;
+  std::string why;  ///< one sentence on each choice that was the library's
+};
+
+/// Seconds a stage took when it last ran; empty where it has not run.
+struct StageTimes {
+  std::optional<double> read, matching, ordering, symbolic, levelization, numeric, refactor, solve, refine, total;
+};
+
+/// Size of the factors. L is counted without its unit diagonal, U with its diagonal.
+struct FactorCounts {
+  std::optional<std::int64_t> nnz_l, nnz_u;
+  std::optional<double> fill_ratio;            ///< (nnz_l + nnz_u) / nnz(A)
+  std::optional<double> flops;                 ///< multiplications, additions and divisions of one factorization
+  std::optional<std::int64_t> supernodes;      ///< empty where the engine has none
+  std::optional<std::int64_t> levels;          ///< levels of the column dependency graph
+  std::optional<std::int64_t> levels_a, levels_b, levels_c;  ///< levels worked in each mode; empty: no modes
+};
+
+/// What happened to pivots in the last factorization.
+struct PivotCounts {
+  std::optional<std::int64_t> perturbed, delayed, two_by_two;
+  std::optional<double> growth;  ///< max |entry of L\U| / max |entry of the scaled matrix|
+};
+
+/// Eigenvalue signs, where the factorization tells them.
+struct Inertia {
+  std::optional<std::int64_t> positive, negative, zero;
+};
+
+/// How good the last solution is; the worst right-hand side counts.
+struct SolveErrors {
+  std::optional<double> backward_normwise;       ///< ‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)
+  std::optional<double> backward_componentwise;  ///< maxᵢ |r|ᵢ / (|A||x| + |b|)ᵢ
+  std::optional<double> forward;                 ///< ‖x − x*‖∞ / ‖x*‖∞ where x* is known
+};
+
+/// Bytes held in Views of the library, at the worst moment.
+struct MemoryUse {
+  std::size_t device_peak_bytes = 0;  ///< in the execution space's memory; host backends count here too
+  std::size_t host_peak_bytes = 0;    ///< host arrays of stages that run on the host
+  std::optional<std::size_t> limit_bytes;
+};
+
+/// Everything a solver has to say about its last calls.
+struct Report {
+  Status status = Status::not_solved;
+  Choice choice;
+  StageTimes times;
+  FactorCounts factors;
+  PivotCounts pivots;
+  Inertia inertia;
+  std::optional<std::int64_t> iterations;  ///< of a Krylov method; empty for a direct solve
+  std::int64_t refinement_steps = 0;
+  std::vector<std::string> escalations;  ///< each step taken beyond the plain solve, in order
+  SolveErrors errors;
+  MemoryUse memory;
+  std::optional<std::int64_t> structural_rank;
+  std::vector<std::int64_t> singular_rows;     ///< user's rows, from 0, that make the matrix singular
+  std::vector<std::int64_t> singular_columns;  ///< user's columns, from 0
+};
+
+/// One sentence on the status, rows and columns counted from `index_base` (1 for people with a Matrix Market file).
+std::string describe(const Report& report, int index_base = 0);
+
+}  // namespace lutra
+
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_STATUS_HPP
+#define LUTRA_STATUS_HPP
+
+#include <string_view>
+
+namespace lutra {
+
+/// How a numerical task ended. Mistakes of the caller are exceptions (Lutra_Error.hpp), never a status.
+enum class Status {
+  not_solved,             ///< no solve was made since the last factorization
+  success,                ///< solved, and the computed componentwise backward error is within the tolerance
+  structurally_singular,  ///< the pattern admits no perfect matching of rows and columns
+  numerically_singular,   ///< singular to working precision, shown by a computed null vector or zero pivots
+  error_above_tolerance,  ///< solved, but the backward error is above the tolerance
+  breakdown,              ///< factors or solution hold NaN or infinity
+  out_of_memory           ///< memory, or the caller's limit on it, did not suffice
+};
+
+/// The name of a status as it stands in reports and JSON.
+constexpr std::string_view to_string(Status status) {
+  switch (status) {
+    case Status::not_solved: return "not_solved";
+    case Status::success: return "success";
+    case Status::structurally_singular: return "structurally_singular";
+    case Status::numerically_singular: return "numerically_singular";
+    case Status::error_above_tolerance: return "error_above_tolerance";
+    case Status::breakdown: return "breakdown";
+    case Status::out_of_memory: return "out_of_memory";
+  }
+  return "unknown";
+}
+
+}  // namespace lutra
+
+#endif

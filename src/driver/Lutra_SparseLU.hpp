@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SPARSELU_HPP
+#define LUTRA_SPARSELU_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "Lutra_CsrView.hpp"
+#include "Lutra_LuOptions.hpp"
+#include "Lutra_Report.hpp"
+
+namespace lutra {
+
+/// Which system the factors solve.
+enum class Transposition {
+  none,        ///< A·X = B
+  transposed,  ///< Aᵀ·X = B
+  adjoint      ///< Aᴴ·X = B
+};
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class LuSolver;  // the implementation, Lutra_LuSolver.hpp
+
+/// Direct solver for square sparse systems by LU with static pivoting.
+///
+/// analyze once per pattern, factorize once per set of values, solve as often as wanted. Compiled into the library
+/// for float, double and complex of both, int and int64_t ordinals, int64_t offsets, and each execution space of
+/// Kokkos. Numerical events end in `report().status`, mistakes of the caller in exceptions.
+template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
+          class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+class SparseLU {
+ public:
+  using memory_space = typename ExecutionSpace::memory_space;
+  using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
+  using host_matrix_type = HostMatrix<Scalar, Ordinal, Offset>;
+  using const_multivector_type = Kokkos::View<const Scalar**, Kokkos::LayoutStride, memory_space>;
+  using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;
+
+  explicit SparseLU(LuOptions options = {}, const ExecutionSpace& exec = ExecutionSpace());
+  ~SparseLU();
+  SparseLU(SparseLU&&) noexcept;
+  SparseLU& operator=(SparseLU&&) noexcept;
+
+  /// Matching and scaling, ordering, symbolic factorization and levelization of a square matrix.
+  /// Afterwards `report().status` is `not_solved`, or `structurally_singular` or `numerically_singular` where no
+  /// factorization is possible.
+  /// @throws InputError naming row and column for a matrix that is not square, has unsorted or repeated columns,
+  ///         indices out of range, or NaN or infinity; OutOfMemoryError. The solver is as it was before the call.
+  void analyze(const matrix_type& A);
+  void analyze(const host_matrix_type& A);
+
+  /// LU of a matrix with the pattern of the analysis and any values.
+  /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is NaN or
+  ///         infinite; OutOfMemoryError
+  void factorize(const matrix_type& A);
+  void factorize(const host_matrix_type& A);
+
+  /// Solves op(A)·X = B for all columns, refines, and computes the backward errors in `report()`.
+  /// @param B [n × k] or [n] View the execution space can read
+  /// @param X like B; may be B itself
+  /// @returns the status of `report()`
+  /// @throws CallOrderError without a factorization; InputError where extents are wrong or B holds NaN or infinity
+  template <class BView, class XView>
+  Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
+    static_assert(BView::rank() == XView::rank() && (BView::rank() == 1 || BView::rank() == 2),
+                  "lutra::SparseLU::solve takes two Views of rank 1 or two of rank 2");
+    static_assert(std::is_same_v<typename XView::value_type, Scalar> &&
+                      std::is_same_v<typename BView::non_const_value_type, Scalar>,
+                  "lutra::SparseLU::solve takes Views of the solver's own scalar type, X not const");
+    static_assert(Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
+                      Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
+                  "lutra::SparseLU::solve takes Views its execution space can reach; for host data use solve_host");
+    return solve_views(as_rank_two<const_multivector_type>(B), as_rank_two<multivector_type>(X), op);
+  }
+
+  /// The same for host arrays of n·k values by columns; copies to the device and back.
+  Status solve_host(std::span<const Scalar> B, std::span<Scalar> X, Transposition op = Transposition::none);
+
+  /// What was chosen, counted and measured, and how good the last solution is.
+  const Report& report() const noexcept;
+
+ private:
+  template <class Target, class View>
+  static Target as_rank_two(const View& view) {
+    const std::size_t rows = view.extent(0);
+    const std::size_t cols = View::rank() == 2 ? view.extent(1) : 1;
+    const std::size_t row_stride = view.stride(0);
+    const std::size_t col_stride = View::rank() == 2 ? view.stride(View::rank() - 1) : rows;
+    return Target(view.data(), Kokkos::LayoutStride(rows, row_stride, cols, col_stride));
+  }
+  Status solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
+
+  std::unique_ptr<LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>> m_solver;
+};
+
+}  // namespace lutra
+
+#endif
