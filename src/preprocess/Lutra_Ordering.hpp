@@ -22,9 +22,9 @@ enum class Ordering {
 /// An ordering and why it was taken.
 template <class Ordinal>
 struct OrderingResult {
-  std::vector<Ordinal> permutation;       ///< [n] permutation[k] is the row and column eliminated as k-th
-  Ordering kind = Ordering::natural;      ///< what was used; never `automatic`
-  std::string why;                        ///< one sentence for the report
+  std::vector<Ordinal> permutation;   ///< [n] permutation[k] is the row and column eliminated as k-th
+  Ordering kind = Ordering::natural;  ///< what was used; never `automatic`
+  std::string why;                    ///< one sentence for the report
 };
 
 /// Orders the pattern of A + Aᵀ, diagonal ignored, on the host.
