@@ -17,7 +17,10 @@ enum class Matching {
 };
 
 /// A matching of rows and columns with scaling. For a perfect matching of nonzero entries, the matrix
-/// B(r, c) = row_scale[r]·A(r, c)·col_scale[c] has |B| ≤ 1 with |B| = 1 at the matched entries.
+/// B(r, c) = row_scale[r]·A(r, c)·col_scale[c] has |B| ≤ 1 with |B| = 1 at the matched entries, up to
+/// rounding in double. Scales are finite and above zero also for entries near the ends of the range of
+/// double; where no such scales would do, they are cut off at about 1e±307. They need not fit into float:
+/// scale in double.
 template <class Ordinal>
 struct MatchingResult {
   std::vector<Ordinal> row_of_column;  ///< [n] row matched to each column; -1: none
@@ -32,10 +35,10 @@ struct MatchingResult {
 
 /// Maximum product matching of a square matrix with scaling, on the host.
 ///
-/// Shortest augmenting paths with a heap over costs log(max of the column) − log|a|, after Duff and Koster,
+/// Shortest augmenting paths with a heap over costs log(max of the row) − log|a|, after Duff and Koster,
 /// SIAM J. Matrix Anal. Appl. 22 (2001), algorithm MC64 job 5. Worst case O(n·(nnz + n log n)), in practice
-/// near linear. Where the nonzero entries admit no perfect matching, the result says so (rank below n), holds
-/// a matching of greatest cardinality, and both scales are 1.
+/// near linear. A zero value counts as no entry. Where the nonzero entries admit no perfect matching, the
+/// result says so (rank below n), holds a matching of greatest cardinality, and both scales are 1.
 ///
 /// @param matrix square, on the host, rows sorted or not; values finite
 /// @throws InputError for a matrix that is not square

@@ -12,7 +12,7 @@ namespace lutra {
 
 /// Fill-reducing orderings of a symmetric pattern.
 enum class Ordering {
-  automatic,  ///< AMD or METIS, by AMD's own forecast of the fill
+  automatic,  ///< AMD, or METIS where its factorization is forecast to be cheaper
   metis,      ///< nested dissection
   amd,        ///< approximate minimum degree
   natural,    ///< as the matrix comes
