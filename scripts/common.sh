@@ -67,6 +67,7 @@ environment_hash() {
   {
     env | grep -E '^(Kokkos|KokkosKernels|METIS|AMD|MPI|Catch2|CMAKE|Lutra)_?[A-Za-z_]*=|^(CC|CXX|CXXFLAGS|LDFLAGS)=' |
       sort || true
+    echo "$root"
     cat "$root/CMakePresets.json" "$root/cmake/LutraDependencies.cmake"
   } | cksum | tr ' ' '-'
 }
@@ -125,8 +126,7 @@ missing_tools() {
   missing=()
   command -v cmake >/dev/null || missing+=(cmake)
   command -v ninja >/dev/null || missing+=(ninja)
-  command -v "${CXX:-c++}" >/dev/null || missing+=(compiler)
-  command -v "${CC:-cc}" >/dev/null || missing+=(compiler)
+  command -v "${CXX:-c++}" >/dev/null && command -v "${CC:-cc}" >/dev/null || missing+=(compiler)
 }
 
 # Runs scripts/probe in a folder of its own and keeps what it says in `probe_log`.

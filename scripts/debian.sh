@@ -97,12 +97,14 @@ run_apt() {
 apt_install() {
   local plan
   plan=$(LC_ALL=C apt-get -s install --no-install-recommends "$@" 2>&1) || {
+    if $wants_suites; then drop_suites; fi
     printf '%s\n' "$plan" >&2
     die "apt cannot install: $*
 
 $what_is_needed"
   }
   if grep '^Remv ' <<<"$plan" >&2; then
+    if $wants_suites; then drop_suites; fi
     die "apt would remove the packages above to install: $*
 Nothing was installed. Provide these packages in another way, Kokkos in Kokkos_ROOT for instance.
 
@@ -147,7 +149,7 @@ announce_suites() {
   say "  $apt_sources  names that suite"
   say "  $apt_preferences     lets nothing but these packages and what they need be taken from it"
   if [[ $base_suite == bookworm ]]; then
-    say "On Debian 12 about 26 base packages are upgraded to Debian 13's with that, libc6 and libstdc++6 among them."
+    say "On Debian 12 some 20 base packages are upgraded to Debian 13's with that, libc6 and libstdc++6 among them."
   fi
 }
 
@@ -161,8 +163,13 @@ add_suites() {
   fi
   write_as_root "$apt_preferences" "$(preferences)"
   write_as_root "$apt_sources" "$(sources "$keyring")"
-  update_lists || die "apt-get update failed"
+  if ! update_lists; then
+    drop_suites
+    die "apt-get update failed; $apt_sources and $apt_preferences are gone again"
+  fi
 }
+
+drop_suites() { "${as_root[@]}" rm -f "$apt_sources" "$apt_preferences"; }
 
 sources() {
   local keyring=$1 suites=sid

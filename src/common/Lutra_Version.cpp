@@ -46,7 +46,8 @@ std::vector<std::string> backend_names() {
   names.push_back(Kokkos::HIP::name());
 #endif
   std::transform(names.begin(), names.end(), names.begin(), lower_case);
-  const auto used_by_default = std::find(names.begin(), names.end(), lower_case(Kokkos::DefaultExecutionSpace::name()));
+  const auto used_by_default =
+      std::find(names.begin(), names.end(), lower_case(Kokkos::DefaultExecutionSpace::name()));
   if (used_by_default != names.end()) std::rotate(names.begin(), used_by_default, used_by_default + 1);
   return names;
 }
@@ -54,7 +55,8 @@ std::vector<std::string> backend_names() {
 }  // namespace
 
 VersionInfo version_info() {
-  return {LUTRA_VERSION, LUTRA_GIT_HASH, dotted(KOKKOS_VERSION), kokkos_kernels_version(), backend_names()};
+  return {
+      LUTRA_VERSION, LUTRA_GIT_HASH, dotted(KOKKOS_VERSION), kokkos_kernels_version(), backend_names(), {}};
 }
 
 }  // namespace lutra
