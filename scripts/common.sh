@@ -111,7 +111,7 @@ provide_packages() {
 $(cat "$probe_log")"
   fi
   say "Kokkos $(found Kokkos)"
-  say "Kokkos Kernels $(found KokkosKernels)"
+  say "Kokkos Kernels$(found KokkosKernels | sed "s/^ */ /")"
 }
 
 check_own_kokkos_is_whole_path() {
@@ -162,7 +162,7 @@ missing_packages() {
 missing_kokkos() {
   local where
   where=$(found Kokkos)
-  if [[ -n ${Kokkos_ROOT:-} && $where != *" at ${Kokkos_ROOT%/}/"* ]]; then
+  if [[ -n ${Kokkos_ROOT:-} && "$where/" != *" at ${Kokkos_ROOT%/}/"* ]]; then
     die "no usable Kokkos 4.5 or later at Kokkos_ROOT=$Kokkos_ROOT
 $(sed -n '/^-- trying Kokkos$/,$p' "$probe_log")"
   fi
@@ -175,9 +175,9 @@ $(sed -n '/^-- trying Kokkos$/,$p' "$probe_log")"
     fi
     missing+=(Kokkos)
   elif ! has KokkosKernels; then
-    [[ $where == *" at /usr/lib/"* ]] || die "Kokkos $where is there, but no Kokkos Kernels built with it.
-Build Kokkos Kernels with this Kokkos and name its place in CMAKE_PREFIX_PATH or KokkosKernels_ROOT.
-$(sed -n '/^-- trying KokkosKernels$/,$p' "$probe_log")"
+    # A Kokkos of Debian's can be completed by Debian; any other is the user's own.
+    [[ $where == *" at /usr/lib/"* ]] || die "Kokkos $where is there, but no Kokkos Kernels built with it
+$(sed -n 's/^-- lack KokkosKernels //p' "$probe_log")"
     missing+=(Kokkos)
   elif grep -q '^-- lack BLAS' "$probe_log"; then
     missing+=(BLAS)
