@@ -40,7 +40,8 @@ class CallOrderError : public std::logic_error {
   explicit CallOrderError(const std::string& what) : std::logic_error(what) {}
 };
 
-/// Memory, or the budget the caller set, does not suffice. The message says for what, how much and what was left.
+/// Memory, or the budget the caller set, does not suffice. The message says for what, how much and what was
+/// left.
 class OutOfMemoryError : public std::bad_alloc {
  public:
   OutOfMemoryError(std::string what, std::size_t needed_bytes)

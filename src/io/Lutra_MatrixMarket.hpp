@@ -29,7 +29,8 @@ struct MatrixMarketMatrix {
 struct MatrixMarketArray {
   MatrixMarketHeader header;
   std::int64_t n_rows = 0, n_cols = 0;
-  std::vector<Kokkos::complex<double>> values;  ///< [n_rows · n_cols], column after column; imaginary parts 0 if real
+  std::vector<Kokkos::complex<double>>
+      values;  ///< [n_rows · n_cols], column after column; imaginary parts 0 if real
 };
 
 /// Reads a coordinate file: plain, .gz or .xz (told by its first bytes), or "-" for standard input.
@@ -43,9 +44,11 @@ MatrixMarketArray read_matrix_market_array(const std::string& file);
 /// Writes a coordinate file (general). The file appears complete or not at all.
 /// @throws FileError where it cannot be written
 template <class Scalar>
-void write_matrix_market(const std::string& file, const HostMatrix<Scalar>& matrix, const std::string& comment = "");
+void write_matrix_market(const std::string& file, const HostMatrix<Scalar>& matrix,
+                         const std::string& comment = "");
 
-/// Writes a dense array file of n_rows × n_cols values given by columns. The file appears complete or not at all.
+/// Writes a dense array file of n_rows × n_cols values given by columns. The file appears complete or not at
+/// all.
 /// @throws FileError where it cannot be written
 template <class Scalar>
 void write_matrix_market_array(const std::string& file, std::int64_t n_rows, std::int64_t n_cols,
