@@ -14,7 +14,7 @@ endif()
 find_package(MPI REQUIRED COMPONENTS CXX)
 
 # Packages only the library itself uses. A static Lutra's users link them too, so LutraConfig.cmake looks for them.
-set(Lutra_private_packages METIS AMD)
+set(Lutra_private_packages METIS AMD ZLIB LibLZMA)
 foreach(package IN LISTS Lutra_private_packages)
   find_package(${package} REQUIRED)
 endforeach()
