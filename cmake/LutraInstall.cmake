@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# <prefix>/lib/liblutra, <prefix>/include/lutra/Lutra_*.hpp, <prefix>/bin/lutra, <prefix>/lib/cmake/Lutra.
+include(CMakePackageConfigHelpers)
+set(Lutra_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Lutra")
+
+# Headers of all stages land in one folder: their names are unique.
+get_target_property(header_dirs lutra Lutra_HEADER_DIRECTORIES)
+foreach(directory IN LISTS header_dirs)
+  file(GLOB headers CONFIGURE_DEPENDS "${directory}/Lutra_*.hpp")
+  install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra")
+endforeach()
+
+install(TARGETS lutra EXPORT LutraTargets)
+install(EXPORT LutraTargets NAMESPACE Lutra:: DESTINATION "${Lutra_cmake_dir}")
+if(TARGET lutra_cli)
+  file(RELATIVE_PATH from_bin_to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+  set_target_properties(lutra_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${from_bin_to_lib}")
+  install(TARGETS lutra_cli)
+endif()
+
+configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/LutraConfig.cmake.in"
+  "${CMAKE_CURRENT_BINARY_DIR}/LutraConfig.cmake" INSTALL_DESTINATION "${Lutra_cmake_dir}"
+  NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/LutraConfigVersion.cmake"
+                                 COMPATIBILITY SameMajorVersion)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/LutraConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/LutraConfigVersion.cmake"
+              "${CMAKE_CURRENT_LIST_DIR}/FindMETIS.cmake" "${CMAKE_CURRENT_LIST_DIR}/FindAMD.cmake"
+        DESTINATION "${Lutra_cmake_dir}")

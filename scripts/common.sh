@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# shellcheck shell=bash disable=SC2034
+# What quickstart.sh, test.sh and setup.sh share: find what Lutra needs, install what is missing where apt can,
+# configure a preset. Sourced, never run.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+preset=release
+assume_yes=false
+jobs=$(nproc)
+
+# shellcheck source=scripts/debian.sh
+source "$root/scripts/debian.sh"
+
+say() { printf '%s\n' "$*" >&2; }
+die() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit 1
+}
+
+common_options_help='  --preset NAME   one of CMakePresets.json: release (default), debug, sanitize, openmp, cuda
+  --yes           install what is missing without asking
+  --help          this text'
+
+# Takes one option off the command line; sets `taken` to the number of words it was, 0 for a word not known here.
+take_common_option() {
+  taken=1
+  case $1 in
+    --yes | -y) assume_yes=true ;;
+    --preset)
+      [[ $# -ge 2 ]] || die "--preset needs a name"
+      preset=$2 taken=2
+      ;;
+    --preset=*) preset=${1#*=} ;;
+    *) taken=0 ;;
+  esac
+}
+
+# setup run|test|bench: everything that purpose needs is there, and build/<preset> is configured for it.
+# Returns at once where an earlier call saw the same environment; build/<preset>/lutra-setup remembers.
+setup() {
+  local purpose=$1 build=$root/build/$preset
+  local stamp=$build/lutra-setup environment last_environment='' done_for=''
+  environment=$(environment_hash)
+  if [[ -f $stamp && -f $build/CMakeCache.txt ]]; then
+    read -r last_environment done_for <"$stamp"
+  fi
+  local options=()
+  if [[ $last_environment != "$environment" ]]; then
+    [[ -z $last_environment ]] || options+=(--fresh)
+    done_for=''
+  elif [[ $purpose == run || " $done_for " == *" $purpose "* ]]; then
+    return  # whatever was configured can run
+  fi
+  case $purpose in
+    run) [[ -f $build/CMakeCache.txt && -z ${options[*]} ]] ||
+      options+=(-DLutra_ENABLE_TESTS=OFF -DLutra_ENABLE_EXAMPLES=OFF) ;;
+    test) options+=(-DLutra_ENABLE_TESTS=ON -DLutra_ENABLE_EXAMPLES=ON) ;;
+    bench) options+=(-DLutra_ENABLE_BENCHMARKS=ON) ;;
+  esac
+  provide_packages "$purpose"
+  configure "${options[@]}"
+  printf '%s %s %s\n' "$environment" "$done_for" "$purpose" >"$stamp"
+}
+
+# Two calls with the same hash configure to the same build.
+environment_hash() {
+  {
+    env | grep -E '^(Kokkos|KokkosKernels|METIS|AMD|MPI|Catch2|CMAKE|Lutra)_?[A-Za-z_]*=|^(CC|CXX|CXXFLAGS|LDFLAGS)=' |
+      sort || true
+    echo "$root"
+    cat "$root/CMakePresets.json" "$root/cmake/LutraDependencies.cmake"
+  } | cksum | tr ' ' '-'
+}
+
+# configure <options of cmake>…: the preset, with CMake's words shown only where it fails.
+configure() {
+  local log=$root/build/$preset/configure.log options=("$@")
+  # The tests compile the library twice, once as part of another project: ccache makes the second time short.
+  if [[ $preset != cuda && -z ${CXX:-} && -z ${CMAKE_CXX_COMPILER_LAUNCHER:-} ]] && command -v ccache >/dev/null; then
+    options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  fi
+  say "Configuring build/$preset"
+  mkdir -p "$(dirname "$log")"
+  if ! (cd "$root" && cmake --preset "$preset" "${options[@]}") >"$log" 2>&1; then
+    cat "$log" >&2
+    die "configuring build/$preset failed"
+  fi
+}
+
+# build <options of cmake --build>…
+build() {
+  say "Building build/$preset with $jobs jobs"
+  cmake --build "$root/build/$preset" --parallel "$jobs" "$@"
+}
+
+# ---- what is there, what is missing ------------------------------------------------------------------------------
+
+# provide_packages run|test|bench: looks for everything, installs what is missing by apt or says what is needed.
+provide_packages() {
+  local purpose=$1
+  check_own_kokkos_is_whole_path
+  missing_tools
+  if [[ ${#missing[@]} -gt 0 ]]; then install_missing; fi
+  probe
+  missing_packages "$purpose"
+  if [[ ${#missing[@]} -gt 0 ]]; then
+    install_missing
+    probe
+    missing_packages "$purpose"
+    [[ ${#missing[@]} -eq 0 ]] || die "still not found by CMake after installing: ${missing[*]}
+$(cat "$probe_log")"
+  fi
+  say "Kokkos $(found Kokkos)"
+  say "Kokkos Kernels$(found KokkosKernels | sed "s/^ */ /")"
+}
+
+check_own_kokkos_is_whole_path() {
+  local name
+  for name in Kokkos_ROOT KokkosKernels_ROOT; do
+    [[ -z ${!name:-} || -d ${!name} ]] || die "$name is '${!name}', which is not a folder"
+  done
+}
+
+# Sets `missing` to the tools without which CMake cannot look for the rest.
+missing_tools() {
+  missing=()
+  command -v cmake >/dev/null || missing+=(cmake)
+  command -v ninja >/dev/null || missing+=(ninja)
+  command -v "${CXX:-c++}" >/dev/null && command -v "${CC:-cc}" >/dev/null || missing+=(compiler)
+}
+
+# Runs scripts/probe in a folder of its own and keeps what it says in `probe_log`.
+probe() {
+  local folder=$root/build/probe
+  say "Looking for Kokkos and the other packages"
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  probe_log=$folder/probe.log
+  cmake -S "$root/scripts/probe" -B "$folder" -G Ninja >"$probe_log" 2>&1 || true
+  grep -q '^-- have\|^-- lack' "$probe_log" || die "CMake cannot compile C and C++ programs:
+$(cat "$probe_log")"
+}
+
+found() { sed -n "s/^-- have $1 //p" "$probe_log"; }
+has() { grep -q "^-- have $1\b" "$probe_log"; }
+
+# Sets `missing` to what `purpose` needs and the probe did not find.
+missing_packages() {
+  local purpose=$1 name wanted=(MPI METIS AMD ZLIB LibLZMA nlohmann_json CLI11)
+  case $purpose in
+    test) wanted+=(Catch2) ;;
+    bench) wanted+=(benchmark MUMPS) ;;
+  esac
+  missing=()
+  for name in "${wanted[@]}"; do
+    has "$name" || missing+=("$name")
+  done
+  missing_kokkos
+}
+
+# Adds Kokkos to `missing`, or stops where the user's own Kokkos cannot be completed by a package of Debian's.
+missing_kokkos() {
+  local where
+  where=$(found Kokkos)
+  if [[ -n ${Kokkos_ROOT:-} && "$where/" != *" at ${Kokkos_ROOT%/}/"* ]]; then
+    die "no usable Kokkos 4.5 or later at Kokkos_ROOT=$Kokkos_ROOT
+$(sed -n '/^-- trying Kokkos$/,$p' "$probe_log")"
+  fi
+  if [[ -z $where ]]; then
+    if grep -q '^-- lack Kokkos ' "$probe_log"; then
+      sed -n 's/^-- lack Kokkos  *(/(/p' "$probe_log" >&2
+    else
+      say "A Kokkos was found and cannot be used:"
+      sed -n '/^-- trying Kokkos$/,$p' "$probe_log" >&2
+    fi
+    missing+=(Kokkos)
+  elif ! has KokkosKernels; then
+    # A Kokkos of Debian's can be completed by Debian; any other is the user's own.
+    [[ $where == *" at /usr/lib/"* ]] || die "Kokkos $where is there, but no Kokkos Kernels built with it
+$(sed -n 's/^-- lack KokkosKernels //p' "$probe_log")"
+    missing+=(Kokkos)
+  elif grep -q '^-- lack BLAS' "$probe_log"; then
+    missing+=(BLAS)
+  fi
+}
+
+what_is_needed='Lutra needs, found by CMake (CMAKE_PREFIX_PATH or <name>_ROOT say where to look):
+  CMake 3.25, Ninja, a C++20 compiler
+  Kokkos and Kokkos Kernels 4.5 or later, built with the same compiler
+  MPI, METIS 5, AMD (SuiteSparse), zlib, liblzma, nlohmann_json 3, CLI11 2; for the tests Catch2 3
+docs/building.md shows how to build Kokkos and Kokkos Kernels.'
+
+install_missing() {
+  if ! command -v apt-get >/dev/null || ! command -v dpkg >/dev/null; then
+    die "not found: ${missing[*]}
+
+$what_is_needed"
+  fi
+  install_by_apt "${missing[@]}"
+}
+
+# Asks on a terminal; goes ahead with --yes and where nobody can answer.
+confirm() {
+  if $assume_yes || [[ ! -t 0 ]]; then return; fi
+  local answer
+  read -r -p "Go ahead? [Y/n] " answer
+  [[ -z $answer || $answer == [yY]* ]] || die "stopped, nothing was changed"
+}

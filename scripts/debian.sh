@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# shellcheck shell=bash disable=SC2154
+# Packages from Debian for common.sh; install_by_apt is the way in.
+#
+# Kokkos and Kokkos Kernels come as parts of Trilinos 16.1, which is in Debian's suite sid. apt is told of the suites
+# trixie and sid with priorities that let exactly those packages and what they cannot do without in: on Debian 12
+# libc, libstdc++ and a few base packages of trixie, on Debian 13 nothing else. Wider priorities would replace
+# much more (OpenSSL, gdb), and sid's own libc is one that CUDA 13's compiler cannot read.
+
+apt_preferences=/etc/apt/preferences.d/lutra
+apt_sources=/etc/apt/sources.list.d/lutra.sources
+kokkos_packages=(libtrilinos-kokkos-dev libtrilinos-kokkos-kernels-dev)
+kokkos_version=16.1
+
+# install_by_apt <what CMake did not find>…
+install_by_apt() {
+  local name packages=() wants_kokkos=false wants_suites=false
+  for name in "$@"; do
+    case $name in
+      cmake) packages+=(cmake) ;;
+      ninja) packages+=(ninja-build) ;;
+      compiler) packages+=(g++ git) ;;
+      MPI) packages+=(libopenmpi-dev) ;;
+      METIS) packages+=(libmetis-dev) ;;
+      AMD) packages+=(libsuitesparse-dev) ;;
+      ZLIB) packages+=(zlib1g-dev) ;;
+      LibLZMA) packages+=(liblzma-dev xz-utils) ;;
+      nlohmann_json) packages+=(nlohmann-json3-dev) ;;
+      CLI11) packages+=(libcli11-dev) ;;
+      Catch2) packages+=(catch2 ccache) ;;
+      benchmark) packages+=(libbenchmark-dev) ;;
+      MUMPS) packages+=(libmumps-seq-dev) ;;
+      BLAS) packages+=(libopenblas-dev) ;;
+      Kokkos) wants_kokkos=true packages+=("${kokkos_packages[@]}" libopenblas-dev) ;;
+      *) die "no Debian package known for $name" ;;
+    esac
+  done
+  local as_root=()
+  choose_root "$@"
+
+  [[ -n $(candidate_of cmake) ]] || update_lists
+  if $wants_kokkos && ! is_available "${kokkos_packages[1]}" "$kokkos_version"; then wants_suites=true; fi
+  if [[ " $* " == *" Catch2 "* ]] && ! is_available catch2 3; then  # Debian 12's is version 2
+    wants_suites=true
+    packages+=(libstdc++6)  # trixie's, which its Catch2 was compiled against
+  fi
+  say "Not found: $*"
+  if $wants_suites; then announce_suites "$@"; fi
+  say "To be installed by apt: $(sort -u <<<"$(printf '%s\n' "${packages[@]}")" | tr '\n' ' ')"
+  confirm
+  if $wants_suites; then add_suites; fi
+  apt_install "${packages[@]}"
+}
+
+# choose_root <what is missing>…: sets `as_root` to the words that make a command run as root; stops where there are none.
+choose_root() {
+  as_root=()
+  if [[ $(id -u) -eq 0 ]]; then return; fi
+  as_root=(sudo)
+  if command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then return; fi
+  die "not found: $*
+Installing them needs root, and there is no sudo to ask here. Either run, as root,
+  $root/scripts/setup.sh --packages --yes
+or provide them yourself.
+
+$what_is_needed"
+}
+
+candidate_of() { LC_ALL=C apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: //p' | grep -v '(none)' || true; }
+
+is_available() {
+  local candidate
+  candidate=$(candidate_of "$1")
+  [[ -n $candidate ]] && dpkg --compare-versions "$candidate" ge "$2"
+}
+
+update_lists() {
+  say "Updating apt's package lists"
+  run_apt update
+}
+
+# apt-get, quiet unless it fails, never asking and never replacing a configuration file somebody has edited.
+run_apt() {
+  local log
+  log=$(mktemp)
+  if "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l LC_ALL=C apt-get -q -y \
+    -o DPkg::Lock::Timeout=120 -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold \
+    "$@" </dev/null >"$log" 2>&1; then
+    rm -f "$log"
+    return 0
+  fi
+  cat "$log" >&2
+  rm -f "$log"
+  return 1
+}
+
+apt_install() {
+  local plan
+  plan=$(LC_ALL=C apt-get -s install --no-install-recommends "$@" 2>&1) || {
+    if $wants_suites; then drop_suites; fi
+    printf '%s\n' "$plan" >&2
+    die "apt cannot install: $*
+
+$what_is_needed"
+  }
+  if grep '^Remv ' <<<"$plan" >&2; then
+    if $wants_suites; then drop_suites; fi
+    die "apt would remove the packages above to install: $*
+Nothing was installed. Provide these packages in another way, Kokkos in Kokkos_ROOT for instance.
+
+$what_is_needed"
+  fi
+  say "Installing $(grep -c '^Inst [^ ]* (' <<<"$plan" || true) packages, upgrading $(grep -c '^Inst [^ ]* \[' <<<"$plan" || true), removing none"
+  if ! run_apt install --no-install-recommends "$@"; then
+    say "Once more, with new package lists"
+    if ! update_lists || ! run_apt install --no-install-recommends "$@"; then die "apt-get install failed"; fi
+  fi
+}
+
+# ---- the suites trixie and sid, and their priorities --------------------------------------------------------------
+
+# "suite uri file" of each source of Debian's archive apt knows, ours left out.
+debian_archives() {
+  # shellcheck disable=SC2016 # apt's variables, not the shell's
+  LC_ALL=C apt-get indextargets --format '$(RELEASE) $(REPO_URI) $(SOURCESENTRY) $(COMPONENT)' 'Created-By: Packages' |
+    awk -v ours="$apt_sources" '$4 == "main" && index($3, ours ":") != 1 { sub(/:[0-9]+$/, "", $3); print $1, $2, $3 }' |
+    sort -u
+}
+
+# find_archive <what is missing>…: sets `base_suite`, `archive_uri`, `archive_file` to Debian's release on this machine as apt knows it. The version in
+# /etc/os-release will not do: the upgrade of base-files from trixie changes it.
+find_archive() {
+  local suite
+  archive_uri=''
+  for suite in bookworm trixie; do
+    read -r base_suite archive_uri archive_file < <(debian_archives | awk -v s="$suite" '$1 == s') || true
+    if [[ -n $archive_uri ]]; then return; fi
+  done
+  die "not found: $*
+apt's sources on this system have no Kokkos $kokkos_version or no Catch2 3. Only for Debian 12 and 13, with 'bookworm'
+or 'trixie' named in those sources, does this script know where to get them.
+
+$what_is_needed"
+}
+
+announce_suites() {
+  find_archive "$@"
+  say "Debian's suite sid at $archive_uri has the Kokkos ${kokkos_version} of Trilinos. To be written:"
+  say "  $apt_sources  names that suite"
+  say "  $apt_preferences     lets nothing but these packages and what they need be taken from it"
+  if [[ $base_suite == bookworm ]]; then
+    say "On Debian 12 some 20 base packages are upgraded to Debian 13's with that, libc6 and libstdc++6 among them."
+  fi
+}
+
+add_suites() {
+  local keyring=''
+  if [[ -r $archive_file ]]; then
+    keyring=$(sed -nE 's/^Signed-By:[[:space:]]*(\/[^[:space:]]+).*/\1/Ip; s/.*[[ ]signed-by=(\/[^] ,]+).*/\1/p' "$archive_file" | head -n 1)
+  fi
+  if [[ -z $keyring && -f /usr/share/keyrings/debian-archive-keyring.gpg ]]; then
+    keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+  fi
+  write_as_root "$apt_preferences" "$(preferences)"
+  write_as_root "$apt_sources" "$(sources "$keyring")"
+  if ! update_lists; then
+    drop_suites
+    die "apt-get update failed; $apt_sources and $apt_preferences are gone again"
+  fi
+}
+
+drop_suites() { "${as_root[@]}" rm -f "$apt_sources" "$apt_preferences"; }
+
+sources() {
+  local keyring=$1 suites=sid
+  # A suite the machine has already is not named twice.
+  if [[ $base_suite == bookworm ]] && ! debian_archives | grep -q '^trixie '; then suites="trixie sid"; fi
+  printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\n' "${archive_uri%/}" "$suites"
+  [[ -z $keyring ]] || printf 'Signed-By: %s\n' "$keyring"
+}
+
+preferences() {
+  if [[ $base_suite == bookworm ]]; then pin '*' trixie 50; fi
+  pin '*' sid 40
+  if [[ $base_suite == bookworm ]]; then
+    pin 'src:glibc src:gcc-14 src:dpkg src:libzstd base-files' trixie 990
+    pin 'src:catch2 src:benchmark' trixie 990
+  fi
+  pin 'src:trilinos' sid 995
+}
+
+pin() { printf 'Package: %s\nPin: release n=%s\nPin-Priority: %s\n\n' "$1" "$2" "$3"; }
+
+write_as_root() {
+  local file=$1 text=$2
+  if [[ -f $file && $(cat "$file") == "$text" ]]; then return; fi
+  printf '%s\n' "$text" | "${as_root[@]}" tee "$file" >/dev/null
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Sets up, builds the program lutra and solves a generated circuit matrix with it.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+usage() {
+  cat <<END
+Usage: scripts/quickstart.sh [options]
+Sets up, builds the program lutra and solves a generated circuit matrix with it.
+
+  --size N        unknowns of that matrix (default 20000)
+$common_options_help
+END
+}
+
+size=20000
+while [[ $# -gt 0 ]]; do
+  take_common_option "$@"
+  if [[ $taken -gt 0 ]]; then
+    shift "$taken"
+    continue
+  fi
+  case $1 in
+    --help | -h) usage && exit 0 ;;
+    --size) size=${2:-} && shift ;;
+    *) die "unknown option '$1'; --help shows those there are" ;;
+  esac
+  shift
+done
+[[ $size =~ ^[1-9][0-9]*$ ]] || die "--size takes a positive number"
+
+setup run
+build --target lutra_cli
+lutra=$root/build/$preset/bin/lutra
+matrix=$root/build/$preset/circuit-$size.mtx
+[[ -f $matrix ]] || "$lutra" generate circuit --size "$size" "$matrix"
+say
+say "$ lutra solve $matrix"
+"$lutra" solve "$matrix"
+say
+say "For a file of your own:"
+say "  $lutra solve A.mtx"

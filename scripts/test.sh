@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Sets up, builds everything and runs all tests.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+usage() {
+  cat <<END
+Usage: scripts/test.sh [options] [-- ctest options]
+Sets up, builds everything and runs all tests; the exit status is ctest's.
+LUTRA_MATRICES, where set, names a folder of matrices that further tests read.
+
+$common_options_help
+END
+}
+
+ctest_options=()
+while [[ $# -gt 0 ]]; do
+  take_common_option "$@"
+  if [[ $taken -gt 0 ]]; then
+    shift "$taken"
+    continue
+  fi
+  case $1 in
+    --help | -h) usage && exit 0 ;;
+    --) shift && ctest_options=("$@") && break ;;
+    *) die "unknown option '$1'; --help shows those there are" ;;
+  esac
+  shift
+done
+
+setup test
+build --target all
+cd "$root"
+ctest --preset "$preset" --output-on-failure --parallel "$jobs" "${ctest_options[@]}"

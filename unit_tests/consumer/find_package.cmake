@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Installs Lutra into an empty prefix, copies an example out of the tree, builds it against the prefix and runs it.
+include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
+file(REMOVE_RECURSE "${WORK}")
+set(prefix "${WORK}/prefix")
+run("${CMAKE_COMMAND}" --install "${LUTRA_BUILD}" --config "${CONFIG}" --prefix "${prefix}")
+
+# What is installed must not know where it was built, nor set anything in the user's project.
+file(GLOB config_files "${prefix}/${LIBDIR}/cmake/Lutra/*.cmake")
+list(LENGTH config_files count)
+if(count LESS 4)
+  message(FATAL_ERROR "No package config in ${prefix}/${LIBDIR}/cmake/Lutra")
+endif()
+foreach(file IN LISTS config_files)
+  file(READ "${file}" text)
+  foreach(unwanted "${LUTRA_SOURCE}" "${LUTRA_BUILD}" "${prefix}" "enable_language" "-Wall" "lutra_warnings"
+                   "${Kokkos_DIR}")
+    string(FIND "${text}" "${unwanted}" at)
+    if(NOT at EQUAL -1)
+      message(FATAL_ERROR "${file} holds ${unwanted}")
+    endif()
+  endforeach()
+endforeach()
+
+# Moved: nothing may depend on the prefix it was installed to.
+file(RENAME "${prefix}" "${WORK}/moved")
+file(COPY "${LUTRA_SOURCE}/example/solve_views" DESTINATION "${WORK}")
+build_and_run("${WORK}/solve_views" "${WORK}/build" solve_views "-DLutra_ROOT=${WORK}/moved")
