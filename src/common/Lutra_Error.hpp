@@ -23,7 +23,8 @@ class FileError : public InputError {
  public:
   /// `line` counts from 1; 0 where the mistake is not at a line (a file that does not exist, say).
   FileError(const std::string& file, std::int64_t line, const std::string& what)
-      : InputError(file + (line > 0 ? ":" + std::to_string(line) : std::string()) + ": " + what),
+      : InputError(file + (line > 0 ? std::string(":").append(std::to_string(line)) : std::string()) + ": " +
+                   what),
         m_file(file),
         m_line(line) {}
   const std::string& file() const noexcept { return m_file; }
@@ -40,7 +41,8 @@ class CallOrderError : public std::logic_error {
   explicit CallOrderError(const std::string& what) : std::logic_error(what) {}
 };
 
-/// Memory, or the budget the caller set, does not suffice. The message says for what, how much and what was left.
+/// Memory, or the budget the caller set, does not suffice. The message says for what, how much and what was
+/// left.
 class OutOfMemoryError : public std::bad_alloc {
  public:
   OutOfMemoryError(std::string what, std::size_t needed_bytes)
