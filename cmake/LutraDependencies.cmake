@@ -17,3 +17,6 @@ endif()
 find_package(MPI REQUIRED COMPONENTS CXX)
 find_package(METIS REQUIRED)
 find_package(AMD REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(LibLZMA REQUIRED)
+find_package(nlohmann_json 3 REQUIRED)  # headers only, inside the library: nothing an installed Lutra needs
