@@ -10,8 +10,8 @@
 
 namespace lutra {
 
-/// The pattern of a sparse matrix by rows, in memory space `MemorySpace`. A pattern by columns is the same struct
-/// for the transposed matrix, and functions that want one say so.
+/// The pattern of a sparse matrix by rows, in memory space `MemorySpace`. A pattern by columns is the same
+/// struct for the transposed matrix, and functions that want one say so.
 template <class Ordinal, class Offset, class MemorySpace>
 struct CsrPattern {
   Ordinal n_rows = 0;
@@ -50,7 +50,8 @@ struct HostMatrix {
 
 /// An unmanaged view of a host matrix; `matrix` must outlive it.
 template <class Scalar, class Ordinal, class Offset>
-CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> make_view(const HostMatrix<Scalar, Ordinal, Offset>& matrix) {
+CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> make_view(
+    const HostMatrix<Scalar, Ordinal, Offset>& matrix) {
   using Kokkos::HostSpace;
   return {matrix.n_rows, matrix.n_cols,
           Kokkos::View<const Offset*, HostSpace>(matrix.row_map.data(), matrix.row_map.size()),

@@ -2,8 +2,9 @@
 #ifndef LUTRA_INSTANTIATE_HPP
 #define LUTRA_INSTANTIATE_HPP
 
-// The types the library is compiled for, in one place. A source file hands each list a macro that instantiates its
-// functions for one combination; explicit instantiation is the one thing a template cannot enumerate for itself.
+// The types the library is compiled for, in one place. A source file hands each list a macro that
+// instantiates its functions for one combination; explicit instantiation is the one thing a template cannot
+// enumerate for itself.
 
 #include <Kokkos_Core.hpp>
 
@@ -43,14 +44,14 @@
   MACRO(std::int64_t, std::int64_t)
 
 /// MACRO(Scalar, Ordinal, Offset): host functions on matrices.
-#define LUTRA_FOR_EACH_MATRIX(MACRO)                          \
-  MACRO(float, int, std::int64_t)                             \
-  MACRO(double, int, std::int64_t)                            \
-  MACRO(Kokkos::complex<float>, int, std::int64_t)            \
-  MACRO(Kokkos::complex<double>, int, std::int64_t)           \
-  MACRO(float, std::int64_t, std::int64_t)                    \
-  MACRO(double, std::int64_t, std::int64_t)                   \
-  MACRO(Kokkos::complex<float>, std::int64_t, std::int64_t)   \
+#define LUTRA_FOR_EACH_MATRIX(MACRO)                        \
+  MACRO(float, int, std::int64_t)                           \
+  MACRO(double, int, std::int64_t)                          \
+  MACRO(Kokkos::complex<float>, int, std::int64_t)          \
+  MACRO(Kokkos::complex<double>, int, std::int64_t)         \
+  MACRO(float, std::int64_t, std::int64_t)                  \
+  MACRO(double, std::int64_t, std::int64_t)                 \
+  MACRO(Kokkos::complex<float>, std::int64_t, std::int64_t) \
   MACRO(Kokkos::complex<double>, std::int64_t, std::int64_t)
 
 /// MACRO(Ordinal, Offset, ExecutionSpace): device functions on patterns.

@@ -17,9 +17,9 @@ std::size_t MemoryBudget::available_bytes() const noexcept {
 
 void MemoryBudget::require(const std::string& label, std::size_t bytes) const {
   if (bytes <= available_bytes()) return;
-  throw OutOfMemoryError("'" + label + "' needs " + std::to_string(bytes) + " bytes, but of the memory limit of " +
-                             std::to_string(m_account->limit) + " bytes " + std::to_string(m_account->used) +
-                             " are in use",
+  throw OutOfMemoryError("'" + label + "' needs " + std::to_string(bytes) +
+                             " bytes, but of the memory limit of " + std::to_string(m_account->limit) +
+                             " bytes " + std::to_string(m_account->used) + " are in use",
                          bytes);
 }
 
@@ -28,6 +28,8 @@ void MemoryBudget::add(std::size_t bytes) noexcept {
   m_account->peak = std::max(m_account->peak, m_account->used);
 }
 
-void MemoryBudget::remove(std::size_t bytes) noexcept { m_account->used -= std::min(bytes, m_account->used); }
+void MemoryBudget::remove(std::size_t bytes) noexcept {
+  m_account->used -= std::min(bytes, m_account->used);
+}
 
 }  // namespace lutra

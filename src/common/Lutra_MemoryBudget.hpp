@@ -12,8 +12,8 @@
 
 namespace lutra {
 
-/// The account every allocation of a solver is written to. Copies share one account; the default has no limit.
-/// Not thread-safe: one solver, one thread.
+/// The account every allocation of a solver is written to. Copies share one account; the default has no
+/// limit. Not thread-safe: one solver, one thread.
 class MemoryBudget {
  public:
   /// A budget without limit.
@@ -39,8 +39,8 @@ class MemoryBudget {
   std::shared_ptr<Account> m_account;
 };
 
-/// The bytes a group of Views holds in a budget: given back when the last copy of the charge goes. A struct of Views
-/// carries one, so that budget and Views end together; a struct built by hand leaves it empty.
+/// The bytes a group of Views holds in a budget: given back when the last copy of the charge goes. A struct
+/// of Views carries one, so that budget and Views end together; a struct built by hand leaves it empty.
 class Charge {
  public:
   Charge() = default;
@@ -59,7 +59,8 @@ class Charge {
       m_entry->bytes += bytes;
       return view;
     } catch (const std::exception& failure) {  // Kokkos throws its own type on some backends
-      throw OutOfMemoryError("'" + label + "' needs " + std::to_string(bytes) + " bytes: " + failure.what(), bytes);
+      throw OutOfMemoryError("'" + label + "' needs " + std::to_string(bytes) + " bytes: " + failure.what(),
+                             bytes);
     }
   }
 

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t most_names = 8;  // rows or columns spelled out before "and N more"
 
-std::string named_list(const char* singular, const char* plural, const std::vector<std::int64_t>& indices, int base) {
+std::string named_list(const char* singular, const char* plural, const std::vector<std::int64_t>& indices,
+                       int base) {
   std::string text = indices.size() == 1 ? singular : plural;
   for (std::size_t i = 0; i < std::min(indices.size(), most_names); ++i) {
     text += (i == 0 ? " " : ", ") + std::to_string(indices[i] + base);
@@ -39,20 +40,24 @@ std::string scientific(const std::optional<double>& value) {
 
 std::string describe(const Report& report, int index_base) {
   switch (report.status) {
-    case Status::not_solved: return "no solve yet";
+    case Status::not_solved:
+      return "no solve yet";
     case Status::success:
       return "solved, componentwise backward error " + scientific(report.errors.backward_componentwise);
     case Status::structurally_singular:
       return "the matrix is structurally singular" +
-             (report.structural_rank ? ", structural rank " + std::to_string(*report.structural_rank) : std::string()) +
+             (report.structural_rank ? ", structural rank " + std::to_string(*report.structural_rank)
+                                     : std::string()) +
              singular_places(report, index_base);
     case Status::numerically_singular:
       return "the matrix is singular to working precision" + singular_places(report, index_base);
     case Status::error_above_tolerance:
       return "the componentwise backward error " + scientific(report.errors.backward_componentwise) +
              " is above the tolerance";
-    case Status::breakdown: return "the factors or the solution hold NaN or infinity: overflow in the elimination";
-    case Status::out_of_memory: return "out of memory";
+    case Status::breakdown:
+      return "the factors or the solution hold NaN or infinity: overflow in the elimination";
+    case Status::out_of_memory:
+      return "out of memory";
   }
   return "unknown status";
 }

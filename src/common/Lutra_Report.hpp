@@ -20,16 +20,17 @@ struct Choice {
 
 /// Seconds a stage took when it last ran; empty where it has not run.
 struct StageTimes {
-  std::optional<double> read, matching, ordering, symbolic, levelization, numeric, refactor, solve, refine, total;
+  std::optional<double> read, matching, ordering, symbolic, levelization, numeric, refactor, solve, refine,
+      total;
 };
 
 /// Size of the factors. L is counted without its unit diagonal, U with its diagonal.
 struct FactorCounts {
   std::optional<std::int64_t> nnz_l, nnz_u;
-  std::optional<double> fill_ratio;            ///< (nnz_l + nnz_u) / nnz(A)
-  std::optional<double> flops;                 ///< multiplications, additions and divisions of one factorization
-  std::optional<std::int64_t> supernodes;      ///< empty where the engine has none
-  std::optional<std::int64_t> levels;          ///< levels of the column dependency graph
+  std::optional<double> fill_ratio;        ///< (nnz_l + nnz_u) / nnz(A)
+  std::optional<double> flops;             ///< multiplications, additions and divisions of one factorization
+  std::optional<std::int64_t> supernodes;  ///< empty where the engine has none
+  std::optional<std::int64_t> levels;      ///< levels of the column dependency graph
   std::optional<std::int64_t> levels_a, levels_b, levels_c;  ///< levels worked in each mode; empty: no modes
 };
 
@@ -76,7 +77,8 @@ struct Report {
   std::vector<std::int64_t> singular_columns;  ///< user's columns, from 0
 };
 
-/// One sentence on the status, rows and columns counted from `index_base` (1 for people with a Matrix Market file).
+/// One sentence on the status, rows and columns counted from `index_base` (1 for people with a Matrix Market
+/// file).
 std::string describe(const Report& report, int index_base = 0);
 
 }  // namespace lutra

@@ -20,13 +20,20 @@ enum class Status {
 /// The name of a status as it stands in reports and JSON.
 constexpr std::string_view to_string(Status status) {
   switch (status) {
-    case Status::not_solved: return "not_solved";
-    case Status::success: return "success";
-    case Status::structurally_singular: return "structurally_singular";
-    case Status::numerically_singular: return "numerically_singular";
-    case Status::error_above_tolerance: return "error_above_tolerance";
-    case Status::breakdown: return "breakdown";
-    case Status::out_of_memory: return "out_of_memory";
+    case Status::not_solved:
+      return "not_solved";
+    case Status::success:
+      return "success";
+    case Status::structurally_singular:
+      return "structurally_singular";
+    case Status::numerically_singular:
+      return "numerically_singular";
+    case Status::error_above_tolerance:
+      return "error_above_tolerance";
+    case Status::breakdown:
+      return "breakdown";
+    case Status::out_of_memory:
+      return "out_of_memory";
   }
   return "unknown";
 }

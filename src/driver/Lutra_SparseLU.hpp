@@ -9,26 +9,22 @@
 #include <span>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_FactorStructure.hpp"
 #include "Lutra_LuOptions.hpp"
 #include "Lutra_Report.hpp"
+#include "Lutra_Transposition.hpp"
 
 namespace lutra {
-
-/// Which system the factors solve.
-enum class Transposition {
-  none,        ///< A·X = B
-  transposed,  ///< Aᵀ·X = B
-  adjoint      ///< Aᴴ·X = B
-};
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class LuSolver;  // the implementation, Lutra_LuSolver.hpp
 
 /// Direct solver for square sparse systems by LU with static pivoting.
 ///
-/// analyze once per pattern, factorize once per set of values, solve as often as wanted. Compiled into the library
-/// for float, double and complex of both, int and int64_t ordinals, int64_t offsets, and each execution space of
-/// Kokkos. Numerical events end in `report().status`, mistakes of the caller in exceptions.
+/// analyze once per pattern, factorize once per set of values, solve as often as wanted. Compiled into the
+/// library for float, double and complex of both, int and int64_t ordinals, int64_t offsets, and each
+/// execution space of Kokkos. Numerical events end in `report().status`, mistakes of the caller in
+/// exceptions.
 template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
           class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class SparseLU {
@@ -45,15 +41,18 @@ class SparseLU {
   SparseLU& operator=(SparseLU&&) noexcept;
 
   /// Matching and scaling, ordering, symbolic factorization and levelization of a square matrix.
-  /// Afterwards `report().status` is `not_solved`, or `structurally_singular` or `numerically_singular` where no
-  /// factorization is possible.
-  /// @throws InputError naming row and column for a matrix that is not square, has unsorted or repeated columns,
-  ///         indices out of range, or NaN or infinity; OutOfMemoryError. The solver is as it was before the call.
+  /// Afterwards `report().status` is `not_solved`, or `structurally_singular` or `numerically_singular` where
+  /// no factorization is possible.
+  /// @throws InputError naming row and column for a matrix that is not square, has unsorted or repeated
+  /// columns,
+  ///         indices out of range, or NaN or infinity; OutOfMemoryError. The solver is as it was before the
+  ///         call.
   void analyze(const matrix_type& A);
   void analyze(const host_matrix_type& A);
 
   /// LU of a matrix with the pattern of the analysis and any values.
-  /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is NaN or
+  /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
+  /// NaN or
   ///         infinite; OutOfMemoryError
   void factorize(const matrix_type& A);
   void factorize(const host_matrix_type& A);
@@ -62,7 +61,8 @@ class SparseLU {
   /// @param B [n × k] or [n] View the execution space can read
   /// @param X like B; may be B itself
   /// @returns the status of `report()`
-  /// @throws CallOrderError without a factorization; InputError where extents are wrong or B holds NaN or infinity
+  /// @throws CallOrderError without a factorization; InputError where extents are wrong or B holds NaN or
+  /// infinity
   template <class BView, class XView>
   Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
     static_assert(BView::rank() == XView::rank() && (BView::rank() == 1 || BView::rank() == 2),
@@ -70,14 +70,20 @@ class SparseLU {
     static_assert(std::is_same_v<typename XView::value_type, Scalar> &&
                       std::is_same_v<typename BView::non_const_value_type, Scalar>,
                   "lutra::SparseLU::solve takes Views of the solver's own scalar type, X not const");
-    static_assert(Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
-                      Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
-                  "lutra::SparseLU::solve takes Views its execution space can reach; for host data use solve_host");
+    static_assert(
+        Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
+            Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
+        "lutra::SparseLU::solve takes Views its execution space can reach; for host data use solve_host");
     return solve_views(as_rank_two<const_multivector_type>(B), as_rank_two<multivector_type>(X), op);
   }
 
   /// The same for host arrays of n·k values by columns; copies to the device and back.
   Status solve_host(std::span<const Scalar> B, std::span<Scalar> X, Transposition op = Transposition::none);
+
+  /// Orders, pattern of L + U and level widths of the analysis, on the host; empty for a structurally
+  /// singular matrix.
+  /// @throws CallOrderError without an analysis
+  FactorStructure structure() const;
 
   /// What was chosen, counted and measured, and how good the last solution is.
   const Report& report() const noexcept;

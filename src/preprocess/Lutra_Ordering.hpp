@@ -12,7 +12,7 @@ namespace lutra {
 
 /// Fill-reducing orderings of a symmetric pattern.
 enum class Ordering {
-  automatic,  ///< AMD or METIS, by AMD's own forecast of the fill
+  automatic,  ///< AMD, or METIS where its factorization is forecast to be cheaper
   metis,      ///< nested dissection
   amd,        ///< approximate minimum degree
   natural,    ///< as the matrix comes
@@ -22,9 +22,9 @@ enum class Ordering {
 /// An ordering and why it was taken.
 template <class Ordinal>
 struct OrderingResult {
-  std::vector<Ordinal> permutation;       ///< [n] permutation[k] is the row and column eliminated as k-th
-  Ordering kind = Ordering::natural;      ///< what was used; never `automatic`
-  std::string why;                        ///< one sentence for the report
+  std::vector<Ordinal> permutation;   ///< [n] permutation[k] is the row and column eliminated as k-th
+  Ordering kind = Ordering::natural;  ///< what was used; never `automatic`
+  std::string why;                    ///< one sentence for the report
 };
 
 /// Orders the pattern of A + Aᵀ, diagonal ignored, on the host.

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_EXECUTIONTRAITS_HPP
+#define LUTRA_EXECUTIONTRAITS_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <type_traits>
+
+namespace lutra::Impl {
+
+/// Host backends work with teams of one thread, so that nothing inside a team needs an atomic there.
+template <class ExecutionSpace>
+inline constexpr bool is_host_space =
+    Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
+
+#ifdef KOKKOS_ENABLE_SERIAL
+template <class ExecutionSpace>
+inline constexpr bool is_serial_space = std::is_same_v<ExecutionSpace, Kokkos::Serial>;
+#else
+template <class ExecutionSpace>
+inline constexpr bool is_serial_space = false;
+#endif
+
+/// Adds to a place several teams may add to: atomically, unless the space has one thread only.
+template <class ExecutionSpace, class T>
+KOKKOS_FORCEINLINE_FUNCTION void add_shared(T& place, const T& value) {
+  if constexpr (is_serial_space<ExecutionSpace>) {
+    place += value;
+  } else {
+    Kokkos::atomic_add(&place, value);
+  }
+}
+
+/// Adds to a counter several teams may add to, and returns what it was.
+template <class ExecutionSpace, class T>
+KOKKOS_FORCEINLINE_FUNCTION T fetch_add_shared(T& place, const T& value) {
+  if constexpr (is_serial_space<ExecutionSpace>) {
+    const T before = place;
+    place += value;
+    return before;
+  } else {
+    return Kokkos::atomic_fetch_add(&place, value);
+  }
+}
+
+/// Width of a vector range for loops of about `mean_length`: a power of two up to the space's own limit, 1 on
+/// hosts.
+template <class ExecutionSpace>
+int vector_length_for(double mean_length) {
+  if constexpr (is_host_space<ExecutionSpace>) {
+    return 1;
+  } else {
+    const int most = Kokkos::TeamPolicy<ExecutionSpace>::vector_length_max();
+    int length = 1;
+    while (length < most && length < mean_length) length *= 2;
+    return length;
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif

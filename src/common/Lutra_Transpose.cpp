@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_Transpose.hpp"
+
+#include <KokkosSparse_SortCrs.hpp>
+
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Instantiate.hpp"
+
+namespace lutra {
+namespace {
+
+/// Where each row of the transpose starts: [n_cols + 1].
+template <class ExecutionSpace, class Pattern, class OffsetView>
+void count_columns(const ExecutionSpace& exec, const Pattern& pattern, const OffsetView& starts) {
+  using Offset = typename OffsetView::value_type;
+  const auto entries = pattern.entries;
+  Kokkos::deep_copy(exec, starts, Offset(0));
+  Kokkos::parallel_for(
+      "lutra::common::transpose_count", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, pattern.nnz()),
+      KOKKOS_LAMBDA(const Offset p) { Impl::add_shared<ExecutionSpace>(starts(entries(p)), Offset(1)); });
+  Kokkos::parallel_scan(
+      "lutra::common::transpose_scan",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Offset>(starts.extent(0))),
+      KOKKOS_LAMBDA(const Offset j, Offset& sum, const bool final) {
+        const Offset count = starts(j);
+        if (final) starts(j) = sum;
+        sum += count;
+      });
+}
+
+/// Puts row number and position of each entry into the rows of the transpose, unsorted; `next` is used up.
+template <class ExecutionSpace, class Pattern, class OffsetView, class EntryView>
+void scatter_entries(const ExecutionSpace& exec, const Pattern& pattern, const OffsetView& next,
+                     const EntryView& rows, const OffsetView& source) {
+  using Offset = typename OffsetView::value_type;
+  using Ordinal = typename EntryView::value_type;
+  const auto row_map = pattern.row_map;
+  const auto entries = pattern.entries;
+  Kokkos::parallel_for(
+      "lutra::common::transpose_scatter", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, pattern.n_rows),
+      KOKKOS_LAMBDA(const Ordinal i) {
+        for (Offset p = row_map(i); p < row_map(i + 1); ++p) {
+          const Offset q = Impl::fetch_add_shared<ExecutionSpace>(next(entries(p)), Offset(1));
+          rows(q) = i;
+          source(q) = p;
+        }
+      });
+}
+
+}  // namespace
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+TransposedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> transpose(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget) {
+  using Memory = typename ExecutionSpace::memory_space;
+  using OffsetView = Kokkos::View<Offset*, Memory>;
+  using EntryView = Kokkos::View<Ordinal*, Memory>;
+  Charge charge(budget), scratch(budget);
+  auto starts = charge.allocate<OffsetView>(exec, "lutra::common::transpose_row_map", pattern.n_cols + 1);
+  auto rows = charge.allocate<EntryView>(exec, "lutra::common::transpose_entries", pattern.nnz());
+  auto source = charge.allocate<OffsetView>(exec, "lutra::common::transpose_source", pattern.nnz());
+  auto next = scratch.allocate<OffsetView>(exec, "lutra::common::transpose_next", pattern.n_cols + 1);
+
+  count_columns(exec, pattern, starts);
+  Kokkos::deep_copy(exec, next, starts);
+  scatter_entries(exec, pattern, next, rows, source);
+  if constexpr (!Impl::is_serial_space<ExecutionSpace>) {  // one thread leaves every row sorted
+    KokkosSparse::sort_crs_matrix(exec, starts, rows, source, pattern.n_rows);
+  }
+  exec.fence("lutra::transpose: scratch is freed");
+  return {{pattern.n_cols, pattern.n_rows, starts, rows}, source, charge};
+}
+
+#define LUTRA_TRANSPOSE(Ordinal, Offset, Space)                                        \
+  template TransposedPattern<Ordinal, Offset, typename Space::memory_space> transpose( \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&);
+LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_TRANSPOSE)
+
+}  // namespace lutra

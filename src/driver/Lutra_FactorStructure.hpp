@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FACTORSTRUCTURE_HPP
+#define LUTRA_FACTORSTRUCTURE_HPP
+
+#include <cstdint>
+#include <vector>
+
+namespace lutra {
+
+/// Where an analysis puts everything, on the host: for pictures and for people who want to know.
+struct FactorStructure {
+  std::vector<std::int64_t> row_order;     ///< [n] user's row at each place of the permuted matrix
+  std::vector<std::int64_t> col_order;     ///< [n] user's column at each place
+  std::vector<std::int64_t> row_map;       ///< [n + 1] of L + U by rows of the permuted matrix
+  std::vector<std::int64_t> entries;       ///< [nnz(L + U)] columns, ascending in each row
+  std::vector<std::int64_t> level_widths;  ///< columns in each level of the factorization
+};
+
+}  // namespace lutra
+
+#endif

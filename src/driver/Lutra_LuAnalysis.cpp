@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_LuAnalysis.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_LuPermute.hpp"
+#include "Lutra_Timer.hpp"
+
+namespace lutra {
+namespace {
+
+/// Where pivots come from, on the host: rows matched to columns, scales, elimination order of the columns.
+template <class Ordinal>
+struct PivotOrder {
+  MatchingResult<Ordinal> matching;
+  std::vector<Ordinal> columns;  ///< [n] user's columns in elimination order
+};
+
+template <class Ordinal>
+MatchingResult<Ordinal> unmatched_identity(Ordinal n) {
+  MatchingResult<Ordinal> result;
+  result.row_of_column.resize(static_cast<std::size_t>(n));
+  std::iota(result.row_of_column.begin(), result.row_of_column.end(), Ordinal(0));
+  result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
+  result.col_scale.assign(static_cast<std::size_t>(n), 1.0);
+  return result;
+}
+
+/// Rows and columns a matching of the pattern leaves over, as the report names them.
+template <class Ordinal>
+void report_structural_singularity(const std::vector<Ordinal>& row_of_column, Report& report) {
+  std::vector<char> used(row_of_column.size(), 0);
+  for (std::size_t j = 0; j < row_of_column.size(); ++j) {
+    if (row_of_column[j] < 0) {
+      report.singular_columns.push_back(static_cast<std::int64_t>(j));
+    } else {
+      used[static_cast<std::size_t>(row_of_column[j])] = 1;
+    }
+  }
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) report.singular_rows.push_back(static_cast<std::int64_t>(i));
+  }
+  report.status = Status::structurally_singular;
+}
+
+/// Matching and scaling as the options ask. Empty where the pattern is structurally singular.
+template <class Scalar, class Ordinal, class Offset>
+std::optional<MatchingResult<Ordinal>> match(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
+                                             Matching option, Report& report) {
+  const Ordinal n = A.n_rows;
+  std::vector<Ordinal> transversal;
+  MatchingResult<Ordinal> result;
+  if (option == Matching::none) {
+    result = unmatched_identity(n);
+    result.structural_rank = result.numeric_rank_bound = maximum_transversal(A.pattern(), &transversal);
+    report.choice.matching = "none";
+  } else {
+    result = match_exact(A);
+    report.choice.matching = "exact";
+    if (option == Matching::automatic)
+      report.choice.why += "exact matching: large entries on the diagonal spare pivoting; ";
+    if (result.numeric_rank_bound < n) {  // these values admit none, others on the pattern may
+      maximum_transversal(A.pattern(), &transversal);
+      result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
+      result.col_scale.assign(static_cast<std::size_t>(n), 1.0);
+      result.row_of_column = transversal;
+    }
+  }
+  report.structural_rank = result.structural_rank;
+  if (result.structural_rank == n) return result;
+  report_structural_singularity(transversal, report);
+  return std::nullopt;
+}
+
+/// The pattern with matched entries on the diagonal: row j is A's row matched to column j.
+template <class Ordinal, class Offset>
+HostMatrix<char, Ordinal, Offset> permute_rows(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
+                                               const std::vector<Ordinal>& row_of_column) {
+  HostMatrix<char, Ordinal, Offset> result;
+  result.n_rows = result.n_cols = A.n_rows;
+  result.row_map.reserve(row_of_column.size() + 1);
+  result.row_map.push_back(0);
+  result.entries.reserve(A.entries.extent(0));
+  for (const Ordinal row : row_of_column) {
+    for (Offset p = A.row_map(row); p < A.row_map(row + 1); ++p) result.entries.push_back(A.entries(p));
+    result.row_map.push_back(static_cast<Offset>(result.entries.size()));
+  }
+  return result;
+}
+
+std::string_view name_of(Ordering ordering) {
+  switch (ordering) {
+    case Ordering::metis:
+      return "metis";
+    case Ordering::amd:
+      return "amd";
+    case Ordering::given:
+      return "given";
+    default:
+      return "natural";
+  }
+}
+
+/// Elimination order of the user's columns.
+template <class Ordinal, class Offset>
+std::vector<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
+                                   const MatchingResult<Ordinal>& matching, const LuOptions& options,
+                                   Report& report) {
+  report.choice.ordering = name_of(options.ordering);
+  if (options.ordering == Ordering::given) {
+    return std::vector<Ordinal>(options.given_ordering.begin(), options.given_ordering.end());
+  }
+  const auto matched = permute_rows(A, matching.row_of_column);
+  auto result = order(make_view(matched).pattern(), options.ordering);
+  report.choice.ordering = name_of(result.kind);
+  if (options.ordering == Ordering::automatic) report.choice.why += result.why + "; ";
+  return std::move(result.permutation);
+}
+
+/// Matching and ordering on the host, timed. Empty where the pattern is structurally singular.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+std::optional<PivotOrder<Ordinal>> choose_pivots(const CsrView<Scalar, Ordinal, Offset, Memory>& A,
+                                                 const LuOptions& options, Report& report) {
+  const Kokkos::HostSpace host;
+  const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> on_host{
+      A.n_rows, A.n_cols, Kokkos::create_mirror_view_and_copy(host, A.row_map),
+      Kokkos::create_mirror_view_and_copy(host, A.entries),
+      Kokkos::create_mirror_view_and_copy(host, A.values)};
+  Kokkos::Timer timer;
+  auto matching = match(on_host, options.matching, report);
+  report.times.matching = timer.seconds();
+  if (!matching) return std::nullopt;
+  timer.reset();
+  auto columns = order_columns(on_host.pattern(), *matching, options, report);
+  report.times.ordering = timer.seconds();
+  return PivotOrder<Ordinal>{std::move(*matching), std::move(columns)};
+}
+
+/// Puts orders and scales into device memory.
+template <class Analysis, class ExecutionSpace, class Ordinal>
+void upload_pivot_order(const ExecutionSpace& exec, const PivotOrder<Ordinal>& pivots, Analysis& analysis) {
+  using Real = typename Analysis::Real;
+  std::vector<Ordinal> rows;
+  rows.reserve(pivots.columns.size());
+  for (const Ordinal column : pivots.columns) {
+    rows.push_back(pivots.matching.row_of_column[static_cast<std::size_t>(column)]);
+  }
+  const std::vector<Real> row_scale(pivots.matching.row_scale.begin(), pivots.matching.row_scale.end());
+  const std::vector<Real> col_scale(pivots.matching.col_scale.begin(), pivots.matching.col_scale.end());
+  analysis.row_order = Impl::upload(exec, analysis.charge, "lutra::driver::row_order", rows);
+  analysis.col_order = Impl::upload(exec, analysis.charge, "lutra::driver::col_order", pivots.columns);
+  analysis.row_scale = Impl::upload(exec, analysis.charge, "lutra::driver::row_scale", row_scale);
+  analysis.col_scale = Impl::upload(exec, analysis.charge, "lutra::driver::col_scale", col_scale);
+}
+
+/// Levels of the triangular solves: row i waits for the columns of its row.
+template <class Ordinal, class Offset, class ExecutionSpace, class Analysis>
+void levelize_solves(const ExecutionSpace& exec, const MemoryBudget& budget, Analysis& analysis) {
+  const auto& plan = analysis.plan;
+  const auto& columns = plan.columns.pattern;
+  const auto behind_first = Kokkos::make_pair(std::size_t(1), static_cast<std::size_t>(plan.n()) + 1);
+  using Graph = DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>;
+  const Graph lower{
+      plan.n(),
+      {plan.column_diagonal, Kokkos::subview(columns.row_map, behind_first), columns.entries, 1},
+      {}};
+  const Graph upper{plan.n(), {columns.row_map, plan.column_diagonal, columns.entries, 0}, {}};
+  analysis.lower_levels = levelize(exec, lower, budget);
+  analysis.upper_levels = levelize(exec, upper, budget);
+}
+
+void report_counts(Report& report, std::int64_t nnz_l, std::int64_t nnz_u, std::int64_t nnz_a, double flops,
+                   std::size_t levels) {
+  report.factors.nnz_l = nnz_l;
+  report.factors.nnz_u = nnz_u;
+  report.factors.fill_ratio =
+      nnz_a > 0 ? static_cast<double>(nnz_l + nnz_u) / static_cast<double>(nnz_a) : 0.0;
+  report.factors.flops = flops;
+  report.factors.levels = static_cast<std::int64_t>(levels);
+}
+
+}  // namespace
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const LuOptions& options, const MemoryBudget& budget, Report& report) {
+  if (options.ordering == Ordering::given) check_permutation(options.given_ordering, A.n_rows);
+  LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analysis;
+  report.choice.method = "lu";
+  report.choice.engine = "column";
+  report.choice.symbolic = "fill2";
+  report.choice.trisolve = "levels";
+  report.choice.precond = "none";
+  const auto pivots = choose_pivots(A, options, report);
+  if (!pivots) return analysis;
+
+  analysis.charge = Charge(budget);
+  upload_pivot_order(exec, *pivots, analysis);
+  analysis.pattern = Impl::copy_pattern(exec, analysis.charge, A.pattern());
+  Impl::StageTimer symbolic_timer(exec);
+  LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> filled;
+  {
+    Charge scratch(budget);
+    const auto permuted =
+        Impl::permute_pattern(exec, scratch, analysis.pattern, analysis.row_order, analysis.col_order);
+    filled = factorize_symbolic(exec, permuted, budget);
+  }
+  report.times.symbolic = symbolic_timer.seconds();
+  Impl::StageTimer levelization_timer(exec);
+  analysis.plan = plan_column_lu(exec, filled, budget);
+  levelize_solves<Ordinal, Offset>(exec, budget, analysis);
+  analysis.target = Impl::locate_entries(exec, analysis.charge, budget, analysis);
+  report.times.levelization = levelization_timer.seconds();
+  report_counts(report, filled.nnz_l, filled.nnz_u, A.nnz(), analysis.plan.flops,
+                analysis.plan.levels.size());
+  return analysis;
+}
+
+#define LUTRA_ANALYZE_LU(Scalar, Ordinal, Offset, Space)                                                     \
+  template LuAnalysis<Scalar, Ordinal, Offset, Space> analyze_lu(                                            \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, const LuOptions&, \
+      const MemoryBudget&, Report&);
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_ANALYZE_LU)
+
+}  // namespace lutra

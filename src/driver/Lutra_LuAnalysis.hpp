@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LUANALYSIS_HPP
+#define LUTRA_LUANALYSIS_HPP
+
+#include "Lutra_ColumnLu.hpp"
+#include "Lutra_LuOptions.hpp"
+#include "Lutra_Report.hpp"
+
+namespace lutra {
+
+/// Everything `SparseLU` keeps of a pattern: the way from the user's matrix A to the matrix that is
+/// factorized, F(k, l) = row_scale·A(row_order(k), col_order(l))·col_scale, and the plan of that
+/// factorization.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+struct LuAnalysis {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Real = RealOf<Scalar>;
+
+  CsrPattern<Ordinal, Offset, Memory> pattern;     ///< of A, in user order; the solver's own copy
+  Kokkos::View<const Ordinal*, Memory> row_order;  ///< [n] user's row at each place of F
+  Kokkos::View<const Ordinal*, Memory> col_order;  ///< [n] user's column at each place of F
+  Kokkos::View<const Real*, Memory> row_scale;     ///< [n] by user's row
+  Kokkos::View<const Real*, Memory> col_scale;     ///< [n] by user's column
+  ColumnLuPlan<Ordinal, Offset, Memory> plan;      ///< of L + U of F
+  Levels<Ordinal, Memory> lower_levels;            ///< of solving with L
+  Levels<Ordinal, Memory> upper_levels;            ///< of solving with U
+  Kokkos::View<const Offset*, Memory> target;      ///< [nnz(A)] place by columns of L + U of each entry of A
+  Charge charge;
+
+  Ordinal n() const { return pattern.n_rows; }
+};
+
+/// Runs matching, ordering, symbolic factorization and levelization, and writes choices, times and counts to
+/// `report`. Where the pattern is structurally singular, `report.status` says so, rows and columns are named,
+/// and the analysis returned is empty (n() = 0).
+/// @param A checked by check_square_matrix
+/// @throws InputError for a given ordering that is none; OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const LuOptions& options, const MemoryBudget& budget, Report& report);
+
+}  // namespace lutra
+
+#endif

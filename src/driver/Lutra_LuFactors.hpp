@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LUFACTORS_HPP
+#define LUTRA_LUFACTORS_HPP
+
+#include "Lutra_BackwardError.hpp"
+#include "Lutra_LuAnalysis.hpp"
+#include "Lutra_Transposition.hpp"
+
+namespace lutra {
+
+/// Values of L and U of the scaled and permuted matrix of a `LuAnalysis`.
+template <class Scalar, class MemorySpace>
+struct LuFactors {
+  Kokkos::View<Scalar*, MemorySpace> column_values;     ///< [nnz(L + U)] by columns
+  Kokkos::View<Scalar*, MemorySpace> row_values;        ///< [nnz(L + U)] by rows
+  Kokkos::View<unsigned char*, MemorySpace> perturbed;  ///< [n] 1 where the pivot was replaced
+  Charge charge;
+};
+
+/// Scales and scatters the values of A, and factorizes. Allocates `factors` when it is empty.
+/// @param A_values   [nnz(A)] in the order of `analysis.pattern`
+/// @param perturbation least magnitude of a pivot over the largest of the scaled matrix; 0: √ε
+/// Writes pivot counts to `report.pivots`. @returns false where the factors hold NaN or infinity
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+bool factorize_lu(const ExecutionSpace& exec,
+                  const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+                  const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& A_values,
+                  double perturbation, const MemoryBudget& budget,
+                  LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Report& report);
+
+/// X = op(A)⁻¹·B by the factors, without refinement. X may be B.
+/// @param W [n × k] scratch
+/// Cost: each entry of L and U read once for each right-hand side, one launch a level. Does not fence.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void apply_factors(const ExecutionSpace& exec,
+                   const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+                   const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Transposition op,
+                   const DenseRows<Scalar, typename ExecutionSpace::memory_space>& B,
+                   const DenseRows<Scalar, typename ExecutionSpace::memory_space>& X,
+                   const DenseRows<Scalar, typename ExecutionSpace::memory_space>& W);
+
+}  // namespace lutra
+
+#endif

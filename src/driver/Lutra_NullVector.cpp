@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_NullVector.hpp"
+
+#include <algorithm>
+
+#include "Lutra_Instantiate.hpp"
+
+namespace lutra {
+namespace {
+
+constexpr int most_steps = 3;
+constexpr double rounding_factor = 32.0;
+
+/// A start that favours no direction: entries between 1 and 2 that look random, the same on every backend.
+template <class ExecutionSpace, class Rows>
+void fill_start(const ExecutionSpace& exec, const Rows& v) {
+  using Scalar = typename Rows::value_type;
+  Kokkos::parallel_for(
+      "lutra::driver::null_start",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(v.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i) {
+        const std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9E3779B97F4A7C15ull;
+        v(i, 0) =
+            Scalar(RealOf<Scalar>(1) + static_cast<RealOf<Scalar>>(mixed >> 40) / RealOf<Scalar>(1 << 24));
+      });
+}
+
+/// R = −A·v. Returns ‖row_scale·A·v‖∞ / (‖Â‖∞·‖v / col_scale‖∞); infinity where something is not finite or v
+/// is 0.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class Rows>
+double scaled_residual(
+    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+    const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, const Rows& v,
+    const Rows& R) {
+  const auto row_scale = analysis.row_scale;
+  const auto col_scale = analysis.col_scale;
+  const auto row_map = A.pattern.row_map;
+  const auto entries = A.pattern.entries;
+  const auto values = A.values;
+  double residual = 0, norm = 0, size = 0;
+  Kokkos::parallel_reduce(
+      "lutra::driver::null_residual", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, analysis.n()),
+      KOKKOS_LAMBDA(const Ordinal i, double& most_residual, double& most_norm, double& most_size) {
+        Scalar rest{};
+        double row_sum = 0;
+        for (Offset p = row_map(i); p < row_map(i + 1); ++p) {
+          rest -= values(p) * v(entries(p), 0);
+          row_sum += static_cast<double>(ScalarTraits<Scalar>::magnitude(values(p)) * col_scale(entries(p)));
+        }
+        R(i, 0) = rest;
+        const double scaled = static_cast<double>(ScalarTraits<Scalar>::magnitude(rest) * row_scale(i));
+        const double entry = static_cast<double>(ScalarTraits<Scalar>::magnitude(v(i, 0)) / col_scale(i));
+        const bool finite = Kokkos::isfinite(scaled) && Kokkos::isfinite(entry);
+        const double shown = finite ? scaled : Kokkos::Experimental::infinity_v<double>;
+        row_sum *= static_cast<double>(row_scale(i));
+        if (shown > most_residual) most_residual = shown;
+        if (row_sum > most_norm) most_norm = row_sum;
+        if (entry > most_size) most_size = entry;
+      },
+      Kokkos::Max<double>(residual), Kokkos::Max<double>(norm), Kokkos::Max<double>(size));
+  const double ratio = residual / (norm * size);
+  return Kokkos::isfinite(ratio) ? ratio : Kokkos::Experimental::infinity_v<double>;
+}
+
+/// v += D, and v scaled so that ‖v / col_scale‖∞ = 1; false where nothing finite is left of it.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class Rows>
+bool add_and_normalize(const ExecutionSpace& exec,
+                       const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis, const Rows& D,
+                       const Rows& v) {
+  const auto col_scale = analysis.col_scale;
+  double size = 0;
+  Kokkos::parallel_reduce(
+      "lutra::driver::null_add", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, analysis.n()),
+      KOKKOS_LAMBDA(const Ordinal i, double& most) {
+        v(i, 0) += D(i, 0);
+        const double entry = static_cast<double>(ScalarTraits<Scalar>::magnitude(v(i, 0)) / col_scale(i));
+        const double shown = Kokkos::isfinite(entry) ? entry : Kokkos::Experimental::infinity_v<double>;
+        if (shown > most) most = shown;
+      },
+      Kokkos::Max<double>(size));
+  if (!(size > 0) || !Kokkos::isfinite(size)) return false;
+  const auto factor = static_cast<RealOf<Scalar>>(1.0 / size);
+  if (!Kokkos::isfinite(factor)) return false;
+  Kokkos::parallel_for(
+      "lutra::driver::null_normalize", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, analysis.n()),
+      KOKKOS_LAMBDA(const Ordinal i) { v(i, 0) *= factor; });
+  return true;
+}
+
+/// Rows and columns of the replaced pivots whose unknowns take part in v.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class Rows>
+void name_places(const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+                 const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, const Rows& v,
+                 Report& report) {
+  constexpr double share = 1e-3;  // of the largest entry: smaller ones may be rounding
+  const Kokkos::HostSpace host;
+  const auto entries = Kokkos::create_mirror_view_and_copy(host, v);
+  const auto scale = Kokkos::create_mirror_view_and_copy(host, analysis.col_scale);
+  const auto rows = Kokkos::create_mirror_view_and_copy(host, analysis.row_order);
+  const auto columns = Kokkos::create_mirror_view_and_copy(host, analysis.col_order);
+  const auto perturbed = Kokkos::create_mirror_view_and_copy(host, factors.perturbed);
+  for (std::size_t k = 0; k < columns.extent(0); ++k) {
+    const Ordinal j = columns(k);
+    const auto size = static_cast<double>(ScalarTraits<Scalar>::magnitude(entries(j, 0)) / scale(j));
+    if (!perturbed(k) || size < share) continue;
+    report.singular_rows.push_back(static_cast<std::int64_t>(rows(k)));
+    report.singular_columns.push_back(static_cast<std::int64_t>(j));
+  }
+  std::ranges::sort(report.singular_rows);
+  std::ranges::sort(report.singular_columns);
+}
+
+}  // namespace
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+bool find_null_vector(
+    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+    const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
+    const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work, Report& report) {
+  constexpr double rounding_level = rounding_factor * static_cast<double>(epsilon_of<Scalar>);
+  const auto v = work.X;
+  const auto R = work.R;
+  const auto D = work.trial_X;
+  const auto W = work.W;
+  fill_start(exec, R);
+  Kokkos::deep_copy(exec, v, Scalar{});
+  for (int step = 0; step < most_steps; ++step) {
+    apply_factors(exec, analysis, factors, Transposition::none, R, D, W);
+    if (!add_and_normalize(exec, analysis, D, v)) return false;
+    if (scaled_residual(exec, analysis, A, v, R) > rounding_level) continue;
+    name_places(analysis, factors, v, report);
+    return true;
+  }
+  return false;
+}
+
+#define LUTRA_FIND_NULL_VECTOR(Scalar, Ordinal, Offset, Space)                        \
+  template bool find_null_vector(                                                     \
+      const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,                \
+      const LuFactors<Scalar, typename Space::memory_space>&,                         \
+      const ResidualOperator<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
+      const SolveWorkspace<Scalar, typename Space::memory_space>&, Report&);
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FIND_NULL_VECTOR)
+
+}  // namespace lutra

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_NULLVECTOR_HPP
+#define LUTRA_NULLVECTOR_HPP
+
+#include "Lutra_Refinement.hpp"
+
+namespace lutra {
+
+/// Looks for a vector that shows A to be singular to working precision, and names the places in `report`.
+///
+/// With factors of A + E, where E holds the perturbations of pivots, v ← v − (A + E)⁻¹·A·v maps a null vector
+/// of A to itself and, where A is well away from singular, everything else to almost nothing. A vector with
+/// ‖Âv‖∞ ≤ 32·ε·‖Â‖∞·‖v‖∞ for the scaled matrix Â proves that Â is within rounding of a singular matrix,
+/// however it was found; that is the test, so that a perturbed pivot alone never condemns a matrix.
+///
+/// @param A     the matrix in user order
+/// @param work  workspace of one column; X, R, trial_X and W are overwritten
+/// @returns true where such a vector was found; `report.singular_rows` and `singular_columns` then hold the
+/// places of
+///          replaced pivots that take part in it
+/// Cost: up to four solves. To be asked only where pivots were replaced.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+bool find_null_vector(
+    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+    const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
+    const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work, Report& report);
+
+}  // namespace lutra
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_Refinement.hpp"
+
+#include <algorithm>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_Timer.hpp"
+
+namespace lutra {
+namespace {
+
+/// trial = X + D, where D stands in `trial`.
+template <class ExecutionSpace, class Rows>
+void add_to(const ExecutionSpace& exec, const Rows& X, const Rows& trial) {
+  const std::size_t n_rhs = X.extent(1);
+  Kokkos::parallel_for(
+      "lutra::driver::correct",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(X.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i) {
+        for (std::size_t c = 0; c < n_rhs; ++c) trial(i, c) += X(i, c);
+      });
+}
+
+template <class ExecutionSpace, class Rows>
+void copy_column(const ExecutionSpace& exec, const Rows& from, const Rows& to, std::size_t c) {
+  Kokkos::parallel_for(
+      "lutra::driver::keep_column",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(to.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i) { to(i, c) = from(i, c); });
+}
+
+/// Keeps the columns of the trial that are better; true if one of them has at most half its former error.
+template <class Scalar, class ExecutionSpace>
+bool keep_better(const ExecutionSpace& exec, const BackwardErrors& trial,
+                 const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work,
+                 BackwardErrors& errors) {
+  bool progress = false;
+  for (std::size_t c = 0; c < errors.componentwise.size(); ++c) {
+    if (!(trial.componentwise[c] < errors.componentwise[c])) continue;
+    progress = progress || trial.componentwise[c] <= 0.5 * errors.componentwise[c];
+    errors.componentwise[c] = trial.componentwise[c];
+    errors.normwise[c] = trial.normwise[c];
+    copy_column(exec, work.trial_X, work.X, c);
+    copy_column(exec, work.trial_R, work.R, c);
+  }
+  return progress;
+}
+
+}  // namespace
+
+template <class Scalar, class ExecutionSpace>
+SolveWorkspace<Scalar, typename ExecutionSpace::memory_space> make_solve_workspace(
+    const ExecutionSpace& exec, std::size_t n, std::size_t k, const MemoryBudget& budget) {
+  using Memory = typename ExecutionSpace::memory_space;
+  SolveWorkspace<Scalar, Memory> work;
+  work.charge = Charge(budget);
+  for (auto* rows : {&work.B, &work.X, &work.R, &work.trial_X, &work.trial_R, &work.W}) {
+    *rows = work.charge.template allocate<DenseRows<Scalar, Memory>>(exec, "lutra::driver::solve workspace",
+                                                                     n, k);
+  }
+  work.magnitudes = work.charge.template allocate<DenseRows<RealOf<Scalar>, Memory>>(
+      exec, "lutra::driver::solve magnitudes", n, k);
+  return work;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+RefinementOutcome solve_refined(
+    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+    const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Transposition op,
+    const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double A_norm,
+    int max_steps, const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work) {
+  constexpr double rounding_level = 8.0 * static_cast<double>(epsilon_of<Scalar>);
+  RefinementOutcome outcome;
+  Impl::StageTimer solve_timer(exec);
+  apply_factors(exec, analysis, factors, op, work.B, work.X, work.W);
+  outcome.solve_seconds = solve_timer.seconds();
+  Impl::StageTimer refine_timer(exec);
+  outcome.errors = compute_residual(exec, A, A_norm, work.B, work.X, work.R, work.magnitudes);
+  const auto at_rounding_level = [&](double error) { return error <= rounding_level; };
+  while (outcome.steps < max_steps && !std::ranges::all_of(outcome.errors.componentwise, at_rounding_level)) {
+    ++outcome.steps;
+    apply_factors(exec, analysis, factors, op, work.R, work.trial_X, work.W);
+    add_to(exec, work.X, work.trial_X);
+    const auto trial = compute_residual(exec, A, A_norm, work.B, work.trial_X, work.trial_R, work.magnitudes);
+    if (!keep_better<Scalar>(exec, trial, work, outcome.errors)) break;
+  }
+  outcome.refine_seconds = refine_timer.seconds();
+  return outcome;
+}
+
+#define LUTRA_SOLVE_WORKSPACE(Scalar, Space)                                                         \
+  template SolveWorkspace<Scalar, typename Space::memory_space> make_solve_workspace<Scalar, Space>( \
+      const Space&, std::size_t, std::size_t, const MemoryBudget&);
+LUTRA_FOR_EACH_SPACE(LUTRA_SOLVE_WORKSPACE, float)
+LUTRA_FOR_EACH_SPACE(LUTRA_SOLVE_WORKSPACE, double)
+LUTRA_FOR_EACH_SPACE(LUTRA_SOLVE_WORKSPACE, Kokkos::complex<float>)
+LUTRA_FOR_EACH_SPACE(LUTRA_SOLVE_WORKSPACE, Kokkos::complex<double>)
+
+#define LUTRA_SOLVE_REFINED(Scalar, Ordinal, Offset, Space)                                        \
+  template RefinementOutcome solve_refined(                                                        \
+      const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,                             \
+      const LuFactors<Scalar, typename Space::memory_space>&, Transposition,                       \
+      const ResidualOperator<Scalar, Ordinal, Offset, typename Space::memory_space>&, double, int, \
+      const SolveWorkspace<Scalar, typename Space::memory_space>&);
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_SOLVE_REFINED)
+
+}  // namespace lutra

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LUPERMUTE_HPP
+#define LUTRA_LUPERMUTE_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <string>
+#include <vector>
+
+#include "Lutra_CsrView.hpp"
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_MemoryBudget.hpp"
+#include "Lutra_ScalarTraits.hpp"
+
+namespace lutra::Impl {
+
+/// A device copy of a host array.
+template <class ExecutionSpace, class T>
+Kokkos::View<const T*, typename ExecutionSpace::memory_space> upload(const ExecutionSpace& exec,
+                                                                     Charge& charge, const std::string& label,
+                                                                     const std::vector<T>& host) {
+  auto device =
+      charge.allocate<Kokkos::View<T*, typename ExecutionSpace::memory_space>>(exec, label, host.size());
+  exec.fence("lutra::driver: allocated before it is filled from the host");
+  Kokkos::deep_copy(device, Kokkos::View<const T*, Kokkos::HostSpace>(host.data(), host.size()));
+  return device;
+}
+
+/// The solver's own copy of a pattern.
+template <class Ordinal, class Offset, class ExecutionSpace>
+CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> copy_pattern(
+    const ExecutionSpace& exec, Charge& charge,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern) {
+  using Memory = typename ExecutionSpace::memory_space;
+  auto row_map = charge.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::driver::row_map",
+                                                                pattern.row_map.extent(0));
+  auto entries = charge.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::driver::entries",
+                                                                 pattern.entries.extent(0));
+  Kokkos::deep_copy(exec, row_map, pattern.row_map);
+  Kokkos::deep_copy(exec, entries, pattern.entries);
+  return {pattern.n_rows, pattern.n_cols, row_map, entries};
+}
+
+/// inverse(order(k)) = k
+template <class ExecutionSpace, class OrderView, class InverseView>
+void invert_permutation(const ExecutionSpace& exec, const OrderView& order, const InverseView& inverse) {
+  Kokkos::parallel_for(
+      "lutra::driver::invert_permutation",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(order.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t k) {
+        inverse(order(k)) = static_cast<typename InverseView::value_type>(k);
+      });
+}
+
+/// Pattern of A(row_order, col_order); rows are not sorted.
+template <class Ordinal, class Offset, class ExecutionSpace, class OrderView>
+CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permute_pattern(
+    const ExecutionSpace& exec, Charge& charge,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A, const OrderView& row_order,
+    const OrderView& col_order) {
+  using Memory = typename ExecutionSpace::memory_space;
+  const Ordinal n = A.n_rows;
+  auto row_map =
+      charge.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::driver::permuted_row_map", n + 1);
+  auto entries =
+      charge.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::driver::permuted_entries", A.nnz());
+  auto place_of = charge.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::driver::column_places", n);
+  const auto A_map = A.row_map;
+  const auto A_entries = A.entries;
+  invert_permutation(exec, col_order, place_of);
+  Kokkos::parallel_scan(
+      "lutra::driver::permuted_row_map",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Offset>(n) + 1),
+      KOKKOS_LAMBDA(const Offset k, Offset& sum, const bool final) {
+        if (final) row_map(k) = sum;
+        if (k < n) sum += A_map(row_order(k) + 1) - A_map(row_order(k));
+      });
+  Kokkos::parallel_for(
+      "lutra::driver::permuted_entries", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n),
+      KOKKOS_LAMBDA(const Ordinal k) {
+        Offset q = row_map(k);
+        for (Offset p = A_map(row_order(k)); p < A_map(row_order(k) + 1); ++p)
+          entries(q++) = place_of(A_entries(p));
+      });
+  exec.fence("lutra::driver: the permuted pattern is complete");
+  return {n, n, row_map, entries};
+}
+
+/// Place, by columns of L + U, of each entry of the user's matrix: a binary search in its sorted row of L +
+/// U.
+template <class Analysis, class ExecutionSpace>
+auto locate_entries(const ExecutionSpace& exec, Charge& charge, const MemoryBudget& budget,
+                    const Analysis& analysis) -> decltype(analysis.target) {
+  using OffsetView = typename decltype(analysis.target)::non_const_type;
+  using OrderView = typename decltype(analysis.row_order)::non_const_type;
+  using Offset = typename OffsetView::value_type;
+  using Ordinal = typename OrderView::value_type;
+  Charge scratch(budget);
+  auto target = charge.allocate<OffsetView>(exec, "lutra::driver::target", analysis.pattern.nnz());
+  auto column_place = scratch.allocate<OrderView>(exec, "lutra::driver::column_places", analysis.n());
+  invert_permutation(exec, analysis.col_order, column_place);
+  const auto A_map = analysis.pattern.row_map;
+  const auto A_entries = analysis.pattern.entries;
+  const auto row_order = analysis.row_order;
+  const auto lu_map = analysis.plan.rows.row_map;
+  const auto lu_entries = analysis.plan.rows.entries;
+  const auto row_to_column = analysis.plan.row_to_column;
+  Kokkos::parallel_for(
+      "lutra::driver::locate_entries", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, analysis.n()),
+      KOKKOS_LAMBDA(const Ordinal k) {
+        for (Offset p = A_map(row_order(k)); p < A_map(row_order(k) + 1); ++p) {
+          const Ordinal wanted = column_place(A_entries(p));
+          Offset begin = lu_map(k), end = lu_map(k + 1);
+          while (end - begin > 1) {
+            const Offset middle = begin + (end - begin) / 2;
+            if (lu_entries(middle) <= wanted) {
+              begin = middle;
+            } else {
+              end = middle;
+            }
+          }
+          target(p) = row_to_column(begin);
+        }
+      });
+  exec.fence("lutra::driver: column places are freed");
+  return target;
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LUSOLVER_HPP
+#define LUTRA_LUSOLVER_HPP
+
+#include "Lutra_CheckMatrix.hpp"
+#include "Lutra_FactorStructure.hpp"
+#include "Lutra_NullVector.hpp"
+#include "Lutra_SparseLU.hpp"
+#include "Lutra_Timer.hpp"
+
+namespace lutra {
+
+/// The implementation of `SparseLU`: what it holds, and the order its steps go in.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class LuSolver {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Matrix = CsrView<Scalar, Ordinal, Offset, Memory>;
+  using Solver = SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>;
+
+  LuSolver(LuOptions options, const ExecutionSpace& exec);
+
+  void analyze(const Matrix& A);
+  void factorize(const Matrix& A);
+  Status solve(const typename Solver::const_multivector_type& B, const typename Solver::multivector_type& X,
+               Transposition op);
+  FactorStructure structure() const;
+
+  const Report& report() const noexcept { return m_report; }
+  /// Rows of the matrix analyzed; 0 before.
+  std::size_t n() const noexcept { return static_cast<std::size_t>(m_n); }
+
+ private:
+  /// What has been done so far; a later stage stands for the earlier ones too.
+  enum class Stage { nothing, singular_pattern, analyzed, singular_values, factorized };
+
+  /// op(A) with its norm, made when first asked for and kept until the values change.
+  struct Operator {
+    ResidualOperator<Scalar, Ordinal, Offset, Memory> view;
+    double norm = -1;  ///< negative: not computed for these values
+  };
+
+  void copy_values(const Matrix& A);
+  void judge_factors(bool finite);
+  const Operator& operator_for(Transposition op);
+  void check_solve(const typename Solver::const_multivector_type& B,
+                   const typename Solver::multivector_type& X) const;
+  void reserve_workspace(std::size_t n_rhs);
+  void judge_solution();
+  void update_memory();
+
+  LuOptions m_options;
+  ExecutionSpace m_exec;
+  MemoryBudget m_budget;
+  Report m_report;
+  Stage m_stage = Stage::nothing;
+  Ordinal m_n = 0;  ///< rows of the matrix analyzed, a singular one too
+  LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> m_analysis;
+  LuFactors<Scalar, Memory> m_factors;
+  Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz(A)] of the matrix last factorized
+  Charge m_values_charge;
+  TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of A; empty until a transposed solve
+  Operator m_plain, m_transposed_operator, m_adjoint;
+  SolveWorkspace<Scalar, Memory> m_work;
+  bool m_factorized_before = false;  ///< the next factorization with this analysis is a refactorization
+};
+
+}  // namespace lutra
+
+#endif

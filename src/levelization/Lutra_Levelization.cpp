@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_Levelization.hpp"
+
+#include <KokkosSparse_SortCrs.hpp>
+#include <string>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_Kahn.hpp"
+
+namespace lutra {
+namespace {
+
+/// Sorts the nodes of each level, so that the result does not depend on which thread queued a node first.
+template <class Ordinal, class ExecutionSpace, class OrderView>
+void sort_levels(const ExecutionSpace& exec, const std::vector<Ordinal>& level_map, const OrderView& order,
+                 const MemoryBudget& budget) {
+  using Memory = typename ExecutionSpace::memory_space;
+  Charge scratch(budget);
+  auto device_map = scratch.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::levelization::level_map",
+                                                                     level_map.size());
+  Kokkos::View<const Ordinal*, Kokkos::HostSpace> host_map(level_map.data(), level_map.size());
+  exec.fence("lutra::levelization: the map is copied from the host");
+  Kokkos::deep_copy(device_map, host_map);
+  KokkosSparse::sort_crs_graph(exec, device_map, order, static_cast<Ordinal>(order.extent(0)));
+  exec.fence("lutra::levelization: the map is freed");
+}
+
+}  // namespace
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+Levels<Ordinal, typename ExecutionSpace::memory_space> levelize(
+    const ExecutionSpace& exec,
+    const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
+    const MemoryBudget& budget) {
+  using Memory = typename ExecutionSpace::memory_space;
+  using NodeView = Kokkos::View<Ordinal*, Memory>;
+  Levels<Ordinal, Memory> result;
+  result.charge = Charge(budget);
+  auto queue = result.charge.template allocate<NodeView>(exec, "lutra::levelization::order", graph.n);
+  auto level_of = result.charge.template allocate<NodeView>(exec, "lutra::levelization::level_of", graph.n);
+  Charge scratch(budget);
+  auto degrees = scratch.allocate<NodeView>(exec, "lutra::levelization::in_degrees", graph.n);
+  auto queue_end = scratch.allocate<Kokkos::View<Ordinal, Memory>>(exec, "lutra::levelization::queue_end");
+
+  Impl::count_in_degrees(exec, graph, degrees);
+  Kokkos::deep_copy(exec, queue_end, Ordinal(0));
+  Impl::start_queue(exec, degrees, queue, level_of, queue_end);
+  result.level_map.push_back(0);
+  Ordinal begin = 0, end = 0;
+  const auto read_end = [&]() {
+    Kokkos::deep_copy(exec, end, queue_end);
+    exec.fence("lutra::levelization: the length of the next level is needed on the host");
+  };
+  read_end();
+  for (Ordinal level = 1; begin < end; ++level) {
+    result.level_map.push_back(end);
+    Impl::advance_queue(exec, graph, begin, end, level, degrees, queue, level_of, queue_end);
+    begin = end;
+    read_end();
+  }
+  if (end != graph.n) {
+    throw InputError("graph: " + std::to_string(graph.n - end) + " of its " + std::to_string(graph.n) +
+                     " nodes are on or behind a cycle");
+  }
+  sort_levels(exec, result.level_map, queue, budget);
+  result.order = queue;
+  result.level_of = level_of;
+  return result;
+}
+
+#define LUTRA_LEVELIZE(Ordinal, Offset, Space)                                             \
+  template Levels<Ordinal, typename Space::memory_space> levelize(                         \
+      const Space&, const DependencyGraph<Ordinal, Offset, typename Space::memory_space>&, \
+      const MemoryBudget&);
+LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_LEVELIZE)
+
+}  // namespace lutra

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LEVELIZATION_HPP
+#define LUTRA_LEVELIZATION_HPP
+
+#include <vector>
+
+#include "Lutra_CsrView.hpp"
+#include "Lutra_MemoryBudget.hpp"
+
+namespace lutra {
+
+/// A part of a graph's edges by source: those of node v are entries(begin(v) + skip) … entries(end(v) − 1).
+/// Empty Views stand for no edges.
+template <class Ordinal, class Offset, class MemorySpace>
+struct Successors {
+  Kokkos::View<const Offset*, MemorySpace> begin;     ///< [n]
+  Kokkos::View<const Offset*, MemorySpace> end;       ///< [n]
+  Kokkos::View<const Ordinal*, MemorySpace> entries;  ///< nodes that wait for v
+  Offset skip = 0;                                    ///< 1 leaves out a diagonal at `begin`
+};
+
+/// A directed graph without cycles: v's successors are those of both parts; an edge in both counts twice,
+/// which changes no level.
+template <class Ordinal, class Offset, class MemorySpace>
+struct DependencyGraph {
+  Ordinal n = 0;
+  Successors<Ordinal, Offset, MemorySpace> first;
+  Successors<Ordinal, Offset, MemorySpace> second;
+};
+
+/// Nodes by level: those of one level depend on none of each other.
+template <class Ordinal, class MemorySpace>
+struct Levels {
+  Kokkos::View<const Ordinal*, MemorySpace> order;     ///< [n] nodes level by level, ascending within one
+  Kokkos::View<const Ordinal*, MemorySpace> level_of;  ///< [n]
+  std::vector<Ordinal> level_map;  ///< [levels + 1], on the host: where each level starts in `order`
+  Charge charge;
+
+  std::size_t size() const { return level_map.empty() ? 0 : level_map.size() - 1; }
+};
+
+/// Levels of a graph: a node's level is the length of the longest path that ends in it.
+///
+/// Kahn's algorithm as in "End-to-End LU Factorization of Large Matrices on GPUs", section 3.3, Algorithm 5,
+/// in portable form: in-degrees are counted, then each round takes the queue of nodes without predecessors,
+/// lowers the in-degree of their successors, and collects those that reach zero. One launch and one queue
+/// length brought to the host for each level; O(nodes + edges) work.
+///
+/// @throws InputError where the graph has a cycle; OutOfMemoryError
+template <class Ordinal, class Offset, class ExecutionSpace>
+Levels<Ordinal, typename ExecutionSpace::memory_space> levelize(
+    const ExecutionSpace& exec,
+    const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
+    const MemoryBudget& budget);
+
+}  // namespace lutra
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_ColumnLu.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_RightLooking.hpp"
+
+namespace lutra {
+namespace {
+
+// Threads of a team on a device. Most columns of sparse factors touch few others.
+constexpr int device_team_threads = 128;
+
+/// By-columns position of each entry by rows, and of the diagonals.
+template <class ExecutionSpace, class Plan, class OffsetView>
+void invert_source(const ExecutionSpace& exec, const Plan& plan, const OffsetView& row_to_column,
+                   const OffsetView& column_diagonal) {
+  using Offset = typename OffsetView::value_type;
+  const auto source = plan.columns.source;
+  const auto row_diagonal = plan.rows.diagonal;
+  Kokkos::parallel_for(
+      "lutra::numeric::row_to_column",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Offset>(source.extent(0))),
+      KOKKOS_LAMBDA(const Offset q) { row_to_column(source(q)) = q; });
+  Kokkos::parallel_for(
+      "lutra::numeric::column_diagonals",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Offset>(row_diagonal.extent(0))),
+      KOKKOS_LAMBDA(const Offset j) { column_diagonal(j) = row_to_column(row_diagonal(j)); });
+}
+
+/// Columns released by column i: those of U(i, :) and, relaxed double-U, the rows of L(:, i).
+template <class Ordinal, class Offset, class Memory>
+DependencyGraph<Ordinal, Offset, Memory> column_dependencies(
+    const ColumnLuPlan<Ordinal, Offset, Memory>& plan) {
+  const auto n = static_cast<std::size_t>(plan.n());
+  const auto behind_first = Kokkos::make_pair(std::size_t(1), n + 1);
+  return {plan.n(),
+          {plan.rows.diagonal, Kokkos::subview(plan.rows.row_map, behind_first), plan.rows.entries, 1},
+          {plan.column_diagonal, Kokkos::subview(plan.columns.pattern.row_map, behind_first),
+           plan.columns.pattern.entries, 1}};
+}
+
+/// update_map along the level order; returns it at the start of each level.
+template <class Ordinal, class Offset, class ExecutionSpace, class OffsetView>
+std::vector<Offset> map_updates(
+    const ExecutionSpace& exec,
+    const ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const OffsetView& update_map) {
+  const Ordinal n = plan.n();
+  const auto order = plan.levels.order;
+  const auto diagonal = plan.rows.diagonal;
+  const auto row_map = plan.rows.row_map;
+  Kokkos::parallel_scan(
+      "lutra::numeric::update_map", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Offset>(n) + 1),
+      KOKKOS_LAMBDA(const Offset i, Offset& sum, const bool final) {
+        if (final) update_map(i) = sum;
+        if (i < n) {
+          const Ordinal j = order(i);
+          sum += row_map(j + 1) - diagonal(j) - 1;
+        }
+      });
+  auto host_map = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), update_map);
+  std::vector<Offset> level_updates;
+  level_updates.reserve(plan.levels.level_map.size());
+  for (const Ordinal start : plan.levels.level_map) level_updates.push_back(host_map(start));
+  return level_updates;
+}
+
+/// Divisions, and a multiplication and an addition for each pair of an entry of L(:, j) and one of U(j, :).
+template <class Ordinal, class Offset, class ExecutionSpace>
+double count_flops(const ExecutionSpace& exec,
+                   const ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
+  const auto row_diagonal = plan.rows.diagonal;
+  const auto row_map = plan.rows.row_map;
+  const auto column_diagonal = plan.column_diagonal;
+  const auto column_map = plan.columns.pattern.row_map;
+  double flops = 0;
+  Kokkos::parallel_reduce(
+      "lutra::numeric::flops", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.n()),
+      KOKKOS_LAMBDA(const Ordinal j, double& sum) {
+        const auto below = static_cast<double>(column_map(j + 1) - column_diagonal(j) - 1);
+        const auto right = static_cast<double>(row_map(j + 1) - row_diagonal(j) - 1);
+        sum += below + 2.0 * below * right;
+      },
+      flops);
+  return flops;
+}
+
+/// Largest magnitude in the factors; infinity where one is not finite.
+template <class Scalar, class ExecutionSpace, class ValueView>
+double largest_magnitude(const ExecutionSpace& exec, const ValueView& values) {
+  double largest = 0;
+  Kokkos::parallel_reduce(
+      "lutra::numeric::largest",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(values.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t p, double& most) {
+        const bool finite = ScalarTraits<Scalar>::is_finite(values(p));
+        const double size = finite ? static_cast<double>(ScalarTraits<Scalar>::magnitude(values(p)))
+                                   : Kokkos::Experimental::infinity_v<double>;
+        if (size > most) most = size;
+      },
+      Kokkos::Max<double>(largest));
+  return largest;
+}
+
+template <class ExecutionSpace, class FlagView>
+std::int64_t count_flags(const ExecutionSpace& exec, const FlagView& flags) {
+  std::int64_t count = 0;
+  Kokkos::parallel_reduce(
+      "lutra::numeric::count_perturbed",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(flags.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t j, std::int64_t& sum) { sum += flags(j); }, count);
+  return count;
+}
+
+/// Works one level, whose columns `level` already names.
+template <class Level, class ExecutionSpace, class Offset>
+void run_level(const ExecutionSpace& exec, const Level& level, Offset updates, int vector_length) {
+  const int columns = static_cast<int>(level.level_end - level.level_begin);
+  const int team_size =
+      Impl::is_host_space<ExecutionSpace> ? 1 : std::max(1, device_team_threads / vector_length);
+  const auto teams_at_once = std::max<std::int64_t>(1, exec.concurrency() / (team_size * vector_length));
+  const bool too_many_teams = updates > std::numeric_limits<int>::max();  // Kokkos counts teams in int
+  if (columns >= teams_at_once || too_many_teams) {
+    Kokkos::parallel_for("lutra::numeric::whole_columns",
+                         Kokkos::TeamPolicy<ExecutionSpace, typename Level::WholeColumns>(
+                             exec, columns, team_size, vector_length),
+                         level);
+    return;
+  }
+  Kokkos::parallel_for(
+      "lutra::numeric::pivots",
+      Kokkos::TeamPolicy<ExecutionSpace, typename Level::PivotsOnly>(exec, columns, team_size, vector_length),
+      level);
+  if (updates == 0) return;
+  Kokkos::parallel_for("lutra::numeric::single_updates",
+                       Kokkos::TeamPolicy<ExecutionSpace, typename Level::SingleUpdates>(
+                           exec, static_cast<int>(updates), team_size, vector_length),
+                       level);
+}
+
+}  // namespace
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_column_lu(
+    const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
+    const MemoryBudget& budget) {
+  using OffsetView = Kokkos::View<Offset*, typename ExecutionSpace::memory_space>;
+  ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
+  plan.rows = rows;
+  plan.columns = transpose(exec, rows.pattern(), budget);
+  plan.charge = Charge(budget);
+  auto column_diagonal =
+      plan.charge.template allocate<OffsetView>(exec, "lutra::numeric::column_diagonal", rows.n);
+  auto row_to_column = plan.charge.template allocate<OffsetView>(exec, "lutra::numeric::row_to_column",
+                                                                 rows.entries.extent(0));
+  auto update_map = plan.charge.template allocate<OffsetView>(exec, "lutra::numeric::update_map", rows.n + 1);
+  invert_source(exec, plan, row_to_column, column_diagonal);
+  plan.row_to_column = row_to_column;
+  plan.column_diagonal = column_diagonal;
+  plan.levels = levelize(exec, column_dependencies(plan), budget);
+  plan.level_updates = map_updates(exec, plan, update_map);
+  plan.update_map = update_map;
+  plan.flops = count_flops(exec, plan);
+  return plan;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+ColumnLuOutcome factorize_columns(
+    const ExecutionSpace& exec,
+    const ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values, RealOf<Scalar> threshold,
+    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
+  using Level = Impl::RightLookingLevel<Scalar, Ordinal, Offset, ExecutionSpace>;
+  const auto& columns = plan.columns.pattern;
+  Level level{plan.rows.row_map,
+              plan.rows.diagonal,
+              plan.rows.entries,
+              plan.row_to_column,
+              columns.row_map,
+              plan.column_diagonal,
+              columns.entries,
+              plan.levels.order,
+              plan.update_map,
+              values,
+              perturbed,
+              threshold,
+              0,
+              0,
+              0};
+  const double mean_l =
+      static_cast<double>(plan.rows.nnz_l) / static_cast<double>(std::max<Ordinal>(1, plan.n()));
+  const int vector_length = Impl::vector_length_for<ExecutionSpace>(mean_l);
+  for (std::size_t l = 0; l < plan.levels.size(); ++l) {
+    level.level_begin = plan.levels.level_map[l];
+    level.level_end = plan.levels.level_map[l + 1];
+    level.first_update = plan.level_updates[l];
+    run_level(exec, level, plan.level_updates[l + 1] - plan.level_updates[l], vector_length);
+  }
+  ColumnLuOutcome outcome;
+  outcome.largest = largest_magnitude<Scalar>(exec, values);
+  outcome.finite = Kokkos::isfinite(outcome.largest);
+  outcome.perturbed = count_flags(exec, perturbed);
+  return outcome;
+}
+
+#define LUTRA_PLAN_COLUMN_LU(Ordinal, Offset, Space)                                   \
+  template ColumnLuPlan<Ordinal, Offset, typename Space::memory_space> plan_column_lu( \
+      const Space&, const LuPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&);
+LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_COLUMN_LU)
+
+#define LUTRA_FACTORIZE_COLUMNS(Scalar, Ordinal, Offset, Space)                         \
+  template ColumnLuOutcome factorize_columns<Scalar, Ordinal, Offset, Space>(           \
+      const Space&, const ColumnLuPlan<Ordinal, Offset, typename Space::memory_space>&, \
+      const Kokkos::View<Scalar*, typename Space::memory_space>&, RealOf<Scalar>,       \
+      const Kokkos::View<unsigned char*, typename Space::memory_space>&);
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FACTORIZE_COLUMNS)
+
+}  // namespace lutra

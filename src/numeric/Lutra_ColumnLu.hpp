@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_COLUMNLU_HPP
+#define LUTRA_COLUMNLU_HPP
+
+#include <vector>
+
+#include "Lutra_Levelization.hpp"
+#include "Lutra_MemoryBudget.hpp"
+#include "Lutra_ScalarTraits.hpp"
+#include "Lutra_Symbolic.hpp"
+#include "Lutra_Transpose.hpp"
+
+namespace lutra {
+
+/// All a column factorization needs besides values; made once for a pattern, in memory space `MemorySpace`.
+template <class Ordinal, class Offset, class MemorySpace>
+struct ColumnLuPlan {
+  LuPattern<Ordinal, Offset, MemorySpace> rows;  ///< L + U by rows
+  TransposedPattern<Ordinal, Offset, MemorySpace>
+      columns;  ///< L + U by columns; its `source` leads to the rows
+  Kokkos::View<const Offset*, MemorySpace>
+      column_diagonal;  ///< [n] position of (j, j) among the columns' entries
+  Kokkos::View<const Offset*, MemorySpace>
+      row_to_column;                    ///< [nnz] position by columns of each entry by rows
+  Levels<Ordinal, MemorySpace> levels;  ///< of the column dependency graph
+  Kokkos::View<const Offset*, MemorySpace>
+      update_map;                     ///< [n + 1] along levels.order: updates before a column
+  std::vector<Offset> level_updates;  ///< [levels + 1] `update_map` where each level starts
+  double flops = 0;                   ///< of one factorization, real ones for real scalars
+  Charge charge;
+
+  Ordinal n() const { return rows.n; }
+};
+
+/// What one factorization met.
+struct ColumnLuOutcome {
+  std::int64_t perturbed = 0;  ///< pivots below the threshold, replaced
+  double largest = 0;          ///< max |entry of L\U|
+  bool finite = true;          ///< no NaN or infinity in L\U
+};
+
+/// Columns of L + U, the dependency graph's levels, and where updates go.
+///
+/// Column j waits for column i < j if U(i, j) ≠ 0, and also if L(j, i) ≠ 0: the second kind is the relaxed
+/// form of GLU 3.0's "double-U" dependency, without which two columns of one level could read and write the
+/// same entry of U
+/// ("End-to-End LU Factorization of Large Matrices on GPUs", section 2.2).
+/// @throws OutOfMemoryError
+template <class Ordinal, class Offset, class ExecutionSpace>
+ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_column_lu(
+    const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
+    const MemoryBudget& budget);
+
+/// Hybrid column right-looking LU without interchanges ("End-to-End LU Factorization …", Algorithm 2): level
+/// by level, a column's part of L is divided by its pivot, then every later column it touches is updated;
+/// entries of those columns are found by binary search in sorted columns (Algorithm 6), each search starting
+/// where the last one ended. Levels with at least as many columns as the space runs teams give a team a
+/// column; shorter ones a team an update.
+///
+/// @param values in: the matrix on the pattern by columns, zeros where it has fill; out: L (unit diagonal
+/// left out) and
+///               U in place
+/// @param threshold pivots smaller in magnitude are replaced by one of this magnitude and the same argument
+/// @param perturbed [n] out: 1 where the pivot was replaced, else 0
+/// Cost: `plan.flops`; two launches a level at most. Fences `exec`. On more than one thread the order of
+/// additions, and so the last bits, may vary from run to run.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+ColumnLuOutcome factorize_columns(
+    const ExecutionSpace& exec,
+    const ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values, RealOf<Scalar> threshold,
+    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed);
+
+}  // namespace lutra
+
+#endif

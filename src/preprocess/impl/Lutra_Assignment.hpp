@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ASSIGNMENT_HPP
+#define LUTRA_ASSIGNMENT_HPP
+
+#include <vector>
+
+#include "Lutra_CsrView.hpp"
+
+namespace lutra::Impl {
+
+/// A perfect matching of least total cost and the dual that proves it:
+/// cost(r, c) ≥ row_dual[r] + col_dual[c] for every entry, with equality (to rounding) at the matched ones.
+template <class Ordinal>
+struct Assignment {
+  bool perfect = false;                ///< whether the entries of finite cost admit a perfect matching
+  std::vector<Ordinal> row_of_column;  ///< [n] row matched to each column; meaningful where perfect
+  std::vector<double> row_dual;        ///< [n]
+  std::vector<double> col_dual;        ///< [n]
+};
+
+/// The sparse linear assignment problem, by shortest augmenting paths. Gives up at the first row that no
+/// augmenting path leaves.
+///
+/// @param pattern square, rows sorted or not
+/// @param cost    [nnz] finite, or infinity for an entry to be ignored; never NaN
+template <class Ordinal, class Offset>
+Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                           const std::vector<double>& cost);
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SYMMETRICGRAPH_HPP
+#define LUTRA_SYMMETRICGRAPH_HPP
+
+#include <cstddef>
+#include <vector>
+
+#include "Lutra_CsrView.hpp"
+
+namespace lutra::Impl {
+
+/// The graph of A + Aᵀ without loops: both directions of each edge, neighbours sorted. `Index` also counts
+/// entries, as METIS and AMD want it.
+template <class Index>
+struct SymmetricGraph {
+  std::vector<Index> row_map;     ///< [n + 1] where the neighbours of each vertex start in `neighbours`
+  std::vector<Index> neighbours;  ///< [row_map[n]]
+
+  Index size() const { return static_cast<Index>(row_map.size()) - 1; }
+};
+
+/// The transpose of a pattern, with index type `Index`; rows come out sorted.
+template <class Index, class Ordinal, class Offset>
+SymmetricGraph<Index> transpose_pattern(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
+  SymmetricGraph<Index> transpose;
+  transpose.row_map.assign(static_cast<std::size_t>(pattern.n_cols) + 1, 0);
+  transpose.neighbours.resize(pattern.entries.extent(0));
+  std::vector<Index>& start = transpose.row_map;
+  for (std::size_t k = 0; k < pattern.entries.extent(0); ++k)
+    ++start[static_cast<std::size_t>(pattern.entries(k))];
+  for (std::size_t c = 1; c < start.size(); ++c) start[c] += start[c - 1];
+  // start[c] is now the end of column c, and filling from the last row down moves it to the beginning
+  for (Ordinal r = pattern.n_rows; r-- > 0;) {
+    for (Offset k = pattern.row_map(r); k < pattern.row_map(r + 1); ++k) {
+      Index& place = start[static_cast<std::size_t>(pattern.entries(k))];
+      transpose.neighbours[static_cast<std::size_t>(--place)] = static_cast<Index>(r);
+    }
+  }
+  return transpose;
+}
+
+/// The graph of a square pattern whose rows are sorted, by merging the rows of A and Aᵀ. `Index` holds 2·nnz.
+template <class Index, class Ordinal, class Offset>
+SymmetricGraph<Index> symmetric_graph(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
+  const SymmetricGraph<Index> transpose = transpose_pattern<Index>(pattern);
+  SymmetricGraph<Index> graph;
+  graph.row_map.assign(1, 0);
+  graph.neighbours.reserve(2 * pattern.entries.extent(0));
+  for (Ordinal r = 0; r < pattern.n_rows; ++r) {
+    const auto row = static_cast<std::size_t>(r);
+    const Ordinal* a = pattern.entries.data() + pattern.row_map(r);
+    const Ordinal* const a_end = pattern.entries.data() + pattern.row_map(r + 1);
+    const Index* b = transpose.neighbours.data() + transpose.row_map[row];
+    const Index* const b_end = transpose.neighbours.data() + transpose.row_map[row + 1];
+    while (a != a_end || b != b_end) {
+      const bool from_a = b == b_end || (a != a_end && static_cast<Index>(*a) <= *b);
+      const Index c = from_a ? static_cast<Index>(*a) : *b;
+      if (a != a_end && static_cast<Index>(*a) == c) ++a;
+      if (b != b_end && *b == c) ++b;
+      if (c != static_cast<Index>(r)) graph.neighbours.push_back(c);
+    }
+    graph.row_map.push_back(static_cast<Index>(graph.neighbours.size()));
+  }
+  return graph;
+}
+
+}  // namespace lutra::Impl
+
+#endif
