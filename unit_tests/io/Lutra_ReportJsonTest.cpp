@@ -92,7 +92,7 @@ TEST_CASE("build information names versions and backends", "[io]") {
   CHECK(keys(json) == Keys{"version", "git", "kokkos", "kokkos_kernels", "backends", "optional_parts"});
   CHECK_FALSE(version_info().backends.empty());
   CHECK_FALSE(version_info().git.empty());
-  CHECK(std::count(version_info().kokkos.begin(), build_info().kokkos.end(), '.') == 2);
+  CHECK(std::count(version_info().kokkos.begin(), version_info().kokkos.end(), '.') == 2);
 }
 
 }  // namespace
