@@ -18,3 +18,4 @@ set(Lutra_private_packages METIS AMD ZLIB LibLZMA)
 foreach(package IN LISTS Lutra_private_packages)
   find_package(${package} REQUIRED)
 endforeach()
+find_package(nlohmann_json 3 REQUIRED)  # headers only, inside the library: nothing an installed Lutra needs

@@ -23,7 +23,8 @@ class FileError : public InputError {
  public:
   /// `line` counts from 1; 0 where the mistake is not at a line (a file that does not exist, say).
   FileError(const std::string& file, std::int64_t line, const std::string& what)
-      : InputError(file + (line > 0 ? ":" + std::to_string(line) : std::string()) + ": " + what),
+      : InputError(file + (line > 0 ? std::string(":").append(std::to_string(line)) : std::string()) + ": " +
+                   what),
         m_file(file),
         m_line(line) {}
   const std::string& file() const noexcept { return m_file; }

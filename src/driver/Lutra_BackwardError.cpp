@@ -6,13 +6,6 @@
 namespace lutra {
 namespace {
 
-template <class Scalar, class Ordinal, class Offset, class Memory>
-KOKKOS_FORCEINLINE_FUNCTION Scalar value_at(const ResidualOperator<Scalar, Ordinal, Offset, Memory>& A,
-                                            Offset p) {
-  const Scalar value = A.values(A.source.extent(0) == 0 ? p : A.source(p));
-  return A.conjugate ? ScalarTraits<Scalar>::conjugate(value) : value;
-}
-
 /// Largest ratio of residual to magnitude, and largest magnitudes of residual, solution and right-hand side.
 struct ColumnMaxima {
   double ratio = 0, residual = 0, solution = 0, right_side = 0;
@@ -60,7 +53,7 @@ double norm_inf(const ExecutionSpace& exec,
       KOKKOS_LAMBDA(const Ordinal i, double& most) {
         double sum = 0;
         for (Offset p = A.pattern.row_map(i); p < A.pattern.row_map(i + 1); ++p) {
-          sum += static_cast<double>(ScalarTraits<Scalar>::magnitude(value_at(A, p)));
+          sum += static_cast<double>(ScalarTraits<Scalar>::magnitude(A.value(p)));
         }
         if (sum > most) most = sum;
       },
@@ -84,7 +77,7 @@ BackwardErrors compute_residual(
           Scalar rest = B(i, c);
           RealOf<Scalar> size = ScalarTraits<Scalar>::magnitude(B(i, c));
           for (Offset p = A.pattern.row_map(i); p < A.pattern.row_map(i + 1); ++p) {
-            const Scalar a = value_at(A, p);
+            const Scalar a = A.value(p);
             const Scalar x = X(A.pattern.entries(p), c);
             rest -= a * x;
             size += ScalarTraits<Scalar>::magnitude(a) * ScalarTraits<Scalar>::magnitude(x);

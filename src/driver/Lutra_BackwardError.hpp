@@ -17,6 +17,11 @@ struct ResidualOperator {
   Kokkos::View<const Scalar*, MemorySpace> values;
   Kokkos::View<const Offset*, MemorySpace> source;
   bool conjugate = false;
+
+  KOKKOS_FORCEINLINE_FUNCTION Scalar value(Offset p) const {
+    const Scalar stored = values(source.extent(0) == 0 ? p : source(p));
+    return conjugate ? ScalarTraits<Scalar>::conjugate(stored) : stored;
+  }
 };
 
 /// Backward errors of each right-hand side; infinity where the residual or the solution is not finite.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_LuFactors.hpp"
 
-#include <cmath>
-
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LevelSetSolve.hpp"
 
@@ -132,8 +130,7 @@ bool factorize_lu(const ExecutionSpace& exec,
     factors = fresh;
   }
   const double largest = scatter_scaled(exec, analysis, A_values, factors.column_values);
-  const double least = perturbation > 0 ? perturbation : std::sqrt(static_cast<double>(epsilon_of<Scalar>));
-  const auto threshold = static_cast<Real>(least * (largest > 0 ? largest : 1.0));
+  const auto threshold = static_cast<Real>(perturbation * (largest > 0 ? largest : 1.0));
   const auto outcome =
       factorize_columns<Scalar>(exec, analysis.plan, factors.column_values, threshold, factors.perturbed);
   gather_rows(exec, analysis.plan.row_to_column, factors.column_values, factors.row_values);

@@ -19,7 +19,7 @@ struct LuFactors {
 
 /// Scales and scatters the values of A, and factorizes. Allocates `factors` when it is empty.
 /// @param A_values   [nnz(A)] in the order of `analysis.pattern`
-/// @param perturbation least magnitude of a pivot over the largest of the scaled matrix; 0: √ε
+/// @param perturbation least magnitude of a pivot over the largest of the scaled matrix
 /// Writes pivot counts to `report.pivots`. @returns false where the factors hold NaN or infinity
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 bool factorize_lu(const ExecutionSpace& exec,

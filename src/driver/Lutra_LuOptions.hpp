@@ -17,7 +17,7 @@ struct LuOptions {
   std::vector<std::int64_t>
       given_ordering{};  ///< with Ordering::given: user's columns in elimination order, from 0
   Matching matching = Matching::automatic;  ///< which entries become pivots, and the scaling with them
-  double perturbation = 0;                  ///< least |pivot| of the scaled matrix; 0: √ε of the scalar
+  double perturbation = 0;                  ///< least |pivot| of the scaled matrix; 0: the library's choice
   int max_refinement_steps = 10;            ///< 0: no refinement; the error is computed all the same
   double tolerance = 0;                     ///< componentwise backward error of a success; 0: by scalar type
   std::size_t memory_limit = 0;             ///< bytes in the execution space's memory; 0: no limit

@@ -2,10 +2,13 @@
 #include "Lutra_LuSolver.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 
+#include "Lutra_GmresRefinement.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_RefinementKernels.hpp"
 
 namespace lutra {
 namespace {
@@ -81,6 +84,9 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const Matrix& A)
   m_plain = m_transposed_operator = m_adjoint = {};
   m_work = {};
   m_factorized_before = false;
+  // Small enough to leave pivots alone that are small by the matrix' own condition, large enough to bound growth.
+  m_perturbation = m_options.perturbation > 0 ? m_options.perturbation
+                                              : std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 8.0);
   m_stage = report.status == Status::structurally_singular ? Stage::singular_pattern : Stage::analyzed;
   update_memory();
 }
@@ -112,12 +118,33 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const Matrix& 
   m_report.errors = {};
   Impl::StageTimer timer(m_exec);
   copy_values(A);
-  const bool finite = factorize_lu(m_exec, m_analysis, Kokkos::View<const Scalar*, Memory>(m_values),
-                                   m_options.perturbation, m_budget, m_factors, m_report);
+  const bool finite = factorize_within_growth();
   (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
   m_factorized_before = true;
   judge_factors(finite);
+  m_factor_escalations = m_report.escalations.size();
   update_memory();
+}
+
+/// Factorizes, and does it again with larger replacements where tiny pivots let entries grow so much that the factors
+/// would not even serve as a preconditioner. Growth falls with the square of the replacement. True if finite.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+bool LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_within_growth() {
+  constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
+  constexpr double most_growth = 1e-3 / epsilon;
+  const Kokkos::View<const Scalar*, Memory> values = m_values;
+  bool finite = factorize_lu(m_exec, m_analysis, values, m_perturbation, m_budget, m_factors, m_report);
+  const bool replaced = *m_report.pivots.perturbed > 0;
+  const double larger = std::pow(epsilon, 5.0 / 16.0);
+  if (m_options.perturbation == 0 && replaced && m_perturbation < larger &&
+      (!finite || *m_report.pivots.growth > most_growth)) {
+    m_perturbation = larger;
+    finite = factorize_lu(m_exec, m_analysis, values, m_perturbation, m_budget, m_factors, m_report);
+  }
+  if (m_options.perturbation == 0 && m_perturbation >= larger) {
+    m_report.escalations.push_back("element growth: pivots replaced below " + std::to_string(m_perturbation));
+  }
+  return finite;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -195,14 +222,15 @@ Status LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
   reserve_workspace(n_rhs);
   double componentwise = 0, normwise = 0, solve_seconds = 0, refine_seconds = 0;
   m_report.refinement_steps = 0;
-  m_report.escalations.clear();
+  m_report.escalations.resize(m_factor_escalations);  // those of the factorization stand, those of a former solve go
   for (std::size_t first = 0; first < n_rhs; first += most_columns_at_once) {
     const std::size_t k = std::min(most_columns_at_once, n_rhs - first);
     if (k < m_work.B.extent(1))
       Kokkos::deep_copy(m_exec, m_work.B, Scalar{});  // columns past the last are zero
     copy_columns(m_exec, m_work.B, 0, B, first, k);
-    const auto outcome = solve_refined(m_exec, m_analysis, m_factors, op, A.view, A.norm,
-                                       m_options.max_refinement_steps, m_work);
+    auto outcome = solve_refined(m_exec, m_analysis, m_factors, op, A.view, A.norm, m_options.max_refinement_steps,
+                                 m_work);
+    rescue_columns(op, A, k, outcome);
     copy_columns(m_exec, X, first, m_work.X, 0, k);
     componentwise = std::max(componentwise, std::ranges::max(outcome.errors.componentwise));
     normwise = std::max(normwise, std::ranges::max(outcome.errors.normwise));
@@ -220,10 +248,41 @@ Status LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::rescue_columns(Transposition op, const Operator& A,
+                                                                       std::size_t n_rhs, RefinementOutcome& outcome) {
+  if (m_options.max_refinement_steps == 0) return;
+  SolveWorkspace<Scalar, Memory> one_column;
+  int iterations = 0;
+  Kokkos::Timer timer;
+  for (std::size_t c = 0; c < n_rhs; ++c) {
+    if (outcome.errors.componentwise[c] <= tolerance()) continue;
+    if (one_column.B.extent(0) == 0) one_column = make_solve_workspace<Scalar>(m_exec, n(), 1, m_budget);
+    Impl::copy_column(m_exec, m_work.B, c, one_column.B, 0);
+    Impl::copy_column(m_exec, m_work.X, c, one_column.X, 0);
+    const BackwardErrors before{{outcome.errors.componentwise[c]}, {outcome.errors.normwise[c]}};
+    const auto rescued = refine_by_gmres(m_exec, m_analysis, m_factors, op, A.view, A.norm, 0.1 * tolerance(), before,
+                                         one_column, m_budget);
+    Impl::copy_column(m_exec, one_column.X, 0, m_work.X, c);
+    outcome.errors.componentwise[c] = rescued.errors.componentwise[0];
+    outcome.errors.normwise[c] = rescued.errors.normwise[0];
+    iterations += rescued.iterations;
+  }
+  if (iterations == 0) return;
+  m_exec.fence("lutra::driver: GMRES is timed to here");
+  outcome.refine_seconds += timer.seconds();
+  m_report.escalations.push_back("refinement stalled: " + std::to_string(iterations) +
+                                 " GMRES iterations with the factors as preconditioner");
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+double LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::tolerance() const {
+  return m_options.tolerance > 0 ? m_options.tolerance : default_tolerance<Scalar>();
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::judge_solution() {
-  const double tolerance = m_options.tolerance > 0 ? m_options.tolerance : default_tolerance<Scalar>();
   const double error = *m_report.errors.backward_componentwise;
-  if (error <= tolerance) {
+  if (error <= tolerance()) {
     m_report.status = Status::success;
   } else {
     const bool finite = error < std::numeric_limits<double>::infinity();

@@ -8,7 +8,7 @@
 namespace lutra {
 namespace {
 
-constexpr int most_steps = 3;
+constexpr int most_steps = 12;
 constexpr double rounding_factor = 32.0;
 
 /// A start that favours no direction: entries between 1 and 2 that look random, the same on every backend.
@@ -125,10 +125,16 @@ bool find_null_vector(
   const auto W = work.W;
   fill_start(exec, R);
   Kokkos::deep_copy(exec, v, Scalar{});
+  double best = Kokkos::Experimental::infinity_v<double>;  // least residual so far
   for (int step = 0; step < most_steps; ++step) {
     apply_factors(exec, analysis, factors, Transposition::none, R, D, W);
     if (!add_and_normalize(exec, analysis, D, v)) return false;
-    if (scaled_residual(exec, analysis, A, v, R) > rounding_level) continue;
+    const double ratio = scaled_residual(exec, analysis, A, v, R);
+    if (ratio > rounding_level) {
+      if (step > 1 && ratio > 0.5 * best) return false;
+      best = std::min(best, ratio);
+      continue;
+    }
     name_places(analysis, factors, v, report);
     return true;
   }

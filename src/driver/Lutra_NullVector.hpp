@@ -18,7 +18,7 @@ namespace lutra {
 /// @returns true where such a vector was found; `report.singular_rows` and `singular_columns` then hold the
 /// places of
 ///          replaced pivots that take part in it
-/// Cost: up to four solves. To be asked only where pivots were replaced.
+/// Cost: up to twelve solves. To be asked only where pivots were replaced.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 bool find_null_vector(
     const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,

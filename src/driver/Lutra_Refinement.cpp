@@ -4,50 +4,10 @@
 #include <algorithm>
 
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_RefinementKernels.hpp"
 #include "Lutra_Timer.hpp"
 
 namespace lutra {
-namespace {
-
-/// trial = X + D, where D stands in `trial`.
-template <class ExecutionSpace, class Rows>
-void add_to(const ExecutionSpace& exec, const Rows& X, const Rows& trial) {
-  const std::size_t n_rhs = X.extent(1);
-  Kokkos::parallel_for(
-      "lutra::driver::correct",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(X.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i) {
-        for (std::size_t c = 0; c < n_rhs; ++c) trial(i, c) += X(i, c);
-      });
-}
-
-template <class ExecutionSpace, class Rows>
-void copy_column(const ExecutionSpace& exec, const Rows& from, const Rows& to, std::size_t c) {
-  Kokkos::parallel_for(
-      "lutra::driver::keep_column",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(to.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i) { to(i, c) = from(i, c); });
-}
-
-/// Keeps the columns of the trial that are better; true if one of them has at most half its former error.
-template <class Scalar, class ExecutionSpace>
-bool keep_better(const ExecutionSpace& exec, const BackwardErrors& trial,
-                 const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work,
-                 BackwardErrors& errors) {
-  bool progress = false;
-  for (std::size_t c = 0; c < errors.componentwise.size(); ++c) {
-    if (!(trial.componentwise[c] < errors.componentwise[c])) continue;
-    progress = progress || trial.componentwise[c] <= 0.5 * errors.componentwise[c];
-    errors.componentwise[c] = trial.componentwise[c];
-    errors.normwise[c] = trial.normwise[c];
-    copy_column(exec, work.trial_X, work.X, c);
-    copy_column(exec, work.trial_R, work.R, c);
-  }
-  return progress;
-}
-
-}  // namespace
-
 template <class Scalar, class ExecutionSpace>
 SolveWorkspace<Scalar, typename ExecutionSpace::memory_space> make_solve_workspace(
     const ExecutionSpace& exec, std::size_t n, std::size_t k, const MemoryBudget& budget) {
@@ -80,9 +40,9 @@ RefinementOutcome solve_refined(
   while (outcome.steps < max_steps && !std::ranges::all_of(outcome.errors.componentwise, at_rounding_level)) {
     ++outcome.steps;
     apply_factors(exec, analysis, factors, op, work.R, work.trial_X, work.W);
-    add_to(exec, work.X, work.trial_X);
+    Impl::add_multiple(exec, Scalar(1), work.X, work.trial_X);
     const auto trial = compute_residual(exec, A, A_norm, work.B, work.trial_X, work.trial_R, work.magnitudes);
-    if (!keep_better<Scalar>(exec, trial, work, outcome.errors)) break;
+    if (!Impl::keep_better<Scalar>(exec, trial, work, outcome.errors)) break;
   }
   outcome.refine_seconds = refine_timer.seconds();
   return outcome;

@@ -3,8 +3,10 @@
 #define LUTRA_MATRIXMARKET_HPP
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "Lutra_CsrView.hpp"
 
@@ -29,27 +31,33 @@ struct MatrixMarketMatrix {
 struct MatrixMarketArray {
   MatrixMarketHeader header;
   std::int64_t n_rows = 0, n_cols = 0;
-  std::vector<Kokkos::complex<double>>
-      values;  ///< [n_rows · n_cols], column after column; imaginary parts 0 if real
+  std::vector<Kokkos::complex<double>> values;  ///< [n_rows · n_cols] by columns; imaginary parts 0 if real
 };
 
 /// Reads a coordinate file: plain, .gz or .xz (told by its first bytes), or "-" for standard input.
-/// @throws FileError naming file and line; OutOfMemoryError where the declared size cannot be held
+///
+/// Beyond the letter of the format: letter case, white space, blank lines, comments between entries and
+/// Windows line ends do not matter; Fortran exponents (1D-3) are numbers; entries of a symmetric file may
+/// stand in either triangle, and where both a(i,j) and a(j,i) are given they are summed, as repeated entries
+/// are (SciPy does the same). Explicit zeros stay in the pattern. Rectangular and empty matrices are read.
+/// NaN and infinity are refused.
+/// @throws FileError naming file and line; OutOfMemoryError where the matrix cannot be held
 MatrixMarketMatrix read_matrix_market(const std::string& file);
 
-/// Reads a dense array file, or a coordinate file taken as dense.
-/// @throws FileError naming file and line
+/// Reads a dense array file, one value a line, or a coordinate file taken as dense.
+/// @throws FileError naming file and line; OutOfMemoryError where the array cannot be held
 MatrixMarketArray read_matrix_market_array(const std::string& file);
 
-/// Writes a coordinate file (general). The file appears complete or not at all.
-/// @throws FileError where it cannot be written
+/// Writes a coordinate file (general), in the fewest digits that give the same numbers back. The file appears
+/// complete or not at all; "-" is standard output. Lines of `comment` follow the banner.
+/// @throws FileError where it cannot be written, or a value is NaN or infinite
 template <class Scalar>
 void write_matrix_market(const std::string& file, const HostMatrix<Scalar>& matrix,
                          const std::string& comment = "");
 
-/// Writes a dense array file of n_rows × n_cols values given by columns. The file appears complete or not at
-/// all.
-/// @throws FileError where it cannot be written
+/// The same for a dense array file of n_rows × n_cols values given by columns.
+/// @throws FileError where it cannot be written, or a value is NaN or infinite; InputError where lengths do
+/// not fit
 template <class Scalar>
 void write_matrix_market_array(const std::string& file, std::int64_t n_rows, std::int64_t n_cols,
                                std::span<const Scalar> values, const std::string& comment = "");

@@ -28,9 +28,8 @@ struct MatchingResult {
   std::vector<double> col_scale;       ///< [n] factor of each column
   Ordinal structural_rank = 0;     ///< most entries of the pattern, zeros included, no two in a row or column
   Ordinal numeric_rank_bound = 0;  ///< the same over entries that are not zero: an upper bound on the rank
-  std::vector<Ordinal>
-      unmatched_rows;  ///< rows left over by a maximum matching of the entries that are not zero
-  std::vector<Ordinal> unmatched_columns;
+  std::vector<Ordinal> unmatched_rows;     ///< rows left over by a maximum matching of the nonzero entries
+  std::vector<Ordinal> unmatched_columns;  ///< columns left over by it, as many
 };
 
 /// Maximum product matching of a square matrix with scaling, on the host.
@@ -46,8 +45,8 @@ template <class Scalar, class Ordinal, class Offset>
 MatchingResult<Ordinal> match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix);
 
 /// Size of the largest set of entries of the pattern with no two in a row or a column (the structural rank),
-/// by depth-first augmenting paths with look-ahead (Duff's MC21). `row_of_column`, if given, receives the
-/// matching.
+/// by depth-first augmenting paths with look-ahead (Duff's MC21). Rectangular patterns too. `row_of_column`,
+/// if given, receives the matching: [n_cols] row of each column, -1: none.
 template <class Ordinal, class Offset>
 Ordinal maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                             std::vector<Ordinal>* row_of_column = nullptr);

@@ -12,10 +12,9 @@ namespace lutra {
 /// What can be read off a matrix without factorizing it.
 struct MatrixFacts {
   std::int64_t rows = 0, cols = 0, nnz = 0;
-  double pattern_symmetry =
-      0;  ///< off-diagonal entries (i,j) with (j,i) in the pattern, over all; 1 where none
-  double value_symmetry = 0;  ///< off-diagonal entries with a(j,i) = a(i,j), over all; 1 where none. Equal,
-                              ///< not conjugate: a complex Hermitian matrix counts as unsymmetric
+  double pattern_symmetry = 0;  ///< off-diagonal entries (i,j) with an entry (j,i), over all; 1 where none
+  double value_symmetry = 0;    ///< off-diagonal entries with a(j,i) = a(i,j), over all; 1 where none. Equal,
+                                ///< not conjugate: a complex Hermitian matrix counts as unsymmetric
   std::optional<std::int64_t> structural_rank;
   std::int64_t zero_diagonals = 0;   ///< diagonal positions without an entry, or with a zero
   std::int64_t lower_bandwidth = 0;  ///< max i − j over entries

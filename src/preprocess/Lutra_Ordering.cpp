@@ -72,8 +72,7 @@ OrderingResult<Ordinal> better_of_amd_and_metis(const Impl::SymmetricGraph<Index
   }
   const Candidate<Index> metis = with_forecast(graph, Impl::metis_permutation(graph));
   const std::string metis_words = in_words("METIS", metis.forecast);
-  const char* reason =
-      " promises less work, counting operations and steps that must follow each other, than ";
+  const char* reason = " needs no more operations and steps one after the other than ";
   if (work(metis.forecast) < work(amd.forecast)) {
     return result<Ordinal>(metis.permutation, Ordering::metis, metis_words + reason + amd_words);
   }

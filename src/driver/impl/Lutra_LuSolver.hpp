@@ -41,11 +41,14 @@ class LuSolver {
   };
 
   void copy_values(const Matrix& A);
+  bool factorize_within_growth();
   void judge_factors(bool finite);
   const Operator& operator_for(Transposition op);
   void check_solve(const typename Solver::const_multivector_type& B,
                    const typename Solver::multivector_type& X) const;
   void reserve_workspace(std::size_t n_rhs);
+  void rescue_columns(Transposition op, const Operator& A, std::size_t n_rhs, RefinementOutcome& outcome);
+  double tolerance() const;
   void judge_solution();
   void update_memory();
 
@@ -62,6 +65,8 @@ class LuSolver {
   TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of A; empty until a transposed solve
   Operator m_plain, m_transposed_operator, m_adjoint;
   SolveWorkspace<Scalar, Memory> m_work;
+  double m_perturbation = 0;         ///< used for the factors; grows once growth has asked for it
+  std::size_t m_factor_escalations = 0;  ///< how many of the report's escalations the factorization made
   bool m_factorized_before = false;  ///< the next factorization with this analysis is a refactorization
 };
 

@@ -109,10 +109,33 @@ struct RightLookingLevel {
     const Scalar factor = values(at);
     const Offset end = column_map(k + 1);
     Offset found = at;  // rows of L(:, j) ascend, so each is found behind the last
-    Kokkos::parallel_for(range, [&](const Offset q) {
-      found = find_row(column_entries, found, end, column_entries(q));
-      add_shared<ExecutionSpace>(values(found), -(values(q) * factor));
-    });
+    if constexpr (is_serial_space<ExecutionSpace>) {
+      update_in_runs(range.start, range.end, found, end, factor);
+    } else {
+      Kokkos::parallel_for(range, [&](const Offset q) {
+        found = find_row(column_entries, found, end, column_entries(q));
+        add_shared<ExecutionSpace>(values(found), -(values(q) * factor));
+      });
+    }
+  }
+
+  /// The same by one thread, which can do better: every row of L(:, j) is in column k, so where the last of a few rows
+  /// stands as far behind the last match as there are rows, they stand side by side in both columns.
+  KOKKOS_FUNCTION void update_in_runs(Offset q, Offset q_end, Offset found, Offset end, Scalar factor) const {
+    constexpr Offset run = 8;
+    while (q < q_end) {
+      if (q + run <= q_end && found + run < end && column_entries(found + run) == column_entries(q + run - 1)) {
+        Scalar* KOKKOS_RESTRICT to = &values(found + 1);  // column k; column j is another one
+        const Scalar* KOKKOS_RESTRICT from = &values(q);
+        for (Offset m = 0; m < run; ++m) to[m] -= from[m] * factor;
+        found += run;
+        q += run;
+      } else {
+        found = find_row(column_entries, found, end, column_entries(q));
+        values(found) -= values(q) * factor;
+        ++q;
+      }
+    }
   }
 };
 

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "Lutra_CooToCsr.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_MatrixMarket.hpp"
+#include "Lutra_MatrixMarketText.hpp"
+#include "Lutra_UsableMemory.hpp"
+
+namespace lutra {
+namespace {
+
+using Impl::CooEntries;
+using Impl::Cursor;
+using Impl::LineReader;
+using Impl::MatrixMarketStart;
+using Impl::Parsed;
+using Complex = Kokkos::complex<double>;
+using Field = MatrixMarketHeader::Field;
+using Symmetry = MatrixMarketHeader::Symmetry;
+
+// The part of a value that its mirror image differs in: aⱼᵢ from aᵢⱼ.
+template <class Scalar>
+Scalar mirrored(const Scalar& value, Symmetry symmetry) {
+  if (symmetry == Symmetry::skew_symmetric) return -value;
+  if constexpr (!std::is_floating_point_v<Scalar>) {
+    if (symmetry == Symmetry::hermitian) return Scalar(value.real(), -value.imag());
+  }
+  return value;
+}
+
+template <class Scalar>
+void check_diagonal(const LineReader& reader, const Scalar& value, int index, Symmetry symmetry) {
+  const std::string place = "at row and column " + std::to_string(index + 1);
+  if (symmetry == Symmetry::skew_symmetric && value != Scalar(0)) {
+    reader.fail("the diagonal of a skew-symmetric matrix has to be zero; it is not " + place);
+  }
+  if constexpr (!std::is_floating_point_v<Scalar>) {
+    if (symmetry == Symmetry::hermitian && value.imag() != 0) {
+      reader.fail("the diagonal of a hermitian matrix has to be real; it is not " + place);
+    }
+  }
+}
+
+[[noreturn]] void fail_index(const LineReader& reader, const char* what, std::string_view token,
+                             Parsed parsed, std::int64_t size) {
+  if (parsed == Parsed::missing) reader.fail(std::string("the ") + what + " index is missing");
+  if (parsed == Parsed::malformed) {
+    reader.fail(std::string("the ") + what + " index " + Impl::quoted(token) + " is not an integer");
+  }
+  reader.fail(std::string("the ") + what + " index " + std::string(token) + " is outside 1 … " +
+              std::to_string(size));
+}
+
+// An index from 1 as the file has it, returned from 0.
+int take_index(const LineReader& reader, Cursor& cursor, const char* what, std::int64_t size) {
+  cursor.skip_spaces();
+  const Cursor before = cursor;
+  std::int64_t index = 0;
+  const Parsed parsed = Impl::parse_integer(cursor, index);
+  if (parsed != Parsed::ok || index < 1 || index > size) {
+    fail_index(reader, what, before.peek_token(), parsed, size);
+  }
+  return static_cast<int>(index - 1);
+}
+
+std::string place_name(int row, int column) {
+  return "row " + std::to_string(row + 1) + ", column " + std::to_string(column + 1);
+}
+
+// Makes room for more entries, never on the word of the size line alone: a wrong one must not take the
+// machine down.
+template <class Scalar>
+void grow(const LineReader& reader, const MatrixMarketStart& start, CooEntries<Scalar>& coo) {
+  constexpr std::int64_t first_capacity = std::int64_t{1} << 16;
+  const auto size = static_cast<std::int64_t>(coo.size());
+  const std::int64_t capacity = std::min(start.n_entries, std::max(first_capacity, 2 * size));
+  const std::size_t copies = start.header.symmetry == Symmetry::general ? 1 : 2;
+  const std::size_t entry_bytes = 3 * sizeof(int) + 2 * sizeof(Scalar);  // here, and in the finished matrix
+  Impl::require_usable_memory(reader.name() + ":" + std::to_string(reader.line_number()) + ": reading " +
+                                  std::to_string(start.n_entries) + " entries",
+                              copies * entry_bytes * static_cast<std::size_t>(capacity - size));
+  coo.rows.reserve(static_cast<std::size_t>(capacity));
+  coo.columns.reserve(static_cast<std::size_t>(capacity));
+  coo.values.reserve(static_cast<std::size_t>(capacity));
+}
+
+template <class Scalar>
+CooEntries<Scalar> read_entries(LineReader& reader, const MatrixMarketStart& start) {
+  CooEntries<Scalar> coo;
+  std::string_view line;
+  for (std::int64_t k = 0; k < start.n_entries; ++k) {
+    if (!Impl::next_content(reader, line)) Impl::fail_short(reader, k, start.n_entries);
+    Cursor cursor(line);
+    const int row = take_index(reader, cursor, "row", start.n_rows);
+    const int column = take_index(reader, cursor, "column", start.n_cols);
+    const auto value = Impl::parse_value<Scalar>(reader, cursor, start.header.field,
+                                                 [row, column] { return place_name(row, column); });
+    Impl::require_end(reader, cursor);
+    if (row == column && start.header.symmetry != Symmetry::general) {
+      check_diagonal(reader, value, row, start.header.symmetry);
+    }
+    if (coo.rows.size() == coo.rows.capacity()) grow(reader, start, coo);
+    coo.add(row, column, value);
+  }
+  Impl::require_no_more(reader, start.n_entries);
+  return coo;
+}
+
+template <class Scalar>
+void append_mirror_images(CooEntries<Scalar>& coo, Symmetry symmetry) {
+  if (symmetry == Symmetry::general) return;
+  const std::size_t n_stored = coo.size();
+  for (std::size_t k = 0; k < n_stored; ++k) {
+    if (coo.rows[k] != coo.columns[k]) {
+      coo.add(coo.columns[k], coo.rows[k], mirrored(Scalar(coo.values[k]), symmetry));
+    }
+  }
+}
+
+template <class Scalar>
+bool is_finite(const Scalar& value) {
+  if constexpr (std::is_floating_point_v<Scalar>) {
+    return std::isfinite(value);
+  } else {
+    return std::isfinite(value.real()) && std::isfinite(value.imag());
+  }
+}
+
+// Entries are finite when read; sums of repeated ones may not be.
+template <class Scalar>
+void check_sums(const LineReader& reader, const HostMatrix<Scalar>& matrix) {
+  const auto bad = std::find_if_not(matrix.values.begin(), matrix.values.end(), is_finite<Scalar>);
+  if (bad == matrix.values.end()) return;
+  const std::int64_t place = bad - matrix.values.begin();
+  const auto row_end = std::upper_bound(matrix.row_map.begin(), matrix.row_map.end(), place);
+  const int row = static_cast<int>(row_end - matrix.row_map.begin()) - 1;
+  reader.fail_at(0, "the sum of the repeated entries at " +
+                        place_name(row, matrix.entries[static_cast<std::size_t>(place)]) +
+                        " overflows double precision");
+}
+
+template <class Scalar>
+HostMatrix<Scalar> read_matrix(LineReader& reader, const MatrixMarketStart& start) {
+  CooEntries<Scalar> coo = read_entries<Scalar>(reader, start);
+  append_mirror_images(coo, start.header.symmetry);
+  Impl::require_usable_memory(reader.name() + ": a matrix of " + std::to_string(start.n_rows) + " rows",
+                              static_cast<std::uint64_t>(start.n_rows + 1) * sizeof(std::int64_t) +
+                                  coo.size() * (sizeof(int) + sizeof(Scalar)));
+  HostMatrix<Scalar> matrix =
+      Impl::coo_to_csr(static_cast<int>(start.n_rows), static_cast<int>(start.n_cols), coo);
+  check_sums(reader, matrix);
+  return matrix;
+}
+
+MatrixMarketMatrix read_coordinate(LineReader& reader, const MatrixMarketStart& start) {
+  if (start.header.field == Field::complex) return {start.header, read_matrix<Complex>(reader, start)};
+  return {start.header, read_matrix<double>(reader, start)};
+}
+
+MatrixMarketArray make_array(const LineReader& reader, const MatrixMarketStart& start) {
+  const auto n_values = static_cast<std::uint64_t>(start.n_rows) * static_cast<std::uint64_t>(start.n_cols);
+  Impl::require_usable_memory(reader.name() + ": an array of " + std::to_string(start.n_rows) + " by " +
+                                  std::to_string(start.n_cols) + " values",
+                              n_values * sizeof(Complex));
+  return {start.header, start.n_rows, start.n_cols, std::vector<Complex>(static_cast<std::size_t>(n_values))};
+}
+
+MatrixMarketArray as_array(LineReader& reader, const MatrixMarketStart& start) {
+  const MatrixMarketMatrix sparse = read_coordinate(reader, start);
+  MatrixMarketArray array = make_array(reader, start);
+  std::visit(
+      [&array](const auto& matrix) {
+        for (std::size_t row = 0; row + 1 < matrix.row_map.size(); ++row) {
+          for (auto k = static_cast<std::size_t>(matrix.row_map[row]);
+               k < static_cast<std::size_t>(matrix.row_map[row + 1]); ++k) {
+            const auto column = static_cast<std::size_t>(matrix.entries[k]);
+            array.values[column * static_cast<std::size_t>(array.n_rows) + row] = matrix.values[k];
+          }
+        }
+      },
+      sparse.matrix);
+  return array;
+}
+
+// The values of an array file, one a line, column after column.
+MatrixMarketArray read_array(LineReader& reader, const MatrixMarketStart& start) {
+  MatrixMarketArray array = make_array(reader, start);
+  const Symmetry symmetry = start.header.symmetry;
+  const auto n_rows = static_cast<int>(start.n_rows);
+  const auto at = [&array](int row, int column) -> Complex& {
+    return array.values[static_cast<std::size_t>(column) * static_cast<std::size_t>(array.n_rows) +
+                        static_cast<std::size_t>(row)];
+  };
+  std::string_view line;
+  std::int64_t n_read = 0;
+  for (int column = 0; column < static_cast<int>(start.n_cols); ++column) {
+    const int first =
+        symmetry == Symmetry::general ? 0 : column + (symmetry == Symmetry::skew_symmetric ? 1 : 0);
+    for (int row = first; row < n_rows; ++row, ++n_read) {
+      if (!Impl::next_content(reader, line)) Impl::fail_short(reader, n_read, start.n_entries);
+      Cursor cursor(line);
+      const auto value = Impl::parse_value<Complex>(reader, cursor, start.header.field,
+                                                    [row, column] { return place_name(row, column); });
+      Impl::require_end(reader, cursor);
+      if (row == column && symmetry != Symmetry::general) check_diagonal(reader, value, row, symmetry);
+      if (symmetry != Symmetry::general) at(column, row) = mirrored(value, symmetry);
+      at(row, column) = value;
+    }
+  }
+  Impl::require_no_more(reader, start.n_entries);
+  return array;
+}
+
+// std::bad_alloc says nothing of what was being read; an OutOfMemoryError, which does, passes.
+template <class Read>
+auto with_named_failure(const LineReader& reader, const Read& read) {
+  try {
+    return read();
+  } catch (const OutOfMemoryError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemoryError(reader.name() + ": there is not enough memory to read it", 0);
+  }
+}
+
+}  // namespace
+
+MatrixMarketMatrix read_matrix_market(const std::string& file) {
+  LineReader reader(file);
+  return with_named_failure(reader, [&reader] {
+    const MatrixMarketStart start = Impl::read_start(reader);
+    if (!start.coordinate) reader.fail("a dense array; a coordinate file is needed here");
+    return read_coordinate(reader, start);
+  });
+}
+
+MatrixMarketArray read_matrix_market_array(const std::string& file) {
+  LineReader reader(file);
+  return with_named_failure(reader, [&reader] {
+    const MatrixMarketStart start = Impl::read_start(reader);
+    return start.coordinate ? as_array(reader, start) : read_array(reader, start);
+  });
+}
+
+}  // namespace lutra

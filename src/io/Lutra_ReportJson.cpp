@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_ReportJson.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+namespace lutra {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Number>
+Json number(const std::optional<Number>& value) {
+  if (!value) return nullptr;
+  if constexpr (std::is_floating_point_v<Number>) {
+    if (!std::isfinite(*value)) return nullptr;
+  }
+  return *value;
+}
+
+Json text(const std::string& value) {
+  return value.empty() ? Json(nullptr) : Json(value);
+}
+
+Json make(const VersionInfo& info) {
+  return {{"version", info.version},
+          {"git", info.git},
+          {"kokkos", info.kokkos},
+          {"kokkos_kernels", info.kokkos_kernels}};
+}
+
+Json make(const MatrixSummary& matrix) {
+  return {{"file", matrix.file},
+          {"rows", matrix.rows},
+          {"cols", matrix.cols},
+          {"nnz", matrix.nnz},
+          {"scalar", matrix.scalar},
+          {"pattern_symmetry", number(matrix.pattern_symmetry)},
+          {"value_symmetry", number(matrix.value_symmetry)},
+          {"structural_rank", number(matrix.structural_rank)},
+          {"zero_diagonals", number(matrix.zero_diagonals)}};
+}
+
+Json make(const Choice& choice) {
+  return {{"method", text(choice.method)},     {"engine", text(choice.engine)},
+          {"ordering", text(choice.ordering)}, {"matching", text(choice.matching)},
+          {"symbolic", text(choice.symbolic)}, {"trisolve", text(choice.trisolve)},
+          {"precond", text(choice.precond)},   {"why", choice.why}};
+}
+
+Json make(const StageTimes& times) {
+  return {{"read", number(times.read)},
+          {"matching", number(times.matching)},
+          {"ordering", number(times.ordering)},
+          {"symbolic", number(times.symbolic)},
+          {"levelization", number(times.levelization)},
+          {"numeric", number(times.numeric)},
+          {"refactor", number(times.refactor)},
+          {"solve", number(times.solve)},
+          {"refine", number(times.refine)},
+          {"total", number(times.total)}};
+}
+
+Json make(const FactorCounts& factors) {
+  return {
+      {"nnz_l", number(factors.nnz_l)},
+      {"nnz_u", number(factors.nnz_u)},
+      {"fill_ratio", number(factors.fill_ratio)},
+      {"flops", number(factors.flops)},
+      {"supernodes", number(factors.supernodes)},
+      {"levels", number(factors.levels)},
+      {"level_modes",
+       {{"A", number(factors.levels_a)}, {"B", number(factors.levels_b)}, {"C", number(factors.levels_c)}}}};
+}
+
+Json make(const PivotCounts& pivots) {
+  return {{"perturbed", number(pivots.perturbed)},
+          {"delayed", number(pivots.delayed)},
+          {"two_by_two", number(pivots.two_by_two)},
+          {"growth", number(pivots.growth)}};
+}
+
+Json make(const Inertia& inertia) {
+  return {{"positive", number(inertia.positive)},
+          {"negative", number(inertia.negative)},
+          {"zero", number(inertia.zero)}};
+}
+
+Json make(const SolveErrors& errors) {
+  return {{"backward_normwise", number(errors.backward_normwise)},
+          {"backward_componentwise", number(errors.backward_componentwise)},
+          {"forward", number(errors.forward)}};
+}
+
+Json make(const MemoryUse& memory) {
+  return {{"device_peak_bytes", memory.device_peak_bytes},
+          {"host_peak_bytes", memory.host_peak_bytes},
+          {"limit_bytes", number(memory.limit_bytes)}};
+}
+
+Json make(const ReportRecord& record) {
+  const Report& report = record.report;
+  return {{"lutra", make(version_info())},
+          {"backend", record.run.backend},
+          {"threads", record.run.threads},
+          {"device", record.run.device ? Json(*record.run.device) : Json(nullptr)},
+          {"matrix", make(record.matrix)},
+          {"choice", make(report.choice)},
+          {"times", make(report.times)},
+          {"factors", make(report.factors)},
+          {"pivots", make(report.pivots)},
+          {"inertia", make(report.inertia)},
+          {"iterations", number(report.iterations)},
+          {"refinement_steps", report.refinement_steps},
+          {"escalations", report.escalations},
+          {"errors", make(report.errors)},
+          {"memory", make(report.memory)},
+          {"status", to_string(report.status)},
+          {"message", record.message}};
+}
+
+// File names need not be UTF-8, which JSON has to be: bytes that are not are replaced.
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string to_json(const ReportRecord& record) {
+  return dump(make(record));
+}
+
+std::string to_json(const std::vector<ReportRecord>& steps) {
+  Json list = Json::array();
+  for (const ReportRecord& step : steps) list.push_back(make(step));
+  return dump(Json{{"steps", std::move(list)}});
+}
+
+std::string to_json(const VersionInfo& info) {
+  Json json = make(info);
+  json["backends"] = info.backends;
+  json["optional_parts"] = info.optional_parts;
+  return dump(json);
+}
+
+}  // namespace lutra

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_REPORTJSON_HPP
+#define LUTRA_REPORTJSON_HPP
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "Lutra_Version.hpp"
+#include "Lutra_Report.hpp"
+
+namespace lutra {
+
+/// Where a report comes from.
+struct RunInfo {
+  std::string backend;                ///< "serial", "openmp", "cuda" or "hip"
+  int threads = 1;                    ///< host threads the backend uses
+  std::optional<std::string> device;  ///< name of the GPU; empty for host backends
+};
+
+/// The matrix a report is about.
+struct MatrixSummary {
+  std::string file;
+  std::int64_t rows = 0, cols = 0, nnz = 0;
+  std::string scalar;  ///< "f32", "f64", "c32" or "c64": the type it was solved in, real or complex by parts
+  std::optional<double> pattern_symmetry, value_symmetry;
+  std::optional<std::int64_t> structural_rank, zero_diagonals;
+};
+
+/// One solve with all there is to say about it.
+struct ReportRecord {
+  RunInfo run;
+  MatrixSummary matrix;
+  Report report;
+  std::string message;  ///< empty for a success
+};
+
+/// JSON text of one record: the keys of docs' command line contract in their order, numbers that are not
+/// finite or not known as null.
+std::string to_json(const ReportRecord& record);
+
+/// {"steps": […]} of many records.
+std::string to_json(const std::vector<ReportRecord>& steps);
+
+std::string to_json(const VersionInfo& info);
+
+}  // namespace lutra
+
+#endif

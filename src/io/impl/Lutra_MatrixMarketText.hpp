@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_MATRIXMARKETTEXT_HPP
+#define LUTRA_MATRIXMARKETTEXT_HPP
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "Lutra_LineReader.hpp"
+#include "Lutra_MatrixMarket.hpp"
+#include "Lutra_ParseNumber.hpp"
+
+namespace lutra::Impl {
+
+/// First line and size line of a Matrix Market file.
+struct MatrixMarketStart {
+  MatrixMarketHeader header;
+  bool coordinate = true;  ///< else a dense array
+  std::int64_t n_rows = 0, n_cols = 0;
+  std::int64_t n_entries = 0;  ///< lines of entries the file declares
+};
+
+/// Reads up to and with the size line.
+/// @throws FileError
+MatrixMarketStart read_start(LineReader& reader);
+
+/// The next line that is neither blank nor a comment; false at the end of the file.
+inline bool next_content(LineReader& reader, std::string_view& line) {
+  while (reader.next(line)) {
+    Cursor cursor(line);
+    if (!cursor.at_end() && *cursor.at != '%') return true;
+  }
+  return false;
+}
+
+/// Throws the FileError for a value that could not be parsed.
+[[noreturn]] void fail_value(const LineReader& reader, const Cursor& cursor, Parsed parsed,
+                             const std::string& place, MatrixMarketHeader::Field field);
+
+/// Throws FileError unless nothing but white space is left of the line.
+inline void require_end(const LineReader& reader, Cursor& cursor) {
+  if (!cursor.at_end()) reader.fail("unexpected " + quoted(cursor.peek_token()) + " after the entry");
+}
+
+/// Throws FileError where something other than blank lines and comments follows.
+void require_no_more(LineReader& reader, std::int64_t n_entries);
+
+/// Throws the FileError for a file that ends early.
+[[noreturn]] void fail_short(const LineReader& reader, std::int64_t n_read, std::int64_t n_entries);
+
+/// Takes a value of the field of the file. `place` names row and column for a message, and is called only for
+/// one.
+template <class Scalar, class Place>
+Scalar parse_value(const LineReader& reader, Cursor& cursor, MatrixMarketHeader::Field field,
+                   const Place& place) {
+  using Field = MatrixMarketHeader::Field;
+  if (field == Field::pattern) return Scalar(1);
+  double real = 0, imaginary = 0;
+  Parsed parsed = field == Field::integer ? parse_integer_as_real(cursor, real) : parse_real(cursor, real);
+  if (parsed == Parsed::ok && field == Field::complex) parsed = parse_real(cursor, imaginary);
+  if (parsed != Parsed::ok) fail_value(reader, cursor, parsed, place(), field);
+  if constexpr (std::is_floating_point_v<Scalar>) {
+    return real;
+  } else {
+    return Scalar(real, imaginary);
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PARSENUMBER_HPP
+#define LUTRA_PARSENUMBER_HPP
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace lutra::Impl {
+
+/// What a token turned out to be.
+enum class Parsed {
+  ok,
+  missing,    ///< the line ends before the token
+  malformed,  ///< not a number of the kind wanted
+  too_large,  ///< a number, but beyond the type's range
+  not_finite  ///< NaN or infinity, spelled out
+};
+
+/// The part of a line not yet parsed. Numbers are parsed without regard to the locale.
+struct Cursor {
+  const char* at;
+  const char* end;
+
+  explicit Cursor(std::string_view line) : at(line.data()), end(line.data() + line.size()) {}
+
+  static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+  void skip_spaces() {
+    while (at != end && is_space(*at)) ++at;
+  }
+  /// True where nothing but white space is left.
+  bool at_end() {
+    skip_spaces();
+    return at == end;
+  }
+  /// The next token without taking it: bytes up to white space.
+  std::string_view peek_token() const;
+  std::string_view take_token();
+};
+
+/// A token for a message: in quotes, without bytes that would spoil a terminal, at most 40 characters.
+std::string quoted(std::string_view token);
+
+/// Takes an integer with an optional sign. The cursor stays before the token unless the result is `ok`.
+inline Parsed parse_integer(Cursor& cursor, std::int64_t& value) {
+  if (cursor.at_end()) return Parsed::missing;
+  const char* start = cursor.at;
+  if (*start == '+' && start + 1 != cursor.end && *(start + 1) != '-') ++start;
+  const auto [rest, error] = std::from_chars(start, cursor.end, value);
+  if (error == std::errc::invalid_argument || (rest != cursor.end && !Cursor::is_space(*rest))) {
+    return Parsed::malformed;
+  }
+  if (error != std::errc()) return Parsed::too_large;
+  cursor.at = rest;
+  return Parsed::ok;
+}
+
+/// The cases `parse_real` leaves out: Fortran's D exponents, underflow (which is 0), and telling what is
+/// wrong.
+Parsed parse_unusual_real(Cursor& cursor, double& value);
+
+/// Takes a decimal number: 1, -1.5, +.5, 2e3, 1D-3. The cursor stays before the token unless the result is
+/// `ok`.
+inline Parsed parse_real(Cursor& cursor, double& value) {
+  if (cursor.at_end()) return Parsed::missing;
+  const auto [rest, error] = std::from_chars(cursor.at, cursor.end, value);
+  if (error != std::errc() || (rest != cursor.end && !Cursor::is_space(*rest)) || !std::isfinite(value)) {
+    return parse_unusual_real(cursor, value);
+  }
+  cursor.at = rest;
+  return Parsed::ok;
+}
+
+/// Takes a number without point or exponent, as a double.
+Parsed parse_integer_as_real(Cursor& cursor, double& value);
+
+}  // namespace lutra::Impl
+
+#endif

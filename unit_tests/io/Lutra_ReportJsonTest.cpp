@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_test_macros.hpp>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "Lutra_ReportJson.hpp"
+
+namespace lutra::Test {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Keys = std::vector<std::string>;
+
+Keys keys(const Json& object) {
+  Keys names;
+  for (const auto& [name, value] : object.items()) names.push_back(name);
+  return names;
+}
+
+TEST_CASE("a report has the keys of the contract in their order", "[io]") {
+  const Json json = Json::parse(to_json(ReportRecord{}));
+  CHECK(keys(json) == Keys{"lutra", "backend", "threads", "device", "matrix", "choice", "times", "factors",
+                           "pivots", "inertia", "iterations", "refinement_steps", "escalations", "errors",
+                           "memory", "status", "message"});
+  CHECK(keys(json["lutra"]) == Keys{"version", "git", "kokkos", "kokkos_kernels"});
+  CHECK(keys(json["matrix"]) == Keys{"file", "rows", "cols", "nnz", "scalar", "pattern_symmetry",
+                                     "value_symmetry", "structural_rank", "zero_diagonals"});
+  CHECK(keys(json["choice"]) ==
+        Keys{"method", "engine", "ordering", "matching", "symbolic", "trisolve", "precond", "why"});
+  CHECK(keys(json["times"]) == Keys{"read", "matching", "ordering", "symbolic", "levelization", "numeric",
+                                    "refactor", "solve", "refine", "total"});
+  CHECK(keys(json["factors"]) ==
+        Keys{"nnz_l", "nnz_u", "fill_ratio", "flops", "supernodes", "levels", "level_modes"});
+  CHECK(keys(json["factors"]["level_modes"]) == Keys{"A", "B", "C"});
+  CHECK(keys(json["pivots"]) == Keys{"perturbed", "delayed", "two_by_two", "growth"});
+  CHECK(keys(json["inertia"]) == Keys{"positive", "negative", "zero"});
+  CHECK(keys(json["errors"]) == Keys{"backward_normwise", "backward_componentwise", "forward"});
+  CHECK(keys(json["memory"]) == Keys{"device_peak_bytes", "host_peak_bytes", "limit_bytes"});
+}
+
+TEST_CASE("what is not known is null", "[io]") {
+  ReportRecord record;
+  record.report.errors.backward_normwise = std::numeric_limits<double>::quiet_NaN();
+  record.report.pivots.growth = std::numeric_limits<double>::infinity();
+  const Json json = Json::parse(to_json(record));
+  CHECK(json["device"].is_null());
+  CHECK(json["times"]["ordering"].is_null());
+  CHECK(json["factors"]["level_modes"]["C"].is_null());
+  CHECK(json["iterations"].is_null());
+  CHECK(json["memory"]["limit_bytes"].is_null());
+  CHECK(json["errors"]["backward_normwise"].is_null());
+  CHECK(json["pivots"]["growth"].is_null());
+  CHECK(json["status"] == "not_solved");
+}
+
+TEST_CASE("what is known is there", "[io]") {
+  ReportRecord record;
+  record.run = {"cuda", 4, "GPU \"one\""};
+  record.matrix.file = "a\n.mtx";
+  record.matrix.nnz = std::int64_t{1} << 40;
+  record.report.status = Status::success;
+  record.report.times.solve = 0.1;
+  record.report.factors.levels_a = 3;
+  record.report.escalations = {"one", "two"};
+  record.report.memory.limit_bytes = 5;
+  const Json json = Json::parse(to_json(record));
+  CHECK(json["backend"] == "cuda");
+  CHECK(json["threads"] == 4);
+  CHECK(json["device"] == "GPU \"one\"");
+  CHECK(json["matrix"]["file"] == "a\n.mtx");
+  CHECK(json["matrix"]["nnz"] == std::int64_t{1} << 40);
+  CHECK(json["times"]["solve"] == 0.1);
+  CHECK(json["factors"]["level_modes"]["A"] == 3);
+  CHECK(json["escalations"] == Json{"one", "two"});
+  CHECK(json["memory"]["limit_bytes"] == 5);
+  CHECK(json["status"] == "success");
+}
+
+TEST_CASE("text that is not UTF-8 still makes JSON", "[io]") {
+  ReportRecord record;
+  record.matrix.file = "\xff\xfe.mtx";
+  CHECK_NOTHROW(Json::parse(to_json(record)));
+}
+
+TEST_CASE("a sequence is a list of steps", "[io]") {
+  CHECK(Json::parse(to_json(std::vector<ReportRecord>(3)))["steps"].size() == 3);
+  CHECK(Json::parse(to_json(std::vector<ReportRecord>()))["steps"].is_array());
+}
+
+TEST_CASE("build information names versions and backends", "[io]") {
+  const Json json = Json::parse(to_json(build_info()));
+  CHECK(keys(json) == Keys{"version", "git", "kokkos", "kokkos_kernels", "backends", "optional_parts"});
+  CHECK_FALSE(build_info().backends.empty());
+  CHECK_FALSE(build_info().git.empty());
+  CHECK(std::count(build_info().kokkos.begin(), build_info().kokkos.end(), '.') == 2);
+}
+
+}  // namespace
+}  // namespace lutra::Test

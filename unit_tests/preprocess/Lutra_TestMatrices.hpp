@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TESTMATRICES_HPP
+#define LUTRA_TESTMATRICES_HPP
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <random>
+#include <type_traits>
+#include <vector>
+
+#include "Lutra_CsrView.hpp"
+
+namespace lutra::Test {
+
+template <class Types>
+using Matrix = HostMatrix<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset>;
+
+/// What a dense picture of a sparse matrix holds where it has no entry. Zero is a stored zero.
+constexpr double nothing = -12345.0;
+
+/// A real number as `Scalar`, rounded where that is narrower.
+template <class Scalar>
+Scalar as_scalar(double value) {
+  if constexpr (std::is_floating_point_v<Scalar>) {
+    return static_cast<Scalar>(value);
+  } else {
+    return Scalar(static_cast<typename Scalar::value_type>(value));
+  }
+}
+
+/// A matrix from its dense picture.
+template <class MatrixType>
+MatrixType from_dense(const std::vector<std::vector<double>>& picture, std::size_t n_cols) {
+  using Scalar = typename decltype(MatrixType::values)::value_type;
+  using Ordinal = typename decltype(MatrixType::entries)::value_type;
+  MatrixType matrix;
+  matrix.n_rows = static_cast<Ordinal>(picture.size());
+  matrix.n_cols = static_cast<Ordinal>(n_cols);
+  matrix.row_map.push_back(0);
+  for (const std::vector<double>& row : picture) {
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (row[c] == nothing) continue;
+      matrix.entries.push_back(static_cast<Ordinal>(c));
+      matrix.values.push_back(as_scalar<Scalar>(row[c]));
+    }
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  return matrix;
+}
+
+template <class MatrixType>
+MatrixType from_dense(const std::vector<std::vector<double>>& picture) {
+  return from_dense<MatrixType>(picture, picture.size());
+}
+
+/// A value of random sign or phase whose size spreads over `decades` powers of ten.
+template <class Scalar>
+Scalar random_value(std::mt19937& random, double decades) {
+  std::uniform_real_distribution<double> unit(0.0, 1.0);
+  const double size = std::pow(10.0, decades * (unit(random) - 0.5));
+  const double angle = 6.283185307179586 * unit(random);
+  if constexpr (std::is_floating_point_v<Scalar>) {
+    return static_cast<Scalar>(angle < 3.0 ? size : -size);
+  } else {
+    using Real = typename Scalar::value_type;
+    return Scalar(static_cast<Real>(size * std::cos(angle)), static_cast<Real>(size * std::sin(angle)));
+  }
+}
+
+/// A square matrix in which each position holds an entry with probability `density`, a zero with `zeros` of
+/// those.
+template <class MatrixType>
+MatrixType random_matrix(int n, double density, double zeros, std::mt19937& random) {
+  using Scalar = typename decltype(MatrixType::values)::value_type;
+  using Ordinal = typename decltype(MatrixType::entries)::value_type;
+  std::uniform_real_distribution<double> unit(0.0, 1.0);
+  MatrixType matrix;
+  matrix.n_rows = matrix.n_cols = static_cast<Ordinal>(n);
+  matrix.row_map.push_back(0);
+  for (int r = 0; r < n; ++r) {
+    for (int c = 0; c < n; ++c) {
+      if (unit(random) >= density) continue;
+      matrix.entries.push_back(static_cast<Ordinal>(c));
+      matrix.values.push_back(unit(random) < zeros ? Scalar(0) : random_value<Scalar>(random, 6));
+    }
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  return matrix;
+}
+
+/// The five-point stencil on a side × side grid whose vertices are numbered by `label`.
+template <class MatrixType>
+MatrixType grid_matrix(int side, const std::vector<int>& label) {
+  using Scalar = typename decltype(MatrixType::values)::value_type;
+  using Ordinal = typename decltype(MatrixType::entries)::value_type;
+  const auto n = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
+  std::vector<std::vector<Ordinal>> rows(n);
+  const auto vertex = [&](int x, int y) { return label[static_cast<std::size_t>(x * side + y)]; };
+  const auto connect = [&](int a, int b) {
+    rows[static_cast<std::size_t>(a)].push_back(static_cast<Ordinal>(b));
+    rows[static_cast<std::size_t>(b)].push_back(static_cast<Ordinal>(a));
+  };
+  for (int x = 0; x < side; ++x) {
+    for (int y = 0; y < side; ++y) {
+      rows[static_cast<std::size_t>(vertex(x, y))].push_back(static_cast<Ordinal>(vertex(x, y)));
+      if (x + 1 < side) connect(vertex(x, y), vertex(x + 1, y));
+      if (y + 1 < side) connect(vertex(x, y), vertex(x, y + 1));
+    }
+  }
+  MatrixType matrix;
+  matrix.n_rows = matrix.n_cols = static_cast<Ordinal>(n);
+  matrix.row_map.push_back(0);
+  for (std::vector<Ordinal>& row : rows) {
+    std::sort(row.begin(), row.end());
+    matrix.entries.insert(matrix.entries.end(), row.begin(), row.end());
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  matrix.values.assign(matrix.entries.size(), Scalar(1));
+  return matrix;
+}
+
+}  // namespace lutra::Test
+
+#endif

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_Matching.hpp"
+#include "Lutra_Reference_Matching.hpp"
+#include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace {
+
+using namespace lutra;
+using Catch::Matchers::WithinAbs;
+using Catch::Matchers::WithinRel;
+using DoubleMatrix = HostMatrix<double>;
+constexpr double nothing = Test::nothing;
+
+// Perfect, optimal and scaled as promised: |B| ≤ 1 everywhere and |B| = 1 at the matched entries. With a
+// perfect matching that alone proves that no other permutation has a greater product.
+template <class MatrixType, class Ordinal>
+void check_perfect(const MatrixType& a, const MatchingResult<Ordinal>& result) {
+  const auto n = static_cast<std::size_t>(a.n_rows);
+  REQUIRE(result.numeric_rank_bound == a.n_rows);
+  REQUIRE(result.structural_rank == a.n_rows);
+  REQUIRE(result.row_of_column.size() == n);
+  REQUIRE(result.row_scale.size() == n);
+  REQUIRE(result.col_scale.size() == n);
+  REQUIRE(result.unmatched_rows.empty());
+  REQUIRE(result.unmatched_columns.empty());
+  REQUIRE(std::set<Ordinal>(result.row_of_column.begin(), result.row_of_column.end()).size() == n);
+  std::size_t matched = 0;
+  double largest = 0, worst_matched = 0;
+  for (std::size_t r = 0; r < n; ++r) {
+    for (auto k = static_cast<std::size_t>(a.row_map[r]); k < static_cast<std::size_t>(a.row_map[r + 1]);
+         ++k) {
+      const auto c = static_cast<std::size_t>(a.entries[k]);
+      const double b = result.row_scale[r] * Reference::size_of(a.values[k]) * result.col_scale[c];
+      REQUIRE(std::isfinite(b));
+      largest = std::max(largest, b);
+      if (static_cast<std::size_t>(result.row_of_column[c]) != r) continue;
+      ++matched;
+      worst_matched = std::max(worst_matched, std::abs(b - 1));
+    }
+  }
+  CHECK(matched == n);
+  CHECK(largest <= 1 + 1e-12);
+  CHECK(worst_matched <= 1e-12);
+}
+
+// A matching of greatest size with what it leaves over.
+template <class MatrixType, class Ordinal>
+void check_deficient(const MatrixType& a, const MatchingResult<Ordinal>& result) {
+  const auto n = static_cast<std::size_t>(a.n_rows);
+  const std::size_t rank = Reference::structural_rank(a, true);
+  REQUIRE(rank < n);
+  REQUIRE(static_cast<std::size_t>(result.numeric_rank_bound) == rank);
+  REQUIRE(static_cast<std::size_t>(result.structural_rank) == Reference::structural_rank(a, false));
+  REQUIRE(result.row_scale == std::vector<double>(n, 1.0));
+  REQUIRE(result.col_scale == std::vector<double>(n, 1.0));
+  REQUIRE(result.row_of_column.size() == n);
+  std::set<Ordinal> rows(result.unmatched_rows.begin(), result.unmatched_rows.end());
+  REQUIRE(result.unmatched_rows.size() == n - rank);
+  REQUIRE(result.unmatched_columns.size() == n - rank);
+  for (std::size_t c = 0; c < n; ++c) {
+    const Ordinal r = result.row_of_column[c];
+    const bool left_over =
+        std::count(result.unmatched_columns.begin(), result.unmatched_columns.end(), c) > 0;
+    REQUIRE(left_over == (r < 0));
+    if (r < 0) continue;
+    REQUIRE(rows.insert(r).second);  // neither matched twice nor called unmatched
+    bool nonzero = false;
+    for (auto k = static_cast<std::size_t>(a.row_map[static_cast<std::size_t>(r)]);
+         k < static_cast<std::size_t>(a.row_map[static_cast<std::size_t>(r) + 1]); ++k) {
+      if (static_cast<std::size_t>(a.entries[k]) == c) nonzero = Reference::size_of(a.values[k]) > 0;
+    }
+    REQUIRE(nonzero);
+  }
+  REQUIRE(rows.size() == n);
+}
+
+TEMPLATE_LIST_TEST_CASE("matching: cases worked by hand", "[matching]", Test::HostTypes) {
+  using Matrix = Test::Matrix<TestType>;
+  using Rows = std::vector<typename TestType::Ordinal>;
+
+  SECTION("one row") {
+    const Matrix a = Test::from_dense<Matrix>({{-4.0}});
+    const auto result = match_exact(make_view(a));
+    check_perfect(a, result);
+    CHECK(result.row_of_column == Rows{0});
+    CHECK_THAT(result.row_scale[0] * result.col_scale[0], WithinRel(0.25, 1e-14));
+  }
+  SECTION("the largest entry is given up for a larger product: 9·9 > 10·1") {
+    const Matrix a = Test::from_dense<Matrix>({{10, 9}, {9, 1}});
+    const auto result = match_exact(make_view(a));
+    check_perfect(a, result);
+    CHECK(result.row_of_column == Rows{1, 0});
+  }
+  SECTION("the only perfect matching of a cycle with a tail") {
+    const Matrix a = Test::from_dense<Matrix>({{nothing, 1e-3, nothing}, {5, 7, 9}, {nothing, 8, 1e-2}});
+    const auto result = match_exact(make_view(a));
+    check_perfect(a, result);
+    CHECK(result.row_of_column == Rows{1, 0, 2});
+  }
+  SECTION("a stored zero is no entry") {
+    const Matrix a = Test::from_dense<Matrix>({{0, 1}, {1, 0}});
+    const auto result = match_exact(make_view(a));
+    check_perfect(a, result);
+    CHECK(result.row_of_column == Rows{1, 0});
+  }
+  SECTION("an identity needs no scaling") {
+    const Matrix a = Test::from_dense<Matrix>({{1, nothing}, {nothing, 1}});
+    const auto result = match_exact(make_view(a));
+    CHECK(result.row_of_column == Rows{0, 1});
+    CHECK(result.row_scale == std::vector<double>{1, 1});
+    CHECK(result.col_scale == std::vector<double>{1, 1});
+  }
+  SECTION("all entries alike: any permutation, and scales that make them 1") {
+    const Matrix a =
+        Test::from_dense<Matrix>(std::vector<std::vector<double>>(5, std::vector<double>(5, -2.0)));
+    check_perfect(a, match_exact(make_view(a)));
+  }
+  SECTION("no rows at all") {
+    Matrix a;
+    a.row_map.push_back(0);
+    const auto result = match_exact(make_view(a));
+    CHECK(result.structural_rank == 0);
+    CHECK(result.row_of_column.empty());
+    CHECK(result.row_scale.empty());
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("matching: singular matrices name rows and columns", "[matching]", Test::HostTypes) {
+  using Matrix = Test::Matrix<TestType>;
+  using Rows = std::vector<typename TestType::Ordinal>;
+
+  SECTION("an empty row and an empty column") {
+    const Matrix a =
+        Test::from_dense<Matrix>({{1, 2, nothing}, {nothing, nothing, nothing}, {3, 4, nothing}});
+    const auto result = match_exact(make_view(a));
+    check_deficient(a, result);
+    CHECK(result.structural_rank == 2);
+    CHECK(result.unmatched_rows == Rows{1});
+    CHECK(result.unmatched_columns == Rows{2});
+  }
+  SECTION("a row of zeros is in the pattern, not in the numbers") {
+    const Matrix a = Test::from_dense<Matrix>({{nothing, 2, 5}, {0, 0, 0}, {nothing, 3, 6}});
+    const auto result = match_exact(make_view(a));
+    check_deficient(a, result);
+    CHECK(result.structural_rank == 3);
+    CHECK(result.numeric_rank_bound == 2);
+    CHECK(result.unmatched_rows == Rows{1});
+    CHECK(result.unmatched_columns == Rows{0});
+  }
+  SECTION("three rows in two columns: one of the three") {
+    const Matrix a = Test::from_dense<Matrix>(
+        {{1, 2, nothing, nothing}, {3, 4, nothing, nothing}, {5, 6, nothing, nothing}, {7, 8, 9, 10}});
+    const auto result = match_exact(make_view(a));
+    check_deficient(a, result);
+    REQUIRE(result.unmatched_rows.size() == 1);
+    CHECK(result.unmatched_rows[0] < 3);
+    CHECK(result.unmatched_columns[0] >= 2);
+  }
+  SECTION("nothing at all") {
+    Matrix a;
+    a.n_rows = a.n_cols = 2;
+    a.row_map = {0, 0, 0};
+    const auto result = match_exact(make_view(a));
+    check_deficient(a, result);
+    CHECK(result.unmatched_rows == Rows{0, 1});
+    CHECK(result.unmatched_columns == Rows{0, 1});
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("matching: against all permutations", "[matching]", Test::HostTypes) {
+  using Matrix = Test::Matrix<TestType>;
+  std::mt19937 random(20240601);
+  int perfect = 0, deficient = 0;
+  for (int trial = 0; trial < 120; ++trial) {
+    const int n = 1 + trial % 7;
+    const double density = 0.25 + 0.25 * (trial % 4);
+    const Matrix a = Test::random_matrix<Matrix>(n, density, 0.1, random);
+    const double best = Reference::greatest_log_product(a);
+    const auto result = match_exact(make_view(a));
+    CAPTURE(trial, n, density);
+    if (std::isinf(best)) {
+      ++deficient;
+      check_deficient(a, result);
+      continue;
+    }
+    ++perfect;
+    check_perfect(a, result);
+    double product = 0;
+    for (std::size_t c = 0; c < result.row_of_column.size(); ++c) {
+      const auto r = static_cast<std::size_t>(result.row_of_column[c]);
+      for (auto k = static_cast<std::size_t>(a.row_map[r]); k < static_cast<std::size_t>(a.row_map[r + 1]);
+           ++k) {
+        if (static_cast<std::size_t>(a.entries[k]) == c) product += std::log(Reference::size_of(a.values[k]));
+      }
+    }
+    CHECK_THAT(product, WithinAbs(best, 1e-11));
+  }
+  CHECK(perfect > 30);
+  CHECK(deficient > 10);
+}
+
+TEMPLATE_LIST_TEST_CASE("matching: larger random matrices", "[matching]", Test::HostTypes) {
+  using Matrix = Test::Matrix<TestType>;
+  std::mt19937 random(7);
+  int perfect = 0;
+  for (const double density : {0.01, 0.02, 0.04, 0.1}) {
+    for (int trial = 0; trial < 4; ++trial) {
+      const Matrix a = Test::random_matrix<Matrix>(150, density, 0.02, random);
+      const auto result = match_exact(make_view(a));
+      CAPTURE(density, trial);
+      if (Reference::structural_rank(a, true) == 150) {
+        ++perfect;
+        check_perfect(a, result);
+      } else {
+        check_deficient(a, result);
+      }
+    }
+  }
+  CHECK(perfect >= 4);
+}
+
+// [D Aᵀ; A 0] with few long rows of large entries: every row of D wants one of the few columns of Aᵀ.
+DoubleMatrix saddle_point(int n, int constraints, std::mt19937& random) {
+  const auto size = static_cast<std::size_t>(n + constraints);
+  std::vector<std::vector<double>> picture(size, std::vector<double>(size, nothing));
+  for (int i = 0; i < n; ++i) {
+    picture[static_cast<std::size_t>(i)][static_cast<std::size_t>(i)] = 1;
+    for (int j = n; j < n + constraints; ++j) {
+      const double value = 100 * Test::random_value<double>(random, 3);
+      picture[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = value;
+      picture[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)] = value;
+    }
+  }
+  return Test::from_dense<DoubleMatrix>(picture);
+}
+
+TEST_CASE("matching: many rows want few columns", "[matching]") {
+  std::mt19937 random(11);
+  const DoubleMatrix a = saddle_point(400, 6, random);
+  check_perfect(a, match_exact(make_view(a)));
+}
+
+TEST_CASE("matching: rows need not be sorted", "[matching]") {
+  std::mt19937 random(5);
+  const DoubleMatrix sorted = Test::random_matrix<DoubleMatrix>(40, 0.3, 0.0, random);
+  DoubleMatrix a = sorted;
+  for (std::size_t r = 0; r < 40; ++r) {
+    std::reverse(a.entries.begin() + a.row_map[r], a.entries.begin() + a.row_map[r + 1]);
+    std::reverse(a.values.begin() + a.row_map[r], a.values.begin() + a.row_map[r + 1]);
+  }
+  const auto result = match_exact(make_view(a));
+  check_perfect(a, result);
+  check_perfect(sorted, result);
+}
+
+TEST_CASE("matching: entries near the ends of the range of double", "[matching]") {
+  SECTION("very large and very small entries side by side") {
+    const DoubleMatrix a = Test::from_dense<DoubleMatrix>({{1e300, 1e-300}, {2e-300, 1e-300}});
+    check_perfect(a, match_exact(make_view(a)));
+  }
+  SECTION("one matched entry of each kind") {
+    const DoubleMatrix a = Test::from_dense<DoubleMatrix>({{1e300, nothing}, {nothing, 1e-300}});
+    check_perfect(a, match_exact(make_view(a)));
+  }
+  SECTION("scales between 1e-200 and 1e400 are moved into the range") {
+    const DoubleMatrix a = Test::from_dense<DoubleMatrix>({{1e-200, nothing}, {1e200, 1}});
+    check_perfect(a, match_exact(make_view(a)));
+  }
+  SECTION("where no scales do, they are still finite and not zero") {
+    const DoubleMatrix a = Test::from_dense<DoubleMatrix>(
+        {{1e-300, nothing, nothing}, {1e300, 1e-300, nothing}, {nothing, 1e300, 1e-300}});
+    const auto result = match_exact(make_view(a));
+    CHECK(result.row_of_column == std::vector<int>{0, 1, 2});
+    for (const std::vector<double>& scales : {result.row_scale, result.col_scale}) {
+      for (const double scale : scales) {
+        CHECK(std::isnormal(scale));
+        CHECK(scale > 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("matching: a rectangular matrix is refused by its size", "[matching]") {
+  const DoubleMatrix a = Test::from_dense<DoubleMatrix>({{1, 2, 3}, {4, 5, 6}}, 3);
+  CHECK_THROWS_AS(match_exact(make_view(a)), InputError);
+}
+
+TEMPLATE_LIST_TEST_CASE("transversal: against one augmenting path a row", "[matching]", Test::HostTypes) {
+  using Matrix = Test::Matrix<TestType>;
+  using Ordinal = typename TestType::Ordinal;
+  std::mt19937 random(31);
+  for (int trial = 0; trial < 60; ++trial) {
+    const int n = 5 + 3 * trial;
+    Matrix a = Test::random_matrix<Matrix>(n, 2.2 / n, 0.0, random);
+    a.n_cols += trial % 3;  // with empty columns at the end
+    std::vector<Ordinal> row_of_column;
+    const Ordinal rank = maximum_transversal(make_view(a).pattern(), &row_of_column);
+    CAPTURE(trial);
+    REQUIRE(static_cast<std::size_t>(rank) == Reference::structural_rank(a, false));
+    REQUIRE(row_of_column.size() == static_cast<std::size_t>(a.n_cols));
+    std::set<Ordinal> rows;
+    for (std::size_t c = 0; c < row_of_column.size(); ++c) {
+      if (row_of_column[c] < 0) continue;
+      const auto r = static_cast<std::size_t>(row_of_column[c]);
+      REQUIRE(rows.insert(row_of_column[c]).second);
+      REQUIRE(std::count(a.entries.begin() + a.row_map[r], a.entries.begin() + a.row_map[r + 1], c) == 1);
+    }
+    REQUIRE(rows.size() == static_cast<std::size_t>(rank));
+  }
+}
+
+TEST_CASE("transversal: a long augmenting path does not recurse", "[matching]") {
+  // Row r holds columns r and r + 1, the last row column 0 alone: all of them must shift by one.
+  const int n = 200000;
+  DoubleMatrix a;
+  a.n_rows = a.n_cols = n;
+  a.row_map.push_back(0);
+  for (int r = 0; r + 1 < n; ++r) {
+    a.entries.insert(a.entries.end(), {r, r + 1});
+    a.row_map.push_back(a.nnz());
+  }
+  a.entries.push_back(0);
+  a.row_map.push_back(a.nnz());
+  a.values.assign(a.entries.size(), 1.0);
+  CHECK(maximum_transversal(make_view(a).pattern()) == n);
+  check_perfect(a, match_exact(make_view(a)));
+}
+
+}  // namespace

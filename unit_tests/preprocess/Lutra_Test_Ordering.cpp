@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <numeric>
+
+#include "Lutra_ColumnCounts.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_Ordering.hpp"
+#include "Lutra_Reference_Fill.hpp"
+#include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace {
+
+using namespace lutra;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using DoubleMatrix = HostMatrix<double>;
+constexpr double nothing = Test::nothing;
+
+template <class Ordinal>
+using PatternMatrix = HostMatrix<double, Ordinal>;
+
+template <class Ordinal>
+void check_is_permutation(const std::vector<Ordinal>& permutation, Ordinal n) {
+  REQUIRE_NOTHROW(check_permutation({permutation.begin(), permutation.end()}, n));
+}
+
+template <class MatrixType, class Ordinal>
+std::size_t fill(const MatrixType& a, const std::vector<Ordinal>& permutation) {
+  std::size_t entries = 0;
+  for (const auto& column : Reference::eliminate(a, permutation)) entries += column.size();
+  return entries;
+}
+
+std::vector<int> shuffled(int n, unsigned seed) {
+  std::vector<int> label(static_cast<std::size_t>(n));
+  std::iota(label.begin(), label.end(), 0);
+  std::mt19937 random(seed);
+  std::shuffle(label.begin(), label.end(), random);
+  return label;
+}
+
+TEMPLATE_LIST_TEST_CASE("ordering: every kind gives a permutation, the same each time", "[ordering]",
+                        Test::Ordinals) {
+  using Matrix = PatternMatrix<TestType>;
+  const Ordering kind = GENERATE(Ordering::automatic, Ordering::metis, Ordering::amd, Ordering::natural);
+  const auto check = [&](const Matrix& a) {
+    const auto result = order(make_view(a).pattern(), kind);
+    check_is_permutation(result.permutation, a.n_rows);
+    CHECK(result.kind != Ordering::automatic);
+    if (kind != Ordering::automatic) CHECK(result.kind == kind);
+    CHECK_FALSE(result.why.empty());
+    CHECK(order(make_view(a).pattern(), kind).permutation == result.permutation);
+  };
+  SECTION("grid") {
+    check(Test::grid_matrix<Matrix>(30, shuffled(900, 1)));
+  }
+  SECTION("one row") {
+    check(Test::from_dense<Matrix>({{1}}));
+  }
+  SECTION("two rows, one edge") {
+    check(Test::from_dense<Matrix>({{1, 1}, {nothing, 1}}));
+  }
+  SECTION("a diagonal: no edges") {
+    check(Test::from_dense<Matrix>({{1, nothing}, {nothing, 1}}));
+  }
+  SECTION("no entries") {
+    Matrix a;
+    a.n_rows = a.n_cols = 3;
+    a.row_map = {0, 0, 0, 0};
+    check(a);
+  }
+  SECTION("no rows") {
+    Matrix a;
+    a.row_map = {0};
+    check(a);
+  }
+  SECTION("unsymmetric and disconnected") {
+    std::mt19937 random(4);
+    check(Test::random_matrix<Matrix>(700, 0.6 / 700, 0.0, random));
+    check(Test::random_matrix<Matrix>(700, 3.0 / 700, 0.0, random));
+  }
+  SECTION("a row and a column that hold everything") {
+    std::mt19937 random(9);
+    Matrix a = Test::random_matrix<Matrix>(600, 2.0 / 600, 0.0, random);
+    Matrix b;
+    b.n_rows = b.n_cols = 600;
+    b.row_map = {0};
+    for (std::size_t r = 0; r < 600; ++r) {
+      if (r == 300) {
+        for (TestType c = 0; c < 600; ++c) b.entries.push_back(c);
+      } else {
+        b.entries.insert(b.entries.end(), a.entries.begin() + a.row_map[r],
+                         a.entries.begin() + a.row_map[r + 1]);
+      }
+      b.row_map.push_back(static_cast<std::int64_t>(b.entries.size()));
+    }
+    b.values.assign(b.entries.size(), 1.0);
+    check(b);
+  }
+  SECTION("dense") {
+    check(Test::from_dense<Matrix>(std::vector<std::vector<double>>(60, std::vector<double>(60, 1.0))));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("ordering: fill on a grid is far below that of the natural order", "[ordering]",
+                        Test::Ordinals) {
+  using Matrix = PatternMatrix<TestType>;
+  std::vector<int> by_rows(900);
+  std::iota(by_rows.begin(), by_rows.end(), 0);
+  const Matrix a = Test::grid_matrix<Matrix>(30, by_rows);
+  const std::size_t natural = fill(a, order(make_view(a).pattern(), Ordering::natural).permutation);
+  CHECK(2 * fill(a, order(make_view(a).pattern(), Ordering::amd).permutation) < natural);
+  CHECK(2 * fill(a, order(make_view(a).pattern(), Ordering::metis).permutation) < natural);
+}
+
+TEST_CASE("ordering: entry k is the row eliminated as k-th, not the place of row k", "[ordering]") {
+  const Ordering kind = GENERATE(Ordering::metis, Ordering::amd);
+  const DoubleMatrix a = Test::grid_matrix<DoubleMatrix>(30, shuffled(900, 2));
+  const std::vector<int> permutation = order(make_view(a).pattern(), kind).permutation;
+  std::vector<int> place(900);
+  for (std::size_t k = 0; k < 900; ++k) place[static_cast<std::size_t>(permutation[k])] = static_cast<int>(k);
+  CHECK(5 * fill(a, permutation) < fill(a, place));
+}
+
+TEST_CASE("ordering: the hub of a star goes last", "[ordering]") {
+  const Ordering kind = GENERATE(Ordering::automatic, Ordering::metis, Ordering::amd);
+  const int n = 50;
+  std::vector<std::vector<double>> picture(n, std::vector<double>(n, nothing));
+  for (std::size_t j = 0; j < n; ++j) picture[7][j] = 1;
+  const DoubleMatrix a = Test::from_dense<DoubleMatrix>(picture);
+  CHECK(fill(a, order(make_view(a).pattern(), kind).permutation) == 49);
+}
+
+TEST_CASE("ordering: automatic takes what promises less work", "[ordering]") {
+  SECTION("a small matrix: AMD") {
+    const DoubleMatrix a = Test::grid_matrix<DoubleMatrix>(10, shuffled(100, 3));
+    CHECK(order(make_view(a).pattern(), Ordering::automatic).kind == Ordering::amd);
+  }
+  SECTION("a grid: METIS, which also needs fewer operations") {
+    const DoubleMatrix a = Test::grid_matrix<DoubleMatrix>(120, shuffled(14400, 3));
+    const auto pattern = make_view(a).pattern();
+    const auto result = order(pattern, Ordering::automatic);
+    CHECK(result.kind == Ordering::metis);
+    const auto graph = Impl::symmetric_graph<int>(pattern);
+    CHECK(Impl::forecast_fill(graph, result.permutation).flops <
+          Impl::forecast_fill(graph, order(pattern, Ordering::amd).permutation).flops);
+  }
+  SECTION("a star: AMD, without trying METIS") {
+    DoubleMatrix a;
+    a.n_rows = a.n_cols = 2000;
+    a.row_map = {0};
+    for (int r = 0; r < 2000; ++r) {
+      a.entries.push_back(0);
+      a.row_map.push_back(r + 1);
+    }
+    const auto result = order(make_view(a).pattern(), Ordering::automatic);
+    CHECK(result.kind == Ordering::amd);
+    CHECK_THAT(result.why, ContainsSubstring("METIS was not tried"));
+  }
+  SECTION("a chain: METIS, whose tree is not a chain") {
+    const int n = 20000;
+    DoubleMatrix a;
+    a.n_rows = a.n_cols = n;
+    a.row_map = {0};
+    for (int r = 0; r < n; ++r) {
+      a.entries.push_back(r);
+      if (r + 1 < n) a.entries.push_back(r + 1);
+      a.row_map.push_back(static_cast<std::int64_t>(a.entries.size()));
+    }
+    const auto result = order(make_view(a).pattern(), Ordering::automatic);
+    CHECK(result.kind == Ordering::metis);
+    const auto graph = Impl::symmetric_graph<int>(make_view(a).pattern());
+    CHECK(Impl::forecast_fill(graph, result.permutation).height < 100);
+  }
+}
+
+TEST_CASE("ordering: what it refuses", "[ordering]") {
+  const DoubleMatrix wide = Test::from_dense<DoubleMatrix>({{1, 2, 3}, {4, 5, 6}}, 3);
+  CHECK_THROWS_MATCHES(order(make_view(wide).pattern(), Ordering::amd), InputError,
+                       MessageMatches(ContainsSubstring("2 rows") && ContainsSubstring("3 columns")));
+  const DoubleMatrix square = Test::from_dense<DoubleMatrix>({{1}});
+  CHECK_THROWS_AS(order(make_view(square).pattern(), Ordering::given), InputError);
+}
+
+TEST_CASE("permutation: the first mistake is named", "[ordering]") {
+  CHECK_NOTHROW(check_permutation({}, 0));
+  CHECK_NOTHROW(check_permutation({2, 0, 1}, 3));
+  CHECK_THROWS_MATCHES(check_permutation({0, 1}, 3), InputError,
+                       MessageMatches(ContainsSubstring("2 entries for 3 rows")));
+  CHECK_THROWS_MATCHES(check_permutation({0, 3, -1}, 3), InputError,
+                       MessageMatches(ContainsSubstring("entry 1 is 3, outside 0 to 2")));
+  CHECK_THROWS_MATCHES(check_permutation({0, -1, 1}, 3), InputError,
+                       MessageMatches(ContainsSubstring("entry 1 is -1")));
+  CHECK_THROWS_MATCHES(check_permutation({1, 2, 1}, 3), InputError,
+                       MessageMatches(ContainsSubstring("entries 0 and 2 are both 1")));
+}
+
+}  // namespace
