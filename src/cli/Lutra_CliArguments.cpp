@@ -75,11 +75,9 @@ void add_solver_options(CLI::App& app, Arguments& a) {
   app.add_flag("--quiet", a.quiet, "no report for people");
 }
 
-void add_solve(CLI::App& app, Arguments& a) {
+void add_solve(CLI::App& app, Arguments& a, std::string& file) {
   auto* solve = app.add_subcommand("solve", "Solve A·X = B and say how good X is");
-  solve->add_option("A.mtx", a.files, "Matrix Market file, plain, .gz or .xz; - for standard input")
-      ->required()
-      ->expected(1);
+  solve->add_option("A.mtx", file, "Matrix Market file, plain, .gz or .xz; - for standard input")->required();
   solve->add_option("--rhs", a.rhs, "right-hand sides; without: B = A·x*, x*(i) = 1 + (i mod 7)/4")
       ->type_name("B.mtx");
   solve->add_option("--out", a.out, "where to write X")->type_name("X.mtx");
@@ -95,18 +93,18 @@ void add_sequence(CLI::App& app, Arguments& a) {
   add_solver_options(*sequence, a);
 }
 
-void add_info(CLI::App& app, Arguments& a) {
+void add_info(CLI::App& app, Arguments& a, std::string& file) {
   auto* info = app.add_subcommand("info", "Say what a matrix is like and what would be chosen for it");
-  info->add_option("A.mtx", a.files, "Matrix Market file")->required()->expected(1);
+  info->add_option("A.mtx", file, "Matrix Market file")->required();
   info->add_option("--svg", a.svg, "picture of A, P·A·Q, L+U and the level widths")->type_name("F.svg");
 }
 
-void add_generate(CLI::App& app, Arguments& a) {
+void add_generate(CLI::App& app, Arguments& a, std::string& file) {
   std::string kinds;
   for (const std::string& kind : generator_kinds()) kinds += (kinds.empty() ? "" : ", ") + kind;
   auto* generate = app.add_subcommand("generate", "Write a test matrix");
   generate->add_option("KIND", a.kind, kinds)->required();
-  generate->add_option("F.mtx", a.files, "file to write; - for standard output")->required()->expected(1);
+  generate->add_option("F.mtx", file, "file to write; - for standard output")->required();
   generate->add_option("--size", a.size, "grid points along a side, or unknowns (circuit, kkt, random)")
       ->required()
       ->type_name("N");
@@ -119,21 +117,32 @@ void add_version(CLI::App& app, Arguments& a) {
           "--json", [&a] { a.json = "-"; }, "as JSON");
 }
 
+bool has_command(const CLI::App& app, const std::string& name) {
+  const auto commands =
+      app.get_subcommands([&name](const CLI::App* command) { return command->get_name() == name; });
+  return !commands.empty();
+}
+
 }  // namespace
 
 ParsedArguments parse_arguments(int argc, const char* const* argv) {
   Arguments arguments;
+  std::string file;  // of the commands that take one
   CLI::App app("Sparse direct solver", "lutra");
   app.require_subcommand(1);
-  add_solve(app, arguments);
+  add_solve(app, arguments, file);
   add_sequence(app, arguments);
-  add_info(app, arguments);
-  add_generate(app, arguments);
+  add_info(app, arguments, file);
+  add_generate(app, arguments, file);
   add_version(app, arguments);
   app.set_version_flag("--version", "lutra " + build_info().version);
   std::vector<std::string> words = with_json_resolved(argc, argv);
   const bool version = !words.empty() && words.front() == "version";
   if (version) std::replace(words.begin(), words.end(), std::string("--json=-"), std::string("--json"));
+  if (!words.empty() && !words.front().starts_with('-') && !has_command(app, words.front())) {
+    print_error("there is no command '" + words.front() + "'; see lutra --help");
+    return {std::nullopt, exit_wrong_input};
+  }
   std::reverse(words.begin(), words.end());  // the order CLI11 takes a vector in
   try {
     app.parse(words);
@@ -151,6 +160,7 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
     return {std::nullopt, exit_wrong_input};
   }
   arguments.command = app.get_subcommands().front()->get_name();
+  if (arguments.files.empty()) arguments.files = {file};
   return {arguments, exit_solved};
 }
 
