@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -160,17 +162,26 @@ MatrixMarketMatrix read_coordinate(LineReader& reader, const MatrixMarketStart& 
   return {start.header, read_matrix<double>(reader, start)};
 }
 
-MatrixMarketArray make_array(const LineReader& reader, const MatrixMarketStart& start) {
+// Throws unless the dense array can be held; asked before anything as large is read.
+void require_array(const LineReader& reader, const MatrixMarketStart& start) {
+  // Both factors are at most 2³¹, so the product does not overflow; its bytes may, and stop at the largest
+  // number.
   const auto n_values = static_cast<std::uint64_t>(start.n_rows) * static_cast<std::uint64_t>(start.n_cols);
+  const std::uint64_t most = std::numeric_limits<std::uint64_t>::max() / sizeof(Complex);
   Impl::require_usable_memory(reader.name() + ": an array of " + std::to_string(start.n_rows) + " by " +
                                   std::to_string(start.n_cols) + " values",
-                              n_values * sizeof(Complex));
-  return {start.header, start.n_rows, start.n_cols, std::vector<Complex>(static_cast<std::size_t>(n_values))};
+                              std::min(n_values, most) * sizeof(Complex));
+}
+
+MatrixMarketArray make_array(const MatrixMarketStart& start) {
+  const auto n_values = static_cast<std::size_t>(start.n_rows) * static_cast<std::size_t>(start.n_cols);
+  return {start.header, start.n_rows, start.n_cols, std::vector<Complex>(n_values)};
 }
 
 MatrixMarketArray as_array(LineReader& reader, const MatrixMarketStart& start) {
+  require_array(reader, start);
   const MatrixMarketMatrix sparse = read_coordinate(reader, start);
-  MatrixMarketArray array = make_array(reader, start);
+  MatrixMarketArray array = make_array(start);
   std::visit(
       [&array](const auto& matrix) {
         for (std::size_t row = 0; row + 1 < matrix.row_map.size(); ++row) {
@@ -187,7 +198,8 @@ MatrixMarketArray as_array(LineReader& reader, const MatrixMarketStart& start) {
 
 // The values of an array file, one a line, column after column.
 MatrixMarketArray read_array(LineReader& reader, const MatrixMarketStart& start) {
-  MatrixMarketArray array = make_array(reader, start);
+  require_array(reader, start);
+  MatrixMarketArray array = make_array(start);
   const Symmetry symmetry = start.header.symmetry;
   const auto n_rows = static_cast<int>(start.n_rows);
   const auto at = [&array](int row, int column) -> Complex& {
