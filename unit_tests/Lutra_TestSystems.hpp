@@ -16,10 +16,11 @@
 namespace lutra::Test {
 
 template <class Types>
-using Solver = SparseLU<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space>;
+using Solver =
+    SparseLU<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space>;
 
-/// A sparse nonsingular matrix without a useful diagonal: large entries on a random permutation, about `mean` smaller
-/// ones in each row.
+/// A sparse nonsingular matrix without a useful diagonal: large entries on a random permutation, about `mean`
+/// smaller ones in each row.
 template <class MatrixType>
 MatrixType permuted_matrix(int n, double mean, std::mt19937& random) {
   using Scalar = typename decltype(MatrixType::values)::value_type;

@@ -7,10 +7,10 @@
 #include <limits>
 #include <string_view>
 
-#include "Lutra_Version.hpp"
 #include "Lutra_CliExit.hpp"
 #include "Lutra_CliOutput.hpp"
 #include "Lutra_Generate.hpp"
+#include "Lutra_Version.hpp"
 
 namespace lutra::Cli {
 namespace {

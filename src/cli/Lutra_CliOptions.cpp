@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <limits>
 
-#include "Lutra_Version.hpp"
 #include "Lutra_CliBackend.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_Version.hpp"
 
 namespace lutra::Cli {
 namespace {

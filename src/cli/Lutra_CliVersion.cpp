@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_Version.hpp"
 #include "Lutra_CliCommands.hpp"
 #include "Lutra_CliExit.hpp"
 #include "Lutra_CliOutput.hpp"
 #include "Lutra_CliText.hpp"
 #include "Lutra_ReportJson.hpp"
+#include "Lutra_Version.hpp"
 
 namespace lutra::Cli {
 namespace {

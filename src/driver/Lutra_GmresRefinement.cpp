@@ -11,12 +11,14 @@
 namespace lutra {
 namespace {
 
-constexpr int restart = 60;         // iterations a cycle; replaced pivots that matter are rarely more
+constexpr int restart = 60;  // iterations a cycle; replaced pivots that matter are rarely more
 constexpr int most_cycles = 4;
 constexpr double least_progress = 0.9;  // a cycle that leaves more of the error is the last
-constexpr double cycle_goal = 1e-14;  // drop of the residual norm within a cycle; rounding ends it in any case
+constexpr double cycle_goal =
+    1e-14;  // drop of the residual norm within a cycle; rounding ends it in any case
 
-/// The small least-squares problem of a cycle: Hessenberg matrix turned to upper triangular by Givens rotations.
+/// The small least-squares problem of a cycle: Hessenberg matrix turned to upper triangular by Givens
+/// rotations.
 template <class Scalar>
 class HessenbergSolver {
  public:
@@ -149,8 +151,11 @@ GmresOutcome refine_by_gmres(
     basis.push_back(charge.allocate<Vector>(exec, "lutra::driver::gmres basis", n, std::size_t(1)));
   }
   GmresCycle<Scalar, Ordinal, Offset, ExecutionSpace> cycle{
-      exec,  analysis,     factors, op, A, op == Transposition::none ? analysis.row_scale : analysis.col_scale,
-      basis, work.trial_X, work.W};
+      exec,    analysis,
+      factors, op,
+      A,       op == Transposition::none ? analysis.row_scale : analysis.col_scale,
+      basis,   work.trial_X,
+      work.W};
   GmresOutcome outcome{0, errors};
   if (!Kokkos::isfinite(errors.componentwise[0])) Kokkos::deep_copy(exec, work.X, Scalar{});  // start afresh
   compute_residual(exec, A, A_norm, work.B, work.X, work.R, work.magnitudes);
@@ -168,12 +173,13 @@ GmresOutcome refine_by_gmres(
   return outcome;
 }
 
-#define LUTRA_REFINE_BY_GMRES(Scalar, Ordinal, Offset, Space)                                            \
-  template GmresOutcome refine_by_gmres(                                                                 \
-      const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,                                   \
-      const LuFactors<Scalar, typename Space::memory_space>&, Transposition,                             \
-      const ResidualOperator<Scalar, Ordinal, Offset, typename Space::memory_space>&, double, double,    \
-      const BackwardErrors&, const SolveWorkspace<Scalar, typename Space::memory_space>&, const MemoryBudget&);
+#define LUTRA_REFINE_BY_GMRES(Scalar, Ordinal, Offset, Space)                                         \
+  template GmresOutcome refine_by_gmres(                                                              \
+      const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,                                \
+      const LuFactors<Scalar, typename Space::memory_space>&, Transposition,                          \
+      const ResidualOperator<Scalar, Ordinal, Offset, typename Space::memory_space>&, double, double, \
+      const BackwardErrors&, const SolveWorkspace<Scalar, typename Space::memory_space>&,             \
+      const MemoryBudget&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_REFINE_BY_GMRES)
 
 }  // namespace lutra

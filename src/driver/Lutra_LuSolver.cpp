@@ -84,7 +84,8 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const Matrix& A)
   m_plain = m_transposed_operator = m_adjoint = {};
   m_work = {};
   m_factorized_before = false;
-  // Small enough to leave pivots alone that are small by the matrix' own condition, large enough to bound growth.
+  // Small enough to leave pivots alone that are small by the matrix' own condition, large enough to bound
+  // growth.
   m_perturbation = m_options.perturbation > 0 ? m_options.perturbation
                                               : std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 8.0);
   m_stage = report.status == Status::structurally_singular ? Stage::singular_pattern : Stage::analyzed;
@@ -126,8 +127,9 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const Matrix& 
   update_memory();
 }
 
-/// Factorizes, and does it again with larger replacements where tiny pivots let entries grow so much that the factors
-/// would not even serve as a preconditioner. Growth falls with the square of the replacement. True if finite.
+/// Factorizes, and does it again with larger replacements where tiny pivots let entries grow so much that the
+/// factors would not even serve as a preconditioner. Growth falls with the square of the replacement. True if
+/// finite.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 bool LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_within_growth() {
   constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
@@ -223,14 +225,15 @@ Status LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
   reserve_workspace(n_rhs);
   double componentwise = 0, normwise = 0, solve_seconds = 0, refine_seconds = 0;
   m_report.refinement_steps = 0;
-  m_report.escalations.resize(m_factor_escalations);  // those of the factorization stand, those of a former solve go
+  m_report.escalations.resize(
+      m_factor_escalations);  // those of the factorization stand, those of a former solve go
   for (std::size_t first = 0; first < n_rhs; first += most_columns_at_once) {
     const std::size_t k = std::min(most_columns_at_once, n_rhs - first);
     if (k < m_work.B.extent(1))
       Kokkos::deep_copy(m_exec, m_work.B, Scalar{});  // columns past the last are zero
     copy_columns(m_exec, m_work.B, 0, B, first, k);
-    auto outcome = solve_refined(m_exec, m_analysis, m_factors, op, A.view, A.norm, m_options.max_refinement_steps,
-                                 m_work);
+    auto outcome = solve_refined(m_exec, m_analysis, m_factors, op, A.view, A.norm,
+                                 m_options.max_refinement_steps, m_work);
     rescue_columns(op, A, k, outcome);
     copy_columns(m_exec, X, first, m_work.X, 0, k);
     componentwise = std::max(componentwise, std::ranges::max(outcome.errors.componentwise));
@@ -250,7 +253,8 @@ Status LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::rescue_columns(Transposition op, const Operator& A,
-                                                                       std::size_t n_rhs, RefinementOutcome& outcome) {
+                                                                       std::size_t n_rhs,
+                                                                       RefinementOutcome& outcome) {
   if (m_options.max_refinement_steps == 0) return;
   SolveWorkspace<Scalar, Memory> one_column;
   int iterations = 0;
@@ -261,8 +265,8 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::rescue_columns(Transposi
     Impl::copy_column(m_exec, m_work.B, c, one_column.B, 0);
     Impl::copy_column(m_exec, m_work.X, c, one_column.X, 0);
     const BackwardErrors before{{outcome.errors.componentwise[c]}, {outcome.errors.normwise[c]}};
-    const auto rescued = refine_by_gmres(m_exec, m_analysis, m_factors, op, A.view, A.norm, 0.1 * tolerance(), before,
-                                         one_column, m_budget);
+    const auto rescued = refine_by_gmres(m_exec, m_analysis, m_factors, op, A.view, A.norm, 0.1 * tolerance(),
+                                         before, one_column, m_budget);
     Impl::copy_column(m_exec, one_column.X, 0, m_work.X, c);
     outcome.errors.componentwise[c] = rescued.errors.componentwise[0];
     outcome.errors.normwise[c] = rescued.errors.normwise[0];

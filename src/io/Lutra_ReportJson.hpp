@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "Lutra_Version.hpp"
 #include "Lutra_Report.hpp"
+#include "Lutra_Version.hpp"
 
 namespace lutra {
 

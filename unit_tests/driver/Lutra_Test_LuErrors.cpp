@@ -119,10 +119,18 @@ TEMPLATE_LIST_TEST_CASE("right-hand sides that do not fit are refused", "[driver
 
 TEMPLATE_LIST_TEST_CASE("options out of range are refused", "[driver]", AllTypes) {
   LuOptions options;
-  SECTION("tolerance") { options.tolerance = -1; }
-  SECTION("perturbation") { options.perturbation = -1; }
-  SECTION("steps") { options.max_refinement_steps = -1; }
-  SECTION("NaN") { options.tolerance = std::numeric_limits<double>::quiet_NaN(); }
+  SECTION("tolerance") {
+    options.tolerance = -1;
+  }
+  SECTION("perturbation") {
+    options.perturbation = -1;
+  }
+  SECTION("steps") {
+    options.max_refinement_steps = -1;
+  }
+  SECTION("NaN") {
+    options.tolerance = std::numeric_limits<double>::quiet_NaN();
+  }
   CHECK_THROWS_AS(Solver<TestType>(options), InputError);
 }
 
@@ -130,9 +138,15 @@ TEMPLATE_LIST_TEST_CASE("a given ordering that is none is refused with its place
   const auto A = from_dense<Matrix<TestType>>({{2, 1}, {1, 3}});
   LuOptions options;
   options.ordering = Ordering::given;
-  SECTION("too short") { options.given_ordering = {0}; }
-  SECTION("twice") { options.given_ordering = {0, 0}; }
-  SECTION("out of range") { options.given_ordering = {0, 2}; }
+  SECTION("too short") {
+    options.given_ordering = {0};
+  }
+  SECTION("twice") {
+    options.given_ordering = {0, 0};
+  }
+  SECTION("out of range") {
+    options.given_ordering = {0, 2};
+  }
   Solver<TestType> solver(options);
   CHECK_THROWS_AS(solver.analyze(A), InputError);
 }

@@ -79,7 +79,8 @@ TEMPLATE_LIST_TEST_CASE("numerically singular matrices name their rows and colum
     }
   }
   SECTION("stored zeros only, in a pattern that is not singular") {
-    CHECK(run<TestType>(solver, from_dense<Matrix<TestType>>({{0, 0}, {0, 0}})) == Status::numerically_singular);
+    CHECK(run<TestType>(solver, from_dense<Matrix<TestType>>({{0, 0}, {0, 0}})) ==
+          Status::numerically_singular);
     CHECK(solver.report().structural_rank == 2);
   }
   SECTION("values that become singular, and regular again") {
@@ -141,7 +142,8 @@ TEMPLATE_LIST_TEST_CASE("a tolerance out of reach is told", "[driver]", AllTypes
   options.tolerance = 1e-30;
   Solver<TestType> solver(options);
   std::mt19937 random(2);
-  CHECK(run<TestType>(solver, permuted_matrix<Matrix<TestType>>(60, 3.0, random)) == Status::error_above_tolerance);
+  CHECK(run<TestType>(solver, permuted_matrix<Matrix<TestType>>(60, 3.0, random)) ==
+        Status::error_above_tolerance);
   CHECK(*solver.report().errors.backward_componentwise > 0);
   CHECK(describe(solver.report()).find("above the tolerance") != std::string::npos);
 }

@@ -171,7 +171,8 @@ TEMPLATE_LIST_TEST_CASE("options change the way, not the answer", "[driver]", Al
     solver.solve_host(system.b, x);
     CHECK(solver.report().refinement_steps == 0);
     const auto errors = Reference::backward_errors(A, x, system.b);
-    CHECK(*solver.report().errors.backward_componentwise <= 2 * static_cast<double>(errors.componentwise) + tight_bound<Scalar>());
+    CHECK(*solver.report().errors.backward_componentwise <=
+          2 * static_cast<double>(errors.componentwise) + tight_bound<Scalar>());
   }
   SECTION("a solver can be moved") {
     Solver<TestType> first;

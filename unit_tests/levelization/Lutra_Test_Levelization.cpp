@@ -31,9 +31,11 @@ auto to_successors(const std::vector<std::vector<std::size_t>>& lists) {
 }
 
 template <class Types>
-auto graph_of(const std::vector<std::vector<std::size_t>>& first, const std::vector<std::vector<std::size_t>>& second) {
+auto graph_of(const std::vector<std::vector<std::size_t>>& first,
+              const std::vector<std::vector<std::size_t>>& second) {
   return DependencyGraph<typename Types::Ordinal, typename Types::Offset, typename Types::Memory>{
-      static_cast<typename Types::Ordinal>(first.size()), to_successors<Types>(first), to_successors<Types>(second)};
+      static_cast<typename Types::Ordinal>(first.size()), to_successors<Types>(first),
+      to_successors<Types>(second)};
 }
 
 template <class Types>
@@ -61,7 +63,9 @@ using Lists = std::vector<std::vector<std::size_t>>;
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("levels of graphs worked by hand", "[levelization]", PatternTypes) {
-  SECTION("no edges: one level") { CHECK(level_of<TestType>({{}, {}, {}}, {{}, {}, {}}) == std::vector<std::size_t>{0, 0, 0}); }
+  SECTION("no edges: one level") {
+    CHECK(level_of<TestType>({{}, {}, {}}, {{}, {}, {}}) == std::vector<std::size_t>{0, 0, 0});
+  }
   SECTION("a chain: a level a node") {
     CHECK(level_of<TestType>({{1}, {2}, {}}, {{}, {}, {}}) == std::vector<std::size_t>{0, 1, 2});
   }
@@ -94,8 +98,9 @@ TEMPLATE_LIST_TEST_CASE("levels are longest paths", "[levelization]", PatternTyp
 
 TEMPLATE_LIST_TEST_CASE("a cycle is refused", "[levelization]", PatternTypes) {
   const Lists none{{}, {}, {}};
-  CHECK_THROWS_AS(levelize(typename TestType::Space(), graph_of<TestType>({{1}, {2}, {1}}, none), MemoryBudget()),
-                  InputError);
+  CHECK_THROWS_AS(
+      levelize(typename TestType::Space(), graph_of<TestType>({{1}, {2}, {1}}, none), MemoryBudget()),
+      InputError);
 }
 
 }  // namespace lutra::Test

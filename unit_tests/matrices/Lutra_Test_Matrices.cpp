@@ -59,8 +59,11 @@ void check_claim(const Report& report, std::int64_t n) {
       CHECK_FALSE(report.singular_rows.empty());
       CHECK_FALSE(report.singular_columns.empty());
       break;
-    case Status::error_above_tolerance: CHECK(*report.errors.backward_componentwise > tolerance); break;
-    default: FAIL("the status is " << to_string(report.status));
+    case Status::error_above_tolerance:
+      CHECK(*report.errors.backward_componentwise > tolerance);
+      break;
+    default:
+      FAIL("the status is " << to_string(report.status));
   }
 }
 
@@ -102,7 +105,8 @@ void print(std::vector<Record> records) {
   std::ranges::sort(records, [](const Record& a, const Record& b) { return a.seconds > b.seconds; });
   std::printf("slowest:\n");
   for (std::size_t i = 0; i < std::min<std::size_t>(5, records.size()); ++i) {
-    std::printf("  %-38s %8.2f s %9.3g flops\n", records[i].name.c_str(), records[i].seconds, records[i].flops);
+    std::printf("  %-38s %8.2f s %9.3g flops\n", records[i].name.c_str(), records[i].seconds,
+                records[i].flops);
   }
 }
 

@@ -144,7 +144,8 @@ TEMPLATE_LIST_TEST_CASE("column LU agrees with plain elimination", "[numeric]", 
       for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
         for (std::size_t k = 0; k < expected.pattern[i].size(); ++k) {
           const Scalar got = result.dense[i][expected.pattern[i][k]];
-          const double size = static_cast<double>(Kokkos::abs(expected.values[i][k])) + result.outcome.largest * 1e-3;
+          const double size =
+              static_cast<double>(Kokkos::abs(expected.values[i][k])) + result.outcome.largest * 1e-3;
           REQUIRE(static_cast<double>(Kokkos::abs(got - expected.values[i][k])) <= bound * size);
         }
       }

@@ -42,7 +42,9 @@ auto run(const MatrixType& matrix, const MemoryBudget& budget = MemoryBudget()) 
 TEMPLATE_LIST_TEST_CASE("fill2 on cases worked by hand", "[symbolic]", PatternTypes) {
   using MatrixType = Matrix<TestType>;
   const double o = nothing;
-  SECTION("one entry") { CHECK(run<TestType>(from_dense<MatrixType>({{1}})) == Rows{{0}}); }
+  SECTION("one entry") {
+    CHECK(run<TestType>(from_dense<MatrixType>({{1}})) == Rows{{0}});
+  }
   SECTION("a diagonal that is not in the pattern is in the factors") {
     CHECK(run<TestType>(from_dense<MatrixType>({{o, 1}, {1, o}})) == Rows{{0, 1}, {0, 1}});
   }

@@ -17,10 +17,12 @@ namespace {
 template <class Types>
 using Columns = std::vector<std::vector<typename Types::Scalar>>;
 
-/// A lower triangle, dense by rows, as the stage takes it: off-diagonal entries and, unless unit, the diagonal.
+/// A lower triangle, dense by rows, as the stage takes it: off-diagonal entries and, unless unit, the
+/// diagonal.
 template <class Types>
 struct DeviceTriangle {
-  Triangle<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Memory> triangle;
+  Triangle<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Memory>
+      triangle;
   Levels<typename Types::Ordinal, typename Types::Memory> levels;
 };
 
@@ -58,12 +60,19 @@ DeviceTriangle<Types> make_triangle(const Columns<Types>& rows, bool upper, bool
   }
   const auto n = static_cast<Ordinal>(rows.size());
   DeviceTriangle<Types> result;
-  result.triangle = {n, to_space<Space>(begin), to_space<Space>(end), 0, to_space<Space>(entries),
-                     to_space<Space>(values), {}, conjugate};
+  result.triangle = {n,
+                     to_space<Space>(begin),
+                     to_space<Space>(end),
+                     0,
+                     to_space<Space>(entries),
+                     to_space<Space>(values),
+                     {},
+                     conjugate};
   if (!unit) result.triangle.diagonal = to_space<Space>(diagonal);
   using Graph = DependencyGraph<Ordinal, Offset, typename Types::Memory>;
   result.levels = levelize(
-      Space(), Graph{n, {to_space<Space>(s_begin), to_space<Space>(s_end), to_space<Space>(s_entries), 0}, {}},
+      Space(),
+      Graph{n, {to_space<Space>(s_begin), to_space<Space>(s_end), to_space<Space>(s_entries), 0}, {}},
       MemoryBudget());
   return result;
 }
@@ -124,7 +133,8 @@ TEMPLATE_LIST_TEST_CASE("triangular solves give back what was multiplied", "[tri
         for (std::size_t i = 0; i < n; ++i) {
           for (std::size_t j = 0; j < n; ++j) {
             const bool inside = upper ? j > i : j < i;
-            if (inside && unit(random) < 4.0 / static_cast<double>(n)) T[i][j] = random_value<Scalar>(random, 0);
+            if (inside && unit(random) < 4.0 / static_cast<double>(n))
+              T[i][j] = random_value<Scalar>(random, 0);
           }
           T[i][i] = as_scalar<Scalar>(8.0);
         }

@@ -65,9 +65,9 @@ class LuSolver {
   TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of A; empty until a transposed solve
   Operator m_plain, m_transposed_operator, m_adjoint;
   SolveWorkspace<Scalar, Memory> m_work;
-  double m_perturbation = 0;         ///< used for the factors; grows once growth has asked for it
+  double m_perturbation = 0;             ///< used for the factors; grows once growth has asked for it
   std::size_t m_factor_escalations = 0;  ///< how many of the report's escalations the factorization made
-  bool m_factorized_before = false;  ///< the next factorization with this analysis is a refactorization
+  bool m_factorized_before = false;      ///< the next factorization with this analysis is a refactorization
 };
 
 }  // namespace lutra

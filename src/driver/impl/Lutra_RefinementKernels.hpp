@@ -29,7 +29,8 @@ void add_multiple(const ExecutionSpace& exec, const Scalar& factor, const Rows& 
 template <class ExecutionSpace, class Scalar, class Rows>
 void multiply_by(const ExecutionSpace& exec, const Scalar& factor, const Rows& X) {
   Kokkos::parallel_for(
-      "lutra::driver::multiply_by", all_rows(exec, X), KOKKOS_LAMBDA(const std::int64_t i) { X(i, 0) *= factor; });
+      "lutra::driver::multiply_by", all_rows(exec, X),
+      KOKKOS_LAMBDA(const std::int64_t i) { X(i, 0) *= factor; });
 }
 
 /// Y = scale·X, the first column.
@@ -96,7 +97,8 @@ void copy_column(const ExecutionSpace& exec, const Rows& from, std::size_t from_
 /// Keeps the columns of the trial that are better; true if one of them has at most half its former error.
 template <class Scalar, class ExecutionSpace>
 bool keep_better(const ExecutionSpace& exec, const BackwardErrors& trial,
-                 const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work, BackwardErrors& errors) {
+                 const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work,
+                 BackwardErrors& errors) {
   bool progress = false;
   for (std::size_t c = 0; c < errors.componentwise.size(); ++c) {
     if (!(trial.componentwise[c] < errors.componentwise[c])) continue;

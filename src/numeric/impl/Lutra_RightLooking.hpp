@@ -119,12 +119,13 @@ struct RightLookingLevel {
     }
   }
 
-  /// The same by one thread, which can do better: every row of L(:, j) is in column k, so where the last of a few rows
-  /// stands as far behind the last match as there are rows, they stand side by side in both columns.
+  /// The same by one thread, which can do better: every row of L(:, j) is in column k, so where the last of a
+  /// few rows stands as far behind the last match as there are rows, they stand side by side in both columns.
   KOKKOS_FUNCTION void update_in_runs(Offset q, Offset q_end, Offset found, Offset end, Scalar factor) const {
     constexpr Offset run = 8;
     while (q < q_end) {
-      if (q + run <= q_end && found + run < end && column_entries(found + run) == column_entries(q + run - 1)) {
+      if (q + run <= q_end && found + run < end &&
+          column_entries(found + run) == column_entries(q + run - 1)) {
         Scalar* KOKKOS_RESTRICT to = &values(found + 1);  // column k; column j is another one
         const Scalar* KOKKOS_RESTRICT from = &values(q);
         for (Offset m = 0; m < run; ++m) to[m] -= from[m] * factor;
