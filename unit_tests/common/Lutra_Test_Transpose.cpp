@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+
+#include "Lutra_CheckMatrix.hpp"
+#include "Lutra_Reference_Lu.hpp"
+#include "Lutra_TestDevice.hpp"
+#include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
+#include "Lutra_Transpose.hpp"
+
+namespace lutra::Test {
+
+TEMPLATE_LIST_TEST_CASE("a pattern transposed by hand", "[common]", PatternTypes) {
+  using Space = typename TestType::Space;
+  const double o = nothing;
+  const auto matrix = from_dense<Matrix<TestType>>({{1, o, 1}, {o, o, 1}}, 3);
+  const auto result = transpose(Space(), to_space<Space>(matrix).pattern(), MemoryBudget());
+  CHECK(result.pattern.n_rows == 3);
+  CHECK(result.pattern.n_cols == 2);
+  CHECK(to_rows(result.pattern) == std::vector<std::vector<std::size_t>>{{0}, {}, {0, 1}});
+  CHECK(to_vector(result.source) == std::vector<std::int64_t>{0, 1, 2});
+}
+
+TEMPLATE_LIST_TEST_CASE("transposes agree with the reference, and lead back", "[common]", PatternTypes) {
+  using Space = typename TestType::Space;
+  std::mt19937 random(1);
+  for (const int n : {1, 13, 100, 700}) {
+    const auto matrix = random_matrix<Matrix<TestType>>(n, 4.0 / n, 0.0, random);
+    const auto expected = Reference::transpose(matrix);
+    const auto result = transpose(Space(), to_space<Space>(matrix).pattern(), MemoryBudget());
+    CHECK(to_vector(result.pattern.row_map) == expected.row_map);
+    REQUIRE(to_vector(result.pattern.entries) == expected.entries);
+    const auto source = to_vector(result.source);
+    for (std::size_t p = 0; p < source.size(); ++p) {
+      REQUIRE(matrix.values[static_cast<std::size_t>(source[p])] == expected.values[p]);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("patterns are the same only entry for entry", "[common]", PatternTypes) {
+  using Space = typename TestType::Space;
+  const double o = nothing;
+  const auto pattern = [](const std::vector<std::vector<double>>& picture) {
+    return to_space<Space>(from_dense<Matrix<TestType>>(picture)).pattern();
+  };
+  const auto a = pattern({{1, o, 1}, {o, 1, o}, {1, 1, 1}});
+  CHECK(same_pattern(Space(), a, pattern({{2, o, 3}, {o, 4, o}, {5, 6, 7}})));
+  CHECK_FALSE(same_pattern(Space(), a, pattern({{1, 1, o}, {o, 1, o}, {1, 1, 1}})));  // other columns
+  CHECK_FALSE(same_pattern(Space(), a, pattern({{1, o, o}, {o, 1, 1}, {1, 1, 1}})));  // other row lengths
+  CHECK_FALSE(same_pattern(Space(), a, pattern({{1, o, o}, {o, 1, o}, {1, 1, 1}})));  // fewer entries
+  CHECK_FALSE(same_pattern(Space(), a, pattern({{1, 1}, {1, 1}})));                   // another size
+}
+
+}  // namespace lutra::Test
