@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "Lutra_GenerateKinds.hpp"
@@ -50,15 +51,13 @@ HostMatrix<double> apply_stencil(const std::array<int, 3>& extents, const LegsAt
 HostMatrix<double> generate_poisson2d(int side) {
   const std::vector<StencilLeg> legs = {
       {{0, -1, 0}, -1}, {{0, 0, -1}, -1}, {{0, 0, 0}, 4}, {{0, 0, 1}, -1}, {{0, 1, 0}, -1}};
-  return apply_stencil(
-      {1, side, side}, [&legs](const auto&) -> const auto& { return legs; });
+  return apply_stencil({1, side, side}, [&legs](const auto&) { return std::span(legs); });
 }
 
 HostMatrix<double> generate_poisson3d(int side) {
   const std::vector<StencilLeg> legs = {{{-1, 0, 0}, -1}, {{0, -1, 0}, -1}, {{0, 0, -1}, -1}, {{0, 0, 0}, 6},
                                         {{0, 0, 1}, -1},  {{0, 1, 0}, -1},  {{1, 0, 0}, -1}};
-  return apply_stencil(
-      {side, side, side}, [&legs](const auto&) -> const auto& { return legs; });
+  return apply_stencil({side, side, side}, [&legs](const auto&) { return std::span(legs); });
 }
 
 HostMatrix<double> generate_convdiff3d(int side) {
@@ -90,8 +89,7 @@ HostMatrix<double> generate_aniso2d(int side) {
   const std::vector<StencilLeg> legs = {{{0, -1, -1}, -corner}, {{0, -1, 0}, -d_yy}, {{0, -1, 1}, corner},
                                         {{0, 0, -1}, -d_xx},    {{0, 0, 0}, center}, {{0, 0, 1}, -d_xx},
                                         {{0, 1, -1}, corner},   {{0, 1, 0}, -d_yy},  {{0, 1, 1}, -corner}};
-  return apply_stencil(
-      {1, side, side}, [&legs](const auto&) -> const auto& { return legs; });
+  return apply_stencil({1, side, side}, [&legs](const auto&) { return std::span(legs); });
 }
 
 }  // namespace lutra::Impl
