@@ -61,8 +61,8 @@ std::vector<std::int64_t> to_vector(const HostView& view) {
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::LuSolver(LuOptions options, const ExecutionSpace& exec)
     : m_options(std::move(options)), m_exec(exec), m_budget(m_options.memory_limit) {
-  if (m_options.tolerance < 0 || m_options.perturbation < 0 || m_options.max_refinement_steps < 0) {
-    throw InputError("options: tolerance, perturbation and max_refinement_steps must not be negative");
+  if (!(m_options.tolerance >= 0 && m_options.perturbation >= 0 && m_options.max_refinement_steps >= 0)) {
+    throw InputError("options: tolerance, perturbation and max_refinement_steps must be 0 or more");
   }
 }
 
@@ -217,6 +217,7 @@ Status LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
     Transposition op) {
   check_solve(B, X);
   if (m_stage != Stage::factorized) return m_report.status;
+  if (B.extent(1) == 0) return m_report.status = Status::success;
   const Operator& A = operator_for(op);
   const std::size_t n_rhs = B.extent(1);
   reserve_workspace(n_rhs);

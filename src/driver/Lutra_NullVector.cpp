@@ -58,7 +58,7 @@ double scaled_residual(
         if (entry > most_size) most_size = entry;
       },
       Kokkos::Max<double>(residual), Kokkos::Max<double>(norm), Kokkos::Max<double>(size));
-  const double ratio = residual / (norm * size);
+  const double ratio = residual == 0 && size > 0 ? 0.0 : residual / (norm * size);
   return Kokkos::isfinite(ratio) ? ratio : Kokkos::Experimental::infinity_v<double>;
 }
 

@@ -113,7 +113,7 @@ std::string level_chart(const std::vector<std::int64_t>& widths, int x, int y, i
   const std::int64_t n_bars = std::min<std::int64_t>(n_levels, most_bars);
   const double unit = chart_height / (decades + 0.25);  // pixels a decade; a width of 1 still shows a quarter
   const double bar = static_cast<double>(width - chart_axis) / static_cast<double>(n_bars);
-  std::string svg = text_at(x, y - 8,
+  std::string svg = text_at(x, y - 14,
                             "Level widths: " + std::to_string(n_levels) + " levels, the widest " +
                                 std::to_string(widest) + " columns",
                             " class=\"title\"");

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_CLIARGUMENTS_HPP
+#define LUTRA_CLIARGUMENTS_HPP
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lutra::Cli {
+
+/// The command line as it was typed. Whether values make sense together is for Lutra_CliOptions.hpp to say.
+struct Arguments {
+  std::string command;             ///< "solve", "sequence", "info", "generate" or "version"
+  std::vector<std::string> files;  ///< matrices to read, or the one to write
+
+  // solve and sequence
+  std::optional<std::string> rhs, out;
+  std::string method = "auto", scalar = "f64", ordering = "auto", matching = "auto", engine = "auto",
+              symbolic = "auto", pivot = "auto", precond = "none", trisolve = "auto", backend = "auto";
+  std::optional<double> pivot_tol, fill_factor;
+  std::optional<int> fill_level;
+  std::optional<std::int64_t> n_rhs;
+  bool transpose = false;
+  std::optional<int> refine;
+  std::optional<double> tol;
+  std::optional<std::string> memory_limit;
+  bool deterministic = false;
+  std::optional<int> repeat;
+  std::optional<std::string> json;  ///< "-": standard output
+  bool quiet = false;
+
+  // info
+  std::optional<std::string> svg;
+
+  // generate
+  std::string kind;
+  std::int64_t size = 0;
+  std::uint64_t seed = 1;
+};
+
+/// What parsing came to: arguments, or where there is nothing left to do, the exit status.
+struct ParsedArguments {
+  std::optional<Arguments> arguments;
+  int exit_status = 0;
+};
+
+/// Parses; prints help to standard output where asked for it, and mistakes to standard error.
+ParsedArguments parse_arguments(int argc, const char* const* argv);
+
+}  // namespace lutra::Cli
+
+#endif

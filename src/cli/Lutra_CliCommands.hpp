@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_CLICOMMANDS_HPP
+#define LUTRA_CLICOMMANDS_HPP
+
+#include "Lutra_CliArguments.hpp"
+
+namespace lutra::Cli {
+
+// One function a command; each returns the exit status and throws what Lutra_Error.hpp has for wrong input.
+// Kokkos is initialized for solve, sequence and info.
+int run_solve(const Arguments& arguments);
+int run_sequence(const Arguments& arguments);
+int run_info(const Arguments& arguments);
+int run_generate(const Arguments& arguments);
+int run_version(const Arguments& arguments);
+
+}  // namespace lutra::Cli
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_CLIEXIT_HPP
+#define LUTRA_CLIEXIT_HPP
+
+#include "Lutra_Status.hpp"
+
+namespace lutra::Cli {
+
+// Exit statuses: what scripts go by.
+inline constexpr int exit_solved = 0;         ///< solved and checked, or done
+inline constexpr int exit_defect = 1;         ///< a defect of Lutra
+inline constexpr int exit_wrong_input = 2;    ///< the call or a file is wrong
+inline constexpr int exit_wrong_numbers = 3;  ///< singular, broken down, or the error is above the tolerance
+inline constexpr int exit_out_of_memory = 4;
+
+constexpr int exit_status(Status status) {
+  switch (status) {
+    case Status::success:
+      return exit_solved;
+    case Status::not_solved:
+      return exit_defect;
+    case Status::out_of_memory:
+      return exit_out_of_memory;
+    default:
+      return exit_wrong_numbers;
+  }
+}
+
+}  // namespace lutra::Cli
+
+#endif

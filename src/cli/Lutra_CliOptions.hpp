@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_CLIOPTIONS_HPP
+#define LUTRA_CLIOPTIONS_HPP
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "Lutra_CliArguments.hpp"
+#include "Lutra_LuOptions.hpp"
+
+namespace lutra::Cli {
+
+/// Options of solve and sequence, checked: nothing that was asked for is left out silently.
+struct SolverOptions {
+  LuOptions lu;               ///< without `given_ordering`, which needs the size of the matrix
+  std::string ordering_file;  ///< empty: none
+  std::string backend;        ///< "serial", "openmp", "cuda" or "hip"; never "auto"
+};
+
+/// @throws InputError naming the option for a value that is unknown, not yet built in or makes no sense
+SolverOptions check_options(const Arguments& arguments);
+
+/// Throws InputError where a file cannot be written later: better before hours of work than after.
+void check_output_file(const std::string& option, const std::string& file);
+
+/// Bytes of "1000", "500K", "1.5G": powers of 1024, "B" or "iB" behind the letter allowed.
+/// @throws InputError
+std::size_t parse_bytes(const std::string& text);
+
+/// A column order as a file has it: n numbers from 1, white space between, comments from % to the end of the
+/// line.
+/// @returns [n] columns from 0 in elimination order
+/// @throws FileError naming file and line
+std::vector<std::int64_t> read_ordering(const std::string& file, std::int64_t n);
+
+}  // namespace lutra::Cli
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_CliOutput.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "Lutra_Error.hpp"
+
+namespace lutra::Cli {
+namespace {
+
+// False where nothing more can be written; errno says why.
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ::ssize_t count = ::write(descriptor, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+}  // namespace
+
+void write_output(std::string_view text) {
+  if (!write_all(STDOUT_FILENO, text) && errno != EPIPE) {
+    throw FileError("standard output", 0, std::string("cannot be written: ") + std::strerror(errno));
+  }
+}
+
+void print_error(std::string_view message) {
+  write_all(STDERR_FILENO,
+            "lutra: " + std::string(message) + "\n");  // if that fails there is nobody left to tell
+}
+
+Progress::Progress(bool wanted) : m_active(wanted && ::isatty(STDERR_FILENO) == 1) {}
+
+void Progress::show(const std::string& what) {
+  if (!m_active) return;
+  write_all(STDERR_FILENO, "\r\033[K" + what + " …");
+  m_shown = true;
+}
+
+void Progress::clear() {
+  if (m_shown) write_all(STDERR_FILENO, "\r\033[K");
+  m_shown = false;
+}
+
+}  // namespace lutra::Cli

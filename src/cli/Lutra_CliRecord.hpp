@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_CLIRECORD_HPP
+#define LUTRA_CLIRECORD_HPP
+
+#include <string>
+
+#include "Lutra_AtomicFile.hpp"
+#include "Lutra_CliBackend.hpp"
+#include "Lutra_CliOptions.hpp"
+#include "Lutra_CliOutput.hpp"
+#include "Lutra_CliText.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_MatrixMarket.hpp"
+
+// Steps solve and sequence share.
+
+namespace lutra::Cli {
+
+/// Calls task.operator()<Scalar, ExecutionSpace>() for "f32" or "f64", real or complex, on a backend that is
+/// built.
+template <class Task>
+auto with_types(const std::string& scalar, bool is_complex, const std::string& backend, const Task& task) {
+  return with_backend(backend, [&]<class ExecutionSpace>() {
+    if (scalar == "f32") {
+      return is_complex ? task.template operator()<Kokkos::complex<float>, ExecutionSpace>()
+                        : task.template operator()<float, ExecutionSpace>();
+    }
+    return is_complex ? task.template operator()<Kokkos::complex<double>, ExecutionSpace>()
+                      : task.template operator()<double, ExecutionSpace>();
+  });
+}
+
+/// The order of a matrix that can be solved with. @throws FileError where it is not square or has no rows
+inline std::int64_t check_solvable(const std::string& file, const MatrixMarketMatrix& read) {
+  return std::visit(
+      [&file](const auto& matrix) -> std::int64_t {
+        const std::string size = std::to_string(matrix.n_rows) + " by " + std::to_string(matrix.n_cols);
+        if (matrix.n_rows != matrix.n_cols) {
+          throw FileError(file, 0, "a matrix of " + size + " is not square and cannot be solved with");
+        }
+        if (matrix.n_rows == 0) throw FileError(file, 0, "the matrix has no rows, there is nothing to solve");
+        return matrix.n_rows;
+      },
+      read.matrix);
+}
+
+/// The options with the columns of --ordering FILE, where there is one.
+inline LuOptions with_given_ordering(const SolverOptions& options, std::int64_t n) {
+  LuOptions lu = options.lu;
+  if (!options.ordering_file.empty()) lu.given_ordering = read_ordering(options.ordering_file, n);
+  return lu;
+}
+
+/// Adds what the session does not know: the time of reading, of which the total is part.
+inline void finish(ReportRecord& record, double read_seconds) {
+  record.report.times.read = read_seconds;
+  if (record.report.times.total) *record.report.times.total += read_seconds;
+}
+
+inline bool json_on_output(const Arguments& arguments) {
+  return arguments.json == "-";
+}
+
+/// Writes JSON to standard output for "-", else to a file that appears complete or not at all.
+inline void write_json(const std::string& file, const std::string& json) {
+  if (file == "-") {
+    write_output(json);
+    return;
+  }
+  Impl::AtomicFile out(file);
+  out.write(json);
+  out.commit();
+}
+
+}  // namespace lutra::Cli
+
+#endif

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_CLISESSION_HPP
+#define LUTRA_CLISESSION_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "Lutra_CliBackend.hpp"
+#include "Lutra_CliOptions.hpp"
+#include "Lutra_CliOutput.hpp"
+#include "Lutra_CliSystem.hpp"
+#include "Lutra_MatrixFacts.hpp"
+#include "Lutra_ReportJson.hpp"
+#include "Lutra_SparseLU.hpp"
+
+namespace lutra::Cli {
+
+/// Middle of the values, the mean of the two middle ones where their number is even; empty for none.
+inline std::optional<double> median(std::vector<double> values) {
+  if (values.empty()) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// The "matrix" part of a record.
+template <class Scalar>
+MatrixSummary summarize(const std::string& file, const HostMatrix<Scalar>& A) {
+  const MatrixFacts facts = matrix_facts(make_view(A));
+  return {file,
+          facts.rows,
+          facts.cols,
+          facts.nnz,
+          scalar_name<Scalar>(),
+          facts.pattern_symmetry,
+          facts.value_symmetry,
+          facts.structural_rank,
+          facts.zero_diagonals};
+}
+
+/// A matrix copied to where the execution space computes; not copied where that is the host.
+template <class Memory, class Scalar>
+CsrView<Scalar, int, std::int64_t, Memory> to_memory(const HostMatrix<Scalar>& A) {
+  const auto host = make_view(A);
+  return {A.n_rows, A.n_cols, Kokkos::create_mirror_view_and_copy(Memory(), host.row_map),
+          Kokkos::create_mirror_view_and_copy(Memory(), host.entries),
+          Kokkos::create_mirror_view_and_copy(Memory(), host.values)};
+}
+
+/// One solver for one pattern, and what is said of each solve.
+template <class Scalar, class ExecutionSpace>
+class Session {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Columns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory>;
+  using HostColumns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+  using ConstHostColumns = Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+
+ public:
+  Session(const Arguments& arguments, const LuOptions& options)
+      : m_arguments(arguments), m_solver(options), m_progress(!arguments.quiet) {}
+
+  /// Solves with a matrix of the session's pattern, which the first call sets, and completes `record` but for
+  /// the time of reading. Running out of memory ends in the record's status.
+  /// @param B [n · n_rhs] by columns
+  /// @returns X like B; meaningful for the statuses success and error_above_tolerance
+  std::vector<Scalar> solve(const HostMatrix<Scalar>& A, const std::vector<Scalar>& B, ReportRecord& record) {
+    std::vector<Scalar> X(B.size());
+    record.run = describe_run<ExecutionSpace>();
+    try {
+      solve_on_device(A, B, X, record.report);
+      record.message = record.report.status == Status::success ? "" : describe(record.report, 1);
+    } catch (const std::bad_alloc& error) {
+      record.report = m_solver.report();
+      record.report.status = Status::out_of_memory;
+      record.message = error.what();
+    }
+    m_progress.clear();
+    trim(record.report.choice.why);
+    return X;
+  }
+
+ private:
+  void solve_on_device(const HostMatrix<Scalar>& A, const std::vector<Scalar>& B, std::vector<Scalar>& X,
+                       Report& report) {
+    const Kokkos::Timer timer;
+    const auto device_A = to_memory<Memory>(A);
+    const bool first = !m_analyzed;
+    if (first) {
+      m_progress.show("analyzing");
+      m_solver.analyze(device_A);
+      m_analyzed = true;
+    }
+    m_progress.show("factorizing");
+    m_solver.factorize(device_A);
+    m_progress.show("solving");
+    upload(B, static_cast<std::size_t>(A.n_rows));
+    solve_again();
+    Kokkos::deep_copy(HostColumns(X.data(), m_X.extent(0), m_X.extent(1)), m_X);
+    report = m_solver.report();
+    report.times.total = timer.seconds();
+    if (!first) forget_analysis(report.times);
+    if (m_arguments.repeat) repeat(device_A, report);
+  }
+
+  void upload(const std::vector<Scalar>& B, std::size_t n) {
+    const std::size_t n_rhs = B.size() / n;
+    if (m_B.extent(0) != n || m_B.extent(1) != n_rhs) {
+      m_B = Columns("lutra::cli::B", n, n_rhs);
+      m_X = Columns("lutra::cli::X", n, n_rhs);
+    }
+    Kokkos::deep_copy(m_B, ConstHostColumns(B.data(), n, n_rhs));
+  }
+
+  Status solve_again() {
+    return m_solver.solve(m_B, m_X, m_arguments.transpose ? Transposition::transposed : Transposition::none);
+  }
+
+  // Times of stages that ran for an earlier matrix of the sequence.
+  static void forget_analysis(StageTimes& times) {
+    times.matching = times.ordering = times.symbolic = times.levelization = times.numeric = std::nullopt;
+  }
+
+  // Refactors and solves again; the times of `report` become medians. A run that ends otherwise than the
+  // first is what gets reported.
+  void repeat(const CsrView<Scalar, int, std::int64_t, Memory>& A, Report& report) {
+    constexpr int warm_ups = 2;
+    std::vector<double> refactor, solve, refine;
+    for (int run = 0; run < warm_ups + *m_arguments.repeat; ++run) {
+      m_progress.show("run " + std::to_string(run + 1) + " of " +
+                      std::to_string(warm_ups + *m_arguments.repeat));
+      m_solver.factorize(A);
+      if (solve_again() != report.status) {
+        report = m_solver.report();
+        return;
+      }
+      if (run < warm_ups) continue;
+      const StageTimes& times = m_solver.report().times;
+      if (times.refactor) refactor.push_back(*times.refactor);
+      if (times.solve) solve.push_back(*times.solve);
+      if (times.refine) refine.push_back(*times.refine);
+    }
+    report.times.refactor = median(std::move(refactor));
+    report.times.solve = median(std::move(solve));
+    report.times.refine = median(std::move(refine));
+  }
+
+  // The library ends each sentence on a choice with "; ".
+  static void trim(std::string& why) {
+    while (!why.empty() && (why.back() == ' ' || why.back() == ';')) why.pop_back();
+  }
+
+  const Arguments& m_arguments;
+  SparseLU<Scalar, int, std::int64_t, ExecutionSpace> m_solver;
+  Progress m_progress;
+  bool m_analyzed = false;
+  Columns m_B, m_X;  // [n × n_rhs], kept from matrix to matrix
+};
+
+}  // namespace lutra::Cli
+
+#endif

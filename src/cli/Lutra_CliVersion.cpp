@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_Version.hpp"
+#include "Lutra_CliCommands.hpp"
+#include "Lutra_CliExit.hpp"
+#include "Lutra_CliOutput.hpp"
+#include "Lutra_CliText.hpp"
+#include "Lutra_ReportJson.hpp"
+
+namespace lutra::Cli {
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+int run_version(const Arguments& arguments) {
+  const VersionInfo info = version_info();
+  if (arguments.json) {
+    write_output(to_json(info));
+    return exit_solved;
+  }
+  write_output(text_line("lutra", info.version + " (" + info.git + ")") + text_line("kokkos", info.kokkos) +
+               text_line("kernels", info.kokkos_kernels) + text_line("backends", joined(info.backends)) +
+               text_line("parts", joined(info.optional_parts)));
+  return exit_solved;
+}
+
+}  // namespace lutra::Cli

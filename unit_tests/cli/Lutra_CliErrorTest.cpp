@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "Lutra_TestProgram.hpp"
+
+namespace lutra::Test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
+
+// A wrong call and what the message has to say.
+struct WrongCall {
+  std::string arguments, message;
+};
+
+void check_refused(const Program& program, const WrongCall& call) {
+  INFO("lutra " << call.arguments);
+  const Outcome outcome = program.run(call.arguments);
+  CHECK(outcome.status == 2);
+  CHECK(outcome.output.empty());
+  CHECK_THAT(outcome.error, StartsWith("lutra: ") && ContainsSubstring(call.message));
+}
+
+TEST_CASE("calls that make no sense end with 2", "[cli]") {
+  const Program program;
+  program.write_small();
+  check_refused(program, GENERATE(values<WrongCall>({
+                             {"", "subcommand"},
+                             {"fly", "fly"},
+                             {"solve", "A.mtx is required"},
+                             {"solve a.mtx b.mtx", "b.mtx"},
+                             {"solve a.mtx --colour red", "--colour"},
+                             {"solve a.mtx --nrhs 0", "--nrhs"},
+                             {"solve a.mtx --nrhs two", "--nrhs"},
+                             {"solve a.mtx --nrhs 2.5", "--nrhs"},
+                             {"solve a.mtx --refine -1", "--refine"},
+                             {"solve a.mtx --repeat 0", "--repeat"},
+                             {"solve a.mtx --tol 0", "--tol"},
+                             {"solve a.mtx --tol=-1", "--tol"},
+                             {"solve a.mtx --tol nan", "--tol"},
+                             {"solve a.mtx --memory-limit 2X", "--memory-limit '2X'"},
+                             {"solve a.mtx --memory-limit -5", "--memory-limit"},
+                             {"solve a.mtx --memory-limit 0", "--memory-limit"},
+                             {"solve a.mtx --memory-limit 1e3", "--memory-limit"},
+                             {"solve a.mtx --tol 1 --tol 2", "--tol"},
+                             {"solve - --rhs -", "one file only"},
+                             {"solve a.mtx --out -", "--quiet"},
+                             {"solve a.mtx --quiet --out - --json", "standard output"},
+                             {"solve a.mtx --out no/such/x.mtx", "no folder no/such"},
+                             {"solve a.mtx --out x.mtx.gz", "not written"},
+                             {"solve a.mtx --out .", "is a folder"},
+                             {"solve a.mtx --json=no/r.json", "no folder no"},
+                             {"solve --json a.mtx b.mtx", "b.mtx"},
+                             {"sequence", "A.mtx is required"},
+                             {"sequence a.mtx --rhs b.mtx", "--rhs"},
+                             {"info a.mtx --svg no/a.svg", "no folder no"},
+                             {"info a.mtx a.mtx", "a.mtx"},
+                             {"generate", "KIND is required"},
+                             {"generate poisson2d --size 3", "F.mtx is required"},
+                             {"generate poisson2d x.mtx", "--size is required"},
+                             {"generate torus --size 3 x.mtx", "'torus'"},
+                             {"generate poisson2d --size 0 x.mtx", "size 0 is below 1"},
+                             {"generate poisson3d --size 5000 x.mtx", "too large"},
+                             {"generate poisson2d --size 3 no/x.mtx", "no folder no"},
+                             {"generate poisson2d --size 3 x.mtx.xz", "not written"},
+                             {"version --fast", "--fast"},
+                         })));
+}
+
+TEST_CASE("values without code behind them are refused, not ignored", "[cli]") {
+  const Program program;
+  program.write_small();
+  const std::string option = GENERATE(
+      "--method ldlt", "--method gmres", "--method bicgstab", "--method cg", "--ordering device",
+      "--matching auction", "--engine supernodal", "--symbolic etree", "--pivot threshold", "--precond ilu0",
+      "--precond iluk", "--precond parilu", "--precond parilut", "--trisolve syncfree",
+      "--trisolve supernodal", "--pivot-tol 0.1", "--fill-level 2", "--fill-factor 1.5");
+  const std::string name = option.substr(0, option.find(' '));
+  check_refused(program, {"solve a.mtx " + option, name});
+  check_refused(program, {"solve a.mtx " + option, "not available in this version"});
+  check_refused(program, {"sequence a.mtx " + option, "not available in this version"});
+}
+
+TEST_CASE("unknown values are refused with those there are", "[cli]") {
+  const Program program;
+  program.write_small();
+  const std::string name = GENERATE("--method", "--scalar", "--ordering", "--matching", "--engine",
+                                    "--symbolic", "--pivot", "--precond", "--trisolve", "--backend");
+  check_refused(program,
+                {"solve a.mtx " + name + " nonsense", name + " does not know 'nonsense'; there is "});
+}
+
+TEST_CASE("a backend this Kokkos lacks is refused with those it has", "[cli]") {
+  const Program program;
+  program.write_small();
+  const auto built = program.run("version --json").json()["backends"].get<std::vector<std::string>>();
+  for (const std::string backend : {"serial", "openmp", "cuda", "hip"}) {
+    if (std::find(built.begin(), built.end(), backend) != built.end()) {
+      if (backend == "serial" || backend == "openmp") {
+        CHECK(program.run("solve a.mtx --json --backend " + backend).json()["backend"] == backend);
+      }
+      continue;
+    }
+    check_refused(program, {"solve a.mtx --backend " + backend,
+                            "not built into this Kokkos; there is " + built.front()});
+  }
+}
+
+TEST_CASE("determinism is promised for the serial backend only", "[cli]") {
+  const Program program;
+  program.write_small();
+  const auto built = program.run("version --json").json()["backends"].get<std::vector<std::string>>();
+  for (const std::string& backend : built) {
+    const std::string arguments = "solve a.mtx --deterministic --backend " + backend;
+    if (backend == "serial") {
+      CHECK(program.run(arguments).status == 0);
+    } else {
+      check_refused(program, {arguments, "--deterministic"});
+    }
+  }
+}
+
+TEST_CASE("files that are wrong end with 2, the line named", "[cli]") {
+  const Program program;
+  program.write_small();
+  program.write_matrix("bad.mtx", "2 2 1\n3 1 1\n");
+  program.write_matrix("wide.mtx", "2 3 1\n1 1 1\n");
+  program.write_matrix("empty.mtx", "0 0 0\n");
+  program.write_matrix("large.mtx", "2 2 2\n1 1 1\n2 2 1e300\n");
+  program.write_matrix("huge.mtx", "2 2 3\n1 1 1e308\n1 2 1e308\n2 2 1\n");
+  program.write("b3.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n");
+  program.write("b2.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n");
+  program.write("b0.mtx", "%%MatrixMarket matrix array real general\n2 0\n");
+  program.write("blarge.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n1e300\n");
+  program.write("short.txt", "% two of them\n2\n");
+  program.write("twice.txt", "2\n2\n");
+  program.write("range.txt", "1 3\n");
+  program.write("word.txt", "1 two\n");
+  check_refused(program,
+                GENERATE(values<WrongCall>({
+                    {"solve absent.mtx", "absent.mtx: cannot be opened"},
+                    {"info absent.mtx", "absent.mtx: cannot be opened"},
+                    {"solve bad.mtx", "bad.mtx:3: the row index 3 is outside 1 … 2"},
+                    {"sequence bad.mtx", "bad.mtx:3: "},
+                    {"info bad.mtx", "bad.mtx:3: "},
+                    {"solve wide.mtx", "2 by 3 is not square"},
+                    {"solve empty.mtx", "no rows"},
+                    {"solve large.mtx --scalar f32", "row 2, column 2 overflows single precision"},
+                    {"solve huge.mtx", "row 1 of A·x* overflows"},
+                    {"solve a.mtx --rhs absent.mtx", "absent.mtx: cannot be opened"},
+                    {"solve a.mtx --rhs b3.mtx", "3 rows do not fit a matrix of 2"},
+                    {"solve a.mtx --rhs b2.mtx --nrhs 3", "2 right-hand sides, not the 3 of --nrhs"},
+                    {"solve a.mtx --rhs b0.mtx", "no right-hand side"},
+                    {"solve a.mtx --rhs blarge.mtx --scalar f32", "row 2, column 1 overflows"},
+                    {"solve a.mtx --ordering absent.txt", "a file that exists"},
+                    {"solve a.mtx --ordering short.txt", "short.txt:2: the file ends after 1"},
+                    {"solve a.mtx --ordering twice.txt", "twice.txt:2: column 2 stands at line 1 already"},
+                    {"solve a.mtx --ordering range.txt", "range.txt:1: column 3 is outside 1 … 2"},
+                    {"solve a.mtx --ordering word.txt", "word.txt:1: 'two' is not an integer"},
+                })));
+}
+
+TEST_CASE("numbers that go wrong end with 3, the report printed", "[cli]") {
+  const Program program;
+  SECTION("structurally singular") {
+    program.write_matrix("s.mtx", "3 3 4\n1 1 1\n2 1 1\n2 2 1\n2 3 1\n");  // row 3 is empty
+    const Outcome people = program.run("solve s.mtx --out x.mtx");
+    CHECK(people.status == 3);
+    CHECK_THAT(people.output, ContainsSubstring("structurally_singular") &&
+                                  ContainsSubstring("structural rank 2") && ContainsSubstring("row 3"));
+    CHECK_FALSE(program.exists("x.mtx"));
+    const Outcome json = program.run("solve s.mtx --json");
+    CHECK(json.status == 3);
+    CHECK(json.json()["status"] == "structurally_singular");
+    CHECK_THAT(json.json()["message"].get<std::string>(), ContainsSubstring("row 3"));
+    CHECK(json.json()["errors"]["forward"].is_null());
+  }
+  SECTION("numerically singular") {
+    program.write_matrix("s.mtx", "2 2 4\n1 1 1\n1 2 2\n2 1 2\n2 2 4\n");
+    const Outcome outcome = program.run("solve s.mtx --json");
+    CHECK(outcome.status == 3);
+    CHECK(outcome.json()["status"] == "numerically_singular");
+  }
+  SECTION("error above a tolerance nothing reaches") {
+    REQUIRE(program.run("generate random --size 300 a.mtx").status == 0);
+    const Outcome outcome = program.run("solve a.mtx --json --tol 1e-30 --out x.mtx");
+    CHECK(outcome.status == 3);
+    CHECK(outcome.json()["status"] == "error_above_tolerance");
+    CHECK(program.exists("x.mtx"));
+  }
+}
+
+TEST_CASE("a memory limit that cannot be met ends with 4, the report printed", "[cli]") {
+  const Program program;
+  REQUIRE(program.run("generate poisson2d --size 20 a.mtx").status == 0);
+  const Outcome outcome = program.run("solve a.mtx --memory-limit 2K --json --out x.mtx");
+  CHECK(outcome.status == 4);
+  CHECK(outcome.json()["status"] == "out_of_memory");
+  CHECK_FALSE(outcome.json()["message"].get<std::string>().empty());
+  CHECK_FALSE(program.exists("x.mtx"));
+  CHECK(program.run("sequence a.mtx a.mtx --memory-limit 2K --quiet").status == 4);
+  CHECK(program.run("solve a.mtx --memory-limit 1.5GiB --quiet").status == 0);
+  CHECK(program.run("solve a.mtx --memory-limit 100m --json").json()["memory"]["limit_bytes"] ==
+        100 * 1024 * 1024);
+}
+
+TEST_CASE("output nobody takes does not crash", "[cli]") {
+  const Program program;
+  program.write_small();
+  CHECK(program.run("solve a.mtx", "", "> /dev/full").status == 2);
+  CHECK_THAT(program.run("solve a.mtx", "", "> /dev/full").error, ContainsSubstring("standard output"));
+  CHECK(program.run("solve a.mtx --out /dev/full").status == 2);
+  CHECK(program.run("--help", "", "> /dev/full").status == 2);
+  CHECK(program.run("solve a.mtx", "", ">&-").status == 2);
+  // The status of the first command of a pipe whose reader has gone, by way of a file.
+  program.run("generate poisson2d --size 300 -", "(", "2> /dev/null; echo $? > status ) | true");
+  CHECK_THAT(program.read("status"), StartsWith("0") || StartsWith("2"));
+}
+
+}  // namespace
+}  // namespace lutra::Test

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TESTPROGRAM_HPP
+#define LUTRA_TESTPROGRAM_HPP
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "Lutra_TestFile.hpp"
+
+namespace lutra::Test {
+
+/// What a run of the program gave.
+struct Outcome {
+  int status = -1;  ///< exit status; above 128 for a signal
+  std::string output, error;
+
+  nlohmann::json json() const { return nlohmann::json::parse(output); }
+};
+
+/// A folder of files and runs of `lutra` in it.
+class Program {
+ public:
+  /// Runs the program; `arguments` are words of a shell, and files are in the folder. `before` and `after`
+  /// surround the command: "cat a.mtx |", "< a.mtx".
+  Outcome run(const std::string& arguments, const std::string& before = "",
+              const std::string& after = "") const {
+    const std::string command = "cd '" + m_folder.path("") + "' && " + before + " '" LUTRA_CLI_PROGRAM "' " +
+                                arguments + " > .output 2> .error " + after;
+    const int result = std::system(command.c_str());
+    Outcome outcome;
+    outcome.status = WIFEXITED(result) ? WEXITSTATUS(result) : 128 + WTERMSIG(result);
+    outcome.output = read_file(m_folder.path(".output"));
+    outcome.error = read_file(m_folder.path(".error"));
+    return outcome;
+  }
+
+  void write(const std::string& name, const std::string& content) const { m_folder.write(name, content); }
+  std::string read(const std::string& name) const { return read_file(m_folder.path(name)); }
+  bool exists(const std::string& name) const { return std::filesystem::exists(m_folder.path(name)); }
+  std::string path(const std::string& name) const { return m_folder.path(name); }
+
+  /// Writes a coordinate file with the lines given after the banner.
+  void write_matrix(const std::string& name, const std::string& lines) const {
+    write(name, "%%MatrixMarket matrix coordinate real general\n" + lines);
+  }
+  /// [ 4 1 ; 2 3 ] as a.mtx.
+  void write_small() const { write_matrix("a.mtx", "2 2 4\n1 1 4\n1 2 1\n2 1 2\n2 2 3\n"); }
+
+ private:
+  TemporaryFolder m_folder;
+};
+
+}  // namespace lutra::Test
+
+#endif

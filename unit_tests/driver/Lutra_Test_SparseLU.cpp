@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <utility>
+
+#include "Lutra_TestSystems.hpp"
+
+namespace lutra::Test {
+
+TEMPLATE_LIST_TEST_CASE("a system solved by hand", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const double o = nothing;
+  // The zero diagonal makes matching necessary: x = (1, 2, 3).
+  const auto A = from_dense<Matrix<TestType>>({{o, 1, 1}, {2, o, 1}, {1, 1, o}});
+  Solver<TestType> solver;
+  solver.analyze(A);
+  solver.factorize(A);
+  std::vector<Scalar> b{Scalar(5), Scalar(5), Scalar(3)}, x(3);
+  REQUIRE(solver.solve_host(b, x) == Status::success);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(static_cast<double>(Kokkos::abs(x[i] - as_scalar<Scalar>(1.0 + static_cast<double>(i)))) <
+          tight_bound<Scalar>());
+  }
+  CHECK(solver.report().structural_rank == 3);
+  CHECK(solver.report().pivots.perturbed == 0);
+  CHECK(*solver.report().factors.nnz_l + *solver.report().factors.nnz_u >= 6);
+}
+
+TEMPLATE_LIST_TEST_CASE("solutions agree with dense elimination", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(5);
+  for (const int n : {1, 2, 9, 60, 150}) {
+    const auto A = permuted_matrix<Matrix<TestType>>(n, 2.0, random);
+    const auto system = known_system(A);
+    for (const Ordering ordering : {Ordering::automatic, Ordering::metis, Ordering::amd, Ordering::natural}) {
+      LuOptions options;
+      options.ordering = ordering;
+      Solver<TestType> solver(options);
+      solver.analyze(A);
+      solver.factorize(A);
+      std::vector<Scalar> x(system.b.size());
+      INFO("n " << n << ", ordering " << solver.report().choice.ordering);
+      REQUIRE(solver.solve_host(system.b, x) == Status::success);
+      const auto errors = Reference::backward_errors(A, x, system.b);
+      CHECK(errors.componentwise <= tight_bound<Scalar>());
+      CHECK(errors.normwise <= tight_bound<Scalar>());
+      const auto exact = Reference::dense_solve(A, system.b);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        REQUIRE(std::abs(Reference::widen(x[i]) - exact[i]) <= 1e4 * static_cast<double>(epsilon_of<Scalar>));
+      }
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("transposed and adjoint systems", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(17);
+  const auto A = permuted_matrix<Matrix<TestType>>(80, 3.0, random);
+  const auto system = known_system(A);
+  Solver<TestType> solver;
+  solver.analyze(A);
+  solver.factorize(A);
+  std::vector<Scalar> x(system.b.size());
+  for (const bool conjugate : {false, true}) {
+    REQUIRE(solver.solve_host(system.b, x, conjugate ? Transposition::adjoint : Transposition::transposed) ==
+            Status::success);
+    const auto errors = Reference::backward_errors(Reference::transpose(A, conjugate), x, system.b);
+    CHECK(errors.componentwise <= tight_bound<Scalar>());
+    const double reported = *solver.report().errors.backward_normwise;
+    CHECK(reported <= tight_bound<Scalar>());
+    CHECK(errors.normwise <= tight_bound<Scalar>());
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("many right-hand sides in Views of any layout", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Memory = typename TestType::Memory;
+  std::mt19937 random(23);
+  const int n = 50;
+  const auto A = permuted_matrix<Matrix<TestType>>(n, 3.0, random);
+  Solver<TestType> solver;
+  solver.analyze(A);
+  solver.factorize(A);
+  for (const std::size_t k : {std::size_t(1), std::size_t(5), std::size_t(16), std::size_t(37)}) {
+    Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory> B("B", n, k);
+    Kokkos::View<Scalar**, Kokkos::LayoutRight, Memory> wide("X", n, 2 * k);
+    const auto X = Kokkos::subview(wide, Kokkos::ALL, Kokkos::make_pair(k, 2 * k));  // strided
+    auto host_B = Kokkos::create_mirror_view(B);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+      for (std::size_t c = 0; c < k; ++c) host_B(i, c) = random_value<Scalar>(random, 1);
+    }
+    Kokkos::deep_copy(B, host_B);
+    REQUIRE(solver.solve(B, X) == Status::success);
+    const auto host_X = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), wide);
+    for (std::size_t c = 0; c < k; ++c) {
+      std::vector<Scalar> b, x;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+        b.push_back(host_B(i, c));
+        x.push_back(host_X(i, k + c));
+        REQUIRE(host_X(i, c) == Scalar(0));  // what does not belong to X is left alone
+      }
+      INFO("right-hand side " << c << " of " << k);
+      REQUIRE(Reference::backward_errors(A, x, b).componentwise <= tight_bound<Scalar>());
+    }
+  }
+  SECTION("X may be B") {
+    const auto system = known_system(A);
+    const auto B = to_space<typename TestType::Space>(system.b);
+    REQUIRE(solver.solve(B, B) == Status::success);
+    CHECK(Reference::backward_errors(A, to_vector(B), system.b).componentwise <= tight_bound<Scalar>());
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("new values on one pattern need no new analysis", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(41);
+  auto A = permuted_matrix<Matrix<TestType>>(70, 3.0, random);
+  Solver<TestType> solver;
+  solver.analyze(A);
+  const auto levels = solver.report().factors.levels;
+  for (int step = 0; step < 4; ++step) {
+    for (auto& value : A.values) value *= as_scalar<Scalar>(1.0 + 0.05 * static_cast<double>(random() % 8));
+    const auto system = known_system(A);
+    solver.factorize(to_space<typename TestType::Space>(A));
+    const std::size_t bytes = solver.report().memory.device_peak_bytes;
+    std::vector<Scalar> x(system.b.size());
+    REQUIRE(solver.solve_host(system.b, x) == Status::success);
+    CHECK(Reference::backward_errors(A, x, system.b).componentwise <= tight_bound<Scalar>());
+    CHECK(solver.report().factors.levels == levels);
+    CHECK(solver.report().times.refactor.has_value() == (step > 0));
+    if (step > 0) CHECK(solver.report().memory.device_peak_bytes == bytes);  // nothing more is allocated
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("options change the way, not the answer", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(3);
+  const auto A = permuted_matrix<Matrix<TestType>>(40, 2.0, random);
+  const auto system = known_system(A);
+  std::vector<Scalar> x(system.b.size());
+  SECTION("a given ordering is used as given") {
+    LuOptions options;
+    options.ordering = Ordering::given;
+    for (std::int64_t j = 40; j-- > 0;) options.given_ordering.push_back(j);
+    Solver<TestType> solver(options);
+    solver.analyze(A);
+    CHECK(solver.structure().col_order == options.given_ordering);
+    CHECK(solver.report().choice.ordering == "given");
+    solver.factorize(A);
+    CHECK(solver.solve_host(system.b, x) == Status::success);
+  }
+  SECTION("the structure is a permutation of rows and columns with sorted rows") {
+    Solver<TestType> solver;
+    solver.analyze(A);
+    auto structure = solver.structure();
+    CHECK(std::ranges::is_permutation(structure.row_order, structure.col_order));
+    for (std::size_t i = 0; i + 1 < structure.row_map.size(); ++i) {
+      CHECK(std::is_sorted(structure.entries.begin() + structure.row_map[i],
+                           structure.entries.begin() + structure.row_map[i + 1]));
+    }
+    std::int64_t columns = 0;
+    for (const auto width : structure.level_widths) columns += width;
+    CHECK(columns == 40);
+  }
+  SECTION("without refinement the error is still computed") {
+    LuOptions options;
+    options.max_refinement_steps = 0;
+    Solver<TestType> solver(options);
+    solver.analyze(A);
+    solver.factorize(A);
+    solver.solve_host(system.b, x);
+    CHECK(solver.report().refinement_steps == 0);
+    const auto errors = Reference::backward_errors(A, x, system.b);
+    CHECK(*solver.report().errors.backward_componentwise <= 2 * static_cast<double>(errors.componentwise) + tight_bound<Scalar>());
+  }
+  SECTION("a solver can be moved") {
+    Solver<TestType> first;
+    first.analyze(A);
+    Solver<TestType> second(std::move(first));
+    second.factorize(A);
+    Solver<TestType> third;
+    third = std::move(second);
+    CHECK(third.solve_host(system.b, x) == Status::success);
+  }
+}
+
+TEST_CASE("the same bits from run to run on one thread", "[driver]") {
+  std::mt19937 random(8);
+  const auto A = permuted_matrix<HostMatrix<double>>(200, 3.0, random);
+  const auto system = known_system(A);
+  std::vector<double> first, x(system.b.size());
+  for (int run = 0; run < 3; ++run) {
+    SparseLU<double, int, std::int64_t, Kokkos::Serial> solver;
+    solver.analyze(A);
+    solver.factorize(A);
+    solver.solve_host(system.b, x);
+    if (run == 0) first = x;
+    CHECK(x == first);
+  }
+}
+
+}  // namespace lutra::Test

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_Levelization.hpp"
+#include "Lutra_Reference_Lu.hpp"
+#include "Lutra_TestDevice.hpp"
+#include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace lutra::Test {
+namespace {
+
+/// Edges by source, in the form the stage takes.
+template <class Types>
+auto to_successors(const std::vector<std::vector<std::size_t>>& lists) {
+  using Ordinal = typename Types::Ordinal;
+  using Offset = typename Types::Offset;
+  using Space = typename Types::Space;
+  std::vector<Offset> begin, end;
+  std::vector<Ordinal> entries;
+  for (const auto& list : lists) {
+    begin.push_back(static_cast<Offset>(entries.size()));
+    for (const std::size_t w : list) entries.push_back(static_cast<Ordinal>(w));
+    end.push_back(static_cast<Offset>(entries.size()));
+  }
+  return Successors<Ordinal, Offset, typename Types::Memory>{to_space<Space>(begin), to_space<Space>(end),
+                                                             to_space<Space>(entries), 0};
+}
+
+template <class Types>
+auto graph_of(const std::vector<std::vector<std::size_t>>& first, const std::vector<std::vector<std::size_t>>& second) {
+  return DependencyGraph<typename Types::Ordinal, typename Types::Offset, typename Types::Memory>{
+      static_cast<typename Types::Ordinal>(first.size()), to_successors<Types>(first), to_successors<Types>(second)};
+}
+
+template <class Types>
+std::vector<std::size_t> level_of(const std::vector<std::vector<std::size_t>>& first,
+                                  const std::vector<std::vector<std::size_t>>& second) {
+  const auto levels = levelize(typename Types::Space(), graph_of<Types>(first, second), MemoryBudget());
+  const auto order = to_vector(levels.order);
+  const auto level = to_vector(levels.level_of);
+  // Order and map must say the same as level_of, and nodes ascend within a level.
+  for (std::size_t l = 0; l < levels.size(); ++l) {
+    const auto begin = static_cast<std::size_t>(levels.level_map[l]);
+    const auto end = static_cast<std::size_t>(levels.level_map[l + 1]);
+    REQUIRE(begin < end);
+    for (std::size_t p = begin; p < end; ++p) {
+      REQUIRE(static_cast<std::size_t>(level[static_cast<std::size_t>(order[p])]) == l);
+      if (p > begin) REQUIRE(order[p - 1] < order[p]);
+    }
+  }
+  REQUIRE(static_cast<std::size_t>(levels.level_map.back()) == first.size());
+  return std::vector<std::size_t>(level.begin(), level.end());
+}
+
+using Lists = std::vector<std::vector<std::size_t>>;
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("levels of graphs worked by hand", "[levelization]", PatternTypes) {
+  SECTION("no edges: one level") { CHECK(level_of<TestType>({{}, {}, {}}, {{}, {}, {}}) == std::vector<std::size_t>{0, 0, 0}); }
+  SECTION("a chain: a level a node") {
+    CHECK(level_of<TestType>({{1}, {2}, {}}, {{}, {}, {}}) == std::vector<std::size_t>{0, 1, 2});
+  }
+  SECTION("the longest path counts, over both parts of the graph") {
+    CHECK(level_of<TestType>({{3}, {2}, {}, {}}, {{}, {}, {3}, {}}) == std::vector<std::size_t>{0, 0, 1, 2});
+  }
+  SECTION("an edge in both parts changes no level") {
+    CHECK(level_of<TestType>({{1, 2}, {2}, {}}, {{1, 2}, {2}, {}}) == std::vector<std::size_t>{0, 1, 2});
+  }
+  SECTION("edges may lead to smaller nodes") {
+    CHECK(level_of<TestType>({{}, {0}, {1}}, {{}, {}, {}}) == std::vector<std::size_t>{2, 1, 0});
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("levels are longest paths", "[levelization]", PatternTypes) {
+  std::mt19937 random(31);
+  for (const std::size_t n : {std::size_t(1), std::size_t(10), std::size_t(200), std::size_t(1000)}) {
+    Lists first(n), second(n), waits_for(n);
+    std::uniform_int_distribution<std::size_t> node(0, n - 1);
+    for (std::size_t edge = 0; edge < 3 * n; ++edge) {
+      const std::size_t a = node(random), b = node(random);
+      if (a == b) continue;
+      const std::size_t from = std::min(a, b), to = std::max(a, b);
+      (edge % 2 == 0 ? first : second)[from].push_back(to);
+      waits_for[to].push_back(from);
+    }
+    CHECK(level_of<TestType>(first, second) == Reference::levels(waits_for));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("a cycle is refused", "[levelization]", PatternTypes) {
+  const Lists none{{}, {}, {}};
+  CHECK_THROWS_AS(levelize(typename TestType::Space(), graph_of<TestType>({{1}, {2}, {1}}, none), MemoryBudget()),
+                  InputError);
+}
+
+}  // namespace lutra::Test

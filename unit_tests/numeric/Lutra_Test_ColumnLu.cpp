@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <limits>
+#include <random>
+
+#include "Lutra_ColumnLu.hpp"
+#include "Lutra_Reference_Lu.hpp"
+#include "Lutra_TestDevice.hpp"
+#include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace lutra::Test {
+namespace {
+
+/// L\U of a host matrix by the library, in a dense array, with what it reports.
+template <class Types>
+struct Result {
+  ColumnLuOutcome outcome;
+  std::vector<std::vector<typename Types::Scalar>> dense;
+  std::vector<unsigned char> perturbed;
+  std::size_t levels = 0;
+  double flops = 0;
+};
+
+template <class Types>
+Result<Types> run(const Matrix<Types>& matrix, RealOf<typename Types::Scalar> threshold) {
+  using Space = typename Types::Space;
+  using Scalar = typename Types::Scalar;
+  const Space exec;
+  const auto device = to_space<Space>(matrix);
+  const auto filled = factorize_symbolic(exec, device.pattern(), MemoryBudget());
+  const auto plan = plan_column_lu(exec, filled, MemoryBudget());
+  const auto columns = to_rows(plan.columns.pattern);
+  const auto n = static_cast<std::size_t>(matrix.n_rows);
+  std::vector<std::vector<Scalar>> dense(n, std::vector<Scalar>(n, Scalar(0)));
+  for (std::size_t i = 0; i < n; ++i) {
+    Reference::for_row(matrix, i, [&](std::size_t j, const Scalar& value) { dense[i][j] = value; });
+  }
+  std::vector<Scalar> scattered;
+  for (std::size_t j = 0; j < n; ++j) {
+    for (const std::size_t i : columns[j]) scattered.push_back(dense[i][j]);
+  }
+  const Kokkos::View<Scalar*, typename Types::Memory> values = to_space<Space>(scattered);
+  const Kokkos::View<unsigned char*, typename Types::Memory> perturbed("perturbed", n);
+  Result<Types> result;
+  result.outcome = factorize_columns<Scalar>(exec, plan, values, threshold, perturbed);
+  const auto factored = to_vector(values);
+  std::size_t position = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    for (const std::size_t i : columns[j]) dense[i][j] = factored[position++];
+  }
+  result.dense = dense;
+  result.perturbed = to_vector(perturbed);
+  result.levels = plan.levels.size();
+  result.flops = plan.flops;
+  return result;
+}
+
+/// A matrix with large diagonal, so that rounding stays small without pivoting.
+template <class MatrixType>
+MatrixType dominant_matrix(int n, double density, std::mt19937& random) {
+  using Scalar = typename decltype(MatrixType::values)::value_type;
+  auto matrix = random_matrix<MatrixType>(n, density, 0.0, random);
+  MatrixType result;
+  result.n_rows = result.n_cols = matrix.n_rows;
+  result.row_map.push_back(0);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+    std::vector<std::pair<std::size_t, Scalar>> row;
+    double sum = 1;
+    Reference::for_row(matrix, i, [&](std::size_t j, const Scalar& value) {
+      if (j != i) row.push_back({j, value});
+      sum += static_cast<double>(Kokkos::abs(value));
+    });
+    row.push_back({i, as_scalar<Scalar>(sum)});
+    std::sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [j, value] : row) {
+      result.entries.push_back(static_cast<typename decltype(result.entries)::value_type>(j));
+      result.values.push_back(value);
+    }
+    result.row_map.push_back(result.nnz());
+  }
+  return result;
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("LU of matrices worked by hand", "[numeric]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const double o = nothing;
+  SECTION("3 × 3, dense") {
+    // L = [1; 2 1; 4 3 1], U = [2 1 1; 0 1 1; 0 0 2]
+    const auto result = run<TestType>(from_dense<Matrix<TestType>>({{2, 1, 1}, {4, 3, 3}, {8, 7, 9}}), 0);
+    CHECK(result.dense == std::vector<std::vector<Scalar>>{{Scalar(2), Scalar(1), Scalar(1)},
+                                                           {Scalar(2), Scalar(1), Scalar(1)},
+                                                           {Scalar(4), Scalar(3), Scalar(2)}});
+    CHECK(result.outcome.perturbed == 0);
+    CHECK(result.outcome.largest == 4.0);
+    CHECK(result.outcome.finite);
+    CHECK(result.levels == 3);
+    CHECK(result.flops == 2 + 2 * 2 * 2 + 1 + 2 * 1 * 1);
+  }
+  SECTION("a diagonal matrix has one level and nothing to do") {
+    const auto result = run<TestType>(from_dense<Matrix<TestType>>({{2, o}, {o, 3}}), 0);
+    CHECK(result.levels == 1);
+    CHECK(result.flops == 0);
+    CHECK(result.dense[1][1] == Scalar(3));
+  }
+  SECTION("columns joined only by an entry of L are on different levels") {
+    const auto result = run<TestType>(from_dense<Matrix<TestType>>({{1, o, 1}, {1, 1, 1}, {o, o, 1}}), 0);
+    CHECK(result.levels == 3);
+    CHECK(result.dense[1][2] == Scalar(0));
+  }
+  SECTION("a pivot that cancels to zero is replaced by the threshold") {
+    const auto result = run<TestType>(from_dense<Matrix<TestType>>({{1, 1, o}, {1, 1, 1}, {o, 1, 1}}), 0.5f);
+    CHECK(result.outcome.perturbed == 1);
+    CHECK(result.perturbed == std::vector<unsigned char>{0, 1, 0});
+    CHECK(result.dense[1][1] == Scalar(0.5));
+    CHECK(result.dense[2][1] == Scalar(2));
+    CHECK(result.dense[2][2] == Scalar(-1));
+  }
+  SECTION("a small negative pivot keeps its sign") {
+    const auto result = run<TestType>(from_dense<Matrix<TestType>>({{-0.25, 1}, {1, 1}}), 0.5f);
+    CHECK(result.dense[0][0] == Scalar(-0.5));
+    CHECK(result.outcome.perturbed == 1);
+  }
+  SECTION("overflow is told") {
+    const double huge = static_cast<double>(std::numeric_limits<RealOf<Scalar>>::max()) / 4;
+    const auto result = run<TestType>(from_dense<Matrix<TestType>>({{1e-3, huge}, {huge, 1}}), 0);
+    CHECK_FALSE(result.outcome.finite);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("column LU agrees with plain elimination", "[numeric]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const double bound = 200.0 * static_cast<double>(epsilon_of<Scalar>);
+  std::mt19937 random(7);
+  for (const int n : {1, 4, 30, 150}) {
+    for (const double mean : {1.5, 4.0, 20.0}) {
+      const auto matrix = dominant_matrix<Matrix<TestType>>(n, std::min(1.0, mean / n), random);
+      const auto result = run<TestType>(matrix, 0);
+      const auto expected = Reference::factorize(matrix, Reference::lu_pattern(matrix), RealOf<Scalar>(0));
+      INFO("n " << n << ", about " << mean << " entries a row");
+      for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+        for (std::size_t k = 0; k < expected.pattern[i].size(); ++k) {
+          const Scalar got = result.dense[i][expected.pattern[i][k]];
+          const double size = static_cast<double>(Kokkos::abs(expected.values[i][k])) + result.outcome.largest * 1e-3;
+          REQUIRE(static_cast<double>(Kokkos::abs(got - expected.values[i][k])) <= bound * size);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace lutra::Test
