@@ -201,7 +201,7 @@ def pyplot():
 def draw_bars(plt, lines, axes, height_of, ylabel):
     """A panel a stage, a group a matrix, a bar a solver; a cross where a solver lost."""
     stages = len(axes.stages)
-    width = max(6.0, 0.28 * len(axes.matrices) * (len(axes.solvers) + 1))
+    width = max(9.0, 0.28 * len(axes.matrices) * (len(axes.solvers) + 1))
     figure, panels = plt.subplots(stages, 1, figsize=(width, 2.6 * stages + 1), squeeze=False, sharex=True,
                                   layout="constrained")
     bar = 0.8 / len(axes.solvers)
@@ -212,13 +212,14 @@ def draw_bars(plt, lines, axes, height_of, ylabel):
             panel.bar(places, [h if h is not None else float("nan") for h in heights], bar, label=solver)
             lost = [p for p, m in zip(places, axes.matrices)
                     if (m, stage, solver) in lines and lines[m, stage, solver].lost]
-            panel.plot(lost, [0.03] * len(lost), "kx", transform=panel.get_xaxis_transform(), clip_on=False)
+            for place in lost:
+                panel.annotate("×", (place, 0), xycoords=panel.get_xaxis_transform(), ha="center", va="bottom")
         panel.set_yscale("log")
         panel.set_title(stage)
         panel.set_ylabel(ylabel)
         panel.grid(axis="y", alpha=0.3)
     panels[-1, 0].set_xticks(range(len(axes.matrices)), axes.matrices, rotation=30, ha="right")
-    panels[0, 0].legend(ncols=min(6, len(axes.solvers)))
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), ncols=min(6, len(axes.solvers)), loc="outside upper center")
     return figure
 
 
@@ -260,6 +261,7 @@ def draw_sweep(plt, lines, axes):
                     name = f"{solver} (n^{growth(points):.2f})" if len(points) > 1 else solver
                     panel.plot(*zip(*points), marker="o", markersize=3, label=name)
             panel.set(xscale="log", yscale="log", title=f"{kind}: {stage}", xlabel="n", ylabel="seconds")
+            panel.xaxis.set_minor_formatter("")
             panel.grid(alpha=0.3)
             if panel.lines:
                 panel.legend(fontsize="small")
