@@ -22,11 +22,12 @@ STAGE_ORDER = ["read", "matching", "ordering", "symbolic", "plan", "analyze", "c
 class Line:
     """One line of a report."""
 
-    def __init__(self, entry):
+    def __init__(self, entry, best):
         self.matrix, self.stage, self.solver = entry["name"].split("/")[:3]
         self.error = entry.get("error_message", "")
         self.label = entry.get("label", "")
-        self.seconds = None if self.error else entry["real_time"] * UNITS[entry["time_unit"]]
+        median = None if self.error else entry["real_time"] * UNITS[entry["time_unit"]]
+        self.seconds = entry.get("min_s", median) if best else median
         self.entry = entry
 
     @property
@@ -41,7 +42,7 @@ class Line:
         return self.entry.get(name)
 
 
-def read_report(file):
+def read_report(file, best):
     """Lines of one file. Aggregates of --benchmark_repetitions are left out but for the median."""
     try:
         report = json.loads(Path(file).read_text(encoding="utf-8"))
@@ -49,17 +50,17 @@ def read_report(file):
     except (OSError, ValueError, KeyError) as problem:
         sys.exit(f"plot.py: {file} is not a report of a benchmark program: {problem}")
     repeated = {e["run_name"] for e in entries if e.get("aggregate_name") == "median"}
-    lines = [Line(e) for e in entries
+    lines = [Line(e, best) for e in entries
              if e.get("aggregate_name", "median") == "median"
              and (e.get("run_type") == "aggregate" or e["run_name"] not in repeated)]
     return lines, report.get("context", {})
 
 
-def read_reports(files):
+def read_reports(files, best):
     """Lines of all files by (matrix, stage, solver); the same solver in a second file is called solver@file."""
     lines, contexts = {}, []
     for file in files:
-        found, context = read_report(file)
+        found, context = read_report(file, best)
         contexts.append((file, context))
         taken = {(l.matrix, l.stage, l.solver) for l in found} & lines.keys()
         for line in found:
@@ -285,6 +286,8 @@ def parse_arguments():
     parser.add_argument("--limits", action="store_true", help="with --table: Lutra's times beside the hardware limits")
     parser.add_argument("--ratios", action="store_true", help="draw ratios to the peer in place of times")
     parser.add_argument("--sweep", action="store_true", help="draw time against n")
+    parser.add_argument("--best", action="store_true",
+                        help="least of the runs in place of the median: for a machine that others disturb")
     parser.add_argument("--peer", default="klu", help="solver to compare with (klu)")
     parser.add_argument("--stages", help="only these, with commas, in this order")
     arguments = parser.parse_args()
@@ -295,7 +298,7 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
-    lines, contexts = read_reports(arguments.reports)
+    lines, contexts = read_reports(arguments.reports, arguments.best)
     axes = Axes(lines, arguments.stages.split(",") if arguments.stages else None)
     if arguments.table:
         print_table(lines, axes)
