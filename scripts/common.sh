@@ -52,11 +52,11 @@ setup() {
     return  # whatever was configured can run
   fi
   case $purpose in
-    run) [[ -f $build/CMakeCache.txt && -z ${options[*]} ]] ||
+    run | bench) [[ -f $build/CMakeCache.txt && -z ${options[*]} ]] ||
       options+=(-DLutra_ENABLE_TESTS=OFF -DLutra_ENABLE_EXAMPLES=OFF) ;;
     test) options+=(-DLutra_ENABLE_TESTS=ON -DLutra_ENABLE_EXAMPLES=ON) ;;
-    bench) options+=(-DLutra_ENABLE_BENCHMARKS=ON) ;;
   esac
+  if [[ $purpose == bench ]]; then options+=(-DLutra_ENABLE_BENCHMARKS=ON); fi
   provide_packages "$purpose"
   # The tests run each benchmark program once, where Google Benchmark happens to be there. Not with sanitizers, which find
   # leaks in MPI, nor with CUDA, where compiling them takes minutes.
