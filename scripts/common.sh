@@ -52,12 +52,17 @@ setup() {
     return  # whatever was configured can run
   fi
   case $purpose in
-    run) [[ -f $build/CMakeCache.txt && -z ${options[*]} ]] ||
+    run | bench) [[ -f $build/CMakeCache.txt && -z ${options[*]} ]] ||
       options+=(-DLutra_ENABLE_TESTS=OFF -DLutra_ENABLE_EXAMPLES=OFF) ;;
     test) options+=(-DLutra_ENABLE_TESTS=ON -DLutra_ENABLE_EXAMPLES=ON) ;;
-    bench) options+=(-DLutra_ENABLE_BENCHMARKS=ON) ;;
   esac
+  if [[ $purpose == bench ]]; then options+=(-DLutra_ENABLE_BENCHMARKS=ON); fi
   provide_packages "$purpose"
+  # The tests run each benchmark program once, where Google Benchmark happens to be there. Not with sanitizers, which find
+  # leaks in MPI, nor with CUDA, where compiling them takes minutes.
+  if [[ $purpose == test && $preset != sanitize && $preset != cuda ]] && has benchmark; then
+    options+=(-DLutra_ENABLE_BENCHMARKS=ON)
+  fi
   configure "${options[@]}"
   printf '%s %s %s\n' "$environment" "$done_for" "$purpose" >"$stamp"
 }
@@ -149,7 +154,7 @@ missing_packages() {
   local purpose=$1 name wanted=(MPI METIS AMD ZLIB LibLZMA nlohmann_json CLI11)
   case $purpose in
     test) wanted+=(Catch2) ;;
-    bench) wanted+=(benchmark MUMPS) ;;
+    bench) wanted+=(benchmark KLU UMFPACK MUMPS) ;;
   esac
   missing=()
   for name in "${wanted[@]}"; do

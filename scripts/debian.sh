@@ -29,7 +29,8 @@ install_by_apt() {
       CLI11) packages+=(libcli11-dev) ;;
       Catch2) packages+=(catch2 ccache) ;;
       benchmark) packages+=(libbenchmark-dev) ;;
-      MUMPS) packages+=(libmumps-seq-dev) ;;
+      KLU | UMFPACK) packages+=(libsuitesparse-dev) ;;
+      MUMPS) packages+=(libmumps-dev) ;;
       BLAS) packages+=(libopenblas-dev) ;;
       Kokkos) wants_kokkos=true packages+=("${kokkos_packages[@]}" libopenblas-dev) ;;
       *) die "no Debian package known for $name" ;;

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <optional>
+#include <stdexcept>
+
+#include "Lutra_PerfSolver.hpp"
+#include "Lutra_SparseLU.hpp"
+
+namespace lutra::Perf {
+namespace {
+
+template <class Scalar>
+class LutraSolver final : public Solver<Scalar> {
+ public:
+  LutraSolver(const HostMatrix<Scalar>& matrix, const std::vector<Scalar>& b)
+      : m_matrix(to_device(matrix)), m_b(to_device(b)), m_x("lutra::perf::x", b.size()) {}
+
+  void analyze() override {
+    m_solver.emplace();
+    m_solver->analyze(m_matrix);
+    refuse_singular();
+  }
+  void prepare_factorization() override { analyze(); }
+  void factorize() override { factorize_again(); }
+  void refactorize() override { factorize_again(); }
+  void solve() override { m_solver->solve(m_b, m_x); }
+  std::vector<Scalar> solution() const override { return to_host(m_x); }
+  SolverFacts facts() const override;
+
+ private:
+  void factorize_again() {
+    m_solver->factorize(m_matrix);
+    refuse_singular();
+  }
+  /// Without factors there is nothing to time. An answer above the tolerance is left to the benchmarks' own
+  /// judge.
+  void refuse_singular() const {
+    const Status status = m_solver->report().status;
+    if (status != Status::not_solved && status != Status::success &&
+        status != Status::error_above_tolerance) {
+      throw std::runtime_error(describe(m_solver->report()));
+    }
+  }
+
+  DeviceMatrix<Scalar> m_matrix;
+  Kokkos::View<Scalar*, MemorySpace> m_b, m_x;
+  std::optional<SparseLU<Scalar>> m_solver;
+};
+
+template <class Scalar>
+SolverFacts LutraSolver<Scalar>::facts() const {
+  const Report& report = m_solver->report();
+  SolverFacts facts;
+  const auto keep = [&](const char* name, const auto& value) {
+    if (value) facts.counters[name] = static_cast<double>(*value);
+  };
+  if (report.factors.nnz_l)
+    facts.counters["nnz_lu"] = static_cast<double>(*report.factors.nnz_l + *report.factors.nnz_u);
+  keep("flops", report.factors.flops);
+  keep("levels", report.factors.levels);
+  keep("perturbed_pivots", report.pivots.perturbed);
+  keep("delayed_pivots", report.pivots.delayed);
+  keep("pivot_growth", report.pivots.growth);
+  keep("matching_s", report.times.matching);
+  keep("ordering_s", report.times.ordering);
+  keep("symbolic_s", report.times.symbolic);
+  keep("levelization_s", report.times.levelization);
+  keep("solve_s", report.times.solve);
+  keep("refine_s", report.times.refine);
+  facts.counters["refinement_steps"] = static_cast<double>(report.refinement_steps);
+  facts.counters["peak_bytes"] =
+      static_cast<double>(report.memory.device_peak_bytes + report.memory.host_peak_bytes);
+  facts.label = "matching " + report.choice.matching + ", ordering " + report.choice.ordering;
+  for (const std::string& escalation : report.escalations) facts.label += ", " + escalation;
+  return facts;
+}
+
+}  // namespace
+
+template <class Scalar>
+std::unique_ptr<Solver<Scalar>> make_lutra(const HostMatrix<Scalar>& matrix, const std::vector<Scalar>& b) {
+  return std::make_unique<LutraSolver<Scalar>>(matrix, b);
+}
+
+template std::unique_ptr<Solver<double>> make_lutra(const HostMatrix<double>&, const std::vector<double>&);
+template std::unique_ptr<Solver<Kokkos::complex<double>>> make_lutra(
+    const HostMatrix<Kokkos::complex<double>>&, const std::vector<Kokkos::complex<double>>&);
+
+}  // namespace lutra::Perf

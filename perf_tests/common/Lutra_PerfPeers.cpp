@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_PerfPeers.hpp"
+
+#include <limits>
+#include <stdexcept>
+
+#include "Lutra_LuAnalysis.hpp"
+
+namespace lutra::Perf {
+
+const std::vector<PeerKind>& peer_kinds() {
+  static const std::vector<PeerKind> kinds = [] {
+    std::vector<PeerKind> all;
+    [[maybe_unused]] const auto append = [&](const std::vector<PeerKind>& some) {
+      all.insert(all.end(), some.begin(), some.end());
+    };
+#ifdef LUTRA_PERF_KLU
+    append(klu_kinds());
+#endif
+#ifdef LUTRA_PERF_UMFPACK
+    append(umfpack_kinds());
+#endif
+#ifdef LUTRA_PERF_MUMPS
+    append(mumps_kinds());
+#endif
+    return all;
+  }();
+  return kinds;
+}
+
+ColumnMatrix to_columns(const HostMatrix<double>& matrix) {
+  if (matrix.nnz() > std::numeric_limits<int>::max())
+    throw std::runtime_error("more entries than this peer counts");
+  const auto n = static_cast<std::size_t>(matrix.n_rows);
+  const auto nnz = matrix.entries.size();
+  ColumnMatrix result{matrix.n_rows, std::vector<int>(n + 1), std::vector<int>(nnz),
+                      std::vector<double>(nnz)};
+  for (const int column : matrix.entries) ++result.column_map[static_cast<std::size_t>(column) + 1];
+  for (std::size_t j = 0; j < n; ++j) result.column_map[j + 1] += result.column_map[j];
+  std::vector<int> next(result.column_map.begin(), result.column_map.end() - 1);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto end = static_cast<std::size_t>(matrix.row_map[i + 1]);
+    for (auto p = static_cast<std::size_t>(matrix.row_map[i]); p < end; ++p) {
+      const auto place = static_cast<std::size_t>(next[static_cast<std::size_t>(matrix.entries[p])]++);
+      result.rows[place] = static_cast<int>(i);
+      result.values[place] = matrix.values[p];
+    }
+  }
+  return result;
+}
+
+PivotSequence lutra_pivot_sequence(const HostMatrix<double>& matrix) {
+  Report report;
+  const auto analysis = analyze_lu(ExecutionSpace(), to_device(matrix), LuOptions{}, MemoryBudget(), report);
+  if (analysis.n() == 0) throw std::runtime_error(describe(report));
+  return {to_host(analysis.row_order), to_host(analysis.col_order)};
+}
+
+}  // namespace lutra::Perf

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PERFPEERS_HPP
+#define LUTRA_PERFPEERS_HPP
+
+#include <vector>
+
+#include "Lutra_PerfSolver.hpp"
+
+namespace lutra::Perf {
+
+// What each peer's source file offers; a file is in the build where its library was found.
+std::vector<PeerKind> klu_kinds();
+std::vector<PeerKind> umfpack_kinds();
+std::vector<PeerKind> mumps_kinds();
+
+/// A matrix by columns with 32-bit indices, as KLU and UMFPACK take it.
+struct ColumnMatrix {
+  int n = 0;
+  std::vector<int> column_map;  ///< [n + 1] where each column starts
+  std::vector<int> rows;        ///< [nnz] ascending in each column
+  std::vector<double> values;   ///< [nnz]
+};
+
+/// @throws std::runtime_error where there are more entries than an int counts
+ColumnMatrix to_columns(const HostMatrix<double>& matrix);
+
+/// Lutra's own pivot order for a matrix: row rows[k] and column columns[k] meet at the k-th pivot.
+struct PivotSequence {
+  std::vector<int> rows, columns;
+};
+
+/// @throws std::runtime_error for a structurally singular matrix
+PivotSequence lutra_pivot_sequence(const HostMatrix<double>& matrix);
+
+}  // namespace lutra::Perf
+
+#endif

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Factorization with new memory and with memory there already, and the column kernel by itself, beside the
+// peers'. Backward errors are those of a solve without refinement: what the factors alone are worth.
+#include <cmath>
+
+#include "Lutra_ColumnLu.hpp"
+#include "Lutra_PerfFactored.hpp"
+#include "Lutra_PerfPeerRuns.hpp"
+
+namespace lutra::Perf {
+namespace {
+
+/// The matrix is read once, the factors are written once.
+template <class Scalar>
+void bound_factorization(const PerfRun& run, Measurement& result) {
+  const double n = result.counters["n"];
+  result.bound(run.limits,
+               csr_bytes(n, result.counters["nnz"], true, sizeof(Scalar)) +
+                   csr_bytes(n, result.counters["nnz_lu"], true, sizeof(Scalar)),
+               result.counters["flops"], result.counters["levels"]);
+}
+
+template <class Scalar>
+Measurement measure_factorization(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
+  Factored<Scalar> factored(matrix);
+  auto samples = measure(
+      run.samples, [&] { factored.factors = {}; }, [&] { factored.factorize(); });
+  Measurement result = describe_factored(std::move(samples), matrix, factored);
+  bound_factorization<Scalar>(run, result);
+  return result;
+}
+
+template <class Scalar>
+Measurement measure_refactorization(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
+  Factored<Scalar> factored(matrix);
+  auto samples = measure(run.samples, [&] { factored.factorize(); });
+  Measurement result = describe_factored(std::move(samples), matrix, factored);
+  bound_factorization<Scalar>(run, result);
+  return result;
+}
+
+/// [nnz(L + U)] the scaled matrix by columns, zeros where it has fill: what the column kernel starts from.
+template <class Scalar>
+Kokkos::View<Scalar*, MemorySpace> scaled_columns(const Factored<Scalar>& factored) {
+  const auto& analysis = factored.analysis;
+  const Kokkos::View<Scalar*, MemorySpace> values("lutra::perf::columns",
+                                                  factored.factors.column_values.extent(0));
+  const auto row_map = analysis.pattern.row_map;
+  const auto entries = analysis.pattern.entries;
+  const auto row_scale = analysis.row_scale, col_scale = analysis.col_scale;
+  const auto target = analysis.target;
+  const auto A = factored.matrix.values;
+  Kokkos::parallel_for(
+      "lutra::perf::scaled_columns", Kokkos::RangePolicy<ExecutionSpace>(0, analysis.n()),
+      KOKKOS_LAMBDA(const int i) {
+        for (std::int64_t p = row_map(i); p < row_map(i + 1); ++p) {
+          values(target(p)) = A(p) * row_scale(i) * col_scale(entries(p));
+        }
+      });
+  Kokkos::fence("lutra::perf: columns are scaled");
+  return values;
+}
+
+template <class Scalar>
+Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
+  Factored<Scalar> factored(matrix);
+  const auto start = scaled_columns(factored);
+  const auto& factors = factored.factors;
+  const RealOf<Scalar> threshold =
+      std::pow(epsilon_of<Scalar>, 5.0 / 8.0);  // the largest entry is 1 by the matching
+  auto samples = measure(
+      run.samples, [&] { Kokkos::deep_copy(factors.column_values, start); },
+      [&] {
+        factorize_columns(factored.exec, factored.analysis.plan, factors.column_values, threshold,
+                          factors.perturbed);
+      });
+  Measurement result = describe_factored(std::move(samples), matrix, factored);
+  result.bound(run.limits,
+               2 * csr_bytes(result.counters["n"], result.counters["nnz_lu"], true, sizeof(Scalar)),
+               result.counters["flops"], result.counters["levels"]);
+  return result;
+}
+
+template <class Scalar>
+void register_matrix(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
+  add_benchmark(name, "columns", "lutra", [&] { return measure_columns(run, matrix); });
+  add_benchmark(name, "factor", "lutra", [&] { return measure_factorization(run, matrix); });
+  if constexpr (has_peers<Scalar>) {
+    add_peer_benchmarks(
+        run, name, matrix,
+        {"factor", [](Peer& peer) { peer.prepare_factorization(); }, [](Peer& peer) { peer.factorize(); }});
+  }
+  add_benchmark(name, "refactor", "lutra", [&] { return measure_refactorization(run, matrix); });
+  if constexpr (has_peers<Scalar>) {
+    add_peer_benchmarks(run, name, matrix,
+                        {"refactor", [](Peer&) {}, [](Peer& peer) { peer.refactorize(); }});
+  }
+}
+
+}  // namespace
+
+void register_benchmarks(const PerfRun& run) {
+  for (const PerfMatrix& matrix : run.matrices) {
+    with_scalar(matrix, [&](const auto& values) { register_matrix(run, matrix.name, values); });
+  }
+}
+
+}  // namespace lutra::Perf

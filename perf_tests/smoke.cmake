@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# cmake -DPROGRAM=<benchmark> -DREPORT=<file.json> -P smoke.cmake: one run on two tiny matrices; every line must have a
+# time, no error, and small backward errors where it solves.
+execute_process(COMMAND "${PROGRAM}" --generate=circuit:200 --generate=kkt:150 --samples=1
+                        "--benchmark_out=${REPORT}" --benchmark_out_format=json
+                OUTPUT_QUIET ERROR_VARIABLE complaints RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR "${PROGRAM} ends with ${failed}:\n${complaints}")
+endif()
+file(READ "${REPORT}" json)
+foreach(key lutra lutra_git kokkos execution_space host_threads peers limit_copy_gb_per_s limit_launch_us)
+  string(JSON value GET "${json}" context ${key})  # ends with an error where it is missing
+endforeach()
+string(JSON count LENGTH "${json}" benchmarks)
+if(count EQUAL 0)
+  message(FATAL_ERROR "no benchmark ran")
+endif()
+math(EXPR last "${count} - 1")
+foreach(i RANGE ${last})
+  string(JSON name GET "${json}" benchmarks ${i} name)
+  string(JSON failure ERROR_VARIABLE none GET "${json}" benchmarks ${i} error_message)
+  if(NOT none)
+    message(FATAL_ERROR "${name}: ${failure}")
+  endif()
+  string(JSON time GET "${json}" benchmarks ${i} real_time)
+  if(NOT time GREATER 0)
+    message(FATAL_ERROR "${name}: took ${time}")
+  endif()
+  if(name MATCHES "/read/")
+    continue()
+  endif()
+  string(JSON error GET "${json}" benchmarks ${i} backward_componentwise)
+  if(NOT error LESS 1e-9)
+    message(FATAL_ERROR "${name}: backward error ${error}")
+  endif()
+endforeach()
+message(STATUS "${count} lines, all sound")

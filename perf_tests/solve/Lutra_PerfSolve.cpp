@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The whole: analysis, first factorization, refactorization and refined solve of Lutra and each peer.
+#include "Lutra_PerfMeasure.hpp"
+#include "Lutra_PerfRun.hpp"
+#include "Lutra_PerfSolver.hpp"
+
+namespace lutra::Perf {
+namespace {
+
+/// A matrix with its right-hand side and a way to make a solver for both.
+template <class Scalar>
+struct Problem {
+  const HostMatrix<Scalar>& matrix;
+  std::vector<Scalar> b;
+  std::function<std::unique_ptr<Solver<Scalar>>(const HostMatrix<Scalar>&, const std::vector<Scalar>&)> make;
+};
+
+/// Adds what the solver says of itself and what its answer is worth. It is factorized; the answer may not be
+/// there yet.
+template <class Scalar>
+Measurement described(Samples samples, Solver<Scalar>& solver, const Problem<Scalar>& problem) {
+  solver.solve();
+  SolverFacts facts = solver.facts();
+  Measurement result{std::move(samples), std::move(facts.counters), std::move(facts.label)};
+  result.counters["n"] = problem.matrix.n_rows;
+  result.counters["nnz"] = static_cast<double>(problem.matrix.nnz());
+  result.judge(backward_errors(problem.matrix, problem.b, solver.solution()));
+  return result;
+}
+
+template <class Scalar>
+double factor_bytes(const Measurement& result) {
+  const auto nnz_lu = result.counters.find("nnz_lu");
+  if (nnz_lu == result.counters.end()) return 0;
+  return csr_bytes(result.counters.at("n"), nnz_lu->second, true, sizeof(Scalar));
+}
+
+template <class Scalar>
+Measurement measure_analysis(const PerfRun& run, const Problem<Scalar>& problem) {
+  const auto solver = problem.make(problem.matrix, problem.b);
+  auto samples = measure(run.samples, [&] { solver->analyze(); });
+  solver->prepare_factorization();
+  solver->factorize();
+  Measurement result = described(std::move(samples), *solver, problem);
+  const double n = problem.matrix.n_rows, nnz = static_cast<double>(problem.matrix.nnz());
+  result.bound(run.limits, csr_bytes(n, nnz, true, sizeof(Scalar)));
+  return result;
+}
+
+/// The matrix is read once and the factors are written once.
+template <class Scalar>
+void bound_factorization(const PerfRun& run, const Problem<Scalar>& problem, Measurement& result) {
+  const double n = problem.matrix.n_rows, nnz = static_cast<double>(problem.matrix.nnz());
+  const auto flops = result.counters.find("flops");
+  result.bound(run.limits, csr_bytes(n, nnz, true, sizeof(Scalar)) + factor_bytes<Scalar>(result),
+               flops == result.counters.end() ? 0.0 : flops->second);
+}
+
+template <class Scalar>
+Measurement measure_factorization(const PerfRun& run, const Problem<Scalar>& problem) {
+  const auto solver = problem.make(problem.matrix, problem.b);
+  auto samples = measure(
+      run.samples, [&] { solver->prepare_factorization(); }, [&] { solver->factorize(); });
+  Measurement result = described(std::move(samples), *solver, problem);
+  bound_factorization(run, problem, result);
+  return result;
+}
+
+template <class Scalar>
+Measurement measure_refactorization(const PerfRun& run, const Problem<Scalar>& problem) {
+  const auto solver = problem.make(problem.matrix, problem.b);
+  solver->prepare_factorization();
+  solver->factorize();
+  auto samples = measure(run.samples, [&] { solver->refactorize(); });
+  Measurement result = described(std::move(samples), *solver, problem);
+  bound_factorization(run, problem, result);
+  return result;
+}
+
+/// The factors and the vectors are moved once: what one solve without refinement needs.
+template <class Scalar>
+Measurement measure_solve(const PerfRun& run, const Problem<Scalar>& problem) {
+  const auto solver = problem.make(problem.matrix, problem.b);
+  solver->prepare_factorization();
+  solver->factorize();
+  auto samples = measure(run.samples, [&] { solver->solve(); });
+  Measurement result = described(std::move(samples), *solver, problem);
+  const double n = problem.matrix.n_rows;
+  result.bound(run.limits, factor_bytes<Scalar>(result) + 2 * n * sizeof(Scalar));
+  return result;
+}
+
+template <class Scalar>
+void register_solver(const PerfRun& run, const std::string& matrix, const std::string& solver,
+                     const std::shared_ptr<const Problem<Scalar>>& problem) {
+  const auto add = [&](const char* stage, Measurement (*body)(const PerfRun&, const Problem<Scalar>&)) {
+    add_benchmark(matrix, stage, solver, [&run, problem, body] { return body(run, *problem); });
+  };
+  add("analyze", measure_analysis<Scalar>);
+  add("factor", measure_factorization<Scalar>);
+  add("refactor", measure_refactorization<Scalar>);
+  add("solve", measure_solve<Scalar>);
+}
+
+template <class Scalar>
+void register_matrix(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
+  using ProblemPointer = std::shared_ptr<const Problem<Scalar>>;
+  const auto b = make_right_hand_side(matrix);
+  register_solver(run, name, "lutra", ProblemPointer(new Problem<Scalar>{matrix, b, make_lutra<Scalar>}));
+  if constexpr (has_peers<Scalar>) {
+    for (const PeerKind& kind : peer_kinds()) {
+      register_solver(run, name, kind.name, ProblemPointer(new Problem<Scalar>{matrix, b, kind.make}));
+    }
+  }
+}
+
+}  // namespace
+
+void register_benchmarks(const PerfRun& run) {
+  for (const PerfMatrix& matrix : run.matrices) {
+    with_scalar(matrix, [&](const auto& values) { register_matrix(run, matrix.name, values); });
+  }
+}
+
+}  // namespace lutra::Perf

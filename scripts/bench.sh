@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Sets up, builds the benchmark programs and runs them.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+programs=(preprocess symbolic levelization numeric trisolve io solve)
+
+usage() {
+  cat <<END
+Usage: scripts/bench.sh [options] [program…] [-- options of the programs]
+Sets up, builds the benchmark programs and runs those named (default: solve), one JSON report each in
+build/<preset>/benchmarks/. Programs: ${programs[*]}, or all.
+Options of the programs: --matrix=FILE, --generate=KIND:SIZE, --samples=N, --benchmark_filter=REGEX, …
+
+$common_options_help
+END
+}
+
+chosen=()
+program_options=()
+while [[ $# -gt 0 ]]; do
+  take_common_option "$@"
+  if [[ $taken -gt 0 ]]; then
+    shift "$taken"
+    continue
+  fi
+  case $1 in
+    --help | -h) usage && exit 0 ;;
+    --) shift && program_options=("$@") && break ;;
+    all) chosen=("${programs[@]}") ;;
+    *)
+      [[ " ${programs[*]} " == *" $1 "* ]] || die "unknown program or option '$1'; --help shows those there are"
+      chosen+=("$1")
+      ;;
+  esac
+  shift
+done
+[[ ${#chosen[@]} -gt 0 ]] || chosen=(solve)
+
+setup bench
+build --target "${chosen[@]/#/lutra_perf_}"
+reports=$root/build/$preset/benchmarks
+mkdir -p "$reports"
+for program in "${chosen[@]}"; do
+  "$root/build/$preset/perf_tests/$program/lutra_perf_$program" \
+    "--benchmark_out=$reports/$program.json" --benchmark_out_format=json "${program_options[@]}"
+done
+say
+say "Reports are in $reports; scripts/plot.py --table $reports/${chosen[0]}.json makes a table of one"

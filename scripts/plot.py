@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Turns reports of the benchmark programs (perf_tests/, --benchmark_out=FILE.json) into tables and pictures.
+
+  scripts/plot.py --table solve.json                    Markdown: times, ratios to a peer, errors
+  scripts/plot.py solve.json -o times.png               a panel a stage, a group of bars a matrix, a bar a solver
+  scripts/plot.py --ratios solve.json -o ratios.svg     the peer's time over each solver's
+  scripts/plot.py --sweep sizes.json -o sizes.svg       time against n, with the exponent of its growth
+"""
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+
+UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+STAGE_ORDER = ["read", "matching", "ordering", "symbolic", "plan", "analyze", "columns", "factor", "refactor",
+               "lower", "upper", "trisolve", "solve"]
+
+
+class Line:
+    """One line of a report."""
+
+    def __init__(self, entry, best):
+        self.matrix, self.stage, self.solver = entry["name"].split("/")[:3]
+        self.error = entry.get("error_message", "")
+        self.label = entry.get("label", "")
+        median = None if self.error else entry["real_time"] * UNITS[entry["time_unit"]]
+        self.seconds = entry.get("min_s", median) if best else median
+        self.entry = entry
+
+    @property
+    def lost(self):
+        return bool(self.error) or self.entry.get("failed", 0) > 0
+
+    @property
+    def why_lost(self):
+        return self.error or self.label
+
+    def count(self, name):
+        return self.entry.get(name)
+
+
+def read_report(file, best):
+    """Lines of one file. Aggregates of --benchmark_repetitions are left out but for the median."""
+    try:
+        report = json.loads(Path(file).read_text(encoding="utf-8"))
+        entries = report["benchmarks"]
+    except (OSError, ValueError, KeyError) as problem:
+        sys.exit(f"plot.py: {file} is not a report of a benchmark program: {problem}")
+    repeated = {e["run_name"] for e in entries if e.get("aggregate_name") == "median"}
+    lines = [Line(e, best) for e in entries
+             if e.get("aggregate_name", "median") == "median"
+             and (e.get("run_type") == "aggregate" or e["run_name"] not in repeated)]
+    return lines, report.get("context", {})
+
+
+def read_reports(files, best):
+    """Lines of all files by (matrix, stage, solver); the same solver in a second file is called solver@file."""
+    lines, contexts = {}, []
+    for file in files:
+        found, context = read_report(file, best)
+        contexts.append((file, context))
+        taken = {(l.matrix, l.stage, l.solver) for l in found} & lines.keys()
+        for line in found:
+            if taken:
+                line.solver += "@" + Path(file).stem
+            lines[line.matrix, line.stage, line.solver] = line
+    if not lines:
+        sys.exit("plot.py: no benchmark in " + ", ".join(map(str, files)))
+    return lines, contexts
+
+
+def in_order(values, order=()):
+    """Each value once: those named in `order` first, then as they come."""
+    unique = list(dict.fromkeys(values))
+    return [v for v in order if v in unique] + [v for v in unique if v not in order]
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
+
+
+def seconds_text(line):
+    if line is None:
+        return ""
+    if line.seconds is None:
+        return "failed"
+    text = f"{line.seconds:.3g}" if line.seconds >= 1e-3 else f"{line.seconds:.2e}"
+    return f"{text} (loss)" if line.lost else text
+
+
+def ratio(lines, matrix, stage, solver, peer):
+    """Time of `peer` over time of `solver`: above 1, the solver is faster. None where one lacks or lost."""
+    ours, theirs = lines.get((matrix, stage, solver)), lines.get((matrix, stage, peer))
+    if ours is None or theirs is None or ours.lost or theirs.lost or not ours.seconds:
+        return None
+    return theirs.seconds / ours.seconds
+
+
+class Axes:
+    """Which matrices, stages and solvers there are."""
+
+    def __init__(self, lines, stages):
+        self.matrices = in_order(key[0] for key in lines)
+        self.stages = in_order((key[1] for key in lines), STAGE_ORDER)
+        self.solvers = in_order((key[2] for key in lines), ["lutra"])
+        if stages:
+            unknown = set(stages) - set(self.stages)
+            if unknown:
+                sys.exit(f"plot.py: no stage {', '.join(sorted(unknown))}; there are {', '.join(self.stages)}")
+            self.stages = stages
+
+
+def markdown_row(cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def print_table(lines, axes):
+    columns = ["matrix", "solver", *(f"{stage} [s]" for stage in axes.stages), "nnz(L+U)", "flops", "peak MB",
+               "pivots perturbed/delayed", "backward error comp.", "norm."]
+    print(markdown_row(columns))
+    print(markdown_row(["---"] * len(columns)))
+    for matrix in axes.matrices:
+        for solver in axes.solvers:
+            row = [lines.get((matrix, stage, solver)) for stage in axes.stages]
+            if any(row):
+                print(markdown_row([matrix, solver, *map(seconds_text, row), *facts_of(row)]))
+
+
+def facts_of(row):
+    """Counts and errors, from the last stage of a row that has them; of several errors the worst."""
+    def last(name):
+        return next((l.count(name) for l in reversed(row) if l is not None and l.count(name) is not None), None)
+
+    def worst(name):
+        return max((l.count(name) for l in row if l is not None and l.count(name) is not None), default=None)
+
+    def text(value, form):
+        return "" if value is None else format(value, form)
+
+    peak = last("peak_bytes")
+    pivots = "/".join(text(last(name), ".0f") or "–" for name in ("perturbed_pivots", "delayed_pivots"))
+    return [text(last("nnz_lu"), ".0f"), text(last("flops"), ".2e"), text(peak and peak / 1e6, ".1f"), pivots,
+            text(worst("backward_componentwise"), ".1e"), text(worst("backward_normwise"), ".1e")]
+
+
+def print_ratios(lines, axes, peer):
+    others = [s for s in axes.solvers if s != peer]
+    if peer not in axes.solvers or not others:
+        return
+    print(f"\nTime of {peer} over time of each solver, geometric mean over the matrices both solved (how many of how "
+          f"many); above 1 is faster than {peer}:\n")
+    print(markdown_row(["solver", *axes.stages]))
+    print(markdown_row(["---"] * (len(axes.stages) + 1)))
+    for solver in others:
+        cells = []
+        for stage in axes.stages:
+            ratios = [r for m in axes.matrices if (r := ratio(lines, m, stage, solver, peer)) is not None]
+            tried = sum((m, stage, solver) in lines for m in axes.matrices)
+            cells.append(f"{geometric_mean(ratios):.3g} ({len(ratios)} of {tried})" if ratios else "")
+        print(markdown_row([solver, *cells]))
+
+
+def print_losses(lines):
+    lost = [line for line in lines.values() if line.lost]
+    if lost:
+        print("\nLosses (left out of the means):\n")
+    for line in lost:
+        print(f"- {line.matrix}, {line.stage}, {line.solver}: {line.why_lost}")
+
+
+def print_limits(lines, axes):
+    """How far Lutra is from what the hardware allows."""
+    rows = []
+    for key, line in lines.items():
+        limits = [line.count(name) or 0 for name in ("limit_copy_s", "limit_flops_s", "limit_launch_s")]
+        if key[1] in axes.stages and key[2].startswith("lutra") and line.seconds and max(limits) > 0:
+            texts = [f"{limit:.1e}" if limit else "" for limit in limits]
+            rows.append([*key, f"{line.seconds:.2e}", *texts, f"{line.seconds / max(limits):.3g}"])
+    if not rows:
+        return
+    columns = ["matrix", "stage", "solver", "time [s]", "copy limit", "dgemm limit", "launch limit", "times the greatest"]
+    print("\n" + markdown_row(columns))
+    print(markdown_row(["---"] * len(columns)))
+    for row in rows:
+        print(markdown_row(row))
+
+
+def pyplot():
+    try:
+        import matplotlib
+    except ImportError:
+        sys.exit("plot.py: pictures need matplotlib (Debian: python3-matplotlib; or pip install matplotlib in a virtual "
+                 "environment). --table works without it.")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+    return plt
+
+
+def draw_bars(plt, lines, axes, height_of, ylabel):
+    """A panel a stage, a group a matrix, a bar a solver; a cross where a solver lost."""
+    stages = len(axes.stages)
+    width = max(9.0, 0.28 * len(axes.matrices) * (len(axes.solvers) + 1))
+    figure, panels = plt.subplots(stages, 1, figsize=(width, 2.6 * stages + 1), squeeze=False, sharex=True,
+                                  layout="constrained")
+    bar = 0.8 / len(axes.solvers)
+    for panel, stage in zip(panels[:, 0], axes.stages):
+        for s, solver in enumerate(axes.solvers):
+            places = [m + (s - (len(axes.solvers) - 1) / 2) * bar for m in range(len(axes.matrices))]
+            heights = [height_of(matrix, stage, solver) for matrix in axes.matrices]
+            panel.bar(places, [h if h is not None else float("nan") for h in heights], bar, label=solver)
+            lost = [p for p, m in zip(places, axes.matrices)
+                    if (m, stage, solver) in lines and lines[m, stage, solver].lost]
+            for place in lost:
+                panel.annotate("×", (place, 0), xycoords=panel.get_xaxis_transform(), ha="center", va="bottom")
+        panel.set_yscale("log")
+        panel.set_title(stage)
+        panel.set_ylabel(ylabel)
+        panel.grid(axis="y", alpha=0.3)
+    panels[-1, 0].set_xticks(range(len(axes.matrices)), axes.matrices, rotation=30, ha="right")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), ncols=min(6, len(axes.solvers)), loc="outside upper center")
+    return figure
+
+
+def draw_times(plt, lines, axes):
+    def seconds(matrix, stage, solver):
+        line = lines.get((matrix, stage, solver))
+        return None if line is None else line.seconds
+    return draw_bars(plt, lines, axes, seconds, "seconds")
+
+
+def draw_ratios(plt, lines, axes, peer):
+    if peer not in axes.solvers:
+        sys.exit(f"plot.py: no solver {peer} to compare with; --peer takes one of {', '.join(axes.solvers)}")
+    figure = draw_bars(plt, lines, axes, lambda m, st, s: ratio(lines, m, st, s, peer), f"time of {peer} / time")
+    for panel in figure.axes:
+        panel.axhline(1, color="black", linewidth=0.8)
+    return figure
+
+
+def growth(points):
+    """Exponent p of t ~ n^p, by least squares of the logarithms."""
+    xs, ys = zip(*((math.log(n), math.log(t)) for n, t in points))
+    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
+    spread = sum((x - mean_x) ** 2 for x in xs)
+    return sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys)) / spread if spread > 0 else float("nan")
+
+
+def draw_sweep(plt, lines, axes):
+    """Time against n; matrices of one kind (what stands before ':') make a curve."""
+    kinds = in_order(matrix.split(":")[0] for matrix in axes.matrices)
+    figure, panels = plt.subplots(len(kinds), len(axes.stages), squeeze=False, layout="constrained",
+                                  figsize=(4.2 * len(axes.stages), 3.6 * len(kinds)))
+    for row, kind in zip(panels, kinds):
+        for panel, stage in zip(row, axes.stages):
+            for solver in axes.solvers:
+                points = sorted((line.count("n"), line.seconds) for (m, st, s), line in lines.items()
+                                if st == stage and s == solver and m.split(":")[0] == kind and not line.lost)
+                if points:
+                    name = f"{solver} (n^{growth(points):.2f})" if len(points) > 1 else solver
+                    panel.plot(*zip(*points), marker="o", markersize=3, label=name)
+            panel.set(xscale="log", yscale="log", title=f"{kind}: {stage}", xlabel="n", ylabel="seconds")
+            panel.xaxis.set_minor_formatter("")
+            panel.grid(alpha=0.3)
+            if panel.lines:
+                panel.legend(fontsize="small")
+    return figure
+
+
+def describe_source(contexts):
+    """One line on where the figures come from, for the foot of a picture."""
+    parts = []
+    for file, context in contexts:
+        device = context.get("device") or f"{context.get('host_threads', '?')} threads"
+        parts.append(f"{Path(file).name}: Lutra {context.get('lutra_git', '?')}, {context.get('execution_space', '?')}, {device}")
+    return "\n".join(parts)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("reports", nargs="+", metavar="FILE.json")
+    parser.add_argument("-o", "--output", metavar="PICTURE", help="where to write; the ending decides: .png, .svg, .pdf")
+    parser.add_argument("--table", action="store_true", help="print Markdown tables; with -o draw as well")
+    parser.add_argument("--limits", action="store_true", help="with --table: Lutra's times beside the hardware limits")
+    parser.add_argument("--ratios", action="store_true", help="draw ratios to the peer in place of times")
+    parser.add_argument("--sweep", action="store_true", help="draw time against n")
+    parser.add_argument("--best", action="store_true",
+                        help="least of the runs in place of the median: for a machine that others disturb")
+    parser.add_argument("--peer", default="klu", help="solver to compare with (klu)")
+    parser.add_argument("--stages", help="only these, with commas, in this order")
+    arguments = parser.parse_args()
+    if not arguments.table and not arguments.output:
+        parser.error("say where to draw with -o PICTURE, or --table")
+    return arguments
+
+
+def main():
+    arguments = parse_arguments()
+    lines, contexts = read_reports(arguments.reports, arguments.best)
+    axes = Axes(lines, arguments.stages.split(",") if arguments.stages else None)
+    if arguments.table:
+        print_table(lines, axes)
+    print_ratios(lines, axes, arguments.peer)
+    print_losses(lines)
+    if arguments.table and arguments.limits:
+        print_limits(lines, axes)
+    if not arguments.output:
+        return
+    plt = pyplot()
+    if arguments.sweep:
+        figure = draw_sweep(plt, lines, axes)
+    elif arguments.ratios:
+        figure = draw_ratios(plt, lines, axes, arguments.peer)
+    else:
+        figure = draw_times(plt, lines, axes)
+    figure.supxlabel(describe_source(contexts), fontsize=6, x=0.01, ha="left")
+    figure.savefig(arguments.output, dpi=150)
+
+
+if __name__ == "__main__":
+    main()
