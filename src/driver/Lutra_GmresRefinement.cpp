@@ -64,7 +64,7 @@ class HessenbergSolver {
   std::vector<Scalar> m_right_side, m_cosines, m_sines;
 };
 
-/// One GMRES cycle on row-scaled residuals: everything it works on.
+/// One cycle of flexible GMRES on row-scaled residuals: everything it works on.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct GmresCycle {
   using Memory = typename ExecutionSpace::memory_space;
@@ -76,8 +76,9 @@ struct GmresCycle {
   Transposition op;
   const ResidualOperator<Scalar, Ordinal, Offset, Memory>& A;
   Kokkos::View<const RealOf<Scalar>*, Memory> scale;  ///< of the rows of op(A)
-  std::vector<Vector> basis;                          ///< [restart + 1] columns of n
-  Vector correction;                                  ///< out: what to add to X
+  std::vector<Vector> basis;                          ///< [restart + 1] columns of n, orthonormal
+  std::vector<Vector> directions;  ///< [restart] M⁻¹ times the basis, as it was computed
+  Vector correction;               ///< out: what to add to X
   Vector scratch;
 
   /// Returns the number of iterations; 0 where the residual R is nothing to start from.
@@ -89,7 +90,7 @@ struct GmresCycle {
     HessenbergSolver<Scalar> hessenberg(norm);
     int j = 0;
     while (j < restart) {
-      apply_operator(basis[static_cast<std::size_t>(j)], basis[static_cast<std::size_t>(j) + 1]);
+      expand(static_cast<std::size_t>(j));
       auto column = orthogonalize(static_cast<std::size_t>(j));
       const RealOf<Scalar> length = ScalarTraits<Scalar>::magnitude(column.back());
       if (!Kokkos::isfinite(length)) break;
@@ -101,12 +102,13 @@ struct GmresCycle {
     return j;
   }
 
-  /// to = scale·op(A)·M⁻¹·(from / scale)
-  void apply_operator(const Vector& from, const Vector& to) {
-    Impl::unscale_rows(exec, scale, from, correction);
-    apply_factors(exec, analysis, factors, op, correction, correction, scratch);
-    Impl::multiply(exec, A, correction, to);
-    Impl::scale_rows(exec, scale, to, to);
+  /// directions[j] = M⁻¹·(basis[j] / scale), basis[j + 1] = scale·op(A)·directions[j]
+  void expand(std::size_t j) {
+    const Vector& direction = directions[j];
+    Impl::unscale_rows(exec, scale, basis[j], direction);
+    apply_factors(exec, analysis, factors, op, direction, direction, scratch);
+    Impl::multiply(exec, A, direction, basis[j + 1]);
+    Impl::scale_rows(exec, scale, basis[j + 1], basis[j + 1]);
   }
 
   /// Makes basis[j + 1] orthonormal to the vectors before it (modified Gram–Schmidt, twice); returns H(:, j).
@@ -125,12 +127,11 @@ struct GmresCycle {
     return column;
   }
 
-  /// correction = M⁻¹·((basis·y) / scale)
+  /// correction = directions·y. Solving again with basis·y instead would bring in the rounding of a solve
+  /// with grown factors, which the cycle has not seen and cannot mend.
   void combine(const std::vector<Scalar>& y) {
     Kokkos::deep_copy(exec, correction, Scalar{});
-    for (std::size_t i = 0; i < y.size(); ++i) Impl::add_multiple(exec, y[i], basis[i], correction);
-    Impl::unscale_rows(exec, scale, correction, correction);
-    apply_factors(exec, analysis, factors, op, correction, correction, scratch);
+    for (std::size_t i = 0; i < y.size(); ++i) Impl::add_multiple(exec, y[i], directions[i], correction);
   }
 };
 
@@ -146,15 +147,16 @@ GmresOutcome refine_by_gmres(
   using Vector = DenseRows<Scalar, typename ExecutionSpace::memory_space>;
   Charge charge(budget);
   const auto n = static_cast<std::size_t>(analysis.n());
-  std::vector<Vector> basis;
+  std::vector<Vector> basis, directions;
   for (int j = 0; j <= restart; ++j) {
     basis.push_back(charge.allocate<Vector>(exec, "lutra::driver::gmres basis", n, std::size_t(1)));
+    if (j == restart) break;
+    directions.push_back(charge.allocate<Vector>(exec, "lutra::driver::gmres directions", n, std::size_t(1)));
   }
   GmresCycle<Scalar, Ordinal, Offset, ExecutionSpace> cycle{
-      exec,    analysis,
-      factors, op,
-      A,       op == Transposition::none ? analysis.row_scale : analysis.col_scale,
-      basis,   work.trial_X,
+      exec,  analysis,   factors,
+      op,    A,          op == Transposition::none ? analysis.row_scale : analysis.col_scale,
+      basis, directions, work.trial_X,
       work.W};
   GmresOutcome outcome{0, errors};
   if (!Kokkos::isfinite(errors.componentwise[0])) Kokkos::deep_copy(exec, work.X, Scalar{});  // start afresh
