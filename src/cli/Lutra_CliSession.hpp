@@ -79,7 +79,6 @@ class Session {
       record.message = error.what();
     }
     m_progress.clear();
-    trim(record.report.choice.why);
     return X;
   }
 
@@ -146,11 +145,6 @@ class Session {
     report.times.refactor = median(std::move(refactor));
     report.times.solve = median(std::move(solve));
     report.times.refine = median(std::move(refine));
-  }
-
-  // The library ends each sentence on a choice with "; ".
-  static void trim(std::string& why) {
-    while (!why.empty() && (why.back() == ' ' || why.back() == ';')) why.pop_back();
   }
 
   const Arguments& m_arguments;

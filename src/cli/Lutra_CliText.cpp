@@ -83,9 +83,9 @@ std::string errors_text(const Report& report) {
 }
 
 std::string memory_text(const MemoryUse& memory) {
-  if (memory.device_peak_bytes + memory.host_peak_bytes == 0) return "";
+  if (memory.device_peak_bytes == 0) return "";
   std::string text = bytes(memory.device_peak_bytes);
-  if (memory.host_peak_bytes > 0) text += ", host stages " + bytes(memory.host_peak_bytes);
+  if (memory.host_peak_bytes) text += ", host stages " + bytes(*memory.host_peak_bytes);
   if (memory.limit_bytes) text += ", limit " + bytes(*memory.limit_bytes);
   return text_line("memory", text);
 }

@@ -55,7 +55,7 @@ struct SolveErrors {
 /// Bytes held in Views of the library, at the worst moment.
 struct MemoryUse {
   std::size_t device_peak_bytes = 0;  ///< in the execution space's memory; host backends count here too
-  std::size_t host_peak_bytes = 0;    ///< host arrays of stages that run on the host
+  std::optional<std::size_t> host_peak_bytes;  ///< of stages that run on the host; empty: not counted
   std::optional<std::size_t> limit_bytes;
 };
 

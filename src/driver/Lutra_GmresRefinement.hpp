@@ -12,10 +12,11 @@ struct GmresOutcome {
   BackwardErrors errors;  ///< of work.X
 };
 
-/// Improves a solution that plain refinement could not, by restarted flexible GMRES on the row-scaled system with
-/// the factors as right preconditioner. With factors of A + E, E of rank k from k replaced pivots, it needs about
-/// k + 1 iterations in exact arithmetic, however large E is; kept directions make it stable however inexact the
-/// solves are (Arioli, Duff, Gratton and Pralet, SIAM J. Sci. Comput. 29, 2007; Arioli and Duff, ETNA 33, 2009).
+/// Improves a solution that plain refinement could not, by restarted flexible GMRES on the row-scaled system
+/// with the factors as right preconditioner. With factors of A + E, E of rank k from k replaced pivots, it
+/// needs about k + 1 iterations in exact arithmetic, however large E is; kept directions make it stable
+/// however inexact the solves are (Arioli, Duff, Gratton and Pralet, SIAM J. Sci. Comput. 29, 2007; Arioli
+/// and Duff, ETNA 33, 2009).
 ///
 /// @param work   one column: B and X in with `errors` of X; the best X and its residual out
 /// @param goal   componentwise backward error at which to stop

@@ -13,6 +13,11 @@
 namespace lutra {
 namespace {
 
+/// Says why a choice was made.
+void add_reason(Report& report, const std::string& reason) {
+  report.choice.why += (report.choice.why.empty() ? "" : "; ") + reason;
+}
+
 /// Where pivots come from, on the host: rows matched to columns, scales, elimination order of the columns.
 template <class Ordinal>
 struct PivotOrder {
@@ -62,7 +67,7 @@ std::optional<MatchingResult<Ordinal>> match(const CsrView<Scalar, Ordinal, Offs
     result = match_exact(A);
     report.choice.matching = "exact";
     if (option == Matching::automatic)
-      report.choice.why += "exact matching: large entries on the diagonal spare pivoting; ";
+      add_reason(report, "exact matching: large entries on the diagonal spare pivoting");
     if (result.numeric_rank_bound < n) {  // these values admit none, others on the pattern may
       maximum_transversal(A.pattern(), &transversal);
       result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
@@ -117,7 +122,7 @@ std::vector<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::Hos
   const auto matched = permute_rows(A, matching.row_of_column);
   auto result = order(make_view(matched).pattern(), options.ordering);
   report.choice.ordering = name_of(result.kind);
-  if (options.ordering == Ordering::automatic) report.choice.why += result.why + "; ";
+  if (options.ordering == Ordering::automatic) add_reason(report, result.why);
   return std::move(result.permutation);
 }
 

@@ -277,6 +277,11 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::rescue_columns(Transposi
   outcome.refine_seconds += timer.seconds();
   m_report.escalations.push_back("refinement stalled: " + std::to_string(iterations) +
                                  " GMRES iterations with the factors as preconditioner");
+  if (!find_null_vector_by_gmres(m_exec, m_analysis, m_factors, operator_for(Transposition::none).view,
+                                 operator_for(Transposition::none).norm, one_column, m_budget, m_report)) {
+    return;
+  }
+  m_stage = Stage::singular_values;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -287,7 +292,9 @@ double LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::tolerance() const {
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::judge_solution() {
   const double error = *m_report.errors.backward_componentwise;
-  if (error <= tolerance()) {
+  if (m_stage == Stage::singular_values) {  // found on the way: X solves the system, and so do many others
+    m_report.status = Status::numerically_singular;
+  } else if (error <= tolerance()) {
     m_report.status = Status::success;
   } else {
     const bool finite = error < std::numeric_limits<double>::infinity();

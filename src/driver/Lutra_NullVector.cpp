@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "Lutra_GmresRefinement.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_RefinementKernels.hpp"
 
 namespace lutra {
 namespace {
@@ -141,12 +143,43 @@ bool find_null_vector(
   return false;
 }
 
-#define LUTRA_FIND_NULL_VECTOR(Scalar, Ordinal, Offset, Space)                        \
-  template bool find_null_vector(                                                     \
-      const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,                \
-      const LuFactors<Scalar, typename Space::memory_space>&,                         \
-      const ResidualOperator<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
-      const SolveWorkspace<Scalar, typename Space::memory_space>&, Report&);
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+bool find_null_vector_by_gmres(
+    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+    const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
+    const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double A_norm,
+    const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work, const MemoryBudget& budget,
+    Report& report) {
+  constexpr double rounding_level = rounding_factor * static_cast<double>(epsilon_of<Scalar>);
+  const double infinity = Kokkos::Experimental::infinity_v<double>;
+  fill_start(exec, work.trial_X);
+  Impl::scale_rows(exec, analysis.col_scale, work.trial_X,
+                   work.trial_X);  // no direction of the scaled matrix favoured
+  Impl::multiply(exec, A, work.trial_X, work.B);
+  refine_by_gmres(exec, analysis, factors, Transposition::none, A, A_norm,
+                  static_cast<double>(epsilon_of<Scalar>), BackwardErrors{{infinity}, {infinity}}, work,
+                  budget);
+  fill_start(exec, work.trial_X);
+  Impl::scale_rows(exec, analysis.col_scale, work.trial_X, work.trial_X);
+  Impl::multiply_by(exec, Scalar(-1), work.trial_X);
+  const auto& v = work.X;
+  if (!add_and_normalize(exec, analysis, work.trial_X, v)) return false;
+  if (scaled_residual(exec, analysis, A, v, work.R) > rounding_level) return false;
+  name_places(analysis, factors, v, report);
+  return true;
+}
+
+#define LUTRA_FIND_NULL_VECTOR(Scalar, Ordinal, Offset, Space)                                \
+  template bool find_null_vector(                                                             \
+      const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,                        \
+      const LuFactors<Scalar, typename Space::memory_space>&,                                 \
+      const ResidualOperator<Scalar, Ordinal, Offset, typename Space::memory_space>&,         \
+      const SolveWorkspace<Scalar, typename Space::memory_space>&, Report&);                  \
+  template bool find_null_vector_by_gmres(                                                    \
+      const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,                        \
+      const LuFactors<Scalar, typename Space::memory_space>&,                                 \
+      const ResidualOperator<Scalar, Ordinal, Offset, typename Space::memory_space>&, double, \
+      const SolveWorkspace<Scalar, typename Space::memory_space>&, const MemoryBudget&, Report&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FIND_NULL_VECTOR)
 
 }  // namespace lutra

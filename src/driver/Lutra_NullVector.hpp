@@ -26,6 +26,19 @@ bool find_null_vector(
     const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work, Report& report);
 
+/// The same from one more solve by GMRES, for factors too inexact for the iteration above: if A·y = A·v₀ is
+/// solved to rounding level for a v₀ of no special direction and y is not v₀, then v₀ − y is a null vector.
+/// @param work  workspace of one column; all of it is overwritten
+/// Cost: a GMRES solve (Lutra_GmresRefinement.hpp). To be asked only where plain refinement has stalled.
+/// @throws OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+bool find_null_vector_by_gmres(
+    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+    const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
+    const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double A_norm,
+    const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work, const MemoryBudget& budget,
+    Report& report);
+
 }  // namespace lutra
 
 #endif

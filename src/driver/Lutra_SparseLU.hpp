@@ -60,7 +60,10 @@ class SparseLU {
   /// Solves op(A)·X = B for all columns, refines, and computes the backward errors in `report()`.
   /// @param B [n × k] or [n] View the execution space can read
   /// @param X like B; may be B itself
-  /// @returns the status of `report()`
+  /// @returns the status of `report()`. Where it is a singular one from before the call, X is left alone;
+  /// where the solve
+  ///          itself found the matrix singular, X has the backward error reported, but is one solution of
+  ///          many.
   /// @throws CallOrderError without a factorization; InputError where extents are wrong or B holds NaN or
   /// infinity
   template <class BView, class XView>

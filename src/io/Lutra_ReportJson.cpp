@@ -95,7 +95,7 @@ Json make(const SolveErrors& errors) {
 
 Json make(const MemoryUse& memory) {
   return {{"device_peak_bytes", memory.device_peak_bytes},
-          {"host_peak_bytes", memory.host_peak_bytes},
+          {"host_peak_bytes", number(memory.host_peak_bytes)},
           {"limit_bytes", number(memory.limit_bytes)}};
 }
 

@@ -13,7 +13,8 @@ TEST_CASE("a Kokkos Kernels matrix is solved as it is", "[common]") {
   const auto row_map = to_space<Space>(std::vector<std::int64_t>{0, 2, 4});
   const auto entries = to_space<Space>(std::vector<int>{0, 1, 0, 1});
   const auto values = to_space<Space>(std::vector<double>{1, 2, 3, 4});
-  const KokkosSparse::CrsMatrix<double, int, Device, void, std::int64_t> matrix("A", 2, 2, 4, values, row_map, entries);
+  const KokkosSparse::CrsMatrix<double, int, Device, void, std::int64_t> matrix("A", 2, 2, 4, values, row_map,
+                                                                                entries);
   SparseLU<double> solver;
   solver.analyze(make_view(matrix));
   solver.factorize(make_view(matrix));

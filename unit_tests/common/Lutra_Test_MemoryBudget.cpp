@@ -43,8 +43,9 @@ TEST_CASE("what does not fit is refused by name, and nothing is charged", "[comm
   charge.allocate<Bytes>(Exec(), "first", 3000);
   const std::size_t used = budget.used_bytes();
   CHECK_THROWS_AS(charge.allocate<Bytes>(Exec(), "second", 3000), OutOfMemoryError);
-  CHECK_THROWS_WITH(charge.allocate<Bytes>(Exec(), "second", 3000),
-                    Catch::Matchers::ContainsSubstring("'second'") && Catch::Matchers::ContainsSubstring("5000"));
+  CHECK_THROWS_WITH(
+      charge.allocate<Bytes>(Exec(), "second", 3000),
+      Catch::Matchers::ContainsSubstring("'second'") && Catch::Matchers::ContainsSubstring("5000"));
   CHECK(budget.used_bytes() == used);
 }
 

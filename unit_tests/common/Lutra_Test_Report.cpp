@@ -27,7 +27,8 @@ TEST_CASE("singular places are counted as the reader counts", "[common]") {
   report.singular_columns = {0, 2};
   CHECK(describe(report) ==
         "the matrix is structurally singular, structural rank 7 (row 4; columns 0, 2, counted from 0)");
-  CHECK(describe(report, 1) == "the matrix is structurally singular, structural rank 7 (row 5; columns 1, 3)");
+  CHECK(describe(report, 1) ==
+        "the matrix is structurally singular, structural rank 7 (row 5; columns 1, 3)");
   report.status = Status::numerically_singular;
   report.singular_rows.clear();
   report.singular_columns = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
