@@ -101,13 +101,22 @@ void name_places(const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& anal
   const auto rows = Kokkos::create_mirror_view_and_copy(host, analysis.row_order);
   const auto columns = Kokkos::create_mirror_view_and_copy(host, analysis.col_order);
   const auto perturbed = Kokkos::create_mirror_view_and_copy(host, factors.perturbed);
+  const auto name = [&](std::size_t k) {
+    report.singular_rows.push_back(static_cast<std::int64_t>(rows(k)));
+    report.singular_columns.push_back(static_cast<std::int64_t>(columns(k)));
+  };
+  std::size_t largest = 0;  // place of the largest entry of v
+  double largest_size = 0;
   for (std::size_t k = 0; k < columns.extent(0); ++k) {
     const Ordinal j = columns(k);
     const auto size = static_cast<double>(ScalarTraits<Scalar>::magnitude(entries(j, 0)) / scale(j));
-    if (!perturbed(k) || size < share) continue;
-    report.singular_rows.push_back(static_cast<std::int64_t>(rows(k)));
-    report.singular_columns.push_back(static_cast<std::int64_t>(j));
+    if (perturbed(k) && size >= share) name(k);
+    if (size > largest_size) {
+      largest = k;
+      largest_size = size;
+    }
   }
+  if (report.singular_columns.empty()) name(largest);  // no replaced pivot stands out
   std::ranges::sort(report.singular_rows);
   std::ranges::sort(report.singular_columns);
 }
@@ -157,7 +166,7 @@ bool find_null_vector_by_gmres(
                    work.trial_X);  // no direction of the scaled matrix favoured
   Impl::multiply(exec, A, work.trial_X, work.B);
   refine_by_gmres(exec, analysis, factors, Transposition::none, A, A_norm,
-                  static_cast<double>(epsilon_of<Scalar>), BackwardErrors{{infinity}, {infinity}}, work,
+                  8.0 * static_cast<double>(epsilon_of<Scalar>), BackwardErrors{{infinity}, {infinity}}, work,
                   budget);
   fill_start(exec, work.trial_X);
   Impl::scale_rows(exec, analysis.col_scale, work.trial_X, work.trial_X);
