@@ -67,8 +67,7 @@ SolverFacts LutraSolver<Scalar>::facts() const {
   keep("solve_s", report.times.solve);
   keep("refine_s", report.times.refine);
   facts.counters["refinement_steps"] = static_cast<double>(report.refinement_steps);
-  facts.counters["peak_bytes"] =
-      static_cast<double>(report.memory.device_peak_bytes + report.memory.host_peak_bytes);
+  facts.counters["peak_bytes"] = static_cast<double>(report.memory.device_peak_bytes);
   facts.label = "matching " + report.choice.matching + ", ordering " + report.choice.ordering;
   for (const std::string& escalation : report.escalations) facts.label += ", " + escalation;
   return facts;
