@@ -15,8 +15,8 @@
 namespace lutra::Test {
 namespace {
 
-// Work beyond which a matrix is left out of the routine run; LUTRA_MATRICES_FLOPS sets another figure.
-constexpr double default_most_flops = 3e9;
+// Predicted work beyond which a matrix is left to other engines; LUTRA_MATRICES_FLOPS sets another figure.
+constexpr double default_most_flops = 1e11;
 constexpr double tolerance = 1e-12;
 
 /// How one matrix ended.
