@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TRIANGULARSOLVER_HPP
+#define LUTRA_TRIANGULARSOLVER_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "Lutra_CsrView.hpp"
+#include "Lutra_Transposition.hpp"
+#include "Lutra_TriangularOptions.hpp"
+
+namespace lutra {
+
+namespace Impl {
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class TriangularSolve;  // the implementation
+}
+
+/// Solves with a sparse triangle: op(T)·X = B for op(T) = T, Tᵀ, Tᴴ and any number of right-hand sides.
+///
+/// analyze once per pattern, set_values once per set of values, solve as often as wanted. Compiled into the
+/// library for float, double and complex of both, int and int64_t ordinals, int64_t offsets, and each execution
+/// space of Kokkos. docs/trisolve.md tells the three methods and what each costs.
+template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
+          class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+class TriangularSolver {
+ public:
+  using memory_space = typename ExecutionSpace::memory_space;
+  using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
+  using pattern_type = CsrPattern<Ordinal, Offset, memory_space>;
+  using values_type = Kokkos::View<const Scalar*, memory_space>;
+  using const_multivector_type = Kokkos::View<const Scalar**, Kokkos::LayoutStride, memory_space>;
+  using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;
+
+  /// @throws InputError for options out of range, or a method this execution space cannot run
+  explicit TriangularSolver(TriangularOptions options = {}, const ExecutionSpace& exec = ExecutionSpace());
+  ~TriangularSolver();
+  TriangularSolver(TriangularSolver&&) noexcept;
+  TriangularSolver& operator=(TriangularSolver&&) noexcept;
+
+  /// Dependencies, levels, blocks and packed layout of one triangle of a square pattern by rows, columns strictly
+  /// ascending. A pattern that holds more than the triangle (a whole matrix, L and U of an incomplete
+  /// factorization in one) is taken as it is. The Views of the pattern must live as long as the solver.
+  /// @throws InputError naming the row where the pattern is malformed or a stored diagonal is missing;
+  ///         OutOfMemoryError. The solver is as it was before the call.
+  void analyze(const pattern_type& T, TriangleSide side, DiagonalKind diagonal);
+
+  /// Takes new values, [nnz] in the order of the pattern, without new analysis. The values are copied.
+  /// @throws CallOrderError without an analysis; InputError naming the first row whose diagonal is zero, or where
+  ///         a value of the triangle is not finite. Fences.
+  void set_values(const values_type& values);
+
+  /// analyze and set_values in one.
+  void analyze(const matrix_type& T, TriangleSide side, DiagonalKind diagonal) {
+    analyze(T.pattern(), side, diagonal);
+    set_values(T.values);
+  }
+
+  /// X = op(T)⁻¹·B for all columns. The first solve with a transposed op analyses Tᵀ too, and allocates.
+  /// @param B [n × k] or [n] View the execution space can read, of any layout
+  /// @param X like B; may be B itself, may not overlap it otherwise
+  /// Does not fence (but for that first transposed solve). Cost: the triangle is read once for up to 16
+  /// right-hand sides.
+  /// @throws CallOrderError without values; InputError where extents do not fit; HangError where an earlier solve
+  ///         was given up by the watchdog
+  template <class BView, class XView>
+  void solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
+    static_assert(BView::rank() == XView::rank() && (BView::rank() == 1 || BView::rank() == 2),
+                  "lutra::TriangularSolver::solve takes two Views of rank 1 or two of rank 2");
+    static_assert(std::is_same_v<typename XView::value_type, Scalar> &&
+                      std::is_same_v<typename BView::non_const_value_type, Scalar>,
+                  "lutra::TriangularSolver::solve takes Views of the solver's own scalar type, X not const");
+    static_assert(
+        Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
+            Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
+        "lutra::TriangularSolver::solve takes Views its execution space can reach");
+    solve_views(as_rank_two<const_multivector_type>(B), as_rank_two<multivector_type>(X), op);
+  }
+
+  /// Waits for the solves so far. @throws HangError naming the row where the watchdog gave one up
+  void wait();
+
+  /// What was chosen and counted for op(T); the report of Tᵀ is empty before the first transposed solve.
+  const TriangularReport& report(Transposition op = Transposition::none) const noexcept;
+
+ private:
+  template <class Target, class View>
+  static Target as_rank_two(const View& view) {
+    const std::size_t rows = view.extent(0);
+    const std::size_t cols = View::rank() == 2 ? view.extent(1) : 1;
+    const std::size_t row_stride = view.stride(0);
+    const std::size_t col_stride = View::rank() == 2 ? view.stride(View::rank() - 1) : rows;
+    return Target(view.data(), Kokkos::LayoutStride(rows, row_stride, cols, col_stride));
+  }
+  void solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
+
+  std::unique_ptr<Impl::TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>> m_solve;
+};
+
+}  // namespace lutra
+
+#endif
