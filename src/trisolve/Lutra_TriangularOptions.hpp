@@ -40,10 +40,10 @@ enum class FactorPrecision {
 struct TriangularOptions {
   TrisolveMethod method = TrisolveMethod::automatic;
   FactorPrecision precision = FactorPrecision::working;
-  int expected_rhs = 1;            ///< right-hand sides a solve usually has; weighs in the automatic choice
-  bool portable = false;           ///< use the portable kernels where there are specialised ones too
-  double watchdog_seconds = 10;    ///< a row that waits longer ends the solve with a HangError
-  std::size_t memory_limit = 0;    ///< bytes in the execution space's memory; 0: no limit
+  int expected_rhs = 1;          ///< right-hand sides a solve usually has; weighs in the automatic choice
+  bool portable = false;         ///< use the portable kernels where there are specialised ones too
+  double watchdog_seconds = 10;  ///< a row that waits longer ends the solve with a HangError
+  std::size_t memory_limit = 0;  ///< bytes in the execution space's memory; 0: no limit
 };
 
 /// What an analysis chose and counted, for one of op(T) = T, Tᵀ.
@@ -51,14 +51,14 @@ struct TriangularReport {
   TrisolveMethod method = TrisolveMethod::automatic;  ///< never `automatic` after an analysis
   std::string why;                                    ///< the reason for the method, in a sentence
   std::int64_t n = 0;
-  std::int64_t nnz = 0;               ///< entries of the triangle, its diagonal counted once even if unit
-  std::int64_t levels = 0;            ///< levels of the rows
-  std::int64_t blocks = 0;            ///< blocks of rows; n where every row is its own
-  std::int64_t block_levels = 0;      ///< levels of the blocks: steps on the critical path
-  std::int64_t inverted_blocks = 0;   ///< diagonal blocks used by their inverses with the last values
-  std::int64_t stored_entries = 0;    ///< entries packed for the kernels, padding and inverses included
-  std::size_t bytes = 0;              ///< device memory held
-  double predicted_seconds = 0;       ///< of a solve with one right-hand side, by the performance model
+  std::int64_t nnz = 0;              ///< entries of the triangle, its diagonal counted once even if unit
+  std::int64_t levels = 0;           ///< levels of the rows
+  std::int64_t blocks = 0;           ///< blocks of rows; n where every row is its own
+  std::int64_t block_levels = 0;     ///< levels of the blocks: steps on the critical path
+  std::int64_t inverted_blocks = 0;  ///< diagonal blocks used by their inverses with the last values
+  std::int64_t stored_entries = 0;   ///< entries packed for the kernels, padding and inverses included
+  std::size_t bytes = 0;             ///< device memory held
+  double predicted_seconds = 0;      ///< of a solve with one right-hand side, by the performance model
   double predicted_levels_seconds = 0, predicted_syncfree_seconds = 0, predicted_supernodal_seconds = 0;
 };
 

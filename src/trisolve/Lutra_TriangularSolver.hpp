@@ -22,8 +22,8 @@ class TriangularSolve;  // the implementation
 /// Solves with a sparse triangle: op(T)·X = B for op(T) = T, Tᵀ, Tᴴ and any number of right-hand sides.
 ///
 /// analyze once per pattern, set_values once per set of values, solve as often as wanted. Compiled into the
-/// library for float, double and complex of both, int and int64_t ordinals, int64_t offsets, and each execution
-/// space of Kokkos. docs/trisolve.md tells the three methods and what each costs.
+/// library for float, double and complex of both, int and int64_t ordinals, int64_t offsets, and each
+/// execution space of Kokkos. docs/trisolve.md tells the three methods and what each costs.
 template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
           class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class TriangularSolver {
@@ -41,15 +41,17 @@ class TriangularSolver {
   TriangularSolver(TriangularSolver&&) noexcept;
   TriangularSolver& operator=(TriangularSolver&&) noexcept;
 
-  /// Dependencies, levels, blocks and packed layout of one triangle of a square pattern by rows, columns strictly
-  /// ascending. A pattern that holds more than the triangle (a whole matrix, L and U of an incomplete
-  /// factorization in one) is taken as it is. The Views of the pattern must live as long as the solver.
+  /// Dependencies, levels, blocks and packed layout of one triangle of a square pattern by rows, columns
+  /// strictly ascending. A pattern that holds more than the triangle (a whole matrix, L and U of an
+  /// incomplete factorization in one) is taken as it is. The Views of the pattern must live as long as the
+  /// solver.
   /// @throws InputError naming the row where the pattern is malformed or a stored diagonal is missing;
   ///         OutOfMemoryError. The solver is as it was before the call.
   void analyze(const pattern_type& T, TriangleSide side, DiagonalKind diagonal);
 
   /// Takes new values, [nnz] in the order of the pattern, without new analysis. The values are copied.
-  /// @throws CallOrderError without an analysis; InputError naming the first row whose diagonal is zero, or where
+  /// @throws CallOrderError without an analysis; InputError naming the first row whose diagonal is zero, or
+  /// where
   ///         a value of the triangle is not finite. Fences.
   void set_values(const values_type& values);
 
@@ -64,7 +66,8 @@ class TriangularSolver {
   /// @param X like B; may be B itself, may not overlap it otherwise
   /// Does not fence (but for that first transposed solve). Cost: the triangle is read once for up to 16
   /// right-hand sides.
-  /// @throws CallOrderError without values; InputError where extents do not fit; HangError where an earlier solve
+  /// @throws CallOrderError without values; InputError where extents do not fit; HangError where an earlier
+  /// solve
   ///         was given up by the watchdog
   template <class BView, class XView>
   void solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
@@ -73,10 +76,9 @@ class TriangularSolver {
     static_assert(std::is_same_v<typename XView::value_type, Scalar> &&
                       std::is_same_v<typename BView::non_const_value_type, Scalar>,
                   "lutra::TriangularSolver::solve takes Views of the solver's own scalar type, X not const");
-    static_assert(
-        Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
-            Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
-        "lutra::TriangularSolver::solve takes Views its execution space can reach");
+    static_assert(Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
+                      Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
+                  "lutra::TriangularSolver::solve takes Views its execution space can reach");
     solve_views(as_rank_two<const_multivector_type>(B), as_rank_two<multivector_type>(X), op);
   }
 

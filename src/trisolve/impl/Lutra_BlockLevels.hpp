@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_BLOCKLEVELS_HPP
+#define LUTRA_BLOCKLEVELS_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_TriangleRowsView.hpp"
+
+namespace lutra::Impl {
+
+/// Runs of consecutive steps, each of which is to be worked on as one.
+template <class Ordinal, class Memory>
+struct StepBlocks {
+  Ordinal count = 0;
+  Kokkos::View<const Ordinal*, Memory> begin;     ///< [count + 1] first step of each; empty: every step its own
+  Kokkos::View<const Ordinal*, Memory> block_of;  ///< [n] by step; empty: every step its own
+
+  KOKKOS_FORCEINLINE_FUNCTION Ordinal first_step(Ordinal b) const { return begin.extent(0) == 0 ? b : begin(b); }
+  KOKKOS_FORCEINLINE_FUNCTION Ordinal block(Ordinal step) const {
+    return block_of.extent(0) == 0 ? step : block_of(step);
+  }
+};
+
+template <class Level>
+KOKKOS_FORCEINLINE_FUNCTION Level read_level(const Level* place) {
+  return *static_cast<const volatile Level*>(place);
+}
+
+/// Levels of the blocks in one launch, by the very waiting that a synchronisation-free solve does: a block's level
+/// is one more than the greatest of those it depends on, and its own flag. Teams take tickets in order, so that
+/// what a team waits for has been begun; lanes never wait for each other inside a loop, so that lanes that advance
+/// in lockstep cannot block each other.
+///
+/// @param level  [count], −1 throughout in; levels from 0 out
+/// @param ticket 0 in
+template <class Ordinal, class Offset, class ExecutionSpace, class LevelView, class TicketView>
+void sweep_levels_portable(const ExecutionSpace& exec,
+                           const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
+                           const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks,
+                           const LevelView& level, const TicketView& ticket) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  constexpr int chunk = 32;
+  const auto teams = static_cast<std::int64_t>((blocks.count + chunk - 1) / chunk);
+  const int vector_length = is_host_space<ExecutionSpace> ? 1 : chunk;
+  Kokkos::parallel_for(
+      "lutra::trisolve::levels", Policy(exec, static_cast<int>(teams), 1, vector_length),
+      KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+        Ordinal turn = 0;
+        Kokkos::single(
+            Kokkos::PerTeam(team),
+            [&](Ordinal& value) { value = fetch_add_shared<ExecutionSpace>(ticket(0), Ordinal(1)); }, turn);
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, chunk), [&](const int lane) {
+          const Ordinal b = turn * chunk + lane;
+          if (b >= blocks.count) return;
+          const Ordinal first = blocks.first_step(b), last = blocks.first_step(b + 1);
+          Ordinal step = first, greatest = -1;
+          Offset t = 0;
+          bool done = false;
+          while (!done) {
+            if (step == last) {
+              *static_cast<volatile Ordinal*>(&level(b)) = greatest + 1;
+              done = true;
+            } else if (t == rows.length(rows.mirrored(step)) ||
+                       rows.dependency(rows.mirrored(step), t) >= first) {
+              ++step;
+              t = 0;
+            } else {
+              const Ordinal found =
+                  read_level(&level(blocks.block(rows.dependency(rows.mirrored(step), t))));
+              if (found > greatest) greatest = found;
+              if (found >= 0) ++t;
+            }
+          }
+        });
+      });
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_BLOCKSOLVE_HPP
+#define LUTRA_BLOCKSOLVE_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include "Lutra_DataFlow.hpp"
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_TriangleSchedule.hpp"
+
+namespace lutra::Impl {
+
+/// Columns of right-hand sides or solutions, with the way from a place of the plan to their rows.
+template <class Scalar>
+struct MappedColumns {
+  Scalar* data = nullptr;
+  std::size_t row_stride = 1;
+  std::size_t column_stride = 1;
+  const RealOf<Scalar>* scale = nullptr;  ///< by row, multiplies; none: 1
+
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& at(std::int64_t row, int column) const {
+    return data[static_cast<std::size_t>(row) * row_stride + static_cast<std::size_t>(column) * column_stride];
+  }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar scaled(std::int64_t row, const Scalar& value) const {
+    return scale == nullptr ? value : value * scale[row];
+  }
+};
+
+/// The place a solve was given up at by the watchdog, in memory both sides see.
+struct HangRecord {
+  std::int64_t place_plus_one = 0;  ///< 0: none
+};
+
+/// All that a data-flow solve reads and writes. Solutions are kept in `current`, `stride` values a place, and are
+/// their own flags; `previous` is the array of the solve before, which is marked again on the way, so that no
+/// launch is spent on it.
+template <class Scalar, class Value, class Ordinal, class Offset>
+struct BlockSolveData {
+  const BlockTask<Ordinal, Offset>* tasks = nullptr;
+  const Ordinal* by_level = nullptr;
+  const Ordinal* block_begin = nullptr;
+  const Ordinal* columns = nullptr;
+  const Value* entries = nullptr;
+  const Value* inverses = nullptr;
+  const unsigned char* substitute = nullptr;
+  const Ordinal* in_row = nullptr;   ///< [n] row of `in` by place
+  const Ordinal* out_row = nullptr;  ///< [n] row of `out` by place
+  MappedColumns<const Scalar> in;
+  MappedColumns<Scalar> out;
+  Scalar* current = nullptr;
+  Scalar* previous = nullptr;
+  int previous_stride = 0;           ///< 0: nothing to mark
+  int n_columns = 0;                 ///< right-hand sides, no more than the stride
+  bool conjugate = false;
+  std::int64_t n_tasks = 0;
+  std::int64_t narrow_tasks = 0;
+  Ordinal* ticket = nullptr;         ///< of this solve, 0 in
+  Ordinal* next_ticket = nullptr;    ///< of the next one, made 0
+  int* stop = nullptr;               ///< not 0: the watchdog has given up
+  HangRecord* hang = nullptr;
+  double watchdog_seconds = 0;
+
+  KOKKOS_FORCEINLINE_FUNCTION Value value(const Value* from) const {
+    if constexpr (ScalarTraits<Value>::is_complex) {
+      return conjugate ? ScalarTraits<Value>::conjugate(*from) : *from;
+    } else {
+      return *from;
+    }
+  }
+};
+
+/// Ends the waiting for all: remembers the first place that waited too long.
+template <class Data>
+KOKKOS_FUNCTION void give_up(const Data& data, std::int64_t place) {
+  if (Kokkos::atomic_compare_exchange(data.stop, 0, 1) == 0) data.hang->place_plus_one = place + 1;
+}
+
+inline constexpr double spins_per_second = 2e6;  ///< about; the portable watchdog counts instead of asking a clock
+
+/// Reads a solution, waiting for it where it is not there yet. Gives NaN once the watchdog has ended the solve.
+template <class Scalar, class Data>
+KOKKOS_FUNCTION Scalar wait_for(const Data& data, const Scalar* place, std::int64_t waiting_place) {
+  Scalar value = read_fresh(place);
+  if (!is_marked(value)) return value;
+  const auto most = static_cast<std::int64_t>(data.watchdog_seconds * spins_per_second) + 1;
+  for (std::int64_t spins = 0; is_marked(value); ++spins) {
+    if (spins % 256 == 255) {
+      if (*static_cast<const volatile int*>(data.stop) != 0) break;
+      if (spins > most) give_up(data, waiting_place);
+    }
+    value = read_fresh(place);
+  }
+  return unmarked(value);
+}
+
+/// The block's rows from their right-hand sides less what the entries outside of the block contribute: by the
+/// inverse, or by substitution where the inverse would lose accuracy. Both by one thread of the team's vector.
+template <class Scalar, class Ordinal, class Offset, class Data>
+KOKKOS_FUNCTION Scalar block_row(const Data& data, const BlockTask<Ordinal, Offset>& task, int b, int i, const Scalar* sums,
+                                 const Scalar* solved) {
+  const bool substitute = data.substitute[task.first_block + b] != 0;
+  const auto inverse = [&](int j) { return Scalar(data.value(data.inverses + task.inverse_position(b, i, j))); };
+  if (!substitute) {
+    Scalar y(0);
+    for (int j = 0; j <= i; ++j) y += inverse(j) * sums[j];
+    return y;
+  }
+  Scalar sum = sums[i];
+  for (int j = 0; j < i; ++j) sum -= inverse(j) * solved[j];
+  return inverse(i) * sum;
+}
+
+/// Solves one block for one right-hand side.
+template <int Stride, class Scalar, class Ordinal, class Offset, class Data, class Member>
+KOKKOS_FUNCTION void solve_block(const Member& team, const Data& data, const BlockTask<Ordinal, Offset>& task, int b,
+                                 int column, Scalar* sums) {
+  const Ordinal first = data.block_begin[task.first_block + b];
+  const int rows = static_cast<int>(data.block_begin[task.first_block + b + 1] - first);
+  Scalar* solved = sums + most_block_rows;
+  for (int i = 0; i < rows; ++i) {
+    const Ordinal place = first + i;
+    const int lane0 = (b << (task.shape.log_rows + task.shape.log_lanes)) + (i << task.shape.log_lanes);
+    Scalar sum(0);
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(team, task.steps * task.shape.lanes()),
+        [&](const int t, Scalar& partial) {
+          const Offset p = task.entries + static_cast<Offset>(t >> task.shape.log_lanes) * task.lanes() + lane0 +
+                           (t & (task.shape.lanes() - 1));
+          const Ordinal needed = data.columns[p];
+          if (needed < 0) return;
+          const Scalar x = wait_for(data, data.current + static_cast<std::int64_t>(needed) * Stride + column, place);
+          partial += Scalar(data.value(data.entries + p)) * x;
+        },
+        sum);
+    const auto in_row = static_cast<std::int64_t>(data.in_row[place]);
+    sums[i] = data.in.scaled(in_row, data.in.at(in_row, column)) - sum;
+  }
+  for (int i = 0; i < rows; ++i) {
+    solved[i] = unmarked(block_row<Scalar, Ordinal>(data, task, b, i, sums, solved));
+  }
+  Kokkos::single(Kokkos::PerThread(team), [&]() {
+    for (int i = 0; i < rows; ++i) {
+      const auto place = static_cast<std::int64_t>(first) + i;
+      const auto out_row = static_cast<std::int64_t>(data.out_row[place]);
+      write_through(data.current + place * Stride + column, solved[i]);
+      data.out.at(out_row, column) = data.out.scaled(out_row, solved[i]);
+    }
+  });
+}
+
+/// Marks the places of a block in the array of the solve before.
+template <class Scalar, class Ordinal, class Offset, class Data, class Member>
+KOKKOS_FUNCTION void mark_previous(const Member& team, const Data& data, const BlockTask<Ordinal, Offset>& task) {
+  const auto first = static_cast<std::int64_t>(data.block_begin[task.first_block]) * data.previous_stride;
+  const auto last =
+      static_cast<std::int64_t>(data.block_begin[task.first_block + task.blocks]) * data.previous_stride;
+  Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, static_cast<int>(last - first)),
+                       [&](const int i) { data.previous[first + i] = marked_value<Scalar>(); });
+}
+
+/// The synchronisation-free solve, portable: a team takes a ticket and works on that task in the order of levels;
+/// tickets are taken in order, so whatever is waited for is being worked on by a team that is running. Rows of a block wait for the values they need, each its own flag; the diagonal block is applied by its
+/// inverse. (Section 2 of "A Message-Driven, Multi-GPU Parallel Sparse Triangular Solver" gives the supernodal
+/// form; rows gather here instead of scattering, so that sums have one order and need no atomics.)
+template <int Stride, class Scalar, class Value, class Ordinal, class Offset, class ExecutionSpace>
+void solve_blocks_portable(const ExecutionSpace& exec, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  using Scratch = Kokkos::View<Scalar*, typename ExecutionSpace::scratch_memory_space,
+                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
+  Kokkos::parallel_for(
+      "lutra::trisolve::blocks",
+      Policy(exec, static_cast<int>(data.n_tasks), 1, vector_length)
+          .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Scratch::shmem_size(2 * most_block_rows)))),
+      KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+        const Scratch scratch(team.team_scratch(0), 2 * most_block_rows);
+        Ordinal turn = 0;
+        Kokkos::single(
+            Kokkos::PerTeam(team),
+            [&](Ordinal& value) { value = fetch_add_shared<ExecutionSpace>(*data.ticket, Ordinal(1)); }, turn);
+        if (turn == 0) *data.next_ticket = 0;
+        const auto task = data.tasks[data.by_level[turn]];
+        for (int b = 0; b < task.blocks; ++b) {
+          for (int column = 0; column < data.n_columns; ++column) {
+            solve_block<Stride, Scalar, Ordinal>(team, data, task, b, column, scratch.data());
+            team.team_barrier();
+          }
+        }
+        mark_previous<Scalar, Ordinal>(team, data, task);
+      });
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_HOSTSUBSTITUTION_HPP
+#define LUTRA_HOSTSUBSTITUTION_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include "Lutra_BlockLevels.hpp"
+#include "Lutra_BlockSolve.hpp"
+#include "Lutra_TriangleRowsView.hpp"
+
+namespace lutra::Impl {
+
+/// Consecutive levels that one thread, or all threads level by level, work on.
+template <class Ordinal>
+struct LevelSegment {
+  Ordinal begin = 0, end = 0;  ///< places in the order of levels
+  bool shared = false;         ///< one level, its rows shared out among the threads; otherwise one thread in order
+};
+
+/// Substitution on host threads, from the rows as the caller has them.
+///
+/// One thread takes the rows in their own order. Several work level by level where levels are worth a barrier;
+/// runs of smaller ones are left to one of them.
+template <class Ordinal, class Offset, class Memory>
+struct HostSchedule {
+  std::vector<LevelSegment<Ordinal>> segments;        ///< empty: one thread in the rows' own order
+  Kokkos::View<const Ordinal*, Memory> row_of;        ///< [n] rows in the order of levels; empty: their own
+  Charge charge;
+};
+
+/// Entries and rows a level must have to be shared out: below, a barrier costs more than it gains.
+inline constexpr std::int64_t least_shared_work = 4000;
+
+/// Segments of rows by level, on the host. Work O(n + nnz).
+template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
+HostSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space> schedule_levels(
+    const ExecutionSpace& exec, const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
+    const LevelView& level, Ordinal levels, const MemoryBudget& budget) {
+  using Memory = typename ExecutionSpace::memory_space;
+  const auto at = [](auto i) { return static_cast<std::size_t>(i); };
+  std::vector<Ordinal> begin(at(levels) + 1, 0);
+  std::vector<std::int64_t> work(at(levels), 0);
+  for (Ordinal step = 0; step < rows.n; ++step) {
+    ++begin[at(level(step)) + 1];
+    work[at(level(step))] += 4 + static_cast<std::int64_t>(rows.length(rows.mirrored(step)));
+  }
+  for (std::size_t l = 1; l < begin.size(); ++l) begin[l] += begin[l - 1];
+  HostSchedule<Ordinal, Offset, Memory> schedule;
+  std::int64_t shared_work = 0, total_work = 0;
+  for (std::size_t l = 0; l < work.size(); ++l) {
+    const bool shared = work[l] >= least_shared_work;
+    total_work += work[l];
+    shared_work += shared ? work[l] : 0;
+    auto& segments = schedule.segments;
+    if (shared || segments.empty() || segments.back().shared) segments.push_back({begin[l], begin[l], shared});
+    segments.back().end = begin[l + 1];
+  }
+  if (4 * shared_work < 3 * total_work) return {};
+  schedule.charge = Charge(budget);
+  const auto row_of = schedule.charge.template allocate<Kokkos::View<Ordinal*, Memory>>(
+      exec, "lutra::trisolve::rows by level", at(rows.n));
+  for (Ordinal step = 0; step < rows.n; ++step) row_of(begin[at(level(step))]++) = rows.mirrored(step);
+  schedule.row_of = row_of;
+  return schedule;
+}
+
+/// All that a substitution reads and writes. Solutions stand by row in `x`, `Stride` values each.
+template <class Scalar, class Value, class Ordinal, class Offset>
+struct SubstitutionData {
+  const Offset* begin = nullptr;
+  const Offset* end = nullptr;
+  const Ordinal* entries = nullptr;
+  const Value* values = nullptr;
+  const Offset* source = nullptr;     ///< positions of the values of the entries; null: their own
+  const Value* inverse = nullptr;     ///< [n] inverted diagonal by row
+  const Ordinal* in_row = nullptr;    ///< [n] row of `in` by row; null: the same
+  const Ordinal* out_row = nullptr;
+  MappedColumns<const Scalar> in;
+  MappedColumns<Scalar> out;
+  Scalar* x = nullptr;
+  int n_columns = 0;
+};
+
+template <bool Conjugate, class Value>
+KOKKOS_FORCEINLINE_FUNCTION Value conjugated(const Value& value) {
+  if constexpr (Conjugate) {
+    return ScalarTraits<Value>::conjugate(value);
+  } else {
+    return value;
+  }
+}
+
+/// One row.
+template <int Stride, bool Conjugate, class Scalar, class Value, class Ordinal, class Offset>
+KOKKOS_FORCEINLINE_FUNCTION void substitute_row(const SubstitutionData<Scalar, Value, Ordinal, Offset>& data,
+                                                Ordinal row) {
+  Scalar sum[Stride] = {};
+  const auto in_row = static_cast<std::int64_t>(data.in_row == nullptr ? row : data.in_row[row]);
+  for (int r = 0; r < data.n_columns; ++r) sum[r] = data.in.scaled(in_row, data.in.at(in_row, r));
+  const Offset end = data.end[row];
+  for (Offset p = data.begin[row]; p < end; ++p) {
+    const Value& stored = data.values[data.source == nullptr ? p : data.source[p]];
+    const Scalar factor(conjugated<Conjugate>(stored));
+    const Scalar* x = data.x + static_cast<std::int64_t>(data.entries[p]) * Stride;
+    for (int r = 0; r < Stride; ++r) sum[r] -= factor * x[r];
+  }
+  const Scalar inverse(conjugated<Conjugate>(data.inverse[row]));
+  const auto out_row = static_cast<std::int64_t>(data.out_row == nullptr ? row : data.out_row[row]);
+  for (int r = 0; r < Stride; ++r) {
+    const Scalar value = inverse * sum[r];
+    data.x[static_cast<std::int64_t>(row) * Stride + r] = value;
+    if (r < data.n_columns) data.out.at(out_row, r) = data.out.scaled(out_row, value);
+  }
+}
+
+/// Substitutes in the order of a schedule: one team of all threads where there are segments, and a barrier between
+/// them.
+template <int Stride, bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Data>
+void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule, const Data& data) {
+  using Ordinal = typename Rows::ordinal_type;
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  if (schedule.segments.empty()) {
+    Kokkos::parallel_for(
+        "lutra::trisolve::substitute", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1),
+        KOKKOS_LAMBDA(const int) {
+          for (Ordinal step = 0; step < rows.n; ++step) {
+            substitute_row<Stride, Conjugate>(data, rows.mirrored(step));
+          }
+        });
+    return;
+  }
+  const LevelSegment<Ordinal>* segments = schedule.segments.data();
+  const auto n_segments = schedule.segments.size();
+  const auto row_of = schedule.row_of;
+  const auto kernel = KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+    for (std::size_t s = 0; s < n_segments; ++s) {
+      const auto segment = segments[s];
+      const auto one = [&](const Ordinal place) { substitute_row<Stride, Conjugate>(data, row_of(place)); };
+      if (segment.shared) {
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, segment.begin, segment.end), one);
+      } else if (team.team_rank() == 0) {
+        for (Ordinal place = segment.begin; place < segment.end; ++place) one(place);
+      }
+      team.team_barrier();
+    }
+  };
+  const int threads = std::min(exec.concurrency(), Policy(exec, 1, 1).team_size_max(kernel, Kokkos::ParallelForTag()));
+  Kokkos::parallel_for("lutra::trisolve::substitute_levels", Policy(exec, 1, threads), kernel);
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SOLUTIONARRAYS_HPP
+#define LUTRA_SOLUTIONARRAYS_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <utility>
+
+#include "Lutra_BlockSolve.hpp"
+#include "Lutra_MemoryBudget.hpp"
+
+namespace lutra::Impl {
+
+/// The two arrays of self-flagged solutions that solves take in turns, with what belongs to the waiting. Each solve
+/// finds its array marked and marks the other one on its way.
+template <class Scalar, class Ordinal, class ExecutionSpace>
+class SolutionArrays {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
+  using SharedMemory = Kokkos::SharedHostPinnedSpace;
+#else
+  using SharedMemory = Kokkos::HostSpace;
+#endif
+
+  SolutionArrays() = default;
+  SolutionArrays(const ExecutionSpace& exec, std::size_t n, const MemoryBudget& budget)
+      : m_n(n), m_budget(budget), m_charge(budget), m_hang("lutra::trisolve::hang") {
+    m_tickets = m_charge.template allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::trisolve::ticket", 2);
+    m_stop = m_charge.template allocate<Kokkos::View<int, Memory>>(exec, "lutra::trisolve::stop");
+    Kokkos::deep_copy(exec, m_tickets, Ordinal(0));
+    Kokkos::deep_copy(exec, m_stop, 0);
+  }
+
+  /// Sees to arrays for `stride` values a place. Allocates where they have grown.
+  void reserve(const ExecutionSpace& exec, int stride) {
+    if (stride <= m_stride) return;
+    Charge fresh(m_budget);
+    const std::size_t size = m_n * static_cast<std::size_t>(stride);
+    Kokkos::View<Scalar*, Memory> arrays[2];
+    for (auto& array : arrays) {
+      array = fresh.template allocate<Kokkos::View<Scalar*, Memory>>(exec, "lutra::trisolve::solutions", size);
+      Kokkos::deep_copy(exec, array, marked_value<Scalar>());
+    }
+    exec.fence("lutra::trisolve: the smaller arrays are freed");
+    m_arrays[0] = arrays[0];
+    m_arrays[1] = arrays[1];
+    m_dirty[0] = m_dirty[1] = 0;
+    m_stride = stride;
+    m_arrays_charge = fresh;
+  }
+
+  /// Puts the arrays of the next solve into `data`.
+  template <class Data>
+  void prepare(Data& data, int stride) {
+    data.current = m_arrays[m_turn].data();
+    data.previous = m_arrays[1 - m_turn].data();
+    data.previous_stride = m_dirty[1 - m_turn];
+    data.ticket = m_tickets.data() + m_turn;
+    data.next_ticket = m_tickets.data() + (1 - m_turn);
+    data.stop = m_stop.data();
+    data.hang = m_hang.data();
+    m_dirty[m_turn] = stride;
+    m_dirty[1 - m_turn] = 0;
+    m_turn = 1 - m_turn;
+  }
+
+  /// The place a solve was given up at so far as the host knows, or −1.
+  std::int64_t hung_place() const {
+    return !m_hang.is_allocated()
+               ? -1
+               : *static_cast<const volatile std::int64_t*>(&m_hang.data()->place_plus_one) - 1;
+  }
+
+  /// Makes the arrays good again after a solve was given up. Fences.
+  void recover(const ExecutionSpace& exec) {
+    exec.fence("lutra::trisolve: the solve that was given up has ended");
+    for (const auto& array : m_arrays) Kokkos::deep_copy(exec, array, marked_value<Scalar>());
+    m_dirty[0] = m_dirty[1] = 0;
+    Kokkos::deep_copy(exec, m_tickets, Ordinal(0));
+    Kokkos::deep_copy(exec, m_stop, 0);
+    exec.fence("lutra::trisolve: the arrays are marked anew");
+    m_hang.data()->place_plus_one = 0;
+  }
+
+  std::size_t bytes() const { return m_charge.bytes() + m_arrays_charge.bytes(); }
+
+ private:
+  std::size_t m_n = 0;
+  MemoryBudget m_budget;
+  Charge m_charge, m_arrays_charge;
+  Kokkos::View<Scalar*, Memory> m_arrays[2];            ///< [n × stride] each
+  Kokkos::View<Ordinal*, Memory> m_tickets;             ///< [2]
+  Kokkos::View<int, Memory> m_stop;
+  Kokkos::View<HangRecord[1], SharedMemory> m_hang;
+  int m_stride = 0;                                     ///< values a place the arrays have room for
+  int m_dirty[2] = {0, 0};                              ///< values a place that are not marked
+  int m_turn = 0;
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TRIANGLEPACK_HPP
+#define LUTRA_TRIANGLEPACK_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_ScalarTraits.hpp"
+#include "Lutra_TriangleSchedule.hpp"
+
+namespace lutra::Impl {
+
+/// A diagonal block is used by its inverse V where ‖|T||V|‖∞, which bounds the loss of accuracy against a
+/// substitution, is at most this.
+inline constexpr double most_inverse_growth = 100.0;
+
+/// Values of a matrix as they reach the kernels.
+template <class Scalar, class Offset, class Memory>
+struct SourceValues {
+  using scalar_type = Scalar;
+
+  Kokkos::View<const Scalar*, Memory> values;
+  Kokkos::View<const Offset*, Memory> source;  ///< position in `values` of each entry of the pattern; empty: its own
+  KOKKOS_FORCEINLINE_FUNCTION Scalar operator()(Offset p) const {
+    return source.extent(0) == 0 ? values(p) : values(source(p));
+  }
+};
+
+template <class Value, class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION Value narrowed(const Scalar& value) {
+  if constexpr (std::is_same_v<Value, Scalar>) {
+    return value;
+  } else if constexpr (ScalarTraits<Scalar>::is_complex) {
+    return Value(static_cast<RealOf<Value>>(value.real()), static_cast<RealOf<Value>>(value.imag()));
+  } else {
+    return static_cast<Value>(value);
+  }
+}
+
+/// Packs the entries outside of the diagonal blocks; padding gets zero.
+template <class ExecutionSpace, class Rows, class Plan, class Source, class Packed>
+void pack_entries(const ExecutionSpace& exec, const Rows& rows, const Plan& plan, const Source& source,
+                  const Packed& packed) {
+  using Ordinal = typename Rows::ordinal_type;
+  using Offset = typename Rows::offset_type;
+  using Value = typename Packed::non_const_value_type;
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
+  Kokkos::parallel_for(
+      "lutra::trisolve::pack_entries", Policy(exec, static_cast<int>(plan.tasks.extent(0)), 1, vector_length),
+      KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+        const auto task = plan.tasks(team.league_rank());
+        const int lanes = task.lanes();
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, lanes), [&](const int lane) {
+          const auto at = position_of_lane<Ordinal>(task, plan.block_begin, lane);
+          const Ordinal row = at.active ? plan.row_of(at.place) : 0;
+          for (int s = 0; s < task.steps; ++s) {
+            const Offset to = task.entries + static_cast<Offset>(s) * lanes + lane;
+            const Offset t = static_cast<Offset>(s) * task.shape.lanes() + at.lane;
+            packed(to) = plan.columns(to) < 0 ? Value(0) : narrowed<Value>(source(rows.position(row, t)));
+          }
+        });
+      });
+}
+
+/// One diagonal block T and its inverse V, both by rows in team scratch, [rows × rows] each.
+template <class Scalar>
+struct BlockPair {
+  Scalar* T;
+  Scalar* V;
+  int rows;
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& t(int i, int j) const { return T[i * most_block_rows + j]; }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& v(int i, int j) const { return V[i * most_block_rows + j]; }
+};
+
+/// Column j of the inverse by substitution.
+template <class Scalar>
+KOKKOS_FUNCTION void invert_column(const BlockPair<Scalar>& block, int j) {
+  for (int i = 0; i < block.rows; ++i) {
+    Scalar sum = i == j ? Scalar(1) : Scalar(0);
+    for (int k = j; k < i; ++k) sum -= block.t(i, k) * block.v(k, j);
+    block.v(i, j) = i < j ? Scalar(0) : sum / block.t(i, i);
+  }
+}
+
+/// Row i of |T||V|, summed up.
+template <class Scalar>
+KOKKOS_FUNCTION double growth_of_row(const BlockPair<Scalar>& block, int i) {
+  double sum = 0;
+  for (int k = 0; k <= i; ++k) {
+    double row = 0;
+    for (int j = 0; j <= k; ++j) row += static_cast<double>(ScalarTraits<Scalar>::magnitude(block.v(k, j)));
+    sum += static_cast<double>(ScalarTraits<Scalar>::magnitude(block.t(i, k))) * row;
+  }
+  return sum;
+}
+
+/// Reads row i of a diagonal block into scratch.
+template <class Scalar, class Ordinal, class Rows, class Plan, class Source>
+KOKKOS_FUNCTION void load_block_row(const Rows& rows, const Plan& plan, const Source& source, Ordinal first, int i,
+                                    const BlockPair<Scalar>& block) {
+  using Offset = typename Rows::offset_type;
+  for (int j = 0; j < block.rows; ++j) block.t(i, j) = Scalar(0);
+  const Ordinal row = plan.row_of(first + i);
+  const Ordinal first_step = rows.mirrored(plan.row_of(first));
+  for (Offset t = rows.length(row) - 1; t >= 0 && rows.dependency(row, t) >= first_step; --t) {
+    block.t(i, static_cast<int>(rows.dependency(row, t) - first_step)) = source(rows.position(row, t));
+  }
+  block.t(i, i) = rows.is_unit() ? Scalar(1) : source(rows.diagonal(row));
+}
+
+/// Inverts the diagonal blocks of a task, one after the other; `V` of a block that would lose accuracy is replaced
+/// by T with its diagonal inverted, and the block marked. Returns how many were inverted, single rows among them.
+template <class Rows, class Plan, class Source, class Packed, class Member>
+KOKKOS_FUNCTION std::int64_t invert_task(const Member& team, const Rows& rows, const Plan& plan,
+                                         const Source& source, const Packed& packed,
+                                         BlockPair<typename Source::scalar_type> block) {
+  using Scalar = typename Source::scalar_type;
+  using Ordinal = typename Rows::ordinal_type;
+  using Value = typename decltype(packed.inverses)::non_const_value_type;
+  const auto task = plan.tasks(team.league_rank());
+  if (task.shape.log_rows == 0) {
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, static_cast<int>(task.blocks)), [&](const int b) {
+      const Ordinal row = plan.row_of(plan.block_begin(task.first_block + b));
+      const Scalar diagonal = rows.is_unit() ? Scalar(1) : source(rows.diagonal(row));
+      packed.inverses(task.inverses + b) = narrowed<Value>(Scalar(1) / diagonal);
+      packed.substitute(task.first_block + b) = 0;
+    });
+    return task.blocks;
+  }
+  std::int64_t inverted = 0;
+  for (int b = 0; b < task.blocks; ++b) {
+    const Ordinal first = plan.block_begin(task.first_block + b);
+    block.rows = static_cast<int>(plan.block_begin(task.first_block + b + 1) - first);
+    const auto each = Kokkos::ThreadVectorRange(team, block.rows);
+    Kokkos::parallel_for(each, [&](const int i) { load_block_row(rows, plan, source, first, i, block); });
+    team.team_barrier();
+    Kokkos::parallel_for(each, [&](const int j) { invert_column(block, j); });
+    team.team_barrier();
+    double growth = 0;
+    Kokkos::parallel_reduce(
+        each,
+        [&](const int i, double& most) {
+          const double sum = growth_of_row(block, i);
+          if (!(sum <= most)) most = sum;
+        },
+        Kokkos::Max<double>(growth));
+    const bool accurate = growth <= most_inverse_growth;
+    inverted += accurate ? 1 : 0;
+    const int padded = task.shape.rows();
+    const int width = task.shape.inverse_entries() * task.shape.lanes();
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, padded * width), [&](const int at) {
+      const int i = at / width, j = at % width;
+      Scalar value(0);
+      if (i < block.rows && j < block.rows && j <= i) {
+        value = accurate ? block.v(i, j) : i == j ? Scalar(1) / block.t(i, i) : block.t(i, j);
+      }
+      packed.inverses(task.inverse_position(b, i, j)) = narrowed<Value>(value);
+    });
+    Kokkos::single(Kokkos::PerTeam(team), [&]() { packed.substitute(task.first_block + b) = accurate ? 0 : 1; });
+    team.team_barrier();
+  }
+  return inverted;
+}
+
+/// Packs the inverses of the diagonal blocks; returns how many blocks are used by their inverses. Fences.
+/// Cost: rows³/3 operations a block.
+template <class ExecutionSpace, class Rows, class Plan, class Source, class Packed>
+std::int64_t pack_inverses(const ExecutionSpace& exec, const Rows& rows, const Plan& plan, const Source& source,
+                           const Packed& packed) {
+  using Scalar = typename Source::scalar_type;
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  using Scratch = Kokkos::View<Scalar*, typename ExecutionSpace::scratch_memory_space,
+                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  constexpr std::size_t block_size = most_block_rows * most_block_rows;
+  const bool single_rows = plan.blocks == plan.n;
+  const std::size_t scratch_size = single_rows ? 0 : Scratch::shmem_size(2 * block_size);
+  const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
+  std::int64_t inverted = 0;
+  Kokkos::parallel_reduce(
+      "lutra::trisolve::pack_inverses",
+      Policy(exec, static_cast<int>(plan.tasks.extent(0)), 1, vector_length)
+          .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch_size))),
+      KOKKOS_LAMBDA(const typename Policy::member_type& team, std::int64_t& sum) {
+        Scratch scratch;
+        if (!single_rows) scratch = Scratch(team.team_scratch(0), 2 * block_size);
+        BlockPair<Scalar> block{scratch.data(), single_rows ? nullptr : scratch.data() + block_size, 0};
+        const std::int64_t count = invert_task(team, rows, plan, source, packed, block);
+        Kokkos::single(Kokkos::PerTeam(team), [&]() { sum += count; });
+      },
+      inverted);
+  return inverted;
+}
+
+}  // namespace lutra::Impl
+
+#endif

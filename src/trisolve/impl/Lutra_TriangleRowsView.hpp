@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TRIANGLEROWSVIEW_HPP
+#define LUTRA_TRIANGLEROWSVIEW_HPP
+
+#include <Kokkos_Core.hpp>
+
+namespace lutra::Impl {
+
+/// One triangle of a square pattern by rows, in the order a substitution takes them: step p works on row p of a
+/// lower triangle and on row n − 1 − p of an upper one, so that every step depends on earlier steps only.
+template <class Ordinal, class Offset, class Memory>
+struct TriangleRows {
+  using ordinal_type = Ordinal;
+  using offset_type = Offset;
+
+  Ordinal n = 0;
+  bool upper = false;
+  Kokkos::View<const Ordinal*, Memory> entries;   ///< columns of the pattern, ascending in each row
+  Kokkos::View<const Offset*, Memory> begin;            ///< [n] by row: first off-diagonal entry of the triangle
+  Kokkos::View<const Offset*, Memory> end;              ///< [n] by row: one past the last of them
+  Kokkos::View<const Offset*, Memory> diagonal;   ///< [n] by row: position of the diagonal; empty: unit
+
+  /// Row of a step, and step of a row.
+  KOKKOS_FORCEINLINE_FUNCTION Ordinal mirrored(Ordinal p) const { return upper ? n - 1 - p : p; }
+  KOKKOS_FORCEINLINE_FUNCTION bool is_unit() const { return diagonal.extent(0) == 0; }
+  /// Off-diagonal entries of a row.
+  KOKKOS_FORCEINLINE_FUNCTION Offset length(Ordinal row) const { return end(row) - begin(row); }
+  /// Position of the t-th entry of a row in the order of the steps they belong to.
+  KOKKOS_FORCEINLINE_FUNCTION Offset position(Ordinal row, Offset t) const {
+    return upper ? end(row) - 1 - t : begin(row) + t;
+  }
+  /// Step of the t-th entry of a row; ascending in t.
+  KOKKOS_FORCEINLINE_FUNCTION Ordinal dependency(Ordinal row, Offset t) const {
+    return mirrored(entries(position(row, t)));
+  }
+  /// Entries of a row that belong to steps before `first`, where no more than most_block_rows lie behind.
+  KOKKOS_FORCEINLINE_FUNCTION Offset length_before(Ordinal row, Ordinal first) const {
+    Offset t = length(row);
+    while (t > 0 && dependency(row, t - 1) >= first) --t;
+    return t;
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TRIANGLESCHEDULE_HPP
+#define LUTRA_TRIANGLESCHEDULE_HPP
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_Sort.hpp>
+
+#include "Lutra_BlockLevels.hpp"
+#include "Lutra_TrianglePlan.hpp"
+
+namespace lutra::Impl {
+
+/// A block's place in the schedule: narrow ones before wide ones, then by level, then by shape, so that sorting puts
+/// blocks that can share a task side by side.
+KOKKOS_INLINE_FUNCTION std::uint64_t schedule_key(std::int64_t level, BlockShape shape) {
+  return (static_cast<std::uint64_t>(shape.is_wide() ? 1 : 0) << 63) | (static_cast<std::uint64_t>(level) << 6) |
+         static_cast<std::uint64_t>(shape.log_rows << 3) | shape.log_lanes;
+}
+KOKKOS_INLINE_FUNCTION BlockShape shape_of_key(std::uint64_t key) {
+  return {static_cast<std::uint8_t>((key >> 3) & 7), static_cast<std::uint8_t>(key & 7)};
+}
+template <class Ordinal>
+KOKKOS_INLINE_FUNCTION Ordinal level_of_key(std::uint64_t key) {
+  return static_cast<Ordinal>((key & ~(std::uint64_t(1) << 63)) >> 6);
+}
+/// Blocks of a shape that share a task.
+KOKKOS_INLINE_FUNCTION int blocks_in_task(BlockShape shape) {
+  return shape.is_wide() ? 1 : narrow_lanes / shape.block_lanes();
+}
+
+/// Arrays of making a schedule, freed with it.
+template <class Ordinal, class Memory>
+struct ScheduleScratch {
+  Kokkos::View<std::uint64_t*, Memory> keys;   ///< [blocks] ascending
+  Kokkos::View<Ordinal*, Memory> block_at;     ///< [blocks] block of the steps at each place of the schedule
+  Kokkos::View<Ordinal*, Memory> run;          ///< [blocks] first block, later first task, of the run it is in
+  Kokkos::View<Ordinal*, Memory> task_block;   ///< [blocks + 1] first block of each task
+};
+
+/// Entries of a block's longest row that lie outside of the block.
+template <class Rows, class Blocks, class Ordinal>
+KOKKOS_FUNCTION std::int64_t longest_row(const Rows& rows, const Blocks& blocks, Ordinal b) {
+  const Ordinal first = blocks.first_step(b), last = blocks.first_step(b + 1);
+  std::int64_t longest = 0;
+  for (Ordinal step = first; step < last; ++step) {
+    const auto length = static_cast<std::int64_t>(rows.length_before(rows.mirrored(step), first));
+    longest = length > longest ? length : longest;
+  }
+  return longest;
+}
+
+/// Sorts blocks by level and shape.
+template <class ExecutionSpace, class Rows, class Blocks, class LevelView, class Scratch>
+void sort_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const LevelView& level,
+                 const Scratch& scratch) {
+  using Ordinal = typename Rows::ordinal_type;
+  Kokkos::parallel_for(
+      "lutra::trisolve::keys", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
+      KOKKOS_LAMBDA(const Ordinal b) {
+        const auto size = static_cast<int>(blocks.first_step(b + 1) - blocks.first_step(b));
+        scratch.keys(b) = schedule_key(level(b), shape_for(size, longest_row(rows, blocks, b)));
+        scratch.block_at(b) = b;
+      });
+  Kokkos::Experimental::sort_by_key(exec, scratch.keys, scratch.block_at);
+}
+
+/// Scan whose sum is the latest place at which a run began.
+template <class Ordinal, class StartsRun, class View>
+struct LatestStart {
+  using value_type = Ordinal;
+  StartsRun starts_run;
+  View run;
+  KOKKOS_FUNCTION void init(Ordinal& latest) const { latest = 0; }
+  KOKKOS_FUNCTION void join(Ordinal& latest, const Ordinal& other) const {
+    if (other > latest) latest = other;
+  }
+  KOKKOS_FUNCTION void operator()(const Ordinal s, Ordinal& latest, const bool final) const {
+    if (starts_run(s)) latest = s;
+    if (final) run(s) = latest;
+  }
+};
+
+/// run(s) is the first place of the run that place s belongs to.
+template <class Ordinal, class ExecutionSpace, class StartsRun, class View>
+void find_runs(const ExecutionSpace& exec, Ordinal count, const StartsRun& starts_run, const View& run) {
+  Kokkos::parallel_scan("lutra::trisolve::runs", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, count),
+                        LatestStart<Ordinal, StartsRun, View>{starts_run, run});
+}
+
+/// Cuts each run into groups of `size(s)` places. Writes the first place of each group, then `count`, to `begin`;
+/// run(s) becomes the group of place s. Returns how many groups there are. Fences.
+template <class Ordinal, class ExecutionSpace, class Size, class RunView, class BeginView>
+Ordinal group_runs(const ExecutionSpace& exec, Ordinal count, const RunView& run, const Size& size,
+                   const BeginView& begin) {
+  Ordinal groups = 0;
+  Kokkos::parallel_scan(
+      "lutra::trisolve::groups", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, count),
+      KOKKOS_LAMBDA(const Ordinal s, Ordinal& sum, const bool final) {
+        const bool starts = (s - run(s)) % size(s) == 0;
+        if (starts && final) begin(sum) = s;
+        sum += starts ? 1 : 0;
+        if (!final) return;
+        run(s) = sum - 1;
+        if (s == count - 1) begin(sum) = count;
+      },
+      groups);
+  return groups;
+}
+
+/// Tasks of the sorted blocks: shape, blocks, and the steps of the longest row. Entries and inverses get their
+/// places by a scan each.
+template <class ExecutionSpace, class Rows, class Blocks, class Scratch, class Plan>
+void make_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const Scratch& scratch,
+                const Plan& plan) {
+  using Ordinal = typename Rows::ordinal_type;
+  const auto tasks = plan.tasks;
+  const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
+  Kokkos::parallel_for(
+      "lutra::trisolve::tasks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
+      KOKKOS_LAMBDA(const Ordinal t) {
+        auto& task = tasks(t);
+        task.first_block = scratch.task_block(t);
+        task.blocks = static_cast<std::int16_t>(scratch.task_block(t + 1) - scratch.task_block(t));
+        task.shape = shape_of_key(scratch.keys(scratch.task_block(t)));
+        task.steps = 0;
+        task.level = level_of_key<Ordinal>(scratch.keys(scratch.task_block(t)));
+      });
+  Kokkos::parallel_for(
+      "lutra::trisolve::steps", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
+      KOKKOS_LAMBDA(const Ordinal s) {
+        auto& task = tasks(scratch.run(s));
+        const std::int64_t longest = longest_row(rows, blocks, scratch.block_at(s));
+        const int lanes = task.shape.lanes();
+        const auto steps = static_cast<std::int32_t>((longest + lanes - 1) / lanes);
+        if (steps > 0) Kokkos::atomic_max(&task.steps, steps);
+      });
+}
+
+/// Places of packed entries and inverses; returns how many there are of each. Fences.
+template <class Offset, class ExecutionSpace, class TaskView>
+void place_entries(const ExecutionSpace& exec, const TaskView& tasks, Offset& entries, Offset& inverses) {
+  const auto n_tasks = static_cast<std::int64_t>(tasks.extent(0));
+  Kokkos::parallel_scan(
+      "lutra::trisolve::place_entries", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
+      KOKKOS_LAMBDA(const std::int64_t t, Offset& sum, const bool final) {
+        if (final) tasks(t).entries = sum;
+        sum += static_cast<Offset>(tasks(t).steps) * tasks(t).lanes();
+      },
+      entries);
+  Kokkos::parallel_scan(
+      "lutra::trisolve::place_inverses", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
+      KOKKOS_LAMBDA(const std::int64_t t, Offset& sum, const bool final) {
+        if (final) tasks(t).inverses = sum;
+        sum += static_cast<Offset>(tasks(t).inverse_size());
+      },
+      inverses);
+}
+
+/// Places of rows: blocks in the order of the schedule, rows of a block in the order of their steps.
+template <class ExecutionSpace, class Rows, class Blocks, class Scratch, class Plan>
+void place_rows(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const Scratch& scratch,
+                const Plan& plan) {
+  using Ordinal = typename Rows::ordinal_type;
+  Kokkos::parallel_scan(
+      "lutra::trisolve::place_rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
+      KOKKOS_LAMBDA(const Ordinal s, Ordinal& sum, const bool final) {
+        const Ordinal b = scratch.block_at(s);
+        const Ordinal first = blocks.first_step(b), last = blocks.first_step(b + 1);
+        if (final) {
+          plan.block_begin(s) = sum;
+          if (s == blocks.count - 1) plan.block_begin(s + 1) = rows.n;
+          for (Ordinal step = first; step < last; ++step) {
+            const Ordinal place = sum + (step - first), row = rows.mirrored(step);
+            plan.row_of(place) = row;
+            plan.place_of(row) = place;
+          }
+        }
+        sum += last - first;
+      });
+  Kokkos::parallel_for(
+      "lutra::trisolve::first_places",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Ordinal>(plan.tasks.extent(0))),
+      KOKKOS_LAMBDA(const Ordinal t) { plan.tasks(t).first_place = plan.block_begin(plan.tasks(t).first_block); });
+}
+
+/// Where a lane of a task works.
+template <class Ordinal>
+struct LanePosition {
+  Ordinal place = 0;      ///< of its row
+  Ordinal first = 0;      ///< first place of its block
+  int block = 0;          ///< in the task
+  int row = 0;            ///< in the block
+  int lane = 0;           ///< among the lanes of the row
+  bool active = false;    ///< there is such a row
+};
+
+template <class Ordinal, class Offset, class BlockBegin>
+KOKKOS_FORCEINLINE_FUNCTION LanePosition<Ordinal> position_of_lane(const BlockTask<Ordinal, Offset>& task,
+                                                                  const BlockBegin& block_begin, int lane) {
+  LanePosition<Ordinal> at;
+  at.block = lane >> (task.shape.log_rows + task.shape.log_lanes);
+  at.row = (lane >> task.shape.log_lanes) & (task.shape.rows() - 1);
+  at.lane = lane & (task.shape.lanes() - 1);
+  if (at.block >= task.blocks) return at;
+  if (task.shape.log_rows == 0) {
+    at.first = at.place = task.first_place + at.block;
+    at.active = true;
+    return at;
+  }
+  at.first = block_begin[task.first_block + at.block];
+  at.place = at.first + at.row;
+  at.active = at.place < block_begin[task.first_block + at.block + 1];
+  return at;
+}
+
+/// Writes the places that packed entries wait for; returns how many entries are no padding. Fences.
+template <class Ordinal, class Offset, class ExecutionSpace, class Rows, class Plan>
+Offset fill_columns(const ExecutionSpace& exec, const Rows& rows, const Plan& plan) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
+  Offset real_entries = 0;
+  Kokkos::parallel_reduce(
+      "lutra::trisolve::fill_columns",
+      Policy(exec, static_cast<int>(plan.tasks.extent(0)), 1, vector_length),
+      KOKKOS_LAMBDA(const typename Policy::member_type& team, Offset& real) {
+        const auto task = plan.tasks(team.league_rank());
+        const int lanes = task.lanes();
+        Offset filled = 0;
+        Kokkos::parallel_reduce(
+            Kokkos::ThreadVectorRange(team, lanes),
+            [&](const int lane, Offset& sum) {
+              const auto at = position_of_lane<Ordinal>(task, plan.block_begin, lane);
+              const Ordinal row = at.active ? plan.row_of(at.place) : 0;
+              const Ordinal first = rows.mirrored(plan.row_of(at.first));
+              const Offset length = at.active ? rows.length_before(row, first) : Offset(0);
+              for (int s = 0; s < task.steps; ++s) {
+                const Offset t = static_cast<Offset>(s) * task.shape.lanes() + at.lane;
+                const bool real_entry = t < length;
+                plan.columns(task.entries + static_cast<Offset>(s) * lanes + lane) =
+                    real_entry ? plan.place_of(rows.entries(rows.position(row, t))) : Ordinal(-1);
+                sum += real_entry ? 1 : 0;
+              }
+            },
+            filled);
+        Kokkos::single(Kokkos::PerTeam(team), [&]() { real += filled; });
+      },
+      real_entries);
+  return real_entries;
+}
+
+/// All tasks in the order of their levels, from the narrow ones and the wide ones, each in that order already; wide
+/// ones of a level come first. Returns how many are narrow. Fences.
+template <class Ordinal, class ExecutionSpace, class TaskView, class View>
+Ordinal merge_levels(const ExecutionSpace& exec, const TaskView& tasks, const View& by_level) {
+  const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
+  Ordinal narrow = 0;
+  Kokkos::parallel_reduce(
+      "lutra::trisolve::narrow_tasks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
+      KOKKOS_LAMBDA(const Ordinal t, Ordinal& sum) { sum += tasks(t).shape.is_wide() ? 0 : 1; }, narrow);
+  Kokkos::parallel_for(
+      "lutra::trisolve::merge_levels", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
+      KOKKOS_LAMBDA(const Ordinal t) {
+        const bool wide = t >= narrow;
+        const Ordinal level = tasks(t).level;
+        Ordinal low = wide ? 0 : narrow, high = wide ? narrow : n_tasks;  // the tasks of the other kind
+        const Ordinal begin = low;
+        while (low < high) {
+          const Ordinal middle = low + (high - low) / 2;
+          const bool earlier = tasks(middle).level < level || (!wide && tasks(middle).level == level);
+          (earlier ? low : high) = earlier ? middle + 1 : middle;
+        }
+        by_level((wide ? t - narrow : t) + (low - begin)) = t;
+      });
+  return narrow;
+}
+
+/// First task of each level where all are narrow, on the host. Fences.
+template <class Ordinal, class ExecutionSpace, class Scratch, class TaskView>
+std::vector<Ordinal> find_level_begin(const ExecutionSpace& exec, const Scratch& scratch, const TaskView& tasks,
+                                      Ordinal levels) {
+  const auto begin = scratch.block_at;  // no longer needed; levels are no more than blocks
+  const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
+  Kokkos::parallel_for(
+      "lutra::trisolve::level_begin", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
+      KOKKOS_LAMBDA(const Ordinal t) {
+        if (t == 0 || tasks(t - 1).level != tasks(t).level) begin(tasks(t).level) = t;
+      });
+  std::vector<Ordinal> result(static_cast<std::size_t>(levels) + 1, n_tasks);
+  Kokkos::View<Ordinal*, Kokkos::HostSpace> host(result.data(), static_cast<std::size_t>(levels));
+  Kokkos::deep_copy(exec, host, Kokkos::subview(begin, Kokkos::make_pair(std::size_t(0), host.extent(0))));
+  exec.fence("lutra::trisolve: levels are needed on the host");
+  return result;
+}
+
+/// Whether a block starts a run of blocks that can share tasks.
+template <class KeyView>
+struct StartsShape {
+  KeyView keys;
+  template <class Ordinal>
+  KOKKOS_FUNCTION bool operator()(const Ordinal s) const {
+    return s == 0 || keys(s) != keys(s - 1);
+  }
+};
+
+/// How many blocks of the shape of block s share a task.
+template <class KeyView>
+struct TaskSize {
+  KeyView keys;
+  template <class Ordinal>
+  KOKKOS_FUNCTION int operator()(const Ordinal s) const {
+    return blocks_in_task(shape_of_key(keys(s)));
+  }
+};
+
+/// Makes the plan of blocks whose levels are known.
+/// @param with_level_begin also tell the host where each level's tasks begin
+template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
+TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
+    const ExecutionSpace& exec, const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
+    const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks, const LevelView& level,
+    Ordinal levels, bool with_level_begin, const MemoryBudget& budget) {
+  using Memory = typename ExecutionSpace::memory_space;
+  using View = Kokkos::View<Ordinal*, Memory>;
+  TrianglePlan<Ordinal, Offset, Memory> plan;
+  plan.n = rows.n;
+  plan.blocks = blocks.count;
+  plan.levels = levels;
+  plan.charge = Charge(budget);
+  Charge scratch_charge(budget);
+  const auto count = static_cast<std::size_t>(blocks.count);
+  const auto make = [&](const char* label, std::size_t size) {
+    return scratch_charge.allocate<View>(exec, label, size);
+  };
+  ScheduleScratch<Ordinal, Memory> scratch;
+  scratch.keys = scratch_charge.allocate<Kokkos::View<std::uint64_t*, Memory>>(exec, "lutra::trisolve::keys", count);
+  scratch.block_at = make("lutra::trisolve::block_at", count);
+  scratch.run = make("lutra::trisolve::run", count);
+  scratch.task_block = make("lutra::trisolve::task_block", count + 1);
+
+  sort_blocks(exec, rows, blocks, level, scratch);
+  using Keys = decltype(scratch.keys);
+  find_runs(exec, blocks.count, StartsShape<Keys>{scratch.keys}, scratch.run);
+  const Ordinal n_tasks =
+      group_runs(exec, blocks.count, scratch.run, TaskSize<Keys>{scratch.keys}, scratch.task_block);
+  plan.tasks = plan.charge.template allocate<decltype(plan.tasks)>(exec, "lutra::trisolve::tasks", n_tasks);
+  make_tasks(exec, rows, blocks, scratch, plan);
+
+  plan.by_level = plan.charge.template allocate<View>(exec, "lutra::trisolve::by_level", n_tasks);
+  plan.narrow_tasks = merge_levels<Ordinal>(exec, plan.tasks, plan.by_level);
+  Offset packed = 0;
+  place_entries(exec, plan.tasks, packed, plan.inverse_entries);
+  const auto n = static_cast<std::size_t>(rows.n);
+  plan.row_of = plan.charge.template allocate<View>(exec, "lutra::trisolve::row_of", n);
+  plan.place_of = plan.charge.template allocate<View>(exec, "lutra::trisolve::place_of", n);
+  plan.block_begin = plan.charge.template allocate<View>(exec, "lutra::trisolve::blocks", count + 1);
+  plan.columns = plan.charge.template allocate<View>(exec, "lutra::trisolve::columns", packed);
+  place_rows(exec, rows, blocks, scratch, plan);
+  plan.real_entries = fill_columns<Ordinal, Offset>(exec, rows, plan);
+  if (with_level_begin) plan.level_begin = find_level_begin(exec, scratch, plan.tasks, levels);
+  exec.fence("lutra::trisolve: scratch of the schedule is freed");
+  return plan;
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_BLOCKLEVELSCUDA_HPP
+#define LUTRA_BLOCKLEVELSCUDA_HPP
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include "Lutra_BlockLevels.hpp"
+
+namespace lutra::Impl {
+
+inline constexpr int sweep_threads = 128;
+inline constexpr unsigned all_lanes = 0xffffffffu;
+
+/// Tickets in order: what is waited for has been begun by a team that is running.
+template <class Ordinal>
+__device__ Ordinal take_warp_ticket(Ordinal* ticket) {
+  __shared__ Ordinal first;
+  if (threadIdx.x == 0) first = Kokkos::atomic_fetch_add(ticket, Ordinal(1));
+  __syncthreads();
+  return first * (sweep_threads / 32) + static_cast<Ordinal>(threadIdx.x / 32);
+}
+
+/// Levels of short rows, a lane a row. Levels of rows of the same warp pass from lane to lane by shuffles, all
+/// others through memory.
+template <class Rows, class Ordinal>
+__global__ void sweep_rows(Rows rows, Ordinal* level, Ordinal* ticket) {
+  const Ordinal first = take_warp_ticket(ticket) * 32;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const Ordinal step = first + lane;
+  const bool active = step < rows.n;
+  const Ordinal row = active ? rows.mirrored(step) : 0;
+  const auto length = active ? rows.length(row) : 0;
+  auto t = static_cast<decltype(length)>(0);
+  Ordinal greatest = -1, own = active ? Ordinal(-1) : Ordinal(0);
+  Ordinal next = t < length ? rows.dependency(row, t) : Ordinal(-1);
+  while (__any_sync(all_lanes, own < 0)) {
+    const Ordinal near = __shfl_sync(all_lanes, own, static_cast<int>((next - first) & 31));
+    if (own >= 0) continue;
+    if (next < 0) {
+      own = greatest + 1;
+      *static_cast<volatile Ordinal*>(level + step) = own;
+    } else {
+      const Ordinal found = next >= first ? near : read_level(level + next);
+      if (found >= 0) {
+        greatest = found > greatest ? found : greatest;
+        next = ++t < length ? rows.dependency(row, t) : Ordinal(-1);
+      }
+    }
+  }
+}
+
+inline constexpr int levels_in_flight = 4;
+
+/// Greatest level a lane finds among every `stride`-th entry of a row from `t` on, up to step `first`; the readings
+/// of a batch are in flight together.
+template <class Rows, class Blocks, class Ordinal, class Offset>
+__device__ Ordinal greatest_level(const Rows& rows, const Blocks& blocks, const Ordinal* level, Ordinal row,
+                                  Ordinal first, Offset t, Offset stride) {
+  Ordinal greatest = -1;
+  const Offset length = rows.length(row);
+  while (t < length) {
+    const Ordinal* place[levels_in_flight];
+    Ordinal found[levels_in_flight];
+#pragma unroll
+    for (int u = 0; u < levels_in_flight; ++u, t += stride) {
+      place[u] = nullptr;
+      found[u] = 0;
+      const Ordinal dependency = t < length ? rows.dependency(row, t) : first;
+      if (dependency < first) place[u] = level + blocks.block(dependency);
+    }
+    bool waiting = true;
+#pragma unroll
+    for (int u = 0; u < levels_in_flight; ++u) {
+      if (place[u] != nullptr) found[u] = read_level(place[u]);
+    }
+    while (waiting) {
+      waiting = false;
+#pragma unroll
+      for (int u = 0; u < levels_in_flight; ++u) {
+        if (found[u] < 0) found[u] = read_level(place[u]);
+      }
+#pragma unroll
+      for (int u = 0; u < levels_in_flight; ++u) waiting = waiting || found[u] < 0;
+    }
+#pragma unroll
+    for (int u = 0; u < levels_in_flight; ++u) {
+      if (place[u] != nullptr && found[u] > greatest) greatest = found[u];
+    }
+    if (place[levels_in_flight - 1] == nullptr) break;
+  }
+  return greatest;
+}
+
+/// Levels of blocks, a warp a block; its lanes are shared out evenly among the rows.
+template <class Rows, class Blocks, class Ordinal>
+__global__ void sweep_blocks(Rows rows, Blocks blocks, Ordinal* level, Ordinal* ticket) {
+  const Ordinal b = take_warp_ticket(ticket);
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  if (b >= blocks.count) return;
+  const Ordinal first = blocks.first_step(b), last = blocks.first_step(b + 1);
+  int lanes = 32;
+  while (lanes > 1 && static_cast<Ordinal>(32 / lanes) < last - first) lanes /= 2;
+  const Ordinal step = first + lane / lanes;
+  Ordinal greatest = -1;
+  if (step < last) {
+    using Offset = typename Rows::offset_type;
+    greatest = greatest_level(rows, blocks, level, rows.mirrored(step), first, static_cast<Offset>(lane % lanes),
+                              static_cast<Offset>(lanes));
+  }
+  greatest = __reduce_max_sync(all_lanes, static_cast<int>(greatest));
+  if (lane == 0) *static_cast<volatile Ordinal*>(level + b) = greatest + 1;
+}
+
+/// As sweep_levels_portable, with warps as the unit of work.
+template <class Ordinal, class Offset, class LevelView, class TicketView>
+void sweep_levels_cuda(const Kokkos::Cuda& exec, const TriangleRows<Ordinal, Offset, Kokkos::CudaSpace>& rows,
+                       const StepBlocks<Ordinal, Kokkos::CudaSpace>& blocks, double mean_length,
+                       const LevelView& level, const TicketView& ticket) {
+  const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::levels");
+  const bool lane_a_row = blocks.begin.extent(0) == 0 && mean_length < 12;
+  const std::int64_t a_team = lane_a_row ? sweep_threads : sweep_threads / 32;
+  const auto teams = static_cast<unsigned>((static_cast<std::int64_t>(blocks.count) + a_team - 1) / a_team);
+  if (lane_a_row) {
+    sweep_rows<<<teams, sweep_threads, 0, exec.cuda_stream()>>>(rows, level.data(), ticket.data());
+  } else {
+    sweep_blocks<<<teams, sweep_threads, 0, exec.cuda_stream()>>>(rows, blocks, level.data(), ticket.data());
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif
