@@ -102,7 +102,7 @@ void describe_solve(const PerfRun& run, const TriangleSystem& system, int column
   const double seconds = result.samples.median(), n = static_cast<double>(system.n());
   const double nnz = static_cast<double>(system.matrix.nnz()), levels = static_cast<double>(system.levels);
   const double bytes = csr_bytes(n, nnz, true) + 2 * n * columns * static_cast<double>(sizeof(double));
-  result.bound(run.limits, bytes, 2 * nnz * columns, levels);
+  result.bound(run.limits, bytes, 2 * nnz * columns);
   if (flag_seconds > 0) result.counters["limit_latency_s"] = levels * flag_seconds;
   result.counters["us_per_level"] = 1e6 * seconds / levels;
   result.counters["gb_per_s"] = 1e-9 * bytes / seconds;
