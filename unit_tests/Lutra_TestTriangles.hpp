@@ -298,7 +298,7 @@ inline std::size_t from_environment(const char* name, std::size_t otherwise) {
 
 /// How many random triangles each execution space gets.
 inline std::size_t triangle_count() {
-  return from_environment("LUTRA_TRIANGLES", 600);
+  return from_environment("LUTRA_TRIANGLES", 800);
 }
 
 /// A solver; empty where the execution space cannot run the method.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The hardest triangles for solvers that wait, again and again, several at once where the backend has several
-// streams. LUTRA_TRIANGLES / 10 sets how often (60).
+// streams. LUTRA_TRIANGLES / 10 sets how often (80).
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <deque>
