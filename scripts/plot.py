@@ -6,11 +6,14 @@
   scripts/plot.py solve.json -o times.png               a panel a stage, a group of bars a matrix, a bar a solver
   scripts/plot.py --ratios solve.json -o ratios.svg     the peer's time over each solver's
   scripts/plot.py --sweep sizes.json -o sizes.svg       time against n, with the exponent of its growth
+  scripts/plot.py --model trisolve.json                 what the model of triangular solves predicts beside the times
 """
 
 import argparse
 import json
 import math
+import re
+import statistics
 import sys
 from pathlib import Path
 
@@ -150,8 +153,8 @@ def print_ratios(lines, axes, peer):
     others = [s for s in axes.solvers if s != peer]
     if peer not in axes.solvers or not others:
         return
-    print(f"\nTime of {peer} over time of each solver, geometric mean over the matrices both solved (how many of how "
-          f"many); above 1 is faster than {peer}:\n")
+    print(f"\nTime of {peer} over time of each solver, geometric mean over the matrices both solved (the least; how many of "
+          f"how many); above 1 is faster than {peer}:\n")
     print(markdown_row(["solver", *axes.stages]))
     print(markdown_row(["---"] * (len(axes.stages) + 1)))
     for solver in others:
@@ -159,7 +162,7 @@ def print_ratios(lines, axes, peer):
         for stage in axes.stages:
             ratios = [r for m in axes.matrices if (r := ratio(lines, m, stage, solver, peer)) is not None]
             tried = sum((m, stage, solver) in lines for m in axes.matrices)
-            cells.append(f"{geometric_mean(ratios):.3g} ({len(ratios)} of {tried})" if ratios else "")
+            cells.append(f"{geometric_mean(ratios):.3g} ({min(ratios):.2g}; {len(ratios)} of {tried})" if ratios else "")
         print(markdown_row([solver, *cells]))
 
 
@@ -175,17 +178,36 @@ def print_limits(lines, axes):
     """How far Lutra is from what the hardware allows."""
     rows = []
     for key, line in lines.items():
-        limits = [line.count(name) or 0 for name in ("limit_copy_s", "limit_flops_s", "limit_launch_s")]
+        limits = [line.count(f"limit_{what}_s") or 0 for what in ("copy", "flops", "launch", "latency")]
         if key[1] in axes.stages and key[2].startswith("lutra") and line.seconds and max(limits) > 0:
             texts = [f"{limit:.1e}" if limit else "" for limit in limits]
             rows.append([*key, f"{line.seconds:.2e}", *texts, f"{line.seconds / max(limits):.3g}"])
     if not rows:
         return
-    columns = ["matrix", "stage", "solver", "time [s]", "copy limit", "dgemm limit", "launch limit", "times the greatest"]
+    columns = ["matrix", "stage", "solver", "time [s]", "copy limit", "dgemm limit", "launch limit", "latency limit",
+               "times the greatest"]
     print("\n" + markdown_row(columns))
     print(markdown_row(["---"] * len(columns)))
     for row in rows:
         print(markdown_row(row))
+
+
+def print_model(lines, axes):
+    """What the performance model predicts beside what was measured, and how far off it is in the median."""
+    rows = {}
+    for (matrix, stage, solver), line in lines.items():
+        if stage in axes.stages and line.count("predicted_over_measured") and not line.lost:
+            rows.setdefault(solver, []).append((matrix, stage, line))
+    for solver, found in rows.items():
+        print(f"\nPredicted and measured, {solver}:\n")
+        columns = ["matrix", "stage", "predicted [s]", "measured [s]", "ratio", "method and reason"]
+        print(markdown_row(columns))
+        print(markdown_row(["---"] * len(columns)))
+        for matrix, stage, line in found:
+            print(markdown_row([matrix, stage, f"{line.count('predicted_s'):.2e}", f"{line.seconds:.2e}",
+                                f"{line.count('predicted_s') / line.seconds:.2f}", line.label]))
+        errors = [abs(line.count("predicted_s") / line.seconds - 1) for _, _, line in found]
+        print(f"\nMedian error of the prediction: {100 * statistics.median(errors):.0f} % of {len(errors)} times")
 
 
 def pyplot():
@@ -248,16 +270,21 @@ def growth(points):
     return sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys)) / spread if spread > 0 else float("nan")
 
 
+def kind_of(matrix):
+    """A generated matrix without its size and seed: "aniso2d" of "aniso2d:225", "aniso2d.lower" of one triangle."""
+    return re.sub(r":[0-9:]*", "", matrix)
+
+
 def draw_sweep(plt, lines, axes):
-    """Time against n; matrices of one kind (what stands before ':') make a curve."""
-    kinds = in_order(matrix.split(":")[0] for matrix in axes.matrices)
+    """Time against n; matrices of one kind make a curve."""
+    kinds = in_order(kind_of(matrix) for matrix in axes.matrices)
     figure, panels = plt.subplots(len(kinds), len(axes.stages), squeeze=False, layout="constrained",
                                   figsize=(4.2 * len(axes.stages), 3.6 * len(kinds)))
     for row, kind in zip(panels, kinds):
         for panel, stage in zip(row, axes.stages):
             for solver in axes.solvers:
                 points = sorted((line.count("n"), line.seconds) for (m, st, s), line in lines.items()
-                                if st == stage and s == solver and m.split(":")[0] == kind and not line.lost)
+                                if st == stage and s == solver and kind_of(m) == kind and not line.lost)
                 if points:
                     name = f"{solver} (n^{growth(points):.2f})" if len(points) > 1 else solver
                     panel.plot(*zip(*points), marker="o", markersize=3, label=name)
@@ -284,6 +311,7 @@ def parse_arguments():
     parser.add_argument("-o", "--output", metavar="PICTURE", help="where to write; the ending decides: .png, .svg, .pdf")
     parser.add_argument("--table", action="store_true", help="print Markdown tables; with -o draw as well")
     parser.add_argument("--limits", action="store_true", help="with --table: Lutra's times beside the hardware limits")
+    parser.add_argument("--model", action="store_true", help="print what the model of triangular solves predicts")
     parser.add_argument("--ratios", action="store_true", help="draw ratios to the peer in place of times")
     parser.add_argument("--sweep", action="store_true", help="draw time against n")
     parser.add_argument("--best", action="store_true",
@@ -291,8 +319,8 @@ def parse_arguments():
     parser.add_argument("--peer", default="klu", help="solver to compare with (klu)")
     parser.add_argument("--stages", help="only these, with commas, in this order")
     arguments = parser.parse_args()
-    if not arguments.table and not arguments.output:
-        parser.error("say where to draw with -o PICTURE, or --table")
+    if not arguments.table and not arguments.model and not arguments.output:
+        parser.error("say where to draw with -o PICTURE, or --table or --model")
     return arguments
 
 
@@ -306,6 +334,8 @@ def main():
     print_losses(lines)
     if arguments.table and arguments.limits:
         print_limits(lines, axes)
+    if arguments.model:
+        print_model(lines, axes)
     if not arguments.output:
         return
     plt = pyplot()

@@ -25,6 +25,7 @@ int run_benchmarks(int argc, char** argv) {
   lutra::Perf::add_context(run.limits);
   lutra::Perf::register_benchmarks(run);
   benchmark::RunSpecifiedBenchmarks();
+  benchmark::ClearRegisteredBenchmarks();  // what they hold on the device goes before Kokkos does
   benchmark::Shutdown();
   return 0;
 }

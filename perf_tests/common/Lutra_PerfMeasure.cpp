@@ -78,13 +78,13 @@ void Measurement::note(const Errors& errors) {
   counters["backward_normwise"] = errors.normwise;
 }
 
-void Measurement::judge(const Errors& errors) {
+void Measurement::judge(const Errors& errors, double most) {
   note(errors);
-  const bool failed = !(errors.componentwise <= tolerance);
+  const bool failed = !(errors.componentwise <= most);
   counters["failed"] = failed ? 1 : 0;
   if (!failed) return;
   char text[80];
-  std::snprintf(text, sizeof text, "LOSS: backward error %.1e above %.0e; ", errors.componentwise, tolerance);
+  std::snprintf(text, sizeof text, "LOSS: backward error %.1e above %.0e; ", errors.componentwise, most);
   label = text + label;
 }
 

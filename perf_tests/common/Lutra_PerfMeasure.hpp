@@ -34,7 +34,7 @@ struct Measurement {
   /// Adds backward errors.
   void note(const Errors& errors);
   /// Adds backward errors, and calls an answer beyond the tolerance a loss.
-  void judge(const Errors& errors);
+  void judge(const Errors& errors, double most = tolerance);
   /// Adds the least times the hardware allows; a limit of 0 operations is left out.
   void bound(const Limits& limits, double bytes, double flops = 0, double launches = 0);
 };

@@ -34,7 +34,7 @@ class Solver {
   virtual SolverFacts facts() const = 0;
 };
 
-/// A peer: works on the host, and can solve without refinement too.
+/// A peer: can solve without refinement too. It works on the host, or like cuDSS on the device.
 class Peer : public Solver<double> {
  public:
   virtual void solve_once() = 0;

@@ -1,92 +1,207 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Solves with L, with U and with both (scaling and permuting included), the latter beside the peers' solves;
-// nothing is refined. Lutra's factors are those of its default options, the peers' are their own: compare
-// times a nonzero.
-#include "Lutra_LevelSetSolve.hpp"
+// Triangular solves of `TriangularSolver`, each of its methods forced in turn, beside its peers: analysis,
+// update of values and solve apart, of incomplete and complete factors and of plain patterns. And `trisolve`:
+// solves with the factors of a whole factorization, scaling and permutation included, beside the peers of the
+// factorization; those are not refined, and the peers' factors are their own: compare times a nonzero.
+#include <benchmark/benchmark.h>
+
+#include <exception>
+
 #include "Lutra_PerfFactored.hpp"
 #include "Lutra_PerfPeerRuns.hpp"
+#include "Lutra_PerfTriangleCases.hpp"
 
 namespace lutra::Perf {
 namespace {
 
-enum class Part { lower, upper };
+constexpr double single_tolerance = 1e-5;  // of factors kept in float
 
-template <class Scalar>
-Triangle<Scalar, int, std::int64_t, MemorySpace> triangle_of(const Factored<Scalar>& factored, Part part) {
-  const auto& rows = factored.analysis.plan.rows;
-  const auto& values = factored.factors.row_values;
-  if (part == Part::lower) return {rows.n, rows.row_map, rows.diagonal, 0, rows.entries, values, {}, false};
-  const auto n = static_cast<std::size_t>(rows.n);
-  const auto end = Kokkos::subview(rows.row_map, Kokkos::make_pair(std::size_t(1), n + 1));
-  return {rows.n, rows.diagonal, end, 1, rows.entries, values, rows.diagonal, false};
-}
+/// One dependency, one way, between two multiprocessors when the value itself is the flag: seen on an H200.
+#ifdef KOKKOS_ENABLE_CUDA
+constexpr double flag_seconds = std::is_same_v<ExecutionSpace, Kokkos::Cuda> ? 0.24e-6 : 0;
+#else
+constexpr double flag_seconds = 0;
+#endif
 
-/// A factor as a matrix of its own on the host, L's unit diagonal written out, for the judgement of its
-/// solve.
-template <class Scalar>
-HostMatrix<Scalar> part_on_host(const Factored<Scalar>& factored, Part part) {
-  const auto& rows = factored.analysis.plan.rows;
-  const auto row_map = to_host(rows.row_map), diagonal = to_host(rows.diagonal);
-  const auto entries = to_host(rows.entries);
-  const auto values = to_host(factored.factors.row_values);
-  HostMatrix<Scalar> result{rows.n, rows.n, {0}, {}, {}};
-  for (std::size_t i = 0; i < diagonal.size(); ++i) {
-    const auto begin = part == Part::lower ? row_map[i] : diagonal[i];
-    const auto end = part == Part::lower ? diagonal[i] : row_map[i + 1];
-    result.entries.insert(result.entries.end(), entries.begin() + begin, entries.begin() + end);
-    result.values.insert(result.values.end(), values.begin() + begin, values.begin() + end);
-    if (part == Part::lower) {
-      result.entries.push_back(static_cast<int>(i));
-      result.values.push_back(Scalar(1));
+/// The triangles and the solver the last benchmark worked with: the next one mostly wants the same.
+class Workbench {
+ public:
+  const TriangleSystem& system(const TriangleSource& source, TriangleSide side) {
+    if (m_source != &source) {
+      clear();
+      m_source = &source;
+      try {
+        m_pair = source.make();
+      } catch (...) {
+        m_failure = std::current_exception();
+      }
     }
-    result.row_map.push_back(result.nnz());
+    if (m_failure) std::rethrow_exception(m_failure);
+    return m_pair[side];
   }
+  /// Analyzed, and prepared for so many right-hand sides.
+  TriangleSolve& solver(const TriangleSource& source, TriangleSide side, const TriangleKind& kind,
+                        int columns) {
+    const TriangleSystem& triangle = system(source, side);
+    if (m_solver == nullptr || m_kind != &kind || m_side != side) {
+      m_solver.reset();  // the last one's memory first
+      m_solver = kind.make(triangle);
+      m_kind = &kind;
+      m_side = side;
+      m_columns = columns;
+      m_solver->prepare(columns);
+      m_solver->analyze();
+    }
+    if (m_columns != columns) m_solver->prepare(columns);
+    m_columns = columns;
+    return *m_solver;
+  }
+  /// After a failure in a solver nothing is known of it.
+  void drop_solver() { m_solver.reset(); }
+
+ private:
+  void clear() {
+    m_solver.reset();
+    m_pair = {};
+    m_failure = nullptr;
+  }
+
+  const TriangleSource* m_source = nullptr;
+  const TriangleKind* m_kind = nullptr;
+  TriangleSide m_side = TriangleSide::lower;
+  int m_columns = 0;
+  TrianglePair m_pair;
+  std::exception_ptr m_failure;  // of making the pair
+  std::unique_ptr<TriangleSolve> m_solver;
+};
+
+/// What the benchmarks of triangles share; lives as long as they do.
+struct Triangles {
+  std::vector<TriangleSource> sources;
+  std::vector<TriangleKind> kinds;
+  Workbench bench;
+};
+
+/// One line to be measured.
+struct TriangleLine {
+  const TriangleSource& source;
+  const TriangleKind& kind;
+  TriangleSide side;
+  int columns;
+  enum class Step { analyze, update, solve } step;
+};
+
+void run_step(TriangleSolve& solver, TriangleLine::Step step) {
+  if (step == TriangleLine::Step::analyze) solver.analyze();
+  if (step == TriangleLine::Step::update) solver.update();
+  if (step == TriangleLine::Step::solve) solver.solve();
+}
+
+/// Sizes, rates and the model's prediction, where the step is a solve.
+void describe_solve(const PerfRun& run, const TriangleSystem& system, int columns, Measurement& result) {
+  const double seconds = result.samples.median(), n = static_cast<double>(system.n());
+  const double nnz = static_cast<double>(system.matrix.nnz()), levels = static_cast<double>(system.levels);
+  const double bytes = csr_bytes(n, nnz, true) + 2 * n * columns * static_cast<double>(sizeof(double));
+  result.bound(run.limits, bytes, 2 * nnz * columns);
+  if (flag_seconds > 0) result.counters["limit_latency_s"] = levels * flag_seconds;
+  result.counters["us_per_level"] = 1e6 * seconds / levels;
+  result.counters["gb_per_s"] = 1e-9 * bytes / seconds;
+  const auto predicted = result.counters.find("predicted_s");
+  if (columns == 1 && predicted != result.counters.end())
+    result.counters["predicted_over_measured"] = predicted->second / seconds;
+}
+
+Measurement measure_line(const PerfRun& run, Workbench& bench, const TriangleLine& line) {
+  const TriangleSystem& system = bench.system(line.source, line.side);
+  TriangleSolve& solver = bench.solver(line.source, line.side, line.kind, line.columns);
+  auto samples = measure(run.samples, [&] { run_step(solver, line.step); });
+  if (line.step != TriangleLine::Step::solve) solver.solve();
+  const auto x = solver.solution();
+  TriangleFacts facts = solver.facts();
+  Measurement result{std::move(samples), std::move(facts.counters), std::move(facts.label)};
+  result.counters["n"] = static_cast<double>(system.n());
+  result.counters["nnz"] = static_cast<double>(system.matrix.nnz());
+  result.counters["levels"] = static_cast<double>(system.levels);
+  result.counters["rhs"] = line.columns;
+  if (line.step == TriangleLine::Step::solve) describe_solve(run, system, line.columns, result);
+  result.judge(triangle_errors(system, x, line.columns, line.kind.order),
+               line.kind.single ? single_tolerance : tolerance);
   return result;
 }
 
-template <class Scalar>
-Measurement measure_part(const PerfRun& run, const HostMatrix<Scalar>& matrix, Part part) {
-  Factored<Scalar> factored(matrix);
-  const auto triangle = triangle_of(factored, part);
-  const auto& levels = part == Part::lower ? factored.analysis.lower_levels : factored.analysis.upper_levels;
-  auto samples = measure(
-      run.samples, [&] { Kokkos::deep_copy(factored.x, factored.b); },
-      [&] { solve_by_levels(factored.exec, triangle, levels, false, factored.x); });
-  const auto x = to_host(factored.x);
-  const HostMatrix<Scalar> factor = part_on_host(factored, part);
-  Measurement result{std::move(samples)};
-  result.counters["n"] = matrix.n_rows;
-  result.counters["nnz"] = static_cast<double>(matrix.nnz());
-  result.counters["nnz_factor"] = static_cast<double>(factor.nnz());
-  result.counters["levels"] = static_cast<double>(levels.size());
-  result.note(backward_errors(factor, factored.host_b, x));
-  const double n = matrix.n_rows;
-  result.bound(run.limits,
-               csr_bytes(n, result.counters["nnz_factor"], true, sizeof(Scalar)) + 2 * n * sizeof(Scalar),
-               2 * result.counters["nnz_factor"], result.counters["levels"]);
-  return result;
+void add_line(const PerfRun& run, const std::shared_ptr<Triangles>& triangles, const TriangleLine& line) {
+  const std::string matrix = line.source.matrix + (line.side == TriangleSide::lower ? ".lower" : ".upper");
+  std::string stage = line.source.group;
+  if (line.step == TriangleLine::Step::analyze) stage += "-analyze";
+  if (line.step == TriangleLine::Step::update) stage += "-update";
+  if (line.step == TriangleLine::Step::solve) stage += "-solve-" + std::to_string(line.columns);
+  add_benchmark(matrix, stage, line.kind.name, [&run, triangles, line] {
+    try {
+      return measure_line(run, triangles->bench, line);
+    } catch (...) {
+      triangles->bench.drop_solver();
+      throw;
+    }
+  });
+}
+
+/// All lines of a kind of solver with one triangle, which follow each other so that one solver does for all.
+void add_lines(const PerfRun& run, const std::shared_ptr<Triangles>& triangles, const TriangleSource& source,
+               const TriangleKind& kind, TriangleSide side) {
+  using Step = TriangleLine::Step;
+  if (kind.least_columns == 1) {
+    add_line(run, triangles, {source, kind, side, 1, Step::analyze});
+    add_line(run, triangles, {source, kind, side, 1, Step::update});
+  }
+  for (const int columns : {1, 2, 4, 8, 16, 32, 64, 128}) {
+    if (columns < kind.least_columns || columns > kind.most_columns) continue;
+    add_line(run, triangles, {source, kind, side, columns, Step::solve});
+  }
+}
+
+std::vector<TriangleKind> all_kinds() {
+  std::vector<TriangleKind> all = lutra_triangle_kinds();
+  const auto append = [&](std::vector<TriangleKind> some) {
+    all.insert(all.end(), some.begin(), some.end());
+  };
+#ifdef LUTRA_PERF_CUSPARSE
+  append(cusparse_triangle_kinds());
+#endif
+#ifdef LUTRA_PERF_MKL
+  append(mkl_triangle_kinds());
+#endif
+  append(kokkos_kernels_triangle_kinds());
+  return all;
+}
+
+void register_triangles(const PerfRun& run) {
+  const std::shared_ptr<Triangles> triangles(new Triangles{triangle_sources(run), all_kinds(), {}});
+  std::string names;
+  for (const TriangleKind& kind : triangles->kinds)
+    names += (names.empty() ? "" : ", ") + kind.name + " " + kind.version;
+  benchmark::AddCustomContext("triangle_solvers", names);
+  for (const TriangleSource& source : triangles->sources) {
+    for (const TriangleSide side : {TriangleSide::lower, TriangleSide::upper}) {
+      for (const TriangleKind& kind : triangles->kinds) add_lines(run, triangles, source, kind, side);
+    }
+  }
 }
 
 template <class Scalar>
-Measurement measure_both(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
+Measurement measure_factors(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
   Factored<Scalar> factored(matrix);
   auto samples = measure(run.samples, [&] { factored.solve_once(); });
-  const auto levels =
-      static_cast<double>(factored.analysis.lower_levels.size() + factored.analysis.upper_levels.size());
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   const double n = matrix.n_rows;
-  result.counters["levels"] = levels;
   result.bound(run.limits,
                csr_bytes(n, result.counters["nnz_lu"], true, sizeof(Scalar)) + 2 * n * sizeof(Scalar),
-               2 * result.counters["nnz_lu"], levels);
+               2 * result.counters["nnz_lu"]);
   return result;
 }
 
 template <class Scalar>
-void register_matrix(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
-  add_benchmark(name, "lower", "lutra", [&] { return measure_part(run, matrix, Part::lower); });
-  add_benchmark(name, "upper", "lutra", [&] { return measure_part(run, matrix, Part::upper); });
-  add_benchmark(name, "trisolve", "lutra", [&] { return measure_both(run, matrix); });
+void register_factors(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
+  add_benchmark(name, "trisolve", "lutra", [&] { return measure_factors(run, matrix); });
   if constexpr (has_peers<Scalar>) {
     add_peer_benchmarks(run, name, matrix, {"trisolve", [](Peer&) {}, [](Peer& peer) { peer.solve_once(); }});
   }
@@ -95,8 +210,9 @@ void register_matrix(const PerfRun& run, const std::string& name, const HostMatr
 }  // namespace
 
 void register_benchmarks(const PerfRun& run) {
+  register_triangles(run);
   for (const PerfMatrix& matrix : run.matrices) {
-    with_scalar(matrix, [&](const auto& values) { register_matrix(run, matrix.name, values); });
+    with_scalar(matrix, [&](const auto& values) { register_factors(run, matrix.name, values); });
   }
 }
 

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cudss.h>
+
+#include <limits>
+#include <stdexcept>
+
+#include "Lutra_PerfErrors.hpp"
+#include "Lutra_PerfPeers.hpp"
+
+namespace lutra::Perf {
+namespace {
+
+constexpr int most_refinement_steps = 10;
+
+const char* name_of(cudssStatus_t status) {
+  switch (status) {
+    case CUDSS_STATUS_NOT_INITIALIZED:
+      return "not initialized";
+    case CUDSS_STATUS_ALLOC_FAILED:
+      return "out of memory";
+    case CUDSS_STATUS_INVALID_VALUE:
+      return "invalid value";
+    case CUDSS_STATUS_NOT_SUPPORTED:
+      return "not supported";
+    case CUDSS_STATUS_EXECUTION_FAILED:
+      return "execution failed";
+    default:
+      return "internal error";
+  }
+}
+
+void check(cudssStatus_t status, const char* step) {
+  if (status != CUDSS_STATUS_SUCCESS) throw std::runtime_error(std::string(step) + ": " + name_of(status));
+}
+
+/// A matrix, vector or set of options of cuDSS that is destroyed with this.
+template <class Handle, auto destroy>
+struct Owned {
+  Handle handle = nullptr;
+  Owned() = default;
+  ~Owned() {
+    if (handle != nullptr) destroy(handle);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+};
+
+using OwnedMatrix = Owned<cudssMatrix_t, cudssMatrixDestroy>;
+
+/// cuDSS with its defaults on a general matrix; matrix and vectors on the device, as Lutra's are.
+class CudssSolver final : public Peer {
+ public:
+  CudssSolver(const HostMatrix<double>& matrix, const std::vector<double>& b);
+  ~CudssSolver() override { cudssDataDestroy(m_library.handle, m_data); }
+  CudssSolver(const CudssSolver&) = delete;
+  CudssSolver& operator=(const CudssSolver&) = delete;
+
+  /// Reordering and symbolic factorization, from nothing.
+  void analyze() override {
+    cudssDataDestroy(m_library.handle, m_data);
+    m_data = nullptr;
+    check(cudssDataCreate(m_library.handle, &m_data), "cudssDataCreate");
+    run(CUDSS_PHASE_ANALYSIS, "analysis");
+  }
+  void prepare_factorization() override { analyze(); }
+  void factorize() override {
+    run(CUDSS_PHASE_FACTORIZATION, "factorization");
+    m_refinement_steps = unknown_steps;
+  }
+  void refactorize() override { run(CUDSS_PHASE_REFACTORIZATION, "refactorization"); }
+  void solve_once() override { solve_refining(0); }
+  void solve() override;
+  std::vector<double> solution() const override { return to_host(m_x); }
+  SolverFacts facts() const override;
+
+ private:
+  static constexpr int unknown_steps = -1;
+  void run(int phase, const char* step) {
+    check(cudssExecute(m_library.handle, phase, m_config.handle, m_data, m_A.handle, m_X.handle, m_B.handle),
+          step);
+  }
+  void solve_refining(int steps) {
+    check(cudssConfigSet(m_config.handle, CUDSS_CONFIG_IR_N_STEPS, &steps, sizeof steps), "refinement steps");
+    run(CUDSS_PHASE_SOLVE, "solve");
+  }
+  void describe();
+
+  HostMatrix<double> m_matrix;  // for the judgement that decides how often to refine
+  std::vector<double> m_host_b;
+  Kokkos::View<int*, MemorySpace> m_row_map, m_entries;
+  Kokkos::View<double*, MemorySpace> m_values, m_b, m_x;
+  int m_refinement_steps = unknown_steps;
+  Owned<cudssHandle_t, cudssDestroy> m_library;
+  Owned<cudssConfig_t, cudssConfigDestroy> m_config;
+  OwnedMatrix m_A, m_B, m_X;
+  cudssData_t m_data = nullptr;
+};
+
+CudssSolver::CudssSolver(const HostMatrix<double>& matrix, const std::vector<double>& b)
+    : m_matrix(matrix),
+      m_host_b(b),
+      m_entries(to_device(matrix.entries)),
+      m_values(to_device(matrix.values)),
+      m_b(to_device(b)),
+      m_x("lutra::perf::x", b.size()) {
+  if (matrix.nnz() > std::numeric_limits<int>::max())
+    throw std::runtime_error("more entries than this peer counts");
+  m_row_map = to_device(std::vector<int>(matrix.row_map.begin(), matrix.row_map.end()));
+  check(cudssCreate(&m_library.handle), "cudssCreate");
+  check(cudssSetStream(m_library.handle, ExecutionSpace().cuda_stream()), "cudssSetStream");
+  check(cudssConfigCreate(&m_config.handle), "cudssConfigCreate");
+  check(cudssDataCreate(m_library.handle, &m_data), "cudssDataCreate");
+  describe();
+}
+
+void CudssSolver::describe() {
+  const std::int64_t n = m_matrix.n_rows;
+  check(cudssMatrixCreateCsr(&m_A.handle, n, n, m_matrix.nnz(), m_row_map.data(), nullptr, m_entries.data(),
+                             m_values.data(), CUDA_R_32I, CUDA_R_32I, CUDA_R_64F, CUDSS_MTYPE_GENERAL,
+                             CUDSS_MVIEW_FULL, CUDSS_BASE_ZERO),
+        "cudssMatrixCreateCsr");
+  check(cudssMatrixCreateDn(&m_B.handle, n, 1, n, m_b.data(), CUDA_R_64F, CUDSS_LAYOUT_COL_MAJOR),
+        "cudssMatrixCreateDn");
+  check(cudssMatrixCreateDn(&m_X.handle, n, 1, n, m_x.data(), CUDA_R_64F, CUDSS_LAYOUT_COL_MAJOR),
+        "cudssMatrixCreateDn");
+}
+
+/// With the least number of refinement steps that brings the answer within the tolerance. cuDSS takes a
+/// number and looks at no error; the first solve after a factorization, a warm-up, finds out which is enough.
+void CudssSolver::solve() {
+  if (m_refinement_steps != unknown_steps) return solve_refining(m_refinement_steps);
+  for (m_refinement_steps = 0;; ++m_refinement_steps) {
+    solve_refining(m_refinement_steps);
+    const double error = backward_errors(m_matrix, m_host_b, solution()).componentwise;
+    if (error <= tolerance || m_refinement_steps == most_refinement_steps) return;
+  }
+}
+
+SolverFacts CudssSolver::facts() const {
+  SolverFacts facts;
+  facts.label = "defaults";
+  const auto get = [&](cudssDataParam_t what, auto& value) {
+    std::size_t written = 0;
+    return cudssDataGet(m_library.handle, m_data, what, &value, sizeof value, &written) ==
+           CUDSS_STATUS_SUCCESS;
+  };
+  std::int64_t nnz = 0, memory[16] = {};
+  int pivots = 0;
+  if (get(CUDSS_DATA_LU_NNZ, nnz)) facts.counters["nnz_lu"] = static_cast<double>(nnz);
+  if (get(CUDSS_DATA_NPIVOTS, pivots)) facts.counters["perturbed_pivots"] = pivots;
+  if (get(CUDSS_DATA_MEMORY_ESTIMATES, memory))
+    facts.counters["peak_bytes"] = static_cast<double>(memory[1]);  // on the device, at the worst moment
+  if (m_refinement_steps != unknown_steps) facts.counters["refinement_steps"] = m_refinement_steps;
+  return facts;
+}
+
+std::unique_ptr<Peer> make_cudss(const HostMatrix<double>& matrix, const std::vector<double>& b) {
+  return std::make_unique<CudssSolver>(matrix, b);
+}
+
+}  // namespace
+
+std::vector<PeerKind> cudss_kinds() {
+  int numbers[3] = {0, 0, 0};
+  cudssGetProperty(MAJOR_VERSION, &numbers[0]);
+  cudssGetProperty(MINOR_VERSION, &numbers[1]);
+  cudssGetProperty(PATCH_LEVEL, &numbers[2]);
+  const std::string version =
+      std::to_string(numbers[0]) + "." + std::to_string(numbers[1]) + "." + std::to_string(numbers[2]);
+  return {{"cudss", version, make_cudss}};
+}
+
+}  // namespace lutra::Perf

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PERFTRIANGLE_HPP
+#define LUTRA_PERFTRIANGLE_HPP
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "Lutra_PerfErrors.hpp"
+#include "Lutra_PerfMatrix.hpp"
+#include "Lutra_TriangularOptions.hpp"
+
+namespace lutra::Perf {
+
+/// A triangle with its right-hand sides, on the host. All solvers get the same one.
+struct TriangleSystem {
+  HostMatrix<double> matrix;  ///< the triangle alone, its diagonal stored: ones for the L of a factorization
+  TriangleSide side = TriangleSide::lower;
+  std::vector<double> b;    ///< [n] the first right-hand side, for a solution between 1 and 2
+  std::int64_t levels = 0;  ///< of its rows
+
+  std::size_t n() const { return static_cast<std::size_t>(matrix.n_rows); }
+  /// Column c of more right-hand sides is this times `b`: no two alike, so that a solver that mixes them up
+  /// is found out.
+  static double scale(int column) { return 1 + column / 256.0; }
+};
+
+/// Where the k values of a row of right-hand sides lie.
+enum class VectorOrder { by_columns, by_rows };
+
+/// [n × k] right-hand sides of a system in either order.
+std::vector<double> right_hand_sides(const TriangleSystem& system, int columns, VectorOrder order);
+
+/// Backward errors of [n × k] solutions of the right-hand sides above, in long double; the worst column
+/// counts.
+Errors triangle_errors(const TriangleSystem& system, const std::vector<double>& x, int columns,
+                       VectorOrder order);
+
+/// What a solver of triangles says of its own work.
+struct TriangleFacts {
+  std::map<std::string, double> counters{};
+  std::string label{};
+};
+
+/// A solver of triangles as the benchmarks drive it: one triangle, in the solver's own form since
+/// construction. A step that fails throws.
+class TriangleSolve {
+ public:
+  virtual ~TriangleSolve() = default;
+  /// Makes room for k right-hand sides and puts them there; comes before anything else, and again for another
+  /// k. A solver whose analysis depends on k, analyzed for another one, is analyzed anew.
+  virtual void prepare(int columns) = 0;
+  virtual void analyze() = 0;  ///< from pattern and values to where a solve may come next
+  virtual void update() = 0;   ///< takes values again, the pattern being known
+  virtual void solve() = 0;    ///< all right-hand sides
+  virtual std::vector<double> solution() const = 0;  ///< [n × k] in the order of its kind
+  virtual TriangleFacts facts() const { return {}; }
+};
+
+/// A kind of solver this build has.
+struct TriangleKind {
+  std::string name;
+  std::string version;
+  int least_columns = 1, most_columns = 128;  ///< right-hand sides it is run with
+  VectorOrder order = VectorOrder::by_columns;
+  bool single = false;  ///< keeps factors in float, and is judged by that
+  std::function<std::unique_ptr<TriangleSolve>(const TriangleSystem&)> make;
+};
+
+// What each source file offers; a file is in the build where its library was found.
+std::vector<TriangleKind> lutra_triangle_kinds();
+std::vector<TriangleKind> kokkos_kernels_triangle_kinds();
+std::vector<TriangleKind> cusparse_triangle_kinds();
+std::vector<TriangleKind> mkl_triangle_kinds();
+
+/// A triangle with 32-bit indices, as libraries other than Lutra take it.
+struct IntTriangle {
+  std::vector<int> row_map;    ///< [n + 1]
+  std::vector<int> entries;    ///< [nnz]
+  std::vector<double> values;  ///< [nnz]
+};
+
+/// @throws std::runtime_error where there are more entries than an int counts
+IntTriangle to_int_triangle(const HostMatrix<double>& matrix);
+
+}  // namespace lutra::Perf
+
+#endif
