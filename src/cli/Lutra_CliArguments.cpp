@@ -56,7 +56,7 @@ void add_solver_options(CLI::App& app, Arguments& a) {
   app.add_option("--fill-level", a.fill_level, "levels of fill of an incomplete factorization")
       ->type_name("K");
   app.add_option("--fill-factor", a.fill_factor, "most fill of an incomplete factorization")->type_name("F");
-  app.add_option("--trisolve", a.trisolve, "auto, levels")->type_name("NAME");
+  app.add_option("--trisolve", a.trisolve, "auto, levels, syncfree, supernodal")->type_name("NAME");
   app.add_option("--backend", a.backend, "auto, serial, openmp, cuda, hip")->type_name("NAME");
   app.add_option("--nrhs", a.n_rhs, "right-hand sides")->type_name("N")->check(at_least(1));
   app.add_flag("--transpose", a.transpose, "solve with the transposed matrix");

@@ -52,7 +52,6 @@ void check_names(const Arguments& a) {
   check_name("--symbolic", a.symbolic, {"auto", "fill2"}, {"etree"});
   check_name("--pivot", a.pivot, {"auto", "static"}, {"threshold"});
   check_name("--precond", a.precond, {"none"}, {"ilu0", "iluk", "parilu", "parilut"});
-  check_name("--trisolve", a.trisolve, {"auto", "levels"}, {"syncfree", "supernodal"});
   refuse_unless_absent(a.pivot_tol.has_value(), "--pivot-tol", "it belongs to --pivot threshold");
   refuse_unless_absent(a.fill_level.has_value(), "--fill-level", "it belongs to incomplete factorizations");
   refuse_unless_absent(a.fill_factor.has_value(), "--fill-factor", "it belongs to incomplete factorizations");
@@ -90,6 +89,14 @@ void set_ordering(const Arguments& a, SolverOptions& options) {
   }
   options.lu.ordering = Ordering::given;
   options.ordering_file = a.ordering;
+}
+
+void set_trisolve(const Arguments& a, SolverOptions& options) {
+  check_name("--trisolve", a.trisolve, {"auto", "levels", "syncfree", "supernodal"}, {});
+  options.lu.trisolve = a.trisolve == "levels"       ? TrisolveMethod::levels
+                        : a.trisolve == "syncfree"   ? TrisolveMethod::syncfree
+                        : a.trisolve == "supernodal" ? TrisolveMethod::supernodal
+                                                     : TrisolveMethod::automatic;
 }
 
 void set_matching(const Arguments& a, SolverOptions& options) {
@@ -168,6 +175,7 @@ SolverOptions check_options(const Arguments& arguments) {
   options.backend = check_backend(arguments);
   set_ordering(arguments, options);
   set_matching(arguments, options);
+  set_trisolve(arguments, options);
   set_numbers(arguments, options);
   check_standard_input(arguments);
   check_standard_output(arguments);

@@ -8,6 +8,7 @@
 
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LuPermute.hpp"
+#include "Lutra_LuTriangles.hpp"
 #include "Lutra_Timer.hpp"
 
 namespace lutra {
@@ -162,20 +163,19 @@ void upload_pivot_order(const ExecutionSpace& exec, const PivotOrder<Ordinal>& p
   analysis.col_scale = Impl::upload(exec, analysis.charge, "lutra::driver::col_scale", col_scale);
 }
 
-/// Levels of the triangular solves: row i waits for the columns of its row.
-template <class Ordinal, class Offset, class ExecutionSpace, class Analysis>
-void levelize_solves(const ExecutionSpace& exec, const MemoryBudget& budget, Analysis& analysis) {
-  const auto& plan = analysis.plan;
-  const auto& columns = plan.columns.pattern;
-  const auto behind_first = Kokkos::make_pair(std::size_t(1), static_cast<std::size_t>(plan.n()) + 1);
-  using Graph = DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>;
-  const Graph lower{
-      plan.n(),
-      {plan.column_diagonal, Kokkos::subview(columns.row_map, behind_first), columns.entries, 1},
-      {}};
-  const Graph upper{plan.n(), {columns.row_map, plan.column_diagonal, columns.entries, 0}, {}};
-  analysis.lower_levels = levelize(exec, lower, budget);
-  analysis.upper_levels = levelize(exec, upper, budget);
+/// Plans of the triangular solves, and what was chosen for them.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void plan_solves(const ExecutionSpace& exec, const LuOptions& options, const MemoryBudget& budget,
+                 LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis, Report& report) {
+  using Triangles = Impl::LuTriangles<Scalar, Ordinal, Offset, ExecutionSpace>;
+  TriangularOptions triangular;
+  triangular.method = options.trisolve;
+  triangular.precision = options.solve_precision;
+  analysis.triangles = std::make_shared<Triangles>(exec, analysis.plan, analysis.row_order, analysis.col_order,
+                                                   triangular, budget);
+  const auto& chosen = analysis.triangles->upper_report();
+  report.choice.trisolve = name_of(chosen.method);
+  if (options.trisolve == TrisolveMethod::automatic) add_reason(report, "solves: " + chosen.why);
 }
 
 void report_counts(Report& report, std::int64_t nnz_l, std::int64_t nnz_u, std::int64_t nnz_a, double flops,
@@ -200,7 +200,6 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   report.choice.method = "lu";
   report.choice.engine = "column";
   report.choice.symbolic = "fill2";
-  report.choice.trisolve = "levels";
   report.choice.precond = "none";
   const auto pivots = choose_pivots(A, options, report);
   if (!pivots) return analysis;
@@ -219,8 +218,8 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   report.times.symbolic = symbolic_timer.seconds();
   Impl::StageTimer levelization_timer(exec);
   analysis.plan = plan_column_lu(exec, filled, budget);
-  levelize_solves<Ordinal, Offset>(exec, budget, analysis);
   analysis.target = Impl::locate_entries(exec, analysis.charge, budget, analysis);
+  plan_solves(exec, options, budget, analysis, report);
   report.times.levelization = levelization_timer.seconds();
   report_counts(report, filled.nnz_l, filled.nnz_u, A.nnz(), analysis.plan.flops,
                 analysis.plan.levels.size());

@@ -2,11 +2,18 @@
 #ifndef LUTRA_LUANALYSIS_HPP
 #define LUTRA_LUANALYSIS_HPP
 
+#include <memory>
+
 #include "Lutra_ColumnLu.hpp"
 #include "Lutra_LuOptions.hpp"
 #include "Lutra_Report.hpp"
 
 namespace lutra {
+
+namespace Impl {
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class LuTriangles;
+}
 
 /// Everything `SparseLU` keeps of a pattern: the way from the user's matrix A to the matrix that is
 /// factorized, F(k, l) = row_scale·A(row_order(k), col_order(l))·col_scale, and the plan of that
@@ -22,8 +29,8 @@ struct LuAnalysis {
   Kokkos::View<const Real*, Memory> row_scale;     ///< [n] by user's row
   Kokkos::View<const Real*, Memory> col_scale;     ///< [n] by user's column
   ColumnLuPlan<Ordinal, Offset, Memory> plan;      ///< of L + U of F
-  Levels<Ordinal, Memory> lower_levels;            ///< of solving with L
-  Levels<Ordinal, Memory> upper_levels;            ///< of solving with U
+  std::shared_ptr<Impl::LuTriangles<Scalar, Ordinal, Offset, ExecutionSpace>>
+      triangles;  ///< solves with L and U of the factors computed last
   Kokkos::View<const Offset*, Memory> target;      ///< [nnz(A)] place by columns of L + U of each entry of A
   Charge charge;
 

@@ -2,7 +2,7 @@
 #include "Lutra_LuFactors.hpp"
 
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_LevelSetSolve.hpp"
+#include "Lutra_LuTriangles.hpp"
 
 namespace lutra {
 namespace {
@@ -46,68 +46,6 @@ void gather_rows(const ExecutionSpace& exec, const Map& row_to_column, const Val
       KOKKOS_LAMBDA(const std::int64_t p) { row_values(p) = column_values(row_to_column(p)); });
 }
 
-/// W(k, :) = scale(order(k))·B(order(k), :)
-template <class ExecutionSpace, class Order, class Scale, class Rows>
-void scale_and_permute(const ExecutionSpace& exec, const Order& order, const Scale& scale, const Rows& B,
-                       const Rows& W) {
-  const std::size_t n_rhs = B.extent(1);
-  Kokkos::parallel_for(
-      "lutra::driver::scale_and_permute",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(W.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t k) {
-        const auto i = order(k);
-        for (std::size_t c = 0; c < n_rhs; ++c) W(k, c) = B(i, c) * scale(i);
-      });
-}
-
-/// X(order(k), :) = scale(order(k))·W(k, :)
-template <class ExecutionSpace, class Order, class Scale, class Rows>
-void scale_and_permute_back(const ExecutionSpace& exec, const Order& order, const Scale& scale, const Rows& W,
-                            const Rows& X) {
-  const std::size_t n_rhs = X.extent(1);
-  Kokkos::parallel_for(
-      "lutra::driver::scale_and_permute_back",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(W.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t k) {
-        const auto i = order(k);
-        for (std::size_t c = 0; c < n_rhs; ++c) X(i, c) = W(k, c) * scale(i);
-      });
-}
-
-/// Forward with L, then backward with U, in place.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class Rows>
-void solve_with_rows(const ExecutionSpace& exec,
-                     const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-                     const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, const Rows& W) {
-  const auto& rows = analysis.plan.rows;
-  const auto n = static_cast<std::size_t>(rows.n);
-  const auto row_end = Kokkos::subview(rows.row_map, Kokkos::make_pair(std::size_t(1), n + 1));
-  using T = Triangle<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>;
-  const T lower{rows.n, rows.row_map, rows.diagonal, 0, rows.entries, factors.row_values, {}, false};
-  const T upper{rows.n, rows.diagonal, row_end, 1, rows.entries, factors.row_values, rows.diagonal, false};
-  solve_by_levels(exec, lower, analysis.lower_levels, false, W);
-  solve_by_levels(exec, upper, analysis.upper_levels, false, W);
-}
-
-/// Forward with Uᵀ, then backward with Lᵀ (or their conjugates), whose rows are columns of U and L, in place.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class Rows>
-void solve_with_columns(const ExecutionSpace& exec,
-                        const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-                        const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
-                        bool conjugate, const Rows& W) {
-  const auto& plan = analysis.plan;
-  const auto& columns = plan.columns.pattern;
-  const auto n = static_cast<std::size_t>(plan.n());
-  const auto column_end = Kokkos::subview(columns.row_map, Kokkos::make_pair(std::size_t(1), n + 1));
-  using T = Triangle<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>;
-  const T upper{plan.n(),        columns.row_map,       plan.column_diagonal, 0,
-                columns.entries, factors.column_values, plan.column_diagonal, conjugate};
-  const T lower{plan.n(),        plan.column_diagonal,  column_end, 1,
-                columns.entries, factors.column_values, {},         conjugate};
-  solve_by_levels(exec, upper, analysis.upper_levels, true, W);
-  solve_by_levels(exec, lower, analysis.lower_levels, true, W);
-}
-
 }  // namespace
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -134,6 +72,7 @@ bool factorize_lu(const ExecutionSpace& exec,
   const auto outcome =
       factorize_columns<Scalar>(exec, analysis.plan, factors.column_values, threshold, factors.perturbed);
   gather_rows(exec, analysis.plan.row_to_column, factors.column_values, factors.row_values);
+  analysis.triangles->set_values(exec, factors.row_values, factors.column_values);
   report.pivots.perturbed = outcome.perturbed;
   report.pivots.growth = largest > 0 ? outcome.largest / largest : 0.0;
   return outcome.finite;
@@ -142,19 +81,11 @@ bool factorize_lu(const ExecutionSpace& exec,
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void apply_factors(const ExecutionSpace& exec,
                    const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-                   const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Transposition op,
+                   const LuFactors<Scalar, typename ExecutionSpace::memory_space>&, Transposition op,
                    const DenseRows<Scalar, typename ExecutionSpace::memory_space>& B,
                    const DenseRows<Scalar, typename ExecutionSpace::memory_space>& X,
                    const DenseRows<Scalar, typename ExecutionSpace::memory_space>& W) {
-  if (op == Transposition::none) {
-    scale_and_permute(exec, analysis.row_order, analysis.row_scale, B, W);
-    solve_with_rows(exec, analysis, factors, W);
-    scale_and_permute_back(exec, analysis.col_order, analysis.col_scale, W, X);
-  } else {
-    scale_and_permute(exec, analysis.col_order, analysis.col_scale, B, W);
-    solve_with_columns(exec, analysis, factors, op == Transposition::adjoint, W);
-    scale_and_permute_back(exec, analysis.row_order, analysis.row_scale, W, X);
-  }
+  analysis.triangles->solve(exec, analysis.plan, op, analysis.row_scale, analysis.col_scale, B, X, W);
 }
 
 #define LUTRA_LU_FACTORS(Scalar, Ordinal, Offset, Space)                                               \

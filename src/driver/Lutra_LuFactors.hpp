@@ -17,7 +17,8 @@ struct LuFactors {
   Charge charge;
 };
 
-/// Scales and scatters the values of A, and factorizes. Allocates `factors` when it is empty.
+/// Scales and scatters the values of A, factorizes, and hands the factors to `analysis.triangles`. Allocates
+/// `factors` when it is empty.
 /// @param A_values   [nnz(A)] in the order of `analysis.pattern`
 /// @param perturbation least magnitude of a pivot over the largest of the scaled matrix
 /// Writes pivot counts to `report.pivots`. @returns false where the factors hold NaN or infinity
@@ -28,9 +29,10 @@ bool factorize_lu(const ExecutionSpace& exec,
                   double perturbation, const MemoryBudget& budget,
                   LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Report& report);
 
-/// X = op(A)⁻¹·B by the factors, without refinement. X may be B.
+/// X = op(A)⁻¹·B by the factors computed last with this analysis, without refinement. X may be B.
 /// @param W [n × k] scratch
-/// Cost: each entry of L and U read once for each right-hand side, one launch a level. Does not fence.
+/// Cost: L and U read once for up to 16 right-hand sides; scaling and permuting ride on the two solves. Does not
+/// fence, but for the first transposed solve, which analyses the transposed factors.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void apply_factors(const ExecutionSpace& exec,
                    const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,

@@ -8,6 +8,7 @@
 
 #include "Lutra_GmresRefinement.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_LuTriangles.hpp"
 #include "Lutra_RefinementKernels.hpp"
 
 namespace lutra {
@@ -243,6 +244,10 @@ Status LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
     m_report.refinement_steps = std::max<std::int64_t>(m_report.refinement_steps, outcome.steps);
   }
   m_exec.fence("lutra::SparseLU::solve: X is complete");
+  if (const std::int64_t row = m_analysis.triangles->take_hung_row(m_exec); row >= 0) {
+    throw HangError("solve: row " + std::to_string(row) +
+                    " of the factors waited too long in a triangular solve, which was given up");
+  }
   m_report.errors = {normwise, componentwise, std::nullopt};
   m_report.times.solve = solve_seconds;
   m_report.times.refine = refine_seconds;

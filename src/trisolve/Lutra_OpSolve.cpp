@@ -6,12 +6,19 @@
 
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_TriangleAnalysis.hpp"
+#include "Lutra_TrisolveModel.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_BlockSolveCuda.hpp"
 #endif
 
 namespace lutra::Impl {
 namespace {
+
+/// Blocks are looked for on devices only, and where more than a few levels could be saved.
+template <class ExecutionSpace>
+bool worth_blocks(const ExecutionSpace&, const TriangleShape& shape) {
+  return !is_host_space<ExecutionSpace> && shape.levels > 16;
+}
 
 /// row(place): the caller's row of each place.
 template <class Ordinal, class ExecutionSpace, class RowOf, class Map>
@@ -60,28 +67,32 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const ExecutionSpa
   rows_alone.count = m_rows.n;
   const auto single = find_levels(exec, m_rows, rows_alone, mean_length, m_options.portable, scratch);
   m_report.levels = static_cast<std::int64_t>(single.levels);
-  auto method = m_options.method;
-  if (method == TrisolveMethod::automatic) {
-    method = is_host_space<ExecutionSpace> ? TrisolveMethod::levels : TrisolveMethod::supernodal;
+  TriangleShape shape;
+  shape.rows = static_cast<double>(m_rows.n);
+  shape.entries = static_cast<double>(entries);
+  shape.levels = static_cast<double>(single.levels);
+  shape.value_bytes = m_options.precision == FactorPrecision::single ? sizeof(Single) : sizeof(Scalar);
+  LeveledBlocks<Ordinal, Memory> blocked;
+  if (m_options.method == TrisolveMethod::supernodal || worth_blocks(exec, shape)) {
+    const auto blocks = find_row_blocks(exec, m_rows, scratch);
+    blocked = find_levels(exec, m_rows, blocks, mean_length, m_options.portable, scratch);
+    describe_blocks(exec, m_rows, blocked, scratch, shape);
   }
-  m_report.method = method;
-  if (substitutes()) {
+  choose_method(shape, is_host_space<ExecutionSpace> ? host_machine() : h200_machine(), m_options.method, m_report);
+  if (m_report.method == TrisolveMethod::supernodal) {
+    make_plan_for(exec, blocked.blocks, blocked.level, blocked.levels);
+  } else if (!substitutes()) {
+    make_plan_for(exec, rows_alone, single.level, single.levels);
+  } else {
     m_report.blocks = m_report.n;
     m_report.block_levels = m_report.levels;
     m_report.stored_entries = m_report.nnz;
     if constexpr (is_host_space<ExecutionSpace>) {
       if (exec.concurrency() > 1) {
-        m_host_schedule =
-            schedule_levels<Ordinal, Offset>(exec, m_rows, single.level, single.levels, m_budget);
+        m_host_schedule = schedule_levels<Ordinal, Offset>(exec, m_rows, single.level, single.levels, m_budget);
       }
     }
-    return;
   }
-  if (method != TrisolveMethod::supernodal)
-    return make_plan_for(exec, rows_alone, single.level, single.levels);
-  const auto blocks = find_row_blocks(exec, m_rows, scratch);
-  const auto blocked = find_levels(exec, m_rows, blocks, mean_length, m_options.portable, scratch);
-  make_plan_for(exec, blocks, blocked.level, blocked.levels);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -117,47 +128,14 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::pack(const ExecutionSpace
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-template <class Value>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::keep(const ExecutionSpace& exec, const Source& values,
-                                                            HostValues<Value, Offset, Memory>& kept) {
-  using View = Kokkos::View<Value*, Memory>;
-  if (kept.inverse.extent(0) != static_cast<std::size_t>(m_rows.n)) {
-    kept.charge = Charge(m_budget);
-    kept.inverse = kept.charge.template allocate<View>(exec, "lutra::trisolve::diagonal", m_report.n);
-  }
-  kept.source = values.source;
-  if constexpr (std::is_same_v<Value, Scalar>) {
-    kept.values = values.values;
-  } else {
-    const auto all = values.values;
-    if (kept.values.extent(0) != all.extent(0)) {
-      kept.values = kept.charge.template allocate<View>(exec, "lutra::trisolve::values", all.extent(0));
-    }
-    const View narrow(const_cast<Value*>(kept.values.data()), kept.values.extent(0));
-    Kokkos::parallel_for(
-        "lutra::trisolve::narrow",
-        Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(all.extent(0))),
-        KOKKOS_LAMBDA(const std::int64_t p) { narrow(p) = narrowed<Value>(all(p)); });
-  }
-  const auto inverse = kept.inverse;
-  const auto rows = m_rows;
-  Kokkos::parallel_for(
-      "lutra::trisolve::invert_diagonal", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
-      KOKKOS_LAMBDA(const Ordinal row) {
-        const Scalar diagonal = rows.is_unit() ? Scalar(1) : values(rows.diagonal(row));
-        inverse(row) = narrowed<Value>(Scalar(1) / diagonal);
-      });
-  exec.fence("lutra::trisolve: the values are taken");
-  m_report.inverted_blocks = m_report.n;
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::set_values(const ExecutionSpace& exec,
                                                                   const Source& values) {
   m_has_values = false;
   const bool single = m_options.precision == FactorPrecision::single;
   if (substitutes()) {
-    single ? keep(exec, values, m_host_single) : keep(exec, values, m_host_working);
+    single ? keep_values(exec, m_rows, values, m_budget, m_host_single)
+           : keep_values(exec, m_rows, values, m_budget, m_host_working);
+    m_report.inverted_blocks = m_report.n;
   } else {
     single ? pack(exec, values, m_single) : pack(exec, values, m_working);
   }

@@ -121,6 +121,9 @@ TEST_CASE("options reach the solver", "[cli]") {
   CHECK(choice("--matching exact")["matching"] == "exact");
   CHECK(choice("--method lu --engine column --symbolic fill2 --pivot static --trisolve levels")["method"] ==
         "lu");
+  for (const std::string method : {"levels", "syncfree", "supernodal"}) {
+    CHECK(choice("--trisolve " + method)["trisolve"] == method);
+  }
   CHECK(program.run("solve a.mtx --json --refine 0").json()["refinement_steps"] == 0);
 }
 

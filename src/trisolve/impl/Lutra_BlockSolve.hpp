@@ -16,13 +16,13 @@ struct MappedColumns {
   Scalar* data = nullptr;
   std::size_t row_stride = 1;
   std::size_t column_stride = 1;
-  const RealOf<Scalar>* scale = nullptr;  ///< by row, multiplies; none: 1
+  const RealOf<std::remove_const_t<Scalar>>* scale = nullptr;  ///< by row, multiplies; none: 1
 
   KOKKOS_FORCEINLINE_FUNCTION Scalar& at(std::int64_t row, int column) const {
     return data[static_cast<std::size_t>(row) * row_stride +
                 static_cast<std::size_t>(column) * column_stride];
   }
-  KOKKOS_FORCEINLINE_FUNCTION Scalar scaled(std::int64_t row, const Scalar& value) const {
+  KOKKOS_FORCEINLINE_FUNCTION std::remove_const_t<Scalar> scaled(std::int64_t row, const Scalar& value) const {
     return scale == nullptr ? value : value * scale[row];
   }
 };

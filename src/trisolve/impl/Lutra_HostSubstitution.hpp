@@ -9,6 +9,7 @@
 
 #include "Lutra_BlockLevels.hpp"
 #include "Lutra_BlockSolve.hpp"
+#include "Lutra_TrianglePack.hpp"
 #include "Lutra_TriangleRowsView.hpp"
 
 namespace lutra::Impl {
@@ -73,11 +74,58 @@ HostSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space> schedule_le
 template <class Value, class Offset, class Memory>
 struct HostValues {
   Kokkos::View<const Value*, Memory> values;  ///< of the matrix
+  Kokkos::View<Value*, Memory> narrow;  ///< what `values` shows where they are a copy in another precision
   Kokkos::View<const Offset*, Memory>
       source;  ///< position in `values` of each entry of the pattern; empty: its own
   Kokkos::View<Value*, Memory> inverse;  ///< [n] reciprocal diagonal by row
   Charge charge;
 };
+
+/// Copies of values in another precision.
+template <class ExecutionSpace, class To, class From>
+void narrow_values(const ExecutionSpace& exec, const To& to, const From& from) {
+  Kokkos::parallel_for(
+      "lutra::trisolve::narrow",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(from.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t p) {
+        to(p) = narrowed<typename To::non_const_value_type>(from(p));
+      });
+}
+
+/// Takes values as they are, or in single precision, and inverts the diagonal. Fences.
+template <class Value, class ExecutionSpace, class Rows, class Source, class Offset, class Memory>
+void keep_values(const ExecutionSpace& exec, const Rows& rows, const Source& values, const MemoryBudget& budget,
+                 HostValues<Value, Offset, Memory>& kept) {
+  using Scalar = typename Source::scalar_type;
+  using Ordinal = typename Rows::ordinal_type;
+  using View = Kokkos::View<Value*, Memory>;
+  HostValues<Value, Offset, Memory> fresh = kept;
+  if (kept.inverse.extent(0) != static_cast<std::size_t>(rows.n)) {
+    fresh.charge = Charge(budget);
+    fresh.inverse = fresh.charge.template allocate<View>(exec, "lutra::trisolve::diagonal",
+                                                         static_cast<std::size_t>(rows.n));
+  }
+  fresh.source = values.source;
+  if constexpr (std::is_same_v<Value, Scalar>) {
+    fresh.values = values.values;
+  } else {
+    if (kept.narrow.extent(0) != values.values.extent(0)) {
+      fresh.narrow =
+          fresh.charge.template allocate<View>(exec, "lutra::trisolve::values", values.values.extent(0));
+    }
+    narrow_values(exec, fresh.narrow, values.values);
+    fresh.values = fresh.narrow;
+  }
+  const auto inverse = fresh.inverse;
+  Kokkos::parallel_for(
+      "lutra::trisolve::invert_diagonal", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
+      KOKKOS_LAMBDA(const Ordinal row) {
+        const Scalar diagonal = rows.is_unit() ? Scalar(1) : values(rows.diagonal(row));
+        inverse(row) = narrowed<Value>(Scalar(1) / diagonal);
+      });
+  exec.fence("lutra::trisolve: the values are taken");
+  kept = fresh;
+}
 
 /// Levels of single rows, one thread in order. O(nnz).
 template <class Rows, class LevelView>

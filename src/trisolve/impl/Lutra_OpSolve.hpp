@@ -70,8 +70,6 @@ class OpSolve {
                      const Kokkos::View<Ordinal*, Memory>& level, Ordinal levels);
   template <class Value>
   void pack(const ExecutionSpace& exec, const Source& values, TriangleValues<Value, Memory>& packed);
-  template <class Value>
-  void keep(const ExecutionSpace& exec, const Source& values, HostValues<Value, Offset, Memory>& kept);
   template <int Stride, class Value>
   void solve_group(const ExecutionSpace& exec, const TriangleValues<Value, Memory>& packed,
                    const HostValues<Value, Offset, Memory>& kept, const MappedColumns<const Scalar>& in,

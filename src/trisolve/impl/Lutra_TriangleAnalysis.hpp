@@ -8,6 +8,7 @@
 #include "Lutra_HostSubstitution.hpp"
 #include "Lutra_RowBlocks.hpp"
 #include "Lutra_TriangleSchedule.hpp"
+#include "Lutra_TrisolveModel.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_BlockLevelsCuda.hpp"
 #endif
@@ -75,6 +76,37 @@ LeveledBlocks<Ordinal, typename ExecutionSpace::memory_space> find_levels(
       },
       Kokkos::Max<Ordinal>(last));
   return {blocks, level, last + 1};
+}
+
+/// Adds to a shape what the model wants to know of the blocks. Fences.
+template <class ExecutionSpace, class Rows, class Blocks>
+void describe_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocked, Charge& charge,
+                     TriangleShape& shape) {
+  using Ordinal = typename Rows::ordinal_type;
+  const auto levels = static_cast<std::size_t>(blocked.levels);
+  const auto steps = charge.allocate<Kokkos::View<int*, typename ExecutionSpace::memory_space>>(
+      exec, "lutra::trisolve::critical steps", levels);
+  Kokkos::deep_copy(exec, steps, 0);
+  std::int64_t wide = 0, path = 0;
+  const auto blocks = blocked.blocks;
+  const auto level = blocked.level;
+  Kokkos::parallel_reduce(
+      "lutra::trisolve::describe_blocks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
+      KOKKOS_LAMBDA(const Ordinal b, std::int64_t& sum) {
+        const std::int64_t longest = longest_row(rows, blocks, b);
+        const auto size = static_cast<int>(blocks.first_step(b + 1) - blocks.first_step(b));
+        const BlockShape block = shape_for(size, longest);
+        Kokkos::atomic_max(&steps(level(b)), static_cast<int>((longest + block.lanes() - 1) / block.lanes()));
+        sum += block.is_wide() ? 1 : 0;
+      },
+      wide);
+  Kokkos::parallel_reduce(
+      "lutra::trisolve::critical_path", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocked.levels),
+      KOKKOS_LAMBDA(const Ordinal l, std::int64_t& sum) { sum += steps(l); }, path);
+  shape.blocks = static_cast<double>(blocks.count);
+  shape.block_levels = static_cast<double>(blocked.levels);
+  shape.wide_blocks = static_cast<double>(wide);
+  shape.critical_steps = static_cast<double>(path);
 }
 
 }  // namespace lutra::Impl

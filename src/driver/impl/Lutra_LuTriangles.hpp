@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LUTRIANGLES_HPP
+#define LUTRA_LUTRIANGLES_HPP
+
+#include "Lutra_ColumnLu.hpp"
+#include "Lutra_OpSolve.hpp"
+#include "Lutra_Transposition.hpp"
+
+namespace lutra::Impl {
+
+/// Positions one behind others.
+template <class Offset, class ExecutionSpace, class Positions>
+Positions positions_behind(const ExecutionSpace& exec, const Positions& diagonal, Charge& charge) {
+  const auto result = charge.template allocate<Kokkos::View<Offset*, typename ExecutionSpace::memory_space>>(
+      exec, "lutra::driver::behind_diagonal", diagonal.extent(0));
+  Kokkos::parallel_for(
+      "lutra::driver::behind_diagonal",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(diagonal.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i) { result(i) = diagonal(i) + 1; });
+  return result;
+}
+
+/// The triangular solves of one LU: with L and then U, or with Uᵀ and then Lᵀ, whose rows are columns of the factors.
+/// Scaling and permuting ride on the solves: the first reads right-hand sides where the user has them, the second
+/// writes solutions where the user wants them.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class LuTriangles {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Op = OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Rows = TriangleRows<Ordinal, Offset, Memory>;
+  using Plan = ColumnLuPlan<Ordinal, Offset, Memory>;
+  using Order = Kokkos::View<const Ordinal*, Memory>;
+
+  /// Analyses L and U by rows.
+  /// @param row_order, col_order [n] the user's row and column at each place of the factorized matrix
+  LuTriangles(const ExecutionSpace& exec, const Plan& plan, const Order& row_order, const Order& col_order,
+              const TriangularOptions& options, const MemoryBudget& budget)
+      : m_row_order(row_order), m_col_order(col_order), m_options(options), m_budget(budget), m_charge(budget) {
+    const auto& rows = plan.rows;
+    m_lower = Op(exec, unit_part(rows.n, false, rows.entries, rows.row_map, rows.diagonal), options, budget,
+                 row_order);
+    m_upper = Op(exec, part_with_diagonal(exec, rows.n, true, rows.entries, rows.row_map, rows.diagonal), options,
+                 budget, Order(), col_order);
+  }
+
+  /// Takes the values of the factors; they must live until the next ones are taken. Fences.
+  void set_values(const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& row_values,
+                  const Kokkos::View<const Scalar*, Memory>& column_values) {
+    m_lower.set_values(exec, {row_values, {}});
+    m_upper.set_values(exec, {row_values, {}});
+    m_column_values = column_values;
+    m_transposes_are_current = false;
+  }
+
+  /// X = op(L·U)⁻¹·B by way of W, with scales of the user's rows and columns. Does not fence, but for the first solve
+  /// with transposes, which analyses them.
+  template <class Rows2d, class Scale>
+  void solve(const ExecutionSpace& exec, const Plan& plan, Transposition op, const Scale& row_scale,
+             const Scale& col_scale, const Rows2d& B, const Rows2d& X, const Rows2d& W) {
+    const auto columns = static_cast<int>(B.extent(1));
+    const auto at = [](const Rows2d& view, const RealOf<Scalar>* scale) {
+      return MappedColumns<Scalar>{view.data(), view.stride(0), view.stride(1), scale};
+    };
+    const auto from = [](const Rows2d& view, const RealOf<Scalar>* scale) {
+      return MappedColumns<const Scalar>{view.data(), view.stride(0), view.stride(1), scale};
+    };
+    if (op == Transposition::none) {
+      m_lower.solve(exec, from(B, row_scale.data()), at(W, nullptr), columns, false);
+      m_upper.solve(exec, from(W, nullptr), at(X, col_scale.data()), columns, false);
+      return;
+    }
+    bring_transposes_up_to_date(exec, plan);
+    const bool conjugate = op == Transposition::adjoint;
+    m_upper_transposed.solve(exec, from(B, col_scale.data()), at(W, nullptr), columns, conjugate);
+    m_lower_transposed.solve(exec, from(W, nullptr), at(X, row_scale.data()), columns, conjugate);
+  }
+
+  /// The row of the factorized matrix at which the watchdog gave a solve up, or −1.
+  std::int64_t take_hung_row(const ExecutionSpace& exec) {
+    for (Op* op : {&m_lower, &m_upper, &m_lower_transposed, &m_upper_transposed}) {
+      const std::int64_t row = op->is_empty() ? -1 : op->take_hung_row(exec);
+      if (row >= 0) return row;
+    }
+    return -1;
+  }
+
+  const TriangularReport& lower_report() const noexcept { return m_lower.report(); }
+  const TriangularReport& upper_report() const noexcept { return m_upper.report(); }
+
+ private:
+  using Positions = Kokkos::View<const Offset*, Memory>;
+  using Entries = Kokkos::View<const Ordinal*, Memory>;
+
+  static Positions from_second(const Positions& map, Ordinal n) {
+    return Kokkos::subview(map, Kokkos::make_pair(std::size_t(1), static_cast<std::size_t>(n) + 1));
+  }
+
+  /// The part before the diagonal (a lower triangle) without its diagonal, which is one.
+  static Rows unit_part(Ordinal n, bool upper, const Entries& entries, const Positions& begin, const Positions& end) {
+    Rows rows;
+    rows.n = n;
+    rows.upper = upper;
+    rows.entries = entries;
+    rows.begin = begin;
+    rows.end = end;
+    return rows;
+  }
+
+  /// The upper part behind a stored diagonal, or the lower part before it.
+  Rows part_with_diagonal(const ExecutionSpace& exec, Ordinal n, bool upper, const Entries& entries,
+                          const Positions& map, const Positions& diagonal) {
+    Rows rows = upper ? unit_part(n, true, entries, behind(exec, diagonal), from_second(map, n))
+                      : unit_part(n, false, entries, map, diagonal);
+    rows.diagonal = diagonal;
+    return rows;
+  }
+
+  Positions behind(const ExecutionSpace& exec, const Positions& diagonal) {
+    return positions_behind<Offset>(exec, diagonal, m_charge);
+  }
+
+  void bring_transposes_up_to_date(const ExecutionSpace& exec, const Plan& plan) {
+    if (m_upper_transposed.is_empty()) {
+      const auto& columns = plan.columns.pattern;
+      const Ordinal n = plan.n();
+      m_upper_transposed = Op(
+          exec, part_with_diagonal(exec, n, false, columns.entries, columns.row_map, plan.column_diagonal),
+          m_options, m_budget, m_col_order);
+      m_lower_transposed = Op(exec,
+                              unit_part(n, true, columns.entries, behind(exec, plan.column_diagonal),
+                                        from_second(columns.row_map, n)),
+                              m_options, m_budget, Order(), m_row_order);
+    }
+    if (m_transposes_are_current) return;
+    m_upper_transposed.set_values(exec, {m_column_values, {}});
+    m_lower_transposed.set_values(exec, {m_column_values, {}});
+    m_transposes_are_current = true;
+  }
+
+  Order m_row_order, m_col_order;
+  TriangularOptions m_options;
+  MemoryBudget m_budget;
+  Charge m_charge;
+  Op m_lower, m_upper, m_lower_transposed, m_upper_transposed;
+  Kokkos::View<const Scalar*, Memory> m_column_values;
+  bool m_transposes_are_current = false;
+};
+
+}  // namespace lutra::Impl
+
+#endif

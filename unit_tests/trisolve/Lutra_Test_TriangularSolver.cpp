@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_ScalarTraits.hpp"
+#include "Lutra_TestDevice.hpp"
+#include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
+#include "Lutra_TriangularSolver.hpp"
+#include "Lutra_TrisolveModel.hpp"
+
+namespace lutra::Test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+template <class Types>
+using Solver =
+    TriangularSolver<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space>;
+template <class Types>
+using Host = HostMatrix<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset>;
+
+inline constexpr TrisolveMethod methods[] = {TrisolveMethod::automatic, TrisolveMethod::levels,
+                                             TrisolveMethod::syncfree, TrisolveMethod::supernodal};
+
+/// A matrix by dense rows; zeros are left out, but for those on the diagonal where asked.
+template <class Types>
+Host<Types> matrix_of(const std::vector<std::vector<typename Types::Scalar>>& rows, bool keep_zero_diagonal = false) {
+  using Scalar = typename Types::Scalar;
+  Host<Types> result;
+  result.n_rows = result.n_cols = static_cast<typename Types::Ordinal>(rows.size());
+  result.row_map = {0};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+      if (rows[i][j] == Scalar(0) && !(keep_zero_diagonal && i == j)) continue;
+      result.entries.push_back(static_cast<typename Types::Ordinal>(j));
+      result.values.push_back(rows[i][j]);
+    }
+    result.row_map.push_back(static_cast<typename Types::Offset>(result.entries.size()));
+  }
+  return result;
+}
+
+/// Solves for one right-hand side.
+template <class Types>
+std::vector<typename Types::Scalar> solve(const Host<Types>& host, TriangleSide side, DiagonalKind diagonal,
+                                          TriangularOptions options, Transposition op,
+                                          const std::vector<typename Types::Scalar>& b) {
+  using Space = typename Types::Space;
+  const auto matrix = to_space<Space>(host);
+  Solver<Types> solver(options);
+  solver.analyze(matrix, side, diagonal);
+  const auto x = to_space<Space>(b);
+  solver.solve(x, x, op);
+  solver.wait();
+  return to_vector(x);
+}
+
+/// A chain: every row needs the one before, and has `b` equal to its diagonal plus that entry, so that x is all ones.
+template <class Types>
+Host<Types> chain(std::size_t n) {
+  using Scalar = typename Types::Scalar;
+  Host<Types> result;
+  result.n_rows = result.n_cols = static_cast<typename Types::Ordinal>(n);
+  result.row_map = {0};
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i > 0) {
+      result.entries.push_back(static_cast<typename Types::Ordinal>(i - 1));
+      result.values.push_back(Scalar(1));
+    }
+    result.entries.push_back(static_cast<typename Types::Ordinal>(i));
+    result.values.push_back(Scalar(2));
+    result.row_map.push_back(static_cast<typename Types::Offset>(result.entries.size()));
+  }
+  return result;
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("triangles worked by hand, by every method", "[trisolve]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const auto s = [](double value) { return as_scalar<Scalar>(value); };
+  // One matrix holds both triangles; entries on the other side are passed over.
+  const auto both = matrix_of<TestType>({{s(2), s(2), s(0)}, {s(1), s(4), s(3)}, {s(0), s(3), s(1)}});
+  for (const TrisolveMethod method : methods) {
+    for (const bool portable : {false, true}) {
+      TriangularOptions options;
+      options.method = method;
+      options.portable = portable;
+      using Vector = std::vector<Scalar>;
+      const auto lower = TriangleSide::lower, upper = TriangleSide::upper;
+      const auto stored = DiagonalKind::stored, unit = DiagonalKind::unit;
+      CHECK(solve<TestType>(both, lower, stored, options, Transposition::none, {s(2), s(5), s(4)}) ==
+            Vector{s(1), s(1), s(1)});
+      CHECK(solve<TestType>(both, upper, unit, options, Transposition::none, {s(3), s(4), s(1)}) ==
+            Vector{s(1), s(1), s(1)});
+      CHECK(solve<TestType>(both, lower, stored, options, Transposition::transposed, {s(3), s(7), s(1)}) ==
+            Vector{s(1), s(1), s(1)});
+      CHECK(solve<TestType>(both, upper, stored, options, Transposition::adjoint, {s(2), s(6), s(4)}) ==
+            Vector{s(1), s(1), s(1)});
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("adjoint solves conjugate, transposed ones do not", "[trisolve]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    const auto T = matrix_of<TestType>({{Scalar(0, 2), Scalar(0)}, {Scalar(1, 1), Scalar(1)}});
+    for (const TrisolveMethod method : methods) {
+      TriangularOptions options;
+      options.method = method;
+      const auto adjoint = solve<TestType>(T, TriangleSide::lower, DiagonalKind::stored, options,
+                                           Transposition::adjoint, {Scalar(0), Scalar(2)});
+      CHECK(adjoint == std::vector<Scalar>{Scalar(1, 1), Scalar(2)});
+      const auto transposed = solve<TestType>(T, TriangleSide::lower, DiagonalKind::stored, options,
+                                              Transposition::transposed, {Scalar(0), Scalar(2)});
+      CHECK(transposed == std::vector<Scalar>{Scalar(-1, 1), Scalar(2)});
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("chains longer than blocks, teams and windows", "[trisolve]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  for (const std::size_t n : {std::size_t(31), std::size_t(33), std::size_t(1000)}) {
+    std::vector<Scalar> b(n, Scalar(3));
+    b[0] = Scalar(2);
+    for (const TrisolveMethod method : methods) {
+      TriangularOptions options;
+      options.method = method;
+      const auto x = solve<TestType>(chain<TestType>(n), TriangleSide::lower, DiagonalKind::stored, options,
+                                     Transposition::none, b);
+      for (const Scalar& value : x) {
+        REQUIRE(static_cast<double>(Kokkos::abs(value - Scalar(1))) <=
+                64 * static_cast<double>(epsilon_of<Scalar>));
+      }
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("reports count levels and blocks", "[trisolve]", AllTypes) {
+  using Space = typename TestType::Space;
+  const auto matrix = to_space<Space>(chain<TestType>(100));
+  TriangularOptions options;
+  options.method = TrisolveMethod::supernodal;
+  Solver<TestType> solver(options);
+  solver.analyze(matrix, TriangleSide::lower, DiagonalKind::stored);
+  const TriangularReport& report = solver.report();
+  CHECK(report.method == TrisolveMethod::supernodal);
+  CHECK(report.n == 100);
+  CHECK(report.nnz == 199);
+  CHECK(report.levels == 100);
+  CHECK(report.blocks == 4);  // 32 + 32 + 32 + 4 rows
+  CHECK(report.block_levels == 4);
+  CHECK(report.inverted_blocks == 4);
+  CHECK(report.predicted_seconds > 0);
+  CHECK(solver.report(Transposition::transposed).n == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("new values without a new analysis", "[trisolve]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  const auto s = [](double value) { return as_scalar<Scalar>(value); };
+  const auto host = matrix_of<TestType>({{s(2), s(0)}, {s(1), s(4)}});
+  const auto matrix = to_space<Space>(host);
+  for (const TrisolveMethod method : methods) {
+    TriangularOptions options;
+    options.method = method;
+    Solver<TestType> solver(options);
+    solver.analyze(matrix, TriangleSide::lower, DiagonalKind::stored);
+    const auto b = to_space<Space>(std::vector<Scalar>{s(4), s(4)});
+    const auto x = to_space<Space>(std::vector<Scalar>{s(0), s(0)});
+    solver.solve(b, x, Transposition::transposed);
+    solver.set_values(to_space<Space>(std::vector<Scalar>{s(4), s(3), s(1)}));
+    solver.solve(b, x);
+    solver.wait();
+    CHECK(to_vector(x) == std::vector<Scalar>{s(1), s(1)});
+    solver.solve(b, x, Transposition::transposed);  // the transpose has the new values too
+    solver.wait();
+    CHECK(to_vector(x) == std::vector<Scalar>{s(-2), s(4)});
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("values in single precision", "[trisolve]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  for (const TrisolveMethod method : methods) {
+    TriangularOptions options;
+    options.method = method;
+    options.precision = FactorPrecision::single;
+    const auto s = [](double value) { return as_scalar<Scalar>(value); };
+    const auto T = matrix_of<TestType>({{s(3), s(0)}, {s(0.1), s(1)}});
+    const auto x = solve<TestType>(T, TriangleSide::lower, DiagonalKind::stored, options, Transposition::none,
+                                   {s(3), s(1)});
+    CHECK(static_cast<double>(Kokkos::abs(x[1] - s(0.9))) < 1e-6);
+    if constexpr (sizeof(RealOf<Scalar>) == 8) {
+      CHECK(static_cast<double>(Kokkos::abs(x[1] - s(0.9))) > 1e-12);  // 0.1 was rounded to float
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("triangles that are refused", "[trisolve][errors]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  const auto s = [](double value) { return as_scalar<Scalar>(value); };
+  Solver<TestType> solver;
+  const auto refused = [&](const Host<TestType>& host, const char* message) {
+    const auto matrix = to_space<Space>(host);
+    CHECK_THROWS_MATCHES(solver.analyze(matrix, TriangleSide::lower, DiagonalKind::stored), InputError,
+                         MessageMatches(ContainsSubstring(message)));
+  };
+  refused(matrix_of<TestType>({{s(1), s(0)}, {s(1), s(0)}}), "row 1 has no diagonal entry");
+  refused(matrix_of<TestType>({{s(1), s(0)}, {s(1), s(0)}}, true), "row 1 has a zero on its diagonal");
+  auto unsorted = matrix_of<TestType>({{s(1), s(0)}, {s(1), s(1)}});
+  std::swap(unsorted.entries[1], unsorted.entries[2]);
+  refused(unsorted, "row 1 has columns out of range, repeated or not ascending");
+  auto infinite = matrix_of<TestType>({{s(1), s(0)}, {s(1), s(1)}});
+  infinite.values[1] = Scalar(std::numeric_limits<RealOf<Scalar>>::infinity());
+  refused(infinite, "row 1 holds NaN or infinity");
+  auto rectangular = matrix_of<TestType>({{s(1), s(0)}, {s(1), s(1)}});
+  rectangular.n_cols = 3;
+  refused(rectangular, "it is 2 × 3");
+}
+
+TEMPLATE_LIST_TEST_CASE("calls out of order and wrong extents", "[trisolve][errors]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  Solver<TestType> solver;
+  const auto two = to_space<Space>(std::vector<Scalar>(2, Scalar(1)));
+  const auto three = to_space<Space>(std::vector<Scalar>(3, Scalar(1)));
+  CHECK_THROWS_AS(solver.set_values(two), CallOrderError);
+  CHECK_THROWS_AS(solver.solve(two, two), CallOrderError);
+  const auto matrix = to_space<Space>(matrix_of<TestType>({{Scalar(1), Scalar(0)}, {Scalar(0), Scalar(1)}}));
+  solver.analyze(matrix.pattern(), TriangleSide::lower, DiagonalKind::stored);
+  CHECK_THROWS_AS(solver.solve(two, two), CallOrderError);
+  CHECK_THROWS_AS(solver.set_values(three), InputError);
+  solver.set_values(two);
+  CHECK_THROWS_AS(solver.solve(three, three), InputError);
+  CHECK_THROWS_AS(solver.solve(two, three), InputError);
+  TriangularOptions impatient;
+  impatient.watchdog_seconds = 0;
+  CHECK_THROWS_AS(Solver<TestType>(impatient), InputError);
+}
+
+TEMPLATE_LIST_TEST_CASE("a budget too small leaves the solver as it was", "[trisolve][errors]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  TriangularOptions options;
+  options.memory_limit = 20000;
+  options.method = TrisolveMethod::syncfree;
+  Solver<TestType> solver(options);
+  const auto small = to_space<Space>(chain<TestType>(3));
+  solver.analyze(small, TriangleSide::lower, DiagonalKind::stored);
+  const auto large = to_space<Space>(chain<TestType>(5000));
+  CHECK_THROWS_AS(solver.analyze(large, TriangleSide::lower, DiagonalKind::stored), OutOfMemoryError);
+  const auto b = to_space<Space>(std::vector<Scalar>{Scalar(2), Scalar(3), Scalar(3)});
+  solver.solve(b, b);
+  solver.wait();
+  CHECK(to_vector(b) == std::vector<Scalar>(3, Scalar(1)));
+}
+
+TEST_CASE("the model weighs latency against bytes", "[trisolve]") {
+  const TrisolveMachine machine = h200_machine();
+  TriangleShape shape;
+  shape.rows = 50000;
+  shape.entries = 200000;
+  shape.levels = 600;
+  const double levels = predict_seconds(shape, TrisolveMethod::levels, machine);
+  const double syncfree = predict_seconds(shape, TrisolveMethod::syncfree, machine);
+  CHECK(levels < syncfree);  // thin levels belong inside a team
+  CHECK(predict_seconds(shape, TrisolveMethod::automatic, machine) == levels);
+  shape.blocks = 2000;
+  shape.block_levels = 30;
+  TriangularReport report;
+  choose_method(shape, machine, TrisolveMethod::automatic, report);
+  CHECK(report.method == TrisolveMethod::supernodal);
+  CHECK(report.predicted_seconds < levels);
+  CHECK_THAT(report.why, ContainsSubstring("30 of blocks"));
+  shape.levels = 3;
+  shape.blocks = 0;
+  choose_method(shape, machine, TrisolveMethod::automatic, report);
+  CHECK(report.method == TrisolveMethod::syncfree);
+}
+
+}  // namespace lutra::Test
