@@ -171,8 +171,8 @@ void plan_solves(const ExecutionSpace& exec, const LuOptions& options, const Mem
   TriangularOptions triangular;
   triangular.method = options.trisolve;
   triangular.precision = options.solve_precision;
-  analysis.triangles = std::make_shared<Triangles>(exec, analysis.plan, analysis.row_order, analysis.col_order,
-                                                   triangular, budget);
+  analysis.triangles = std::make_shared<Triangles>(exec, analysis.plan, analysis.row_order,
+                                                   analysis.col_order, triangular, budget);
   const auto& chosen = analysis.triangles->upper_report();
   report.choice.trisolve = name_of(chosen.method);
   if (options.trisolve == TrisolveMethod::automatic) add_reason(report, "solves: " + chosen.why);

@@ -30,8 +30,8 @@ struct LuAnalysis {
   Kokkos::View<const Real*, Memory> col_scale;     ///< [n] by user's column
   ColumnLuPlan<Ordinal, Offset, Memory> plan;      ///< of L + U of F
   std::shared_ptr<Impl::LuTriangles<Scalar, Ordinal, Offset, ExecutionSpace>>
-      triangles;  ///< solves with L and U of the factors computed last
-  Kokkos::View<const Offset*, Memory> target;      ///< [nnz(A)] place by columns of L + U of each entry of A
+      triangles;                               ///< solves with L and U of the factors computed last
+  Kokkos::View<const Offset*, Memory> target;  ///< [nnz(A)] place by columns of L + U of each entry of A
   Charge charge;
 
   Ordinal n() const { return pattern.n_rows; }

@@ -31,8 +31,8 @@ bool factorize_lu(const ExecutionSpace& exec,
 
 /// X = op(A)⁻¹·B by the factors computed last with this analysis, without refinement. X may be B.
 /// @param W [n × k] scratch
-/// Cost: L and U read once for up to 16 right-hand sides; scaling and permuting ride on the two solves. Does not
-/// fence, but for the first transposed solve, which analyses the transposed factors.
+/// Cost: L and U read once for up to 16 right-hand sides; scaling and permuting ride on the two solves. Does
+/// not fence, but for the first transposed solve, which analyses the transposed factors.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void apply_factors(const ExecutionSpace& exec,
                    const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,

@@ -49,8 +49,8 @@ class TriangularSolve {
                        std::to_string(pattern.n_cols) + "; a square one with at least one row is needed");
     }
     if (pattern.row_map.extent(0) != static_cast<std::size_t>(pattern.n_rows) + 1) {
-      throw InputError("triangle: row_map has " + std::to_string(pattern.row_map.extent(0)) + " elements for " +
-                       std::to_string(pattern.n_rows) + " rows");
+      throw InputError("triangle: row_map has " + std::to_string(pattern.row_map.extent(0)) +
+                       " elements for " + std::to_string(pattern.n_rows) + " rows");
     }
     MemoryBudget budget(m_options.memory_limit);
     Sides fresh;
@@ -66,7 +66,8 @@ class TriangularSolve {
   }
 
   void set_values(const Kokkos::View<const Scalar*, Memory>& values) {
-    if (m_sides.plain.is_empty()) throw CallOrderError("set_values: there is no analysis; call analyze first");
+    if (m_sides.plain.is_empty())
+      throw CallOrderError("set_values: there is no analysis; call analyze first");
     if (values.extent(0) != m_pattern.entries.extent(0)) {
       throw InputError("values: there are " + std::to_string(values.extent(0)) + " for " +
                        std::to_string(m_pattern.entries.extent(0)) + " entries of the pattern");
@@ -79,7 +80,8 @@ class TriangularSolve {
     }
     Kokkos::deep_copy(m_exec, m_values, values);
     m_sides.plain.set_values(m_exec, {m_values, {}});
-    if (!m_sides.transposed.is_empty()) m_sides.transposed.set_values(m_exec, {m_values, m_sides.transpose.source});
+    if (!m_sides.transposed.is_empty())
+      m_sides.transposed.set_values(m_exec, {m_values, m_sides.transpose.source});
   }
 
   void solve(const Input& B, const Output& X, Transposition op) {
@@ -159,20 +161,23 @@ class TriangularSolve {
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::TriangularSolver(TriangularOptions options,
                                                                             const ExecutionSpace& exec)
-    : m_solve(std::make_unique<Impl::TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>>(options, exec)) {}
+    : m_solve(
+          std::make_unique<Impl::TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>>(options, exec)) {}
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::~TriangularSolver() = default;
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::TriangularSolver(TriangularSolver&&) noexcept = default;
+TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::TriangularSolver(TriangularSolver&&) noexcept =
+    default;
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 auto TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::operator=(TriangularSolver&&) noexcept
     -> TriangularSolver& = default;
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const pattern_type& T, TriangleSide side,
+void TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const pattern_type& T,
+                                                                        TriangleSide side,
                                                                         DiagonalKind diagonal) {
   m_solve->analyze(T, side, diagonal);
 }

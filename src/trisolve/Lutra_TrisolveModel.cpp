@@ -16,7 +16,9 @@ double bytes_of(const TriangleShape& shape) {
          shape.rows * (3 * sizeof(double) + shape.value_bytes + 2 * index_bytes);
 }
 
-double mean_length(const TriangleShape& shape) { return shape.entries / std::max(1.0, shape.rows); }
+double mean_length(const TriangleShape& shape) {
+  return shape.entries / std::max(1.0, shape.rows);
+}
 
 double predict_levels(const TriangleShape& shape, const TrisolveMachine& machine) {
   const double bytes = bytes_of(shape);
@@ -32,17 +34,19 @@ double predict_syncfree(const TriangleShape& shape, const TrisolveMachine& machi
 
 double predict_supernodal(const TriangleShape& shape, const TrisolveMachine& machine) {
   if (shape.blocks == 0) return std::numeric_limits<double>::infinity();
-  const double path = shape.block_levels * machine.block_dependency + shape.critical_steps * machine.block_step;
+  const double path =
+      shape.block_levels * machine.block_dependency + shape.critical_steps * machine.block_step;
   const double crowd = shape.wide_blocks * machine.wide_block / machine.wide_teams;
   return machine.start + path + crowd + bytes_of(shape) / machine.bandwidth;
 }
 
 std::string describe_choice(const TriangleShape& shape, const TriangularReport& report) {
   char text[200];
-  std::snprintf(text, sizeof text,
-                "predicted levels %.0f us, syncfree %.0f us, supernodal %.0f us (%.0f levels of rows, %.0f of blocks)",
-                1e6 * report.predicted_levels_seconds, 1e6 * report.predicted_syncfree_seconds,
-                1e6 * report.predicted_supernodal_seconds, shape.levels, shape.block_levels);
+  std::snprintf(
+      text, sizeof text,
+      "predicted levels %.0f us, syncfree %.0f us, supernodal %.0f us (%.0f levels of rows, %.0f of blocks)",
+      1e6 * report.predicted_levels_seconds, 1e6 * report.predicted_syncfree_seconds,
+      1e6 * report.predicted_supernodal_seconds, shape.levels, shape.block_levels);
   return text;
 }
 

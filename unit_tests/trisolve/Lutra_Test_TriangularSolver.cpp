@@ -19,8 +19,8 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
 template <class Types>
-using Solver =
-    TriangularSolver<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space>;
+using Solver = TriangularSolver<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
+                                typename Types::Space>;
 template <class Types>
 using Host = HostMatrix<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset>;
 
@@ -29,7 +29,8 @@ inline constexpr TrisolveMethod methods[] = {TrisolveMethod::automatic, Trisolve
 
 /// A matrix by dense rows; zeros are left out, but for those on the diagonal where asked.
 template <class Types>
-Host<Types> matrix_of(const std::vector<std::vector<typename Types::Scalar>>& rows, bool keep_zero_diagonal = false) {
+Host<Types> matrix_of(const std::vector<std::vector<typename Types::Scalar>>& rows,
+                      bool keep_zero_diagonal = false) {
   using Scalar = typename Types::Scalar;
   Host<Types> result;
   result.n_rows = result.n_cols = static_cast<typename Types::Ordinal>(rows.size());
@@ -60,7 +61,8 @@ std::vector<typename Types::Scalar> solve(const Host<Types>& host, TriangleSide 
   return to_vector(x);
 }
 
-/// A chain: every row needs the one before, and has `b` equal to its diagonal plus that entry, so that x is all ones.
+/// A chain: every row needs the one before, and has `b` equal to its diagonal plus that entry, so that x is
+/// all ones.
 template <class Types>
 Host<Types> chain(std::size_t n) {
   using Scalar = typename Types::Scalar;

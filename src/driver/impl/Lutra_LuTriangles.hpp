@@ -20,9 +20,9 @@ Positions positions_behind(const ExecutionSpace& exec, const Positions& diagonal
   return result;
 }
 
-/// The triangular solves of one LU: with L and then U, or with Uᵀ and then Lᵀ, whose rows are columns of the factors.
-/// Scaling and permuting ride on the solves: the first reads right-hand sides where the user has them, the second
-/// writes solutions where the user wants them.
+/// The triangular solves of one LU: with L and then U, or with Uᵀ and then Lᵀ, whose rows are columns of the
+/// factors. Scaling and permuting ride on the solves: the first reads right-hand sides where the user has
+/// them, the second writes solutions where the user wants them.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class LuTriangles {
  public:
@@ -36,12 +36,16 @@ class LuTriangles {
   /// @param row_order, col_order [n] the user's row and column at each place of the factorized matrix
   LuTriangles(const ExecutionSpace& exec, const Plan& plan, const Order& row_order, const Order& col_order,
               const TriangularOptions& options, const MemoryBudget& budget)
-      : m_row_order(row_order), m_col_order(col_order), m_options(options), m_budget(budget), m_charge(budget) {
+      : m_row_order(row_order),
+        m_col_order(col_order),
+        m_options(options),
+        m_budget(budget),
+        m_charge(budget) {
     const auto& rows = plan.rows;
     m_lower = Op(exec, unit_part(rows.n, false, rows.entries, rows.row_map, rows.diagonal), options, budget,
                  row_order);
-    m_upper = Op(exec, part_with_diagonal(exec, rows.n, true, rows.entries, rows.row_map, rows.diagonal), options,
-                 budget, Order(), col_order);
+    m_upper = Op(exec, part_with_diagonal(exec, rows.n, true, rows.entries, rows.row_map, rows.diagonal),
+                 options, budget, Order(), col_order);
   }
 
   /// Takes the values of the factors; they must live until the next ones are taken. Fences.
@@ -53,8 +57,8 @@ class LuTriangles {
     m_transposes_are_current = false;
   }
 
-  /// X = op(L·U)⁻¹·B by way of W, with scales of the user's rows and columns. Does not fence, but for the first solve
-  /// with transposes, which analyses them.
+  /// X = op(L·U)⁻¹·B by way of W, with scales of the user's rows and columns. Does not fence, but for the
+  /// first solve with transposes, which analyses them.
   template <class Rows2d, class Scale>
   void solve(const ExecutionSpace& exec, const Plan& plan, Transposition op, const Scale& row_scale,
              const Scale& col_scale, const Rows2d& B, const Rows2d& X, const Rows2d& W) {
@@ -97,7 +101,8 @@ class LuTriangles {
   }
 
   /// The part before the diagonal (a lower triangle) without its diagonal, which is one.
-  static Rows unit_part(Ordinal n, bool upper, const Entries& entries, const Positions& begin, const Positions& end) {
+  static Rows unit_part(Ordinal n, bool upper, const Entries& entries, const Positions& begin,
+                        const Positions& end) {
     Rows rows;
     rows.n = n;
     rows.upper = upper;
@@ -124,9 +129,9 @@ class LuTriangles {
     if (m_upper_transposed.is_empty()) {
       const auto& columns = plan.columns.pattern;
       const Ordinal n = plan.n();
-      m_upper_transposed = Op(
-          exec, part_with_diagonal(exec, n, false, columns.entries, columns.row_map, plan.column_diagonal),
-          m_options, m_budget, m_col_order);
+      m_upper_transposed =
+          Op(exec, part_with_diagonal(exec, n, false, columns.entries, columns.row_map, plan.column_diagonal),
+             m_options, m_budget, m_col_order);
       m_lower_transposed = Op(exec,
                               unit_part(n, true, columns.entries, behind(exec, plan.column_diagonal),
                                         from_second(columns.row_map, n)),

@@ -22,7 +22,8 @@ struct MappedColumns {
     return data[static_cast<std::size_t>(row) * row_stride +
                 static_cast<std::size_t>(column) * column_stride];
   }
-  KOKKOS_FORCEINLINE_FUNCTION std::remove_const_t<Scalar> scaled(std::int64_t row, const Scalar& value) const {
+  KOKKOS_FORCEINLINE_FUNCTION std::remove_const_t<Scalar> scaled(std::int64_t row,
+                                                                 const Scalar& value) const {
     return scale == nullptr ? value : value * scale[row];
   }
 };

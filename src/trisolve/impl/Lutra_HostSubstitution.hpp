@@ -87,15 +87,13 @@ void narrow_values(const ExecutionSpace& exec, const To& to, const From& from) {
   Kokkos::parallel_for(
       "lutra::trisolve::narrow",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(from.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t p) {
-        to(p) = narrowed<typename To::non_const_value_type>(from(p));
-      });
+      KOKKOS_LAMBDA(const std::int64_t p) { to(p) = narrowed<typename To::non_const_value_type>(from(p)); });
 }
 
 /// Takes values as they are, or in single precision, and inverts the diagonal. Fences.
 template <class Value, class ExecutionSpace, class Rows, class Source, class Offset, class Memory>
-void keep_values(const ExecutionSpace& exec, const Rows& rows, const Source& values, const MemoryBudget& budget,
-                 HostValues<Value, Offset, Memory>& kept) {
+void keep_values(const ExecutionSpace& exec, const Rows& rows, const Source& values,
+                 const MemoryBudget& budget, HostValues<Value, Offset, Memory>& kept) {
   using Scalar = typename Source::scalar_type;
   using Ordinal = typename Rows::ordinal_type;
   using View = Kokkos::View<Value*, Memory>;

@@ -4,7 +4,10 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <memory>
+
 #include "Lutra_HostSubstitution.hpp"
+#include "Lutra_LevelRuns.hpp"
 #include "Lutra_SolutionArrays.hpp"
 #include "Lutra_TrianglePack.hpp"
 #include "Lutra_TriangleRowsView.hpp"
@@ -97,6 +100,8 @@ class OpSolve {
       m_out_row;  ///< [n] the caller's rows, by place; where rows are substituted as they are, by row
   Charge m_maps_charge;
   SolutionArrays<Scalar, Ordinal, ExecutionSpace> m_arrays;
+  LevelRuns<Ordinal> m_level_runs;
+  std::shared_ptr<LevelGraph> m_level_graph;  ///< launches by levels as they were recorded
   bool m_has_values = false;
 };
 

@@ -5,6 +5,10 @@
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
 #include "Lutra_BlockSolve.hpp"
 
 namespace lutra::Impl {
@@ -48,7 +52,7 @@ __device__ __forceinline__ void read_place(const Kokkos::complex<Real>* place,
   Real parts[2 * Stride];
   read_place<2 * Stride>(reinterpret_cast<const Real*>(place), parts);
 #pragma unroll
-  for (int r = 0; r < Stride; ++r) x[r] = {parts[2 * r], parts[2 * r + 1]};
+  for (int r = 0; r < Stride; ++r) x[r] = Kokkos::complex<Real>(parts[2 * r], parts[2 * r + 1]);
 }
 
 template <int Stride, class Scalar>
@@ -101,7 +105,8 @@ __device__ __forceinline__ Real shuffle_xor(Real value, int mask) {
 }
 template <class Real>
 __device__ __forceinline__ Kokkos::complex<Real> shuffle_xor(const Kokkos::complex<Real>& value, int mask) {
-  return {__shfl_xor_sync(0xffffffffu, value.real(), mask), __shfl_xor_sync(0xffffffffu, value.imag(), mask)};
+  return Kokkos::complex<Real>(__shfl_xor_sync(0xffffffffu, value.real(), mask),
+                               __shfl_xor_sync(0xffffffffu, value.imag(), mask));
 }
 template <class Real>
 __device__ __forceinline__ Real shuffle_from(Real value, int lane) {
@@ -109,7 +114,8 @@ __device__ __forceinline__ Real shuffle_from(Real value, int lane) {
 }
 template <class Real>
 __device__ __forceinline__ Kokkos::complex<Real> shuffle_from(const Kokkos::complex<Real>& value, int lane) {
-  return {__shfl_sync(0xffffffffu, value.real(), lane), __shfl_sync(0xffffffffu, value.imag(), lane)};
+  return Kokkos::complex<Real>(__shfl_sync(0xffffffffu, value.real(), lane),
+                               __shfl_sync(0xffffffffu, value.imag(), lane));
 }
 template <int Stride, class Scalar>
 __device__ __forceinline__ void sum_over_lanes(Scalar (&sum)[Stride], int lanes) {
@@ -385,6 +391,10 @@ __global__ void __launch_bounds__(wide_lanes, Stride == 1 ? 2 : 1)
   }
 }
 
+/// How many levels the warps of the narrow tasks look ahead: enough to hide the loads that come before the
+/// wait, few enough not to crowd the second-level cache with readings of what is not there yet.
+inline constexpr std::int64_t levels_ahead = 12;
+
 /// Teams of a kernel that run at the same time on the whole device.
 template <class Kernel>
 int teams_at_once(const Kokkos::Cuda& exec, Kernel kernel) {
@@ -404,17 +414,19 @@ void solve_blocks_cuda(const Kokkos::Cuda& exec, BlockSolveData<Scalar, Value, O
   const int most = teams_at_once(exec, kernel);
   const std::int64_t wide_tasks = data.n_tasks - data.narrow_tasks;
   constexpr int warps = wide_lanes / narrow_lanes;
-  static const int look = getenv("LOOK") ? atoi(getenv("LOOK")) : 8;
-  std::int64_t narrow_teams = (look * data.narrow_tasks / levels + warps - 1) / warps;
+  std::int64_t narrow_teams = (levels_ahead * data.narrow_tasks / levels + warps - 1) / warps;
   narrow_teams = std::min<std::int64_t>(
       {narrow_teams, (data.narrow_tasks + warps - 1) / warps, wide_tasks > 0 ? most / 2 : most});
   if (narrow_teams == 0 && data.narrow_tasks > 0) narrow_teams = 1;
   const auto wide_teams = std::min<std::int64_t>(wide_tasks, most - narrow_teams);
   int teams = static_cast<int>(narrow_teams);
   void* arguments[] = {&data, &teams};
-  cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel),
-                              dim3(static_cast<unsigned>(narrow_teams + wide_teams)), dim3(wide_lanes),
-                              arguments, 0, exec.cuda_stream());
+  const cudaError_t error = cudaLaunchCooperativeKernel(
+      reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(narrow_teams + wide_teams)),
+      dim3(wide_lanes), arguments, 0, exec.cuda_stream());
+  if (error != cudaSuccess) {
+    throw std::runtime_error(std::string("lutra::trisolve: no launch: ") + cudaGetErrorString(error));
+  }
 }
 
 }  // namespace lutra::Impl

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_OpSolve.hpp"
+#ifndef LUTRA_OPSOLVEDEFINITIONS_HPP
+#define LUTRA_OPSOLVEDEFINITIONS_HPP
+
+// Member functions of OpSolve, for the sources that instantiate it: one a scalar, since each takes long to compile.
 
 #include <algorithm>
-#include <optional>
 
-#include "Lutra_Instantiate.hpp"
+#include "Lutra_OpSolve.hpp"
 #include "Lutra_TriangleAnalysis.hpp"
 #include "Lutra_TrisolveModel.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_BlockSolveCuda.hpp"
+#include "Lutra_LevelRunsCuda.hpp"
 #endif
 
 namespace lutra::Impl {
-namespace {
-
 /// Blocks are looked for on devices only, and where more than a few levels could be saved.
 template <class ExecutionSpace>
 bool worth_blocks(const ExecutionSpace&, const TriangleShape& shape) {
@@ -35,8 +36,6 @@ Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> map_places(c
       KOKKOS_LAMBDA(const std::int64_t place) { mapped(place) = map(row_of(place)); });
   return mapped;
 }
-
-}  // namespace
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::OpSolve(const ExecutionSpace& exec, const Rows& rows,
@@ -196,11 +195,17 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve_group(
   data.watchdog_seconds = m_options.watchdog_seconds;
   m_arrays.reserve(exec, Stride);
   m_arrays.prepare(data, Stride);
+  const bool by_levels = m_report.method == TrisolveMethod::levels;
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
+    if (!m_options.portable && by_levels) {
+      if (!m_level_graph) m_level_graph = std::make_shared<LevelGraph>();
+      return solve_levels_cuda<Stride>(exec, data, m_report.n, m_level_runs, *m_level_graph);
+    }
     if (!m_options.portable) return solve_blocks_cuda<Stride>(exec, data, static_cast<int>(m_plan.levels));
   }
 #endif
+  if (by_levels) return solve_levels_portable<Stride>(exec, data, m_level_runs);
   solve_blocks_portable<Stride>(exec, data);
 }
 
@@ -248,11 +253,6 @@ std::int64_t OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::take_hung_row(con
   return static_cast<std::int64_t>(row);
 }
 
-#define LUTRA_OP_SOLVE(Scalar, Ordinal, Offset, Space) template class OpSolve<Scalar, Ordinal, Offset, Space>;
-#ifdef LUTRA_TRY
-LUTRA_TRY
-#else
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_OP_SOLVE)
-#endif
-
 }  // namespace lutra::Impl
+
+#endif
