@@ -12,19 +12,20 @@
 #include "Lutra_BlockSolve.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 
-// The level-set method: rows of one level depend on rows of earlier levels only, so that a level is solved at once
-// and a barrier stands between levels (section 2 of "A Message-Driven, Multi-GPU Parallel Sparse Triangular
-// Solver"). A thin level would not pay for a launch: runs of them are solved by one team, whose own barrier
-// separates the levels; a thick level is spread over the device by a launch of its own. Plans must hold every row as
-// its own block, so that all tasks are narrow, in the order of levels, and a row's reciprocal diagonal stands at the
-// row's place.
+// The level-set method: rows of one level depend on rows of earlier levels only, so that a level is solved at
+// once and a barrier stands between levels (section 2 of "A Message-Driven, Multi-GPU Parallel Sparse
+// Triangular Solver"). A thin level would not pay for a launch: runs of them are solved by one team, whose
+// own barrier separates the levels; a thick level is spread over the device by a launch of its own. Plans
+// must hold every row as its own block, so that all tasks are narrow, in the order of levels, and a row's
+// reciprocal diagonal stands at the row's place.
 
 namespace lutra::Impl {
 
 class LevelGraph;  ///< launches of a level-set solve, recorded once (CUDA)
 
 /// What a level costs, measured. A thin level: a barrier with what hangs on it, or the bytes through one
-/// multiprocessor. A thick level, and each beginning of a run of thin ones: a launch, or the bytes through the device.
+/// multiprocessor. A thick level, and each beginning of a run of thin ones: a launch, or the bytes through
+/// the device.
 struct LevelCosts {
   double chain_seconds = 0;     ///< a thin level of few bytes
   double chain_bandwidth = 1;   ///< bytes a second of one team
@@ -34,8 +35,8 @@ struct LevelCosts {
   std::int64_t most_thin_tasks = 0;
 };
 
-/// Tasks of the thickest level one team takes: the window of latest solutions in shared memory has to hold three such
-/// levels.
+/// Tasks of the thickest level one team takes: the window of latest solutions in shared memory has to hold
+/// three such levels.
 inline constexpr std::int64_t most_thin_tasks = 32;
 
 /// Costs on an execution space, with its specialised kernels or the portable ones.
@@ -86,8 +87,8 @@ inline double thick_level_seconds(const LevelCosts& costs, double bytes) {
   return costs.launch_seconds + bytes / costs.device_bandwidth;
 }
 
-/// Bytes a task moves for one right-hand side: its share of the packed entries, then for each row right-hand side,
-/// solution and reciprocal diagonal.
+/// Bytes a task moves for one right-hand side: its share of the packed entries, then for each row right-hand
+/// side, solution and reciprocal diagonal.
 template <class Scalar, class Value, class Plan>
 double level_task_bytes(const Plan& plan) {
   using Ordinal = typename decltype(plan.columns)::non_const_value_type;
@@ -97,8 +98,9 @@ double level_task_bytes(const Plan& plan) {
          static_cast<double>(plan.n) / tasks * static_cast<double>(2 * sizeof(Scalar) + sizeof(Value));
 }
 
-/// Cuts levels into runs, thin and thick, so that the whole takes the least time the costs predict: the cheapest way
-/// to the end of each level, with the level thin or thick, follows from the two of the level before.
+/// Cuts levels into runs, thin and thick, so that the whole takes the least time the costs predict: the
+/// cheapest way to the end of each level, with the level thin or thick, follows from the two of the level
+/// before.
 template <class Ordinal>
 LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin, double bytes_per_task,
                               const LevelCosts& costs) {
@@ -115,8 +117,9 @@ LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin, double by
     stays_thin[l] = best_thin <= begins;
     comes_from_thin[l] = best_thin < best_thick;
     const double before = std::min(best_thin, best_thick);
-    best_thin = tasks > costs.most_thin_tasks ? never
-                                              : std::min(best_thin, begins) + thin_level_seconds(costs, bytes);
+    best_thin = tasks > costs.most_thin_tasks
+                    ? never
+                    : std::min(best_thin, begins) + thin_level_seconds(costs, bytes);
     best_thick = before + thick_level_seconds(costs, bytes);
   }
   bool is_thin = best_thin < best_thick;
@@ -171,7 +174,8 @@ struct SettledRows {
     data.out.at(out_row, column) = data.out.scaled(out_row, x);
   }
 
-  /// One task by a thread of a team: short rows one by each lane of its vector, long ones by all lanes together.
+  /// One task by a thread of a team: short rows one by each lane of its vector, long ones by all lanes
+  /// together.
   template <class Member, class Task>
   KOKKOS_FUNCTION void solve_task(const Member& team, const Task& task) const {
     using Scalar = std::remove_pointer_t<decltype(data.current)>;
@@ -240,11 +244,13 @@ void solve_thick_level(const ExecutionSpace& exec, const Data& data, Ordinal fir
 
 /// The level-set method, portable. Writes data.current and data.out. Does not fence.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset, class ExecutionSpace>
-void solve_levels_portable(const ExecutionSpace& exec, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
+void solve_levels_portable(const ExecutionSpace& exec,
+                           const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                            const LevelRuns<Ordinal>& levels) {
   for (const auto& run : levels.runs) {
     if (run.thin) {
-      solve_thin_run<Stride>(exec, data, levels.first_task(run), levels.end_task(run), levels.most_tasks(run));
+      solve_thin_run<Stride>(exec, data, levels.first_task(run), levels.end_task(run),
+                             levels.most_tasks(run));
       continue;
     }
     for (Ordinal level = run.first_level; level < run.end_level; ++level) {

@@ -2,7 +2,8 @@
 #ifndef LUTRA_OPSOLVEDEFINITIONS_HPP
 #define LUTRA_OPSOLVEDEFINITIONS_HPP
 
-// Member functions of OpSolve, for the sources that instantiate it: one a scalar, since each takes long to compile.
+// Member functions of OpSolve, for the sources that instantiate it: one a scalar, since each takes long to
+// compile.
 
 #include <algorithm>
 
@@ -77,7 +78,8 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const ExecutionSpa
     blocked = find_levels(exec, m_rows, blocks, mean_length, m_options.portable, scratch);
     describe_blocks(exec, m_rows, blocked, scratch, shape);
   }
-  choose_method(shape, is_host_space<ExecutionSpace> ? host_machine() : h200_machine(), m_options.method, m_report);
+  choose_method(shape, is_host_space<ExecutionSpace> ? host_machine() : h200_machine(), m_options.method,
+                m_report);
   if (m_report.method == TrisolveMethod::supernodal) {
     make_plan_for(exec, blocked.blocks, blocked.level, blocked.levels);
   } else if (!substitutes()) {
@@ -88,7 +90,8 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const ExecutionSpa
     m_report.stored_entries = m_report.nnz;
     if constexpr (is_host_space<ExecutionSpace>) {
       if (exec.concurrency() > 1) {
-        m_host_schedule = schedule_levels<Ordinal, Offset>(exec, m_rows, single.level, single.levels, m_budget);
+        m_host_schedule =
+            schedule_levels<Ordinal, Offset>(exec, m_rows, single.level, single.levels, m_budget);
       }
     }
   }

@@ -69,8 +69,9 @@ StepBlocks<Ordinal, typename ExecutionSpace::memory_space> find_row_blocks(
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
   const auto n = static_cast<std::size_t>(rows.n);
-  const auto begin = charge.allocate<View>(exec, "lutra::trisolve::block_begin", n + 1);
-  const auto block_of = charge.allocate<View>(exec, "lutra::trisolve::block_of", n);
+  const auto pool = charge.allocate<View>(exec, "lutra::trisolve::row_blocks", 2 * n + 1);
+  const View begin = Kokkos::subview(pool, Kokkos::make_pair(std::size_t(0), n + 1));
+  const View block_of = Kokkos::subview(pool, Kokkos::make_pair(n + 1, 2 * n + 1));
   const View dependent = block_of;  // the same memory: replaced step by step below
   const auto starts =
       charge.allocate<Kokkos::View<unsigned char*, Memory>>(exec, "lutra::trisolve::starts", n);

@@ -45,9 +45,10 @@ LeveledBlocks<Ordinal, typename ExecutionSpace::memory_space> find_levels(
     const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks, double mean_length,
     bool portable, Charge& charge) {
   using View = Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>;
-  const auto level =
-      charge.allocate<View>(exec, "lutra::trisolve::level", static_cast<std::size_t>(blocks.count));
-  const auto ticket = charge.allocate<View>(exec, "lutra::trisolve::ticket", 1);
+  const auto count = static_cast<std::size_t>(blocks.count);
+  const auto pool = charge.allocate<View>(exec, "lutra::trisolve::level", count + 1);
+  const View level = Kokkos::subview(pool, Kokkos::make_pair(std::size_t(0), count));
+  const View ticket = Kokkos::subview(pool, Kokkos::make_pair(count, count + 1));
   if constexpr (is_host_space<ExecutionSpace>) {
     if (blocks.begin.extent(0) == 0) {
       exec.fence("lutra::trisolve: the host reads the pattern");

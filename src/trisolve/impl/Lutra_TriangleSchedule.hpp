@@ -5,6 +5,9 @@
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Sort.hpp>
 
+#include <string>
+#include <type_traits>
+
 #include "Lutra_BlockLevels.hpp"
 #include "Lutra_TrianglePlan.hpp"
 
@@ -12,17 +15,28 @@ namespace lutra::Impl {
 
 /// A block's place in the schedule: narrow ones before wide ones, then by level, then by shape, so that
 /// sorting puts blocks that can share a task side by side.
-KOKKOS_INLINE_FUNCTION std::uint64_t schedule_key(std::int64_t level, BlockShape shape) {
-  return (static_cast<std::uint64_t>(shape.is_wide() ? 1 : 0) << 63) |
-         (static_cast<std::uint64_t>(level) << 6) | static_cast<std::uint64_t>(shape.log_rows << 3) |
-         shape.log_lanes;
+///
+/// Keys are as wide as ordinals: sorting is a large part of an analysis.
+template <class Ordinal>
+using ScheduleKey = std::make_unsigned_t<Ordinal>;
+template <class Key>
+inline constexpr int wide_bit = 8 * sizeof(Key) - 1;
+/// Levels a key has room for.
+template <class Key>
+inline constexpr Key most_levels = Key(1) << (wide_bit<Key> - 6);
+
+template <class Key, class Ordinal>
+KOKKOS_INLINE_FUNCTION Key schedule_key(Ordinal level, BlockShape shape) {
+  return (static_cast<Key>(shape.is_wide() ? 1 : 0) << wide_bit<Key>) | (static_cast<Key>(level) << 6) |
+         static_cast<Key>(shape.log_rows << 3) | static_cast<Key>(shape.log_lanes);
 }
-KOKKOS_INLINE_FUNCTION BlockShape shape_of_key(std::uint64_t key) {
+template <class Key>
+KOKKOS_INLINE_FUNCTION BlockShape shape_of_key(Key key) {
   return {static_cast<std::uint8_t>((key >> 3) & 7), static_cast<std::uint8_t>(key & 7)};
 }
-template <class Ordinal>
-KOKKOS_INLINE_FUNCTION Ordinal level_of_key(std::uint64_t key) {
-  return static_cast<Ordinal>((key & ~(std::uint64_t(1) << 63)) >> 6);
+template <class Ordinal, class Key>
+KOKKOS_INLINE_FUNCTION Ordinal level_of_key(Key key) {
+  return static_cast<Ordinal>((key & ~(Key(1) << wide_bit<Key>)) >> 6);
 }
 /// Blocks of a shape that share a task.
 KOKKOS_INLINE_FUNCTION int blocks_in_task(BlockShape shape) {
@@ -32,7 +46,7 @@ KOKKOS_INLINE_FUNCTION int blocks_in_task(BlockShape shape) {
 /// Arrays of making a schedule, freed with it.
 template <class Ordinal, class Memory>
 struct ScheduleScratch {
-  Kokkos::View<std::uint64_t*, Memory> keys;  ///< [blocks] ascending
+  Kokkos::View<ScheduleKey<Ordinal>*, Memory> keys;  ///< [blocks] ascending
   Kokkos::View<Ordinal*, Memory> block_at;    ///< [blocks] block of the steps at each place of the schedule
   Kokkos::View<Ordinal*, Memory> run;         ///< [blocks] first block, later first task, of the run it is in
   Kokkos::View<Ordinal*, Memory> task_block;  ///< [blocks + 1] first block of each task
@@ -59,7 +73,8 @@ void sort_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blo
       "lutra::trisolve::keys", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
       KOKKOS_LAMBDA(const Ordinal b) {
         const auto size = static_cast<int>(blocks.first_step(b + 1) - blocks.first_step(b));
-        scratch.keys(b) = schedule_key(level(b), shape_for(size, longest_row(rows, blocks, b)));
+        scratch.keys(b) =
+            schedule_key<ScheduleKey<Ordinal>>(level(b), shape_for(size, longest_row(rows, blocks, b)));
         scratch.block_at(b) = b;
       });
   Kokkos::Experimental::sort_by_key(exec, scratch.keys, scratch.block_at);
@@ -329,17 +344,23 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
   plan.blocks = blocks.count;
   plan.levels = levels;
   plan.charge = Charge(budget);
+  if (static_cast<ScheduleKey<Ordinal>>(levels) > most_levels<ScheduleKey<Ordinal>>) {
+    throw InputError("triangle: it has " + std::to_string(levels) +
+                     " levels; more than 2^25 need 64-bit ordinals");
+  }
   Charge scratch_charge(budget);
-  const auto count = static_cast<std::size_t>(blocks.count);
-  const auto make = [&](const char* label, std::size_t size) {
-    return scratch_charge.allocate<View>(exec, label, size);
+  const auto n = static_cast<std::size_t>(rows.n), count = static_cast<std::size_t>(blocks.count);
+  // Few allocations: on a GPU each may cost more than the kernels that use it.
+  const auto pool = scratch_charge.allocate<View>(exec, "lutra::trisolve::schedule", 3 * count + 1);
+  const auto part = [](const View& of, std::size_t begin, std::size_t size) {
+    return View(Kokkos::subview(of, Kokkos::make_pair(begin, begin + size)));
   };
   ScheduleScratch<Ordinal, Memory> scratch;
-  scratch.keys =
-      scratch_charge.allocate<Kokkos::View<std::uint64_t*, Memory>>(exec, "lutra::trisolve::keys", count);
-  scratch.block_at = make("lutra::trisolve::block_at", count);
-  scratch.run = make("lutra::trisolve::run", count);
-  scratch.task_block = make("lutra::trisolve::task_block", count + 1);
+  scratch.keys = scratch_charge.allocate<Kokkos::View<ScheduleKey<Ordinal>*, Memory>>(
+      exec, "lutra::trisolve::keys", count);
+  scratch.block_at = part(pool, 0, count);
+  scratch.run = part(pool, count, count);
+  scratch.task_block = part(pool, 2 * count, count + 1);
 
   sort_blocks(exec, rows, blocks, level, scratch);
   using Keys = decltype(scratch.keys);
@@ -349,14 +370,16 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
   plan.tasks = plan.charge.template allocate<decltype(plan.tasks)>(exec, "lutra::trisolve::tasks", n_tasks);
   make_tasks(exec, rows, blocks, scratch, plan);
 
-  plan.by_level = plan.charge.template allocate<View>(exec, "lutra::trisolve::by_level", n_tasks);
+  const auto tasks = static_cast<std::size_t>(n_tasks);
+  const auto kept =
+      plan.charge.template allocate<View>(exec, "lutra::trisolve::places", 2 * n + count + 1 + tasks);
+  plan.row_of = part(kept, 0, n);
+  plan.place_of = part(kept, n, n);
+  plan.block_begin = part(kept, 2 * n, count + 1);
+  plan.by_level = part(kept, 2 * n + count + 1, tasks);
   plan.narrow_tasks = merge_levels<Ordinal>(exec, plan.tasks, plan.by_level);
   Offset packed = 0;
   place_entries(exec, plan.tasks, packed, plan.inverse_entries);
-  const auto n = static_cast<std::size_t>(rows.n);
-  plan.row_of = plan.charge.template allocate<View>(exec, "lutra::trisolve::row_of", n);
-  plan.place_of = plan.charge.template allocate<View>(exec, "lutra::trisolve::place_of", n);
-  plan.block_begin = plan.charge.template allocate<View>(exec, "lutra::trisolve::blocks", count + 1);
   plan.columns = plan.charge.template allocate<View>(exec, "lutra::trisolve::columns", packed);
   place_rows(exec, rows, blocks, scratch, plan);
   plan.real_entries = fill_columns<Ordinal, Offset>(exec, rows, plan);

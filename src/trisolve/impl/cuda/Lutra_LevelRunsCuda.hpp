@@ -14,9 +14,10 @@
 #include "Lutra_BlockSolveCuda.hpp"
 #include "Lutra_LevelRuns.hpp"
 
-// The level-set method for CUDA. Right-hand sides are first brought to the places of their rows, so that the team
-// that chains thin levels reads and writes consecutive memory only; at the end solutions go to the caller's rows.
-// Both belong to one graph with the launches in between, and are all that depends on the caller's arrays.
+// The level-set method for CUDA. Right-hand sides are first brought to the places of their rows, so that the
+// team that chains thin levels reads and writes consecutive memory only; at the end solutions go to the
+// caller's rows. Both belong to one graph with the launches in between, and are all that depends on the
+// caller's arrays.
 
 namespace lutra::Impl {
 
@@ -24,17 +25,17 @@ namespace lutra::Impl {
 template <int Stride, class Scalar>
 inline constexpr int level_entries_ahead = sizeof(Scalar) > 8 ? 2 : 4;
 
-inline constexpr int chain_warps = 16;           ///< of the team that solves a run of thin levels
-inline constexpr int level_warps = 8;            ///< of a team that shares in a thick level
-inline constexpr int chain_ring_bytes = 1 << 16; ///< for the latest solutions of a chain
+inline constexpr int chain_warps = 16;            ///< of the team that solves a run of thin levels
+inline constexpr int level_warps = 8;             ///< of a team that shares in a thick level
+inline constexpr int chain_ring_bytes = 1 << 16;  ///< for the latest solutions of a chain
 inline constexpr int chain_shared_bytes = chain_ring_bytes + 16;  ///< with a 0 behind them
 
-/// Solutions the ring holds. A task reads from the ring what lies less than this, less a level, before its place;
-/// the rest it reads from global memory one round of the warps ahead, when that has long been solved.
+/// Solutions the ring holds. A task reads from the ring what lies less than this, less a level, before its
+/// place; the rest it reads from global memory one round of the warps ahead, when that has long been solved.
 template <class Scalar>
 inline constexpr int chain_ring_size = chain_ring_bytes / static_cast<int>(sizeof(Scalar));
 
-inline constexpr int early_launch_arch = 9;      ///< major compute capability from which launches may overlap
+inline constexpr int early_launch_arch = 9;  ///< major compute capability from which launches may overlap
 
 /// Waits until the launches before have ended, with all they wrote.
 __device__ __forceinline__ void wait_for_launch_before() {
@@ -49,25 +50,27 @@ __device__ __forceinline__ void begin_launch_after() {
 #endif
 }
 
-/// What a lane holds of a task before it can be solved. Members are what loads bring, so that nothing waits for a
-/// load before its value is needed.
+/// What a lane holds of a task before it can be solved. Members are what loads bring, so that nothing waits
+/// for a load before its value is needed.
 template <int Ahead, class Value, class Ordinal, class Offset>
 struct LaneTask {
-  Offset entries;        ///< of the task, later the first of the lane
-  Ordinal first_place;   ///< of the task
+  Offset entries;       ///< of the task, later the first of the lane
+  Ordinal first_place;  ///< of the task
   Ordinal level;
   int steps;
-  std::int16_t blocks;   ///< rows; 0 where there is no task
+  std::int16_t blocks;  ///< rows; 0 where there is no task
   std::uint8_t log_lanes;
   Ordinal column[Ahead];
   Value value[Ahead];
-  Value inverse;         ///< of the diagonal, in all lanes of the row
+  Value inverse;  ///< of the diagonal, in all lanes of the row
 
-  Ordinal row;           ///< place of the lane's row; -1: it has none
-  Ordinal place;         ///< the same, if the lane is the row's first; else -1
+  Ordinal row;    ///< place of the lane's row; -1: it has none
+  Ordinal place;  ///< the same, if the lane is the row's first; else -1
 };
 
-__device__ __forceinline__ int lane_of_warp() { return static_cast<int>(threadIdx.x % narrow_lanes); }
+__device__ __forceinline__ int lane_of_warp() {
+  return static_cast<int>(threadIdx.x % narrow_lanes);
+}
 
 /// Loads the description of a task; beyond the end, one without rows at level `end_level`.
 template <class Lane, class Data, class Ordinal>
@@ -96,7 +99,8 @@ __device__ __forceinline__ void place_lane(Lane& task) {
 
 /// Loads columns, values and reciprocal diagonals of a task whose rows are known.
 template <int Ahead, class Value, class Ordinal, class Offset, class Data>
-__device__ __forceinline__ void load_entries(const Data& data, LaneTask<Ahead, Value, Ordinal, Offset>& task) {
+__device__ __forceinline__ void load_entries(const Data& data,
+                                             LaneTask<Ahead, Value, Ordinal, Offset>& task) {
   const Ordinal* column_at = data.columns + task.entries;
   const Value* value_at = data.entries + task.entries;
 #pragma unroll
@@ -112,7 +116,8 @@ __device__ __forceinline__ void load_entries(const Data& data, LaneTask<Ahead, V
 
 /// Takes off the sum what the entries beyond those loaded ahead contribute.
 template <int Stride, int Ahead, class Scalar, class Value, class Ordinal, class Offset, class Data>
-__device__ __forceinline__ void gather_rest(const Data& data, const LaneTask<Ahead, Value, Ordinal, Offset>& task,
+__device__ __forceinline__ void gather_rest(const Data& data,
+                                            const LaneTask<Ahead, Value, Ordinal, Offset>& task,
                                             Scalar (&sum)[Stride]) {
   Offset p = task.entries + Ahead * narrow_lanes;
   for (int s = Ahead; s < task.steps; ++s, p += narrow_lanes) {
@@ -128,7 +133,8 @@ __device__ __forceinline__ void gather_rest(const Data& data, const LaneTask<Ahe
 
 /// Solves a task from right-hand sides and solutions in data.current.
 template <int Stride, int Ahead, class Value, class Ordinal, class Offset, class Data>
-__device__ __forceinline__ void solve_settled(const Data& data, const LaneTask<Ahead, Value, Ordinal, Offset>& task) {
+__device__ __forceinline__ void solve_settled(const Data& data,
+                                              const LaneTask<Ahead, Value, Ordinal, Offset>& task) {
   using Scalar = std::remove_pointer_t<decltype(data.current)>;
   Scalar* own = data.current + static_cast<std::int64_t>(task.place) * Stride;
   Scalar sum[Stride];
@@ -153,10 +159,12 @@ __device__ __forceinline__ void solve_settled(const Data& data, const LaneTask<A
   for (int r = 0; r < Stride; ++r) own[r] = inverse * sum[r];
 }
 
-/// A thick level, a warp a task. All but right-hand sides and solutions is loaded while the level before ends.
+/// A thick level, a warp a task. All but right-hand sides and solutions is loaded while the level before
+/// ends.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
-__global__ void __launch_bounds__(level_warps * narrow_lanes)
-    thick_level_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task, Ordinal end_task) {
+__global__ void __launch_bounds__(level_warps* narrow_lanes)
+    thick_level_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
+                       Ordinal end_task) {
   begin_launch_after();
   const auto warp = static_cast<Ordinal>(blockIdx.x * level_warps + threadIdx.x / narrow_lanes);
   LaneTask<level_entries_ahead<Stride, Scalar>, Value, Ordinal, Offset> task;
@@ -169,9 +177,9 @@ __global__ void __launch_bounds__(level_warps * narrow_lanes)
 
 /// A run of thin levels by one team, warps going round the tasks, for several right-hand sides.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
-__global__ void __launch_bounds__(chain_warps * narrow_lanes)
-    thin_columns_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task, Ordinal end_task,
-                        Ordinal first_level, Ordinal end_level) {
+__global__ void __launch_bounds__(chain_warps* narrow_lanes)
+    thin_columns_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
+                        Ordinal end_task, Ordinal first_level, Ordinal end_level) {
   begin_launch_after();
   Ordinal level = first_level;
   const auto first = first_task + static_cast<Ordinal>(threadIdx.x / narrow_lanes);
@@ -195,9 +203,10 @@ __global__ void __launch_bounds__(chain_warps * narrow_lanes)
 template <int Ahead, class Scalar, class Value, class Ordinal, class Offset>
 struct ChainTask : LaneTask<Ahead, Value, Ordinal, Offset> {
   Scalar sum;
-  Scalar x[Ahead];  ///< if any_read; 0 where the solution stands in the ring, at the place that `column` becomes
+  Scalar
+      x[Ahead];  ///< if any_read; 0 where the solution stands in the ring, at the place that `column` becomes
   Ordinal old[Ahead];  ///< places of those solutions; -1: none
-  bool any_read;    ///< a lane of the warp has read solutions already
+  bool any_read;       ///< a lane of the warp has read solutions already
 };
 
 /// A run of thin levels, as a warp sees it.
@@ -210,12 +219,12 @@ struct Chain {
   using Unsigned = std::make_unsigned_t<Ordinal>;
 
   const BlockSolveData<Scalar, Value, Ordinal, Offset>& data;
-  Scalar* ring;             ///< [ring_size + 1] the solution of place p stands at p mod ring_size; at the end, 0
-  Scalar* current;          ///< data.current, kept in a register
-  Ordinal first_place;      ///< of the run
-  Ordinal window;           ///< a column is read from the ring if it is no more than this before the task
+  Scalar* ring;         ///< [ring_size + 1] the solution of place p stands at p mod ring_size; at the end, 0
+  Scalar* current;      ///< data.current, kept in a register
+  Ordinal first_place;  ///< of the run
+  Ordinal window;       ///< a column is read from the ring if it is no more than this before the task
   Ordinal end_task, end_level;
-  Ordinal level;            ///< the one being solved
+  Ordinal level;  ///< the one being solved
 
   __device__ __forceinline__ void load_description(Ordinal t, Task& task) const {
     load_task(data, t, end_task, end_level, task);
@@ -225,8 +234,8 @@ struct Chain {
     task.sum = Scalar(0);
     if (task.place >= 0) task.sum = read_fresh(current + task.place);
   }
-  /// The first place whose solution a task finds in the ring. Those before have been solved for at least two levels
-  /// when the warp has finished its task before this one.
+  /// The first place whose solution a task finds in the ring. Those before have been solved for at least two
+  /// levels when the warp has finished its task before this one.
   __device__ __forceinline__ Ordinal oldest_in_ring(const Task& task) const {
     return max(first_place, task.first_place - window);
   }
@@ -290,10 +299,11 @@ struct Chain {
     if (task.log_lanes > 0) sum_over_lanes(total, 1 << task.log_lanes);
     return total[0];
   }
-  /// Solves task t, ends its level if the next task is of a later one, and moves the tasks behind a step on. The
-  /// barrier comes before all that others do not wait for. What earlier loads brought is used before new ones are
-  /// begun, as far as possible a level before the task's own: a warp can hardly wait for some of its loads only. (Zeros of
-  /// which the compiler does not know keep it from using loaded values before the barriers.)
+  /// Solves task t, ends its level if the next task is of a later one, and moves the tasks behind a step on.
+  /// The barrier comes before all that others do not wait for. What earlier loads brought is used before new
+  /// ones are begun, as far as possible a level before the task's own: a warp can hardly wait for some of its
+  /// loads only. (Zeros of which the compiler does not know keep it from using loaded values before the
+  /// barriers.)
   __device__ __forceinline__ void step(Ordinal t, Task& now, Task& next, Task& later) {
     Scalar factor[ahead];
 #pragma unroll 1
@@ -324,13 +334,13 @@ struct Chain {
   }
 };
 
-/// A run of thin levels by one team, for one right-hand side. Warps go round the tasks; each has the next ones under
-/// way while it waits for the barriers between levels: the description of the third, factors of the second, and old
-/// solutions for the first. Late solutions come from a ring in shared memory.
+/// A run of thin levels by one team, for one right-hand side. Warps go round the tasks; each has the next
+/// ones under way while it waits for the barriers between levels: the description of the third, factors of
+/// the second, and old solutions for the first. Late solutions come from a ring in shared memory.
 template <int Warps, class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(Warps* narrow_lanes, 1)
-    thin_levels_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task, Ordinal end_task,
-                       Ordinal first_level, Ordinal end_level, Ordinal most_tasks) {
+    thin_levels_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
+                       Ordinal end_task, Ordinal first_level, Ordinal end_level, Ordinal most_tasks) {
   extern __shared__ __align__(16) unsigned char ring_bytes[];
   begin_launch_after();
   using ThisChain = Chain<Warps, Scalar, Value, Ordinal, Offset>;
@@ -409,8 +419,8 @@ struct CudaDeleter {
 template <class Handle>
 using CudaOwner = std::unique_ptr<std::remove_pointer_t<Handle>, CudaDeleter>;
 
-/// Launches of level-set solves of one plan, recorded as graphs: one for each combination of arrays that are not the
-/// caller's. The caller's arrays are looked up anew at each solve.
+/// Launches of level-set solves of one plan, recorded as graphs: one for each combination of arrays that are
+/// not the caller's. The caller's arrays are looked up anew at each solve.
 class LevelGraph {
  public:
   /// Arrays a recording holds for, with the right-hand sides and whether values are conjugated.
@@ -478,18 +488,18 @@ void launch_thin_run(cudaStream_t stream, const BlockSolveData<Scalar, Value, Or
     const auto kernel = thin_levels_kernel<chain_warps, Scalar, Value, Ordinal, Offset>;
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, chain_shared_bytes),
                "asking for shared memory");
-    launch_early(stream, kernel, 1, threads, chain_shared_bytes, data, first, end, run.first_level, run.end_level,
-                 levels.most_tasks(run));
+    launch_early(stream, kernel, 1, threads, chain_shared_bytes, data, first, end, run.first_level,
+                 run.end_level, levels.most_tasks(run));
   } else {
-    launch_early(stream, thin_columns_kernel<Stride, Scalar, Value, Ordinal, Offset>, 1, threads, 0, data, first,
-                 end, run.first_level, run.end_level);
+    launch_early(stream, thin_columns_kernel<Stride, Scalar, Value, Ordinal, Offset>, 1, threads, 0, data,
+                 first, end, run.first_level, run.end_level);
   }
 }
 
 /// All launches of a solve, in their order.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
-void launch_levels(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data, std::int64_t n,
-                   const LevelRuns<Ordinal>& levels) {
+void launch_levels(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
+                   std::int64_t n, const LevelRuns<Ordinal>& levels) {
   const auto teams = static_cast<unsigned>((n * Stride + staging_threads - 1) / staging_threads);
   bring_in_kernel<Stride><<<teams, staging_threads, 0, stream>>>(data, n);
   check_cuda(cudaGetLastError(), "launching a triangular solve");
@@ -502,11 +512,12 @@ void launch_levels(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordi
       const Ordinal first = levels.level_begin[static_cast<std::size_t>(level)];
       const Ordinal end = first + levels.tasks(level);
       launch_early(stream, thick_level_kernel<Stride, Scalar, Value, Ordinal, Offset>,
-                   static_cast<unsigned>((end - first + level_warps - 1) / level_warps), level_warps * narrow_lanes,
-                   0, data, first, end);
+                   static_cast<unsigned>((end - first + level_warps - 1) / level_warps),
+                   level_warps * narrow_lanes, 0, data, first, end);
     }
   }
-  launch_early(stream, take_out_kernel<Stride, Scalar, Value, Ordinal, Offset>, teams, staging_threads, 0, data, n);
+  launch_early(stream, take_out_kernel<Stride, Scalar, Value, Ordinal, Offset>, teams, staging_threads, 0,
+               data, n);
 }
 
 /// The node that launches a kernel.
@@ -517,14 +528,15 @@ inline cudaGraphNode_t find_node(cudaGraph_t graph, const void* kernel) {
   check_cuda(cudaGraphGetNodes(graph, nodes.data(), &count), "listing the launches of a solve");
   for (const auto node : nodes) {
     cudaKernelNodeParams parameters{};
-    if (cudaGraphKernelNodeGetParams(node, &parameters) == cudaSuccess && parameters.func == kernel) return node;
+    if (cudaGraphKernelNodeGetParams(node, &parameters) == cudaSuccess && parameters.func == kernel)
+      return node;
   }
   throw std::runtime_error("lutra: a launch of the triangular solve was not recorded");
 }
 
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
-LevelGraph::Recording record_levels(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data, std::int64_t n,
-                                    const LevelRuns<Ordinal>& levels) {
+LevelGraph::Recording record_levels(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
+                                    std::int64_t n, const LevelRuns<Ordinal>& levels) {
   LevelGraph::Recording result;
   cudaStream_t made = nullptr;
   check_cuda(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "making a stream to record");
@@ -543,10 +555,10 @@ LevelGraph::Recording record_levels(const BlockSolveData<Scalar, Value, Ordinal,
   cudaGraphExec_t exec = nullptr;
   check_cuda(cudaGraphInstantiate(&exec, graph, 0), "preparing the recorded triangular solve");
   result.exec.reset(exec);
-  result.bring_in =
-      find_node(graph, reinterpret_cast<const void*>(bring_in_kernel<Stride, Scalar, Value, Ordinal, Offset>));
-  result.take_out =
-      find_node(graph, reinterpret_cast<const void*>(take_out_kernel<Stride, Scalar, Value, Ordinal, Offset>));
+  result.bring_in = find_node(
+      graph, reinterpret_cast<const void*>(bring_in_kernel<Stride, Scalar, Value, Ordinal, Offset>));
+  result.take_out = find_node(
+      graph, reinterpret_cast<const void*>(take_out_kernel<Stride, Scalar, Value, Ordinal, Offset>));
   return result;
 }
 
@@ -567,7 +579,8 @@ void move_ends(const LevelGraph::Recording& recording, BlockSolveData<Scalar, Va
              "exchanging solutions");
 }
 
-/// The level-set method on CUDA. data.current holds right-hand sides, then solutions, by place. Does not fence.
+/// The level-set method on CUDA. data.current holds right-hand sides, then solutions, by place. Does not
+/// fence.
 /// @param n rows
 /// @param cache belongs to the plan: a new plan needs a new one
 /// @throws std::runtime_error where CUDA refuses
