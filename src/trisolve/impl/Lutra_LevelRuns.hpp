@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LEVELRUNS_HPP
+#define LUTRA_LEVELRUNS_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "Lutra_BlockSolve.hpp"
+#include "Lutra_ExecutionTraits.hpp"
+
+// The level-set method: rows of one level depend on rows of earlier levels only, so that a level is solved at
+// once and a barrier stands between levels (section 2 of "A Message-Driven, Multi-GPU Parallel Sparse
+// Triangular Solver"). A thin level would not pay for a launch: runs of them are solved by one team, whose
+// own barrier separates the levels; a thick level is spread over the device by a launch of its own. Plans
+// must hold every row as its own block, so that all tasks are narrow, in the order of levels, and a row's
+// reciprocal diagonal stands at the row's place.
+
+namespace lutra::Impl {
+
+class LevelGraph;  ///< launches of a level-set solve, recorded once (CUDA)
+
+/// What a level costs, measured. A thin level: a barrier with what hangs on it, or the bytes through one
+/// multiprocessor. A thick level, and each beginning of a run of thin ones: a launch, or the bytes through
+/// the device.
+struct LevelCosts {
+  double chain_seconds = 0;     ///< a thin level of few bytes
+  double chain_bandwidth = 1;   ///< bytes a second of one team
+  double launch_seconds = 0;    ///< a launch that waits for the one before
+  double device_bandwidth = 1;  ///< bytes a second of the whole device
+  double fixed_seconds = 0;     ///< of a solve, whatever its levels
+  std::int64_t most_thin_tasks = 0;
+};
+
+/// Tasks of the thickest level one team takes: the window of latest solutions in shared memory has to hold
+/// three such levels.
+inline constexpr std::int64_t most_thin_tasks = 32;
+
+/// Costs on an execution space, with its specialised kernels or the portable ones.
+template <class ExecutionSpace>
+LevelCosts level_costs(bool portable) {
+  if constexpr (is_host_space<ExecutionSpace>) {
+    return {0.05e-6, 6e9, 3e-6, 30e9, 2e-6, std::numeric_limits<std::int64_t>::max()};
+  } else if (portable) {
+    return {2.5e-6, 30e9, 5e-6, 1.5e12, 5e-6, most_thin_tasks};
+  } else {
+    return {0.18e-6, 28e9, 1.0e-6, 1.0e12, 8e-6, most_thin_tasks};
+  }
+}
+
+/// Consecutive levels solved by one team, or each by a launch of its own.
+template <class Ordinal>
+struct LevelRun {
+  Ordinal first_level = 0;
+  Ordinal end_level = 0;
+  bool thin = false;
+};
+
+/// Levels cut into runs, in the order of solving.
+template <class Ordinal>
+struct LevelRuns {
+  std::vector<LevelRun<Ordinal>> runs;
+  std::vector<Ordinal> level_begin;  ///< [levels + 1] first task of each level
+  double bytes_per_task = 0;         ///< moved
+
+  Ordinal first_task(const LevelRun<Ordinal>& run) const { return level_begin[at(run.first_level)]; }
+  Ordinal end_task(const LevelRun<Ordinal>& run) const { return level_begin[at(run.end_level)]; }
+  Ordinal tasks(Ordinal level) const { return level_begin[at(level) + 1] - level_begin[at(level)]; }
+  /// Tasks of the thickest level of a run.
+  Ordinal most_tasks(const LevelRun<Ordinal>& run) const {
+    Ordinal most = 0;
+    for (Ordinal level = run.first_level; level < run.end_level; ++level) most = std::max(most, tasks(level));
+    return most;
+  }
+
+ private:
+  static std::size_t at(Ordinal level) { return static_cast<std::size_t>(level); }
+};
+
+inline double thin_level_seconds(const LevelCosts& costs, double bytes) {
+  return std::max(costs.chain_seconds, bytes / costs.chain_bandwidth);
+}
+inline double thick_level_seconds(const LevelCosts& costs, double bytes) {
+  return costs.launch_seconds + bytes / costs.device_bandwidth;
+}
+
+/// Bytes a task moves: its share of the packed entries, then for each row right-hand sides, solutions and
+/// reciprocal diagonal. A single solution is mostly found near; several are read by each entry that needs
+/// them.
+template <class Scalar, class Value, class Plan>
+double level_task_bytes(const Plan& plan, int columns) {
+  using Ordinal = typename decltype(plan.columns)::non_const_value_type;
+  const auto tasks = static_cast<double>(plan.n_tasks());
+  const auto entries = static_cast<double>(plan.columns.extent(0)) / tasks;
+  const auto rows = static_cast<double>(plan.n) / tasks;
+  const auto solutions = static_cast<double>(columns) * static_cast<double>(sizeof(Scalar));
+  return entries * (static_cast<double>(sizeof(Value) + sizeof(Ordinal)) + (columns > 1 ? solutions : 0)) +
+         rows * (2 * solutions + static_cast<double>(sizeof(Value)));
+}
+
+/// Cuts levels into runs, thin and thick, for the bytes that level_task_bytes gives for some right-hand
+/// sides, so that the whole takes the least time the costs predict: the cheapest way to the end of each
+/// level, with the level thin or thick, follows from the two of the level before.
+template <class Ordinal>
+LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin, double bytes_per_task,
+                              const LevelCosts& costs) {
+  LevelRuns<Ordinal> result{{}, level_begin, bytes_per_task};
+  const std::size_t levels = level_begin.empty() ? 0 : level_begin.size() - 1;
+  constexpr double never = std::numeric_limits<double>::infinity();
+  std::vector<unsigned char> stays_thin(levels), thin(levels);
+  std::vector<unsigned char> comes_from_thin(levels);
+  double best_thin = never, best_thick = 0;
+  for (std::size_t l = 0; l < levels; ++l) {
+    const auto tasks = static_cast<std::int64_t>(result.tasks(static_cast<Ordinal>(l)));
+    const double bytes = static_cast<double>(tasks) * bytes_per_task;
+    const double begins = best_thick + costs.launch_seconds;
+    stays_thin[l] = best_thin <= begins;
+    comes_from_thin[l] = best_thin < best_thick;
+    const double before = std::min(best_thin, best_thick);
+    best_thin = tasks > costs.most_thin_tasks
+                    ? never
+                    : std::min(best_thin, begins) + thin_level_seconds(costs, bytes);
+    best_thick = before + thick_level_seconds(costs, bytes);
+  }
+  bool is_thin = best_thin < best_thick;
+  for (std::size_t l = levels; l-- > 0;) {
+    thin[l] = is_thin;
+    is_thin = is_thin ? stays_thin[l] != 0 : comes_from_thin[l] != 0;
+  }
+  for (std::size_t l = 0; l < levels; ++l) {
+    const auto level = static_cast<Ordinal>(l);
+    if (l == 0 || thin[l] != thin[l - 1]) result.runs.push_back({level, level, thin[l] != 0});
+    result.runs.back().end_level = level + 1;
+  }
+  return result;
+}
+
+/// Seconds of a solve with the right-hand sides the levels were cut for.
+template <class Ordinal>
+double predict_levels_seconds(const LevelRuns<Ordinal>& levels, const LevelCosts& costs) {
+  double seconds = costs.fixed_seconds;
+  for (const auto& run : levels.runs) {
+    if (run.thin) seconds += costs.launch_seconds;
+    for (Ordinal level = run.first_level; level < run.end_level; ++level) {
+      const double bytes = static_cast<double>(levels.tasks(level)) * levels.bytes_per_task;
+      seconds += run.thin ? thin_level_seconds(costs, bytes) : thick_level_seconds(costs, bytes);
+    }
+  }
+  return seconds;
+}
+
+/// Solves rows of tasks whose dependencies are all solved.
+template <int Stride, class Data>
+struct SettledRows {
+  Data data;
+
+  /// Adds entry t of row b of a task times its solution; a row's entries go round its lanes.
+  template <class Scalar, class Task>
+  KOKKOS_FUNCTION void add_entry(const Task& task, int b, int t, int column, Scalar& sum) const {
+    const int lane = (b << task.shape.log_lanes) + (t & (task.shape.lanes() - 1));
+    const auto p = task.entries + (t >> task.shape.log_lanes) * narrow_lanes + lane;
+    const auto needed = static_cast<std::int64_t>(data.columns[p]);
+    if (needed >= 0) sum += Scalar(data.value(data.entries + p)) * data.current[needed * Stride + column];
+  }
+
+  template <class Scalar, class Task>
+  KOKKOS_FUNCTION void finish_row(const Task& task, int b, int column, const Scalar& sum) const {
+    const auto place = static_cast<std::int64_t>(task.first_place) + b;
+    const auto in_row = static_cast<std::int64_t>(data.in_row[place]);
+    const auto out_row = static_cast<std::int64_t>(data.out_row[place]);
+    const Scalar x = Scalar(data.value(data.inverses + task.inverses + b)) *
+                     (data.in.scaled(in_row, data.in.at(in_row, column)) - sum);
+    data.current[place * Stride + column] = x;
+    data.out.at(out_row, column) = data.out.scaled(out_row, x);
+  }
+
+  /// One task by a thread of a team: short rows one by each lane of its vector, long ones by all lanes
+  /// together.
+  template <class Member, class Task>
+  KOKKOS_FUNCTION void solve_task(const Member& team, const Task& task) const {
+    using Scalar = std::remove_pointer_t<decltype(data.current)>;
+    const int entries = task.steps << task.shape.log_lanes;
+    if (task.shape.log_lanes <= 2) {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, task.blocks * data.n_columns), [&](const int i) {
+        const int b = i % task.blocks, column = i / task.blocks;
+        Scalar sum(0);
+        for (int t = 0; t < entries; ++t) add_entry(task, b, t, column, sum);
+        finish_row(task, b, column, sum);
+      });
+      return;
+    }
+    for (int b = 0; b < task.blocks; ++b) {
+      for (int column = 0; column < data.n_columns; ++column) {
+        Scalar sum(0);
+        Kokkos::parallel_reduce(
+            Kokkos::ThreadVectorRange(team, entries),
+            [&](const int t, Scalar& partial) { add_entry(task, b, t, column, partial); }, sum);
+        Kokkos::single(Kokkos::PerThread(team), [&]() { finish_row(task, b, column, sum); });
+      }
+    }
+  }
+};
+
+/// A run of thin levels by one team, with a barrier after each.
+template <int Stride, class ExecutionSpace, class Data, class Ordinal>
+void solve_thin_run(const ExecutionSpace& exec, const Data& data, Ordinal first_task, Ordinal end_task,
+                    Ordinal most_tasks) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  constexpr int most_threads = 16;
+  const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
+  const int threads =
+      is_host_space<ExecutionSpace> ? 1 : static_cast<int>(std::min<std::int64_t>(most_threads, most_tasks));
+  const SettledRows<Stride, Data> rows{data};
+  Kokkos::parallel_for(
+      "lutra::trisolve::thin_levels", Policy(exec, 1, threads, vector_length),
+      KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+        const auto* tasks = rows.data.tasks;
+        for (Ordinal begin = first_task, end = begin; begin < end_task; begin = end) {
+          while (end < end_task && tasks[end].level == tasks[begin].level) ++end;
+          Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end),
+                               [&](const Ordinal t) { rows.solve_task(team, tasks[t]); });
+          team.team_barrier();
+        }
+      });
+}
+
+/// A thick level, a thread of a team a task.
+template <int Stride, class ExecutionSpace, class Data, class Ordinal>
+void solve_thick_level(const ExecutionSpace& exec, const Data& data, Ordinal first_task, Ordinal end_task) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
+  const int threads = is_host_space<ExecutionSpace> ? 1 : 4;
+  const auto teams = static_cast<int>((end_task - first_task + threads - 1) / threads);
+  const SettledRows<Stride, Data> rows{data};
+  Kokkos::parallel_for(
+      "lutra::trisolve::thick_level", Policy(exec, teams, threads, vector_length),
+      KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+        const Ordinal first = first_task + static_cast<Ordinal>(team.league_rank()) * threads;
+        const Ordinal last = first + threads < end_task ? first + threads : end_task;
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last),
+                             [&](const Ordinal t) { rows.solve_task(team, rows.data.tasks[t]); });
+      });
+}
+
+/// The level-set method, portable. Writes data.current and data.out. Does not fence.
+template <int Stride, class Scalar, class Value, class Ordinal, class Offset, class ExecutionSpace>
+void solve_levels_portable(const ExecutionSpace& exec,
+                           const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
+                           const LevelRuns<Ordinal>& levels) {
+  for (const auto& run : levels.runs) {
+    if (run.thin) {
+      solve_thin_run<Stride>(exec, data, levels.first_task(run), levels.end_task(run),
+                             levels.most_tasks(run));
+      continue;
+    }
+    for (Ordinal level = run.first_level; level < run.end_level; ++level) {
+      const auto l = static_cast<std::size_t>(level);
+      solve_thick_level<Stride>(exec, data, levels.level_begin[l], levels.level_begin[l + 1]);
+    }
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif
