@@ -47,7 +47,7 @@ LevelCosts level_costs(bool portable) {
   } else if (portable) {
     return {2.5e-6, 30e9, 5e-6, 1.5e12, 5e-6, most_thin_tasks};
   } else {
-    return {0.15e-6, 45e9, 1.0e-6, 1.0e12, 8e-6, most_thin_tasks};
+    return {0.18e-6, 28e9, 1.0e-6, 1.0e12, 8e-6, most_thin_tasks};
   }
 }
 
@@ -64,7 +64,7 @@ template <class Ordinal>
 struct LevelRuns {
   std::vector<LevelRun<Ordinal>> runs;
   std::vector<Ordinal> level_begin;  ///< [levels + 1] first task of each level
-  double bytes_per_task = 0;         ///< moved for one right-hand side
+  double bytes_per_task = 0;         ///< moved
 
   Ordinal first_task(const LevelRun<Ordinal>& run) const { return level_begin[at(run.first_level)]; }
   Ordinal end_task(const LevelRun<Ordinal>& run) const { return level_begin[at(run.end_level)]; }
@@ -87,20 +87,23 @@ inline double thick_level_seconds(const LevelCosts& costs, double bytes) {
   return costs.launch_seconds + bytes / costs.device_bandwidth;
 }
 
-/// Bytes a task moves for one right-hand side: its share of the packed entries, then for each row right-hand
-/// side, solution and reciprocal diagonal.
+/// Bytes a task moves: its share of the packed entries, then for each row right-hand sides, solutions and
+/// reciprocal diagonal. A single solution is mostly found near; several are read by each entry that needs
+/// them.
 template <class Scalar, class Value, class Plan>
-double level_task_bytes(const Plan& plan) {
+double level_task_bytes(const Plan& plan, int columns) {
   using Ordinal = typename decltype(plan.columns)::non_const_value_type;
   const auto tasks = static_cast<double>(plan.n_tasks());
   const auto entries = static_cast<double>(plan.columns.extent(0)) / tasks;
-  return entries * static_cast<double>(sizeof(Value) + sizeof(Ordinal)) +
-         static_cast<double>(plan.n) / tasks * static_cast<double>(2 * sizeof(Scalar) + sizeof(Value));
+  const auto rows = static_cast<double>(plan.n) / tasks;
+  const auto solutions = static_cast<double>(columns) * static_cast<double>(sizeof(Scalar));
+  return entries * (static_cast<double>(sizeof(Value) + sizeof(Ordinal)) + (columns > 1 ? solutions : 0)) +
+         rows * (2 * solutions + static_cast<double>(sizeof(Value)));
 }
 
-/// Cuts levels into runs, thin and thick, so that the whole takes the least time the costs predict: the
-/// cheapest way to the end of each level, with the level thin or thick, follows from the two of the level
-/// before.
+/// Cuts levels into runs, thin and thick, for the bytes that level_task_bytes gives for some right-hand
+/// sides, so that the whole takes the least time the costs predict: the cheapest way to the end of each
+/// level, with the level thin or thick, follows from the two of the level before.
 template <class Ordinal>
 LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin, double bytes_per_task,
                               const LevelCosts& costs) {
@@ -135,7 +138,7 @@ LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin, double by
   return result;
 }
 
-/// Seconds of a solve with one right-hand side.
+/// Seconds of a solve with the right-hand sides the levels were cut for.
 template <class Ordinal>
 double predict_levels_seconds(const LevelRuns<Ordinal>& levels, const LevelCosts& costs) {
   double seconds = costs.fixed_seconds;
@@ -154,7 +157,7 @@ template <int Stride, class Data>
 struct SettledRows {
   Data data;
 
-  /// Entries × solutions from the row's packed entries [begin, end), which go round its lanes.
+  /// Adds entry t of row b of a task times its solution; a row's entries go round its lanes.
   template <class Scalar, class Task>
   KOKKOS_FUNCTION void add_entry(const Task& task, int b, int t, int column, Scalar& sum) const {
     const int lane = (b << task.shape.log_lanes) + (t & (task.shape.lanes() - 1));

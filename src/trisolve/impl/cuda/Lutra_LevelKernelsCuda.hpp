@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LEVELKERNELSCUDA_HPP
+#define LUTRA_LEVELKERNELSCUDA_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "Lutra_BlockSolveCuda.hpp"
+#include "Lutra_LevelRuns.hpp"
+
+// The level-set method for CUDA. Right-hand sides are first brought to the places of their rows, so that the
+// team that chains thin levels reads and writes consecutive memory only; at the end solutions go to the
+// caller's rows. Both belong to one graph with the launches in between, and are all that depends on the
+// caller's arrays.
+
+namespace lutra::Impl {
+
+/// Packed entries of a lane that are loaded before what they wait for is there.
+template <int Stride, class Scalar>
+inline constexpr int level_entries_ahead = Stride * sizeof(Scalar) > 128 ? 1
+                                           : sizeof(Scalar) > 8          ? 2
+                                                                         : 4;
+
+inline constexpr int chain_warps = 16;            ///< of the team that solves a run of thin levels
+inline constexpr int level_warps = 8;             ///< of a team that shares in a thick level
+inline constexpr int chain_ring_bytes = 1 << 16;  ///< for the latest solutions of a chain
+inline constexpr int chain_shared_bytes = chain_ring_bytes + 16;  ///< with a 0 behind them
+
+/// Solutions the ring holds. A task reads from the ring what lies less than this, less a level, before its
+/// place; the rest it reads from global memory one round of the warps ahead, when that has long been solved.
+template <class Scalar>
+inline constexpr int chain_ring_size = chain_ring_bytes / static_cast<int>(sizeof(Scalar));
+
+/// Waits until the launches before have ended, with all they wrote.
+__device__ __forceinline__ void wait_for_launch_before() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+/// Lets the launch after begin to load.
+__device__ __forceinline__ void begin_launch_after() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+/// What a lane holds of a task before it can be solved. Members are what loads bring, so that nothing waits
+/// for a load before its value is needed.
+template <int Ahead, class Value, class Ordinal, class Offset>
+struct LaneTask {
+  Offset entries;       ///< of the task, later the first of the lane
+  Ordinal first_place;  ///< of the task
+  Ordinal level;
+  int steps;
+  std::int16_t blocks;  ///< rows; 0 where there is no task
+  std::uint8_t log_lanes;
+  Ordinal column[Ahead];
+  Value value[Ahead];
+  Value inverse;  ///< of the diagonal, in all lanes of the row
+  Ordinal row;    ///< place of the lane's row; -1: it has none
+  Ordinal place;  ///< the same, if the lane is the row's first; else -1
+};
+
+__device__ __forceinline__ int lane_of_warp() {
+  return static_cast<int>(threadIdx.x % narrow_lanes);
+}
+
+/// Loads the description of a task; beyond the end, one without rows at level `end_level`.
+template <class Lane, class Data, class Ordinal>
+__device__ __forceinline__ void load_task(const Data& data, Ordinal t, Ordinal end_task, Ordinal end_level,
+                                          Lane& task) {
+  const auto* from = data.tasks + t;
+  const bool there = t < end_task;
+  task.level = there ? from->level : end_level;
+  task.steps = there ? from->steps : 0;
+  task.blocks = there ? from->blocks : std::int16_t(0);
+  task.log_lanes = there ? from->shape.log_lanes : std::uint8_t(0);
+  task.first_place = there ? from->first_place : Ordinal(0);
+  task.entries = there ? from->entries : 0;
+}
+
+/// Finds the row of a lane from a task's description.
+template <class Lane>
+__device__ __forceinline__ void place_lane(Lane& task) {
+  const int lane = lane_of_warp();
+  const int row = lane >> task.log_lanes;
+  const bool first = row << task.log_lanes == lane;
+  task.entries += lane;
+  task.row = row < task.blocks ? task.first_place + row : decltype(task.row)(-1);
+  task.place = first ? task.row : decltype(task.row)(-1);
+}
+
+/// Loads columns, values and reciprocal diagonals of a task whose rows are known.
+template <int Ahead, class Value, class Ordinal, class Offset, class Data>
+__device__ __forceinline__ void load_entries(const Data& data,
+                                             LaneTask<Ahead, Value, Ordinal, Offset>& task) {
+  const Ordinal* column_at = data.columns + task.entries;
+  const Value* value_at = data.entries + task.entries;
+#pragma unroll
+  for (int u = 0; u < Ahead; ++u) {
+    task.column[u] = Ordinal(-1);
+    task.value[u] = Value(0);
+    if (u < task.steps) task.column[u] = column_at[u * narrow_lanes];
+    if (u < task.steps) task.value[u] = value_at[u * narrow_lanes];
+  }
+  task.inverse = Value(0);
+  if (task.row >= 0) task.inverse = data.inverses[task.row];
+}
+
+/// Takes off the sum what the entries beyond those loaded ahead contribute.
+template <int Stride, int Ahead, class Scalar, class Value, class Ordinal, class Offset, class Data>
+__device__ __forceinline__ void gather_rest(const Data& data,
+                                            const LaneTask<Ahead, Value, Ordinal, Offset>& task,
+                                            Scalar (&sum)[Stride]) {
+  Offset p = task.entries + Ahead * narrow_lanes;
+  for (int s = Ahead; s < task.steps; ++s, p += narrow_lanes) {
+    const auto column = static_cast<std::int64_t>(data.columns[p]);
+    if (column < 0) continue;
+    const Scalar factor(data.value(data.entries + p));
+    Scalar x[Stride];
+    read_place<Stride>(data.current + column * Stride, x);
+#pragma unroll
+    for (int r = 0; r < Stride; ++r) sum[r] -= factor * x[r];
+  }
+}
+
+/// Solves a task from right-hand sides and solutions in data.current.
+template <int Stride, int Ahead, class Value, class Ordinal, class Offset, class Data>
+__device__ __forceinline__ void solve_settled(const Data& data,
+                                              const LaneTask<Ahead, Value, Ordinal, Offset>& task) {
+  using Scalar = std::remove_pointer_t<decltype(data.current)>;
+  Scalar* own = data.current + static_cast<std::int64_t>(task.place) * Stride;
+  Scalar sum[Stride];
+#pragma unroll
+  for (int r = 0; r < Stride; ++r) sum[r] = Scalar(0);
+  if (task.place >= 0) read_place<Stride>(own, sum);
+#pragma unroll
+  for (int u = 0; u < Ahead; ++u) {
+    if (task.column[u] < 0) continue;
+    const Scalar factor(data.value(&task.value[u]));
+    Scalar x[Stride];
+    read_place<Stride>(data.current + static_cast<std::int64_t>(task.column[u]) * Stride, x);
+#pragma unroll
+    for (int r = 0; r < Stride; ++r) sum[r] -= factor * x[r];
+  }
+  gather_rest(data, task, sum);
+  __syncwarp();
+  sum_over_lanes(sum, 1 << task.log_lanes);
+  if (task.place < 0) return;
+  const Scalar inverse(data.value(&task.inverse));
+#pragma unroll
+  for (int r = 0; r < Stride; ++r) own[r] = inverse * sum[r];
+}
+
+/// A thick level, a warp a task. All but right-hand sides and solutions is loaded while the level before
+/// ends.
+template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+__global__ void __launch_bounds__(level_warps* narrow_lanes)
+    thick_level_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
+                       Ordinal end_task) {
+  begin_launch_after();
+  const auto warp = static_cast<Ordinal>(blockIdx.x * level_warps + threadIdx.x / narrow_lanes);
+  LaneTask<level_entries_ahead<Stride, Scalar>, Value, Ordinal, Offset> task;
+  load_task(data, first_task + warp, end_task, Ordinal(0), task);
+  place_lane(task);
+  load_entries(data, task);
+  wait_for_launch_before();
+  solve_settled<Stride>(data, task);
+}
+
+/// A run of thin levels by one team, warps going round the tasks, for several right-hand sides.
+template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+__global__ void __launch_bounds__(chain_warps* narrow_lanes)
+    thin_columns_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
+                        Ordinal end_task, Ordinal first_level, Ordinal end_level) {
+  begin_launch_after();
+  Ordinal level = first_level;
+  const auto first = first_task + static_cast<Ordinal>(threadIdx.x / narrow_lanes);
+  LaneTask<level_entries_ahead<Stride, Scalar>, Value, Ordinal, Offset> task;
+  load_task(data, first, end_task, end_level, task);
+  place_lane(task);
+  load_entries(data, task);
+  wait_for_launch_before();
+  for (Ordinal t = first; t < end_task;) {
+    for (; level < task.level; ++level) __syncthreads();
+    solve_settled<Stride>(data, task);
+    t += chain_warps;
+    load_task(data, t, end_task, end_level, task);
+    place_lane(task);
+    load_entries(data, task);
+  }
+  for (; level < end_level; ++level) __syncthreads();
+}
+
+/// What a chain adds to a lane's task: the running sum, and solutions that have been read already.
+template <int Ahead, class Scalar, class Value, class Ordinal, class Offset>
+struct ChainTask : LaneTask<Ahead, Value, Ordinal, Offset> {
+  Scalar sum;
+  Scalar x[Ahead];     ///< if any_read: old solutions; 0 where `column` has become a place in the ring
+  Ordinal old[Ahead];  ///< places of those solutions; -1: none
+  bool any_read;       ///< a lane of the warp has read solutions already
+};
+
+/// A run of thin levels, as a warp sees it.
+template <int Warps, class Scalar, class Value, class Ordinal, class Offset>
+struct Chain {
+  static constexpr int ahead = level_entries_ahead<1, Scalar>;
+  static constexpr Ordinal ring_size = chain_ring_size<Scalar>;
+  static_assert(ring_size >= narrow_lanes * (3 * most_thin_tasks + Warps + 1));
+  using Task = ChainTask<ahead, Scalar, Value, Ordinal, Offset>;
+  using Unsigned = std::make_unsigned_t<Ordinal>;
+
+  const BlockSolveData<Scalar, Value, Ordinal, Offset>& data;
+  Scalar* ring;         ///< [ring_size + 1] the solution of place p stands at p mod ring_size; at the end, 0
+  Scalar* current;      ///< data.current, kept in a register
+  Ordinal first_place;  ///< of the run
+  Ordinal window;       ///< a column is read from the ring if it is no more than this before the task
+  Ordinal end_task, end_level;
+  Ordinal level;  ///< the one being solved
+
+  __device__ __forceinline__ void load_description(Ordinal t, Task& task) const {
+    load_task(data, t, end_task, end_level, task);
+  }
+  __device__ __forceinline__ void load_factors(Task& task) const {
+    load_entries(data, task);
+    task.sum = Scalar(0);
+    if (task.place >= 0) task.sum = read_fresh(current + task.place);
+  }
+  /// The first place whose solution a task finds in the ring. Those before have been solved for at least two
+  /// levels when the warp has finished its task before this one.
+  __device__ __forceinline__ Ordinal oldest_in_ring(const Task& task) const {
+    const Ordinal oldest = task.first_place - window;
+    return oldest > first_place ? oldest : first_place;
+  }
+  /// Finds in the ring the solutions a task needs. Old ones stand in global memory; `any_read` tells of any.
+  __device__ __forceinline__ void find_solutions(Task& task) const {
+    const auto oldest = static_cast<Unsigned>(oldest_in_ring(task));
+    bool old = false;
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) {
+      const Ordinal column = task.column[u];
+      const bool is_old = static_cast<Unsigned>(column) < oldest;
+      old = old || is_old;
+      task.old[u] = is_old ? column : Ordinal(-1);
+      task.column[u] = is_old || column < 0 ? ring_size : column & (ring_size - 1);
+    }
+    task.any_read = __any_sync(0xffffffffu, old);
+  }
+  __device__ __forceinline__ void read_old_solutions(Task& task) const {
+    if (!task.any_read) return;
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) {
+      task.x[u] = Scalar(0);
+      if (task.old[u] >= 0) task.x[u] = read_fresh(current + task.old[u]);
+    }
+  }
+  /// Scales the entries by minus the reciprocal diagonal, and finishes what does not depend on the ring.
+  __device__ __forceinline__ Scalar prepare(const Task& task, Scalar (&factor)[ahead]) const {
+    const Scalar inverse(data.value(&task.inverse));
+    Scalar sum = inverse * task.sum;
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) factor[u] = -(inverse * Scalar(data.value(&task.value[u])));
+    if (task.any_read) {
+#pragma unroll
+      for (int u = 0; u < ahead; ++u) sum += factor[u] * task.x[u];
+    }
+    return sum;
+  }
+  /// What entries beyond those loaded ahead contribute.
+  __device__ __forceinline__ Scalar gather_long(const Task& task) const {
+    const Ordinal oldest = oldest_in_ring(task);
+    Scalar sum(0);
+    Offset p = task.entries + ahead * narrow_lanes;
+#pragma unroll 1
+    for (int s = ahead; s < task.steps; ++s, p += narrow_lanes) {
+      const Ordinal column = data.columns[p];
+      if (column < 0) continue;
+      const Scalar x = column < oldest ? read_fresh(data.current + column) : ring[column & (ring_size - 1)];
+      sum += Scalar(data.value(data.entries + p)) * x;
+    }
+    return Scalar(data.value(&task.inverse)) * sum;
+  }
+  /// The solution, in the first lane of each row.
+  __device__ __forceinline__ Scalar solve(const Task& task, const Scalar (&factor)[ahead], Scalar sum) const {
+    const Scalar x0 = ring[task.column[0]], x1 = ring[task.column[1]];
+    Scalar other(0);
+    if constexpr (ahead == 4) {
+      if (task.steps > 2) other = factor[2] * ring[task.column[2]] + factor[3] * ring[task.column[3]];
+    }
+    if (task.steps > ahead) other -= gather_long(task);
+    Scalar total[1] = {((sum + factor[0] * x0) + factor[1] * x1) + other};
+    if (task.log_lanes > 0) sum_over_lanes(total, 1 << task.log_lanes);
+    return total[0];
+  }
+  /// Solves task t, ends its level if the next task is of a later one, and moves the tasks behind a step on.
+  /// The barrier comes before all that others do not wait for. What earlier loads brought is used before new
+  /// ones are begun, as far as possible a level before the task's own: a warp can hardly wait for some of its
+  /// loads only. (Zeros of which the compiler does not know keep it from using loaded values before the
+  /// barriers.)
+  __device__ __forceinline__ void step(Ordinal t, Task& now, Task& next, Task& later) {
+    Scalar factor[ahead];
+#pragma unroll 1
+    for (; level + 1 < now.level; ++level) __syncthreads();
+    const Scalar zero = read_fresh(ring + ring_size);
+    const auto zero_bits = *reinterpret_cast<const volatile int*>(ring + ring_size);
+    now.inverse += Value(zero);
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) next.column[u] += zero_bits;
+    const Scalar sum = prepare(now, factor);
+    place_lane(later);
+    find_solutions(next);
+    Scalar* const in_ring = ring + (now.place & (ring_size - 1));
+    if (level < now.level) {
+      __syncthreads();
+      ++level;
+    }
+    const Scalar x = solve(now, factor, sum);
+    if (now.place >= 0) *in_ring = x;
+    if (level < next.level) {
+      __syncthreads();
+      ++level;
+    }
+    if (now.place >= 0) current[now.place] = x;
+    read_old_solutions(next);
+    load_factors(later);
+    load_description(t + 3 * Warps, now);
+  }
+};
+
+/// A run of thin levels by one team, for one right-hand side. Warps go round the tasks; each has the next
+/// ones under way while it waits for the barriers between levels: the description of the third, factors of
+/// the second, and old solutions for the first. Late solutions come from a ring in shared memory.
+template <int Warps, class Scalar, class Value, class Ordinal, class Offset>
+__global__ void __launch_bounds__(Warps* narrow_lanes, 1)
+    thin_levels_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
+                       Ordinal end_task, Ordinal first_level, Ordinal end_level, Ordinal most_tasks) {
+  extern __shared__ __align__(16) unsigned char ring_bytes[];
+  begin_launch_after();
+  using ThisChain = Chain<Warps, Scalar, Value, Ordinal, Offset>;
+  ThisChain chain{data,
+                  reinterpret_cast<Scalar*>(ring_bytes),
+                  data.current,
+                  data.tasks[first_task].first_place,
+                  ThisChain::ring_size - most_tasks * narrow_lanes,
+                  end_task,
+                  end_level,
+                  first_level};
+  asm volatile("" : "+l"(chain.current));  // or it would be loaded anew at each use
+  if (threadIdx.x == 0) chain.ring[ThisChain::ring_size] = Scalar(0);
+  __syncthreads();
+  typename ThisChain::Task a, b, c;
+  Ordinal t = first_task + static_cast<Ordinal>(threadIdx.x / narrow_lanes);
+  chain.load_description(t, a);
+  chain.load_description(t + Warps, b);
+  chain.load_description(t + 2 * Warps, c);
+  place_lane(a);
+  place_lane(b);
+  wait_for_launch_before();
+  chain.load_factors(a);
+  chain.load_factors(b);
+  chain.find_solutions(a);
+  chain.read_old_solutions(a);
+  while (t < end_task) {
+    chain.step(t, a, b, c);
+    if ((t += Warps) >= end_task) break;
+    chain.step(t, b, c, a);
+    if ((t += Warps) >= end_task) break;
+    chain.step(t, c, a, b);
+    t += Warps;
+  }
+  for (; chain.level < end_level; ++chain.level) __syncthreads();
+}
+
+inline constexpr int staging_threads = 256;
+
+/// Brings right-hand sides to the places of their rows; absent ones are 0.
+template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+__global__ void __launch_bounds__(staging_threads)
+    bring_in_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, std::int64_t n) {
+  begin_launch_after();
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * staging_threads + threadIdx.x;
+  if (i >= n * Stride) return;
+  const int column = static_cast<int>(i % Stride);
+  const auto row = static_cast<std::int64_t>(data.in_row[i / Stride]);
+  data.current[i] = column < data.n_columns ? data.in.scaled(row, data.in.at(row, column)) : Scalar(0);
+}
+
+/// Takes solutions to the caller's rows.
+template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+__global__ void __launch_bounds__(staging_threads)
+    take_out_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, std::int64_t n) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * staging_threads + threadIdx.x;
+  const int column = static_cast<int>(i % Stride);
+  const bool wanted = i < n * Stride && column < data.n_columns;
+  const auto row = wanted ? static_cast<std::int64_t>(data.out_row[i / Stride]) : 0;
+  wait_for_launch_before();
+  if (wanted) data.out.at(row, column) = data.out.scaled(row, data.current[i]);
+}
+
+}  // namespace lutra::Impl
+
+#endif
