@@ -13,10 +13,12 @@ namespace lutra::Impl {
 template <class Ordinal, class Memory>
 struct StepBlocks {
   Ordinal count = 0;
-  Kokkos::View<const Ordinal*, Memory> begin;     ///< [count + 1] first step of each; empty: every step its own
+  Kokkos::View<const Ordinal*, Memory> begin;  ///< [count + 1] first step of each; empty: every step its own
   Kokkos::View<const Ordinal*, Memory> block_of;  ///< [n] by step; empty: every step its own
 
-  KOKKOS_FORCEINLINE_FUNCTION Ordinal first_step(Ordinal b) const { return begin.extent(0) == 0 ? b : begin(b); }
+  KOKKOS_FORCEINLINE_FUNCTION Ordinal first_step(Ordinal b) const {
+    return begin.extent(0) == 0 ? b : begin(b);
+  }
   KOKKOS_FORCEINLINE_FUNCTION Ordinal block(Ordinal step) const {
     return block_of.extent(0) == 0 ? step : block_of(step);
   }
@@ -27,10 +29,10 @@ KOKKOS_FORCEINLINE_FUNCTION Level read_level(const Level* place) {
   return *static_cast<const volatile Level*>(place);
 }
 
-/// Levels of the blocks in one launch, by the very waiting that a synchronisation-free solve does: a block's level
-/// is one more than the greatest of those it depends on, and its own flag. Teams take tickets in order, so that
-/// what a team waits for has been begun; lanes never wait for each other inside a loop, so that lanes that advance
-/// in lockstep cannot block each other.
+/// Levels of the blocks in one launch, by the very waiting that a synchronisation-free solve does: a block's
+/// level is one more than the greatest of those it depends on, and its own flag. Teams take tickets in order,
+/// so that what a team waits for has been begun; lanes never wait for each other inside a loop, so that lanes
+/// that advance in lockstep cannot block each other.
 ///
 /// @param level  [count], −1 throughout in; levels from 0 out
 /// @param ticket 0 in
@@ -66,8 +68,7 @@ void sweep_levels_portable(const ExecutionSpace& exec,
               ++step;
               t = 0;
             } else {
-              const Ordinal found =
-                  read_level(&level(blocks.block(rows.dependency(rows.mirrored(step), t))));
+              const Ordinal found = read_level(&level(blocks.block(rows.dependency(rows.mirrored(step), t))));
               if (found > greatest) greatest = found;
               if (found >= 0) ++t;
             }

@@ -19,7 +19,8 @@ struct MappedColumns {
   const RealOf<Scalar>* scale = nullptr;  ///< by row, multiplies; none: 1
 
   KOKKOS_FORCEINLINE_FUNCTION Scalar& at(std::int64_t row, int column) const {
-    return data[static_cast<std::size_t>(row) * row_stride + static_cast<std::size_t>(column) * column_stride];
+    return data[static_cast<std::size_t>(row) * row_stride +
+                static_cast<std::size_t>(column) * column_stride];
   }
   KOKKOS_FORCEINLINE_FUNCTION Scalar scaled(std::int64_t row, const Scalar& value) const {
     return scale == nullptr ? value : value * scale[row];
@@ -31,9 +32,9 @@ struct HangRecord {
   std::int64_t place_plus_one = 0;  ///< 0: none
 };
 
-/// All that a data-flow solve reads and writes. Solutions are kept in `current`, `stride` values a place, and are
-/// their own flags; `previous` is the array of the solve before, which is marked again on the way, so that no
-/// launch is spent on it.
+/// All that a data-flow solve reads and writes. Solutions are kept in `current`, `stride` values a place, and
+/// are their own flags; `previous` is the array of the solve before, which is marked again on the way, so
+/// that no launch is spent on it.
 template <class Scalar, class Value, class Ordinal, class Offset>
 struct BlockSolveData {
   const BlockTask<Ordinal, Offset>* tasks = nullptr;
@@ -42,21 +43,21 @@ struct BlockSolveData {
   const Ordinal* columns = nullptr;
   const Value* entries = nullptr;
   const Value* inverses = nullptr;
-  const unsigned char* substitute = nullptr;
+  const BlockUse* use = nullptr;
   const Ordinal* in_row = nullptr;   ///< [n] row of `in` by place
   const Ordinal* out_row = nullptr;  ///< [n] row of `out` by place
   MappedColumns<const Scalar> in;
   MappedColumns<Scalar> out;
   Scalar* current = nullptr;
   Scalar* previous = nullptr;
-  int previous_stride = 0;           ///< 0: nothing to mark
-  int n_columns = 0;                 ///< right-hand sides, no more than the stride
+  int previous_stride = 0;  ///< 0: nothing to mark
+  int n_columns = 0;        ///< right-hand sides, no more than the stride
   bool conjugate = false;
   std::int64_t n_tasks = 0;
   std::int64_t narrow_tasks = 0;
-  Ordinal* ticket = nullptr;         ///< of this solve, 0 in
-  Ordinal* next_ticket = nullptr;    ///< of the next one, made 0
-  int* stop = nullptr;               ///< not 0: the watchdog has given up
+  Ordinal* ticket = nullptr;       ///< of this solve, 0 in
+  Ordinal* next_ticket = nullptr;  ///< of the next one, made 0
+  int* stop = nullptr;             ///< not 0: the watchdog has given up
   HangRecord* hang = nullptr;
   double watchdog_seconds = 0;
 
@@ -75,9 +76,11 @@ KOKKOS_FUNCTION void give_up(const Data& data, std::int64_t place) {
   if (Kokkos::atomic_compare_exchange(data.stop, 0, 1) == 0) data.hang->place_plus_one = place + 1;
 }
 
-inline constexpr double spins_per_second = 2e6;  ///< about; the portable watchdog counts instead of asking a clock
+inline constexpr double spins_per_second =
+    2e6;  ///< about; the portable watchdog counts instead of asking a clock
 
-/// Reads a solution, waiting for it where it is not there yet. Gives NaN once the watchdog has ended the solve.
+/// Reads a solution, waiting for it where it is not there yet. Gives NaN once the watchdog has ended the
+/// solve.
 template <class Scalar, class Data>
 KOKKOS_FUNCTION Scalar wait_for(const Data& data, const Scalar* place, std::int64_t waiting_place) {
   Scalar value = read_fresh(place);
@@ -93,30 +96,52 @@ KOKKOS_FUNCTION Scalar wait_for(const Data& data, const Scalar* place, std::int6
   return unmarked(value);
 }
 
-/// The block's rows from their right-hand sides less what the entries outside of the block contribute: by the
-/// inverse, or by substitution where the inverse would lose accuracy. Both by one thread of the team's vector.
-template <class Scalar, class Ordinal, class Offset, class Data>
-KOKKOS_FUNCTION Scalar block_row(const Data& data, const BlockTask<Ordinal, Offset>& task, int b, int i, const Scalar* sums,
-                                 const Scalar* solved) {
-  const bool substitute = data.substitute[task.first_block + b] != 0;
-  const auto inverse = [&](int j) { return Scalar(data.value(data.inverses + task.inverse_position(b, i, j))); };
-  if (!substitute) {
-    Scalar y(0);
-    for (int j = 0; j <= i; ++j) y += inverse(j) * sums[j];
-    return y;
+/// A diagonal block T of a task and its inverse V, as they are packed.
+template <class Scalar, class Data, class Task>
+struct PackedBlock {
+  const Data& data;
+  const Task& task;
+  int block;
+  KOKKOS_FORCEINLINE_FUNCTION Scalar packed(int i, int j) const {
+    return Scalar(data.value(data.inverses + task.inverse_position(block, i, j)));
   }
-  Scalar sum = sums[i];
-  for (int j = 0; j < i; ++j) sum -= inverse(j) * solved[j];
-  return inverse(i) * sum;
+  KOKKOS_FORCEINLINE_FUNCTION Scalar inverse(int i, int j) const { return packed(i, j); }
+  /// Below the diagonal.
+  KOKKOS_FORCEINLINE_FUNCTION Scalar entry(int i, int j) const { return packed(j, i); }
+};
+
+/// Solves with a diagonal block: sums in, solutions out. All by one thread. `work` has room for the rows.
+template <class Scalar, class Block>
+KOKKOS_FUNCTION void apply_block(const Block& block, BlockUse use, int rows, Scalar* x, Scalar* work) {
+  if (use == BlockUse::substitute) {
+    for (int i = 0; i < rows; ++i) {
+      for (int j = 0; j < i; ++j) x[i] -= block.entry(i, j) * x[j];
+      x[i] *= block.inverse(i, i);
+    }
+    return;
+  }
+  for (int i = 0; i < rows; ++i) {
+    work[i] = Scalar(0);
+    for (int j = 0; j <= i; ++j) work[i] += block.inverse(i, j) * x[j];
+  }
+  if (use == BlockUse::refined) {
+    for (int i = 0; i < rows; ++i) {
+      for (int j = 0; j < i; ++j) x[i] -= block.entry(i, j) * work[j];
+      x[i] -= work[i] / block.inverse(i, i);
+    }
+    for (int i = 0; i < rows; ++i) {
+      for (int j = 0; j <= i; ++j) work[i] += block.inverse(i, j) * x[j];
+    }
+  }
+  for (int i = 0; i < rows; ++i) x[i] = work[i];
 }
 
 /// Solves one block for one right-hand side.
 template <int Stride, class Scalar, class Ordinal, class Offset, class Data, class Member>
-KOKKOS_FUNCTION void solve_block(const Member& team, const Data& data, const BlockTask<Ordinal, Offset>& task, int b,
-                                 int column, Scalar* sums) {
+KOKKOS_FUNCTION void solve_block(const Member& team, const Data& data, const BlockTask<Ordinal, Offset>& task,
+                                 int b, int column, Scalar* sums) {
   const Ordinal first = data.block_begin[task.first_block + b];
   const int rows = static_cast<int>(data.block_begin[task.first_block + b + 1] - first);
-  Scalar* solved = sums + most_block_rows;
   for (int i = 0; i < rows; ++i) {
     const Ordinal place = first + i;
     const int lane0 = (b << (task.shape.log_rows + task.shape.log_lanes)) + (i << task.shape.log_lanes);
@@ -124,33 +149,35 @@ KOKKOS_FUNCTION void solve_block(const Member& team, const Data& data, const Blo
     Kokkos::parallel_reduce(
         Kokkos::ThreadVectorRange(team, task.steps * task.shape.lanes()),
         [&](const int t, Scalar& partial) {
-          const Offset p = task.entries + static_cast<Offset>(t >> task.shape.log_lanes) * task.lanes() + lane0 +
-                           (t & (task.shape.lanes() - 1));
+          const Offset p = task.entries + static_cast<Offset>(t >> task.shape.log_lanes) * task.lanes() +
+                           lane0 + (t & (task.shape.lanes() - 1));
           const Ordinal needed = data.columns[p];
           if (needed < 0) return;
-          const Scalar x = wait_for(data, data.current + static_cast<std::int64_t>(needed) * Stride + column, place);
+          const Scalar x =
+              wait_for(data, data.current + static_cast<std::int64_t>(needed) * Stride + column, place);
           partial += Scalar(data.value(data.entries + p)) * x;
         },
         sum);
     const auto in_row = static_cast<std::int64_t>(data.in_row[place]);
-    sums[i] = data.in.scaled(in_row, data.in.at(in_row, column)) - sum;
-  }
-  for (int i = 0; i < rows; ++i) {
-    solved[i] = unmarked(block_row<Scalar, Ordinal>(data, task, b, i, sums, solved));
+    Kokkos::single(Kokkos::PerThread(team),
+                   [&]() { sums[i] = data.in.scaled(in_row, data.in.at(in_row, column)) - sum; });
   }
   Kokkos::single(Kokkos::PerThread(team), [&]() {
+    const PackedBlock<Scalar, Data, BlockTask<Ordinal, Offset>> block{data, task, b};
+    apply_block(block, data.use[task.first_block + b], rows, sums, sums + most_block_rows);
     for (int i = 0; i < rows; ++i) {
       const auto place = static_cast<std::int64_t>(first) + i;
       const auto out_row = static_cast<std::int64_t>(data.out_row[place]);
-      write_through(data.current + place * Stride + column, solved[i]);
-      data.out.at(out_row, column) = data.out.scaled(out_row, solved[i]);
+      write_through(data.current + place * Stride + column, unmarked(sums[i]));
+      data.out.at(out_row, column) = data.out.scaled(out_row, sums[i]);
     }
   });
 }
 
 /// Marks the places of a block in the array of the solve before.
 template <class Scalar, class Ordinal, class Offset, class Data, class Member>
-KOKKOS_FUNCTION void mark_previous(const Member& team, const Data& data, const BlockTask<Ordinal, Offset>& task) {
+KOKKOS_FUNCTION void mark_previous(const Member& team, const Data& data,
+                                   const BlockTask<Ordinal, Offset>& task) {
   const auto first = static_cast<std::int64_t>(data.block_begin[task.first_block]) * data.previous_stride;
   const auto last =
       static_cast<std::int64_t>(data.block_begin[task.first_block + task.blocks]) * data.previous_stride;
@@ -158,12 +185,14 @@ KOKKOS_FUNCTION void mark_previous(const Member& team, const Data& data, const B
                        [&](const int i) { data.previous[first + i] = marked_value<Scalar>(); });
 }
 
-/// The synchronisation-free solve, portable: a team takes a ticket and works on that task in the order of levels;
-/// tickets are taken in order, so whatever is waited for is being worked on by a team that is running. Rows of a block wait for the values they need, each its own flag; the diagonal block is applied by its
-/// inverse. (Section 2 of "A Message-Driven, Multi-GPU Parallel Sparse Triangular Solver" gives the supernodal
-/// form; rows gather here instead of scattering, so that sums have one order and need no atomics.)
+/// The synchronisation-free solve, portable: a team takes a ticket and works on that task in the order of
+/// levels; tickets are taken in order, so whatever is waited for is being worked on by a team that is
+/// running. Rows of a block wait for the values they need, each its own flag; the diagonal block is applied
+/// by its inverse. (Section 2 of "A Message-Driven, Multi-GPU Parallel Sparse Triangular Solver" gives the
+/// supernodal form; rows gather here instead of scattering, so that sums have one order and need no atomics.)
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset, class ExecutionSpace>
-void solve_blocks_portable(const ExecutionSpace& exec, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data) {
+void solve_blocks_portable(const ExecutionSpace& exec,
+                           const BlockSolveData<Scalar, Value, Ordinal, Offset>& data) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   using Scratch = Kokkos::View<Scalar*, typename ExecutionSpace::scratch_memory_space,
                                Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -177,7 +206,8 @@ void solve_blocks_portable(const ExecutionSpace& exec, const BlockSolveData<Scal
         Ordinal turn = 0;
         Kokkos::single(
             Kokkos::PerTeam(team),
-            [&](Ordinal& value) { value = fetch_add_shared<ExecutionSpace>(*data.ticket, Ordinal(1)); }, turn);
+            [&](Ordinal& value) { value = fetch_add_shared<ExecutionSpace>(*data.ticket, Ordinal(1)); },
+            turn);
         if (turn == 0) *data.next_ticket = 0;
         const auto task = data.tasks[data.by_level[turn]];
         for (int b = 0; b < task.blocks; ++b) {

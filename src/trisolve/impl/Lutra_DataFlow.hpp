@@ -11,9 +11,10 @@
 
 namespace lutra::Impl {
 
-// Values that are their own flag. A place that has not been computed holds one particular NaN, the mark; who needs
-// the place reads it until something else stands there. Neither a flag nor a fence is needed, so that a dependency
-// costs one trip through memory. A computed value that happens to be the mark is stored as another NaN.
+// Values that are their own flag. A place that has not been computed holds one particular NaN, the mark; who
+// needs the place reads it until something else stands there. Neither a flag nor a fence is needed, so that a
+// dependency costs one trip through memory. A computed value that happens to be the mark is stored as another
+// NaN.
 
 template <class Real>
 struct Mark;
@@ -71,7 +72,8 @@ KOKKOS_FORCEINLINE_FUNCTION Real read_fresh(const Real* place) {
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION Kokkos::complex<Real> read_fresh(const Kokkos::complex<Real>* place) {
   const auto* parts = reinterpret_cast<const volatile Real*>(place);
-  return {parts[0], parts[1]};
+  const Real real = parts[0], imaginary = parts[1];
+  return {real, imaginary};
 }
 
 /// Writes a place that others read by read_fresh.
@@ -80,7 +82,8 @@ KOKKOS_FORCEINLINE_FUNCTION void write_through(Real* place, Real value) {
   *static_cast<volatile Real*>(place) = value;
 }
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION void write_through(Kokkos::complex<Real>* place, const Kokkos::complex<Real>& value) {
+KOKKOS_FORCEINLINE_FUNCTION void write_through(Kokkos::complex<Real>* place,
+                                               const Kokkos::complex<Real>& value) {
   auto* parts = reinterpret_cast<volatile Real*>(place);
   parts[0] = value.real();
   parts[1] = value.imag();

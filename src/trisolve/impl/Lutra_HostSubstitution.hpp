@@ -17,17 +17,17 @@ namespace lutra::Impl {
 template <class Ordinal>
 struct LevelSegment {
   Ordinal begin = 0, end = 0;  ///< places in the order of levels
-  bool shared = false;         ///< one level, its rows shared out among the threads; otherwise one thread in order
+  bool shared = false;  ///< one level, its rows shared out among the threads; otherwise one thread in order
 };
 
 /// Substitution on host threads, from the rows as the caller has them.
 ///
-/// One thread takes the rows in their own order. Several work level by level where levels are worth a barrier;
-/// runs of smaller ones are left to one of them.
+/// One thread takes the rows in their own order. Several work level by level where levels are worth a
+/// barrier; runs of smaller ones are left to one of them.
 template <class Ordinal, class Offset, class Memory>
 struct HostSchedule {
-  std::vector<LevelSegment<Ordinal>> segments;        ///< empty: one thread in the rows' own order
-  Kokkos::View<const Ordinal*, Memory> row_of;        ///< [n] rows in the order of levels; empty: their own
+  std::vector<LevelSegment<Ordinal>> segments;  ///< empty: one thread in the rows' own order
+  Kokkos::View<const Ordinal*, Memory> row_of;  ///< [n] rows in the order of levels; empty: their own
   Charge charge;
 };
 
@@ -37,8 +37,9 @@ inline constexpr std::int64_t least_shared_work = 4000;
 /// Segments of rows by level, on the host. Work O(n + nnz).
 template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
 HostSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space> schedule_levels(
-    const ExecutionSpace& exec, const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
-    const LevelView& level, Ordinal levels, const MemoryBudget& budget) {
+    const ExecutionSpace& exec,
+    const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows, const LevelView& level,
+    Ordinal levels, const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
   const auto at = [](auto i) { return static_cast<std::size_t>(i); };
   std::vector<Ordinal> begin(at(levels) + 1, 0);
@@ -55,7 +56,8 @@ HostSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space> schedule_le
     total_work += work[l];
     shared_work += shared ? work[l] : 0;
     auto& segments = schedule.segments;
-    if (shared || segments.empty() || segments.back().shared) segments.push_back({begin[l], begin[l], shared});
+    if (shared || segments.empty() || segments.back().shared)
+      segments.push_back({begin[l], begin[l], shared});
     segments.back().end = begin[l + 1];
   }
   if (4 * shared_work < 3 * total_work) return {};
@@ -67,6 +69,34 @@ HostSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space> schedule_le
   return schedule;
 }
 
+/// Values as a substitution takes them.
+template <class Value, class Offset, class Memory>
+struct HostValues {
+  Kokkos::View<const Value*, Memory> values;  ///< of the matrix
+  Kokkos::View<const Offset*, Memory>
+      source;  ///< position in `values` of each entry of the pattern; empty: its own
+  Kokkos::View<Value*, Memory> inverse;  ///< [n] reciprocal diagonal by row
+  Charge charge;
+};
+
+/// Levels of single rows, one thread in order. O(nnz).
+template <class Rows, class LevelView>
+typename Rows::ordinal_type find_levels_in_order(const Rows& rows, const LevelView& level) {
+  using Ordinal = typename Rows::ordinal_type;
+  using Offset = typename Rows::offset_type;
+  Ordinal last = 0;
+  for (Ordinal step = 0; step < rows.n; ++step) {
+    const Ordinal row = rows.mirrored(step);
+    Ordinal greatest = -1;
+    for (Offset p = rows.begin(row); p < rows.end(row); ++p) {
+      greatest = std::max(greatest, level(rows.mirrored(rows.entries(p))));
+    }
+    level(step) = greatest + 1;
+    last = std::max(last, greatest + 1);
+  }
+  return last + 1;
+}
+
 /// All that a substitution reads and writes. Solutions stand by row in `x`, `Stride` values each.
 template <class Scalar, class Value, class Ordinal, class Offset>
 struct SubstitutionData {
@@ -74,9 +104,9 @@ struct SubstitutionData {
   const Offset* end = nullptr;
   const Ordinal* entries = nullptr;
   const Value* values = nullptr;
-  const Offset* source = nullptr;     ///< positions of the values of the entries; null: their own
-  const Value* inverse = nullptr;     ///< [n] inverted diagonal by row
-  const Ordinal* in_row = nullptr;    ///< [n] row of `in` by row; null: the same
+  const Offset* source = nullptr;   ///< positions of the values of the entries; null: their own
+  const Value* inverse = nullptr;   ///< [n] inverted diagonal by row
+  const Ordinal* in_row = nullptr;  ///< [n] row of `in` by row; null: the same
   const Ordinal* out_row = nullptr;
   MappedColumns<const Scalar> in;
   MappedColumns<Scalar> out;
@@ -116,8 +146,8 @@ KOKKOS_FORCEINLINE_FUNCTION void substitute_row(const SubstitutionData<Scalar, V
   }
 }
 
-/// Substitutes in the order of a schedule: one team of all threads where there are segments, and a barrier between
-/// them.
+/// Substitutes in the order of a schedule: one team of all threads where there are segments, and a barrier
+/// between them.
 template <int Stride, bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Data>
 void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule, const Data& data) {
   using Ordinal = typename Rows::ordinal_type;
@@ -147,7 +177,8 @@ void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& sc
       team.team_barrier();
     }
   };
-  const int threads = std::min(exec.concurrency(), Policy(exec, 1, 1).team_size_max(kernel, Kokkos::ParallelForTag()));
+  const int threads =
+      std::min(exec.concurrency(), Policy(exec, 1, 1).team_size_max(kernel, Kokkos::ParallelForTag()));
   Kokkos::parallel_for("lutra::trisolve::substitute_levels", Policy(exec, 1, threads), kernel);
 }
 

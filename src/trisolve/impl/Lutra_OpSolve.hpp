@@ -4,6 +4,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "Lutra_HostSubstitution.hpp"
 #include "Lutra_SolutionArrays.hpp"
 #include "Lutra_TrianglePack.hpp"
 #include "Lutra_TriangleRowsView.hpp"
@@ -24,39 +25,31 @@ struct SingleOf<Kokkos::complex<Real>> {
   using type = Kokkos::complex<float>;
 };
 
-/// A View [n × k] of the caller's, and how its rows are meant.
-template <class Scalar, class Ordinal, class Memory>
-struct ColumnsOfRows {
-  MappedColumns<Scalar> columns;
-  Kokkos::View<const Ordinal*, Memory> row;  ///< [n] row of the View by row of the triangle; empty: the same
-};
-
-/// Solves with one triangle as its rows are given: analysis, values, and as many solves as wanted. Transposes are
-/// triangles of their own. Nothing is checked here.
+/// Solves with one triangle as its rows are given: analysis, values, and as many solves as wanted. Transposes
+/// are triangles of their own. Nothing is checked here.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class OpSolve {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using Rows = TriangleRows<Ordinal, Offset, Memory>;
   using Source = SourceValues<Scalar, Offset, Memory>;
-  using Input = ColumnsOfRows<const Scalar, Ordinal, Memory>;
-  using Output = ColumnsOfRows<Scalar, Ordinal, Memory>;
+  using RowMap = Kokkos::View<const Ordinal*, Memory>;
 
   OpSolve() = default;
-  /// Levels, blocks, choice of the method, packed layout. Where the caller's rows are others than the triangle's
-  /// (a permutation on either side), `in_row` and `out_row` [n] tell which.
+  /// Levels, blocks, choice of the method, packed layout. Where the caller's rows are others than the
+  /// triangle's (a permutation on either side), `in_row` and `out_row` [n] tell which.
   /// @throws OutOfMemoryError. Fences.
   OpSolve(const ExecutionSpace& exec, const Rows& rows, const TriangularOptions& options,
-          const MemoryBudget& budget, const Kokkos::View<const Ordinal*, Memory>& in_row = {},
-          const Kokkos::View<const Ordinal*, Memory>& out_row = {});
+          const MemoryBudget& budget, const RowMap& in_row = {}, const RowMap& out_row = {});
 
-  /// Packs values. Fences.
+  /// Takes values: packed, or where the method is a substitution on the host kept as they are, so that
+  /// `values` must live until the next ones. Fences.
   void set_values(const ExecutionSpace& exec, const Source& values);
 
   /// Solves for `n_columns` right-hand sides in groups of up to most_columns_at_once. Does not fence.
   /// @param conjugate take the conjugates of the triangle's values
-  void solve(const ExecutionSpace& exec, MappedColumns<const Scalar> in, MappedColumns<Scalar> out, int n_columns,
-             bool conjugate);
+  void solve(const ExecutionSpace& exec, MappedColumns<const Scalar> in, MappedColumns<Scalar> out,
+             int n_columns, bool conjugate);
 
   /// The row of the triangle at which the watchdog gave a solve up, or −1; makes the solver usable again.
   std::int64_t take_hung_row(const ExecutionSpace& exec);
@@ -67,26 +60,43 @@ class OpSolve {
 
  private:
   using Single = typename SingleOf<Scalar>::type;
+  /// Whether rows are substituted on the host as they are, without a plan.
+  bool substitutes() const noexcept {
+    return is_host_space<ExecutionSpace> && m_report.method == TrisolveMethod::levels;
+  }
 
-  void choose(const ExecutionSpace& exec, const MemoryBudget& budget);
+  void choose(const ExecutionSpace& exec);
+  void make_plan_for(const ExecutionSpace& exec, const StepBlocks<Ordinal, Memory>& blocks,
+                     const Kokkos::View<Ordinal*, Memory>& level, Ordinal levels);
   template <class Value>
   void pack(const ExecutionSpace& exec, const Source& values, TriangleValues<Value, Memory>& packed);
+  template <class Value>
+  void keep(const ExecutionSpace& exec, const Source& values, HostValues<Value, Offset, Memory>& kept);
   template <int Stride, class Value>
   void solve_group(const ExecutionSpace& exec, const TriangleValues<Value, Memory>& packed,
-                   const MappedColumns<const Scalar>& in, const MappedColumns<Scalar>& out, int n_columns,
-                   bool conjugate);
+                   const HostValues<Value, Offset, Memory>& kept, const MappedColumns<const Scalar>& in,
+                   const MappedColumns<Scalar>& out, int n_columns, bool conjugate);
+  template <int Stride, class Value>
+  void substitute_group(const ExecutionSpace& exec, const HostValues<Value, Offset, Memory>& kept,
+                        const MappedColumns<const Scalar>& in, const MappedColumns<Scalar>& out,
+                        int n_columns, bool conjugate);
   template <class Value>
   void solve_columns(const ExecutionSpace& exec, const TriangleValues<Value, Memory>& packed,
-                     MappedColumns<const Scalar> in, MappedColumns<Scalar> out, int n_columns, bool conjugate);
+                     const HostValues<Value, Offset, Memory>& kept, MappedColumns<const Scalar> in,
+                     MappedColumns<Scalar> out, int n_columns, bool conjugate);
 
   Rows m_rows;
   TriangularOptions m_options;
   MemoryBudget m_budget;
   TriangularReport m_report;
   TrianglePlan<Ordinal, Offset, Memory> m_plan;
-  TriangleValues<Scalar, Memory> m_working;  ///< one of the two, by the precision asked for
+  HostSchedule<Ordinal, Offset, Memory> m_host_schedule;
+  TriangleValues<Scalar, Memory> m_working;  ///< of the four, one has values: by method and precision
   TriangleValues<Single, Memory> m_single;
-  Kokkos::View<const Ordinal*, Memory> m_in_row, m_out_row;  ///< [n] by place
+  HostValues<Scalar, Offset, Memory> m_host_working;
+  HostValues<Single, Offset, Memory> m_host_single;
+  RowMap m_in_row,
+      m_out_row;  ///< [n] the caller's rows, by place; where rows are substituted as they are, by row
   Charge m_maps_charge;
   SolutionArrays<Scalar, Ordinal, ExecutionSpace> m_arrays;
   bool m_has_values = false;

@@ -30,12 +30,12 @@ void find_nearest_dependents(const ExecutionSpace& exec, const Rows& rows, const
       });
 }
 
-/// How far a block that begins at step `first` may reach: the last step such that either all of the block's steps
-/// but the last are needed by another step of the block (a subtree of an elimination tree with its root), or all
-/// but the first need another one (a path from a root downwards). Nothing outside then waits for more than it
-/// would have waited for anyhow: in a factor with the pattern of an elimination tree, what depends on a step of the
-/// block depends on its last step too, or the block depends on nothing but ancestors of its first. Rows much
-/// shorter than the longest are left out, which bounds the padding.
+/// How far a block that begins at step `first` may reach: the last step such that either all of the block's
+/// steps but the last are needed by another step of the block (a subtree of an elimination tree with its
+/// root), or all but the first need another one (a path from a root downwards). Nothing outside then waits
+/// for more than it would have waited for anyhow: in a factor with the pattern of an elimination tree, what
+/// depends on a step of the block depends on its last step too, or the block depends on nothing but ancestors
+/// of its first. Rows much shorter than the longest are left out, which bounds the padding.
 template <class Rows, class View>
 KOKKOS_FUNCTION typename Rows::ordinal_type last_of_block(const Rows& rows, const View& dependent,
                                                           typename Rows::ordinal_type first,
@@ -60,19 +60,20 @@ KOKKOS_FUNCTION typename Rows::ordinal_type last_of_block(const Rows& rows, cons
   return best;
 }
 
-/// Cuts the steps into blocks of up to most_block_rows. Work near linear in n; entries are looked at only where they
-/// are less than a block from the diagonal.
+/// Cuts the steps into blocks of up to most_block_rows. Work near linear in n; entries are looked at only
+/// where they are less than a block from the diagonal.
 template <class Ordinal, class Offset, class ExecutionSpace>
 StepBlocks<Ordinal, typename ExecutionSpace::memory_space> find_row_blocks(
-    const ExecutionSpace& exec, const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
-    Charge& charge) {
+    const ExecutionSpace& exec,
+    const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows, Charge& charge) {
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
   const auto n = static_cast<std::size_t>(rows.n);
   const auto begin = charge.allocate<View>(exec, "lutra::trisolve::block_begin", n + 1);
   const auto block_of = charge.allocate<View>(exec, "lutra::trisolve::block_of", n);
   const View dependent = block_of;  // the same memory: replaced step by step below
-  const auto starts = charge.allocate<Kokkos::View<unsigned char*, Memory>>(exec, "lutra::trisolve::starts", n);
+  const auto starts =
+      charge.allocate<Kokkos::View<unsigned char*, Memory>>(exec, "lutra::trisolve::starts", n);
   find_nearest_dependents(exec, rows, dependent);
   const Ordinal segments = (rows.n + block_search_steps - 1) / block_search_steps;
   Kokkos::parallel_for(

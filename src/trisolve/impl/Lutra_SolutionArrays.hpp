@@ -11,8 +11,8 @@
 
 namespace lutra::Impl {
 
-/// The two arrays of self-flagged solutions that solves take in turns, with what belongs to the waiting. Each solve
-/// finds its array marked and marks the other one on its way.
+/// The two arrays of self-flagged solutions that solves take in turns, with what belongs to the waiting. Each
+/// solve finds its array marked and marks the other one on its way.
 template <class Scalar, class Ordinal, class ExecutionSpace>
 class SolutionArrays {
  public:
@@ -26,7 +26,8 @@ class SolutionArrays {
   SolutionArrays() = default;
   SolutionArrays(const ExecutionSpace& exec, std::size_t n, const MemoryBudget& budget)
       : m_n(n), m_budget(budget), m_charge(budget), m_hang("lutra::trisolve::hang") {
-    m_tickets = m_charge.template allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::trisolve::ticket", 2);
+    m_tickets =
+        m_charge.template allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::trisolve::ticket", 2);
     m_stop = m_charge.template allocate<Kokkos::View<int, Memory>>(exec, "lutra::trisolve::stop");
     Kokkos::deep_copy(exec, m_tickets, Ordinal(0));
     Kokkos::deep_copy(exec, m_stop, 0);
@@ -39,7 +40,8 @@ class SolutionArrays {
     const std::size_t size = m_n * static_cast<std::size_t>(stride);
     Kokkos::View<Scalar*, Memory> arrays[2];
     for (auto& array : arrays) {
-      array = fresh.template allocate<Kokkos::View<Scalar*, Memory>>(exec, "lutra::trisolve::solutions", size);
+      array =
+          fresh.template allocate<Kokkos::View<Scalar*, Memory>>(exec, "lutra::trisolve::solutions", size);
       Kokkos::deep_copy(exec, array, marked_value<Scalar>());
     }
     exec.fence("lutra::trisolve: the smaller arrays are freed");
@@ -65,6 +67,12 @@ class SolutionArrays {
     m_turn = 1 - m_turn;
   }
 
+  /// An array for methods that do not wait for values; what they leave there is not marked.
+  Scalar* scratch() {
+    m_dirty[0] = m_stride;
+    return m_arrays[0].data();
+  }
+
   /// The place a solve was given up at so far as the host knows, or −1.
   std::int64_t hung_place() const {
     return !m_hang.is_allocated()
@@ -83,18 +91,20 @@ class SolutionArrays {
     m_hang.data()->place_plus_one = 0;
   }
 
-  std::size_t bytes() const { return m_charge.bytes() + m_arrays_charge.bytes(); }
+  std::size_t bytes() const {
+    return m_charge.bytes() + m_arrays_charge.bytes();
+  }
 
  private:
   std::size_t m_n = 0;
   MemoryBudget m_budget;
   Charge m_charge, m_arrays_charge;
-  Kokkos::View<Scalar*, Memory> m_arrays[2];            ///< [n × stride] each
-  Kokkos::View<Ordinal*, Memory> m_tickets;             ///< [2]
+  Kokkos::View<Scalar*, Memory> m_arrays[2];  ///< [n × stride] each
+  Kokkos::View<Ordinal*, Memory> m_tickets;   ///< [2]
   Kokkos::View<int, Memory> m_stop;
   Kokkos::View<HangRecord[1], SharedMemory> m_hang;
-  int m_stride = 0;                                     ///< values a place the arrays have room for
-  int m_dirty[2] = {0, 0};                              ///< values a place that are not marked
+  int m_stride = 0;         ///< values a place the arrays have room for
+  int m_dirty[2] = {0, 0};  ///< values a place that are not marked
   int m_turn = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_BlockLevels.hpp"
+#include "Lutra_HostSubstitution.hpp"
 #include "Lutra_RowBlocks.hpp"
 #include "Lutra_TriangleSchedule.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
@@ -28,7 +29,9 @@ std::int64_t count_entries(const ExecutionSpace& exec, const Rows& rows) {
   std::int64_t entries = 0;
   Kokkos::parallel_reduce(
       "lutra::trisolve::count", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
-      KOKKOS_LAMBDA(const Ordinal row, std::int64_t& sum) { sum += static_cast<std::int64_t>(rows.length(row)); },
+      KOKKOS_LAMBDA(const Ordinal row, std::int64_t& sum) {
+        sum += static_cast<std::int64_t>(rows.length(row));
+      },
       entries);
   return entries;
 }
@@ -36,12 +39,21 @@ std::int64_t count_entries(const ExecutionSpace& exec, const Rows& rows) {
 /// Levels of the blocks, and how many there are. Fences.
 template <class Ordinal, class Offset, class ExecutionSpace>
 LeveledBlocks<Ordinal, typename ExecutionSpace::memory_space> find_levels(
-    const ExecutionSpace& exec, const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
-    const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks, double mean_length, bool portable,
-    Charge& charge) {
+    const ExecutionSpace& exec,
+    const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
+    const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks, double mean_length,
+    bool portable, Charge& charge) {
   using View = Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>;
-  const auto level = charge.allocate<View>(exec, "lutra::trisolve::level", static_cast<std::size_t>(blocks.count));
+  const auto level =
+      charge.allocate<View>(exec, "lutra::trisolve::level", static_cast<std::size_t>(blocks.count));
   const auto ticket = charge.allocate<View>(exec, "lutra::trisolve::ticket", 1);
+  if constexpr (is_host_space<ExecutionSpace>) {
+    if (blocks.begin.extent(0) == 0) {
+      exec.fence("lutra::trisolve: the host reads the pattern");
+      const Ordinal levels = find_levels_in_order(rows, level);
+      return {blocks, level, levels};
+    }
+  }
   Kokkos::deep_copy(exec, level, Ordinal(-1));
   Kokkos::deep_copy(exec, ticket, Ordinal(0));
 #ifdef KOKKOS_ENABLE_CUDA

@@ -10,9 +10,10 @@
 
 namespace lutra::Impl {
 
-/// A diagonal block is used by its inverse V where ‖|T||V|‖∞, which bounds the loss of accuracy against a
-/// substitution, is at most this.
-inline constexpr double most_inverse_growth = 100.0;
+/// ‖|T||V|‖∞ bounds how much less accurate than a substitution the product with the inverse V can be. Up to
+/// the first bound V is used as it is, up to the second with one step of refinement, which makes up for it.
+inline constexpr double most_growth_of_inverse = 100.0;
+inline constexpr double most_growth_of_refined = 1e5;
 
 /// Values of a matrix as they reach the kernels.
 template <class Scalar, class Offset, class Memory>
@@ -20,7 +21,8 @@ struct SourceValues {
   using scalar_type = Scalar;
 
   Kokkos::View<const Scalar*, Memory> values;
-  Kokkos::View<const Offset*, Memory> source;  ///< position in `values` of each entry of the pattern; empty: its own
+  Kokkos::View<const Offset*, Memory>
+      source;  ///< position in `values` of each entry of the pattern; empty: its own
   KOKKOS_FORCEINLINE_FUNCTION Scalar operator()(Offset p) const {
     return source.extent(0) == 0 ? values(p) : values(source(p));
   }
@@ -97,8 +99,8 @@ KOKKOS_FUNCTION double growth_of_row(const BlockPair<Scalar>& block, int i) {
 
 /// Reads row i of a diagonal block into scratch.
 template <class Scalar, class Ordinal, class Rows, class Plan, class Source>
-KOKKOS_FUNCTION void load_block_row(const Rows& rows, const Plan& plan, const Source& source, Ordinal first, int i,
-                                    const BlockPair<Scalar>& block) {
+KOKKOS_FUNCTION void load_block_row(const Rows& rows, const Plan& plan, const Source& source, Ordinal first,
+                                    int i, const BlockPair<Scalar>& block) {
   using Offset = typename Rows::offset_type;
   for (int j = 0; j < block.rows; ++j) block.t(i, j) = Scalar(0);
   const Ordinal row = plan.row_of(first + i);
@@ -109,8 +111,8 @@ KOKKOS_FUNCTION void load_block_row(const Rows& rows, const Plan& plan, const So
   block.t(i, i) = rows.is_unit() ? Scalar(1) : source(rows.diagonal(row));
 }
 
-/// Inverts the diagonal blocks of a task, one after the other; `V` of a block that would lose accuracy is replaced
-/// by T with its diagonal inverted, and the block marked. Returns how many were inverted, single rows among them.
+/// Inverts the diagonal blocks of a task, one after the other. Returns how many are used by their inverses,
+/// single rows among them.
 template <class Rows, class Plan, class Source, class Packed, class Member>
 KOKKOS_FUNCTION std::int64_t invert_task(const Member& team, const Rows& rows, const Plan& plan,
                                          const Source& source, const Packed& packed,
@@ -124,7 +126,7 @@ KOKKOS_FUNCTION std::int64_t invert_task(const Member& team, const Rows& rows, c
       const Ordinal row = plan.row_of(plan.block_begin(task.first_block + b));
       const Scalar diagonal = rows.is_unit() ? Scalar(1) : source(rows.diagonal(row));
       packed.inverses(task.inverses + b) = narrowed<Value>(Scalar(1) / diagonal);
-      packed.substitute(task.first_block + b) = 0;
+      packed.use(task.first_block + b) = BlockUse::inverse;
     });
     return task.blocks;
   }
@@ -145,19 +147,19 @@ KOKKOS_FUNCTION std::int64_t invert_task(const Member& team, const Rows& rows, c
           if (!(sum <= most)) most = sum;
         },
         Kokkos::Max<double>(growth));
-    const bool accurate = growth <= most_inverse_growth;
-    inverted += accurate ? 1 : 0;
+    const auto use = growth <= most_growth_of_inverse   ? BlockUse::inverse
+                     : growth <= most_growth_of_refined ? BlockUse::refined
+                                                        : BlockUse::substitute;
+    inverted += use == BlockUse::substitute ? 0 : 1;
     const int padded = task.shape.rows();
     const int width = task.shape.inverse_entries() * task.shape.lanes();
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, padded * width), [&](const int at) {
       const int i = at / width, j = at % width;
       Scalar value(0);
-      if (i < block.rows && j < block.rows && j <= i) {
-        value = accurate ? block.v(i, j) : i == j ? Scalar(1) / block.t(i, i) : block.t(i, j);
-      }
+      if (i < block.rows && j < block.rows) value = j <= i ? block.v(i, j) : block.t(j, i);
       packed.inverses(task.inverse_position(b, i, j)) = narrowed<Value>(value);
     });
-    Kokkos::single(Kokkos::PerTeam(team), [&]() { packed.substitute(task.first_block + b) = accurate ? 0 : 1; });
+    Kokkos::single(Kokkos::PerTeam(team), [&]() { packed.use(task.first_block + b) = use; });
     team.team_barrier();
   }
   return inverted;
@@ -166,8 +168,8 @@ KOKKOS_FUNCTION std::int64_t invert_task(const Member& team, const Rows& rows, c
 /// Packs the inverses of the diagonal blocks; returns how many blocks are used by their inverses. Fences.
 /// Cost: rows³/3 operations a block.
 template <class ExecutionSpace, class Rows, class Plan, class Source, class Packed>
-std::int64_t pack_inverses(const ExecutionSpace& exec, const Rows& rows, const Plan& plan, const Source& source,
-                           const Packed& packed) {
+std::int64_t pack_inverses(const ExecutionSpace& exec, const Rows& rows, const Plan& plan,
+                           const Source& source, const Packed& packed) {
   using Scalar = typename Source::scalar_type;
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   using Scratch = Kokkos::View<Scalar*, typename ExecutionSpace::scratch_memory_space,

@@ -27,18 +27,20 @@ struct BlockShape {
   }
 };
 
-inline constexpr int most_block_rows = 32;   ///< rows of the largest block
-inline constexpr int narrow_lanes = 32;      ///< lanes of a task that a warp works on
-inline constexpr int wide_lanes = 512;       ///< lanes of a task that a whole team works on
+inline constexpr int most_block_rows = 32;      ///< rows of the largest block
+inline constexpr int most_inverse_entries = 4;  ///< of an inverted block that a lane holds
+inline constexpr int narrow_lanes = 32;         ///< lanes of a task that a warp works on
+inline constexpr int wide_lanes = 512;          ///< lanes of a task that a whole team works on
 
-/// The shape for a block of `rows` rows whose longest has `length` entries outside the block. About four entries
-/// a lane keep its loads in flight together; a warp is split among as many blocks as that leaves room for.
+/// The shape for a block of `rows` rows whose longest has `length` entries outside the block. About four
+/// entries a lane keep its loads in flight together; a warp is split among as many blocks as that leaves room
+/// for.
 KOKKOS_INLINE_FUNCTION BlockShape shape_for(int rows, std::int64_t length) {
   int log_rows = 0;
   while ((1 << log_rows) < rows) ++log_rows;
   int wanted = 0;
   while (wanted < 5 && (std::int64_t(4) << wanted) < length) ++wanted;
-  const int least = log_rows > 3 ? log_rows - 3 : 0;  // at most eight entries of the inverse a lane
+  const int least = log_rows > 2 ? log_rows - 2 : 0;  // at most four entries of the inverse a lane
   if (wanted < least) wanted = least;
   const bool wide = log_rows > 3 || (log_rows > 0 && log_rows + wanted > 5 && length > 64);
   if (wide) {
@@ -51,16 +53,16 @@ KOKKOS_INLINE_FUNCTION BlockShape shape_for(int rows, std::int64_t length) {
 
 /// Blocks of equal shape and level that a warp (or, where they are wide, a team) works on together.
 ///
-/// Entry s of lane l stands at `entries + s·task_lanes + l`; a row's entries go round its lanes, in the order of
-/// the steps they wait for. Entry e of lane l of the inverses stands at `inverses + e·task_lanes + l`.
+/// Entry s of lane l stands at `entries + s·task_lanes + l`; a row's entries go round its lanes, in the order
+/// of the steps they wait for. Entry e of lane l of the inverses stands at `inverses + e·task_lanes + l`.
 template <class Ordinal, class Offset>
 struct BlockTask {
-  Offset entries = 0;             ///< first packed entry
-  Offset inverses = 0;            ///< first packed entry of the inverted diagonal blocks
-  Ordinal first_block = 0;        ///< in the order of the plan
-  Ordinal first_place = 0;        ///< of the first block's first row
+  Offset entries = 0;       ///< first packed entry
+  Offset inverses = 0;      ///< first packed entry of the inverted diagonal blocks
+  Ordinal first_block = 0;  ///< in the order of the plan
+  Ordinal first_place = 0;  ///< of the first block's first row
   Ordinal level = 0;
-  std::int32_t steps = 0;         ///< entries each lane holds
+  std::int32_t steps = 0;  ///< entries each lane holds
   std::int16_t blocks = 0;
   BlockShape shape;
 
@@ -72,41 +74,49 @@ struct BlockTask {
   /// Where row `i` of block `b` of the task keeps entry j of its inverse.
   KOKKOS_FORCEINLINE_FUNCTION Offset inverse_position(int b, int i, int j) const {
     if (shape.log_rows == 0) return inverses + b;
-    const int lane = (b << (shape.log_rows + shape.log_lanes)) + (i << shape.log_lanes) + (j & (shape.lanes() - 1));
+    const int lane =
+        (b << (shape.log_rows + shape.log_lanes)) + (i << shape.log_lanes) + (j & (shape.lanes() - 1));
     return inverses + static_cast<Offset>(j >> shape.log_lanes) * lanes() + lane;
   }
 };
 
-/// Rows grouped in blocks and blocks in tasks: the narrow tasks by level, then the wide ones by level. A row's
-/// `place` is its number in that order: solutions are kept by place.
+/// Rows grouped in blocks and blocks in tasks: the narrow tasks by level, then the wide ones by level. A
+/// row's `place` is its number in that order: solutions are kept by place.
 template <class Ordinal, class Offset, class Memory>
 struct TrianglePlan {
   Ordinal n = 0;
   Ordinal blocks = 0;
-  Ordinal levels = 0;                                  ///< of the blocks
-  Kokkos::View<Ordinal*, Memory> row_of;               ///< [n] user's row at each place
-  Kokkos::View<Ordinal*, Memory> place_of;             ///< [n] place of each user's row
-  Kokkos::View<Ordinal*, Memory> block_begin;          ///< [blocks + 1] first place of each block
-  Kokkos::View<BlockTask<Ordinal, Offset>*, Memory> tasks;      ///< [tasks]
-  Ordinal narrow_tasks = 0;                            ///< how many of the tasks are narrow
-  Kokkos::View<Ordinal*, Memory> by_level;             ///< [tasks] all tasks in the order of their levels
-  Kokkos::View<Ordinal*, Memory> columns;              ///< [packed entries] places waited for; −1: padding
-  Offset inverse_entries = 0;                          ///< packed entries of all inverses
-  Offset real_entries = 0;                             ///< of `columns`, without padding
-  std::vector<Ordinal> level_begin;                    ///< [levels + 1] first task of each level, on the host; only
-                                                       ///< if asked for
+  Ordinal levels = 0;                                       ///< of the blocks
+  Kokkos::View<Ordinal*, Memory> row_of;                    ///< [n] user's row at each place
+  Kokkos::View<Ordinal*, Memory> place_of;                  ///< [n] place of each user's row
+  Kokkos::View<Ordinal*, Memory> block_begin;               ///< [blocks + 1] first place of each block
+  Kokkos::View<BlockTask<Ordinal, Offset>*, Memory> tasks;  ///< [tasks]
+  Ordinal narrow_tasks = 0;                                 ///< how many of the tasks are narrow
+  Kokkos::View<Ordinal*, Memory> by_level;  ///< [tasks] all tasks in the order of their levels
+  Kokkos::View<Ordinal*, Memory> columns;   ///< [packed entries] places waited for; −1: padding
+  Offset inverse_entries = 0;               ///< packed entries of all inverses
+  Offset real_entries = 0;                  ///< of `columns`, without padding
+  std::vector<Ordinal> level_begin;         ///< [levels + 1] first task of each level, on the host; only
+                                            ///< if asked for
   Charge charge;
 
   std::int64_t n_tasks() const { return static_cast<std::int64_t>(tasks.extent(0)); }
 };
 
-/// Values of a triangle, packed for a plan.
+/// What the accuracy of a diagonal block's inverse V allows, against a substitution with the block T itself.
+enum class BlockUse : unsigned char {
+  inverse,    ///< x = V·s
+  refined,    ///< x = V·s, then x + V·(s − T·x)
+  substitute  ///< substitution
+};
+
+/// Values of a triangle, packed for a plan. Of each diagonal block, T below its diagonal stands transposed
+/// above the diagonal of V, whose own diagonal holds the reciprocals of T's.
 template <class Value, class Memory>
 struct TriangleValues {
-  Kokkos::View<Value*, Memory> entries;              ///< [packed entries]
-  Kokkos::View<Value*, Memory> inverses;             ///< [inverse entries]
-  Kokkos::View<unsigned char*, Memory> substitute;   ///< [blocks] 1: the block itself is stored, with its diagonal
-                                                     ///< inverted, since its inverse would lose accuracy
+  Kokkos::View<Value*, Memory> entries;   ///< [packed entries]
+  Kokkos::View<Value*, Memory> inverses;  ///< [inverse entries]
+  Kokkos::View<BlockUse*, Memory> use;    ///< [blocks] how each block's inverse may be used
   Charge charge;
 };
 

@@ -22,8 +22,9 @@ KOKKOS_FUNCTION RowFault split_row(const Pattern& pattern, const Bounds& bounds,
   using Offset = typename Bounds::non_const_value_type;
   const auto n = static_cast<std::size_t>(pattern.n_rows);
   const Offset first = pattern.row_map(row), last = pattern.row_map(row + 1);
-  if (first < 0 || last < first || last > static_cast<Offset>(pattern.entries.extent(0))) return RowFault::map;
-  Offset below = first;       // one past the entries left of the diagonal
+  if (first < 0 || last < first || last > static_cast<Offset>(pattern.entries.extent(0)))
+    return RowFault::map;
+  Offset below = first;  // one past the entries left of the diagonal
   Offset diagonal = -1;
   auto previous = static_cast<decltype(row)>(-1);
   for (Offset p = first; p < last; ++p) {
@@ -45,8 +46,9 @@ KOKKOS_FUNCTION RowFault split_row(const Pattern& pattern, const Bounds& bounds,
 /// @throws InputError naming the first row that is malformed or lacks its diagonal. Fences.
 template <class Ordinal, class Offset, class ExecutionSpace>
 TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space> split_triangle(
-    const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    TriangleSide side, DiagonalKind kind, Charge& charge) {
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern, TriangleSide side,
+    DiagonalKind kind, Charge& charge) {
   TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space> rows;
   rows.n = pattern.n_rows;
   rows.upper = side == TriangleSide::upper;

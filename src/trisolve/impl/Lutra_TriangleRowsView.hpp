@@ -6,8 +6,8 @@
 
 namespace lutra::Impl {
 
-/// One triangle of a square pattern by rows, in the order a substitution takes them: step p works on row p of a
-/// lower triangle and on row n − 1 − p of an upper one, so that every step depends on earlier steps only.
+/// One triangle of a square pattern by rows, in the order a substitution takes them: step p works on row p of
+/// a lower triangle and on row n − 1 − p of an upper one, so that every step depends on earlier steps only.
 template <class Ordinal, class Offset, class Memory>
 struct TriangleRows {
   using ordinal_type = Ordinal;
@@ -15,10 +15,10 @@ struct TriangleRows {
 
   Ordinal n = 0;
   bool upper = false;
-  Kokkos::View<const Ordinal*, Memory> entries;   ///< columns of the pattern, ascending in each row
-  Kokkos::View<const Offset*, Memory> begin;            ///< [n] by row: first off-diagonal entry of the triangle
-  Kokkos::View<const Offset*, Memory> end;              ///< [n] by row: one past the last of them
-  Kokkos::View<const Offset*, Memory> diagonal;   ///< [n] by row: position of the diagonal; empty: unit
+  Kokkos::View<const Ordinal*, Memory> entries;  ///< columns of the pattern, ascending in each row
+  Kokkos::View<const Offset*, Memory> begin;     ///< [n] by row: first off-diagonal entry of the triangle
+  Kokkos::View<const Offset*, Memory> end;       ///< [n] by row: one past the last of them
+  Kokkos::View<const Offset*, Memory> diagonal;  ///< [n] by row: position of the diagonal; empty: unit
 
   /// Row of a step, and step of a row.
   KOKKOS_FORCEINLINE_FUNCTION Ordinal mirrored(Ordinal p) const { return upper ? n - 1 - p : p; }

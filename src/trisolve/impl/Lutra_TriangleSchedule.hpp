@@ -10,11 +10,12 @@
 
 namespace lutra::Impl {
 
-/// A block's place in the schedule: narrow ones before wide ones, then by level, then by shape, so that sorting puts
-/// blocks that can share a task side by side.
+/// A block's place in the schedule: narrow ones before wide ones, then by level, then by shape, so that
+/// sorting puts blocks that can share a task side by side.
 KOKKOS_INLINE_FUNCTION std::uint64_t schedule_key(std::int64_t level, BlockShape shape) {
-  return (static_cast<std::uint64_t>(shape.is_wide() ? 1 : 0) << 63) | (static_cast<std::uint64_t>(level) << 6) |
-         static_cast<std::uint64_t>(shape.log_rows << 3) | shape.log_lanes;
+  return (static_cast<std::uint64_t>(shape.is_wide() ? 1 : 0) << 63) |
+         (static_cast<std::uint64_t>(level) << 6) | static_cast<std::uint64_t>(shape.log_rows << 3) |
+         shape.log_lanes;
 }
 KOKKOS_INLINE_FUNCTION BlockShape shape_of_key(std::uint64_t key) {
   return {static_cast<std::uint8_t>((key >> 3) & 7), static_cast<std::uint8_t>(key & 7)};
@@ -31,10 +32,10 @@ KOKKOS_INLINE_FUNCTION int blocks_in_task(BlockShape shape) {
 /// Arrays of making a schedule, freed with it.
 template <class Ordinal, class Memory>
 struct ScheduleScratch {
-  Kokkos::View<std::uint64_t*, Memory> keys;   ///< [blocks] ascending
-  Kokkos::View<Ordinal*, Memory> block_at;     ///< [blocks] block of the steps at each place of the schedule
-  Kokkos::View<Ordinal*, Memory> run;          ///< [blocks] first block, later first task, of the run it is in
-  Kokkos::View<Ordinal*, Memory> task_block;   ///< [blocks + 1] first block of each task
+  Kokkos::View<std::uint64_t*, Memory> keys;  ///< [blocks] ascending
+  Kokkos::View<Ordinal*, Memory> block_at;    ///< [blocks] block of the steps at each place of the schedule
+  Kokkos::View<Ordinal*, Memory> run;         ///< [blocks] first block, later first task, of the run it is in
+  Kokkos::View<Ordinal*, Memory> task_block;  ///< [blocks + 1] first block of each task
 };
 
 /// Entries of a block's longest row that lie outside of the block.
@@ -87,8 +88,8 @@ void find_runs(const ExecutionSpace& exec, Ordinal count, const StartsRun& start
                         LatestStart<Ordinal, StartsRun, View>{starts_run, run});
 }
 
-/// Cuts each run into groups of `size(s)` places. Writes the first place of each group, then `count`, to `begin`;
-/// run(s) becomes the group of place s. Returns how many groups there are. Fences.
+/// Cuts each run into groups of `size(s)` places. Writes the first place of each group, then `count`, to
+/// `begin`; run(s) becomes the group of place s. Returns how many groups there are. Fences.
 template <class Ordinal, class ExecutionSpace, class Size, class RunView, class BeginView>
 Ordinal group_runs(const ExecutionSpace& exec, Ordinal count, const RunView& run, const Size& size,
                    const BeginView& begin) {
@@ -107,8 +108,8 @@ Ordinal group_runs(const ExecutionSpace& exec, Ordinal count, const RunView& run
   return groups;
 }
 
-/// Tasks of the sorted blocks: shape, blocks, and the steps of the longest row. Entries and inverses get their
-/// places by a scan each.
+/// Tasks of the sorted blocks: shape, blocks, and the steps of the longest row. Entries and inverses get
+/// their places by a scan each.
 template <class ExecutionSpace, class Rows, class Blocks, class Scratch, class Plan>
 void make_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const Scratch& scratch,
                 const Plan& plan) {
@@ -180,23 +181,25 @@ void place_rows(const ExecutionSpace& exec, const Rows& rows, const Blocks& bloc
   Kokkos::parallel_for(
       "lutra::trisolve::first_places",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Ordinal>(plan.tasks.extent(0))),
-      KOKKOS_LAMBDA(const Ordinal t) { plan.tasks(t).first_place = plan.block_begin(plan.tasks(t).first_block); });
+      KOKKOS_LAMBDA(const Ordinal t) {
+        plan.tasks(t).first_place = plan.block_begin(plan.tasks(t).first_block);
+      });
 }
 
 /// Where a lane of a task works.
 template <class Ordinal>
 struct LanePosition {
-  Ordinal place = 0;      ///< of its row
-  Ordinal first = 0;      ///< first place of its block
-  int block = 0;          ///< in the task
-  int row = 0;            ///< in the block
-  int lane = 0;           ///< among the lanes of the row
-  bool active = false;    ///< there is such a row
+  Ordinal place = 0;    ///< of its row
+  Ordinal first = 0;    ///< first place of its block
+  int block = 0;        ///< in the task
+  int row = 0;          ///< in the block
+  int lane = 0;         ///< among the lanes of the row
+  bool active = false;  ///< there is such a row
 };
 
 template <class Ordinal, class Offset, class BlockBegin>
 KOKKOS_FORCEINLINE_FUNCTION LanePosition<Ordinal> position_of_lane(const BlockTask<Ordinal, Offset>& task,
-                                                                  const BlockBegin& block_begin, int lane) {
+                                                                   const BlockBegin& block_begin, int lane) {
   LanePosition<Ordinal> at;
   at.block = lane >> (task.shape.log_rows + task.shape.log_lanes);
   at.row = (lane >> task.shape.log_lanes) & (task.shape.rows() - 1);
@@ -220,8 +223,7 @@ Offset fill_columns(const ExecutionSpace& exec, const Rows& rows, const Plan& pl
   const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
   Offset real_entries = 0;
   Kokkos::parallel_reduce(
-      "lutra::trisolve::fill_columns",
-      Policy(exec, static_cast<int>(plan.tasks.extent(0)), 1, vector_length),
+      "lutra::trisolve::fill_columns", Policy(exec, static_cast<int>(plan.tasks.extent(0)), 1, vector_length),
       KOKKOS_LAMBDA(const typename Policy::member_type& team, Offset& real) {
         const auto task = plan.tasks(team.league_rank());
         const int lanes = task.lanes();
@@ -248,8 +250,8 @@ Offset fill_columns(const ExecutionSpace& exec, const Rows& rows, const Plan& pl
   return real_entries;
 }
 
-/// All tasks in the order of their levels, from the narrow ones and the wide ones, each in that order already; wide
-/// ones of a level come first. Returns how many are narrow. Fences.
+/// All tasks in the order of their levels, from the narrow ones and the wide ones, each in that order
+/// already; wide ones of a level come first. Returns how many are narrow. Fences.
 template <class Ordinal, class ExecutionSpace, class TaskView, class View>
 Ordinal merge_levels(const ExecutionSpace& exec, const TaskView& tasks, const View& by_level) {
   const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
@@ -276,8 +278,8 @@ Ordinal merge_levels(const ExecutionSpace& exec, const TaskView& tasks, const Vi
 
 /// First task of each level where all are narrow, on the host. Fences.
 template <class Ordinal, class ExecutionSpace, class Scratch, class TaskView>
-std::vector<Ordinal> find_level_begin(const ExecutionSpace& exec, const Scratch& scratch, const TaskView& tasks,
-                                      Ordinal levels) {
+std::vector<Ordinal> find_level_begin(const ExecutionSpace& exec, const Scratch& scratch,
+                                      const TaskView& tasks, Ordinal levels) {
   const auto begin = scratch.block_at;  // no longer needed; levels are no more than blocks
   const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
   Kokkos::parallel_for(
@@ -316,7 +318,8 @@ struct TaskSize {
 /// @param with_level_begin also tell the host where each level's tasks begin
 template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
 TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
-    const ExecutionSpace& exec, const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
+    const ExecutionSpace& exec,
+    const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
     const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks, const LevelView& level,
     Ordinal levels, bool with_level_begin, const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
@@ -332,7 +335,8 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
     return scratch_charge.allocate<View>(exec, label, size);
   };
   ScheduleScratch<Ordinal, Memory> scratch;
-  scratch.keys = scratch_charge.allocate<Kokkos::View<std::uint64_t*, Memory>>(exec, "lutra::trisolve::keys", count);
+  scratch.keys =
+      scratch_charge.allocate<Kokkos::View<std::uint64_t*, Memory>>(exec, "lutra::trisolve::keys", count);
   scratch.block_at = make("lutra::trisolve::block_at", count);
   scratch.run = make("lutra::trisolve::run", count);
   scratch.task_block = make("lutra::trisolve::task_block", count + 1);

@@ -21,8 +21,8 @@ __device__ Ordinal take_warp_ticket(Ordinal* ticket) {
   return first * (sweep_threads / 32) + static_cast<Ordinal>(threadIdx.x / 32);
 }
 
-/// Levels of short rows, a lane a row. Levels of rows of the same warp pass from lane to lane by shuffles, all
-/// others through memory.
+/// Levels of short rows, a lane a row. Levels of rows of the same warp pass from lane to lane by shuffles,
+/// all others through memory.
 template <class Rows, class Ordinal>
 __global__ void sweep_rows(Rows rows, Ordinal* level, Ordinal* ticket) {
   const Ordinal first = take_warp_ticket(ticket) * 32;
@@ -52,8 +52,8 @@ __global__ void sweep_rows(Rows rows, Ordinal* level, Ordinal* ticket) {
 
 inline constexpr int levels_in_flight = 4;
 
-/// Greatest level a lane finds among every `stride`-th entry of a row from `t` on, up to step `first`; the readings
-/// of a batch are in flight together.
+/// Greatest level a lane finds among every `stride`-th entry of a row from `t` on, up to step `first`; the
+/// readings of a batch are in flight together.
 template <class Rows, class Blocks, class Ordinal, class Offset>
 __device__ Ordinal greatest_level(const Rows& rows, const Blocks& blocks, const Ordinal* level, Ordinal row,
                                   Ordinal first, Offset t, Offset stride) {
@@ -105,8 +105,8 @@ __global__ void sweep_blocks(Rows rows, Blocks blocks, Ordinal* level, Ordinal* 
   Ordinal greatest = -1;
   if (step < last) {
     using Offset = typename Rows::offset_type;
-    greatest = greatest_level(rows, blocks, level, rows.mirrored(step), first, static_cast<Offset>(lane % lanes),
-                              static_cast<Offset>(lanes));
+    greatest = greatest_level(rows, blocks, level, rows.mirrored(step), first,
+                              static_cast<Offset>(lane % lanes), static_cast<Offset>(lanes));
   }
   greatest = __reduce_max_sync(all_lanes, static_cast<int>(greatest));
   if (lane == 0) *static_cast<volatile Ordinal*>(level + b) = greatest + 1;

@@ -11,7 +11,9 @@ namespace lutra::Impl {
 
 /// How many of a lane's entries are on their way at once, by right-hand sides: as many as registers allow.
 template <int Stride>
-inline constexpr int entries_in_flight = Stride == 1 ? 4 : Stride == 4 ? 2 : 1;
+inline constexpr int entries_in_flight = Stride == 1   ? 4
+                                         : Stride == 4 ? 2
+                                                       : 1;
 
 __device__ inline std::uint64_t device_nanoseconds() {
   std::uint64_t now;
@@ -41,7 +43,8 @@ __device__ __forceinline__ void read_place(const Real* place, Real (&x)[Stride])
   }
 }
 template <int Stride, class Real>
-__device__ __forceinline__ void read_place(const Kokkos::complex<Real>* place, Kokkos::complex<Real> (&x)[Stride]) {
+__device__ __forceinline__ void read_place(const Kokkos::complex<Real>* place,
+                                           Kokkos::complex<Real> (&x)[Stride]) {
   Real parts[2 * Stride];
   read_place<2 * Stride>(reinterpret_cast<const Real*>(place), parts);
 #pragma unroll
@@ -56,11 +59,11 @@ __device__ __forceinline__ bool any_marked(const Scalar (&x)[Stride]) {
   return marked;
 }
 
-/// Reads again, all in flight together, the places of a batch that were marked at their first reading, until none
-/// is. Gives NaN once the watchdog has ended the solve.
+/// Reads again, all in flight together, the places of a batch that were marked at their first reading, until
+/// none is. Gives NaN once the watchdog has ended the solve.
 template <int Count, int Stride, class Scalar, class Data>
-__device__ __forceinline__ void wait_for_batch(const Data& data, const Scalar* const (&from)[Count], Scalar (&x)[Count][Stride],
-                               std::int64_t waiting_place) {
+__device__ __forceinline__ void wait_for_batch(const Data& data, const Scalar* const (&from)[Count],
+                                               Scalar (&x)[Count][Stride], std::int64_t waiting_place) {
   std::uint64_t begun = 0;
   bool waiting = true;
   for (unsigned spins = 1; waiting; ++spins) {
@@ -116,12 +119,12 @@ __device__ __forceinline__ void sum_over_lanes(Scalar (&sum)[Stride], int lanes)
   }
 }
 
-/// A lane's share of its row: right-hand sides (in the row's first lane) less entries times solutions. Columns and
-/// values of the entries ahead are loaded before the wait for those at hand.
+/// A lane's share of its row: right-hand sides (in the row's first lane) less entries times solutions.
+/// Columns and values of the entries ahead are loaded before the wait for those at hand.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __device__ __forceinline__ void gather_entries(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                               const BlockTask<Ordinal, Offset>& task, int lane, std::int64_t place,
-                               Scalar (&sum)[Stride]) {
+                                               const BlockTask<Ordinal, Offset>& task, int lane,
+                                               std::int64_t place, Scalar (&sum)[Stride]) {
   constexpr int ahead = entries_in_flight<Stride>;
   const int lanes = task.lanes();
   const Ordinal* column_at = data.columns + task.entries + lane;
@@ -162,46 +165,129 @@ __device__ __forceinline__ void gather_entries(const BlockSolveData<Scalar, Valu
   }
 }
 
-/// Applies the inverted diagonal block to the sums of its rows. `from_row(j, r)` gives row j's sum to every lane.
+/// Row `row` of V·s, in all lanes of the row. `from_row(j, r)` gives row j's s to every lane.
 template <int Stride, class Scalar, class Value, class Data, class FromRow>
-__device__ __forceinline__ void apply_inverse(const Data& data, BlockShape shape, const Value (&inverse)[8], int row_lane,
-                              Scalar (&sum)[Stride], const FromRow& from_row) {
-  Scalar y[Stride];
+__device__ __forceinline__ void multiply_inverse(const Data& data, BlockShape shape,
+                                                 const Value (&inverse)[most_inverse_entries], int row,
+                                                 int row_lane, const FromRow& from_row, Scalar (&y)[Stride]) {
 #pragma unroll
   for (int r = 0; r < Stride; ++r) y[r] = Scalar(0);
 #pragma unroll
-  for (int e = 0; e < 8; ++e) {
+  for (int e = 0; e < most_inverse_entries; ++e) {
     if (e >= shape.inverse_entries()) break;
     const int j = row_lane + (e << shape.log_lanes);
-    const Scalar v(data.value(&inverse[e]));
+    const Scalar v = j <= row ? Scalar(data.value(&inverse[e])) : Scalar(0);
 #pragma unroll
     for (int r = 0; r < Stride; ++r) y[r] += v * from_row(j < shape.rows() ? j : 0, r);
   }
   sum_over_lanes(y, shape.lanes());
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) sum[r] = y[r];
 }
 
-/// Substitution in a block whose inverse would lose accuracy: rows one after the other, each handed on by
-/// `broadcast(j, r, value)`, which all lanes of the task call.
-template <int Stride, class Scalar, class Data, class Task, class Broadcast>
-__device__ __forceinline__ void substitute(const Data& data, const Task& task, int block, int row, bool marked,
-                           Scalar (&sum)[Stride], const Broadcast& broadcast) {
-  for (int j = 0; j < task.shape.rows(); ++j) {
-    const Scalar t = marked && j <= row ? Scalar(data.value(data.inverses + task.inverse_position(block, row, j)))
-                                        : Scalar(0);
+/// Row `row` of s − T·y, in all lanes of the row; s and y in are the row's own.
+template <int Stride, class Scalar, class Block, class FromRow>
+__device__ __forceinline__ void block_residual(const Block& block, BlockShape shape, int row, int row_lane,
+                                               const Scalar (&s)[Stride], const Scalar (&y)[Stride],
+                                               const FromRow& from_row, Scalar (&residual)[Stride]) {
+#pragma unroll
+  for (int r = 0; r < Stride; ++r) residual[r] = Scalar(0);
+  for (int j = row_lane; j < row; j += shape.lanes()) {
+    const Scalar t = block.entry(row, j);
+#pragma unroll
+    for (int r = 0; r < Stride; ++r) residual[r] -= t * from_row(j, r);
+  }
+  sum_over_lanes(residual, shape.lanes());
+  const Scalar reciprocal = block.inverse(row, row);
+#pragma unroll
+  for (int r = 0; r < Stride; ++r) residual[r] += s[r] - y[r] / reciprocal;
+}
+
+/// Substitution in a block: rows one after the other, each handed on by `broadcast(j, r, value)`, which all
+/// lanes of the task call. Lanes that do not take part leave their sums alone.
+template <int Stride, class Scalar, class Block, class Broadcast>
+__device__ __forceinline__ void substitute_block(const Block& block, BlockShape shape, int row,
+                                                 bool takes_part, Scalar (&sum)[Stride],
+                                                 const Broadcast& broadcast) {
+  for (int j = 0; j < shape.rows(); ++j) {
+    Scalar t(0);
+    if (takes_part && j <= row) t = j < row ? block.entry(row, j) : block.inverse(row, row);
 #pragma unroll
     for (int r = 0; r < Stride; ++r) {
-      if (marked && j == row) sum[r] = t * sum[r];
+      if (takes_part && j == row) sum[r] = t * sum[r];
       const Scalar x = broadcast(j, r, sum[r]);
-      if (marked && j < row) sum[r] -= t * x;
+      if (takes_part && j < row) sum[r] -= t * x;
     }
   }
 }
 
-/// Hands a row's solutions on, first to those who wait, then to the caller; marks the array of the solve before.
+/// The diagonal block of a wide task, by the whole team; sums in, solutions out, in all lanes of a row.
+template <int Stride, class Scalar, class Value, class Data, class Task, class Position>
+__device__ __forceinline__ void apply_wide_block(const Data& data, const Task& task, const Position& at,
+                                                 BlockUse use, const Value (&inverse)[most_inverse_entries],
+                                                 Scalar* shared, Scalar (&sum)[Stride]) {
+  const PackedBlock<Scalar, Data, Task> block{data, task, at.block};
+  const auto from_row = [&](int j, int r) { return shared[j * Stride + r]; };
+  const auto share = [&](const Scalar(&values)[Stride]) {
+    __syncthreads();
+    if (at.lane == 0) {
+#pragma unroll
+      for (int r = 0; r < Stride; ++r) shared[at.row * Stride + r] = values[r];
+    }
+    __syncthreads();
+  };
+  if (use == BlockUse::substitute) {
+    substitute_block(block, task.shape, at.row, at.active, sum, [&](int j, int r, const Scalar& value) {
+      if (at.row == j && at.lane == 0) shared[j * Stride + r] = value;
+      __syncthreads();
+      return shared[j * Stride + r];
+    });
+    return;
+  }
+  Scalar y[Stride];
+  share(sum);
+  multiply_inverse(data, task.shape, inverse, at.row, at.lane, from_row, y);
+  if (use == BlockUse::refined) {
+    Scalar residual[Stride], correction[Stride];
+    share(y);
+    block_residual(block, task.shape, at.active ? at.row : 0, at.lane, sum, y, from_row, residual);
+    share(residual);
+    multiply_inverse(data, task.shape, inverse, at.row, at.lane, from_row, correction);
+#pragma unroll
+    for (int r = 0; r < Stride; ++r) y[r] += correction[r];
+  }
+#pragma unroll
+  for (int r = 0; r < Stride; ++r) sum[r] = y[r];
+}
+
+/// The diagonal blocks of a narrow task, by shuffles; blocks have up to eight rows, so that substitution does
+/// where an inverse would lose accuracy.
+template <int Stride, class Scalar, class Value, class Data, class Task, class Position>
+__device__ __forceinline__ void apply_narrow_blocks(const Data& data, const Task& task, const Position& at,
+                                                    BlockUse use,
+                                                    const Value (&inverse)[most_inverse_entries], int lane,
+                                                    Scalar (&sum)[Stride]) {
+  const PackedBlock<Scalar, Data, Task> block{data, task, at.block};
+  const int lane_of_row0 = lane & ~(task.shape.block_lanes() - 1);
+  const int row_lanes = task.shape.lanes();
+  Scalar s[Stride];
+#pragma unroll
+  for (int r = 0; r < Stride; ++r) s[r] = sum[r];
+  multiply_inverse(
+      data, task.shape, inverse, at.row, at.lane,
+      [&](int j, int r) { return shuffle_from(s[r], lane_of_row0 + j * row_lanes); }, sum);
+  const bool takes_part = at.active && use != BlockUse::inverse;
+  if (!__any_sync(0xffffffffu, takes_part)) return;
+  substitute_block(block, task.shape, at.row, takes_part, s, [&](int j, int r, const Scalar& value) {
+    return shuffle_from(value, lane_of_row0 + j * row_lanes);
+  });
+#pragma unroll
+  for (int r = 0; r < Stride; ++r) sum[r] = takes_part ? s[r] : sum[r];
+}
+
+/// Hands a row's solutions on, first to those who wait, then to the caller; marks the array of the solve
+/// before.
 template <int Stride, class Scalar, class Data>
-__device__ __forceinline__ void finish_row(const Data& data, std::int64_t place, std::int64_t out_row, const Scalar (&x)[Stride]) {
+__device__ __forceinline__ void finish_row(const Data& data, std::int64_t place, std::int64_t out_row,
+                                           const Scalar (&x)[Stride]) {
   Scalar* to = data.current + place * Stride;
 #pragma unroll
   for (int r = 0; r < Stride; ++r) write_through(to + r, unmarked(x[r]));
@@ -216,7 +302,7 @@ __device__ __forceinline__ void finish_row(const Data& data, std::int64_t place,
 /// One task: by a warp, or where blocks are wide by a whole team with its sums in shared memory.
 template <bool Wide, int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __device__ __forceinline__ void solve_task(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                           const BlockTask<Ordinal, Offset>& task, Scalar* shared_sums) {
+                                           const BlockTask<Ordinal, Offset>& task, Scalar* shared_sums) {
   const int lane = static_cast<int>(Wide ? threadIdx.x : threadIdx.x % narrow_lanes);
   const auto at = position_of_lane<Ordinal>(task, data.block_begin, lane);
   const auto place = static_cast<std::int64_t>(at.place);
@@ -232,65 +318,40 @@ __device__ __forceinline__ void solve_task(const BlockSolveData<Scalar, Value, O
       if (r < data.n_columns) sum[r] = data.in.scaled(in_row, data.in.at(in_row, r));
     }
   }
-  Value inverse[8];
-  bool marked = false;
+  Value inverse[most_inverse_entries];
+  BlockUse use = BlockUse::inverse;
   if (task.shape.log_rows == 0) {
     if (at.active) inverse[0] = data.inverses[task.inverses + at.block];
   } else {
 #pragma unroll
-    for (int e = 0; e < 8; ++e) {
+    for (int e = 0; e < most_inverse_entries; ++e) {
       if (e < task.shape.inverse_entries()) {
         inverse[e] = data.inverses[task.inverses + static_cast<Offset>(e) * task.lanes() + lane];
       }
     }
-    marked = at.block < task.blocks && data.substitute[task.first_block + at.block] != 0;
+    if (at.block < task.blocks) use = data.use[task.first_block + at.block];
   }
   gather_entries(data, task, lane, place, sum);
   __syncwarp();
   sum_over_lanes(sum, task.shape.lanes());
-  const int row_lanes = task.shape.lanes();
-  const int block_lane0 = lane & ~(task.shape.block_lanes() - 1) & (narrow_lanes - 1);
   if constexpr (Wide) {
-    if (at.lane == 0) {
-#pragma unroll
-      for (int r = 0; r < Stride; ++r) shared_sums[at.row * Stride + r] = sum[r];
-    }
-    __syncthreads();
-    if (!marked) {  // the same in the whole team: it has one block
-      apply_inverse<Stride>(data, task.shape, inverse, at.lane, sum,
-                            [&](int j, int r) { return shared_sums[j * Stride + r]; });
-    } else {
-      substitute(data, task, at.block, at.row, true, sum, [&](int j, int r, const Scalar& value) {
-        if (at.row == j && at.lane == 0) shared_sums[j * Stride + r] = value;
-        __syncthreads();
-        return shared_sums[j * Stride + r];
-      });
-    }
+    apply_wide_block(data, task, at, use, inverse, shared_sums, sum);
   } else if (task.shape.log_rows == 0) {
     const Scalar v(data.value(&inverse[0]));
 #pragma unroll
     for (int r = 0; r < Stride; ++r) sum[r] = v * sum[r];
   } else {
-    Scalar sums[Stride];
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) sums[r] = sum[r];
-    apply_inverse<Stride>(data, task.shape, inverse, at.lane, sum,
-                          [&](int j, int r) { return shuffle_from(sums[r], block_lane0 + j * row_lanes); });
-    if (__any_sync(0xffffffffu, marked)) {
-      substitute(data, task, at.block, at.row, marked, sums, [&](int j, int r, const Scalar& value) {
-        return shuffle_from(value, block_lane0 + j * row_lanes);
-      });
-#pragma unroll
-      for (int r = 0; r < Stride; ++r) sum[r] = marked ? sums[r] : sum[r];
-    }
+    apply_narrow_blocks(data, task, at, use, inverse, lane, sum);
   }
   if (at.active && at.lane == 0) finish_row(data, place, out_row, sum);
 }
 
-/// Every `stride`-th task from `first` on. The description of the next task is on its way while one is worked on.
+/// Every `stride`-th task from `first` on. The description of the next task is on its way while one is worked
+/// on.
 template <bool Wide, int Stride, class Scalar, class Value, class Ordinal, class Offset>
-__device__ __forceinline__ void go_round(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data, std::int64_t first,
-                         std::int64_t end, std::int64_t stride, Scalar* shared_sums) {
+__device__ __forceinline__ void go_round(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
+                                         std::int64_t first, std::int64_t end, std::int64_t stride,
+                                         Scalar* shared_sums) {
   if (first >= end) return;
   BlockTask<Ordinal, Offset> task = data.tasks[first];
   for (std::int64_t t = first; t < end; t += stride) {
@@ -301,12 +362,12 @@ __device__ __forceinline__ void go_round(const BlockSolveData<Scalar, Value, Ord
   }
 }
 
-/// As solve_blocks_portable, for teams that all run at once: some teams' warps go round the narrow tasks, the other
-/// teams round the wide ones, each in the order of levels. The first task that is not finished is then always at
-/// hand of someone, and no ticket is needed. Wide tasks near the root of a tree are begun long before their turn and
-/// gather what is there. Entries are read by coalesced loads ahead of the wait; a solution travels from one
-/// multiprocessor to another in one trip through the second-level cache, inside a block by shuffles or shared
-/// memory.
+/// As solve_blocks_portable, for teams that all run at once: some teams' warps go round the narrow tasks, the
+/// other teams round the wide ones, each in the order of levels. The first task that is not finished is then
+/// always at hand of someone, and no ticket is needed. Wide tasks near the root of a tree are begun long
+/// before their turn and gather what is there. Entries are read by coalesced loads ahead of the wait; a
+/// solution travels from one multiprocessor to another in one trip through the second-level cache, inside a
+/// block by shuffles or shared memory.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(wide_lanes, Stride == 1 ? 2 : 1)
     solve_blocks_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, int narrow_teams) {
@@ -328,14 +389,16 @@ __global__ void __launch_bounds__(wide_lanes, Stride == 1 ? 2 : 1)
 template <class Kernel>
 int teams_at_once(const Kokkos::Cuda& exec, Kernel kernel) {
   int of_a_multiprocessor = 0;
-  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_a_multiprocessor, kernel, wide_lanes, 0) != cudaSuccess) {
+  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_a_multiprocessor, kernel, wide_lanes, 0) !=
+      cudaSuccess) {
     return 0;
   }
   return of_a_multiprocessor * exec.cuda_device_prop().multiProcessorCount;
 }
 
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
-void solve_blocks_cuda(const Kokkos::Cuda& exec, BlockSolveData<Scalar, Value, Ordinal, Offset> data, int levels) {
+void solve_blocks_cuda(const Kokkos::Cuda& exec, BlockSolveData<Scalar, Value, Ordinal, Offset> data,
+                       int levels) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::blocks");
   const auto kernel = solve_blocks_kernel<Stride, Scalar, Value, Ordinal, Offset>;
   const int most = teams_at_once(exec, kernel);
@@ -343,13 +406,15 @@ void solve_blocks_cuda(const Kokkos::Cuda& exec, BlockSolveData<Scalar, Value, O
   constexpr int warps = wide_lanes / narrow_lanes;
   static const int look = getenv("LOOK") ? atoi(getenv("LOOK")) : 8;
   std::int64_t narrow_teams = (look * data.narrow_tasks / levels + warps - 1) / warps;
-  narrow_teams = std::min<std::int64_t>({narrow_teams, (data.narrow_tasks + warps - 1) / warps, wide_tasks > 0 ? most / 2 : most});
+  narrow_teams = std::min<std::int64_t>(
+      {narrow_teams, (data.narrow_tasks + warps - 1) / warps, wide_tasks > 0 ? most / 2 : most});
   if (narrow_teams == 0 && data.narrow_tasks > 0) narrow_teams = 1;
   const auto wide_teams = std::min<std::int64_t>(wide_tasks, most - narrow_teams);
   int teams = static_cast<int>(narrow_teams);
   void* arguments[] = {&data, &teams};
-  cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(narrow_teams + wide_teams)),
-                              dim3(wide_lanes), arguments, 0, exec.cuda_stream());
+  cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel),
+                              dim3(static_cast<unsigned>(narrow_teams + wide_teams)), dim3(wide_lanes),
+                              arguments, 0, exec.cuda_stream());
 }
 
 }  // namespace lutra::Impl

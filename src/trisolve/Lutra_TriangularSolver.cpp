@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_TriangularSolver.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_OpSolve.hpp"
+#include "Lutra_Transpose.hpp"
+#include "Lutra_TriangleRows.hpp"
+
+namespace lutra {
+
+std::string_view name_of(TrisolveMethod method) {
+  switch (method) {
+    case TrisolveMethod::levels:
+      return "levels";
+    case TrisolveMethod::syncfree:
+      return "syncfree";
+    case TrisolveMethod::supernodal:
+      return "supernodal";
+    default:
+      return "auto";
+  }
+}
+
+namespace Impl {
+
+/// The pattern as given, its values, and a solve each for T and Tᵀ.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class TriangularSolve {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Pattern = CsrPattern<Ordinal, Offset, Memory>;
+  using Op = OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Input = typename TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::const_multivector_type;
+  using Output = typename TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::multivector_type;
+
+  TriangularSolve(TriangularOptions options, const ExecutionSpace& exec)
+      : m_options(options), m_exec(exec), m_budget(options.memory_limit) {
+    if (!(options.watchdog_seconds > 0)) throw InputError("options: watchdog_seconds must be above 0");
+    if (options.expected_rhs < 1) throw InputError("options: expected_rhs must be 1 or more");
+  }
+
+  void analyze(const Pattern& pattern, TriangleSide side, DiagonalKind diagonal) {
+    if (pattern.n_rows != pattern.n_cols || pattern.n_rows < 1) {
+      throw InputError("triangle: it is " + std::to_string(pattern.n_rows) + " × " +
+                       std::to_string(pattern.n_cols) + "; a square one with at least one row is needed");
+    }
+    if (pattern.row_map.extent(0) != static_cast<std::size_t>(pattern.n_rows) + 1) {
+      throw InputError("triangle: row_map has " + std::to_string(pattern.row_map.extent(0)) + " elements for " +
+                       std::to_string(pattern.n_rows) + " rows");
+    }
+    MemoryBudget budget(m_options.memory_limit);
+    Sides fresh;
+    fresh.charge = Charge(budget);
+    fresh.rows = split_triangle(m_exec, pattern, side, diagonal, fresh.charge);
+    fresh.plain = Op(m_exec, fresh.rows, m_options, budget);
+    m_budget = budget;
+    m_sides = std::move(fresh);
+    m_pattern = pattern;
+    m_side = side;
+    m_diagonal = diagonal;
+    m_values = {};
+  }
+
+  void set_values(const Kokkos::View<const Scalar*, Memory>& values) {
+    if (m_sides.plain.is_empty()) throw CallOrderError("set_values: there is no analysis; call analyze first");
+    if (values.extent(0) != m_pattern.entries.extent(0)) {
+      throw InputError("values: there are " + std::to_string(values.extent(0)) + " for " +
+                       std::to_string(m_pattern.entries.extent(0)) + " entries of the pattern");
+    }
+    check_triangle_values(m_exec, m_sides.rows, values, Kokkos::View<const Offset*, Memory>());
+    if (m_values.extent(0) != values.extent(0) || !m_values.is_allocated()) {
+      m_values_charge = Charge(m_budget);
+      m_values = m_values_charge.template allocate<Kokkos::View<Scalar*, Memory>>(
+          m_exec, "lutra::trisolve::values", values.extent(0));
+    }
+    Kokkos::deep_copy(m_exec, m_values, values);
+    m_sides.plain.set_values(m_exec, {m_values, {}});
+    if (!m_sides.transposed.is_empty()) m_sides.transposed.set_values(m_exec, {m_values, m_sides.transpose.source});
+  }
+
+  void solve(const Input& B, const Output& X, Transposition op) {
+    if (!m_sides.plain.has_values()) {
+      throw CallOrderError("solve: there are no values; call analyze and set_values first");
+    }
+    const auto n = static_cast<std::size_t>(m_pattern.n_rows);
+    if (B.extent(0) != n) {
+      throw InputError("B: it has " + std::to_string(B.extent(0)) + " rows, but the triangle has " +
+                       std::to_string(n));
+    }
+    if (X.extent(0) != B.extent(0) || X.extent(1) != B.extent(1)) {
+      throw InputError("X: it is " + std::to_string(X.extent(0)) + " × " + std::to_string(X.extent(1)) +
+                       ", but B is " + std::to_string(B.extent(0)) + " × " + std::to_string(B.extent(1)));
+    }
+    throw_if_hung();
+    Op& solve = op == Transposition::none ? m_sides.plain : transposed();
+    const MappedColumns<const Scalar> in{B.data(), B.stride(0), B.stride(1), nullptr};
+    const MappedColumns<Scalar> out{X.data(), X.stride(0), X.stride(1), nullptr};
+    solve.solve(m_exec, in, out, static_cast<int>(B.extent(1)), op == Transposition::adjoint);
+  }
+
+  void wait() {
+    m_exec.fence("lutra::TriangularSolver::wait");
+    throw_if_hung();
+  }
+
+  const TriangularReport& report(Transposition op) const noexcept {
+    return op == Transposition::none ? m_sides.plain.report() : m_sides.transposed.report();
+  }
+
+ private:
+  /// What an analysis makes, replaced as a whole by the next.
+  struct Sides {
+    TriangleRows<Ordinal, Offset, Memory> rows, transposed_rows;
+    TransposedPattern<Ordinal, Offset, Memory> transpose;  ///< of the pattern; empty until it is needed
+    Charge charge;
+    Op plain, transposed;
+  };
+
+  Op& transposed() {
+    if (m_sides.transposed.is_empty()) {
+      m_sides.transpose = transpose(m_exec, m_pattern, m_budget);
+      const auto side = m_side == TriangleSide::lower ? TriangleSide::upper : TriangleSide::lower;
+      m_sides.transposed_rows =
+          split_triangle(m_exec, m_sides.transpose.pattern, side, m_diagonal, m_sides.charge);
+      Op fresh(m_exec, m_sides.transposed_rows, m_options, m_budget);
+      fresh.set_values(m_exec, {m_values, m_sides.transpose.source});
+      m_sides.transposed = std::move(fresh);
+    }
+    return m_sides.transposed;
+  }
+
+  void throw_if_hung() {
+    for (Op* op : {&m_sides.plain, &m_sides.transposed}) {
+      if (op->is_empty()) continue;
+      const std::int64_t row = op->take_hung_row(m_exec);
+      if (row < 0) continue;
+      throw HangError("triangular solve: row " + std::to_string(row) + " waited for over " +
+                      std::to_string(m_options.watchdog_seconds) + " s and was given up");
+    }
+  }
+
+  TriangularOptions m_options;
+  ExecutionSpace m_exec;
+  MemoryBudget m_budget;
+  Sides m_sides;
+  Pattern m_pattern;
+  TriangleSide m_side = TriangleSide::lower;
+  DiagonalKind m_diagonal = DiagonalKind::stored;
+  Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz] the solver's copy, in the order of the pattern
+  Charge m_values_charge;
+};
+
+}  // namespace Impl
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::TriangularSolver(TriangularOptions options,
+                                                                            const ExecutionSpace& exec)
+    : m_solve(std::make_unique<Impl::TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>>(options, exec)) {}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::~TriangularSolver() = default;
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::TriangularSolver(TriangularSolver&&) noexcept = default;
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+auto TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::operator=(TriangularSolver&&) noexcept
+    -> TriangularSolver& = default;
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const pattern_type& T, TriangleSide side,
+                                                                        DiagonalKind diagonal) {
+  m_solve->analyze(T, side, diagonal);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::set_values(const values_type& values) {
+  m_solve->set_values(values);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_views(const const_multivector_type& B,
+                                                                            const multivector_type& X,
+                                                                            Transposition op) {
+  m_solve->solve(B, X, op);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::wait() {
+  m_solve->wait();
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+const TriangularReport& TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::report(
+    Transposition op) const noexcept {
+  return m_solve->report(op);
+}
+
+#define LUTRA_TRIANGULAR_SOLVER(Scalar, Ordinal, Offset, Space) \
+  template class TriangularSolver<Scalar, Ordinal, Offset, Space>;
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_TRIANGULAR_SOLVER)
+
+}  // namespace lutra
