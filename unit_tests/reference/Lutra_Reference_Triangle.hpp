@@ -69,8 +69,8 @@ long double triangle_error(const HostMatrix<Scalar, Ordinal, Offset>& matrix, Si
                            const std::vector<Scalar>& x, const std::vector<Scalar>& b) {
   using std::abs;
   std::vector<Wide<Scalar>> residual = widen_all(b);
-  std::vector<long double> scale(b.size());
-  for (std::size_t i = 0; i < b.size(); ++i) scale[i] = abs(widen(b[i]));
+  std::vector<long double> scale;
+  for (const Scalar& element : b) scale.push_back(abs(widen(element)));
   const auto subtract = [&](std::size_t i, std::size_t j, Wide<Scalar> value) {
     if (op != Transposition::none) std::swap(i, j);
     if (op == Transposition::adjoint) value = conjugate(value);

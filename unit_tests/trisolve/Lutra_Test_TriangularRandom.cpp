@@ -123,8 +123,9 @@ std::string describe(const Trial& trial) {
 template <class Types>
 std::vector<typename Types::Scalar> solve_vector(TriangleSolver<Types>& solver, const Trial& trial,
                                                  const std::vector<typename Types::Scalar>& B) {
-  const auto b = to_space<typename Types::Space>(B);
-  const auto x = trial.in_place ? b : decltype(b)("test", B.size());
+  using Vector = Kokkos::View<typename Types::Scalar*, typename Types::Memory>;
+  const Vector b = to_space<typename Types::Space>(B);
+  const Vector x = trial.in_place ? b : Vector("test", B.size());
   solver.solve(b, x, trial.op);
   solver.wait();
   if (!trial.in_place) REQUIRE(to_vector(b) == B);
