@@ -8,6 +8,7 @@
 
 #include "Lutra_Matching.hpp"
 #include "Lutra_Ordering.hpp"
+#include "Lutra_SymbolicOptions.hpp"
 
 namespace lutra {
 
@@ -17,10 +18,11 @@ struct LuOptions {
   std::vector<std::int64_t>
       given_ordering{};  ///< with Ordering::given: user's columns in elimination order, from 0
   Matching matching = Matching::automatic;  ///< which entries become pivots, and the scaling with them
-  double perturbation = 0;                  ///< least |pivot| of the scaled matrix; 0: the library's choice
-  int max_refinement_steps = 10;            ///< 0: no refinement; the error is computed all the same
-  double tolerance = 0;                     ///< componentwise backward error of a success; 0: by scalar type
-  std::size_t memory_limit = 0;             ///< bytes in the execution space's memory; 0: no limit
+  SymbolicRoad symbolic = SymbolicRoad::automatic;  ///< how the pattern of L + U is found
+  double perturbation = 0;        ///< least |pivot| of the scaled matrix; 0: the library's choice
+  int max_refinement_steps = 10;  ///< 0: no refinement; the error is computed all the same
+  double tolerance = 0;           ///< componentwise backward error of a success; 0: by scalar type
+  std::size_t memory_limit = 0;   ///< bytes in the execution space's memory; 0: no limit
 };
 
 }  // namespace lutra
