@@ -29,9 +29,6 @@ struct RowSubtrees {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   using Word = std::uint64_t;
-  // A scan counts words and entries of a row in one number: rows of 2³⁵ entries fit.
-  static constexpr int entry_bits = 35;
-  static constexpr Word entry_mask = (Word(1) << entry_bits) - 1;
 
   CsrPattern<Ordinal, Offset, Memory> pattern;  ///< its entries left of the diagonal are climbed from
   CsrPattern<Ordinal, Offset, Memory> mirror;  ///< further such entries; empty where the pattern is symmetric
@@ -89,14 +86,13 @@ struct RowSubtrees {
 
   KOKKOS_FUNCTION void climb(std::size_t slot, Ordinal v, Ordinal source) const {
     while (v < source) {
-      const auto first = static_cast<std::size_t>(v);
-      if ((bits.words(slot, first / 64) >> (first % 64)) & 1) return;
+      if (bits.has(slot, static_cast<std::size_t>(v))) return;
       const Ordinal run_last = runs.last(runs.of(v));
       const Ordinal top = run_last < source ? run_last : source - 1;
-      const auto last = static_cast<std::size_t>(top);
-      const Word before = set_bit_range<ExecutionSpace>(&bits.words(slot, 0), first, last);
-      set_bit_range<ExecutionSpace>(&bits.summary(slot, 0), first / 64, last / 64);
-      if ((before >> (last % 64)) & 1) return;
+      if (bits.template insert_range<ExecutionSpace>(slot, static_cast<std::size_t>(v),
+                                                     static_cast<std::size_t>(top))) {
+        return;
+      }
       v = parent(top);
     }
   }
@@ -113,17 +109,15 @@ struct RowSubtrees {
     Kokkos::parallel_reduce(
         Kokkos::TeamThreadRange(team, begin, end),
         [&](const std::size_t s, Ordinal& sum) {
-          for (Word used = bits.summary(slot, s); used != 0; used &= used - 1) {
-            const std::size_t w = s * 64 + static_cast<std::size_t>(Kokkos::countr_zero(used));
-            const Word word = bits.words(slot, w);
+          bits.for_words(slot, s, [&](const std::size_t w, const Word word) {
             sum += static_cast<Ordinal>(Kokkos::popcount(word));
             add_steps(starts(slot, w, word), w, source);
-          }
+          });
         },
         count);
     Kokkos::single(Kokkos::PerTeam(team), [&]() { row_counts(source) = count; });
     team.team_barrier();  // words have been read across thread borders
-    clear(team, slot, begin, end);
+    bits.clear(team, slot, begin, end);
   }
 
   /// Of a word of the row, the bits where the row enters a run.
@@ -141,52 +135,15 @@ struct RowSubtrees {
     }
   }
 
-  KOKKOS_FUNCTION void clear(const Team& team, std::size_t slot, std::size_t begin, std::size_t end) const {
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end), [&](const std::size_t s) {
-      for (Word used = bits.summary(slot, s); used != 0; used &= used - 1) {
-        bits.words(slot, s * 64 + static_cast<std::size_t>(Kokkos::countr_zero(used))) = 0;
-      }
-      bits.summary(slot, s) = 0;
-    });
-  }
-
   KOKKOS_FUNCTION void write_row(const Team& team, std::size_t slot, Ordinal source, std::size_t begin,
                                  std::size_t end) const {
-    const std::size_t half = places.extent(1) / 2;
-    std::uint64_t total = 0;  // words in use in the upper bits, entries in the lower
-    Kokkos::parallel_scan(
-        Kokkos::TeamThreadRange(team, begin, end),
-        [&](const std::size_t s, std::uint64_t& place, const bool final) {
-          for (Word used = bits.summary(slot, s); used != 0; used &= used - 1) {
-            const std::size_t w = s * 64 + static_cast<std::size_t>(Kokkos::countr_zero(used));
-            if (final) {
-              places(slot, place >> entry_bits) = static_cast<Ordinal>(w);
-              places(slot, half + (place >> entry_bits)) = static_cast<Ordinal>(place & entry_mask);
-            }
-            place += (std::uint64_t(1) << entry_bits) +
-                     static_cast<std::uint64_t>(Kokkos::popcount(bits.words(slot, w)));
-          }
-        },
-        total);
-    const auto n_words = static_cast<Ordinal>(total >> entry_bits);
-    team.team_barrier();  // places are complete
-    const Offset row_begin = row_map(source);
-    // A thread writes what eight bits hold, so that neighbours write next to each other.
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, Ordinal(0), n_words * 8), [&](const Ordinal t) {
-      const auto place = static_cast<std::size_t>(t / 8);
-      const int shift = static_cast<int>(t % 8) * 8;
-      const auto w = static_cast<std::size_t>(places(slot, place));
-      const Word word = bits.words(slot, w), eight = Word(255) << shift;
-      if ((word & eight) == 0) return;
-      Offset to = row_begin + places(slot, half + place) +
-                  static_cast<Offset>(Kokkos::popcount(word & ~(~Word(0) << shift)));
-      for (Word rest = word & eight; rest != 0; rest &= rest - 1) {
-        entries(to++) = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(Kokkos::countr_zero(rest)));
-      }
-      enter_lists(starts(slot, w, word) & eight, w, source);
-    });
+    const Word placed = bits.place(team, slot, begin, end, places);
+    bits.write(team, slot, placed, places, &entries(row_map(source)),
+               [&](const std::size_t w, const Word word, const Word eight) {
+                 enter_lists(starts(slot, w, word) & eight, w, source);
+               });
     team.team_barrier();  // words have been read
-    clear(team, slot, begin, end);
+    bits.clear(team, slot, begin, end);
   }
 
   /// Enters `source` in the lists of supernodes that the row enters here, except its own.
