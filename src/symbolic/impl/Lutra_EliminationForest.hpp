@@ -38,11 +38,13 @@ struct ForestLinker {
         v = above;
         continue;
       }
-      const Ordinal old = Kokkos::atomic_load(&parent(v));
+      // Having left its own short cut here, the token must not come by again before the parent is set.
+      const Ordinal old = Kokkos::atomic_fetch_min(&parent(v), w);
       if (old <= w) {
         v = old;
-      } else if (Kokkos::atomic_compare_exchange(&parent(v), old, w) == old) {
-        if (old == pattern.n_rows) return;
+      } else if (old == pattern.n_rows) {
+        return;
+      } else {
         v = w;
         w = old;
       }

@@ -131,7 +131,7 @@ struct Fill2Search {
   KOKKOS_FUNCTION void open_window(const Team& team, std::size_t slot, RowState& state) const {
     if (state.base != 0) return;
     const std::size_t labels = slots.max_id.extent(1);
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, std::size_t(0), labels),
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), labels),
                          [&](const std::size_t v) { slots.max_id(slot, v) = ~Label(0); });
     team.team_barrier();
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
@@ -193,7 +193,7 @@ struct Fill2Search {
     });
     team.team_barrier();  // the queue is empty
     const Word in_group = (group == 64 ? ~Word(0) : (Word(1) << group) - 1) << (begin % 64);
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, begin + group), [&](const std::size_t w) {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, begin, begin + group), [&](const std::size_t w) {
       if (w >= slots.active.words.extent(1)) return;
       for (Word rest = slots.active.words(slot, w); rest != 0; rest &= rest - 1) {
         const auto v = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(Kokkos::countr_zero(rest)));
@@ -238,7 +238,7 @@ struct Fill2Search {
     if (!store) {
       const auto n_words = static_cast<std::size_t>(placed >> slots.found.member_bits);
       const std::size_t half = slots.places.extent(1) / 2;
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, std::size_t(0), n_words), [&](const std::size_t k) {
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_words), [&](const std::size_t k) {
         if (static_cast<Word>(slots.places(slot, k)) != word_of_diagonal) return;
         const Word below = (Word(1) << (source % 64)) - 1;
         lower_counts(source) = slots.places(slot, half + k) +

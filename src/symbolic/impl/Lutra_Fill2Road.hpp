@@ -191,10 +191,8 @@ struct Fill2Road {
     slots.active = {arena.template cut<decltype(slots.found.words)>(teams, active),
                     arena.template cut<decltype(slots.found.words)>(teams, Bits::words_for(active))};
     slots.places = arena.template cut<decltype(slots.places)>(teams, 2 * words);
-    for (const Bits& bits : {slots.found, slots.active}) {
-      Kokkos::deep_copy(m_exec, bits.words, std::uint64_t(0));
-      Kokkos::deep_copy(m_exec, bits.summary, std::uint64_t(0));
-    }
+    slots.found.empty(m_exec);
+    slots.active.empty(m_exec);
     // No window is left, so that each team sets its labels before its first source.
     using Label = typename Slots::Label;
     Kokkos::deep_copy(m_exec, slots.windows, static_cast<Label>(~Label(0) / static_cast<Label>(m_n) - 1));

@@ -56,6 +56,13 @@ struct TeamBits {
     return (words_for(n) + words_for(words_for(n))) * sizeof(Word);
   }
 
+  /// Makes all sets empty, once.
+  template <class ExecutionSpace>
+  void empty(const ExecutionSpace& exec) const {
+    Kokkos::deep_copy(exec, words, Word(0));
+    Kokkos::deep_copy(exec, summary, Word(0));
+  }
+
   KOKKOS_FUNCTION bool has(std::size_t slot, std::size_t k) const {
     return ((words(slot, k / 64) >> (k % 64)) & 1) != 0;
   }
@@ -118,7 +125,7 @@ struct TeamBits {
                              Ordinal* target, const AtEight& at_eight) const {
     const std::size_t half = places.extent(1) / 2;
     const std::size_t n_eights = (placed >> member_bits) * 8;
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, std::size_t(0), n_eights), [&](const std::size_t t) {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_eights), [&](const std::size_t t) {
       const int shift = static_cast<int>(t % 8) * 8;
       const auto w = static_cast<std::size_t>(places(slot, t / 8));
       const Word word = words(slot, w), eight = Word(255) << shift;
@@ -134,7 +141,7 @@ struct TeamBits {
   /// Empties a set all of whose members lie under summary words begin … end - 1.
   template <class Team>
   KOKKOS_FUNCTION void clear(const Team& team, std::size_t slot, std::size_t begin, std::size_t end) const {
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end), [&](const std::size_t s) {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, begin, end), [&](const std::size_t s) {
       for_words(slot, s, [&](const std::size_t w, const Word) { words(slot, w) = 0; });
       summary(slot, s) = 0;
     });

@@ -244,8 +244,7 @@ struct TreeRoad {
         m_exec, "lutra::symbolic::tree_summaries", teams, TeamBits<Memory>::words_for(words));
     m_walk.places =
         workspace.allocate<decltype(m_walk.places)>(m_exec, "lutra::symbolic::tree_places", teams, 2 * words);
-    Kokkos::deep_copy(m_exec, m_walk.bits.words, std::uint64_t(0));
-    Kokkos::deep_copy(m_exec, m_walk.bits.summary, std::uint64_t(0));
+    m_walk.bits.empty(m_exec);
     return teams;
   }
 
