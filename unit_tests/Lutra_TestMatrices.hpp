@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <random>
+#include <set>
 #include <type_traits>
 #include <vector>
 
@@ -87,6 +88,51 @@ MatrixType random_matrix(int n, double density, double zeros, std::mt19937& rand
     matrix.row_map.push_back(matrix.nnz());
   }
   return matrix;
+}
+
+/// The pattern of A + Aᵀ with every value 1.
+template <class MatrixType>
+MatrixType add_mirror(const MatrixType& matrix) {
+  using Scalar = typename decltype(MatrixType::values)::value_type;
+  using Ordinal = typename decltype(MatrixType::entries)::value_type;
+  const auto n = static_cast<std::size_t>(matrix.n_rows);
+  std::vector<std::set<Ordinal>> rows(n);
+  for (std::size_t r = 0; r < n; ++r) {
+    for (auto k = static_cast<std::size_t>(matrix.row_map[r]);
+         k < static_cast<std::size_t>(matrix.row_map[r + 1]); ++k) {
+      rows[r].insert(matrix.entries[k]);
+      rows[static_cast<std::size_t>(matrix.entries[k])].insert(static_cast<Ordinal>(r));
+    }
+  }
+  MatrixType sum;
+  sum.n_rows = sum.n_cols = matrix.n_rows;
+  sum.row_map.push_back(0);
+  for (const std::set<Ordinal>& row : rows) {
+    sum.entries.insert(sum.entries.end(), row.begin(), row.end());
+    sum.row_map.push_back(
+        static_cast<typename decltype(MatrixType::row_map)::value_type>(sum.entries.size()));
+  }
+  sum.values.assign(sum.entries.size(), Scalar(1));
+  return sum;
+}
+
+/// A symmetric matrix with entries on the diagonal and on the bands `distances` away from it, rows sorted.
+template <class MatrixType>
+MatrixType banded_matrix(int n, const std::vector<int>& distances) {
+  using Scalar = typename decltype(MatrixType::values)::value_type;
+  using Ordinal = typename decltype(MatrixType::entries)::value_type;
+  MatrixType upper;
+  upper.n_rows = upper.n_cols = static_cast<Ordinal>(n);
+  upper.row_map.push_back(0);
+  for (int r = 0; r < n; ++r) {
+    upper.entries.push_back(static_cast<Ordinal>(r));
+    for (const int distance : distances) {
+      if (r + distance < n) upper.entries.push_back(static_cast<Ordinal>(r + distance));
+    }
+    upper.row_map.push_back(upper.nnz());
+  }
+  upper.values.assign(upper.entries.size(), Scalar(1));
+  return add_mirror(upper);
 }
 
 /// The five-point stencil on a side × side grid whose vertices are numbered by `label`.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The pattern of L + U of the matched and ordered matrix.
+// The pattern of L + U of the matched and ordered matrix: by each road, and by Gilbert and Peierls' search on
+// one host thread.
 #include "Lutra_PerfFactored.hpp"
+#include "Lutra_PerfGilbertPeierls.hpp"
 #include "Lutra_PerfRun.hpp"
 #include "Lutra_Symbolic.hpp"
 
@@ -29,16 +31,41 @@ CsrPattern<int, std::int64_t, MemorySpace> permuted_pattern(const HostMatrix<Sca
 }
 
 template <class Scalar>
-Measurement measure_symbolic(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
+Measurement measure_symbolic(const PerfRun& run, const HostMatrix<Scalar>& matrix, SymbolicRoad road) {
   const Factored<Scalar> factored(matrix);
   const auto pattern = permuted_pattern(matrix, factored);
   const MemoryBudget budget;
-  auto samples = measure(run.samples, [&] { factorize_symbolic(factored.exec, pattern, budget); });
+  LuPattern<int, std::int64_t, MemorySpace> filled;
+  auto samples = measure(run.samples, [&] {
+    filled = {};
+    filled = factorize_symbolic(factored.exec, pattern, budget, {road});
+  });
   Measurement result = describe_factored(std::move(samples), matrix, factored);
+  result.label = std::string(name_of(filled.road)) + (filled.exact ? "" : ", a superset");
+  result.counters["nnz_lu"] = static_cast<double>(filled.nnz_l + filled.nnz_u);
   result.counters["peak_bytes"] = static_cast<double>(budget.peak_bytes());
   const double n = matrix.n_rows;
   result.bound(run.limits, csr_bytes(n, static_cast<double>(matrix.nnz()), false) +
                                csr_bytes(n, result.counters["nnz_lu"], false) + n * sizeof(std::int64_t));
+  return result;
+}
+
+/// The same pattern by Gilbert and Peierls. Their search goes by columns, so it is handed the transposed
+/// pattern by rows; nnz(L + U) is the same.
+template <class Scalar>
+Measurement measure_gilbert_peierls(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
+  const Factored<Scalar> factored(matrix);
+  const auto pattern = permuted_pattern(matrix, factored);
+  const auto map = to_host(pattern.row_map);
+  const auto entries = to_host(pattern.entries);
+  const std::vector<std::int64_t> column_map(map.begin(), map.end());
+  const std::vector<int> rows(entries.begin(), entries.end());
+  GilbertPeierls search(column_map, rows);
+  std::int64_t nnz = 0;
+  auto samples = measure(run.samples, [&] { nnz = search.factorize(); });
+  Measurement result = describe_factored(std::move(samples), matrix, factored);
+  result.label = "one host thread";
+  result.counters["nnz_lu"] = static_cast<double>(nnz);
   return result;
 }
 
@@ -47,7 +74,14 @@ Measurement measure_symbolic(const PerfRun& run, const HostMatrix<Scalar>& matri
 void register_benchmarks(const PerfRun& run) {
   for (const PerfMatrix& matrix : run.matrices) {
     with_scalar(matrix, [&](const auto& values) {
-      add_benchmark(matrix.name, "symbolic", "lutra", [&] { return measure_symbolic(run, values); });
+      add_benchmark(matrix.name, "symbolic", "lutra",
+                    [&] { return measure_symbolic(run, values, SymbolicRoad::automatic); });
+      for (const SymbolicRoad road : {SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::etree}) {
+        add_benchmark(matrix.name, "symbolic", "lutra-" + std::string(name_of(road)),
+                      [&run, &values, road] { return measure_symbolic(run, values, road); });
+      }
+      add_benchmark(matrix.name, "symbolic", "gilbert-peierls",
+                    [&] { return measure_gilbert_peierls(run, values); });
     });
   }
 }

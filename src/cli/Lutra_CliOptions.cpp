@@ -49,7 +49,7 @@ void check_names(const Arguments& a) {
   check_name("--method", a.method, {"auto", "lu"}, {"ldlt", "gmres", "bicgstab", "cg"});
   check_name("--scalar", a.scalar, {"f32", "f64"}, {});
   check_name("--engine", a.engine, {"auto", "column"}, {"supernodal"});
-  check_name("--symbolic", a.symbolic, {"auto", "fill2"}, {"etree"});
+  check_name("--symbolic", a.symbolic, {"auto", "fill2", "fill1", "etree"}, {});
   check_name("--pivot", a.pivot, {"auto", "static"}, {"threshold"});
   check_name("--precond", a.precond, {"none"}, {"ilu0", "iluk", "parilu", "parilut"});
   refuse_unless_absent(a.pivot_tol.has_value(), "--pivot-tol", "it belongs to --pivot threshold");
@@ -104,6 +104,12 @@ void set_matching(const Arguments& a, SolverOptions& options) {
   options.lu.matching = a.matching == "none"    ? Matching::none
                         : a.matching == "exact" ? Matching::exact
                                                 : Matching::automatic;
+}
+
+void set_symbolic(const Arguments& a, SolverOptions& options) {
+  for (const SymbolicRoad road : {SymbolicRoad::fill2, SymbolicRoad::fill1, SymbolicRoad::etree}) {
+    if (a.symbolic == name_of(road)) options.lu.symbolic = road;
+  }
 }
 
 void set_numbers(const Arguments& a, SolverOptions& options) {
@@ -176,6 +182,7 @@ SolverOptions check_options(const Arguments& arguments) {
   set_ordering(arguments, options);
   set_matching(arguments, options);
   set_trisolve(arguments, options);
+  set_symbolic(arguments, options);
   set_numbers(arguments, options);
   check_standard_input(arguments);
   check_standard_output(arguments);

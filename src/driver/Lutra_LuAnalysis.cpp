@@ -199,7 +199,7 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analysis;
   report.choice.method = "lu";
   report.choice.engine = "column";
-  report.choice.symbolic = "fill2";
+  report.choice.symbolic = name_of(options.symbolic);
   report.choice.precond = "none";
   const auto pivots = choose_pivots(A, options, report);
   if (!pivots) return analysis;
@@ -213,8 +213,10 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
     Charge scratch(budget);
     const auto permuted =
         Impl::permute_pattern(exec, scratch, analysis.pattern, analysis.row_order, analysis.col_order);
-    filled = factorize_symbolic(exec, permuted, budget);
+    filled = factorize_symbolic(exec, permuted, budget, {options.symbolic});
   }
+  report.choice.symbolic = name_of(filled.road);
+  if (!filled.why.empty()) add_reason(report, filled.why);
   report.times.symbolic = symbolic_timer.seconds();
   Impl::StageTimer levelization_timer(exec);
   analysis.plan = plan_column_lu(exec, filled, budget);

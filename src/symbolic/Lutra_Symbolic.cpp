@@ -1,118 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Symbolic.hpp"
 
-#include <KokkosSparse_SortCrs.hpp>
-#include <algorithm>
-
-#include "Lutra_Fill2.hpp"
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Fill1.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_SymbolicRoads.hpp"
 
 namespace lutra {
 namespace {
 
-// Rows in one launch: bounds how long a kernel runs, and lets progress be seen from outside.
-constexpr std::int64_t rows_per_chunk = 1 << 17;
-// Threads of a team on a device: frontiers of sparse factors rarely hold more vertices.
-constexpr int device_team_threads = 64;
-// Most memory taken for workspaces where no limit was set.
-constexpr std::size_t unlimited_workspace_bytes = std::size_t(8) << 30;
-
-/// Workspaces for as many teams as can run at once and as memory allows, at least one.
-template <class Ordinal, class ExecutionSpace>
-Impl::Fill2Workspaces<Ordinal, typename ExecutionSpace::memory_space> make_workspaces(
-    const ExecutionSpace& exec, Ordinal n, Charge& charge, const MemoryBudget& budget) {
-  using Workspaces = Impl::Fill2Workspaces<Ordinal, typename ExecutionSpace::memory_space>;
-  const auto rows = static_cast<std::size_t>(n);
-  const std::size_t each = Workspaces::bytes_each(rows);
-  const std::size_t threads = Impl::is_host_space<ExecutionSpace> ? 1 : device_team_threads;
-  const std::size_t running =
-      std::max<std::size_t>(1, static_cast<std::size_t>(exec.concurrency()) / threads);
-  const std::size_t room = std::min(budget.available_bytes(), std::max(unlimited_workspace_bytes, each));
-  // The View's own header and alignment are allowed for in the slack.
-  const std::size_t slack = std::min<std::size_t>(room, 3 * 1024);
-  const std::size_t count = std::min({running, rows, std::max<std::size_t>(1, (room - slack) / each)});
-  Workspaces workspaces;
-  workspaces.fill =
-      charge.allocate<decltype(workspaces.fill)>(exec, "lutra::symbolic::fill2 marks", count, rows);
-  workspaces.queue =
-      charge.allocate<decltype(workspaces.queue)>(exec, "lutra::symbolic::fill2 queues", count, rows);
-  workspaces.pending = charge.allocate<decltype(workspaces.pending)>(
-      exec, "lutra::symbolic::fill2 thresholds", count, Workspaces::words(rows));
-  Kokkos::deep_copy(exec, workspaces.fill, Ordinal(-1));
-  Kokkos::deep_copy(exec, workspaces.pending, std::uint64_t(0));
-  return workspaces;
-}
-
-/// Throws where the budget cannot hold one workspace, with the least budget that would do.
-template <class Ordinal, class Memory>
-void require_one_workspace(Ordinal n, const MemoryBudget& budget) {
-  const std::size_t each =
-      Impl::Fill2Workspaces<Ordinal, Memory>::bytes_each(static_cast<std::size_t>(n)) + 3 * 1024;
-  if (each <= budget.available_bytes()) return;
-  throw OutOfMemoryError(
-      "symbolic factorization needs " + std::to_string(each) + " bytes for one row in flight, but " +
-          std::to_string(budget.available_bytes()) + " bytes of the memory limit are left; a limit of " +
-          std::to_string(budget.used_bytes() + each) + " bytes is the least that gets past this point",
-      each);
-}
-
-/// Runs the search over all rows in chunks.
 template <class Ordinal, class Offset, class ExecutionSpace>
-void run_search(const ExecutionSpace& exec, Impl::Fill2Search<Ordinal, Offset, ExecutionSpace>& search,
-                Ordinal n, double mean_row_length) {
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-  using RowState = typename Impl::Fill2Search<Ordinal, Offset, ExecutionSpace>::RowState;
-  const int vector_length = Impl::vector_length_for<ExecutionSpace>(mean_row_length);
-  const int team_size =
-      Impl::is_host_space<ExecutionSpace> ? 1 : std::max(1, device_team_threads / vector_length);
-  const auto teams = static_cast<std::int64_t>(search.workspaces.fill.extent(0));
-  if (search.store) {
-    Kokkos::deep_copy(exec, search.workspaces.fill, Ordinal(-1));
+using PatternOn = CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>;
+template <class Ordinal, class Offset, class ExecutionSpace>
+using ResultOn = LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>;
+
+/// A copy in the memory of `exec` of a View on the host.
+template <class ExecutionSpace, class T>
+Kokkos::View<T*, typename ExecutionSpace::memory_space> upload(
+    const ExecutionSpace& exec, Charge& charge, const std::string& label,
+    const Kokkos::View<const T*, Kokkos::HostSpace>& host) {
+  using DeviceView = Kokkos::View<T*, typename ExecutionSpace::memory_space>;
+  auto device = charge.allocate<DeviceView>(exec, label, host.extent(0));
+  Kokkos::deep_copy(exec, device, host);
+  return device;
+}
+
+/// fill1, through copies on the host where the pattern is on a device. Those copies are not the device
+/// budget's; on a host everything is.
+template <class Ordinal, class Offset, class ExecutionSpace>
+ResultOn<Ordinal, Offset, ExecutionSpace> host_road(const ExecutionSpace& exec,
+                                                    const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
+                                                    const MemoryBudget& budget) {
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
+    exec.fence("lutra::symbolic: the pattern is complete");
+    return Impl::fill1(pattern, budget);
+  } else {
+    const Kokkos::HostSpace host;
+    exec.fence("lutra::symbolic: the pattern is complete");
+    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> copy{
+        pattern.n_rows, pattern.n_cols, Kokkos::create_mirror_view_and_copy(host, pattern.row_map),
+        Kokkos::create_mirror_view_and_copy(host, pattern.entries)};
+    const auto filled = Impl::fill1(copy, MemoryBudget());
+    ResultOn<Ordinal, Offset, ExecutionSpace> result;
+    result.n = filled.n;
+    result.nnz_l = filled.nnz_l;
+    result.nnz_u = filled.nnz_u;
+    result.charge = Charge(budget);
+    result.row_map = upload(exec, result.charge, "lutra::symbolic::row_map", filled.row_map);
+    result.diagonal = upload(exec, result.charge, "lutra::symbolic::diagonal", filled.diagonal);
+    result.entries = upload(exec, result.charge, "lutra::symbolic::entries", filled.entries);
+    exec.fence("lutra::symbolic: copies on the host are freed");
+    result.road = filled.road;
+    return result;
   }
-  for (std::int64_t begin = 0; begin < n; begin += rows_per_chunk) {
-    const std::int64_t end = std::min<std::int64_t>(n, begin + rows_per_chunk);
-    Kokkos::deep_copy(exec, search.next_row, static_cast<Ordinal>(begin));
-    search.end_row = static_cast<Ordinal>(end);
-    Policy policy(exec, static_cast<int>(std::min(teams, end - begin)), team_size, vector_length);
-    policy.set_scratch_size(0, Kokkos::PerTeam(2 * sizeof(RowState)));
-    Kokkos::parallel_for(search.store ? "lutra::symbolic::fill2_positions" : "lutra::symbolic::fill2_counts",
-                         policy, search);
+}
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+ResultOn<Ordinal, Offset, ExecutionSpace> road_asked_for(
+    const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
+    const MemoryBudget& budget, SymbolicRoad road) {
+  if (road == SymbolicRoad::fill2) return Impl::fill2(exec, pattern, budget);
+  if (road == SymbolicRoad::fill1) return host_road<Ordinal, Offset>(exec, pattern, budget);
+  auto result = *Impl::etree(exec, pattern, false, budget);
+  if (!result.exact) {
+    result.why =
+        "the pattern is not symmetric, so the elimination tree gives the factors of A + Aᵀ: a superset";
   }
+  return result;
 }
 
-/// Prefix sum of counts into row_map; returns the total.
-template <class Offset, class ExecutionSpace, class CountView, class RowMapView>
-Offset prefix_sum(const ExecutionSpace& exec, const CountView& counts, const RowMapView& row_map) {
-  Offset total = 0;
-  const auto n = static_cast<std::int64_t>(counts.extent(0));
-  Kokkos::parallel_scan(
-      "lutra::symbolic::row_map", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n + 1),
-      KOKKOS_LAMBDA(const std::int64_t i, Offset& sum, const bool final) {
-        if (final) row_map(i) = sum;
-        if (i < n) sum += counts(i);
-      },
-      total);
-  return total;
-}
-
-template <class Offset, class ExecutionSpace, class CountView>
-Offset total_of(const ExecutionSpace& exec, const CountView& counts) {
-  Offset total = 0;
-  Kokkos::parallel_reduce(
-      "lutra::symbolic::sum",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(counts.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i, Offset& sum) { sum += counts(i); }, total);
-  return total;
-}
-
-/// Position of the diagonal of each row: after its entries of L, rows being sorted.
-template <class ExecutionSpace, class RowMapView, class CountView, class DiagonalView>
-void locate_diagonals(const ExecutionSpace& exec, const RowMapView& row_map, const CountView& lower_counts,
-                      const DiagonalView& diagonal) {
-  Kokkos::parallel_for(
-      "lutra::symbolic::diagonals",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(diagonal.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i) { diagonal(i) = row_map(i) + lower_counts(i); });
+/// The road of `automatic`, where memory suffices for it.
+template <class Ordinal, class Offset, class ExecutionSpace>
+ResultOn<Ordinal, Offset, ExecutionSpace> best_road(const ExecutionSpace& exec,
+                                                    const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
+                                                    const MemoryBudget& budget) {
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
+    auto result = host_road<Ordinal, Offset>(exec, pattern, budget);
+    result.why = "fill1: on a host the rows of U before a row are the shortest way to it";
+    return result;
+  } else {
+    if (auto result = Impl::etree(exec, pattern, true, budget)) {
+      result->why = "elimination tree: the pattern is symmetric";
+      return *result;
+    }
+    auto result = Impl::fill2(exec, pattern, budget);
+    result.why = "fill2: the pattern is not symmetric";
+    return result;
+  }
 }
 
 }  // namespace
@@ -121,59 +95,24 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symbolic(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget) {
-  using Memory = typename ExecutionSpace::memory_space;
-  using OffsetView = Kokkos::View<Offset*, Memory>;
-  using EntryView = Kokkos::View<Ordinal*, Memory>;
+    const MemoryBudget& budget, const SymbolicOptions& options) {
   if (pattern.n_rows != pattern.n_cols) throw InputError("pattern: it is not square");
-  const Ordinal n = pattern.n_rows;
-  const double mean_row_length = n > 0 ? static_cast<double>(pattern.nnz()) / static_cast<double>(n) : 0.0;
-
-  LuPattern<Ordinal, Offset, Memory> result;
-  result.n = n;
-  result.charge = Charge(budget);
-  auto row_map = result.charge.template allocate<OffsetView>(exec, "lutra::symbolic::row_map", n + 1);
-  auto diagonal = result.charge.template allocate<OffsetView>(exec, "lutra::symbolic::diagonal", n);
-  EntryView entries;
-  {
-    Charge scratch(budget);
-    auto lower_counts = scratch.allocate<OffsetView>(exec, "lutra::symbolic::lower_counts", n);
-    auto counts = scratch.allocate<OffsetView>(exec, "lutra::symbolic::counts", n);
-    auto next_row = scratch.allocate<Kokkos::View<Ordinal, Memory>>(exec, "lutra::symbolic::next_row");
-    require_one_workspace<Ordinal, Memory>(n, budget);
-    Impl::Fill2Search<Ordinal, Offset, ExecutionSpace> search{pattern, {}, next_row, 0,    lower_counts,
-                                                              counts,  {}, {},       false};
-    {
-      Charge workspace(budget);
-      search.workspaces = make_workspaces(exec, n, workspace, budget);
-      run_search(exec, search, n, mean_row_length);
-      exec.fence("lutra::symbolic: workspaces are freed to make room for the pattern");
-      search.workspaces = {};
-    }
-    const Offset nnz = prefix_sum<Offset>(exec, counts, row_map);
-    result.nnz_l = total_of<Offset>(exec, lower_counts);
-    result.nnz_u = nnz - result.nnz_l;
-    entries = result.charge.template allocate<EntryView>(exec, "lutra::symbolic::entries", nnz);
-    require_one_workspace<Ordinal, Memory>(n, budget);
-    Charge workspace(budget);
-    search.workspaces = make_workspaces(exec, n, workspace, budget);
-    search.row_map = row_map;
-    search.entries = entries;
-    search.store = true;
-    run_search(exec, search, n, mean_row_length);
-    locate_diagonals(exec, row_map, lower_counts, diagonal);
-    exec.fence("lutra::symbolic: workspaces are freed");
+  if (options.road != SymbolicRoad::automatic) {
+    return road_asked_for<Ordinal, Offset>(exec, pattern, budget, options.road);
   }
-  KokkosSparse::sort_crs_graph(exec, row_map, entries, n);
-  result.row_map = row_map;
-  result.entries = entries;
-  result.diagonal = diagonal;
-  return result;
+  try {
+    return best_road<Ordinal, Offset>(exec, pattern, budget);
+  } catch (const OutOfMemoryError&) {
+    auto result = Impl::fill2(exec, pattern, budget);
+    result.why = "fill2: faster roads need more than the memory limit";
+    return result;
+  }
 }
 
-#define LUTRA_SYMBOLIC(Ordinal, Offset, Space)                                          \
-  template LuPattern<Ordinal, Offset, typename Space::memory_space> factorize_symbolic( \
-      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&);
+#define LUTRA_SYMBOLIC(Ordinal, Offset, Space)                                                             \
+  template LuPattern<Ordinal, Offset, typename Space::memory_space> factorize_symbolic(                    \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
+      const SymbolicOptions&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_SYMBOLIC)
 
 }  // namespace lutra

@@ -2,8 +2,11 @@
 #ifndef LUTRA_SYMBOLIC_HPP
 #define LUTRA_SYMBOLIC_HPP
 
+#include <string>
+
 #include "Lutra_CsrView.hpp"
 #include "Lutra_MemoryBudget.hpp"
+#include "Lutra_SymbolicOptions.hpp"
 
 namespace lutra {
 
@@ -17,27 +20,32 @@ struct LuPattern {
   Kokkos::View<const Offset*, MemorySpace> diagonal;  ///< [n] position of (i, i) in `entries`
   Offset nnz_l = 0;                                   ///< entries left of the diagonal
   Offset nnz_u = 0;                                   ///< entries on and right of the diagonal
+  SymbolicRoad road = SymbolicRoad::fill2;            ///< the road taken, never `automatic`
+  bool exact = true;  ///< false: some entries are not those of A's own factors, but of A + Aᵀ's
+  std::string why;    ///< why this road
   Charge charge;
 
   CsrPattern<Ordinal, Offset, MemorySpace> pattern() const { return {n, n, row_map, entries}; }
 };
 
-/// Pattern of the LU factors of a square matrix eliminated in its given order without pivoting.
+/// Pattern of the LU factors of a square matrix eliminated in its given order without pivoting: (i, j) is an
+/// entry if and only if A has a path from i to j through vertices smaller than both.
 ///
-/// fill2 of Rose and Tarjan as in "End-to-End LU Factorization of Large Matrices on GPUs", Algorithm 1, in
-/// that paper's two stages (Algorithm 3): counts, prefix sum, positions. A team searches from one source row
-/// at a time with its own workspace of 2·n ordinals and n bits; as many rows are in flight as the execution
-/// space has teams and the budget has room for. Work: for each row the edges of A it can reach through
-/// smaller rows, twice.
+/// Three roads lead there (docs/symbolic.md): fill2, from each row on its own through A; fill1, row after row
+/// on the host; etree, for symmetric patterns. A device pattern takes the host road through a copy there.
+/// Where `automatic` chose a road that the budget does not suffice for, fill2 is taken, which needs least.
 ///
-/// @param pattern square, in memory space of `exec`; rows need not be sorted, the diagonal need not be there
+/// @param pattern square, in memory space of `exec`; rows need not be sorted but hold no column twice, the
+/// diagonal need not be there
+/// @return its `road` and `why` say what was done
 /// @throws InputError for a pattern that is not square
-/// @throws OutOfMemoryError where not even one workspace fits, naming the bytes that would do
+/// @throws OutOfMemoryError where the budget does not suffice, naming the bytes that would do where the road
+/// is fill2
 template <class Ordinal, class Offset, class ExecutionSpace>
 LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symbolic(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget);
+    const MemoryBudget& budget, const SymbolicOptions& options = {});
 
 }  // namespace lutra
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <random>
+#include <string>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Reference_Lu.hpp"
@@ -19,10 +21,13 @@ using Rows = std::vector<std::vector<std::size_t>>;
 
 /// Runs the stage on a host matrix and checks the parts of its result against each other.
 template <class Types, class MatrixType>
-auto run(const MatrixType& matrix, const MemoryBudget& budget = MemoryBudget()) {
+auto run(const MatrixType& matrix, const SymbolicOptions& options = {},
+         const MemoryBudget& budget = MemoryBudget()) {
   using Space = typename Types::Space;
   const auto device = to_space<Space>(matrix);
-  const auto filled = factorize_symbolic(Space(), device.pattern(), budget);
+  const auto filled = factorize_symbolic(Space(), device.pattern(), budget, options);
+  CHECK(filled.road != SymbolicRoad::automatic);
+  if (options.road != SymbolicRoad::automatic) CHECK(filled.road == options.road);
   const auto rows = to_rows(filled);
   const auto row_map = to_vector(filled.row_map);
   const auto diagonal = to_vector(filled.diagonal);
@@ -39,57 +44,159 @@ auto run(const MatrixType& matrix, const MemoryBudget& budget = MemoryBudget()) 
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("fill2 on cases worked by hand", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("exact roads on cases worked by hand", "[symbolic]", PatternTypes) {
   using MatrixType = Matrix<TestType>;
   const double o = nothing;
+  const SymbolicOptions road{GENERATE(SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2)};
   SECTION("one entry") {
-    CHECK(run<TestType>(from_dense<MatrixType>({{1}})) == Rows{{0}});
+    CHECK(run<TestType>(from_dense<MatrixType>({{1}}), road) == Rows{{0}});
   }
   SECTION("a diagonal that is not in the pattern is in the factors") {
-    CHECK(run<TestType>(from_dense<MatrixType>({{o, 1}, {1, o}})) == Rows{{0, 1}, {0, 1}});
+    CHECK(run<TestType>(from_dense<MatrixType>({{o, 1}, {1, o}}), road) == Rows{{0, 1}, {0, 1}});
   }
   SECTION("a tridiagonal matrix fills nothing") {
-    CHECK(run<TestType>(from_dense<MatrixType>({{1, 1, o, o}, {1, 1, 1, o}, {o, 1, 1, 1}, {o, o, 1, 1}})) ==
-          Rows{{0, 1}, {0, 1, 2}, {1, 2, 3}, {2, 3}});
+    CHECK(run<TestType>(from_dense<MatrixType>({{1, 1, o, o}, {1, 1, 1, o}, {o, 1, 1, 1}, {o, o, 1, 1}}),
+                        road) == Rows{{0, 1}, {0, 1, 2}, {1, 2, 3}, {2, 3}});
   }
   SECTION("an arrow that points up fills everything") {
-    CHECK(run<TestType>(from_dense<MatrixType>({{1, 1, 1, 1}, {1, 1, o, o}, {1, o, 1, o}, {1, o, o, 1}})) ==
-          Rows{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}});
+    CHECK(run<TestType>(from_dense<MatrixType>({{1, 1, 1, 1}, {1, 1, o, o}, {1, o, 1, o}, {1, o, o, 1}}),
+                        road) == Rows{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}});
   }
   SECTION("fill that is reached through fill, in L and U") {
     // Row 3 reaches 2 through 0 and 1 (fill in L), and through 2 it reaches 4 (fill in U).
     const auto matrix = from_dense<MatrixType>(
         {{1, 1, o, o, o}, {o, 1, 1, o, o}, {o, o, 1, o, 1}, {1, o, o, 1, o}, {o, o, o, 1, 1}});
-    CHECK(run<TestType>(matrix) == Rows{{0, 1}, {1, 2}, {2, 4}, {0, 1, 2, 3, 4}, {3, 4}});
+    CHECK(run<TestType>(matrix, road) == Rows{{0, 1}, {1, 2}, {2, 4}, {0, 1, 2, 3, 4}, {3, 4}});
   }
   SECTION("a path that must pass a larger vertex fills nothing") {
-    CHECK(run<TestType>(from_dense<MatrixType>({{1, o, 1}, {1, 1, o}, {o, 1, 1}})) ==
+    CHECK(run<TestType>(from_dense<MatrixType>({{1, o, 1}, {1, 1, o}, {o, 1, 1}}), road) ==
           Rows{{0, 2}, {0, 1, 2}, {1, 2}});
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("fill2 agrees with plain elimination", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("the elimination tree on cases worked by hand", "[symbolic]", PatternTypes) {
+  using MatrixType = Matrix<TestType>;
+  const double o = nothing;
+  const SymbolicOptions road{SymbolicRoad::etree};
+  SECTION("no entries at all: a forest of roots") {
+    CHECK(run<TestType>(from_dense<MatrixType>({{o, o}, {o, o}}), road) == Rows{{0}, {1}});
+  }
+  SECTION("a tridiagonal matrix: a chain, of which only the last two rows are a supernode") {
+    CHECK(run<TestType>(from_dense<MatrixType>({{1, 1, o, o}, {1, 1, 1, o}, {o, 1, 1, 1}, {o, o, 1, 1}}),
+                        road) == Rows{{0, 1}, {0, 1, 2}, {1, 2, 3}, {2, 3}});
+  }
+  SECTION("an arrow that points up: one supernode") {
+    CHECK(run<TestType>(from_dense<MatrixType>({{1, 1, 1, 1}, {1, 1, o, o}, {1, o, 1, o}, {1, o, o, 1}}),
+                        road) == Rows{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}});
+  }
+  SECTION("two branches that meet, and a root apart") {
+    // 0 and 1 hang from 3, 3 from 4; row 4 passes 3 only, though 0 is below it. 2 stands alone.
+    CHECK(run<TestType>(
+              from_dense<MatrixType>(
+                  {{1, o, o, 1, o}, {o, 1, o, 1, 1}, {o, o, 1, o, o}, {1, 1, o, 1, o}, {o, 1, o, o, 1}}),
+              road) == Rows{{0, 3}, {1, 3, 4}, {2}, {0, 1, 3, 4}, {1, 3, 4}});
+  }
+  SECTION("a pattern that is not symmetric gives the factors of A + Aᵀ, and says so") {
+    const auto device =
+        to_space<typename TestType::Space>(from_dense<MatrixType>({{1, o, 1}, {1, 1, o}, {o, 1, 1}}));
+    const auto filled =
+        factorize_symbolic(typename TestType::Space(), device.pattern(), MemoryBudget(), road);
+    CHECK(to_rows(filled) == Rows{{0, 1, 2}, {0, 1, 2}, {0, 1, 2}});
+    CHECK_FALSE(filled.exact);
+    CHECK(filled.why.find("superset") != std::string::npos);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("the elimination tree agrees with plain elimination", "[symbolic]", PatternTypes) {
+  using MatrixType = Matrix<TestType>;
+  using Space = typename TestType::Space;
+  std::mt19937 random(815);
+  for (const int n : {2, 5, 63, 64, 65, 130, 200, 4200}) {
+    for (const double mean : {0.3, 1.0, 2.0}) {
+      const auto one_sided = random_matrix<MatrixType>(n, mean / n, 0.0, random);
+      const auto matrix = n < 1000 ? add_mirror(one_sided) : banded_matrix<MatrixType>(n, {1, 65, 4100});
+      INFO("n " << n << ", about " << mean << " entries a row");
+      const auto device = to_space<Space>(matrix);
+      const auto filled =
+          factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::etree});
+      REQUIRE(filled.exact);
+      const auto expected =
+          factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill1});
+      if (n < 1000) {
+        REQUIRE(to_rows(filled) == Reference::lu_pattern(matrix));
+      } else {
+        REQUIRE(to_rows(filled) == to_rows(expected));
+      }
+      if (n > 1000) continue;
+      const auto other = to_space<Space>(one_sided);
+      const auto bound = factorize_symbolic(Space(), other.pattern(), MemoryBudget(), {SymbolicRoad::etree});
+      REQUIRE(to_rows(bound) == Reference::lu_pattern(add_mirror(one_sided)));
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("one entry without its mirror image is noticed", "[symbolic]", PatternTypes) {
+  using MatrixType = Matrix<TestType>;
+  using Space = typename TestType::Space;
+  auto matrix = banded_matrix<MatrixType>(1000, {1, 7});
+  REQUIRE(matrix.entries.back() == 999);
+  REQUIRE(matrix.entries[matrix.entries.size() - 2] == 998);
+  const auto symmetric = to_space<Space>(matrix);
+  CHECK(factorize_symbolic(Space(), symmetric.pattern(), MemoryBudget(), {SymbolicRoad::etree}).exact);
+  matrix.entries[matrix.entries.size() - 2] = 997;  // (999, 997) for (999, 998)
+  const auto device = to_space<Space>(matrix);
+  CHECK_FALSE(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::etree}).exact);
+  CHECK(to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget())) ==
+        Reference::lu_pattern(matrix));
+}
+
+TEMPLATE_LIST_TEST_CASE("exact roads agree with plain elimination", "[symbolic]", PatternTypes) {
   using MatrixType = Matrix<TestType>;
   std::mt19937 random(4711);
   for (const int n : {2, 5, 17, 63, 64, 65, 128, 200}) {
     for (const double mean : {1.0, 2.5, 6.0}) {
       const auto matrix = random_matrix<MatrixType>(n, mean / n, 0.0, random);
       INFO("n " << n << ", about " << mean << " entries a row");
-      REQUIRE(run<TestType>(matrix) == Reference::lu_pattern(matrix));
+      for (const SymbolicRoad road : {SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2})
+        REQUIRE(run<TestType>(matrix, {road}) == Reference::lu_pattern(matrix));
     }
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("fill2 gives the same pattern whatever the budget", "[symbolic]", PatternTypes) {
+TEST_CASE("labels of fill2 outlive the numbers of their windows", "[symbolic]") {
+  // Labels of 32 bits have room for fewer windows than a slot has sources; each use of numbers left over from
+  // earlier sources would show as a missing or an additional entry.
+  using Types = Types<double, int, Kokkos::DefaultHostExecutionSpace>;
+  const int n = 200000;  // 21,474 windows
+  Matrix<Types> matrix;  // a chain up and down, and from every tenth row an entry far to the left
+  matrix.n_rows = matrix.n_cols = n;
+  matrix.row_map.push_back(0);
+  for (int i = 0; i < n; ++i) {
+    if (i % 10 == 0 && i >= 50) matrix.entries.push_back(i - 50);
+    if (i % 7 != 0) matrix.entries.push_back(i - 1);
+    if (i + 1 < n) matrix.entries.push_back(i + 1);
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  matrix.values.assign(matrix.entries.size(), 1.0);
+  const auto view = make_view(matrix).pattern();
+  const typename Types::Space exec;
+  const auto searched = factorize_symbolic(exec, view, MemoryBudget(), {SymbolicRoad::fill2});
+  const auto expected = factorize_symbolic(exec, view, MemoryBudget(), {SymbolicRoad::fill1});
+  CHECK(to_vector(searched.row_map) == to_vector(expected.row_map));
+  CHECK(to_vector(searched.entries) == to_vector(expected.entries));
+}
+
+TEMPLATE_LIST_TEST_CASE("every budget that suffices gives the same pattern", "[symbolic]", PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(99);
   const auto matrix = random_matrix<Matrix<TestType>>(300, 0.01, 0.0, random);
   const auto expected = Reference::lu_pattern(matrix);
   const auto device = to_space<Space>(matrix);
+  const SymbolicOptions options{GENERATE(SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2)};
   std::size_t least = 0;  // the least budget that is accepted
   for (std::size_t limit = 1024; limit < (std::size_t(1) << 24); limit += limit / 8) {
     try {
-      const auto filled = factorize_symbolic(Space(), device.pattern(), MemoryBudget(limit));
+      const auto filled = factorize_symbolic(Space(), device.pattern(), MemoryBudget(limit), options);
       if (least == 0) least = limit;
       REQUIRE(to_rows(filled) == expected);
     } catch (const OutOfMemoryError&) {
@@ -108,7 +215,7 @@ TEMPLATE_LIST_TEST_CASE("symbolic factorization refuses what it cannot do", "[sy
   const MemoryBudget small(1);
   CHECK_THROWS_AS(factorize_symbolic(Space(), square.pattern(), small), OutOfMemoryError);
   CHECK(small.used_bytes() == 0);  // nothing stays charged
-  CHECK_THROWS_WITH(factorize_symbolic(Space(), square.pattern(), MemoryBudget(2000)),
+  CHECK_THROWS_WITH(factorize_symbolic(Space(), square.pattern(), MemoryBudget(2000), {SymbolicRoad::fill2}),
                     Catch::Matchers::ContainsSubstring("one row in flight"));
 }
 

@@ -2,193 +2,288 @@
 #ifndef LUTRA_FILL2_HPP
 #define LUTRA_FILL2_HPP
 
-#include <Kokkos_Core.hpp>
-
 #include <cstdint>
+#include <type_traits>
 
 #include "Lutra_CsrView.hpp"
-#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_TeamBits.hpp"
 
 namespace lutra::Impl {
 
-/// What one team needs to search from a row. All of it is reused from row to row: `fill` never needs
-/// clearing, because each row marks with its own number, and a search leaves `pending` empty.
+/// What the searches of one launch need, a slot for each team. Everything but `max_id` is empty between two
+/// sources, and `max_id` needs no clearing.
 template <class Ordinal, class MemorySpace>
-struct Fill2Workspaces {
-  Kokkos::View<Ordinal**, Kokkos::LayoutRight, MemorySpace>
-      fill;  ///< (team, vertex): last source that met it
-  Kokkos::View<Ordinal**, Kokkos::LayoutRight, MemorySpace>
-      queue;  ///< (team, ·): vertices met under a threshold
-  Kokkos::View<std::uint64_t**, Kokkos::LayoutRight, MemorySpace>
-      pending;  ///< (team, ·): bit set of L still to expand
+struct Fill2Slots {
+  /// Windowed labels (GSoFa, section 4): the k-th source of a slot writes labels offset by greatest − (k +
+  /// 1)·n. All older ones are greater and count as unset, so that labels are set anew only when numbers run
+  /// out.
+  using Label = std::make_unsigned_t<Ordinal>;
+  Kokkos::View<Label**, Kokkos::LayoutRight, MemorySpace>
+      max_id;                                 ///< (team, v): least maximum of a path to v
+  Kokkos::View<Label*, MemorySpace> windows;  ///< [teams] windows used since labels were set
+  TeamBits<MemorySpace> found;                ///< entries of the row
+  TeamBits<MemorySpace> active;               ///< vertices still to be walked from
+  Kokkos::View<Ordinal**, Kokkos::LayoutRight, MemorySpace> places;  ///< (team, 2·words): see TeamBits::place
 
-  static std::size_t words(std::size_t n) { return (n + 63) / 64; }
-  static std::size_t bytes_each(std::size_t n) {
-    return 2 * n * sizeof(Ordinal) + words(n) * sizeof(std::uint64_t);
+  std::size_t teams() const { return max_id.extent(0); }
+
+  /// Bytes of one slot for sources below `sources` in a matrix of n rows: vertices from the source on are
+  /// never walked from, so they have no label (bubble removal, GSoFa, section 6).
+  static std::size_t bytes_each(std::size_t n, std::size_t sources) {
+    return sources * sizeof(Label) + TeamBits<MemorySpace>::bytes_each(n) +
+           TeamBits<MemorySpace>::bytes_each(sources) +
+           2 * TeamBits<MemorySpace>::words_for(n) * sizeof(Ordinal) + sizeof(Label);
   }
 };
 
-/// Search from source rows after fill2 ("End-to-End LU Factorization …", Algorithm 1): an entry (src, w) of L
-/// + U is a path in A from src to w through vertices smaller than both. Thresholds are the entries of L(src,
-/// :) in ascending order; from each, vertices below it are walked through and vertices above it are new
-/// entries.
+/// Rows that stage one found and kept, one after the other in no order, so that stage two need not search
+/// again.
+template <class Ordinal, class Offset, class MemorySpace>
+struct KeptRows {
+  Kokkos::View<Ordinal*, MemorySpace> entries;
+  Kokkos::View<Offset, MemorySpace>
+      end;  ///< entries asked for so far, beyond the room where it was too little
+  Kokkos::View<Offset*, MemorySpace>
+      place;  ///< [n] where a row starts in `entries`, -1 where it was not kept
+};
+
+/// Search from source rows in the fine-grained form of fill2 (GSoFa, Figure 6): (src, w) is an entry of L + U
+/// if A has a path from src to w whose greatest inner vertex, max_id(w), is below w and src. A team walks
+/// from one source; a vertex is walked from again when its label falls.
 ///
-/// Departures from the paper: the next threshold is found in a bit set instead of by a scan over `fill`, and
-/// a team takes its next row from a counter, so that long rows at the end do not wait behind each other.
+/// Departures from the paper, each for fewer visits or bytes:
+/// - Frontiers are bit sets, not queues: nothing is entered twice and nothing overflows, n bits hold any
+///   frontier, so none has to be spilled.
+/// - Of the active vertices those in the lowest `group` words are walked from first. With one vertex at a
+///   time labels would only grow, as in Dijkstra's algorithm, and no vertex be visited twice; a group trades
+///   some revisits for parallelism.
+/// - `fill` is a bit set as well. It is asked before max_id: an entry of L has its least label already, and a
+///   vertex beyond the source needs none. Read off in order, it is the sorted row.
 template <class Ordinal, class Offset, class ExecutionSpace>
 struct Fill2Search {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  using Slots = Fill2Slots<Ordinal, Memory>;
+  using Label = typename Slots::Label;
+  using Word = std::uint64_t;
+  static constexpr std::size_t group = is_host_space<ExecutionSpace> ? 1 : 4;  ///< words walked from at once
+  static constexpr std::size_t queue_length = group * 64;
 
   /// Variables a team shares while it searches from one row.
   struct RowState {
     Ordinal source;
-    Ordinal queue_end;  ///< one past the last vertex in the queue
-    Offset n_lower;     ///< entries of L found
-    Offset n_upper;     ///< entries of U found, the diagonal among them
+    Ordinal least;                ///< no entry of the row is smaller
+    Ordinal lowest;               ///< no active vertex is smaller
+    Ordinal queued;               ///< vertices in `queue`
+    Label base;                   ///< labels below base + n are this source's
+    Offset target;                ///< where in KeptRows the row goes
+    std::uint64_t edges;          ///< edges walked over
+    std::uint64_t revisits;       ///< vertices walked from again
+    Ordinal queue[queue_length];  ///< vertices walked from at once
   };
 
   CsrPattern<Ordinal, Offset, Memory> pattern;
-  Fill2Workspaces<Ordinal, Memory> workspaces;
-  Kokkos::View<Ordinal, Memory> next_row;       ///< row the next idle team takes
-  Ordinal end_row;                              ///< rows from here on belong to a later chunk
-  Kokkos::View<Offset*, Memory> lower_counts;   ///< [n] out in stage one
-  Kokkos::View<Offset*, Memory> counts;         ///< [n] out in stage one, all of L + U
-  Kokkos::View<const Offset*, Memory> row_map;  ///< [n + 1] in, stage two only
-  Kokkos::View<Ordinal*, Memory> entries;       ///< out in stage two, rows unsorted
-  bool store;                                   ///< stage two
+  Slots slots;
+  Kokkos::View<Ordinal, Memory> next;               ///< place in `sources` the next idle team takes
+  Ordinal end;                                      ///< places from here on belong to a later launch
+  Kokkos::View<const Ordinal*, Memory> sources;     ///< rows to search from; empty: all, place i being row i
+  Kokkos::View<Offset*, Memory> lower_counts;       ///< [n] out in stage one
+  Kokkos::View<Offset*, Memory> counts;             ///< [n] out in stage one, all of L + U
+  KeptRows<Ordinal, Offset, Memory> kept;           ///< out in stage one, `place` in in stage two
+  Kokkos::View<const Offset*, Memory> row_map;      ///< [n + 1] in, stage two only
+  Kokkos::View<Ordinal*, Memory> entries;           ///< out in stage two
+  Kokkos::View<std::uint64_t*, Memory> statistics;  ///< [2] edges and revisits, added to
+  bool store;                                       ///< stage two
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    auto* state = static_cast<RowState*>(team.team_shmem().get_shmem(sizeof(RowState)));
+    auto& state = *static_cast<RowState*>(team.team_shmem().get_shmem(sizeof(RowState)));
     const auto slot = static_cast<std::size_t>(team.league_rank());
     while (true) {
-      Kokkos::single(Kokkos::PerTeam(team), [&]() {
-        *state = {fetch_add_shared<ExecutionSpace>(next_row(), Ordinal(1)), 0, 0, 0};
-      });
+      Kokkos::single(Kokkos::PerTeam(team), [&]() { start_row(slot, state); });
       team.team_barrier();
-      const Ordinal source = state->source;
-      if (source >= end_row) return;
-      search(team, slot, source, *state);
-      Kokkos::single(Kokkos::PerTeam(team), [&]() {
-        if (!store) {
-          lower_counts(source) = state->n_lower;
-          counts(source) = state->n_lower + state->n_upper;
-        }
-      });
-      team.team_barrier();  // the counts are read before the next row resets them
+      if (state.source < 0) break;
+      open_window(team, slot, state);
+      walk_edges(team, slot, state, state.source, Label(0), true);
+      team.team_barrier();  // the first active vertices are known
+      while (fill_queue(team, slot, state)) walk_queue(team, slot, state);
+      finish_row(team, slot, state);
+      team.team_barrier();  // the state may change
     }
   }
 
-  KOKKOS_FUNCTION void search(const Team& team, std::size_t slot, Ordinal source, RowState& state) const {
+  /// Takes the next row; source is -1 where there is none left.
+  KOKKOS_FUNCTION void start_row(std::size_t slot, RowState& state) const {
+    Ordinal place = 0;
+    do {
+      place = fetch_add_shared<ExecutionSpace>(next(), Ordinal(1));
+      state.source = place >= end ? Ordinal(-1) : sources.extent(0) > 0 ? sources(place) : place;
+    } while (store && state.source >= 0 && kept.place(state.source) >= 0);
+    if (state.source < 0) return;
+    state.least = state.lowest = state.source;
+    state.edges = state.revisits = 0;
+    const auto n = static_cast<Label>(pattern.n_rows);
+    const Label window = ++slots.windows(slot);
+    state.base = ~Label(0) - window * n;
+    if (window > ~Label(0) / n - 1) state.base = 0;  // numbers have run out: labels are set anew
+    slots.found.template insert<ExecutionSpace>(slot, static_cast<std::size_t>(state.source));
+  }
+
+  KOKKOS_FUNCTION void open_window(const Team& team, std::size_t slot, RowState& state) const {
+    if (state.base != 0) return;
+    const std::size_t labels = slots.max_id.extent(1);
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), labels),
+                         [&](const std::size_t v) { slots.max_id(slot, v) = ~Label(0); });
+    team.team_barrier();
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
-      workspaces.fill(slot, source) = source;
-      add_entry(slot, source, source, state);
+      slots.windows(slot) = 1;
+      state.base = ~Label(0) - static_cast<Label>(pattern.n_rows);
     });
     team.team_barrier();
-    const Offset begin = pattern.row_map(source), end = pattern.row_map(source + 1);
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, begin, end), [&](const Offset p) {
-      const Ordinal v = pattern.entries(p);
-      if (mark(slot, v, source)) add_entry(slot, source, v, state);
-    });
-    team.team_barrier();
-    const auto last_word = static_cast<std::size_t>(source) / 64;
-    for (std::size_t word = next_word(team, slot, 0, last_word); word <= last_word;
-         word = next_word(team, slot, word, last_word)) {
-      const Ordinal threshold = take_lowest(team, slot, word);
-      expand(team, slot, source, threshold, state);
-    }
   }
 
-  /// Walks through all vertices below `threshold` that can be reached from it, level by level of the search.
-  KOKKOS_FUNCTION void expand(const Team& team, std::size_t slot, Ordinal source, Ordinal threshold,
-                              RowState& state) const {
+  /// Walks over the edges of `v` with the label of the path to v. From the source itself (`direct`) every
+  /// edge is an entry.
+  KOKKOS_FUNCTION void walk_edges(const Team& team, std::size_t slot, RowState& state, Ordinal v, Label label,
+                                  bool direct) const {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, pattern.row_map(v), pattern.row_map(v + 1)),
+                         [&](const Offset p) { visit(slot, state, pattern.entries(p), label, direct); });
+  }
+
+  /// A path whose greatest inner vertex is `label` leads to w.
+  KOKKOS_FUNCTION void visit(std::size_t slot, RowState& state, Ordinal w, Label label, bool direct) const {
+    const auto vertex = static_cast<std::size_t>(w);
+    if (slots.found.has(slot, vertex)) return;  // w > src is done with, w < src has its least label
+    if (w > state.source || direct || static_cast<Label>(w) > label) {
+      if (!slots.found.template insert<ExecutionSpace>(slot, vertex)) return;
+      lower_to(state.least, w);
+      if (w < state.source) activate(slot, state, w, direct ? Label(0) : label);
+      return;
+    }
+    if (slots.max_id(slot, vertex) > state.base + label) activate(slot, state, w, label);
+  }
+
+  /// Lowers the label of w, and has w walked from where that was news.
+  KOKKOS_FUNCTION void activate(std::size_t slot, RowState& state, Ordinal w, Label label) const {
+    const auto vertex = static_cast<std::size_t>(w);
+    const Label before = min_into(slots.max_id(slot, vertex), state.base + label);
+    if (before <= state.base + label) return;
+    if (!slots.active.template insert<ExecutionSpace>(slot, vertex)) return;
+    lower_to(state.lowest, w);
+    if (before < state.base + static_cast<Label>(pattern.n_rows)) count(state.revisits, 1);
+  }
+
+  /// Takes the vertices of the lowest group that has active ones into the queue; false where none has.
+  KOKKOS_FUNCTION bool fill_queue(const Team& team, std::size_t slot, RowState& state) const {
+    const auto last = static_cast<std::size_t>(state.source) / 4096;
+    const std::size_t first = static_cast<std::size_t>(state.lowest) / 4096;
+    std::size_t word = ~std::size_t(0);  // the first active one
+    Kokkos::parallel_reduce(
+        Kokkos::TeamThreadRange(team, first, last + 1),
+        [&](const std::size_t s, std::size_t& least) {
+          const Word used = slots.active.summary(slot, s);
+          const std::size_t w = s * 64 + static_cast<std::size_t>(Kokkos::countr_zero(used));
+          if (used != 0 && w < least) least = w;
+        },
+        Kokkos::Min<std::size_t>(word));
+    if (word == ~std::size_t(0)) return false;
+    const std::size_t begin = word / group * group;
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
-      workspaces.queue(slot, 0) = threshold;
-      state.queue_end = 1;
+      state.queued = 0;
+      state.lowest = static_cast<Ordinal>(begin) * 64;
     });
-    team.team_barrier();
-    Ordinal frontier_begin = 0, frontier_end = 1;
-    while (frontier_begin < frontier_end) {
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, frontier_begin, frontier_end), [&](const Ordinal f) {
-        const Ordinal v = workspaces.queue(slot, f);
-        const Offset begin = pattern.row_map(v), end = pattern.row_map(v + 1);
-        Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, end), [&](const Offset p) {
-          const Ordinal w = pattern.entries(p);
-          if (!mark(slot, w, source)) return;
-          if (w > threshold) {
-            add_entry(slot, source, w, state);
-          } else {
-            workspaces.queue(slot, add_in_team(state.queue_end, Ordinal(1))) = w;
-          }
-        });
+    team.team_barrier();  // the queue is empty
+    const Word in_group = (group == 64 ? ~Word(0) : (Word(1) << group) - 1) << (begin % 64);
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, begin, begin + group), [&](const std::size_t w) {
+      if (w >= slots.active.words.extent(1)) return;
+      for (Word rest = slots.active.words(slot, w); rest != 0; rest &= rest - 1) {
+        const auto v = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(Kokkos::countr_zero(rest)));
+        state.queue[count(state.queued, Ordinal(1))] = v;
+      }
+      slots.active.words(slot, w) = 0;
+    });
+    Kokkos::single(Kokkos::PerTeam(team), [&]() { slots.active.summary(slot, begin / 64) &= ~in_group; });
+    team.team_barrier();  // the queue is complete, and none of it active
+    return true;
+  }
+
+  KOKKOS_FUNCTION void walk_queue(const Team& team, std::size_t slot, RowState& state) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, Ordinal(0), state.queued), [&](const Ordinal k) {
+      const Ordinal v = state.queue[k];
+      const Label reached = slots.max_id(slot, static_cast<std::size_t>(v)) - state.base;
+      const Label label = static_cast<Label>(v) > reached ? static_cast<Label>(v) : reached;
+      const Offset first = pattern.row_map(v), last = pattern.row_map(v + 1);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, first, last),
+                           [&](const Offset p) { visit(slot, state, pattern.entries(p), label, false); });
+      Kokkos::single(Kokkos::PerThread(team),
+                     [&]() { count(state.edges, static_cast<std::uint64_t>(last - first)); });
+    });
+    team.team_barrier();  // all that is active now is known
+  }
+
+  /// Turns `found` into counts and a kept row, or into a row of the result, and empties it.
+  KOKKOS_FUNCTION void finish_row(const Team& team, std::size_t slot, RowState& state) const {
+    const Ordinal source = state.source;
+    const std::size_t begin = static_cast<std::size_t>(state.least) / 4096;
+    const std::size_t end_of_found = slots.found.summary.extent(1);
+    const Word placed = slots.found.place(team, slot, begin, end_of_found, slots.places);
+    const auto length = static_cast<Offset>(placed & slots.found.member_mask);
+    Kokkos::single(Kokkos::PerTeam(team), [&]() { settle_row(state, length); });
+    team.team_barrier();  // the target is known
+    const Offset target = state.target;
+    const Word word_of_diagonal = static_cast<Word>(source) / 64;
+    Ordinal* const to = target < 0 ? nullptr : store ? &entries(target) : &kept.entries(target);
+    if (to != nullptr) {
+      slots.found.write(team, slot, placed, slots.places, to, [](std::size_t, Word, Word) {});
+    }
+    if (!store) {
+      const auto n_words = static_cast<std::size_t>(placed >> slots.found.member_bits);
+      const std::size_t half = slots.places.extent(1) / 2;
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_words), [&](const std::size_t k) {
+        if (static_cast<Word>(slots.places(slot, k)) != word_of_diagonal) return;
+        const Word below = (Word(1) << (source % 64)) - 1;
+        lower_counts(source) = slots.places(slot, half + k) +
+                               Kokkos::popcount(slots.found.words(slot, word_of_diagonal) & below);
       });
-      team.team_barrier();  // the queue and its end are complete
-      frontier_begin = frontier_end;
-      frontier_end = state.queue_end;
-      team.team_barrier();  // everyone has read the end before anyone pushes again
     }
+    team.team_barrier();  // words have been read
+    slots.found.clear(team, slot, begin, end_of_found);
   }
 
-  /// Marks `v` as met by `source`; true for the one thread that did it.
-  KOKKOS_FUNCTION bool mark(std::size_t slot, Ordinal v, Ordinal source) const {
-    Ordinal& place = workspaces.fill(slot, v);
-    if (place == source) return false;
+  KOKKOS_FUNCTION void settle_row(RowState& state, Offset length) const {
+    add_shared<ExecutionSpace>(statistics(0), state.edges);
+    add_shared<ExecutionSpace>(statistics(1), state.revisits);
+    if (store) {
+      state.target = row_map(state.source);
+      return;
+    }
+    counts(state.source) = length;
+    state.target = fetch_add_shared<ExecutionSpace>(kept.end(), length);
+    if (state.target + length > static_cast<Offset>(kept.entries.extent(0))) state.target = -1;
+    kept.place(state.source) = state.target;
+  }
+
+  /// Minimum with a label other threads of the team may lower; returns what it was.
+  KOKKOS_FUNCTION static Label min_into(Label& place, Label value) {
     if constexpr (is_host_space<ExecutionSpace>) {
-      place = source;
-      return true;
+      const Label before = place;
+      if (value < before) place = value;
+      return before;
     } else {
-      return Kokkos::atomic_exchange(&place, source) != source;
+      return Kokkos::atomic_fetch_min(&place, value);
     }
   }
 
-  KOKKOS_FUNCTION void add_entry(std::size_t slot, Ordinal source, Ordinal w, RowState& state) const {
-    const bool lower = w < source;
-    if (lower) set_pending(slot, w);
-    const Offset before = add_in_team(lower ? state.n_lower : state.n_upper, Offset(1));
-    // L grows from the start of the row and U from its end, so that the two need no common counter.
-    if (store) entries(lower ? row_map(source) + before : row_map(source + 1) - 1 - before) = w;
-  }
-
-  KOKKOS_FUNCTION void set_pending(std::size_t slot, Ordinal v) const {
-    std::uint64_t& word = workspaces.pending(slot, static_cast<std::size_t>(v) / 64);
-    const std::uint64_t bit = std::uint64_t(1) << (static_cast<std::uint64_t>(v) % 64);
+  KOKKOS_FUNCTION static void lower_to(Ordinal& place, Ordinal value) {
     if constexpr (is_host_space<ExecutionSpace>) {
-      word |= bit;
+      if (value < place) place = value;
     } else {
-      Kokkos::atomic_fetch_or(&word, bit);
+      if (value < place) Kokkos::atomic_min(&place, value);
     }
   }
 
-  /// The first word of the bit set from `word` on that is not empty, or last_word + 1.
-  KOKKOS_FUNCTION std::size_t next_word(const Team& team, std::size_t slot, std::size_t word,
-                                        std::size_t last_word) const {
-    const auto width = static_cast<std::size_t>(team.team_size());
-    for (; word <= last_word; word += width) {
-      const std::size_t end = word + width <= last_word + 1 ? word + width : last_word + 1;
-      std::size_t first = last_word + 1;
-      Kokkos::parallel_reduce(
-          Kokkos::TeamThreadRange(team, word, end),
-          [&](const std::size_t k, std::size_t& least) {
-            if (workspaces.pending(slot, k) != 0 && k < least) least = k;
-          },
-          Kokkos::Min<std::size_t>(first));
-      if (first < end) return first;
-    }
-    return last_word + 1;
-  }
-
-  /// Removes the lowest vertex from a word of the bit set that is not empty.
-  KOKKOS_FUNCTION Ordinal take_lowest(const Team& team, std::size_t slot, std::size_t word) const {
-    const std::uint64_t bits = workspaces.pending(slot, word);
-    team.team_barrier();  // everyone has read the word before it changes
-    Kokkos::single(Kokkos::PerTeam(team), [&]() { workspaces.pending(slot, word) = bits & (bits - 1); });
-    const auto lowest = static_cast<std::size_t>(Kokkos::countr_zero(bits));
-    return static_cast<Ordinal>(word * 64 + lowest);
-  }
-
-  /// fetch_add on a variable only this team sees.
+  /// Adds to a variable of the team; returns what it was.
   template <class T>
-  KOKKOS_FUNCTION static T add_in_team(T& counter, T value) {
+  KOKKOS_FUNCTION static T count(T& counter, T value) {
     if constexpr (is_host_space<ExecutionSpace>) {
       const T before = counter;
       counter += value;
@@ -196,6 +291,9 @@ struct Fill2Search {
     } else {
       return Kokkos::atomic_fetch_add(&counter, value);
     }
+  }
+  KOKKOS_FUNCTION static void count(std::uint64_t& counter, int value) {
+    count(counter, static_cast<std::uint64_t>(value));
   }
 };
 

@@ -44,9 +44,13 @@ KOKKOS_FORCEINLINE_FUNCTION bool is_marked(const Kokkos::complex<Real>& value) {
   return is_marked(value.real()) || is_marked(value.imag());
 }
 
+/// A value as it may be stored: none that the mark's upper 32 bits begin, so that those tell it apart.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION Real unmarked(Real value) {
-  return is_marked(value) ? Kokkos::Experimental::quiet_NaN_v<Real> : value;
+  using Bits = typename Mark<Real>::Bits;
+  constexpr int unused = 8 * (sizeof(Bits) - 4);
+  const bool looks_marked = Kokkos::bit_cast<Bits>(value) >> unused == Mark<Real>::bits >> unused;
+  return looks_marked ? Kokkos::Experimental::quiet_NaN_v<Real> : value;
 }
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION Kokkos::complex<Real> unmarked(const Kokkos::complex<Real>& value) {

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_Supernodes.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_PrefixSum.hpp"
+#include "Lutra_SupernodeSearch.hpp"
+
+namespace lutra {
+namespace {
+
+template <class Ordinal, class Memory>
+using OrdinalView = Kokkos::View<Ordinal*, Memory>;
+
+/// Lengths of the rows of L and of U.
+template <class ExecutionSpace, class Pattern, class View>
+void count_rows(const ExecutionSpace& exec, const Pattern& filled, const View& lower, const View& upper) {
+  using Ordinal = typename View::non_const_value_type;
+  const auto row_map = filled.row_map, diagonal = filled.diagonal;
+  Kokkos::parallel_for(
+      "lutra::symbolic::row_lengths", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, filled.n),
+      KOKKOS_LAMBDA(const std::int64_t i) {
+        lower(i) = static_cast<Ordinal>(diagonal(i) - row_map(i));
+        upper(i) = static_cast<Ordinal>(row_map(i + 1) - diagonal(i));
+      });
+}
+
+/// Phase one: the bit set of rows whose row of U is one shorter than the one before.
+template <class ExecutionSpace, class View, class Bits>
+void compare_rows(const ExecutionSpace& exec, const View& upper, const Bits& follows) {
+  const auto n = static_cast<std::int64_t>(upper.extent(0));
+  Kokkos::parallel_for(
+      "lutra::symbolic::supernodes_phase_one",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(follows.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t w) {
+        std::uint64_t word = 0;
+        for (std::int64_t i = w * 64; i < (w + 1) * 64 && i < n; ++i) {
+          if (i > 0 && upper(i) == upper(i - 1) - 1) word |= std::uint64_t(1) << (i % 64);
+        }
+        follows(w) = word;
+      });
+}
+
+template <class Ordinal, class Offset, class ExecutionSpace, class Bits, class View>
+void grow(const ExecutionSpace& exec,
+          const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& filled,
+          const Bits& follows, const View& leads, int max_size) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  using Grower = Impl::SupernodeGrower<Ordinal, Offset, ExecutionSpace>;
+  const int width = Impl::vector_length_for<ExecutionSpace>(Grower::look_ahead);
+  const int rows_each = Impl::is_host_space<ExecutionSpace> ? 1 : std::max(1, 128 / width);
+  const auto teams = static_cast<int>((static_cast<std::int64_t>(filled.n) + rows_each - 1) / rows_each);
+  Kokkos::parallel_for("lutra::symbolic::supernodes_phase_two", Policy(exec, teams, rows_each, width),
+                       Grower{filled.n, filled.row_map, filled.diagonal, filled.entries, follows, leads,
+                              static_cast<Ordinal>(max_size), static_cast<Ordinal>(rows_each)});
+}
+
+/// 1 where L(s, s - 1) and U(s - 1, s) are entries.
+template <class Ordinal, class Offset, class ExecutionSpace, class View>
+void find_joints(const ExecutionSpace& exec,
+                 const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& filled,
+                 const View& joints) {
+  const auto row_map = filled.row_map, diagonal = filled.diagonal;
+  const auto entries = filled.entries;
+  Kokkos::parallel_for(
+      "lutra::symbolic::supernode_joints", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, filled.n),
+      KOKKOS_LAMBDA(const std::int64_t i) {
+        const auto s = static_cast<Ordinal>(i);
+        const bool below = s > 0 && diagonal(s) > row_map(s) && entries(diagonal(s) - 1) == s - 1;
+        const bool right = s > 0 && row_map(s) > diagonal(s - 1) + 1 && entries(diagonal(s - 1) + 1) == s;
+        joints(i) = below && right ? 1 : 0;
+      });
+}
+
+/// Lets supernodes join the one before, on the host, and returns the zeros that adds to U.
+template <class Offset, class Ordinal>
+Offset amalgamate(const std::vector<Ordinal>& joints, const std::vector<Ordinal>& upper,
+                  const SupernodeOptions& options, std::vector<Ordinal>& leads) {
+  const std::size_t n = leads.size();
+  Offset all_zeros = 0, zeros = 0, stored = 0;  // of all supernodes; and of the one that grows
+  std::size_t first = 0;
+  for (std::size_t s = 0, end = 0; s < n; s = end) {
+    end = s + 1;
+    while (end < n && leads[end] == 0) ++end;
+    const auto before = static_cast<Offset>(s - first);
+    Offset own = 0;  // entries of the rows from s on
+    for (std::size_t i = s; i < end; ++i) own += upper[i];
+    // Rows before s become as long as row s and what lies between them and it.
+    const Offset joined = s == 0 ? 0 : before * upper[s] + before * (before + 1) / 2;
+    const Offset added = joined - stored;
+    const bool joins =
+        s > 0 && joints[s] != 0 && end - first <= static_cast<std::size_t>(options.max_size) &&
+        static_cast<double>(zeros + added) <= options.relaxation * static_cast<double>(joined + own);
+    if (joins) {
+      leads[s] = 0;
+      zeros += added;
+      stored = joined + own;
+    } else {
+      all_zeros += zeros;
+      zeros = 0;
+      stored = own;
+      first = s;
+    }
+  }
+  return all_zeros + zeros;
+}
+
+template <class View>
+std::vector<typename View::non_const_value_type> to_host(const View& view) {
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
+  return {host.data(), host.data() + host.extent(0)};
+}
+
+/// Numbers supernodes by their leading rows; returns how many there are.
+template <class Ordinal, class ExecutionSpace, class View>
+Ordinal number(const ExecutionSpace& exec, const View& leads, const View& of_row) {
+  Ordinal count = 0;
+  Kokkos::parallel_scan(
+      "lutra::symbolic::supernode_numbers",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(leads.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i, Ordinal& sum, const bool final) {
+        sum += leads(i);
+        if (final) of_row(i) = sum - 1;
+      },
+      count);
+  return count;
+}
+
+/// First rows, and parents from the last row of each.
+template <class Ordinal, class Offset, class ExecutionSpace, class View>
+void link(const ExecutionSpace& exec,
+          const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& filled, const View& of_row,
+          const View& begin, const View& parent) {
+  const auto row_map = filled.row_map, diagonal = filled.diagonal;
+  const auto entries = filled.entries;
+  const Ordinal n = filled.n;
+  Kokkos::parallel_for(
+      "lutra::symbolic::supernodal_tree", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n),
+      KOKKOS_LAMBDA(const std::int64_t i) {
+        const Ordinal own = of_row(i);
+        if (i == 0 || of_row(i - 1) != own) begin(own) = static_cast<Ordinal>(i);
+        if (i == n - 1) begin(own + 1) = n;
+        if (i < n - 1 && of_row(i + 1) == own) return;
+        const Offset next = diagonal(i) + 1;
+        parent(own) = next < row_map(i + 1) ? of_row(entries(next)) : Ordinal(-1);
+      });
+}
+
+}  // namespace
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+Supernodes<Ordinal, Offset, typename ExecutionSpace::memory_space> find_supernodes(
+    const ExecutionSpace& exec,
+    const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& filled,
+    const MemoryBudget& budget, const SupernodeOptions& options) {
+  using Memory = typename ExecutionSpace::memory_space;
+  using View = OrdinalView<Ordinal, Memory>;
+  if (options.max_size < 1) throw InputError("max_size: a supernode has one row at least");
+  if (!(options.relaxation >= 0)) throw InputError("relaxation: it has to be a number from 0 on");
+  const Ordinal n = filled.n;
+  Supernodes<Ordinal, Offset, Memory> result;
+  result.n = n;
+  result.charge = Charge(budget);
+  Charge scratch(budget);
+  auto lower = result.charge.template allocate<View>(exec, "lutra::symbolic::row_lengths_l", n);
+  auto upper = result.charge.template allocate<View>(exec, "lutra::symbolic::row_lengths_u", n);
+  auto of_row = result.charge.template allocate<View>(exec, "lutra::symbolic::supernode_of_row", n);
+  auto leads = scratch.allocate<View>(exec, "lutra::symbolic::leads", n);
+  auto follows = scratch.allocate<Kokkos::View<std::uint64_t*, Memory>>(
+      exec, "lutra::symbolic::follows", (static_cast<std::size_t>(n) + 63) / 64);
+  count_rows(exec, filled, lower, upper);
+  compare_rows(exec, upper, follows);
+  if (n > 0) grow<Ordinal, Offset>(exec, filled, follows, leads, options.max_size);
+  if (options.relaxation > 0) {
+    auto joints = scratch.allocate<View>(exec, "lutra::symbolic::joints", n);
+    find_joints<Ordinal, Offset>(exec, filled, joints);
+    exec.fence("lutra::symbolic: supernodes are known");
+    auto host_leads = to_host(leads);
+    result.zeros = amalgamate<Offset>(to_host(joints), to_host(upper), options, host_leads);
+    Kokkos::deep_copy(exec, leads,
+                      Kokkos::View<const Ordinal*, Kokkos::HostSpace>(host_leads.data(), host_leads.size()));
+    exec.fence("lutra::symbolic: leads are copied");
+  }
+  result.count = number<Ordinal>(exec, leads, of_row);
+  auto begin =
+      result.charge.template allocate<View>(exec, "lutra::symbolic::supernode_begin", result.count + 1);
+  auto parent =
+      result.charge.template allocate<View>(exec, "lutra::symbolic::supernode_parent", result.count);
+  if (n == 0) Kokkos::deep_copy(exec, begin, Ordinal(0));
+  link<Ordinal, Offset>(exec, filled, of_row, begin, parent);
+  exec.fence("lutra::symbolic: scratch is freed");
+  result.begin = begin;
+  result.parent = parent;
+  result.of_row = of_row;
+  result.lower = lower;
+  result.upper = upper;
+  return result;
+}
+
+#define LUTRA_SUPERNODES(Ordinal, Offset, Space)                                                          \
+  template Supernodes<Ordinal, Offset, typename Space::memory_space> find_supernodes(                     \
+      const Space&, const LuPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
+      const SupernodeOptions&);
+LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_SUPERNODES)
+
+}  // namespace lutra

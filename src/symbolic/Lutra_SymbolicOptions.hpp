@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SYMBOLICOPTIONS_HPP
+#define LUTRA_SYMBOLICOPTIONS_HPP
+
+#include <string_view>
+
+namespace lutra {
+
+/// Ways to the pattern of L + U.
+enum class SymbolicRoad {
+  automatic,  ///< fill1 on hosts; on devices etree where the pattern is symmetric, else fill2
+  fill2,      ///< from each row on its own through A; exact, and parallel over rows
+  fill1,      ///< row after row through the rows of U before, on the host; exact, and near linear
+  etree  ///< through the elimination tree of A + Aᵀ; exact where the pattern is symmetric, else a superset
+};
+
+/// The name the command line uses.
+constexpr std::string_view name_of(SymbolicRoad road) {
+  switch (road) {
+    case SymbolicRoad::fill2:
+      return "fill2";
+    case SymbolicRoad::fill1:
+      return "fill1";
+    case SymbolicRoad::etree:
+      return "etree";
+    default:
+      return "auto";
+  }
+}
+
+/// Options of `factorize_symbolic`.
+struct SymbolicOptions {
+  SymbolicRoad road = SymbolicRoad::automatic;
+};
+
+}  // namespace lutra
+
+#endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ELIMINATIONFOREST_HPP
+#define LUTRA_ELIMINATIONFOREST_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include "Lutra_CsrView.hpp"
+#include "Lutra_MemoryBudget.hpp"
+#include "Lutra_PatternSymmetry.hpp"
+
+namespace lutra::Impl {
+
+/// The elimination forest of the graph of A + Aᵀ in the order given, made by all threads at once.
+///
+/// An edge (v, w), v < w, says that w is an ancestor of v. Each edge is a token that climbs: if the parent of
+/// v is below w, w is an ancestor of that parent too and the token goes there; if it is above, w becomes the
+/// parent and the token goes on to say that the old parent is an ancestor of w. Whatever the order, the end
+/// is the one forest in which every edge of the graph joins an ancestor and a descendant and every parent
+/// is an ancestor by some path of the graph. Tokens leave short cuts to the greatest ancestor known, as in
+/// Liu's sequential algorithm (ACM Trans. Math. Software 12, 1986). On one thread this is his algorithm.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct ForestLinker {
+  using Memory = typename ExecutionSpace::memory_space;
+  CsrPattern<Ordinal, Offset, Memory> pattern;
+  Kokkos::View<Ordinal*, Memory> parent;    ///< [n] n where there is none (yet)
+  Kokkos::View<Ordinal*, Memory> shortcut;  ///< [n] an ancestor, the vertex itself where none is known
+
+  KOKKOS_FUNCTION void operator()(const Offset entry) const {
+    const Ordinal r = row_of_entry(pattern.row_map, pattern.n_rows, entry), c = pattern.entries(entry);
+    if (r != c) climb(r < c ? r : c, r < c ? c : r);
+  }
+
+  KOKKOS_FUNCTION void climb(Ordinal v, Ordinal w) const {
+    while (v != w) {
+      const Ordinal above = Kokkos::atomic_load(&shortcut(v));
+      if (above <= w) Kokkos::atomic_store(&shortcut(v), w);
+      if (above > v && above <= w) {
+        v = above;
+        continue;
+      }
+      // Having left its own short cut here, the token must not come by again before the parent is set.
+      const Ordinal old = Kokkos::atomic_fetch_min(&parent(v), w);
+      if (old <= w) {
+        v = old;
+      } else if (old == pattern.n_rows) {
+        return;
+      } else {
+        v = w;
+        w = old;
+      }
+    }
+  }
+};
+
+/// parent [n] of each vertex, n for roots.
+template <class Ordinal, class Offset, class ExecutionSpace>
+void link_forest(const ExecutionSpace& exec,
+                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+                 const Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>& parent,
+                 const MemoryBudget& budget) {
+  Charge scratch(budget);
+  const Ordinal n = pattern.n_rows;
+  auto shortcut = scratch.allocate<Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>>(
+      exec, "lutra::symbolic::shortcuts", n);
+  Kokkos::parallel_for(
+      "lutra::symbolic::forest_init", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n),
+      KOKKOS_LAMBDA(const Ordinal v) {
+        parent(v) = n;
+        shortcut(v) = v;
+      });
+  Kokkos::parallel_for("lutra::symbolic::forest",
+                       Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Offset>>(exec, 0, pattern.nnz()),
+                       ForestLinker<Ordinal, Offset, ExecutionSpace>{pattern, parent, shortcut});
+  exec.fence("lutra::symbolic: short cuts are freed");
+}
+
+}  // namespace lutra::Impl
+
+#endif

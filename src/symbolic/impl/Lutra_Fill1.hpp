@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FILL1_HPP
+#define LUTRA_FILL1_HPP
+
+#include "Lutra_Symbolic.hpp"
+
+namespace lutra::Impl {
+
+/// The pattern of L + U on the host, row after row: row i is what A(i, :) reaches through the rows of U above
+/// it.
+///
+/// fill1 of Rose and Tarjan (GSoFa, Figure 3a), the row-wise twin of Gilbert and Peierls' search, with the
+/// symmetric pruning of Eisenstat and Liu (SIAM J. Matrix Anal. Appl. 13, 1992): of U(k, :) only entries up
+/// to the first i with (k, i) in U and (i, k) in L are walked, since row i of U holds all the others. A row
+/// is swept in ascending order over a bit set, so it comes out sorted without being sorted. Work: nnz(L + U)
+/// and the pruned edges of U met from each row; for a symmetric pattern that is nnz(L + U) itself. Memory
+/// beside the result: a second copy of it, 3 words and n bits a row.
+///
+/// @param pattern square, rows sorted or not
+/// @throws OutOfMemoryError
+template <class Ordinal, class Offset>
+LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1(
+    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget);
+
+}  // namespace lutra::Impl
+
+#endif

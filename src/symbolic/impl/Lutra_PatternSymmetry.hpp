@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PATTERNSYMMETRY_HPP
+#define LUTRA_PATTERNSYMMETRY_HPP
+
+#include <algorithm>
+
+#include "Lutra_CsrView.hpp"
+#include "Lutra_MemoryBudget.hpp"
+#include "Lutra_PrefixSum.hpp"
+#include "Lutra_TeamBits.hpp"
+
+namespace lutra::Impl {
+
+/// The row that holds entry number `entry` of a pattern.
+template <class Ordinal, class RowMapView, class Offset>
+KOKKOS_FUNCTION Ordinal row_of_entry(const RowMapView& row_map, Ordinal n_rows, Offset entry) {
+  Ordinal low = 0, high = n_rows;  // the first row that ends behind the entry
+  while (low < high) {
+    const Ordinal middle = low + (high - low) / 2;
+    if (row_map(middle + 1) > entry) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+/// Entries of Aᵀ left of the diagonal, by rows, unsorted: row v holds each c < v with A(c, v) in the pattern.
+template <class Ordinal, class Offset, class ExecutionSpace>
+CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> mirror_upper(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern, Charge& charge) {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Flat = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Offset>>;
+  const Ordinal n = pattern.n_rows;
+  auto row_map = charge.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::symbolic::mirror_map", n + 1);
+  auto ends = charge.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::symbolic::mirror_ends", n);
+  Kokkos::deep_copy(exec, ends, Offset(0));
+  Kokkos::parallel_for(
+      "lutra::symbolic::mirror_counts", Flat(exec, 0, pattern.nnz()), KOKKOS_LAMBDA(const Offset p) {
+        const Ordinal c = pattern.entries(p);
+        if (row_of_entry(pattern.row_map, n, p) < c) add_shared<ExecutionSpace>(ends(c), Offset(1));
+      });
+  const Offset nnz = prefix_sum<Offset>(exec, ends, row_map);
+  auto entries = charge.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::symbolic::mirror", nnz);
+  Kokkos::deep_copy(exec, ends, Kokkos::subview(row_map, Kokkos::make_pair(Ordinal(0), n)));
+  Kokkos::parallel_for(
+      "lutra::symbolic::mirror", Flat(exec, 0, pattern.nnz()), KOKKOS_LAMBDA(const Offset p) {
+        const Ordinal r = row_of_entry(pattern.row_map, n, p), c = pattern.entries(p);
+        if (r < c) entries(fetch_add_shared<ExecutionSpace>(ends(c), Offset(1))) = r;
+      });
+  return {n, n, row_map, entries};
+}
+
+/// Whether some entries taken from all over the pattern have their mirror images: a cheap way to learn that a
+/// pattern is not symmetric. Looks at no more than 256 of them, and at as many places for each.
+template <class Ordinal, class Offset, class ExecutionSpace>
+bool sample_is_symmetric(const ExecutionSpace& exec,
+                         const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern) {
+  const Offset nnz = pattern.nnz(), samples = std::min<Offset>(nnz, 256), places = 256;
+  Offset missing = 0;
+  Kokkos::parallel_reduce(
+      "lutra::symbolic::symmetry_sample",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Offset>>(exec, 0, samples),
+      KOKKOS_LAMBDA(const Offset sample, Offset& sum) {
+        const Offset p = sample * (nnz / samples);
+        const Ordinal r = row_of_entry(pattern.row_map, pattern.n_rows, p), c = pattern.entries(p);
+        const Offset begin = pattern.row_map(c), end = pattern.row_map(c + 1);
+        if (r == c || end - begin > places) return;
+        for (Offset q = begin; q < end; ++q) {
+          if (pattern.entries(q) == r) return;
+        }
+        ++sum;
+      },
+      missing);
+  return missing == 0;
+}
+
+/// Finds vertices v for which {c < v : A(v, c)} and {c < v : A(c, v)} differ. Rows hold no column twice.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct MirrorCheck {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  CsrPattern<Ordinal, Offset, Memory> pattern, mirror;
+  Kokkos::View<std::uint64_t**, Kokkos::LayoutRight, Memory> bits;  ///< (team, c / 64): zero between rows
+  Ordinal rows_each;                                                ///< of a team
+
+  KOKKOS_FUNCTION void operator()(const Team& team, Ordinal& differ) const {
+    const Ordinal first = static_cast<Ordinal>(team.league_rank()) * rows_each;
+    const Ordinal end = first + rows_each < pattern.n_rows ? first + rows_each : pattern.n_rows;
+    for (Ordinal v = first; v < end; ++v) {
+      const Ordinal difference = compare(team, v);
+      Kokkos::single(Kokkos::PerTeam(team), [&]() { differ += difference != 0 ? 1 : 0; });
+    }
+  }
+
+  /// Entries left of the diagonal that are not mirrored, plus mirrored ones that are no entries.
+  KOKKOS_FUNCTION Ordinal compare(const Team& team, Ordinal v) const {
+    std::uint64_t* const words = &bits(static_cast<std::size_t>(team.league_rank()), 0);
+    const auto row = Kokkos::TeamThreadRange(team, pattern.row_map(v), pattern.row_map(v + 1));
+    const auto mirrored = Kokkos::TeamThreadRange(team, mirror.row_map(v), mirror.row_map(v + 1));
+    Ordinal lower = 0, found = 0;
+    Kokkos::parallel_reduce(
+        row,
+        [&](const Offset p, Ordinal& sum) {
+          const auto c = static_cast<std::size_t>(pattern.entries(p));
+          if (c >= static_cast<std::size_t>(v)) return;
+          merge_bits<ExecutionSpace>(words[c / 64], std::uint64_t(1) << (c % 64));
+          ++sum;
+        },
+        lower);
+    team.team_barrier();
+    Kokkos::parallel_reduce(
+        mirrored,
+        [&](const Offset p, Ordinal& sum) {
+          const auto c = static_cast<std::size_t>(mirror.entries(p));
+          sum += static_cast<Ordinal>((words[c / 64] >> (c % 64)) & 1);
+        },
+        found);
+    team.team_barrier();
+    Kokkos::parallel_for(
+        row, [&](const Offset p) { words[static_cast<std::size_t>(pattern.entries(p)) / 64] = 0; });
+    team.team_barrier();
+    const auto n_mirrored = static_cast<Ordinal>(mirror.row_map(v + 1) - mirror.row_map(v));
+    return (lower - found) + (n_mirrored - found);
+  }
+};
+
+/// Whether A and Aᵀ have one pattern.
+/// @param mirror as mirror_upper makes it
+template <class Ordinal, class Offset, class ExecutionSpace>
+bool is_symmetric(const ExecutionSpace& exec,
+                  const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+                  const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& mirror,
+                  const MemoryBudget& budget) {
+  using Check = MirrorCheck<Ordinal, Offset, ExecutionSpace>;
+  if (pattern.n_rows == 0) return true;
+  constexpr std::size_t threads = is_host_space<ExecutionSpace> ? 1 : 32;
+  constexpr std::size_t most_teams = 4096;
+  Charge scratch(budget);
+  const auto rows = static_cast<std::size_t>(pattern.n_rows);
+  const std::size_t words = TeamBits<typename Check::Memory>::words_for(rows);
+  const std::size_t room = std::min(budget.available_bytes() / 2, std::size_t(1) << 30) / (words * 8);
+  const std::size_t teams = std::max<std::size_t>(
+      1, std::min({most_teams, rows, room, static_cast<std::size_t>(exec.concurrency()) / threads}));
+  const auto rows_each = static_cast<Ordinal>((rows + teams - 1) / teams);
+  auto bits = scratch.allocate<decltype(Check::bits)>(exec, "lutra::symbolic::mirror_bits", teams, words);
+  Kokkos::deep_copy(exec, bits, std::uint64_t(0));
+  Ordinal differ = 0;
+  Kokkos::parallel_reduce(
+      "lutra::symbolic::symmetry",
+      Kokkos::TeamPolicy<ExecutionSpace>(exec, static_cast<int>(teams), static_cast<int>(threads)),
+      Check{pattern, mirror, bits, rows_each}, differ);
+  exec.fence("lutra::symbolic: bits are freed");
+  return differ == 0;
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PREFIXSUM_HPP
+#define LUTRA_PREFIXSUM_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace lutra::Impl {
+
+/// sums(i) = counts(0) + … + counts(i - 1) for i up to the length of `counts`, which `sums` exceeds by one;
+/// returns the total. Waits for it.
+template <class Offset, class ExecutionSpace, class CountView, class SumView>
+Offset prefix_sum(const ExecutionSpace& exec, const CountView& counts, const SumView& sums) {
+  Offset total = 0;
+  const auto n = static_cast<std::int64_t>(counts.extent(0));
+  Kokkos::parallel_scan(
+      "lutra::symbolic::prefix_sum", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n + 1),
+      KOKKOS_LAMBDA(const std::int64_t i, Offset& sum, const bool final) {
+        if (final) sums(i) = sum;
+        if (i < n) sum += counts(i);
+      },
+      total);
+  return total;
+}
+
+/// The sum of a View. Waits for it.
+template <class Offset, class ExecutionSpace, class CountView>
+Offset total_of(const ExecutionSpace& exec, const CountView& counts) {
+  Offset total = 0;
+  Kokkos::parallel_reduce(
+      "lutra::symbolic::sum",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(counts.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i, Offset& sum) { sum += counts(i); }, total);
+  return total;
+}
+
+}  // namespace lutra::Impl
+
+#endif

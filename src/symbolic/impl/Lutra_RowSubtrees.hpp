@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ROWSUBTREES_HPP
+#define LUTRA_ROWSUBTREES_HPP
+
+#include "Lutra_CsrView.hpp"
+#include "Lutra_TeamBits.hpp"
+
+namespace lutra::Impl {
+
+/// A partition of 0 … n - 1 into runs of consecutive vertices.
+template <class Ordinal, class MemorySpace>
+struct Runs {
+  Ordinal count = 0;
+  Kokkos::View<Ordinal*, MemorySpace> of;           ///< [n] run of each vertex
+  Kokkos::View<Ordinal*, MemorySpace> last;         ///< [n] last vertex of each run; [count, n) is not used
+  Kokkos::View<std::uint64_t*, MemorySpace> heads;  ///< [⌈n/64⌉] bit set of first vertices
+};
+
+/// Rows of L of a symmetric pattern: L(i, :) is the part of the elimination tree between the entries of
+/// A(i, 0 : i) and i (Liu, SIAM J. Matrix Anal. Appl. 11, 1990). A team takes a row at a time, a thread
+/// climbs from an entry. In a *chain* — consecutive vertices each the parent of the one before — a climb
+/// takes one step and sets a range of bits; it stops where another climb was before. Read off in order, the
+/// bits are the sorted row.
+///
+/// Stage one counts the entries of each row and, by the ends of ranges only, of each column; stage two writes
+/// the rows of L and enters each row in the lists of the supernodes it passes.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct RowSubtrees {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  using Word = std::uint64_t;
+
+  CsrPattern<Ordinal, Offset, Memory> pattern;  ///< its entries left of the diagonal are climbed from
+  CsrPattern<Ordinal, Offset, Memory> mirror;  ///< further such entries; empty where the pattern is symmetric
+  Kokkos::View<const Ordinal*, Memory> parent;  ///< [n]
+  Runs<Ordinal, Memory> runs;                   ///< chains in stage one, supernodes in stage two
+  TeamBits<Memory> bits;
+  Kokkos::View<Ordinal**, Kokkos::LayoutRight, Memory>
+      places;                                   ///< (team, 2·words): words in use, and offsets
+  Kokkos::View<Ordinal, Memory> next_row;       ///< row the next idle team takes
+  Kokkos::View<Offset*, Memory> row_counts;     ///< [n] out in stage one, in in stage two: entries of L
+  Kokkos::View<Ordinal*, Memory> count_steps;   ///< [n + 1] out in stage one: differences of column counts
+  Kokkos::View<const Offset*, Memory> row_map;  ///< [n + 1] in, stage two, of L + U
+  Kokkos::View<Ordinal*, Memory> entries;       ///< out in stage two
+  Kokkos::View<Offset*, Memory> list_ends;      ///< [runs] in stage two: where each supernode's list goes on
+  Kokkos::View<Ordinal*, Memory> lists;         ///< out in stage two
+  bool store = false;                           ///< stage two
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    auto* row = static_cast<Ordinal*>(team.team_shmem().get_shmem(2 * sizeof(Ordinal)));
+    const auto slot = static_cast<std::size_t>(team.league_rank());
+    while (true) {
+      Kokkos::single(Kokkos::PerTeam(team), [&]() {
+        row[0] = fetch_add_shared<ExecutionSpace>(next_row(), Ordinal(1));
+        row[1] = row[0];
+      });
+      team.team_barrier();
+      const Ordinal source = row[0];
+      if (source >= pattern.n_rows) return;
+      climb_all(team, slot, source, pattern, row[1]);
+      if (mirror.row_map.extent(0) > 0) climb_all(team, slot, source, mirror, row[1]);
+      team.team_barrier();  // all bits are set, the least vertex is known
+      read_off(team, slot, source, row[1]);
+      team.team_barrier();  // bits are zero again, and `row` may change
+    }
+  }
+
+  KOKKOS_FUNCTION void climb_all(const Team& team, std::size_t slot, Ordinal source,
+                                 const CsrPattern<Ordinal, Offset, Memory>& from, Ordinal& least) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, from.row_map(source), from.row_map(source + 1)),
+                         [&](const Offset p) {
+                           const Ordinal v = from.entries(p);
+                           if (v >= source) return;
+                           lower_to(least, v);
+                           climb(slot, v, source);
+                         });
+  }
+
+  KOKKOS_FUNCTION static void lower_to(Ordinal& least, Ordinal v) {
+    if constexpr (is_host_space<ExecutionSpace>) {
+      if (v < least) least = v;
+    } else {
+      Kokkos::atomic_min(&least, v);
+    }
+  }
+
+  KOKKOS_FUNCTION void climb(std::size_t slot, Ordinal v, Ordinal source) const {
+    while (v < source) {
+      if (bits.has(slot, static_cast<std::size_t>(v))) return;
+      const Ordinal run_last = runs.last(runs.of(v));
+      const Ordinal top = run_last < source ? run_last : source - 1;
+      if (bits.template insert_range<ExecutionSpace>(slot, static_cast<std::size_t>(v),
+                                                     static_cast<std::size_t>(top))) {
+        return;
+      }
+      v = parent(top);
+    }
+  }
+
+  /// Turns the bits into counts or entries, and clears them. Positions come from a scan over summary words.
+  KOKKOS_FUNCTION void read_off(const Team& team, std::size_t slot, Ordinal source, Ordinal least) const {
+    const auto begin = static_cast<std::size_t>(least) / 4096,
+               end = static_cast<std::size_t>(source) / 4096 + 1;
+    if (store) {
+      write_row(team, slot, source, begin, end);
+      return;
+    }
+    Ordinal count = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::TeamThreadRange(team, begin, end),
+        [&](const std::size_t s, Ordinal& sum) {
+          bits.for_words(slot, s, [&](const std::size_t w, const Word word) {
+            sum += static_cast<Ordinal>(Kokkos::popcount(word));
+            add_steps(starts(slot, w, word), w, source);
+          });
+        },
+        count);
+    Kokkos::single(Kokkos::PerTeam(team), [&]() { row_counts(source) = count; });
+    team.team_barrier();  // words have been read across thread borders
+    bits.clear(team, slot, begin, end);
+  }
+
+  /// Of a word of the row, the bits where the row enters a run.
+  KOKKOS_FUNCTION Word starts(std::size_t slot, std::size_t w, Word word) const {
+    const Word carry = w == 0 ? 0 : bits.words(slot, w - 1) >> 63;
+    return word & (~((word << 1) | carry) | runs.heads(w));
+  }
+
+  KOKKOS_FUNCTION void add_steps(Word at, std::size_t w, Ordinal source) const {
+    for (; at != 0; at &= at - 1) {
+      const auto first = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(Kokkos::countr_zero(at)));
+      const Ordinal run_last = runs.last(runs.of(first));
+      add_shared<ExecutionSpace>(count_steps(first), Ordinal(1));
+      add_shared<ExecutionSpace>(count_steps(run_last < source ? run_last + 1 : source), Ordinal(-1));
+    }
+  }
+
+  KOKKOS_FUNCTION void write_row(const Team& team, std::size_t slot, Ordinal source, std::size_t begin,
+                                 std::size_t end) const {
+    const Word placed = bits.place(team, slot, begin, end, places);
+    bits.write(team, slot, placed, places, &entries(row_map(source)),
+               [&](const std::size_t w, const Word word, const Word eight) {
+                 enter_lists(starts(slot, w, word) & eight, w, source);
+               });
+    team.team_barrier();  // words have been read
+    bits.clear(team, slot, begin, end);
+  }
+
+  /// Enters `source` in the lists of supernodes that the row enters here, except its own.
+  KOKKOS_FUNCTION void enter_lists(Word at, std::size_t w, Ordinal source) const {
+    for (; at != 0; at &= at - 1) {
+      const auto first = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(Kokkos::countr_zero(at)));
+      const Ordinal run = runs.of(first);
+      if (runs.last(run) < source) {
+        lists(fetch_add_shared<ExecutionSpace>(list_ends(run), Offset(1))) = source;
+      }
+    }
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TEAMBITS_HPP
+#define LUTRA_TEAMBITS_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+#include "Lutra_ExecutionTraits.hpp"
+
+namespace lutra::Impl {
+
+/// `word |= mask` where other threads of the team may do the same; returns what it was.
+template <class ExecutionSpace>
+KOKKOS_FORCEINLINE_FUNCTION std::uint64_t merge_bits(std::uint64_t& word, std::uint64_t mask) {
+  if constexpr (is_host_space<ExecutionSpace>) {
+    const std::uint64_t before = word;
+    word |= mask;
+    return before;
+  } else {
+    return Kokkos::atomic_fetch_or(&word, mask);
+  }
+}
+
+/// Bits first … last of a word, both counted from its lowest.
+KOKKOS_FORCEINLINE_FUNCTION std::uint64_t bit_range(int first, int last) {
+  return (~std::uint64_t(0) << first) & (~std::uint64_t(0) >> (63 - last));
+}
+
+/// Sets bits first … last of an array of words, first to last word; returns the word that held `last` before.
+template <class ExecutionSpace>
+KOKKOS_FUNCTION std::uint64_t set_bit_range(std::uint64_t* words, std::size_t first, std::size_t last) {
+  std::uint64_t before = 0;
+  for (std::size_t w = first / 64; w <= last / 64; ++w) {
+    const int from = w == first / 64 ? static_cast<int>(first % 64) : 0;
+    const int to = w == last / 64 ? static_cast<int>(last % 64) : 63;
+    before = merge_bits<ExecutionSpace>(words[w], bit_range(from, to));
+  }
+  return before;
+}
+
+/// Bit sets of numbers below n, one a team, with a summary bit for each word that is not empty, so that a
+/// team finds the few words in use without reading all. They are zero between two uses.
+template <class MemorySpace>
+struct TeamBits {
+  using Word = std::uint64_t;
+  // A scan counts words in use and members in one number: 2³⁵ members fit.
+  static constexpr int member_bits = 35;
+  static constexpr Word member_mask = (Word(1) << member_bits) - 1;
+
+  Kokkos::View<Word**, Kokkos::LayoutRight, MemorySpace> words;    ///< (team, k / 64)
+  Kokkos::View<Word**, Kokkos::LayoutRight, MemorySpace> summary;  ///< (team, k / 4096)
+
+  static std::size_t words_for(std::size_t n) { return (n + 63) / 64; }
+  static std::size_t bytes_each(std::size_t n) {
+    return (words_for(n) + words_for(words_for(n))) * sizeof(Word);
+  }
+
+  /// Makes all sets empty, once.
+  template <class ExecutionSpace>
+  void empty(const ExecutionSpace& exec) const {
+    Kokkos::deep_copy(exec, words, Word(0));
+    Kokkos::deep_copy(exec, summary, Word(0));
+  }
+
+  KOKKOS_FUNCTION bool has(std::size_t slot, std::size_t k) const {
+    return ((words(slot, k / 64) >> (k % 64)) & 1) != 0;
+  }
+
+  /// Inserts k; true for the one thread that did it.
+  template <class ExecutionSpace>
+  KOKKOS_FUNCTION bool insert(std::size_t slot, std::size_t k) const {
+    const Word bit = Word(1) << (k % 64);
+    const Word before = merge_bits<ExecutionSpace>(words(slot, k / 64), bit);
+    if (before == 0) merge_bits<ExecutionSpace>(summary(slot, k / 4096), Word(1) << (k / 64 % 64));
+    return (before & bit) == 0;
+  }
+
+  /// Inserts first … last; true where `last` was there before.
+  template <class ExecutionSpace>
+  KOKKOS_FUNCTION bool insert_range(std::size_t slot, std::size_t first, std::size_t last) const {
+    const Word before = set_bit_range<ExecutionSpace>(&words(slot, 0), first, last);
+    set_bit_range<ExecutionSpace>(&summary(slot, 0), first / 64, last / 64);
+    return ((before >> (last % 64)) & 1) != 0;
+  }
+
+  /// visit(w, word) for words in use under one summary word.
+  template <class Visit>
+  KOKKOS_FUNCTION void for_words(std::size_t slot, std::size_t s, const Visit& visit) const {
+    for (Word used = summary(slot, s); used != 0; used &= used - 1) {
+      const std::size_t w = s * 64 + static_cast<std::size_t>(Kokkos::countr_zero(used));
+      visit(w, words(slot, w));
+    }
+  }
+
+  /// Where the members of each word in use stand among all: its number to places(slot, ·), the members before
+  /// it to places(slot, half + ·). All members lie under summary words begin … end - 1. Ends with a barrier.
+  /// @return words in use << member_bits | members, to every thread
+  template <class Team, class PlaceView>
+  KOKKOS_FUNCTION Word place(const Team& team, std::size_t slot, std::size_t begin, std::size_t end,
+                             const PlaceView& places) const {
+    using Ordinal = typename PlaceView::non_const_value_type;
+    const std::size_t half = places.extent(1) / 2;
+    Word total = 0;
+    Kokkos::parallel_scan(
+        Kokkos::TeamThreadRange(team, begin, end),
+        [&](const std::size_t s, Word& sum, const bool final) {
+          for_words(slot, s, [&](const std::size_t w, const Word word) {
+            if (final) {
+              places(slot, sum >> member_bits) = static_cast<Ordinal>(w);
+              places(slot, half + (sum >> member_bits)) = static_cast<Ordinal>(sum & member_mask);
+            }
+            sum += (Word(1) << member_bits) + static_cast<Word>(Kokkos::popcount(word));
+          });
+        },
+        total);
+    team.team_barrier();
+    return total;
+  }
+
+  /// Writes all members in ascending order to `target`, after `place`. A thread writes what eight bits hold,
+  /// so that neighbours write next to each other; at_eight(w, word, mask of the eight) where there are any.
+  template <class Team, class PlaceView, class Ordinal, class AtEight>
+  KOKKOS_FUNCTION void write(const Team& team, std::size_t slot, Word placed, const PlaceView& places,
+                             Ordinal* target, const AtEight& at_eight) const {
+    const std::size_t half = places.extent(1) / 2;
+    const std::size_t n_eights = (placed >> member_bits) * 8;
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_eights), [&](const std::size_t t) {
+      const int shift = static_cast<int>(t % 8) * 8;
+      const auto w = static_cast<std::size_t>(places(slot, t / 8));
+      const Word word = words(slot, w), eight = Word(255) << shift;
+      if ((word & eight) == 0) return;
+      Ordinal* to = target + places(slot, half + t / 8) + Kokkos::popcount(word & ~(~Word(0) << shift));
+      for (Word rest = word & eight; rest != 0; rest &= rest - 1) {
+        *to++ = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(Kokkos::countr_zero(rest)));
+      }
+      at_eight(w, word, eight);
+    });
+  }
+
+  /// Empties a set all of whose members lie under summary words begin … end - 1.
+  template <class Team>
+  KOKKOS_FUNCTION void clear(const Team& team, std::size_t slot, std::size_t begin, std::size_t end) const {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, begin, end), [&](const std::size_t s) {
+      for_words(slot, s, [&](const std::size_t w, const Word) { words(slot, w) = 0; });
+      summary(slot, s) = 0;
+    });
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

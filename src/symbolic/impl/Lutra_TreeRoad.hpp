@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TREEROAD_HPP
+#define LUTRA_TREEROAD_HPP
+
+#include <KokkosSparse_SortCrs.hpp>
+#include <algorithm>
+
+#include "Lutra_EliminationForest.hpp"
+#include "Lutra_PrefixSum.hpp"
+#include "Lutra_RowSubtrees.hpp"
+#include "Lutra_Symbolic.hpp"
+
+namespace lutra::Impl {
+
+/// A chain ends at v: the next vertex is not its parent, or there is none. Roots have parent n.
+template <class OrdinalView>
+struct ChainEnd {
+  OrdinalView parent;
+  template <class Ordinal>
+  KOKKOS_FUNCTION bool operator()(Ordinal v) const {
+    return parent(v) != v + 1 || static_cast<std::size_t>(v) + 1 == parent.extent(0);
+  }
+};
+
+/// A supernode ends at v: the next row of U is not this one without its diagonal.
+template <class OrdinalView>
+struct SupernodeEnd {
+  ChainEnd<OrdinalView> chain_end;
+  OrdinalView column_counts;
+  template <class Ordinal>
+  KOKKOS_FUNCTION bool operator()(Ordinal v) const {
+    return chain_end(v) || column_counts(v + 1) != column_counts(v) - 1;
+  }
+};
+
+/// Steps of the elimination-tree road, in the order `run` takes them; Views are filled as it goes. No member
+/// is private, because nvcc wants lambdas in public functions only.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct TreeRoad {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Pattern = CsrPattern<Ordinal, Offset, Memory>;
+  using Result = LuPattern<Ordinal, Offset, Memory>;
+  using OffsetView = Kokkos::View<Offset*, Memory>;
+  using OrdinalView = Kokkos::View<Ordinal*, Memory>;
+
+  TreeRoad(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget)
+      : m_exec(exec), m_budget(budget), m_n(pattern.n_rows), m_scratch(budget), m_result{} {
+    m_walk.pattern = pattern;
+    m_result.n = m_n;
+    m_result.charge = Charge(budget);
+  }
+
+  /// @param mirror entries of Aᵀ left of the diagonal, by rows; empty where the pattern is symmetric
+  Result run(const Pattern& mirror) {
+    m_walk.mirror = mirror;
+    m_parent = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::parent", m_n);
+    link_forest(m_exec, m_walk.pattern, m_parent, m_budget);
+    m_walk.parent = m_parent;
+    count();
+    find_supernodes();
+    store();
+    return m_result;
+  }
+
+  using Walk = RowSubtrees<Ordinal, Offset, ExecutionSpace>;
+  using Range = Kokkos::RangePolicy<ExecutionSpace>;
+
+  /// Runs of which vertex v is the last wherever `is_last(v)`.
+  template <class IsLast>
+  Runs<Ordinal, Memory> make_runs(const IsLast& is_last) {
+    const auto rows = static_cast<std::size_t>(m_n);
+    Runs<Ordinal, Memory> runs;
+    runs.of = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::run_of", rows);
+    runs.last = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::run_last", rows);
+    runs.heads = m_scratch.template allocate<Kokkos::View<std::uint64_t*, Memory>>(
+        m_exec, "lutra::symbolic::run_heads", TeamBits<Memory>::words_for(rows));
+    const auto of = runs.of, last = runs.last;
+    const auto heads = runs.heads;
+    const Ordinal n = m_n;
+    Kokkos::parallel_scan(
+        "lutra::symbolic::runs", Range(m_exec, 0, n),
+        KOKKOS_LAMBDA(const std::int64_t v, Ordinal& sum, const bool final) {
+          const auto vertex = static_cast<Ordinal>(v);
+          if (final) of(v) = sum;
+          if (is_last(vertex)) {
+            if (final) last(sum) = vertex;
+            ++sum;
+          }
+        },
+        runs.count);
+    Kokkos::parallel_for(
+        "lutra::symbolic::run_heads", Range(m_exec, 0, static_cast<std::int64_t>(heads.extent(0))),
+        KOKKOS_LAMBDA(const std::int64_t w) {
+          std::uint64_t word = 0;
+          for (int bit = 0; bit < 64; ++bit) {
+            const auto v = static_cast<Ordinal>(w * 64 + bit);
+            if (v < n && (v == 0 || is_last(v - 1))) word |= std::uint64_t(1) << bit;
+          }
+          heads(w) = word;
+        });
+    return runs;
+  }
+
+  /// Stage one: entries of L in each row, m_row_counts, and in each column, m_column_counts.
+  void count() {
+    m_row_counts = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_counts", m_n);
+    m_column_counts =
+        m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::column_counts", m_n + 1);
+    Kokkos::deep_copy(m_exec, m_column_counts, Ordinal(0));
+    m_walk.runs = make_runs(ChainEnd<OrdinalView>{m_parent});
+    m_walk.row_counts = m_row_counts;
+    m_walk.count_steps = m_column_counts;
+    walk_rows();
+    const auto counts = m_column_counts;
+    Kokkos::parallel_scan(
+        "lutra::symbolic::column_counts", Range(m_exec, 0, m_n),
+        KOKKOS_LAMBDA(const std::int64_t j, Ordinal& sum, const bool final) {
+          sum += counts(j);
+          if (final) counts(j) = sum;
+        });
+  }
+
+  /// Fundamental runs: rows of U that differ by their first entry only.
+  void find_supernodes() {
+    const auto counts = m_column_counts;
+    m_walk.runs = make_runs(SupernodeEnd<OrdinalView>{{m_parent}, m_column_counts});
+    const auto runs = m_walk.runs;
+    m_list_begin =
+        m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::list_begin", runs.count + 1);
+    const auto begin = m_list_begin;
+    const Ordinal n_runs = runs.count;
+    m_listed = 0;
+    Kokkos::parallel_scan(
+        "lutra::symbolic::list_begin", Range(m_exec, 0, n_runs + 1),
+        KOKKOS_LAMBDA(const std::int64_t s, Offset& sum, const bool final) {
+          if (final) begin(s) = sum;
+          if (s < n_runs) sum += counts(runs.last(s));
+        },
+        m_listed);
+  }
+
+  /// Row map and diagonals from the counts; returns nnz(L + U).
+  Offset place_rows(const OffsetView& row_map, const OffsetView& diagonal) {
+    const auto lower = m_row_counts;
+    const auto upper = m_column_counts;
+    const Ordinal n = m_n;
+    Offset nnz = 0;
+    Kokkos::parallel_scan(
+        "lutra::symbolic::row_map", Range(m_exec, 0, n + 1),
+        KOKKOS_LAMBDA(const std::int64_t i, Offset& sum, const bool final) {
+          if (final) row_map(i) = sum;
+          if (i == n) return;
+          if (final) diagonal(i) = sum + lower(i);
+          sum += lower(i) + upper(i) + 1;
+        },
+        nnz);
+    return nnz;
+  }
+
+  /// Stage two: the rows of L, the lists of rows below each supernode, and the rows of U from those.
+  void store() {
+    auto row_map = m_result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
+    auto diagonal = m_result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
+    const Offset nnz = place_rows(row_map, diagonal);
+    m_result.nnz_l = total_of<Offset>(m_exec, m_row_counts);
+    m_result.nnz_u = nnz - m_result.nnz_l;
+    auto entries = m_result.charge.template allocate<OrdinalView>(m_exec, "lutra::symbolic::entries", nnz);
+    m_walk.lists = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::lists", m_listed);
+    m_walk.list_ends =
+        m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::list_ends", m_walk.runs.count);
+    Kokkos::deep_copy(m_exec, m_walk.list_ends,
+                      Kokkos::subview(m_list_begin, Kokkos::make_pair(Ordinal(0), m_walk.runs.count)));
+    m_walk.row_map = row_map;
+    m_walk.entries = entries;
+    m_walk.store = true;
+    walk_rows();
+    if constexpr (!is_serial_space<ExecutionSpace>) {  // one thread enters rows in ascending order
+      m_exec.fence("lutra::symbolic: the lists are complete");
+      KokkosSparse::sort_crs_graph(m_exec, m_list_begin, m_walk.lists, m_n);
+    }
+    write_upper(diagonal, entries);
+    m_exec.fence("lutra::symbolic: scratch is freed");
+    m_result.row_map = row_map;
+    m_result.diagonal = diagonal;
+    m_result.entries = entries;
+  }
+
+  /// U(v, :) is v and what follows in its supernode, then the supernode's list.
+  void write_upper(const OffsetView& diagonal, const OrdinalView& entries) {
+    const auto runs = m_walk.runs;
+    const auto begin = m_list_begin;
+    const auto lists = m_walk.lists;
+    const Ordinal n = m_n;
+    using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+    const double mean = n > 0 ? static_cast<double>(m_result.nnz_u) / static_cast<double>(n) : 0.0;
+    const int width = vector_length_for<ExecutionSpace>(mean);
+    const int rows_each = is_host_space<ExecutionSpace> ? 1 : std::max(1, 128 / width);
+    const auto teams = static_cast<int>((static_cast<std::int64_t>(n) + rows_each - 1) / rows_each);
+    Kokkos::parallel_for(
+        "lutra::symbolic::rows_of_u", Policy(m_exec, teams, rows_each, width),
+        KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+          const Ordinal first = static_cast<Ordinal>(team.league_rank()) * rows_each;
+          const Ordinal end = first + rows_each < n ? first + rows_each : n;
+          Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, end), [&](const Ordinal v) {
+            const Ordinal run = runs.of(v), inside = runs.last(run) - v + 1;
+            const Offset to = diagonal(v), from = begin(run);
+            Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, inside),
+                                 [&](const Ordinal k) { entries(to + k) = v + k; });
+            Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin(run + 1) - from),
+                                 [&](const Offset k) { entries(to + inside + k) = lists(from + k); });
+          });
+        });
+  }
+
+  /// Walks all rows, with as many teams as run at once and as the budget has room for.
+  void walk_rows() {
+    Charge workspace(m_budget);
+    const std::size_t teams = make_workspaces(workspace);
+    m_walk.next_row = workspace.allocate<Kokkos::View<Ordinal, Memory>>(m_exec, "lutra::symbolic::next_row");
+    Kokkos::deep_copy(m_exec, m_walk.next_row, Ordinal(0));
+    Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(teams), team_threads);
+    policy.set_scratch_size(0, Kokkos::PerTeam(4 * sizeof(Ordinal)));
+    Kokkos::parallel_for(m_walk.store ? "lutra::symbolic::tree_positions" : "lutra::symbolic::tree_counts",
+                         policy, m_walk);
+    m_exec.fence("lutra::symbolic: workspaces are freed");
+    m_walk.bits = {};
+    m_walk.places = {};
+    m_walk.next_row = {};
+  }
+
+  std::size_t make_workspaces(Charge& workspace) {
+    const auto rows = static_cast<std::size_t>(m_n);
+    const std::size_t words = TeamBits<Memory>::words_for(rows);
+    const std::size_t each = TeamBits<Memory>::bytes_each(rows) + 2 * words * sizeof(Ordinal);
+    const std::size_t room =
+        std::min(m_budget.available_bytes(), std::max(most_workspace_bytes, each + slack));
+    const std::size_t running =
+        std::max<std::size_t>(1, static_cast<std::size_t>(m_exec.concurrency()) / team_threads);
+    const std::size_t fitting = room > slack ? (room - slack) / each : 0;
+    const std::size_t teams = std::max<std::size_t>(1, std::min({running, rows, fitting}));
+    m_walk.bits.words =
+        workspace.allocate<decltype(m_walk.bits.words)>(m_exec, "lutra::symbolic::tree_bits", teams, words);
+    m_walk.bits.summary = workspace.allocate<decltype(m_walk.bits.summary)>(
+        m_exec, "lutra::symbolic::tree_summaries", teams, TeamBits<Memory>::words_for(words));
+    m_walk.places =
+        workspace.allocate<decltype(m_walk.places)>(m_exec, "lutra::symbolic::tree_places", teams, 2 * words);
+    m_walk.bits.empty(m_exec);
+    return teams;
+  }
+
+  // Most rows are short and hold few branches: a warp a row, and many rows.
+  static constexpr int team_threads = is_host_space<ExecutionSpace> ? 1 : 32;
+  static constexpr std::size_t most_workspace_bytes = std::size_t(4) << 30;
+  static constexpr std::size_t slack = 4096;  // headers and alignment of the Views
+
+  ExecutionSpace m_exec;
+  MemoryBudget m_budget;
+  Ordinal m_n;
+  Charge m_scratch;
+  Result m_result;
+  Walk m_walk;
+  OrdinalView m_parent;         ///< [n]
+  OffsetView m_row_counts;      ///< [n] entries of L in each row
+  OrdinalView m_column_counts;  ///< [n + 1] entries of L in each column
+  OffsetView m_list_begin;      ///< [supernodes + 1]
+  Offset m_listed = 0;          ///< entries of all lists
+};
+
+}  // namespace lutra::Impl
+
+#endif
