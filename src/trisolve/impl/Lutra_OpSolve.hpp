@@ -68,7 +68,15 @@ class OpSolve {
     return is_host_space<ExecutionSpace> && m_report.method == TrisolveMethod::levels;
   }
 
+  /// Levels serve one right-hand side; for several, where the method was the library's choice, the data-flow
+  /// kernel works on the same plan.
+  bool goes_by_levels(int stride) const noexcept {
+    return m_report.method == TrisolveMethod::levels &&
+           (stride == 1 || m_options.method == TrisolveMethod::levels);
+  }
+
   void choose(const ExecutionSpace& exec);
+  void cut_plan_levels();
   void make_plan_for(const ExecutionSpace& exec, const StepBlocks<Ordinal, Memory>& blocks,
                      const Kokkos::View<Ordinal*, Memory>& level, Ordinal levels);
   template <class Value>
@@ -100,7 +108,7 @@ class OpSolve {
       m_out_row;  ///< [n] the caller's rows, by place; where rows are substituted as they are, by row
   Charge m_maps_charge;
   SolutionArrays<Scalar, Ordinal, ExecutionSpace> m_arrays;
-  LevelRuns<Ordinal> m_level_runs;
+  LevelRuns<Ordinal> m_level_runs[3];         ///< levels cut for 1, 4 and 16 right-hand sides
   std::shared_ptr<LevelGraph> m_level_graph;  ///< launches by levels as they were recorded
   bool m_has_values = false;
 };

@@ -67,10 +67,17 @@ class SolutionArrays {
     m_turn = 1 - m_turn;
   }
 
-  /// An array for methods that do not wait for values; what they leave there is not marked.
-  Scalar* scratch() {
-    m_dirty[0] = m_stride;
-    return m_arrays[0].data();
+  /// An array [n × stride] for methods that do not wait for values; nothing in it is marked.
+  Scalar* scratch(const ExecutionSpace& exec, int stride) {
+    if (stride > m_scratch_stride) {
+      exec.fence("lutra::trisolve: the smaller scratch is freed");
+      m_scratch = {};
+      m_scratch_charge = Charge(m_budget);
+      m_scratch = m_scratch_charge.template allocate<Kokkos::View<Scalar*, Memory>>(
+          exec, "lutra::trisolve::solutions", m_n * static_cast<std::size_t>(stride));
+      m_scratch_stride = stride;
+    }
+    return m_scratch.data();
   }
 
   /// The place a solve was given up at so far as the host knows, or −1.
@@ -92,15 +99,17 @@ class SolutionArrays {
   }
 
   std::size_t bytes() const {
-    return m_charge.bytes() + m_arrays_charge.bytes();
+    return m_charge.bytes() + m_arrays_charge.bytes() + m_scratch_charge.bytes();
   }
 
  private:
   std::size_t m_n = 0;
   MemoryBudget m_budget;
-  Charge m_charge, m_arrays_charge;
+  Charge m_charge, m_arrays_charge, m_scratch_charge;
   Kokkos::View<Scalar*, Memory> m_arrays[2];  ///< [n × stride] each
-  Kokkos::View<Ordinal*, Memory> m_tickets;   ///< [2]
+  Kokkos::View<Scalar*, Memory> m_scratch;
+  int m_scratch_stride = 0;
+  Kokkos::View<Ordinal*, Memory> m_tickets;  ///< [2]
   Kokkos::View<int, Memory> m_stop;
   Kokkos::View<HangRecord[1], SharedMemory> m_hang;
   int m_stride = 0;         ///< values a place the arrays have room for

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The watchdog of the data-flow kernels, on a plan in which a row waits for itself: no pattern leads to one, so it is
+// made by hand from the stage's own parts. Offsets are int here, unlike in the library.
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include "Lutra_SolutionArrays.hpp"
+#include "Lutra_TestDevice.hpp"
+#include "Lutra_TestTypes.hpp"
+#include "Lutra_TriangleSchedule.hpp"
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_BlockSolveCuda.hpp"
+#endif
+
+namespace lutra::Test {
+namespace {
+
+/// Two rows, the second of which needs the first, with ones everywhere.
+template <class Types>
+struct Chain {
+  using Space = typename Types::Space;
+  using Ordinal = typename Types::Ordinal;
+  using Memory = typename Types::Memory;
+
+  Space exec;
+  MemoryBudget budget;
+  lutra::Impl::TrianglePlan<Ordinal, int, Memory> plan;
+  Kokkos::View<double*, Memory> entries, inverses, b = to_space<Space>(std::vector<double>{1, 3});
+  Kokkos::View<double*, Memory> x = to_space<Space>(std::vector<double>{0, 0});
+  Kokkos::View<lutra::Impl::BlockUse*, Memory> use = to_space<Space>(std::vector<lutra::Impl::BlockUse>(2));
+  lutra::Impl::SolutionArrays<double, Ordinal, Space> arrays;
+
+  Chain() {
+    lutra::Impl::TriangleRows<Ordinal, int, Memory> rows;
+    rows.n = 2;
+    rows.entries = to_space<Space>(std::vector<Ordinal>{0});
+    rows.begin = to_space<Space>(std::vector<int>{0, 0});
+    rows.end = to_space<Space>(std::vector<int>{0, 1});
+    lutra::Impl::StepBlocks<Ordinal, Memory> blocks;
+    blocks.count = 2;
+    const auto level = to_space<Space>(std::vector<Ordinal>{0, 1});
+    plan = lutra::Impl::make_plan(exec, rows, blocks, level, Ordinal(2), false, budget);
+    entries = to_space<Space>(std::vector<double>(plan.columns.extent(0), 1.0));
+    inverses = to_space<Space>(std::vector<double>(static_cast<std::size_t>(plan.inverse_entries), 1.0));
+    arrays = lutra::Impl::SolutionArrays<double, Ordinal, Space>(exec, 2, budget);
+    arrays.reserve(exec, 1);
+  }
+
+  /// Lets the second row wait for its own solution.
+  void make_it_wait_for_itself() {
+    auto columns = to_vector(plan.columns);
+    for (auto& column : columns) column = column < 0 ? column : 1;
+    Kokkos::deep_copy(plan.columns, to_space<Space>(columns));
+  }
+
+  void solve(bool portable) {
+    lutra::Impl::BlockSolveData<double, double, Ordinal, int> data;
+    data.tasks = plan.tasks.data();
+    data.by_level = plan.by_level.data();
+    data.block_begin = plan.block_begin.data();
+    data.columns = plan.columns.data();
+    data.entries = entries.data();
+    data.inverses = inverses.data();
+    data.use = use.data();
+    data.in_row = data.out_row = plan.row_of.data();
+    data.in = {b.data(), 1, 2, nullptr};
+    data.out = {x.data(), 1, 2, nullptr};
+    data.n_columns = 1;
+    data.n_tasks = plan.n_tasks();
+    data.narrow_tasks = plan.narrow_tasks;
+    data.watchdog_seconds = 0.05;
+    arrays.prepare(data, 1);
+#ifdef KOKKOS_ENABLE_CUDA
+    if constexpr (std::is_same_v<Space, Kokkos::Cuda>) {
+      if (!portable) return lutra::Impl::solve_blocks_cuda<1>(exec, data, 2);
+    }
+#endif
+    static_cast<void>(portable);
+    lutra::Impl::solve_blocks_portable<1>(exec, data);
+  }
+};
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("a row that waits for itself is given up and named", "[trisolve]", PatternTypes) {
+  for (const bool portable : {false, true}) {
+    Chain<TestType> chain;
+    chain.solve(portable);
+    chain.exec.fence();
+    CHECK(chain.arrays.hung_place() == -1);
+    CHECK(to_vector(chain.x) == std::vector<double>{1, 2});
+
+    const auto good = to_vector(chain.plan.columns);
+    chain.make_it_wait_for_itself();
+    chain.solve(portable);
+    chain.exec.fence();
+    CHECK(chain.arrays.hung_place() == 1);
+    const auto x = to_vector(chain.x);
+    CHECK(x[0] == 1);
+    CHECK(x[1] != x[1]);
+
+    chain.arrays.recover(chain.exec);
+    CHECK(chain.arrays.hung_place() == -1);
+    Kokkos::deep_copy(chain.plan.columns, to_space<typename TestType::Space>(good));
+    for (int again = 0; again < 3; ++again) {
+      chain.solve(portable);
+      chain.exec.fence();
+      CHECK(to_vector(chain.x) == std::vector<double>{1, 2});
+    }
+  }
+}
+
+}  // namespace lutra::Test
