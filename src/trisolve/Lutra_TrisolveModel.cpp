@@ -22,7 +22,7 @@ double mean_length(const TriangleShape& shape) {
 
 double predict_levels(const TriangleShape& shape, const TrisolveMachine& machine) {
   const double bytes = bytes_of(shape);
-  const double inside_a_team = shape.levels * machine.barrier + bytes / machine.team_bandwidth;
+  const double inside_a_team = std::max(shape.levels * machine.barrier, bytes / machine.team_bandwidth);
   const double launched = shape.levels * machine.level_launch + bytes / machine.bandwidth;
   return machine.start + std::min(inside_a_team, launched);
 }
@@ -61,9 +61,9 @@ TrisolveMachine h200_machine() {
   machine.block_step = 0.06e-6;
   machine.wide_block = 3.0e-6;
   machine.wide_teams = 264;
-  machine.barrier = 0.13e-6;
-  machine.team_bandwidth = 80e9;
-  machine.level_launch = 2.0e-6;
+  machine.barrier = 0.18e-6;
+  machine.team_bandwidth = 34e9;
+  machine.level_launch = 1.0e-6;
   machine.bandwidth = 3e12;
   return machine;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The watchdog of the data-flow kernels, on a plan in which a row waits for itself: no pattern leads to one, so it is
-// made by hand from the stage's own parts. Offsets are int here, unlike in the library.
+// The watchdog of the data-flow kernels, on a plan in which a row waits for itself: no pattern leads to one,
+// so it is made by hand from the stage's own parts. Offsets are int here, unlike in the library.
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 

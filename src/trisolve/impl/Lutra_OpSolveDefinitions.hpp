@@ -101,12 +101,27 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::make_plan_for(
     const ExecutionSpace& exec, const StepBlocks<Ordinal, Memory>& blocks,
     const Kokkos::View<Ordinal*, Memory>& level, Ordinal levels) {
-  m_plan =
-      make_plan(exec, m_rows, blocks, level, levels, m_report.method == TrisolveMethod::levels, m_budget);
+  const bool by_levels = m_report.method == TrisolveMethod::levels;
+  m_plan = make_plan(exec, m_rows, blocks, level, levels, by_levels, m_budget);
+  if (by_levels) cut_plan_levels();
   m_report.blocks = static_cast<std::int64_t>(m_plan.blocks);
   m_report.block_levels = static_cast<std::int64_t>(m_plan.levels);
   m_report.stored_entries =
       static_cast<std::int64_t>(m_plan.columns.extent(0)) + static_cast<std::int64_t>(m_plan.inverse_entries);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::cut_plan_levels() {
+  const auto costs = level_costs<ExecutionSpace>(m_options.portable);
+  const bool single = m_options.precision == FactorPrecision::single;
+  for (const int k : {0, 1, 2}) {
+    const int columns = k == 0 ? 1 : k == 1 ? 4 : most_columns_at_once;
+    const double bytes = single ? level_task_bytes<Scalar, Single>(m_plan, columns)
+                                : level_task_bytes<Scalar, Scalar>(m_plan, columns);
+    m_level_runs[k] = cut_levels(m_plan.level_begin, bytes, costs);
+  }
+  m_report.predicted_seconds = m_report.predicted_levels_seconds =
+      predict_levels_seconds(m_level_runs[0], costs);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -161,8 +176,7 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::substitute_group(
   data.in = in;
   data.out = out;
   data.n_columns = n_columns;
-  m_arrays.reserve(exec, Stride);
-  data.x = m_arrays.scratch();
+  data.x = m_arrays.scratch(exec, Stride);
   if (conjugate && ScalarTraits<Scalar>::is_complex) {
     substitute<Stride, true>(exec, m_rows, m_host_schedule, data);
   } else {
@@ -196,19 +210,25 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve_group(
   data.n_tasks = m_plan.n_tasks();
   data.narrow_tasks = static_cast<std::int64_t>(m_plan.narrow_tasks);
   data.watchdog_seconds = m_options.watchdog_seconds;
+  if (goes_by_levels(Stride)) {
+    const auto& runs = m_level_runs[Stride == 1 ? 0 : Stride == 4 ? 1 : 2];
+    data.current = m_arrays.scratch(exec, Stride);
+#ifdef KOKKOS_ENABLE_CUDA
+    if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
+      if (!m_level_graph) m_level_graph = std::make_shared<LevelGraph>();
+      if (!m_options.portable) return solve_levels_cuda<Stride>(exec, data, m_report.n, runs, *m_level_graph);
+    }
+#endif
+    return solve_levels_portable<Stride>(exec, data, runs);
+  }
   m_arrays.reserve(exec, Stride);
   m_arrays.prepare(data, Stride);
-  const bool by_levels = m_report.method == TrisolveMethod::levels;
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
-    if (!m_options.portable && by_levels) {
-      if (!m_level_graph) m_level_graph = std::make_shared<LevelGraph>();
-      return solve_levels_cuda<Stride>(exec, data, m_report.n, m_level_runs, *m_level_graph);
-    }
-    if (!m_options.portable) return solve_blocks_cuda<Stride>(exec, data, static_cast<int>(m_plan.levels));
+    const auto levels = static_cast<int>(m_plan.levels);
+    if (!m_options.portable) return solve_blocks_cuda<Stride>(exec, data, levels);
   }
 #endif
-  if (by_levels) return solve_levels_portable<Stride>(exec, data, m_level_runs);
   solve_blocks_portable<Stride>(exec, data);
 }
 
