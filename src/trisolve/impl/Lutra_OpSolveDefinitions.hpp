@@ -12,6 +12,7 @@
 #include "Lutra_TrisolveModel.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_BlockSolveCuda.hpp"
+#include "Lutra_BlockSolveManyCuda.hpp"
 #include "Lutra_LevelRunsCuda.hpp"
 #endif
 
@@ -226,7 +227,10 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve_group(
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
     const auto levels = static_cast<int>(m_plan.levels);
-    if (!m_options.portable) return solve_blocks_cuda<Stride>(exec, data, levels);
+    if (!m_options.portable) {
+      if constexpr (Stride == 1) return solve_blocks_cuda<Stride>(exec, data, levels);
+      if constexpr (Stride > 1) return solve_blocks_many_cuda<Stride>(exec, data, levels);
+    }
   }
 #endif
   solve_blocks_portable<Stride>(exec, data);

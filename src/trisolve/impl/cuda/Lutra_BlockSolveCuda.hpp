@@ -6,10 +6,9 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
-#include <stdexcept>
-#include <string>
 
 #include "Lutra_BlockSolve.hpp"
+#include "Lutra_CheckCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -399,10 +398,8 @@ inline constexpr std::int64_t levels_ahead = 12;
 template <class Kernel>
 int teams_at_once(const Kokkos::Cuda& exec, Kernel kernel) {
   int of_a_multiprocessor = 0;
-  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_a_multiprocessor, kernel, wide_lanes, 0) !=
-      cudaSuccess) {
-    return 0;
-  }
+  check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_a_multiprocessor, kernel, wide_lanes, 0),
+             "looking up how many teams run at once");
   return of_a_multiprocessor * exec.cuda_device_prop().multiProcessorCount;
 }
 
@@ -421,12 +418,10 @@ void solve_blocks_cuda(const Kokkos::Cuda& exec, BlockSolveData<Scalar, Value, O
   const auto wide_teams = std::min<std::int64_t>(wide_tasks, most - narrow_teams);
   int teams = static_cast<int>(narrow_teams);
   void* arguments[] = {&data, &teams};
-  const cudaError_t error = cudaLaunchCooperativeKernel(
-      reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(narrow_teams + wide_teams)),
-      dim3(wide_lanes), arguments, 0, exec.cuda_stream());
-  if (error != cudaSuccess) {
-    throw std::runtime_error(std::string("lutra::trisolve: no launch: ") + cudaGetErrorString(error));
-  }
+  check_cuda(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel),
+                                         dim3(static_cast<unsigned>(narrow_teams + wide_teams)),
+                                         dim3(wide_lanes), arguments, 0, exec.cuda_stream()),
+             "launching a triangular solve");
 }
 
 }  // namespace lutra::Impl

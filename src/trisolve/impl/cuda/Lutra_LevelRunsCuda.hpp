@@ -12,17 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "Lutra_CheckCuda.hpp"
 #include "Lutra_LevelKernelsCuda.hpp"
 
 // Launches of the level-set method, recorded as CUDA graphs.
 
 namespace lutra::Impl {
-
-inline void check_cuda(cudaError_t error, const char* doing) {
-  if (error == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // told; later calls are not to be blamed for it
-  throw std::runtime_error(std::string("lutra: ") + doing + ": " + cudaGetErrorString(error));
-}
 
 /// Frees what CUDA made.
 struct CudaDeleter {

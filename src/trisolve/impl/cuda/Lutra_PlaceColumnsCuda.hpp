@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PLACECOLUMNSCUDA_HPP
+#define LUTRA_PLACECOLUMNSCUDA_HPP
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "Lutra_BlockSolve.hpp"
+#include "Lutra_BlockSolveCuda.hpp"
+
+namespace lutra::Impl {
+
+// Data-flow solves for several right-hand sides. Neighbouring threads have the columns of one place, two
+// each, so that a place is read and written in one piece; such a group of threads takes the entries of two
+// neighbouring lanes of a task. With 16 columns a warp takes 8 lanes of a narrow task, and four warps, a
+// crew, take the task; they only wait for each other where a row or block has more than 8 lanes.
+
+/// How threads share the lanes of tasks and the columns of places.
+template <int Stride>
+struct ManyShape {
+  static constexpr int place_threads = Stride / 2;                ///< threads of a group
+  static constexpr int groups = narrow_lanes / place_threads;     ///< of a warp
+  static constexpr int warp_entries = 2 * groups;                 ///< entries a warp has at hand in one step
+  static constexpr int crew_warps = narrow_lanes / warp_entries;  ///< warps that take a narrow task
+  static constexpr int crew_threads = crew_warps * narrow_lanes;
+  static constexpr int crews = wide_lanes / crew_threads;         ///< of a team
+  static constexpr int wide_group_lanes = narrow_lanes / groups;  ///< lanes of a wide task that a group takes
+};
+
+/// Two neighbours, read or written as one.
+template <class T>
+struct alignas(2 * sizeof(T)) Two {
+  T of[2];
+};
+
+/// Part of the two columns of a place: read or written at a time.
+template <class Scalar>
+using Packet = std::conditional_t<sizeof(Scalar) == 4, Two<std::uint32_t>, Two<std::uint64_t>>;
+template <class Scalar>
+struct PacketPair {
+  static constexpr int count = 2 * sizeof(Scalar) / sizeof(Packet<Scalar>);
+  Packet<Scalar> of[count];
+};
+
+/// Tells numbers that are not there: 0 for them alone. The upper half of a mark will do, since no number that
+/// is written has it. Two numbers of single precision may share a word.
+template <class Real>
+__device__ __forceinline__ std::uint32_t distance_from_mark(std::uint32_t word) {
+  return word ^ Mark<float>::bits;
+}
+template <class Real>
+__device__ __forceinline__ std::uint32_t distance_from_mark(std::uint64_t word) {
+  if constexpr (sizeof(Real) == 8) return static_cast<std::uint32_t>(word >> 32) ^ (Mark<double>::bits >> 32);
+  return min(static_cast<std::uint32_t>(word) ^ Mark<float>::bits,
+             static_cast<std::uint32_t>(word >> 32) ^ Mark<float>::bits);
+}
+template <class Real, class Word>
+__device__ __forceinline__ std::uint32_t distance_from_mark(const Two<Word>& packet) {
+  return min(distance_from_mark<Real>(packet.of[0]), distance_from_mark<Real>(packet.of[1]));
+}
+
+/// Reads a packet, if its distance from the mark is 0, past the first-level cache, so that what another
+/// multiprocessor has written is seen. No branch: the reads of a thread are all on their way together.
+__device__ __forceinline__ void read_missing(const Two<std::uint64_t>* from, std::uint32_t distance,
+                                             Two<std::uint64_t>& packet) {
+  asm volatile("{ .reg .pred p; setp.eq.u32 p, %3, 0; @p ld.relaxed.gpu.global.v2.b64 {%0, %1}, [%2]; }"
+               : "+l"(packet.of[0]), "+l"(packet.of[1])
+               : "l"(from), "r"(distance));
+}
+__device__ __forceinline__ void read_missing(const Two<std::uint32_t>* from, std::uint32_t distance,
+                                             Two<std::uint32_t>& packet) {
+  asm volatile("{ .reg .pred p; setp.eq.u32 p, %3, 0; @p ld.relaxed.gpu.global.v2.b32 {%0, %1}, [%2]; }"
+               : "+r"(packet.of[0]), "+r"(packet.of[1])
+               : "l"(from), "r"(distance));
+}
+__device__ __forceinline__ void write_packet(Two<std::uint64_t>* to, const Two<std::uint64_t>& packet) {
+  asm volatile("st.relaxed.gpu.global.v2.b64 [%0], {%1, %2};" ::"l"(to), "l"(packet.of[0]), "l"(packet.of[1])
+               : "memory");
+}
+__device__ __forceinline__ void write_packet(Two<std::uint32_t>* to, const Two<std::uint32_t>& packet) {
+  asm volatile("st.relaxed.gpu.global.v2.b32 [%0], {%1, %2};" ::"l"(to), "r"(packet.of[0]), "r"(packet.of[1])
+               : "memory");
+}
+template <class Scalar>
+__device__ __forceinline__ void write_columns(Scalar* to, const Two<Scalar>& x) {
+  const auto packets = Kokkos::bit_cast<PacketPair<Scalar>>(x);
+#pragma unroll
+  for (int k = 0; k < packets.count; ++k)
+    write_packet(reinterpret_cast<Packet<Scalar>*>(to) + k, packets.of[k]);
+}
+
+__device__ __forceinline__ double cleared(double value) {
+  const bool looks_marked = static_cast<std::uint32_t>(__double2hiint(value)) == Mark<double>::bits >> 32;
+  return looks_marked ? Kokkos::Experimental::quiet_NaN_v<double> : value;
+}
+__device__ __forceinline__ float cleared(float value) {
+  return unmarked(value);
+}
+template <class Real>
+__device__ __forceinline__ Kokkos::complex<Real> cleared(const Kokkos::complex<Real>& value) {
+  return {cleared(value.real()), cleared(value.imag())};
+}
+/// The same columns, or NaN where they would look as if they were not there.
+template <class Scalar>
+__device__ __forceinline__ Two<Scalar> presentable(const Two<Scalar>& x) {
+  return {{cleared(x.of[0]), cleared(x.of[1])}};
+}
+
+template <class Scalar>
+__device__ __forceinline__ void add(Two<Scalar>& sum, const Two<Scalar>& x) {
+  sum.of[0] += x.of[0];
+  sum.of[1] += x.of[1];
+}
+template <class Scalar>
+__device__ __forceinline__ void subtract_product(Two<Scalar>& sum, const Scalar& factor,
+                                                 const Two<Scalar>& x) {
+  sum.of[0] -= factor * x.of[0];
+  sum.of[1] -= factor * x.of[1];
+}
+template <class Scalar>
+__device__ __forceinline__ Two<Scalar> product(const Scalar& factor, const Two<Scalar>& x) {
+  return {{factor * x.of[0], factor * x.of[1]}};
+}
+
+/// Copies to shared memory in the background.
+template <class Value>
+__device__ __forceinline__ void copy_later(Value* to, const Value* from) {
+  asm volatile(
+      "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
+      "l"(from), "n"(sizeof(Value))
+      : "memory");
+}
+__device__ __forceinline__ void await_copies() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+/// Whether the watchdog has ended the solve; ends it where this wait, begun at `begun`, takes too long. The
+/// same for all threads of a warp.
+template <class Data>
+__device__ __forceinline__ bool is_given_up(const Data& data, std::uint64_t& begun,
+                                            std::int64_t waiting_place) {
+  if (__any_sync(0xffffffffu, *static_cast<const volatile int*>(data.stop) != 0)) return true;
+  const std::uint64_t now = device_nanoseconds();
+  if (begun == 0) begun = now;
+  if (static_cast<double>(now - begun) > data.watchdog_seconds * 1e9) give_up(data, waiting_place);
+  return false;
+}
+
+/// Steps of a task whose places a thread asks for at once: as many as registers allow.
+template <class Scalar>
+inline constexpr int steps_in_flight = ScalarTraits<Scalar>::is_complex ? 2 : 4;
+
+/// Two columns of the places that `Batch` steps wait for, two entries a step.
+template <int Batch, class Scalar>
+struct PlaceBatch {
+  using Real = RealOf<Scalar>;
+  static constexpr int packets = PacketPair<Scalar>::count;
+  const Packet<Scalar>* from[Batch][2];
+  PacketPair<Scalar> x[Batch][2];
+  std::uint32_t distance[Batch][2][packets];  ///< from the mark; 0: not there
+
+  template <class Action>
+  __device__ __forceinline__ void for_each_packet(const Action& action) {
+#pragma unroll
+    for (int u = 0; u < Batch; ++u) {
+#pragma unroll
+      for (int p = 0; p < 2; ++p) {
+#pragma unroll
+        for (int k = 0; k < packets; ++k) action(u, p, k);
+      }
+    }
+  }
+  /// Asks for the columns from `solutions` on of places, −1: of none.
+  template <int Stride, class Ordinal>
+  __device__ __forceinline__ void ask(const Scalar* solutions, const Two<Ordinal> (&place)[Batch]) {
+    for_each_packet([&](int u, int p, int k) {
+      const Ordinal needed = place[u].of[p];
+      from[u][p] =
+          reinterpret_cast<const Packet<Scalar>*>(solutions + static_cast<std::int64_t>(needed) * Stride);
+      x[u][p].of[k] = {{0, 0}};
+      distance[u][p][k] = needed >= 0 ? 0 : 1;
+    });
+    ask_again();
+  }
+  __device__ __forceinline__ void ask_again() {
+    for_each_packet(
+        [&](int u, int p, int k) { read_missing(from[u][p] + k, distance[u][p][k], x[u][p].of[k]); });
+  }
+  __device__ __forceinline__ bool misses_some() {
+    std::uint32_t least = ~0u;
+    for_each_packet([&](int u, int p, int k) {
+      distance[u][p][k] = distance_from_mark<Real>(x[u][p].of[k]);
+      least = min(least, distance[u][p][k]);
+    });
+    return least == 0;
+  }
+  /// Puts NaN where something is missing.
+  __device__ __forceinline__ void abandon() {
+    for_each_packet([&](int u, int p, int k) {
+      auto& words = x[u][p].of[k].of;
+      if (distance[u][p][k] == 0) words[0] = words[1] = ~std::decay_t<decltype(words[0])>(0);
+    });
+  }
+  __device__ __forceinline__ Two<Scalar> columns(int u, int p) const {
+    return Kokkos::bit_cast<Two<Scalar>>(x[u][p]);
+  }
+};
+
+/// A place that is solved about one level before the last of those in `place`, if levels are about alike; −1:
+/// none. Until it is, a warp that is ahead of its time looks there only, and leaves the memory to others.
+template <int Batch, class Ordinal>
+__device__ __forceinline__ std::int64_t place_to_watch(const Two<Ordinal> (&place)[Batch],
+                                                       std::int64_t first_place) {
+  constexpr int far = 1 << 30;
+  int distance = far;
+#pragma unroll
+  for (int u = 0; u < Batch; ++u) {
+#pragma unroll
+    for (int p = 0; p < 2; ++p) {
+      const Ordinal needed = place[u].of[p];
+      const auto there = first_place - static_cast<std::int64_t>(needed);
+      if (needed >= 0 && there > 0 && there < distance) distance = static_cast<int>(there);
+    }
+  }
+  distance = __reduce_min_sync(0xffffffffu, distance);
+  return distance == far ? -1 : first_place - 2 * static_cast<std::int64_t>(distance);
+}
+
+/// Waits until a packet, read once already, is there.
+template <class Real, class Packet, class Data>
+__device__ __forceinline__ void watch(const Data& data, const Packet* from, Packet seen,
+                                      std::int64_t waiting_place) {
+  std::uint64_t begun = 0;
+  for (unsigned spins = 1; __any_sync(0xffffffffu, distance_from_mark<Real>(seen) == 0); ++spins) {
+    read_missing(from, 0, seen);
+    if (spins % 1024 == 0 && is_given_up(data, begun, waiting_place)) break;
+  }
+}
+
+/// Reads what is missing of a batch again until all is there. Gives NaN once the watchdog has ended the
+/// solve.
+template <class Batch, class Data>
+__device__ __forceinline__ void wait_for_all(const Data& data, Batch& batch, std::int64_t waiting_place) {
+  std::uint64_t begun = 0;
+  for (unsigned spins = 1; __any_sync(0xffffffffu, batch.misses_some()); ++spins) {
+    batch.ask_again();
+    if (spins % 1024 == 0 && is_given_up(data, begun, waiting_place)) {
+      batch.abandon();
+      break;
+    }
+  }
+}
+
+/// A thread's pairs of steps s, s + 1, …; `none` after the last step.
+template <int Batch, class T, class StepAt>
+__device__ __forceinline__ void load_pairs(const T* from, int s, int steps, const StepAt& step_at, T none,
+                                           Two<T> (&pair)[Batch]) {
+#pragma unroll
+  for (int u = 0; u < Batch; ++u) {
+    pair[u] = s + u < steps ? *reinterpret_cast<const Two<T>*>(from + step_at(s + u)) : Two<T>{{none, none}};
+  }
+}
+
+/// Takes entries times solutions from `sum0` and `sum1`, for the two lanes a thread takes entries of.
+/// `step_at(s)` is where the thread's entries of step s are. A warp goes through this together. Most narrow
+/// tasks are done in one batch; in wide ones places are known one batch ahead, so that what is waited for is
+/// asked for at once.
+template <bool Wide, int Stride, class Data, class Ordinal, class Value, class Scalar, class StepAt>
+__device__ __forceinline__ void gather_columns(const Data& data, const Ordinal* columns, const Value* entries,
+                                               int steps, const StepAt& step_at, int column,
+                                               std::int64_t first_place, Two<Scalar>& sum0,
+                                               Two<Scalar>& sum1) {
+  constexpr int batch_steps = steps_in_flight<Scalar>;
+  PlaceBatch<batch_steps, Scalar> batch;
+  Two<Ordinal> place[batch_steps];
+  Two<Value> value[batch_steps];
+  if constexpr (Wide) load_pairs(columns, 0, steps, step_at, Ordinal(-1), place);
+  for (int s = 0; s < steps; s += batch_steps) {
+    if constexpr (!Wide) load_pairs(columns, s, steps, step_at, Ordinal(-1), place);
+    batch.template ask<Stride>(data.current + column, place);
+    const std::int64_t watched = Wide ? -1 : place_to_watch(place, first_place);
+    const auto* watched_at = reinterpret_cast<const Packet<Scalar>*>(data.current + watched * Stride);
+    Packet<Scalar> seen = {{0, 0}};
+    if constexpr (!Wide) read_missing(watched_at, watched >= 0 ? 0 : 1, seen);
+    load_pairs(entries, s, steps, step_at, Value(0), value);
+    if constexpr (Wide) load_pairs(columns, s + batch_steps, steps, step_at, Ordinal(-1), place);
+    if constexpr (!Wide) watch<RealOf<Scalar>>(data, watched_at, seen, first_place);
+    wait_for_all(data, batch, first_place);
+#pragma unroll
+    for (int u = 0; u < batch_steps; ++u) {
+      subtract_product(sum0, Scalar(data.value(&value[u].of[0])), batch.columns(u, 0));
+      subtract_product(sum1, Scalar(data.value(&value[u].of[1])), batch.columns(u, 1));
+    }
+  }
+}
+
+/// Sum over neighbouring groups of a warp, in all of them.
+template <int Stride, class Scalar>
+__device__ __forceinline__ void sum_over_groups(Two<Scalar>& sum, int groups) {
+  for (int mask = 1; mask < groups; mask *= 2) {
+    sum.of[0] += shuffle_xor(sum.of[0], mask * ManyShape<Stride>::place_threads);
+    sum.of[1] += shuffle_xor(sum.of[1], mask * ManyShape<Stride>::place_threads);
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif
