@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_Instantiate.hpp"
 #include "Lutra_OpSolveDefinitions.hpp"
+#include "Lutra_OpSolveInstantiate.hpp"
 
 namespace lutra::Impl {
 
-#define LUTRA_OP_SOLVE(Scalar, Ordinal, Offset, Space) template class OpSolve<Scalar, Ordinal, Offset, Space>;
-LUTRA_FOR_EACH_SPACE(LUTRA_OP_SOLVE, double, int, std::int64_t)
-LUTRA_FOR_EACH_SPACE(LUTRA_OP_SOLVE, double, std::int64_t, std::int64_t)
+LUTRA_INSTANTIATE_OP_SOLVE(double)
 
 }  // namespace lutra::Impl
