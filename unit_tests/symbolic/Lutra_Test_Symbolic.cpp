@@ -174,13 +174,11 @@ TEST_CASE("labels of fill2 outlive the numbers of their windows", "[symbolic]") 
   // earlier sources would show as a missing or an additional entry.
   using Types = Types<double, int, Kokkos::DefaultHostExecutionSpace>;
   const int n = 200000;  // 21,474 windows
-  Matrix<Types>
-      matrix;  // chains of seven, up and down, and from every hundredth row an entry far to the left
+  Matrix<Types> matrix;  // fill comes by way of i - 3, which the sources just before have labelled
   matrix.n_rows = matrix.n_cols = n;
   matrix.row_map.push_back(0);
   for (int i = 0; i < n; ++i) {
-    if (i % 100 == 0 && i >= 51) matrix.entries.push_back(i - 51);
-    if (i % 7 != 0) matrix.entries.push_back(i - 1);
+    if (i % 30 >= 3) matrix.entries.push_back(i - 3);
     if (i + 1 < n) matrix.entries.push_back(i + 1);
     matrix.row_map.push_back(matrix.nnz());
   }
