@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Symbolic.hpp"
 
+#include <cmath>
+
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Fill1.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -61,12 +63,30 @@ ResultOn<Ordinal, Offset, ExecutionSpace> road_asked_for(
     const MemoryBudget& budget, SymbolicRoad road) {
   if (road == SymbolicRoad::fill2) return Impl::fill2(exec, pattern, budget);
   if (road == SymbolicRoad::fill1) return host_road<Ordinal, Offset>(exec, pattern, budget);
-  auto result = *Impl::etree(exec, pattern, false, budget);
+  auto result = Impl::etree(exec, pattern, budget);
   if (!result.exact) {
     result.why =
         "the pattern is not symmetric, so the elimination tree gives the factors of A + Aᵀ: a superset";
   }
   return result;
+}
+
+// Measured on an H200 and a core of its host: seconds for an entry of L + U that fill1 finds and sends to the
+// device, for a row of fill2, and for an edge it walks over.
+constexpr double host_entry_seconds = 11e-9;
+constexpr double device_row_seconds = 1.5e-6;
+constexpr double device_edge_seconds = 1.2e-10;
+
+double host_road_seconds(const Impl::RoadForecast& forecast) {
+  return host_entry_seconds * forecast.nnz;
+}
+
+double device_road_seconds(const Impl::RoadForecast& forecast, double rows) {
+  return device_row_seconds * rows + device_edge_seconds * forecast.edges;
+}
+
+std::string milliseconds(double seconds) {
+  return std::to_string(std::llround(std::ceil(seconds * 1e3))) + " ms";
 }
 
 /// The road of `automatic`, where memory suffices for it.
@@ -79,12 +99,20 @@ ResultOn<Ordinal, Offset, ExecutionSpace> best_road(const ExecutionSpace& exec,
     result.why = "fill1: on a host the rows of U before a row are the shortest way to it";
     return result;
   } else {
-    if (auto result = Impl::etree(exec, pattern, true, budget)) {
+    Impl::RoadForecast forecast;
+    if (auto result = Impl::etree_if_exact(exec, pattern, budget, forecast)) {
       result->why = "elimination tree: the pattern is symmetric";
       return *result;
     }
-    auto result = Impl::fill2(exec, pattern, budget);
-    result.why = "fill2: the pattern is not symmetric";
+    const double host = host_road_seconds(forecast);
+    const double device = device_road_seconds(forecast, static_cast<double>(pattern.n_rows));
+    const bool on_host = host < device;
+    auto result =
+        on_host ? host_road<Ordinal, Offset>(exec, pattern, budget) : Impl::fill2(exec, pattern, budget);
+    result.why = std::string(on_host ? "fill1 on the host" : "fill2 on the device") +
+                 ": the pattern is not symmetric, and " + milliseconds(on_host ? host : device) +
+                 " are foreseen for it against " + milliseconds(on_host ? device : host) + " for " +
+                 (on_host ? "fill2" : "fill1");
     return result;
   }
 }
@@ -97,6 +125,11 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symb
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const SymbolicOptions& options) {
   if (pattern.n_rows != pattern.n_cols) throw InputError("pattern: it is not square");
+  if (pattern.n_rows == 0) {  // there is nothing to divide among teams
+    auto result = host_road<Ordinal, Offset>(exec, pattern, budget);
+    if (options.road != SymbolicRoad::automatic) result.road = options.road;
+    return result;
+  }
   if (options.road != SymbolicRoad::automatic) {
     return road_asked_for<Ordinal, Offset>(exec, pattern, budget, options.road);
   }

@@ -8,7 +8,8 @@ namespace lutra {
 
 /// Ways to the pattern of L + U.
 enum class SymbolicRoad {
-  automatic,  ///< fill1 on hosts; on devices etree where the pattern is symmetric, else fill2
+  automatic,  ///< fill1 on hosts; on devices etree where the pattern is symmetric, else the
+              ///< one of fill1 and fill2 that is foreseen to take less time
   fill2,      ///< from each row on its own through A; exact, and parallel over rows
   fill1,      ///< row after row through the rows of U before, on the host; exact, and near linear
   etree  ///< through the elimination tree of A + Aᵀ; exact where the pattern is symmetric, else a superset

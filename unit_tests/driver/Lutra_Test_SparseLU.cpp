@@ -52,6 +52,40 @@ TEMPLATE_LIST_TEST_CASE("solutions agree with dense elimination", "[driver]", Al
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("every road to the pattern leads to the solution", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(55);
+  const auto A = permuted_matrix<Matrix<TestType>>(120, 2.0, random);
+  const auto system = known_system(A);
+  std::int64_t exact_entries = 0;
+  for (const SymbolicRoad road :
+       {SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::etree}) {
+    LuOptions options;
+    options.symbolic = road;
+    Solver<TestType> solver(options);
+    solver.analyze(A);
+    solver.factorize(A);
+    std::vector<Scalar> x(system.b.size());
+    const Report& report = solver.report();
+    INFO("road " << name_of(road));
+    REQUIRE(solver.solve_host(system.b, x) == Status::success);
+    CHECK(Reference::backward_errors(A, x, system.b).componentwise <= tight_bound<Scalar>());
+    const std::int64_t entries = *report.factors.nnz_l + *report.factors.nnz_u;
+    if (road == SymbolicRoad::automatic) {
+      exact_entries = entries;
+      CHECK(report.choice.symbolic != "auto");
+    } else {
+      CHECK(report.choice.symbolic == name_of(road));
+    }
+    if (road == SymbolicRoad::etree) {
+      CHECK(entries > exact_entries);
+      CHECK(report.choice.why.find("superset") != std::string::npos);
+    } else {
+      CHECK(entries == exact_entries);
+    }
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("transposed and adjoint systems", "[driver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(17);

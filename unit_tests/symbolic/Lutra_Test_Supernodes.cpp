@@ -123,7 +123,7 @@ TEMPLATE_LIST_TEST_CASE("supernodes agree with their definition", "[symbolic]", 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("amalgamation adds the zeros it says, and no more than it may", "[symbolic]",
+TEMPLATE_LIST_TEST_CASE("amalgamation adds the zeros it says and no more than it may", "[symbolic]",
                         PatternTypes) {
   using MatrixType = Matrix<TestType>;
   std::mt19937 random(31);

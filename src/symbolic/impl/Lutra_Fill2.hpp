@@ -84,8 +84,8 @@ struct Fill2Search {
 
   CsrPattern<Ordinal, Offset, Memory> pattern;
   Slots slots;
-  Kokkos::View<Ordinal, Memory> next;               ///< place in `sources` the next idle team takes
-  Ordinal end;                                      ///< places from here on belong to a later launch
+  Kokkos::View<Ordinal, Memory> next;               ///< sources of this launch taken so far
+  Ordinal first_place, end_place;                   ///< places in `sources` of this launch
   Kokkos::View<const Ordinal*, Memory> sources;     ///< rows to search from; empty: all, place i being row i
   Kokkos::View<Offset*, Memory> lower_counts;       ///< [n] out in stage one
   Kokkos::View<Offset*, Memory> counts;             ///< [n] out in stage one, all of L + U
@@ -111,12 +111,12 @@ struct Fill2Search {
     }
   }
 
-  /// Takes the next row; source is -1 where there is none left.
+  /// Takes the next row, the last of the launch first: it takes longest, and must not be what all wait for.
+  /// The source is -1 where none is left.
   KOKKOS_FUNCTION void start_row(std::size_t slot, RowState& state) const {
-    Ordinal place = 0;
     do {
-      place = fetch_add_shared<ExecutionSpace>(next(), Ordinal(1));
-      state.source = place >= end ? Ordinal(-1) : sources.extent(0) > 0 ? sources(place) : place;
+      const Ordinal place = end_place - 1 - fetch_add_shared<ExecutionSpace>(next(), Ordinal(1));
+      state.source = place < first_place ? Ordinal(-1) : sources.extent(0) > 0 ? sources(place) : place;
     } while (store && state.source >= 0 && kept.place(state.source) >= 0);
     if (state.source < 0) return;
     state.least = state.lowest = state.source;

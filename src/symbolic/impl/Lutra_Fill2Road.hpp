@@ -206,8 +206,9 @@ struct Fill2Road {
     const auto end_of_all = static_cast<std::int64_t>(range_end);
     for (std::int64_t begin = begin_of_all; begin < end_of_all; begin += rows_per_launch) {
       const std::int64_t end = std::min(end_of_all, begin + rows_per_launch);
-      Kokkos::deep_copy(m_exec, m_search.next, static_cast<Ordinal>(begin));
-      m_search.end = static_cast<Ordinal>(end);
+      Kokkos::deep_copy(m_exec, m_search.next, Ordinal(0));
+      m_search.first_place = static_cast<Ordinal>(begin);
+      m_search.end_place = static_cast<Ordinal>(end);
       const auto teams = std::min(static_cast<std::int64_t>(m_search.slots.teams()), end - begin);
       Policy policy(m_exec, static_cast<int>(teams), team_threads / width, width);
       policy.set_scratch_size(0, Kokkos::PerTeam(sizeof(typename Search::RowState) + 16));

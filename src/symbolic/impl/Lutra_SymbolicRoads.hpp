@@ -17,14 +17,28 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2(
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget);
 
+/// Bounds of the work of the roads that are exact for every pattern.
+struct RoadForecast {
+  double nnz = 0;    ///< entries of L + U of A + Aᵀ
+  double edges = 0;  ///< edges that searches from all rows walk over
+};
+
 /// The elimination-tree road on the device: forest, row subtrees, supernodes, rows. Exact where the pattern
-/// is symmetric; empty where it is not and `exact` is asked for, else the pattern of the factors of A + Aᵀ.
+/// is symmetric, else the pattern of the factors of A + Aᵀ.
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
-std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> etree(
+LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> etree(
     const ExecutionSpace& exec,
-    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern, bool exact,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget);
+
+/// The same where the pattern is symmetric; else nothing, and `forecast` is filled in.
+/// @throws OutOfMemoryError
+template <class Ordinal, class Offset, class ExecutionSpace>
+std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> etree_if_exact(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget, RoadForecast& forecast);
 
 }  // namespace lutra::Impl
 

@@ -6,34 +6,63 @@
 #include "Lutra_SymbolicRoads.hpp"
 
 namespace lutra::Impl {
+namespace {
+
+/// A pattern with its mirror, which is empty where it says nothing new.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct MirroredPattern {
+  using Pattern = CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>;
+  MirroredPattern(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget)
+      : charge(budget) {
+    const bool may_be_symmetric = sample_is_symmetric<Ordinal, Offset, ExecutionSpace>(exec, pattern);
+    mirror = mirror_upper<Ordinal, Offset, ExecutionSpace>(exec, pattern, charge);
+    symmetric =
+        may_be_symmetric && is_symmetric<Ordinal, Offset, ExecutionSpace>(exec, pattern, mirror, budget);
+    if (!symmetric) return;
+    mirror = {};
+    charge = Charge(budget);
+  }
+  Pattern mirror;
+  Charge charge;
+  bool symmetric = false;
+};
+
+}  // namespace
 
 template <class Ordinal, class Offset, class ExecutionSpace>
-std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> etree(
+LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> etree(
     const ExecutionSpace& exec,
-    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern, bool exact,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget) {
-  using Pattern = CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>;
-  const bool may_be_symmetric = sample_is_symmetric<Ordinal, Offset, ExecutionSpace>(exec, pattern);
-  if (exact && !may_be_symmetric) return std::nullopt;
-  Charge scratch(budget);
-  Pattern mirror = mirror_upper<Ordinal, Offset, ExecutionSpace>(exec, pattern, scratch);
-  const bool symmetric =
-      may_be_symmetric && is_symmetric<Ordinal, Offset, ExecutionSpace>(exec, pattern, mirror, budget);
-  if (exact && !symmetric) return std::nullopt;
-  if (symmetric) {
-    mirror = {};
-    scratch = Charge(budget);
-  }
-  auto result = TreeRoad<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget).run(mirror);
+  const MirroredPattern<Ordinal, Offset, ExecutionSpace> both(exec, pattern, budget);
+  auto result = TreeRoad<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget).run(both.mirror);
   result.road = SymbolicRoad::etree;
-  result.exact = symmetric;
+  result.exact = both.symmetric;
   return result;
 }
 
-#define LUTRA_ETREE(Ordinal, Offset, Space)                                                 \
-  template std::optional<LuPattern<Ordinal, Offset, typename Space::memory_space>> etree(   \
-      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, bool, \
-      const MemoryBudget&);
+template <class Ordinal, class Offset, class ExecutionSpace>
+std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> etree_if_exact(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget, RoadForecast& forecast) {
+  const MirroredPattern<Ordinal, Offset, ExecutionSpace> both(exec, pattern, budget);
+  TreeRoad<Ordinal, Offset, ExecutionSpace> road(exec, pattern, budget);
+  if (!both.symmetric) {
+    forecast = road.forecast(both.mirror);
+    return std::nullopt;
+  }
+  auto result = road.run(both.mirror);
+  result.road = SymbolicRoad::etree;
+  return result;
+}
+
+#define LUTRA_ETREE(Ordinal, Offset, Space)                                                                 \
+  template LuPattern<Ordinal, Offset, typename Space::memory_space> etree(                                  \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
+  template std::optional<LuPattern<Ordinal, Offset, typename Space::memory_space>> etree_if_exact(          \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,  \
+      RoadForecast&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_ETREE)
 
 }  // namespace lutra::Impl

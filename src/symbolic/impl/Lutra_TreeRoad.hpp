@@ -4,11 +4,13 @@
 
 #include <KokkosSparse_SortCrs.hpp>
 #include <algorithm>
+#include <utility>
 
 #include "Lutra_EliminationForest.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_RowSubtrees.hpp"
 #include "Lutra_Symbolic.hpp"
+#include "Lutra_SymbolicRoads.hpp"
 
 namespace lutra::Impl {
 
@@ -52,14 +54,68 @@ struct TreeRoad {
 
   /// @param mirror entries of Aᵀ left of the diagonal, by rows; empty where the pattern is symmetric
   Result run(const Pattern& mirror) {
-    m_walk.mirror = mirror;
-    m_parent = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::parent", m_n);
-    link_forest(m_exec, m_walk.pattern, m_parent, m_budget);
-    m_walk.parent = m_parent;
+    plant(mirror);
     count();
     find_supernodes();
     store();
     return m_result;
+  }
+
+  /// What other roads have to do, from the forest and the counts of A + Aᵀ.
+  RoadForecast forecast(const Pattern& mirror) {
+    plant(mirror);
+    count();
+    const auto nnz_l = static_cast<double>(total_of<Offset>(m_exec, m_row_counts));
+    return {2 * nnz_l + static_cast<double>(m_n), searched_edges()};
+  }
+
+  void plant(const Pattern& mirror) {
+    m_walk.mirror = mirror;
+    m_parent = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::parent", m_n);
+    link_forest(m_exec, m_walk.pattern, m_parent, m_budget);
+    m_walk.parent = m_parent;
+  }
+
+  /// Edges that searches from all rows walk over, at most: those of a vertex once for each of its ancestors.
+  double searched_edges() {
+    const auto row_map = m_walk.pattern.row_map;
+    const auto depth = depths();
+    double edges = 0;
+    Kokkos::parallel_reduce(
+        "lutra::symbolic::searched_edges", Range(m_exec, 0, m_n),
+        KOKKOS_LAMBDA(const std::int64_t v, double& sum) {
+          sum += static_cast<double>(row_map(v + 1) - row_map(v)) * static_cast<double>(depth(v));
+        },
+        edges);
+    return edges;
+  }
+
+  /// Ancestors of each vertex, by pointer jumping: known ancestors double with each round.
+  OrdinalView depths() {
+    const Ordinal n = m_n;
+    OrdinalView depth[2], jump[2];
+    for (int k = 0; k < 2; ++k) {
+      depth[k] = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::depths", m_n);
+      jump[k] = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::jumps", m_n);
+    }
+    Kokkos::deep_copy(m_exec, jump[0], m_parent);
+    const auto first = depth[0], parent = m_parent;
+    Kokkos::parallel_for(
+        "lutra::symbolic::depths", Range(m_exec, 0, n),
+        KOKKOS_LAMBDA(const std::int64_t v) { first(v) = parent(v) < n ? 1 : 0; });
+    for (Ordinal jumping = n; jumping > 0; std::swap(depth[0], depth[1]), std::swap(jump[0], jump[1])) {
+      const auto depth_now = depth[0], depth_next = depth[1], jump_now = jump[0], jump_next = jump[1];
+      Kokkos::parallel_reduce(
+          "lutra::symbolic::depths", Range(m_exec, 0, n),
+          KOKKOS_LAMBDA(const std::int64_t v, Ordinal& sum) {
+            const Ordinal above = jump_now(v);
+            depth_next(v) = depth_now(v) + (above < n ? depth_now(above) : 0);
+            jump_next(v) = above < n ? jump_now(above) : n;
+            if (jump_next(v) < n) ++sum;
+          },
+          jumping);
+    }
+    return depth[0];
   }
 
   using Walk = RowSubtrees<Ordinal, Offset, ExecutionSpace>;
