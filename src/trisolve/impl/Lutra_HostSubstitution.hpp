@@ -71,48 +71,48 @@ HostSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space> schedule_le
 }
 
 /// Values as a substitution takes them.
-template <class Value, class Offset, class Memory>
+template <class Value, class Memory>
 struct HostValues {
-  Kokkos::View<const Value*, Memory> values;  ///< of the matrix
-  Kokkos::View<Value*, Memory> narrow;  ///< what `values` shows where they are a copy in another precision
-  Kokkos::View<const Offset*, Memory>
-      source;  ///< position in `values` of each entry of the pattern; empty: its own
-  Kokkos::View<Value*, Memory> inverse;  ///< [n] reciprocal diagonal by row
+  Kokkos::View<const Value*, Memory> values;  ///< of the entries of the pattern
+  Kokkos::View<Value*, Memory> copy;          ///< what `values` shows where they are no View of the caller's
+  Kokkos::View<Value*, Memory> inverse;       ///< [n] reciprocal diagonal by row
   Charge charge;
 };
 
-/// Copies of values in another precision.
-template <class ExecutionSpace, class To, class From>
-void narrow_values(const ExecutionSpace& exec, const To& to, const From& from) {
+/// Copies values in the order of the pattern, in another precision perhaps.
+template <class ExecutionSpace, class To, class Source>
+void copy_values(const ExecutionSpace& exec, const To& to, const Source& from) {
   Kokkos::parallel_for(
-      "lutra::trisolve::narrow",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(from.extent(0))),
+      "lutra::trisolve::copy_values",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(to.extent(0))),
       KOKKOS_LAMBDA(const std::int64_t p) { to(p) = narrowed<typename To::non_const_value_type>(from(p)); });
 }
 
-/// Takes values as they are, or in single precision, and inverts the diagonal. Fences.
-template <class Value, class ExecutionSpace, class Rows, class Source, class Offset, class Memory>
+/// Takes values as they are, or as a copy in another order or precision, and inverts the diagonal. Fences.
+template <class Value, class ExecutionSpace, class Rows, class Source, class Memory>
 void keep_values(const ExecutionSpace& exec, const Rows& rows, const Source& values,
-                 const MemoryBudget& budget, HostValues<Value, Offset, Memory>& kept) {
+                 const MemoryBudget& budget, HostValues<Value, Memory>& kept) {
   using Scalar = typename Source::scalar_type;
   using Ordinal = typename Rows::ordinal_type;
   using View = Kokkos::View<Value*, Memory>;
-  HostValues<Value, Offset, Memory> fresh = kept;
+  HostValues<Value, Memory> fresh = kept;
   if (kept.inverse.extent(0) != static_cast<std::size_t>(rows.n)) {
     fresh.charge = Charge(budget);
     fresh.inverse = fresh.charge.template allocate<View>(exec, "lutra::trisolve::diagonal",
                                                          static_cast<std::size_t>(rows.n));
   }
-  fresh.source = values.source;
+  bool as_they_are = false;
   if constexpr (std::is_same_v<Value, Scalar>) {
-    fresh.values = values.values;
-  } else {
-    if (kept.narrow.extent(0) != values.values.extent(0)) {
-      fresh.narrow =
-          fresh.charge.template allocate<View>(exec, "lutra::trisolve::values", values.values.extent(0));
+    as_they_are = values.source.extent(0) == 0;
+    if (as_they_are) fresh.values = values.values;
+  }
+  if (!as_they_are) {
+    if (kept.copy.extent(0) != rows.entries.extent(0)) {
+      fresh.copy =
+          fresh.charge.template allocate<View>(exec, "lutra::trisolve::values", rows.entries.extent(0));
     }
-    narrow_values(exec, fresh.narrow, values.values);
-    fresh.values = fresh.narrow;
+    copy_values(exec, fresh.copy, values);
+    fresh.values = fresh.copy;
   }
   const auto inverse = fresh.inverse;
   Kokkos::parallel_for(
@@ -150,7 +150,6 @@ struct SubstitutionData {
   const Offset* end = nullptr;
   const Ordinal* entries = nullptr;
   const Value* values = nullptr;
-  const Offset* source = nullptr;   ///< positions of the values of the entries; null: their own
   const Value* inverse = nullptr;   ///< [n] inverted diagonal by row
   const Ordinal* in_row = nullptr;  ///< [n] row of `in` by row; null: the same
   const Ordinal* out_row = nullptr;
@@ -169,6 +168,29 @@ KOKKOS_FORCEINLINE_FUNCTION Value conjugated(const Value& value) {
   }
 }
 
+/// Takes entries times solutions from the sums of a row. With one column, four sums at a time keep the
+/// additions from waiting for each other.
+template <int Stride, bool Conjugate, class Scalar, class Value, class Ordinal, class Offset>
+KOKKOS_FORCEINLINE_FUNCTION void subtract_entries(
+    const SubstitutionData<Scalar, Value, Ordinal, Offset>& data, Offset begin, Offset end,
+    Scalar (&sum)[Stride]) {
+  const auto factor = [&](Offset p) { return Scalar(conjugated<Conjugate>(data.values[p])); };
+  const auto place = [&](Offset p) { return data.x + static_cast<std::int64_t>(data.entries[p]) * Stride; };
+  Offset p = begin;
+  if constexpr (Stride == 1) {
+    Scalar part[4] = {};
+    for (; p + 4 <= end; p += 4) {
+      for (int u = 0; u < 4; ++u) part[u] += factor(p + u) * *place(p + u);
+    }
+    sum[0] -= (part[0] + part[1]) + (part[2] + part[3]);
+  }
+  for (; p < end; ++p) {
+    const Scalar value = factor(p);
+    const Scalar* x = place(p);
+    for (int r = 0; r < Stride; ++r) sum[r] -= value * x[r];
+  }
+}
+
 /// One row.
 template <int Stride, bool Conjugate, class Scalar, class Value, class Ordinal, class Offset>
 KOKKOS_FORCEINLINE_FUNCTION void substitute_row(const SubstitutionData<Scalar, Value, Ordinal, Offset>& data,
@@ -176,13 +198,7 @@ KOKKOS_FORCEINLINE_FUNCTION void substitute_row(const SubstitutionData<Scalar, V
   Scalar sum[Stride] = {};
   const auto in_row = static_cast<std::int64_t>(data.in_row == nullptr ? row : data.in_row[row]);
   for (int r = 0; r < data.n_columns; ++r) sum[r] = data.in.scaled(in_row, data.in.at(in_row, r));
-  const Offset end = data.end[row];
-  for (Offset p = data.begin[row]; p < end; ++p) {
-    const Value& stored = data.values[data.source == nullptr ? p : data.source[p]];
-    const Scalar factor(conjugated<Conjugate>(stored));
-    const Scalar* x = data.x + static_cast<std::int64_t>(data.entries[p]) * Stride;
-    for (int r = 0; r < Stride; ++r) sum[r] -= factor * x[r];
-  }
+  subtract_entries<Stride, Conjugate>(data, data.begin[row], data.end[row], sum);
   const Scalar inverse(conjugated<Conjugate>(data.inverse[row]));
   const auto out_row = static_cast<std::int64_t>(data.out_row == nullptr ? row : data.out_row[row]);
   for (int r = 0; r < Stride; ++r) {

@@ -83,15 +83,15 @@ class OpSolve {
   void pack(const ExecutionSpace& exec, const Source& values, TriangleValues<Value, Memory>& packed);
   template <int Stride, class Value>
   void solve_group(const ExecutionSpace& exec, const TriangleValues<Value, Memory>& packed,
-                   const HostValues<Value, Offset, Memory>& kept, const MappedColumns<const Scalar>& in,
+                   const HostValues<Value, Memory>& kept, const MappedColumns<const Scalar>& in,
                    const MappedColumns<Scalar>& out, int n_columns, bool conjugate);
   template <int Stride, class Value>
-  void substitute_group(const ExecutionSpace& exec, const HostValues<Value, Offset, Memory>& kept,
+  void substitute_group(const ExecutionSpace& exec, const HostValues<Value, Memory>& kept,
                         const MappedColumns<const Scalar>& in, const MappedColumns<Scalar>& out,
                         int n_columns, bool conjugate);
   template <class Value>
   void solve_columns(const ExecutionSpace& exec, const TriangleValues<Value, Memory>& packed,
-                     const HostValues<Value, Offset, Memory>& kept, MappedColumns<const Scalar> in,
+                     const HostValues<Value, Memory>& kept, MappedColumns<const Scalar> in,
                      MappedColumns<Scalar> out, int n_columns, bool conjugate);
 
   Rows m_rows;
@@ -102,8 +102,8 @@ class OpSolve {
   HostSchedule<Ordinal, Offset, Memory> m_host_schedule;
   TriangleValues<Scalar, Memory> m_working;  ///< of the four, one has values: by method and precision
   TriangleValues<Single, Memory> m_single;
-  HostValues<Scalar, Offset, Memory> m_host_working;
-  HostValues<Single, Offset, Memory> m_host_single;
+  HostValues<Scalar, Memory> m_host_working;
+  HostValues<Single, Memory> m_host_single;
   RowMap m_in_row,
       m_out_row;  ///< [n] the caller's rows, by place; where rows are substituted as they are, by row
   Charge m_maps_charge;

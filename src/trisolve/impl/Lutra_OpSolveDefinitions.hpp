@@ -162,15 +162,16 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::set_values(const Executio
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 template <int Stride, class Value>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::substitute_group(
-    const ExecutionSpace& exec, const HostValues<Value, Offset, Memory>& kept,
-    const MappedColumns<const Scalar>& in, const MappedColumns<Scalar>& out, int n_columns, bool conjugate) {
+void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::substitute_group(const ExecutionSpace& exec,
+                                                                        const HostValues<Value, Memory>& kept,
+                                                                        const MappedColumns<const Scalar>& in,
+                                                                        const MappedColumns<Scalar>& out,
+                                                                        int n_columns, bool conjugate) {
   SubstitutionData<Scalar, Value, Ordinal, Offset> data;
   data.begin = m_rows.begin.data();
   data.end = m_rows.end.data();
   data.entries = m_rows.entries.data();
   data.values = kept.values.data();
-  data.source = kept.source.data();
   data.inverse = kept.inverse.data();
   data.in_row = m_in_row.data();
   data.out_row = m_out_row.data();
@@ -189,7 +190,7 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 template <int Stride, class Value>
 void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve_group(
     const ExecutionSpace& exec, const TriangleValues<Value, Memory>& packed,
-    const HostValues<Value, Offset, Memory>& kept, const MappedColumns<const Scalar>& in,
+    const HostValues<Value, Memory>& kept, const MappedColumns<const Scalar>& in,
     const MappedColumns<Scalar>& out, int n_columns, bool conjugate) {
   if constexpr (is_host_space<ExecutionSpace>) {
     if (substitutes()) return substitute_group<Stride>(exec, kept, in, out, n_columns, conjugate);
@@ -240,7 +241,7 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 template <class Value>
 void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve_columns(
     const ExecutionSpace& exec, const TriangleValues<Value, Memory>& packed,
-    const HostValues<Value, Offset, Memory>& kept, MappedColumns<const Scalar> in, MappedColumns<Scalar> out,
+    const HostValues<Value, Memory>& kept, MappedColumns<const Scalar> in, MappedColumns<Scalar> out,
     int n_columns, bool conjugate) {
   while (n_columns > 0) {
     const int now = std::min(n_columns, most_columns_at_once);
