@@ -56,7 +56,7 @@ class TriangularSolve {
     Sides fresh;
     fresh.charge = Charge(budget);
     fresh.rows = split_triangle(m_exec, pattern, side, diagonal, fresh.charge);
-    fresh.plain = Op(m_exec, fresh.rows, m_options, budget);
+    fresh.plain = Op(m_exec, fresh.rows, m_options, budget, m_hang);
     m_budget = budget;
     m_sides = std::move(fresh);
     m_pattern = pattern;
@@ -128,7 +128,7 @@ class TriangularSolve {
       const auto side = m_side == TriangleSide::lower ? TriangleSide::upper : TriangleSide::lower;
       m_sides.transposed_rows =
           split_triangle(m_exec, m_sides.transpose.pattern, side, m_diagonal, m_sides.charge);
-      Op fresh(m_exec, m_sides.transposed_rows, m_options, m_budget);
+      Op fresh(m_exec, m_sides.transposed_rows, m_options, m_budget, m_hang);
       fresh.set_values(m_exec, {m_values, m_sides.transpose.source});
       m_sides.transposed = std::move(fresh);
     }
@@ -148,6 +148,7 @@ class TriangularSolve {
   TriangularOptions m_options;
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
+  HangSpot m_hang{"lutra::trisolve::hang"};
   Sides m_sides;
   Pattern m_pattern;
   TriangleSide m_side = TriangleSide::lower;

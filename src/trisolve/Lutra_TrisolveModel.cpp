@@ -29,7 +29,7 @@ double predict_levels(const TriangleShape& shape, const TrisolveMachine& machine
 
 double predict_syncfree(const TriangleShape& shape, const TrisolveMachine& machine) {
   const double step = machine.dependency + machine.dependency_growth * std::log2(1 + mean_length(shape));
-  return machine.start + shape.levels * step + bytes_of(shape) / machine.bandwidth;
+  return machine.start + machine.crowd_start + shape.levels * step + bytes_of(shape) / machine.bandwidth;
 }
 
 double predict_supernodal(const TriangleShape& shape, const TrisolveMachine& machine) {
@@ -55,6 +55,7 @@ std::string describe_choice(const TriangleShape& shape, const TriangularReport& 
 TrisolveMachine h200_machine() {
   TrisolveMachine machine{};
   machine.start = 12e-6;
+  machine.crowd_start = 8e-6;
   machine.dependency = 0.42e-6;
   machine.dependency_growth = 0.075e-6;
   machine.block_dependency = 1.0e-6;

@@ -22,6 +22,7 @@ struct TriangleShape {
 /// What a machine takes for the parts of a triangular solve, in seconds and bytes a second.
 struct TrisolveMachine {
   double start;              ///< launch, first loads, and the wait for the last store
+  double crowd_start;        ///< more of that where rows wait for values all over the device
   double dependency;         ///< a value from one multiprocessor to another, with the work on a short row
   double dependency_growth;  ///< more of that for each doubling of the row's length
   double block_dependency;   ///< the same for a block and its inverse

@@ -42,7 +42,8 @@ struct Chain {
     plan = lutra::Impl::make_plan(exec, rows, blocks, level, Ordinal(2), false, budget);
     entries = to_space<Space>(std::vector<double>(plan.columns.extent(0), 1.0));
     inverses = to_space<Space>(std::vector<double>(static_cast<std::size_t>(plan.inverse_entries), 1.0));
-    arrays = lutra::Impl::SolutionArrays<double, Ordinal, Space>(exec, 2, budget);
+    arrays =
+        lutra::Impl::SolutionArrays<double, Ordinal, Space>(exec, 2, budget, lutra::Impl::HangSpot("hang"));
     arrays.reserve(exec, 1);
   }
 

@@ -43,9 +43,9 @@ class LuTriangles {
         m_charge(budget) {
     const auto& rows = plan.rows;
     m_lower = Op(exec, unit_part(rows.n, false, rows.entries, rows.row_map, rows.diagonal), options, budget,
-                 row_order);
+                 m_hang, row_order);
     m_upper = Op(exec, part_with_diagonal(exec, rows.n, true, rows.entries, rows.row_map, rows.diagonal),
-                 options, budget, Order(), col_order);
+                 options, budget, m_hang, Order(), col_order);
   }
 
   /// Takes the values of the factors; they must live until the next ones are taken. Fences.
@@ -131,11 +131,11 @@ class LuTriangles {
       const Ordinal n = plan.n();
       m_upper_transposed =
           Op(exec, part_with_diagonal(exec, n, false, columns.entries, columns.row_map, plan.column_diagonal),
-             m_options, m_budget, m_col_order);
+             m_options, m_budget, m_hang, m_col_order);
       m_lower_transposed = Op(exec,
                               unit_part(n, true, columns.entries, behind(exec, plan.column_diagonal),
                                         from_second(columns.row_map, n)),
-                              m_options, m_budget, Order(), m_row_order);
+                              m_options, m_budget, m_hang, Order(), m_row_order);
     }
     if (m_transposes_are_current) return;
     m_upper_transposed.set_values(exec, {m_column_values, {}});
@@ -146,6 +146,7 @@ class LuTriangles {
   Order m_row_order, m_col_order;
   TriangularOptions m_options;
   MemoryBudget m_budget;
+  HangSpot m_hang{"lutra::trisolve::hang"};
   Charge m_charge;
   Op m_lower, m_upper, m_lower_transposed, m_upper_transposed;
   Kokkos::View<const Scalar*, Memory> m_column_values;

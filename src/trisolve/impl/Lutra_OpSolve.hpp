@@ -41,9 +41,11 @@ class OpSolve {
   OpSolve() = default;
   /// Levels, blocks, choice of the method, packed layout. Where the caller's rows are others than the
   /// triangle's (a permutation on either side), `in_row` and `out_row` [n] tell which.
+  /// @param hang  where the watchdog leaves word
   /// @throws OutOfMemoryError. Fences.
   OpSolve(const ExecutionSpace& exec, const Rows& rows, const TriangularOptions& options,
-          const MemoryBudget& budget, const RowMap& in_row = {}, const RowMap& out_row = {});
+          const MemoryBudget& budget, const HangSpot& hang, const RowMap& in_row = {},
+          const RowMap& out_row = {});
 
   /// Takes values: packed, or where the method is a substitution on the host kept as they are, so that
   /// `values` must live until the next ones. Fences.
@@ -73,6 +75,18 @@ class OpSolve {
   bool goes_by_levels(int stride) const noexcept {
     return m_report.method == TrisolveMethod::levels &&
            (stride == 1 || m_options.method == TrisolveMethod::levels);
+  }
+
+  /// One right-hand side as the first of four: on CUDA the kernel for several watches one place at a time,
+  /// which pays where rows are long and their entries scattered. A place's four values are one sector of
+  /// memory anyhow.
+  bool rather_four(const ExecutionSpace&) const noexcept {
+#ifdef KOKKOS_ENABLE_CUDA
+    return std::is_same_v<ExecutionSpace, Kokkos::Cuda> && !m_options.portable &&
+           m_report.method == TrisolveMethod::syncfree && m_report.nnz > 5 * m_report.n;
+#else
+    return false;
+#endif
   }
 
   void choose(const ExecutionSpace& exec);

@@ -42,8 +42,8 @@ Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> map_places(c
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::OpSolve(const ExecutionSpace& exec, const Rows& rows,
                                                           const TriangularOptions& options,
-                                                          const MemoryBudget& budget, const RowMap& in_row,
-                                                          const RowMap& out_row)
+                                                          const MemoryBudget& budget, const HangSpot& hang,
+                                                          const RowMap& in_row, const RowMap& out_row)
     : m_rows(rows), m_options(options), m_budget(budget) {
   m_report.n = static_cast<std::int64_t>(rows.n);
   choose(exec);
@@ -55,7 +55,8 @@ OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::OpSolve(const ExecutionSpace& 
     m_in_row = map_places<Ordinal>(exec, m_plan.row_of, in_row, m_maps_charge);
     m_out_row = map_places<Ordinal>(exec, m_plan.row_of, out_row, m_maps_charge);
   }
-  m_arrays = SolutionArrays<Scalar, Ordinal, ExecutionSpace>(exec, static_cast<std::size_t>(rows.n), budget);
+  m_arrays =
+      SolutionArrays<Scalar, Ordinal, ExecutionSpace>(exec, static_cast<std::size_t>(rows.n), budget, hang);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -245,7 +246,7 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve_columns(
     int n_columns, bool conjugate) {
   while (n_columns > 0) {
     const int now = std::min(n_columns, most_columns_at_once);
-    if (now == 1) {
+    if (now == 1 && !rather_four(exec)) {
       solve_group<1>(exec, packed, kept, in, out, now, conjugate);
     } else if (now <= 4) {
       solve_group<4>(exec, packed, kept, in, out, now, conjugate);
@@ -273,7 +274,7 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve(const ExecutionSpac
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::int64_t OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::take_hung_row(const ExecutionSpace& exec) {
   const std::int64_t place = m_arrays.hung_place();
-  if (place < 0) return -1;
+  if (place < 0 || !m_arrays.was_stopped(exec)) return -1;
   m_arrays.recover(exec);
   Ordinal row = 0;
   Kokkos::deep_copy(exec, row, Kokkos::subview(m_plan.row_of, static_cast<std::size_t>(place)));

@@ -11,21 +11,24 @@
 
 namespace lutra::Impl {
 
+#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
+using HangSpace = Kokkos::SharedHostPinnedSpace;
+#else
+using HangSpace = Kokkos::HostSpace;
+#endif
+/// Where kernels leave word of a hang. Pinning memory takes long: a solver does it once, for all it analyses.
+using HangSpot = Kokkos::View<HangRecord[1], HangSpace>;
+
 /// The two arrays of self-flagged solutions that solves take in turns, with what belongs to the waiting. Each
 /// solve finds its array marked and marks the other one on its way.
 template <class Scalar, class Ordinal, class ExecutionSpace>
 class SolutionArrays {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
-  using SharedMemory = Kokkos::SharedHostPinnedSpace;
-#else
-  using SharedMemory = Kokkos::HostSpace;
-#endif
 
   SolutionArrays() = default;
-  SolutionArrays(const ExecutionSpace& exec, std::size_t n, const MemoryBudget& budget)
-      : m_n(n), m_budget(budget), m_charge(budget), m_hang("lutra::trisolve::hang") {
+  SolutionArrays(const ExecutionSpace& exec, std::size_t n, const MemoryBudget& budget, const HangSpot& hang)
+      : m_n(n), m_budget(budget), m_charge(budget), m_hang(hang) {
     m_tickets =
         m_charge.template allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::trisolve::ticket", 2);
     m_stop = m_charge.template allocate<Kokkos::View<int, Memory>>(exec, "lutra::trisolve::stop");
@@ -87,6 +90,14 @@ class SolutionArrays {
                : *static_cast<const volatile std::int64_t*>(&m_hang.data()->place_plus_one) - 1;
   }
 
+  /// Whether it was a solve with these arrays that was given up. Fences.
+  bool was_stopped(const ExecutionSpace& exec) const {
+    int stop = 0;
+    Kokkos::deep_copy(exec, stop, m_stop);
+    exec.fence("lutra::trisolve: whether the watchdog has ended a solve is needed on the host");
+    return stop != 0;
+  }
+
   /// Makes the arrays good again after a solve was given up. Fences.
   void recover(const ExecutionSpace& exec) {
     exec.fence("lutra::trisolve: the solve that was given up has ended");
@@ -98,9 +109,7 @@ class SolutionArrays {
     m_hang.data()->place_plus_one = 0;
   }
 
-  std::size_t bytes() const {
-    return m_charge.bytes() + m_arrays_charge.bytes() + m_scratch_charge.bytes();
-  }
+  std::size_t bytes() const { return m_charge.bytes() + m_arrays_charge.bytes() + m_scratch_charge.bytes(); }
 
  private:
   std::size_t m_n = 0;
@@ -111,7 +120,7 @@ class SolutionArrays {
   int m_scratch_stride = 0;
   Kokkos::View<Ordinal*, Memory> m_tickets;  ///< [2]
   Kokkos::View<int, Memory> m_stop;
-  Kokkos::View<HangRecord[1], SharedMemory> m_hang;
+  HangSpot m_hang;
   int m_stride = 0;         ///< values a place the arrays have room for
   int m_dirty[2] = {0, 0};  ///< values a place that are not marked
   int m_turn = 0;
