@@ -59,6 +59,7 @@ struct TriangularReport {
   std::int64_t stored_entries = 0;   ///< entries packed for the kernels, padding and inverses included
   std::size_t bytes = 0;             ///< device memory held
   double predicted_seconds = 0;      ///< of a solve with one right-hand side, by the performance model
+  /// By method; supernodal: 0 where blocks were not looked for.
   double predicted_levels_seconds = 0, predicted_syncfree_seconds = 0, predicted_supernodal_seconds = 0;
 };
 

@@ -42,12 +42,15 @@ double predict_supernodal(const TriangleShape& shape, const TrisolveMachine& mac
 
 std::string describe_choice(const TriangleShape& shape, const TriangularReport& report) {
   char text[200];
-  std::snprintf(
-      text, sizeof text,
-      "predicted levels %.0f us, syncfree %.0f us, supernodal %.0f us (%.0f levels of rows, %.0f of blocks)",
-      1e6 * report.predicted_levels_seconds, 1e6 * report.predicted_syncfree_seconds,
-      1e6 * report.predicted_supernodal_seconds, shape.levels, shape.block_levels);
-  return text;
+  std::snprintf(text, sizeof text, "predicted levels %.0f us, syncfree %.0f us for %.0f levels of rows",
+                1e6 * report.predicted_levels_seconds, 1e6 * report.predicted_syncfree_seconds, shape.levels);
+  std::string result = text;
+  if (shape.blocks > 0) {
+    std::snprintf(text, sizeof text, ", supernodal %.0f us for %.0f levels of blocks",
+                  1e6 * report.predicted_supernodal_seconds, shape.block_levels);
+    result += text;
+  }
+  return result;
 }
 
 }  // namespace
@@ -102,7 +105,7 @@ void choose_method(const TriangleShape& shape, const TrisolveMachine& machine, T
                    TriangularReport& report) {
   report.predicted_levels_seconds = predict_levels(shape, machine);
   report.predicted_syncfree_seconds = predict_syncfree(shape, machine);
-  report.predicted_supernodal_seconds = predict_supernodal(shape, machine);
+  report.predicted_supernodal_seconds = shape.blocks == 0 ? 0 : predict_supernodal(shape, machine);
   report.method = wanted;
   report.why = "asked for";
   if (wanted == TrisolveMethod::automatic) {

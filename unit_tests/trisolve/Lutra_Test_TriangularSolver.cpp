@@ -279,9 +279,15 @@ TEST_CASE("the model weighs latency against bytes", "[trisolve]") {
   choose_method(shape, machine, TrisolveMethod::automatic, report);
   CHECK(report.method == TrisolveMethod::supernodal);
   CHECK(report.predicted_seconds < levels);
-  CHECK_THAT(report.why, ContainsSubstring("30 of blocks"));
-  shape.levels = 3;
+  CHECK_THAT(report.why, ContainsSubstring("30 levels of blocks"));
   shape.blocks = 0;
+  shape.levels = 3;  // a launch each
+  choose_method(shape, machine, TrisolveMethod::automatic, report);
+  CHECK(report.method == TrisolveMethod::levels);
+  CHECK(report.predicted_supernodal_seconds == 0);
+  shape.rows = 1e6;  // too wide for a team, too many for launches
+  shape.entries = 3e6;
+  shape.levels = 100;
   choose_method(shape, machine, TrisolveMethod::automatic, report);
   CHECK(report.method == TrisolveMethod::syncfree);
 }

@@ -6,6 +6,8 @@
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_MemoryBudget.hpp"
+#include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TriangleRowsView.hpp"
 #include "Lutra_TriangularOptions.hpp"
 
