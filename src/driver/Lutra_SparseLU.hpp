@@ -11,6 +11,7 @@
 #include "Lutra_CsrView.hpp"
 #include "Lutra_FactorStructure.hpp"
 #include "Lutra_LuOptions.hpp"
+#include "Lutra_RankTwo.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_Transposition.hpp"
 
@@ -77,7 +78,8 @@ class SparseLU {
         Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
             Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
         "lutra::SparseLU::solve takes Views its execution space can reach; for host data use solve_host");
-    return solve_views(as_rank_two<const_multivector_type>(B), as_rank_two<multivector_type>(X), op);
+    return solve_views(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X),
+                       op);
   }
 
   /// The same for host arrays of n·k values by columns; copies to the device and back.
@@ -92,14 +94,6 @@ class SparseLU {
   const Report& report() const noexcept;
 
  private:
-  template <class Target, class View>
-  static Target as_rank_two(const View& view) {
-    const std::size_t rows = view.extent(0);
-    const std::size_t cols = View::rank() == 2 ? view.extent(1) : 1;
-    const std::size_t row_stride = view.stride(0);
-    const std::size_t col_stride = View::rank() == 2 ? view.stride(View::rank() - 1) : rows;
-    return Target(view.data(), Kokkos::LayoutStride(rows, row_stride, cols, col_stride));
-  }
   Status solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
 
   std::unique_ptr<LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>> m_solver;

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_RankTwo.hpp"
 #include "Lutra_Transposition.hpp"
 #include "Lutra_TriangularOptions.hpp"
 
@@ -79,7 +80,7 @@ class TriangularSolver {
     static_assert(Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
                       Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
                   "lutra::TriangularSolver::solve takes Views its execution space can reach");
-    solve_views(as_rank_two<const_multivector_type>(B), as_rank_two<multivector_type>(X), op);
+    solve_views(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X), op);
   }
 
   /// Waits for the solves so far. @throws HangError naming the row where the watchdog gave one up
@@ -89,14 +90,6 @@ class TriangularSolver {
   const TriangularReport& report(Transposition op = Transposition::none) const noexcept;
 
  private:
-  template <class Target, class View>
-  static Target as_rank_two(const View& view) {
-    const std::size_t rows = view.extent(0);
-    const std::size_t cols = View::rank() == 2 ? view.extent(1) : 1;
-    const std::size_t row_stride = view.stride(0);
-    const std::size_t col_stride = View::rank() == 2 ? view.stride(View::rank() - 1) : rows;
-    return Target(view.data(), Kokkos::LayoutStride(rows, row_stride, cols, col_stride));
-  }
   void solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
 
   std::unique_ptr<Impl::TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>> m_solve;

@@ -109,10 +109,12 @@ void choose_method(const TriangleShape& shape, const TrisolveMachine& machine, T
   report.method = wanted;
   report.why = "asked for";
   if (wanted == TrisolveMethod::automatic) {
-    const double least = predict_seconds(shape, TrisolveMethod::automatic, machine);
-    report.method = least == report.predicted_levels_seconds     ? TrisolveMethod::levels
-                    : least == report.predicted_syncfree_seconds ? TrisolveMethod::syncfree
-                                                                 : TrisolveMethod::supernodal;
+    const bool blocks_win =
+        shape.blocks > 0 && predict_supernodal(shape, machine) <= predict_syncfree(shape, machine);
+    report.method = blocks_win ? TrisolveMethod::supernodal : TrisolveMethod::syncfree;
+    const double least = predict_seconds(shape, report.method, machine);
+    if (!shape.several_columns && report.predicted_levels_seconds <= least)
+      report.method = TrisolveMethod::levels;
     report.why = describe_choice(shape, report);
   }
   report.predicted_seconds = predict_seconds(shape, report.method, machine);

@@ -17,6 +17,7 @@ struct TriangleShape {
   double critical_steps =
       0;  ///< along the levels of the blocks: entries a lane of the longest row has, summed
   double value_bytes = sizeof(double);
+  bool several_columns = false;  ///< levels, which serve one column at a time on devices, are then not chosen
 };
 
 /// What a machine takes for the parts of a triangular solve, in seconds and bytes a second.

@@ -86,6 +86,50 @@ TEMPLATE_LIST_TEST_CASE("every road to the pattern leads to the solution", "[dri
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("every way of solving with the factors leads to the solution", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(56);
+  const auto A = permuted_matrix<Matrix<TestType>>(90, 2.0, random);
+  const auto system = known_system(A);
+  for (const TrisolveMethod method : {TrisolveMethod::automatic, TrisolveMethod::levels,
+                                      TrisolveMethod::syncfree, TrisolveMethod::supernodal}) {
+    for (const FactorPrecision precision : {FactorPrecision::working, FactorPrecision::single}) {
+      LuOptions options;
+      options.trisolve = method;
+      options.solve_precision = precision;
+      Solver<TestType> solver(options);
+      solver.analyze(A);
+      solver.factorize(A);
+      std::vector<Scalar> x(system.b.size());
+      INFO("method " << name_of(method) << ", single " << (precision == FactorPrecision::single));
+      REQUIRE(solver.solve_host(system.b, x) == Status::success);
+      CHECK(Reference::backward_errors(A, x, system.b).componentwise <= tight_bound<Scalar>());
+      if (method != TrisolveMethod::automatic) CHECK(solver.report().choice.trisolve == name_of(method));
+      REQUIRE(solver.solve_host(system.b, x, Transposition::transposed) == Status::success);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("solves in single precision need refinement", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  if constexpr (sizeof(RealOf<Scalar>) == 8) {
+    std::mt19937 random(57);
+    const auto A = permuted_matrix<Matrix<TestType>>(90, 2.0, random);
+    const auto system = known_system(A);
+    LuOptions options;
+    options.solve_precision = FactorPrecision::single;
+    options.max_refinement_steps = 0;
+    Solver<TestType> solver(options);
+    solver.analyze(A);
+    solver.factorize(A);
+    std::vector<Scalar> x(system.b.size());
+    CHECK(solver.solve_host(system.b, x) == Status::error_above_tolerance);
+    const double error = Reference::backward_errors(A, x, system.b).componentwise;
+    CHECK(error > 1e-10);
+    CHECK(error < 1e-3);
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("transposed and adjoint systems", "[driver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(17);

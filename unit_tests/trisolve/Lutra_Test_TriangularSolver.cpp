@@ -159,6 +159,7 @@ TEMPLATE_LIST_TEST_CASE("reports count levels and blocks", "[trisolve]", AllType
   CHECK(report.block_levels == 4);
   CHECK(report.inverted_blocks == 4);
   CHECK(report.predicted_seconds > 0);
+  CHECK(report.bytes >= 100 * sizeof(typename TestType::Scalar));
   CHECK(solver.report(Transposition::transposed).n == 0);
 }
 
@@ -281,6 +282,10 @@ TEST_CASE("the model weighs latency against bytes", "[trisolve]") {
   CHECK(report.predicted_seconds < levels);
   CHECK_THAT(report.why, ContainsSubstring("30 levels of blocks"));
   shape.blocks = 0;
+  shape.several_columns = true;  // levels would win for one
+  choose_method(shape, machine, TrisolveMethod::automatic, report);
+  CHECK(report.method == TrisolveMethod::syncfree);
+  shape.several_columns = false;
   shape.levels = 3;  // a launch each
   choose_method(shape, machine, TrisolveMethod::automatic, report);
   CHECK(report.method == TrisolveMethod::levels);

@@ -39,6 +39,9 @@ class OpSolve {
   using RowMap = Kokkos::View<const Ordinal*, Memory>;
 
   OpSolve() = default;
+  // Not to be copied: two copies would take turns with the same arrays without knowing of each other.
+  OpSolve(OpSolve&&) noexcept = default;
+  OpSolve& operator=(OpSolve&&) noexcept = default;
   /// Levels, blocks, choice of the method, packed layout. Where the caller's rows are others than the
   /// triangle's (a permutation on either side), `in_row` and `out_row` [n] tell which.
   /// @param hang  where the watchdog leaves word
@@ -91,6 +94,8 @@ class OpSolve {
 
   void choose(const ExecutionSpace& exec);
   void cut_plan_levels();
+  /// Brings the report's bytes up to date.
+  void count_bytes();
   void make_plan_for(const ExecutionSpace& exec, const StepBlocks<Ordinal, Memory>& blocks,
                      const Kokkos::View<Ordinal*, Memory>& level, Ordinal levels);
   template <class Value>

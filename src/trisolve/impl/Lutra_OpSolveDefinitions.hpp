@@ -57,6 +57,7 @@ OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::OpSolve(const ExecutionSpace& 
   }
   m_arrays =
       SolutionArrays<Scalar, Ordinal, ExecutionSpace>(exec, static_cast<std::size_t>(rows.n), budget, hang);
+  count_bytes();
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -74,6 +75,7 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const ExecutionSpa
   shape.entries = static_cast<double>(entries);
   shape.levels = static_cast<double>(single.levels);
   shape.value_bytes = m_options.precision == FactorPrecision::single ? sizeof(Single) : sizeof(Scalar);
+  shape.several_columns = !is_host_space<ExecutionSpace> && m_options.expected_rhs > 1;
   LeveledBlocks<Ordinal, Memory> blocked;
   if (m_options.method == TrisolveMethod::supernodal || worth_blocks(exec, shape)) {
     const auto blocks = find_row_blocks(exec, m_rows, scratch);
@@ -159,6 +161,14 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::set_values(const Executio
     single ? pack(exec, values, m_single) : pack(exec, values, m_working);
   }
   m_has_values = true;
+  count_bytes();
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::count_bytes() {
+  m_report.bytes = m_plan.charge.bytes() + m_host_schedule.charge.bytes() + m_working.charge.bytes() +
+                   m_single.charge.bytes() + m_host_working.charge.bytes() + m_host_single.charge.bytes() +
+                   m_maps_charge.bytes() + m_arrays.bytes();
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -269,6 +279,7 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve(const ExecutionSpac
   } else {
     solve_columns(exec, m_working, m_host_working, in, out, n_columns, conjugate);
   }
+  count_bytes();
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
