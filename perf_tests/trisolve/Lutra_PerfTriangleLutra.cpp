@@ -19,14 +19,16 @@ class LutraTriangle final : public TriangleSolve {
   void prepare(int columns) override {
     const bool analyzed = m_solver.has_value();
     m_options.expected_rhs = columns;
+    m_solver.reset();
     m_B = Vectors("lutra::perf::B", m_system.n(), static_cast<std::size_t>(columns));
     m_X = Vectors("lutra::perf::X", m_system.n(), static_cast<std::size_t>(columns));
     const auto host = right_hand_sides(m_system, columns, order);
     Kokkos::deep_copy(m_B, HostVectors(host.data(), m_system.n(), static_cast<std::size_t>(columns)));
     if (analyzed) analyze();
   }
+  /// After the first, with a solver that is there already, as the peers keep their buffers.
   void analyze() override {
-    m_solver.emplace(m_options);
+    if (!m_solver) m_solver.emplace(m_options);
     m_solver->analyze(m_matrix, m_system.side, DiagonalKind::stored);
   }
   void update() override { m_solver->set_values(m_matrix.values); }

@@ -3,11 +3,35 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace lutra {
 
-MemoryBudget::MemoryBudget(std::size_t limit_bytes) : m_account(std::make_shared<Account>()) {
+namespace {
+constexpr std::size_t most_blocks = 32;  // a store holds
+}
+
+BlockStore::Block BlockStore::take(std::string_view space, std::size_t bytes) {
+  auto best = m_blocks.end();
+  for (auto block = m_blocks.begin(); block != m_blocks.end(); ++block) {
+    const bool fits = block->space == space && block->bytes >= bytes && block->bytes / 2 <= bytes + 4096;
+    if (fits && (best == m_blocks.end() || block->bytes < best->bytes)) best = block;
+  }
+  if (best == m_blocks.end()) return {};
+  Block taken = std::move(*best);
+  m_blocks.erase(best);
+  return taken;
+}
+
+void BlockStore::give(Block block) {
+  if (m_blocks.size() == most_blocks) m_blocks.erase(m_blocks.begin());
+  m_blocks.push_back(std::move(block));
+}
+
+MemoryBudget::MemoryBudget(std::size_t limit_bytes, std::shared_ptr<BlockStore> store)
+    : m_account(std::make_shared<Account>()) {
   m_account->limit = limit_bytes;
+  m_account->store = std::move(store);
 }
 
 std::size_t MemoryBudget::available_bytes() const noexcept {

@@ -39,6 +39,8 @@ class TriangularSolve {
 
   TriangularSolve(TriangularOptions options, const ExecutionSpace& exec)
       : m_options(options), m_exec(exec), m_budget(options.memory_limit) {
+    // On devices allocations are a good part of an analysis. What an analysis leaves the next one takes.
+    if (!is_host_space<ExecutionSpace> && options.memory_limit == 0) m_store = std::make_shared<BlockStore>();
     if (!(options.watchdog_seconds > 0)) throw InputError("options: watchdog_seconds must be above 0");
     if (options.expected_rhs < 1) throw InputError("options: expected_rhs must be 1 or more");
   }
@@ -52,7 +54,7 @@ class TriangularSolve {
       throw InputError("triangle: row_map has " + std::to_string(pattern.row_map.extent(0)) +
                        " elements for " + std::to_string(pattern.n_rows) + " rows");
     }
-    MemoryBudget budget(m_options.memory_limit);
+    const MemoryBudget budget(m_options.memory_limit, m_store);
     Sides fresh;
     fresh.charge = Charge(budget);
     fresh.rows = split_triangle(m_exec, pattern, side, diagonal, fresh.charge);
@@ -147,6 +149,7 @@ class TriangularSolve {
 
   TriangularOptions m_options;
   ExecutionSpace m_exec;
+  std::shared_ptr<BlockStore> m_store;  ///< none: memory is freed at once
   MemoryBudget m_budget;
   HangSpot m_hang{"lutra::trisolve::hang"};
   Sides m_sides;

@@ -2,7 +2,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdint>
 #include <limits>
+#include <memory>
 
 #include "Lutra_MemoryBudget.hpp"
 
@@ -52,6 +54,52 @@ TEST_CASE("what does not fit is refused by name, and nothing is charged", "[comm
 TEST_CASE("memory the machine does not have is an OutOfMemoryError too", "[common]") {
   Charge charge{MemoryBudget()};
   CHECK_THROWS_AS(charge.allocate<Bytes>(Exec(), "absurd", std::size_t(1) << 60), OutOfMemoryError);
+}
+
+TEST_CASE("pieces of a reserved block do not overlap, and what is left over does not stop anyone",
+          "[common]") {
+  const MemoryBudget budget(1 << 20);
+  Charge charge(budget);
+  charge.reserve<Exec::memory_space>(Exec(), "block", 1024);
+  const std::size_t used = budget.used_bytes();
+  const auto first = charge.allocate<Bytes>(Exec(), "first", 300);
+  const auto second = charge.allocate<Kokkos::View<double*, Exec::memory_space>>(Exec(), "second", 30);
+  CHECK(budget.used_bytes() == used);
+  CHECK(reinterpret_cast<char*>(second.data()) >= first.data() + 300);
+  CHECK(reinterpret_cast<std::uintptr_t>(second.data()) % 64 ==
+        reinterpret_cast<std::uintptr_t>(first.data()) % 64);
+  const auto third = charge.allocate<Bytes>(Exec(), "third", 2000);  // no longer fits
+  CHECK(budget.used_bytes() > used);
+  third(1999) = first(299) = 1;
+  second(29) = 1;
+}
+
+TEST_CASE("a block that does not fit the budget is not reserved", "[common]") {
+  const MemoryBudget budget(1000);
+  Charge charge(budget);
+  charge.reserve<Exec::memory_space>(Exec(), "block", 1024);
+  CHECK(budget.used_bytes() == 0);
+  CHECK(charge.allocate<Bytes>(Exec(), "small", 100).extent(0) == 100);
+}
+
+TEST_CASE("memory of a store is used again, for what is about as large", "[common]") {
+  const auto store = std::make_shared<BlockStore>();
+  const MemoryBudget budget(0, store);
+  const auto address = [&](std::size_t bytes) {
+    Charge charge(budget);
+    return charge.allocate<Bytes>(Exec(), "a", bytes).data();
+  };
+  const auto* const first = address(100000);
+  CHECK(budget.used_bytes() == 0);
+  CHECK(address(90000) == first);
+  CHECK(address(10000) != first);
+  {
+    Charge held(budget), other(budget);
+    CHECK(held.allocate<Bytes>(Exec(), "held", 100000).data() == first);
+    CHECK(other.allocate<Bytes>(Exec(), "other", 100000).data() != first);
+    CHECK(budget.used_bytes() == held.bytes() + other.bytes());
+  }
+  CHECK(store->take("nowhere", 100000).begin == nullptr);
 }
 
 }  // namespace lutra::Test

@@ -5,6 +5,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_Reference_Triangle.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestMatrices.hpp"
@@ -161,6 +162,54 @@ TEMPLATE_LIST_TEST_CASE("reports count levels and blocks", "[trisolve]", AllType
   CHECK(report.predicted_seconds > 0);
   CHECK(report.bytes >= 100 * sizeof(typename TestType::Scalar));
   CHECK(solver.report(Transposition::transposed).n == 0);
+}
+
+/// Full lower triangles of `size` rows one behind another, ones on their diagonals and each with one number
+/// below. The inverse of one with −c grows like (1 + c)^size.
+template <class Types>
+Host<Types> full_blocks(std::size_t size, const std::vector<double>& below) {
+  const std::size_t n = size * below.size();
+  std::vector<std::vector<typename Types::Scalar>> rows(n, std::vector<typename Types::Scalar>(n));
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = i / size * size; j < i; ++j) {
+      rows[i][j] = as_scalar<typename Types::Scalar>(below[i / size]);
+    }
+    rows[i][i] = as_scalar<typename Types::Scalar>(1.0);
+  }
+  return matrix_of<Types>(rows);
+}
+
+TEMPLATE_LIST_TEST_CASE("a block is used by its inverse only as far as that is accurate", "[trisolve]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  // ‖|T||V|‖ of about 9, 2e3 and 4e9: the inverse as it is, with a step of refinement, and not at all.
+  const auto T = full_blocks<TestType>(32, {-0.05, -0.25, -1.0});
+  const std::vector<Scalar> b(96, as_scalar<Scalar>(1.0));
+  for (const bool portable : {false, true}) {
+    TriangularOptions options;
+    options.method = TrisolveMethod::supernodal;
+    options.portable = portable;
+    Solver<TestType> solver(options);
+    solver.analyze(to_space<Space>(T), TriangleSide::lower, DiagonalKind::stored);
+    REQUIRE(solver.report().blocks == 3);
+    CHECK(solver.report().inverted_blocks == 2);
+    for (const std::size_t columns : {std::size_t(1), std::size_t(3), std::size_t(16)}) {
+      std::vector<Scalar> all;
+      for (std::size_t c = 0; c < columns; ++c) all.insert(all.end(), b.begin(), b.end());
+      const Kokkos::View<Scalar**, Kokkos::LayoutLeft, typename TestType::Memory> X("test", 96, columns);
+      Kokkos::deep_copy(Kokkos::View<Scalar*, typename TestType::Memory>(X.data(), all.size()),
+                        to_space<Space>(all));
+      solver.solve(X, X);
+      solver.wait();
+      const auto x = to_vector(Kokkos::View<Scalar*, typename TestType::Memory>(X.data(), all.size()));
+      for (std::size_t c = 0; c < columns; ++c) {
+        const auto begin = x.begin() + static_cast<std::ptrdiff_t>(96 * c);
+        CHECK(Reference::triangle_error(T, {}, Transposition::none, std::vector<Scalar>(begin, begin + 96),
+                                        b) <= 64 * static_cast<double>(epsilon_of<Scalar>));
+      }
+    }
+  }
 }
 
 TEMPLATE_LIST_TEST_CASE("new values without a new analysis", "[trisolve]", AllTypes) {

@@ -168,25 +168,14 @@ KOKKOS_FORCEINLINE_FUNCTION Value conjugated(const Value& value) {
   }
 }
 
-/// Takes entries times solutions from the sums of a row. With one column, four sums at a time keep the
-/// additions from waiting for each other.
+/// Takes entries times solutions from the sums of a row.
 template <int Stride, bool Conjugate, class Scalar, class Value, class Ordinal, class Offset>
 KOKKOS_FORCEINLINE_FUNCTION void subtract_entries(
     const SubstitutionData<Scalar, Value, Ordinal, Offset>& data, Offset begin, Offset end,
     Scalar (&sum)[Stride]) {
-  const auto factor = [&](Offset p) { return Scalar(conjugated<Conjugate>(data.values[p])); };
-  const auto place = [&](Offset p) { return data.x + static_cast<std::int64_t>(data.entries[p]) * Stride; };
-  Offset p = begin;
-  if constexpr (Stride == 1) {
-    Scalar part[4] = {};
-    for (; p + 4 <= end; p += 4) {
-      for (int u = 0; u < 4; ++u) part[u] += factor(p + u) * *place(p + u);
-    }
-    sum[0] -= (part[0] + part[1]) + (part[2] + part[3]);
-  }
-  for (; p < end; ++p) {
-    const Scalar value = factor(p);
-    const Scalar* x = place(p);
+  for (Offset p = begin; p < end; ++p) {
+    const Scalar value(conjugated<Conjugate>(data.values[p]));
+    const Scalar* x = data.x + static_cast<std::int64_t>(data.entries[p]) * Stride;
     for (int r = 0; r < Stride; ++r) sum[r] -= value * x[r];
   }
 }
@@ -208,19 +197,54 @@ KOKKOS_FORCEINLINE_FUNCTION void substitute_row(const SubstitutionData<Scalar, V
   }
 }
 
-/// Substitutes in the order of a schedule: one team of all threads where there are segments, and a barrier
-/// between them.
-template <int Stride, bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Data>
-void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule, const Data& data) {
-  using Ordinal = typename Rows::ordinal_type;
+/// One column without ways and scales: what a row takes is its entries, its right-hand side and its diagonal.
+template <class Scalar, class Value, class Ordinal, class Offset>
+struct ColumnSubstitution {
+  const Offset* begin;
+  const Offset* end;
+  const Ordinal* entries;
+  const Value* values;
+  const Value* inverse;  ///< [n] inverted diagonal by row; not read where it is unit
+  const Scalar* in;      ///< [n] may be `x`
+  Scalar* x;
+};
+
+/// One row. Its entries are taken in the order of their steps: that of the step before, which may have been
+/// computed just now, comes last. Four sums keep the additions of a longer row from waiting for each other.
+template <bool Upper, bool Unit, bool Conjugate, class Scalar, class Value, class Ordinal, class Offset>
+KOKKOS_FORCEINLINE_FUNCTION void substitute_column_row(
+    const ColumnSubstitution<Scalar, Value, Ordinal, Offset>& data, Ordinal row) {
+  const Offset begin = data.begin[row], length = data.end[row] - begin;
+  const Offset first = Upper ? begin + length - 1 : begin;
+  constexpr Offset step = Upper ? -1 : 1;
+  const auto product = [&](Offset t) {
+    const Offset p = first + step * t;
+    return Scalar(conjugated<Conjugate>(data.values[p])) * data.x[data.entries[p]];
+  };
+  Scalar sum = data.in[row];
+  Offset t = 0;
+  if (length > 8) {
+    Scalar part[4] = {};
+    for (; t + 4 < length; t += 4) {
+      for (int u = 0; u < 4; ++u) part[u] += product(t + u);
+    }
+    sum -= (part[0] + part[1]) + (part[2] + part[3]);
+  }
+  for (; t < length; ++t) sum -= product(t);
+  data.x[row] = Unit ? sum : Scalar(conjugated<Conjugate>(data.inverse[row])) * sum;
+}
+
+/// Calls `one` for each row in the order of a schedule: one team of all threads where there are segments, and
+/// a barrier between them.
+/// @param one a functor of a row
+template <bool Upper, class ExecutionSpace, class Ordinal, class Schedule, class One>
+void visit_rows(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule, const One& one) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   if (schedule.segments.empty()) {
     Kokkos::parallel_for(
         "lutra::trisolve::substitute", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1),
         KOKKOS_LAMBDA(const int) {
-          for (Ordinal step = 0; step < rows.n; ++step) {
-            substitute_row<Stride, Conjugate>(data, rows.mirrored(step));
-          }
+          for (Ordinal step = 0; step < n; ++step) one(Upper ? n - 1 - step : step);
         });
     return;
   }
@@ -230,11 +254,11 @@ void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& sc
   const auto kernel = KOKKOS_LAMBDA(const typename Policy::member_type& team) {
     for (std::size_t s = 0; s < n_segments; ++s) {
       const auto segment = segments[s];
-      const auto one = [&](const Ordinal place) { substitute_row<Stride, Conjugate>(data, row_of(place)); };
       if (segment.shared) {
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, segment.begin, segment.end), one);
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, segment.begin, segment.end),
+                             [&](const Ordinal place) { one(row_of(place)); });
       } else if (team.team_rank() == 0) {
-        for (Ordinal place = segment.begin; place < segment.end; ++place) one(place);
+        for (Ordinal place = segment.begin; place < segment.end; ++place) one(row_of(place));
       }
       team.team_barrier();
     }
@@ -242,6 +266,81 @@ void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& sc
   const int threads =
       std::min(exec.concurrency(), Policy(exec, 1, 1).team_size_max(kernel, Kokkos::ParallelForTag()));
   Kokkos::parallel_for("lutra::trisolve::substitute_levels", Policy(exec, 1, threads), kernel);
+}
+
+/// substitute_row as a functor.
+template <int Stride, bool Conjugate, class Data>
+struct SubstituteRow {
+  Data data;
+  template <class Ordinal>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const Ordinal row) const {
+    substitute_row<Stride, Conjugate>(data, row);
+  }
+};
+
+/// substitute_column_row as a functor.
+template <bool Upper, bool Unit, bool Conjugate, class Column>
+struct SubstituteColumnRow {
+  Column column;
+  template <class Ordinal>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const Ordinal row) const {
+    substitute_column_row<Upper, Unit, Conjugate>(column, row);
+  }
+};
+
+/// One column: right-hand sides are gathered before and solutions scattered behind, where they do not lie as
+/// the rows do.
+template <bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Scalar, class Value,
+          class Ordinal, class Offset>
+void substitute_one_column(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule,
+                           const SubstitutionData<Scalar, Value, Ordinal, Offset>& data) {
+  using Column = ColumnSubstitution<Scalar, Value, Ordinal, Offset>;
+  const auto lies_plainly = [](const auto& columns, const Ordinal* map) {
+    return map == nullptr && columns.scale == nullptr && columns.row_stride == 1;
+  };
+  const bool plain_in = lies_plainly(data.in, data.in_row), plain_out = lies_plainly(data.out, data.out_row);
+  Column column{data.begin,
+                data.end,
+                data.entries,
+                data.values,
+                data.inverse,
+                data.in.data,
+                plain_out ? data.out.data : data.x};
+  const Kokkos::RangePolicy<ExecutionSpace> all(exec, 0, rows.n);
+  if (!plain_in) {
+    column.in = column.x;
+    Kokkos::parallel_for(
+        "lutra::trisolve::gather", all, KOKKOS_LAMBDA(const Ordinal row) {
+          const auto from = static_cast<std::int64_t>(data.in_row == nullptr ? row : data.in_row[row]);
+          column.x[row] = data.in.scaled(from, data.in.at(from, 0));
+        });
+  }
+  const auto go = [&](auto upper, auto unit) {
+    visit_rows<upper.value>(exec, rows.n, schedule,
+                            SubstituteColumnRow<upper.value, unit.value, Conjugate, Column>{column});
+  };
+  const auto with_unit = [&](auto upper) {
+    rows.is_unit() ? go(upper, std::true_type()) : go(upper, std::false_type());
+  };
+  rows.upper ? with_unit(std::true_type()) : with_unit(std::false_type());
+  if (plain_out) return;
+  Kokkos::parallel_for(
+      "lutra::trisolve::scatter", all, KOKKOS_LAMBDA(const Ordinal row) {
+        const auto to = static_cast<std::int64_t>(data.out_row == nullptr ? row : data.out_row[row]);
+        data.out.at(to, 0) = data.out.scaled(to, column.x[row]);
+      });
+}
+
+/// Substitutes in the order of a schedule.
+template <int Stride, bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Data>
+void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule, const Data& data) {
+  if constexpr (Stride == 1) {
+    substitute_one_column<Conjugate>(exec, rows, schedule, data);
+  } else {
+    const SubstituteRow<Stride, Conjugate, Data> one{data};
+    rows.upper ? visit_rows<true>(exec, rows.n, schedule, one)
+               : visit_rows<false>(exec, rows.n, schedule, one);
+  }
 }
 
 }  // namespace lutra::Impl

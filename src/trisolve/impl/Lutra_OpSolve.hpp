@@ -97,7 +97,7 @@ class OpSolve {
   /// Brings the report's bytes up to date.
   void count_bytes();
   void make_plan_for(const ExecutionSpace& exec, const StepBlocks<Ordinal, Memory>& blocks,
-                     const Kokkos::View<Ordinal*, Memory>& level, Ordinal levels);
+                     const Kokkos::View<Ordinal*, Memory>& level, Ordinal levels, Charge& scratch);
   template <class Value>
   void pack(const ExecutionSpace& exec, const Source& values, TriangleValues<Value, Memory>& packed);
   template <int Stride, class Value>

@@ -23,6 +23,13 @@ bool worth_blocks(const ExecutionSpace&, const TriangleShape& shape) {
   return !is_host_space<ExecutionSpace> && shape.levels > 16;
 }
 
+/// Bytes of all scratch of an analysis, about: levels and blocks of rows twice, the schedule and its sort.
+template <class Ordinal>
+std::size_t analysis_scratch_bytes(Ordinal rows) {
+  constexpr std::size_t ordinals_a_row = 14, beside = std::size_t(1) << 18;
+  return static_cast<std::size_t>(rows) * (ordinals_a_row * sizeof(Ordinal) + 1) + beside;
+}
+
 /// row(place): the caller's row of each place.
 template <class Ordinal, class ExecutionSpace, class RowOf, class Map>
 Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> map_places(const ExecutionSpace& exec,
@@ -63,6 +70,10 @@ OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::OpSolve(const ExecutionSpace& 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const ExecutionSpace& exec) {
   Charge scratch(m_budget);
+  if constexpr (!is_host_space<ExecutionSpace>) {
+    scratch.template reserve<Memory>(exec, "lutra::trisolve::analysis",
+                                     analysis_scratch_bytes<Ordinal>(m_rows.n));
+  }
   const std::int64_t entries = count_entries(exec, m_rows);
   const double mean_length = static_cast<double>(entries) / static_cast<double>(m_rows.n);
   m_report.nnz = entries + m_report.n;
@@ -85,9 +96,9 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const ExecutionSpa
   choose_method(shape, is_host_space<ExecutionSpace> ? host_machine() : h200_machine(), m_options.method,
                 m_report);
   if (m_report.method == TrisolveMethod::supernodal) {
-    make_plan_for(exec, blocked.blocks, blocked.level, blocked.levels);
+    make_plan_for(exec, blocked.blocks, blocked.level, blocked.levels, scratch);
   } else if (!substitutes()) {
-    make_plan_for(exec, rows_alone, single.level, single.levels);
+    make_plan_for(exec, rows_alone, single.level, single.levels, scratch);
   } else {
     m_report.blocks = m_report.n;
     m_report.block_levels = m_report.levels;
@@ -104,9 +115,9 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const ExecutionSpa
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::make_plan_for(
     const ExecutionSpace& exec, const StepBlocks<Ordinal, Memory>& blocks,
-    const Kokkos::View<Ordinal*, Memory>& level, Ordinal levels) {
+    const Kokkos::View<Ordinal*, Memory>& level, Ordinal levels, Charge& scratch) {
   const bool by_levels = m_report.method == TrisolveMethod::levels;
-  m_plan = make_plan(exec, m_rows, blocks, level, levels, by_levels, m_budget);
+  m_plan = make_plan(exec, m_rows, blocks, level, levels, by_levels, scratch, m_budget);
   if (by_levels) cut_plan_levels();
   m_report.blocks = static_cast<std::int64_t>(m_plan.blocks);
   m_report.block_levels = static_cast<std::int64_t>(m_plan.levels);

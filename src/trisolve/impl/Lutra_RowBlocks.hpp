@@ -12,20 +12,33 @@ namespace lutra::Impl {
 
 inline constexpr int block_search_steps = 128;  ///< steps one thread cuts into blocks
 
-/// The nearest later step that depends on each step, where it is less than a block away; n otherwise.
-template <class ExecutionSpace, class Rows, class View>
-void find_nearest_dependents(const ExecutionSpace& exec, const Rows& rows, const View& dependent) {
+/// What cutting blocks wants to know of each step, side by side so that one thread's walk along them stays in
+/// its cache.
+template <class Ordinal, class Memory>
+struct StepFacts {
+  Kokkos::View<Ordinal*, Memory> dependent;  ///< [n] nearest later step that depends on it, where that is
+                                             ///< less than a block away; n otherwise
+  Kokkos::View<Ordinal*, Memory> nearest;  ///< [n] latest step it depends on; −1: none
+  Kokkos::View<Ordinal*, Memory> length;   ///< [n] entries of its row
+};
+
+/// Finds them.
+template <class ExecutionSpace, class Rows, class Facts>
+void find_step_facts(const ExecutionSpace& exec, const Rows& rows, const Facts& facts) {
   using Ordinal = typename Rows::ordinal_type;
   using Offset = typename Rows::offset_type;
-  Kokkos::deep_copy(exec, dependent, rows.n);
+  Kokkos::deep_copy(exec, facts.dependent, rows.n);
   Kokkos::parallel_for(
-      "lutra::trisolve::dependents", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
+      "lutra::trisolve::step_facts", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
       KOKKOS_LAMBDA(const Ordinal step) {
         const Ordinal row = rows.mirrored(step);
-        for (Offset t = rows.length(row) - 1; t >= 0; --t) {
+        const Offset length = rows.length(row);
+        facts.length(step) = static_cast<Ordinal>(length);
+        facts.nearest(step) = length > 0 ? rows.dependency(row, length - 1) : Ordinal(-1);
+        for (Offset t = length - 1; t >= 0; --t) {
           const Ordinal dependency = rows.dependency(row, t);
           if (step - dependency >= most_block_rows) break;
-          Kokkos::atomic_min(&dependent(dependency), step);
+          Kokkos::atomic_min(&facts.dependent(dependency), step);
         }
       });
 }
@@ -36,25 +49,20 @@ void find_nearest_dependents(const ExecutionSpace& exec, const Rows& rows, const
 /// for more than it would have waited for anyhow: in a factor with the pattern of an elimination tree, what
 /// depends on a step of the block depends on its last step too, or the block depends on nothing but ancestors
 /// of its first. Rows much shorter than the longest are left out, which bounds the padding.
-template <class Rows, class View>
-KOKKOS_FUNCTION typename Rows::ordinal_type last_of_block(const Rows& rows, const View& dependent,
-                                                          typename Rows::ordinal_type first,
-                                                          typename Rows::ordinal_type limit) {
-  using Ordinal = typename Rows::ordinal_type;
-  using Offset = typename Rows::offset_type;
-  Ordinal best = first, farthest = dependent(first);
-  Offset longest = rows.length(rows.mirrored(first)), total = longest;
+template <class Facts, class Ordinal>
+KOKKOS_FUNCTION Ordinal last_of_block(const Facts& facts, Ordinal first, Ordinal limit) {
+  Ordinal best = first, farthest = facts.dependent(first);
+  std::int64_t longest = facts.length(first), total = longest;
   bool path = true;
   for (Ordinal step = first + 1; step < limit; ++step) {
-    const Ordinal row = rows.mirrored(step);
-    const Offset length = rows.length(row);
+    const std::int64_t length = facts.length(step);
     longest = length > longest ? length : longest;
     total += length;
-    if (static_cast<Offset>(step - first + 1) * longest > 3 * total + 256) break;
-    path = path && length > 0 && rows.dependency(row, length - 1) >= first;
+    if ((step - first + 1) * longest > 3 * total + 256) break;
+    path = path && facts.nearest(step) >= first;
     if (path || farthest <= step) best = step;
     if (!path && farthest >= limit) break;
-    const Ordinal needed_by = dependent(step);
+    const Ordinal needed_by = facts.dependent(step);
     farthest = needed_by > farthest ? needed_by : farthest;
   }
   return best;
@@ -69,13 +77,16 @@ StepBlocks<Ordinal, typename ExecutionSpace::memory_space> find_row_blocks(
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
   const auto n = static_cast<std::size_t>(rows.n);
-  const auto pool = charge.allocate<View>(exec, "lutra::trisolve::row_blocks", 2 * n + 1);
-  const View begin = Kokkos::subview(pool, Kokkos::make_pair(std::size_t(0), n + 1));
-  const View block_of = Kokkos::subview(pool, Kokkos::make_pair(n + 1, 2 * n + 1));
-  const View dependent = block_of;  // the same memory: replaced step by step below
+  const auto pool = charge.allocate<View>(exec, "lutra::trisolve::row_blocks", 4 * n + 1);
+  const auto part = [&](std::size_t from, std::size_t to) {
+    return View(Kokkos::subview(pool, Kokkos::make_pair(from, to)));
+  };
+  const View begin = part(0, n + 1), block_of = part(n + 1, 2 * n + 1);
+  // In the memory of block_of stands, until it is needed, what it replaces.
+  const StepFacts<Ordinal, Memory> facts{block_of, part(2 * n + 1, 3 * n + 1), part(3 * n + 1, 4 * n + 1)};
   const auto starts =
       charge.allocate<Kokkos::View<unsigned char*, Memory>>(exec, "lutra::trisolve::starts", n);
-  find_nearest_dependents(exec, rows, dependent);
+  find_step_facts(exec, rows, facts);
   const Ordinal segments = (rows.n + block_search_steps - 1) / block_search_steps;
   Kokkos::parallel_for(
       "lutra::trisolve::cut_blocks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, segments),
@@ -83,7 +94,7 @@ StepBlocks<Ordinal, typename ExecutionSpace::memory_space> find_row_blocks(
         const Ordinal end = Kokkos::min(rows.n, (segment + 1) * Ordinal(block_search_steps));
         for (Ordinal first = segment * block_search_steps; first < end;) {
           const Ordinal limit = Kokkos::min(end, first + Ordinal(most_block_rows));
-          const Ordinal last = last_of_block(rows, dependent, first, limit);
+          const Ordinal last = last_of_block(facts, first, limit);
           for (Ordinal step = first; step <= last; ++step) starts(step) = step == first ? 1 : 0;
           first = last + 1;
         }

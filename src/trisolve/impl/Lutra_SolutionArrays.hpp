@@ -29,6 +29,10 @@ class SolutionArrays {
   SolutionArrays() = default;
   SolutionArrays(const ExecutionSpace& exec, std::size_t n, const MemoryBudget& budget, const HangSpot& hang)
       : m_n(n), m_budget(budget), m_charge(budget), m_hang(hang) {
+    if constexpr (!is_host_space<ExecutionSpace>) {
+      m_charge.template reserve<Memory>(exec, "lutra::trisolve::waiting",
+                                        2 * Charge::padded(sizeof(Ordinal)));
+    }
     m_tickets =
         m_charge.template allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::trisolve::ticket", 2);
     m_stop = m_charge.template allocate<Kokkos::View<int, Memory>>(exec, "lutra::trisolve::stop");

@@ -27,6 +27,7 @@ struct LeveledBlocks {
 template <class ExecutionSpace, class Rows>
 std::int64_t count_entries(const ExecutionSpace& exec, const Rows& rows) {
   using Ordinal = typename Rows::ordinal_type;
+  if (rows.off_diagonal >= 0) return rows.off_diagonal;
   std::int64_t entries = 0;
   Kokkos::parallel_reduce(
       "lutra::trisolve::count", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
@@ -86,24 +87,29 @@ void describe_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks&
   using Ordinal = typename Rows::ordinal_type;
   const auto levels = static_cast<std::size_t>(blocked.levels);
   const auto steps = charge.allocate<Kokkos::View<int*, typename ExecutionSpace::memory_space>>(
-      exec, "lutra::trisolve::critical steps", levels);
+      exec, "lutra::trisolve::critical steps", levels + 1);
+  const auto n_wide = Kokkos::subview(steps, levels);
   Kokkos::deep_copy(exec, steps, 0);
-  std::int64_t wide = 0, path = 0;
   const auto blocks = blocked.blocks;
   const auto level = blocked.level;
-  Kokkos::parallel_reduce(
+  Kokkos::parallel_for(
       "lutra::trisolve::describe_blocks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
-      KOKKOS_LAMBDA(const Ordinal b, std::int64_t& sum) {
+      KOKKOS_LAMBDA(const Ordinal b) {
         const std::int64_t longest = longest_row(rows, blocks, b);
         const auto size = static_cast<int>(blocks.first_step(b + 1) - blocks.first_step(b));
         const BlockShape block = shape_for(size, longest);
-        Kokkos::atomic_max(&steps(level(b)), static_cast<int>((longest + block.lanes() - 1) / block.lanes()));
-        sum += block.is_wide() ? 1 : 0;
-      },
-      wide);
+        const auto lane_steps = static_cast<int>((longest + block.lanes() - 1) / block.lanes());
+        if (lane_steps > steps(level(b))) Kokkos::atomic_max(&steps(level(b)), lane_steps);
+        if (block.is_wide()) Kokkos::atomic_add(&n_wide(), 1);
+      });
+  std::int64_t wide = 0, path = 0;
   Kokkos::parallel_reduce(
       "lutra::trisolve::critical_path", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocked.levels),
-      KOKKOS_LAMBDA(const Ordinal l, std::int64_t& sum) { sum += steps(l); }, path);
+      KOKKOS_LAMBDA(const Ordinal l, std::int64_t& sum, std::int64_t& other) {
+        sum += steps(l);
+        if (l == 0) other += n_wide();
+      },
+      path, wide);
   shape.blocks = static_cast<double>(blocks.count);
   shape.block_levels = static_cast<double>(blocked.levels);
   shape.wide_blocks = static_cast<double>(wide);

@@ -95,7 +95,6 @@ struct TrianglePlan {
   Kokkos::View<Ordinal*, Memory> by_level;  ///< [tasks] all tasks in the order of their levels
   Kokkos::View<Ordinal*, Memory> columns;   ///< [packed entries] places waited for; −1: padding
   Offset inverse_entries = 0;               ///< packed entries of all inverses
-  Offset real_entries = 0;                  ///< of `columns`, without padding
   std::vector<Ordinal> level_begin;         ///< [levels + 1] first task of each level, on the host; only
                                             ///< if asked for
   Charge charge;

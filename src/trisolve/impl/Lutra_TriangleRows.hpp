@@ -66,16 +66,21 @@ TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space> split_trian
   const bool unit = kind == DiagonalKind::unit, upper = rows.upper;
   if (!unit) rows.diagonal = part(2);
   constexpr auto kinds = static_cast<std::int64_t>(RowFault::none);
+  const auto count = static_cast<std::size_t>(rows.n);
   std::int64_t first_fault = 0;
   Kokkos::parallel_reduce(
       "lutra::trisolve::split_rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
-      KOKKOS_LAMBDA(const Ordinal row, std::int64_t& least) {
+      KOKKOS_LAMBDA(const Ordinal row, std::int64_t& least, std::int64_t& sum) {
         const auto fault = split_row(pattern, bounds, row, upper, unit);
-        if (fault == RowFault::none) return;
+        if (fault == RowFault::none) {
+          const auto at = static_cast<std::size_t>(row);
+          sum += static_cast<std::int64_t>(bounds(count + at) - bounds(at));
+          return;
+        }
         const auto code = static_cast<std::int64_t>(row) * kinds + static_cast<std::int64_t>(fault);
         if (code < least) least = code;
       },
-      Kokkos::Min<std::int64_t>(first_fault));
+      Kokkos::Min<std::int64_t>(first_fault), rows.off_diagonal);
   if (first_fault >= static_cast<std::int64_t>(rows.n) * kinds) return rows;
   const std::string row = "triangle: row " + std::to_string(first_fault / kinds);
   switch (static_cast<RowFault>(first_fault % kinds)) {

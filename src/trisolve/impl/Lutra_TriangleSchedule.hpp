@@ -10,6 +10,9 @@
 
 #include "Lutra_BlockLevels.hpp"
 #include "Lutra_TrianglePlan.hpp"
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_SortBlocksCuda.hpp"
+#endif
 
 namespace lutra::Impl {
 
@@ -67,16 +70,22 @@ KOKKOS_FUNCTION std::int64_t longest_row(const Rows& rows, const Blocks& blocks,
 /// Sorts blocks by level and shape.
 template <class ExecutionSpace, class Rows, class Blocks, class LevelView, class Scratch>
 void sort_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const LevelView& level,
-                 const Scratch& scratch) {
+                 Scratch& scratch, [[maybe_unused]] Charge& charge) {
   using Ordinal = typename Rows::ordinal_type;
+  const auto keys = scratch.keys;
+  const auto block_at = scratch.block_at;
   Kokkos::parallel_for(
       "lutra::trisolve::keys", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
       KOKKOS_LAMBDA(const Ordinal b) {
         const auto size = static_cast<int>(blocks.first_step(b + 1) - blocks.first_step(b));
-        scratch.keys(b) =
-            schedule_key<ScheduleKey<Ordinal>>(level(b), shape_for(size, longest_row(rows, blocks, b)));
-        scratch.block_at(b) = b;
+        keys(b) = schedule_key<ScheduleKey<Ordinal>>(level(b), shape_for(size, longest_row(rows, blocks, b)));
+        block_at(b) = b;
       });
+#ifdef KOKKOS_ENABLE_CUDA
+  if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
+    return sort_pairs_cuda(exec, scratch.keys, scratch.block_at, charge);
+  }
+#endif
   Kokkos::Experimental::sort_by_key(exec, scratch.keys, scratch.block_at);
 }
 
@@ -152,24 +161,48 @@ void make_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& bloc
       });
 }
 
+/// What the tasks of a plan take together.
+template <class Ordinal, class Offset>
+struct TaskTotals {
+  Offset entries = 0, inverses = 0;
+  Ordinal narrow = 0;  ///< tasks that are narrow
+
+  KOKKOS_FUNCTION TaskTotals& operator+=(const TaskTotals& other) {
+    entries += other.entries;
+    inverses += other.inverses;
+    narrow += other.narrow;
+    return *this;
+  }
+};
+
+/// Scan that gives packed entries and inverses of tasks their places.
+template <class Ordinal, class Offset, class TaskView>
+struct PlaceEntries {
+  using value_type = TaskTotals<Ordinal, Offset>;
+  TaskView tasks;
+  KOKKOS_FUNCTION void init(value_type& sum) const { sum = {}; }
+  KOKKOS_FUNCTION void join(value_type& sum, const value_type& other) const { sum += other; }
+  KOKKOS_FUNCTION void operator()(const Ordinal t, value_type& sum, const bool final) const {
+    auto& task = tasks(t);
+    if (final) {
+      task.entries = sum.entries;
+      task.inverses = sum.inverses;
+    }
+    sum.entries += static_cast<Offset>(task.steps) * task.lanes();
+    sum.inverses += static_cast<Offset>(task.inverse_size());
+    sum.narrow += task.shape.is_wide() ? 0 : 1;
+  }
+};
+
 /// Places of packed entries and inverses; returns how many there are of each. Fences.
-template <class Offset, class ExecutionSpace, class TaskView>
-void place_entries(const ExecutionSpace& exec, const TaskView& tasks, Offset& entries, Offset& inverses) {
-  const auto n_tasks = static_cast<std::int64_t>(tasks.extent(0));
-  Kokkos::parallel_scan(
-      "lutra::trisolve::place_entries", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
-      KOKKOS_LAMBDA(const std::int64_t t, Offset& sum, const bool final) {
-        if (final) tasks(t).entries = sum;
-        sum += static_cast<Offset>(tasks(t).steps) * tasks(t).lanes();
-      },
-      entries);
-  Kokkos::parallel_scan(
-      "lutra::trisolve::place_inverses", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
-      KOKKOS_LAMBDA(const std::int64_t t, Offset& sum, const bool final) {
-        if (final) tasks(t).inverses = sum;
-        sum += static_cast<Offset>(tasks(t).inverse_size());
-      },
-      inverses);
+template <class Ordinal, class Offset, class ExecutionSpace, class TaskView>
+TaskTotals<Ordinal, Offset> place_entries(const ExecutionSpace& exec, const TaskView& tasks) {
+  TaskTotals<Ordinal, Offset> totals;
+  Kokkos::parallel_scan("lutra::trisolve::place_entries",
+                        Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Ordinal>>(
+                            exec, 0, static_cast<Ordinal>(tasks.extent(0))),
+                        PlaceEntries<Ordinal, Offset, TaskView>{tasks}, totals);
+  return totals;
 }
 
 /// Places of rows: blocks in the order of the schedule, rows of a block in the order of their steps.
@@ -231,49 +264,35 @@ KOKKOS_FORCEINLINE_FUNCTION LanePosition<Ordinal> position_of_lane(const BlockTa
   return at;
 }
 
-/// Writes the places that packed entries wait for; returns how many entries are no padding. Fences.
+/// Writes the places that packed entries wait for.
 template <class Ordinal, class Offset, class ExecutionSpace, class Rows, class Plan>
-Offset fill_columns(const ExecutionSpace& exec, const Rows& rows, const Plan& plan) {
+void fill_columns(const ExecutionSpace& exec, const Rows& rows, const Plan& plan) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
-  Offset real_entries = 0;
-  Kokkos::parallel_reduce(
+  Kokkos::parallel_for(
       "lutra::trisolve::fill_columns", Policy(exec, static_cast<int>(plan.tasks.extent(0)), 1, vector_length),
-      KOKKOS_LAMBDA(const typename Policy::member_type& team, Offset& real) {
+      KOKKOS_LAMBDA(const typename Policy::member_type& team) {
         const auto task = plan.tasks(team.league_rank());
         const int lanes = task.lanes();
-        Offset filled = 0;
-        Kokkos::parallel_reduce(
-            Kokkos::ThreadVectorRange(team, lanes),
-            [&](const int lane, Offset& sum) {
-              const auto at = position_of_lane<Ordinal>(task, plan.block_begin, lane);
-              const Ordinal row = at.active ? plan.row_of(at.place) : 0;
-              const Ordinal first = rows.mirrored(plan.row_of(at.first));
-              const Offset length = at.active ? rows.length_before(row, first) : Offset(0);
-              for (int s = 0; s < task.steps; ++s) {
-                const Offset t = static_cast<Offset>(s) * task.shape.lanes() + at.lane;
-                const bool real_entry = t < length;
-                plan.columns(task.entries + static_cast<Offset>(s) * lanes + lane) =
-                    real_entry ? plan.place_of(rows.entries(rows.position(row, t))) : Ordinal(-1);
-                sum += real_entry ? 1 : 0;
-              }
-            },
-            filled);
-        Kokkos::single(Kokkos::PerTeam(team), [&]() { real += filled; });
-      },
-      real_entries);
-  return real_entries;
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, lanes), [&](const int lane) {
+          const auto at = position_of_lane<Ordinal>(task, plan.block_begin, lane);
+          const Ordinal row = at.active ? plan.row_of(at.place) : 0;
+          const Ordinal first = rows.mirrored(plan.row_of(at.first));
+          const Offset length = at.active ? rows.length_before(row, first) : Offset(0);
+          for (int s = 0; s < task.steps; ++s) {
+            const Offset t = static_cast<Offset>(s) * task.shape.lanes() + at.lane;
+            plan.columns(task.entries + static_cast<Offset>(s) * lanes + lane) =
+                t < length ? plan.place_of(rows.entries(rows.position(row, t))) : Ordinal(-1);
+          }
+        });
+      });
 }
 
 /// All tasks in the order of their levels, from the narrow ones and the wide ones, each in that order
-/// already; wide ones of a level come first. Returns how many are narrow. Fences.
+/// already; wide ones of a level come first.
 template <class Ordinal, class ExecutionSpace, class TaskView, class View>
-Ordinal merge_levels(const ExecutionSpace& exec, const TaskView& tasks, const View& by_level) {
+void merge_levels(const ExecutionSpace& exec, const TaskView& tasks, Ordinal narrow, const View& by_level) {
   const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
-  Ordinal narrow = 0;
-  Kokkos::parallel_reduce(
-      "lutra::trisolve::narrow_tasks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
-      KOKKOS_LAMBDA(const Ordinal t, Ordinal& sum) { sum += tasks(t).shape.is_wide() ? 0 : 1; }, narrow);
   Kokkos::parallel_for(
       "lutra::trisolve::merge_levels", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
       KOKKOS_LAMBDA(const Ordinal t) {
@@ -288,7 +307,6 @@ Ordinal merge_levels(const ExecutionSpace& exec, const TaskView& tasks, const Vi
         }
         by_level((wide ? t - narrow : t) + (low - begin)) = t;
       });
-  return narrow;
 }
 
 /// First task of each level where all are narrow, on the host. Fences.
@@ -331,12 +349,13 @@ struct TaskSize {
 
 /// Makes the plan of blocks whose levels are known.
 /// @param with_level_begin also tell the host where each level's tasks begin
+/// @param scratch_charge   of arrays that are not needed afterwards
 template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
 TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
     const ExecutionSpace& exec,
     const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
     const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks, const LevelView& level,
-    Ordinal levels, bool with_level_begin, const MemoryBudget& budget) {
+    Ordinal levels, bool with_level_begin, Charge& scratch_charge, const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
   TrianglePlan<Ordinal, Offset, Memory> plan;
@@ -348,7 +367,6 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
     throw InputError("triangle: it has " + std::to_string(levels) +
                      " levels; more than 2^25 need 64-bit ordinals");
   }
-  Charge scratch_charge(budget);
   const auto n = static_cast<std::size_t>(rows.n), count = static_cast<std::size_t>(blocks.count);
   // Few allocations: on a GPU each may cost more than the kernels that use it.
   const auto pool = scratch_charge.allocate<View>(exec, "lutra::trisolve::schedule", 3 * count + 1);
@@ -362,7 +380,7 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
   scratch.run = part(pool, count, count);
   scratch.task_block = part(pool, 2 * count, count + 1);
 
-  sort_blocks(exec, rows, blocks, level, scratch);
+  sort_blocks(exec, rows, blocks, level, scratch, scratch_charge);
   using Keys = decltype(scratch.keys);
   find_runs(exec, blocks.count, StartsShape<Keys>{scratch.keys}, scratch.run);
   const Ordinal n_tasks =
@@ -370,19 +388,21 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
   plan.tasks = plan.charge.template allocate<decltype(plan.tasks)>(exec, "lutra::trisolve::tasks", n_tasks);
   make_tasks(exec, rows, blocks, scratch, plan);
 
-  const auto tasks = static_cast<std::size_t>(n_tasks);
-  const auto kept =
-      plan.charge.template allocate<View>(exec, "lutra::trisolve::places", 2 * n + count + 1 + tasks);
+  const auto totals = place_entries<Ordinal, Offset>(exec, plan.tasks);
+  plan.narrow_tasks = totals.narrow;
+  plan.inverse_entries = totals.inverses;
+
+  const auto tasks = static_cast<std::size_t>(n_tasks), packed = static_cast<std::size_t>(totals.entries);
+  const std::size_t columns_at = (2 * n + count + 1 + tasks + 63) / 64 * 64;  // they are read by vectors
+  const auto kept = plan.charge.template allocate<View>(exec, "lutra::trisolve::places", columns_at + packed);
   plan.row_of = part(kept, 0, n);
   plan.place_of = part(kept, n, n);
   plan.block_begin = part(kept, 2 * n, count + 1);
   plan.by_level = part(kept, 2 * n + count + 1, tasks);
-  plan.narrow_tasks = merge_levels<Ordinal>(exec, plan.tasks, plan.by_level);
-  Offset packed = 0;
-  place_entries(exec, plan.tasks, packed, plan.inverse_entries);
-  plan.columns = plan.charge.template allocate<View>(exec, "lutra::trisolve::columns", packed);
+  plan.columns = part(kept, columns_at, packed);
+  merge_levels<Ordinal>(exec, plan.tasks, plan.narrow_tasks, plan.by_level);
   place_rows(exec, rows, blocks, scratch, plan);
-  plan.real_entries = fill_columns<Ordinal, Offset>(exec, rows, plan);
+  fill_columns<Ordinal, Offset>(exec, rows, plan);
   if (with_level_begin) plan.level_begin = find_level_begin(exec, scratch, plan.tasks, levels);
   exec.fence("lutra::trisolve: scratch of the schedule is freed");
   return plan;

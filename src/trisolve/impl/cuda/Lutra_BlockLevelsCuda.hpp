@@ -21,8 +21,25 @@ __device__ Ordinal take_warp_ticket(Ordinal* ticket) {
   return first * (sweep_threads / 32) + static_cast<Ordinal>(threadIdx.x / 32);
 }
 
-/// Levels of short rows, a lane a row. Levels of rows of the same warp pass from lane to lane by shuffles,
-/// all others through memory.
+inline constexpr int levels_in_flight = 4;
+
+/// Up to levels_in_flight steps a lane waits for, the latest of its row first: older ones have mostly been
+/// seen when that is there.
+template <class Rows>
+struct PendingSteps {
+  using Ordinal = typename Rows::ordinal_type;
+  using Offset = typename Rows::offset_type;
+  Ordinal step[levels_in_flight];  ///< −1: none
+
+  __device__ void load(const Rows& rows, Ordinal row, Offset left) {
+#pragma unroll
+    for (int u = 0; u < levels_in_flight; ++u)
+      step[u] = u < left ? rows.dependency(row, left - 1 - u) : Ordinal(-1);
+  }
+};
+
+/// Levels of short rows, a lane a row, all of a lane's readings in flight together. Levels of rows of the
+/// same warp pass from lane to lane by shuffles, all others through memory.
 template <class Rows, class Ordinal>
 __global__ void sweep_rows(Rows rows, Ordinal* level, Ordinal* ticket) {
   const Ordinal first = take_warp_ticket(ticket) * 32;
@@ -30,27 +47,42 @@ __global__ void sweep_rows(Rows rows, Ordinal* level, Ordinal* ticket) {
   const Ordinal step = first + lane;
   const bool active = step < rows.n;
   const Ordinal row = active ? rows.mirrored(step) : 0;
-  const auto length = active ? rows.length(row) : 0;
-  auto t = static_cast<decltype(length)>(0);
+  auto left = active ? rows.length(row) : 0;
   Ordinal greatest = -1, own = active ? Ordinal(-1) : Ordinal(0);
-  Ordinal next = t < length ? rows.dependency(row, t) : Ordinal(-1);
+  PendingSteps<Rows> pending;
+  pending.load(rows, row, left);
   while (__any_sync(all_lanes, own < 0)) {
-    const Ordinal near = __shfl_sync(all_lanes, own, static_cast<int>((next - first) & 31));
-    if (own >= 0) continue;
-    if (next < 0) {
+    Ordinal found[levels_in_flight];
+#pragma unroll
+    for (int u = 0; u < levels_in_flight; ++u) {
+      const Ordinal wanted = pending.step[u];
+      found[u] = -1;
+      if (wanted >= 0 && wanted < first) found[u] = read_level(level + wanted);
+      if (!__any_sync(all_lanes, wanted >= first)) continue;
+      const Ordinal near = __shfl_sync(all_lanes, own, static_cast<int>((wanted - first) & 31));
+      if (wanted >= first) found[u] = near;
+    }
+    bool waiting = false;
+#pragma unroll
+    for (int u = 0; u < levels_in_flight; ++u) {
+      if (pending.step[u] < 0) continue;
+      if (found[u] < 0) {
+        waiting = true;
+      } else {
+        greatest = found[u] > greatest ? found[u] : greatest;
+        pending.step[u] = -1;
+      }
+    }
+    if (waiting || own >= 0) continue;
+    left -= levels_in_flight;
+    if (left > 0) {
+      pending.load(rows, row, left);
+    } else {
       own = greatest + 1;
       *static_cast<volatile Ordinal*>(level + step) = own;
-    } else {
-      const Ordinal found = next >= first ? near : read_level(level + next);
-      if (found >= 0) {
-        greatest = found > greatest ? found : greatest;
-        next = ++t < length ? rows.dependency(row, t) : Ordinal(-1);
-      }
     }
   }
 }
-
-inline constexpr int levels_in_flight = 4;
 
 /// Greatest level a lane finds among every `stride`-th entry of a row from `t` on, up to step `first`; the
 /// readings of a batch are in flight together.
