@@ -21,6 +21,7 @@ double mean_length(const TriangleShape& shape) {
 }
 
 double predict_levels(const TriangleShape& shape, const TrisolveMachine& machine) {
+  if (shape.levels_seconds > 0) return shape.levels_seconds;
   const double bytes = bytes_of(shape);
   const double inside_a_team = std::max(shape.levels * machine.barrier, bytes / machine.team_bandwidth);
   const double launched = shape.levels * machine.level_launch + bytes / machine.bandwidth;

@@ -16,6 +16,8 @@ struct TriangleShape {
   double wide_blocks = 0;   ///< blocks a whole team works on
   double critical_steps =
       0;  ///< along the levels of the blocks: entries a lane of the longest row has, summed
+  double levels_seconds =
+      0;  ///< of the method levels, where its levels have been cut; 0: from the numbers above
   double value_bytes = sizeof(double);
   bool several_columns = false;  ///< levels, which serve one column at a time on devices, are then not chosen
 };

@@ -4,6 +4,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cstdint>
+
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_TriangleRowsView.hpp"
 
@@ -15,6 +17,8 @@ struct StepBlocks {
   Ordinal count = 0;
   Kokkos::View<const Ordinal*, Memory> begin;  ///< [count + 1] first step of each; empty: every step its own
   Kokkos::View<const Ordinal*, Memory> block_of;  ///< [n] by step; empty: every step its own
+  Kokkos::View<const Ordinal*, Memory> longest;   ///< [count] entries of its longest row that lie outside of
+                                                  ///< it; empty: every step its own
 
   KOKKOS_FORCEINLINE_FUNCTION Ordinal first_step(Ordinal b) const {
     return begin.extent(0) == 0 ? b : begin(b);
@@ -22,6 +26,20 @@ struct StepBlocks {
   KOKKOS_FORCEINLINE_FUNCTION Ordinal block(Ordinal step) const {
     return block_of.extent(0) == 0 ? step : block_of(step);
   }
+};
+
+/// Entries of a triangle's rows outside of the diagonal.
+struct RowLengths {
+  std::int64_t total = 0, longest = 0;
+  double mean = 0;
+};
+
+/// A grouping of steps with the levels of its groups.
+template <class Ordinal, class Memory>
+struct LeveledBlocks {
+  StepBlocks<Ordinal, Memory> blocks;
+  Kokkos::View<Ordinal*, Memory> level;  ///< [blocks.count]
+  Ordinal levels = 0;
 };
 
 template <class Level>

@@ -32,6 +32,7 @@ struct LevelCosts {
   double launch_seconds = 0;    ///< a launch that waits for the one before
   double device_bandwidth = 1;  ///< bytes a second of the whole device
   double fixed_seconds = 0;     ///< of a solve, whatever its levels
+  double step_seconds = 0;      ///< each step of a level's longest task beyond those in flight together
   std::int64_t most_thin_tasks = 0;
 };
 
@@ -43,11 +44,11 @@ inline constexpr std::int64_t most_thin_tasks = 32;
 template <class ExecutionSpace>
 LevelCosts level_costs(bool portable) {
   if constexpr (is_host_space<ExecutionSpace>) {
-    return {0.05e-6, 6e9, 3e-6, 30e9, 2e-6, std::numeric_limits<std::int64_t>::max()};
+    return {0.05e-6, 6e9, 3e-6, 30e9, 2e-6, 0, std::numeric_limits<std::int64_t>::max()};
   } else if (portable) {
-    return {2.5e-6, 30e9, 5e-6, 1.5e12, 5e-6, most_thin_tasks};
+    return {2.5e-6, 30e9, 5e-6, 1.5e12, 5e-6, 0.5e-6, most_thin_tasks};
   } else {
-    return {0.18e-6, 28e9, 1.0e-6, 1.0e12, 8e-6, most_thin_tasks};
+    return {0.18e-6, 28e9, 1.0e-6, 1.0e12, 8e-6, 0.3e-6, most_thin_tasks};
   }
 }
 
@@ -64,6 +65,7 @@ template <class Ordinal>
 struct LevelRuns {
   std::vector<LevelRun<Ordinal>> runs;
   std::vector<Ordinal> level_begin;  ///< [levels + 1] first task of each level
+  std::vector<Ordinal> level_steps;  ///< [levels] most steps of a task of each level
   double bytes_per_task = 0;         ///< moved
 
   Ordinal first_task(const LevelRun<Ordinal>& run) const { return level_begin[at(run.first_level)]; }
@@ -80,11 +82,15 @@ struct LevelRuns {
   static std::size_t at(Ordinal level) { return static_cast<std::size_t>(level); }
 };
 
-inline double thin_level_seconds(const LevelCosts& costs, double bytes) {
-  return std::max(costs.chain_seconds, bytes / costs.chain_bandwidth);
+inline constexpr double batched_steps = 4;
+
+inline double thin_level_seconds(const LevelCosts& costs, double bytes, double steps) {
+  return std::max(costs.chain_seconds, bytes / costs.chain_bandwidth) +
+         std::max(0.0, steps - batched_steps) * costs.step_seconds;
 }
-inline double thick_level_seconds(const LevelCosts& costs, double bytes) {
-  return costs.launch_seconds + bytes / costs.device_bandwidth;
+inline double thick_level_seconds(const LevelCosts& costs, double bytes, double steps) {
+  return costs.launch_seconds + bytes / costs.device_bandwidth +
+         std::max(0.0, steps - batched_steps) * costs.step_seconds;
 }
 
 /// Bytes a task moves: its share of the packed entries, then for each row right-hand sides, solutions and
@@ -105,9 +111,10 @@ double level_task_bytes(const Plan& plan, int columns) {
 /// sides, so that the whole takes the least time the costs predict: the cheapest way to the end of each
 /// level, with the level thin or thick, follows from the two of the level before.
 template <class Ordinal>
-LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin, double bytes_per_task,
+LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin,
+                              const std::vector<Ordinal>& level_steps, double bytes_per_task,
                               const LevelCosts& costs) {
-  LevelRuns<Ordinal> result{{}, level_begin, bytes_per_task};
+  LevelRuns<Ordinal> result{{}, level_begin, level_steps, bytes_per_task};
   const std::size_t levels = level_begin.empty() ? 0 : level_begin.size() - 1;
   constexpr double never = std::numeric_limits<double>::infinity();
   std::vector<unsigned char> stays_thin(levels), thin(levels);
@@ -116,14 +123,15 @@ LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin, double by
   for (std::size_t l = 0; l < levels; ++l) {
     const auto tasks = static_cast<std::int64_t>(result.tasks(static_cast<Ordinal>(l)));
     const double bytes = static_cast<double>(tasks) * bytes_per_task;
+    const auto steps = static_cast<double>(level_steps[l]);
     const double begins = best_thick + costs.launch_seconds;
     stays_thin[l] = best_thin <= begins;
     comes_from_thin[l] = best_thin < best_thick;
     const double before = std::min(best_thin, best_thick);
     best_thin = tasks > costs.most_thin_tasks
                     ? never
-                    : std::min(best_thin, begins) + thin_level_seconds(costs, bytes);
-    best_thick = before + thick_level_seconds(costs, bytes);
+                    : std::min(best_thin, begins) + thin_level_seconds(costs, bytes, steps);
+    best_thick = before + thick_level_seconds(costs, bytes, steps);
   }
   bool is_thin = best_thin < best_thick;
   for (std::size_t l = levels; l-- > 0;) {
@@ -146,7 +154,9 @@ double predict_levels_seconds(const LevelRuns<Ordinal>& levels, const LevelCosts
     if (run.thin) seconds += costs.launch_seconds;
     for (Ordinal level = run.first_level; level < run.end_level; ++level) {
       const double bytes = static_cast<double>(levels.tasks(level)) * levels.bytes_per_task;
-      seconds += run.thin ? thin_level_seconds(costs, bytes) : thick_level_seconds(costs, bytes);
+      const auto steps = static_cast<double>(levels.level_steps[static_cast<std::size_t>(level)]);
+      seconds +=
+          run.thin ? thin_level_seconds(costs, bytes, steps) : thick_level_seconds(costs, bytes, steps);
     }
   }
   return seconds;

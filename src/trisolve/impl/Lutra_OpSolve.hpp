@@ -12,6 +12,7 @@
 #include "Lutra_TrianglePack.hpp"
 #include "Lutra_TriangleRowsView.hpp"
 #include "Lutra_TriangularOptions.hpp"
+#include "Lutra_TrisolveModel.hpp"
 
 namespace lutra::Impl {
 
@@ -92,12 +93,18 @@ class OpSolve {
 #endif
   }
 
+  /// Levels, blocks, method, plan.
   void choose(const ExecutionSpace& exec);
+  /// Rows by themselves and, where that may pay, blocks of rows, each with their levels.
+  void find_groupings(const ExecutionSpace& exec, Charge& scratch, TriangleShape& shape,
+                      LeveledBlocks<Ordinal, Memory>& single, LeveledBlocks<Ordinal, Memory>& blocked);
+  void choose_by_shape(const TriangleShape& shape);
+  void plan_substitution(const ExecutionSpace& exec, const LeveledBlocks<Ordinal, Memory>& single);
+  void make_plan_for(const ExecutionSpace& exec, const LeveledBlocks<Ordinal, Memory>& grouping,
+                     Charge& scratch);
   void cut_plan_levels();
   /// Brings the report's bytes up to date.
   void count_bytes();
-  void make_plan_for(const ExecutionSpace& exec, const StepBlocks<Ordinal, Memory>& blocks,
-                     const Kokkos::View<Ordinal*, Memory>& level, Ordinal levels, Charge& scratch);
   template <class Value>
   void pack(const ExecutionSpace& exec, const Source& values, TriangleValues<Value, Memory>& packed);
   template <int Stride, class Value>

@@ -26,7 +26,7 @@ bool worth_blocks(const ExecutionSpace&, const TriangleShape& shape) {
 /// Bytes of all scratch of an analysis, about: levels and blocks of rows twice, the schedule and its sort.
 template <class Ordinal>
 std::size_t analysis_scratch_bytes(Ordinal rows) {
-  constexpr std::size_t ordinals_a_row = 14, beside = std::size_t(1) << 18;
+  constexpr std::size_t ordinals_a_row = 16, beside = std::size_t(1) << 18;
   return static_cast<std::size_t>(rows) * (ordinals_a_row * sizeof(Ordinal) + 1) + beside;
 }
 
@@ -74,50 +74,68 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const ExecutionSpa
     scratch.template reserve<Memory>(exec, "lutra::trisolve::analysis",
                                      analysis_scratch_bytes<Ordinal>(m_rows.n));
   }
-  const std::int64_t entries = count_entries(exec, m_rows);
-  const double mean_length = static_cast<double>(entries) / static_cast<double>(m_rows.n);
-  m_report.nnz = entries + m_report.n;
+  TriangleShape shape;
+  LeveledBlocks<Ordinal, Memory> single, blocked;
+  find_groupings(exec, scratch, shape, single, blocked);
+  choose_by_shape(shape);
+  if (substitutes()) return plan_substitution(exec, single);
+  const auto plan_it = [&] {
+    make_plan_for(exec, m_report.method == TrisolveMethod::supernodal ? blocked : single, scratch);
+  };
+  plan_it();
+  const TrisolveMethod planned = m_report.method;
+  if (planned != TrisolveMethod::levels) return;
+  // Cut levels are known better than their number: a few rows may be much longer than the mean.
+  shape.levels_seconds = m_report.predicted_levels_seconds;
+  choose_by_shape(shape);
+  if (m_report.method != planned) plan_it();
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::find_groupings(
+    const ExecutionSpace& exec, Charge& scratch, TriangleShape& shape, LeveledBlocks<Ordinal, Memory>& single,
+    LeveledBlocks<Ordinal, Memory>& blocked) {
+  const RowLengths lengths = measure_rows(exec, m_rows);
   StepBlocks<Ordinal, Memory> rows_alone;
   rows_alone.count = m_rows.n;
-  const auto single = find_levels(exec, m_rows, rows_alone, mean_length, m_options.portable, scratch);
+  single = find_levels(exec, m_rows, rows_alone, lengths, m_options.portable, scratch);
+  m_report.nnz = lengths.total + m_report.n;
   m_report.levels = static_cast<std::int64_t>(single.levels);
-  TriangleShape shape;
   shape.rows = static_cast<double>(m_rows.n);
-  shape.entries = static_cast<double>(entries);
+  shape.entries = static_cast<double>(lengths.total);
   shape.levels = static_cast<double>(single.levels);
   shape.value_bytes = m_options.precision == FactorPrecision::single ? sizeof(Single) : sizeof(Scalar);
   shape.several_columns = !is_host_space<ExecutionSpace> && m_options.expected_rhs > 1;
-  LeveledBlocks<Ordinal, Memory> blocked;
-  if (m_options.method == TrisolveMethod::supernodal || worth_blocks(exec, shape)) {
-    const auto blocks = find_row_blocks(exec, m_rows, scratch);
-    blocked = find_levels(exec, m_rows, blocks, mean_length, m_options.portable, scratch);
-    describe_blocks(exec, m_rows, blocked, scratch, shape);
-  }
+  if (m_options.method != TrisolveMethod::supernodal && !worth_blocks(exec, shape)) return;
+  const auto blocks = find_row_blocks(exec, m_rows, scratch);
+  blocked = find_levels(exec, m_rows, blocks, lengths, m_options.portable, scratch);
+  describe_blocks(exec, m_rows, blocked, scratch, shape);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose_by_shape(const TriangleShape& shape) {
   choose_method(shape, is_host_space<ExecutionSpace> ? host_machine() : h200_machine(), m_options.method,
                 m_report);
-  if (m_report.method == TrisolveMethod::supernodal) {
-    make_plan_for(exec, blocked.blocks, blocked.level, blocked.levels, scratch);
-  } else if (!substitutes()) {
-    make_plan_for(exec, rows_alone, single.level, single.levels, scratch);
-  } else {
-    m_report.blocks = m_report.n;
-    m_report.block_levels = m_report.levels;
-    m_report.stored_entries = m_report.nnz;
-    if constexpr (is_host_space<ExecutionSpace>) {
-      if (exec.concurrency() > 1) {
-        m_host_schedule =
-            schedule_levels<Ordinal, Offset>(exec, m_rows, single.level, single.levels, m_budget);
-      }
-    }
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::plan_substitution(
+    const ExecutionSpace& exec, const LeveledBlocks<Ordinal, Memory>& single) {
+  m_report.blocks = m_report.n;
+  m_report.block_levels = m_report.levels;
+  m_report.stored_entries = m_report.nnz;
+  if constexpr (is_host_space<ExecutionSpace>) {
+    if (exec.concurrency() == 1) return;
+    m_host_schedule = schedule_levels<Ordinal, Offset>(exec, m_rows, single.level, single.levels, m_budget);
   }
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::make_plan_for(
-    const ExecutionSpace& exec, const StepBlocks<Ordinal, Memory>& blocks,
-    const Kokkos::View<Ordinal*, Memory>& level, Ordinal levels, Charge& scratch) {
+    const ExecutionSpace& exec, const LeveledBlocks<Ordinal, Memory>& grouping, Charge& scratch) {
   const bool by_levels = m_report.method == TrisolveMethod::levels;
-  m_plan = make_plan(exec, m_rows, blocks, level, levels, by_levels, scratch, m_budget);
+  m_plan =
+      make_plan(exec, m_rows, grouping.blocks, grouping.level, grouping.levels, by_levels, scratch, m_budget);
   if (by_levels) cut_plan_levels();
   m_report.blocks = static_cast<std::int64_t>(m_plan.blocks);
   m_report.block_levels = static_cast<std::int64_t>(m_plan.levels);
@@ -133,7 +151,7 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::cut_plan_levels() {
     const int columns = k == 0 ? 1 : k == 1 ? 4 : most_columns_at_once;
     const double bytes = single ? level_task_bytes<Scalar, Single>(m_plan, columns)
                                 : level_task_bytes<Scalar, Scalar>(m_plan, columns);
-    m_level_runs[k] = cut_levels(m_plan.level_begin, bytes, costs);
+    m_level_runs[k] = cut_levels(m_plan.level_begin, m_plan.level_steps, bytes, costs);
   }
   m_report.predicted_seconds = m_report.predicted_levels_seconds =
       predict_levels_seconds(m_level_runs[0], costs);

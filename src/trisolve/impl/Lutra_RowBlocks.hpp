@@ -18,8 +18,8 @@ template <class Ordinal, class Memory>
 struct StepFacts {
   Kokkos::View<Ordinal*, Memory> dependent;  ///< [n] nearest later step that depends on it, where that is
                                              ///< less than a block away; n otherwise
-  Kokkos::View<Ordinal*, Memory> nearest;  ///< [n] latest step it depends on; −1: none
-  Kokkos::View<Ordinal*, Memory> length;   ///< [n] entries of its row
+  Kokkos::View<Ordinal*, Memory> nearest;    ///< [n] latest step it depends on; −1: none
+  Kokkos::View<Ordinal*, Memory> length;     ///< [n] entries of its row
 };
 
 /// Finds them.
@@ -68,6 +68,26 @@ KOKKOS_FUNCTION Ordinal last_of_block(const Facts& facts, Ordinal first, Ordinal
   return best;
 }
 
+/// Entries of each block's longest row that lie outside of the block.
+template <class Ordinal, class ExecutionSpace, class Rows, class Blocks>
+Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space> find_longest_rows(const ExecutionSpace& exec,
+                                                                                const Rows& rows,
+                                                                                const Blocks& blocks,
+                                                                                Charge& charge) {
+  const auto longest = charge.allocate<Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>>(
+      exec, "lutra::trisolve::longest rows", static_cast<std::size_t>(blocks.count));
+  Kokkos::deep_copy(exec, longest, Ordinal(0));
+  Kokkos::parallel_for(
+      "lutra::trisolve::longest_rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
+      KOKKOS_LAMBDA(const Ordinal step) {
+        const Ordinal b = blocks.block(step);
+        const auto length =
+            static_cast<Ordinal>(rows.length_before(rows.mirrored(step), blocks.first_step(b)));
+        if (length > longest(b)) Kokkos::atomic_max(&longest(b), length);
+      });
+  return longest;
+}
+
 /// Cuts the steps into blocks of up to most_block_rows. Work near linear in n; entries are looked at only
 /// where they are less than a block from the diagonal.
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -77,24 +97,32 @@ StepBlocks<Ordinal, typename ExecutionSpace::memory_space> find_row_blocks(
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
   const auto n = static_cast<std::size_t>(rows.n);
-  const auto pool = charge.allocate<View>(exec, "lutra::trisolve::row_blocks", 4 * n + 1);
+  const auto pool = charge.allocate<View>(exec, "lutra::trisolve::row_blocks", 5 * n + 1);
   const auto part = [&](std::size_t from, std::size_t to) {
     return View(Kokkos::subview(pool, Kokkos::make_pair(from, to)));
   };
   const View begin = part(0, n + 1), block_of = part(n + 1, 2 * n + 1);
   // In the memory of block_of stands, until it is needed, what it replaces.
+  const View reach = part(4 * n + 1, 5 * n + 1);  // last step of the block that would begin at each step
   const StepFacts<Ordinal, Memory> facts{block_of, part(2 * n + 1, 3 * n + 1), part(3 * n + 1, 4 * n + 1)};
   const auto starts =
       charge.allocate<Kokkos::View<unsigned char*, Memory>>(exec, "lutra::trisolve::starts", n);
   find_step_facts(exec, rows, facts);
-  const Ordinal segments = (rows.n + block_search_steps - 1) / block_search_steps;
+  const Ordinal n_steps = rows.n;
+  Kokkos::parallel_for(
+      "lutra::trisolve::reach", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_steps),
+      KOKKOS_LAMBDA(const Ordinal first) {
+        const Ordinal end = (first / block_search_steps + 1) * Ordinal(block_search_steps);
+        const Ordinal limit = Kokkos::min(Kokkos::min(n_steps, end), first + Ordinal(most_block_rows));
+        reach(first) = last_of_block(facts, first, limit);
+      });
+  const Ordinal segments = (n_steps + block_search_steps - 1) / block_search_steps;
   Kokkos::parallel_for(
       "lutra::trisolve::cut_blocks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, segments),
       KOKKOS_LAMBDA(const Ordinal segment) {
-        const Ordinal end = Kokkos::min(rows.n, (segment + 1) * Ordinal(block_search_steps));
+        const Ordinal end = Kokkos::min(n_steps, (segment + 1) * Ordinal(block_search_steps));
         for (Ordinal first = segment * block_search_steps; first < end;) {
-          const Ordinal limit = Kokkos::min(end, first + Ordinal(most_block_rows));
-          const Ordinal last = last_of_block(facts, first, limit);
+          const Ordinal last = reach(first);
           for (Ordinal step = first; step <= last; ++step) starts(step) = step == first ? 1 : 0;
           first = last + 1;
         }
@@ -112,6 +140,7 @@ StepBlocks<Ordinal, typename ExecutionSpace::memory_space> find_row_blocks(
       blocks.count);
   blocks.begin = begin;
   blocks.block_of = block_of;
+  blocks.longest = find_longest_rows<Ordinal>(exec, rows, blocks, charge);
   return blocks;
 }
 

@@ -15,27 +15,21 @@
 
 namespace lutra::Impl {
 
-/// A grouping of steps with the levels of its groups.
-template <class Ordinal, class Memory>
-struct LeveledBlocks {
-  StepBlocks<Ordinal, Memory> blocks;
-  Kokkos::View<Ordinal*, Memory> level;  ///< [blocks.count]
-  Ordinal levels = 0;
-};
-
-/// Entries of a triangle outside of its diagonal.
+/// Measures the rows of a triangle. Fences.
 template <class ExecutionSpace, class Rows>
-std::int64_t count_entries(const ExecutionSpace& exec, const Rows& rows) {
+RowLengths measure_rows(const ExecutionSpace& exec, const Rows& rows) {
   using Ordinal = typename Rows::ordinal_type;
-  if (rows.off_diagonal >= 0) return rows.off_diagonal;
-  std::int64_t entries = 0;
+  RowLengths lengths;
   Kokkos::parallel_reduce(
-      "lutra::trisolve::count", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
-      KOKKOS_LAMBDA(const Ordinal row, std::int64_t& sum) {
-        sum += static_cast<std::int64_t>(rows.length(row));
+      "lutra::trisolve::measure_rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
+      KOKKOS_LAMBDA(const Ordinal row, std::int64_t& sum, std::int64_t& longest) {
+        const auto length = static_cast<std::int64_t>(rows.length(row));
+        sum += length;
+        longest = length > longest ? length : longest;
       },
-      entries);
-  return entries;
+      Kokkos::Sum<std::int64_t>(lengths.total), Kokkos::Max<std::int64_t>(lengths.longest));
+  lengths.mean = static_cast<double>(lengths.total) / static_cast<double>(rows.n);
+  return lengths;
 }
 
 /// Levels of the blocks, and how many there are. Fences.
@@ -43,8 +37,8 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 LeveledBlocks<Ordinal, typename ExecutionSpace::memory_space> find_levels(
     const ExecutionSpace& exec,
     const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
-    const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks, double mean_length,
-    bool portable, Charge& charge) {
+    const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks,
+    [[maybe_unused]] const RowLengths& lengths, bool portable, Charge& charge) {
   using View = Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>;
   const auto count = static_cast<std::size_t>(blocks.count);
   const auto pool = charge.allocate<View>(exec, "lutra::trisolve::level", count + 1);
@@ -61,14 +55,13 @@ LeveledBlocks<Ordinal, typename ExecutionSpace::memory_space> find_levels(
   Kokkos::deep_copy(exec, ticket, Ordinal(0));
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
-    if (!portable) sweep_levels_cuda(exec, rows, blocks, mean_length, level, ticket);
+    if (!portable) sweep_levels_cuda(exec, rows, blocks, lengths, level, ticket);
   }
   const bool done = std::is_same_v<ExecutionSpace, Kokkos::Cuda> && !portable;
 #else
   const bool done = false;
 #endif
   static_cast<void>(portable);
-  static_cast<void>(mean_length);
   if (!done) sweep_levels_portable(exec, rows, blocks, level, ticket);
   Ordinal last = 0;
   Kokkos::parallel_reduce(

@@ -46,22 +46,15 @@ void pack_entries(const ExecutionSpace& exec, const Rows& rows, const Plan& plan
   using Ordinal = typename Rows::ordinal_type;
   using Offset = typename Rows::offset_type;
   using Value = typename Packed::non_const_value_type;
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
+  const auto policy = task_teams(exec, plan);
+  using Member = typename decltype(policy)::member_type;
   Kokkos::parallel_for(
-      "lutra::trisolve::pack_entries", Policy(exec, static_cast<int>(plan.tasks.extent(0)), 1, vector_length),
-      KOKKOS_LAMBDA(const typename Policy::member_type& team) {
-        const auto task = plan.tasks(team.league_rank());
-        const int lanes = task.lanes();
-        Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, lanes), [&](const int lane) {
-          const auto at = position_of_lane<Ordinal>(task, plan.block_begin, lane);
-          const Ordinal row = at.active ? plan.row_of(at.place) : 0;
-          for (int s = 0; s < task.steps; ++s) {
-            const Offset to = task.entries + static_cast<Offset>(s) * lanes + lane;
-            const Offset t = static_cast<Offset>(s) * task.shape.lanes() + at.lane;
-            packed(to) = plan.columns(to) < 0 ? Value(0) : narrowed<Value>(source(rows.position(row, t)));
-          }
-        });
+      "lutra::trisolve::pack_entries", policy, KOKKOS_LAMBDA(const Member& team) {
+        visit_packed<Ordinal, Offset>(
+            team, plan,
+            [&](const Offset to, const LanePosition<Ordinal>&, const Ordinal row, const Offset t) {
+              packed(to) = plan.columns(to) < 0 ? Value(0) : narrowed<Value>(source(rows.position(row, t)));
+            });
       });
 }
 

@@ -95,8 +95,9 @@ struct TrianglePlan {
   Kokkos::View<Ordinal*, Memory> by_level;  ///< [tasks] all tasks in the order of their levels
   Kokkos::View<Ordinal*, Memory> columns;   ///< [packed entries] places waited for; −1: padding
   Offset inverse_entries = 0;               ///< packed entries of all inverses
-  std::vector<Ordinal> level_begin;         ///< [levels + 1] first task of each level, on the host; only
-                                            ///< if asked for
+  std::vector<Ordinal>
+      level_begin;  ///< [levels + 1] first task of each level, on the host; only if asked for
+  std::vector<Ordinal> level_steps;  ///< [levels] most steps of a task of each level; with level_begin
   Charge charge;
 
   std::int64_t n_tasks() const { return static_cast<std::int64_t>(tasks.extent(0)); }

@@ -6,6 +6,7 @@
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TriangleRowsView.hpp"
@@ -16,32 +17,77 @@ namespace lutra::Impl {
 /// What can be wrong with a row; the least row counts, and of one row the first of these.
 enum class RowFault { map, order, diagonal, none };
 
-/// Looks at one row: finds the triangle's part of it and its diagonal. Writes begin, end and diagonal at
-/// bounds(row), bounds(n + row), bounds(2 n + row).
-template <class Pattern, class Bounds, class Ordinal>
-KOKKOS_FUNCTION RowFault split_row(const Pattern& pattern, const Bounds& bounds, Ordinal row, bool upper,
-                                   bool unit) {
+/// How rows of a pattern are shared out: so many lanes a row, so many rows a team.
+struct RowShare {
+  int lanes = 1, threads = 1, rows = 1;
+
+  template <class ExecutionSpace>
+  RowShare(const ExecutionSpace&, std::size_t n_rows, std::size_t entries) {
+    const std::size_t mean = entries / n_rows;
+    if (is_host_space<ExecutionSpace>) {
+      rows = 1024;
+    } else {
+      lanes = mean < 8 ? 1 : mean < 32 ? 8 : 32;
+      threads = rows = 128 / lanes;
+    }
+  }
+
+  /// @tparam ExecutionSpace with teams of `threads` × `lanes`
+  template <class ExecutionSpace, class Ordinal>
+  Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>> policy(const ExecutionSpace& exec,
+                                                                             Ordinal n) const {
+    const std::int64_t teams = (static_cast<std::int64_t>(n) + rows - 1) / rows;
+    return {exec, static_cast<int>(teams), threads, lanes};
+  }
+
+  /// Calls visit(row) for the rows of a team, each by one of its threads.
+  template <class Ordinal, class Member, class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION void visit_rows(const Member& team, Ordinal n, const Visit& visit) const {
+    const auto first = static_cast<std::int64_t>(team.league_rank()) * rows;
+    const auto last = Kokkos::min(first + rows, static_cast<std::int64_t>(n));
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last),
+                         [&](const std::int64_t row) { visit(static_cast<Ordinal>(row)); });
+  }
+};
+
+/// Looks at one row with the lanes of a thread: finds the triangle's part of it and its diagonal. Writes
+/// begin, end and diagonal at bounds(row), bounds(n + row), bounds(2 n + row).
+template <class Member, class Pattern, class Bounds, class Ordinal>
+KOKKOS_FUNCTION RowFault split_row(const Member& team, const Pattern& pattern, const Bounds& bounds,
+                                   Ordinal row, bool upper, bool unit) {
   using Offset = typename Bounds::non_const_value_type;
   const auto n = static_cast<std::size_t>(pattern.n_rows);
   const Offset first = pattern.row_map(row), last = pattern.row_map(row + 1);
   if (first < 0 || last < first || last > static_cast<Offset>(pattern.entries.extent(0)))
     return RowFault::map;
-  Offset below = first;  // one past the entries left of the diagonal
-  Offset diagonal = -1;
-  auto previous = static_cast<decltype(row)>(-1);
-  for (Offset p = first; p < last; ++p) {
-    const auto column = pattern.entries(p);
-    if (column <= previous || column >= pattern.n_rows) return RowFault::order;
-    previous = column;
-    if (column < row) below = p + 1;
-    if (column == row) diagonal = p;
-  }
-  const Offset above = diagonal < 0 ? below : diagonal + 1;
+  const auto entries = Kokkos::ThreadVectorRange(team, last - first);
+  Offset left = 0;  // entries left of the diagonal
+  Kokkos::parallel_reduce(
+      entries, [&](const Offset t, Offset& sum) { sum += pattern.entries(first + t) < row ? 1 : 0; }, left);
+  // The greatest says all: a column out of order, or where the diagonal is, plus 1.
+  constexpr Offset out_of_order = Kokkos::reduction_identity<Offset>::min();
+  Offset found = 0;
+  Kokkos::parallel_reduce(
+      entries,
+      [&](const Offset t, Offset& most) {
+        const auto column = pattern.entries(first + t);
+        const auto before = t == 0 ? static_cast<decltype(row)>(-1) : pattern.entries(first + t - 1);
+        const Offset own = column <= before || column >= pattern.n_rows ? out_of_order
+                           : column == row                              ? t + 1
+                                                                        : Offset(0);
+        if (own > most) most = own;
+      },
+      Kokkos::Max<Offset>(found));
+  if (found == out_of_order) return RowFault::order;
+  const bool has_diagonal = found > 0;
+  const Offset diagonal = first + found - 1, below = first + left;
   const auto at = static_cast<std::size_t>(row);
-  bounds(at) = upper ? above : first;
-  bounds(n + at) = upper ? last : below;
-  bounds(2 * n + at) = diagonal;
-  return !unit && diagonal < 0 ? RowFault::diagonal : RowFault::none;
+  Kokkos::single(Kokkos::PerThread(team), [&]() {
+    bounds(at) = !upper ? first : has_diagonal ? diagonal + 1 : below;
+    bounds(n + at) = upper ? last : below;
+    bounds(2 * n + at) = has_diagonal ? diagonal : Offset(-1);
+  });
+  return !unit && !has_diagonal ? RowFault::diagonal : RowFault::none;
 }
 
 /// The triangle's part of each row of a pattern.
@@ -67,20 +113,21 @@ TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space> split_trian
   if (!unit) rows.diagonal = part(2);
   constexpr auto kinds = static_cast<std::int64_t>(RowFault::none);
   const auto count = static_cast<std::size_t>(rows.n);
+  const RowShare share(exec, count, pattern.entries.extent(0));
+  const auto policy = share.policy(exec, rows.n);
+  using Member = typename decltype(policy)::member_type;
   std::int64_t first_fault = 0;
   Kokkos::parallel_reduce(
-      "lutra::trisolve::split_rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
-      KOKKOS_LAMBDA(const Ordinal row, std::int64_t& least, std::int64_t& sum) {
-        const auto fault = split_row(pattern, bounds, row, upper, unit);
-        if (fault == RowFault::none) {
-          const auto at = static_cast<std::size_t>(row);
-          sum += static_cast<std::int64_t>(bounds(count + at) - bounds(at));
-          return;
-        }
-        const auto code = static_cast<std::int64_t>(row) * kinds + static_cast<std::int64_t>(fault);
-        if (code < least) least = code;
+      "lutra::trisolve::split_rows", policy,
+      KOKKOS_LAMBDA(const Member& team, std::int64_t& least) {
+        share.visit_rows(team, pattern.n_rows, [&](const Ordinal row) {
+          const auto fault = split_row(team, pattern, bounds, row, upper, unit);
+          if (fault == RowFault::none) return;
+          const auto code = static_cast<std::int64_t>(row) * kinds + static_cast<std::int64_t>(fault);
+          Kokkos::single(Kokkos::PerThread(team), [&]() { least = code < least ? code : least; });
+        });
       },
-      Kokkos::Min<std::int64_t>(first_fault), rows.off_diagonal);
+      Kokkos::Min<std::int64_t>(first_fault));
   if (first_fault >= static_cast<std::int64_t>(rows.n) * kinds) return rows;
   const std::string row = "triangle: row " + std::to_string(first_fault / kinds);
   switch (static_cast<RowFault>(first_fault % kinds)) {
@@ -103,23 +150,30 @@ void check_triangle_values(const ExecutionSpace& exec, const Rows& rows, const V
   using Offset = typename Rows::offset_type;
   using Scalar = typename Values::non_const_value_type;
   const bool direct = source.extent(0) == 0;
+  const RowShare share(exec, static_cast<std::size_t>(rows.n), rows.entries.extent(0));
+  const auto policy = share.policy(exec, rows.n);
+  using Member = typename decltype(policy)::member_type;
   std::int64_t first_fault = 0;
   Kokkos::parallel_reduce(
-      "lutra::trisolve::check_values", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
-      KOKKOS_LAMBDA(const Ordinal row, std::int64_t& least) {
-        const auto value = [&](Offset p) { return values(direct ? p : source(p)); };
-        bool finite = true;
-        for (Offset p = rows.begin(row); p < rows.end(row); ++p) {
-          finite = finite && ScalarTraits<Scalar>::is_finite(value(p));
-        }
-        bool zero = false;
-        if (!rows.is_unit()) {
-          const Scalar diagonal = value(rows.diagonal(row));
-          zero = diagonal == Scalar(0);
-          finite = finite && ScalarTraits<Scalar>::is_finite(diagonal);
-        }
-        const std::int64_t code = 2 * static_cast<std::int64_t>(row) + (zero ? 0 : 1);
-        if ((zero || !finite) && code < least) least = code;
+      "lutra::trisolve::check_values", policy,
+      KOKKOS_LAMBDA(const Member& team, std::int64_t& least) {
+        share.visit_rows(team, rows.n, [&](const Ordinal row) {
+          const auto value = [&](Offset p) { return values(direct ? p : source(p)); };
+          const Offset first = rows.begin(row);
+          int wrong = 0;
+          Kokkos::parallel_reduce(
+              Kokkos::ThreadVectorRange(team, rows.length(row)),
+              [&](const Offset t, int& sum) {
+                sum += ScalarTraits<Scalar>::is_finite(value(first + t)) ? 0 : 1;
+              },
+              wrong);
+          const Scalar diagonal = rows.is_unit() ? Scalar(1) : value(rows.diagonal(row));
+          const bool zero = diagonal == Scalar(0),
+                     finite = wrong == 0 && ScalarTraits<Scalar>::is_finite(diagonal);
+          const std::int64_t code = 2 * static_cast<std::int64_t>(row) + (zero ? 0 : 1);
+          if (zero || !finite)
+            Kokkos::single(Kokkos::PerThread(team), [&]() { least = code < least ? code : least; });
+        });
       },
       Kokkos::Min<std::int64_t>(first_fault));
   if (first_fault >= 2 * static_cast<std::int64_t>(rows.n)) return;

@@ -4,8 +4,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <cstdint>
-
 namespace lutra::Impl {
 
 /// One triangle of a square pattern by rows, in the order a substitution takes them: step p works on row p of
@@ -21,7 +19,6 @@ struct TriangleRows {
   Kokkos::View<const Offset*, Memory> begin;     ///< [n] by row: first off-diagonal entry of the triangle
   Kokkos::View<const Offset*, Memory> end;       ///< [n] by row: one past the last of them
   Kokkos::View<const Offset*, Memory> diagonal;  ///< [n] by row: position of the diagonal; empty: unit
-  std::int64_t off_diagonal = -1;  ///< entries outside of the diagonal; −1: nobody has counted
 
   /// Row of a step, and step of a row.
   KOKKOS_FORCEINLINE_FUNCTION Ordinal mirrored(Ordinal p) const { return upper ? n - 1 - p : p; }

@@ -57,14 +57,10 @@ struct ScheduleScratch {
 
 /// Entries of a block's longest row that lie outside of the block.
 template <class Rows, class Blocks, class Ordinal>
-KOKKOS_FUNCTION std::int64_t longest_row(const Rows& rows, const Blocks& blocks, Ordinal b) {
-  const Ordinal first = blocks.first_step(b), last = blocks.first_step(b + 1);
-  std::int64_t longest = 0;
-  for (Ordinal step = first; step < last; ++step) {
-    const auto length = static_cast<std::int64_t>(rows.length_before(rows.mirrored(step), first));
-    longest = length > longest ? length : longest;
-  }
-  return longest;
+KOKKOS_FORCEINLINE_FUNCTION std::int64_t longest_row(const Rows& rows, const Blocks& blocks, Ordinal b) {
+  return static_cast<std::int64_t>(blocks.longest.extent(0) == 0
+                                       ? rows.length(rows.mirrored(b))
+                                       : typename Rows::offset_type(blocks.longest(b)));
 }
 
 /// Sorts blocks by level and shape.
@@ -264,27 +260,48 @@ KOKKOS_FORCEINLINE_FUNCTION LanePosition<Ordinal> position_of_lane(const BlockTa
   return at;
 }
 
+/// Teams for tasks, one each, whose threads take packed entries in turn.
+template <class ExecutionSpace, class Plan>
+Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>> task_teams(const ExecutionSpace& exec,
+                                                                               const Plan& plan) {
+  const int tasks = static_cast<int>(plan.tasks.extent(0));
+  if (is_host_space<ExecutionSpace>) return {exec, tasks, 1, 1};
+  return {exec, tasks, 8, narrow_lanes};
+}
+
+/// Calls visit(packed position, position of its lane, row, t) for each packed entry of a task, t being its
+/// number in the row in the order of the steps; −1 where no row is.
+template <class Ordinal, class Offset, class Member, class Plan, class Visit>
+KOKKOS_FORCEINLINE_FUNCTION void visit_packed(const Member& team, const Plan& plan, const Visit& visit) {
+  const auto task = plan.tasks(team.league_rank());
+  const std::int64_t lanes = task.lanes();
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, task.steps * lanes), [&](const std::int64_t e) {
+    const auto lane = static_cast<int>(e & (lanes - 1));  // lanes are a power of two
+    const auto at = position_of_lane<Ordinal>(task, plan.block_begin, lane);
+    const Ordinal row = at.active ? plan.row_of(at.place) : 0;
+    const Offset t = static_cast<Offset>(e / lanes) * task.shape.lanes() + at.lane;
+    visit(task.entries + static_cast<Offset>(e), at, row, at.active ? t : Offset(-1));
+  });
+}
+
 /// Writes the places that packed entries wait for.
 template <class Ordinal, class Offset, class ExecutionSpace, class Rows, class Plan>
 void fill_columns(const ExecutionSpace& exec, const Rows& rows, const Plan& plan) {
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
+  const auto policy = task_teams(exec, plan);
+  using Member = typename decltype(policy)::member_type;
   Kokkos::parallel_for(
-      "lutra::trisolve::fill_columns", Policy(exec, static_cast<int>(plan.tasks.extent(0)), 1, vector_length),
-      KOKKOS_LAMBDA(const typename Policy::member_type& team) {
-        const auto task = plan.tasks(team.league_rank());
-        const int lanes = task.lanes();
-        Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, lanes), [&](const int lane) {
-          const auto at = position_of_lane<Ordinal>(task, plan.block_begin, lane);
-          const Ordinal row = at.active ? plan.row_of(at.place) : 0;
-          const Ordinal first = rows.mirrored(plan.row_of(at.first));
-          const Offset length = at.active ? rows.length_before(row, first) : Offset(0);
-          for (int s = 0; s < task.steps; ++s) {
-            const Offset t = static_cast<Offset>(s) * task.shape.lanes() + at.lane;
-            plan.columns(task.entries + static_cast<Offset>(s) * lanes + lane) =
-                t < length ? plan.place_of(rows.entries(rows.position(row, t))) : Ordinal(-1);
-          }
-        });
+      "lutra::trisolve::fill_columns", policy, KOKKOS_LAMBDA(const Member& team) {
+        visit_packed<Ordinal, Offset>(
+            team, plan,
+            [&](const Offset to, const LanePosition<Ordinal>& at, const Ordinal row, const Offset t) {
+              Ordinal column = -1;
+              if (t >= 0 && t < rows.length(row)) {
+                const Ordinal dependency = rows.dependency(row, t);
+                if (dependency < rows.mirrored(plan.row_of(at.first)))
+                  column = plan.place_of(rows.mirrored(dependency));
+              }
+              plan.columns(to) = column;
+            });
       });
 }
 
@@ -309,22 +326,30 @@ void merge_levels(const ExecutionSpace& exec, const TaskView& tasks, Ordinal nar
       });
 }
 
-/// First task of each level where all are narrow, on the host. Fences.
-template <class Ordinal, class ExecutionSpace, class Scratch, class TaskView>
-std::vector<Ordinal> find_level_begin(const ExecutionSpace& exec, const Scratch& scratch,
-                                      const TaskView& tasks, Ordinal levels) {
-  const auto begin = scratch.block_at;  // no longer needed; levels are no more than blocks
+/// First task of each level where all are narrow, and the most steps of its tasks, on the host. Fences.
+template <class ExecutionSpace, class Scratch, class Plan>
+void describe_levels(const ExecutionSpace& exec, const Scratch& scratch, Plan& plan) {
+  using Ordinal = typename decltype(plan.columns)::non_const_value_type;
+  const auto begin = scratch.block_at,
+             steps = scratch.run;  // no longer needed; levels are no more than blocks
+  const auto tasks = plan.tasks;
   const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
+  const auto levels = static_cast<std::size_t>(plan.levels);
+  const auto of_levels = Kokkos::make_pair(std::size_t(0), levels);
+  Kokkos::deep_copy(exec, Kokkos::subview(steps, of_levels), Ordinal(0));
   Kokkos::parallel_for(
-      "lutra::trisolve::level_begin", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
+      "lutra::trisolve::describe_levels", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
       KOKKOS_LAMBDA(const Ordinal t) {
-        if (t == 0 || tasks(t - 1).level != tasks(t).level) begin(tasks(t).level) = t;
+        const Ordinal level = tasks(t).level;
+        if (t == 0 || tasks(t - 1).level != level) begin(level) = t;
+        if (tasks(t).steps > 1) Kokkos::atomic_max(&steps(level), static_cast<Ordinal>(tasks(t).steps));
       });
-  std::vector<Ordinal> result(static_cast<std::size_t>(levels) + 1, n_tasks);
-  Kokkos::View<Ordinal*, Kokkos::HostSpace> host(result.data(), static_cast<std::size_t>(levels));
-  Kokkos::deep_copy(exec, host, Kokkos::subview(begin, Kokkos::make_pair(std::size_t(0), host.extent(0))));
+  plan.level_begin.assign(levels + 1, n_tasks);
+  plan.level_steps.assign(levels, 0);
+  using HostView = Kokkos::View<Ordinal*, Kokkos::HostSpace>;
+  Kokkos::deep_copy(exec, HostView(plan.level_begin.data(), levels), Kokkos::subview(begin, of_levels));
+  Kokkos::deep_copy(exec, HostView(plan.level_steps.data(), levels), Kokkos::subview(steps, of_levels));
   exec.fence("lutra::trisolve: levels are needed on the host");
-  return result;
 }
 
 /// Whether a block starts a run of blocks that can share tasks.
@@ -348,14 +373,14 @@ struct TaskSize {
 };
 
 /// Makes the plan of blocks whose levels are known.
-/// @param with_level_begin also tell the host where each level's tasks begin
+/// @param with_levels      also describe the levels to the host
 /// @param scratch_charge   of arrays that are not needed afterwards
 template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
 TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
     const ExecutionSpace& exec,
     const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
     const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks, const LevelView& level,
-    Ordinal levels, bool with_level_begin, Charge& scratch_charge, const MemoryBudget& budget) {
+    Ordinal levels, bool with_levels, Charge& scratch_charge, const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
   TrianglePlan<Ordinal, Offset, Memory> plan;
@@ -403,7 +428,7 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
   merge_levels<Ordinal>(exec, plan.tasks, plan.narrow_tasks, plan.by_level);
   place_rows(exec, rows, blocks, scratch, plan);
   fill_columns<Ordinal, Offset>(exec, rows, plan);
-  if (with_level_begin) plan.level_begin = find_level_begin(exec, scratch, plan.tasks, levels);
+  if (with_levels) describe_levels(exec, scratch, plan);
   exec.fence("lutra::trisolve: scratch of the schedule is freed");
   return plan;
 }

@@ -23,67 +23,6 @@ __device__ Ordinal take_warp_ticket(Ordinal* ticket) {
 
 inline constexpr int levels_in_flight = 4;
 
-/// Up to levels_in_flight steps a lane waits for, the latest of its row first: older ones have mostly been
-/// seen when that is there.
-template <class Rows>
-struct PendingSteps {
-  using Ordinal = typename Rows::ordinal_type;
-  using Offset = typename Rows::offset_type;
-  Ordinal step[levels_in_flight];  ///< −1: none
-
-  __device__ void load(const Rows& rows, Ordinal row, Offset left) {
-#pragma unroll
-    for (int u = 0; u < levels_in_flight; ++u)
-      step[u] = u < left ? rows.dependency(row, left - 1 - u) : Ordinal(-1);
-  }
-};
-
-/// Levels of short rows, a lane a row, all of a lane's readings in flight together. Levels of rows of the
-/// same warp pass from lane to lane by shuffles, all others through memory.
-template <class Rows, class Ordinal>
-__global__ void sweep_rows(Rows rows, Ordinal* level, Ordinal* ticket) {
-  const Ordinal first = take_warp_ticket(ticket) * 32;
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  const Ordinal step = first + lane;
-  const bool active = step < rows.n;
-  const Ordinal row = active ? rows.mirrored(step) : 0;
-  auto left = active ? rows.length(row) : 0;
-  Ordinal greatest = -1, own = active ? Ordinal(-1) : Ordinal(0);
-  PendingSteps<Rows> pending;
-  pending.load(rows, row, left);
-  while (__any_sync(all_lanes, own < 0)) {
-    Ordinal found[levels_in_flight];
-#pragma unroll
-    for (int u = 0; u < levels_in_flight; ++u) {
-      const Ordinal wanted = pending.step[u];
-      found[u] = -1;
-      if (wanted >= 0 && wanted < first) found[u] = read_level(level + wanted);
-      if (!__any_sync(all_lanes, wanted >= first)) continue;
-      const Ordinal near = __shfl_sync(all_lanes, own, static_cast<int>((wanted - first) & 31));
-      if (wanted >= first) found[u] = near;
-    }
-    bool waiting = false;
-#pragma unroll
-    for (int u = 0; u < levels_in_flight; ++u) {
-      if (pending.step[u] < 0) continue;
-      if (found[u] < 0) {
-        waiting = true;
-      } else {
-        greatest = found[u] > greatest ? found[u] : greatest;
-        pending.step[u] = -1;
-      }
-    }
-    if (waiting || own >= 0) continue;
-    left -= levels_in_flight;
-    if (left > 0) {
-      pending.load(rows, row, left);
-    } else {
-      own = greatest + 1;
-      *static_cast<volatile Ordinal*>(level + step) = own;
-    }
-  }
-}
-
 /// Greatest level a lane finds among every `stride`-th entry of a row from `t` on, up to step `first`; the
 /// readings of a batch are in flight together.
 template <class Rows, class Blocks, class Ordinal, class Offset>
@@ -124,39 +63,119 @@ __device__ Ordinal greatest_level(const Rows& rows, const Blocks& blocks, const 
   return greatest;
 }
 
-/// Levels of blocks, a warp a block; its lanes are shared out evenly among the rows.
+/// Up to levels_in_flight steps a lane waits for, the latest of its row first: older ones have mostly been
+/// seen when that is there.
+template <class Rows>
+struct PendingSteps {
+  using Ordinal = typename Rows::ordinal_type;
+  using Offset = typename Rows::offset_type;
+  Ordinal step[levels_in_flight];  ///< −1: none
+
+  /// @param left entries of the row still to be looked at, its first ones
+  __device__ void load(const Rows& rows, Ordinal row, Offset left) {
+#pragma unroll
+    for (int u = 0; u < levels_in_flight; ++u)
+      step[u] = u < left ? rows.dependency(row, left - 1 - u) : Ordinal(-1);
+  }
+};
+
+/// Entries from which on a row is not left to one lane.
+inline constexpr std::int64_t long_row = 64;
+
+/// Levels of short rows, a lane a row, all of a lane's readings in flight together. Levels of rows of the
+/// same warp pass from lane to lane by shuffles, all others through memory.
 template <class Rows, class Blocks, class Ordinal>
-__global__ void sweep_blocks(Rows rows, Blocks blocks, Ordinal* level, Ordinal* ticket) {
-  const Ordinal b = take_warp_ticket(ticket);
+__global__ void sweep_rows(Rows rows, Blocks, Ordinal* level, Ordinal* ticket) {
+  using Offset = typename Rows::offset_type;
+  const Ordinal first = take_warp_ticket(ticket) * 32;
   const int lane = static_cast<int>(threadIdx.x % 32);
-  if (b >= blocks.count) return;
-  const Ordinal first = blocks.first_step(b), last = blocks.first_step(b + 1);
-  int lanes = 32;
-  while (lanes > 1 && static_cast<Ordinal>(32 / lanes) < last - first) lanes /= 2;
-  const Ordinal step = first + lane / lanes;
+  const Ordinal step = first + lane;
+  const bool active = step < rows.n;
+  const Ordinal row = active ? rows.mirrored(step) : 0;
+  Offset left = active ? rows.length(row) : 0;
+  Ordinal greatest = -1, own = active ? Ordinal(-1) : Ordinal(0);
+  PendingSteps<Rows> pending;
+  pending.load(rows, row, left);
+  while (__any_sync(all_lanes, own < 0)) {
+    Ordinal found[levels_in_flight];
+#pragma unroll
+    for (int u = 0; u < levels_in_flight; ++u) {
+      const Ordinal wanted = pending.step[u];
+      found[u] = -1;
+      if (wanted >= 0 && wanted < first) found[u] = read_level(level + wanted);
+      if (!__any_sync(all_lanes, wanted >= first)) continue;
+      const Ordinal near = __shfl_sync(all_lanes, own, static_cast<int>((wanted - first) & 31));
+      if (wanted >= first) found[u] = near;
+    }
+    bool waiting = false;
+#pragma unroll
+    for (int u = 0; u < levels_in_flight; ++u) {
+      if (pending.step[u] < 0) continue;
+      if (found[u] < 0) {
+        waiting = true;
+      } else {
+        greatest = found[u] > greatest ? found[u] : greatest;
+        pending.step[u] = -1;
+      }
+    }
+    if (waiting || own >= 0) continue;
+    left -= levels_in_flight;
+    if (left > 0) {
+      pending.load(rows, row, left);
+    } else {
+      own = greatest + 1;
+      *static_cast<volatile Ordinal*>(level + step) = own;
+    }
+  }
+}
+
+/// Levels of blocks, `threads` threads (a warp or the team) a block, shared out evenly among its rows.
+template <int threads, class Rows, class Blocks, class Ordinal>
+__global__ void sweep_blocks(Rows rows, Blocks blocks, Ordinal* level, Ordinal* ticket) {
+  using Offset = typename Rows::offset_type;
+  __shared__ int of_warp[sweep_threads / 32];
+  const Ordinal warp = take_warp_ticket(ticket);
+  const Ordinal b = warp / (threads / 32);
+  const int lane = static_cast<int>(threadIdx.x) % threads;
   Ordinal greatest = -1;
-  if (step < last) {
-    using Offset = typename Rows::offset_type;
-    greatest = greatest_level(rows, blocks, level, rows.mirrored(step), first,
-                              static_cast<Offset>(lane % lanes), static_cast<Offset>(lanes));
+  if (b < blocks.count) {
+    const Ordinal first = blocks.first_step(b), last = blocks.first_step(b + 1);
+    int lanes = threads;
+    while (lanes > 1 && static_cast<Ordinal>(threads / lanes) < last - first) lanes /= 2;
+    const Ordinal step = first + lane / lanes;
+    if (step < last) {
+      greatest = greatest_level(rows, blocks, level, rows.mirrored(step), first,
+                                static_cast<Offset>(lane % lanes), static_cast<Offset>(lanes));
+    }
   }
   greatest = __reduce_max_sync(all_lanes, static_cast<int>(greatest));
-  if (lane == 0) *static_cast<volatile Ordinal*>(level + b) = greatest + 1;
+  if constexpr (threads > 32) {
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = static_cast<int>(greatest);
+    __syncthreads();
+    for (const int other : of_warp) greatest = other > greatest ? Ordinal(other) : greatest;
+  }
+  if (lane == 0 && b < blocks.count) *static_cast<volatile Ordinal*>(level + b) = greatest + 1;
 }
 
 /// As sweep_levels_portable, with warps as the unit of work.
 template <class Ordinal, class Offset, class LevelView, class TicketView>
 void sweep_levels_cuda(const Kokkos::Cuda& exec, const TriangleRows<Ordinal, Offset, Kokkos::CudaSpace>& rows,
-                       const StepBlocks<Ordinal, Kokkos::CudaSpace>& blocks, double mean_length,
+                       const StepBlocks<Ordinal, Kokkos::CudaSpace>& blocks, const RowLengths& lengths,
                        const LevelView& level, const TicketView& ticket) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::levels");
-  const bool lane_a_row = blocks.begin.extent(0) == 0 && mean_length < 12;
-  const std::int64_t a_team = lane_a_row ? sweep_threads : sweep_threads / 32;
-  const auto teams = static_cast<unsigned>((static_cast<std::int64_t>(blocks.count) + a_team - 1) / a_team);
-  if (lane_a_row) {
-    sweep_rows<<<teams, sweep_threads, 0, exec.cuda_stream()>>>(rows, level.data(), ticket.data());
+  const auto launch = [&](std::int64_t a_team, auto kernel) {
+    const auto teams = static_cast<unsigned>((static_cast<std::int64_t>(blocks.count) + a_team - 1) / a_team);
+    kernel<<<teams, sweep_threads, 0, exec.cuda_stream()>>>(rows, blocks, level.data(), ticket.data());
+  };
+  using Rows = TriangleRows<Ordinal, Offset, Kokkos::CudaSpace>;
+  using Blocks = StepBlocks<Ordinal, Kokkos::CudaSpace>;
+  const bool single_rows = blocks.begin.extent(0) == 0;
+  if (single_rows && lengths.mean < 12 && lengths.longest < long_row) {
+    launch(sweep_threads, sweep_rows<Rows, Blocks, Ordinal>);
+  } else if (single_rows || lengths.mean < 24) {
+    launch(sweep_threads / 32, sweep_blocks<32, Rows, Blocks, Ordinal>);
   } else {
-    sweep_blocks<<<teams, sweep_threads, 0, exec.cuda_stream()>>>(rows, blocks, level.data(), ticket.data());
+    launch(1, sweep_blocks<sweep_threads, Rows, Blocks, Ordinal>);
   }
 }
 
