@@ -76,7 +76,8 @@ void register_benchmarks(const PerfRun& run) {
     with_scalar(matrix, [&](const auto& values) {
       add_benchmark(matrix.name, "symbolic", "lutra",
                     [&] { return measure_symbolic(run, values, SymbolicRoad::automatic); });
-      for (const SymbolicRoad road : {SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::etree}) {
+      for (const SymbolicRoad road :
+           {SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::etree, SymbolicRoad::ancestors}) {
         add_benchmark(matrix.name, "symbolic", "lutra-" + std::string(name_of(road)),
                       [&run, &values, road] { return measure_symbolic(run, values, road); });
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Symbolic.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "Lutra_ExecutionTraits.hpp"
@@ -63,6 +64,7 @@ ResultOn<Ordinal, Offset, ExecutionSpace> road_asked_for(
     const MemoryBudget& budget, SymbolicRoad road) {
   if (road == SymbolicRoad::fill2) return Impl::fill2(exec, pattern, budget);
   if (road == SymbolicRoad::fill1) return host_road<Ordinal, Offset>(exec, pattern, budget);
+  if (road == SymbolicRoad::ancestors) return Impl::ancestors(exec, pattern, budget);
   auto result = Impl::etree(exec, pattern, budget);
   if (!result.exact) {
     result.why =
@@ -85,6 +87,28 @@ double device_road_seconds(const Impl::RoadForecast& forecast, double rows) {
   return device_row_seconds * rows + device_edge_seconds * forecast.edges;
 }
 
+// The same of ancestors: for a call, a step of the critical path, an entry of A and a word of the sets.
+constexpr double ancestors_call_seconds = 2e-3;
+constexpr double ancestors_step_seconds = 2.5e-6;
+constexpr double ancestors_word_seconds = 1e-10;
+// Most bytes of sets where there is no limit; and entries of L + U for each of A, as a guess.
+constexpr double most_set_bytes = 16.0 * (1 << 30);
+constexpr double usual_fill = 3;
+
+double ancestors_seconds(const Impl::RoadForecast& forecast) {
+  return ancestors_call_seconds + ancestors_step_seconds * forecast.height +
+         ancestors_word_seconds * forecast.set_words;
+}
+
+/// Whether the sets fit, and the host is not foreseen to be done sooner even if there is little fill.
+[[maybe_unused]] bool ancestors_are_best(const Impl::RoadForecast& forecast, const MemoryBudget& budget) {
+  const double bytes = 2 * sizeof(std::uint64_t) * forecast.set_words;
+  const double room = std::min(most_set_bytes, static_cast<double>(budget.available_bytes()) / 4);
+  const double nnz =
+      std::min(usual_fill * (forecast.entries + forecast.rows), 2 * 64 * forecast.set_words + forecast.rows);
+  return bytes <= room && ancestors_seconds(forecast) < host_entry_seconds * nnz;
+}
+
 std::string milliseconds(double seconds) {
   return std::to_string(std::llround(std::ceil(seconds * 1e3))) + " ms";
 }
@@ -100,8 +124,11 @@ ResultOn<Ordinal, Offset, ExecutionSpace> best_road(const ExecutionSpace& exec,
     return result;
   } else {
     Impl::RoadForecast forecast;
-    if (auto result = Impl::etree_if_exact(exec, pattern, budget, forecast)) {
-      result->why = "elimination tree: the pattern is symmetric";
+    if (auto result = Impl::tree_road_if_best(exec, pattern, budget, ancestors_are_best, forecast)) {
+      result->why = result->road == SymbolicRoad::etree
+                        ? "elimination tree: the pattern is symmetric"
+                        : "sets of ancestors on the device: the pattern is not symmetric, and " +
+                              milliseconds(ancestors_seconds(forecast)) + " are foreseen";
       return *result;
     }
     const double host = host_road_seconds(forecast);

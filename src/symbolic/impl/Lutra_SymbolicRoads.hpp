@@ -17,10 +17,14 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2(
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget);
 
-/// Bounds of the work of the roads that are exact for every pattern.
+/// What is known of a pattern that is not symmetric before a road is chosen.
 struct RoadForecast {
-  double nnz = 0;    ///< entries of L + U of A + Aᵀ
-  double edges = 0;  ///< edges that searches from all rows walk over
+  double rows = 0;       ///< of A
+  double entries = 0;    ///< of A
+  double set_words = 0;  ///< words of 64 bits of the sets of ancestors, of one kind
+  double height = 0;     ///< of the elimination tree of A + Aᵀ
+  double nnz = 0;        ///< entries of L + U of A + Aᵀ
+  double edges = 0;      ///< edges that searches from all rows walk over
 };
 
 /// The elimination-tree road on the device: forest, row subtrees, supernodes, rows. Exact where the pattern
@@ -32,13 +36,23 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> etree(
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget);
 
-/// The same where the pattern is symmetric; else nothing, and `forecast` is filled in.
+/// The exact road through sets of ancestors in the elimination tree of A + Aᵀ.
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
-std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> etree_if_exact(
+LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> ancestors(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget, RoadForecast& forecast);
+    const MemoryBudget& budget);
+
+/// etree where the pattern is symmetric; else ancestors where `ancestors_are_best`, asked with the first four
+/// figures; else nothing, and all of `forecast` is filled in.
+/// @throws OutOfMemoryError
+template <class Ordinal, class Offset, class ExecutionSpace>
+std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> tree_road_if_best(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget, bool (*ancestors_are_best)(const RoadForecast&, const MemoryBudget&),
+    RoadForecast& forecast);
 
 }  // namespace lutra::Impl
 

@@ -61,12 +61,12 @@ struct TreeRoad {
     return m_result;
   }
 
-  /// What other roads have to do, from the forest and the counts of A + Aᵀ.
-  RoadForecast forecast(const Pattern& mirror) {
-    plant(mirror);
+  /// What other roads have to do, from the counts of A + Aᵀ; the forest has been planted.
+  void forecast(const OrdinalView& depth, RoadForecast& forecast) {
     count();
     const auto nnz_l = static_cast<double>(total_of<Offset>(m_exec, m_row_counts));
-    return {2 * nnz_l + static_cast<double>(m_n), searched_edges()};
+    forecast.nnz = 2 * nnz_l + static_cast<double>(m_n);
+    forecast.edges = searched_edges(depth);
   }
 
   void plant(const Pattern& mirror) {
@@ -76,10 +76,27 @@ struct TreeRoad {
     m_walk.parent = m_parent;
   }
 
+  /// Words of the sets of ancestors, of one kind, and the greatest depth.
+  void measure_sets(const OrdinalView& depth, RoadForecast& forecast) const {
+    Ordinal height = 0;
+    Kokkos::parallel_reduce(
+        "lutra::symbolic::height", Range(m_exec, 0, m_n),
+        KOKKOS_LAMBDA(const std::int64_t v, Ordinal& most) {
+          if (depth(v) > most) most = depth(v);
+        },
+        Kokkos::Max<Ordinal>(height));
+    Kokkos::parallel_reduce(
+        "lutra::symbolic::set_words", Range(m_exec, 0, m_n),
+        KOKKOS_LAMBDA(const std::int64_t v, double& sum) {
+          sum += static_cast<double>((depth(v) + 63) / 64);
+        },
+        forecast.set_words);
+    forecast.height = static_cast<double>(height);
+  }
+
   /// Edges that searches from all rows walk over, at most: those of a vertex once for each of its ancestors.
-  double searched_edges() {
+  double searched_edges(const OrdinalView& depth) {
     const auto row_map = m_walk.pattern.row_map;
-    const auto depth = depths();
     double edges = 0;
     Kokkos::parallel_reduce(
         "lutra::symbolic::searched_edges", Range(m_exec, 0, m_n),
@@ -268,20 +285,32 @@ struct TreeRoad {
         });
   }
 
-  /// Walks all rows, with as many teams as run at once and as the budget has room for.
   void walk_rows() {
+    walk_with(m_walk.store ? "lutra::symbolic::tree_positions" : "lutra::symbolic::tree_counts",
+              4 * sizeof(Ordinal), [](const Walk& walk) { return walk; });
+  }
+
+  /// Walks all rows, with as many teams as run at once and as the budget has room for.
+  /// @param shared_bytes of a team @param make_kernel what takes the rows, made from the walk
+  template <class MakeKernel>
+  void walk_with(const char* label, std::size_t shared_bytes, const MakeKernel& make_kernel) {
     Charge workspace(m_budget);
     const std::size_t teams = make_workspaces(workspace);
     m_walk.next_row = workspace.allocate<Kokkos::View<Ordinal, Memory>>(m_exec, "lutra::symbolic::next_row");
     Kokkos::deep_copy(m_exec, m_walk.next_row, Ordinal(0));
     Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(teams), team_threads);
-    policy.set_scratch_size(0, Kokkos::PerTeam(4 * sizeof(Ordinal)));
-    Kokkos::parallel_for(m_walk.store ? "lutra::symbolic::tree_positions" : "lutra::symbolic::tree_counts",
-                         policy, m_walk);
+    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(shared_bytes)));
+    Kokkos::parallel_for(label, policy, make_kernel(m_walk));
     m_exec.fence("lutra::symbolic: workspaces are freed");
     m_walk.bits = {};
     m_walk.places = {};
     m_walk.next_row = {};
+  }
+
+  /// Teams that run at once, no more than there are rows.
+  std::size_t most_teams() const {
+    const auto running = static_cast<std::size_t>(m_exec.concurrency()) / team_threads;
+    return std::max<std::size_t>(1, std::min(running, static_cast<std::size_t>(m_n)));
   }
 
   std::size_t make_workspaces(Charge& workspace) {
@@ -290,10 +319,8 @@ struct TreeRoad {
     const std::size_t each = TeamBits<Memory>::bytes_each(rows) + 2 * words * sizeof(Ordinal);
     const std::size_t room =
         std::min(m_budget.available_bytes(), std::max(most_workspace_bytes, each + slack));
-    const std::size_t running =
-        std::max<std::size_t>(1, static_cast<std::size_t>(m_exec.concurrency()) / team_threads);
     const std::size_t fitting = room > slack ? (room - slack) / each : 0;
-    const std::size_t teams = std::max<std::size_t>(1, std::min({running, rows, fitting}));
+    const std::size_t teams = std::max<std::size_t>(1, std::min(most_teams(), fitting));
     m_walk.bits.words =
         workspace.allocate<decltype(m_walk.bits.words)>(m_exec, "lutra::symbolic::tree_bits", teams, words);
     m_walk.bits.summary = workspace.allocate<decltype(m_walk.bits.summary)>(
