@@ -58,11 +58,18 @@ ResultOn<Ordinal, Offset, ExecutionSpace> host_road(const ExecutionSpace& exec,
   }
 }
 
+Impl::Fill2Tuning tuning_of(const SymbolicOptions& options) {
+  Impl::Fill2Tuning tuning;
+  tuning.portable = options.portable;
+  return tuning;
+}
+
 template <class Ordinal, class Offset, class ExecutionSpace>
 ResultOn<Ordinal, Offset, ExecutionSpace> road_asked_for(
     const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
-    const MemoryBudget& budget, SymbolicRoad road) {
-  if (road == SymbolicRoad::fill2) return Impl::fill2(exec, pattern, budget);
+    const MemoryBudget& budget, const SymbolicOptions& options) {
+  const SymbolicRoad road = options.road;
+  if (road == SymbolicRoad::fill2) return Impl::fill2(exec, pattern, budget, tuning_of(options));
   if (road == SymbolicRoad::fill1) return host_road<Ordinal, Offset>(exec, pattern, budget);
   if (road == SymbolicRoad::ancestors) return Impl::ancestors(exec, pattern, budget);
   auto result = Impl::etree(exec, pattern, budget);
@@ -117,7 +124,8 @@ std::string milliseconds(double seconds) {
 template <class Ordinal, class Offset, class ExecutionSpace>
 ResultOn<Ordinal, Offset, ExecutionSpace> best_road(const ExecutionSpace& exec,
                                                     const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
-                                                    const MemoryBudget& budget) {
+                                                    const MemoryBudget& budget,
+                                                    [[maybe_unused]] const SymbolicOptions& options) {
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
     auto result = host_road<Ordinal, Offset>(exec, pattern, budget);
     result.why = "fill1: on a host the rows of U before a row are the shortest way to it";
@@ -134,8 +142,8 @@ ResultOn<Ordinal, Offset, ExecutionSpace> best_road(const ExecutionSpace& exec,
     const double host = host_road_seconds(forecast);
     const double device = device_road_seconds(forecast, static_cast<double>(pattern.n_rows));
     const bool on_host = host < device;
-    auto result =
-        on_host ? host_road<Ordinal, Offset>(exec, pattern, budget) : Impl::fill2(exec, pattern, budget);
+    auto result = on_host ? host_road<Ordinal, Offset>(exec, pattern, budget)
+                          : Impl::fill2(exec, pattern, budget, tuning_of(options));
     result.why = std::string(on_host ? "fill1 on the host" : "fill2 on the device") +
                  ": the pattern is not symmetric, and " + milliseconds(on_host ? host : device) +
                  " are foreseen for it against " + milliseconds(on_host ? device : host) + " for " +
@@ -158,19 +166,53 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symb
     return result;
   }
   if (options.road != SymbolicRoad::automatic) {
-    return road_asked_for<Ordinal, Offset>(exec, pattern, budget, options.road);
+    return road_asked_for<Ordinal, Offset>(exec, pattern, budget, options);
   }
   try {
-    return best_road<Ordinal, Offset>(exec, pattern, budget);
+    return best_road<Ordinal, Offset>(exec, pattern, budget, options);
   } catch (const OutOfMemoryError&) {
-    auto result = Impl::fill2(exec, pattern, budget);
+    auto result = Impl::fill2(exec, pattern, budget, tuning_of(options));
     result.why = "fill2: faster roads need more than the memory limit";
     return result;
   }
 }
 
+template <class Ordinal, class Offset, class ExecutionSpace>
+LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget, const SymbolicOptions& options) {
+  try {
+    const auto filled = factorize_symbolic<Ordinal, Offset>(exec, pattern, budget, options);
+    exec.fence("lutra::symbolic: the pattern is complete");
+    const Kokkos::HostSpace host;
+    LuPattern<Ordinal, Offset, Kokkos::HostSpace> result;
+    result.n = filled.n;
+    result.row_map = Kokkos::create_mirror_view_and_copy(host, filled.row_map);
+    result.entries = Kokkos::create_mirror_view_and_copy(host, filled.entries);
+    result.diagonal = Kokkos::create_mirror_view_and_copy(host, filled.diagonal);
+    result.nnz_l = filled.nnz_l;
+    result.nnz_u = filled.nnz_u;
+    result.road = filled.road;
+    result.exact = filled.exact;
+    result.why = filled.why;
+    if constexpr (Impl::is_host_space<ExecutionSpace>) result.charge = filled.charge;
+    return result;
+  } catch (const OutOfMemoryError&) {
+    const bool may_stream = options.road == SymbolicRoad::automatic || options.road == SymbolicRoad::fill2;
+    if (!may_stream) throw;
+  }
+  auto result = Impl::fill2_to_host(exec, pattern, budget, tuning_of(options));
+  result.why =
+      "fill2: the pattern is larger than the memory limit, and went to host memory in ranges of rows";
+  return result;
+}
+
 #define LUTRA_SYMBOLIC(Ordinal, Offset, Space)                                                             \
   template LuPattern<Ordinal, Offset, typename Space::memory_space> factorize_symbolic(                    \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
+      const SymbolicOptions&);                                                                             \
+  template LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(                       \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
       const SymbolicOptions&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_SYMBOLIC)
