@@ -28,6 +28,23 @@ Kokkos::View<T*, typename ExecutionSpace::memory_space> upload(
   return device;
 }
 
+// Rows for which threads are worth their start, and the forest.
+constexpr int least_rows_for_threads = 20000;
+
+/// fill1 by all threads of the host, or by one where there are few rows or the budget does not suffice.
+template <class Ordinal, class Offset>
+LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_that_fits(
+    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget, bool serial) {
+  const int threads = Kokkos::DefaultHostExecutionSpace().concurrency();
+  if (serial || threads < 2 || pattern.n_rows < least_rows_for_threads)
+    return Impl::fill1(pattern, budget, 1);
+  try {
+    return Impl::fill1(pattern, budget, threads);
+  } catch (const OutOfMemoryError&) {
+    return Impl::fill1(pattern, budget, 1);
+  }
+}
+
 /// fill1, through copies on the host where the pattern is on a device. Those copies are not the device
 /// budget's; on a host everything is.
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -36,14 +53,14 @@ ResultOn<Ordinal, Offset, ExecutionSpace> host_road(const ExecutionSpace& exec,
                                                     const MemoryBudget& budget) {
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
     exec.fence("lutra::symbolic: the pattern is complete");
-    return Impl::fill1(pattern, budget);
+    return fill1_that_fits(pattern, budget, Impl::is_serial_space<ExecutionSpace>);
   } else {
     const Kokkos::HostSpace host;
     exec.fence("lutra::symbolic: the pattern is complete");
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> copy{
         pattern.n_rows, pattern.n_cols, Kokkos::create_mirror_view_and_copy(host, pattern.row_map),
         Kokkos::create_mirror_view_and_copy(host, pattern.entries)};
-    const auto filled = Impl::fill1(copy, MemoryBudget());
+    const auto filled = fill1_that_fits(copy, MemoryBudget(), false);
     ResultOn<Ordinal, Offset, ExecutionSpace> result;
     result.n = filled.n;
     result.nnz_l = filled.nnz_l;
