@@ -91,6 +91,7 @@ void register_roads(const SymbolicCase& c) {
        {SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::etree, SymbolicRoad::ancestors})
     add("lutra-" + std::string(name_of(road)), {road});
   add("lutra-fill2-portable", {SymbolicRoad::fill2, true});
+  add("lutra-ancestors-portable", {SymbolicRoad::ancestors, true});
   add_benchmark(c.matrix.name, "symbolic", "gilbert-peierls", [c] { return measure_gilbert_peierls(c); });
   add_benchmark(c.matrix.name, "supernodes", "lutra", [c] { return measure_supernodes(c); });
 }
@@ -107,6 +108,7 @@ void register_fill2(const SymbolicCase& c) {
   for (const std::size_t mb : limits_mb) add("symbolic-limit-" + std::to_string(mb), {}, mb << 20);
   const std::pair<const char*, bool Impl::Fill2Tuning::*> parts[] = {
       {"shared-marks", &Impl::Fill2Tuning::shared_marks},
+      {"linked-rows", &Impl::Fill2Tuning::linked_rows},
       {"kept-rows", &Impl::Fill2Tuning::keep_rows},
       {"bubble-removal", &Impl::Fill2Tuning::remove_bubbles},
       {"last-first", &Impl::Fill2Tuning::last_first}};

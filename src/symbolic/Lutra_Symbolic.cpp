@@ -88,7 +88,7 @@ ResultOn<Ordinal, Offset, ExecutionSpace> road_asked_for(
   const SymbolicRoad road = options.road;
   if (road == SymbolicRoad::fill2) return Impl::fill2(exec, pattern, budget, tuning_of(options));
   if (road == SymbolicRoad::fill1) return host_road<Ordinal, Offset>(exec, pattern, budget);
-  if (road == SymbolicRoad::ancestors) return Impl::ancestors(exec, pattern, budget);
+  if (road == SymbolicRoad::ancestors) return Impl::ancestors(exec, pattern, budget, options.portable);
   auto result = Impl::etree(exec, pattern, budget);
   if (!result.exact) {
     result.why =
@@ -149,7 +149,8 @@ ResultOn<Ordinal, Offset, ExecutionSpace> best_road(const ExecutionSpace& exec,
     return result;
   } else {
     Impl::RoadForecast forecast;
-    if (auto result = Impl::tree_road_if_best(exec, pattern, budget, ancestors_are_best, forecast)) {
+    if (auto result =
+            Impl::tree_road_if_best(exec, pattern, budget, options.portable, ancestors_are_best, forecast)) {
       result->why = result->road == SymbolicRoad::etree
                         ? "elimination tree: the pattern is symmetric"
                         : "sets of ancestors on the device: the pattern is not symmetric, and " +

@@ -62,14 +62,57 @@ TEMPLATE_LIST_TEST_CASE("kernels made for a space agree with those for all", "[s
         const auto expected =
             to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill1}));
         for (const bool portable : {false, true}) {
-          REQUIRE(to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(),
-                                             {SymbolicRoad::fill2, portable})) == expected);
+          for (const SymbolicRoad road : {SymbolicRoad::fill2, SymbolicRoad::ancestors}) {
+            REQUIRE(to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(),
+                                               {road, portable})) == expected);
+          }
         }
-        REQUIRE(to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(),
-                                           {SymbolicRoad::ancestors})) == expected);
       }
     }
   }
+}
+
+TEMPLATE_LIST_TEST_CASE("rows with thousands of entries, and chains of as many vertices", "[symbolic]",
+                        PatternTypes) {
+  using MatrixType = Matrix<TestType>;
+  using Space = typename TestType::Space;
+  std::mt19937 random(99991);
+  const auto check = [](const MatrixType& matrix) {
+    const auto device = to_space<Space>(matrix);
+    const auto expected =
+        to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill1}));
+    for (const bool portable : {false, true}) {
+      REQUIRE((to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(),
+                                          {SymbolicRoad::ancestors, portable})) == expected));
+    }
+    REQUIRE((to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill2})) ==
+             expected));
+    const auto tree = factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::etree});
+    if (tree.exact) REQUIRE((to_rows(tree) == expected));
+  };
+  const int n = 1500;
+  for (const unsigned missing : {0u, 3u}) {  // of entries of the first row and column, none or a third
+    for (const bool last : {false, true}) {  // the full row and column come first, and fill all, or last
+      MatrixType matrix{n, n, {0}, {}, {}};
+      for (int i = 0; i < n; ++i) {
+        const int hub = last ? n - 1 : 0;
+        for (int j = 0; j < n; ++j) {
+          const bool in_hub = (i == hub || j == hub) && (missing == 0 || random() % missing != 0);
+          if (i == j || in_hub) matrix.entries.push_back(j);
+        }
+        matrix.row_map.push_back(matrix.nnz());
+      }
+      matrix.values.assign(matrix.entries.size(), 1.0);
+      check(matrix);
+    }
+  }
+  // Deeper than registers hold sets, once symmetric, once with one entry less.
+  auto band = banded_matrix<MatrixType>(9000, {1, 3});
+  check(band);
+  band.entries.erase(band.entries.begin() + band.row_map[8000]);
+  band.values.pop_back();
+  for (std::size_t i = 8001; i < band.row_map.size(); ++i) --band.row_map[i];
+  check(band);
 }
 
 TEMPLATE_LIST_TEST_CASE("sets of ancestors where the nearest common one is far or missing", "[symbolic]",
@@ -140,7 +183,8 @@ TEMPLATE_LIST_TEST_CASE("nothing fill2 can do without changes the pattern", "[sy
   const auto matrix = random_matrix<Matrix<TestType>>(400, 0.008, 0.0, random);
   const auto expected = Reference::lu_pattern(matrix);
   const auto device = to_space<Space>(matrix);
-  for (const int off : {0, 1, 2, 4, 8, 9, 16, 17, 32, 33, 63}) {  // a bit for each that is switched off
+  for (const int off :
+       {0, 1, 2, 4, 8, 9, 16, 17, 32, 33, 64, 126, 127}) {  // a bit for each that is switched off
     lutra::Impl::Fill2Tuning tuning;
     tuning.portable = (off & 1) != 0;
     tuning.shared_marks = (off & 2) == 0;
@@ -148,6 +192,7 @@ TEMPLATE_LIST_TEST_CASE("nothing fill2 can do without changes the pattern", "[sy
     tuning.window_labels = (off & 8) == 0;
     tuning.remove_bubbles = (off & 16) == 0;
     tuning.last_first = (off & 32) == 0;
+    tuning.linked_rows = (off & 64) == 0;
     for (const std::size_t limit : {std::size_t(0), std::size_t(400000)}) {
       INFO("off " << off << ", limit " << limit);
       lutra::Impl::Fill2Facts facts;

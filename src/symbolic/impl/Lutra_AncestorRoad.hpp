@@ -21,8 +21,9 @@ struct AncestorRoad {
   using Word = typename Sets::Word;
   using WordView = Kokkos::View<Word*, Memory>;
 
-  /// @param tree with its forest planted
-  AncestorRoad(Tree& tree, const OrdinalView& depth) : m_tree(tree), m_exec(tree.m_exec), m_n(tree.m_n) {
+  /// @param tree with its forest planted @param portable no kernels made for the execution space
+  AncestorRoad(Tree& tree, const OrdinalView& depth, bool portable)
+      : m_tree(tree), m_exec(tree.m_exec), m_n(tree.m_n), m_portable(portable) {
     m_sets.parent = tree.m_parent;
     m_sets.depth = depth;
   }
@@ -84,7 +85,7 @@ struct AncestorRoad {
     Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(m_tree.most_teams()), 1,
                                               vector_length_for<ExecutionSpace>(32));
     Kokkos::parallel_for("lutra::symbolic::ancestor_elimination", policy,
-                         Elimination{m_n, m_sets, m_tree.m_walk.runs, children, pending, next});
+                         Elimination{m_n, m_sets, m_tree.m_walk.runs, children, pending, next, m_portable});
   }
 
   Offset members(const WordView& sets) const {
@@ -182,6 +183,7 @@ struct AncestorRoad {
   Tree& m_tree;
   ExecutionSpace m_exec;
   Ordinal m_n;
+  bool m_portable;
   Sets m_sets;
   OrdinalView m_kept;                  ///< [nnz(L)] rows of L one after the other, in no order
   OffsetView m_place, m_lower_counts;  ///< [n]

@@ -32,9 +32,7 @@ struct AncestorLowerRows {
     auto& row = *static_cast<RowState*>(team.team_shmem().get_shmem(sizeof(RowState)));
     const auto slot = static_cast<std::size_t>(team.league_rank());
     while (true) {
-      Kokkos::single(Kokkos::PerTeam(team), [&]() {
-        row.source = row.least = fetch_add_shared<ExecutionSpace>(walk.next_row(), Ordinal(1));
-      });
+      Kokkos::single(Kokkos::PerTeam(team), [&]() { row.source = row.least = walk.take_row(); });
       team.team_barrier();
       if (row.source >= walk.pattern.n_rows) return;
       walk.climb_all(team, slot, row.source, walk.pattern, row.least);

@@ -62,6 +62,12 @@ struct AncestorSetFiller {
   }
 };
 
+/// Elimination along chains made for one execution space, as CUDA has one; for others there is none.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct ChainElimination {
+  static constexpr bool exists = false;
+};
+
 /// Elimination on ancestor sets, from all leaves at once towards the roots. Where k is done, row i of U takes
 /// in that of k for each L(i, k), and column j of L that of k for each U(k, j), but only up to the nearest
 /// ancestor p with both L(p, k) and U(k, p): what lies behind gets all of it from p (symmetric pruning,
@@ -81,6 +87,7 @@ struct AncestorElimination {
   Kokkos::View<const Ordinal*, Memory> children;  ///< [n] how many each vertex has
   Kokkos::View<Ordinal*, Memory> pending;         ///< [n] children not done yet; in: all
   Kokkos::View<Ordinal, Memory> next;             ///< vertices looked at so far, for leaves
+  bool portable;                                  ///< not even chains in a way made for the space
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     while (true) {
@@ -94,11 +101,22 @@ struct AncestorElimination {
   }
 
   KOKKOS_FUNCTION void climb(const Team& team, Ordinal v) const {
-    for (Ordinal above = sets.parent(v); above < n; v = above, above = sets.parent(v)) {
+    while (true) {
+      if constexpr (ChainElimination<Ordinal, Offset, ExecutionSpace>::exists) {
+        if (!portable) v = climb_chain(v);
+      }
+      const Ordinal above = sets.parent(v);
+      if (above >= n) return;
       const bool only = children(above) == 1;
       eliminate(team, v, above, only);
       if (!only && !is_last(team, above)) return;
+      v = above;
     }
+  }
+
+  KOKKOS_FUNCTION Ordinal climb_chain(Ordinal v) const {
+    KOKKOS_IF_ON_DEVICE((return ChainElimination<Ordinal, Offset, ExecutionSpace>{*this}.climb(v);))
+    KOKKOS_IF_ON_HOST((return v;))
   }
 
   /// Whether all children of v are done now, and what they left can be read.
@@ -196,5 +214,9 @@ struct AncestorElimination {
 };
 
 }  // namespace lutra::Impl
+
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_AncestorsCuda.hpp"
+#endif
 
 #endif

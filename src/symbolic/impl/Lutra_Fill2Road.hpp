@@ -224,7 +224,8 @@ struct Fill2Road {
     m_starts = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_starts", m_n);
     Kokkos::deep_copy(m_exec, m_search.kept.end, Offset(0));
     Kokkos::deep_copy(m_exec, m_search.statistics, std::uint64_t(0));
-    if constexpr (Special::exists) m_special.prepare(m_exec, m_search.pattern, m_tuning, m_scratch);
+    if constexpr (Special::exists)
+      m_special.prepare(m_exec, m_search.pattern, m_tuning, m_scratch, m_budget.available_bytes());
   }
 
   Fill2Facts facts() const {

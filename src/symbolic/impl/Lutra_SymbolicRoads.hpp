@@ -57,12 +57,13 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> etree(
     const MemoryBudget& budget);
 
 /// The exact road through sets of ancestors in the elimination tree of A + Aᵀ.
+/// @param portable no kernels made for the execution space
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
 LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> ancestors(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget);
+    const MemoryBudget& budget, bool portable);
 
 /// etree where the pattern is symmetric; else ancestors where `ancestors_are_best`, asked with the first four
 /// figures; else nothing, and all of `forecast` is filled in.
@@ -71,8 +72,8 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> tree_road_if_best(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget, bool (*ancestors_are_best)(const RoadForecast&, const MemoryBudget&),
-    RoadForecast& forecast);
+    const MemoryBudget& budget, bool portable,
+    bool (*ancestors_are_best)(const RoadForecast&, const MemoryBudget&), RoadForecast& forecast);
 
 }  // namespace lutra::Impl
 

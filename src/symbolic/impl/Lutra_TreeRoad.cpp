@@ -46,20 +46,20 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> ancestors(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget) {
+    const MemoryBudget& budget, bool portable) {
   Charge charge(budget);
   const auto mirror = mirror_upper<Ordinal, Offset, ExecutionSpace>(exec, pattern, charge);
   TreeRoad<Ordinal, Offset, ExecutionSpace> tree(exec, pattern, budget);
   tree.plant(mirror);
-  return AncestorRoad<Ordinal, Offset, ExecutionSpace>(tree, tree.depths()).run();
+  return AncestorRoad<Ordinal, Offset, ExecutionSpace>(tree, tree.depths(), portable).run();
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
 std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> tree_road_if_best(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget, bool (*ancestors_are_best)(const RoadForecast&, const MemoryBudget&),
-    RoadForecast& forecast) {
+    const MemoryBudget& budget, bool portable,
+    bool (*ancestors_are_best)(const RoadForecast&, const MemoryBudget&), RoadForecast& forecast) {
   const MirroredPattern<Ordinal, Offset, ExecutionSpace> both(exec, pattern, budget);
   TreeRoad<Ordinal, Offset, ExecutionSpace> tree(exec, pattern, budget);
   if (both.symmetric) {
@@ -73,7 +73,7 @@ std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>>
   forecast.entries = static_cast<double>(pattern.nnz());
   tree.measure_sets(depth, forecast);
   if (ancestors_are_best(forecast, budget)) {
-    return AncestorRoad<Ordinal, Offset, ExecutionSpace>(tree, depth).run();
+    return AncestorRoad<Ordinal, Offset, ExecutionSpace>(tree, depth, portable).run();
   }
   tree.forecast(depth, forecast);
   return std::nullopt;
@@ -83,10 +83,11 @@ std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>>
   template LuPattern<Ordinal, Offset, typename Space::memory_space> etree(                                  \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
   template LuPattern<Ordinal, Offset, typename Space::memory_space> ancestors(                              \
-      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,  \
+      bool);                                                                                                \
   template std::optional<LuPattern<Ordinal, Offset, typename Space::memory_space>> tree_road_if_best(       \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,  \
-      bool (*)(const RoadForecast&, const MemoryBudget&), RoadForecast&);
+      bool, bool (*)(const RoadForecast&, const MemoryBudget&), RoadForecast&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_ETREE)
 
 }  // namespace lutra::Impl

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "Lutra_Arena.hpp"
 #include "Lutra_EliminationForest.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_RowSubtrees.hpp"
@@ -74,6 +75,7 @@ struct TreeRoad {
     m_parent = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::parent", m_n);
     link_forest(m_exec, m_walk.pattern, m_parent, m_budget);
     m_walk.parent = m_parent;
+    list_long_rows();
   }
 
   /// Words of the sets of ancestors, of one kind, and the greatest depth.
@@ -110,10 +112,13 @@ struct TreeRoad {
   /// Ancestors of each vertex, by pointer jumping: known ancestors double with each round.
   OrdinalView depths() {
     const Ordinal n = m_n;
+    const auto arrays = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::depths",
+                                                                 4 * static_cast<std::size_t>(m_n));
     OrdinalView depth[2], jump[2];
-    for (int k = 0; k < 2; ++k) {
-      depth[k] = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::depths", m_n);
-      jump[k] = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::jumps", m_n);
+    for (std::size_t k = 0; k < 2; ++k) {
+      const auto rows = static_cast<std::size_t>(m_n);
+      depth[k] = Kokkos::subview(arrays, Kokkos::make_pair(2 * k * rows, (2 * k + 1) * rows));
+      jump[k] = Kokkos::subview(arrays, Kokkos::make_pair((2 * k + 1) * rows, (2 * k + 2) * rows));
     }
     Kokkos::deep_copy(m_exec, jump[0], m_parent);
     const auto first = depth[0], parent = m_parent;
@@ -296,11 +301,18 @@ struct TreeRoad {
   void walk_with(const char* label, std::size_t shared_bytes, const MakeKernel& make_kernel) {
     Charge workspace(m_budget);
     const std::size_t teams = make_workspaces(workspace);
-    m_walk.next_row = workspace.allocate<Kokkos::View<Ordinal, Memory>>(m_exec, "lutra::symbolic::next_row");
-    Kokkos::deep_copy(m_exec, m_walk.next_row, Ordinal(0));
-    Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(teams), team_threads);
-    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(shared_bytes)));
-    Kokkos::parallel_for(label, policy, make_kernel(m_walk));
+    const auto launch = [&](std::size_t n_teams, int threads) {
+      Kokkos::deep_copy(m_exec, m_walk.next_row, Ordinal(0));
+      Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(n_teams), threads);
+      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(shared_bytes)));
+      Kokkos::parallel_for(label, policy, make_kernel(m_walk));
+    };
+    if (m_walk.n_long_rows > 0) {
+      m_walk.long_rows_only = true;
+      launch(std::min(teams, static_cast<std::size_t>(m_walk.n_long_rows)), long_row_threads);
+      m_walk.long_rows_only = false;
+    }
+    launch(teams, team_threads);
     m_exec.fence("lutra::symbolic: workspaces are freed");
     m_walk.bits = {};
     m_walk.places = {};
@@ -321,16 +333,37 @@ struct TreeRoad {
         std::min(m_budget.available_bytes(), std::max(most_workspace_bytes, each + slack));
     const std::size_t fitting = room > slack ? (room - slack) / each : 0;
     const std::size_t teams = std::max<std::size_t>(1, std::min(most_teams(), fitting));
-    m_walk.bits.words =
-        workspace.allocate<decltype(m_walk.bits.words)>(m_exec, "lutra::symbolic::tree_bits", teams, words);
-    m_walk.bits.summary = workspace.allocate<decltype(m_walk.bits.summary)>(
-        m_exec, "lutra::symbolic::tree_summaries", teams, TeamBits<Memory>::words_for(words));
-    m_walk.places =
-        workspace.allocate<decltype(m_walk.places)>(m_exec, "lutra::symbolic::tree_places", teams, 2 * words);
+    const auto bytes = teams * each + Arena<Memory>::loss(4) + sizeof(Ordinal);
+    Arena<Memory> arena(
+        workspace.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::tree_arena", bytes));
+    m_walk.bits.words = arena.template cut<decltype(m_walk.bits.words)>(teams, words);
+    m_walk.bits.summary =
+        arena.template cut<decltype(m_walk.bits.summary)>(teams, TeamBits<Memory>::words_for(words));
+    m_walk.places = arena.template cut<decltype(m_walk.places)>(teams, 2 * words);
+    m_walk.next_row = arena.template cut<Kokkos::View<Ordinal, Memory>>();
     m_walk.bits.empty(m_exec);
     return teams;
   }
 
+  /// Lists the long rows, where a team of more threads can be had for them.
+  void list_long_rows() {
+    if constexpr (!is_host_space<ExecutionSpace>) {
+      m_walk.long_rows = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::long_rows", m_n);
+      const auto walk = m_walk;
+      Ordinal count = 0;
+      Kokkos::parallel_scan(
+          "lutra::symbolic::long_rows", Range(m_exec, 0, m_n),
+          KOKKOS_LAMBDA(const std::int64_t v, Ordinal& sum, const bool final) {
+            if (!walk.is_long(static_cast<Ordinal>(v))) return;
+            if (final) walk.long_rows(sum) = static_cast<Ordinal>(v);
+            ++sum;
+          },
+          count);
+      m_walk.n_long_rows = count;
+    }
+  }
+
+  static constexpr int long_row_threads = is_host_space<ExecutionSpace> ? 1 : 512;
   // Most rows are short and hold few branches: a warp a row, and many rows.
   static constexpr int team_threads = is_host_space<ExecutionSpace> ? 1 : 32;
   static constexpr std::size_t most_workspace_bytes = std::size_t(4) << 30;

@@ -40,17 +40,20 @@ struct WarpFill2 {
   using Marks = Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
 
   Search common;  ///< sources, counts, and where rows go; its slots are not used
-  Kokkos::View<uint2*, Kokkos::CudaSpace> rows;  ///< [n] first entry and number of entries of each row of A
-  Vertices stacks;                               ///< (slot, sources)
-  Marks marks;                                   ///< (slot, mark_words), zero; no slots: in shared memory
-  int mark_words;                                ///< of 32 bits, for all vertices; a multiple of 32
+  Kokkos::View<uint2*, Kokkos::CudaSpace> rows;   ///< [n] first entry and number of entries of each row of A
+  Kokkos::View<uint2*, Kokkos::CudaSpace> links;  ///< [nnz(A)] the same of the row each entry leads to,
+                                                  ///< loaded with it instead of after it; empty: no room
+  Vertices stacks;  ///< (slot, sources)
+  Marks marks;      ///< (slot, mark_words), zero; no slots: in shared memory
+  int mark_words;   ///< of 32 bits, for all vertices; a multiple of 32
 
   static int mark_words_for(std::size_t n) { return static_cast<int>((n + 1023) / 1024 * 32); }
 
   /// What a warp knows of its row. Uniform, but for `lowest`, `highest` and `held`.
   struct Row {
     std::uint32_t* marks;
-    int *near, *far;  ///< stack: near, then far from below; entries of L: far from above
+    uint2* near;  ///< bottom of the stack: rows of A of the vertices
+    int* far;     ///< from below the rest of the stack, vertices; from above entries of L
     int source, threshold;
     int waiting;          ///< vertices on the stack
     int n_lower;          ///< entries of L found
@@ -67,9 +70,9 @@ struct WarpFill2 {
     const std::size_t slot = static_cast<std::size_t>(blockIdx.x) * warps + warp;
     if (slot >= stacks.extent(0)) return;
     Row row;
-    row.near = reinterpret_cast<int*>(shared) + warp * near_length;
+    row.near = reinterpret_cast<uint2*>(shared) + warp * near_length;
     row.far = &stacks(slot, 0);
-    std::uint32_t* const own = shared + warps * near_length + warp * mark_words;
+    std::uint32_t* const own = shared + 2 * warps * near_length + warp * mark_words;
     row.marks = SharedMarks ? own : &marks(slot, 0);
     if (SharedMarks) {
       for (int w = lane(); w < mark_words; w += lanes) own[w] = 0;
@@ -129,14 +132,15 @@ struct WarpFill2 {
 
   /// Walks over the edges of one vertex.
   __device__ void expand_one(Row& row, int v) const {
-    const uint2 a = rows(v);
-    const int n_edges = static_cast<int>(a.y);
-    row.edges += a.y;
-    for (int e = 0; e < n_edges; e += lanes) {
-      const bool there = e + lane() < n_edges;
-      meet(row, there, there ? entry(a.x + static_cast<unsigned>(e + lane())) : 0);
-    }
+    expand_row(row, rows(v));
     __syncwarp();
+  }
+  __device__ void expand_row(Row& row, uint2 a) const {
+    row.edges += a.y;
+    for (unsigned e = 0; e < a.y; e += lanes) {
+      const unsigned own = e + static_cast<unsigned>(lane());
+      meet(row, own < a.y, a.x + own);
+    }
   }
 
   /// Takes up to 32 vertices off the stack and walks over their edges, dealt to lanes 32 at a time. A vertex
@@ -147,9 +151,18 @@ struct WarpFill2 {
     uint2 a{0, 0};
     if (lane() < taken) {
       const int at = row.waiting + lane();
-      a = rows(at < near_length ? row.near[at] : row.far[at - near_length]);
+      a = at < near_length ? row.near[at] : rows(row.far[at - near_length]);
     }
     __syncwarp();
+    if (taken == 1) {
+      expand_row(row, uint2{__shfl_sync(all, a.x, 0), __shfl_sync(all, a.y, 0)});
+    } else {
+      expand_rows(row, a, taken);
+    }
+    __syncwarp();
+  }
+
+  __device__ void expand_rows(Row& row, uint2 a, int taken) const {
     const int width = lane() < taken ? (a.y > 0 ? static_cast<int>(a.y) : 1) : 0;
     int end = width;  // inclusive sums of widths
     for (int step = 1; step < lanes; step *= 2) {
@@ -158,26 +171,27 @@ struct WarpFill2 {
     }
     const int begin = end - width, n_edges = __shfl_sync(all, end, lanes - 1);
     row.edges += static_cast<unsigned>(n_edges);
-    const unsigned shift = a.y > 0 ? a.x - static_cast<unsigned>(begin) : no_edges;
+    const unsigned shift = a.x - static_cast<unsigned>(begin);
+    const unsigned without = __ballot_sync(all, lane() < taken && a.y == 0);
     int owner = -1;  // of the last edge before these 32
     for (int e = 0; e < n_edges; e += lanes) {
       const bool begins = width > 0 && begin >= e && begin < e + lanes;
       const unsigned heads = or_over_lanes(begins ? 1u << (begin - e) : 0u);
-      const int mine = owner + __popc(heads & (2u << lane()) - 1u);
+      const int mine = owner + __popc(heads & ((2u << lane()) - 1u));
       const unsigned from = __shfl_sync(all, shift, mine & 31);
-      const bool there = e + lane() < n_edges && from != no_edges;
-      meet(row, there, there ? entry(from + static_cast<unsigned>(e + lane())) : 0);
+      const bool there = e + lane() < n_edges && (without >> (mine & 31) & 1u) == 0;
+      meet(row, there, from + static_cast<unsigned>(e + lane()));
       owner += __popc(heads);
     }
-    __syncwarp();
   }
-
-  static constexpr unsigned no_edges = 0xffffffffu;
 
   __device__ int entry(unsigned p) const { return static_cast<int>(common.pattern.entries.data()[p]); }
 
-  /// An edge leads to w. Where w was not met before, it is marked; below the threshold, it is walked from.
-  __device__ void meet(Row& row, bool there, int w) const {
+  /// Entry p of A leads to w. Where w was not met before, it is marked; below the threshold, it is walked
+  /// from.
+  __device__ void meet(Row& row, bool there, unsigned p) const {
+    const int w = there ? entry(p) : 0;
+    const uint2 link = there && links.extent(0) > 0 ? links(p) : uint2{0, 0};
     bool fresh = false;
     if (there) {
       const std::uint32_t bit = 1u << (w % 32);
@@ -194,7 +208,7 @@ struct WarpFill2 {
     if (waits) {
       const int at = row.waiting + __popc(waiting & ((1u << lane()) - 1u));
       if (at < near_length) {
-        row.near[at] = w;
+        row.near[at] = links.extent(0) > 0 ? link : rows(w);
       } else {
         row.far[at - near_length] = w;
       }
@@ -290,7 +304,7 @@ struct WarpFill2Shape {
   template <class Search>
   static WarpFill2Shape make(const Kokkos::Cuda& exec, std::size_t n, bool allow_shared_marks) {
     const cudaDeviceProp& device = exec.cuda_device_prop();
-    const std::size_t stack = Search::near_length * sizeof(int);
+    const std::size_t stack = Search::near_length * sizeof(uint2);
     const std::size_t with_marks = stack + Search::mark_words_for(n) * sizeof(std::uint32_t);
     WarpFill2Shape shape;
     shape.shared_marks = allow_shared_marks && with_marks <= device.sharedMemPerBlockOptin &&
@@ -336,12 +350,21 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
   WarpFill2Shape shape;
   Search search;
 
-  void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Tuning& tuning, Charge& scratch) {
+  void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Tuning& tuning, Charge& scratch,
+               std::size_t available_bytes) {
     const auto n = static_cast<std::size_t>(pattern.n_rows);
     used = !tuning.portable && n < std::size_t(1) << 30 && pattern.nnz() < (std::int64_t(1) << 31);
     if (!used) return;
     shape = WarpFill2Shape::make<Search>(exec, n, tuning.shared_marks);
     search.mark_words = Search::mark_words_for(n);
+    make_rows(exec, pattern, scratch);
+    if (!tuning.linked_rows) return;
+    const auto bytes = static_cast<std::size_t>(pattern.nnz()) * sizeof(uint2);
+    if (bytes < available_bytes / 8) make_links(exec, pattern, scratch);
+  }
+
+  void make_rows(const Kokkos::Cuda& exec, const Pattern& pattern, Charge& scratch) {
+    const auto n = static_cast<std::size_t>(pattern.n_rows);
     search.rows =
         scratch.allocate<Kokkos::View<uint2*, Kokkos::CudaSpace>>(exec, "lutra::symbolic::packed_rows", n);
     const auto rows = search.rows;
@@ -353,6 +376,17 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
           rows(i) =
               uint2{static_cast<unsigned>(row_map(i)), static_cast<unsigned>(row_map(i + 1) - row_map(i))};
         });
+  }
+
+  void make_links(const Kokkos::Cuda& exec, const Pattern& pattern, Charge& scratch) {
+    search.links = scratch.allocate<Kokkos::View<uint2*, Kokkos::CudaSpace>>(
+        exec, "lutra::symbolic::linked_rows", pattern.nnz());
+    const auto rows = search.rows, links = search.links;
+    const auto entries = pattern.entries;
+    Kokkos::parallel_for(
+        "lutra::symbolic::linked_rows",
+        Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<std::int64_t>(pattern.nnz())),
+        KOKKOS_LAMBDA(const std::int64_t p) { links(p) = rows(entries(p)); });
   }
 
   /// Bytes of a slot for sources below `sources`.
