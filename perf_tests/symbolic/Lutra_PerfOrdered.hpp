@@ -34,6 +34,9 @@ std::uint64_t print_of(const DeviceFilled& filled);
 Measurement describe_pattern(const PerfRun& run, Samples samples, const Ordered& ordered,
                              const DeviceFilled& filled);
 
+// Peers, each in the build where its library was found.
+Measurement measure_klu_symbolic(const PerfRun& run, const Ordered& ordered);
+Measurement measure_umfpack_symbolic(const PerfRun& run, const Ordered& ordered);
 #ifdef LUTRA_PERF_SYMBOLIC_CUDSS
 /// cuDSS's symbolic phase alone, in the same order.
 Measurement measure_cudss_symbolic(const PerfRun& run, const HostMatrix<double>& matrix,

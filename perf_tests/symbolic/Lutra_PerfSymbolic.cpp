@@ -124,6 +124,22 @@ void register_fill2(const SymbolicCase& c) {
   add("symbolic-portable-without-windows", portable, 0);
 }
 
+void register_peers([[maybe_unused]] const SymbolicCase& c) {
+#ifdef LUTRA_PERF_SYMBOLIC_KLU
+  add_benchmark(c.matrix.name, "symbolic", "klu", [c] { return measure_klu_symbolic(c.run, c.ordered()); });
+#endif
+#ifdef LUTRA_PERF_SYMBOLIC_UMFPACK
+  add_benchmark(c.matrix.name, "symbolic", "umfpack",
+                [c] { return measure_umfpack_symbolic(c.run, c.ordered()); });
+#endif
+#ifdef LUTRA_PERF_SYMBOLIC_CUDSS
+  if (const auto* values = std::get_if<HostMatrix<double>>(&c.matrix.values)) {
+    add_benchmark(c.matrix.name, "symbolic", "cudss",
+                  [c, values] { return measure_cudss_symbolic(c.run, *values, c.ordered()); });
+  }
+#endif
+}
+
 }  // namespace
 
 void register_benchmarks(const PerfRun& run) {
@@ -131,12 +147,7 @@ void register_benchmarks(const PerfRun& run) {
     const SymbolicCase c{run, matrix};
     register_roads(c);
     register_fill2(c);
-#ifdef LUTRA_PERF_SYMBOLIC_CUDSS
-    if (const auto* values = std::get_if<HostMatrix<double>>(&matrix.values)) {
-      add_benchmark(matrix.name, "symbolic", "cudss",
-                    [c, values] { return measure_cudss_symbolic(c.run, *values, c.ordered()); });
-    }
-#endif
+    register_peers(c);
   }
 }
 

@@ -129,6 +129,7 @@ struct Fill2Road {
   /// Stage two in ranges of rows that fill one of two buffers each. Half of the memory left is theirs, the
   /// rest is for slots.
   void stream_rows(const HostArray<Offset>& row_map, const HostArray<Ordinal>& entries) {
+    if constexpr (Special::exists) m_special.spare_memory();
     const auto rows = static_cast<std::size_t>(m_n);
     Offset longest = 0;
     for (std::size_t i = 0; i < rows; ++i) longest = std::max(longest, row_map(i + 1) - row_map(i));
@@ -224,8 +225,7 @@ struct Fill2Road {
     m_starts = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_starts", m_n);
     Kokkos::deep_copy(m_exec, m_search.kept.end, Offset(0));
     Kokkos::deep_copy(m_exec, m_search.statistics, std::uint64_t(0));
-    if constexpr (Special::exists)
-      m_special.prepare(m_exec, m_search.pattern, m_tuning, m_scratch, m_budget.available_bytes());
+    if constexpr (Special::exists) m_special.prepare(m_exec, m_search.pattern, m_tuning, m_scratch, m_budget);
   }
 
   Fill2Facts facts() const {
@@ -257,7 +257,8 @@ struct Fill2Road {
   /// Room for rows found in stage one: what most factors need, a quarter of what is left under a limit, or
   /// nothing.
   Charge allocate_kept() {
-    constexpr std::size_t most_entries = std::size_t(1) << 31, fill = 24;
+    constexpr std::size_t most_entries = std::size_t(1) << 31;
+    const std::size_t fill = m_budget.limit_bytes() == 0 ? 128 : 24;
     const auto entries_of_a =
         static_cast<std::size_t>(m_search.pattern.nnz()) + static_cast<std::size_t>(m_n);
     const std::size_t room = m_budget.available_bytes() / (4 * sizeof(Ordinal));
@@ -274,11 +275,13 @@ struct Fill2Road {
     return charge;
   }
 
+  /// Makes all room for the result that there is.
   void drop_kept(Charge& charge) {
     m_exec.fence("lutra::symbolic: kept rows are dropped");
     Kokkos::deep_copy(m_exec, m_search.kept.place, Offset(-1));
     m_search.kept.entries = {};
     charge = {};
+    if constexpr (Special::exists) m_special.spare_memory();
   }
 
   /// Searches that run at once.

@@ -317,6 +317,7 @@ struct TreeRoad {
     m_walk.bits = {};
     m_walk.places = {};
     m_walk.next_row = {};
+    m_workspace = {};
   }
 
   /// Teams that run at once, no more than there are rows.
@@ -334,8 +335,9 @@ struct TreeRoad {
     const std::size_t fitting = room > slack ? (room - slack) / each : 0;
     const std::size_t teams = std::max<std::size_t>(1, std::min(most_teams(), fitting));
     const auto bytes = teams * each + Arena<Memory>::loss(4) + sizeof(Ordinal);
-    Arena<Memory> arena(
-        workspace.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::tree_arena", bytes));
+    m_workspace =
+        workspace.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::tree_arena", bytes);
+    Arena<Memory> arena(m_workspace);
     m_walk.bits.words = arena.template cut<decltype(m_walk.bits.words)>(teams, words);
     m_walk.bits.summary =
         arena.template cut<decltype(m_walk.bits.summary)>(teams, TeamBits<Memory>::words_for(words));
@@ -375,6 +377,7 @@ struct TreeRoad {
   Charge m_scratch;
   Result m_result;
   Walk m_walk;
+  typename Arena<Memory>::Bytes m_workspace;  ///< what the walk's bits and places are cut from
   OrdinalView m_parent;         ///< [n]
   OffsetView m_row_counts;      ///< [n] entries of L in each row
   OrdinalView m_column_counts;  ///< [n + 1] entries of L in each column

@@ -43,9 +43,9 @@ struct WarpFill2 {
   Kokkos::View<uint2*, Kokkos::CudaSpace> rows;   ///< [n] first entry and number of entries of each row of A
   Kokkos::View<uint2*, Kokkos::CudaSpace> links;  ///< [nnz(A)] the same of the row each entry leads to,
                                                   ///< loaded with it instead of after it; empty: no room
-  Vertices stacks;  ///< (slot, sources)
-  Marks marks;      ///< (slot, mark_words), zero; no slots: in shared memory
-  int mark_words;   ///< of 32 bits, for all vertices; a multiple of 32
+  Vertices stacks;                                ///< (slot, sources)
+  Marks marks;                                    ///< (slot, mark_words), zero; no slots: in shared memory
+  int mark_words;                                 ///< of 32 bits, for all vertices; a multiple of 32
 
   static int mark_words_for(std::size_t n) { return static_cast<int>((n + 1023) / 1024 * 32); }
 
@@ -195,7 +195,7 @@ struct WarpFill2 {
     bool fresh = false;
     if (there) {
       const std::uint32_t bit = 1u << (w % 32);
-      if ((*const_cast<volatile std::uint32_t*>(row.marks + w / 32) & bit) == 0) {
+      if ((row.marks[w / 32] & bit) == 0) {
         fresh = (atomicOr(row.marks + w / 32, bit) & bit) == 0;
       }
     }
@@ -349,9 +349,10 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
       false;  ///< numbers of vertices and entries fit in 32 bits, and the portable kernel is not forced
   WarpFill2Shape shape;
   Search search;
+  Charge link_charge;
 
   void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Tuning& tuning, Charge& scratch,
-               std::size_t available_bytes) {
+               const MemoryBudget& budget) {
     const auto n = static_cast<std::size_t>(pattern.n_rows);
     used = !tuning.portable && n < std::size_t(1) << 30 && pattern.nnz() < (std::int64_t(1) << 31);
     if (!used) return;
@@ -360,7 +361,7 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
     make_rows(exec, pattern, scratch);
     if (!tuning.linked_rows) return;
     const auto bytes = static_cast<std::size_t>(pattern.nnz()) * sizeof(uint2);
-    if (bytes < available_bytes / 8) make_links(exec, pattern, scratch);
+    if (bytes < budget.available_bytes() / 8) make_links(exec, pattern, budget);
   }
 
   void make_rows(const Kokkos::Cuda& exec, const Pattern& pattern, Charge& scratch) {
@@ -378,8 +379,9 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
         });
   }
 
-  void make_links(const Kokkos::Cuda& exec, const Pattern& pattern, Charge& scratch) {
-    search.links = scratch.allocate<Kokkos::View<uint2*, Kokkos::CudaSpace>>(
+  void make_links(const Kokkos::Cuda& exec, const Pattern& pattern, const MemoryBudget& budget) {
+    link_charge = Charge(budget);
+    search.links = link_charge.allocate<Kokkos::View<uint2*, Kokkos::CudaSpace>>(
         exec, "lutra::symbolic::linked_rows", pattern.nnz());
     const auto rows = search.rows, links = search.links;
     const auto entries = pattern.entries;
@@ -387,6 +389,12 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
         "lutra::symbolic::linked_rows",
         Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<std::int64_t>(pattern.nnz())),
         KOKKOS_LAMBDA(const std::int64_t p) { links(p) = rows(entries(p)); });
+  }
+
+  /// Gives memory back that the search can do without.
+  void spare_memory() {
+    search.links = {};
+    link_charge = {};
   }
 
   /// Bytes of a slot for sources below `sources`.
