@@ -46,7 +46,8 @@ template <class Ordinal, class Offset>
 LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1(
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget, int threads) {
   if (threads < 2 || pattern.n_rows == 0) return fill1_alone(pattern, budget);
-  return Fill1Threads<Ordinal, Offset>(pattern, budget, threads).run();
+  auto result = Fill1Threads<Ordinal, Offset>(pattern, budget, threads).run();
+  return result ? *result : fill1_alone(pattern, budget);
 }
 
 #define LUTRA_FILL1(Ordinal, Offset)                            \

@@ -61,6 +61,8 @@ struct Fill1Worker {
 /// Puts what U(k, :) leads to into `reached`.
 template <class Ordinal>
 void expand(const Fill1Rows<Ordinal>& rows, Ordinal k, SweepSet& reached) {
+  const Ordinal only = rows.only(k);
+  if (only >= 0) return reached.insert(static_cast<std::size_t>(only));
   const UpperRow<Ordinal>& upper = rows.upper(k);
   for (const Ordinal* w = upper.begin; w != upper.end; ++w) reached.insert(static_cast<std::size_t>(*w));
 }

@@ -129,7 +129,6 @@ struct Fill2Road {
   /// Stage two in ranges of rows that fill one of two buffers each. Half of the memory left is theirs, the
   /// rest is for slots.
   void stream_rows(const HostArray<Offset>& row_map, const HostArray<Ordinal>& entries) {
-    if constexpr (Special::exists) m_special.spare_memory();
     const auto rows = static_cast<std::size_t>(m_n);
     Offset longest = 0;
     for (std::size_t i = 0; i < rows; ++i) longest = std::max(longest, row_map(i + 1) - row_map(i));
@@ -225,7 +224,7 @@ struct Fill2Road {
     m_starts = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_starts", m_n);
     Kokkos::deep_copy(m_exec, m_search.kept.end, Offset(0));
     Kokkos::deep_copy(m_exec, m_search.statistics, std::uint64_t(0));
-    if constexpr (Special::exists) m_special.prepare(m_exec, m_search.pattern, m_tuning, m_scratch, m_budget);
+    if constexpr (Special::exists) m_special.prepare(m_exec, m_search.pattern, m_tuning, m_scratch);
   }
 
   Fill2Facts facts() const {
@@ -275,13 +274,11 @@ struct Fill2Road {
     return charge;
   }
 
-  /// Makes all room for the result that there is.
   void drop_kept(Charge& charge) {
     m_exec.fence("lutra::symbolic: kept rows are dropped");
     Kokkos::deep_copy(m_exec, m_search.kept.place, Offset(-1));
     m_search.kept.entries = {};
     charge = {};
-    if constexpr (Special::exists) m_special.spare_memory();
   }
 
   /// Searches that run at once.

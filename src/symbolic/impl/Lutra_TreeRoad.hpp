@@ -378,11 +378,11 @@ struct TreeRoad {
   Result m_result;
   Walk m_walk;
   typename Arena<Memory>::Bytes m_workspace;  ///< what the walk's bits and places are cut from
-  OrdinalView m_parent;         ///< [n]
-  OffsetView m_row_counts;      ///< [n] entries of L in each row
-  OrdinalView m_column_counts;  ///< [n + 1] entries of L in each column
-  OffsetView m_list_begin;      ///< [supernodes + 1]
-  Offset m_listed = 0;          ///< entries of all lists
+  OrdinalView m_parent;                       ///< [n]
+  OffsetView m_row_counts;                    ///< [n] entries of L in each row
+  OrdinalView m_column_counts;                ///< [n + 1] entries of L in each column
+  OffsetView m_list_begin;                    ///< [supernodes + 1]
+  Offset m_listed = 0;                        ///< entries of all lists
 };
 
 }  // namespace lutra::Impl

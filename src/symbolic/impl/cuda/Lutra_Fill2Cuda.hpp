@@ -40,12 +40,10 @@ struct WarpFill2 {
   using Marks = Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
 
   Search common;  ///< sources, counts, and where rows go; its slots are not used
-  Kokkos::View<uint2*, Kokkos::CudaSpace> rows;   ///< [n] first entry and number of entries of each row of A
-  Kokkos::View<uint2*, Kokkos::CudaSpace> links;  ///< [nnz(A)] the same of the row each entry leads to,
-                                                  ///< loaded with it instead of after it; empty: no room
-  Vertices stacks;                                ///< (slot, sources)
-  Marks marks;                                    ///< (slot, mark_words), zero; no slots: in shared memory
-  int mark_words;                                 ///< of 32 bits, for all vertices; a multiple of 32
+  Kokkos::View<uint2*, Kokkos::CudaSpace> rows;  ///< [n] first entry and number of entries of each row of A
+  Vertices stacks;                               ///< (slot, sources)
+  Marks marks;                                   ///< (slot, mark_words), zero; no slots: in shared memory
+  int mark_words;                                ///< of 32 bits, for all vertices; a multiple of 32
 
   static int mark_words_for(std::size_t n) { return static_cast<int>((n + 1023) / 1024 * 32); }
 
@@ -191,7 +189,6 @@ struct WarpFill2 {
   /// from.
   __device__ void meet(Row& row, bool there, unsigned p) const {
     const int w = there ? entry(p) : 0;
-    const uint2 link = there && links.extent(0) > 0 ? links(p) : uint2{0, 0};
     bool fresh = false;
     if (there) {
       const std::uint32_t bit = 1u << (w % 32);
@@ -208,7 +205,7 @@ struct WarpFill2 {
     if (waits) {
       const int at = row.waiting + __popc(waiting & ((1u << lane()) - 1u));
       if (at < near_length) {
-        row.near[at] = links.extent(0) > 0 ? link : rows(w);
+        row.near[at] = rows(w);
       } else {
         row.far[at - near_length] = w;
       }
@@ -349,23 +346,13 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
       false;  ///< numbers of vertices and entries fit in 32 bits, and the portable kernel is not forced
   WarpFill2Shape shape;
   Search search;
-  Charge link_charge;
 
-  void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Tuning& tuning, Charge& scratch,
-               const MemoryBudget& budget) {
+  void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Tuning& tuning, Charge& scratch) {
     const auto n = static_cast<std::size_t>(pattern.n_rows);
     used = !tuning.portable && n < std::size_t(1) << 30 && pattern.nnz() < (std::int64_t(1) << 31);
     if (!used) return;
     shape = WarpFill2Shape::make<Search>(exec, n, tuning.shared_marks);
     search.mark_words = Search::mark_words_for(n);
-    make_rows(exec, pattern, scratch);
-    if (!tuning.linked_rows) return;
-    const auto bytes = static_cast<std::size_t>(pattern.nnz()) * sizeof(uint2);
-    if (bytes < budget.available_bytes() / 8) make_links(exec, pattern, budget);
-  }
-
-  void make_rows(const Kokkos::Cuda& exec, const Pattern& pattern, Charge& scratch) {
-    const auto n = static_cast<std::size_t>(pattern.n_rows);
     search.rows =
         scratch.allocate<Kokkos::View<uint2*, Kokkos::CudaSpace>>(exec, "lutra::symbolic::packed_rows", n);
     const auto rows = search.rows;
@@ -377,24 +364,6 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
           rows(i) =
               uint2{static_cast<unsigned>(row_map(i)), static_cast<unsigned>(row_map(i + 1) - row_map(i))};
         });
-  }
-
-  void make_links(const Kokkos::Cuda& exec, const Pattern& pattern, const MemoryBudget& budget) {
-    link_charge = Charge(budget);
-    search.links = link_charge.allocate<Kokkos::View<uint2*, Kokkos::CudaSpace>>(
-        exec, "lutra::symbolic::linked_rows", pattern.nnz());
-    const auto rows = search.rows, links = search.links;
-    const auto entries = pattern.entries;
-    Kokkos::parallel_for(
-        "lutra::symbolic::linked_rows",
-        Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<std::int64_t>(pattern.nnz())),
-        KOKKOS_LAMBDA(const std::int64_t p) { links(p) = rows(entries(p)); });
-  }
-
-  /// Gives memory back that the search can do without.
-  void spare_memory() {
-    search.links = {};
-    link_charge = {};
   }
 
   /// Bytes of a slot for sources below `sources`.
