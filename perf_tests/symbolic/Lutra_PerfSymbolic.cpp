@@ -1,88 +1,152 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The pattern of L + U of the matched and ordered matrix: by each road, and by Gilbert and Peierls' search on
-// one host thread.
-#include "Lutra_PerfFactored.hpp"
+// The pattern of L + U of a matrix in METIS' order: by each road, under memory limits, with optimisations
+// switched off one by one, and by peers. Each pattern found is compared with fill1's.
+#include <memory>
+#include <stdexcept>
+
 #include "Lutra_PerfGilbertPeierls.hpp"
-#include "Lutra_PerfRun.hpp"
-#include "Lutra_Symbolic.hpp"
+#include "Lutra_PerfOrdered.hpp"
+#include "Lutra_Supernodes.hpp"
+#include "Lutra_SymbolicRoads.hpp"
 
 namespace lutra::Perf {
 namespace {
 
-/// Pattern of A(row_order, col_order), on the device; made on the host.
-template <class Scalar>
-CsrPattern<int, std::int64_t, MemorySpace> permuted_pattern(const HostMatrix<Scalar>& matrix,
-                                                            const Factored<Scalar>& factored) {
-  const auto rows = to_host(factored.analysis.row_order);
-  const auto columns = to_host(factored.analysis.col_order);
-  std::vector<int> place(columns.size());
-  for (std::size_t k = 0; k < columns.size(); ++k)
-    place[static_cast<std::size_t>(columns[k])] = static_cast<int>(k);
-  std::vector<std::int64_t> row_map{0};
-  std::vector<int> entries;
-  for (const int row : rows) {
-    const auto i = static_cast<std::size_t>(row);
-    for (auto p = matrix.row_map[i]; p < matrix.row_map[i + 1]; ++p) {
-      entries.push_back(place[static_cast<std::size_t>(matrix.entries[static_cast<std::size_t>(p)])]);
-    }
-    row_map.push_back(static_cast<std::int64_t>(entries.size()));
-  }
-  return {matrix.n_rows, matrix.n_cols, to_device(row_map), to_device(entries)};
-}
+/// Ordered when the first line asks for it, once.
+struct SymbolicCase {
+  const PerfRun& run;
+  const PerfMatrix& matrix;
+  std::shared_ptr<std::unique_ptr<Ordered>> kept = std::make_shared<std::unique_ptr<Ordered>>();
 
-template <class Scalar>
-Measurement measure_symbolic(const PerfRun& run, const HostMatrix<Scalar>& matrix, SymbolicRoad road) {
-  const Factored<Scalar> factored(matrix);
-  const auto pattern = permuted_pattern(matrix, factored);
+  const Ordered& ordered() const {
+    if (!*kept) *kept = std::make_unique<Ordered>(matrix);
+    return **kept;
+  }
+};
+
+Measurement measure_road(const SymbolicCase& c, const SymbolicOptions& options) {
+  const Ordered& ordered = c.ordered();
   const MemoryBudget budget;
-  LuPattern<int, std::int64_t, MemorySpace> filled;
-  auto samples = measure(run.samples, [&] {
-    filled = {};
-    filled = factorize_symbolic(factored.exec, pattern, budget, {road});
-  });
-  Measurement result = describe_factored(std::move(samples), matrix, factored);
-  result.label = std::string(name_of(filled.road)) + (filled.exact ? "" : ", a superset");
-  result.counters["nnz_lu"] = static_cast<double>(filled.nnz_l + filled.nnz_u);
+  DeviceFilled filled;
+  auto samples = measure(
+      c.run.samples, [&] { filled = {}; },
+      [&] { filled = factorize_symbolic(ExecutionSpace(), ordered.device, budget, options); });
+  Measurement result = describe_pattern(c.run, std::move(samples), ordered, filled);
   result.counters["peak_bytes"] = static_cast<double>(budget.peak_bytes());
-  const double n = matrix.n_rows;
-  result.bound(run.limits, csr_bytes(n, static_cast<double>(matrix.nnz()), false) +
-                               csr_bytes(n, result.counters["nnz_lu"], false) + n * sizeof(std::int64_t));
   return result;
 }
 
-/// The same pattern by Gilbert and Peierls. Their search goes by columns, so it is handed the transposed
-/// pattern by rows; nnz(L + U) is the same.
-template <class Scalar>
-Measurement measure_gilbert_peierls(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
-  const Factored<Scalar> factored(matrix);
-  const auto pattern = permuted_pattern(matrix, factored);
-  const auto map = to_host(pattern.row_map);
-  const auto entries = to_host(pattern.entries);
-  const std::vector<std::int64_t> column_map(map.begin(), map.end());
-  const std::vector<int> rows(entries.begin(), entries.end());
-  GilbertPeierls search(column_map, rows);
+/// fill2 with what it did: edges, revisits, bytes that its edges and entries must move, slots.
+Measurement measure_fill2(const SymbolicCase& c, const Impl::Fill2Tuning& tuning, std::size_t limit) {
+  const Ordered& ordered = c.ordered();
+  const MemoryBudget budget(limit);
+  DeviceFilled filled;
+  Impl::Fill2Facts facts;
+  auto samples = measure(
+      c.run.samples, [&] { filled = {}; },
+      [&] { filled = Impl::fill2(ExecutionSpace(), ordered.device, budget, tuning, &facts); });
+  Measurement result = describe_pattern(c.run, std::move(samples), ordered, filled);
+  result.counters["peak_bytes"] = static_cast<double>(budget.peak_bytes());
+  result.counters["edges"] = static_cast<double>(facts.edges);
+  result.counters["revisits"] = static_cast<double>(facts.revisits);
+  result.counters["edge_bytes"] = static_cast<double>(facts.edges) * sizeof(int);
+  result.counters["slots"] = static_cast<double>(facts.slots);
+  result.counters["slot_bytes"] = static_cast<double>(facts.slot_bytes);
+  result.counters["rows_searched_again"] = static_cast<double>(facts.searched_again);
+  return result;
+}
+
+/// The search goes by columns, so it is handed the transposed pattern by rows; nnz(L + U) is the same.
+Measurement measure_gilbert_peierls(const SymbolicCase& c) {
+  const Ordered& ordered = c.ordered();
+  GilbertPeierls search(ordered.host.row_map, ordered.host.entries);
   std::int64_t nnz = 0;
-  auto samples = measure(run.samples, [&] { nnz = search.factorize(); });
-  Measurement result = describe_factored(std::move(samples), matrix, factored);
-  result.label = "one host thread";
+  auto samples = measure(c.run.samples, [&] { nnz = search.factorize(); });
+  Measurement result{std::move(samples), {}, "one host thread"};
+  if (static_cast<double>(nnz) != ordered.nnz_lu)
+    throw std::runtime_error("not as many entries as fill1 finds");
+  result.counters["n"] = ordered.host.n_rows;
   result.counters["nnz_lu"] = static_cast<double>(nnz);
   return result;
+}
+
+Measurement measure_supernodes(const SymbolicCase& c) {
+  const Ordered& ordered = c.ordered();
+  const MemoryBudget budget;
+  const auto filled = factorize_symbolic(ExecutionSpace(), ordered.device, budget);
+  Supernodes<int, std::int64_t, MemorySpace> found;
+  auto samples = measure(c.run.samples, [&] { found = find_supernodes(ExecutionSpace(), filled, budget); });
+  Measurement result{std::move(samples), {}, "T3"};
+  result.counters["n"] = ordered.host.n_rows;
+  result.counters["supernodes"] = found.count;
+  return result;
+}
+
+void register_roads(const SymbolicCase& c) {
+  const auto add = [&](const std::string& solver, const SymbolicOptions& options) {
+    add_benchmark(c.matrix.name, "symbolic", solver, [c, options] { return measure_road(c, options); });
+  };
+  add("lutra", {});
+  for (const SymbolicRoad road :
+       {SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::etree, SymbolicRoad::ancestors})
+    add("lutra-" + std::string(name_of(road)), {road});
+  add("lutra-fill2-portable", {SymbolicRoad::fill2, true});
+  add("lutra-ancestors-portable", {SymbolicRoad::ancestors, true});
+  add_benchmark(c.matrix.name, "symbolic", "gilbert-peierls", [c] { return measure_gilbert_peierls(c); });
+  add_benchmark(c.matrix.name, "supernodes", "lutra", [c] { return measure_supernodes(c); });
+}
+
+/// The paper's settings and smaller ones, in MB.
+constexpr std::size_t limits_mb[] = {16384, 5120, 1024, 256, 64, 16};
+
+void register_fill2(const SymbolicCase& c) {
+  const auto add = [&](const std::string& stage, const Impl::Fill2Tuning& tuning, std::size_t limit) {
+    add_benchmark(c.matrix.name, stage, "lutra-fill2",
+                  [c, tuning, limit] { return measure_fill2(c, tuning, limit); });
+  };
+  add("symbolic-facts", {}, 0);
+  for (const std::size_t mb : limits_mb) add("symbolic-limit-" + std::to_string(mb), {}, mb << 20);
+  const std::pair<const char*, bool Impl::Fill2Tuning::*> parts[] = {
+      {"shared-marks", &Impl::Fill2Tuning::shared_marks},
+      {"kept-rows", &Impl::Fill2Tuning::keep_rows},
+      {"bubble-removal", &Impl::Fill2Tuning::remove_bubbles},
+      {"last-first", &Impl::Fill2Tuning::last_first}};
+  for (const auto& [name, part] : parts) {
+    Impl::Fill2Tuning tuning;
+    tuning.*part = false;
+    add(std::string("symbolic-without-") + name, tuning, 0);
+  }
+  Impl::Fill2Tuning portable;
+  portable.portable = true;
+  add("symbolic-portable", portable, 0);
+  portable.window_labels = false;
+  add("symbolic-portable-without-windows", portable, 0);
+}
+
+void register_peers([[maybe_unused]] const SymbolicCase& c) {
+#ifdef LUTRA_PERF_SYMBOLIC_KLU
+  add_benchmark(c.matrix.name, "symbolic", "klu", [c] { return measure_klu_symbolic(c.run, c.ordered()); });
+#endif
+#ifdef LUTRA_PERF_SYMBOLIC_UMFPACK
+  add_benchmark(c.matrix.name, "symbolic", "umfpack",
+                [c] { return measure_umfpack_symbolic(c.run, c.ordered()); });
+#endif
+#ifdef LUTRA_PERF_SYMBOLIC_CUDSS
+  if (const auto* values = std::get_if<HostMatrix<double>>(&c.matrix.values)) {
+    add_benchmark(c.matrix.name, "symbolic", "cudss",
+                  [c, values] { return measure_cudss_symbolic(c.run, *values, c.ordered()); });
+  }
+#endif
 }
 
 }  // namespace
 
 void register_benchmarks(const PerfRun& run) {
   for (const PerfMatrix& matrix : run.matrices) {
-    with_scalar(matrix, [&](const auto& values) {
-      add_benchmark(matrix.name, "symbolic", "lutra",
-                    [&] { return measure_symbolic(run, values, SymbolicRoad::automatic); });
-      for (const SymbolicRoad road : {SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::etree}) {
-        add_benchmark(matrix.name, "symbolic", "lutra-" + std::string(name_of(road)),
-                      [&run, &values, road] { return measure_symbolic(run, values, road); });
-      }
-      add_benchmark(matrix.name, "symbolic", "gilbert-peierls",
-                    [&] { return measure_gilbert_peierls(run, values); });
-    });
+    const SymbolicCase c{run, matrix};
+    register_roads(c);
+    register_fill2(c);
+    register_peers(c);
   }
 }
 

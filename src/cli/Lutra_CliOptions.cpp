@@ -49,7 +49,7 @@ void check_names(const Arguments& a) {
   check_name("--method", a.method, {"auto", "lu"}, {"ldlt", "gmres", "bicgstab", "cg"});
   check_name("--scalar", a.scalar, {"f32", "f64"}, {});
   check_name("--engine", a.engine, {"auto", "column"}, {"supernodal"});
-  check_name("--symbolic", a.symbolic, {"auto", "fill2", "fill1", "etree"}, {});
+  check_name("--symbolic", a.symbolic, {"auto", "fill2", "fill1", "etree", "ancestors"}, {});
   check_name("--pivot", a.pivot, {"auto", "static"}, {"threshold"});
   check_name("--precond", a.precond, {"none"}, {"ilu0", "iluk", "parilu", "parilut"});
   refuse_unless_absent(a.pivot_tol.has_value(), "--pivot-tol", "it belongs to --pivot threshold");
@@ -107,7 +107,8 @@ void set_matching(const Arguments& a, SolverOptions& options) {
 }
 
 void set_symbolic(const Arguments& a, SolverOptions& options) {
-  for (const SymbolicRoad road : {SymbolicRoad::fill2, SymbolicRoad::fill1, SymbolicRoad::etree}) {
+  for (const SymbolicRoad road :
+       {SymbolicRoad::fill2, SymbolicRoad::fill1, SymbolicRoad::etree, SymbolicRoad::ancestors}) {
     if (a.symbolic == name_of(road)) options.lu.symbolic = road;
   }
 }

@@ -2,11 +2,15 @@
 #include "Lutra_Supernodes.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_SupernodeSearch.hpp"
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_SupernodesCuda.hpp"
+#endif
 
 namespace lutra {
 namespace {
@@ -46,15 +50,28 @@ void compare_rows(const ExecutionSpace& exec, const View& upper, const Bits& fol
 template <class Ordinal, class Offset, class ExecutionSpace, class Bits, class View>
 void grow(const ExecutionSpace& exec,
           const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& filled,
-          const Bits& follows, const View& leads, int max_size) {
+          const Bits& follows, const View& leads, const SupernodeOptions& options) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   using Grower = Impl::SupernodeGrower<Ordinal, Offset, ExecutionSpace>;
+  Grower grower{filled.n,
+                filled.row_map,
+                filled.diagonal,
+                filled.entries,
+                follows,
+                leads,
+                static_cast<Ordinal>(options.max_size),
+                Ordinal(1)};
+#ifdef KOKKOS_ENABLE_CUDA
+  if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
+    if (!options.portable) return Impl::grow_supernodes(exec, grower);
+  }
+#endif
   const int width = Impl::vector_length_for<ExecutionSpace>(Grower::look_ahead);
   const int rows_each = Impl::is_host_space<ExecutionSpace> ? 1 : std::max(1, 128 / width);
   const auto teams = static_cast<int>((static_cast<std::int64_t>(filled.n) + rows_each - 1) / rows_each);
+  grower.rows_each = static_cast<Ordinal>(rows_each);
   Kokkos::parallel_for("lutra::symbolic::supernodes_phase_two", Policy(exec, teams, rows_each, width),
-                       Grower{filled.n, filled.row_map, filled.diagonal, filled.entries, follows, leads,
-                              static_cast<Ordinal>(max_size), static_cast<Ordinal>(rows_each)});
+                       grower);
 }
 
 /// 1 where L(s, s - 1) and U(s - 1, s) are entries.
@@ -172,7 +189,7 @@ Supernodes<Ordinal, Offset, typename ExecutionSpace::memory_space> find_supernod
       exec, "lutra::symbolic::follows", (static_cast<std::size_t>(n) + 63) / 64);
   count_rows(exec, filled, lower, upper);
   compare_rows(exec, upper, follows);
-  if (n > 0) grow<Ordinal, Offset>(exec, filled, follows, leads, options.max_size);
+  if (n > 0) grow<Ordinal, Offset>(exec, filled, follows, leads, options);
   if (options.relaxation > 0) {
     auto joints = scratch.allocate<View>(exec, "lutra::symbolic::joints", n);
     find_joints<Ordinal, Offset>(exec, filled, joints);

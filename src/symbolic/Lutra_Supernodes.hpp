@@ -11,6 +11,7 @@ struct SupernodeOptions {
   int max_size = 128;  ///< most rows of a supernode, at least 1
   double relaxation =
       0;  ///< most zeros amalgamation may add to U, as a share of what a supernode stores then
+  bool portable = false;  ///< the kernel for all execution spaces also where there is one made for the space
 };
 
 /// A partition of the rows of L + U into supernodes, and the tree they form.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Symbolic.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "Lutra_ExecutionTraits.hpp"
@@ -27,6 +28,23 @@ Kokkos::View<T*, typename ExecutionSpace::memory_space> upload(
   return device;
 }
 
+// Rows for which threads are worth their start, and the forest.
+constexpr int least_rows_for_threads = 20000;
+
+/// fill1 by all threads of the host, or by one where there are few rows or the budget does not suffice.
+template <class Ordinal, class Offset>
+LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_that_fits(
+    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget, bool serial) {
+  const int threads = Kokkos::DefaultHostExecutionSpace().concurrency();
+  if (serial || threads < 2 || pattern.n_rows < least_rows_for_threads)
+    return Impl::fill1(pattern, budget, 1);
+  try {
+    return Impl::fill1(pattern, budget, threads);
+  } catch (const OutOfMemoryError&) {
+    return Impl::fill1(pattern, budget, 1);
+  }
+}
+
 /// fill1, through copies on the host where the pattern is on a device. Those copies are not the device
 /// budget's; on a host everything is.
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -35,14 +53,14 @@ ResultOn<Ordinal, Offset, ExecutionSpace> host_road(const ExecutionSpace& exec,
                                                     const MemoryBudget& budget) {
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
     exec.fence("lutra::symbolic: the pattern is complete");
-    return Impl::fill1(pattern, budget);
+    return fill1_that_fits(pattern, budget, Impl::is_serial_space<ExecutionSpace>);
   } else {
     const Kokkos::HostSpace host;
     exec.fence("lutra::symbolic: the pattern is complete");
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> copy{
         pattern.n_rows, pattern.n_cols, Kokkos::create_mirror_view_and_copy(host, pattern.row_map),
         Kokkos::create_mirror_view_and_copy(host, pattern.entries)};
-    const auto filled = Impl::fill1(copy, MemoryBudget());
+    const auto filled = fill1_that_fits(copy, MemoryBudget(), false);
     ResultOn<Ordinal, Offset, ExecutionSpace> result;
     result.n = filled.n;
     result.nnz_l = filled.nnz_l;
@@ -57,12 +75,20 @@ ResultOn<Ordinal, Offset, ExecutionSpace> host_road(const ExecutionSpace& exec,
   }
 }
 
+Impl::Fill2Tuning tuning_of(const SymbolicOptions& options) {
+  Impl::Fill2Tuning tuning;
+  tuning.portable = options.portable;
+  return tuning;
+}
+
 template <class Ordinal, class Offset, class ExecutionSpace>
 ResultOn<Ordinal, Offset, ExecutionSpace> road_asked_for(
     const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
-    const MemoryBudget& budget, SymbolicRoad road) {
-  if (road == SymbolicRoad::fill2) return Impl::fill2(exec, pattern, budget);
+    const MemoryBudget& budget, const SymbolicOptions& options) {
+  const SymbolicRoad road = options.road;
+  if (road == SymbolicRoad::fill2) return Impl::fill2(exec, pattern, budget, tuning_of(options));
   if (road == SymbolicRoad::fill1) return host_road<Ordinal, Offset>(exec, pattern, budget);
+  if (road == SymbolicRoad::ancestors) return Impl::ancestors(exec, pattern, budget, options.portable);
   auto result = Impl::etree(exec, pattern, budget);
   if (!result.exact) {
     result.why =
@@ -85,6 +111,28 @@ double device_road_seconds(const Impl::RoadForecast& forecast, double rows) {
   return device_row_seconds * rows + device_edge_seconds * forecast.edges;
 }
 
+// The same of ancestors: for a call, a step of the critical path, an entry of A and a word of the sets.
+constexpr double ancestors_call_seconds = 2e-3;
+constexpr double ancestors_step_seconds = 2.5e-6;
+constexpr double ancestors_word_seconds = 1e-10;
+// Most bytes of sets where there is no limit; and entries of L + U for each of A, as a guess.
+constexpr double most_set_bytes = 16.0 * (1 << 30);
+constexpr double usual_fill = 3;
+
+double ancestors_seconds(const Impl::RoadForecast& forecast) {
+  return ancestors_call_seconds + ancestors_step_seconds * forecast.height +
+         ancestors_word_seconds * forecast.set_words;
+}
+
+/// Whether the sets fit, and the host is not foreseen to be done sooner even if there is little fill.
+[[maybe_unused]] bool ancestors_are_best(const Impl::RoadForecast& forecast, const MemoryBudget& budget) {
+  const double bytes = 2 * sizeof(std::uint64_t) * forecast.set_words;
+  const double room = std::min(most_set_bytes, static_cast<double>(budget.available_bytes()) / 4);
+  const double nnz =
+      std::min(usual_fill * (forecast.entries + forecast.rows), 2 * 64 * forecast.set_words + forecast.rows);
+  return bytes <= room && ancestors_seconds(forecast) < host_entry_seconds * nnz;
+}
+
 std::string milliseconds(double seconds) {
   return std::to_string(std::llround(std::ceil(seconds * 1e3))) + " ms";
 }
@@ -93,22 +141,27 @@ std::string milliseconds(double seconds) {
 template <class Ordinal, class Offset, class ExecutionSpace>
 ResultOn<Ordinal, Offset, ExecutionSpace> best_road(const ExecutionSpace& exec,
                                                     const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
-                                                    const MemoryBudget& budget) {
+                                                    const MemoryBudget& budget,
+                                                    [[maybe_unused]] const SymbolicOptions& options) {
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
     auto result = host_road<Ordinal, Offset>(exec, pattern, budget);
     result.why = "fill1: on a host the rows of U before a row are the shortest way to it";
     return result;
   } else {
     Impl::RoadForecast forecast;
-    if (auto result = Impl::etree_if_exact(exec, pattern, budget, forecast)) {
-      result->why = "elimination tree: the pattern is symmetric";
+    if (auto result =
+            Impl::tree_road_if_best(exec, pattern, budget, options.portable, ancestors_are_best, forecast)) {
+      result->why = result->road == SymbolicRoad::etree
+                        ? "elimination tree: the pattern is symmetric"
+                        : "sets of ancestors on the device: the pattern is not symmetric, and " +
+                              milliseconds(ancestors_seconds(forecast)) + " are foreseen";
       return *result;
     }
     const double host = host_road_seconds(forecast);
     const double device = device_road_seconds(forecast, static_cast<double>(pattern.n_rows));
     const bool on_host = host < device;
-    auto result =
-        on_host ? host_road<Ordinal, Offset>(exec, pattern, budget) : Impl::fill2(exec, pattern, budget);
+    auto result = on_host ? host_road<Ordinal, Offset>(exec, pattern, budget)
+                          : Impl::fill2(exec, pattern, budget, tuning_of(options));
     result.why = std::string(on_host ? "fill1 on the host" : "fill2 on the device") +
                  ": the pattern is not symmetric, and " + milliseconds(on_host ? host : device) +
                  " are foreseen for it against " + milliseconds(on_host ? device : host) + " for " +
@@ -131,19 +184,53 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symb
     return result;
   }
   if (options.road != SymbolicRoad::automatic) {
-    return road_asked_for<Ordinal, Offset>(exec, pattern, budget, options.road);
+    return road_asked_for<Ordinal, Offset>(exec, pattern, budget, options);
   }
   try {
-    return best_road<Ordinal, Offset>(exec, pattern, budget);
+    return best_road<Ordinal, Offset>(exec, pattern, budget, options);
   } catch (const OutOfMemoryError&) {
-    auto result = Impl::fill2(exec, pattern, budget);
+    auto result = Impl::fill2(exec, pattern, budget, tuning_of(options));
     result.why = "fill2: faster roads need more than the memory limit";
     return result;
   }
 }
 
+template <class Ordinal, class Offset, class ExecutionSpace>
+LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget, const SymbolicOptions& options) {
+  try {
+    const auto filled = factorize_symbolic<Ordinal, Offset>(exec, pattern, budget, options);
+    exec.fence("lutra::symbolic: the pattern is complete");
+    const Kokkos::HostSpace host;
+    LuPattern<Ordinal, Offset, Kokkos::HostSpace> result;
+    result.n = filled.n;
+    result.row_map = Kokkos::create_mirror_view_and_copy(host, filled.row_map);
+    result.entries = Kokkos::create_mirror_view_and_copy(host, filled.entries);
+    result.diagonal = Kokkos::create_mirror_view_and_copy(host, filled.diagonal);
+    result.nnz_l = filled.nnz_l;
+    result.nnz_u = filled.nnz_u;
+    result.road = filled.road;
+    result.exact = filled.exact;
+    result.why = filled.why;
+    if constexpr (Impl::is_host_space<ExecutionSpace>) result.charge = filled.charge;
+    return result;
+  } catch (const OutOfMemoryError&) {
+    const bool may_stream = options.road == SymbolicRoad::automatic || options.road == SymbolicRoad::fill2;
+    if (!may_stream) throw;
+  }
+  auto result = Impl::fill2_to_host(exec, pattern, budget, tuning_of(options));
+  result.why =
+      "fill2: the pattern is larger than the memory limit, and went to host memory in ranges of rows";
+  return result;
+}
+
 #define LUTRA_SYMBOLIC(Ordinal, Offset, Space)                                                             \
   template LuPattern<Ordinal, Offset, typename Space::memory_space> factorize_symbolic(                    \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
+      const SymbolicOptions&);                                                                             \
+  template LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(                       \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
       const SymbolicOptions&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_SYMBOLIC)

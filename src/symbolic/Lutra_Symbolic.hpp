@@ -47,6 +47,17 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symb
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const SymbolicOptions& options = {});
 
+/// The same into host memory, for results that the memory of `exec` cannot hold: where the budget does not
+/// suffice for the pattern there, rows go to the host in ranges, each while the next one is searched for.
+/// The budget is that of the memory of `exec`; on hosts the result is not counted either.
+/// @throws InputError; OutOfMemoryError where a workspace and two of the longest rows do not fit, with the
+/// least that would do
+template <class Ordinal, class Offset, class ExecutionSpace>
+LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget, const SymbolicOptions& options = {});
+
 }  // namespace lutra
 
 #endif

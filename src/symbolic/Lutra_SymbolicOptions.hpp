@@ -8,11 +8,12 @@ namespace lutra {
 
 /// Ways to the pattern of L + U.
 enum class SymbolicRoad {
-  automatic,  ///< fill1 on hosts; on devices etree where the pattern is symmetric, else the
-              ///< one of fill1 and fill2 that is foreseen to take less time
+  automatic,  ///< fill1 on hosts; on devices etree where the pattern is symmetric, else the one of fill1,
+              ///< fill2 and ancestors that is foreseen to take least time
   fill2,      ///< from each row on its own through A; exact, and parallel over rows
   fill1,      ///< row after row through the rows of U before, on the host; exact, and near linear
-  etree  ///< through the elimination tree of A + Aᵀ; exact where the pattern is symmetric, else a superset
+  etree,  ///< through the elimination tree of A + Aᵀ; exact where the pattern is symmetric, else a superset
+  ancestors  ///< up the elimination tree of A + Aᵀ with sets of ancestors; exact, and parallel over subtrees
 };
 
 /// The name the command line uses.
@@ -24,6 +25,8 @@ constexpr std::string_view name_of(SymbolicRoad road) {
       return "fill1";
     case SymbolicRoad::etree:
       return "etree";
+    case SymbolicRoad::ancestors:
+      return "ancestors";
     default:
       return "auto";
   }
@@ -32,6 +35,8 @@ constexpr std::string_view name_of(SymbolicRoad road) {
 /// Options of `factorize_symbolic`.
 struct SymbolicOptions {
   SymbolicRoad road = SymbolicRoad::automatic;
+  bool portable =
+      false;  ///< kernels for all execution spaces also where there are some made for the space in use
 };
 
 }  // namespace lutra

@@ -47,7 +47,8 @@ auto run(const MatrixType& matrix, const SymbolicOptions& options = {},
 TEMPLATE_LIST_TEST_CASE("exact roads on cases worked by hand", "[symbolic]", PatternTypes) {
   using MatrixType = Matrix<TestType>;
   const double o = nothing;
-  const SymbolicOptions road{GENERATE(SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2)};
+  const SymbolicOptions road{
+      GENERATE(SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::ancestors)};
   SECTION("one entry") {
     CHECK(run<TestType>(from_dense<MatrixType>({{1}}), road) == Rows{{0}});
   }
@@ -136,8 +137,8 @@ TEMPLATE_LIST_TEST_CASE("the elimination tree agrees with plain elimination", "[
 }
 
 TEMPLATE_LIST_TEST_CASE("a matrix without rows has a pattern without rows", "[symbolic]", PatternTypes) {
-  const auto road =
-      GENERATE(SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::etree);
+  const auto road = GENERATE(SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2,
+                             SymbolicRoad::etree, SymbolicRoad::ancestors);
   CHECK(run<TestType>(Matrix<TestType>{0, 0, {0}, {}, {}}, {road}).empty());
 }
 
@@ -163,7 +164,8 @@ TEMPLATE_LIST_TEST_CASE("exact roads agree with plain elimination", "[symbolic]"
     for (const double mean : {1.0, 2.5, 6.0}) {
       const auto matrix = random_matrix<MatrixType>(n, mean / n, 0.0, random);
       INFO("n " << n << ", about " << mean << " entries a row");
-      for (const SymbolicRoad road : {SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2})
+      for (const SymbolicRoad road :
+           {SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::ancestors})
         REQUIRE(run<TestType>(matrix, {road}) == Reference::lu_pattern(matrix));
     }
   }
@@ -197,7 +199,8 @@ TEMPLATE_LIST_TEST_CASE("every budget that suffices gives the same pattern", "[s
   const auto matrix = random_matrix<Matrix<TestType>>(300, 0.01, 0.0, random);
   const auto expected = Reference::lu_pattern(matrix);
   const auto device = to_space<Space>(matrix);
-  const SymbolicOptions options{GENERATE(SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2)};
+  const SymbolicOptions options{
+      GENERATE(SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::ancestors)};
   std::size_t least = 0;  // the least budget that is accepted
   for (std::size_t limit = 1024; limit < (std::size_t(1) << 24); limit += limit / 8) {
     try {

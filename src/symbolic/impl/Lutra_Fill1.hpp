@@ -16,11 +16,15 @@ namespace lutra::Impl {
 /// and the pruned edges of U met from each row; for a symmetric pattern that is nnz(L + U) itself. Memory
 /// beside the result: a second copy of it, 3 words and n bits a row.
 ///
+/// Threads share the work by subtrees of the elimination forest of A + Aᵀ (Fill1Threads); the pattern is the
+/// same whatever their number. They need n bits and n ordinals each.
+///
 /// @param pattern square, rows sorted or not
+/// @param threads of the default host space that work
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset>
 LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1(
-    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget);
+    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget, int threads);
 
 }  // namespace lutra::Impl
 

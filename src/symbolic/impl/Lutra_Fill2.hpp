@@ -93,7 +93,10 @@ struct Fill2Search {
   Kokkos::View<const Offset*, Memory> row_map;      ///< [n + 1] in, stage two only
   Kokkos::View<Ordinal*, Memory> entries;           ///< out in stage two
   Kokkos::View<std::uint64_t*, Memory> statistics;  ///< [2] edges and revisits, added to
+  Offset first_entry;                               ///< stage two: of L + U, which goes to entries(0)
   bool store;                                       ///< stage two
+  bool window_labels;                               ///< labels outlive their source
+  bool last_first;                                  ///< the last source of the launch is taken first
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     auto& state = *static_cast<RowState*>(team.team_shmem().get_shmem(sizeof(RowState)));
@@ -111,20 +114,41 @@ struct Fill2Search {
     }
   }
 
-  /// Takes the next row, the last of the launch first: it takes longest, and must not be what all wait for.
-  /// The source is -1 where none is left.
-  KOKKOS_FUNCTION void start_row(std::size_t slot, RowState& state) const {
+  /// Takes the next source of the launch, the last one first: it takes longest, and must not be what all wait
+  /// for. -1 where none is left.
+  KOKKOS_FUNCTION Ordinal take_source() const {
+    Ordinal source = -1;
     do {
-      const Ordinal place = end_place - 1 - fetch_add_shared<ExecutionSpace>(next(), Ordinal(1));
-      state.source = place < first_place ? Ordinal(-1) : sources.extent(0) > 0 ? sources(place) : place;
-    } while (store && state.source >= 0 && kept.place(state.source) >= 0);
+      const Ordinal taken = fetch_add_shared<ExecutionSpace>(next(), Ordinal(1));
+      if (taken >= end_place - first_place) return -1;
+      const Ordinal place = last_first ? end_place - 1 - taken : first_place + taken;
+      source = sources.extent(0) > 0 ? sources(place) : place;
+    } while (store && kept.place(source) >= 0);
+    return source;
+  }
+
+  /// Where the row found goes, in stage two to its place, in stage one behind the rows kept; -1 where there
+  /// is no room.
+  KOKKOS_FUNCTION Offset place_row(Ordinal source, Offset lower, Offset length) const {
+    if (store) return row_map(source) - first_entry;
+    counts(source) = length;
+    if (lower >= 0) lower_counts(source) = lower;
+    Offset target = fetch_add_shared<ExecutionSpace>(kept.end(), length);
+    if (target + length > static_cast<Offset>(kept.entries.extent(0))) target = -1;
+    kept.place(source) = target;
+    return target;
+  }
+
+  KOKKOS_FUNCTION void start_row(std::size_t slot, RowState& state) const {
+    state.source = take_source();
     if (state.source < 0) return;
     state.least = state.lowest = state.source;
     state.edges = state.revisits = 0;
     const auto n = static_cast<Label>(pattern.n_rows);
     const Label window = ++slots.windows(slot);
     state.base = ~Label(0) - window * n;
-    if (window > ~Label(0) / n - 1) state.base = 0;  // numbers have run out: labels are set anew
+    if (!window_labels || window > ~Label(0) / n - 1)
+      state.base = 0;  // numbers have run out: labels are set anew
     slots.found.template insert<ExecutionSpace>(slot, static_cast<std::size_t>(state.source));
   }
 
@@ -252,14 +276,7 @@ struct Fill2Search {
   KOKKOS_FUNCTION void settle_row(RowState& state, Offset length) const {
     add_shared<ExecutionSpace>(statistics(0), state.edges);
     add_shared<ExecutionSpace>(statistics(1), state.revisits);
-    if (store) {
-      state.target = row_map(state.source);
-      return;
-    }
-    counts(state.source) = length;
-    state.target = fetch_add_shared<ExecutionSpace>(kept.end(), length);
-    if (state.target + length > static_cast<Offset>(kept.entries.extent(0))) state.target = -1;
-    kept.place(state.source) = state.target;
+    state.target = place_row(state.source, -1, length);
   }
 
   /// Minimum with a label other threads of the team may lower; returns what it was.

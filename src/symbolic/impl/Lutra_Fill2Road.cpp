@@ -10,13 +10,41 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget) {
-  return Fill2Road<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget).run();
+    const MemoryBudget& budget, const Fill2Tuning& tuning, Fill2Facts* facts) {
+  Fill2Road<Ordinal, Offset, ExecutionSpace> road(exec, pattern, budget, tuning);
+  auto result = road.run();
+  if (facts != nullptr) *facts = road.facts();
+  return result;
 }
 
-#define LUTRA_FILL2(Ordinal, Offset, Space)                                \
-  template LuPattern<Ordinal, Offset, typename Space::memory_space> fill2( \
-      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&);
+template <class Ordinal, class Offset, class ExecutionSpace>
+LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill2_to_host(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget, const Fill2Tuning& tuning) {
+  return Fill2Road<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget, tuning).stream();
+}
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2_rows(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& sources,
+    const MemoryBudget& budget, const Fill2Tuning& tuning) {
+  return Fill2Road<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget, tuning).run(sources);
+}
+
+#define LUTRA_FILL2(Ordinal, Offset, Space)                                                                \
+  template LuPattern<Ordinal, Offset, typename Space::memory_space> fill2(                                 \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
+      const Fill2Tuning&, Fill2Facts*);                                                                    \
+  template LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill2_to_host(                                    \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
+      const Fill2Tuning&);                                                                                 \
+  template SourceRows<Ordinal, Offset, typename Space::memory_space> fill2_rows(                           \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&,                      \
+      const Kokkos::View<const Ordinal*, typename Space::memory_space>&, const MemoryBudget&,              \
+      const Fill2Tuning&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_FILL2)
 
 }  // namespace lutra::Impl

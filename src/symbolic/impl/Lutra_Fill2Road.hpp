@@ -4,33 +4,28 @@
 
 #include <algorithm>
 
+#include "Lutra_Arena.hpp"
 #include "Lutra_Fill2.hpp"
+#include "Lutra_Fill2Tuning.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_Symbolic.hpp"
+#include "Lutra_SymbolicRows.hpp"
 
 namespace lutra::Impl {
 
-/// One piece of memory that Views are cut from, again and again.
-template <class MemorySpace>
-class Arena {
- public:
-  using Bytes = Kokkos::View<char*, MemorySpace>;
-  static constexpr std::size_t alignment = 128;
-  /// Bytes that cutting `views` Views may lose to alignment.
-  static std::size_t loss(std::size_t views) { return views * alignment; }
-
-  explicit Arena(const Bytes& bytes) : m_bytes(bytes) {}
-  template <class ViewType, class... Extents>
-  ViewType cut(Extents... extents) {
-    const auto start = (m_used + alignment - 1) / alignment * alignment;
-    m_used = start + (sizeof(typename ViewType::value_type) * ... * static_cast<std::size_t>(extents));
-    return ViewType(reinterpret_cast<typename ViewType::value_type*>(m_bytes.data() + start), extents...);
-  }
-
- private:
-  Bytes m_bytes;
-  std::size_t m_used = 0;
+/// A search made for one execution space, as CUDA has one; for others there is none.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct Fill2Special {
+  static constexpr bool exists = false;
 };
+
+}  // namespace lutra::Impl
+
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_Fill2Cuda.hpp"
+#endif
+
+namespace lutra::Impl {
 
 /// fill2 in two stages: counts, prefix sum, positions ("End-to-End LU …", Algorithm 3), sources in ascending
 /// ranges. No member is private, because nvcc wants lambdas in public functions only.
@@ -43,6 +38,7 @@ struct Fill2Road {
   using EntryView = Kokkos::View<Ordinal*, Memory>;
   using Search = Fill2Search<Ordinal, Offset, ExecutionSpace>;
   using Slots = typename Search::Slots;
+  using Special = Fill2Special<Ordinal, Offset, ExecutionSpace>;
   using Range = Kokkos::RangePolicy<ExecutionSpace>;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
 
@@ -54,46 +50,164 @@ struct Fill2Road {
   static constexpr std::size_t unlimited_arena_bytes = std::size_t(16) << 30;
   // Where slots for all teams do not fit, sources go in this many ranges, each with slots of its own size.
   static constexpr int n_ranges = 8;
+  // Most memory taken for rows on their way to the host.
+  static constexpr std::size_t most_buffer_bytes = std::size_t(4) << 30;
   static constexpr std::size_t slack = 4096;  // headers and alignment of Views
 
-  Fill2Road(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget)
-      : m_exec(exec), m_budget(budget), m_n(pattern.n_rows), m_scratch(budget), m_result{}, m_search{} {
+  Fill2Road(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget,
+            const Fill2Tuning& tuning)
+      : m_exec(exec),
+        m_budget(budget),
+        m_tuning(tuning),
+        m_n(pattern.n_rows),
+        m_count(pattern.n_rows),
+        m_scratch(budget),
+        m_search{} {
     m_search.pattern = pattern;
-    m_result.n = m_n;
-    m_result.road = SymbolicRoad::fill2;
-    m_result.charge = Charge(budget);
+    m_search.window_labels = tuning.window_labels;
+    m_search.last_first = tuning.last_first;
   }
 
   Result run() {
-    auto row_map = m_result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
-    auto diagonal = m_result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
+    Result result;
+    result.n = m_n;
+    result.road = SymbolicRoad::fill2;
+    result.charge = Charge(m_budget);
+    auto diagonal = result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
+    find_rows(result, diagonal);
+    m_exec.fence("lutra::symbolic: scratch is freed");
+    result.nnz_u = static_cast<Offset>(result.entries.extent(0)) - result.nnz_l;
+    return result;
+  }
+
+  /// Rows of L + U of the sources given only, one after the other in the order given.
+  /// @param sources [any number] rows of A, none twice
+  SourceRows<Ordinal, Offset, Memory> run(const Kokkos::View<const Ordinal*, Memory>& sources) {
+    SourceRows<Ordinal, Offset, Memory> result;
+    result.charge = Charge(m_budget);
+    m_search.sources = sources;
+    m_count = static_cast<Ordinal>(sources.extent(0));
+    auto diagonal = result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_count);
+    find_rows(result, diagonal);
+    m_exec.fence("lutra::symbolic: scratch is freed");
+    return result;
+  }
+
+  using HostResult = LuPattern<Ordinal, Offset, Kokkos::HostSpace>;
+  template <class T>
+  using HostArray = Kokkos::View<T*, Kokkos::HostSpace>;
+
+  /// Both stages; rows go to host memory, range by range, the one while the next is searched for.
+  HostResult stream() {
+    Charge maps(m_budget);
+    auto row_map = maps.allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
+    auto diagonal = maps.allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
+    allocate_scratch();
+    Kokkos::deep_copy(m_exec, m_search.kept.place, Offset(-1));
+    require_one_slot();
+    search_all();
+    const Offset nnz = place_rows(row_map, diagonal);
+    m_exec.fence("lutra::symbolic: stage one is done");
+    HostResult result;
+    result.n = m_n;
+    result.road = SymbolicRoad::fill2;
+    const auto host_map = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), row_map);
+    const HostArray<Ordinal> entries(
+        Kokkos::view_alloc(Kokkos::WithoutInitializing, "lutra::symbolic::entries"),
+        static_cast<std::size_t>(nnz));
+    m_search.row_map = m_starts;
+    m_search.store = true;
+    stream_rows(host_map, entries);
+    result.nnz_l = m_nnz_lower;
+    result.nnz_u = nnz - m_nnz_lower;
+    result.row_map = host_map;
+    result.diagonal = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), diagonal);
+    result.entries = entries;
+    return result;
+  }
+
+  /// Stage two in ranges of rows that fill one of two buffers each. Half of the memory left is theirs, the
+  /// rest is for slots.
+  void stream_rows(const HostArray<Offset>& row_map, const HostArray<Ordinal>& entries) {
+    const auto rows = static_cast<std::size_t>(m_n);
+    Offset longest = 0;
+    for (std::size_t i = 0; i < rows; ++i) longest = std::max(longest, row_map(i + 1) - row_map(i));
+    const std::size_t left = m_budget.available_bytes();
+    const auto share = static_cast<Offset>(std::min(left, most_buffer_bytes) / (4 * sizeof(Ordinal)));
+    const Offset length = std::max(longest, std::min(share, row_map(rows)));
+    const std::size_t least =
+        2 * static_cast<std::size_t>(longest) * sizeof(Ordinal) + slot_bytes(rows) + 2 * slack;
+    if (least > left) {
+      throw OutOfMemoryError("symbolic factorization to host memory needs " + std::to_string(least) +
+                                 " bytes for one row in flight and two of the longest rows, but " +
+                                 std::to_string(left) + " bytes of the memory limit are left; a limit of " +
+                                 std::to_string(m_budget.used_bytes() + least) + " bytes would do",
+                             least);
+    }
+    Charge charge(m_budget);
+    EntryView buffers[2];
+    for (auto& buffer : buffers)
+      buffer = charge.allocate<EntryView>(m_exec, "lutra::symbolic::streamed_rows", length);
+    const std::size_t room = m_budget.limit_bytes() == 0 ? unlimited_arena_bytes : m_budget.available_bytes();
+    const std::size_t fitting = (room - slack) / slot_bytes(rows);
+    const std::size_t slots = std::max<std::size_t>(1, std::min({running(), rows, fitting}));
+    const auto arena = charge.allocate<typename Arena<Memory>::Bytes>(
+        m_exec, "lutra::symbolic::fill2_arena", slots * slot_bytes(rows) + Arena<Memory>::loss(8));
+    divide(arena, slots, rows);
+    const ExecutionSpace copier = Kokkos::Experimental::partition_space(m_exec, 1)[0];
+    std::size_t begin = 0, end = 0, copied = 0;  // rows [copied, begin) lie in the other buffer
+    for (int turn = 0; copied < rows; turn = 1 - turn) {
+      while (end < rows && row_map(end + 1) - row_map(begin) <= length) ++end;
+      if (begin < end) {
+        m_search.entries = buffers[turn];
+        m_search.first_entry = row_map(begin);
+        search_range(begin, end);
+      }
+      copy_out(copier, buffers[1 - turn], entries, row_map(copied), row_map(begin));
+      m_exec.fence("lutra::symbolic: a range of rows is complete");
+      copied = begin;
+      begin = end;
+    }
+    m_search.slots = {};
+  }
+
+  static void copy_out(const ExecutionSpace& copier, const EntryView& buffer,
+                       const HostArray<Ordinal>& entries, Offset first, Offset last) {
+    if (first == last) return;
+    Kokkos::deep_copy(copier, Kokkos::subview(entries, Kokkos::make_pair(first, last)),
+                      Kokkos::subview(buffer, Kokkos::make_pair(Offset(0), last - first)));
+    copier.fence("lutra::symbolic: rows are on the host");
+  }
+
+  /// Both stages. @param result gets its row map, entries, diagonals and nnz(L)
+  template <class ResultType>
+  void find_rows(ResultType& result, const OffsetView& diagonal) {
+    auto row_map =
+        result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_count + 1);
     allocate_scratch();
     require_one_slot();
     Charge kept_charge = allocate_kept();
     search_all();
-    const Offset nnz = prefix_sum<Offset>(m_exec, m_search.counts, row_map);
-    m_result.nnz_l = total_of<Offset>(m_exec, m_search.lower_counts);
-    m_result.nnz_u = nnz - m_result.nnz_l;
+    const Offset nnz = place_rows(row_map, diagonal);
     if (static_cast<std::size_t>(nnz) * sizeof(Ordinal) + slack > m_budget.available_bytes()) {
       drop_kept(kept_charge);
     }
-    auto entries = m_result.charge.template allocate<EntryView>(m_exec, "lutra::symbolic::entries", nnz);
-    m_search.row_map = row_map;
+    auto entries = result.charge.template allocate<EntryView>(m_exec, "lutra::symbolic::entries", nnz);
+    m_search.row_map = m_starts;
     m_search.entries = entries;
     copy_kept();
-    if (missed_rows() > 0) {
+    m_facts.searched_again = static_cast<std::size_t>(missed_rows());
+    if (m_facts.searched_again > 0) {
       kept_charge = {};
       m_search.kept.entries = {};
       require_one_slot();
       m_search.store = true;
       search_all();
     }
-    locate_diagonals(row_map, diagonal);
-    m_exec.fence("lutra::symbolic: scratch is freed");
-    m_result.row_map = row_map;
-    m_result.diagonal = diagonal;
-    m_result.entries = entries;
-    return m_result;
+    result.nnz_l = m_nnz_lower;
+    result.row_map = row_map;
+    result.diagonal = diagonal;
+    result.entries = entries;
   }
 
   void allocate_scratch() {
@@ -107,11 +221,24 @@ struct Fill2Road {
         m_scratch.template allocate<Kokkos::View<Ordinal, Memory>>(m_exec, "lutra::symbolic::next_source");
     m_search.statistics = m_scratch.template allocate<Kokkos::View<std::uint64_t*, Memory>>(
         m_exec, "lutra::symbolic::statistics", 2);
+    m_starts = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_starts", m_n);
     Kokkos::deep_copy(m_exec, m_search.kept.end, Offset(0));
     Kokkos::deep_copy(m_exec, m_search.statistics, std::uint64_t(0));
+    if constexpr (Special::exists) m_special.prepare(m_exec, m_search.pattern, m_tuning, m_scratch);
+  }
+
+  Fill2Facts facts() const {
+    const auto counted = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_search.statistics);
+    Fill2Facts facts = m_facts;
+    facts.edges = counted(0);
+    facts.revisits = counted(1);
+    return facts;
   }
 
   std::size_t slot_bytes(std::size_t sources) const {
+    if constexpr (Special::exists) {
+      if (m_special.used) return m_special.slot_bytes(sources);
+    }
     return Slots::bytes_each(static_cast<std::size_t>(m_n), sources);
   }
 
@@ -129,12 +256,14 @@ struct Fill2Road {
   /// Room for rows found in stage one: what most factors need, a quarter of what is left under a limit, or
   /// nothing.
   Charge allocate_kept() {
-    constexpr std::size_t most_entries = std::size_t(1) << 31, fill = 24;
+    constexpr std::size_t most_entries = std::size_t(1) << 31;
+    const std::size_t fill = m_budget.limit_bytes() == 0 ? 128 : 24;
     const auto entries_of_a =
         static_cast<std::size_t>(m_search.pattern.nnz()) + static_cast<std::size_t>(m_n);
     const std::size_t room = m_budget.available_bytes() / (4 * sizeof(Ordinal));
     const std::size_t beside_slot = slot_bytes(static_cast<std::size_t>(m_n)) + 2 * slack;
     Charge charge(m_budget);
+    if (!m_tuning.keep_rows) return charge;
     const std::size_t length = std::min({most_entries, fill * entries_of_a, room});
     if (length * sizeof(Ordinal) + beside_slot > m_budget.available_bytes()) return charge;
     try {
@@ -152,25 +281,37 @@ struct Fill2Road {
     charge = {};
   }
 
-  /// Searches from all sources, in one range where slots for all teams fit, else in several.
+  /// Searches that run at once.
+  std::size_t running() const {
+    if constexpr (Special::exists) {
+      if (m_special.used) return m_special.shape.running;
+    }
+    return std::max<std::size_t>(1, static_cast<std::size_t>(m_exec.concurrency()) / team_threads);
+  }
+
+  /// Searches from all sources, in one range where slots for all teams fit, else in several. An explicit list
+  /// is one range, with slots that do for any source.
   void search_all() {
-    const auto rows = static_cast<std::size_t>(m_n);
-    if (rows == 0) return;
-    const std::size_t running = std::min(
-        rows, std::max<std::size_t>(1, static_cast<std::size_t>(m_exec.concurrency()) / team_threads));
+    const auto places = static_cast<std::size_t>(m_count), rows = static_cast<std::size_t>(m_n);
+    if (places == 0) return;
+    const std::size_t teams = std::min(places, running());
     const std::size_t each = slot_bytes(rows);
     const std::size_t room = m_budget.limit_bytes() == 0 ? std::max(unlimited_arena_bytes, each + slack)
                                                          : m_budget.available_bytes();
-    const std::size_t bytes = std::min(room - slack / 2, running * each + Arena<Memory>::loss(8));
+    const std::size_t bytes = std::min(room - slack / 2, teams * each + Arena<Memory>::loss(8));
     Charge charge(m_budget);
     const auto arena =
         charge.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::fill2_arena", bytes);
-    const bool all_fit = bytes >= running * each + Arena<Memory>::loss(8);
-    const std::size_t step = all_fit ? rows : (rows + n_ranges - 1) / n_ranges;
-    for (std::size_t begin = 0; begin < rows; begin += step) {
-      const std::size_t end = std::min(rows, begin + step);
-      const std::size_t fitting = (bytes - Arena<Memory>::loss(8)) / slot_bytes(end);
-      divide(arena, std::max<std::size_t>(1, std::min({running, end - begin, fitting})), end);
+    const bool all_fit = bytes >= teams * each + Arena<Memory>::loss(8);
+    const bool one_range = all_fit || !m_tuning.remove_bubbles || places != rows;
+    const std::size_t step = one_range ? places : (rows + n_ranges - 1) / n_ranges;
+    for (std::size_t begin = 0; begin < places; begin += step) {
+      const std::size_t end = std::min(places, begin + step), sources = one_range ? rows : end;
+      const std::size_t fitting = (bytes - Arena<Memory>::loss(8)) / slot_bytes(sources);
+      const std::size_t slots = std::max<std::size_t>(1, std::min({teams, end - begin, fitting}));
+      divide(arena, slots, sources);
+      m_facts.slots = std::max(m_facts.slots, slots);
+      m_facts.slot_bytes = std::max(m_facts.slot_bytes, slot_bytes(sources));
       search_range(begin, end);
       m_exec.fence("lutra::symbolic: the arena is divided anew");
     }
@@ -183,6 +324,9 @@ struct Fill2Road {
     const std::size_t words = Bits::words_for(static_cast<std::size_t>(m_n));
     const std::size_t active = Bits::words_for(sources);
     Arena<Memory> arena(bytes);
+    if constexpr (Special::exists) {
+      if (m_special.used) return m_special.divide(m_exec, arena, teams, sources);
+    }
     Slots& slots = m_search.slots;
     slots.max_id = arena.template cut<decltype(slots.max_id)>(teams, sources);
     slots.windows = arena.template cut<decltype(slots.windows)>(teams);
@@ -209,6 +353,12 @@ struct Fill2Road {
       Kokkos::deep_copy(m_exec, m_search.next, Ordinal(0));
       m_search.first_place = static_cast<Ordinal>(begin);
       m_search.end_place = static_cast<Ordinal>(end);
+      if constexpr (Special::exists) {
+        if (m_special.used) {
+          m_special.launch(m_exec, m_search);
+          continue;
+        }
+      }
       const auto teams = std::min(static_cast<std::int64_t>(m_search.slots.teams()), end - begin);
       Policy policy(m_exec, static_cast<int>(teams), team_threads / width, width);
       policy.set_scratch_size(0, Kokkos::PerTeam(sizeof(typename Search::RowState) + 16));
@@ -218,29 +368,59 @@ struct Fill2Road {
     }
   }
 
+  /// Row map, diagonals and m_starts from the counts; returns nnz(L + U).
+  Offset place_rows(const OffsetView& row_map, const OffsetView& diagonal) {
+    const auto sources = m_search.sources;
+    const auto counts = m_search.counts, lower = m_search.lower_counts, starts = m_starts;
+    const bool listed = sources.extent(0) > 0;
+    const Ordinal count = m_count;
+    Offset nnz = 0;
+    Kokkos::parallel_scan(
+        "lutra::symbolic::row_map", Range(m_exec, 0, count + 1),
+        KOKKOS_LAMBDA(const std::int64_t k, Offset& sum, const bool final) {
+          if (final) row_map(k) = sum;
+          if (k == count) return;
+          const Ordinal source = listed ? sources(k) : static_cast<Ordinal>(k);
+          if (final) {
+            starts(source) = sum;
+            diagonal(k) = sum + lower(source);
+          }
+          sum += counts(source);
+        },
+        nnz);
+    m_nnz_lower = 0;
+    Kokkos::parallel_reduce(
+        "lutra::symbolic::nnz_lower", Range(m_exec, 0, count),
+        KOKKOS_LAMBDA(const std::int64_t k, Offset& sum) {
+          sum += lower(listed ? sources(k) : static_cast<Ordinal>(k));
+        },
+        m_nnz_lower);
+    return nnz;
+  }
+
   /// Moves rows found in stage one to their places.
   void copy_kept() {
-    const auto kept = m_search.kept;
-    if (kept.entries.extent(0) == 0) return;
-    const auto row_map = m_search.row_map;
-    const auto entries = m_search.entries;
+    const auto search = m_search;
+    if (search.kept.entries.extent(0) == 0) return;
     using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
     const double mean =
-        static_cast<double>(entries.extent(0)) / static_cast<double>(std::max<Ordinal>(1, m_n));
+        static_cast<double>(search.entries.extent(0)) / static_cast<double>(std::max<Ordinal>(1, m_count));
     const int width = vector_length_for<ExecutionSpace>(mean);
     const int rows_each = is_host_space<ExecutionSpace> ? 1 : std::max(1, 128 / width);
-    const Ordinal n = m_n;
-    const auto teams = static_cast<int>((static_cast<std::int64_t>(n) + rows_each - 1) / rows_each);
+    const Ordinal count = m_count;
+    const auto teams = static_cast<int>((static_cast<std::int64_t>(count) + rows_each - 1) / rows_each);
     Kokkos::parallel_for(
         "lutra::symbolic::fill2_copy", Policy(m_exec, teams, rows_each, width),
         KOKKOS_LAMBDA(const Team& team) {
           const Ordinal first = static_cast<Ordinal>(team.league_rank()) * rows_each;
-          const Ordinal end = first + rows_each < n ? first + rows_each : n;
-          Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, end), [&](const Ordinal i) {
-            const Offset from = kept.place(i), to = row_map(i);
+          const Ordinal end = first + rows_each < count ? first + rows_each : count;
+          Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, end), [&](const Ordinal k) {
+            const Ordinal source = search.sources.extent(0) > 0 ? search.sources(k) : k;
+            const Offset from = search.kept.place(source), to = search.row_map(source);
             if (from < 0) return;
-            Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, row_map(i + 1) - to),
-                                 [&](const Offset k) { entries(to + k) = kept.entries(from + k); });
+            Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, search.counts(source)), [&](const Offset e) {
+              search.entries(to + e) = search.kept.entries(from + e);
+            });
           });
         });
     m_exec.fence("lutra::symbolic: kept rows are freed");
@@ -249,27 +429,29 @@ struct Fill2Road {
   /// Rows stage one has counted but not kept.
   Ordinal missed_rows() const {
     const auto place = m_search.kept.place;
+    const auto sources = m_search.sources;
+    const bool listed = sources.extent(0) > 0;
     Ordinal missed = 0;
     Kokkos::parallel_reduce(
-        "lutra::symbolic::missed_rows", Range(m_exec, 0, m_n),
-        KOKKOS_LAMBDA(const std::int64_t i, Ordinal& sum) { sum += place(i) < 0 ? 1 : 0; }, missed);
+        "lutra::symbolic::missed_rows", Range(m_exec, 0, m_count),
+        KOKKOS_LAMBDA(const std::int64_t k, Ordinal& sum) {
+          sum += place(listed ? sources(k) : static_cast<Ordinal>(k)) < 0 ? 1 : 0;
+        },
+        missed);
     return missed;
-  }
-
-  /// Position of the diagonal of each row: after its entries of L, rows being sorted.
-  void locate_diagonals(const OffsetView& row_map, const OffsetView& diagonal) {
-    const auto lower_counts = m_search.lower_counts;
-    Kokkos::parallel_for(
-        "lutra::symbolic::diagonals", Range(m_exec, 0, m_n),
-        KOKKOS_LAMBDA(const std::int64_t i) { diagonal(i) = row_map(i) + lower_counts(i); });
   }
 
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
+  Fill2Tuning m_tuning;
   Ordinal m_n;
+  Ordinal m_count;  ///< sources
   Charge m_scratch;
-  Result m_result;
   Search m_search;
+  OffsetView m_starts;  ///< [n] where the row of each source begins in the result
+  Offset m_nnz_lower = 0;
+  Fill2Facts m_facts;
+  Special m_special;
 };
 
 }  // namespace lutra::Impl

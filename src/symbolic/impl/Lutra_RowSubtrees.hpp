@@ -45,13 +45,17 @@ struct RowSubtrees {
   Kokkos::View<Offset*, Memory> list_ends;      ///< [runs] in stage two: where each supernode's list goes on
   Kokkos::View<Ordinal*, Memory> lists;         ///< out in stage two
   bool store = false;                           ///< stage two
+  static constexpr int long_row = 512;          ///< entries from which a row is long
+  Kokkos::View<Ordinal*, Memory> long_rows;     ///< where the space has teams of several sizes
+  Ordinal n_long_rows = 0;
+  bool long_rows_only = false;  ///< in this launch; else the others
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     auto* row = static_cast<Ordinal*>(team.team_shmem().get_shmem(2 * sizeof(Ordinal)));
     const auto slot = static_cast<std::size_t>(team.league_rank());
     while (true) {
       Kokkos::single(Kokkos::PerTeam(team), [&]() {
-        row[0] = fetch_add_shared<ExecutionSpace>(next_row(), Ordinal(1));
+        row[0] = take_row();
         row[1] = row[0];
       });
       team.team_barrier();
@@ -63,6 +67,23 @@ struct RowSubtrees {
       read_off(team, slot, source, row[1]);
       team.team_barrier();  // bits are zero again, and `row` may change
     }
+  }
+
+  /// The next row of the launch, n where none is left.
+  KOKKOS_FUNCTION Ordinal take_row() const {
+    while (true) {
+      const Ordinal taken = fetch_add_shared<ExecutionSpace>(next_row(), Ordinal(1));
+      if (long_rows_only) {
+        return taken < n_long_rows ? long_rows(taken) : pattern.n_rows;
+      }
+      if (taken >= pattern.n_rows || n_long_rows == 0 || !is_long(taken)) return taken;
+    }
+  }
+
+  /// Whether a row has so many entries to climb from that it wants a team of more threads.
+  KOKKOS_FUNCTION bool is_long(Ordinal row) const {
+    const Offset mirrored = mirror.row_map.extent(0) > 0 ? mirror.row_map(row + 1) - mirror.row_map(row) : 0;
+    return pattern.row_map(row + 1) - pattern.row_map(row) + mirrored >= long_row;
   }
 
   KOKKOS_FUNCTION void climb_all(const Team& team, std::size_t slot, Ordinal source,

@@ -4,23 +4,47 @@
 
 #include <optional>
 
+#include "Lutra_Fill2Tuning.hpp"
 #include "Lutra_Symbolic.hpp"
+#include "Lutra_SymbolicRows.hpp"
 
 namespace lutra::Impl {
 
 /// fill2 on the device, from each row through A alone ("End-to-End LU Factorization of Large Matrices on
 /// GPUs", Algorithms 1 and 3). Exact for every pattern.
+/// @param facts what was done goes there, unless it is null
 /// @throws OutOfMemoryError where not even one workspace fits, naming the bytes that would do
 template <class Ordinal, class Offset, class ExecutionSpace>
 LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget);
+    const MemoryBudget& budget, const Fill2Tuning& tuning = {}, Fill2Facts* facts = nullptr);
 
-/// Bounds of the work of the roads that are exact for every pattern.
+/// The same into host memory, which the budget does not count: a range of rows is copied there while the next
+/// is searched for.
+/// @throws OutOfMemoryError where a workspace and two of the longest rows do not fit
+template <class Ordinal, class Offset, class ExecutionSpace>
+LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill2_to_host(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget, const Fill2Tuning& tuning = {});
+
+/// The same for a list of rows, of which none is there twice and there is at least one.
+template <class Ordinal, class Offset, class ExecutionSpace>
+SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2_rows(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& sources,
+    const MemoryBudget& budget, const Fill2Tuning& tuning = {});
+
+/// What is known of a pattern that is not symmetric before a road is chosen.
 struct RoadForecast {
-  double nnz = 0;    ///< entries of L + U of A + Aᵀ
-  double edges = 0;  ///< edges that searches from all rows walk over
+  double rows = 0;       ///< of A
+  double entries = 0;    ///< of A
+  double set_words = 0;  ///< words of 64 bits of the sets of ancestors, of one kind
+  double height = 0;     ///< of the elimination tree of A + Aᵀ
+  double nnz = 0;        ///< entries of L + U of A + Aᵀ
+  double edges = 0;      ///< edges that searches from all rows walk over
 };
 
 /// The elimination-tree road on the device: forest, row subtrees, supernodes, rows. Exact where the pattern
@@ -32,13 +56,24 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> etree(
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget);
 
-/// The same where the pattern is symmetric; else nothing, and `forecast` is filled in.
+/// The exact road through sets of ancestors in the elimination tree of A + Aᵀ.
+/// @param portable no kernels made for the execution space
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
-std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> etree_if_exact(
+LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> ancestors(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget, RoadForecast& forecast);
+    const MemoryBudget& budget, bool portable);
+
+/// etree where the pattern is symmetric; else ancestors where `ancestors_are_best`, asked with the first four
+/// figures; else nothing, and all of `forecast` is filled in.
+/// @throws OutOfMemoryError
+template <class Ordinal, class Offset, class ExecutionSpace>
+std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> tree_road_if_best(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget, bool portable,
+    bool (*ancestors_are_best)(const RoadForecast&, const MemoryBudget&), RoadForecast& forecast);
 
 }  // namespace lutra::Impl
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_TreeRoad.hpp"
 
+#include "Lutra_AncestorRoad.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PatternSymmetry.hpp"
 #include "Lutra_SymbolicRoads.hpp"
@@ -42,27 +43,51 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> etree(
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
-std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> etree_if_exact(
+LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> ancestors(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget, RoadForecast& forecast) {
+    const MemoryBudget& budget, bool portable) {
+  Charge charge(budget);
+  const auto mirror = mirror_upper<Ordinal, Offset, ExecutionSpace>(exec, pattern, charge);
+  TreeRoad<Ordinal, Offset, ExecutionSpace> tree(exec, pattern, budget);
+  tree.plant(mirror);
+  return AncestorRoad<Ordinal, Offset, ExecutionSpace>(tree, tree.depths(), portable).run();
+}
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> tree_road_if_best(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget, bool portable,
+    bool (*ancestors_are_best)(const RoadForecast&, const MemoryBudget&), RoadForecast& forecast) {
   const MirroredPattern<Ordinal, Offset, ExecutionSpace> both(exec, pattern, budget);
-  TreeRoad<Ordinal, Offset, ExecutionSpace> road(exec, pattern, budget);
-  if (!both.symmetric) {
-    forecast = road.forecast(both.mirror);
-    return std::nullopt;
+  TreeRoad<Ordinal, Offset, ExecutionSpace> tree(exec, pattern, budget);
+  if (both.symmetric) {
+    auto result = tree.run(both.mirror);
+    result.road = SymbolicRoad::etree;
+    return result;
   }
-  auto result = road.run(both.mirror);
-  result.road = SymbolicRoad::etree;
-  return result;
+  tree.plant(both.mirror);
+  const auto depth = tree.depths();
+  forecast.rows = static_cast<double>(pattern.n_rows);
+  forecast.entries = static_cast<double>(pattern.nnz());
+  tree.measure_sets(depth, forecast);
+  if (ancestors_are_best(forecast, budget)) {
+    return AncestorRoad<Ordinal, Offset, ExecutionSpace>(tree, depth, portable).run();
+  }
+  tree.forecast(depth, forecast);
+  return std::nullopt;
 }
 
 #define LUTRA_ETREE(Ordinal, Offset, Space)                                                                 \
   template LuPattern<Ordinal, Offset, typename Space::memory_space> etree(                                  \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
-  template std::optional<LuPattern<Ordinal, Offset, typename Space::memory_space>> etree_if_exact(          \
+  template LuPattern<Ordinal, Offset, typename Space::memory_space> ancestors(                              \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,  \
-      RoadForecast&);
+      bool);                                                                                                \
+  template std::optional<LuPattern<Ordinal, Offset, typename Space::memory_space>> tree_road_if_best(       \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,  \
+      bool, bool (*)(const RoadForecast&, const MemoryBudget&), RoadForecast&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_ETREE)
 
 }  // namespace lutra::Impl

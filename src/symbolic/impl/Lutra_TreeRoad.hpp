@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "Lutra_Arena.hpp"
 #include "Lutra_EliminationForest.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_RowSubtrees.hpp"
@@ -61,12 +62,12 @@ struct TreeRoad {
     return m_result;
   }
 
-  /// What other roads have to do, from the forest and the counts of A + Aᵀ.
-  RoadForecast forecast(const Pattern& mirror) {
-    plant(mirror);
+  /// What other roads have to do, from the counts of A + Aᵀ; the forest has been planted.
+  void forecast(const OrdinalView& depth, RoadForecast& forecast) {
     count();
     const auto nnz_l = static_cast<double>(total_of<Offset>(m_exec, m_row_counts));
-    return {2 * nnz_l + static_cast<double>(m_n), searched_edges()};
+    forecast.nnz = 2 * nnz_l + static_cast<double>(m_n);
+    forecast.edges = searched_edges(depth);
   }
 
   void plant(const Pattern& mirror) {
@@ -74,12 +75,30 @@ struct TreeRoad {
     m_parent = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::parent", m_n);
     link_forest(m_exec, m_walk.pattern, m_parent, m_budget);
     m_walk.parent = m_parent;
+    list_long_rows();
+  }
+
+  /// Words of the sets of ancestors, of one kind, and the greatest depth.
+  void measure_sets(const OrdinalView& depth, RoadForecast& forecast) const {
+    Ordinal height = 0;
+    Kokkos::parallel_reduce(
+        "lutra::symbolic::height", Range(m_exec, 0, m_n),
+        KOKKOS_LAMBDA(const std::int64_t v, Ordinal& most) {
+          if (depth(v) > most) most = depth(v);
+        },
+        Kokkos::Max<Ordinal>(height));
+    Kokkos::parallel_reduce(
+        "lutra::symbolic::set_words", Range(m_exec, 0, m_n),
+        KOKKOS_LAMBDA(const std::int64_t v, double& sum) {
+          sum += static_cast<double>((depth(v) + 63) / 64);
+        },
+        forecast.set_words);
+    forecast.height = static_cast<double>(height);
   }
 
   /// Edges that searches from all rows walk over, at most: those of a vertex once for each of its ancestors.
-  double searched_edges() {
+  double searched_edges(const OrdinalView& depth) {
     const auto row_map = m_walk.pattern.row_map;
-    const auto depth = depths();
     double edges = 0;
     Kokkos::parallel_reduce(
         "lutra::symbolic::searched_edges", Range(m_exec, 0, m_n),
@@ -93,10 +112,13 @@ struct TreeRoad {
   /// Ancestors of each vertex, by pointer jumping: known ancestors double with each round.
   OrdinalView depths() {
     const Ordinal n = m_n;
+    const auto arrays = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::depths",
+                                                                 4 * static_cast<std::size_t>(m_n));
     OrdinalView depth[2], jump[2];
-    for (int k = 0; k < 2; ++k) {
-      depth[k] = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::depths", m_n);
-      jump[k] = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::jumps", m_n);
+    for (std::size_t k = 0; k < 2; ++k) {
+      const auto rows = static_cast<std::size_t>(m_n);
+      depth[k] = Kokkos::subview(arrays, Kokkos::make_pair(2 * k * rows, (2 * k + 1) * rows));
+      jump[k] = Kokkos::subview(arrays, Kokkos::make_pair((2 * k + 1) * rows, (2 * k + 2) * rows));
     }
     Kokkos::deep_copy(m_exec, jump[0], m_parent);
     const auto first = depth[0], parent = m_parent;
@@ -268,20 +290,40 @@ struct TreeRoad {
         });
   }
 
-  /// Walks all rows, with as many teams as run at once and as the budget has room for.
   void walk_rows() {
+    walk_with(m_walk.store ? "lutra::symbolic::tree_positions" : "lutra::symbolic::tree_counts",
+              4 * sizeof(Ordinal), [](const Walk& walk) { return walk; });
+  }
+
+  /// Walks all rows, with as many teams as run at once and as the budget has room for.
+  /// @param shared_bytes of a team @param make_kernel what takes the rows, made from the walk
+  template <class MakeKernel>
+  void walk_with(const char* label, std::size_t shared_bytes, const MakeKernel& make_kernel) {
     Charge workspace(m_budget);
     const std::size_t teams = make_workspaces(workspace);
-    m_walk.next_row = workspace.allocate<Kokkos::View<Ordinal, Memory>>(m_exec, "lutra::symbolic::next_row");
-    Kokkos::deep_copy(m_exec, m_walk.next_row, Ordinal(0));
-    Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(teams), team_threads);
-    policy.set_scratch_size(0, Kokkos::PerTeam(4 * sizeof(Ordinal)));
-    Kokkos::parallel_for(m_walk.store ? "lutra::symbolic::tree_positions" : "lutra::symbolic::tree_counts",
-                         policy, m_walk);
+    const auto launch = [&](std::size_t n_teams, int threads) {
+      Kokkos::deep_copy(m_exec, m_walk.next_row, Ordinal(0));
+      Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(n_teams), threads);
+      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(shared_bytes)));
+      Kokkos::parallel_for(label, policy, make_kernel(m_walk));
+    };
+    if (m_walk.n_long_rows > 0) {
+      m_walk.long_rows_only = true;
+      launch(std::min(teams, static_cast<std::size_t>(m_walk.n_long_rows)), long_row_threads);
+      m_walk.long_rows_only = false;
+    }
+    launch(teams, team_threads);
     m_exec.fence("lutra::symbolic: workspaces are freed");
     m_walk.bits = {};
     m_walk.places = {};
     m_walk.next_row = {};
+    m_workspace = {};
+  }
+
+  /// Teams that run at once, no more than there are rows.
+  std::size_t most_teams() const {
+    const auto running = static_cast<std::size_t>(m_exec.concurrency()) / team_threads;
+    return std::max<std::size_t>(1, std::min(running, static_cast<std::size_t>(m_n)));
   }
 
   std::size_t make_workspaces(Charge& workspace) {
@@ -290,20 +332,40 @@ struct TreeRoad {
     const std::size_t each = TeamBits<Memory>::bytes_each(rows) + 2 * words * sizeof(Ordinal);
     const std::size_t room =
         std::min(m_budget.available_bytes(), std::max(most_workspace_bytes, each + slack));
-    const std::size_t running =
-        std::max<std::size_t>(1, static_cast<std::size_t>(m_exec.concurrency()) / team_threads);
     const std::size_t fitting = room > slack ? (room - slack) / each : 0;
-    const std::size_t teams = std::max<std::size_t>(1, std::min({running, rows, fitting}));
-    m_walk.bits.words =
-        workspace.allocate<decltype(m_walk.bits.words)>(m_exec, "lutra::symbolic::tree_bits", teams, words);
-    m_walk.bits.summary = workspace.allocate<decltype(m_walk.bits.summary)>(
-        m_exec, "lutra::symbolic::tree_summaries", teams, TeamBits<Memory>::words_for(words));
-    m_walk.places =
-        workspace.allocate<decltype(m_walk.places)>(m_exec, "lutra::symbolic::tree_places", teams, 2 * words);
+    const std::size_t teams = std::max<std::size_t>(1, std::min(most_teams(), fitting));
+    const auto bytes = teams * each + Arena<Memory>::loss(4) + sizeof(Ordinal);
+    m_workspace =
+        workspace.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::tree_arena", bytes);
+    Arena<Memory> arena(m_workspace);
+    m_walk.bits.words = arena.template cut<decltype(m_walk.bits.words)>(teams, words);
+    m_walk.bits.summary =
+        arena.template cut<decltype(m_walk.bits.summary)>(teams, TeamBits<Memory>::words_for(words));
+    m_walk.places = arena.template cut<decltype(m_walk.places)>(teams, 2 * words);
+    m_walk.next_row = arena.template cut<Kokkos::View<Ordinal, Memory>>();
     m_walk.bits.empty(m_exec);
     return teams;
   }
 
+  /// Lists the long rows, where a team of more threads can be had for them.
+  void list_long_rows() {
+    if constexpr (!is_host_space<ExecutionSpace>) {
+      m_walk.long_rows = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::long_rows", m_n);
+      const auto walk = m_walk;
+      Ordinal count = 0;
+      Kokkos::parallel_scan(
+          "lutra::symbolic::long_rows", Range(m_exec, 0, m_n),
+          KOKKOS_LAMBDA(const std::int64_t v, Ordinal& sum, const bool final) {
+            if (!walk.is_long(static_cast<Ordinal>(v))) return;
+            if (final) walk.long_rows(sum) = static_cast<Ordinal>(v);
+            ++sum;
+          },
+          count);
+      m_walk.n_long_rows = count;
+    }
+  }
+
+  static constexpr int long_row_threads = is_host_space<ExecutionSpace> ? 1 : 512;
   // Most rows are short and hold few branches: a warp a row, and many rows.
   static constexpr int team_threads = is_host_space<ExecutionSpace> ? 1 : 32;
   static constexpr std::size_t most_workspace_bytes = std::size_t(4) << 30;
@@ -315,11 +377,12 @@ struct TreeRoad {
   Charge m_scratch;
   Result m_result;
   Walk m_walk;
-  OrdinalView m_parent;         ///< [n]
-  OffsetView m_row_counts;      ///< [n] entries of L in each row
-  OrdinalView m_column_counts;  ///< [n + 1] entries of L in each column
-  OffsetView m_list_begin;      ///< [supernodes + 1]
-  Offset m_listed = 0;          ///< entries of all lists
+  typename Arena<Memory>::Bytes m_workspace;  ///< what the walk's bits and places are cut from
+  OrdinalView m_parent;                       ///< [n]
+  OffsetView m_row_counts;                    ///< [n] entries of L in each row
+  OrdinalView m_column_counts;                ///< [n + 1] entries of L in each column
+  OffsetView m_list_begin;                    ///< [supernodes + 1]
+  Offset m_listed = 0;                        ///< entries of all lists
 };
 
 }  // namespace lutra::Impl

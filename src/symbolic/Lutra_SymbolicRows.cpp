@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_SymbolicRows.hpp"
+
+#include <string>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_SymbolicRoads.hpp"
+
+namespace lutra {
+namespace {
+
+/// Throws for the first source that is no row of A, or was there before.
+template <class Ordinal, class Memory, class ExecutionSpace>
+void check_sources(const ExecutionSpace& exec, const Kokkos::View<const Ordinal*, Memory>& sources,
+                   Ordinal n) {
+  exec.fence("lutra::symbolic: the sources are complete");
+  const auto list = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sources);
+  const Kokkos::View<bool*, Kokkos::HostSpace> seen("lutra::symbolic::sources_seen", n);
+  for (std::size_t k = 0; k < list.extent(0); ++k) {
+    const Ordinal source = list(k);
+    const std::string which = "sources: number " + std::to_string(k) + " is row " + std::to_string(source);
+    if (source < 0 || source >= n)
+      throw InputError(which + ", of a pattern of " + std::to_string(n) + " rows");
+    if (seen(source)) throw InputError(which + ", which is there before");
+    seen(source) = true;
+  }
+}
+
+}  // namespace
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symbolic_rows(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& sources,
+    const MemoryBudget& budget, const SymbolicOptions& options) {
+  if (pattern.n_rows != pattern.n_cols) throw InputError("pattern: it is not square");
+  check_sources(exec, sources, pattern.n_rows);
+  if (sources.extent(0) == 0) {
+    using Memory = typename ExecutionSpace::memory_space;
+    const Kokkos::View<Offset*, Memory> row_map("lutra::symbolic::row_map", 1);
+    return {row_map, {}, {}, 0, {}};
+  }
+  Impl::Fill2Tuning tuning;
+  tuning.portable = options.portable;
+  return Impl::fill2_rows(exec, pattern, sources, budget, tuning);
+}
+
+#define LUTRA_SYMBOLIC_ROWS(Ordinal, Offset, Space)                                           \
+  template SourceRows<Ordinal, Offset, typename Space::memory_space> factorize_symbolic_rows( \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&,         \
+      const Kokkos::View<const Ordinal*, typename Space::memory_space>&, const MemoryBudget&, \
+      const SymbolicOptions&);
+LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_SYMBOLIC_ROWS)
+
+}  // namespace lutra

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ANCESTORROAD_HPP
+#define LUTRA_ANCESTORROAD_HPP
+
+#include "Lutra_AncestorRows.hpp"
+#include "Lutra_TreeRoad.hpp"
+
+namespace lutra::Impl {
+
+/// The exact road over the elimination tree of A + Aᵀ: sets of ancestors, elimination on them, rows. No
+/// member is private, because nvcc wants lambdas in public functions only.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct AncestorRoad {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Tree = TreeRoad<Ordinal, Offset, ExecutionSpace>;
+  using Result = typename Tree::Result;
+  using OffsetView = typename Tree::OffsetView;
+  using OrdinalView = typename Tree::OrdinalView;
+  using Range = typename Tree::Range;
+  using Sets = AncestorSets<Ordinal, Offset, Memory>;
+  using Word = typename Sets::Word;
+  using WordView = Kokkos::View<Word*, Memory>;
+
+  /// @param tree with its forest planted @param portable no kernels made for the execution space
+  AncestorRoad(Tree& tree, const OrdinalView& depth, bool portable)
+      : m_tree(tree), m_exec(tree.m_exec), m_n(tree.m_n), m_portable(portable) {
+    m_sets.parent = tree.m_parent;
+    m_sets.depth = depth;
+  }
+
+  Result run() {
+    auto map = scratch<OffsetView>("set_map", m_n + 1);
+    const Offset n_words = place_sets(map);
+    m_sets.map = map;
+    m_sets.upper = scratch<WordView>("upper_sets", n_words);
+    m_sets.lower = scratch<WordView>("lower_sets", n_words);
+    Kokkos::deep_copy(m_exec, m_sets.upper, Word(0));
+    Kokkos::deep_copy(m_exec, m_sets.lower, Word(0));
+    const auto& pattern = m_tree.m_walk.pattern;
+    Kokkos::parallel_for(
+        "lutra::symbolic::ancestor_sets",
+        Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Offset>>(m_exec, 0, pattern.nnz()),
+        AncestorSetFiller<Ordinal, Offset, ExecutionSpace>{pattern, m_sets});
+    m_tree.m_walk.runs = m_tree.make_runs(ChainEnd<OrdinalView>{m_tree.m_parent});
+    eliminate();
+    find_lower();
+    return write();
+  }
+
+  template <class ViewType, class... Extents>
+  ViewType scratch(const char* name, Extents... extents) {
+    return m_tree.m_scratch.template allocate<ViewType>(m_exec, std::string("lutra::symbolic::") + name,
+                                                        extents...);
+  }
+
+  /// Where the sets begin; returns the words of all.
+  Offset place_sets(const OffsetView& map) const {
+    const auto depth = m_sets.depth;
+    const Ordinal n = m_n;
+    Offset words = 0;
+    Kokkos::parallel_scan(
+        "lutra::symbolic::set_map", Range(m_exec, 0, n + 1),
+        KOKKOS_LAMBDA(const std::int64_t v, Offset& sum, const bool final) {
+          if (final) map(v) = sum;
+          if (v < n) sum += Sets::words(depth(v));
+        },
+        words);
+    return words;
+  }
+
+  void eliminate() {
+    const auto children = scratch<OrdinalView>("children", m_n),
+               pending = scratch<OrdinalView>("pending", m_n);
+    const auto next = scratch<Kokkos::View<Ordinal, Memory>>("next_leaf");
+    const auto parent = m_sets.parent;
+    const Ordinal n = m_n;
+    Kokkos::deep_copy(m_exec, children, Ordinal(0));
+    Kokkos::deep_copy(m_exec, next, Ordinal(0));
+    Kokkos::parallel_for(
+        "lutra::symbolic::children", Range(m_exec, 0, n), KOKKOS_LAMBDA(const std::int64_t v) {
+          if (parent(v) < n) add_shared<ExecutionSpace>(children(parent(v)), Ordinal(1));
+        });
+    Kokkos::deep_copy(m_exec, pending, children);
+    using Elimination = AncestorElimination<Ordinal, Offset, ExecutionSpace>;
+    Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(m_tree.most_teams()), 1,
+                                              vector_length_for<ExecutionSpace>(32));
+    Kokkos::parallel_for("lutra::symbolic::ancestor_elimination", policy,
+                         Elimination{m_n, m_sets, m_tree.m_walk.runs, children, pending, next, m_portable});
+  }
+
+  Offset members(const WordView& sets) const {
+    Offset sum = 0;
+    Kokkos::parallel_reduce(
+        "lutra::symbolic::members",
+        Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Offset>>(m_exec, 0,
+                                                                       static_cast<Offset>(sets.extent(0))),
+        KOKKOS_LAMBDA(const Offset w, Offset& total) { total += Kokkos::popcount(sets(w)); }, sum);
+    return sum;
+  }
+
+  void find_lower() {
+    using Rows = AncestorLowerRows<Ordinal, Offset, ExecutionSpace>;
+    m_tree.m_result.nnz_l = members(m_sets.lower);
+    m_kept = scratch<OrdinalView>("kept_rows", m_tree.m_result.nnz_l);
+    m_place = scratch<OffsetView>("kept", m_n);
+    m_lower_counts = scratch<OffsetView>("lower_counts", m_n);
+    const auto end = scratch<Kokkos::View<Offset, Memory>>("kept_end");
+    Kokkos::deep_copy(m_exec, end, Offset(0));
+    m_tree.walk_with(
+        "lutra::symbolic::ancestor_rows_of_l", sizeof(typename Rows::RowState) + 16,
+        [&](const auto& walk) { return Rows{walk, m_sets, m_kept, end, m_place, m_lower_counts}; });
+  }
+
+  Result write() {
+    Result& result = m_tree.m_result;
+    auto row_map = result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
+    auto diagonal = result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
+    const Offset nnz = place_rows(row_map, diagonal);
+    result.nnz_u = nnz - result.nnz_l;
+    auto entries = result.charge.template allocate<OrdinalView>(m_exec, "lutra::symbolic::entries", nnz);
+    using Writer = AncestorRowWriter<Ordinal, Offset, ExecutionSpace>;
+    const int width = vector_length_for<ExecutionSpace>(32);
+    const Ordinal rows_each = is_host_space<ExecutionSpace> ? 1 : 128 / width;
+    const auto teams = static_cast<int>((static_cast<std::int64_t>(m_n) + rows_each - 1) / rows_each);
+    Kokkos::parallel_for(
+        "lutra::symbolic::ancestor_rows",
+        Kokkos::TeamPolicy<ExecutionSpace>(m_exec, teams, static_cast<int>(rows_each), width),
+        Writer{m_n, rows_each, m_sets, m_tree.m_walk.runs, m_kept, m_place, row_map, diagonal, entries});
+    m_exec.fence("lutra::symbolic: scratch is freed");
+    result.row_map = row_map;
+    result.diagonal = diagonal;
+    result.entries = entries;
+    result.road = SymbolicRoad::ancestors;
+    return result;
+  }
+
+  /// Row map and diagonals; returns nnz(L + U).
+  Offset place_rows(const OffsetView& row_map, const OffsetView& diagonal) const {
+    const auto lower = m_lower_counts;
+    const auto upper = scratch_counts();
+    const Ordinal n = m_n;
+    Offset nnz = 0;
+    Kokkos::parallel_scan(
+        "lutra::symbolic::row_map", Range(m_exec, 0, n + 1),
+        KOKKOS_LAMBDA(const std::int64_t i, Offset& sum, const bool final) {
+          if (final) row_map(i) = sum;
+          if (i == n) return;
+          if (final) diagonal(i) = sum + lower(i);
+          sum += lower(i) + upper(i) + 1;
+        },
+        nnz);
+    return nnz;
+  }
+
+  /// Entries of each row of U beyond the diagonal.
+  OffsetView scratch_counts() const {
+    const auto counts =
+        m_tree.m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::upper_counts", m_n);
+    const auto sets = m_sets;
+    using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+    const int width = vector_length_for<ExecutionSpace>(static_cast<double>(sets.upper.extent(0)) /
+                                                        static_cast<double>(m_n));
+    const int rows_each = is_host_space<ExecutionSpace> ? 1 : 128 / width;
+    const auto teams = static_cast<int>((static_cast<std::int64_t>(m_n) + rows_each - 1) / rows_each);
+    const Ordinal n = m_n;
+    Kokkos::parallel_for(
+        "lutra::symbolic::upper_counts", Policy(m_exec, teams, rows_each, width),
+        KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+          const Ordinal first = static_cast<Ordinal>(team.league_rank()) * rows_each;
+          const Ordinal last = first + rows_each < n ? first + rows_each : n;
+          Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last), [&](const Ordinal i) {
+            Offset count = 0;
+            Kokkos::parallel_reduce(
+                Kokkos::ThreadVectorRange(team, Sets::words(sets.depth(i))),
+                [&](const Ordinal w, Offset& sum) { sum += Kokkos::popcount(sets.upper(sets.map(i) + w)); },
+                count);
+            Kokkos::single(Kokkos::PerThread(team), [&]() { counts(i) = count; });
+          });
+        });
+    return counts;
+  }
+
+  Tree& m_tree;
+  ExecutionSpace m_exec;
+  Ordinal m_n;
+  bool m_portable;
+  Sets m_sets;
+  OrdinalView m_kept;                  ///< [nnz(L)] rows of L one after the other, in no order
+  OffsetView m_place, m_lower_counts;  ///< [n]
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ANCESTORROWS_HPP
+#define LUTRA_ANCESTORROWS_HPP
+
+#include "Lutra_AncestorSets.hpp"
+
+namespace lutra::Impl {
+
+/// Rows of L out of columns of L: row i of the factors of A + Aᵀ holds all k that can be, and k stays if
+/// ancestor i is in its column. A team takes a row at a time and puts it behind the others, in no order.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct AncestorLowerRows {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Walk = RowSubtrees<Ordinal, Offset, ExecutionSpace>;
+  using Team = typename Walk::Team;
+  using Word = std::uint64_t;
+
+  Walk walk;  ///< with chains, bits and places
+  AncestorSets<Ordinal, Offset, Memory> sets;
+  Kokkos::View<Ordinal*, Memory> kept;         ///< [nnz(L)] rows out
+  Kokkos::View<Offset, Memory> end;            ///< entries of `kept` taken so far
+  Kokkos::View<Offset*, Memory> place;         ///< [n] out: where a row begins in `kept`
+  Kokkos::View<Offset*, Memory> lower_counts;  ///< [n] out
+
+  /// Variables a team shares.
+  struct RowState {
+    Ordinal source, least;
+    Offset target;
+  };
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    auto& row = *static_cast<RowState*>(team.team_shmem().get_shmem(sizeof(RowState)));
+    const auto slot = static_cast<std::size_t>(team.league_rank());
+    while (true) {
+      Kokkos::single(Kokkos::PerTeam(team), [&]() { row.source = row.least = walk.take_row(); });
+      team.team_barrier();
+      if (row.source >= walk.pattern.n_rows) return;
+      walk.climb_all(team, slot, row.source, walk.pattern, row.least);
+      walk.climb_all(team, slot, row.source, walk.mirror, row.least);
+      team.team_barrier();  // all bits are set, the least vertex is known
+      read_off(team, slot, row);
+      team.team_barrier();  // bits are zero again, and `row` may change
+    }
+  }
+
+  KOKKOS_FUNCTION void read_off(const Team& team, std::size_t slot, RowState& row) const {
+    const auto begin = static_cast<std::size_t>(row.least) / 4096;
+    const auto end_of_row = static_cast<std::size_t>(row.source) / 4096 + 1;
+    sift(team, slot, walk.bits.place(team, slot, begin, end_of_row, walk.places), sets.depth(row.source));
+    team.team_barrier();  // what stays is known
+    const Word placed = walk.bits.place(team, slot, begin, end_of_row, walk.places);
+    Kokkos::single(Kokkos::PerTeam(team), [&]() {
+      const auto length = static_cast<Offset>(placed & walk.bits.member_mask);
+      lower_counts(row.source) = length;
+      row.target = place(row.source) = fetch_add_shared<ExecutionSpace>(end(), length);
+    });
+    team.team_barrier();  // the target is known
+    walk.bits.write(team, slot, placed, walk.places, kept.data() + row.target,
+                    [](std::size_t, Word, Word) {});
+    team.team_barrier();  // words have been read
+    walk.bits.clear(team, slot, begin, end_of_row);
+  }
+
+  /// Takes out the k whose column of L does not hold the ancestor at depth d.
+  KOKKOS_FUNCTION void sift(const Team& team, std::size_t slot, Word placed, Ordinal d) const {
+    const std::size_t n_eights = (placed >> walk.bits.member_bits) * 8;
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_eights), [&](const std::size_t t) {
+      const auto w = static_cast<std::size_t>(walk.places(slot, t / 8));
+      Word& word = walk.bits.words(slot, w);
+      Word out = 0;
+      for (Word rest = word & (Word(255) << (t % 8 * 8)); rest != 0; rest &= rest - 1) {
+        const auto k = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(Kokkos::countr_zero(rest)));
+        if (!sets.has(sets.lower, sets.map(k), d)) out |= rest & (~rest + 1);
+      }
+      if (out == 0) return;
+      if constexpr (is_host_space<ExecutionSpace>) {
+        word &= ~out;
+      } else {
+        Kokkos::atomic_and(&word, ~out);
+      }
+    });
+  }
+};
+
+/// Rows of L + U: those of L copied from where they were put, those of U read off their sets chain by chain,
+/// the nearest ancestors, which are smallest, first.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct AncestorRowWriter {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  using Sets = AncestorSets<Ordinal, Offset, Memory>;
+  using Word = typename Sets::Word;
+
+  Ordinal n, rows_each;
+  Sets sets;
+  Runs<Ordinal, Memory> chains;
+  Kokkos::View<const Ordinal*, Memory> kept;
+  Kokkos::View<const Offset*, Memory> place, row_map, diagonal;
+  Kokkos::View<Ordinal*, Memory> entries;
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const Ordinal first = static_cast<Ordinal>(team.league_rank()) * rows_each;
+    const Ordinal last = first + rows_each < n ? first + rows_each : n;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last), [&](const Ordinal i) {
+      const Offset to = row_map(i), from = place(i), middle = diagonal(i);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, middle - to),
+                           [&](const Offset k) { entries(to + k) = kept(from + k); });
+      Kokkos::single(Kokkos::PerThread(team), [&]() { entries(middle) = i; });
+      write_upper(team, i, middle + 1, row_map(i + 1));
+    });
+  }
+
+  KOKKOS_FUNCTION void write_upper(const Team& team, Ordinal i, Offset to, Offset row_end) const {
+    for (Ordinal above = sets.parent(i); to < row_end;) {
+      const Ordinal top = chains.last(chains.of(above));
+      const Ordinal most = sets.depth(above), least = sets.depth(top);
+      for (Ordinal w = most / 64; w >= least / 64; --w) {
+        const Word mask = Sets::below(most + 1, w) & ~Sets::below(least > w * 64 ? least : w * 64, w);
+        const Word bits = sets.upper(sets.map(i) + w) & mask;
+        if (bits == 0) continue;
+        write_word(team, bits, above + (most - w * 64), to);
+        to += static_cast<Offset>(Kokkos::popcount(bits));
+      }
+      above = sets.parent(top);
+    }
+  }
+
+  /// @param of_bit_zero the vertex that bit 0 of the word stands for
+  KOKKOS_FUNCTION void write_word(const Team& team, Word bits, Ordinal of_bit_zero, Offset to) const {
+    if constexpr (is_host_space<ExecutionSpace>) {
+      for (Word rest = bits; rest != 0;) {
+        const int bit = 63 - Kokkos::countl_zero(rest);
+        rest &= ~(Word(1) << bit);
+        entries(to++) = of_bit_zero - static_cast<Ordinal>(bit);
+      }
+    } else {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, 64), [&](const int bit) {
+        const Word from_here = bits >> bit;
+        if ((from_here & 1) == 0) return;
+        entries(to + Kokkos::popcount(from_here >> 1)) = of_bit_zero - static_cast<Ordinal>(bit);
+      });
+    }
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ANCESTORSETS_HPP
+#define LUTRA_ANCESTORSETS_HPP
+
+#include "Lutra_CsrView.hpp"
+#include "Lutra_RowSubtrees.hpp"
+
+namespace lutra::Impl {
+
+/// Row k of U and column k of L as sets of ancestors of k in the elimination tree of A + Aᵀ, which hold no
+/// others. An ancestor is named by its depth, the number of its own ancestors, so that sets of one branch
+/// line up: what k passes on to an ancestor at depth d are its first d bits.
+template <class Ordinal, class Offset, class MemorySpace>
+struct AncestorSets {
+  using Word = std::uint64_t;
+  Kokkos::View<const Ordinal*, MemorySpace> parent;  ///< [n] n for roots
+  Kokkos::View<const Ordinal*, MemorySpace> depth;   ///< [n]
+  Kokkos::View<const Offset*, MemorySpace> map;      ///< [n + 1] first word of each set, the same for both
+  Kokkos::View<Word*, MemorySpace> upper;            ///< bit d of k: U(k, ancestor at depth d)
+  Kokkos::View<Word*, MemorySpace> lower;            ///< bit d of k: L(ancestor at depth d, k)
+
+  KOKKOS_FUNCTION static Ordinal words(Ordinal depth) { return (depth + 63) / 64; }
+
+  /// Bits of word w of a set that stand for depths below `depth`.
+  KOKKOS_FUNCTION static Word below(Ordinal depth, Ordinal w) {
+    const Ordinal left = depth - w * 64;
+    return left >= 64 ? ~Word(0) : (Word(1) << left) - 1;
+  }
+
+  KOKKOS_FUNCTION static bool has(const Kokkos::View<Word*, MemorySpace>& sets, Offset first, Ordinal d) {
+    return ((sets(first + d / 64) >> (d % 64)) & 1) != 0;
+  }
+};
+
+/// `word |= bits` where other teams may do the same.
+template <class ExecutionSpace>
+KOKKOS_FORCEINLINE_FUNCTION void merge_shared(std::uint64_t& word, std::uint64_t bits) {
+  if constexpr (is_serial_space<ExecutionSpace>) {
+    word |= bits;
+  } else {
+    Kokkos::atomic_or(&word, bits);
+  }
+}
+
+/// Puts the entries of A into the sets; entry number `p` of the pattern.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct AncestorSetFiller {
+  using Memory = typename ExecutionSpace::memory_space;
+  CsrPattern<Ordinal, Offset, Memory> pattern;
+  AncestorSets<Ordinal, Offset, Memory> sets;
+
+  KOKKOS_FUNCTION void operator()(const Offset p) const {
+    const Ordinal r = row_of_entry(pattern.row_map, pattern.n_rows, p), c = pattern.entries(p);
+    if (r == c) return;
+    const Ordinal d = sets.depth(r < c ? c : r);
+    const auto bit = std::uint64_t(1) << (d % 64);
+    if (r < c) {
+      merge_shared<ExecutionSpace>(sets.upper(sets.map(r) + d / 64), bit);
+    } else {
+      merge_shared<ExecutionSpace>(sets.lower(sets.map(c) + d / 64), bit);
+    }
+  }
+};
+
+/// Elimination along chains made for one execution space, as CUDA has one; for others there is none.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct ChainElimination {
+  static constexpr bool exists = false;
+};
+
+/// Elimination on ancestor sets, from all leaves at once towards the roots. Where k is done, row i of U takes
+/// in that of k for each L(i, k), and column j of L that of k for each U(k, j), but only up to the nearest
+/// ancestor p with both L(p, k) and U(k, p): what lies behind gets all of it from p (symmetric pruning,
+/// Eisenstat and Liu, SIAM J. Matrix Anal. Appl. 13, 1992). Where the pattern is nearly symmetric p mostly is
+/// the parent, and a vertex costs its depth in bits. A team climbs from a leaf; the one that comes to a
+/// vertex last, of all its children's, goes on there. Nobody waits for anybody.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct AncestorElimination {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  using Sets = AncestorSets<Ordinal, Offset, Memory>;
+  using Word = typename Sets::Word;
+
+  Ordinal n;
+  Sets sets;
+  Runs<Ordinal, Memory> chains;
+  Kokkos::View<const Ordinal*, Memory> children;  ///< [n] how many each vertex has
+  Kokkos::View<Ordinal*, Memory> pending;         ///< [n] children not done yet; in: all
+  Kokkos::View<Ordinal, Memory> next;             ///< vertices looked at so far, for leaves
+  bool portable;                                  ///< not even chains in a way made for the space
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    while (true) {
+      Ordinal v = 0;
+      Kokkos::single(
+          Kokkos::PerThread(team),
+          [&](Ordinal& taken) { taken = fetch_add_shared<ExecutionSpace>(next(), Ordinal(1)); }, v);
+      if (v >= n) return;
+      if (children(v) == 0) climb(team, v);
+    }
+  }
+
+  KOKKOS_FUNCTION void climb(const Team& team, Ordinal v) const {
+    while (true) {
+      if constexpr (ChainElimination<Ordinal, Offset, ExecutionSpace>::exists) {
+        if (!portable) v = climb_chain(v);
+      }
+      const Ordinal above = sets.parent(v);
+      if (above >= n) return;
+      const bool only = children(above) == 1;
+      eliminate(team, v, above, only);
+      if (!only && !is_last(team, above)) return;
+      v = above;
+    }
+  }
+
+  KOKKOS_FUNCTION Ordinal climb_chain(Ordinal v) const {
+    KOKKOS_IF_ON_DEVICE((return ChainElimination<Ordinal, Offset, ExecutionSpace>{*this}.climb(v);))
+    KOKKOS_IF_ON_HOST((return v;))
+  }
+
+  /// Whether all children of v are done now, and what they left can be read.
+  KOKKOS_FUNCTION bool is_last(const Team& team, Ordinal v) const {
+    int last = 0;
+    Kokkos::single(
+        Kokkos::PerThread(team),
+        [&](int& done) {
+          Kokkos::memory_fence();
+          done = fetch_add_shared<ExecutionSpace>(pending(v), Ordinal(-1)) == 1 ? 1 : 0;
+          Kokkos::memory_fence();
+        },
+        last);
+    return last != 0;
+  }
+
+  /// @param alone no other team writes to the sets of `above`, the parent, now
+  KOKKOS_FUNCTION void eliminate(const Team& team, Ordinal v, Ordinal above, bool alone) const {
+    const Ordinal d = sets.depth(above);
+    const Offset from = sets.map(v);
+    if (Sets::has(sets.upper, from, d) && Sets::has(sets.lower, from, d)) {
+      pass_on(team, sets.upper, from, above, d, alone);
+      pass_on(team, sets.lower, from, above, d, alone);
+      return;
+    }
+    eliminate_beyond(team, v, above, d);
+  }
+
+  /// Merges the first d bits of the set at `from` into that of `target`, whose depth is d.
+  KOKKOS_FUNCTION void pass_on(const Team& team, const Kokkos::View<Word*, Memory>& of, Offset from,
+                               Ordinal target, Ordinal d, bool alone) const {
+    const Offset to = sets.map(target);
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, Sets::words(d)), [&](const Ordinal w) {
+      const Word bits = of(from + w) & Sets::below(d, w);
+      if (bits == 0) return;
+      if (alone) {
+        of(to + w) |= bits;
+      } else {
+        merge_shared<ExecutionSpace>(of(to + w), bits);
+      }
+    });
+  }
+
+  /// The greatest depth for which `pick` gives a bit, -1 where there is none.
+  template <class Pick>
+  KOKKOS_FUNCTION Ordinal deepest(const Team& team, Ordinal n_words, const Pick& pick) const {
+    Ordinal found = -1;
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(team, n_words),
+        [&](const Ordinal w, Ordinal& most) {
+          const Word bits = pick(w);
+          const Ordinal d = bits == 0 ? -1 : w * 64 + 63 - static_cast<Ordinal>(Kokkos::countl_zero(bits));
+          if (d > most) most = d;
+        },
+        Kokkos::Max<Ordinal>(found));
+    return found < 0 ? Ordinal(-1) : found;
+  }
+
+  /// Where the parent is not both L's and U's. Walks up chain by chain.
+  KOKKOS_FUNCTION void eliminate_beyond(const Team& team, Ordinal v, Ordinal above, Ordinal d) const {
+    const Offset from = sets.map(v);
+    const Ordinal n_words = Sets::words(d + 1);
+    const Ordinal last_upper = deepest(team, n_words, [&](Ordinal w) { return sets.upper(from + w); });
+    const Ordinal last_lower = deepest(team, n_words, [&](Ordinal w) { return sets.lower(from + w); });
+    if (last_upper < 0 || last_lower < 0) return;
+    const Ordinal common =
+        deepest(team, n_words, [&](Ordinal w) { return sets.upper(from + w) & sets.lower(from + w); });
+    const Ordinal least = common < 0 ? 0 : common;
+    while (above < n && d >= least) {
+      const Ordinal top = chains.last(chains.of(above));
+      const Ordinal top_depth = sets.depth(top);
+      pass_to_chain(team, from, above, d, top_depth < least ? least : top_depth);
+      above = sets.parent(top);
+      d = top_depth - 1;
+    }
+  }
+
+  /// To the ancestors at depths `most` down to `least` of one chain; `first` is the deepest of them.
+  KOKKOS_FUNCTION void pass_to_chain(const Team& team, Offset from, Ordinal first, Ordinal most,
+                                     Ordinal least) const {
+    for (Ordinal w = most / 64; w >= least / 64; --w) {
+      const Word low = sets.lower(from + w), up = sets.upper(from + w);
+      Word rest = (low | up) & Sets::below(most + 1, w) & ~Sets::below(least > w * 64 ? least : w * 64, w);
+      while (rest != 0) {
+        const int bit = 63 - Kokkos::countl_zero(rest);
+        const Word mask = Word(1) << bit;
+        rest &= ~mask;
+        const Ordinal d = w * 64 + static_cast<Ordinal>(bit);
+        const Ordinal target = first + (most - d);
+        if ((low & mask) != 0) pass_on(team, sets.upper, from, target, d, false);
+        if ((up & mask) != 0) pass_on(team, sets.lower, from, target, d, false);
+      }
+    }
+  }
+};
+
+}  // namespace lutra::Impl
+
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_AncestorsCuda.hpp"
+#endif
+
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ARENA_HPP
+#define LUTRA_ARENA_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+
+namespace lutra::Impl {
+
+/// One piece of memory that Views are cut from, again and again.
+template <class MemorySpace>
+class Arena {
+ public:
+  using Bytes = Kokkos::View<char*, MemorySpace>;
+  static constexpr std::size_t alignment = 128;
+  /// Bytes that cutting `views` Views may lose to alignment.
+  static std::size_t loss(std::size_t views) { return views * alignment; }
+
+  explicit Arena(const Bytes& bytes) : m_bytes(bytes) {}
+  template <class ViewType, class... Extents>
+  ViewType cut(Extents... extents) {
+    const auto start = (m_used + alignment - 1) / alignment * alignment;
+    m_used = start + (sizeof(typename ViewType::value_type) * ... * static_cast<std::size_t>(extents));
+    return ViewType(reinterpret_cast<typename ViewType::value_type*>(m_bytes.data() + start), extents...);
+  }
+
+ private:
+  Bytes m_bytes;
+  std::size_t m_used = 0;
+};
+
+}  // namespace lutra::Impl
+
+#endif

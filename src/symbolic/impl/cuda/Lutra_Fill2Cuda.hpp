@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FILL2CUDA_HPP
+#define LUTRA_FILL2CUDA_HPP
+
+#include <algorithm>
+#include <cstdint>
+
+#include "Lutra_Arena.hpp"
+#include "Lutra_CheckCuda.hpp"
+#include "Lutra_Fill2.hpp"
+#include "Lutra_Fill2Tuning.hpp"
+#include "Lutra_MemoryBudget.hpp"
+
+// fill2 for CUDA: a warp a source, nothing but warp-level synchronization, and marks in shared memory where
+// enough of them fit. As many warps are resident as registers and shared memory hold, so that the loads of
+// one hide behind the work of others.
+
+namespace lutra::Impl {
+
+/// Search from one source a warp, in the order of Rose and Tarjan's fill2 (GSoFa, Figure 3b): thresholds t,
+/// the entries of L, in ascending order; from each a search through vertices below t that no threshold has
+/// met. A vertex is met once, by its least threshold, so that there are no labels and no revisits: one bit a
+/// vertex says that it was met. Of the bits above t all are entries, which makes the next threshold the next
+/// bit, and the row comes out sorted. What parallelism this order gives up within a source, many sources
+/// make up for.
+///
+/// A frontier is a stack: vertices of one threshold may be expanded in any order. Its edges are dealt to
+/// lanes evenly, whatever the degrees of its vertices. The stack's top is in shared memory, what does not fit
+/// goes to global memory, where each slot has a number for each vertex below its sources: those that wait
+/// and the entries of L found so far never are more.
+template <class Ordinal, class Offset>
+struct WarpFill2 {
+  static constexpr int lanes = 32;
+  static constexpr int near_length = 64;  ///< vertices of a stack that are kept in shared memory
+  static constexpr int most_warps = 4;    ///< of a block
+  static constexpr unsigned all = 0xffffffffu;
+
+  using Search = Fill2Search<Ordinal, Offset, Kokkos::Cuda>;
+  using Vertices = Kokkos::View<int**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
+  using Marks = Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
+
+  Search common;  ///< sources, counts, and where rows go; its slots are not used
+  Kokkos::View<uint2*, Kokkos::CudaSpace> rows;  ///< [n] first entry and number of entries of each row of A
+  Vertices stacks;                               ///< (slot, sources)
+  Marks marks;                                   ///< (slot, mark_words), zero; no slots: in shared memory
+  int mark_words;                                ///< of 32 bits, for all vertices; a multiple of 32
+
+  static int mark_words_for(std::size_t n) { return static_cast<int>((n + 1023) / 1024 * 32); }
+
+  /// What a warp knows of its row. Uniform, but for `lowest`, `highest` and `held`.
+  struct Row {
+    std::uint32_t* marks;
+    uint2* near;  ///< bottom of the stack: rows of A of the vertices
+    int* far;     ///< from below the rest of the stack, vertices; from above entries of L
+    int source, threshold;
+    int waiting;          ///< vertices on the stack
+    int n_lower;          ///< entries of L found
+    int held;             ///< the lane's own of the last entries of L, not yet in memory
+    int lowest, highest;  ///< vertices marked by the lane
+    unsigned long long edges;
+  };
+
+  __device__ static int lane() { return static_cast<int>(threadIdx.x % lanes); }
+
+  template <bool SharedMarks>
+  __device__ void run(std::uint32_t* shared) const {
+    const int warp = static_cast<int>(threadIdx.x / lanes), warps = static_cast<int>(blockDim.x / lanes);
+    const std::size_t slot = static_cast<std::size_t>(blockIdx.x) * warps + warp;
+    if (slot >= stacks.extent(0)) return;
+    Row row;
+    row.near = reinterpret_cast<uint2*>(shared) + warp * near_length;
+    row.far = &stacks(slot, 0);
+    std::uint32_t* const own = shared + 2 * warps * near_length + warp * mark_words;
+    row.marks = SharedMarks ? own : &marks(slot, 0);
+    if (SharedMarks) {
+      for (int w = lane(); w < mark_words; w += lanes) own[w] = 0;
+      __syncwarp();
+    }
+    while ((row.source = next_source()) >= 0) {
+      search(row);
+      finish(row);
+    }
+  }
+
+  __device__ int next_source() const {
+    const int source = lane() == 0 ? static_cast<int>(common.take_source()) : 0;
+    return __shfl_sync(all, source, 0);
+  }
+
+  __device__ void search(Row& row) const {
+    row.waiting = row.n_lower = 0;
+    row.lowest = row.highest = row.source;
+    row.edges = 0;
+    if (lane() == 0) row.marks[row.source / 32] |= 1u << (row.source % 32);
+    row.threshold = -1;  // each edge of the source is an entry
+    __syncwarp();
+    expand_one(row, row.source);
+    while (true) {
+      row.threshold = next_mark(row, row.threshold + 1);
+      if (row.threshold >= row.source) break;
+      hold_lower(row);
+      expand_one(row, row.threshold);
+      while (row.waiting > 0) expand_some(row);
+    }
+  }
+
+  /// The first marked vertex from `from` on; the source is marked, and no `from` is beyond it.
+  __device__ int next_mark(const Row& row, int from) const {
+    for (int block = from / 1024 * 32;; block += lanes) {
+      const int w = block + lane();
+      std::uint32_t bits = row.marks[w];
+      if (w < from / 32) bits = 0;
+      if (w == from / 32) bits &= ~0u << (from % 32);
+      const unsigned used = __ballot_sync(all, bits != 0);
+      if (used == 0) continue;
+      const int first = __ffs(used) - 1;
+      return (block + first) * 32 + __ffs(__shfl_sync(all, bits, first)) - 1;
+    }
+  }
+
+  /// Takes the threshold into the row of L, in memory 32 at a time.
+  __device__ void hold_lower(Row& row) const {
+    if (lane() == row.n_lower % lanes) row.held = row.threshold;
+    if (++row.n_lower % lanes == 0) flush_lower(row, row.n_lower - lanes, lanes);
+  }
+  __device__ void flush_lower(const Row& row, int first, int count) const {
+    const int end = static_cast<int>(stacks.extent(1));
+    if (lane() < count) row.far[end - 1 - first - lane()] = row.held;
+  }
+
+  /// Walks over the edges of one vertex.
+  __device__ void expand_one(Row& row, int v) const {
+    expand_row(row, rows(v));
+    __syncwarp();
+  }
+  __device__ void expand_row(Row& row, uint2 a) const {
+    row.edges += a.y;
+    for (unsigned e = 0; e < a.y; e += lanes) {
+      const unsigned own = e + static_cast<unsigned>(lane());
+      meet(row, own < a.y, a.x + own);
+    }
+  }
+
+  /// Takes up to 32 vertices off the stack and walks over their edges, dealt to lanes 32 at a time. A vertex
+  /// without edges takes the place of one.
+  __device__ void expand_some(Row& row) const {
+    const int taken = row.waiting < lanes ? row.waiting : lanes;
+    row.waiting -= taken;
+    uint2 a{0, 0};
+    if (lane() < taken) {
+      const int at = row.waiting + lane();
+      a = at < near_length ? row.near[at] : rows(row.far[at - near_length]);
+    }
+    __syncwarp();
+    if (taken == 1) {
+      expand_row(row, uint2{__shfl_sync(all, a.x, 0), __shfl_sync(all, a.y, 0)});
+    } else {
+      expand_rows(row, a, taken);
+    }
+    __syncwarp();
+  }
+
+  __device__ void expand_rows(Row& row, uint2 a, int taken) const {
+    const int width = lane() < taken ? (a.y > 0 ? static_cast<int>(a.y) : 1) : 0;
+    int end = width;  // inclusive sums of widths
+    for (int step = 1; step < lanes; step *= 2) {
+      const int before = __shfl_up_sync(all, end, step);
+      if (lane() >= step) end += before;
+    }
+    const int begin = end - width, n_edges = __shfl_sync(all, end, lanes - 1);
+    row.edges += static_cast<unsigned>(n_edges);
+    const unsigned shift = a.x - static_cast<unsigned>(begin);
+    const unsigned without = __ballot_sync(all, lane() < taken && a.y == 0);
+    int owner = -1;  // of the last edge before these 32
+    for (int e = 0; e < n_edges; e += lanes) {
+      const bool begins = width > 0 && begin >= e && begin < e + lanes;
+      const unsigned heads = or_over_lanes(begins ? 1u << (begin - e) : 0u);
+      const int mine = owner + __popc(heads & ((2u << lane()) - 1u));
+      const unsigned from = __shfl_sync(all, shift, mine & 31);
+      const bool there = e + lane() < n_edges && (without >> (mine & 31) & 1u) == 0;
+      meet(row, there, from + static_cast<unsigned>(e + lane()));
+      owner += __popc(heads);
+    }
+  }
+
+  __device__ int entry(unsigned p) const { return static_cast<int>(common.pattern.entries.data()[p]); }
+
+  /// Entry p of A leads to w. Where w was not met before, it is marked; below the threshold, it is walked
+  /// from.
+  __device__ void meet(Row& row, bool there, unsigned p) const {
+    const int w = there ? entry(p) : 0;
+    bool fresh = false;
+    if (there) {
+      const std::uint32_t bit = 1u << (w % 32);
+      if ((row.marks[w / 32] & bit) == 0) {
+        fresh = (atomicOr(row.marks + w / 32, bit) & bit) == 0;
+      }
+    }
+    if (fresh) {
+      row.lowest = min(row.lowest, w);
+      row.highest = max(row.highest, w);
+    }
+    const bool waits = fresh && w < row.threshold;
+    const unsigned waiting = __ballot_sync(all, waits);
+    if (waits) {
+      const int at = row.waiting + __popc(waiting & ((1u << lane()) - 1u));
+      if (at < near_length) {
+        row.near[at] = rows(w);
+      } else {
+        row.far[at - near_length] = w;
+      }
+    }
+    row.waiting += __popc(waiting);
+  }
+
+  /// Counts the row, writes it where it goes, and clears the marks.
+  __device__ void finish(Row& row) const {
+    if (row.n_lower % lanes != 0) flush_lower(row, row.n_lower / lanes * lanes, row.n_lower % lanes);
+    const int first_word = row.source / 32;
+    const int end_word = max_over_lanes(row.highest) / 32 + 1;
+    int upper = 0;
+    for (int w = first_word + lane(); w < end_word; w += lanes) upper += __popc(upper_bits(row, w));
+    upper = sum_over_lanes(upper);
+    const Offset target = settle(row, static_cast<Offset>(row.n_lower) + upper);
+    __syncwarp();
+    if (target >= 0)
+      write(row, common.store ? common.entries.data() + target : common.kept.entries.data() + target,
+            end_word);
+    const int begin = -max_over_lanes(-row.lowest) / 128 * 4;
+    __syncwarp();
+    for (int w = begin + 4 * lane(); w < end_word; w += 4 * lanes) {
+      *reinterpret_cast<uint4*>(row.marks + w) = uint4{0, 0, 0, 0};
+    }
+    __syncwarp();
+  }
+
+  /// Bits of word w from the source on.
+  __device__ std::uint32_t upper_bits(const Row& row, int w) const {
+    return w == row.source / 32 ? row.marks[w] & ~0u << (row.source % 32) : row.marks[w];
+  }
+
+  /// Writes the counts; returns where the row goes, -1 where there is no room.
+  __device__ Offset settle(const Row& row, Offset length) const {
+    Offset target = 0;
+    if (lane() == 0) {
+      Kokkos::atomic_add(&common.statistics(0), static_cast<std::uint64_t>(row.edges));
+      target = common.place_row(static_cast<Ordinal>(row.source), static_cast<Offset>(row.n_lower), length);
+    }
+    return __shfl_sync(all, target, 0);
+  }
+
+  __device__ void write(const Row& row, Ordinal* to, int end_word) const {
+    const int end = static_cast<int>(stacks.extent(1));
+    for (int k = lane(); k < row.n_lower; k += lanes) to[k] = static_cast<Ordinal>(row.far[end - 1 - k]);
+    to += row.n_lower;
+    for (int block = row.source / 32; block < end_word; block += lanes) {
+      const std::uint32_t own = block + lane() < end_word ? upper_bits(row, block + lane()) : 0;
+      for (unsigned used = __ballot_sync(all, own != 0); used != 0; used &= used - 1) {
+        const int k = __ffs(used) - 1;
+        const std::uint32_t bits = __shfl_sync(all, own, k);
+        if ((bits >> lane() & 1u) != 0) {
+          to[__popc(bits & ((1u << lane()) - 1u))] = static_cast<Ordinal>((block + k) * 32 + lane());
+        }
+        to += __popc(bits);
+      }
+    }
+  }
+
+  __device__ static unsigned or_over_lanes(unsigned value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(all, value);
+#else
+    for (int step = lanes / 2; step > 0; step /= 2) value |= __shfl_xor_sync(all, value, step);
+    return value;
+#endif
+  }
+  __device__ static int max_over_lanes(int value) {
+    for (int step = lanes / 2; step > 0; step /= 2) value = max(value, __shfl_xor_sync(all, value, step));
+    return value;
+  }
+  __device__ static int sum_over_lanes(int value) {
+    for (int step = lanes / 2; step > 0; step /= 2) value += __shfl_xor_sync(all, value, step);
+    return value;
+  }
+};
+
+template <class Search, bool SharedMarks>
+__global__ void __launch_bounds__(Search::most_warps* Search::lanes, 12) fill2_warps(const Search search) {
+  extern __shared__ uint4 fill2_shared[];
+  search.template run<SharedMarks>(reinterpret_cast<std::uint32_t*>(fill2_shared));
+}
+
+/// Shape of the launches: marks in shared memory where at least `least_warps` a multiprocessor fit.
+struct WarpFill2Shape {
+  static constexpr int least_warps = 12;
+  bool shared_marks = false;
+  int warps = 1;                 ///< of a block
+  std::size_t shared_bytes = 0;  ///< of a block
+  std::size_t running = 1;       ///< warps that run at once
+
+  template <class Search>
+  static WarpFill2Shape make(const Kokkos::Cuda& exec, std::size_t n, bool allow_shared_marks) {
+    const cudaDeviceProp& device = exec.cuda_device_prop();
+    const std::size_t stack = Search::near_length * sizeof(uint2);
+    const std::size_t with_marks = stack + Search::mark_words_for(n) * sizeof(std::uint32_t);
+    WarpFill2Shape shape;
+    shape.shared_marks = allow_shared_marks && with_marks <= device.sharedMemPerBlockOptin &&
+                         with_marks * least_warps <= device.sharedMemPerMultiprocessor;
+    const std::size_t each = shape.shared_marks ? with_marks : stack;
+    const std::size_t fitting = device.sharedMemPerMultiprocessor / each;  // warps of a multiprocessor
+    shape.warps = fitting >= 56 ? Search::most_warps : fitting >= 32 ? 2 : 1;
+    shape.shared_bytes = each * static_cast<std::size_t>(shape.warps);
+    const auto kernel = shape.shared_marks ? fill2_warps<Search, true> : fill2_warps<Search, false>;
+    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(shape.shared_bytes)),
+               "setting the shared memory of fill2");
+    int blocks = 0;
+    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, shape.warps * Search::lanes,
+                                                             shape.shared_bytes),
+               "asking how many blocks of fill2 run at once");
+    shape.running = static_cast<std::size_t>(std::max(1, blocks)) * static_cast<std::size_t>(shape.warps) *
+                    static_cast<std::size_t>(device.multiProcessorCount);
+    return shape;
+  }
+
+  template <class Search>
+  void launch(const Kokkos::Cuda& exec, const Search& search) const {
+    const std::size_t slots = search.stacks.extent(0);
+    const auto blocks = static_cast<unsigned>((slots + static_cast<std::size_t>(warps) - 1) /
+                                              static_cast<std::size_t>(warps));
+    const auto kernel = shared_marks ? fill2_warps<Search, true> : fill2_warps<Search, false>;
+    kernel<<<blocks, static_cast<unsigned>(warps * Search::lanes), shared_bytes, exec.cuda_stream()>>>(
+        search);
+    check_cuda(cudaGetLastError(), "launching fill2");
+  }
+};
+
+/// The warp-a-source search as Fill2Road drives it.
+template <class Ordinal, class Offset>
+struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
+  static constexpr bool exists = true;
+  using Pattern = CsrPattern<Ordinal, Offset, Kokkos::CudaSpace>;
+  using Search = WarpFill2<Ordinal, Offset>;
+
+  bool used =
+      false;  ///< numbers of vertices and entries fit in 32 bits, and the portable kernel is not forced
+  WarpFill2Shape shape;
+  Search search;
+
+  void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Tuning& tuning, Charge& scratch) {
+    const auto n = static_cast<std::size_t>(pattern.n_rows);
+    used = !tuning.portable && n < std::size_t(1) << 30 && pattern.nnz() < (std::int64_t(1) << 31);
+    if (!used) return;
+    shape = WarpFill2Shape::make<Search>(exec, n, tuning.shared_marks);
+    search.mark_words = Search::mark_words_for(n);
+    search.rows =
+        scratch.allocate<Kokkos::View<uint2*, Kokkos::CudaSpace>>(exec, "lutra::symbolic::packed_rows", n);
+    const auto rows = search.rows;
+    const auto row_map = pattern.row_map;
+    Kokkos::parallel_for(
+        "lutra::symbolic::packed_rows",
+        Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<std::int64_t>(n)),
+        KOKKOS_LAMBDA(const std::int64_t i) {
+          rows(i) =
+              uint2{static_cast<unsigned>(row_map(i)), static_cast<unsigned>(row_map(i + 1) - row_map(i))};
+        });
+  }
+
+  /// Bytes of a slot for sources below `sources`.
+  std::size_t slot_bytes(std::size_t sources) const {
+    const auto words = static_cast<std::size_t>(search.mark_words);
+    return sources * sizeof(int) + (shape.shared_marks ? 0 : words * sizeof(std::uint32_t));
+  }
+
+  void divide(const Kokkos::Cuda& exec, Arena<Kokkos::CudaSpace>& arena, std::size_t slots,
+              std::size_t sources) {
+    search.stacks = arena.cut<typename Search::Vertices>(slots, sources);
+    search.marks = {};
+    if (shape.shared_marks) return;
+    search.marks = arena.cut<typename Search::Marks>(slots, static_cast<std::size_t>(search.mark_words));
+    Kokkos::deep_copy(exec, search.marks, std::uint32_t(0));
+  }
+
+  void launch(const Kokkos::Cuda& exec, const Fill2Search<Ordinal, Offset, Kokkos::Cuda>& common) {
+    search.common = common;
+    shape.launch(exec, search);
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Ways to one pattern: kernels for all spaces and those made for one, lists of sources, results in host
+// memory, optimisations switched off.
+#include <algorithm>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <numeric>
+#include <random>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_Fill1.hpp"
+#include "Lutra_Reference_Lu.hpp"
+#include "Lutra_Symbolic.hpp"
+#include "Lutra_SymbolicRoads.hpp"
+#include "Lutra_SymbolicRows.hpp"
+#include "Lutra_TestDevice.hpp"
+#include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace lutra::Test {
+namespace {
+
+using Rows = std::vector<std::vector<std::size_t>>;
+
+/// Rows of a SourceRows, the diagonals checked.
+template <class Found, class Ordinal>
+Rows rows_of(const Found& found, const std::vector<Ordinal>& sources) {
+  const auto map = to_vector(found.row_map), diagonal = to_vector(found.diagonal);
+  const auto entries = to_vector(found.entries);
+  Rows rows;
+  std::int64_t below = 0;
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    REQUIRE(entries[static_cast<std::size_t>(diagonal[k])] == sources[k]);
+    below += diagonal[k] - map[k];
+    rows.emplace_back(entries.begin() + map[k], entries.begin() + map[k + 1]);
+  }
+  CHECK(found.nnz_l == below);
+  return rows;
+}
+
+template <class Types>
+auto list_on_device(const std::vector<typename Types::Ordinal>& list) {
+  using Ordinal = typename Types::Ordinal;
+  const Kokkos::View<Ordinal*, typename Types::Memory> view("sources", list.size());
+  Kokkos::deep_copy(view, Kokkos::View<const Ordinal*, Kokkos::HostSpace>(list.data(), list.size()));
+  return Kokkos::View<const Ordinal*, typename Types::Memory>(view);
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("kernels made for a space agree with those for all", "[symbolic]", PatternTypes) {
+  using Space = typename TestType::Space;
+  std::mt19937 random(1618);
+  for (const int n : {1, 31, 33, 1023, 1025, 2100}) {
+    for (const double mean : {0.7, 2.0, 4.0}) {
+      const auto one_sided = random_matrix<Matrix<TestType>>(n, std::min(1.0, mean / n), 0.0, random);
+      for (const auto& matrix : {one_sided, add_mirror(one_sided)}) {
+        INFO("n " << n << ", mean " << mean);
+        const auto device = to_space<Space>(matrix);
+        const auto expected =
+            to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill1}));
+        for (const bool portable : {false, true}) {
+          for (const SymbolicRoad road : {SymbolicRoad::fill2, SymbolicRoad::ancestors}) {
+            REQUIRE(to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(),
+                                               {road, portable})) == expected);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("rows with thousands of entries, and chains of as many vertices", "[symbolic]",
+                        PatternTypes) {
+  using MatrixType = Matrix<TestType>;
+  using Space = typename TestType::Space;
+  std::mt19937 random(99991);
+  const auto check = [](const MatrixType& matrix) {
+    const auto device = to_space<Space>(matrix);
+    const auto expected =
+        to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill1}));
+    for (const bool portable : {false, true}) {
+      REQUIRE((to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(),
+                                          {SymbolicRoad::ancestors, portable})) == expected));
+    }
+    REQUIRE((to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill2})) ==
+             expected));
+    const auto tree = factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::etree});
+    if (tree.exact) REQUIRE((to_rows(tree) == expected));
+  };
+  const int n = 1500;
+  for (const unsigned missing : {0u, 3u}) {  // of entries of the first row and column, none or a third
+    for (const bool last : {false, true}) {  // the full row and column come first, and fill all, or last
+      MatrixType matrix{n, n, {0}, {}, {}};
+      for (int i = 0; i < n; ++i) {
+        const int hub = last ? n - 1 : 0;
+        for (int j = 0; j < n; ++j) {
+          const bool in_hub = (i == hub || j == hub) && (missing == 0 || random() % missing != 0);
+          if (i == j || in_hub) matrix.entries.push_back(j);
+        }
+        matrix.row_map.push_back(matrix.nnz());
+      }
+      matrix.values.assign(matrix.entries.size(), 1.0);
+      check(matrix);
+    }
+  }
+  // Deeper than registers hold sets, once symmetric, once with one entry less.
+  auto band = banded_matrix<MatrixType>(9000, {1, 3});
+  check(band);
+  band.entries.erase(band.entries.begin() + band.row_map[8000]);
+  band.values.pop_back();
+  for (std::size_t i = 8001; i < band.row_map.size(); ++i) --band.row_map[i];
+  check(band);
+}
+
+TEST_CASE("more entries than 32 bits count", "[symbolic]") {
+#ifdef KOKKOS_ENABLE_CUDA
+  using Types = Types<double, int, Kokkos::Cuda>;
+  std::size_t free_bytes = 0, all_bytes = 0;
+  REQUIRE(cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess);
+  if (free_bytes < std::size_t(60) << 30) SKIP("wants 60 GB of device memory");
+  const int n = 47000;  // n² > 2³¹: an arrow that points up fills everything
+  Matrix<Types> matrix{n, n, {0}, {}, {}};
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      if (i == 0 || j == 0 || i == j) matrix.entries.push_back(j);
+      if (i > 0 && j == 0) j = i - 1;
+      if (i > 0 && j == i) break;
+    }
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  matrix.values.assign(matrix.entries.size(), 1.0);
+  const auto device = to_space<Kokkos::Cuda>(matrix);
+  for (const SymbolicRoad road : {SymbolicRoad::etree, SymbolicRoad::ancestors, SymbolicRoad::fill2}) {
+    INFO(name_of(road));
+    const auto filled = factorize_symbolic(Kokkos::Cuda(), device.pattern(), MemoryBudget(), {road});
+    REQUIRE(filled.entries.extent(0) == std::size_t(n) * std::size_t(n));
+    CHECK(filled.nnz_l == std::int64_t(n) * (n - 1) / 2);
+    const auto entries = filled.entries;
+    const auto row_map = filled.row_map;
+    std::int64_t wrong = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::RangePolicy<Kokkos::Cuda, Kokkos::IndexType<std::int64_t>>(0, std::int64_t(n) * n),
+        KOKKOS_LAMBDA(const std::int64_t p, std::int64_t& sum) {
+          if (entries(p) != p % n || row_map(p / n) != p / n * n) ++sum;
+        },
+        wrong);
+    CHECK(wrong == 0);
+  }
+#else
+  SKIP("on large devices");
+#endif
+}
+
+TEMPLATE_LIST_TEST_CASE("sets of ancestors where the nearest common one is far or missing", "[symbolic]",
+                        PatternTypes) {
+  using MatrixType = Matrix<TestType>;
+  using Space = typename TestType::Space;
+  std::mt19937 random(57);
+  // Bands of different widths above and below: L and U meet late. Random long-distance entries besides.
+  for (const int n : {70, 200, 700}) {
+    for (const auto& [below, above] : {std::pair{1, 9}, {9, 1}, {3, 70}, {65, 2}}) {
+      MatrixType matrix;
+      matrix.n_rows = matrix.n_cols = n;
+      matrix.row_map.push_back(0);
+      for (int i = 0; i < n; ++i) {
+        for (const int j : {i - below, i, i + above, static_cast<int>(random() % static_cast<unsigned>(n))}) {
+          const auto begin = matrix.entries.begin() + matrix.row_map.back();
+          if (j >= 0 && j < n && std::find(begin, matrix.entries.end(), j) == matrix.entries.end() &&
+              (j == i || random() % 4 != 0)) {
+            matrix.entries.push_back(j);
+          }
+        }
+        std::sort(matrix.entries.begin() + matrix.row_map.back(), matrix.entries.end());
+        matrix.row_map.push_back(matrix.nnz());
+      }
+      matrix.values.assign(matrix.entries.size(), 1.0);
+      const auto device = to_space<Space>(matrix);
+      const auto filled =
+          factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::ancestors});
+      CHECK(filled.exact);
+      REQUIRE(to_rows(filled) == Reference::lu_pattern(matrix));
+    }
+  }
+}
+
+TEST_CASE("threads of fill1 find what one finds", "[symbolic]") {
+  using Types = Types<double, int, Kokkos::DefaultHostExecutionSpace>;
+  std::mt19937 random(23);
+  for (const int n : {1, 2, 64, 65, 500, 5000}) {
+    for (const double mean : {0.5, 1.5, 2.5}) {
+      const auto one_sided =
+          random_matrix<Matrix<Types>>(n, std::min(1.0, (n > 1000 ? 0.5 : 1) * mean / n), 0.0, random);
+      for (const auto& matrix : {one_sided, add_mirror(one_sided), banded_matrix<Matrix<Types>>(n, {1, 5})}) {
+        const auto pattern = make_view(matrix).pattern();
+        const auto expected = lutra::Impl::fill1(pattern, MemoryBudget(), 1);
+        for (const int threads : {2, 3, 7}) {
+          INFO("n " << n << ", mean " << mean << ", threads " << threads);
+          const MemoryBudget budget;
+          const auto filled = lutra::Impl::fill1(pattern, budget, threads);
+          REQUIRE(to_vector(filled.row_map) == to_vector(expected.row_map));
+          REQUIRE(to_vector(filled.diagonal) == to_vector(expected.diagonal));
+          REQUIRE(to_vector(filled.entries) == to_vector(expected.entries));
+          CHECK(filled.nnz_l == expected.nnz_l);
+          CHECK(filled.nnz_u == expected.nnz_u);
+          CHECK(budget.used_bytes() == filled.charge.bytes());
+        }
+      }
+    }
+  }
+  const auto matrix = banded_matrix<Matrix<Types>>(5000, {1, 70});
+  const MemoryBudget small(500000);
+  CHECK_THROWS_AS(lutra::Impl::fill1(make_view(matrix).pattern(), small, 2), OutOfMemoryError);
+  CHECK(small.used_bytes() == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("nothing fill2 can do without changes the pattern", "[symbolic]", PatternTypes) {
+  using Space = typename TestType::Space;
+  std::mt19937 random(8);
+  const auto matrix = random_matrix<Matrix<TestType>>(400, 0.008, 0.0, random);
+  const auto expected = Reference::lu_pattern(matrix);
+  const auto device = to_space<Space>(matrix);
+  for (const int off : {0, 1, 2, 4, 8, 9, 16, 17, 32, 33, 62, 63}) {  // a bit for each that is switched off
+    lutra::Impl::Fill2Tuning tuning;
+    tuning.portable = (off & 1) != 0;
+    tuning.shared_marks = (off & 2) == 0;
+    tuning.keep_rows = (off & 4) == 0;
+    tuning.window_labels = (off & 8) == 0;
+    tuning.remove_bubbles = (off & 16) == 0;
+    tuning.last_first = (off & 32) == 0;
+    for (const std::size_t limit : {std::size_t(0), std::size_t(400000)}) {
+      INFO("off " << off << ", limit " << limit);
+      lutra::Impl::Fill2Facts facts;
+      const auto filled = lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(limit), tuning, &facts);
+      REQUIRE(to_rows(filled) == expected);
+      CHECK(facts.edges > 0);
+      CHECK(facts.slots > 0);
+      if (!tuning.keep_rows) CHECK(facts.searched_again == 400);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("lists of sources give their rows", "[symbolic]", PatternTypes) {
+  using Space = typename TestType::Space;
+  using Ordinal = typename TestType::Ordinal;
+  std::mt19937 random(77);
+  const int n = 300;
+  const auto matrix = random_matrix<Matrix<TestType>>(n, 0.01, 0.0, random);
+  const auto expected = Reference::lu_pattern(matrix);
+  const auto device = to_space<Space>(matrix);
+  std::vector<Ordinal> order(n);
+  std::iota(order.begin(), order.end(), Ordinal(0));
+  std::shuffle(order.begin(), order.end(), random);
+  for (const std::size_t limit : {std::size_t(0), std::size_t(100000)}) {
+    for (const bool portable : {false, true}) {
+      for (const int part : {0, 1, 2}) {  // three parts, as three devices would take
+        std::vector<Ordinal> sources;
+        for (std::size_t k = static_cast<std::size_t>(part); k < order.size(); k += 3)
+          sources.push_back(order[k]);
+        const auto found =
+            factorize_symbolic_rows(Space(), device.pattern(), list_on_device<TestType>(sources),
+                                    MemoryBudget(limit), {SymbolicRoad::fill2, portable});
+        const auto rows = rows_of(found, sources);
+        for (std::size_t k = 0; k < sources.size(); ++k) {
+          REQUIRE(rows[k] == expected[static_cast<std::size_t>(sources[k])]);
+        }
+      }
+    }
+  }
+  const auto none =
+      factorize_symbolic_rows(Space(), device.pattern(), list_on_device<TestType>({}), MemoryBudget());
+  CHECK(to_vector(none.row_map).at(0) == 0);
+  CHECK(none.entries.extent(0) == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("lists of sources that make no sense are refused", "[symbolic]", PatternTypes) {
+  using Space = typename TestType::Space;
+  const auto device = to_space<Space>(from_dense<Matrix<TestType>>({{1, 1}, {1, 1}}));
+  const auto ask = [&](const std::vector<typename TestType::Ordinal>& list) {
+    return factorize_symbolic_rows(Space(), device.pattern(), list_on_device<TestType>(list), MemoryBudget());
+  };
+  using Catch::Matchers::ContainsSubstring;
+  CHECK_THROWS_WITH(ask({0, 2}), ContainsSubstring("number 1 is row 2"));
+  CHECK_THROWS_WITH(ask({-1}), ContainsSubstring("number 0 is row -1"));
+  CHECK_THROWS_WITH(ask({1, 0, 1}), ContainsSubstring("number 2 is row 1, which is there before"));
+  const auto wide = to_space<Space>(from_dense<Matrix<TestType>>({{1, 1, 1}, {1, 1, 1}}, 3));
+  CHECK_THROWS_AS(
+      factorize_symbolic_rows(Space(), wide.pattern(), list_on_device<TestType>({0}), MemoryBudget()),
+      InputError);
+}
+
+TEMPLATE_LIST_TEST_CASE("patterns larger than the budget go to host memory in ranges", "[symbolic]",
+                        PatternTypes) {
+  using Space = typename TestType::Space;
+  using Ordinal = typename TestType::Ordinal;
+  std::mt19937 random(5);
+  const int n = 400;
+  const auto matrix = add_mirror(random_matrix<Matrix<TestType>>(n, 2.5 / n, 0.0, random));
+  const auto device = to_space<Space>(matrix);
+  const auto expected = factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill1});
+  const auto rows = to_rows(expected);
+  const std::size_t result_bytes = expected.entries.extent(0) * sizeof(Ordinal);
+  std::size_t least = 0;
+  bool streamed = false;
+  for (std::size_t limit = 1024; limit < (std::size_t(1) << 24); limit += limit / 4) {
+    const MemoryBudget budget(limit);
+    try {
+      const auto filled = factorize_symbolic_to_host(Space(), device.pattern(), budget);
+      if (least == 0) least = limit;
+      REQUIRE(to_rows(filled) == rows);
+      CHECK(filled.nnz_l == expected.nnz_l);
+      CHECK(filled.nnz_u == expected.nnz_u);
+      if (filled.why.find("in ranges") != std::string::npos) {
+        streamed = true;
+        CHECK(budget.used_bytes() == 0);
+      }
+    } catch (const OutOfMemoryError&) {
+      REQUIRE(least == 0);
+      CHECK(budget.used_bytes() == 0);
+    }
+  }
+  CHECK(streamed);
+  CHECK(least > 0);
+  CHECK(least < result_bytes);
+  const auto fits = factorize_symbolic_to_host(Space(), device.pattern(), MemoryBudget());
+  CHECK(to_rows(fits) == rows);
+}
+
+}  // namespace lutra::Test
