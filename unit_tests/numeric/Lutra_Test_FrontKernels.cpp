@@ -19,14 +19,14 @@ struct NotePivots {
 
 /// Partial LU of the front in three arrays, by one team.
 template <class Space, class Scalar>
-void factorize_on(const Impl::DenseFront<Scalar>& front, const Impl::PivotRule<Scalar>& rule,
+void factorize_on(const lutra::Impl::DenseFront<Scalar>& front, const lutra::Impl::PivotRule<Scalar>& rule,
                   unsigned char* flags) {
   using Policy = Kokkos::TeamPolicy<Space>;
-  constexpr bool on_host = Impl::is_host_space<Space>;
+  constexpr bool on_host = lutra::Impl::is_host_space<Space>;
   Kokkos::parallel_for(
       "lutra::test::front", Policy(1, on_host ? 1 : 8, on_host ? 1 : 32),
       KOKKOS_LAMBDA(const typename Policy::member_type& team) {
-        Impl::factorize_front(team, front, rule, NotePivots{flags});
+        lutra::Impl::factorize_front(team, front, rule, NotePivots{flags});
       });
   Kokkos::fence();
 }
@@ -71,7 +71,7 @@ void compare(const Dense<typename Types::Scalar>& A, int pivots, RealOf<typename
   const auto expected = eliminate(A, pivots, threshold, expected_flags);
   std::vector<Scalar> lower(static_cast<std::size_t>(size * pivots)), upper(static_cast<std::size_t>(pivots * below)),
       corner(static_cast<std::size_t>(below * below));
-  Impl::DenseFront<Scalar> front{lower.data(), upper.data(), corner.data(), pivots, below};
+  lutra::Impl::DenseFront<Scalar> front{lower.data(), upper.data(), corner.data(), pivots, below};
   for (int i = 0; i < size; ++i) {
     for (int j = 0; j < size; ++j) front.at(i, j) = A[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
   }
