@@ -29,6 +29,12 @@ void Factored<Scalar>::factorize() {
 }
 
 template <class Scalar>
+void Factored<Scalar>::release() {
+  factors = {};
+  if (analysis.front_factors) *analysis.front_factors = {};
+}
+
+template <class Scalar>
 void Factored<Scalar>::solve_once() {
   apply_factors(exec, analysis, factors, Transposition::none, b, x, scratch);
 }
@@ -46,7 +52,7 @@ Measurement describe_factored(Samples samples, const HostMatrix<Scalar>& matrix,
   result.counters["levels"] = static_cast<double>(*report.factors.levels);
   result.counters["perturbed_pivots"] = static_cast<double>(report.pivots.perturbed.value_or(0));
   result.counters["peak_bytes"] = static_cast<double>(factored.budget.peak_bytes());
-  result.label = "matching " + report.choice.matching + ", ordering " + report.choice.ordering;
+  result.label = "engine " + report.choice.engine + ", matching " + report.choice.matching + ", ordering " + report.choice.ordering;
   result.note(backward_errors(matrix, factored.host_b, to_host(factored.x)));
   return result;
 }

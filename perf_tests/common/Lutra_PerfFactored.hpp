@@ -18,6 +18,8 @@ struct Factored {
 
   /// Scales, scatters and factorizes again, into `factors`; empty ones are allocated.
   void factorize();
+  /// Gives the memory of the factors back.
+  void release();
   /// x = A⁻¹·b by the factors, once.
   void solve_once();
 

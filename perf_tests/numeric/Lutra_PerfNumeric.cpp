@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Factorization with new memory and with memory there already, and the column kernel by itself, beside the
-// peers'. Backward errors are those of a solve without refinement: what the factors alone are worth.
+// Factorization with new memory and with memory there already, and each engine's kernels by themselves, beside
+// the peers'. Lines of `lutra` take the engine the library chooses. Backward errors are those of a solve without refinement: what the factors alone are worth.
 #include <cmath>
 
 #include "Lutra_ColumnLu.hpp"
@@ -9,6 +9,12 @@
 
 namespace lutra::Perf {
 namespace {
+
+LuOptions with_engine(Engine engine) {
+  LuOptions options;
+  options.engine = engine;
+  return options;
+}
 
 /// The matrix is read once, the factors are written once.
 template <class Scalar>
@@ -21,18 +27,18 @@ void bound_factorization(const PerfRun& run, Measurement& result) {
 }
 
 template <class Scalar>
-Measurement measure_factorization(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
-  Factored<Scalar> factored(matrix);
+Measurement measure_factorization(const PerfRun& run, const HostMatrix<Scalar>& matrix, Engine engine) {
+  Factored<Scalar> factored(matrix, with_engine(engine));
   auto samples = measure(
-      run.samples, [&] { factored.factors = {}; }, [&] { factored.factorize(); });
+      run.samples, [&] { factored.release(); }, [&] { factored.factorize(); });
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   bound_factorization<Scalar>(run, result);
   return result;
 }
 
 template <class Scalar>
-Measurement measure_refactorization(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
-  Factored<Scalar> factored(matrix);
+Measurement measure_refactorization(const PerfRun& run, const HostMatrix<Scalar>& matrix, Engine engine) {
+  Factored<Scalar> factored(matrix, with_engine(engine));
   auto samples = measure(run.samples, [&] { factored.factorize(); });
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   bound_factorization<Scalar>(run, result);
@@ -63,7 +69,7 @@ Kokkos::View<Scalar*, MemorySpace> scaled_columns(const Factored<Scalar>& factor
 
 template <class Scalar>
 Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
-  Factored<Scalar> factored(matrix);
+  Factored<Scalar> factored(matrix, with_engine(Engine::column));
   const auto start = scaled_columns(factored);
   const auto& factors = factored.factors;
   const RealOf<Scalar> threshold =
@@ -81,17 +87,44 @@ Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix
   return result;
 }
 
+/// The fronts alone, from the user's values to the panels.
+template <class Scalar>
+Measurement measure_fronts(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
+  Factored<Scalar> factored(matrix, with_engine(Engine::supernodal));
+  const auto& analysis = factored.analysis;
+  const double perturbation = std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 8.0);
+  auto samples = measure(run.samples, [&] {
+    factorize_fronts<Scalar>(factored.exec, analysis.fronts,
+                             {factored.matrix.values, analysis.row_scale, analysis.col_scale}, perturbation,
+                             *analysis.front_factors, factored.factors.perturbed);
+  });
+  Measurement result = describe_factored(std::move(samples), matrix, factored);
+  result.counters["fronts"] = static_cast<double>(analysis.fronts.count);
+  bound_factorization<Scalar>(run, result);
+  return result;
+}
+
 template <class Scalar>
 void register_matrix(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
+  struct Named {
+    const char* name;
+    Engine engine;
+  };
+  constexpr Named engines[] = {{"lutra", Engine::automatic},
+                               {"lutra-column", Engine::column},
+                               {"lutra-supernodal", Engine::supernodal}};
   add_benchmark(name, "columns", "lutra", [&] { return measure_columns(run, matrix); });
-  add_benchmark(name, "factor", "lutra", [&] { return measure_factorization(run, matrix); });
+  add_benchmark(name, "fronts", "lutra", [&] { return measure_fronts(run, matrix); });
+  for (const Named& named : engines) {
+    const Engine engine = named.engine;
+    add_benchmark(name, "factor", named.name, [&, engine] { return measure_factorization(run, matrix, engine); });
+    add_benchmark(name, "refactor", named.name,
+                  [&, engine] { return measure_refactorization(run, matrix, engine); });
+  }
   if constexpr (has_peers<Scalar>) {
     add_peer_benchmarks(
         run, name, matrix,
         {"factor", [](Peer& peer) { peer.prepare_factorization(); }, [](Peer& peer) { peer.factorize(); }});
-  }
-  add_benchmark(name, "refactor", "lutra", [&] { return measure_refactorization(run, matrix); });
-  if constexpr (has_peers<Scalar>) {
     add_peer_benchmarks(run, name, matrix,
                         {"refactor", [](Peer&) {}, [](Peer& peer) { peer.refactorize(); }});
   }

@@ -48,7 +48,7 @@ void refuse_unless_absent(bool given, const std::string& option, const std::stri
 void check_names(const Arguments& a) {
   check_name("--method", a.method, {"auto", "lu"}, {"ldlt", "gmres", "bicgstab", "cg"});
   check_name("--scalar", a.scalar, {"f32", "f64"}, {});
-  check_name("--engine", a.engine, {"auto", "column"}, {"supernodal"});
+  check_name("--engine", a.engine, {"auto", "column", "supernodal"}, {});
   check_name("--symbolic", a.symbolic, {"auto", "fill2", "fill1", "etree", "ancestors"}, {});
   check_name("--pivot", a.pivot, {"auto", "static"}, {"threshold"});
   check_name("--precond", a.precond, {"none"}, {"ilu0", "iluk", "parilu", "parilut"});
@@ -104,6 +104,12 @@ void set_matching(const Arguments& a, SolverOptions& options) {
   options.lu.matching = a.matching == "none"    ? Matching::none
                         : a.matching == "exact" ? Matching::exact
                                                 : Matching::automatic;
+}
+
+void set_engine(const Arguments& a, SolverOptions& options) {
+  for (const Engine engine : {Engine::column, Engine::supernodal}) {
+    if (a.engine == name_of(engine)) options.lu.engine = engine;
+  }
 }
 
 void set_symbolic(const Arguments& a, SolverOptions& options) {
@@ -183,6 +189,7 @@ SolverOptions check_options(const Arguments& arguments) {
   set_ordering(arguments, options);
   set_matching(arguments, options);
   set_trisolve(arguments, options);
+  set_engine(arguments, options);
   set_symbolic(arguments, options);
   set_numbers(arguments, options);
   check_standard_input(arguments);

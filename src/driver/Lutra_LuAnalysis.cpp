@@ -24,6 +24,21 @@ template <class Ordinal>
 struct PivotOrder {
   MatchingResult<Ordinal> matching;
   std::vector<Ordinal> columns;  ///< [n] user's columns in elimination order
+  std::vector<Ordinal> rows;     ///< [n] user's rows matched to them
+
+  PivotOrder(MatchingResult<Ordinal> matched, std::vector<Ordinal> ordered)
+      : matching(std::move(matched)), columns(std::move(ordered)) {
+    rows.reserve(columns.size());
+    for (const Ordinal column : columns)
+      rows.push_back(matching.row_of_column[static_cast<std::size_t>(column)]);
+  }
+  /// Another order of the same pivots.
+  void reorder(const std::vector<Ordinal>& order) {
+    std::vector<Ordinal> ordered;
+    ordered.reserve(order.size());
+    for (const Ordinal place : order) ordered.push_back(columns[static_cast<std::size_t>(place)]);
+    *this = PivotOrder(std::move(matching), std::move(ordered));
+  }
 };
 
 template <class Ordinal>
@@ -127,15 +142,20 @@ std::vector<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::Hos
   return std::move(result.permutation);
 }
 
-/// Matching and ordering on the host, timed. Empty where the pattern is structurally singular.
 template <class Scalar, class Ordinal, class Offset, class Memory>
-std::optional<PivotOrder<Ordinal>> choose_pivots(const CsrView<Scalar, Ordinal, Offset, Memory>& A,
-                                                 const LuOptions& options, Report& report) {
+CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> copy_to_host(
+    const CsrView<Scalar, Ordinal, Offset, Memory>& A) {
   const Kokkos::HostSpace host;
-  const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> on_host{
-      A.n_rows, A.n_cols, Kokkos::create_mirror_view_and_copy(host, A.row_map),
-      Kokkos::create_mirror_view_and_copy(host, A.entries),
-      Kokkos::create_mirror_view_and_copy(host, A.values)};
+  return {A.n_rows, A.n_cols, Kokkos::create_mirror_view_and_copy(host, A.row_map),
+          Kokkos::create_mirror_view_and_copy(host, A.entries),
+          Kokkos::create_mirror_view_and_copy(host, A.values)};
+}
+
+/// Matching and ordering on the host, timed. Empty where the pattern is structurally singular.
+template <class Scalar, class Ordinal, class Offset>
+std::optional<PivotOrder<Ordinal>> choose_pivots(
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
+    Report& report) {
   Kokkos::Timer timer;
   auto matching = match(on_host, options.matching, report);
   report.times.matching = timer.seconds();
@@ -143,21 +163,16 @@ std::optional<PivotOrder<Ordinal>> choose_pivots(const CsrView<Scalar, Ordinal, 
   timer.reset();
   auto columns = order_columns(on_host.pattern(), *matching, options, report);
   report.times.ordering = timer.seconds();
-  return PivotOrder<Ordinal>{std::move(*matching), std::move(columns)};
+  return PivotOrder<Ordinal>(std::move(*matching), std::move(columns));
 }
 
 /// Puts orders and scales into device memory.
 template <class Analysis, class ExecutionSpace, class Ordinal>
 void upload_pivot_order(const ExecutionSpace& exec, const PivotOrder<Ordinal>& pivots, Analysis& analysis) {
   using Real = typename Analysis::Real;
-  std::vector<Ordinal> rows;
-  rows.reserve(pivots.columns.size());
-  for (const Ordinal column : pivots.columns) {
-    rows.push_back(pivots.matching.row_of_column[static_cast<std::size_t>(column)]);
-  }
   const std::vector<Real> row_scale(pivots.matching.row_scale.begin(), pivots.matching.row_scale.end());
   const std::vector<Real> col_scale(pivots.matching.col_scale.begin(), pivots.matching.col_scale.end());
-  analysis.row_order = Impl::upload(exec, analysis.charge, "lutra::driver::row_order", rows);
+  analysis.row_order = Impl::upload(exec, analysis.charge, "lutra::driver::row_order", pivots.rows);
   analysis.col_order = Impl::upload(exec, analysis.charge, "lutra::driver::col_order", pivots.columns);
   analysis.row_scale = Impl::upload(exec, analysis.charge, "lutra::driver::row_scale", row_scale);
   analysis.col_scale = Impl::upload(exec, analysis.charge, "lutra::driver::col_scale", col_scale);
@@ -188,25 +203,31 @@ void report_counts(Report& report, std::int64_t nnz_l, std::int64_t nnz_u, std::
   report.factors.levels = static_cast<std::int64_t>(levels);
 }
 
-}  // namespace
+/// The pattern of F on the host, rows sorted.
+template <class Ordinal, class Offset>
+HostMatrix<char, Ordinal, Offset> permuted_pattern(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
+                                                   const PivotOrder<Ordinal>& pivots) {
+  std::vector<Ordinal> place(pivots.columns.size());
+  for (std::size_t k = 0; k < place.size(); ++k)
+    place[static_cast<std::size_t>(pivots.columns[k])] = static_cast<Ordinal>(k);
+  HostMatrix<char, Ordinal, Offset> result;
+  result.n_rows = result.n_cols = A.n_rows;
+  result.row_map.push_back(0);
+  result.entries.reserve(A.entries.extent(0));
+  for (const Ordinal row : pivots.rows) {
+    for (Offset p = A.row_map(row); p < A.row_map(row + 1); ++p)
+      result.entries.push_back(place[static_cast<std::size_t>(A.entries(p))]);
+    std::sort(result.entries.begin() + static_cast<std::ptrdiff_t>(result.row_map.back()),
+              result.entries.end());
+    result.row_map.push_back(static_cast<Offset>(result.entries.size()));
+  }
+  return result;
+}
 
+/// Symbolic factorization, levels and places of A's entries for the column engine.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
-    const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const LuOptions& options, const MemoryBudget& budget, Report& report) {
-  if (options.ordering == Ordering::given) check_permutation(options.given_ordering, A.n_rows);
-  LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analysis;
-  report.choice.method = "lu";
-  report.choice.engine = "column";
-  report.choice.symbolic = name_of(options.symbolic);
-  report.choice.precond = "none";
-  const auto pivots = choose_pivots(A, options, report);
-  if (!pivots) return analysis;
-
-  analysis.charge = Charge(budget);
-  upload_pivot_order(exec, *pivots, analysis);
-  analysis.pattern = Impl::copy_pattern(exec, analysis.charge, A.pattern());
+void plan_columns(const ExecutionSpace& exec, const LuOptions& options, const MemoryBudget& budget,
+                  LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis, Report& report) {
   Impl::StageTimer symbolic_timer(exec);
   LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> filled;
   {
@@ -221,9 +242,70 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   Impl::StageTimer levelization_timer(exec);
   analysis.plan = plan_column_lu(exec, filled, budget);
   analysis.target = Impl::locate_entries(exec, analysis.charge, budget, analysis);
-  plan_solves(exec, options, budget, analysis, report);
   report.times.levelization = levelization_timer.seconds();
-  report_counts(report, filled.nnz_l, filled.nnz_u, A.nnz(), analysis.plan.flops,
+}
+
+/// Fronts, their plan, and the pattern of L + U as they store it, for the supernodal engine.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void plan_supernodal(const ExecutionSpace& exec,
+                     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A_on_host,
+                     const FrontTree<Ordinal>& tree, const PivotOrder<Ordinal>& pivots,
+                     const MemoryBudget& budget,
+                     LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
+  analysis.fronts = plan_fronts(exec, tree, FrontEntries<Ordinal, Offset>{A_on_host, pivots.rows, pivots.columns},
+                                budget, front_plan_options<Scalar, ExecutionSpace>());
+  const auto filled = pattern_of_fronts(exec, analysis.fronts, budget, analysis.panel_source);
+  analysis.plan.rows = filled;
+  analysis.plan.columns.pattern = filled.pattern();
+  analysis.plan.column_diagonal = filled.diagonal;
+  analysis.plan.flops = tree.flops;
+  analysis.plan.levels.level_map.assign(1, 0);
+  for (const Ordinal width : analysis.fronts.level_pivots)
+    analysis.plan.levels.level_map.push_back(analysis.plan.levels.level_map.back() + width);
+  analysis.front_factors = std::make_shared<FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>>();
+}
+
+}  // namespace
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const LuOptions& options, const MemoryBudget& budget, Report& report) {
+  if (options.ordering == Ordering::given) check_permutation(options.given_ordering, A.n_rows);
+  LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analysis;
+  report.choice.method = "lu";
+  report.choice.symbolic = name_of(options.symbolic);
+  report.choice.precond = "none";
+  const auto on_host = copy_to_host(A);
+  auto pivots = choose_pivots(on_host, options, report);
+  if (!pivots) return analysis;
+
+  analysis.charge = Charge(budget);
+  analysis.engine = options.engine == Engine::supernodal ? Engine::supernodal : Engine::column;
+  report.choice.engine = name_of(analysis.engine);
+  FrontTree<Ordinal> tree;
+  if (analysis.engine == Engine::supernodal) {
+    Kokkos::Timer timer;
+    tree = make_front_tree(make_view(permuted_pattern(on_host.pattern(), *pivots)).pattern());
+    pivots->reorder(tree.order);
+    report.times.symbolic = timer.seconds();
+    report.choice.symbolic = name_of(SymbolicRoad::etree);
+    report.factors.supernodes = tree.count();
+  }
+  upload_pivot_order(exec, *pivots, analysis);
+  analysis.pattern = Impl::copy_pattern(exec, analysis.charge, A.pattern());
+  if (analysis.engine == Engine::supernodal) {
+    Impl::StageTimer timer(exec);
+    plan_supernodal(exec, on_host.pattern(), tree, *pivots, budget, analysis);
+    report.times.levelization = timer.seconds();
+  } else {
+    plan_columns(exec, options, budget, analysis, report);
+  }
+  Impl::StageTimer solves_timer(exec);
+  plan_solves(exec, options, budget, analysis, report);
+  *report.times.levelization += solves_timer.seconds();
+  report_counts(report, analysis.plan.rows.nnz_l, analysis.plan.rows.nnz_u, A.nnz(), analysis.plan.flops,
                 analysis.plan.levels.size());
   return analysis;
 }

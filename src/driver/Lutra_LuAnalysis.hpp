@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "Lutra_ColumnLu.hpp"
+#include "Lutra_FrontLu.hpp"
 #include "Lutra_LuOptions.hpp"
 #include "Lutra_Report.hpp"
 
@@ -28,10 +29,18 @@ struct LuAnalysis {
   Kokkos::View<const Ordinal*, Memory> col_order;  ///< [n] user's column at each place of F
   Kokkos::View<const Real*, Memory> row_scale;     ///< [n] by user's row
   Kokkos::View<const Real*, Memory> col_scale;     ///< [n] by user's column
-  ColumnLuPlan<Ordinal, Offset, Memory> plan;      ///< of L + U of F
+  Engine engine = Engine::column;                  ///< never automatic
+  ColumnLuPlan<Ordinal, Offset, Memory> plan;      ///< of L + U of F; of the supernodal engine, whose pattern is
+                                                   ///< symmetric, `rows`, `columns` without `source`, `levels`
+                                                   ///< by their widths in pivots
+  FrontPlan<Ordinal, Offset, Memory> fronts;       ///< of the supernodal engine, else empty
+  Kokkos::View<const Offset*, Memory> panel_source;  ///< [nnz(L + U)] place in the fronts' panels, by rows
+  std::shared_ptr<FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>>
+      front_factors;                               ///< of the supernodal engine; empty until it factorizes
   std::shared_ptr<Impl::LuTriangles<Scalar, Ordinal, Offset, ExecutionSpace>>
       triangles;                               ///< solves with L and U of the factors computed last
-  Kokkos::View<const Offset*, Memory> target;  ///< [nnz(A)] place by columns of L + U of each entry of A
+  Kokkos::View<const Offset*, Memory> target;  ///< [nnz(A)] place by columns of L + U of each entry of A; of
+                                               ///< the column engine
   Charge charge;
 
   Ordinal n() const { return pattern.n_rows; }

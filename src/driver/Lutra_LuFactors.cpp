@@ -36,14 +36,69 @@ double scatter_scaled(const ExecutionSpace& exec, const Analysis& analysis, cons
   return largest;
 }
 
-/// The factors by rows, for solving with L and U themselves.
-template <class ExecutionSpace, class Map, class Values>
-void gather_rows(const ExecutionSpace& exec, const Map& row_to_column, const Values& column_values,
-                 const Values& row_values) {
-  Kokkos::parallel_for(
-      "lutra::driver::gather_rows",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(row_values.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t p) { row_values(p) = column_values(row_to_column(p)); });
+/// Views for the factors, where there are none yet.
+template <class Factors, class Analysis, class ExecutionSpace>
+void allocate_factors(const ExecutionSpace& exec, const Analysis& analysis, const MemoryBudget& budget,
+                      Factors& factors) {
+  using ValueView = decltype(factors.row_values);
+  const std::size_t nnz = analysis.plan.rows.entries.extent(0);
+  if (factors.row_values.extent(0) == nnz) return;
+  Factors fresh;
+  fresh.charge = Charge(budget);
+  if (analysis.engine == Engine::column) {
+    fresh.column_values =
+        fresh.charge.template allocate<ValueView>(exec, "lutra::numeric::values by columns", nnz);
+  }
+  fresh.row_values = fresh.charge.template allocate<ValueView>(exec, "lutra::numeric::values by rows", nnz);
+  fresh.perturbed = fresh.charge.template allocate<decltype(factors.perturbed)>(
+      exec, "lutra::numeric::perturbed", analysis.n());
+  factors = fresh;
+}
+
+/// Pivot counts, and whether the factors are finite.
+bool report_outcome(std::int64_t perturbed, double largest_entry, double largest_factor, Report& report) {
+  report.pivots.perturbed = perturbed;
+  report.pivots.growth = largest_entry > 0 ? largest_factor / largest_entry : 0.0;
+  return Kokkos::isfinite(largest_factor);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+bool factorize_by_columns(const ExecutionSpace& exec,
+                          const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+                          const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& A_values,
+                          double perturbation,
+                          const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
+                          Report& report) {
+  const double largest = scatter_scaled(exec, analysis, A_values, factors.column_values);
+  const auto threshold = static_cast<RealOf<Scalar>>(perturbation * (largest > 0 ? largest : 1.0));
+  const auto outcome =
+      factorize_columns<Scalar>(exec, analysis.plan, factors.column_values, threshold, factors.perturbed);
+  Impl::copy_by_source(exec, analysis.plan.row_to_column, factors.column_values, factors.row_values);
+  analysis.triangles->set_values(exec, factors.row_values, factors.column_values);
+  return report_outcome(outcome.perturbed, largest, outcome.largest, report);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+bool factorize_by_fronts(const ExecutionSpace& exec,
+                         const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+                         const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& A_values,
+                         double perturbation, const MemoryBudget& budget,
+                         const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
+                         Report& report) {
+  auto& fronts = *analysis.front_factors;
+  if (!fronts.schedule) fronts = make_front_factors<Scalar>(exec, analysis.fronts, budget);
+  factorize_fronts<Scalar>(exec, analysis.fronts, {A_values, analysis.row_scale, analysis.col_scale},
+                           perturbation, fronts, factors.perturbed);
+  gather_factors(exec, fronts, analysis.panel_source, factors.row_values);
+  analysis.triangles->set_values(exec, factors.row_values, {});
+  const Kokkos::View<FrontLuOutcome, Kokkos::HostSpace> outcome("lutra::driver::outcome");
+  Kokkos::deep_copy(exec, outcome, fronts.outcome);
+  exec.fence("lutra::driver: whether the factors are finite is known");
+  if (outcome().stopped_front >= 0) {
+    throw HangError("factorize: front " + std::to_string(outcome().stopped_front) +
+                    " waited too long for its children, and the factorization was given up");
+  }
+  return report_outcome(outcome().perturbed, outcome().largest_entry, outcome().largest_factor, report);
 }
 
 }  // namespace
@@ -54,28 +109,10 @@ bool factorize_lu(const ExecutionSpace& exec,
                   const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& A_values,
                   double perturbation, const MemoryBudget& budget,
                   LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Report& report) {
-  using Real = RealOf<Scalar>;
-  const std::size_t nnz = analysis.plan.rows.entries.extent(0);
-  if (factors.column_values.extent(0) != nnz) {
-    using ValueView = decltype(factors.column_values);
-    LuFactors<Scalar, typename ExecutionSpace::memory_space> fresh;
-    fresh.charge = Charge(budget);
-    fresh.column_values =
-        fresh.charge.template allocate<ValueView>(exec, "lutra::numeric::values by columns", nnz);
-    fresh.row_values = fresh.charge.template allocate<ValueView>(exec, "lutra::numeric::values by rows", nnz);
-    fresh.perturbed = fresh.charge.template allocate<decltype(factors.perturbed)>(
-        exec, "lutra::numeric::perturbed", analysis.n());
-    factors = fresh;
-  }
-  const double largest = scatter_scaled(exec, analysis, A_values, factors.column_values);
-  const auto threshold = static_cast<Real>(perturbation * (largest > 0 ? largest : 1.0));
-  const auto outcome =
-      factorize_columns<Scalar>(exec, analysis.plan, factors.column_values, threshold, factors.perturbed);
-  gather_rows(exec, analysis.plan.row_to_column, factors.column_values, factors.row_values);
-  analysis.triangles->set_values(exec, factors.row_values, factors.column_values);
-  report.pivots.perturbed = outcome.perturbed;
-  report.pivots.growth = largest > 0 ? outcome.largest / largest : 0.0;
-  return outcome.finite;
+  allocate_factors(exec, analysis, budget, factors);
+  return analysis.engine == Engine::supernodal
+             ? factorize_by_fronts(exec, analysis, A_values, perturbation, budget, factors, report)
+             : factorize_by_columns(exec, analysis, A_values, perturbation, factors, report);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "Lutra_Engine.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_Ordering.hpp"
 #include "Lutra_SymbolicOptions.hpp"
@@ -19,10 +20,13 @@ struct LuOptions {
   std::vector<std::int64_t>
       given_ordering{};  ///< with Ordering::given: user's columns in elimination order, from 0
   Matching matching = Matching::automatic;  ///< which entries become pivots, and the scaling with them
+  Engine engine = Engine::automatic;        ///< how the numbers of L and U are computed; the supernodal one
+                                            ///< replaces the elimination order by an equivalent one
   TrisolveMethod trisolve = TrisolveMethod::automatic;         ///< how L and U are solved with
   FactorPrecision solve_precision = FactorPrecision::working;  ///< single: solves read L and U in single
                                                                ///< precision, refinement makes up for it
-  SymbolicRoad symbolic = SymbolicRoad::automatic;             ///< how the pattern of L + U is found
+  SymbolicRoad symbolic = SymbolicRoad::automatic;             ///< how the pattern of L + U is found; the
+                                                               ///< supernodal engine has its own way
   double perturbation = 0;        ///< least |pivot| of the scaled matrix; 0: the library's choice
   int max_refinement_steps = 10;  ///< 0: no refinement; the error is computed all the same
   double tolerance = 0;           ///< componentwise backward error of a success; 0: by scalar type

@@ -122,6 +122,8 @@ TEST_CASE("options reach the solver", "[cli]") {
   CHECK(choice("--symbolic fill2")["symbolic"] == "fill2");
   CHECK(choice("--symbolic fill1")["symbolic"] == "fill1");
   CHECK(choice("--symbolic etree")["symbolic"] == "etree");
+  CHECK(choice("--engine supernodal")["engine"] == "supernodal");
+  CHECK(program.run("solve a.mtx --json --engine supernodal").json()["factors"]["supernodes"] > 0);
   CHECK(choice("--method lu --engine column --symbolic fill2 --pivot static --trisolve levels")["method"] ==
         "lu");
   for (const std::string method : {"levels", "syncfree", "supernodal"}) {

@@ -86,6 +86,41 @@ TEMPLATE_LIST_TEST_CASE("every road to the pattern leads to the solution", "[dri
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("both engines lead to the solution, with transposes too", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(58);
+  for (const int n : {1, 30, 200}) {
+    auto A = permuted_matrix<Matrix<TestType>>(n, 2.5, random);
+    for (const Engine engine : {Engine::column, Engine::supernodal}) {
+      LuOptions options;
+      options.engine = engine;
+      Solver<TestType> solver(options);
+      solver.analyze(A);
+      const Report& report = solver.report();
+      CHECK(report.choice.engine == name_of(engine));
+      CHECK(report.factors.supernodes.has_value() == (engine == Engine::supernodal));
+      CHECK(report.factors.flops.has_value());
+      for (int step = 0; step < 2; ++step) {
+        for (auto& value : A.values) value *= as_scalar<Scalar>(1.0 + 0.05 * static_cast<double>(random() % 8));
+        const auto system = known_system(A);
+        solver.factorize(A);
+        std::vector<Scalar> x(system.b.size());
+        INFO("n " << n << ", engine " << name_of(engine));
+        REQUIRE(solver.solve_host(system.b, x) == Status::success);
+        CHECK(Reference::backward_errors(A, x, system.b).componentwise <= tight_bound<Scalar>());
+        for (const Transposition op : {Transposition::transposed, Transposition::adjoint}) {
+          REQUIRE(solver.solve_host(system.b, x, op) == Status::success);
+          const auto B = Reference::transpose(A, op == Transposition::adjoint);
+          CHECK(Reference::backward_errors(B, x, system.b).componentwise <= tight_bound<Scalar>());
+        }
+      }
+      std::int64_t columns = 0;
+      for (const auto width : solver.structure().level_widths) columns += width;
+      CHECK(columns == n);
+    }
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("every way of solving with the factors leads to the solution", "[driver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(56);

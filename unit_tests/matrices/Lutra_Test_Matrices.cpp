@@ -15,6 +15,7 @@
 namespace lutra::Test {
 namespace {
 
+// LUTRA_MATRICES_ENGINE forces an engine: column or supernodal.
 // Predicted work beyond which a matrix is left to other engines; LUTRA_MATRICES_FLOPS sets another figure.
 constexpr double default_most_flops = 1e11;
 constexpr double tolerance = 1e-12;
@@ -31,6 +32,15 @@ struct Record {
 double most_flops() {
   const char* text = std::getenv("LUTRA_MATRICES_FLOPS");
   return text ? std::strtod(text, nullptr) : default_most_flops;
+}
+
+LuOptions options() {
+  LuOptions result;
+  const char* engine = std::getenv("LUTRA_MATRICES_ENGINE");
+  for (const Engine known : {Engine::column, Engine::supernodal}) {
+    if (engine && name_of(known) == engine) result.engine = known;
+  }
+  return result;
 }
 
 bool is_matrix_file(const std::filesystem::path& path) {
@@ -73,7 +83,7 @@ void solve(const HostMatrix<Scalar>& A, Record& record) {
     record.ending = "rectangular";
     return;
   }
-  SparseLU<Scalar> solver;
+  SparseLU<Scalar> solver(options());
   solver.analyze(A);
   record.flops = solver.report().factors.flops.value_or(0);
   if (record.flops > most_flops()) {

@@ -7,6 +7,7 @@
 #include "Lutra_ColumnLu.hpp"
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_TestDevice.hpp"
+#include "Lutra_TestDominant.hpp"
 #include "Lutra_TestMatrices.hpp"
 #include "Lutra_TestTypes.hpp"
 
@@ -54,32 +55,6 @@ Result<Types> run(const Matrix<Types>& matrix, RealOf<typename Types::Scalar> th
   result.perturbed = to_vector(perturbed);
   result.levels = plan.levels.size();
   result.flops = plan.flops;
-  return result;
-}
-
-/// A matrix with large diagonal, so that rounding stays small without pivoting.
-template <class MatrixType>
-MatrixType dominant_matrix(int n, double density, std::mt19937& random) {
-  using Scalar = typename decltype(MatrixType::values)::value_type;
-  auto matrix = random_matrix<MatrixType>(n, density, 0.0, random);
-  MatrixType result;
-  result.n_rows = result.n_cols = matrix.n_rows;
-  result.row_map.push_back(0);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
-    std::vector<std::pair<std::size_t, Scalar>> row;
-    double sum = 1;
-    Reference::for_row(matrix, i, [&](std::size_t j, const Scalar& value) {
-      if (j != i) row.push_back({j, value});
-      sum += static_cast<double>(Kokkos::abs(value));
-    });
-    row.push_back({i, as_scalar<Scalar>(sum)});
-    std::sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& [j, value] : row) {
-      result.entries.push_back(static_cast<typename decltype(result.entries)::value_type>(j));
-      result.values.push_back(value);
-    }
-    result.row_map.push_back(result.nnz());
-  }
   return result;
 }
 

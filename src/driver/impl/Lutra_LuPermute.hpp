@@ -11,20 +11,9 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ScalarTraits.hpp"
+#include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
-
-/// A device copy of a host array.
-template <class ExecutionSpace, class T>
-Kokkos::View<const T*, typename ExecutionSpace::memory_space> upload(const ExecutionSpace& exec,
-                                                                     Charge& charge, const std::string& label,
-                                                                     const std::vector<T>& host) {
-  auto device =
-      charge.allocate<Kokkos::View<T*, typename ExecutionSpace::memory_space>>(exec, label, host.size());
-  exec.fence("lutra::driver: allocated before it is filled from the host");
-  Kokkos::deep_copy(device, Kokkos::View<const T*, Kokkos::HostSpace>(host.data(), host.size()));
-  return device;
-}
 
 /// The solver's own copy of a pattern.
 template <class Ordinal, class Offset, class ExecutionSpace>

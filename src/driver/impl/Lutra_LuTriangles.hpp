@@ -20,6 +20,15 @@ Positions positions_behind(const ExecutionSpace& exec, const Positions& diagonal
   return result;
 }
 
+/// to(q) = from(source(q))
+template <class ExecutionSpace, class Source, class From, class To>
+void copy_by_source(const ExecutionSpace& exec, const Source& source, const From& from, const To& to) {
+  Kokkos::parallel_for(
+      "lutra::driver::copy_by_source",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(to.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t q) { to(q) = from(source(q)); });
+}
+
 /// The triangular solves of one LU: with L and then U, or with Uᵀ and then Lᵀ, whose rows are columns of the
 /// factors. Scaling and permuting ride on the solves: the first reads right-hand sides where the user has
 /// them, the second writes solutions where the user wants them.
@@ -48,11 +57,13 @@ class LuTriangles {
                  options, budget, m_hang, Order(), col_order);
   }
 
-  /// Takes the values of the factors; they must live until the next ones are taken. Fences.
+  /// Takes the values of the factors; they must live until the next ones are taken. Values by columns may be
+  /// left out: transposed solves then bring them about. Fences.
   void set_values(const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& row_values,
                   const Kokkos::View<const Scalar*, Memory>& column_values) {
     m_lower.set_values(exec, {row_values, {}});
     m_upper.set_values(exec, {row_values, {}});
+    m_row_values = row_values;
     m_column_values = column_values;
     m_transposes_are_current = false;
   }
@@ -138,9 +149,21 @@ class LuTriangles {
                               m_options, m_budget, m_hang, Order(), m_row_order);
     }
     if (m_transposes_are_current) return;
+    if (m_column_values.extent(0) != m_row_values.extent(0)) gather_columns(exec, plan);
     m_upper_transposed.set_values(exec, {m_column_values, {}});
     m_lower_transposed.set_values(exec, {m_column_values, {}});
     m_transposes_are_current = true;
+  }
+
+  void gather_columns(const ExecutionSpace& exec, const Plan& plan) {
+    using Values = Kokkos::View<Scalar*, Memory>;
+    if (m_transposed.source.extent(0) != m_row_values.extent(0)) {
+      m_transposed = transpose(exec, plan.rows.pattern(), m_budget);
+      m_gathered = m_charge.template allocate<Values>(exec, "lutra::driver::values by columns",
+                                                      m_row_values.extent(0));
+    }
+    copy_by_source(exec, m_transposed.source, m_row_values, m_gathered);
+    m_column_values = m_gathered;
   }
 
   Order m_row_order, m_col_order;
@@ -149,7 +172,9 @@ class LuTriangles {
   HangSpot m_hang{"lutra::trisolve::hang"};
   Charge m_charge;
   Op m_lower, m_upper, m_lower_transposed, m_upper_transposed;
-  Kokkos::View<const Scalar*, Memory> m_column_values;
+  Kokkos::View<const Scalar*, Memory> m_row_values, m_column_values;
+  TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of L + U; empty unless columns are gathered here
+  Kokkos::View<Scalar*, Memory> m_gathered;                 ///< values by columns, then
   bool m_transposes_are_current = false;
 };
 

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_FrontLu.hpp"
+
+#include "Lutra_FrontSchedule.hpp"
+#include "Lutra_Instantiate.hpp"
+
+namespace lutra {
+namespace {
+
+// Entries a team takes at once where a launch only moves numbers.
+constexpr int entries_a_team = 2048;
+
+/// Calls visit(i) for each i < n, by teams, and raises `largest` to the greatest value it returns.
+template <class ExecutionSpace, class Visit>
+void for_each_and_largest(const ExecutionSpace& exec, const char* label, std::int64_t n, double* largest,
+                          const Visit& visit) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
+  const auto teams = static_cast<int>((n + entries_a_team - 1) / entries_a_team);
+  Kokkos::parallel_for(
+      label, Policy(exec, teams, on_host ? 1 : 256),
+      KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+        const std::int64_t begin = static_cast<std::int64_t>(team.league_rank()) * entries_a_team;
+        const std::int64_t end = begin + entries_a_team < n ? begin + entries_a_team : n;
+        double most = 0;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamThreadRange(team, begin, end),
+            [&](const std::int64_t i, double& greatest) {
+              const double size = visit(i);
+              if (size > greatest) greatest = size;
+            },
+            Kokkos::Max<double>(most));
+        Kokkos::single(Kokkos::PerTeam(team), [&]() {
+          if (most > *largest) Kokkos::atomic_max(largest, most);
+        });
+      });
+}
+
+/// Scales the entries of A into the order of the fronts.
+template <class Scalar, class Ordinal, class Offset>
+struct ScaleEntry {
+  const Offset* source;
+  const EntryIndex<Ordinal>* index;
+  const Scalar* A;
+  const RealOf<Scalar>* row_scale;
+  const RealOf<Scalar>* col_scale;
+  Scalar* entries;
+
+  KOKKOS_FUNCTION double operator()(const std::int64_t q) const {
+    const Scalar value = A[source[q]] * row_scale[index[q].row] * col_scale[index[q].column];
+    entries[q] = value;
+    return static_cast<double>(ScalarTraits<Scalar>::magnitude(value));
+  }
+};
+
+/// One entry of L + U from the panels; infinity for one that is not finite.
+template <class Scalar, class Offset>
+struct GatherEntry {
+  const Offset* source;
+  const Scalar* panels;
+  Scalar* values;
+
+  KOKKOS_FUNCTION double operator()(const std::int64_t p) const {
+    const Scalar value = panels[source[p]];
+    values[p] = value;
+    return ScalarTraits<Scalar>::is_finite(value)
+               ? static_cast<double>(ScalarTraits<Scalar>::magnitude(value))
+               : Kokkos::Experimental::infinity_v<double>;
+  }
+};
+
+}  // namespace
+
+template <class Scalar, class ExecutionSpace>
+FrontPlanOptions front_plan_options() {
+  return Impl::FrontCutting<Scalar, ExecutionSpace>::options();
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
+    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const MemoryBudget& budget) {
+  using Schedule = Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>;
+  FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> factors;
+  factors.charge = Charge(budget);
+  const auto allocate = [&](auto& view, const char* label, auto... extents) {
+    view = factors.charge.template allocate<std::remove_reference_t<decltype(view)>>(exec, label, extents...);
+  };
+  allocate(factors.panels, "lutra::numeric::panels", plan.panels);
+  allocate(factors.corners, "lutra::numeric::corners", plan.corners);
+  allocate(factors.entries, "lutra::numeric::scaled_entries", plan.entry_source.extent(0));
+  allocate(factors.outcome, "lutra::numeric::outcome");
+  allocate(factors.no_outcome, "lutra::numeric::no_outcome");
+  exec.fence("lutra::numeric: allocated before it is filled from the host");
+  const Kokkos::View<FrontLuOutcome, Kokkos::HostSpace> nothing("lutra::numeric::nothing");
+  nothing() = FrontLuOutcome();
+  Kokkos::deep_copy(factors.no_outcome, nothing);
+  factors.schedule = std::make_shared<Schedule>(exec, plan, factors.charge);
+  return factors;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void factorize_fronts(const ExecutionSpace& exec,
+                      const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+                      const ScaledValues<Scalar, typename ExecutionSpace::memory_space>& A, double perturbation,
+                      const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
+                      const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
+                      bool portable) {
+  const auto data = Impl::front_lu_data(plan, factors, perturbed, perturbation);
+  Kokkos::deep_copy(exec, factors.outcome, factors.no_outcome);
+  const ScaleEntry<Scalar, Ordinal, Offset> scale{plan.entry_source.data(), plan.entry_index.data(),
+                                                  A.values.data(),          A.row_scale.data(),
+                                                  A.col_scale.data(),       factors.entries.data()};
+  for_each_and_largest(exec, "lutra::numeric::scale_entries",
+                       static_cast<std::int64_t>(plan.entry_source.extent(0)), &data.outcome->largest_entry,
+                       scale);
+  if (portable) {
+    Impl::factorize_fronts_portable(exec, plan, data);
+  } else {
+    factors.schedule->run(exec, plan, data);
+  }
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void gather_factors(const ExecutionSpace& exec,
+                    const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
+                    const Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& source,
+                    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values) {
+  const GatherEntry<Scalar, Offset> gather{source.data(), factors.panels.data(), values.data()};
+  for_each_and_largest(exec, "lutra::numeric::gather_factors", static_cast<std::int64_t>(source.extent(0)),
+                       &factors.outcome.data()->largest_factor, gather);
+}
+
+#define LUTRA_FRONT_LU(Scalar, Ordinal, Offset, Space)                                                       \
+  template FrontFactors<Scalar, Ordinal, Offset, Space> make_front_factors<Scalar>(                          \
+      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&);   \
+  template void factorize_fronts<Scalar, Ordinal, Offset, Space>(                                            \
+      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&,                         \
+      const ScaledValues<Scalar, typename Space::memory_space>&, double,                                     \
+      const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                                   \
+      const Kokkos::View<unsigned char*, typename Space::memory_space>&, bool);                              \
+  template void gather_factors<Scalar, Ordinal, Offset, Space>(                                              \
+      const Space&, const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                     \
+      const Kokkos::View<const Offset*, typename Space::memory_space>&,                                      \
+      const Kokkos::View<Scalar*, typename Space::memory_space>&);
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FRONT_LU)
+
+#define LUTRA_FRONT_OPTIONS(Scalar, Space) template FrontPlanOptions front_plan_options<Scalar, Space>();
+#define LUTRA_FRONT_OPTIONS_OF(Space)                                                        \
+  LUTRA_FRONT_OPTIONS(float, Space) LUTRA_FRONT_OPTIONS(double, Space)                       \
+  LUTRA_FRONT_OPTIONS(Kokkos::complex<float>, Space) LUTRA_FRONT_OPTIONS(Kokkos::complex<double>, Space)
+LUTRA_FOR_EACH_SPACE(LUTRA_FRONT_OPTIONS_OF)
+
+}  // namespace lutra

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTLU_HPP
+#define LUTRA_FRONTLU_HPP
+
+#include <memory>
+
+#include "Lutra_FrontPlan.hpp"
+#include "Lutra_ScalarTraits.hpp"
+
+namespace lutra {
+
+/// What one factorization in fronts met. Kept in memory of the execution space while it runs.
+struct FrontLuOutcome {
+  double largest_entry = 0;   ///< max |entry of the scaled matrix|
+  double largest_factor = 0;  ///< max |entry of L\U|; infinity where one is not finite
+  std::int64_t perturbed = 0;  ///< pivots replaced
+  int stopped_front = -1;      ///< the front at which the watchdog gave up waiting, or −1
+};
+
+namespace Impl {
+/// Launches of one execution space for one plan: what a specialisation keeps beside the plan.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+struct FrontSchedule;
+}  // namespace Impl
+
+/// Memory a factorization in fronts works in and leaves its result in; made once for a plan.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+struct FrontFactors {
+  using Memory = typename ExecutionSpace::memory_space;
+  Kokkos::View<Scalar*, Memory> panels;   ///< L\U by fronts
+  Kokkos::View<Scalar*, Memory> corners;  ///< contributions
+  Kokkos::View<Scalar*, Memory> entries;  ///< [nnz(A)] the scaled matrix by fronts
+  Kokkos::View<FrontLuOutcome, Memory> outcome;
+  Kokkos::View<FrontLuOutcome, Memory> no_outcome;  ///< what `outcome` starts from
+  std::shared_ptr<Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> schedule;
+  Charge charge;
+};
+
+/// How a plan for this scalar and space cuts fronts.
+template <class Scalar, class ExecutionSpace>
+FrontPlanOptions front_plan_options();
+
+/// @throws OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
+    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const MemoryBudget& budget);
+
+/// A matrix by the user's rows and columns, with its scales.
+template <class Scalar, class MemorySpace>
+struct ScaledValues {
+  Kokkos::View<const Scalar*, MemorySpace> values;           ///< [nnz(A)]
+  Kokkos::View<const RealOf<Scalar>*, MemorySpace> row_scale;  ///< [n]
+  Kokkos::View<const RealOf<Scalar>*, MemorySpace> col_scale;  ///< [n]
+};
+
+/// Multifrontal LU without interchanges (I. S. Duff and J. K. Reid, ACM Trans. Math. Software 9, 1983, on the
+/// pattern of F + Fᵀ): each front gathers its entries of F and its children's Schur complements, in one order
+/// whatever the threads do, eliminates its pivots and leaves its own Schur complement to its parent.
+///
+/// @param perturbation pivots smaller than this times the largest scaled entry are replaced by one of that
+///                     magnitude and the same argument
+/// @param perturbed [n] out: 1 where the pivot was replaced, else 0
+/// Cost: `plan.flops`. Does not fence on devices and brings nothing to the host: `factors.outcome` tells what
+/// happened, once `exec` is fenced. `portable` takes the portable kernels where there are others.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void factorize_fronts(const ExecutionSpace& exec,
+                      const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+                      const ScaledValues<Scalar, typename ExecutionSpace::memory_space>& A, double perturbation,
+                      const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
+                      const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
+                      bool portable = false);
+
+/// values(p) = panels(source(p)), and the largest of them into the outcome. Does not fence on devices.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void gather_factors(const ExecutionSpace& exec,
+                    const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
+                    const Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& source,
+                    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values);
+
+}  // namespace lutra
+
+#endif

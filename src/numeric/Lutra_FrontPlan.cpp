@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_FrontPlan.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_FrontTiles.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_Upload.hpp"
+
+namespace lutra {
+namespace {
+
+template <class Array, class Index>
+decltype(auto) at(Array& array, Index i) {
+  return array[static_cast<std::size_t>(i)];
+}
+
+template <class Ordinal, class Offset>
+using Fronts = std::vector<Front<Ordinal, Offset>>;
+
+/// Sizes, offsets and parents.
+template <class Offset, class Ordinal>
+Fronts<Ordinal, Offset> lay_out(const FrontTree<Ordinal>& tree, Offset& panels, Offset& corners) {
+  Fronts<Ordinal, Offset> fronts(static_cast<std::size_t>(tree.count()));
+  panels = corners = 0;
+  for (std::size_t f = 0; f < fronts.size(); ++f) {
+    Front<Ordinal, Offset>& front = fronts[f];
+    front.first_pivot = tree.pivot_begin[f];
+    front.parent = tree.parent[f];
+    front.pivots = static_cast<int>(tree.pivot_begin[f + 1] - tree.pivot_begin[f]);
+    front.below = static_cast<int>(tree.row_begin[f + 1] - tree.row_begin[f]);
+    front.rows = static_cast<Offset>(tree.row_begin[f]);
+    front.lower = panels;
+    front.upper = front.lower + static_cast<Offset>(front.size()) * front.pivots;
+    front.corner = corners;
+    panels = front.upper + static_cast<Offset>(front.pivots) * front.below;
+    corners += static_cast<Offset>(front.below) * front.below;
+  }
+  return fronts;
+}
+
+/// Position in a front of a place of F that it holds.
+template <class Ordinal, class Offset>
+int position_in(const Front<Ordinal, Offset>& front, const FrontTree<Ordinal>& tree, Ordinal place) {
+  if (place < front.first_pivot + front.pivots) return static_cast<int>(place - front.first_pivot);
+  const auto begin = tree.rows.begin() + static_cast<std::ptrdiff_t>(front.rows);
+  return front.pivots + static_cast<int>(std::lower_bound(begin, begin + front.below, place) - begin);
+}
+
+/// Where each further row of a front stands in the parent.
+template <class Ordinal, class Offset>
+std::vector<int> places_in_parents(const Fronts<Ordinal, Offset>& fronts, const FrontTree<Ordinal>& tree) {
+  std::vector<int> places(tree.rows.size());
+  for (const auto& front : fronts) {
+    if (front.parent < 0) continue;
+    const auto& parent = at(fronts, front.parent);
+    auto at_parent = tree.rows.begin() + static_cast<std::ptrdiff_t>(parent.rows);
+    const auto parents_rows = at_parent;
+    for (Offset r = front.rows; r < front.rows + front.below; ++r) {  // both lists ascend
+      const Ordinal row = at(tree.rows, r);
+      if (row < parent.first_pivot + parent.pivots) {
+        at(places, r) = static_cast<int>(row - parent.first_pivot);
+      } else {
+        while (*at_parent < row) ++at_parent;
+        at(places, r) = parent.pivots + static_cast<int>(at_parent - parents_rows);
+      }
+    }
+  }
+  return places;
+}
+
+template <class Ordinal, class Offset>
+std::vector<Ordinal> list_children(Fronts<Ordinal, Offset>& fronts) {
+  for (const auto& front : fronts) {
+    if (front.parent >= 0) ++at(fronts, front.parent).children_end;
+  }
+  Offset sum = 0;
+  for (auto& front : fronts) {
+    front.children = sum;
+    sum += front.children_end;
+    front.children_end = front.children;
+  }
+  std::vector<Ordinal> children(static_cast<std::size_t>(sum));
+  for (std::size_t f = 0; f < fronts.size(); ++f) {
+    if (fronts[f].parent >= 0)
+      at(children, at(fronts, fronts[f].parent).children_end++) = static_cast<Ordinal>(f);
+  }
+  return children;
+}
+
+template <class Ordinal>
+std::vector<Ordinal> inverse(const std::vector<Ordinal>& order) {
+  std::vector<Ordinal> place(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) at(place, order[k]) = static_cast<Ordinal>(k);
+  return place;
+}
+
+/// Entries of A by fronts.
+template <class Ordinal, class Offset>
+struct EntryLists {
+  std::vector<FrontPlace> place;
+  std::vector<Offset> source;
+  std::vector<EntryIndex<Ordinal>> index;
+};
+
+/// Calls visit(front, entry, user's row, user's column, place in F's rows, in F's columns).
+template <class Ordinal, class Offset, class Visit>
+void for_each_entry(const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& entries,
+                    const Visit& visit) {
+  const auto row_place = inverse(entries.row_order), col_place = inverse(entries.col_order);
+  std::vector<Ordinal> front_of(static_cast<std::size_t>(tree.n));
+  for (Ordinal f = 0; f < tree.count(); ++f) {
+    std::fill(front_of.begin() + static_cast<std::ptrdiff_t>(at(tree.pivot_begin, f)),
+              front_of.begin() + static_cast<std::ptrdiff_t>(at(tree.pivot_begin, f + 1)), f);
+  }
+  for (Ordinal i = 0; i < entries.A.n_rows; ++i) {
+    for (Offset p = entries.A.row_map(i); p < entries.A.row_map(i + 1); ++p) {
+      const Ordinal j = entries.A.entries(p);
+      const Ordinal row = at(row_place, i), column = at(col_place, j);
+      visit(at(front_of, std::min(row, column)), p, EntryIndex<Ordinal>{i, j}, row, column);
+    }
+  }
+}
+
+/// Within fronts that are cut, entries follow the order of tiles.
+template <class Ordinal, class Offset>
+void sort_by_tiles(const Fronts<Ordinal, Offset>& fronts, const FrontPlanOptions& options,
+                   EntryLists<Ordinal, Offset>& lists) {
+  std::vector<std::pair<std::int64_t, Offset>> keys;
+  for (const auto& front : fronts) {
+    if (front.size() <= options.most_whole) continue;
+    const Impl::FrontTiles tiles(front.pivots, front.below, options.tile);
+    keys.clear();
+    for (Offset q = front.entries; q < front.entries_end; ++q) {
+      const FrontPlace place = at(lists.place, q);
+      keys.push_back({static_cast<std::int64_t>(tiles.of(place.row)) * tiles.count() + tiles.of(place.column), q});
+    }
+    std::sort(keys.begin(), keys.end());
+    EntryLists<Ordinal, Offset> sorted;
+    for (const auto& key : keys) {
+      sorted.place.push_back(at(lists.place, key.second));
+      sorted.source.push_back(at(lists.source, key.second));
+      sorted.index.push_back(at(lists.index, key.second));
+    }
+    const auto to = static_cast<std::ptrdiff_t>(front.entries);
+    std::copy(sorted.place.begin(), sorted.place.end(), lists.place.begin() + to);
+    std::copy(sorted.source.begin(), sorted.source.end(), lists.source.begin() + to);
+    std::copy(sorted.index.begin(), sorted.index.end(), lists.index.begin() + to);
+  }
+}
+
+template <class Ordinal, class Offset>
+EntryLists<Ordinal, Offset> list_entries(const FrontTree<Ordinal>& tree,
+                                         const FrontEntries<Ordinal, Offset>& entries,
+                                         const FrontPlanOptions& options, Fronts<Ordinal, Offset>& fronts) {
+  for_each_entry(tree, entries,
+                 [&](Ordinal f, Offset, EntryIndex<Ordinal>, Ordinal, Ordinal) { ++at(fronts, f).entries_end; });
+  Offset sum = 0;
+  for (auto& front : fronts) {
+    front.entries = sum;
+    sum += front.entries_end;
+    front.entries_end = front.entries;
+  }
+  EntryLists<Ordinal, Offset> lists;
+  lists.place.resize(static_cast<std::size_t>(sum));
+  lists.source.resize(lists.place.size());
+  lists.index.resize(lists.place.size());
+  for_each_entry(tree, entries,
+                 [&](Ordinal f, Offset p, EntryIndex<Ordinal> index, Ordinal row, Ordinal column) {
+                   auto& front = at(fronts, f);
+                   const Offset q = front.entries_end++;
+                   at(lists.place, q) = {position_in(front, tree, row), position_in(front, tree, column)};
+                   at(lists.source, q) = p;
+                   at(lists.index, q) = index;
+                 });
+  sort_by_tiles(fronts, options, lists);
+  return lists;
+}
+
+/// Fronts by the height of the subtree below them.
+template <class Plan, class Ordinal, class Offset>
+std::vector<Ordinal> order_by_levels(const Fronts<Ordinal, Offset>& fronts, Plan& plan) {
+  std::vector<int> level(fronts.size(), 0);
+  int levels = fronts.empty() ? 0 : 1;
+  for (std::size_t f = 0; f < fronts.size(); ++f) {
+    if (fronts[f].parent >= 0) at(level, fronts[f].parent) = std::max(at(level, fronts[f].parent), level[f] + 1);
+    levels = std::max(levels, level[f] + 1);
+  }
+  plan.level_map.assign(static_cast<std::size_t>(levels) + 1, 0);
+  plan.level_pivots.assign(static_cast<std::size_t>(levels), 0);
+  for (std::size_t f = 0; f < fronts.size(); ++f) {
+    ++at(plan.level_map, level[f] + 1);
+    at(plan.level_pivots, level[f]) += static_cast<Ordinal>(fronts[f].pivots);
+  }
+  std::partial_sum(plan.level_map.begin(), plan.level_map.end(), plan.level_map.begin());
+  std::vector<Ordinal> by_level(fronts.size());
+  std::iota(by_level.begin(), by_level.end(), Ordinal(0));
+  std::stable_sort(by_level.begin(), by_level.end(), [&](Ordinal a, Ordinal b) {
+    if (at(level, a) != at(level, b)) return at(level, a) < at(level, b);
+    return at(fronts, a).size() > at(fronts, b).size();
+  });
+  return by_level;
+}
+
+/// Lengths of the rows of L + U as a row map, and where each front's pivots begin in its further rows.
+template <class Ordinal, class Offset>
+std::vector<Offset> start_rows(const Fronts<Ordinal, Offset>& fronts, const FrontTree<Ordinal>& tree) {
+  std::vector<Offset> filled(static_cast<std::size_t>(tree.n) + 1, 0);  // entries of L of each row, at row + 1
+  for (const auto& front : fronts) {
+    for (Offset r = front.rows; r < front.rows + front.below; ++r) at(filled, at(tree.rows, r) + 1) += front.pivots;
+  }
+  for (const auto& front : fronts) {
+    for (int c = 0; c < front.pivots; ++c) at(filled, front.first_pivot + c + 1) += front.size();
+  }
+  std::partial_sum(filled.begin(), filled.end(), filled.begin());
+  std::vector<Offset> start(tree.rows.size());
+  for (const auto& front : fronts) {
+    for (Offset r = front.rows; r < front.rows + front.below; ++r) {
+      at(start, r) = at(filled, at(tree.rows, r));
+      at(filled, at(tree.rows, r)) += front.pivots;
+    }
+  }
+  return start;
+}
+
+/// Row map and diagonals of L + U: a pivot's row ends with its front, whose first pivots belong to L.
+template <class ExecutionSpace, class Plan, class OffsetView>
+void map_rows(const ExecutionSpace& exec, const Plan& plan, const OffsetView& row_map,
+              const OffsetView& diagonal) {
+  using Offset = typename OffsetView::value_type;
+  const auto fronts = plan.fronts;
+  const auto rows = plan.rows;
+  Kokkos::deep_copy(exec, row_map, Offset(0));
+  Kokkos::parallel_for(
+      "lutra::numeric::row_lengths", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.count),
+      KOKKOS_LAMBDA(const std::int64_t f) {
+        const auto front = fronts(f);
+        for (int c = 0; c < front.pivots; ++c)
+          Impl::add_shared<ExecutionSpace>(row_map(front.first_pivot + c + 1), static_cast<Offset>(front.size()));
+        for (Offset r = front.rows; r < front.rows + front.below; ++r)
+          Impl::add_shared<ExecutionSpace>(row_map(rows(r) + 1), static_cast<Offset>(front.pivots));
+      });
+  Kokkos::parallel_scan(
+      "lutra::numeric::row_map", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Offset>(plan.n) + 1),
+      KOKKOS_LAMBDA(const Offset i, Offset& sum, const bool final) {
+        sum += row_map(i);
+        if (final) row_map(i) = sum;
+      });
+  Kokkos::parallel_for(
+      "lutra::numeric::diagonals", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.count),
+      KOKKOS_LAMBDA(const std::int64_t f) {
+        const auto front = fronts(f);
+        for (int c = 0; c < front.pivots; ++c)
+          diagonal(front.first_pivot + c) = row_map(front.first_pivot + c + 1) - front.size() + c;
+      });
+}
+
+template <class ExecutionSpace, class Plan, class OrdinalView, class OffsetView>
+void fill_rows(const ExecutionSpace& exec, const Plan& plan, const OffsetView& diagonal,
+               const OrdinalView& entries, const OffsetView& source) {
+  using Ordinal = typename OrdinalView::value_type;
+  using Offset = typename OffsetView::value_type;
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  const auto fronts = plan.fronts;
+  const auto rows = plan.rows;
+  const auto row_start = plan.row_start;
+  constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
+  Kokkos::parallel_for(
+      "lutra::numeric::fill_rows",
+      Policy(exec, static_cast<int>(plan.count), on_host ? 1 : 4, on_host ? 1 : 32),
+      KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+        const auto front = fronts(team.league_rank());
+        const Offset size = front.size(), pivots = front.pivots;
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, front.size()), [&](const int r) {
+          const bool is_pivot = r < front.pivots;
+          const Offset to =
+              is_pivot ? diagonal(front.first_pivot + r) - r : row_start(front.rows + r - pivots);
+          Kokkos::parallel_for(
+              Kokkos::ThreadVectorRange(team, is_pivot ? front.size() : front.pivots), [&](const int c) {
+                entries(to + c) = c < front.pivots ? front.first_pivot + static_cast<Ordinal>(c)
+                                                   : rows(front.rows + c - pivots);
+                source(to + c) = c < front.pivots ? front.lower + r + c * size
+                                                  : front.upper + r * static_cast<Offset>(front.below) + c - pivots;
+              });
+        });
+      });
+}
+
+}  // namespace
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
+    const ExecutionSpace& exec, const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& entries,
+    const MemoryBudget& budget, const FrontPlanOptions& options) {
+  FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
+  plan.n = tree.n;
+  plan.count = tree.count();
+  plan.options = options;
+  plan.flops = tree.flops;
+  plan.charge = Charge(budget);
+  auto fronts = lay_out<Offset>(tree, plan.panels, plan.corners);
+  const auto children = list_children(fronts);
+  const auto lists = list_entries(tree, entries, options, fronts);
+  plan.fronts = Impl::upload(exec, plan.charge, "lutra::numeric::fronts", fronts);
+  plan.rows = Impl::upload(exec, plan.charge, "lutra::numeric::front_rows", tree.rows);
+  plan.places = Impl::upload(exec, plan.charge, "lutra::numeric::places", places_in_parents(fronts, tree));
+  plan.row_start = Impl::upload(exec, plan.charge, "lutra::numeric::row_start", start_rows(fronts, tree));
+  plan.children = Impl::upload(exec, plan.charge, "lutra::numeric::children", children);
+  plan.entry_place = Impl::upload(exec, plan.charge, "lutra::numeric::entry_place", lists.place);
+  plan.entry_source = Impl::upload(exec, plan.charge, "lutra::numeric::entry_source", lists.source);
+  plan.entry_index = Impl::upload(exec, plan.charge, "lutra::numeric::entry_index", lists.index);
+  plan.by_level =
+      Impl::upload(exec, plan.charge, "lutra::numeric::fronts_by_level", order_by_levels(fronts, plan));
+  if (std::ranges::any_of(fronts, [&](const auto& front) { return front.size() > options.most_whole; }))
+    plan.host_entry_place = lists.place;
+  plan.host_fronts = std::move(fronts);
+  return plan;
+}
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fronts(
+    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const MemoryBudget& budget, Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& source) {
+  using Memory = typename ExecutionSpace::memory_space;
+  using OffsetView = Kokkos::View<Offset*, Memory>;
+  LuPattern<Ordinal, Offset, Memory> result;
+  result.n = plan.n;
+  result.charge = Charge(budget);
+  const auto nnz = plan.panels;
+  auto row_map = result.charge.template allocate<OffsetView>(exec, "lutra::numeric::row_map", plan.n + 1);
+  auto diagonal = result.charge.template allocate<OffsetView>(exec, "lutra::numeric::diagonal", plan.n);
+  auto entries = result.charge.template allocate<Kokkos::View<Ordinal*, Memory>>(
+      exec, "lutra::numeric::entries", nnz);
+  auto sources = result.charge.template allocate<OffsetView>(exec, "lutra::numeric::panel_source", nnz);
+  map_rows(exec, plan, row_map, diagonal);
+  fill_rows(exec, plan, diagonal, entries, sources);
+  result.row_map = row_map;
+  result.diagonal = diagonal;
+  result.entries = entries;
+  source = sources;
+  result.nnz_l = (static_cast<Offset>(nnz) - plan.n) / 2;
+  result.nnz_u = static_cast<Offset>(nnz) - result.nnz_l;
+  result.road = SymbolicRoad::etree;
+  result.exact = false;
+  return result;
+}
+
+#define LUTRA_PLAN_FRONTS(Ordinal, Offset, Space)                                                          \
+  template FrontPlan<Ordinal, Offset, typename Space::memory_space> plan_fronts(                           \
+      const Space&, const FrontTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const MemoryBudget&,  \
+      const FrontPlanOptions&);                                                                            \
+  template LuPattern<Ordinal, Offset, typename Space::memory_space> pattern_of_fronts(                     \
+      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,  \
+      Kokkos::View<const Offset*, typename Space::memory_space>&);
+LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_FRONTS)
+
+}  // namespace lutra

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTPLAN_HPP
+#define LUTRA_FRONTPLAN_HPP
+
+#include <vector>
+
+#include "Lutra_FrontTree.hpp"
+#include "Lutra_MemoryBudget.hpp"
+#include "Lutra_Symbolic.hpp"
+
+namespace lutra {
+
+/// One front: a dense matrix of f = pivots + below rows and columns. Positions within it count from 0, its
+/// pivots first, then its further rows in ascending order. Sizes are data: nothing is compiled for them.
+template <class Ordinal, class Offset>
+struct Front {
+  Offset lower = 0;   ///< in `panels`: its first `pivots` columns, f × pivots by columns; L\U of the pivots on top
+  Offset upper = 0;   ///< in `panels`: the pivots' rows of U beyond them, pivots × below by rows
+  Offset corner = 0;  ///< in `corners`: what the parent adds, below × below by columns
+  Offset rows = 0;    ///< in `rows` and `places`
+  Offset entries = 0, entries_end = 0;  ///< of F in this front, in `entry_place`
+  Offset children = 0, children_end = 0;  ///< in `children`
+  Ordinal first_pivot = 0;
+  Ordinal parent = -1;
+  int pivots = 0;
+  int below = 0;
+
+  KOKKOS_FUNCTION int size() const { return pivots + below; }
+};
+
+/// Position of an entry of F in its front; one of the two is a pivot.
+struct FrontPlace {
+  int row = 0, column = 0;
+};
+
+/// User's row and column of an entry of F, which the scales go by.
+template <class Ordinal>
+struct EntryIndex {
+  Ordinal row = 0, column = 0;
+};
+
+/// How a plan cuts fronts that are worked by several teams.
+struct FrontPlanOptions {
+  int tile = 64;        ///< edge of a tile of such a front
+  int most_whole = 96;  ///< fronts of more rows are cut into tiles
+};
+
+/// All a factorization in fronts needs besides values; made once for a pattern, in memory space `MemorySpace`.
+template <class Ordinal, class Offset, class MemorySpace>
+struct FrontPlan {
+  Ordinal n = 0;
+  Ordinal count = 0;
+  FrontPlanOptions options;
+  Kokkos::View<const Front<Ordinal, Offset>*, MemorySpace> fronts;  ///< [count] in postorder
+  Kokkos::View<const Ordinal*, MemorySpace> rows;      ///< further rows of all fronts, places of F
+  Kokkos::View<const int*, MemorySpace> places;        ///< position of each of them in the parent
+  Kokkos::View<const Offset*, MemorySpace> row_start;  ///< position, in L + U by rows, where each of them has
+                                                       ///< the front's first pivot
+  Kokkos::View<const Ordinal*, MemorySpace> children;  ///< of each front, ascending
+  Kokkos::View<const FrontPlace*, MemorySpace> entry_place;  ///< [nnz(A)] by fronts, in tiled ones by tiles
+  Kokkos::View<const Offset*, MemorySpace> entry_source;     ///< [nnz(A)] position in the user's matrix
+  Kokkos::View<const EntryIndex<Ordinal>*, MemorySpace> entry_index;  ///< [nnz(A)]
+  Kokkos::View<const Ordinal*, MemorySpace> by_level;  ///< [count] leaves first, largest first within a level
+  std::vector<Ordinal> level_map;                      ///< [levels + 1] in `by_level`
+  std::vector<Ordinal> level_pivots;                   ///< [levels] pivots of a level's fronts
+  std::vector<Front<Ordinal, Offset>> host_fronts;     ///< as `fronts`, for plans of launches
+  std::vector<FrontPlace> host_entry_place;            ///< as `entry_place`, of tiled fronts only; else empty
+  Offset panels = 0;   ///< numbers in all panels
+  Offset corners = 0;  ///< numbers in all contributions
+  double flops = 0;
+  Charge charge;
+
+  std::size_t levels() const { return level_map.empty() ? 0 : level_map.size() - 1; }
+};
+
+/// Which user's row and column stand at each place of the F that the tree is of, and A itself; on the host.
+template <class Ordinal, class Offset>
+struct FrontEntries {
+  CsrPattern<Ordinal, Offset, Kokkos::HostSpace> A;
+  const std::vector<Ordinal>& row_order;
+  const std::vector<Ordinal>& col_order;
+};
+
+/// Offsets of fronts, the way of each entry of A and of each child's row into its front, levels. Host code;
+/// O(nnz(A)·log f + rows).
+/// @param entries its orders already follow `tree.order`
+/// @throws OutOfMemoryError
+template <class Ordinal, class Offset, class ExecutionSpace>
+FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
+    const ExecutionSpace& exec, const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& entries,
+    const MemoryBudget& budget, const FrontPlanOptions& options = {});
+
+/// The pattern of L + U as the fronts store it, the zeros of amalgamation among its entries. It is symmetric:
+/// by columns it reads the same.
+/// @param source [nnz] out: position in `panels` of each entry
+/// @throws OutOfMemoryError
+template <class Ordinal, class Offset, class ExecutionSpace>
+LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fronts(
+    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const MemoryBudget& budget, Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& source);
+
+}  // namespace lutra
+
+#endif

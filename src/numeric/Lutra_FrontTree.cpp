@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_FrontTree.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+
+#include "Lutra_ColumnCounts.hpp"
+#include "Lutra_Instantiate.hpp"
+
+namespace lutra {
+namespace {
+
+template <class Array, class Index>
+decltype(auto) at(Array& array, Index i) {
+  return array[static_cast<std::size_t>(i)];
+}
+
+/// The elimination tree with columns numbered in postorder.
+template <class Index>
+struct PostorderedTree {
+  std::vector<Index> place;   ///< [n] number in postorder of each column of F
+  std::vector<Index> column;  ///< [n] the inverse
+  std::vector<Index> parent;  ///< [n] −1 for a root
+  std::vector<Index> count;   ///< [n] entries of each column of L below the diagonal
+};
+
+template <class Index>
+PostorderedTree<Index> postordered_tree(const Impl::SymmetricGraph<Index>& graph) {
+  const Index n = graph.size();
+  std::vector<Index> identity(static_cast<std::size_t>(n));
+  std::iota(identity.begin(), identity.end(), Index(0));
+  const auto parent = Impl::elimination_tree(graph, identity);
+  const auto count = Impl::column_counts(graph, identity, parent);
+  PostorderedTree<Index> tree;
+  tree.place = Impl::postorder(parent);
+  tree.column.resize(parent.size());
+  tree.parent.resize(parent.size());
+  tree.count.resize(parent.size());
+  for (Index j = 0; j < n; ++j) {
+    const Index p = at(tree.place, j);
+    at(tree.column, p) = j;
+    at(tree.parent, p) = at(parent, j) < 0 ? Index(-1) : at(tree.place, at(parent, j));
+    at(tree.count, p) = at(count, j);
+  }
+  return tree;
+}
+
+double stored(double pivots, double below) { return pivots * (pivots + 2 * below); }
+
+double elimination_flops(double pivots, double below) {
+  double flops = 0;
+  for (double left = pivots; left > 0; --left) {
+    const double rest = left - 1 + below;
+    flops += rest + 2 * rest * rest;
+  }
+  return flops;
+}
+
+/// Groups of columns that become fronts. A group is named by its greatest column, of which it has the rows
+/// below.
+template <class Index>
+class Amalgamation {
+ public:
+  Amalgamation(const PostorderedTree<Index>& tree, const FrontTreeOptions& options)
+      : m_tree(tree),
+        m_options(options),
+        m_group(tree.parent.size()),
+        m_pivots(tree.parent.size(), 1),
+        m_exact(tree.parent.size()),
+        m_first_child(tree.parent.size(), Index(-1)),
+        m_next_child(tree.parent.size(), Index(-1)) {
+    std::iota(m_group.begin(), m_group.end(), Index(0));
+    for (std::size_t j = 0; j < m_exact.size(); ++j) m_exact[j] = stored(1, static_cast<double>(tree.count[j]));
+  }
+
+  /// The group each column ends in.
+  std::vector<Index> run() {
+    const auto n = static_cast<Index>(m_group.size());
+    for (Index j = 0; j < n; ++j) take_chain(j);
+    link_groups();
+    for (Index j = 0; j < n; ++j) {
+      if (at(m_group, j) == j) take_children(j);
+    }
+    for (Index j = n; j-- > 0;) at(m_group, j) = at(m_group, at(m_group, j));  // groups merged before this one
+    return m_group;
+  }
+
+  double zeros() const {
+    double sum = 0;
+    for (std::size_t j = 0; j < m_group.size(); ++j) {
+      if (m_group[j] == static_cast<Index>(j)) sum += entries(static_cast<Index>(j)) - m_exact[j];
+    }
+    return sum;
+  }
+
+ private:
+  double entries(Index group) const {
+    return stored(static_cast<double>(at(m_pivots, group)), static_cast<double>(at(m_tree.count, group)));
+  }
+
+  void merge(Index child, Index into) {
+    at(m_group, child) = into;
+    at(m_pivots, into) += at(m_pivots, child);
+    at(m_exact, into) += at(m_exact, child);
+  }
+
+  /// Column j takes over the group of the child whose rows are its own and j itself.
+  void take_chain(Index j) {
+    const Index up = at(m_tree.parent, j);
+    if (up >= 0 && at(m_tree.count, j) == at(m_tree.count, up) + 1 && at(m_pivots, up) == 1) merge(j, up);
+  }
+
+  void link_groups() {
+    for (Index j = static_cast<Index>(m_group.size()); j-- > 0;) {
+      at(m_group, j) = at(m_group, at(m_group, j));
+    }
+    for (Index j = static_cast<Index>(m_group.size()); j-- > 0;) {
+      const Index up = at(m_tree.parent, j);
+      if (at(m_group, j) != j || up < 0) continue;
+      const Index parent = at(m_group, up);
+      at(m_next_child, j) = at(m_first_child, parent);
+      at(m_first_child, parent) = j;
+    }
+  }
+
+  bool worth_merging(Index child, Index into) const {
+    const double pivots = static_cast<double>(at(m_pivots, into)) + static_cast<double>(at(m_pivots, child));
+    const double all = stored(pivots, static_cast<double>(at(m_tree.count, into)));
+    const double zeros = all - at(m_exact, into) - at(m_exact, child);
+    if (pivots <= m_options.always && all <= static_cast<double>(m_options.most_always)) return true;
+    const double share = pivots <= m_options.narrow ? m_options.narrow_zeros
+                         : pivots <= m_options.wide ? m_options.wide_zeros
+                                                    : m_options.zeros;
+    return zeros <= share * all;
+  }
+
+  void take_children(Index group) {
+    std::vector<Index> children;
+    for (Index c = at(m_first_child, group); c >= 0; c = at(m_next_child, c)) children.push_back(c);
+    std::stable_sort(children.begin(), children.end(),
+                     [&](Index a, Index b) { return at(m_tree.count, a) > at(m_tree.count, b); });
+    for (const Index c : children) {
+      if (worth_merging(c, group)) merge(c, group);
+    }
+  }
+
+  const PostorderedTree<Index>& m_tree;
+  const FrontTreeOptions& m_options;
+  std::vector<Index> m_group;   ///< [n] group a column or a merged group went into
+  std::vector<Index> m_pivots;  ///< by group
+  std::vector<double> m_exact;  ///< by group: numbers stored without zeros
+  std::vector<Index> m_first_child, m_next_child;
+};
+
+/// Numbers groups in postorder of their tree, and columns by groups.
+template <class Ordinal, class Index>
+void number_groups(const PostorderedTree<Index>& tree, const std::vector<Index>& group,
+                   FrontTree<Ordinal>& fronts, std::vector<Index>& new_place) {
+  const std::size_t n = group.size();
+  std::vector<Index> number(n, Index(-1)), tops;
+  for (std::size_t j = 0; j < n; ++j) {
+    if (group[j] != static_cast<Index>(j)) continue;
+    number[j] = static_cast<Index>(tops.size());
+    tops.push_back(static_cast<Index>(j));
+  }
+  std::vector<Index> parent(tops.size(), Index(-1));
+  for (std::size_t g = 0; g < tops.size(); ++g) {
+    const Index up = at(tree.parent, tops[g]);
+    if (up >= 0) parent[g] = at(number, at(group, up));
+  }
+  const auto place = Impl::postorder(parent);
+  fronts.parent.resize(tops.size());
+  fronts.pivot_begin.assign(tops.size() + 1, 0);
+  for (std::size_t g = 0; g < tops.size(); ++g) {
+    at(fronts.parent, place[g]) =
+        parent[g] < 0 ? Ordinal(-1) : static_cast<Ordinal>(at(place, parent[g]));
+  }
+  const auto front_of = [&](std::size_t j) { return at(place, at(number, group[j])); };
+  for (std::size_t j = 0; j < n; ++j) ++at(fronts.pivot_begin, front_of(j) + 1);
+  for (std::size_t f = 0; f < tops.size(); ++f) fronts.pivot_begin[f + 1] += fronts.pivot_begin[f];
+  std::vector<Ordinal> next(fronts.pivot_begin.begin(), fronts.pivot_begin.end() - 1);
+  fronts.order.resize(n);
+  new_place.resize(n);
+  for (std::size_t j = 0; j < n; ++j) {  // ascending columns of a group stay in order
+    const Ordinal to = at(next, front_of(j))++;
+    at(fronts.order, to) = static_cast<Ordinal>(tree.column[j]);
+    at(new_place, tree.column[j]) = static_cast<Index>(to);
+  }
+}
+
+/// Rows of each front beyond its pivots: those F + Fᵀ has in its columns and those its children hand on.
+template <class Ordinal, class Index>
+void collect_rows(const Impl::SymmetricGraph<Index>& graph, const std::vector<Index>& new_place,
+                  FrontTree<Ordinal>& fronts) {
+  const Ordinal count = fronts.count();
+  std::vector<Ordinal> first_child(static_cast<std::size_t>(count), Ordinal(-1)),
+      next_child(static_cast<std::size_t>(count), Ordinal(-1));
+  std::vector<Ordinal> seen(static_cast<std::size_t>(fronts.n), Ordinal(-1));  // the last front with each row
+  fronts.row_begin.assign(1, 0);
+  for (Ordinal f = 0; f < count; ++f) {
+    const Ordinal end = at(fronts.pivot_begin, f + 1);
+    const auto add = [&](Ordinal row) {
+      if (row < end || at(seen, row) == f) return;
+      at(seen, row) = f;
+      fronts.rows.push_back(row);
+    };
+    for (Ordinal pivot = at(fronts.pivot_begin, f); pivot < end; ++pivot) {
+      const Ordinal column = at(fronts.order, pivot);
+      for (Index e = at(graph.row_map, column); e < at(graph.row_map, column + 1); ++e) {
+        add(static_cast<Ordinal>(at(new_place, at(graph.neighbours, e))));
+      }
+    }
+    for (Ordinal c = at(first_child, f); c >= 0; c = at(next_child, c)) {
+      for (auto r = at(fronts.row_begin, c); r < at(fronts.row_begin, c + 1); ++r) add(at(fronts.rows, r));
+    }
+    std::sort(fronts.rows.begin() + at(fronts.row_begin, f), fronts.rows.end());
+    fronts.row_begin.push_back(static_cast<std::int64_t>(fronts.rows.size()));
+    const Ordinal up = at(fronts.parent, f);
+    if (up < 0) continue;
+    at(next_child, f) = at(first_child, up);
+    at(first_child, up) = f;
+  }
+}
+
+template <class Index, class Ordinal, class Offset>
+FrontTree<Ordinal> make_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                             const FrontTreeOptions& options) {
+  FrontTree<Ordinal> fronts;
+  fronts.n = pattern.n_rows;
+  const auto graph = Impl::symmetric_graph<Index>(pattern);
+  std::vector<Index> new_place;
+  {
+    const auto tree = postordered_tree(graph);
+    Amalgamation<Index> amalgamation(tree, options);
+    const auto group = amalgamation.run();
+    fronts.zeros = amalgamation.zeros();
+    number_groups(tree, group, fronts, new_place);
+  }
+  collect_rows(graph, new_place, fronts);
+  for (Ordinal f = 0; f < fronts.count(); ++f) {
+    fronts.flops +=
+        elimination_flops(static_cast<double>(at(fronts.pivot_begin, f + 1) - at(fronts.pivot_begin, f)),
+                          static_cast<double>(at(fronts.row_begin, f + 1) - at(fronts.row_begin, f)));
+  }
+  return fronts;
+}
+
+}  // namespace
+
+template <class Ordinal, class Offset>
+FrontTree<Ordinal> make_front_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                   const FrontTreeOptions& options) {
+  const bool int_counts_entries = pattern.entries.extent(0) < std::numeric_limits<int>::max() / 2 &&
+                                  pattern.n_rows < std::numeric_limits<int>::max();
+  return int_counts_entries ? make_tree<int>(pattern, options) : make_tree<std::int64_t>(pattern, options);
+}
+
+#define LUTRA_MAKE_FRONT_TREE(Ordinal, Offset)                                                              \
+  template FrontTree<Ordinal> make_front_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
+                                              const FrontTreeOptions&);
+LUTRA_FOR_EACH_PATTERN(LUTRA_MAKE_FRONT_TREE)
+
+}  // namespace lutra

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTKERNELS_HPP
+#define LUTRA_FRONTKERNELS_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include "Lutra_ScalarTraits.hpp"
+
+namespace lutra::Impl {
+
+// Dense kernels of one front, for a team of any size; they know nothing of sparse matrices. Arrays a kernel
+// writes are complete for the whole team once it returns.
+
+/// The three blocks of a front of `pivots` + `below` rows and columns.
+template <class Scalar>
+struct DenseFront {
+  Scalar* lower;   ///< (pivots + below) × pivots by columns
+  Scalar* upper;   ///< pivots × below by rows
+  Scalar* corner;  ///< below × below by columns
+  int pivots;
+  int below;
+  KOKKOS_FUNCTION int size() const { return pivots + below; }
+  KOKKOS_FUNCTION Scalar& at(int row, int column) const {
+    if (column < pivots) return lower[row + static_cast<std::int64_t>(column) * size()];
+    if (row < pivots) return upper[static_cast<std::int64_t>(row) * below + (column - pivots)];
+    return corner[(row - pivots) + static_cast<std::int64_t>(column - pivots) * below];
+  }
+};
+
+/// The rule for pivots that are too small: one of the threshold's magnitude and the same argument.
+template <class Scalar>
+struct PivotRule {
+  RealOf<Scalar> threshold;
+
+  /// The pivot to use. `replaced` says whether it is another one.
+  KOKKOS_FUNCTION Scalar operator()(const Scalar& pivot, bool& replaced) const {
+    const auto size = ScalarTraits<Scalar>::magnitude(pivot);
+    replaced = size < threshold;
+    if (!replaced) return pivot;
+    return size > RealOf<Scalar>(0) ? pivot * (threshold / size) : Scalar(threshold);
+  }
+};
+
+/// Edges of the tile of C that one thread keeps in registers.
+inline constexpr int product_rows = 8, product_columns = 4;
+/// Pivots eliminated from their own columns before the rest of the front follows.
+inline constexpr int pivot_block = 32;
+
+/// Where a matrix that is read entry by entry stands.
+template <class Scalar>
+struct Strided {
+  const Scalar* data;
+  std::int64_t row, column;  ///< strides
+  KOKKOS_FORCEINLINE_FUNCTION const Scalar& operator()(int i, int j) const {
+    return data[i * row + j * column];
+  }
+};
+
+/// One tile of C −= A·B of `rows` × `columns`, at most the product tile.
+template <class Scalar>
+KOKKOS_FUNCTION void subtract_edge_tile(int rows, int columns, int depth, const Scalar* A, std::int64_t lda,
+                                        const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) {
+  for (int c = 0; c < columns; ++c) {
+    for (int r = 0; r < rows; ++r) {
+      Scalar sum(0);
+      for (int p = 0; p < depth; ++p) sum += A[r + p * lda] * B(p, c);
+      C[r + c * ldc] -= sum;
+    }
+  }
+}
+
+template <class Scalar>
+KOKKOS_FUNCTION void subtract_full_tile(int depth, const Scalar* KOKKOS_RESTRICT A, std::int64_t lda,
+                                        const Strided<Scalar>& B, Scalar* KOKKOS_RESTRICT C,
+                                        std::int64_t ldc) {
+  Scalar sum[product_columns][product_rows] = {};
+  for (int p = 0; p < depth; ++p) {
+    const Scalar* KOKKOS_RESTRICT a = A + p * lda;
+    for (int c = 0; c < product_columns; ++c) {
+      const Scalar b = B(p, c);
+      for (int r = 0; r < product_rows; ++r) sum[c][r] += a[r] * b;
+    }
+  }
+  for (int c = 0; c < product_columns; ++c) {
+    for (int r = 0; r < product_rows; ++r) C[r + c * ldc] -= sum[c][r];
+  }
+}
+
+/// C −= A·B; A is rows × depth and C rows × columns, both by columns; A, B and C do not overlap.
+template <class Member, class Scalar>
+KOKKOS_FUNCTION void subtract_product(const Member& team, int rows, int columns, int depth, const Scalar* A,
+                                      std::int64_t lda, const Strided<Scalar>& B, Scalar* C,
+                                      std::int64_t ldc) {
+  const int row_tiles = (rows + product_rows - 1) / product_rows;
+  const int column_tiles = (columns + product_columns - 1) / product_columns;
+  Kokkos::parallel_for(
+      Kokkos::TeamVectorRange(team, static_cast<std::int64_t>(row_tiles) * column_tiles),
+      [&](const std::int64_t tile) {
+        const int c0 = static_cast<int>(tile / row_tiles) * product_columns;
+        const int r0 = static_cast<int>(tile % row_tiles) * product_rows;
+        const Strided<Scalar> b{&B(0, c0), B.row, B.column};
+        if (rows - r0 >= product_rows && columns - c0 >= product_columns) {
+          subtract_full_tile(depth, A + r0, lda, b, C + r0 + c0 * ldc, ldc);
+        } else {
+          const int tile_rows = rows - r0 < product_rows ? rows - r0 : product_rows;
+          const int tile_columns = columns - c0 < product_columns ? columns - c0 : product_columns;
+          subtract_edge_tile(tile_rows, tile_columns, depth, A + r0, lda, b, C + r0 + c0 * ldc, ldc);
+        }
+      });
+  team.team_barrier();
+}
+
+/// Eliminates the pivots [begin, end) from their own columns: L below the diagonal, U in the block of pivots.
+/// @param replaced called with the pivot's number and whether it was replaced, by one thread
+template <class Member, class Scalar, class Replaced>
+KOKKOS_FUNCTION void eliminate_columns(const Member& team, const DenseFront<Scalar>& front, int begin, int end,
+                                       const PivotRule<Scalar>& rule, const Replaced& replaced) {
+  const std::int64_t ld = front.size();
+  for (int j = begin; j < end; ++j) {
+    Scalar* const pivot_column = front.lower + j * ld;
+    Kokkos::single(Kokkos::PerTeam(team), [&]() {
+      bool is_replaced = false;
+      pivot_column[j] = rule(pivot_column[j], is_replaced);
+      replaced(j, is_replaced);
+    });
+    team.team_barrier();
+    const Scalar pivot = pivot_column[j];
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.size() - j - 1),
+                         [&](const int r) { pivot_column[j + 1 + r] /= pivot; });
+    team.team_barrier();
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, j + 1, end), [&](const int c) {
+      Scalar* const column = front.lower + c * ld;
+      const Scalar factor = column[j];
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, front.size() - j - 1), [&](const int r) {
+        column[j + 1 + r] -= pivot_column[j + 1 + r] * factor;
+      });
+    });
+    team.team_barrier();
+  }
+}
+
+/// Applies the inverse of the unit lower block of the pivots [begin, end) to their rows of U beyond the block.
+template <class Member, class Scalar>
+KOKKOS_FUNCTION void solve_rows(const Member& team, const DenseFront<Scalar>& front, int begin, int end) {
+  const std::int64_t ld = front.size();
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.pivots - end), [&](const int c) {
+    Scalar* const column = front.lower + (end + c) * ld;
+    for (int j = begin; j < end; ++j) {
+      for (int i = j + 1; i < end; ++i) column[i] -= front.lower[i + j * ld] * column[j];
+    }
+  });
+  for (int j = begin; j + 1 < end; ++j) {
+    const Scalar* const from = front.upper + static_cast<std::int64_t>(j) * front.below;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, j + 1, end), [&](const int i) {
+      Scalar* const row = front.upper + static_cast<std::int64_t>(i) * front.below;
+      const Scalar factor = front.lower[i + j * ld];
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, front.below),
+                           [&](const int c) { row[c] -= factor * from[c]; });
+    });
+    team.team_barrier();
+  }
+  team.team_barrier();
+}
+
+/// Partial LU of a front without interchanges: `lower` and `upper` become L\U, `corner` the Schur complement.
+/// Right-looking by blocks of pivots; the corner is updated once, by all pivots.
+template <class Member, class Scalar, class Replaced>
+KOKKOS_FUNCTION void factorize_front(const Member& team, const DenseFront<Scalar>& front,
+                                     const PivotRule<Scalar>& rule, const Replaced& replaced) {
+  const std::int64_t ld = front.size();
+  for (int begin = 0; begin < front.pivots; begin += pivot_block) {
+    const int end = begin + pivot_block < front.pivots ? begin + pivot_block : front.pivots;
+    const int depth = end - begin, rest = front.pivots - end;
+    eliminate_columns(team, front, begin, end, rule, replaced);
+    solve_rows(team, front, begin, end);
+    if (rest == 0) continue;
+    const Scalar* const L = front.lower + begin * ld;
+    Scalar* const next = front.lower + end * ld;
+    subtract_product(team, front.size() - end, rest, depth, L + end, ld, {next + begin, 1, ld}, next + end, ld);
+    // rows of U by columns of its transpose
+    Scalar* const U = front.upper + static_cast<std::int64_t>(begin) * front.below;
+    subtract_product(team, front.below, rest, depth, U, front.below, {L + end, ld, 1},
+                     front.upper + static_cast<std::int64_t>(end) * front.below, front.below);
+  }
+  subtract_product(team, front.below, front.below, front.pivots, front.lower + front.pivots, ld,
+                   {front.upper, front.below, 1}, front.corner, front.below);
+}
+
+}  // namespace lutra::Impl
+
+#endif

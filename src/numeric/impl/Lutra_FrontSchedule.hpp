@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTSCHEDULE_HPP
+#define LUTRA_FRONTSCHEDULE_HPP
+
+#include "Lutra_FrontsPortable.hpp"
+
+namespace lutra::Impl {
+
+/// Portable kernels need no more than the plan.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+struct FrontSchedule {
+  FrontSchedule(const ExecutionSpace&, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>&,
+                Charge&) {}
+
+  void run(const ExecutionSpace& exec,
+           const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+           const FrontLuData<Scalar, Ordinal, Offset>& data) {
+    factorize_fronts_portable(exec, plan, data);
+  }
+};
+
+template <class Scalar, class ExecutionSpace>
+struct FrontCutting {
+  static FrontPlanOptions options() { return {}; }
+};
+
+}  // namespace lutra::Impl
+
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_FrontScheduleCuda.hpp"
+#endif
+
+#endif

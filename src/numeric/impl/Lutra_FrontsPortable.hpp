@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTSPORTABLE_HPP
+#define LUTRA_FRONTSPORTABLE_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_FrontKernels.hpp"
+#include "Lutra_FrontLu.hpp"
+
+namespace lutra::Impl {
+
+/// Raw arrays of a factorization in fronts, as kernels of every kind take them.
+template <class Scalar, class Ordinal, class Offset>
+struct FrontLuData {
+  const Front<Ordinal, Offset>* fronts;
+  const Ordinal* children;
+  const int* places;
+  const FrontPlace* entry_place;
+  const Scalar* entries;
+  Scalar* panels;
+  Scalar* corners;
+  unsigned char* perturbed;
+  FrontLuOutcome* outcome;
+  double perturbation;
+
+  KOKKOS_FUNCTION DenseFront<Scalar> dense(const Front<Ordinal, Offset>& front) const {
+    return {panels + front.lower, panels + front.upper, corners + front.corner, front.pivots, front.below};
+  }
+  KOKKOS_FUNCTION PivotRule<Scalar> pivot_rule() const {
+    const double largest = outcome->largest_entry;
+    return {static_cast<RealOf<Scalar>>(perturbation * (largest > 0 ? largest : 1.0))};
+  }
+  KOKKOS_FUNCTION void note_pivot(const Front<Ordinal, Offset>& front, int j, bool replaced) const {
+    perturbed[front.first_pivot + j] = replaced ? 1 : 0;
+    if (replaced) Kokkos::atomic_add(&outcome->perturbed, std::int64_t(1));
+  }
+};
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FrontLuData<Scalar, Ordinal, Offset> front_lu_data(
+    const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
+    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed, double perturbation) {
+  return {plan.fronts.data(),      plan.children.data(),  plan.places.data(),  plan.entry_place.data(),
+          factors.entries.data(),  factors.panels.data(), factors.corners.data(), perturbed.data(),
+          factors.outcome.data(), perturbation};
+}
+
+/// Works fronts, a team each.
+template <class Scalar, class Ordinal, class Offset>
+struct FrontWorker {
+  FrontLuData<Scalar, Ordinal, Offset> data;
+
+  template <class Member>
+  KOKKOS_FUNCTION void work(const Member& team, Ordinal number) const {
+    const Front<Ordinal, Offset> front = data.fronts[number];
+    const DenseFront<Scalar> dense = data.dense(front);
+    assemble(team, front, dense);
+    factorize_front(team, dense, data.pivot_rule(),
+                    [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
+  }
+
+ private:
+  template <class Member>
+  KOKKOS_FUNCTION void assemble(const Member& team, const Front<Ordinal, Offset>& front,
+                                const DenseFront<Scalar>& dense) const {
+    const auto clear = [&](Scalar* array, std::int64_t length) {
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, length),
+                           [&](const std::int64_t i) { array[i] = Scalar(0); });
+    };
+    clear(dense.lower, static_cast<std::int64_t>(front.size()) * front.pivots);
+    clear(dense.upper, static_cast<std::int64_t>(front.pivots) * front.below);
+    clear(dense.corner, static_cast<std::int64_t>(front.below) * front.below);
+    team.team_barrier();
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.entries_end - front.entries),
+                         [&](const Offset e) {
+                           const FrontPlace place = data.entry_place[front.entries + e];
+                           dense.at(place.row, place.column) = data.entries[front.entries + e];
+                         });
+    team.team_barrier();
+    for (Offset c = front.children; c < front.children_end; ++c) add_child(team, dense, data.children[c]);
+  }
+
+  /// Extend-add: a child's columns go to the threads, so that two never meet.
+  template <class Member>
+  KOKKOS_FUNCTION void add_child(const Member& team, const DenseFront<Scalar>& dense, Ordinal number) const {
+    const Front<Ordinal, Offset> child = data.fronts[number];
+    const int* const place = data.places + child.rows;
+    const Scalar* const corner = data.corners + child.corner;
+    int pivots = 0;  // rows of the child that are pivots of the parent: places ascend
+    while (pivots < child.below && place[pivots] < dense.pivots) ++pivots;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, child.below), [&](const int b) {
+      const Scalar* const from = corner + static_cast<std::int64_t>(b) * child.below;
+      if (b < pivots) {
+        Scalar* const to = dense.lower + static_cast<std::int64_t>(place[b]) * dense.size();
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, child.below),
+                             [&](const int a) { to[place[a]] += from[a]; });
+        return;
+      }
+      Scalar* const right = dense.upper + (place[b] - dense.pivots);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, pivots), [&](const int a) {
+        right[static_cast<std::int64_t>(place[a]) * dense.below] += from[a];
+      });
+      Scalar* const to = dense.corner + static_cast<std::int64_t>(place[b] - dense.pivots) * dense.below;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, pivots, child.below),
+                           [&](const int a) { to[place[a] - dense.pivots] += from[a]; });
+    });
+    team.team_barrier();
+  }
+};
+
+/// Level by level, a team a front; on the Serial backend in postorder, where a parent finds its last child in
+/// cache.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void factorize_fronts_portable(const ExecutionSpace& exec,
+                               const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+                               const FrontLuData<Scalar, Ordinal, Offset>& data) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::Schedule<Kokkos::Dynamic>>;
+  const FrontWorker<Scalar, Ordinal, Offset> worker{data};
+  const int threads = is_host_space<ExecutionSpace> ? 1 : 8;
+  const int lanes = is_host_space<ExecutionSpace> ? 1 : vector_length_for<ExecutionSpace>(32);
+  if constexpr (is_serial_space<ExecutionSpace>) {
+    Kokkos::parallel_for(
+        "lutra::numeric::fronts", Policy(exec, static_cast<int>(plan.count), 1),
+        KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+          worker.work(team, static_cast<Ordinal>(team.league_rank()));
+        });
+  } else {
+    const auto by_level = plan.by_level;
+    for (std::size_t l = 0; l < plan.levels(); ++l) {
+      const Ordinal first = plan.level_map[l];
+      const auto width = static_cast<int>(plan.level_map[l + 1] - first);
+      Kokkos::parallel_for(
+          "lutra::numeric::fronts_of_level", Policy(exec, width, threads, lanes),
+          KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+            worker.work(team, by_level(first + static_cast<Ordinal>(team.league_rank())));
+          });
+    }
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif

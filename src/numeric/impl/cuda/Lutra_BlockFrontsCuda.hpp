@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_BLOCKFRONTSCUDA_HPP
+#define LUTRA_BLOCKFRONTSCUDA_HPP
+
+#include "Lutra_FrontFlagsCuda.hpp"
+
+namespace lutra::Impl {
+
+// Fronts, and tiles of fronts, worked by one block of 256 threads.
+
+inline constexpr int front_threads = 256;
+inline constexpr int front_warps = front_threads / 32;
+
+/// Most 16 × 16 parts of a front that one block keeps in registers, along an edge.
+template <class Scalar>
+inline constexpr int most_register_parts = sizeof(Scalar) > 8 ? 4 : 6;
+/// Edge of a tile of a larger front.
+template <class Scalar>
+inline constexpr int front_tile = sizeof(Scalar) > 8 ? 32 : 64;
+
+/// Rows and columns of a front that a block has in shared memory.
+struct FrontWindow {
+  int row, rows, column, columns;
+};
+
+/// Adds the part of a child's contribution that falls into a window; a and b count the child's rows and columns
+/// that do. A warp adds to columns of its own, so that children follow each other without barriers and sums
+/// have one order.
+template <class Scalar, class Offset, class Launch, class To>
+__device__ __forceinline__ void add_child_part(const Launch& launch, const ChildRef<Offset>& child, int a_begin,
+                                               int a_end, int b_begin, int b_end, const FrontWindow& window,
+                                               const To& to) {
+  constexpr int most = (front_tile<Scalar> > 16 * most_register_parts<Scalar> ? front_tile<Scalar>
+                                                                              : 16 * most_register_parts<Scalar>) /
+                       32;
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int* const place = launch.data.places + child.rows;
+  const Scalar* const corner = launch.data.corners + child.corner;
+  int row[most];
+#pragma unroll
+  for (int u = 0; u < most; ++u) {
+    const int a = a_begin + lane + 32 * u;
+    row[u] = a < a_end ? place[a] - window.row : -1;
+  }
+  for (int b0 = b_begin; b0 < b_end; b0 += 32) {
+    const int b = b0 + lane;
+    const int column = b < b_end ? place[b] - window.column : -1;
+    unsigned mine = __ballot_sync(0xffffffffu, column >= 0 && column % front_warps == warp);
+    while (mine != 0) {
+      const int l = __ffs(static_cast<int>(mine)) - 1;
+      mine &= mine - 1;
+      const int c = __shfl_sync(0xffffffffu, column, l);
+      const Scalar* const from = corner + static_cast<Offset>(b0 + l) * child.below + a_begin + lane;
+#pragma unroll
+      for (int u = 0; u < most; ++u) {
+        if (row[u] >= 0) to(row[u], c) += from[32 * u];
+      }
+    }
+  }
+}
+
+/// An R·16 × R·16 matrix over 16 × 16 threads; thread (x, y) holds the entries (x + 16·i, y + 16·j).
+template <int R, class Scalar>
+struct RegisterMatrix {
+  Scalar a[R][R];
+};
+
+/// The pivot's column and row, on their way through shared memory; two turns, so that one barrier a pivot does.
+template <int R, class Scalar>
+struct PivotExchange {
+  Scalar column[2][16 * R];
+  Scalar row[2][16 * R];
+};
+
+/// Eliminates `pivots` pivots of a matrix in registers. Inverses of L and U of the pivots' block ride along
+/// where `lower_inverse` and `upper_inverse` start as identities: each step is applied to their rows and
+/// columns too.
+template <int R, bool Inverses, class Scalar, class Note>
+__device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A,
+                                                    RegisterMatrix<Inverses ? R : 1, Scalar>& V,
+                                                    RegisterMatrix<Inverses ? R : 1, Scalar>& W, int pivots,
+                                                    const PivotRule<Scalar>& rule,
+                                                    PivotExchange<R, Scalar>& exchange,
+                                                    PivotExchange<R, Scalar>* inverse_exchange, const Note& note) {
+  const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
+#pragma unroll
+  for (int jb = 0; jb < R; ++jb) {
+    for (int jj = 0; jj < 16; ++jj) {
+      const int j = 16 * jb + jj;
+      if (j >= pivots) return;
+      const int turn = j & 1;
+      if (y == jj) {
+#pragma unroll
+        for (int i = jb; i < R; ++i) exchange.column[turn][x + 16 * i] = A.a[i][jb];
+        if constexpr (Inverses) {
+#pragma unroll
+          for (int i = 0; i <= jb; ++i) inverse_exchange->column[turn][x + 16 * i] = W.a[i][jb];
+        }
+      }
+      if (x == jj) {
+#pragma unroll
+        for (int c = jb; c < R; ++c) exchange.row[turn][y + 16 * c] = A.a[jb][c];
+        if constexpr (Inverses) {
+#pragma unroll
+          for (int c = 0; c <= jb; ++c) inverse_exchange->row[turn][y + 16 * c] = V.a[jb][c];
+        }
+      }
+      __syncthreads();
+      bool replaced = false;
+      const Scalar pivot = rule(exchange.column[turn][j], replaced);
+      const Scalar inverse = reciprocal(pivot);
+      Scalar l[R], u[R];
+#pragma unroll
+      for (int i = jb; i < R; ++i) {
+        l[i] = x + 16 * i > j ? exchange.column[turn][x + 16 * i] * inverse : Scalar(0);
+        u[i] = y + 16 * i > j ? exchange.row[turn][y + 16 * i] : Scalar(0);
+      }
+#pragma unroll
+      for (int i = jb; i < R; ++i) {
+#pragma unroll
+        for (int c = jb; c < R; ++c) A.a[i][c] -= l[i] * u[c];
+      }
+      if (y == jj) {
+#pragma unroll
+        for (int i = jb; i < R; ++i) {
+          if (x + 16 * i > j) A.a[i][jb] = l[i];
+        }
+        if (x == jj) A.a[jb][jb] = pivot;
+      }
+      if constexpr (Inverses) {
+#pragma unroll
+        for (int q = 0; q <= jb; ++q) {
+          const Scalar v = y + 16 * q <= j ? inverse_exchange->row[turn][y + 16 * q] : Scalar(0);
+          const Scalar w = x + 16 * q <= j ? inverse_exchange->column[turn][x + 16 * q] * inverse : Scalar(0);
+#pragma unroll
+          for (int i = jb; i < R; ++i) {
+            V.a[i][q] -= l[i] * v;
+            W.a[q][i] -= w * u[i];
+          }
+          if (y == jj && x + 16 * q <= j) W.a[q][jb] = w;  // the column of U's inverse is final
+        }
+      }
+      if (threadIdx.x == 0) note(j, replaced);
+    }
+  }
+}
+
+/// A front of up to 16·R rows by a block: assembled in shared memory, eliminated in registers.
+template <int R, class Scalar, class Ordinal, class Offset>
+__device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
+                                 const Front<Ordinal, Offset>& front, Ordinal number,
+                                 const PivotRule<Scalar>& rule, Scalar* S) {
+  const auto& data = launch.data;
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
+  const int size = front.size(), ld = size | 1;
+  for (int e = thread; e < size * ld; e += front_threads) S[e] = Scalar(0);
+  __syncthreads();
+  for (Offset e = front.entries + thread; e < front.entries_end; e += front_threads) {
+    const FrontPlace place = data.entry_place[e];
+    S[place.row + place.column * ld] = data.entries[e];
+  }
+  if (warp == 0) wait_for_children(launch, front, lane);
+  __syncthreads();
+  const FrontWindow all{0, size, 0, size};
+  for (Offset c = front.children; c < front.children_end; ++c) {
+    const ChildRef<Offset> child = launch.children[c];
+    add_child_part<Scalar>(launch, child, 0, child.below, 0, child.below, all,
+                           [&](int r, int k) -> Scalar& { return S[r + k * ld]; });
+  }
+  __syncthreads();
+  const int x = thread % 16, y = thread / 16;
+  RegisterMatrix<R, Scalar> A;
+  RegisterMatrix<1, Scalar> none;
+#pragma unroll
+  for (int i = 0; i < R; ++i) {
+#pragma unroll
+    for (int c = 0; c < R; ++c) {
+      const bool there = x + 16 * i < size && y + 16 * c < size;
+      A.a[i][c] = there ? S[x + 16 * i + (y + 16 * c) * ld] : Scalar(0);
+    }
+  }
+  __syncthreads();  // S is read; the exchange takes its place
+  auto& exchange = *reinterpret_cast<PivotExchange<R, Scalar>*>(S);
+  eliminate_registers<R, false>(A, none, none, front.pivots, rule, exchange,
+                                static_cast<PivotExchange<R, Scalar>*>(nullptr),
+                                [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
+  const DenseFront<Scalar> dense = data.dense(front);
+#pragma unroll
+  for (int i = 0; i < R; ++i) {
+#pragma unroll
+    for (int c = 0; c < R; ++c) {
+      if (x + 16 * i < size && y + 16 * c < size) dense.at(x + 16 * i, y + 16 * c) = A.a[i][c];
+    }
+  }
+  __syncthreads();
+  if (thread == 0) raise_flag(launch.done + number, launch.run);
+}
+
+}  // namespace lutra::Impl
+
+#endif

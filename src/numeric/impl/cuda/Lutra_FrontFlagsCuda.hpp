@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTFLAGSCUDA_HPP
+#define LUTRA_FRONTFLAGSCUDA_HPP
+
+#include "Lutra_FrontsPortable.hpp"
+
+namespace lutra::Impl {
+
+// Flags by which teams of one launch wait for each other. A flag holds the number of the factorization that
+// raised it last, so that none is ever taken down. Tasks are handed out in an order in which each follows all
+// it waits for: who waits, waits for a team that is running.
+
+inline constexpr double front_watchdog_seconds = 10;
+
+/// A child as its parent meets it.
+template <class Offset>
+struct ChildRef {
+  Offset corner = 0;  ///< its contribution
+  Offset rows = 0;    ///< in `places`
+  Offset cuts = 0;    ///< in `cuts`, where the parent is cut into tiles
+  int below = 0;
+  int number = 0;  ///< of its flag
+};
+
+/// What the kernels of a schedule share.
+template <class Scalar, class Ordinal, class Offset>
+struct FrontLaunch {
+  FrontLuData<Scalar, Ordinal, Offset> data;
+  const ChildRef<Offset>* children = nullptr;  ///< in the order of the plan's `children`
+  const int* cuts = nullptr;                   ///< first of a child's rows in each tile of its parent, and their number
+  int* done = nullptr;                         ///< [count] flags of fronts
+  int* tile_done = nullptr;                    ///< flags of tiles
+  int* arrived = nullptr;                      ///< [count] tiles of a contribution that are there
+  Scalar* inverses = nullptr;                  ///< of the pivots' tiles, L's by columns and U's by rows
+  int run = 0;                                 ///< number of this factorization
+};
+
+__device__ __forceinline__ int load_flag(const int* flag) {
+  int value;
+  asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  return value;
+}
+__device__ __forceinline__ void raise_flag(int* flag, int value) {
+  asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+}
+
+/// Ends all waiting once one team has waited too long.
+template <class Launch>
+__device__ bool waited_too_long(const Launch& launch, int front, std::uint64_t& begun) {
+  std::uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  if (begun == 0) begun = now;
+  int* const stopped = &launch.data.outcome->stopped_front;
+  if (static_cast<double>(now - begun) > front_watchdog_seconds * 1e9) atomicCAS(stopped, -1, front);
+  return *static_cast<const volatile int*>(stopped) >= 0;
+}
+
+/// Waits until a flag stands at this factorization's number.
+template <class Launch>
+__device__ __forceinline__ void wait_for_flag(const Launch& launch, const int* flag, int front) {
+  std::uint64_t begun = 0;
+  for (unsigned spins = 1; load_flag(flag) != launch.run; ++spins) {
+    if (spins % 256 == 0 && waited_too_long(launch, front, begun)) return;
+  }
+}
+
+/// Waits for all children of a front, lanes of a warp each for some of them.
+template <class Launch, class Front>
+__device__ __forceinline__ void wait_for_children(const Launch& launch, const Front& front, int lane) {
+  for (auto c = front.children + lane; c < front.children_end; c += 32) {
+    const int number = launch.children[c].number;
+    wait_for_flag(launch, launch.done + number, number);
+  }
+  __syncwarp();
+}
+
+/// The reciprocal a pivot is divided by.
+template <class Real>
+__device__ __forceinline__ Real reciprocal(Real value) {
+  return Real(1) / value;
+}
+template <class Real>
+__device__ __forceinline__ Kokkos::complex<Real> reciprocal(const Kokkos::complex<Real>& value) {
+  return Kokkos::complex<Real>(Real(1)) / value;
+}
+
+/// A running position (row, column) in a block of `rows` rows stored by columns, moved on by `step` places at
+/// once without division.
+struct BlockWalk {
+  int rows, step_rows, step_columns, row, column;
+  __device__ BlockWalk(int block_rows, int start, int step)
+      : rows(block_rows),
+        step_rows(step % block_rows),
+        step_columns(step / block_rows),
+        row(start % block_rows),
+        column(start / block_rows) {}
+  __device__ __forceinline__ void advance() {
+    row += step_rows;
+    column += step_columns;
+    if (row >= rows) {
+      row -= rows;
+      ++column;
+    }
+  }
+};
+
+/// Writes a front, whose entries `at(row, column)` gives, to its three blocks; by threads first, first + step, …
+template <class Scalar, class At>
+__device__ __forceinline__ void store_front(const DenseFront<Scalar>& front, int first, int step, const At& at) {
+  const int size = front.size(), below = front.below, pivots = front.pivots;
+  BlockWalk lower(size, first, step);
+  for (int e = first; e < size * pivots; e += step, lower.advance()) front.lower[e] = at(lower.row, lower.column);
+  if (below == 0) return;
+  BlockWalk upper(below, first, step);  // by rows
+  for (int e = first; e < pivots * below; e += step, upper.advance()) {
+    front.upper[e] = at(upper.column, pivots + upper.row);
+  }
+  BlockWalk corner(below, first, step);
+  for (int e = first; e < below * below; e += step, corner.advance()) {
+    front.corner[e] = at(pivots + corner.row, pivots + corner.column);
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTSCHEDULECUDA_HPP
+#define LUTRA_FRONTSCHEDULECUDA_HPP
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "Lutra_CheckCuda.hpp"
+#include "Lutra_SmallFrontsCuda.hpp"
+#include "Lutra_TileFrontsCuda.hpp"
+#include "Lutra_Upload.hpp"
+
+namespace lutra::Impl {
+
+template <class Scalar>
+struct FrontCutting<Scalar, Kokkos::Cuda> {
+  static FrontPlanOptions options() { return {front_tile<Scalar>, 16 * most_register_parts<Scalar>}; }
+};
+
+// Microseconds that steps take about, by which tasks are put in order; only their ratios matter.
+struct FrontTimes {
+  static constexpr double start = 5, pivot = 0.15, step = 25, product = 3;
+};
+
+/// The order of tasks: tasks on long paths to a root come first, and so each comes behind all it needs.
+template <class Ordinal, class Offset>
+class FrontTaskOrder {
+ public:
+  using Plan = FrontPlan<Ordinal, Offset, Kokkos::CudaSpace>;
+  using Task = FrontTask<Ordinal, Offset>;
+
+  explicit FrontTaskOrder(const Plan& plan) : m_plan(plan) {
+    find_small();
+    measure_paths();
+    for (Ordinal f = 0; f < m_plan.count; ++f) {
+      if (!m_small[index(f)]) add_tasks(f);
+    }
+    std::stable_sort(small_fronts.begin(), small_fronts.end(),
+                     [&](Ordinal a, Ordinal b) { return m_start[index(a)] > m_start[index(b)]; });
+    std::vector<std::size_t> order(m_tasks.size());
+    std::iota(order.begin(), order.end(), std::size_t(0));
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return m_priority[a] > m_priority[b]; });
+    tasks.reserve(order.size());
+    for (const std::size_t t : order) tasks.push_back(m_tasks[t]);
+  }
+
+  std::vector<Ordinal> small_fronts;  ///< in order
+  std::vector<Task> tasks;            ///< in order
+  Offset flags = 0;                   ///< of tiles
+  Offset pivot_tiles = 0;             ///< in all tiled fronts
+
+ private:
+  static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
+  const Front<Ordinal, Offset>& front(Ordinal f) const { return m_plan.host_fronts[index(f)]; }
+  bool is_tiled(Ordinal f) const { return front(f).size() > m_plan.options.most_whole; }
+  FrontTiles tiles_of(Ordinal f) const { return {front(f).pivots, front(f).below, m_plan.options.tile}; }
+
+  void find_small() {
+    m_small.assign(index(m_plan.count), 1);
+    for (Ordinal f = 0; f < m_plan.count; ++f) {
+      if (front(f).size() > small_front_size) m_small[index(f)] = 0;
+      if (m_small[index(f)]) small_fronts.push_back(f);
+      if (!m_small[index(f)] && front(f).parent >= 0) m_small[index(front(f).parent)] = 0;
+    }
+  }
+
+  double corner_time(Ordinal f) const {
+    const FrontTiles tiles = tiles_of(f);
+    const double edge = tiles.count() - tiles.pivot_tiles();
+    return FrontTimes::start + FrontTimes::product * tiles.pivot_tiles() * (1 + edge * edge / 256);
+  }
+
+  void measure_paths() {
+    m_start.assign(index(m_plan.count), 0);
+    for (Ordinal f = m_plan.count; f-- > 0;) {
+      const double after = front(f).parent < 0 ? 0 : m_start[index(front(f).parent)];
+      const double own = is_tiled(f) ? tiles_of(f).pivot_tiles() * FrontTimes::step + corner_time(f)
+                                     : FrontTimes::start + FrontTimes::pivot * front(f).pivots;
+      m_start[index(f)] = after + own;
+    }
+  }
+
+  void add_tasks(Ordinal f) {
+    if (!is_tiled(f)) {
+      Task task;
+      task.front = f;
+      add(task, m_start[index(f)]);
+      return;
+    }
+    const FrontTiles tiles = tiles_of(f);
+    const int count = tiles.count(), pivots = tiles.pivot_tiles();
+    const double end = front(f).parent < 0 ? 0 : m_start[index(front(f).parent)];
+    Offset entries = front(f).entries;
+    for (int i = 0; i < count; ++i) {
+      for (int j = 0; j < count; ++j) {
+        Task task;
+        task.front = f;
+        task.row = i;
+        task.column = j;
+        task.flags = flags;
+        task.inverses = pivot_tiles * 2 * static_cast<Offset>(tiles.edge) * tiles.edge;
+        task.entries = entries;
+        while (entries < front(f).entries_end && in_tile(tiles, entries, i, j)) ++entries;
+        task.entries_end = entries;
+        const int step = std::min({i, j, pivots});
+        const double within = i == j ? 0 : FrontTimes::step / 3;
+        add(task, step == pivots ? end + corner_time(f)
+                                 : end + corner_time(f) + (pivots - step) * FrontTimes::step - within);
+      }
+    }
+    flags += static_cast<Offset>(count) * count;
+    pivot_tiles += pivots;
+  }
+
+  bool in_tile(const FrontTiles& tiles, Offset entry, int i, int j) const {
+    const FrontPlace place = m_plan.host_entry_place[static_cast<std::size_t>(entry)];
+    return tiles.of(place.row) == i && tiles.of(place.column) == j;
+  }
+
+  void add(const Task& task, double priority) {
+    m_tasks.push_back(task);
+    m_priority.push_back(priority);
+  }
+
+  const Plan& m_plan;
+  std::vector<char> m_small;
+  std::vector<double> m_start;  ///< [count] time from a front's first task to the end of its root
+  std::vector<Task> m_tasks;
+  std::vector<double> m_priority;
+};
+
+/// Children by parents, and the cuts of those whose parents are tiled.
+template <class Ordinal, class Offset>
+void list_child_refs(const FrontPlan<Ordinal, Offset, Kokkos::CudaSpace>& plan, const std::vector<Ordinal>& children,
+                     const std::vector<int>& places, std::vector<ChildRef<Offset>>& refs, std::vector<int>& cuts) {
+  refs.reserve(children.size());
+  for (const Ordinal c : children) {
+    const auto& child = plan.host_fronts[static_cast<std::size_t>(c)];
+    const auto& parent = plan.host_fronts[static_cast<std::size_t>(child.parent)];
+    refs.push_back({child.corner, child.rows, static_cast<Offset>(cuts.size()), child.below, static_cast<int>(c)});
+    if (parent.size() <= plan.options.most_whole) continue;
+    const FrontTiles tiles(parent.pivots, parent.below, plan.options.tile);
+    const int* const place = places.data() + child.rows;
+    for (int t = 0; t < tiles.count(); ++t)
+      cuts.push_back(static_cast<int>(std::lower_bound(place, place + child.below, tiles.begin(t)) - place));
+    cuts.push_back(child.below);
+  }
+}
+
+/// Launches on CUDA: one over the fronts of small subtrees, one over all other fronts and tiles of fronts.
+template <class Scalar, class Ordinal, class Offset>
+struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
+  using Memory = Kokkos::CudaSpace;
+  using Plan = FrontPlan<Ordinal, Offset, Memory>;
+  using Data = FrontLuData<Scalar, Ordinal, Offset>;
+
+  FrontSchedule(const Kokkos::Cuda& exec, const Plan& plan, Charge& charge) {
+    const FrontTaskOrder<Ordinal, Offset> order(plan);
+    std::vector<ChildRef<Offset>> refs;
+    std::vector<int> cuts;
+    const auto to_host = [](const auto& view) {
+      const auto mirror = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
+      return std::vector<typename std::decay_t<decltype(view)>::non_const_value_type>(
+          mirror.data(), mirror.data() + mirror.extent(0));
+    };
+    list_child_refs(plan, to_host(plan.children), to_host(plan.places), refs, cuts);
+    m_small = upload(exec, charge, "lutra::numeric::small_fronts", order.small_fronts);
+    m_tasks = upload(exec, charge, "lutra::numeric::front_tasks", order.tasks);
+    m_children = upload(exec, charge, "lutra::numeric::child_refs", refs);
+    m_cuts = upload(exec, charge, "lutra::numeric::child_cuts", cuts);
+    const auto flags = [&](const char* label, std::size_t length) {
+      auto view = charge.template allocate<Kokkos::View<int*, Memory>>(exec, label, length);
+      Kokkos::deep_copy(exec, view, 0);
+      return view;
+    };
+    m_done = flags("lutra::numeric::front_flags", static_cast<std::size_t>(plan.count));
+    m_tile_done = flags("lutra::numeric::tile_flags", static_cast<std::size_t>(order.flags));
+    m_arrived = flags("lutra::numeric::arrived_tiles", static_cast<std::size_t>(plan.count));
+    m_tickets = flags("lutra::numeric::tickets", 2);
+    constexpr std::size_t inverse = 2 * static_cast<std::size_t>(front_tile<Scalar>) * front_tile<Scalar>;
+    m_inverses = charge.template allocate<Kokkos::View<Scalar*, Memory>>(
+        exec, "lutra::numeric::tile_inverses", static_cast<std::size_t>(order.pivot_tiles) * inverse);
+    size_launches(exec);
+  }
+
+  void run(const Kokkos::Cuda& exec, const Plan&, const Data& data) {
+    FrontLaunch<Scalar, Ordinal, Offset> launch;
+    launch.data = data;
+    launch.children = m_children.data();
+    launch.cuts = m_cuts.data();
+    launch.done = m_done.data();
+    launch.tile_done = m_tile_done.data();
+    launch.arrived = m_arrived.data();
+    launch.inverses = m_inverses.data();
+    launch.run = m_run = m_run < std::numeric_limits<int>::max() ? m_run + 1 : 1;
+    const auto stream = exec.cuda_stream();
+    check_cuda(cudaMemsetAsync(m_tickets.data(), 0, 2 * sizeof(int), stream), "starting a factorization");
+    if (m_small_blocks > 0) {
+      small_fronts_kernel<<<m_small_blocks, small_front_warps * 32, small_bytes(), stream>>>(
+          launch, m_small.data(), static_cast<int>(m_small.extent(0)), m_tickets.data());
+      check_cuda(cudaGetLastError(), "launching small fronts");
+    }
+    if (m_task_blocks > 0) {
+      front_tasks_kernel<<<m_task_blocks, front_threads, task_bytes(), stream>>>(
+          launch, m_tasks.data(), static_cast<int>(m_tasks.extent(0)), m_tickets.data() + 1);
+      check_cuda(cudaGetLastError(), "launching fronts");
+    }
+  }
+
+ private:
+  static constexpr std::size_t small_bytes() {
+    return small_front_warps * small_front_words<Scalar> * sizeof(Scalar);
+  }
+  static constexpr std::size_t task_bytes() {
+    constexpr std::size_t edge = 16 * most_register_parts<Scalar>;
+    return std::max(sizeof(TileMemory<Scalar>), edge * (edge + 1) * sizeof(Scalar));
+  }
+
+  /// As many blocks as run at once, no more than there is work for.
+  template <class Kernel>
+  int blocks(const Kokkos::Cuda& exec, Kernel kernel, int threads, std::size_t bytes, std::size_t work) {
+    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+               "asking for shared memory");
+    int per_processor = 0;
+    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel, threads, bytes),
+               "asking how many blocks run at once");
+    const auto most = static_cast<std::size_t>(std::max(1, per_processor)) *
+                      static_cast<std::size_t>(exec.cuda_device_prop().multiProcessorCount);
+    return static_cast<int>(std::min(most, work));
+  }
+
+  void size_launches(const Kokkos::Cuda& exec) {
+    m_small_blocks = blocks(exec, small_fronts_kernel<Scalar, Ordinal, Offset>, small_front_warps * 32, small_bytes(),
+                            (m_small.extent(0) + small_front_warps - 1) / small_front_warps);
+    m_task_blocks = blocks(exec, front_tasks_kernel<Scalar, Ordinal, Offset>, front_threads, task_bytes(),
+                           m_tasks.extent(0));
+  }
+
+  Kokkos::View<const Ordinal*, Memory> m_small;
+  Kokkos::View<const FrontTask<Ordinal, Offset>*, Memory> m_tasks;
+  Kokkos::View<const ChildRef<Offset>*, Memory> m_children;
+  Kokkos::View<const int*, Memory> m_cuts;
+  Kokkos::View<int*, Memory> m_done, m_tile_done, m_arrived, m_tickets;
+  Kokkos::View<Scalar*, Memory> m_inverses;
+  int m_small_blocks = 0, m_task_blocks = 0;
+  int m_run = 0;
+};
+
+}  // namespace lutra::Impl
+
+#endif

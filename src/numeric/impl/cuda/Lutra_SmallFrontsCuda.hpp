@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SMALLFRONTSCUDA_HPP
+#define LUTRA_SMALLFRONTSCUDA_HPP
+
+#include "Lutra_FrontFlagsCuda.hpp"
+
+namespace lutra::Impl {
+
+inline constexpr int small_front_size = 32;  ///< a lane a row
+inline constexpr int small_front_warps = 4;  ///< warps of a team, each with a front of its own
+template <class Scalar>
+inline constexpr int small_front_words = small_front_size * (small_front_size + 1);
+
+/// Adds a child's contribution to a front by columns in shared memory.
+template <class Scalar, class Offset, class Launch>
+__device__ __forceinline__ void add_small_child(const Launch& launch, const ChildRef<Offset>& child, int lane,
+                                                Scalar* S, int ld) {
+  const Scalar* const corner = launch.data.corners + child.corner;
+  const int place = lane < child.below ? launch.data.places[child.rows + lane] : 0;
+  constexpr int ahead = 4;
+  for (int b = 0; b < child.below; b += ahead) {
+    Scalar value[ahead];
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) {
+      const bool there = lane < child.below && b + u < child.below;
+      value[u] = there ? corner[static_cast<Offset>(b + u) * child.below + lane] : Scalar(0);
+    }
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) {
+      const int column = __shfl_sync(0xffffffffu, place, b + u < child.below ? b + u : 0);
+      if (lane < child.below && b + u < child.below) S[place + column * ld] += value[u];
+    }
+    __syncwarp();
+  }
+}
+
+/// Eliminates the pivots of a front by columns in shared memory; lanes share rows, or for few rows left the
+/// columns too.
+template <class Scalar, class Note>
+__device__ __forceinline__ void eliminate_small(Scalar* S, int ld, int size, int pivots, int lane,
+                                                const PivotRule<Scalar>& rule, const Note& note) {
+  for (int j = 0; j < pivots; ++j) {
+    bool replaced = false;
+    const Scalar pivot = rule(S[j + j * ld], replaced);
+    const int left = size - j - 1;
+    const int lanes = left > 16 ? 32 : left > 8 ? 16 : left > 4 ? 8 : 4;
+    const int row = j + 1 + lane % lanes, group = lane / lanes;
+    const bool active = row < size;
+    Scalar factor(0);
+    if (active) factor = S[row + j * ld] * reciprocal(pivot);
+    __syncwarp();
+    if (active) {
+      if (group == 0) S[row + j * ld] = factor;
+#pragma unroll 4
+      for (int c = j + 1 + group; c < size; c += 32 / lanes) S[row + c * ld] -= factor * S[j + c * ld];
+    }
+    if (lane == 0) {
+      if (replaced) S[j + j * ld] = pivot;
+      note(j, replaced);
+    }
+    __syncwarp();
+  }
+}
+
+/// One small front by a warp.
+template <class Scalar, class Ordinal, class Offset>
+__device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordinal, Offset>& launch, Ordinal number,
+                                                 const PivotRule<Scalar>& rule, int lane, Scalar* S) {
+  const auto& data = launch.data;
+  const Front<Ordinal, Offset> front = data.fronts[number];
+  const int size = front.size(), ld = size | 1;
+  for (int e = lane; e < size * ld; e += 32) S[e] = Scalar(0);
+  __syncwarp();
+  for (Offset e = front.entries + lane; e < front.entries_end; e += 32) {
+    const FrontPlace place = data.entry_place[e];
+    S[place.row + place.column * ld] = data.entries[e];
+  }
+  wait_for_children(launch, front, lane);
+  for (Offset c = front.children; c < front.children_end; ++c) {
+    add_small_child(launch, launch.children[c], lane, S, ld);
+  }
+  eliminate_small(S, ld, size, front.pivots, lane, rule,
+                  [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
+  store_front(data.dense(front), lane, 32, [&](int r, int c) { return S[r + c * ld]; });
+  __syncwarp();
+  if (lane == 0) raise_flag(launch.done + number, launch.run);
+}
+
+/// Fronts of subtrees in which none is larger, a warp each, as data flow.
+/// @param order [n] by falling length of the path to the root
+template <class Scalar, class Ordinal, class Offset>
+__global__ void __launch_bounds__(small_front_warps * 32)
+    small_fronts_kernel(FrontLaunch<Scalar, Ordinal, Offset> launch, const Ordinal* order, int n, int* ticket) {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  Scalar* const S = reinterpret_cast<Scalar*>(shared_memory) + warp * small_front_words<Scalar>;
+  const PivotRule<Scalar> rule = launch.data.pivot_rule();
+  int turn = lane == 0 ? atomicAdd(ticket, 1) : 0;
+  turn = __shfl_sync(0xffffffffu, turn, 0);
+  while (turn < n) {
+    int next = lane == 0 ? atomicAdd(ticket, 1) : 0;  // on its way while this front is worked
+    work_small_front(launch, order[turn], rule, lane, S);
+    turn = __shfl_sync(0xffffffffu, next, 0);
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif

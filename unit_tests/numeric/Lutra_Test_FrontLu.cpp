@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "Lutra_FrontLu.hpp"
+#include "Lutra_TestDevice.hpp"
+#include "Lutra_TestDominant.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace lutra::Test {
+namespace {
+
+/// L\U of a host matrix by fronts, with the order the fronts gave it.
+template <class Types>
+struct Result {
+  using Scalar = typename Types::Scalar;
+  Matrix<Types> permuted;
+  std::vector<std::vector<std::size_t>> pattern;
+  std::vector<Scalar> values;  ///< by rows of the pattern
+  FrontLuOutcome outcome;
+  std::vector<unsigned char> perturbed;
+};
+
+template <class MatrixType, class Ordinal>
+MatrixType permuted_by(const MatrixType& A, const std::vector<Ordinal>& order) {
+  std::vector<Ordinal> place(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) place[static_cast<std::size_t>(order[k])] = static_cast<Ordinal>(k);
+  MatrixType result;
+  result.n_rows = result.n_cols = A.n_rows;
+  result.row_map.push_back(0);
+  for (const Ordinal row : order) {
+    std::vector<std::pair<Ordinal, typename decltype(A.values)::value_type>> entries;
+    Reference::for_row(A, static_cast<std::size_t>(row),
+                       [&](std::size_t j, const auto& value) { entries.push_back({place[j], value}); });
+    std::ranges::sort(entries, [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [j, value] : entries) {
+      result.entries.push_back(j);
+      result.values.push_back(value);
+    }
+    result.row_map.push_back(result.nnz());
+  }
+  return result;
+}
+
+/// @param runs how often it is factorized: flags of a run must not be taken for those of the next
+template <class Types>
+Result<Types> run(const Matrix<Types>& matrix, double perturbation, const FrontTreeOptions& options = {},
+                  bool portable = false, int runs = 1) {
+  using Space = typename Types::Space;
+  using Memory = typename Types::Memory;
+  using Scalar = typename Types::Scalar;
+  using Real = RealOf<Scalar>;
+  using Ordinal = typename Types::Ordinal;
+  using Offset = typename Types::Offset;
+  const Space exec;
+  const auto n = static_cast<std::size_t>(matrix.n_rows);
+  const auto tree = make_front_tree(make_view(matrix).pattern(), options);
+  const auto plan = plan_fronts(
+      exec, tree, FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
+      MemoryBudget(), front_plan_options<Scalar, Space>());
+  Kokkos::View<const Offset*, Memory> source;
+  const auto filled = pattern_of_fronts(exec, plan, MemoryBudget(), source);
+  const auto factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
+  const auto ones = to_space<Space>(std::vector<Real>(n, Real(1)));
+  const Kokkos::View<unsigned char*, Memory> perturbed("perturbed", n);
+  const Kokkos::View<Scalar*, Memory> values("values", source.extent(0));
+  for (int r = 0; r < runs; ++r) {
+    auto scaled = matrix.values;
+    for (Scalar& value : scaled) value *= as_scalar<Scalar>(runs - r);  // the last run has the matrix itself
+    factorize_fronts<Scalar>(exec, plan, {to_space<Space>(scaled), ones, ones}, perturbation, factors, perturbed,
+                             portable);
+    gather_factors(exec, factors, source, values);
+    exec.fence();
+  }
+  Result<Types> result;
+  result.permuted = permuted_by(matrix, tree.order);
+  result.pattern = to_rows(filled.pattern());
+  result.values = to_vector(values);
+  result.outcome = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), factors.outcome)();
+  result.perturbed = to_vector(perturbed);
+  const auto diagonal = to_vector(filled.diagonal);
+  for (std::size_t i = 0; i < n; ++i) {
+    REQUIRE(std::ranges::is_sorted(result.pattern[i]));
+    REQUIRE(to_vector(filled.entries)[static_cast<std::size_t>(diagonal[i])] == static_cast<Ordinal>(i));
+    if (n > 200) break;
+  }
+  return result;
+}
+
+/// Every entry beside plain elimination of the reordered matrix; what the fronts store beyond its pattern is 0.
+template <class Types>
+void compare(const Result<Types>& result) {
+  using Scalar = typename Types::Scalar;
+  const double bound = 400.0 * static_cast<double>(epsilon_of<Scalar>);
+  const auto pattern = Reference::lu_pattern(result.permuted);
+  const auto expected = Reference::factorize(result.permuted, pattern, RealOf<Scalar>(0));
+  std::size_t position = 0;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    std::size_t k = 0;
+    for (const std::size_t j : result.pattern[i]) {
+      const Scalar got = result.values[position++];
+      const bool there = k < pattern[i].size() && pattern[i][k] == j;
+      const Scalar wanted = there ? expected.values[i][k++] : Scalar(0);
+      INFO("entry " << i << ", " << j);
+      REQUIRE(static_cast<double>(Kokkos::abs(got - wanted)) <=
+              bound * (static_cast<double>(Kokkos::abs(wanted)) + 1e-3 * result.outcome.largest_factor));
+    }
+    REQUIRE(k == pattern[i].size());
+  }
+}
+
+/// `blocks` dense diagonal blocks of `edge` rows that meet in a dense border: large fronts with children.
+template <class MatrixType>
+MatrixType bordered_blocks(int blocks, int edge, int border, std::mt19937& random) {
+  using Scalar = typename decltype(MatrixType::values)::value_type;
+  const int n = blocks * edge + border;
+  MatrixType matrix;
+  matrix.n_rows = matrix.n_cols = n;
+  matrix.row_map.push_back(0);
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      const bool in_border = i >= blocks * edge || j >= blocks * edge;
+      if (!in_border && i / edge != j / edge) continue;
+      matrix.entries.push_back(j);
+      matrix.values.push_back(i == j ? as_scalar<Scalar>(8.0 * n) : random_value<Scalar>(random, 1));
+    }
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  return matrix;
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("LU by fronts of matrices worked by hand", "[numeric]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const double o = nothing;
+  SECTION("3 × 3, dense") {
+    const auto result = run<TestType>(from_dense<Matrix<TestType>>({{2, 1, 1}, {4, 3, 3}, {8, 7, 9}}), 0);
+    CHECK(result.values == std::vector<Scalar>{Scalar(2), Scalar(1), Scalar(1), Scalar(2), Scalar(1), Scalar(1),
+                                               Scalar(4), Scalar(3), Scalar(2)});
+    CHECK(result.outcome.perturbed == 0);
+    CHECK(result.outcome.largest_entry == 9.0);
+    CHECK(result.outcome.largest_factor == 4.0);
+  }
+  SECTION("an entry of L alone: the fronts store a zero of U beside it") {
+    const auto result = run<TestType>(from_dense<Matrix<TestType>>({{2, o}, {4, 3}}), 0);
+    CHECK(result.values == std::vector<Scalar>{Scalar(2), Scalar(0), Scalar(2), Scalar(3)});
+  }
+  SECTION("a pivot that cancels to zero is replaced by the threshold") {
+    const auto result = run<TestType>(from_dense<Matrix<TestType>>({{1, 1, o}, {1, 1, 1}, {o, 1, 1}}), 0.5);
+    CHECK(result.outcome.perturbed == 1);
+    CHECK(result.perturbed == std::vector<unsigned char>{0, 1, 0});
+  }
+  SECTION("the threshold is relative to the largest entry") {
+    const auto result = run<TestType>(from_dense<Matrix<TestType>>({{8, o}, {o, -1}}), 0.25);
+    CHECK(result.perturbed == std::vector<unsigned char>{0, 1});
+    CHECK(result.values == std::vector<Scalar>{Scalar(8), Scalar(-2)});
+  }
+  SECTION("overflow is told") {
+    const double huge = static_cast<double>(std::numeric_limits<RealOf<Scalar>>::max()) / 4;
+    const auto result = run<TestType>(from_dense<Matrix<TestType>>({{1e-3, huge}, {huge, 1}}), 0);
+    CHECK_FALSE(Kokkos::isfinite(result.outcome.largest_factor));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("LU by fronts agrees with plain elimination", "[numeric]", AllTypes) {
+  std::mt19937 random(7);
+  const FrontTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
+  for (const int n : {1, 4, 30, 150, 400}) {
+    for (const double mean : {1.5, 4.0, 20.0}) {
+      const auto matrix = dominant_matrix<Matrix<TestType>>(n, std::min(1.0, mean / n), random);
+      INFO("n " << n << ", about " << mean << " entries a row");
+      compare(run<TestType>(matrix, 0));
+      compare(run<TestType>(matrix, 0, no_zeros));
+      compare(run<TestType>(matrix, 0, {}, true));
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("LU by fronts of every size", "[numeric]", AllTypes) {
+  std::mt19937 random(9);
+  const FrontTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
+  for (const int edge : {1, 3, 16, 33, 60, 64, 97, 130}) {
+    for (const int border : {2, 31, 65, 140}) {
+      INFO("blocks of " << edge << ", border of " << border);
+      const auto matrix = bordered_blocks<Matrix<TestType>>(3, edge, border, random);
+      compare(run<TestType>(matrix, 0, no_zeros, false, 2));
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("LU by fronts gives the same bits from run to run", "[numeric]", AllTypes) {
+  std::mt19937 random(10);
+  const auto matrix = bordered_blocks<Matrix<TestType>>(5, 90, 120, random);
+  const auto first = run<TestType>(matrix, 0);
+  const auto second = run<TestType>(matrix, 0, {}, false, 3);
+  CHECK(first.values == second.values);
+}
+
+}  // namespace lutra::Test

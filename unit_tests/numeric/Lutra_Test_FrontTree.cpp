@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <numeric>
+#include <random>
+
+#include "Lutra_FrontTree.hpp"
+#include "Lutra_Reference_Lu.hpp"
+#include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace lutra::Test {
+namespace {
+
+constexpr FrontTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
+
+template <class MatrixType, class Ordinal>
+MatrixType reordered(const MatrixType& A, const std::vector<Ordinal>& order) {
+  std::vector<std::size_t> place(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) place[static_cast<std::size_t>(order[k])] = k;
+  std::vector<std::vector<double>> picture(order.size(), std::vector<double>(order.size(), nothing));
+  for (std::size_t i = 0; i < order.size(); ++i)
+    Reference::for_row(A, i, [&](std::size_t j, const auto&) { picture[place[i]][place[j]] = 1; });
+  return from_dense<MatrixType>(picture);
+}
+
+/// Numbers the fronts store, and a check that they cover the fill of the reordered matrix.
+template <class MatrixType, class Tree>
+double check_tree(const MatrixType& A, const Tree& tree) {
+  const auto n = static_cast<std::size_t>(A.n_rows);
+  std::vector<std::size_t> sorted(tree.order.begin(), tree.order.end());
+  std::ranges::sort(sorted);
+  for (std::size_t i = 0; i < n; ++i) REQUIRE(sorted[i] == i);
+  REQUIRE(tree.pivot_begin.front() == 0);
+  REQUIRE(static_cast<std::size_t>(tree.pivot_begin.back()) == n);
+  std::vector<std::set<std::size_t>> rows(n);
+  double stored = 0;
+  for (std::size_t f = 0; f < tree.parent.size(); ++f) {
+    const auto begin = static_cast<std::size_t>(tree.pivot_begin[f]);
+    const auto end = static_cast<std::size_t>(tree.pivot_begin[f + 1]);
+    REQUIRE(begin < end);
+    std::set<std::size_t> front;
+    for (std::size_t j = begin; j < end; ++j) front.insert(j);
+    std::size_t last = end - 1;
+    for (auto r = tree.row_begin[f]; r < tree.row_begin[f + 1]; ++r) {
+      const auto row = static_cast<std::size_t>(tree.rows[static_cast<std::size_t>(r)]);
+      REQUIRE(row > last);  // ascending, beyond the pivots
+      front.insert(last = row);
+    }
+    if (front.size() == end - begin) {
+      REQUIRE(tree.parent[f] == -1);
+    } else {  // the first further row is a pivot of the parent, and the parent has them all
+      const auto parent = static_cast<std::size_t>(tree.parent[f]);
+      REQUIRE(parent > f);
+      const auto first = static_cast<std::size_t>(tree.rows[static_cast<std::size_t>(tree.row_begin[f])]);
+      REQUIRE(static_cast<std::size_t>(tree.pivot_begin[parent]) <= first);
+      REQUIRE(first < static_cast<std::size_t>(tree.pivot_begin[parent + 1]));
+    }
+    const double k = static_cast<double>(end - begin), m = static_cast<double>(front.size()) - k;
+    stored += k * (k + 2 * m);
+    for (std::size_t j = begin; j < end; ++j) {
+      for (const std::size_t i : front) {
+        rows[j].insert(i);
+        rows[i].insert(j);
+      }
+    }
+  }
+  const auto exact = Reference::lu_pattern(add_mirror(reordered(A, tree.order)));
+  double fill = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    fill += static_cast<double>(exact[i].size());
+    for (const std::size_t j : exact[i]) REQUIRE(rows[i].count(j) == 1);
+  }
+  REQUIRE(stored == fill + tree.zeros);
+  return stored;
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("fronts of matrices worked by hand", "[numeric]", HostTypes) {
+  using Ordinal = typename TestType::Ordinal;
+  const double o = nothing;
+  SECTION("a dense matrix is one front") {
+    const auto A = from_dense<Matrix<TestType>>({{1, 1, 1}, {1, 1, 1}, {1, 1, 1}});
+    const auto tree = make_front_tree(make_view(A).pattern(), no_zeros);
+    CHECK(tree.pivot_begin == std::vector<Ordinal>{0, 3});
+    CHECK(tree.parent == std::vector<Ordinal>{-1});
+    CHECK(tree.rows.empty());
+    CHECK(tree.flops == 2 + 8 + 1 + 2);
+    CHECK(tree.zeros == 0);
+  }
+  SECTION("a diagonal matrix is as many roots") {
+    const auto A = from_dense<Matrix<TestType>>({{1, o}, {o, 1}});
+    const auto tree = make_front_tree(make_view(A).pattern(), no_zeros);
+    CHECK(tree.parent == std::vector<Ordinal>{-1, -1});
+    CHECK(tree.flops == 0);
+  }
+  SECTION("a band: the last two columns are one front") {
+    const auto A = from_dense<Matrix<TestType>>({{1, 1, o, o}, {1, 1, 1, o}, {o, 1, 1, 1}, {o, o, 1, 1}});
+    const auto tree = make_front_tree(make_view(A).pattern(), no_zeros);
+    CHECK(tree.pivot_begin == std::vector<Ordinal>{0, 1, 2, 4});
+    CHECK(tree.parent == std::vector<Ordinal>{1, 2, -1});
+    CHECK(tree.rows == std::vector<Ordinal>{1, 2});
+    const auto relaxed = make_front_tree(make_view(A).pattern(), {4, 0, 0, 0, 0, 0, 100});
+    CHECK(relaxed.pivot_begin == std::vector<Ordinal>{0, 4});
+    CHECK(relaxed.zeros == 6);
+  }
+  SECTION("an arrow whose head comes last; a child that is not the last one moves to its parent") {
+    const auto A = from_dense<Matrix<TestType>>(
+        {{1, 1, o, 1, o}, {1, 1, o, 1, o}, {o, o, 1, o, 1}, {1, 1, o, 1, 1}, {o, o, 1, 1, 1}});
+    const auto tree = make_front_tree(make_view(A).pattern(), no_zeros);
+    check_tree(A, tree);
+    const auto relaxed = make_front_tree(make_view(A).pattern(), {3, 0, 0, 0, 0, 0, 9});
+    check_tree(A, relaxed);
+    CHECK(relaxed.count() == 2);
+  }
+  SECTION("an empty matrix has no fronts") {
+    const auto A = from_dense<Matrix<TestType>>({});
+    const auto tree = make_front_tree(make_view(A).pattern());
+    CHECK(tree.count() == 0);
+    CHECK(tree.row_begin == std::vector<std::int64_t>{0});
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("fronts hold the fill of random patterns", "[numeric]", HostTypes) {
+  std::mt19937 random(11);
+  for (const int n : {1, 7, 40, 120}) {
+    for (const double mean : {0.5, 1.5, 4.0}) {
+      INFO("n " << n << ", mean " << mean);
+      const auto A = random_matrix<Matrix<TestType>>(n, mean / n, 0.0, random);
+      const auto exact = make_front_tree(make_view(A).pattern(), no_zeros);
+      REQUIRE(exact.zeros == 0);
+      const double least = check_tree(A, exact);
+      const auto relaxed = make_front_tree(make_view(A).pattern());
+      REQUIRE(check_tree(A, relaxed) >= least);
+      REQUIRE(relaxed.count() <= exact.count());
+    }
+  }
+}
+
+}  // namespace lutra::Test
