@@ -82,8 +82,10 @@ class TriangularSolve {
     }
     Kokkos::deep_copy(m_exec, m_values, values);
     m_sides.plain.set_values(m_exec, {m_values, {}});
-    if (!m_sides.transposed.is_empty())
-      m_sides.transposed.set_values(m_exec, {m_values, m_sides.transpose.source});
+    m_sides.plain.count_inverted_blocks(m_exec);
+    if (m_sides.transposed.is_empty()) return;
+    m_sides.transposed.set_values(m_exec, {m_values, m_sides.transpose.source});
+    m_sides.transposed.count_inverted_blocks(m_exec);
   }
 
   void solve(const Input& B, const Output& X, Transposition op) {
@@ -132,6 +134,7 @@ class TriangularSolve {
           split_triangle(m_exec, m_sides.transpose.pattern, side, m_diagonal, m_sides.charge);
       Op fresh(m_exec, m_sides.transposed_rows, m_options, m_budget, m_hang);
       fresh.set_values(m_exec, {m_values, m_sides.transpose.source});
+      fresh.count_inverted_blocks(m_exec);
       m_sides.transposed = std::move(fresh);
     }
     return m_sides.transposed;

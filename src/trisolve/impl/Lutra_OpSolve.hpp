@@ -52,8 +52,10 @@ class OpSolve {
           const RowMap& out_row = {});
 
   /// Takes values: packed, or where the method is a substitution on the host kept as they are, so that
-  /// `values` must live until the next ones. Fences.
+  /// `values` must live until the next ones. Does not fence on devices.
   void set_values(const ExecutionSpace& exec, const Source& values);
+  /// Brings the report's `inverted_blocks` up to date with the last values. Fences.
+  void count_inverted_blocks(const ExecutionSpace& exec);
 
   /// Solves for `n_columns` right-hand sides in groups of up to most_columns_at_once. Does not fence.
   /// @param conjugate take the conjugates of the triangle's values

@@ -171,10 +171,20 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::pack(const ExecutionSpace
         fresh.charge.template allocate<View>(exec, "lutra::trisolve::inverses", m_plan.inverse_entries);
     fresh.use = fresh.charge.template allocate<Kokkos::View<BlockUse*, Memory>>(
         exec, "lutra::trisolve::block_use", static_cast<std::size_t>(m_plan.blocks));
+    fresh.inverted =
+        fresh.charge.template allocate<decltype(fresh.inverted)>(exec, "lutra::trisolve::inverted");
     packed = fresh;
   }
   pack_entries(exec, m_rows, m_plan, values, packed.entries);
-  m_report.inverted_blocks = pack_inverses(exec, m_rows, m_plan, values, packed);
+  pack_inverses(exec, m_rows, m_plan, values, packed, packed.inverted);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::count_inverted_blocks(const ExecutionSpace& exec) {
+  if (substitutes()) return;
+  const bool single = m_options.precision == FactorPrecision::single;
+  Kokkos::deep_copy(exec, m_report.inverted_blocks, single ? m_single.inverted : m_working.inverted);
+  exec.fence("lutra::trisolve: blocks used by their inverses are counted");
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

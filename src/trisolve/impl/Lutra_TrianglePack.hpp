@@ -39,22 +39,47 @@ KOKKOS_FORCEINLINE_FUNCTION Value narrowed(const Scalar& value) {
   }
 }
 
+inline constexpr int packed_at_once = 4;  ///< entries of a lane whose values are loaded together
+
+/// Packs some steps of a lane.
+template <class Value, class Rows, class Plan, class Source, class Walk, class Packed>
+KOKKOS_FORCEINLINE_FUNCTION void pack_steps(const Rows& rows, const Plan& plan, const Source& source,
+                                            const Walk& walk, int first, const Packed& packed) {
+  bool is_entry[packed_at_once];
+  Value value[packed_at_once];
+  for (int u = 0; u < packed_at_once; ++u) {
+    const int step = first + u * walk.stride;
+    is_entry[u] = step < walk.end && plan.columns(walk.packed(step)) >= 0;
+  }
+  for (int u = 0; u < packed_at_once; ++u) {
+    const int step = first + u * walk.stride;
+    value[u] = is_entry[u] ? narrowed<Value>(source(rows.position(walk.row, walk.entry(step)))) : Value(0);
+  }
+  for (int u = 0; u < packed_at_once; ++u) {
+    const int step = first + u * walk.stride;
+    if (step < walk.end) packed(walk.packed(step)) = value[u];
+  }
+}
+
 /// Packs the entries outside of the diagonal blocks; padding gets zero.
 template <class ExecutionSpace, class Rows, class Plan, class Source, class Packed>
-void pack_entries(const ExecutionSpace& exec, const Rows& rows, const Plan& plan, const Source& source,
-                  const Packed& packed) {
+void pack_entries(const ExecutionSpace& exec, const Rows& rows, const Plan& whole_plan, const Source& source,
+                  const Packed& packed_entries) {
   using Ordinal = typename Rows::ordinal_type;
   using Offset = typename Rows::offset_type;
   using Value = typename Packed::non_const_value_type;
+  const auto plan = whole_plan.views();
+  const UncountedView<Value, typename ExecutionSpace::memory_space> packed = packed_entries;
   const auto policy = task_teams(exec, plan);
   using Member = typename decltype(policy)::member_type;
+  const int threads = packing_threads(exec);
   Kokkos::parallel_for(
       "lutra::trisolve::pack_entries", policy, KOKKOS_LAMBDA(const Member& team) {
-        visit_packed<Ordinal, Offset>(
-            team, plan,
-            [&](const Offset to, const LanePosition<Ordinal>&, const Ordinal row, const Offset t) {
-              packed(to) = plan.columns(to) < 0 ? Value(0) : narrowed<Value>(source(rows.position(row, t)));
-            });
+        walk_lanes<Ordinal, Offset>(team, plan, threads, [&](const LaneWalk<Ordinal, Offset>& walk) {
+          for (int step = walk.first; step < walk.end; step += packed_at_once * walk.stride) {
+            pack_steps<Value>(rows, plan, source, walk, step, packed);
+          }
+        });
       });
 }
 
@@ -63,6 +88,7 @@ template <class Scalar>
 struct BlockPair {
   Scalar* T;
   Scalar* V;
+  double* sums;  ///< [rows] of |V|'s rows
   int rows;
   KOKKOS_FORCEINLINE_FUNCTION Scalar& t(int i, int j) const { return T[i * most_block_rows + j]; }
   KOKKOS_FORCEINLINE_FUNCTION Scalar& v(int i, int j) const { return V[i * most_block_rows + j]; }
@@ -78,14 +104,20 @@ KOKKOS_FUNCTION void invert_column(const BlockPair<Scalar>& block, int j) {
   }
 }
 
+/// Row i of |V|, summed up.
+template <class Scalar>
+KOKKOS_FUNCTION double inverse_row_sum(const BlockPair<Scalar>& block, int i) {
+  double sum = 0;
+  for (int j = 0; j <= i; ++j) sum += static_cast<double>(ScalarTraits<Scalar>::magnitude(block.v(i, j)));
+  return sum;
+}
+
 /// Row i of |T||V|, summed up.
 template <class Scalar>
 KOKKOS_FUNCTION double growth_of_row(const BlockPair<Scalar>& block, int i) {
   double sum = 0;
   for (int k = 0; k <= i; ++k) {
-    double row = 0;
-    for (int j = 0; j <= k; ++j) row += static_cast<double>(ScalarTraits<Scalar>::magnitude(block.v(k, j)));
-    sum += static_cast<double>(ScalarTraits<Scalar>::magnitude(block.t(i, k))) * row;
+    sum += static_cast<double>(ScalarTraits<Scalar>::magnitude(block.t(i, k))) * block.sums[k];
   }
   return sum;
 }
@@ -132,6 +164,8 @@ KOKKOS_FUNCTION std::int64_t invert_task(const Member& team, const Rows& rows, c
     team.team_barrier();
     Kokkos::parallel_for(each, [&](const int j) { invert_column(block, j); });
     team.team_barrier();
+    Kokkos::parallel_for(each, [&](const int i) { block.sums[i] = inverse_row_sum(block, i); });
+    team.team_barrier();
     double growth = 0;
     Kokkos::parallel_reduce(
         each,
@@ -158,33 +192,41 @@ KOKKOS_FUNCTION std::int64_t invert_task(const Member& team, const Rows& rows, c
   return inverted;
 }
 
-/// Packs the inverses of the diagonal blocks; returns how many blocks are used by their inverses. Fences.
+/// Packs the inverses of the diagonal blocks. Does not fence.
+/// @param inverted out: how many blocks are used by their inverses
 /// Cost: rows³/3 operations a block.
 template <class ExecutionSpace, class Rows, class Plan, class Source, class Packed>
-std::int64_t pack_inverses(const ExecutionSpace& exec, const Rows& rows, const Plan& plan,
-                           const Source& source, const Packed& packed) {
+void pack_inverses(const ExecutionSpace& exec, const Rows& rows, const Plan& whole_plan, const Source& source,
+                   const Packed& all_packed,
+                   const Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space>& inverted) {
   using Scalar = typename Source::scalar_type;
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  using Scratch = Kokkos::View<Scalar*, typename ExecutionSpace::scratch_memory_space,
-                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Space = typename ExecutionSpace::scratch_memory_space;
+  using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+  using Scratch = Kokkos::View<Scalar*, Space, Unmanaged>;
+  using Sums = Kokkos::View<double*, Space, Unmanaged>;
   constexpr std::size_t block_size = most_block_rows * most_block_rows;
-  const bool single_rows = plan.blocks == plan.n;
-  const std::size_t scratch_size = single_rows ? 0 : Scratch::shmem_size(2 * block_size);
+  const bool single_rows = whole_plan.blocks == whole_plan.n;
+  const auto plan = whole_plan.views();
+  const auto packed = all_packed.views();
+  const std::size_t scratch_size =
+      single_rows ? 0 : Scratch::shmem_size(2 * block_size) + Sums::shmem_size(most_block_rows);
   const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
-  std::int64_t inverted = 0;
   Kokkos::parallel_reduce(
       "lutra::trisolve::pack_inverses",
       Policy(exec, static_cast<int>(plan.tasks.extent(0)), 1, vector_length)
           .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch_size))),
       KOKKOS_LAMBDA(const typename Policy::member_type& team, std::int64_t& sum) {
-        Scratch scratch;
-        if (!single_rows) scratch = Scratch(team.team_scratch(0), 2 * block_size);
-        BlockPair<Scalar> block{scratch.data(), single_rows ? nullptr : scratch.data() + block_size, 0};
+        BlockPair<Scalar> block{nullptr, nullptr, nullptr, 0};
+        if (!single_rows) {
+          block.T = Scratch(team.team_scratch(0), 2 * block_size).data();
+          block.V = block.T + block_size;
+          block.sums = Sums(team.team_scratch(0), most_block_rows).data();
+        }
         const std::int64_t count = invert_task(team, rows, plan, source, packed, block);
         Kokkos::single(Kokkos::PerTeam(team), [&]() { sum += count; });
       },
       inverted);
-  return inverted;
 }
 
 }  // namespace lutra::Impl

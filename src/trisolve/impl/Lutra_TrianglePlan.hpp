@@ -80,6 +80,16 @@ struct BlockTask {
   }
 };
 
+template <class T, class Memory>
+using UncountedView = Kokkos::View<T*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+/// The arrays of a TrianglePlan as kernels take them: little enough to be launched without a wait.
+template <class Ordinal, class Offset, class Memory>
+struct TrianglePlanViews {
+  UncountedView<Ordinal, Memory> row_of, place_of, block_begin, columns;
+  UncountedView<BlockTask<Ordinal, Offset>, Memory> tasks;
+};
+
 /// Rows grouped in blocks and blocks in tasks: the narrow tasks by level, then the wide ones by level. A
 /// row's `place` is its number in that order: solutions are kept by place.
 template <class Ordinal, class Offset, class Memory>
@@ -101,6 +111,9 @@ struct TrianglePlan {
   Charge charge;
 
   std::int64_t n_tasks() const { return static_cast<std::int64_t>(tasks.extent(0)); }
+  TrianglePlanViews<Ordinal, Offset, Memory> views() const {
+    return {row_of, place_of, block_begin, columns, tasks};
+  }
 };
 
 /// What the accuracy of a diagonal block's inverse V allows, against a substitution with the block T itself.
@@ -110,14 +123,24 @@ enum class BlockUse : unsigned char {
   substitute  ///< substitution
 };
 
+/// The arrays of TriangleValues as kernels take them.
+template <class Value, class Memory>
+struct TriangleValueViews {
+  UncountedView<Value, Memory> entries, inverses;
+  UncountedView<BlockUse, Memory> use;
+};
+
 /// Values of a triangle, packed for a plan. Of each diagonal block, T below its diagonal stands transposed
 /// above the diagonal of V, whose own diagonal holds the reciprocals of T's.
 template <class Value, class Memory>
 struct TriangleValues {
-  Kokkos::View<Value*, Memory> entries;   ///< [packed entries]
-  Kokkos::View<Value*, Memory> inverses;  ///< [inverse entries]
-  Kokkos::View<BlockUse*, Memory> use;    ///< [blocks] how each block's inverse may be used
+  Kokkos::View<Value*, Memory> entries;         ///< [packed entries]
+  Kokkos::View<Value*, Memory> inverses;        ///< [inverse entries]
+  Kokkos::View<BlockUse*, Memory> use;          ///< [blocks] how each block's inverse may be used
+  Kokkos::View<std::int64_t, Memory> inverted;  ///< blocks used by their inverses
   Charge charge;
+
+  TriangleValueViews<Value, Memory> views() const { return {entries, inverses, use}; }
 };
 
 }  // namespace lutra::Impl

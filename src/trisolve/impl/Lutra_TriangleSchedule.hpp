@@ -204,8 +204,9 @@ TaskTotals<Ordinal, Offset> place_entries(const ExecutionSpace& exec, const Task
 /// Places of rows: blocks in the order of the schedule, rows of a block in the order of their steps.
 template <class ExecutionSpace, class Rows, class Blocks, class Scratch, class Plan>
 void place_rows(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const Scratch& scratch,
-                const Plan& plan) {
+                const Plan& whole_plan) {
   using Ordinal = typename Rows::ordinal_type;
+  const auto plan = whole_plan.views();
   Kokkos::parallel_scan(
       "lutra::trisolve::place_rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
       KOKKOS_LAMBDA(const Ordinal s, Ordinal& sum, const bool final) {
@@ -260,48 +261,81 @@ KOKKOS_FORCEINLINE_FUNCTION LanePosition<Ordinal> position_of_lane(const BlockTa
   return at;
 }
 
-/// Teams for tasks, one each, whose threads take packed entries in turn.
+/// The packed entries one lane of a task walks along: steps first, first + stride, … below `end`.
+template <class Ordinal, class Offset>
+struct LaneWalk {
+  LanePosition<Ordinal> at;
+  Ordinal row = 0;  ///< 0 where no row is
+  int first = 0, stride = 1, end = 0;
+  Offset entries = 0;  ///< packed position of step 0
+  int lanes = 1;       ///< of the task
+  int row_lanes = 1;
+
+  KOKKOS_FORCEINLINE_FUNCTION Offset packed(int step) const {
+    return entries + static_cast<Offset>(step) * lanes;
+  }
+  /// Number of a step's entry in the row, in the order of the steps they belong to.
+  KOKKOS_FORCEINLINE_FUNCTION Offset entry(int step) const {
+    return static_cast<Offset>(step) * row_lanes + at.lane;
+  }
+};
+
+/// Calls visit(walk) for all lanes of a task. Where the team has more threads than the task lanes, several
+/// share a lane's steps.
+template <class Ordinal, class Offset, class Member, class Plan, class Visit>
+KOKKOS_FORCEINLINE_FUNCTION void walk_lanes(const Member& team, const Plan& plan, int threads,
+                                            const Visit& visit) {
+  const auto task = plan.tasks(team.league_rank());
+  const int lanes = task.lanes(), sharing = threads > lanes ? threads / lanes : 1;
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, lanes * sharing), [&](const int e) {
+    LaneWalk<Ordinal, Offset> walk;
+    const int lane = e & (lanes - 1);  // lanes are a power of two
+    walk.at = position_of_lane<Ordinal>(task, plan.block_begin, lane);
+    walk.row = walk.at.active ? plan.row_of(walk.at.place) : 0;
+    walk.first = e / lanes;
+    walk.stride = sharing;
+    walk.end = task.steps;
+    walk.entries = task.entries + lane;
+    walk.lanes = lanes;
+    walk.row_lanes = task.shape.lanes();
+    visit(walk);
+  });
+}
+
+/// Threads of a team that works on the packed entries of a task.
+template <class ExecutionSpace>
+constexpr int packing_threads(const ExecutionSpace&) {
+  return is_host_space<ExecutionSpace> ? 1 : 8 * narrow_lanes;
+}
+
+/// Teams for tasks, one each.
 template <class ExecutionSpace, class Plan>
 Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>> task_teams(const ExecutionSpace& exec,
                                                                                const Plan& plan) {
   const int tasks = static_cast<int>(plan.tasks.extent(0));
   if (is_host_space<ExecutionSpace>) return {exec, tasks, 1, 1};
-  return {exec, tasks, 8, narrow_lanes};
-}
-
-/// Calls visit(packed position, position of its lane, row, t) for each packed entry of a task, t being its
-/// number in the row in the order of the steps; −1 where no row is.
-template <class Ordinal, class Offset, class Member, class Plan, class Visit>
-KOKKOS_FORCEINLINE_FUNCTION void visit_packed(const Member& team, const Plan& plan, const Visit& visit) {
-  const auto task = plan.tasks(team.league_rank());
-  const std::int64_t lanes = task.lanes();
-  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, task.steps * lanes), [&](const std::int64_t e) {
-    const auto lane = static_cast<int>(e & (lanes - 1));  // lanes are a power of two
-    const auto at = position_of_lane<Ordinal>(task, plan.block_begin, lane);
-    const Ordinal row = at.active ? plan.row_of(at.place) : 0;
-    const Offset t = static_cast<Offset>(e / lanes) * task.shape.lanes() + at.lane;
-    visit(task.entries + static_cast<Offset>(e), at, row, at.active ? t : Offset(-1));
-  });
+  return {exec, tasks, packing_threads(exec) / narrow_lanes, narrow_lanes};
 }
 
 /// Writes the places that packed entries wait for.
 template <class Ordinal, class Offset, class ExecutionSpace, class Rows, class Plan>
-void fill_columns(const ExecutionSpace& exec, const Rows& rows, const Plan& plan) {
+void fill_columns(const ExecutionSpace& exec, const Rows& rows, const Plan& whole_plan) {
+  const auto plan = whole_plan.views();
   const auto policy = task_teams(exec, plan);
   using Member = typename decltype(policy)::member_type;
+  const int threads = packing_threads(exec);
   Kokkos::parallel_for(
       "lutra::trisolve::fill_columns", policy, KOKKOS_LAMBDA(const Member& team) {
-        visit_packed<Ordinal, Offset>(
-            team, plan,
-            [&](const Offset to, const LanePosition<Ordinal>& at, const Ordinal row, const Offset t) {
-              Ordinal column = -1;
-              if (t >= 0 && t < rows.length(row)) {
-                const Ordinal dependency = rows.dependency(row, t);
-                if (dependency < rows.mirrored(plan.row_of(at.first)))
-                  column = plan.place_of(rows.mirrored(dependency));
-              }
-              plan.columns(to) = column;
-            });
+        walk_lanes<Ordinal, Offset>(team, plan, threads, [&](const LaneWalk<Ordinal, Offset>& walk) {
+          const Offset length = walk.at.active ? rows.length(walk.row) : Offset(0);
+          const Ordinal first = rows.mirrored(plan.row_of(walk.at.first));
+          for (int step = walk.first; step < walk.end; step += walk.stride) {
+            const Offset t = walk.entry(step);
+            const Ordinal dependency = t < length ? rows.dependency(walk.row, t) : first;
+            plan.columns(walk.packed(step)) =
+                dependency < first ? plan.place_of(rows.mirrored(dependency)) : Ordinal(-1);
+          }
+        });
       });
 }
 
