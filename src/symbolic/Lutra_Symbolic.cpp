@@ -97,24 +97,27 @@ ResultOn<Ordinal, Offset, ExecutionSpace> road_asked_for(
   return result;
 }
 
-// Measured on an H200 and a core of its host: seconds for an entry of L + U that fill1 finds and sends to the
-// device, for a row of fill2, and for an edge it walks over.
+// Measured on an H200 and its host: seconds for an entry of L + U that fill1 finds with one thread and sends
+// to the device, for a row of fill2, and for an edge it walks over.
 constexpr double host_entry_seconds = 11e-9;
-constexpr double device_row_seconds = 1.5e-6;
-constexpr double device_edge_seconds = 1.2e-10;
+constexpr double device_row_seconds = 1e-7;
+constexpr double device_edge_seconds = 3.5e-11;
 
+/// Threads of fill1 are worth about the root of their number.
 double host_road_seconds(const Impl::RoadForecast& forecast) {
-  return host_entry_seconds * forecast.nnz;
+  const bool threads = forecast.rows >= least_rows_for_threads;
+  const double speedup = threads ? std::sqrt(Kokkos::DefaultHostExecutionSpace().concurrency()) : 1.0;
+  return host_entry_seconds * forecast.nnz / speedup;
 }
 
-double device_road_seconds(const Impl::RoadForecast& forecast, double rows) {
-  return device_row_seconds * rows + device_edge_seconds * forecast.edges;
+double device_road_seconds(const Impl::RoadForecast& forecast) {
+  return device_row_seconds * forecast.rows + device_edge_seconds * forecast.edges;
 }
 
 // The same of ancestors: for a call, a step of the critical path, an entry of A and a word of the sets.
-constexpr double ancestors_call_seconds = 2e-3;
-constexpr double ancestors_step_seconds = 2.5e-6;
-constexpr double ancestors_word_seconds = 1e-10;
+constexpr double ancestors_call_seconds = 1.5e-3;
+constexpr double ancestors_step_seconds = 1e-6;
+constexpr double ancestors_word_seconds = 1.5e-9;
 // Most bytes of sets where there is no limit; and entries of L + U for each of A, as a guess.
 constexpr double most_set_bytes = 16.0 * (1 << 30);
 constexpr double usual_fill = 3;
@@ -158,7 +161,7 @@ ResultOn<Ordinal, Offset, ExecutionSpace> best_road(const ExecutionSpace& exec,
       return *result;
     }
     const double host = host_road_seconds(forecast);
-    const double device = device_road_seconds(forecast, static_cast<double>(pattern.n_rows));
+    const double device = device_road_seconds(forecast);
     const bool on_host = host < device;
     auto result = on_host ? host_road<Ordinal, Offset>(exec, pattern, budget)
                           : Impl::fill2(exec, pattern, budget, tuning_of(options));

@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "Lutra_Error.hpp"
+#include "Lutra_Fill1.hpp"
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_Ordering.hpp"
 #include "Lutra_Reference_Lu.hpp"
@@ -76,6 +78,18 @@ std::vector<int> plain_supernodes(const Pattern& filled, int max_size) {
   return begin;
 }
 
+/// Bytes that suffice for fill2 to host memory, within an eighth.
+template <class Pattern>
+std::size_t least_to_stream(const Space& exec, const Pattern& pattern) {
+  for (std::size_t limit = std::size_t(1) << 14;; limit += limit / 8) {
+    try {
+      factorize_symbolic_to_host(exec, pattern, MemoryBudget(limit), {SymbolicRoad::fill2});
+      return limit;
+    } catch (const OutOfMemoryError&) {
+    }
+  }
+}
+
 /// All roads on one pattern; false where it fills too much.
 bool check_pattern(const HostMatrix<char>& matrix) {
   const Space exec;
@@ -92,6 +106,13 @@ bool check_pattern(const HostMatrix<char>& matrix) {
   if (matrix.n_rows <= most_plain_rows) CHECK((to_rows(expected) == Reference::lu_pattern(matrix)));
   const auto searched = factorize_symbolic(exec, device.pattern(), MemoryBudget(), {SymbolicRoad::fill2});
   check_same(searched, expected);
+  check_same(factorize_symbolic(exec, device.pattern(), MemoryBudget(), {SymbolicRoad::fill2, true}),
+             expected);
+  check_same(factorize_symbolic(exec, device.pattern(), MemoryBudget(), {SymbolicRoad::ancestors}), expected);
+  check_same(factorize_symbolic(exec, device.pattern(), MemoryBudget()), expected);
+  check_same(lutra::Impl::fill1(make_view(matrix).pattern(), MemoryBudget(), 3), expected);
+  const std::size_t limit = least_to_stream(exec, device.pattern());
+  check_same(factorize_symbolic_to_host(exec, device.pattern(), MemoryBudget(limit)), expected);
   const auto tree = factorize_symbolic(exec, device.pattern(), MemoryBudget(), {SymbolicRoad::etree});
   if (tree.exact) {
     check_same(tree, expected);

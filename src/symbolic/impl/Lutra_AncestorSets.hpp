@@ -3,6 +3,7 @@
 #define LUTRA_ANCESTORSETS_HPP
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_PatternSymmetry.hpp"
 #include "Lutra_RowSubtrees.hpp"
 
 namespace lutra::Impl {

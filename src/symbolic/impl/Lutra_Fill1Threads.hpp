@@ -185,7 +185,9 @@ struct Fill1Threads {
     const std::size_t rows = m_bins.top.size();
     std::vector<std::size_t> last(rows, rows);  // of a row of U, the last entry that has to be walked
     std::vector<std::size_t> only(rows, rows);  // the same where it is the only one
-    std::vector<Word> to_next(m_words + 1, 0);  // bit set of rows whose only one is the next row
+    // Bit set of rows whose only one is the next row.
+    const auto to_next = m_scratch.allocate<HostArray<Word>>(Host(), "lutra::symbolic::to_next", m_words);
+    Kokkos::deep_copy(to_next, Word(0));
     for (std::size_t t = 0; t < rows; ++t) {
       Word* const set = set_of(t);
       for (std::size_t w = 0; w <= t / 64; ++w) {
@@ -194,7 +196,7 @@ struct Fill1Threads {
         for (Word rest = set[w] & before; rest != 0; rest = set[w] & before & ~done) {
           const auto bit = static_cast<std::size_t>(std::countr_zero(rest));
           const std::size_t k = w * 64 + bit;
-          const auto run = static_cast<std::size_t>(std::countr_one(to_next[w] >> bit));
+          const auto run = static_cast<std::size_t>(std::countr_one(to_next(w) >> bit));
           done |= bits_between(bit, bit + (run > 0 ? run : 1));
           if (run > 0) {
             const std::size_t end = bit + run;  // the last one's next
@@ -204,7 +206,7 @@ struct Fill1Threads {
             set[only[k] / 64] |= Word(1) << (only[k] % 64);
           } else {
             merge_and_prune(k, t, last[k], only[k]);
-            if (only[k] == k + 1) to_next[w] |= Word(1) << bit;
+            if (only[k] == k + 1) to_next(w) |= Word(1) << bit;
           }
         }
       }

@@ -314,6 +314,12 @@ struct Fill2Search {
   }
 };
 
+/// A search made for one execution space, as CUDA has one; for others there is none.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct Fill2Special {
+  static constexpr bool exists = false;
+};
+
 }  // namespace lutra::Impl
 
 #endif

@@ -11,16 +11,6 @@
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_SymbolicRows.hpp"
 
-namespace lutra::Impl {
-
-/// A search made for one execution space, as CUDA has one; for others there is none.
-template <class Ordinal, class Offset, class ExecutionSpace>
-struct Fill2Special {
-  static constexpr bool exists = false;
-};
-
-}  // namespace lutra::Impl
-
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_Fill2Cuda.hpp"
 #endif

@@ -303,9 +303,14 @@ struct TreeRoad {
     const std::size_t teams = make_workspaces(workspace);
     const auto launch = [&](std::size_t n_teams, int threads) {
       Kokkos::deep_copy(m_exec, m_walk.next_row, Ordinal(0));
-      Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(n_teams), threads);
+      const auto kernel = make_kernel(m_walk);
+      Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(n_teams), team_threads);
       policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(shared_bytes)));
-      Kokkos::parallel_for(label, policy, make_kernel(m_walk));
+      const int most = policy.team_size_max(kernel, Kokkos::ParallelForTag());
+      while (threads > team_threads && threads > most) threads /= 2;
+      Kokkos::TeamPolicy<ExecutionSpace> sized(m_exec, static_cast<int>(n_teams), threads);
+      sized.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(shared_bytes)));
+      Kokkos::parallel_for(label, sized, kernel);
     };
     if (m_walk.n_long_rows > 0) {
       m_walk.long_rows_only = true;
