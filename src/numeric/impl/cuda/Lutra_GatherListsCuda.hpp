@@ -102,7 +102,7 @@ class GatherListMaker {
         }
       }
     }
-    std::sort(m_entries.begin(), m_entries.end());  // positions in `corners` ascend with children
+    std::sort(m_entries.begin(), m_entries.end());  // sums follow positions in `corners`, always the same
     tile_targets.assign(static_cast<std::size_t>(count) * static_cast<std::size_t>(count), 0);
     for (std::size_t e = 0; e < m_entries.size(); ++e) {
       const std::int64_t k = m_entries[e].first;
