@@ -224,6 +224,43 @@ HostMatrix<char, Ordinal, Offset> permuted_pattern(const CsrPattern<Ordinal, Off
   return result;
 }
 
+/// Fronts bring an order and a pattern of their own.
+bool may_take_fronts(const LuOptions& options) {
+  return options.engine == Engine::supernodal ||
+         (options.engine == Engine::automatic && options.ordering != Ordering::given &&
+          options.symbolic == SymbolicRoad::automatic);
+}
+
+/// The engine asked for, or the one foreseen to be faster.
+template <class Scalar, class Offset, class Ordinal>
+Engine choose_engine(const LuOptions& options, const FrontTree<Ordinal>& tree, const MemoryBudget& budget,
+                     Report& report) {
+  if (options.engine != Engine::automatic) return options.engine;
+  if (!may_take_fronts(options)) return Engine::column;
+  // Below this work, launches and passes over memory are all there is. Above it fronts win unless amalgamation
+  // or a pattern made symmetric stores many numbers with little to do for each: measured on circuits, power
+  // flow, memory chips and grids, on one host thread and on an H200 (docs/numeric.md).
+  constexpr double least_flops = 1e6, least_flops_a_number = 12;
+  double numbers = 0, contributions = 0;
+  for (std::size_t f = 0; f < tree.parent.size(); ++f) {
+    const auto pivots = static_cast<double>(tree.pivot_begin[f + 1] - tree.pivot_begin[f]);
+    const auto below = static_cast<double>(tree.row_begin[f + 1] - tree.row_begin[f]);
+    numbers += pivots * (pivots + 2 * below);
+    contributions += below * below;
+  }
+  const double bytes = sizeof(Scalar) * (2 * numbers + contributions) +
+                       static_cast<double>(sizeof(Ordinal) + sizeof(Offset)) * numbers;
+  const bool enough_work = tree.flops >= least_flops && tree.flops >= least_flops_a_number * numbers;
+  const bool fits = bytes < static_cast<double>(budget.available_bytes());
+  const Engine engine = enough_work && fits ? Engine::supernodal : Engine::column;
+  add_reason(report, std::string(name_of(engine)) + " engine: fronts would " +
+                         (enough_work && !fits ? "not fit into the memory limit"
+                                               : "do " + std::to_string(static_cast<std::int64_t>(
+                                                             numbers > 0 ? tree.flops / numbers : 0)) +
+                                                     " operations a number they store"));
+  return engine;
+}
+
 /// Symbolic factorization, levels and places of A's entries for the column engine.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void plan_columns(const ExecutionSpace& exec, const LuOptions& options, const MemoryBudget& budget,
@@ -282,14 +319,15 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   if (!pivots) return analysis;
 
   analysis.charge = Charge(budget);
-  analysis.engine = options.engine == Engine::supernodal ? Engine::supernodal : Engine::column;
-  report.choice.engine = name_of(analysis.engine);
   FrontTree<Ordinal> tree;
-  if (analysis.engine == Engine::supernodal) {
-    Kokkos::Timer timer;
+  Kokkos::Timer tree_timer;
+  if (may_take_fronts(options))
     tree = make_front_tree(make_view(permuted_pattern(on_host.pattern(), *pivots)).pattern());
+  analysis.engine = choose_engine<Scalar, Offset>(options, tree, budget, report);
+  report.choice.engine = name_of(analysis.engine);
+  if (analysis.engine == Engine::supernodal) {
     pivots->reorder(tree.order);
-    report.times.symbolic = timer.seconds();
+    report.times.symbolic = tree_timer.seconds();
     report.choice.symbolic = name_of(SymbolicRoad::etree);
     report.factors.supernodes = tree.count();
   }

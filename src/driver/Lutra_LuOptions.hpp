@@ -20,8 +20,9 @@ struct LuOptions {
   std::vector<std::int64_t>
       given_ordering{};  ///< with Ordering::given: user's columns in elimination order, from 0
   Matching matching = Matching::automatic;  ///< which entries become pivots, and the scaling with them
-  Engine engine = Engine::automatic;        ///< how the numbers of L and U are computed; the supernodal one
-                                            ///< replaces the elimination order by an equivalent one
+  Engine engine = Engine::automatic;        ///< how the numbers of L and U are computed. The supernodal one
+                                            ///< replaces the elimination order by an equivalent one and is
+                                            ///< not chosen automatically with a given ordering or road
   TrisolveMethod trisolve = TrisolveMethod::automatic;         ///< how L and U are solved with
   FactorPrecision solve_precision = FactorPrecision::working;  ///< single: solves read L and U in single
                                                                ///< precision, refinement makes up for it

@@ -20,11 +20,42 @@ decltype(auto) at(Array& array, Index i) {
 template <class Ordinal, class Offset>
 using Fronts = std::vector<Front<Ordinal, Offset>>;
 
+/// Where contributions stand. A subtree has a stretch of its own, so that subtrees may be worked at once. In
+/// the stretch of a front, whatever its children's contributions leave free is free: what was there has been
+/// added by the children. The front's own goes to the first gap it fits into, or to the end.
+/// @returns numbers in all
+template <class Ordinal, class Offset>
+Offset place_corners(Fronts<Ordinal, Offset>& fronts) {
+  struct Subtree {
+    Offset begin, corner, corner_end;
+  };
+  std::vector<Subtree> open;  // finished subtrees whose parents are to come, in postorder
+  std::vector<Ordinal> children(fronts.size(), 0);
+  Offset end = 0;
+  for (std::size_t f = 0; f < fronts.size(); ++f) {
+    const std::size_t first = open.size() - static_cast<std::size_t>(children[f]);
+    const Offset size = static_cast<Offset>(fronts[f].below) * fronts[f].below;
+    const Offset begin = children[f] > 0 ? open[first].begin : end;
+    Offset place = begin;
+    for (std::size_t c = first; c < open.size() && open[c].corner - place < size; ++c) place = open[c].corner_end;
+    fronts[f].corner = place;
+    end = std::max(end, place + size);
+    open.resize(first);
+    open.push_back({begin, place, place + size});
+    if (fronts[f].parent >= 0) {
+      ++at(children, fronts[f].parent);
+    } else {
+      open.pop_back();
+    }
+  }
+  return end;
+}
+
 /// Sizes, offsets and parents.
 template <class Offset, class Ordinal>
 Fronts<Ordinal, Offset> lay_out(const FrontTree<Ordinal>& tree, Offset& panels, Offset& corners) {
   Fronts<Ordinal, Offset> fronts(static_cast<std::size_t>(tree.count()));
-  panels = corners = 0;
+  panels = 0;
   for (std::size_t f = 0; f < fronts.size(); ++f) {
     Front<Ordinal, Offset>& front = fronts[f];
     front.first_pivot = tree.pivot_begin[f];
@@ -34,10 +65,9 @@ Fronts<Ordinal, Offset> lay_out(const FrontTree<Ordinal>& tree, Offset& panels, 
     front.rows = static_cast<Offset>(tree.row_begin[f]);
     front.lower = panels;
     front.upper = front.lower + static_cast<Offset>(front.size()) * front.pivots;
-    front.corner = corners;
     panels = front.upper + static_cast<Offset>(front.pivots) * front.below;
-    corners += static_cast<Offset>(front.below) * front.below;
   }
+  corners = place_corners(fronts);
   return fronts;
 }
 

@@ -66,7 +66,8 @@ struct FrontPlan {
   std::vector<Front<Ordinal, Offset>> host_fronts;     ///< as `fronts`, for plans of launches
   std::vector<FrontPlace> host_entry_place;            ///< as `entry_place`, of tiled fronts only; else empty
   Offset panels = 0;   ///< numbers in all panels
-  Offset corners = 0;  ///< numbers in all contributions
+  Offset corners = 0;  ///< numbers contributions have room for; a front may take the place of what its
+                       ///< children have added, so that fronts are to be worked after all below them
   double flops = 0;
   Charge charge;
 

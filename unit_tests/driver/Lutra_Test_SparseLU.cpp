@@ -121,6 +121,33 @@ TEMPLATE_LIST_TEST_CASE("both engines lead to the solution, with transposes too"
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("the engine is chosen by work and memory", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(59);
+  const auto sparse = permuted_matrix<Matrix<TestType>>(60, 1.0, random);
+  const auto dense = permuted_matrix<Matrix<TestType>>(150, 60.0, random);
+  const auto engine_of = [](const auto& A, LuOptions options) {
+    Solver<TestType> solver(options);
+    solver.analyze(A);
+    CHECK_FALSE(solver.report().choice.why.empty());
+    return solver.report().choice.engine;
+  };
+  CHECK(engine_of(sparse, {}) == "column");
+  CHECK(engine_of(dense, {}) == "supernodal");
+  LuOptions options;
+  options.symbolic = SymbolicRoad::fill1;
+  CHECK(engine_of(dense, options) == "column");
+  options.engine = Engine::supernodal;
+  CHECK(engine_of(dense, options) == "supernodal");
+  const auto system = known_system(dense);
+  Solver<TestType> solver;
+  solver.analyze(dense);
+  solver.factorize(dense);
+  std::vector<Scalar> x(system.b.size());
+  REQUIRE(solver.solve_host(system.b, x) == Status::success);
+  CHECK(Reference::backward_errors(dense, x, system.b).componentwise <= tight_bound<Scalar>());
+}
+
 TEMPLATE_LIST_TEST_CASE("every way of solving with the factors leads to the solution", "[driver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(56);

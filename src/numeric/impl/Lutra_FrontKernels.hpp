@@ -41,8 +41,21 @@ struct PivotRule {
   }
 };
 
+/// Numbers in a register of the host this is compiled for; where there are none, of a like size.
+#if defined(__AVX512F__)
+template <class Scalar>
+inline constexpr int simd_rows = 64 / sizeof(Scalar);
+#elif defined(__AVX__)
+template <class Scalar>
+inline constexpr int simd_rows = 32 / sizeof(Scalar);
+#else
+template <class Scalar>
+inline constexpr int simd_rows = sizeof(Scalar) < 16 ? 16 / sizeof(Scalar) : 1;
+#endif
 /// Edges of the tile of C that one thread keeps in registers.
-inline constexpr int product_rows = 8, product_columns = 4;
+template <class Scalar>
+inline constexpr int product_rows = 2 * simd_rows<Scalar>;
+inline constexpr int product_columns = 4;
 /// Pivots eliminated from their own columns before the rest of the front follows.
 inline constexpr int pivot_block = 32;
 
@@ -56,34 +69,71 @@ struct Strided {
   }
 };
 
-/// One tile of C −= A·B of `rows` × `columns`, at most the product tile.
-template <class Scalar>
-KOKKOS_FUNCTION void subtract_edge_tile(int rows, int columns, int depth, const Scalar* A, std::int64_t lda,
-                                        const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) {
-  for (int c = 0; c < columns; ++c) {
-    for (int r = 0; r < rows; ++r) {
-      Scalar sum(0);
-      for (int p = 0; p < depth; ++p) sum += A[r + p * lda] * B(p, c);
-      C[r + c * ldc] -= sum;
+/// `Rows` numbers side by side. Compilers seldom keep loops over arrays of sums in registers; GCC and Clang do
+/// keep their vector types there.
+template <int Rows, class Scalar>
+struct RowsOf {
+  Scalar value[Rows] = {};
+  KOKKOS_FORCEINLINE_FUNCTION void add(const Scalar* a, const Scalar& b) {
+    for (int r = 0; r < Rows; ++r) value[r] += a[r] * b;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void subtract_from(Scalar* c) const {
+    for (int r = 0; r < Rows; ++r) c[r] -= value[r];
+  }
+};
+#if defined(__GNUC__) && !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__) && !defined(__SYCL_DEVICE_ONLY__)
+template <class Vector, class Scalar>
+struct VectorRows {
+  Vector value = {};
+  KOKKOS_FORCEINLINE_FUNCTION void add(const Scalar* a, const Scalar& b) {
+    Vector rows;
+    __builtin_memcpy(&rows, a, sizeof rows);  // a need not be aligned
+    value += rows * b;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void subtract_from(Scalar* c) const {
+    Vector rows;
+    __builtin_memcpy(&rows, c, sizeof rows);
+    rows -= value;
+    __builtin_memcpy(c, &rows, sizeof rows);
+  }
+};
+typedef double DoubleRows __attribute__((vector_size(simd_rows<double> * sizeof(double))));
+typedef float FloatRows __attribute__((vector_size(simd_rows<float> * sizeof(float))));
+template <>
+struct RowsOf<simd_rows<double>, double> : VectorRows<DoubleRows, double> {};
+template <>
+struct RowsOf<simd_rows<float>, float> : VectorRows<FloatRows, float> {};
+#endif
+
+/// One tile of C −= A·B of `Parts`·`Rows` × `Columns`.
+template <int Parts, int Rows, int Columns, class Scalar>
+KOKKOS_FUNCTION void subtract_tile(int depth, const Scalar* A, std::int64_t lda, const Strided<Scalar>& B,
+                                   Scalar* C, std::int64_t ldc) {
+  RowsOf<Rows, Scalar> sum[Columns][Parts];
+  for (int p = 0; p < depth; ++p) {
+    const Scalar* const a = A + p * lda;
+    for (int c = 0; c < Columns; ++c) {
+      const Scalar b = B(p, c);
+      for (int part = 0; part < Parts; ++part) sum[c][part].add(a + part * Rows, b);
     }
+  }
+  for (int c = 0; c < Columns; ++c) {
+    for (int part = 0; part < Parts; ++part) sum[c][part].subtract_from(C + c * ldc + part * Rows);
   }
 }
 
-template <class Scalar>
-KOKKOS_FUNCTION void subtract_full_tile(int depth, const Scalar* KOKKOS_RESTRICT A, std::int64_t lda,
-                                        const Strided<Scalar>& B, Scalar* KOKKOS_RESTRICT C,
-                                        std::int64_t ldc) {
-  Scalar sum[product_columns][product_rows] = {};
-  for (int p = 0; p < depth; ++p) {
-    const Scalar* KOKKOS_RESTRICT a = A + p * lda;
-    for (int c = 0; c < product_columns; ++c) {
-      const Scalar b = B(p, c);
-      for (int r = 0; r < product_rows; ++r) sum[c][r] += a[r] * b;
-    }
+/// The same with `rows` rows, at most the product tile's.
+template <int Columns, class Scalar>
+KOKKOS_FUNCTION void subtract_rows(int rows, int depth, const Scalar* A, std::int64_t lda,
+                                   const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) {
+  constexpr int simd = simd_rows<Scalar>;
+  if (rows == product_rows<Scalar>) {
+    subtract_tile<2, simd, Columns>(depth, A, lda, B, C, ldc);
+    return;
   }
-  for (int c = 0; c < product_columns; ++c) {
-    for (int r = 0; r < product_rows; ++r) C[r + c * ldc] -= sum[c][r];
-  }
+  int r = 0;
+  for (; r + simd <= rows; r += simd) subtract_tile<1, simd, Columns>(depth, A + r, lda, B, C + r, ldc);
+  for (; r < rows; ++r) subtract_tile<1, 1, Columns>(depth, A + r, lda, B, C + r, ldc);
 }
 
 /// C −= A·B; A is rows × depth and C rows × columns, both by columns; A, B and C do not overlap.
@@ -91,21 +141,22 @@ template <class Member, class Scalar>
 KOKKOS_FUNCTION void subtract_product(const Member& team, int rows, int columns, int depth, const Scalar* A,
                                       std::int64_t lda, const Strided<Scalar>& B, Scalar* C,
                                       std::int64_t ldc) {
-  const int row_tiles = (rows + product_rows - 1) / product_rows;
+  constexpr int tile_rows = product_rows<Scalar>;
+  const int row_tiles = (rows + tile_rows - 1) / tile_rows;
   const int column_tiles = (columns + product_columns - 1) / product_columns;
   Kokkos::parallel_for(
       Kokkos::TeamVectorRange(team, static_cast<std::int64_t>(row_tiles) * column_tiles),
       [&](const std::int64_t tile) {
         const int c0 = static_cast<int>(tile / row_tiles) * product_columns;
-        const int r0 = static_cast<int>(tile % row_tiles) * product_rows;
-        const Strided<Scalar> b{&B(0, c0), B.row, B.column};
-        if (rows - r0 >= product_rows && columns - c0 >= product_columns) {
-          subtract_full_tile(depth, A + r0, lda, b, C + r0 + c0 * ldc, ldc);
-        } else {
-          const int tile_rows = rows - r0 < product_rows ? rows - r0 : product_rows;
-          const int tile_columns = columns - c0 < product_columns ? columns - c0 : product_columns;
-          subtract_edge_tile(tile_rows, tile_columns, depth, A + r0, lda, b, C + r0 + c0 * ldc, ldc);
+        const int r0 = static_cast<int>(tile % row_tiles) * tile_rows;
+        const int rows_here = rows - r0 < tile_rows ? rows - r0 : tile_rows;
+        if (columns - c0 >= product_columns) {
+          subtract_rows<product_columns>(rows_here, depth, A + r0, lda, {&B(0, c0), B.row, B.column},
+                                         C + r0 + c0 * ldc, ldc);
+          return;
         }
+        for (int c = c0; c < columns; ++c)
+          subtract_rows<1>(rows_here, depth, A + r0, lda, {&B(0, c), B.row, B.column}, C + r0 + c * ldc, ldc);
       });
   team.team_barrier();
 }

@@ -2,7 +2,7 @@
 #ifndef LUTRA_BLOCKFRONTSCUDA_HPP
 #define LUTRA_BLOCKFRONTSCUDA_HPP
 
-#include "Lutra_FrontFlagsCuda.hpp"
+#include "Lutra_GatherListsCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -72,16 +72,11 @@ struct PivotExchange {
   Scalar row[2][16 * R];
 };
 
-/// Eliminates `pivots` pivots of a matrix in registers. Inverses of L and U of the pivots' block ride along
-/// where `lower_inverse` and `upper_inverse` start as identities: each step is applied to their rows and
-/// columns too.
-template <int R, bool Inverses, class Scalar, class Note>
-__device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A,
-                                                    RegisterMatrix<Inverses ? R : 1, Scalar>& V,
-                                                    RegisterMatrix<Inverses ? R : 1, Scalar>& W, int pivots,
+/// Eliminates `pivots` pivots of a matrix in registers.
+template <int R, class Scalar, class Note>
+__device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A, int pivots,
                                                     const PivotRule<Scalar>& rule,
-                                                    PivotExchange<R, Scalar>& exchange,
-                                                    PivotExchange<R, Scalar>* inverse_exchange, const Note& note) {
+                                                    PivotExchange<R, Scalar>& exchange, const Note& note) {
   const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
 #pragma unroll
   for (int jb = 0; jb < R; ++jb) {
@@ -92,18 +87,10 @@ __device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A
       if (y == jj) {
 #pragma unroll
         for (int i = jb; i < R; ++i) exchange.column[turn][x + 16 * i] = A.a[i][jb];
-        if constexpr (Inverses) {
-#pragma unroll
-          for (int i = 0; i <= jb; ++i) inverse_exchange->column[turn][x + 16 * i] = W.a[i][jb];
-        }
       }
       if (x == jj) {
 #pragma unroll
         for (int c = jb; c < R; ++c) exchange.row[turn][y + 16 * c] = A.a[jb][c];
-        if constexpr (Inverses) {
-#pragma unroll
-          for (int c = 0; c <= jb; ++c) inverse_exchange->row[turn][y + 16 * c] = V.a[jb][c];
-        }
       }
       __syncthreads();
       bool replaced = false;
@@ -127,32 +114,32 @@ __device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A
         }
         if (x == jj) A.a[jb][jb] = pivot;
       }
-      if constexpr (Inverses) {
-#pragma unroll
-        for (int q = 0; q <= jb; ++q) {
-          const Scalar v = y + 16 * q <= j ? inverse_exchange->row[turn][y + 16 * q] : Scalar(0);
-          const Scalar w = x + 16 * q <= j ? inverse_exchange->column[turn][x + 16 * q] * inverse : Scalar(0);
-#pragma unroll
-          for (int i = jb; i < R; ++i) {
-            V.a[i][q] -= l[i] * v;
-            W.a[q][i] -= w * u[i];
-          }
-          if (y == jj && x + 16 * q <= j) W.a[q][jb] = w;  // the column of U's inverse is final
-        }
-      }
       if (threadIdx.x == 0) note(j, replaced);
     }
   }
 }
 
+/// One task of the data-flow launch: a front as a whole, or one tile of a front.
+template <class Ordinal, class Offset>
+struct FrontTask {
+  Ordinal front = 0;
+  int row = -1, column = -1;            ///< of the tile; −1: the front as a whole
+  Offset entries = 0, entries_end = 0;  ///< of F in this tile
+  Offset wide_end = 0;                  ///< end of the front's wide children
+  Offset targets = 0, targets_end = 0;  ///< of its narrow ones
+  Offset flags = 0;                     ///< first flag of the front's tiles, by rows of tiles
+  Offset inverses = 0;                  ///< of the front's first pivot tile
+};
+
 /// A front of up to 16·R rows by a block: assembled in shared memory, eliminated in registers.
 template <int R, class Scalar, class Ordinal, class Offset>
 __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
-                                 const Front<Ordinal, Offset>& front, Ordinal number,
+                                 const FrontTask<Ordinal, Offset>& task, const Front<Ordinal, Offset>& front,
                                  const PivotRule<Scalar>& rule, Scalar* S) {
   const auto& data = launch.data;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
   const int size = front.size(), ld = size | 1;
+  GatherTurn<front_threads, Scalar, Offset> narrow(*launch.lists, task.targets, task.targets_end, thread);
   for (int e = thread; e < size * ld; e += front_threads) S[e] = Scalar(0);
   __syncthreads();
   for (Offset e = front.entries + thread; e < front.entries_end; e += front_threads) {
@@ -161,8 +148,10 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   }
   if (warp == 0) wait_for_children(launch, front, lane);
   __syncthreads();
+  narrow.add(data.corners, [&](int r, int c) -> Scalar& { return S[r + c * ld]; });
+  __syncthreads();
   const FrontWindow all{0, size, 0, size};
-  for (Offset c = front.children; c < front.children_end; ++c) {
+  for (Offset c = front.children; c < task.wide_end; ++c) {
     const ChildRef<Offset> child = launch.children[c];
     add_child_part<Scalar>(launch, child, 0, child.below, 0, child.below, all,
                            [&](int r, int k) -> Scalar& { return S[r + k * ld]; });
@@ -170,7 +159,6 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   __syncthreads();
   const int x = thread % 16, y = thread / 16;
   RegisterMatrix<R, Scalar> A;
-  RegisterMatrix<1, Scalar> none;
 #pragma unroll
   for (int i = 0; i < R; ++i) {
 #pragma unroll
@@ -181,9 +169,8 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   }
   __syncthreads();  // S is read; the exchange takes its place
   auto& exchange = *reinterpret_cast<PivotExchange<R, Scalar>*>(S);
-  eliminate_registers<R, false>(A, none, none, front.pivots, rule, exchange,
-                                static_cast<PivotExchange<R, Scalar>*>(nullptr),
-                                [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
+  eliminate_registers<R>(A, front.pivots, rule, exchange,
+                         [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
   const DenseFront<Scalar> dense = data.dense(front);
 #pragma unroll
   for (int i = 0; i < R; ++i) {
@@ -193,7 +180,7 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
     }
   }
   __syncthreads();
-  if (thread == 0) raise_flag(launch.done + number, launch.run);
+  if (thread == 0) raise_flag(launch.done + task.front, launch.run);
 }
 
 }  // namespace lutra::Impl

@@ -22,11 +22,15 @@ struct ChildRef {
   int number = 0;  ///< of its flag
 };
 
+template <class Offset>
+struct GatherLists;
+
 /// What the kernels of a schedule share.
 template <class Scalar, class Ordinal, class Offset>
 struct FrontLaunch {
   FrontLuData<Scalar, Ordinal, Offset> data;
-  const ChildRef<Offset>* children = nullptr;  ///< in the order of the plan's `children`
+  const ChildRef<Offset>* children = nullptr;  ///< of each front, wide ones first
+  const GatherLists<Offset>* lists = nullptr;   ///< of narrow children, in device memory
   const int* cuts = nullptr;                   ///< first of a child's rows in each tile of its parent, and their number
   int* done = nullptr;                         ///< [count] flags of fronts
   int* tile_done = nullptr;                    ///< flags of tiles
@@ -74,10 +78,18 @@ __device__ __forceinline__ void wait_for_children(const Launch& launch, const Fr
   __syncwarp();
 }
 
-/// The reciprocal a pivot is divided by.
+/// What a column is multiplied by to divide it by a pivot. In double precision an approximation made exact to
+/// the last bits by Newton's iteration, a fraction of a division's latency, which each pivot waits for.
 template <class Real>
 __device__ __forceinline__ Real reciprocal(Real value) {
-  return Real(1) / value;
+  if constexpr (sizeof(Real) == 8) {
+    Real result;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(result) : "d"(value));
+    result = fma(fma(-value, result, 1.0), result, result);
+    return fma(fma(-value, result, 1.0), result, result);
+  } else {
+    return Real(1) / value;
+  }
 }
 template <class Real>
 __device__ __forceinline__ Kokkos::complex<Real> reciprocal(const Kokkos::complex<Real>& value) {

@@ -21,7 +21,7 @@ struct FrontCutting<Scalar, Kokkos::Cuda> {
 
 // Microseconds that steps take about, by which tasks are put in order; only their ratios matter.
 struct FrontTimes {
-  static constexpr double start = 5, pivot = 0.15, step = 25, product = 3;
+  static constexpr double start = 6, pivot = 0.25, child = 0.3, step = 28, product = 1.2;
 };
 
 /// The order of tasks: tasks on long paths to a root come first, and so each comes behind all it needs.
@@ -30,15 +30,17 @@ class FrontTaskOrder {
  public:
   using Plan = FrontPlan<Ordinal, Offset, Kokkos::CudaSpace>;
   using Task = FrontTask<Ordinal, Offset>;
+  using Small = SmallTask<Ordinal, Offset>;
 
-  explicit FrontTaskOrder(const Plan& plan) : m_plan(plan) {
+  /// @param children of the plan, wide ones of each front first
+  FrontTaskOrder(const Plan& plan, const std::vector<Ordinal>& children, const std::vector<int>& places)
+      : m_plan(plan), m_children(children), m_places(places) {
     find_small();
     measure_paths();
-    for (Ordinal f = 0; f < m_plan.count; ++f) {
-      if (!m_small[index(f)]) add_tasks(f);
-    }
-    std::stable_sort(small_fronts.begin(), small_fronts.end(),
-                     [&](Ordinal a, Ordinal b) { return m_start[index(a)] > m_start[index(b)]; });
+    for (Ordinal f = 0; f < m_plan.count; ++f) add_tasks(f);
+    std::stable_sort(small_tasks.begin(), small_tasks.end(), [&](const Small& a, const Small& b) {
+      return m_start[index(a.front)] > m_start[index(b.front)];
+    });
     std::vector<std::size_t> order(m_tasks.size());
     std::iota(order.begin(), order.end(), std::size_t(0));
     std::stable_sort(order.begin(), order.end(),
@@ -47,7 +49,8 @@ class FrontTaskOrder {
     for (const std::size_t t : order) tasks.push_back(m_tasks[t]);
   }
 
-  std::vector<Ordinal> small_fronts;  ///< in order
+  std::vector<Small> small_tasks;     ///< in order
+  GatherListMaker<Ordinal, Offset> lists;
   std::vector<Task> tasks;            ///< in order
   Offset flags = 0;                   ///< of tiles
   Offset pivot_tiles = 0;             ///< in all tiled fronts
@@ -62,7 +65,6 @@ class FrontTaskOrder {
     m_small.assign(index(m_plan.count), 1);
     for (Ordinal f = 0; f < m_plan.count; ++f) {
       if (front(f).size() > small_front_size) m_small[index(f)] = 0;
-      if (m_small[index(f)]) small_fronts.push_back(f);
       if (!m_small[index(f)] && front(f).parent >= 0) m_small[index(front(f).parent)] = 0;
     }
   }
@@ -78,15 +80,42 @@ class FrontTaskOrder {
     for (Ordinal f = m_plan.count; f-- > 0;) {
       const double after = front(f).parent < 0 ? 0 : m_start[index(front(f).parent)];
       const double own = is_tiled(f) ? tiles_of(f).pivot_tiles() * FrontTimes::step + corner_time(f)
-                                     : FrontTimes::start + FrontTimes::pivot * front(f).pivots;
+                                     : FrontTimes::start + FrontTimes::pivot * front(f).pivots +
+                                           FrontTimes::child * static_cast<double>(front(f).children_end -
+                                                                                   front(f).children);
       m_start[index(f)] = after + own;
     }
   }
 
+  /// Lists of a front's narrow children. @returns the end of its wide ones
+  Offset list_narrow(Ordinal f) {
+    std::vector<const Front<Ordinal, Offset>*> narrow;
+    Offset wide_end = front(f).children;
+    for (Offset c = front(f).children; c < front(f).children_end; ++c) {
+      const auto& child = front(m_children[static_cast<std::size_t>(c)]);
+      if (child.below <= narrow_child) {
+        narrow.push_back(&child);
+      } else {
+        ++wide_end;
+      }
+    }
+    lists.add_front(narrow, m_places, tiles_of(f), is_tiled(f));
+    return wide_end;
+  }
+
   void add_tasks(Ordinal f) {
+    Offset targets = static_cast<Offset>(lists.place.size());
+    const Offset wide_end = list_narrow(f);
+    if (m_small[index(f)]) {
+      small_tasks.push_back({f, wide_end, targets, static_cast<Offset>(lists.place.size())});
+      return;
+    }
     if (!is_tiled(f)) {
       Task task;
       task.front = f;
+      task.wide_end = wide_end;
+      task.targets = targets;
+      task.targets_end = static_cast<Offset>(lists.place.size());
       add(task, m_start[index(f)]);
       return;
     }
@@ -102,11 +131,17 @@ class FrontTaskOrder {
         task.column = j;
         task.flags = flags;
         task.inverses = pivot_tiles * 2 * static_cast<Offset>(tiles.edge) * tiles.edge;
+        task.wide_end = wide_end;
+        task.targets = targets;
+        targets += lists.tile_targets[static_cast<std::size_t>(i) * static_cast<std::size_t>(count) +
+                                      static_cast<std::size_t>(j)];
+        task.targets_end = targets;
         task.entries = entries;
         while (entries < front(f).entries_end && in_tile(tiles, entries, i, j)) ++entries;
         task.entries_end = entries;
         const int step = std::min({i, j, pivots});
-        const double within = i == j ? 0 : FrontTimes::step / 3;
+        // a tile starts before its turn by the time it needs for the products before that
+        const double within = (i == j ? 0 : FrontTimes::step / 3) - step * FrontTimes::product;
         add(task, step == pivots ? end + corner_time(f)
                                  : end + corner_time(f) + (pivots - step) * FrontTimes::step - within);
       }
@@ -126,6 +161,8 @@ class FrontTaskOrder {
   }
 
   const Plan& m_plan;
+  const std::vector<Ordinal>& m_children;
+  const std::vector<int>& m_places;
   std::vector<char> m_small;
   std::vector<double> m_start;  ///< [count] time from a front's first task to the end of its root
   std::vector<Task> m_tasks;
@@ -158,7 +195,6 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   using Data = FrontLuData<Scalar, Ordinal, Offset>;
 
   FrontSchedule(const Kokkos::Cuda& exec, const Plan& plan, Charge& charge) {
-    const FrontTaskOrder<Ordinal, Offset> order(plan);
     std::vector<ChildRef<Offset>> refs;
     std::vector<int> cuts;
     const auto to_host = [](const auto& view) {
@@ -166,8 +202,23 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
       return std::vector<typename std::decay_t<decltype(view)>::non_const_value_type>(
           mirror.data(), mirror.data() + mirror.extent(0));
     };
-    list_child_refs(plan, to_host(plan.children), to_host(plan.places), refs, cuts);
-    m_small = upload(exec, charge, "lutra::numeric::small_fronts", order.small_fronts);
+    auto children = to_host(plan.children);
+    for (const auto& front : plan.host_fronts) {
+      std::stable_partition(children.begin() + static_cast<std::ptrdiff_t>(front.children),
+                            children.begin() + static_cast<std::ptrdiff_t>(front.children_end), [&](Ordinal c) {
+                              return plan.host_fronts[static_cast<std::size_t>(c)].below > narrow_child;
+                            });
+    }
+    const auto places = to_host(plan.places);
+    const FrontTaskOrder<Ordinal, Offset> order(plan, children, places);
+    list_child_refs(plan, children, places, refs, cuts);
+    m_target_first = upload(exec, charge, "lutra::numeric::target_first", order.lists.first);
+    m_target_place = upload(exec, charge, "lutra::numeric::target_place", order.lists.place);
+    m_target_source = upload(exec, charge, "lutra::numeric::target_source", order.lists.source);
+    m_lists = upload(exec, charge, "lutra::numeric::gather_lists",
+                     std::vector<GatherLists<Offset>>{
+                         {m_target_first.data(), m_target_place.data(), m_target_source.data()}});
+    m_small = upload(exec, charge, "lutra::numeric::small_fronts", order.small_tasks);
     m_tasks = upload(exec, charge, "lutra::numeric::front_tasks", order.tasks);
     m_children = upload(exec, charge, "lutra::numeric::child_refs", refs);
     m_cuts = upload(exec, charge, "lutra::numeric::child_cuts", cuts);
@@ -190,6 +241,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     FrontLaunch<Scalar, Ordinal, Offset> launch;
     launch.data = data;
     launch.children = m_children.data();
+    launch.lists = m_lists.data();
     launch.cuts = m_cuts.data();
     launch.done = m_done.data();
     launch.tile_done = m_tile_done.data();
@@ -239,7 +291,10 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
                            m_tasks.extent(0));
   }
 
-  Kokkos::View<const Ordinal*, Memory> m_small;
+  Kokkos::View<const SmallTask<Ordinal, Offset>*, Memory> m_small;
+  Kokkos::View<const Offset*, Memory> m_target_first, m_target_source;
+  Kokkos::View<const unsigned short*, Memory> m_target_place;
+  Kokkos::View<const GatherLists<Offset>*, Memory> m_lists;
   Kokkos::View<const FrontTask<Ordinal, Offset>*, Memory> m_tasks;
   Kokkos::View<const ChildRef<Offset>*, Memory> m_children;
   Kokkos::View<const int*, Memory> m_cuts;

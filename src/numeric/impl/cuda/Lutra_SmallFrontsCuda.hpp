@@ -2,7 +2,7 @@
 #ifndef LUTRA_SMALLFRONTSCUDA_HPP
 #define LUTRA_SMALLFRONTSCUDA_HPP
 
-#include "Lutra_FrontFlagsCuda.hpp"
+#include "Lutra_GatherListsCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -62,12 +62,22 @@ __device__ __forceinline__ void eliminate_small(Scalar* S, int ld, int size, int
   }
 }
 
+/// One small front.
+template <class Ordinal, class Offset>
+struct SmallTask {
+  Ordinal front = 0;
+  Offset wide_end = 0;              ///< end of its wide children
+  Offset targets = 0, targets_end = 0;  ///< of its narrow ones
+};
+
 /// One small front by a warp.
 template <class Scalar, class Ordinal, class Offset>
-__device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordinal, Offset>& launch, Ordinal number,
+__device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
+                                                 const SmallTask<Ordinal, Offset>& task,
                                                  const PivotRule<Scalar>& rule, int lane, Scalar* S) {
   const auto& data = launch.data;
-  const Front<Ordinal, Offset> front = data.fronts[number];
+  const Front<Ordinal, Offset> front = data.fronts[task.front];
+  GatherTurn<32, Scalar, Offset> narrow(*launch.lists, task.targets, task.targets_end, lane);
   const int size = front.size(), ld = size | 1;
   for (int e = lane; e < size * ld; e += 32) S[e] = Scalar(0);
   __syncwarp();
@@ -76,31 +86,33 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordin
     S[place.row + place.column * ld] = data.entries[e];
   }
   wait_for_children(launch, front, lane);
-  for (Offset c = front.children; c < front.children_end; ++c) {
+  narrow.add(data.corners, [&](int r, int c) -> Scalar& { return S[r + c * ld]; });
+  __syncwarp();
+  for (Offset c = front.children; c < task.wide_end; ++c) {
     add_small_child(launch, launch.children[c], lane, S, ld);
   }
   eliminate_small(S, ld, size, front.pivots, lane, rule,
                   [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
   store_front(data.dense(front), lane, 32, [&](int r, int c) { return S[r + c * ld]; });
   __syncwarp();
-  if (lane == 0) raise_flag(launch.done + number, launch.run);
+  if (lane == 0) raise_flag(launch.done + task.front, launch.run);
 }
 
 /// Fronts of subtrees in which none is larger, a warp each, as data flow.
-/// @param order [n] by falling length of the path to the root
+/// @param tasks [n] by falling length of the path to the root
 template <class Scalar, class Ordinal, class Offset>
 __global__ void __launch_bounds__(small_front_warps * 32)
-    small_fronts_kernel(FrontLaunch<Scalar, Ordinal, Offset> launch, const Ordinal* order, int n, int* ticket) {
+    small_fronts_kernel(FrontLaunch<Scalar, Ordinal, Offset> launch, const SmallTask<Ordinal, Offset>* tasks,
+                        int n, int* ticket) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   Scalar* const S = reinterpret_cast<Scalar*>(shared_memory) + warp * small_front_words<Scalar>;
   const PivotRule<Scalar> rule = launch.data.pivot_rule();
-  int turn = lane == 0 ? atomicAdd(ticket, 1) : 0;
-  turn = __shfl_sync(0xffffffffu, turn, 0);
-  while (turn < n) {
-    int next = lane == 0 ? atomicAdd(ticket, 1) : 0;  // on its way while this front is worked
-    work_small_front(launch, order[turn], rule, lane, S);
-    turn = __shfl_sync(0xffffffffu, next, 0);
+  for (;;) {
+    const int taken = lane == 0 ? atomicAdd(ticket, 1) : 0;
+    const int turn = __shfl_sync(0xffffffffu, taken, 0);
+    if (turn >= n) return;
+    work_small_front(launch, tasks[turn], rule, lane, S);
   }
 }
 

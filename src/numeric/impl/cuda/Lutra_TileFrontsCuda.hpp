@@ -3,7 +3,7 @@
 #define LUTRA_TILEFRONTSCUDA_HPP
 
 #include "Lutra_FrontTiles.hpp"
-#include "Lutra_TileProductCuda.hpp"
+#include "Lutra_TileInverseCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -12,22 +12,13 @@ namespace lutra::Impl {
 // triangles, multiplies a tile of L or U by one of those inverses, or leaves the tile to the parent. So each
 // tile is read and written once, and no task list but the tiles themselves is needed.
 
-/// One task of the data-flow launch: a front as a whole, or one tile of a front.
-template <class Ordinal, class Offset>
-struct FrontTask {
-  Ordinal front = 0;
-  int row = -1, column = -1;              ///< of the tile; −1: the front as a whole
-  Offset entries = 0, entries_end = 0;    ///< of F in this tile
-  Offset flags = 0;                       ///< first flag of the front's tiles, by rows of tiles
-  Offset inverses = 0;                    ///< of the front's first pivot tile
-};
-
 /// Shared memory of the data-flow kernel.
 template <class Scalar>
 struct TileMemory {
   static constexpr int edge = front_tile<Scalar>, pitch = operand_pitch<Scalar>;
   Scalar tile[edge * pitch];                       ///< the tile as it stands before its own last step
   Scalar operands[2][2][operand_words<Scalar>];    ///< two turns of A and B
+  Scalar reciprocals[edge];                        ///< of a diagonal tile's pivots
   int ready;                                       ///< pivot tiles whose parts of L and U are there
 };
 
@@ -83,6 +74,7 @@ struct TileWork {
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
     const FrontWindow window{tiles.begin(task.row), tiles.extent(task.row), tiles.begin(task.column),
                              tiles.extent(task.column)};
+    GatherTurn<front_threads, Scalar, Offset> narrow(*launch.lists, task.targets, task.targets_end, thread);
     for (int e = thread; e < edge * pitch; e += front_threads) memory.tile[e] = Scalar(0);
     __syncthreads();
     for (Offset e = task.entries + thread; e < task.entries_end; e += front_threads) {
@@ -91,9 +83,11 @@ struct TileWork {
     }
     if (warp == 0) wait_for_children(launch, front, lane);
     __syncthreads();
-    for (Offset c0 = front.children; c0 < front.children_end; c0 += 32) {  // a lane looks at a child
+    narrow.add(data.corners, [&](int r, int c) -> Scalar& { return at(r, c); });
+    __syncthreads();
+    for (Offset c0 = front.children; c0 < task.wide_end; c0 += 32) {  // a lane looks at a child
       int rows_here = 0, columns_here = 0, a = 0, b = 0;
-      if (c0 + lane < front.children_end) {
+      if (c0 + lane < task.wide_end) {
         const int* const cut = launch.cuts + launch.children[c0 + lane].cuts;
         a = cut[task.row];
         rows_here = cut[task.row + 1] - a;
@@ -118,13 +112,17 @@ struct TileWork {
   __device__ int wait_for_step(int s) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     if (threadIdx.x < 32) {
-      wait_for_flag(launch, lane % 2 == 0 ? flag(task.row, s) : flag(s, task.column), task.front);
+      const int step = s + lane;
+      const bool asked = step < steps();
+      const int left = asked ? load_flag(flag(task.row, step)) : 0;
+      const int above = asked ? load_flag(flag(step, task.column)) : 0;
+      const unsigned there = __ballot_sync(0xffffffffu, left == launch.run && above == launch.run);
+      if ((there & 1u) == 0 && lane < 2) {
+        wait_for_flag(launch, lane == 0 ? flag(task.row, s) : flag(s, task.column), task.front);
+      }
       __syncwarp();
-      const int later = s + 1 + lane;
-      const bool there = later < steps() && load_flag(flag(task.row, later)) == launch.run &&
-                         load_flag(flag(later, task.column)) == launch.run;
-      const unsigned missing = ~__ballot_sync(0xffffffffu, there);
-      if (lane == 0) memory.ready = s + 1 + (missing == 0 ? 32 : __ffs(static_cast<int>(missing)) - 1);
+      const int run = there == 0xffffffffu ? 32 : __ffs(static_cast<int>(~there)) - 1;  // ready without a gap
+      if (lane == 0) memory.ready = s + (run > 0 ? run : 1);
     }
     __syncthreads();
     const int ready = memory.ready;
@@ -177,31 +175,37 @@ struct TileWork {
   __device__ void factorize_diagonal() const {
     constexpr int R = edge / 16;
     const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
-    RegisterMatrix<R, Scalar> A, V, W;
+    Scalar* const operands = &memory.operands[0][0][0];
+    const int first = tiles.begin(task.row), pivots = tiles.extent(task.row);
+    RegisterMatrix<R, Scalar> A;
+#pragma unroll
+    for (int i = 0; i < R; ++i) {
+#pragma unroll
+      for (int c = 0; c < R; ++c) A.a[i][c] = at(x + 16 * i, y + 16 * c);
+    }
+    eliminate_registers<R>(A, pivots, rule, *reinterpret_cast<PivotExchange<R, Scalar>*>(operands),
+                           [&](int j, bool replaced) { launch.data.note_pivot(front, first + j, replaced); });
+    Scalar* const panel = launch.data.panels + front.lower + first + static_cast<Offset>(first) * front.size();
 #pragma unroll
     for (int i = 0; i < R; ++i) {
 #pragma unroll
       for (int c = 0; c < R; ++c) {
         const int row = x + 16 * i, column = y + 16 * c;
-        A.a[i][c] = at(row, column);
-        V.a[i][c] = W.a[i][c] = row == column ? Scalar(1) : Scalar(0);
+        at(row, column) = A.a[i][c];
+        if (row < pivots && column < pivots) panel[row + static_cast<Offset>(column) * front.size()] = A.a[i][c];
+        if (row == column) memory.reciprocals[row] = row < pivots ? reciprocal(A.a[i][c]) : Scalar(1);
       }
     }
-    auto* const exchange = reinterpret_cast<PivotExchange<R, Scalar>*>(&memory.operands[0][0][0]);
-    const int first = tiles.begin(task.row);
-    eliminate_registers<R, true>(A, V, W, tiles.extent(task.row), rule, exchange[0], exchange + 1,
-                                 [&](int j, bool replaced) { launch.data.note_pivot(front, first + j, replaced); });
+    __syncthreads();
+    const TileInverse<Scalar> inverses{memory.tile, memory.reciprocals, operands, operands + edge * pitch, pivots};
+    inverses.run();
     Scalar* const lower = inverse(task.row, false);
     Scalar* const upper = inverse(task.row, true);
-#pragma unroll
-    for (int i = 0; i < R; ++i) {
-#pragma unroll
-      for (int c = 0; c < R; ++c) {
-        const int row = x + 16 * i, column = y + 16 * c;
-        store(row, column, A.a[i][c]);
-        lower[column * edge + row] = V.a[i][c];
-        upper[row * edge + column] = W.a[i][c];
-      }
+#pragma unroll 4
+    for (int e = static_cast<int>(threadIdx.x); e < edge * edge; e += front_threads) {
+      const int inner = e / edge, outer = e % edge;  // column and row of L, row and column of U
+      lower[e] = outer >= inner ? inverses.lower[inner * pitch + outer] : Scalar(0);
+      upper[e] = outer >= inner ? inverses.upper[inner * pitch + outer] : Scalar(0);
     }
   }
 
@@ -212,13 +216,16 @@ struct TileWork {
     if (threadIdx.x == 0) wait_for_flag(launch, flag(s, s), task.front);
     __syncthreads();
     Scalar* const operand = &memory.operands[0][0][0];  // room for a whole tile
-    const Scalar* const from = inverse(s, !upper);
-    for (int e = static_cast<int>(threadIdx.x); e < edge * edge; e += front_threads) {
-      operand[e / edge * pitch + e % edge] = from[e];
-    }
+    const GlobalPart<Scalar> from{inverse(s, !upper), edge, 1, edge, edge};
+#pragma unroll
+    for (int first = 0; first < edge; first += product_depth)
+      if (first < tiles.extent(s)) send_part(from, first, operand + first * pitch);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
     __syncthreads();
     TileProduct<Scalar> product;
-    product.add(upper ? operand : memory.tile, upper ? memory.tile : operand, edge);
+    const int depth = (tiles.extent(s) + 7) / 8 * 8;
+    product.add(upper ? operand : memory.tile, upper ? memory.tile : operand, depth);
     product.for_each([&](int r, int c, const Scalar& value) { store(r, c, value); });
   }
 
@@ -272,14 +279,9 @@ __global__ void __launch_bounds__(front_threads, 2)
   auto& memory = *reinterpret_cast<TileMemory<Scalar>*>(shared_memory);
   Scalar* const S = reinterpret_cast<Scalar*>(shared_memory);
   const PivotRule<Scalar> rule = launch.data.pivot_rule();
-  int next = 0;
-  if (threadIdx.x == 0) next = atomicAdd(ticket, 1);
   for (;;) {
     __syncthreads();
-    if (threadIdx.x == 0) {
-      turn = next;
-      next = atomicAdd(ticket, 1);  // on its way while this task is worked
-    }
+    if (threadIdx.x == 0) turn = atomicAdd(ticket, 1);
     __syncthreads();
     if (turn >= n) return;
     const FrontTask<Ordinal, Offset> task = tasks[turn];
@@ -292,11 +294,11 @@ __global__ void __launch_bounds__(front_threads, 2)
     }
     const int parts = (front.size() + 15) / 16;
     if (parts <= 2) {
-      work_block_front<2>(launch, front, task.front, rule, S);
+      work_block_front<2>(launch, task, front, rule, S);
     } else if (parts <= 4) {
-      work_block_front<4>(launch, front, task.front, rule, S);
+      work_block_front<4>(launch, task, front, rule, S);
     } else {
-      work_block_front<most_register_parts<Scalar>>(launch, front, task.front, rule, S);
+      work_block_front<most_register_parts<Scalar>>(launch, task, front, rule, S);
     }
   }
 }
