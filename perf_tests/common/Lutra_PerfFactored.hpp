@@ -13,7 +13,8 @@ template <class Scalar>
 struct Factored {
   using Analysis = LuAnalysis<Scalar, int, std::int64_t, ExecutionSpace>;
 
-  /// Analyzes and factorizes, by columns unless told otherwise. @throws std::runtime_error where the matrix cannot be factorized
+  /// Analyzes and factorizes, by columns unless told otherwise. @throws std::runtime_error where the matrix
+  /// cannot be factorized
   explicit Factored(const HostMatrix<Scalar>& host, const LuOptions& options = {.engine = Engine::column});
 
   /// Scales, scatters and factorizes again, into `factors`; empty ones are allocated.

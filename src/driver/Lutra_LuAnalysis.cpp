@@ -237,9 +237,9 @@ Engine choose_engine(const LuOptions& options, const FrontTree<Ordinal>& tree, c
                      Report& report) {
   if (options.engine != Engine::automatic) return options.engine;
   if (!may_take_fronts(options)) return Engine::column;
-  // Below this work, launches and passes over memory are all there is. Above it fronts win unless amalgamation
-  // or a pattern made symmetric stores many numbers with little to do for each: measured on circuits, power
-  // flow, memory chips and grids, on one host thread and on an H200 (docs/numeric.md).
+  // Below this work, launches and passes over memory are all there is. Above it fronts win unless
+  // amalgamation or a pattern made symmetric stores many numbers with little to do for each: measured on
+  // circuits, power flow, memory chips and grids, on one host thread and on an H200 (docs/numeric.md).
   constexpr double least_flops = 1e6, least_flops_a_number = 12;
   double numbers = 0, contributions = 0;
   for (std::size_t f = 0; f < tree.parent.size(); ++f) {
@@ -253,11 +253,13 @@ Engine choose_engine(const LuOptions& options, const FrontTree<Ordinal>& tree, c
   const bool enough_work = tree.flops >= least_flops && tree.flops >= least_flops_a_number * numbers;
   const bool fits = bytes < static_cast<double>(budget.available_bytes());
   const Engine engine = enough_work && fits ? Engine::supernodal : Engine::column;
-  add_reason(report, std::string(name_of(engine)) + " engine: fronts would " +
-                         (enough_work && !fits ? "not fit into the memory limit"
-                                               : "do " + std::to_string(static_cast<std::int64_t>(
-                                                             numbers > 0 ? tree.flops / numbers : 0)) +
-                                                     " operations a number they store"));
+  add_reason(
+      report,
+      std::string(name_of(engine)) + " engine: fronts would " +
+          (enough_work && !fits
+               ? "not fit into the memory limit"
+               : "do " + std::to_string(static_cast<std::int64_t>(numbers > 0 ? tree.flops / numbers : 0)) +
+                     " operations a number they store"));
   return engine;
 }
 
@@ -289,8 +291,9 @@ void plan_supernodal(const ExecutionSpace& exec,
                      const FrontTree<Ordinal>& tree, const PivotOrder<Ordinal>& pivots,
                      const MemoryBudget& budget,
                      LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
-  analysis.fronts = plan_fronts(exec, tree, FrontEntries<Ordinal, Offset>{A_on_host, pivots.rows, pivots.columns},
-                                budget, front_plan_options<Scalar, ExecutionSpace>());
+  analysis.fronts =
+      plan_fronts(exec, tree, FrontEntries<Ordinal, Offset>{A_on_host, pivots.rows, pivots.columns}, budget,
+                  front_plan_options<Scalar, ExecutionSpace>());
   const auto filled = pattern_of_fronts(exec, analysis.fronts, budget, analysis.panel_source);
   analysis.plan.rows = filled;
   analysis.plan.columns.pattern = filled.pattern();

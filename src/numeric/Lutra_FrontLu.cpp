@@ -18,8 +18,7 @@ void for_each_and_largest(const ExecutionSpace& exec, const char* label, std::in
   constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
   const auto teams = static_cast<int>((n + entries_a_team - 1) / entries_a_team);
   Kokkos::parallel_for(
-      label, Policy(exec, teams, on_host ? 1 : 256),
-      KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+      label, Policy(exec, teams, on_host ? 1 : 256), KOKKOS_LAMBDA(const typename Policy::member_type& team) {
         const std::int64_t begin = static_cast<std::int64_t>(team.league_rank()) * entries_a_team;
         const std::int64_t end = begin + entries_a_team < n ? begin + entries_a_team : n;
         double most = 0;
@@ -102,7 +101,8 @@ FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void factorize_fronts(const ExecutionSpace& exec,
                       const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-                      const ScaledValues<Scalar, typename ExecutionSpace::memory_space>& A, double perturbation,
+                      const ScaledValues<Scalar, typename ExecutionSpace::memory_space>& A,
+                      double perturbation,
                       const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
                       const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
                       bool portable) {
@@ -131,24 +131,25 @@ void gather_factors(const ExecutionSpace& exec,
                        &factors.outcome.data()->largest_factor, gather);
 }
 
-#define LUTRA_FRONT_LU(Scalar, Ordinal, Offset, Space)                                                       \
-  template FrontFactors<Scalar, Ordinal, Offset, Space> make_front_factors<Scalar>(                          \
-      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&);   \
-  template void factorize_fronts<Scalar, Ordinal, Offset, Space>(                                            \
-      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&,                         \
-      const ScaledValues<Scalar, typename Space::memory_space>&, double,                                     \
-      const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                                   \
-      const Kokkos::View<unsigned char*, typename Space::memory_space>&, bool);                              \
-  template void gather_factors<Scalar, Ordinal, Offset, Space>(                                              \
-      const Space&, const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                     \
-      const Kokkos::View<const Offset*, typename Space::memory_space>&,                                      \
+#define LUTRA_FRONT_LU(Scalar, Ordinal, Offset, Space)                                                     \
+  template FrontFactors<Scalar, Ordinal, Offset, Space> make_front_factors<Scalar>(                        \
+      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
+  template void factorize_fronts<Scalar, Ordinal, Offset, Space>(                                          \
+      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&,                       \
+      const ScaledValues<Scalar, typename Space::memory_space>&, double,                                   \
+      const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                                 \
+      const Kokkos::View<unsigned char*, typename Space::memory_space>&, bool);                            \
+  template void gather_factors<Scalar, Ordinal, Offset, Space>(                                            \
+      const Space&, const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                   \
+      const Kokkos::View<const Offset*, typename Space::memory_space>&,                                    \
       const Kokkos::View<Scalar*, typename Space::memory_space>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FRONT_LU)
 
 #define LUTRA_FRONT_OPTIONS(Scalar, Space) template FrontPlanOptions front_plan_options<Scalar, Space>();
-#define LUTRA_FRONT_OPTIONS_OF(Space)                                                        \
-  LUTRA_FRONT_OPTIONS(float, Space) LUTRA_FRONT_OPTIONS(double, Space)                       \
-  LUTRA_FRONT_OPTIONS(Kokkos::complex<float>, Space) LUTRA_FRONT_OPTIONS(Kokkos::complex<double>, Space)
+#define LUTRA_FRONT_OPTIONS_OF(Space)                                                   \
+  LUTRA_FRONT_OPTIONS(float, Space)                                                     \
+  LUTRA_FRONT_OPTIONS(double, Space) LUTRA_FRONT_OPTIONS(Kokkos::complex<float>, Space) \
+      LUTRA_FRONT_OPTIONS(Kokkos::complex<double>, Space)
 LUTRA_FOR_EACH_SPACE(LUTRA_FRONT_OPTIONS_OF)
 
 }  // namespace lutra

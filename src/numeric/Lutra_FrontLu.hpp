@@ -11,8 +11,8 @@ namespace lutra {
 
 /// What one factorization in fronts met. Kept in memory of the execution space while it runs.
 struct FrontLuOutcome {
-  double largest_entry = 0;   ///< max |entry of the scaled matrix|
-  double largest_factor = 0;  ///< max |entry of L\U|; infinity where one is not finite
+  double largest_entry = 0;    ///< max |entry of the scaled matrix|
+  double largest_factor = 0;   ///< max |entry of L\U|; infinity where one is not finite
   std::int64_t perturbed = 0;  ///< pivots replaced
   int stopped_front = -1;      ///< the front at which the watchdog gave up waiting, or −1
 };
@@ -49,7 +49,7 @@ FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
 /// A matrix by the user's rows and columns, with its scales.
 template <class Scalar, class MemorySpace>
 struct ScaledValues {
-  Kokkos::View<const Scalar*, MemorySpace> values;           ///< [nnz(A)]
+  Kokkos::View<const Scalar*, MemorySpace> values;             ///< [nnz(A)]
   Kokkos::View<const RealOf<Scalar>*, MemorySpace> row_scale;  ///< [n]
   Kokkos::View<const RealOf<Scalar>*, MemorySpace> col_scale;  ///< [n]
 };
@@ -66,7 +66,8 @@ struct ScaledValues {
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void factorize_fronts(const ExecutionSpace& exec,
                       const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-                      const ScaledValues<Scalar, typename ExecutionSpace::memory_space>& A, double perturbation,
+                      const ScaledValues<Scalar, typename ExecutionSpace::memory_space>& A,
+                      double perturbation,
                       const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
                       const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
                       bool portable = false);

@@ -37,7 +37,8 @@ Offset place_corners(Fronts<Ordinal, Offset>& fronts) {
     const Offset size = static_cast<Offset>(fronts[f].below) * fronts[f].below;
     const Offset begin = children[f] > 0 ? open[first].begin : end;
     Offset place = begin;
-    for (std::size_t c = first; c < open.size() && open[c].corner - place < size; ++c) place = open[c].corner_end;
+    for (std::size_t c = first; c < open.size() && open[c].corner - place < size; ++c)
+      place = open[c].corner_end;
     fronts[f].corner = place;
     end = std::max(end, place + size);
     open.resize(first);
@@ -165,7 +166,8 @@ void sort_by_tiles(const Fronts<Ordinal, Offset>& fronts, const FrontPlanOptions
     keys.clear();
     for (Offset q = front.entries; q < front.entries_end; ++q) {
       const FrontPlace place = at(lists.place, q);
-      keys.push_back({static_cast<std::int64_t>(tiles.of(place.row)) * tiles.count() + tiles.of(place.column), q});
+      keys.push_back(
+          {static_cast<std::int64_t>(tiles.of(place.row)) * tiles.count() + tiles.of(place.column), q});
     }
     std::sort(keys.begin(), keys.end());
     EntryLists<Ordinal, Offset> sorted;
@@ -185,8 +187,9 @@ template <class Ordinal, class Offset>
 EntryLists<Ordinal, Offset> list_entries(const FrontTree<Ordinal>& tree,
                                          const FrontEntries<Ordinal, Offset>& entries,
                                          const FrontPlanOptions& options, Fronts<Ordinal, Offset>& fronts) {
-  for_each_entry(tree, entries,
-                 [&](Ordinal f, Offset, EntryIndex<Ordinal>, Ordinal, Ordinal) { ++at(fronts, f).entries_end; });
+  for_each_entry(tree, entries, [&](Ordinal f, Offset, EntryIndex<Ordinal>, Ordinal, Ordinal) {
+    ++at(fronts, f).entries_end;
+  });
   Offset sum = 0;
   for (auto& front : fronts) {
     front.entries = sum;
@@ -215,7 +218,8 @@ std::vector<Ordinal> order_by_levels(const Fronts<Ordinal, Offset>& fronts, Plan
   std::vector<int> level(fronts.size(), 0);
   int levels = fronts.empty() ? 0 : 1;
   for (std::size_t f = 0; f < fronts.size(); ++f) {
-    if (fronts[f].parent >= 0) at(level, fronts[f].parent) = std::max(at(level, fronts[f].parent), level[f] + 1);
+    if (fronts[f].parent >= 0)
+      at(level, fronts[f].parent) = std::max(at(level, fronts[f].parent), level[f] + 1);
     levels = std::max(levels, level[f] + 1);
   }
   plan.level_map.assign(static_cast<std::size_t>(levels) + 1, 0);
@@ -237,9 +241,11 @@ std::vector<Ordinal> order_by_levels(const Fronts<Ordinal, Offset>& fronts, Plan
 /// Lengths of the rows of L + U as a row map, and where each front's pivots begin in its further rows.
 template <class Ordinal, class Offset>
 std::vector<Offset> start_rows(const Fronts<Ordinal, Offset>& fronts, const FrontTree<Ordinal>& tree) {
-  std::vector<Offset> filled(static_cast<std::size_t>(tree.n) + 1, 0);  // entries of L of each row, at row + 1
+  std::vector<Offset> filled(static_cast<std::size_t>(tree.n) + 1,
+                             0);  // entries of L of each row, at row + 1
   for (const auto& front : fronts) {
-    for (Offset r = front.rows; r < front.rows + front.below; ++r) at(filled, at(tree.rows, r) + 1) += front.pivots;
+    for (Offset r = front.rows; r < front.rows + front.below; ++r)
+      at(filled, at(tree.rows, r) + 1) += front.pivots;
   }
   for (const auto& front : fronts) {
     for (int c = 0; c < front.pivots; ++c) at(filled, front.first_pivot + c + 1) += front.size();
@@ -268,12 +274,14 @@ void map_rows(const ExecutionSpace& exec, const Plan& plan, const OffsetView& ro
       KOKKOS_LAMBDA(const std::int64_t f) {
         const auto front = fronts(f);
         for (int c = 0; c < front.pivots; ++c)
-          Impl::add_shared<ExecutionSpace>(row_map(front.first_pivot + c + 1), static_cast<Offset>(front.size()));
+          Impl::add_shared<ExecutionSpace>(row_map(front.first_pivot + c + 1),
+                                           static_cast<Offset>(front.size()));
         for (Offset r = front.rows; r < front.rows + front.below; ++r)
           Impl::add_shared<ExecutionSpace>(row_map(rows(r) + 1), static_cast<Offset>(front.pivots));
       });
   Kokkos::parallel_scan(
-      "lutra::numeric::row_map", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Offset>(plan.n) + 1),
+      "lutra::numeric::row_map",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Offset>(plan.n) + 1),
       KOKKOS_LAMBDA(const Offset i, Offset& sum, const bool final) {
         sum += row_map(i);
         if (final) row_map(i) = sum;
@@ -311,8 +319,9 @@ void fill_rows(const ExecutionSpace& exec, const Plan& plan, const OffsetView& d
               Kokkos::ThreadVectorRange(team, is_pivot ? front.size() : front.pivots), [&](const int c) {
                 entries(to + c) = c < front.pivots ? front.first_pivot + static_cast<Ordinal>(c)
                                                    : rows(front.rows + c - pivots);
-                source(to + c) = c < front.pivots ? front.lower + r + c * size
-                                                  : front.upper + r * static_cast<Offset>(front.below) + c - pivots;
+                source(to + c) = c < front.pivots
+                                     ? front.lower + r + c * size
+                                     : front.upper + r * static_cast<Offset>(front.below) + c - pivots;
               });
         });
       });
@@ -361,8 +370,8 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
   const auto nnz = plan.panels;
   auto row_map = result.charge.template allocate<OffsetView>(exec, "lutra::numeric::row_map", plan.n + 1);
   auto diagonal = result.charge.template allocate<OffsetView>(exec, "lutra::numeric::diagonal", plan.n);
-  auto entries = result.charge.template allocate<Kokkos::View<Ordinal*, Memory>>(
-      exec, "lutra::numeric::entries", nnz);
+  auto entries =
+      result.charge.template allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::numeric::entries", nnz);
   auto sources = result.charge.template allocate<OffsetView>(exec, "lutra::numeric::panel_source", nnz);
   map_rows(exec, plan, row_map, diagonal);
   fill_rows(exec, plan, diagonal, entries, sources);
@@ -377,12 +386,12 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
   return result;
 }
 
-#define LUTRA_PLAN_FRONTS(Ordinal, Offset, Space)                                                          \
-  template FrontPlan<Ordinal, Offset, typename Space::memory_space> plan_fronts(                           \
-      const Space&, const FrontTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const MemoryBudget&,  \
-      const FrontPlanOptions&);                                                                            \
-  template LuPattern<Ordinal, Offset, typename Space::memory_space> pattern_of_fronts(                     \
-      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,  \
+#define LUTRA_PLAN_FRONTS(Ordinal, Offset, Space)                                                         \
+  template FrontPlan<Ordinal, Offset, typename Space::memory_space> plan_fronts(                          \
+      const Space&, const FrontTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const MemoryBudget&, \
+      const FrontPlanOptions&);                                                                           \
+  template LuPattern<Ordinal, Offset, typename Space::memory_space> pattern_of_fronts(                    \
+      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
       Kokkos::View<const Offset*, typename Space::memory_space>&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_FRONTS)
 

@@ -14,11 +14,12 @@ namespace lutra {
 /// pivots first, then its further rows in ascending order. Sizes are data: nothing is compiled for them.
 template <class Ordinal, class Offset>
 struct Front {
-  Offset lower = 0;   ///< in `panels`: its first `pivots` columns, f × pivots by columns; L\U of the pivots on top
+  Offset lower =
+      0;  ///< in `panels`: its first `pivots` columns, f × pivots by columns; L\U of the pivots on top
   Offset upper = 0;   ///< in `panels`: the pivots' rows of U beyond them, pivots × below by rows
   Offset corner = 0;  ///< in `corners`: what the parent adds, below × below by columns
   Offset rows = 0;    ///< in `rows` and `places`
-  Offset entries = 0, entries_end = 0;  ///< of F in this front, in `entry_place`
+  Offset entries = 0, entries_end = 0;    ///< of F in this front, in `entry_place`
   Offset children = 0, children_end = 0;  ///< in `children`
   Ordinal first_pivot = 0;
   Ordinal parent = -1;
@@ -45,7 +46,8 @@ struct FrontPlanOptions {
   int most_whole = 96;  ///< fronts of more rows are cut into tiles
 };
 
-/// All a factorization in fronts needs besides values; made once for a pattern, in memory space `MemorySpace`.
+/// All a factorization in fronts needs besides values; made once for a pattern, in memory space
+/// `MemorySpace`.
 template <class Ordinal, class Offset, class MemorySpace>
 struct FrontPlan {
   Ordinal n = 0;
@@ -65,7 +67,7 @@ struct FrontPlan {
   std::vector<Ordinal> level_pivots;                   ///< [levels] pivots of a level's fronts
   std::vector<Front<Ordinal, Offset>> host_fronts;     ///< as `fronts`, for plans of launches
   std::vector<FrontPlace> host_entry_place;            ///< as `entry_place`, of tiled fronts only; else empty
-  Offset panels = 0;   ///< numbers in all panels
+  Offset panels = 0;                                   ///< numbers in all panels
   Offset corners = 0;  ///< numbers contributions have room for; a front may take the place of what its
                        ///< children have added, so that fronts are to be worked after all below them
   double flops = 0;

@@ -47,7 +47,9 @@ PostorderedTree<Index> postordered_tree(const Impl::SymmetricGraph<Index>& graph
   return tree;
 }
 
-double stored(double pivots, double below) { return pivots * (pivots + 2 * below); }
+double stored(double pivots, double below) {
+  return pivots * (pivots + 2 * below);
+}
 
 double elimination_flops(double pivots, double below) {
   double flops = 0;
@@ -72,7 +74,8 @@ class Amalgamation {
         m_first_child(tree.parent.size(), Index(-1)),
         m_next_child(tree.parent.size(), Index(-1)) {
     std::iota(m_group.begin(), m_group.end(), Index(0));
-    for (std::size_t j = 0; j < m_exact.size(); ++j) m_exact[j] = stored(1, static_cast<double>(tree.count[j]));
+    for (std::size_t j = 0; j < m_exact.size(); ++j)
+      m_exact[j] = stored(1, static_cast<double>(tree.count[j]));
   }
 
   /// The group each column ends in.
@@ -83,7 +86,8 @@ class Amalgamation {
     for (Index j = 0; j < n; ++j) {
       if (at(m_group, j) == j) take_children(j);
     }
-    for (Index j = n; j-- > 0;) at(m_group, j) = at(m_group, at(m_group, j));  // groups merged before this one
+    for (Index j = n; j-- > 0;)
+      at(m_group, j) = at(m_group, at(m_group, j));  // groups merged before this one
     return m_group;
   }
 
@@ -174,8 +178,7 @@ void number_groups(const PostorderedTree<Index>& tree, const std::vector<Index>&
   fronts.parent.resize(tops.size());
   fronts.pivot_begin.assign(tops.size() + 1, 0);
   for (std::size_t g = 0; g < tops.size(); ++g) {
-    at(fronts.parent, place[g]) =
-        parent[g] < 0 ? Ordinal(-1) : static_cast<Ordinal>(at(place, parent[g]));
+    at(fronts.parent, place[g]) = parent[g] < 0 ? Ordinal(-1) : static_cast<Ordinal>(at(place, parent[g]));
   }
   const auto front_of = [&](std::size_t j) { return at(place, at(number, group[j])); };
   for (std::size_t j = 0; j < n; ++j) ++at(fronts.pivot_begin, front_of(j) + 1);
@@ -257,7 +260,7 @@ FrontTree<Ordinal> make_front_tree(const CsrPattern<Ordinal, Offset, Kokkos::Hos
   return int_counts_entries ? make_tree<int>(pattern, options) : make_tree<std::int64_t>(pattern, options);
 }
 
-#define LUTRA_MAKE_FRONT_TREE(Ordinal, Offset)                                                              \
+#define LUTRA_MAKE_FRONT_TREE(Ordinal, Offset)                                                       \
   template FrontTree<Ordinal> make_front_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
                                               const FrontTreeOptions&);
 LUTRA_FOR_EACH_PATTERN(LUTRA_MAKE_FRONT_TREE)

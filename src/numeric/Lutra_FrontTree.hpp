@@ -12,23 +12,24 @@ namespace lutra {
 /// When a front takes a child in. A front of k pivots and m further rows stores k² + 2·k·m numbers; zeros are
 /// those that F + Fᵀ's own factors do not have.
 struct FrontTreeOptions {
-  int always = 4;           ///< up to so many pivots together, whatever the zeros
-  int narrow = 16;          ///< up to so many pivots together, …
+  int always = 4;             ///< up to so many pivots together, whatever the zeros
+  int narrow = 16;            ///< up to so many pivots together, …
   double narrow_zeros = 0.5;  ///< … this share of zeros may be stored
   int wide = 64;
   double wide_zeros = 0.15;
-  double zeros = 0.05;       ///< share of zeros of wider fronts
+  double zeros = 0.05;             ///< share of zeros of wider fronts
   std::int64_t most_always = 256;  ///< numbers a front may store for `always` to hold
 };
 
-/// The assembly tree of a matrix F that is factorized in dense fronts: a front eliminates `pivots` consecutive
-/// rows and columns and hands its Schur complement on to its parent. Fronts are numbered in postorder.
+/// The assembly tree of a matrix F that is factorized in dense fronts: a front eliminates `pivots`
+/// consecutive rows and columns and hands its Schur complement on to its parent. Fronts are numbered in
+/// postorder.
 template <class Ordinal>
 struct FrontTree {
   Ordinal n = 0;
-  std::vector<Ordinal> order;        ///< [n] place in F of each place of the reordered F
-  std::vector<Ordinal> pivot_begin;  ///< [count + 1] first pivot of each front, a place of the reordered F
-  std::vector<Ordinal> parent;       ///< [count] −1 for a root
+  std::vector<Ordinal> order;           ///< [n] place in F of each place of the reordered F
+  std::vector<Ordinal> pivot_begin;     ///< [count + 1] first pivot of each front, a place of the reordered F
+  std::vector<Ordinal> parent;          ///< [count] −1 for a root
   std::vector<std::int64_t> row_begin;  ///< [count + 1] where each front's further rows start in `rows`
   std::vector<Ordinal> rows;            ///< places of the reordered F beyond a front's pivots, ascending
   double zeros = 0;                     ///< numbers stored that F + Fᵀ's own factors do not have

@@ -101,7 +101,8 @@ TEMPLATE_LIST_TEST_CASE("both engines lead to the solution, with transposes too"
       CHECK(report.factors.supernodes.has_value() == (engine == Engine::supernodal));
       CHECK(report.factors.flops.has_value());
       for (int step = 0; step < 2; ++step) {
-        for (auto& value : A.values) value *= as_scalar<Scalar>(1.0 + 0.05 * static_cast<double>(random() % 8));
+        for (auto& value : A.values)
+          value *= as_scalar<Scalar>(1.0 + 0.05 * static_cast<double>(random() % 8));
         const auto system = known_system(A);
         solver.factorize(A);
         std::vector<Scalar> x(system.b.size());

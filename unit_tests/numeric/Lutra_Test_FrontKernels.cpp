@@ -38,7 +38,8 @@ using Dense = std::vector<std::vector<Scalar>>;
 
 /// The same, entry by entry.
 template <class Scalar>
-Dense<Scalar> eliminate(Dense<Scalar> A, int pivots, RealOf<Scalar> threshold, std::vector<unsigned char>& flags) {
+Dense<Scalar> eliminate(Dense<Scalar> A, int pivots, RealOf<Scalar> threshold,
+                        std::vector<unsigned char>& flags) {
   for (std::size_t j = 0; j < static_cast<std::size_t>(pivots); ++j) {
     const auto size = ScalarTraits<Scalar>::magnitude(A[j][j]);
     flags.push_back(size < threshold ? 1 : 0);
@@ -69,11 +70,12 @@ void compare(const Dense<typename Types::Scalar>& A, int pivots, RealOf<typename
   const int size = static_cast<int>(A.size()), below = size - pivots;
   std::vector<unsigned char> expected_flags;
   const auto expected = eliminate(A, pivots, threshold, expected_flags);
-  std::vector<Scalar> lower(static_cast<std::size_t>(size * pivots)), upper(static_cast<std::size_t>(pivots * below)),
-      corner(static_cast<std::size_t>(below * below));
+  std::vector<Scalar> lower(static_cast<std::size_t>(size * pivots)),
+      upper(static_cast<std::size_t>(pivots * below)), corner(static_cast<std::size_t>(below * below));
   lutra::Impl::DenseFront<Scalar> front{lower.data(), upper.data(), corner.data(), pivots, below};
   for (int i = 0; i < size; ++i) {
-    for (int j = 0; j < size; ++j) front.at(i, j) = A[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+    for (int j = 0; j < size; ++j)
+      front.at(i, j) = A[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
   }
   const auto L = to_space<Space>(lower), U = to_space<Space>(upper), C = to_space<Space>(corner);
   const auto flags = to_space<Space>(std::vector<unsigned char>(static_cast<std::size_t>(pivots), 9));

@@ -27,14 +27,16 @@ struct Result {
 template <class MatrixType, class Ordinal>
 MatrixType permuted_by(const MatrixType& A, const std::vector<Ordinal>& order) {
   std::vector<Ordinal> place(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k) place[static_cast<std::size_t>(order[k])] = static_cast<Ordinal>(k);
+  for (std::size_t k = 0; k < order.size(); ++k)
+    place[static_cast<std::size_t>(order[k])] = static_cast<Ordinal>(k);
   MatrixType result;
   result.n_rows = result.n_cols = A.n_rows;
   result.row_map.push_back(0);
   for (const Ordinal row : order) {
     std::vector<std::pair<Ordinal, typename decltype(A.values)::value_type>> entries;
-    Reference::for_row(A, static_cast<std::size_t>(row),
-                       [&](std::size_t j, const auto& value) { entries.push_back({place[j], value}); });
+    Reference::for_row(A, static_cast<std::size_t>(row), [&](std::size_t j, const auto& value) {
+      entries.push_back({place[j], value});
+    });
     std::ranges::sort(entries, [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [j, value] : entries) {
       result.entries.push_back(j);
@@ -70,8 +72,8 @@ Result<Types> run(const Matrix<Types>& matrix, double perturbation, const FrontT
   for (int r = 0; r < runs; ++r) {
     auto scaled = matrix.values;
     for (Scalar& value : scaled) value *= as_scalar<Scalar>(runs - r);  // the last run has the matrix itself
-    factorize_fronts<Scalar>(exec, plan, {to_space<Space>(scaled), ones, ones}, perturbation, factors, perturbed,
-                             portable);
+    factorize_fronts<Scalar>(exec, plan, {to_space<Space>(scaled), ones, ones}, perturbation, factors,
+                             perturbed, portable);
     gather_factors(exec, factors, source, values);
     exec.fence();
   }
@@ -90,7 +92,8 @@ Result<Types> run(const Matrix<Types>& matrix, double perturbation, const FrontT
   return result;
 }
 
-/// Every entry beside plain elimination of the reordered matrix; what the fronts store beyond its pattern is 0.
+/// Every entry beside plain elimination of the reordered matrix; what the fronts store beyond its pattern is
+/// 0.
 template <class Types>
 void compare(const Result<Types>& result) {
   using Scalar = typename Types::Scalar;
@@ -139,8 +142,8 @@ TEMPLATE_LIST_TEST_CASE("LU by fronts of matrices worked by hand", "[numeric]", 
   const double o = nothing;
   SECTION("3 × 3, dense") {
     const auto result = run<TestType>(from_dense<Matrix<TestType>>({{2, 1, 1}, {4, 3, 3}, {8, 7, 9}}), 0);
-    CHECK(result.values == std::vector<Scalar>{Scalar(2), Scalar(1), Scalar(1), Scalar(2), Scalar(1), Scalar(1),
-                                               Scalar(4), Scalar(3), Scalar(2)});
+    CHECK(result.values == std::vector<Scalar>{Scalar(2), Scalar(1), Scalar(1), Scalar(2), Scalar(1),
+                                               Scalar(1), Scalar(4), Scalar(3), Scalar(2)});
     CHECK(result.outcome.perturbed == 0);
     CHECK(result.outcome.largest_entry == 9.0);
     CHECK(result.outcome.largest_factor == 4.0);

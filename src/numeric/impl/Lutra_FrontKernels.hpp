@@ -69,8 +69,8 @@ struct Strided {
   }
 };
 
-/// `Rows` numbers side by side. Compilers seldom keep loops over arrays of sums in registers; GCC and Clang do
-/// keep their vector types there.
+/// `Rows` numbers side by side. Compilers seldom keep loops over arrays of sums in registers; GCC and Clang
+/// do keep their vector types there.
 template <int Rows, class Scalar>
 struct RowsOf {
   Scalar value[Rows] = {};
@@ -81,7 +81,8 @@ struct RowsOf {
     for (int r = 0; r < Rows; ++r) c[r] -= value[r];
   }
 };
-#if defined(__GNUC__) && !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__) && !defined(__SYCL_DEVICE_ONLY__)
+#if defined(__GNUC__) && !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__) && \
+    !defined(__SYCL_DEVICE_ONLY__)
 template <class Vector, class Scalar>
 struct VectorRows {
   Vector value = {};
@@ -164,8 +165,8 @@ KOKKOS_FUNCTION void subtract_product(const Member& team, int rows, int columns,
 /// Eliminates the pivots [begin, end) from their own columns: L below the diagonal, U in the block of pivots.
 /// @param replaced called with the pivot's number and whether it was replaced, by one thread
 template <class Member, class Scalar, class Replaced>
-KOKKOS_FUNCTION void eliminate_columns(const Member& team, const DenseFront<Scalar>& front, int begin, int end,
-                                       const PivotRule<Scalar>& rule, const Replaced& replaced) {
+KOKKOS_FUNCTION void eliminate_columns(const Member& team, const DenseFront<Scalar>& front, int begin,
+                                       int end, const PivotRule<Scalar>& rule, const Replaced& replaced) {
   const std::int64_t ld = front.size();
   for (int j = begin; j < end; ++j) {
     Scalar* const pivot_column = front.lower + j * ld;
@@ -182,15 +183,15 @@ KOKKOS_FUNCTION void eliminate_columns(const Member& team, const DenseFront<Scal
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, j + 1, end), [&](const int c) {
       Scalar* const column = front.lower + c * ld;
       const Scalar factor = column[j];
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, front.size() - j - 1), [&](const int r) {
-        column[j + 1 + r] -= pivot_column[j + 1 + r] * factor;
-      });
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, front.size() - j - 1),
+                           [&](const int r) { column[j + 1 + r] -= pivot_column[j + 1 + r] * factor; });
     });
     team.team_barrier();
   }
 }
 
-/// Applies the inverse of the unit lower block of the pivots [begin, end) to their rows of U beyond the block.
+/// Applies the inverse of the unit lower block of the pivots [begin, end) to their rows of U beyond the
+/// block.
 template <class Member, class Scalar>
 KOKKOS_FUNCTION void solve_rows(const Member& team, const DenseFront<Scalar>& front, int begin, int end) {
   const std::int64_t ld = front.size();
@@ -227,7 +228,8 @@ KOKKOS_FUNCTION void factorize_front(const Member& team, const DenseFront<Scalar
     if (rest == 0) continue;
     const Scalar* const L = front.lower + begin * ld;
     Scalar* const next = front.lower + end * ld;
-    subtract_product(team, front.size() - end, rest, depth, L + end, ld, {next + begin, 1, ld}, next + end, ld);
+    subtract_product(team, front.size() - end, rest, depth, L + end, ld, {next + begin, 1, ld}, next + end,
+                     ld);
     // rows of U by columns of its transpose
     Scalar* const U = front.upper + static_cast<std::int64_t>(begin) * front.below;
     subtract_product(team, front.below, rest, depth, U, front.below, {L + end, ld, 1},

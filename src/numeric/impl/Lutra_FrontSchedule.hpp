@@ -9,8 +9,8 @@ namespace lutra::Impl {
 /// Portable kernels need no more than the plan.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct FrontSchedule {
-  FrontSchedule(const ExecutionSpace&, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>&,
-                Charge&) {}
+  FrontSchedule(const ExecutionSpace&,
+                const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>&, Charge&) {}
 
   void run(const ExecutionSpace& exec,
            const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,

@@ -41,9 +41,10 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FrontLuData<Scalar, Ordinal, Offset> front_lu_data(
     const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
     const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
-    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed, double perturbation) {
-  return {plan.fronts.data(),      plan.children.data(),  plan.places.data(),  plan.entry_place.data(),
-          factors.entries.data(),  factors.panels.data(), factors.corners.data(), perturbed.data(),
+    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
+    double perturbation) {
+  return {plan.fronts.data(),     plan.children.data(),  plan.places.data(),     plan.entry_place.data(),
+          factors.entries.data(), factors.panels.data(), factors.corners.data(), perturbed.data(),
           factors.outcome.data(), perturbation};
 }
 

@@ -23,16 +23,17 @@ struct FrontWindow {
   int row, rows, column, columns;
 };
 
-/// Adds the part of a child's contribution that falls into a window; a and b count the child's rows and columns
-/// that do. A warp adds to columns of its own, so that children follow each other without barriers and sums
-/// have one order.
+/// Adds the part of a child's contribution that falls into a window; a and b count the child's rows and
+/// columns that do. A warp adds to columns of its own, so that children follow each other without barriers
+/// and sums have one order.
 template <class Scalar, class Offset, class Launch, class To>
-__device__ __forceinline__ void add_child_part(const Launch& launch, const ChildRef<Offset>& child, int a_begin,
-                                               int a_end, int b_begin, int b_end, const FrontWindow& window,
-                                               const To& to) {
-  constexpr int most = (front_tile<Scalar> > 16 * most_register_parts<Scalar> ? front_tile<Scalar>
-                                                                              : 16 * most_register_parts<Scalar>) /
-                       32;
+__device__ __forceinline__ void add_child_part(const Launch& launch, const ChildRef<Offset>& child,
+                                               int a_begin, int a_end, int b_begin, int b_end,
+                                               const FrontWindow& window, const To& to) {
+  constexpr int most =
+      (front_tile < Scalar >> 16 * most_register_parts<Scalar> ? front_tile<Scalar>
+                                                               : 16 * most_register_parts<Scalar>) /
+      32;
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int* const place = launch.data.places + child.rows;
   const Scalar* const corner = launch.data.corners + child.corner;
@@ -65,7 +66,8 @@ struct RegisterMatrix {
   Scalar a[R][R];
 };
 
-/// The pivot's column and row, on their way through shared memory; two turns, so that one barrier a pivot does.
+/// The pivot's column and row, on their way through shared memory; two turns, so that one barrier a pivot
+/// does.
 template <int R, class Scalar>
 struct PivotExchange {
   Scalar column[2][16 * R];

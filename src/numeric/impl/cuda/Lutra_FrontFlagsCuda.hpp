@@ -30,13 +30,13 @@ template <class Scalar, class Ordinal, class Offset>
 struct FrontLaunch {
   FrontLuData<Scalar, Ordinal, Offset> data;
   const ChildRef<Offset>* children = nullptr;  ///< of each front, wide ones first
-  const GatherLists<Offset>* lists = nullptr;   ///< of narrow children, in device memory
-  const int* cuts = nullptr;                   ///< first of a child's rows in each tile of its parent, and their number
-  int* done = nullptr;                         ///< [count] flags of fronts
-  int* tile_done = nullptr;                    ///< flags of tiles
-  int* arrived = nullptr;                      ///< [count] tiles of a contribution that are there
-  Scalar* inverses = nullptr;                  ///< of the pivots' tiles, L's by columns and U's by rows
-  int run = 0;                                 ///< number of this factorization
+  const GatherLists<Offset>* lists = nullptr;  ///< of narrow children, in device memory
+  const int* cuts = nullptr;   ///< first of a child's rows in each tile of its parent, and their number
+  int* done = nullptr;         ///< [count] flags of fronts
+  int* tile_done = nullptr;    ///< flags of tiles
+  int* arrived = nullptr;      ///< [count] tiles of a contribution that are there
+  Scalar* inverses = nullptr;  ///< of the pivots' tiles, L's by columns and U's by rows
+  int run = 0;                 ///< number of this factorization
 };
 
 __device__ __forceinline__ int load_flag(const int* flag) {
@@ -116,12 +116,15 @@ struct BlockWalk {
   }
 };
 
-/// Writes a front, whose entries `at(row, column)` gives, to its three blocks; by threads first, first + step, …
+/// Writes a front, whose entries `at(row, column)` gives, to its three blocks; by threads first, first +
+/// step, …
 template <class Scalar, class At>
-__device__ __forceinline__ void store_front(const DenseFront<Scalar>& front, int first, int step, const At& at) {
+__device__ __forceinline__ void store_front(const DenseFront<Scalar>& front, int first, int step,
+                                            const At& at) {
   const int size = front.size(), below = front.below, pivots = front.pivots;
   BlockWalk lower(size, first, step);
-  for (int e = first; e < size * pivots; e += step, lower.advance()) front.lower[e] = at(lower.row, lower.column);
+  for (int e = first; e < size * pivots; e += step, lower.advance())
+    front.lower[e] = at(lower.row, lower.column);
   if (below == 0) return;
   BlockWalk upper(below, first, step);  // by rows
   for (int e = first; e < pivots * below; e += step, upper.advance()) {

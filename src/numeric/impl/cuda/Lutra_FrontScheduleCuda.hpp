@@ -49,11 +49,11 @@ class FrontTaskOrder {
     for (const std::size_t t : order) tasks.push_back(m_tasks[t]);
   }
 
-  std::vector<Small> small_tasks;     ///< in order
+  std::vector<Small> small_tasks;  ///< in order
   GatherListMaker<Ordinal, Offset> lists;
-  std::vector<Task> tasks;            ///< in order
-  Offset flags = 0;                   ///< of tiles
-  Offset pivot_tiles = 0;             ///< in all tiled fronts
+  std::vector<Task> tasks;  ///< in order
+  Offset flags = 0;         ///< of tiles
+  Offset pivot_tiles = 0;   ///< in all tiled fronts
 
  private:
   static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
@@ -81,8 +81,8 @@ class FrontTaskOrder {
       const double after = front(f).parent < 0 ? 0 : m_start[index(front(f).parent)];
       const double own = is_tiled(f) ? tiles_of(f).pivot_tiles() * FrontTimes::step + corner_time(f)
                                      : FrontTimes::start + FrontTimes::pivot * front(f).pivots +
-                                           FrontTimes::child * static_cast<double>(front(f).children_end -
-                                                                                   front(f).children);
+                                           FrontTimes::child *
+                                               static_cast<double>(front(f).children_end - front(f).children);
       m_start[index(f)] = after + own;
     }
   }
@@ -171,13 +171,15 @@ class FrontTaskOrder {
 
 /// Children by parents, and the cuts of those whose parents are tiled.
 template <class Ordinal, class Offset>
-void list_child_refs(const FrontPlan<Ordinal, Offset, Kokkos::CudaSpace>& plan, const std::vector<Ordinal>& children,
-                     const std::vector<int>& places, std::vector<ChildRef<Offset>>& refs, std::vector<int>& cuts) {
+void list_child_refs(const FrontPlan<Ordinal, Offset, Kokkos::CudaSpace>& plan,
+                     const std::vector<Ordinal>& children, const std::vector<int>& places,
+                     std::vector<ChildRef<Offset>>& refs, std::vector<int>& cuts) {
   refs.reserve(children.size());
   for (const Ordinal c : children) {
     const auto& child = plan.host_fronts[static_cast<std::size_t>(c)];
     const auto& parent = plan.host_fronts[static_cast<std::size_t>(child.parent)];
-    refs.push_back({child.corner, child.rows, static_cast<Offset>(cuts.size()), child.below, static_cast<int>(c)});
+    refs.push_back(
+        {child.corner, child.rows, static_cast<Offset>(cuts.size()), child.below, static_cast<int>(c)});
     if (parent.size() <= plan.options.most_whole) continue;
     const FrontTiles tiles(parent.pivots, parent.below, plan.options.tile);
     const int* const place = places.data() + child.rows;
@@ -204,10 +206,10 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     };
     auto children = to_host(plan.children);
     for (const auto& front : plan.host_fronts) {
-      std::stable_partition(children.begin() + static_cast<std::ptrdiff_t>(front.children),
-                            children.begin() + static_cast<std::ptrdiff_t>(front.children_end), [&](Ordinal c) {
-                              return plan.host_fronts[static_cast<std::size_t>(c)].below > narrow_child;
-                            });
+      std::stable_partition(
+          children.begin() + static_cast<std::ptrdiff_t>(front.children),
+          children.begin() + static_cast<std::ptrdiff_t>(front.children_end),
+          [&](Ordinal c) { return plan.host_fronts[static_cast<std::size_t>(c)].below > narrow_child; });
     }
     const auto places = to_host(plan.places);
     const FrontTaskOrder<Ordinal, Offset> order(plan, children, places);
@@ -274,8 +276,9 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   /// As many blocks as run at once, no more than there is work for.
   template <class Kernel>
   int blocks(const Kokkos::Cuda& exec, Kernel kernel, int threads, std::size_t bytes, std::size_t work) {
-    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-               "asking for shared memory");
+    check_cuda(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "asking for shared memory");
     int per_processor = 0;
     check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel, threads, bytes),
                "asking how many blocks run at once");
@@ -285,8 +288,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   }
 
   void size_launches(const Kokkos::Cuda& exec) {
-    m_small_blocks = blocks(exec, small_fronts_kernel<Scalar, Ordinal, Offset>, small_front_warps * 32, small_bytes(),
-                            (m_small.extent(0) + small_front_warps - 1) / small_front_warps);
+    m_small_blocks = blocks(exec, small_fronts_kernel<Scalar, Ordinal, Offset>, small_front_warps * 32,
+                            small_bytes(), (m_small.extent(0) + small_front_warps - 1) / small_front_warps);
     m_task_blocks = blocks(exec, front_tasks_kernel<Scalar, Ordinal, Offset>, front_threads, task_bytes(),
                            m_tasks.extent(0));
   }

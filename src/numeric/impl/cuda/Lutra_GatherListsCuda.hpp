@@ -13,8 +13,8 @@
 namespace lutra::Impl {
 
 // Contributions of narrow children, of which a front may have hundreds, are not added child by child: lists
-// made with the plan name, for each place of a front that any of them adds to, the numbers it sums. One thread
-// has one place, so that all go on at once, without atomics and in one order.
+// made with the plan name, for each place of a front that any of them adds to, the numbers it sums. One
+// thread has one place, so that all go on at once, without atomics and in one order.
 
 /// Children with no more rows are narrow.
 inline constexpr int narrow_child = 16;
@@ -117,7 +117,8 @@ class GatherListMaker {
   }
 
  private:
-  static constexpr std::int64_t places_of_tile = static_cast<std::int64_t>(packed_place_rows) * packed_place_rows;
+  static constexpr std::int64_t places_of_tile =
+      static_cast<std::int64_t>(packed_place_rows) * packed_place_rows;
 
   static std::int64_t key(int row, int column, const FrontTiles& tiles, bool is_tiled) {
     std::int64_t tile = 0;

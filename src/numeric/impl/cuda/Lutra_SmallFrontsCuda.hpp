@@ -9,7 +9,7 @@ namespace lutra::Impl {
 inline constexpr int small_front_size = 32;  ///< a lane a row
 inline constexpr int small_front_warps = 4;  ///< warps of a team, each with a front of its own
 template <class Scalar>
-inline constexpr int small_front_words = small_front_size * (small_front_size + 1);
+inline constexpr int small_front_words = small_front_size*(small_front_size + 1);
 
 /// Adds a child's contribution to a front by columns in shared memory.
 template <class Scalar, class Offset, class Launch>
@@ -66,7 +66,7 @@ __device__ __forceinline__ void eliminate_small(Scalar* S, int ld, int size, int
 template <class Ordinal, class Offset>
 struct SmallTask {
   Ordinal front = 0;
-  Offset wide_end = 0;              ///< end of its wide children
+  Offset wide_end = 0;                  ///< end of its wide children
   Offset targets = 0, targets_end = 0;  ///< of its narrow ones
 };
 

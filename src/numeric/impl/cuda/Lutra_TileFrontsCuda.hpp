@@ -7,19 +7,19 @@
 
 namespace lutra::Impl {
 
-// Large fronts as tiles, left-looking: the task of tile (i, j) assembles it, subtracts L(i, s)·U(s, j) for all
-// pivot tiles s before it as they become ready, and finishes it: factorizes a diagonal tile and inverts its
-// triangles, multiplies a tile of L or U by one of those inverses, or leaves the tile to the parent. So each
-// tile is read and written once, and no task list but the tiles themselves is needed.
+// Large fronts as tiles, left-looking: the task of tile (i, j) assembles it, subtracts L(i, s)·U(s, j) for
+// all pivot tiles s before it as they become ready, and finishes it: factorizes a diagonal tile and inverts
+// its triangles, multiplies a tile of L or U by one of those inverses, or leaves the tile to the parent. So
+// each tile is read and written once, and no task list but the tiles themselves is needed.
 
 /// Shared memory of the data-flow kernel.
 template <class Scalar>
 struct TileMemory {
   static constexpr int edge = front_tile<Scalar>, pitch = operand_pitch<Scalar>;
-  Scalar tile[edge * pitch];                       ///< the tile as it stands before its own last step
-  Scalar operands[2][2][operand_words<Scalar>];    ///< two turns of A and B
-  Scalar reciprocals[edge];                        ///< of a diagonal tile's pivots
-  int ready;                                       ///< pivot tiles whose parts of L and U are there
+  Scalar tile[edge * pitch];                     ///< the tile as it stands before its own last step
+  Scalar operands[2][2][operand_words<Scalar>];  ///< two turns of A and B
+  Scalar reciprocals[edge];                      ///< of a diagonal tile's pivots
+  int ready;                                     ///< pivot tiles whose parts of L and U are there
 };
 
 /// All a tile's steps need to know.
@@ -54,8 +54,8 @@ struct TileWork {
 
   __device__ GlobalPart<Scalar> part_of_lower(int i, int s) const {
     const Offset size = front.size();
-    return {launch.data.panels + front.lower + tiles.begin(i) + tiles.begin(s) * size, size, 1, tiles.extent(s),
-            tiles.extent(i)};
+    return {launch.data.panels + front.lower + tiles.begin(i) + tiles.begin(s) * size, size, 1,
+            tiles.extent(s), tiles.extent(i)};
   }
   __device__ GlobalPart<Scalar> part_of_upper(int s, int j) const {
     const Offset size = front.size();
@@ -185,19 +185,22 @@ struct TileWork {
     }
     eliminate_registers<R>(A, pivots, rule, *reinterpret_cast<PivotExchange<R, Scalar>*>(operands),
                            [&](int j, bool replaced) { launch.data.note_pivot(front, first + j, replaced); });
-    Scalar* const panel = launch.data.panels + front.lower + first + static_cast<Offset>(first) * front.size();
+    Scalar* const panel =
+        launch.data.panels + front.lower + first + static_cast<Offset>(first) * front.size();
 #pragma unroll
     for (int i = 0; i < R; ++i) {
 #pragma unroll
       for (int c = 0; c < R; ++c) {
         const int row = x + 16 * i, column = y + 16 * c;
         at(row, column) = A.a[i][c];
-        if (row < pivots && column < pivots) panel[row + static_cast<Offset>(column) * front.size()] = A.a[i][c];
+        if (row < pivots && column < pivots)
+          panel[row + static_cast<Offset>(column) * front.size()] = A.a[i][c];
         if (row == column) memory.reciprocals[row] = row < pivots ? reciprocal(A.a[i][c]) : Scalar(1);
       }
     }
     __syncthreads();
-    const TileInverse<Scalar> inverses{memory.tile, memory.reciprocals, operands, operands + edge * pitch, pivots};
+    const TileInverse<Scalar> inverses{memory.tile, memory.reciprocals, operands, operands + edge * pitch,
+                                       pivots};
     inverses.run();
     Scalar* const lower = inverse(task.row, false);
     Scalar* const upper = inverse(task.row, true);
@@ -272,8 +275,8 @@ struct TileWork {
 /// Middle and large fronts as data flow: blocks take tasks in an order in which each follows all it needs.
 template <class Scalar, class Ordinal, class Offset>
 __global__ void __launch_bounds__(front_threads, 2)
-    front_tasks_kernel(FrontLaunch<Scalar, Ordinal, Offset> launch, const FrontTask<Ordinal, Offset>* tasks, int n,
-                       int* ticket) {
+    front_tasks_kernel(FrontLaunch<Scalar, Ordinal, Offset> launch, const FrontTask<Ordinal, Offset>* tasks,
+                       int n, int* ticket) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   __shared__ int turn;
   auto& memory = *reinterpret_cast<TileMemory<Scalar>*>(shared_memory);

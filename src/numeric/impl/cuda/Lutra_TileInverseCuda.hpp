@@ -17,7 +17,7 @@ struct TileInverse {
   const Scalar* reciprocals;  ///< [edge] of U's diagonal
   Scalar* lower;              ///< entry (r, c) at c·pitch + r
   Scalar* upper;              ///< entry (r, c) at r·pitch + c
-  int pivots;                 ///< rows and columns of the tile that are there; the rest stands for an identity
+  int pivots;  ///< rows and columns of the tile that are there; the rest stands for an identity
 
   __device__ __forceinline__ void run() const {
     const int thread = static_cast<int>(threadIdx.x);
@@ -32,8 +32,8 @@ struct TileInverse {
       clear_between();
       return;
     }
-    // Blocks between the halves: -(L22⁻¹)·(L21·L11⁻¹) and -(U11⁻¹)·(U12·U22⁻¹); the inner products wait in the
-    // other triangles.
+    // Blocks between the halves: -(L22⁻¹)·(L21·L11⁻¹) and -(U11⁻¹)·(U12·U22⁻¹); the inner products wait in
+    // the other triangles.
     if (threadIdx.x < front_threads / 2) {
       multiply([&](int i, int p) { return tile[p * pitch + half + i]; },
                [&](int p, int j) { return lower[j * pitch + p]; },

@@ -10,11 +10,12 @@ namespace lutra::Impl {
 
 /// Rows of B, and columns of A, that one step of a product takes through shared memory.
 inline constexpr int product_depth = 32;
-/// Distance of the rows of an operand in shared memory: 16 lanes of a fragment then touch 16 banks of 8 bytes.
+/// Distance of the rows of an operand in shared memory: 16 lanes of a fragment then touch 16 banks of 8
+/// bytes.
 template <class Scalar>
 inline constexpr int operand_pitch = front_tile<Scalar> + 4;
 template <class Scalar>
-inline constexpr int operand_words = product_depth * operand_pitch<Scalar>;
+inline constexpr int operand_words = product_depth* operand_pitch<Scalar>;
 
 /// C of C = A·B for one tile, spread over the registers of a block. Operands stand in shared memory by their
 /// inner index: A(r, p) at A[p·pitch + r], B(p, c) at B[p·pitch + c].
@@ -56,7 +57,8 @@ struct TileProduct {
 template <>
 struct TileProduct<double> {
   static constexpr int pitch = operand_pitch<double>;
-  double sum[4][4] = {};  ///< by 16 × 8 part: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1) for lane 4g + t
+  double sum[4][4] =
+      {};  ///< by 16 × 8 part: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1) for lane 4g + t
 
   __device__ __forceinline__ void add(const double* A, const double* B, int depth) {
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
