@@ -58,7 +58,7 @@ class LuTriangles {
   }
 
   /// Takes the values of the factors; they must live until the next ones are taken. Values by columns may be
-  /// left out: transposed solves then bring them about. Fences.
+  /// left out: transposed solves then bring them about. Does not fence on devices.
   void set_values(const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& row_values,
                   const Kokkos::View<const Scalar*, Memory>& column_values) {
     m_lower.set_values(exec, {row_values, {}});
