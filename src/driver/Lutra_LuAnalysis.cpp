@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LuPermute.hpp"
 #include "Lutra_LuTriangles.hpp"
@@ -233,13 +234,14 @@ bool may_take_fronts(const LuOptions& options) {
 
 /// The engine asked for, or the one foreseen to be faster.
 template <class Scalar, class Offset, class Ordinal>
-Engine choose_engine(const LuOptions& options, const FrontTree<Ordinal>& tree, const MemoryBudget& budget,
-                     Report& report) {
+Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ordinal>& tree,
+                     const MemoryBudget& budget, Report& report) {
   if (options.engine != Engine::automatic) return options.engine;
   if (!may_take_fronts(options)) return Engine::column;
-  // Below this work, launches and passes over memory are all there is. Above it fronts win unless
-  // amalgamation or a pattern made symmetric stores many numbers with little to do for each: measured on
-  // circuits, power flow, memory chips and grids, on one host thread and on an H200 (docs/numeric.md).
+  // On hosts: below this work, passes over memory are all there is. Above it fronts win unless amalgamation
+  // or a pattern made symmetric stores many numbers with little to do for each. On devices the column engine
+  // pays launches for each of its levels, fronts pay two in all. Measured on circuits, power flow, memory
+  // chips and grids, on one host thread and on an H200 (docs/numeric.md).
   constexpr double least_flops = 1e6, least_flops_a_number = 12;
   double numbers = 0, contributions = 0;
   for (std::size_t f = 0; f < tree.parent.size(); ++f) {
@@ -250,7 +252,8 @@ Engine choose_engine(const LuOptions& options, const FrontTree<Ordinal>& tree, c
   }
   const double bytes = sizeof(Scalar) * (2 * numbers + contributions) +
                        static_cast<double>(sizeof(Ordinal) + sizeof(Offset)) * numbers;
-  const bool enough_work = tree.flops >= least_flops && tree.flops >= least_flops_a_number * numbers;
+  const bool enough_work =
+      !on_host || (tree.flops >= least_flops && tree.flops >= least_flops_a_number * numbers);
   const bool fits = bytes < static_cast<double>(budget.available_bytes());
   const Engine engine = enough_work && fits ? Engine::supernodal : Engine::column;
   add_reason(
@@ -326,7 +329,8 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   Kokkos::Timer tree_timer;
   if (may_take_fronts(options))
     tree = make_front_tree(make_view(permuted_pattern(on_host.pattern(), *pivots)).pattern());
-  analysis.engine = choose_engine<Scalar, Offset>(options, tree, budget, report);
+  analysis.engine =
+      choose_engine<Scalar, Offset>(options, Impl::is_host_space<ExecutionSpace>, tree, budget, report);
   report.choice.engine = name_of(analysis.engine);
   if (analysis.engine == Engine::supernodal) {
     pivots->reorder(tree.order);
