@@ -52,7 +52,8 @@ Measurement describe_factored(Samples samples, const HostMatrix<Scalar>& matrix,
   result.counters["levels"] = static_cast<double>(*report.factors.levels);
   result.counters["perturbed_pivots"] = static_cast<double>(report.pivots.perturbed.value_or(0));
   result.counters["peak_bytes"] = static_cast<double>(factored.budget.peak_bytes());
-  result.label = "engine " + report.choice.engine + ", matching " + report.choice.matching + ", ordering " + report.choice.ordering;
+  result.label = "engine " + report.choice.engine + ", matching " + report.choice.matching + ", ordering " +
+                 report.choice.ordering;
   result.note(backward_errors(matrix, factored.host_b, to_host(factored.x)));
   return result;
 }

@@ -237,7 +237,10 @@ template <class Scalar, class Offset, class Ordinal>
 Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ordinal>& tree,
                      const MemoryBudget& budget, Report& report) {
   if (options.engine != Engine::automatic) return options.engine;
-  if (!may_take_fronts(options)) return Engine::column;
+  if (!may_take_fronts(options)) {
+    add_reason(report, "column engine: it keeps the ordering and the symbolic road asked for");
+    return Engine::column;
+  }
   // On hosts: below this work, passes over memory are all there is. Above it fronts win unless amalgamation
   // or a pattern made symmetric stores many numbers with little to do for each. On devices the column engine
   // pays launches for each of its levels, fronts pay two in all. Measured on circuits, power flow, memory
@@ -332,10 +335,14 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   analysis.engine =
       choose_engine<Scalar, Offset>(options, Impl::is_host_space<ExecutionSpace>, tree, budget, report);
   report.choice.engine = name_of(analysis.engine);
+  const double tree_seconds = tree_timer.seconds();
   if (analysis.engine == Engine::supernodal) {
     pivots->reorder(tree.order);
     report.times.symbolic = tree_timer.seconds();
     report.choice.symbolic = name_of(SymbolicRoad::etree);
+    if (options.symbolic != SymbolicRoad::automatic && options.symbolic != SymbolicRoad::etree)
+      add_reason(report,
+                 "supernodal engine: it takes etree instead of " + std::string(name_of(options.symbolic)));
     report.factors.supernodes = tree.count();
   }
   upload_pivot_order(exec, *pivots, analysis);
@@ -346,6 +353,7 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
     report.times.levelization = timer.seconds();
   } else {
     plan_columns(exec, options, budget, analysis, report);
+    *report.times.symbolic += tree_seconds;  // what the choice of the engine took
   }
   Impl::StageTimer solves_timer(exec);
   plan_solves(exec, options, budget, analysis, report);

@@ -30,13 +30,13 @@ struct LuAnalysis {
   Kokkos::View<const Real*, Memory> row_scale;     ///< [n] by user's row
   Kokkos::View<const Real*, Memory> col_scale;     ///< [n] by user's column
   Engine engine = Engine::column;                  ///< never automatic
-  ColumnLuPlan<Ordinal, Offset, Memory> plan;      ///< of L + U of F; of the supernodal engine, whose pattern is
-                                                   ///< symmetric, `rows`, `columns` without `source`, `levels`
-                                                   ///< by their widths in pivots
-  FrontPlan<Ordinal, Offset, Memory> fronts;       ///< of the supernodal engine, else empty
+  ColumnLuPlan<Ordinal, Offset, Memory> plan;  ///< of L + U of F; of the supernodal engine, whose pattern is
+                                               ///< symmetric, `rows`, `columns` without `source`, `levels`
+                                               ///< by their widths in pivots
+  FrontPlan<Ordinal, Offset, Memory> fronts;   ///< of the supernodal engine, else empty
   Kokkos::View<const Offset*, Memory> panel_source;  ///< [nnz(L + U)] place in the fronts' panels, by rows
   std::shared_ptr<FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>>
-      front_factors;                               ///< of the supernodal engine; empty until it factorizes
+      front_factors;  ///< of the supernodal engine; empty until it factorizes
   std::shared_ptr<Impl::LuTriangles<Scalar, Ordinal, Offset, ExecutionSpace>>
       triangles;                               ///< solves with L and U of the factors computed last
   Kokkos::View<const Offset*, Memory> target;  ///< [nnz(A)] place by columns of L + U of each entry of A; of

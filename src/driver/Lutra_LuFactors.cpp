@@ -73,8 +73,7 @@ bool factorize_by_columns(const ExecutionSpace& exec,
   const auto threshold = static_cast<RealOf<Scalar>>(perturbation * (largest > 0 ? largest : 1.0));
   const auto outcome =
       factorize_columns<Scalar>(exec, analysis.plan, factors.column_values, threshold, factors.perturbed);
-  Impl::copy_by_source(exec, analysis.plan.row_to_column, factors.column_values, factors.row_values);
-  analysis.triangles->set_values(exec, factors.row_values, factors.column_values);
+  hand_over_factors(exec, analysis, factors);
   return report_outcome(outcome.perturbed, largest, outcome.largest, report);
 }
 
@@ -89,8 +88,7 @@ bool factorize_by_fronts(const ExecutionSpace& exec,
   if (!fronts.schedule) fronts = make_front_factors<Scalar>(exec, analysis.fronts, budget);
   factorize_fronts<Scalar>(exec, analysis.fronts, {A_values, analysis.row_scale, analysis.col_scale},
                            perturbation, fronts, factors.perturbed);
-  gather_factors(exec, fronts, analysis.panel_source, factors.row_values);
-  analysis.triangles->set_values(exec, factors.row_values, {});
+  hand_over_factors(exec, analysis, factors);
   const Kokkos::View<FrontLuOutcome, Kokkos::HostSpace> outcome("lutra::driver::outcome");
   Kokkos::deep_copy(exec, outcome, fronts.outcome);
   exec.fence("lutra::driver: whether the factors are finite is known");
@@ -102,6 +100,18 @@ bool factorize_by_fronts(const ExecutionSpace& exec,
 }
 
 }  // namespace
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void hand_over_factors(const ExecutionSpace& exec,
+                       const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+                       const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors) {
+  if (analysis.engine == Engine::supernodal) {
+    gather_factors(exec, *analysis.front_factors, analysis.panel_source, factors.row_values);
+  } else {
+    Impl::copy_by_source(exec, analysis.plan.row_to_column, factors.column_values, factors.row_values);
+  }
+  analysis.triangles->set_values(exec, factors.row_values, factors.column_values);
+}
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 bool factorize_lu(const ExecutionSpace& exec,
@@ -130,6 +140,8 @@ void apply_factors(const ExecutionSpace& exec,
                              const Kokkos::View<const Scalar*, typename Space::memory_space>&, double, \
                              const MemoryBudget&, LuFactors<Scalar, typename Space::memory_space>&,    \
                              Report&);                                                                 \
+  template void hand_over_factors(const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,     \
+                                  const LuFactors<Scalar, typename Space::memory_space>&);             \
   template void apply_factors(const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,         \
                               const LuFactors<Scalar, typename Space::memory_space>&, Transposition,   \
                               const DenseRows<Scalar, typename Space::memory_space>&,                  \

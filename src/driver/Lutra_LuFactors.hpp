@@ -29,6 +29,13 @@ bool factorize_lu(const ExecutionSpace& exec,
                   double perturbation, const MemoryBudget& budget,
                   LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Report& report);
 
+/// Brings what the analysis' engine has computed last into L + U by rows and hands that to the solves, as
+/// factorize_lu does at its end. Does not fence on devices.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void hand_over_factors(const ExecutionSpace& exec,
+                       const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+                       const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors);
+
 /// X = op(A)⁻¹·B by the factors computed last with this analysis, without refinement. X may be B.
 /// @param W [n × k] scratch
 /// Cost: L and U read once for up to 16 right-hand sides; scaling and permuting ride on the two solves. Does

@@ -27,7 +27,7 @@ struct LuOptions {
   FactorPrecision solve_precision = FactorPrecision::working;  ///< single: solves read L and U in single
                                                                ///< precision, refinement makes up for it
   SymbolicRoad symbolic = SymbolicRoad::automatic;             ///< how the pattern of L + U is found; the
-                                                               ///< supernodal engine has its own way
+                                                               ///< supernodal engine takes etree alone
   double perturbation = 0;        ///< least |pivot| of the scaled matrix; 0: the library's choice
   int max_refinement_steps = 10;  ///< 0: no refinement; the error is computed all the same
   double tolerance = 0;           ///< componentwise backward error of a success; 0: by scalar type

@@ -146,10 +146,10 @@ void gather_factors(const ExecutionSpace& exec,
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FRONT_LU)
 
 #define LUTRA_FRONT_OPTIONS(Scalar, Space) template FrontPlanOptions front_plan_options<Scalar, Space>();
-#define LUTRA_FRONT_OPTIONS_OF(Space)                                                   \
-  LUTRA_FRONT_OPTIONS(float, Space)                                                     \
-  LUTRA_FRONT_OPTIONS(double, Space) LUTRA_FRONT_OPTIONS(Kokkos::complex<float>, Space) \
-      LUTRA_FRONT_OPTIONS(Kokkos::complex<double>, Space)
+#define LUTRA_FRONT_OPTIONS_OF(Space) \
+  LUTRA_FRONT_OPTIONS(float, Space)   \
+  LUTRA_FRONT_OPTIONS(double, Space)  \
+  LUTRA_FRONT_OPTIONS(Kokkos::complex<float>, Space) LUTRA_FRONT_OPTIONS(Kokkos::complex<double>, Space)
 LUTRA_FOR_EACH_SPACE(LUTRA_FRONT_OPTIONS_OF)
 
 }  // namespace lutra

@@ -38,10 +38,12 @@ struct FrontTree {
   Ordinal count() const { return static_cast<Ordinal>(parent.size()); }
 };
 
-/// Fronts for F in the order given, F + Fᵀ being taken for its pattern: elimination tree, column counts, then
-/// amalgamation. A front first takes a child of which it is the next column of one chain; then, largest
-/// first, children for which the options' limits hold. A child that is not the last one is taken in as well,
-/// so that pivots move: `order` says where to. Near linear in the entries of F and of the lists of rows.
+/// Fronts for F in the order given, F + Fᵀ being taken for its pattern: elimination tree (Liu), column counts
+/// (Gilbert, Ng and Peyton), then amalgamation (Duff and Reid, ACM Trans. Math. Software 9, 1983, relaxed to
+/// limits on the zeros). A front first takes a child of which it is the next column of one chain; then,
+/// largest first, children for which the options' limits hold. A child that is not the last one is taken in
+/// as well, so that pivots move: `order` says where to. Near linear in the entries of F and of the lists of
+/// rows.
 /// @param pattern square; rows sorted, no entry twice
 template <class Ordinal, class Offset>
 FrontTree<Ordinal> make_front_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,

@@ -75,8 +75,8 @@ TEST_CASE("values without code behind them are refused, not ignored", "[cli]") {
   program.write_small();
   const std::string option = GENERATE(
       "--method ldlt", "--method gmres", "--method bicgstab", "--method cg", "--ordering device",
-      "--matching auction", "--pivot threshold", "--precond ilu0", "--precond iluk",
-      "--precond parilu", "--precond parilut", "--pivot-tol 0.1", "--fill-level 2", "--fill-factor 1.5");
+      "--matching auction", "--pivot threshold", "--precond ilu0", "--precond iluk", "--precond parilu",
+      "--precond parilut", "--pivot-tol 0.1", "--fill-level 2", "--fill-factor 1.5");
   const std::string name = option.substr(0, option.find(' '));
   check_refused(program, {"solve a.mtx " + option, name});
   check_refused(program, {"solve a.mtx " + option, "not available in this version"});

@@ -80,6 +80,20 @@ TEMPLATE_LIST_TEST_CASE("malformed matrices are refused with their place", "[dri
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("the report says which road the supernodal engine takes instead", "[driver]",
+                        AllTypes) {
+  const auto A = from_dense<Matrix<TestType>>({{2, 1}, {1, 3}});
+  LuOptions options;
+  options.engine = Engine::supernodal;
+  for (const SymbolicRoad road : {SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::ancestors}) {
+    options.symbolic = road;
+    Solver<TestType> solver(options);
+    solver.analyze(A);
+    CHECK(solver.report().choice.symbolic == "etree");
+    CHECK_THAT(solver.report().choice.why, ContainsSubstring("instead of " + std::string(name_of(road))));
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("calls in the wrong order are refused, and nothing is lost", "[driver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto A = from_dense<Matrix<TestType>>({{2, 1}, {1, 3}});

@@ -173,8 +173,9 @@ class LuTriangles {
   Charge m_charge;
   Op m_lower, m_upper, m_lower_transposed, m_upper_transposed;
   Kokkos::View<const Scalar*, Memory> m_row_values, m_column_values;
-  TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of L + U; empty unless columns are gathered here
-  Kokkos::View<Scalar*, Memory> m_gathered;                 ///< values by columns, then
+  TransposedPattern<Ordinal, Offset, Memory>
+      m_transposed;                          ///< of L + U; empty unless columns are gathered here
+  Kokkos::View<Scalar*, Memory> m_gathered;  ///< values by columns, then
   bool m_transposes_are_current = false;
 };
 

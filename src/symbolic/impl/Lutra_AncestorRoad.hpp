@@ -115,7 +115,8 @@ struct AncestorRoad {
     Result& result = m_tree.m_result;
     auto row_map = result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
     auto diagonal = result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
-    const Offset nnz = place_rows(row_map, diagonal);
+    const Offset nnz =
+        place_rows<Ordinal, Offset>(m_exec, m_n, m_lower_counts, count_upper(), row_map, diagonal);
     result.nnz_u = nnz - result.nnz_l;
     auto entries = result.charge.template allocate<OrdinalView>(m_exec, "lutra::symbolic::entries", nnz);
     using Writer = AncestorRowWriter<Ordinal, Offset, ExecutionSpace>;
@@ -134,26 +135,8 @@ struct AncestorRoad {
     return result;
   }
 
-  /// Row map and diagonals; returns nnz(L + U).
-  Offset place_rows(const OffsetView& row_map, const OffsetView& diagonal) const {
-    const auto lower = m_lower_counts;
-    const auto upper = scratch_counts();
-    const Ordinal n = m_n;
-    Offset nnz = 0;
-    Kokkos::parallel_scan(
-        "lutra::symbolic::row_map", Range(m_exec, 0, n + 1),
-        KOKKOS_LAMBDA(const std::int64_t i, Offset& sum, const bool final) {
-          if (final) row_map(i) = sum;
-          if (i == n) return;
-          if (final) diagonal(i) = sum + lower(i);
-          sum += lower(i) + upper(i) + 1;
-        },
-        nnz);
-    return nnz;
-  }
-
   /// Entries of each row of U beyond the diagonal.
-  OffsetView scratch_counts() const {
+  OffsetView count_upper() const {
     const auto counts =
         m_tree.m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::upper_counts", m_n);
     const auto sets = m_sets;

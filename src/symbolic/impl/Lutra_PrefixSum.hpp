@@ -24,6 +24,26 @@ Offset prefix_sum(const ExecutionSpace& exec, const CountView& counts, const Sum
   return total;
 }
 
+/// Row map and diagonals of L + U from the entries of each row of L and of U, the diagonal in neither;
+/// returns nnz(L + U). Waits for it.
+template <class Ordinal, class Offset, class ExecutionSpace, class LowerView, class UpperView, class MapView,
+          class DiagonalView>
+Offset place_rows(const ExecutionSpace& exec, Ordinal n, const LowerView& lower, const UpperView& upper,
+                  const MapView& row_map, const DiagonalView& diagonal) {
+  Offset nnz = 0;
+  Kokkos::parallel_scan(
+      "lutra::symbolic::row_map",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(n) + 1),
+      KOKKOS_LAMBDA(const std::int64_t i, Offset& sum, const bool final) {
+        if (final) row_map(i) = sum;
+        if (i == n) return;
+        if (final) diagonal(i) = sum + lower(i);
+        sum += lower(i) + upper(i) + 1;
+      },
+      nnz);
+  return nnz;
+}
+
 /// The sum of a View. Waits for it.
 template <class Offset, class ExecutionSpace, class CountView>
 Offset total_of(const ExecutionSpace& exec, const CountView& counts) {

@@ -217,29 +217,12 @@ struct TreeRoad {
         m_listed);
   }
 
-  /// Row map and diagonals from the counts; returns nnz(L + U).
-  Offset place_rows(const OffsetView& row_map, const OffsetView& diagonal) {
-    const auto lower = m_row_counts;
-    const auto upper = m_column_counts;
-    const Ordinal n = m_n;
-    Offset nnz = 0;
-    Kokkos::parallel_scan(
-        "lutra::symbolic::row_map", Range(m_exec, 0, n + 1),
-        KOKKOS_LAMBDA(const std::int64_t i, Offset& sum, const bool final) {
-          if (final) row_map(i) = sum;
-          if (i == n) return;
-          if (final) diagonal(i) = sum + lower(i);
-          sum += lower(i) + upper(i) + 1;
-        },
-        nnz);
-    return nnz;
-  }
-
   /// Stage two: the rows of L, the lists of rows below each supernode, and the rows of U from those.
   void store() {
     auto row_map = m_result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
     auto diagonal = m_result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
-    const Offset nnz = place_rows(row_map, diagonal);
+    const Offset nnz =
+        place_rows<Ordinal, Offset>(m_exec, m_n, m_row_counts, m_column_counts, row_map, diagonal);
     m_result.nnz_l = total_of<Offset>(m_exec, m_row_counts);
     m_result.nnz_u = nnz - m_result.nnz_l;
     auto entries = m_result.charge.template allocate<OrdinalView>(m_exec, "lutra::symbolic::entries", nnz);
