@@ -179,11 +179,25 @@ void upload_pivot_order(const ExecutionSpace& exec, const PivotOrder<Ordinal>& p
   analysis.col_scale = Impl::upload(exec, analysis.charge, "lutra::driver::col_scale", col_scale);
 }
 
+/// Whether solves read the fronts' panels, or L and U by rows.
+bool solves_on_fronts(const LuOptions& options, Engine engine) {
+  return engine == Engine::supernodal && options.solve_precision == FactorPrecision::working &&
+         (options.trisolve == TrisolveMethod::automatic || options.trisolve == TrisolveMethod::supernodal);
+}
+
 /// Plans of the triangular solves, and what was chosen for them.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void plan_solves(const ExecutionSpace& exec, const LuOptions& options, const MemoryBudget& budget,
                  LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis, Report& report) {
   using Triangles = Impl::LuTriangles<Scalar, Ordinal, Offset, ExecutionSpace>;
+  if (solves_on_fronts(options, analysis.engine)) {
+    using Solver = FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>;
+    analysis.front_solver = std::make_shared<Solver>(exec, analysis.fronts, budget);
+    report.choice.trisolve = name_of(TrisolveMethod::supernodal);
+    if (options.trisolve == TrisolveMethod::automatic)
+      add_reason(report, "solves: on the fronts, which spares a copy of the factors by rows");
+    return;
+  }
   TriangularOptions triangular;
   triangular.method = options.trisolve;
   triangular.precision = options.solve_precision;
@@ -290,20 +304,23 @@ void plan_columns(const ExecutionSpace& exec, const LuOptions& options, const Me
   report.times.levelization = levelization_timer.seconds();
 }
 
-/// Fronts, their plan, and the pattern of L + U as they store it, for the supernodal engine.
+/// Fronts and their plan for the supernodal engine; for solves by triangles the pattern of L + U as the fronts
+/// store it.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void plan_supernodal(const ExecutionSpace& exec,
                      const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A_on_host,
                      const FrontTree<Ordinal>& tree, const PivotOrder<Ordinal>& pivots,
-                     const MemoryBudget& budget,
+                     const LuOptions& options, const MemoryBudget& budget,
                      LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
   analysis.fronts =
       plan_fronts(exec, tree, FrontEntries<Ordinal, Offset>{A_on_host, pivots.rows, pivots.columns}, budget,
                   front_plan_options<Scalar, ExecutionSpace>());
-  const auto filled = pattern_of_fronts(exec, analysis.fronts, budget, analysis.panel_source);
-  analysis.plan.rows = filled;
-  analysis.plan.columns.pattern = filled.pattern();
-  analysis.plan.column_diagonal = filled.diagonal;
+  if (!solves_on_fronts(options, analysis.engine)) {
+    const auto filled = pattern_of_fronts(exec, analysis.fronts, budget, analysis.panel_source);
+    analysis.plan.rows = filled;
+    analysis.plan.columns.pattern = filled.pattern();
+    analysis.plan.column_diagonal = filled.diagonal;
+  }
   analysis.plan.flops = tree.flops;
   analysis.plan.levels.level_map.assign(1, 0);
   for (const Ordinal width : analysis.fronts.level_pivots)
@@ -349,7 +366,7 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   analysis.pattern = Impl::copy_pattern(exec, analysis.charge, A.pattern());
   if (analysis.engine == Engine::supernodal) {
     Impl::StageTimer timer(exec);
-    plan_supernodal(exec, on_host.pattern(), tree, *pivots, budget, analysis);
+    plan_supernodal(exec, on_host.pattern(), tree, *pivots, options, budget, analysis);
     report.times.levelization = timer.seconds();
   } else {
     plan_columns(exec, options, budget, analysis, report);
@@ -358,8 +375,12 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   Impl::StageTimer solves_timer(exec);
   plan_solves(exec, options, budget, analysis, report);
   *report.times.levelization += solves_timer.seconds();
-  report_counts(report, analysis.plan.rows.nnz_l, analysis.plan.rows.nnz_u, A.nnz(), analysis.plan.flops,
-                analysis.plan.levels.size());
+  const bool on_fronts = analysis.engine == Engine::supernodal;
+  const auto n = static_cast<std::int64_t>(A.n_rows);
+  const auto numbers = static_cast<std::int64_t>(analysis.fronts.panels);
+  report_counts(report, on_fronts ? (numbers - n) / 2 : static_cast<std::int64_t>(analysis.plan.rows.nnz_l),
+                on_fronts ? (numbers + n) / 2 : static_cast<std::int64_t>(analysis.plan.rows.nnz_u), A.nnz(),
+                analysis.plan.flops, analysis.plan.levels.size());
   return analysis;
 }
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "Lutra_ColumnLu.hpp"
-#include "Lutra_FrontLu.hpp"
+#include "Lutra_FrontSolver.hpp"
 #include "Lutra_LuOptions.hpp"
 #include "Lutra_Report.hpp"
 
@@ -30,15 +30,18 @@ struct LuAnalysis {
   Kokkos::View<const Real*, Memory> row_scale;     ///< [n] by user's row
   Kokkos::View<const Real*, Memory> col_scale;     ///< [n] by user's column
   Engine engine = Engine::column;                  ///< never automatic
-  ColumnLuPlan<Ordinal, Offset, Memory> plan;  ///< of L + U of F; of the supernodal engine, whose pattern is
-                                               ///< symmetric, `rows`, `columns` without `source`, `levels`
-                                               ///< by their widths in pivots
+  ColumnLuPlan<Ordinal, Offset, Memory> plan;  ///< of L + U of F; of the supernodal engine `levels` by their
+                                               ///< widths in pivots and, where solves go by triangles,
+                                               ///< `rows` and `columns` without `source`
   FrontPlan<Ordinal, Offset, Memory> fronts;   ///< of the supernodal engine, else empty
-  Kokkos::View<const Offset*, Memory> panel_source;  ///< [nnz(L + U)] place in the fronts' panels, by rows
+  Kokkos::View<const Offset*, Memory> panel_source;  ///< [nnz(L + U)] place in the fronts' panels, by rows;
+                                                     ///< of the supernodal engine with `triangles`
   std::shared_ptr<FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>>
       front_factors;  ///< of the supernodal engine; empty until it factorizes
+  std::shared_ptr<FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>>
+      front_solver;  ///< solves with the fronts computed last; or else
   std::shared_ptr<Impl::LuTriangles<Scalar, Ordinal, Offset, ExecutionSpace>>
-      triangles;                               ///< solves with L and U of the factors computed last
+      triangles;                               ///< solves with L and U by rows
   Kokkos::View<const Offset*, Memory> target;  ///< [nnz(A)] place by columns of L + U of each entry of A; of
                                                ///< the column engine
   Charge charge;

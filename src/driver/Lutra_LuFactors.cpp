@@ -41,8 +41,9 @@ template <class Factors, class Analysis, class ExecutionSpace>
 void allocate_factors(const ExecutionSpace& exec, const Analysis& analysis, const MemoryBudget& budget,
                       Factors& factors) {
   using ValueView = decltype(factors.row_values);
+  const auto n = static_cast<std::size_t>(analysis.n());
+  if (factors.perturbed.extent(0) == n) return;
   const std::size_t nnz = analysis.plan.rows.entries.extent(0);
-  if (factors.row_values.extent(0) == nnz) return;
   Factors fresh;
   fresh.charge = Charge(budget);
   if (analysis.engine == Engine::column) {
@@ -51,7 +52,7 @@ void allocate_factors(const ExecutionSpace& exec, const Analysis& analysis, cons
   }
   fresh.row_values = fresh.charge.template allocate<ValueView>(exec, "lutra::numeric::values by rows", nnz);
   fresh.perturbed = fresh.charge.template allocate<decltype(factors.perturbed)>(
-      exec, "lutra::numeric::perturbed", analysis.n());
+      exec, "lutra::numeric::perturbed", n);
   factors = fresh;
 }
 
@@ -99,12 +100,34 @@ bool factorize_by_fronts(const ExecutionSpace& exec,
   return report_outcome(outcome().perturbed, outcome().largest_entry, outcome().largest_factor, report);
 }
 
+/// X = op(A)⁻¹·B on the panels of the fronts. Transposed, F's columns stand where the right-hand sides are.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class Rows>
+void solve_on_fronts(const ExecutionSpace& exec,
+                     const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis, Transposition op,
+                     const Rows& B, const Rows& X) {
+  const bool plain = op == Transposition::none;
+  const auto& in_scale = plain ? analysis.row_scale : analysis.col_scale;
+  const auto& out_scale = plain ? analysis.col_scale : analysis.row_scale;
+  FrontSystem<Scalar, Ordinal, typename ExecutionSpace::memory_space> system;
+  system.transposition = op;
+  system.in = {B.data(), B.stride(0), B.stride(1), in_scale.data()};
+  system.out = {X.data(), X.stride(0), X.stride(1), out_scale.data()};
+  system.in_row = plain ? analysis.row_order : analysis.col_order;
+  system.out_row = plain ? analysis.col_order : analysis.row_order;
+  system.n_columns = static_cast<int>(B.extent(1));
+  analysis.front_solver->solve(exec, analysis.fronts, *analysis.front_factors, system);
+}
+
 }  // namespace
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void hand_over_factors(const ExecutionSpace& exec,
                        const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
                        const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors) {
+  if (analysis.front_solver) {
+    find_largest_factor(exec, *analysis.front_factors);
+    return;
+  }
   if (analysis.engine == Engine::supernodal) {
     gather_factors(exec, *analysis.front_factors, analysis.panel_source, factors.row_values);
   } else {
@@ -132,6 +155,7 @@ void apply_factors(const ExecutionSpace& exec,
                    const DenseRows<Scalar, typename ExecutionSpace::memory_space>& B,
                    const DenseRows<Scalar, typename ExecutionSpace::memory_space>& X,
                    const DenseRows<Scalar, typename ExecutionSpace::memory_space>& W) {
+  if (analysis.front_solver) return solve_on_fronts(exec, analysis, op, B, X);
   analysis.triangles->solve(exec, analysis.plan, op, analysis.row_scale, analysis.col_scale, B, X, W);
 }
 

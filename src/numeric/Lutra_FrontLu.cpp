@@ -52,7 +52,21 @@ struct ScaleEntry {
   }
 };
 
-/// One entry of L + U from the panels; infinity for one that is not finite.
+/// Infinity for a number that is not finite.
+template <class Scalar>
+KOKKOS_FUNCTION double size_of(const Scalar& value) {
+  return ScalarTraits<Scalar>::is_finite(value) ? static_cast<double>(ScalarTraits<Scalar>::magnitude(value))
+                                                : Kokkos::Experimental::infinity_v<double>;
+}
+
+/// The size of one number of the panels.
+template <class Scalar>
+struct PanelEntry {
+  const Scalar* panels;
+  KOKKOS_FUNCTION double operator()(const std::int64_t p) const { return size_of(panels[p]); }
+};
+
+/// One entry of L + U from the panels.
 template <class Scalar, class Offset>
 struct GatherEntry {
   const Offset* source;
@@ -62,9 +76,7 @@ struct GatherEntry {
   KOKKOS_FUNCTION double operator()(const std::int64_t p) const {
     const Scalar value = panels[source[p]];
     values[p] = value;
-    return ScalarTraits<Scalar>::is_finite(value)
-               ? static_cast<double>(ScalarTraits<Scalar>::magnitude(value))
-               : Kokkos::Experimental::infinity_v<double>;
+    return size_of(value);
   }
 };
 
@@ -115,6 +127,7 @@ void factorize_fronts(const ExecutionSpace& exec,
                        static_cast<std::int64_t>(plan.entry_source.extent(0)), &data.outcome->largest_entry,
                        scale);
   if (portable) {
+    factors.schedule->forget_inverses();
     Impl::factorize_fronts_portable(exec, plan, data);
   } else {
     factors.schedule->run(exec, plan, data);
@@ -131,6 +144,14 @@ void gather_factors(const ExecutionSpace& exec,
                        &factors.outcome.data()->largest_factor, gather);
 }
 
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void find_largest_factor(const ExecutionSpace& exec,
+                         const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
+  for_each_and_largest(exec, "lutra::numeric::largest_factor",
+                       static_cast<std::int64_t>(factors.panels.extent(0)),
+                       &factors.outcome.data()->largest_factor, PanelEntry<Scalar>{factors.panels.data()});
+}
+
 #define LUTRA_FRONT_LU(Scalar, Ordinal, Offset, Space)                                                     \
   template FrontFactors<Scalar, Ordinal, Offset, Space> make_front_factors<Scalar>(                        \
       const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
@@ -142,7 +163,8 @@ void gather_factors(const ExecutionSpace& exec,
   template void gather_factors<Scalar, Ordinal, Offset, Space>(                                            \
       const Space&, const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                   \
       const Kokkos::View<const Offset*, typename Space::memory_space>&,                                    \
-      const Kokkos::View<Scalar*, typename Space::memory_space>&);
+      const Kokkos::View<Scalar*, typename Space::memory_space>&);                                         \
+  template void find_largest_factor(const Space&, const FrontFactors<Scalar, Ordinal, Offset, Space>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FRONT_LU)
 
 #define LUTRA_FRONT_OPTIONS(Scalar, Space) template FrontPlanOptions front_plan_options<Scalar, Space>();

@@ -72,6 +72,12 @@ void factorize_fronts(const ExecutionSpace& exec,
                       const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
                       bool portable = false);
 
+/// Brings the largest magnitude in the panels into the outcome, infinity where one is not finite: for solves
+/// that read the panels themselves. Cost: the panels read once. Does not fence on devices.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void find_largest_factor(const ExecutionSpace& exec,
+                         const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors);
+
 /// values(p) = panels(source(p)), and the largest of them into the outcome. Does not fence on devices.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void gather_factors(const ExecutionSpace& exec,

@@ -262,7 +262,13 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
           launch, m_tasks.data(), static_cast<int>(m_tasks.extent(0)), m_tickets.data() + 1);
       check_cuda(cudaGetLastError(), "launching fronts");
     }
+    m_has_inverses = true;
   }
+
+  /// Of the diagonal tiles of all tiled fronts in postorder: of L by columns, then of U by rows. Null where
+  /// other kernels have factorized last.
+  const Scalar* inverses() const { return m_has_inverses ? m_inverses.data() : nullptr; }
+  void forget_inverses() { m_has_inverses = false; }
 
  private:
   static constexpr std::size_t small_bytes() {
@@ -305,6 +311,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   Kokkos::View<Scalar*, Memory> m_inverses;
   int m_small_blocks = 0, m_task_blocks = 0;
   int m_run = 0;
+  bool m_has_inverses = false;
 };
 
 }  // namespace lutra::Impl
