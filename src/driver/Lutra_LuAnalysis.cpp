@@ -325,7 +325,8 @@ void plan_supernodal(const ExecutionSpace& exec,
   analysis.plan.levels.level_map.assign(1, 0);
   for (const Ordinal width : analysis.fronts.level_pivots)
     analysis.plan.levels.level_map.push_back(analysis.plan.levels.level_map.back() + width);
-  analysis.front_factors = std::make_shared<FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>>();
+  analysis.front_factors = std::make_shared<FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>>(
+      make_front_factors<Scalar>(exec, analysis.fronts, budget));
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ struct LuAnalysis {
   Kokkos::View<const Offset*, Memory> panel_source;  ///< [nnz(L + U)] place in the fronts' panels, by rows;
                                                      ///< of the supernodal engine with `triangles`
   std::shared_ptr<FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>>
-      front_factors;  ///< of the supernodal engine; empty until it factorizes
+      front_factors;  ///< of the supernodal engine; without values until it factorizes
   std::shared_ptr<FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>>
       front_solver;  ///< solves with the fronts computed last; or else
   std::shared_ptr<Impl::LuTriangles<Scalar, Ordinal, Offset, ExecutionSpace>>

@@ -86,7 +86,7 @@ bool factorize_by_fronts(const ExecutionSpace& exec,
                          const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
                          Report& report) {
   auto& fronts = *analysis.front_factors;
-  if (!fronts.schedule) fronts = make_front_factors<Scalar>(exec, analysis.fronts, budget);
+  allocate_values(exec, analysis.fronts, budget, fronts);
   factorize_fronts<Scalar>(exec, analysis.fronts, {A_values, analysis.row_scale, analysis.col_scale},
                            perturbation, fronts, factors.perturbed);
   hand_over_factors(exec, analysis, factors);

@@ -94,20 +94,32 @@ FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
   using Schedule = Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>;
   FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> factors;
   factors.charge = Charge(budget);
+  factors.schedule = std::make_shared<Schedule>(exec, plan, factors.charge);
+  return factors;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void allocate_values(const ExecutionSpace& exec,
+                     const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+                     const MemoryBudget& budget,
+                     FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
+  if (factors.has_values()) return;
+  auto fresh = factors;  // nothing has changed where memory runs out
+  fresh.values_charge = Charge(budget);
   const auto allocate = [&](auto& view, const char* label, auto... extents) {
-    view = factors.charge.template allocate<std::remove_reference_t<decltype(view)>>(exec, label, extents...);
+    using View = std::remove_reference_t<decltype(view)>;
+    view = fresh.values_charge.template allocate<View>(exec, label, extents...);
   };
-  allocate(factors.panels, "lutra::numeric::panels", plan.panels);
-  allocate(factors.corners, "lutra::numeric::corners", plan.corners);
-  allocate(factors.entries, "lutra::numeric::scaled_entries", plan.entry_source.extent(0));
-  allocate(factors.outcome, "lutra::numeric::outcome");
-  allocate(factors.no_outcome, "lutra::numeric::no_outcome");
+  allocate(fresh.panels, "lutra::numeric::panels", plan.panels);
+  allocate(fresh.corners, "lutra::numeric::corners", plan.corners);
+  allocate(fresh.entries, "lutra::numeric::scaled_entries", plan.entry_source.extent(0));
+  allocate(fresh.outcome, "lutra::numeric::outcome");
+  allocate(fresh.no_outcome, "lutra::numeric::no_outcome");
   exec.fence("lutra::numeric: allocated before it is filled from the host");
   const Kokkos::View<FrontLuOutcome, Kokkos::HostSpace> nothing("lutra::numeric::nothing");
   nothing() = FrontLuOutcome();
-  Kokkos::deep_copy(factors.no_outcome, nothing);
-  factors.schedule = std::make_shared<Schedule>(exec, plan, factors.charge);
-  return factors;
+  Kokkos::deep_copy(fresh.no_outcome, nothing);
+  factors = fresh;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -155,6 +167,9 @@ void find_largest_factor(const ExecutionSpace& exec,
 #define LUTRA_FRONT_LU(Scalar, Ordinal, Offset, Space)                                                     \
   template FrontFactors<Scalar, Ordinal, Offset, Space> make_front_factors<Scalar>(                        \
       const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
+  template void allocate_values(const Space&,                                                              \
+                                const FrontPlan<Ordinal, Offset, typename Space::memory_space>&,           \
+                                const MemoryBudget&, FrontFactors<Scalar, Ordinal, Offset, Space>&);       \
   template void factorize_fronts<Scalar, Ordinal, Offset, Space>(                                          \
       const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&,                       \
       const ScaledValues<Scalar, typename Space::memory_space>&, double,                                   \

@@ -65,7 +65,8 @@ Result<Types> run(const Matrix<Types>& matrix, double perturbation, const FrontT
       MemoryBudget(), front_plan_options<Scalar, Space>());
   Kokkos::View<const Offset*, Memory> source;
   const auto filled = pattern_of_fronts(exec, plan, MemoryBudget(), source);
-  const auto factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
+  auto factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
+  allocate_values(exec, plan, MemoryBudget(), factors);
   const auto ones = to_space<Space>(std::vector<Real>(n, Real(1)));
   const Kokkos::View<unsigned char*, Memory> perturbed("perturbed", n);
   const Kokkos::View<Scalar*, Memory> values("values", source.extent(0));

@@ -46,6 +46,7 @@ struct Fixture {
       col_scale.push_back(Real(i % 5 == 0 ? 0.5 : 1));
     }
     const Kokkos::View<unsigned char*, Memory> perturbed("perturbed", n);
+    allocate_values(exec, plan, MemoryBudget(), factors);
     factorize_fronts<Scalar>(
         exec, plan,
         {to_space<Space>(matrix.values), to_space<Space>(row_scale), to_space<Space>(col_scale)}, 0, factors,
