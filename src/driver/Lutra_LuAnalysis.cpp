@@ -179,12 +179,6 @@ void upload_pivot_order(const ExecutionSpace& exec, const PivotOrder<Ordinal>& p
   analysis.col_scale = Impl::upload(exec, analysis.charge, "lutra::driver::col_scale", col_scale);
 }
 
-/// Whether solves read the fronts' panels, or L and U by rows.
-bool solves_on_fronts(const LuOptions& options, Engine engine) {
-  return engine == Engine::supernodal && options.solve_precision == FactorPrecision::working &&
-         (options.trisolve == TrisolveMethod::automatic || options.trisolve == TrisolveMethod::supernodal);
-}
-
 /// Plans of the triangular solves, and what was chosen for them.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void plan_solves(const ExecutionSpace& exec, const LuOptions& options, const MemoryBudget& budget,
@@ -246,6 +240,12 @@ bool may_take_fronts(const LuOptions& options) {
           options.symbolic == SymbolicRoad::automatic);
 }
 
+/// Whether solves read the fronts' panels, or L and U by rows.
+bool solves_on_fronts(const LuOptions& options, Engine engine) {
+  return engine == Engine::supernodal && options.solve_precision == FactorPrecision::working &&
+         (options.trisolve == TrisolveMethod::automatic || options.trisolve == TrisolveMethod::supernodal);
+}
+
 /// The engine asked for, or the one foreseen to be faster.
 template <class Scalar, class Offset, class Ordinal>
 Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ordinal>& tree,
@@ -260,15 +260,13 @@ Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ord
   // pays launches for each of its levels, fronts pay two in all. Measured on circuits, power flow, memory
   // chips and grids, on one host thread and on an H200 (docs/numeric.md).
   constexpr double least_flops = 1e6, least_flops_a_number = 12;
-  double numbers = 0, contributions = 0;
-  for (std::size_t f = 0; f < tree.parent.size(); ++f) {
-    const auto pivots = static_cast<double>(tree.pivot_begin[f + 1] - tree.pivot_begin[f]);
-    const auto below = static_cast<double>(tree.row_begin[f + 1] - tree.row_begin[f]);
-    numbers += pivots * (pivots + 2 * below);
-    contributions += below * below;
-  }
-  const double bytes = sizeof(Scalar) * (2 * numbers + contributions) +
-                       static_cast<double>(sizeof(Ordinal) + sizeof(Offset)) * numbers;
+  const FrontSizes sizes = sizes_of_fronts(tree);
+  const auto numbers = static_cast<double>(sizes.panels);
+  // solves by triangles take the factors by rows beside the panels: values, columns, the way to the panels
+  const std::size_t by_rows =
+      solves_on_fronts(options, Engine::supernodal) ? 0 : sizeof(Scalar) + sizeof(Ordinal) + sizeof(Offset);
+  const double bytes = sizeof(Scalar) * (numbers + static_cast<double>(sizes.corners)) +
+                       static_cast<double>(by_rows) * numbers;
   const bool enough_work =
       !on_host || (tree.flops >= least_flops && tree.flops >= least_flops_a_number * numbers);
   const bool fits = bytes < static_cast<double>(budget.available_bytes());

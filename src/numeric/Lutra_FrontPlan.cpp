@@ -329,6 +329,13 @@ void fill_rows(const ExecutionSpace& exec, const Plan& plan, const StartView& ro
 
 }  // namespace
 
+template <class Ordinal>
+FrontSizes sizes_of_fronts(const FrontTree<Ordinal>& tree) {
+  FrontSizes sizes;
+  lay_out<std::int64_t>(tree, sizes.panels, sizes.corners);
+  return sizes;
+}
+
 template <class Ordinal, class Offset, class ExecutionSpace>
 FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
     const ExecutionSpace& exec, const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& entries,
@@ -398,5 +405,8 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
       const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
       Kokkos::View<const Offset*, typename Space::memory_space>&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_FRONTS)
+
+template FrontSizes sizes_of_fronts(const FrontTree<int>&);
+template FrontSizes sizes_of_fronts(const FrontTree<std::int64_t>&);
 
 }  // namespace lutra

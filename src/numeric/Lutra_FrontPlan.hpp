@@ -82,6 +82,16 @@ struct FrontEntries {
   const std::vector<Ordinal>& col_order;
 };
 
+/// Numbers that a factorization in fronts keeps.
+struct FrontSizes {
+  std::int64_t panels = 0;   ///< of L + U
+  std::int64_t corners = 0;  ///< of contributions
+};
+
+/// Without making a plan. O(fronts)
+template <class Ordinal>
+FrontSizes sizes_of_fronts(const FrontTree<Ordinal>& tree);
+
 /// Offsets of fronts, the way of each entry of A and of each child's row into its front, levels. Host code;
 /// O(nnz(A)·log f + rows).
 /// @param entries its orders already follow `tree.order`
