@@ -181,6 +181,20 @@ struct FrontSolveWorker {
   }
 };
 
+/// Threads of a team for each front of a level. On hosts one, but where a level has fewer fronts than there
+/// are threads and its first, the largest, is worth their meeting at barriers.
+template <class ExecutionSpace, class Plan, class Ordinal>
+int threads_for_level(const ExecutionSpace& exec, const Plan& plan, Ordinal first, int width) {
+  constexpr int worth_sharing = 256;  // rows
+  if constexpr (is_host_space<ExecutionSpace>) {
+    const int pool = exec.concurrency();
+    const auto& largest = plan.host_fronts[static_cast<std::size_t>(plan.by_level(first))];
+    return width < pool && largest.size() >= worth_sharing ? pool / width : 1;
+  } else {
+    return 4;
+  }
+}
+
 /// One sweep for the group of right-hand sides that begins at `first_column`: level by level, a team a front;
 /// on the Serial backend in postorder or its reverse.
 template <int Width, class Plan, class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -202,16 +216,15 @@ void sweep_fronts_portable(const ExecutionSpace& exec, const Plan& plan,
           }
         });
   } else {
-    constexpr bool on_host = is_host_space<ExecutionSpace>;
-    const int threads = on_host ? 1 : 4;
-    const int lanes = on_host ? 1 : vector_length_for<ExecutionSpace>(32);
+    const int lanes = is_host_space<ExecutionSpace> ? 1 : vector_length_for<ExecutionSpace>(32);
     const auto by_level = plan.by_level;
     for (std::size_t turn = 0; turn < plan.levels(); ++turn) {
       const std::size_t l = forward ? turn : plan.levels() - 1 - turn;
       const Ordinal first = plan.level_map[l];
       const auto width = static_cast<int>(plan.level_map[l + 1] - first);
       Kokkos::parallel_for(
-          "lutra::trisolve::sweep_level", Policy(exec, width, threads, lanes),
+          "lutra::trisolve::sweep_level",
+          Policy(exec, width, threads_for_level(exec, plan, first, width), lanes),
           KOKKOS_LAMBDA(const Member& team) {
             const Ordinal number = by_level(first + static_cast<Ordinal>(team.league_rank()));
             if (forward) {
