@@ -179,6 +179,12 @@ void upload_pivot_order(const ExecutionSpace& exec, const PivotOrder<Ordinal>& p
   analysis.col_scale = Impl::upload(exec, analysis.charge, "lutra::driver::col_scale", col_scale);
 }
 
+/// Whether solves read the fronts' panels, or L and U by rows.
+bool solves_on_fronts(const LuOptions& options, Engine engine) {
+  return engine == Engine::supernodal && options.solve_precision == FactorPrecision::working &&
+         (options.trisolve == TrisolveMethod::automatic || options.trisolve == TrisolveMethod::supernodal);
+}
+
 /// Plans of the triangular solves, and what was chosen for them.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void plan_solves(const ExecutionSpace& exec, const LuOptions& options, const MemoryBudget& budget,
@@ -238,12 +244,6 @@ bool may_take_fronts(const LuOptions& options) {
   return options.engine == Engine::supernodal ||
          (options.engine == Engine::automatic && options.ordering != Ordering::given &&
           options.symbolic == SymbolicRoad::automatic);
-}
-
-/// Whether solves read the fronts' panels, or L and U by rows.
-bool solves_on_fronts(const LuOptions& options, Engine engine) {
-  return engine == Engine::supernodal && options.solve_precision == FactorPrecision::working &&
-         (options.trisolve == TrisolveMethod::automatic || options.trisolve == TrisolveMethod::supernodal);
 }
 
 /// The engine asked for, or the one foreseen to be faster.
