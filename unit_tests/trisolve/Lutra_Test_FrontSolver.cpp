@@ -202,7 +202,7 @@ TEST_CASE("a front that waits for itself ends a solve with its row", "[trisolve]
   using Type = Types<double, int, Kokkos::Cuda>;
   std::mt19937 random(15);
   for (const int edge : {2, 150}) {  // by warps, by tiles
-    Fixture<Type> fixture(bordered_blocks<Matrix<Type>>(2, edge, 2, random), false, no_zeros);
+    Fixture<Type> fixture(bordered_blocks<Matrix<Type>>(3, edge, 2, random), false, no_zeros);
     const auto good_solver = fixture.solver;
     auto plan = fixture.plan;
     plan.host_fronts[1].parent = 1;

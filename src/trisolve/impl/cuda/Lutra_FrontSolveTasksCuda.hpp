@@ -11,8 +11,9 @@
 
 namespace lutra::Impl {
 
-/// Fronts of no more rows, in whose subtrees no other has more, are solved by a warp each.
-inline constexpr int small_solve_size = 32;
+/// Fronts of no more rows, in whose subtrees no other has more, are solved by a warp each: small ones with a
+/// lane a row, middle ones with up to three rows a lane.
+inline constexpr int small_solve_size = 32, middle_solve_size = 96;
 /// Further tiles that one team sums in a backward sweep before others share them.
 inline constexpr int most_unshared_tiles = 6;
 /// Further tiles of a share.
@@ -42,27 +43,28 @@ class FrontSolveTasks {
   /// @param options how the factorization cuts fronts; `tile` is the solves' tile as well
   FrontSolveTasks(const Fronts& fronts, const FrontPlanOptions& options)
       : m_fronts(fronts), m_options(options) {
-    find_small();
+    find_classes();
     measure_paths();
     Offset inverse = 0;
     for (std::size_t f = 0; f < m_fronts.size(); ++f) {
       const bool has_inverses = m_fronts[f].size() > m_options.most_whole;
-      if (m_small[f]) {
-        const Task task = task_of(f);
-        m_small_up.add(task, m_to_root[f]);
-        m_small_down.add(task, m_height[f]);
-      } else {
+      if (m_class[f] == tiled) {
         add_tiles(f, has_inverses ? inverse : Offset(-1));
+      } else {
+        const Task task = task_of(f);
+        m_up[m_class[f]].add(task, m_to_root[f]);
+        m_down[m_class[f]].add(task, m_height[f]);
       }
       if (has_inverses) inverse += tiles_of(f).pivot_tiles() * inverse_size();
     }
-    small_up = m_small_up.sorted();
-    small_down = m_small_down.sorted();
-    tiles_up = m_tiles_up.sorted();
-    tiles_down = m_tiles_down.sorted();
+    for (int c = 0; c < classes; ++c) {
+      up[c] = m_up[c].sorted();
+      down[c] = m_down[c].sorted();
+    }
   }
 
-  std::vector<Task> small_up, small_down, tiles_up, tiles_down;
+  static constexpr int small = 0, middle = 1, tiled = 2, classes = 3;
+  std::vector<Task> up[classes], down[classes];
   Offset shares = 0;  ///< places in `shares`
 
  private:
@@ -105,16 +107,21 @@ class FrontSolveTasks {
     return task;
   }
 
-  void find_small() {
-    m_small.assign(m_fronts.size(), 1);
+  /// A front belongs to the class of the largest in its subtree.
+  void find_classes() {
+    m_class.assign(m_fronts.size(), small);
     for (std::size_t f = 0; f < m_fronts.size(); ++f) {
-      if (m_fronts[f].size() > small_solve_size) m_small[f] = 0;
-      if (!m_small[f] && m_fronts[f].parent >= 0) m_small[static_cast<std::size_t>(m_fronts[f].parent)] = 0;
+      const int size = m_fronts[f].size();
+      const int own = size <= small_solve_size ? small : size <= middle_solve_size ? middle : tiled;
+      m_class[f] = std::max(m_class[f], own);
+      if (m_fronts[f].parent < 0) continue;
+      int& above = m_class[static_cast<std::size_t>(m_fronts[f].parent)];
+      above = std::max(above, m_class[f]);
     }
   }
 
   double own_time(std::size_t f) const {
-    if (m_small[f]) return start + pivot * m_fronts[f].pivots;
+    if (m_class[f] != tiled) return start + pivot * m_fronts[f].pivots;
     const FrontTiles tiles = tiles_of(f);
     return start + step * tiles.pivot_tiles() + tile * std::min(tiles.count(), most_unshared_tiles);
   }
@@ -144,7 +151,7 @@ class FrontSolveTasks {
     for (int i = 0; i < tiles.count(); ++i) {
       task.tile = i;
       task.inverse = inverse >= 0 && i < pivot_tiles ? inverse + i * inverse_size() : Offset(-1);
-      m_tiles_up.add(task, m_to_root[f] - step * std::min(i, pivot_tiles));
+      m_up[tiled].add(task, m_to_root[f] - step * std::min(i, pivot_tiles));
     }
     task.n_shares = n_shares;
     for (int i = pivot_tiles; i-- > 0;) {
@@ -152,19 +159,19 @@ class FrontSolveTasks {
       task.tile = i;
       task.inverse = inverse >= 0 ? inverse + i * inverse_size() : Offset(-1);
       task.shares = shares;
-      for (task.share = 0; task.share < n_shares; ++task.share) m_tiles_down.add(task, urgency);
+      for (task.share = 0; task.share < n_shares; ++task.share) m_down[tiled].add(task, urgency);
       task.share = -1;
-      m_tiles_down.add(task, urgency);
+      m_down[tiled].add(task, urgency);
       shares += static_cast<Offset>(n_shares) * m_options.tile;
     }
   }
 
   const Fronts& m_fronts;
   const FrontPlanOptions m_options;
-  std::vector<char> m_small;
+  std::vector<int> m_class;
   std::vector<double> m_to_root;  ///< [fronts] time from a front's start to the end of its root
   std::vector<double> m_height;   ///< [fronts] time from a front's backward start to the last of its subtree
-  Prioritized m_small_up, m_small_down, m_tiles_up, m_tiles_down;
+  Prioritized m_up[classes], m_down[classes];
 };
 
 }  // namespace lutra::Impl

@@ -99,12 +99,6 @@ __device__ __forceinline__ int take_ticket(const Launch& launch) {
   return turn;
 }
 
-/// The inverse of a pivot, by which a warp divides without the latency of a division.
-template <class Scalar>
-__device__ __forceinline__ Scalar pivot_inverse(const Scalar& pivot) {
-  return Scalar(1) / pivot;
-}
-
 }  // namespace lutra::Impl
 
 #endif

@@ -12,7 +12,7 @@
 
 namespace lutra::Impl {
 
-/// Four launches a solve: up the small fronts, up all others, down those, down the small ones. A launch works
+/// Six launches a solve: up the small fronts, the middle and all others, and down in the reverse order. A launch works
 /// its fronts as data flow; nothing comes to the host.
 template <class Scalar, class Ordinal, class Offset>
 class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
@@ -24,6 +24,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
   using typename Base::Plan;
   using Factors = FrontFactors<Scalar, Ordinal, Offset, Kokkos::Cuda>;
   using Task = FrontSolveTask<Ordinal, Offset>;
+  using Tasks = FrontSolveTasks<Ordinal, Offset>;
   using Launch = FrontSweepLaunch<Scalar, Ordinal, Offset>;
 
   FrontSweeps(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget, bool portable,
@@ -34,11 +35,11 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
                                                                                                budget);
       return;
     }
-    const FrontSolveTasks<Ordinal, Offset> tasks(plan.host_fronts, plan.options);
-    m_small[0] = upload(exec, this->m_charge, "lutra::trisolve::small_tasks", tasks.small_up);
-    m_small[1] = upload(exec, this->m_charge, "lutra::trisolve::small_tasks", tasks.small_down);
-    m_tiles[0] = upload(exec, this->m_charge, "lutra::trisolve::tile_tasks", tasks.tiles_up);
-    m_tiles[1] = upload(exec, this->m_charge, "lutra::trisolve::tile_tasks", tasks.tiles_down);
+    const Tasks tasks(plan.host_fronts, plan.options);
+    for (int c = 0; c < Tasks::classes; ++c) {
+      m_tasks[c][0] = upload(exec, this->m_charge, "lutra::trisolve::tasks_up", tasks.up[c]);
+      m_tasks[c][1] = upload(exec, this->m_charge, "lutra::trisolve::tasks_down", tasks.down[c]);
+    }
     m_shares = static_cast<std::int64_t>(tasks.shares);
     m_tickets = this->m_charge.template allocate<Kokkos::View<int*, Memory>>(
         exec, "lutra::trisolve::tickets", n_tickets);
@@ -80,7 +81,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
 
  private:
   static constexpr int most_columns = 16;
-  static constexpr int n_tickets = 4;  // small up, tiles up, small down, tiles down
+  static constexpr int n_tickets = 2 * Tasks::classes;  // up and down, by classes of fronts
   static constexpr int edge = front_tile<Scalar>;
 
   template <int Width>
@@ -99,22 +100,32 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     launch.watchdog_seconds = m_watchdog_seconds;
     data.sweep.forward = true;
     launch.data = data;
-    sweep_small<true, Width>(exec, launch);
+    sweep_by_warps<true, Tasks::small, Width>(exec, launch);
+    sweep_by_warps<true, Tasks::middle, Width>(exec, launch);
     sweep_tiles<true, Width>(exec, launch);
     launch.data.sweep.forward = false;
     sweep_tiles<false, Width>(exec, launch);
-    sweep_small<false, Width>(exec, launch);
+    sweep_by_warps<false, Tasks::middle, Width>(exec, launch);
+    sweep_by_warps<false, Tasks::small, Width>(exec, launch);
   }
 
-  template <bool Up, int Width>
-  void sweep_small(const Kokkos::Cuda& exec, Launch launch) {
-    const auto& tasks = m_small[Up ? 0 : 1];
+  /// Tickets of this launch, and those of the same fronts' other sweep.
+  template <bool Up>
+  void choose_tickets(int front_class, Launch& launch) {
+    int* const tickets = m_tickets.data() + 2 * front_class;
+    launch.ticket = tickets + (Up ? 0 : 1);
+    launch.next_ticket = tickets + (Up ? 1 : 0);
+  }
+
+  template <bool Up, int Class, int Width>
+  void sweep_by_warps(const Kokkos::Cuda& exec, Launch launch) {
+    const auto& tasks = m_tasks[Class][Up ? 0 : 1];
     if (tasks.extent(0) == 0) return;
-    launch.ticket = m_tickets.data() + (Up ? 0 : 2);
-    launch.next_ticket = m_tickets.data() + (Up ? 2 : 0);
-    const auto kernel = small_sweep_kernel<Up, Width, Scalar, Ordinal, Offset>;
+    choose_tickets<Up>(Class, launch);
+    constexpr int parts = (Class == Tasks::small ? small_solve_size : middle_solve_size) / 32;
+    const auto kernel = warp_sweep_kernel<Up, parts, Width, Scalar, Ordinal, Offset>;
     constexpr int threads = small_solve_warps * 32;
-    const int teams = teams_for(exec, kernel, threads, 0, m_teams[Up ? 0 : 1][Width > 1 ? 1 : 0],
+    const int teams = teams_for(exec, kernel, threads, 0, m_teams[Class][Up ? 0 : 1][Width > 1 ? 1 : 0],
                                 tasks.extent(0) * static_cast<std::size_t>(launch.groups), small_solve_warps);
     kernel<<<teams, threads, 0, exec.cuda_stream()>>>(launch, tasks.data(), static_cast<int>(tasks.extent(0)));
     check_cuda(cudaGetLastError(), "launching a sweep through small fronts");
@@ -122,14 +133,13 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
 
   template <bool Up, int Width>
   void sweep_tiles(const Kokkos::Cuda& exec, Launch launch) {
-    const auto& tasks = m_tiles[Up ? 0 : 1];
+    const auto& tasks = m_tasks[Tasks::tiled][Up ? 0 : 1];
     if (tasks.extent(0) == 0) return;
-    launch.ticket = m_tickets.data() + (Up ? 1 : 3);
-    launch.next_ticket = m_tickets.data() + (Up ? 3 : 1);
+    choose_tickets<Up>(Tasks::tiled, launch);
     const auto kernel = tile_sweep_kernel<Up, edge, Width, Scalar, Ordinal, Offset>;
     constexpr std::size_t bytes = sizeof(TileSolveMemory<edge, Width, Scalar>);
-    const int teams = teams_for(exec, kernel, tile_solve_threads, bytes, m_teams[Up ? 2 : 3][Width > 1 ? 1 : 0],
-                                tasks.extent(0) * static_cast<std::size_t>(launch.groups), 1);
+    const int teams = teams_for(exec, kernel, tile_solve_threads, bytes,
+                                m_teams[Tasks::tiled][Up ? 0 : 1][Width > 1 ? 1 : 0], tasks.extent(0) * static_cast<std::size_t>(launch.groups), 1);
     kernel<<<teams, tile_solve_threads, bytes, exec.cuda_stream()>>>(launch, tasks.data(),
                                                                      static_cast<int>(tasks.extent(0)));
     check_cuda(cudaGetLastError(), "launching a sweep through fronts");
@@ -177,7 +187,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
 
   double m_watchdog_seconds;
   std::unique_ptr<PortableFrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>> m_portable;
-  Kokkos::View<const Task*, Memory> m_small[2], m_tiles[2];  ///< up and down
+  Kokkos::View<const Task*, Memory> m_tasks[Tasks::classes][2];  ///< up and down
   Kokkos::View<int*, Memory> m_tickets;
   Kokkos::View<int, Memory> m_stop;
   HangSpot m_hang{"lutra::trisolve::hang"};
@@ -185,7 +195,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
   Kokkos::View<Scalar*, Memory> m_solved, m_solution, m_below, m_share_sums;
   std::int64_t m_shares = 0;
   int m_width = 0;            ///< values of a place the vectors have room for
-  int m_teams[4][2] = {};     ///< that run at once, by launch and by whether there are several right-hand sides
+  int m_teams[Tasks::classes][2][2] = {};  ///< that run at once: up and down, one right-hand side or several
 };
 
 }  // namespace lutra::Impl

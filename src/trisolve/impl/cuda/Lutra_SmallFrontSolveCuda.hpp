@@ -7,164 +7,278 @@
 namespace lutra::Impl {
 
 inline constexpr int small_solve_warps = 4;  ///< of a team, each with fronts of its own
-/// Entries of its row that a lane has on the way.
-inline constexpr int small_solve_ahead = 8;
 
-/// A lane's row in a part of the panels, read eight columns ahead.
-template <class Scalar, class Data>
-struct LaneRow {
-  const Data& data;
-  const Scalar* first;
-  std::int64_t step;  ///< to the next column
-  bool active;
+/// One front by a warp; lane l has the rows l, l + 32, … of the front, `Parts` of them. Entries of some
+/// columns ahead are in registers before the values they are multiplied by are there.
+template <int Parts, int Width, class Scalar, class Ordinal, class Offset>
+struct WarpSweep {
+  static constexpr int ahead = Parts == 1 ? 8 : 4;  ///< columns
+  using Launch = FrontSweepLaunch<Scalar, Ordinal, Offset>;
+  using Columns = Scalar[Parts][ahead];
+  using Values = Scalar[Parts][Width];
 
-  __device__ __forceinline__ void load(int begin, int end, Scalar (&a)[small_solve_ahead]) const {
+  const Launch& launch;
+  const FrontSolveTask<Ordinal, Offset>& task;
+  const int group, lane;
+
+  __device__ int row(int part) const { return lane + 32 * part; }
+  __device__ std::int64_t place(int position) const { return task.first_pivot + position; }
+
+  /// A lane's rows in a part of the panels.
+  struct Rows {
+    const Scalar* first[Parts];
+    std::int64_t step[Parts];  ///< to the next column
+    bool active[Parts];
+  };
+
+  /// Columns begin, begin + 1, … before `end`, of the parts from `from` on.
+  __device__ __forceinline__ void load(const Rows& rows, int from, int begin, int end, Columns& a) const {
 #pragma unroll
-    for (int u = 0; u < small_solve_ahead; ++u)
-      a[u] = active && begin + u < end ? data.value(first[(begin + u) * step]) : Scalar(0);
+    for (int h = 0; h < Parts; ++h) {
+#pragma unroll
+      for (int u = 0; u < ahead; ++u) {
+        const bool there = h >= from && rows.active[h] && begin + u < end;
+        a[h][u] = there ? launch.data.value(rows.first[h][(begin + u) * rows.step[h]]) : Scalar(0);
+      }
+    }
   }
-  /// Columns end − 1, end − 2, …
-  __device__ __forceinline__ void load_back(int end, Scalar (&a)[small_solve_ahead]) const {
+  /// Columns end − 1, end − 2, …, none before `begin`, of the parts up to `last`.
+  __device__ __forceinline__ void load_back(const Rows& rows, int last, int begin, int end,
+                                            Columns& a) const {
 #pragma unroll
-    for (int u = 0; u < small_solve_ahead; ++u)
-      a[u] = active && u < end ? data.value(first[(end - 1 - u) * step]) : Scalar(0);
+    for (int h = 0; h < Parts; ++h) {
+#pragma unroll
+      for (int u = 0; u < ahead; ++u) {
+        const bool there = h <= last && rows.active[h] && end - 1 - u >= begin;
+        a[h][u] = there ? launch.data.value(rows.first[h][(end - 1 - u) * rows.step[h]]) : Scalar(0);
+      }
+    }
+  }
+
+  /// Reciprocals of a lane's pivots, ones for a unit triangle.
+  __device__ __forceinline__ void invert_pivots(const PanelPart<Scalar>& triangle,
+                                                Scalar (&inverse)[Parts]) const {
+#pragma unroll
+    for (int h = 0; h < Parts; ++h) {
+      const bool divides = row(h) < task.pivots && !launch.data.sweep.unit();
+      inverse[h] =
+          divides ? Scalar(1) / launch.data.value(*triangle.at(row(h), row(h))) : Scalar(1);
+    }
+  }
+
+  /// Forward: right-hand sides and what children leave; pivots; the rest to the parent.
+  __device__ __forceinline__ void sweep_up() const {
+    const auto& data = launch.data;
+    const int pivots = task.pivots, size = pivots + task.below;
+    const auto triangle = pivot_part(data.panels, task, data.sweep);
+    const auto further = further_part(data.panels, task, data.sweep);
+    Rows rows;
+#pragma unroll
+    for (int h = 0; h < Parts; ++h) {
+      const bool is_pivot = row(h) < pivots;
+      rows.first[h] = is_pivot ? triangle.at(row(h), 0) : further.at(row(h) - pivots, 0);
+      rows.step[h] = is_pivot ? triangle.column : further.column;
+      rows.active[h] = row(h) < size;
+    }
+    Columns a;
+    load(rows, 0, 0, pivots < 32 ? pivots : 32, a);
+    Scalar inverse[Parts];
+    invert_pivots(triangle, inverse);
+    Values v;
+    gather_up(size, v);
+#pragma unroll
+    for (int part = 0; part < Parts; ++part) {
+      const int end = pivots < 32 * (part + 1) ? pivots : 32 * (part + 1);
+      for (int begin = 32 * part; begin < end; begin += ahead) {
+        Columns next;
+        const int after = begin + ahead;  // of the next part where this one ends
+        const bool crosses = after >= 32 * (part + 1);
+        load(rows, crosses ? part + 1 : part, after,
+             crosses ? (pivots < 32 * (part + 2) ? pivots : 32 * (part + 2)) : end, next);
+#pragma unroll
+        for (int u = 0; u < ahead; ++u) {
+          if (begin + u >= end) break;
+          eliminate_up(part, begin + u, inverse[part], a, u, v);
+        }
+        copy(next, a);
+      }
+    }
+    leave(size, v);
+  }
+
+  /// Backward: what the forward sweep left, less products with solutions of further rows; pivots.
+  __device__ __forceinline__ void sweep_down() const {
+    const auto& data = launch.data;
+    const int pivots = task.pivots, below = task.below;
+    const auto triangle = pivot_part(data.panels, task, data.sweep);
+    const auto further = further_part(data.panels, task, data.sweep);
+    Rows beyond, within;
+#pragma unroll
+    for (int h = 0; h < Parts; ++h) {
+      beyond.active[h] = within.active[h] = row(h) < pivots;
+      beyond.first[h] = further.at(row(h), 0);
+      beyond.step[h] = further.column;
+      within.first[h] = triangle.at(row(h), 0);
+      within.step[h] = triangle.column;
+    }
+    constexpr int last = Parts - 1;
+    Columns a, t;
+    load(beyond, 0, 0, below, a);
+    const int last_part = (pivots - 1) / 32;
+    load_back(within, last, 32 * last_part, pivots, t);
+    Scalar inverse[Parts];
+    invert_pivots(triangle, inverse);
+    Values v, x;
+    begin_down(v, x);
+#pragma unroll
+    for (int part = 0; part < Parts; ++part) {
+      const int end = below < 32 * (part + 1) ? below : 32 * (part + 1);
+      for (int begin = 32 * part; begin < end; begin += ahead) {
+        Columns next;
+        load(beyond, 0, begin + ahead, below, next);
+#pragma unroll
+        for (int u = 0; u < ahead; ++u) {
+          if (begin + u >= end) break;
+          multiply_down(part, begin + u, a, u, x, v);
+        }
+        copy(next, a);
+      }
+    }
+#pragma unroll
+    for (int turn = 0; turn < Parts; ++turn) {
+      const int part = Parts - 1 - turn, begin = 32 * part;
+      for (int end = pivots < begin + 32 ? pivots : begin + 32; end > begin; end -= ahead) {
+        Columns next;
+        const bool crosses = end - ahead <= begin;
+        load_back(within, crosses ? part - 1 : part, crosses ? begin - 32 : begin,
+                  crosses ? begin : end - ahead, next);
+#pragma unroll
+        for (int u = 0; u < ahead; ++u) {
+          if (end - 1 - u < begin) break;
+          eliminate_down(part, end - 1 - u, inverse[part], t, u, v);
+        }
+        copy(next, t);
+      }
+    }
+    hand_out(v);
+  }
+
+  __device__ __forceinline__ static void copy(const Columns& from, Columns& to) {
+#pragma unroll
+    for (int h = 0; h < Parts; ++h) {
+#pragma unroll
+      for (int u = 0; u < ahead; ++u) to[h][u] = from[h][u];
+    }
+  }
+
+  /// Pivot c of part `part`, then the rows after it.
+  __device__ __forceinline__ void eliminate_up(int part, int c, const Scalar& inverse, const Columns& a,
+                                               int u, Values& v) const {
+#pragma unroll
+    for (int w = 0; w < Width; ++w) {
+      const Scalar y = shuffle_from(v[part][w] * inverse, c - 32 * part);
+      if (row(part) == c) v[part][w] = y;
+#pragma unroll
+      for (int h = 0; h < Parts; ++h) {
+        if (h >= part && row(h) > c) v[h][w] -= a[h][u] * y;
+      }
+    }
+  }
+  __device__ __forceinline__ void eliminate_down(int part, int c, const Scalar& inverse, const Columns& t,
+                                                 int u, Values& v) const {
+#pragma unroll
+    for (int w = 0; w < Width; ++w) {
+      const Scalar y = shuffle_from(v[part][w] * inverse, c - 32 * part);
+      if (row(part) == c) v[part][w] = y;
+#pragma unroll
+      for (int h = 0; h < Parts; ++h) {
+        if (h <= part && row(h) < c) v[h][w] -= t[h][u] * y;
+      }
+    }
+  }
+  __device__ __forceinline__ void multiply_down(int part, int c, const Columns& a, int u, const Values& x,
+                                                Values& v) const {
+#pragma unroll
+    for (int w = 0; w < Width; ++w) {
+      const Scalar factor = shuffle_from(x[part][w], c - 32 * part);
+#pragma unroll
+      for (int h = 0; h < Parts; ++h) v[h][w] -= a[h][u] * factor;
+    }
+  }
+
+  __device__ __forceinline__ void gather_up(int size, Values& v) const {
+#pragma unroll
+    for (int h = 0; h < Parts; ++h) {
+      const std::int64_t at = place(row(h));
+#pragma unroll
+      for (int w = 0; w < Width; ++w)
+        v[h][w] = row(h) < task.pivots ? launch.data.right_side(at, group * Width + w) : Scalar(0);
+      if (row(h) < size) {
+        const auto position = task.rows + at;
+        add_sources<Width>(launch, group, launch.data.source_begin[position],
+                           launch.data.source_begin[position + 1], 1, place(0), v[h]);
+      }
+    }
+    __syncwarp();
+  }
+
+  __device__ __forceinline__ void leave(int size, const Values& v) const {
+#pragma unroll
+    for (int h = 0; h < Parts; ++h) {
+      if (row(h) < task.pivots) {
+        publish(launch.solved_at(group, place(row(h)), Width), v[h]);
+        mark<Width>(launch.solution_at(group, place(row(h)), Width));
+      } else if (row(h) < size) {
+        publish(launch.below_at(group, task.rows + row(h) - task.pivots, Width), v[h]);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void begin_down(Values& v, Values& x) const {
+    Scalar* from[Parts];
+#pragma unroll
+    for (int h = 0; h < Parts; ++h) {
+      from[h] = row(h) < task.below
+                    ? launch.solution_at(group, launch.data.rows[task.rows + row(h)], Width)
+                    : nullptr;
+#pragma unroll
+      for (int w = 0; w < Width; ++w) v[h][w] = Scalar(0);
+      if (row(h) >= task.pivots) continue;
+      Scalar* const solved = launch.solved_at(group, place(row(h)), Width);
+      read_place<Width>(solved, v[h]);
+      mark<Width>(solved);
+    }
+    take(launch, from, x, place(0));
+    __syncwarp();
+  }
+
+  __device__ __forceinline__ void hand_out(const Values& v) const {
+#pragma unroll
+    for (int h = 0; h < Parts; ++h) {
+      if (row(h) >= task.pivots) continue;
+      publish(launch.solution_at(group, place(row(h)), Width), v[h]);
+#pragma unroll
+      for (int w = 0; w < Width; ++w) launch.data.hand_out(place(row(h)), group * Width + w, v[h][w]);
+    }
   }
 };
 
-/// Forward through one small front, a lane a row.
-template <int Width, class Scalar, class Ordinal, class Offset>
-__device__ __forceinline__ void small_sweep_up(const FrontSweepLaunch<Scalar, Ordinal, Offset>& launch,
-                                               const FrontSolveTask<Ordinal, Offset>& task, int group,
-                                               int lane) {
-  const auto& data = launch.data;
-  const int pivots = task.pivots;
-  const bool active = lane < pivots + task.below, is_pivot = lane < pivots;
-  const std::int64_t place = task.first_pivot + lane;
-  const auto triangle = pivot_part(data.panels, task, data.sweep);
-  const auto further = further_part(data.panels, task, data.sweep);
-  const LaneRow<Scalar, FrontSolveData<Scalar, Ordinal, Offset>> row{
-      data, is_pivot ? triangle.at(lane, 0) : further.at(lane - pivots, 0),
-      is_pivot ? triangle.column : further.column, active};
-  Scalar a[small_solve_ahead];
-  row.load(0, pivots, a);
-  Scalar inverse(1);
-  if (is_pivot && !data.sweep.unit()) inverse = pivot_inverse(data.value(*triangle.at(lane, lane)));
-  Scalar v[Width];
-#pragma unroll
-  for (int w = 0; w < Width; ++w)
-    v[w] = is_pivot ? data.right_side(place, group * Width + w) : Scalar(0);
-  if (active) {
-    const auto position = task.rows + place;
-    add_sources<Width>(launch, group, data.source_begin[position], data.source_begin[position + 1], 1, place,
-                       v);
-  }
-  __syncwarp();
-  for (int begin = 0; begin < pivots; begin += small_solve_ahead) {
-    Scalar next[small_solve_ahead];
-    row.load(begin + small_solve_ahead, pivots, next);
-#pragma unroll
-    for (int u = 0; u < small_solve_ahead; ++u) {
-      const int c = begin + u;
-      if (c >= pivots) break;
-#pragma unroll
-      for (int w = 0; w < Width; ++w) {
-        const Scalar y = shuffle_from(v[w] * inverse, c);
-        if (lane == c) v[w] = y;
-        if (lane > c) v[w] -= a[u] * y;
-      }
-    }
-#pragma unroll
-    for (int u = 0; u < small_solve_ahead; ++u) a[u] = next[u];
-  }
-  if (is_pivot) {
-    publish(launch.solved_at(group, place, Width), v);
-    mark<Width>(launch.solution_at(group, place, Width));
-  } else if (active) {
-    publish(launch.below_at(group, task.rows + lane - pivots, Width), v);
-  }
-}
-
-/// Backward through one small front, a lane a pivot.
-template <int Width, class Scalar, class Ordinal, class Offset>
-__device__ __forceinline__ void small_sweep_down(const FrontSweepLaunch<Scalar, Ordinal, Offset>& launch,
-                                                 const FrontSolveTask<Ordinal, Offset>& task, int group,
-                                                 int lane) {
-  using Row = LaneRow<Scalar, FrontSolveData<Scalar, Ordinal, Offset>>;
-  const auto& data = launch.data;
-  const int pivots = task.pivots, below = task.below;
-  const bool is_pivot = lane < pivots;
-  const std::int64_t place = task.first_pivot + lane;
-  const auto triangle = pivot_part(data.panels, task, data.sweep);
-  const auto further = further_part(data.panels, task, data.sweep);
-  const Row beyond{data, further.at(lane, 0), further.column, is_pivot};
-  const Row within{data, triangle.at(lane, 0), triangle.column, is_pivot};
-  Scalar a[small_solve_ahead], t[small_solve_ahead];
-  beyond.load(0, below, a);
-  within.load_back(pivots, t);
-  Scalar inverse(1);
-  if (is_pivot && !data.sweep.unit()) inverse = pivot_inverse(data.value(*triangle.at(lane, lane)));
-  Scalar v[Width], x[1][Width];
-#pragma unroll
-  for (int w = 0; w < Width; ++w) v[w] = Scalar(0);
-  if (is_pivot) {
-    Scalar* const solved = launch.solved_at(group, place, Width);
-    read_place<Width>(solved, v);
-    mark<Width>(solved);
-  }
-  Scalar* const from[1] = {
-      lane < below ? launch.solution_at(group, data.rows[task.rows + lane], Width) : nullptr};
-  take(launch, from, x, place);
-  __syncwarp();
-  for (int begin = 0; begin < below; begin += small_solve_ahead) {
-    Scalar next[small_solve_ahead];
-    beyond.load(begin + small_solve_ahead, below, next);
-#pragma unroll
-    for (int u = 0; u < small_solve_ahead; ++u) {
-      if (begin + u >= below) break;
-#pragma unroll
-      for (int w = 0; w < Width; ++w) v[w] -= a[u] * shuffle_from(x[0][w], begin + u);
-    }
-#pragma unroll
-    for (int u = 0; u < small_solve_ahead; ++u) a[u] = next[u];
-  }
-  for (int end = pivots; end > 0; end -= small_solve_ahead) {
-    Scalar next[small_solve_ahead];
-    within.load_back(end - small_solve_ahead, next);
-#pragma unroll
-    for (int u = 0; u < small_solve_ahead; ++u) {
-      const int c = end - 1 - u;
-      if (c < 0) break;
-#pragma unroll
-      for (int w = 0; w < Width; ++w) {
-        const Scalar y = shuffle_from(v[w] * inverse, c);
-        if (lane == c) v[w] = y;
-        if (lane < c) v[w] -= t[u] * y;
-      }
-    }
-#pragma unroll
-    for (int u = 0; u < small_solve_ahead; ++u) t[u] = next[u];
-  }
-  if (!is_pivot) return;
-  publish(launch.solution_at(group, place, Width), v);
-#pragma unroll
-  for (int w = 0; w < Width; ++w) data.hand_out(place, group * Width + w, v[w]);
-}
-
-/// A sweep through small fronts, a warp each, as data flow.
-template <bool Up, int Width, class Scalar, class Ordinal, class Offset>
+/// A sweep through fronts of at most 32·Parts rows, a warp each, as data flow.
+template <bool Up, int Parts, int Width, class Scalar, class Ordinal, class Offset>
 __global__ void __launch_bounds__(small_solve_warps * 32)
-    small_sweep_kernel(FrontSweepLaunch<Scalar, Ordinal, Offset> launch,
-                       const FrontSolveTask<Ordinal, Offset>* tasks, int n) {
+    warp_sweep_kernel(FrontSweepLaunch<Scalar, Ordinal, Offset> launch,
+                      const FrontSolveTask<Ordinal, Offset>* tasks, int n) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   for (;;) {
     const int taken = lane == 0 ? take_ticket(launch) : 0;
     const int turn = __shfl_sync(0xffffffffu, taken, 0);
     if (turn >= n * launch.groups) return;
     const FrontSolveTask<Ordinal, Offset> task = tasks[turn / launch.groups];
+    const WarpSweep<Parts, Width, Scalar, Ordinal, Offset> sweep{launch, task, turn % launch.groups, lane};
     if constexpr (Up) {
-      small_sweep_up<Width>(launch, task, turn % launch.groups, lane);
+      sweep.sweep_up();
     } else {
-      small_sweep_down<Width>(launch, task, turn % launch.groups, lane);
+      sweep.sweep_down();
     }
     __syncwarp();
   }

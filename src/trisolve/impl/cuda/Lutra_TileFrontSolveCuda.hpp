@@ -207,7 +207,7 @@ struct TileSweep {
     for (int h = 0; h < inner; ++h) {
       const int r = lane + 32 * h;
       inverse[h] = Scalar(1);
-      if (r < rows && !launch.data.sweep.unit()) inverse[h] = pivot_inverse(memory.diagonal[r * row + r * column]);
+      if (r < rows && !launch.data.sweep.unit()) inverse[h] = Scalar(1) / memory.diagonal[r * row + r * column];
 #pragma unroll
       for (int w = 0; w < Width; ++w) v[h][w] = r < rows ? memory.v[r * Width + w] : Scalar(0);
     }
