@@ -67,27 +67,26 @@ __device__ __forceinline__ void publish(Scalar* place, const Scalar (&x)[Width])
   for (int w = 0; w < Width; ++w) write_through(place + w, unmarked(x[w]));
 }
 
-/// Adds what children leave for a position, every `step`-th of it.
-template <int Width, class Scalar, class Launch>
-__device__ __forceinline__ void add_sources(const Launch& launch, int group, std::uint32_t begin,
-                                            std::uint32_t end, std::uint32_t step, std::int64_t place,
-                                            Scalar (&sum)[Width]) {
-  constexpr int together = Width == 1 ? 4 : 2;
-  for (std::uint32_t s = begin; s < end; s += together * step) {
-    Scalar* from[together];
-    Scalar x[together][Width];
+/// Takes the sources begin, begin + 1, … before `end`, `Together` of each of `Threads` threads, to shared
+/// memory: all are waited for at once, whichever positions they belong to.
+template <int Together, int Threads, int Width, class Scalar, class Launch>
+__device__ __forceinline__ void take_sources(const Launch& launch, int group, std::uint32_t begin,
+                                             std::uint32_t end, int thread, std::int64_t place,
+                                             Scalar* shared) {
+  Scalar* from[Together];
+  Scalar x[Together][Width];
 #pragma unroll
-    for (int u = 0; u < together; ++u) {
-      const std::uint32_t at = s + static_cast<std::uint32_t>(u) * step;
-      from[u] = at < end ? launch.below_at(group, launch.data.source[at], Width) : nullptr;
-    }
-    take(launch, from, x, place);
+  for (int u = 0; u < Together; ++u) {
+    const std::uint32_t s = begin + static_cast<std::uint32_t>(thread + u * Threads);
+    from[u] = s < end ? launch.below_at(group, launch.data.source[s], Width) : nullptr;
+  }
+  take(launch, from, x, place);
 #pragma unroll
-    for (int u = 0; u < together; ++u) {
+  for (int u = 0; u < Together; ++u) {
+    if (from[u] == nullptr) continue;
+    mark<Width>(from[u]);
 #pragma unroll
-      for (int w = 0; w < Width; ++w) sum[w] += x[u][w];
-      if (from[u] != nullptr) mark<Width>(from[u]);
-    }
+    for (int w = 0; w < Width; ++w) shared[(thread + u * Threads) * Width + w] = x[u][w];
   }
 }
 

@@ -7,12 +7,16 @@
 namespace lutra::Impl {
 
 inline constexpr int small_solve_warps = 4;  ///< of a team, each with fronts of its own
+/// Sources that a lane takes at once.
+template <int Width>
+inline constexpr int warp_sources = Width == 1 ? 4 : 2;
 
-/// One front by a warp; lane l has the rows l, l + 32, … of the front, `Parts` of them. Entries of some
-/// columns ahead are in registers before the values they are multiplied by are there.
+/// One front by a warp; lane l has the rows l, l + 32, … of the front, `Parts` of them. Entries of the next
+/// columns are in registers before the values they are multiplied by are there.
 template <int Parts, int Width, class Scalar, class Ordinal, class Offset>
 struct WarpSweep {
-  static constexpr int ahead = Parts == 1 ? 8 : 4;  ///< columns
+  static constexpr int ahead = Parts == 1 ? 8 : 4;    ///< columns of pivots
+  static constexpr int at_once = Parts == 1 ? 16 : 8;  ///< columns beyond the pivots
   using Launch = FrontSweepLaunch<Scalar, Ordinal, Offset>;
   using Columns = Scalar[Parts][ahead];
   using Values = Scalar[Parts][Width];
@@ -20,6 +24,7 @@ struct WarpSweep {
   const Launch& launch;
   const FrontSolveTask<Ordinal, Offset>& task;
   const int group, lane;
+  Scalar* const shared;  ///< room for 32 · warp_sources places
 
   __device__ int row(int part) const { return lane + 32 * part; }
   __device__ std::int64_t place(int position) const { return task.first_pivot + position; }
@@ -32,11 +37,13 @@ struct WarpSweep {
   };
 
   /// Columns begin, begin + 1, … before `end`, of the parts from `from` on.
-  __device__ __forceinline__ void load(const Rows& rows, int from, int begin, int end, Columns& a) const {
+  template <int Count>
+  __device__ __forceinline__ void load(const Rows& rows, int from, int begin, int end,
+                                       Scalar (&a)[Parts][Count]) const {
 #pragma unroll
     for (int h = 0; h < Parts; ++h) {
 #pragma unroll
-      for (int u = 0; u < ahead; ++u) {
+      for (int u = 0; u < Count; ++u) {
         const bool there = h >= from && rows.active[h] && begin + u < end;
         a[h][u] = there ? launch.data.value(rows.first[h][(begin + u) * rows.step[h]]) : Scalar(0);
       }
@@ -122,7 +129,8 @@ struct WarpSweep {
       within.step[h] = triangle.column;
     }
     constexpr int last = Parts - 1;
-    Columns a, t;
+    Scalar a[Parts][at_once];
+    Columns t;
     load(beyond, 0, 0, below, a);
     const int last_part = (pivots - 1) / 32;
     load_back(within, last, 32 * last_part, pivots, t);
@@ -133,15 +141,13 @@ struct WarpSweep {
 #pragma unroll
     for (int part = 0; part < Parts; ++part) {
       const int end = below < 32 * (part + 1) ? below : 32 * (part + 1);
-      for (int begin = 32 * part; begin < end; begin += ahead) {
-        Columns next;
-        load(beyond, 0, begin + ahead, below, next);
+      for (int begin = 32 * part; begin < end; begin += at_once) {
+        if (begin > 0) load(beyond, 0, begin, below, a);
 #pragma unroll
-        for (int u = 0; u < ahead; ++u) {
+        for (int u = 0; u < at_once; ++u) {
           if (begin + u >= end) break;
           multiply_down(part, begin + u, a, u, x, v);
         }
-        copy(next, a);
       }
     }
 #pragma unroll
@@ -196,8 +202,8 @@ struct WarpSweep {
       }
     }
   }
-  __device__ __forceinline__ void multiply_down(int part, int c, const Columns& a, int u, const Values& x,
-                                                Values& v) const {
+  __device__ __forceinline__ void multiply_down(int part, int c, const Scalar (&a)[Parts][at_once], int u,
+                                                const Values& x, Values& v) const {
 #pragma unroll
     for (int w = 0; w < Width; ++w) {
       const Scalar factor = shuffle_from(x[part][w], c - 32 * part);
@@ -213,13 +219,34 @@ struct WarpSweep {
 #pragma unroll
       for (int w = 0; w < Width; ++w)
         v[h][w] = row(h) < task.pivots ? launch.data.right_side(at, group * Width + w) : Scalar(0);
-      if (row(h) < size) {
-        const auto position = task.rows + at;
-        add_sources<Width>(launch, group, launch.data.source_begin[position],
-                           launch.data.source_begin[position + 1], 1, place(0), v[h]);
-      }
     }
-    __syncwarp();
+    add_sources(size, v);
+  }
+
+  /// What children leave, taken as it comes to stand in the lists, summed by positions.
+  __device__ __forceinline__ void add_sources(int size, Values& v) const {
+    constexpr std::uint32_t turn = 32 * warp_sources<Width>;
+    const std::uint32_t* const bounds = launch.data.source_begin + task.rows + place(0);
+    std::uint32_t first[Parts], last[Parts];
+#pragma unroll
+    for (int h = 0; h < Parts; ++h) {
+      first[h] = row(h) < size ? bounds[row(h)] : 0;
+      last[h] = row(h) < size ? bounds[row(h) + 1] : 0;
+    }
+    const std::uint32_t end = bounds[size];
+    for (std::uint32_t begin = __shfl_sync(0xffffffffu, first[0], 0); begin < end; begin += turn) {
+      take_sources<warp_sources<Width>, 32, Width>(launch, group, begin, end, lane, place(0), shared);
+      __syncwarp();
+#pragma unroll
+      for (int h = 0; h < Parts; ++h) {
+        const std::uint32_t to = last[h] < begin + turn ? last[h] : begin + turn;
+        for (; first[h] < to; ++first[h]) {
+#pragma unroll
+          for (int w = 0; w < Width; ++w) v[h][w] += shared[(first[h] - begin) * Width + w];
+        }
+      }
+      __syncwarp();
+    }
   }
 
   __device__ __forceinline__ void leave(int size, const Values& v) const {
@@ -268,13 +295,27 @@ template <bool Up, int Parts, int Width, class Scalar, class Ordinal, class Offs
 __global__ void __launch_bounds__(small_solve_warps * 32)
     warp_sweep_kernel(FrontSweepLaunch<Scalar, Ordinal, Offset> launch,
                       const FrontSolveTask<Ordinal, Offset>* tasks, int n) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  for (;;) {
+  constexpr int room = 32 * warp_sources<Width> * Width;
+  __shared__ __align__(16) unsigned char shared_memory[small_solve_warps * room * sizeof(Scalar)];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  Scalar* const shared = reinterpret_cast<Scalar*>(shared_memory) + warp * room;
+  const int turns = n * launch.groups;
+  const auto next_turn = [&] {
     const int taken = lane == 0 ? take_ticket(launch) : 0;
-    const int turn = __shfl_sync(0xffffffffu, taken, 0);
-    if (turn >= n * launch.groups) return;
-    const FrontSolveTask<Ordinal, Offset> task = tasks[turn / launch.groups];
-    const WarpSweep<Parts, Width, Scalar, Ordinal, Offset> sweep{launch, task, turn % launch.groups, lane};
+    return __shfl_sync(0xffffffffu, taken, 0);
+  };
+  int next = next_turn();
+  FrontSolveTask<Ordinal, Offset> next_task;
+  if (next < turns) next_task = tasks[next / launch.groups];
+  while (next < turns) {
+    const int turn = next;
+    const FrontSolveTask<Ordinal, Offset> task = next_task;
+    // Taken ahead, so that it is here when it is wanted. Nobody waits for ever: the first task that is not
+    // done is never one taken ahead.
+    next = next_turn();
+    if (next < turns) next_task = tasks[next / launch.groups];
+    const WarpSweep<Parts, Width, Scalar, Ordinal, Offset> sweep{launch, task, turn % launch.groups, lane,
+                                                                 shared};
     if constexpr (Up) {
       sweep.sweep_up();
     } else {

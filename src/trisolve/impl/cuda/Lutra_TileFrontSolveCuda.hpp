@@ -265,26 +265,32 @@ struct TileSweep {
     });
   }
 
+  /// Right-hand sides and what children leave, taken as it stands in the lists, summed by positions.
   __device__ __forceinline__ void gather_up(int first, int rows, bool is_pivot) const {
-    const int r = thread / lanes_a_row, l = thread % lanes_a_row;
-    Scalar sum[Width] = {};
-    if (r < rows) {
-      const std::int64_t position = task.rows + place_of(first + r);
-      const std::uint32_t begin = launch.data.source_begin[position];
-      const std::uint32_t end = launch.data.source_begin[position + 1];
-      add_sources<Width>(launch, group, begin + static_cast<std::uint32_t>(l), end, lanes_a_row, place_of(0),
-                         sum);
+    constexpr int together = Edge / 32;
+    constexpr std::uint32_t turn = together * tile_solve_threads;
+    static_assert(sizeof(memory.parts) >= turn * Width * sizeof(Scalar));
+    Scalar* const shared = &memory.parts[0][0];
+    const std::uint32_t* const bounds = launch.data.source_begin + task.rows + place_of(first);
+    const int r = thread / Width, w = thread % Width;
+    const bool sums = thread < Edge * Width && r < rows;
+    Scalar sum(0);
+    std::uint32_t from = 0, last = 0;
+    if (sums) {
+      from = bounds[r];
+      last = bounds[r + 1];
+      if (is_pivot) sum = launch.data.right_side(place_of(first + r), group * Width + w);
     }
-    __syncwarp();
-    sum_over_lanes(sum, lanes_a_row);
-    if (l == 0) {
-#pragma unroll
-      for (int w = 0; w < Width; ++w) {
-        const bool has_right_side = is_pivot && r < rows;
-        memory.v[r * Width + w] =
-            has_right_side ? sum[w] + launch.data.right_side(place_of(first + r), group * Width + w) : sum[w];
-      }
+    const std::uint32_t end = bounds[rows];
+    for (std::uint32_t begin = bounds[0]; begin < end; begin += turn) {
+      take_sources<together, tile_solve_threads, Width>(launch, group, begin, end, thread, place_of(0),
+                                                        shared);
+      __syncthreads();
+      const std::uint32_t to = last < begin + turn ? last : begin + turn;
+      for (; from < to; ++from) sum += shared[(from - begin) * Width + static_cast<std::uint32_t>(w)];
+      __syncthreads();
     }
+    if (thread < Edge * Width) memory.v[thread] = sum;
     __syncthreads();
   }
 
@@ -359,7 +365,7 @@ struct TileSweep {
 
 /// A sweep through all other fronts, a team a tile of rows, as data flow.
 template <bool Up, int Edge, int Width, class Scalar, class Ordinal, class Offset>
-__global__ void __launch_bounds__(tile_solve_threads)
+__global__ void __launch_bounds__(tile_solve_threads, 2)
     tile_sweep_kernel(FrontSweepLaunch<Scalar, Ordinal, Offset> launch,
                       const FrontSolveTask<Ordinal, Offset>* tasks, int n) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
