@@ -304,16 +304,20 @@ __global__ void __launch_bounds__(small_solve_warps * 32)
     const int taken = lane == 0 ? take_ticket(launch) : 0;
     return __shfl_sync(0xffffffffu, taken, 0);
   };
+  // Where each warp has many turns the next task is taken ahead, so that it is here when it is wanted; where
+  // there are few it would wait for this warp with others idle. Nobody waits for ever: the first task that is
+  // not done is never one taken ahead.
+  const bool takes_ahead = turns / 4 > static_cast<int>(gridDim.x) * small_solve_warps;
   int next = next_turn();
   FrontSolveTask<Ordinal, Offset> next_task;
   if (next < turns) next_task = tasks[next / launch.groups];
   while (next < turns) {
     const int turn = next;
     const FrontSolveTask<Ordinal, Offset> task = next_task;
-    // Taken ahead, so that it is here when it is wanted. Nobody waits for ever: the first task that is not
-    // done is never one taken ahead.
-    next = next_turn();
-    if (next < turns) next_task = tasks[next / launch.groups];
+    if (takes_ahead) {
+      next = next_turn();
+      if (next < turns) next_task = tasks[next / launch.groups];
+    }
     const WarpSweep<Parts, Width, Scalar, Ordinal, Offset> sweep{launch, task, turn % launch.groups, lane,
                                                                  shared};
     if constexpr (Up) {
@@ -322,6 +326,9 @@ __global__ void __launch_bounds__(small_solve_warps * 32)
       sweep.sweep_down();
     }
     __syncwarp();
+    if (takes_ahead) continue;
+    next = next_turn();
+    if (next < turns) next_task = tasks[next / launch.groups];
   }
 }
 
