@@ -8,6 +8,7 @@
 #include "Lutra_FrontLu.hpp"
 #include "Lutra_LuOptions.hpp"
 #include "Lutra_Report.hpp"
+#include "Lutra_RowLu.hpp"
 
 namespace lutra {
 
@@ -33,6 +34,9 @@ struct LuAnalysis {
   ColumnLuPlan<Ordinal, Offset, Memory> plan;  ///< of L + U of F; of the supernodal engine, whose pattern is
                                                ///< symmetric, `rows`, `columns` without `source`, `levels`
                                                ///< by their widths in pivots
+                                               ///< on hosts the column engine works by rows: `rows` and the
+                                               ///< widths of `levels` only
+  RowLuPlan<Ordinal, Offset> row_plan;         ///< of the column engine on hosts, else empty
   FrontPlan<Ordinal, Offset, Memory> fronts;   ///< of the supernodal engine, else empty
   Kokkos::View<const Offset*, Memory> panel_source;  ///< [nnz(L + U)] place in the fronts' panels, by rows
   std::shared_ptr<FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>>
@@ -40,7 +44,7 @@ struct LuAnalysis {
   std::shared_ptr<Impl::LuTriangles<Scalar, Ordinal, Offset, ExecutionSpace>>
       triangles;                               ///< solves with L and U of the factors computed last
   Kokkos::View<const Offset*, Memory> target;  ///< [nnz(A)] place by columns of L + U of each entry of A; of
-                                               ///< the column engine
+                                               ///< the column engine on devices
   Charge charge;
 
   Ordinal n() const { return pattern.n_rows; }
