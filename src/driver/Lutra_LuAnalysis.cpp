@@ -248,11 +248,11 @@ Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ord
     add_reason(report, "column engine: it keeps the ordering and the symbolic road asked for");
     return Engine::column;
   }
-  // On hosts: below this work, passes over memory are all there is. Above it fronts win unless amalgamation
-  // or a pattern made symmetric stores many numbers with little to do for each. On devices the column engine
-  // pays launches for each of its levels, fronts pay two in all. Measured on circuits, power flow, memory
-  // chips and grids, on one host thread and on an H200 (docs/numeric.md).
-  constexpr double least_flops = 1e6, least_flops_a_number = 12;
+  // On hosts rows win until fronts have much to do for each number they store, the zeros of amalgamation and
+  // of a pattern made symmetric among them. On devices the column engine pays launches for each of its
+  // levels, fronts pay two in all. Measured on circuits, power flow, memory chips and grids, on one host
+  // thread and on an H200 (docs/numeric.md).
+  constexpr double least_flops_a_number = 40;
   double numbers = 0, contributions = 0;
   for (std::size_t f = 0; f < tree.parent.size(); ++f) {
     const auto pivots = static_cast<double>(tree.pivot_begin[f + 1] - tree.pivot_begin[f]);
@@ -262,8 +262,7 @@ Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ord
   }
   const double bytes = sizeof(Scalar) * (2 * numbers + contributions) +
                        static_cast<double>(sizeof(Ordinal) + sizeof(Offset)) * numbers;
-  const bool enough_work =
-      !on_host || (tree.flops >= least_flops && tree.flops >= least_flops_a_number * numbers);
+  const bool enough_work = !on_host || tree.flops >= least_flops_a_number * numbers;
   const bool fits = bytes < static_cast<double>(budget.available_bytes());
   const Engine engine = enough_work && fits ? Engine::supernodal : Engine::column;
   add_reason(

@@ -79,7 +79,7 @@ void allocate_factors(const ExecutionSpace& exec, const Analysis& analysis, cons
   fresh.charge = Charge(budget);
   if (analysis.engine == Engine::column) {
     if constexpr (Impl::is_host_space<ExecutionSpace>) {
-      fresh.row_work = make_row_lu_workspace<Scalar>(exec, analysis.row_plan, budget);
+      fresh.row_work = make_row_lu_workspace<Scalar>(analysis.row_plan, budget);
       fresh.F_values = fresh.charge.template allocate<ValueView>(exec, "lutra::driver::F_values",
                                                                  analysis.row_plan.F.entries.extent(0));
     } else {

@@ -105,7 +105,7 @@ std::vector<Ordinal> cut_subtrees(const std::vector<Ordinal>& parent, const std:
 
 /// Rows by tasks: neighbouring subtrees together until they are worth a task, then the rows above them.
 template <class Ordinal, class Offset>
-void share_out(const std::vector<double>& work, int threads, RowLuPlan<Ordinal, Offset>& plan) {
+void share_out(const std::vector<double>& work, RowLuPlan<Ordinal, Offset>& plan) {
   constexpr double tasks_a_thread = 8, work_beside = 50;  // of a row without operations
   const auto parent = find_parents(plan.F);
   std::vector<double> below(work);
@@ -115,7 +115,7 @@ void share_out(const std::vector<double>& work, int threads, RowLuPlan<Ordinal, 
     total += work[i] + work_beside;
     if (parent[i] >= 0) at(below, parent[i]) += below[i];
   }
-  const double most = total / (tasks_a_thread * threads);
+  const double most = total / (tasks_a_thread * plan.threads);
   const auto root = cut_subtrees(parent, below, most);
   std::vector<Ordinal> task(root.size(), Ordinal(-1));  // by root
   Ordinal tasks = 0;
@@ -188,7 +188,7 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 RowLuPlan<Ordinal, Offset> plan_row_lu(const ExecutionSpace& exec,
                                        const LuPattern<Ordinal, Offset, Kokkos::HostSpace>& rows,
                                        const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F,
-                                       const MemoryBudget& budget) {
+                                       const MemoryBudget& budget, int threads) {
   require_host_space<ExecutionSpace>("plan_row_lu");
   RowLuPlan<Ordinal, Offset> plan;
   plan.rows = rows;
@@ -197,18 +197,17 @@ RowLuPlan<Ordinal, Offset> plan_row_lu(const ExecutionSpace& exec,
   plan.run_end = Impl::upload(Kokkos::DefaultHostExecutionSpace(), plan.charge, "lutra::numeric::run_end",
                               find_runs(rows));
   const auto work = count_work(plan);
-  if (exec.concurrency() > 1) share_out(work, exec.concurrency(), plan);
+  plan.threads = threads > 0 ? threads : static_cast<int>(exec.concurrency());
+  if (plan.threads > 1) share_out(work, plan);
   return plan;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-RowLuWorkspace<Scalar> make_row_lu_workspace(const ExecutionSpace& exec,
-                                             const RowLuPlan<Ordinal, Offset>& plan,
+template <class Scalar, class Ordinal, class Offset>
+RowLuWorkspace<Scalar> make_row_lu_workspace(const RowLuPlan<Ordinal, Offset>& plan,
                                              const MemoryBudget& budget) {
-  require_host_space<ExecutionSpace>("make_row_lu_workspace");
   const Kokkos::DefaultHostExecutionSpace host;
   const auto n = static_cast<std::size_t>(plan.n());
-  const std::size_t threads = plan.order.empty() ? 1 : static_cast<std::size_t>(exec.concurrency());
+  const auto threads = static_cast<std::size_t>(plan.threads);
   RowLuWorkspace<Scalar> work;
   work.charge = Charge(budget);
   using Values = Kokkos::View<Scalar*, Kokkos::HostSpace>;
@@ -247,8 +246,7 @@ RowLuOutcome factorize_rows(const ExecutionSpace& exec, const RowLuPlan<Ordinal,
     std::atomic<std::int64_t> tickets = 0;
     Kokkos::parallel_reduce(
         "lutra::numeric::rows",
-        Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(work.working_rows.extent(0) / n))
-            .set_chunk_size(1),
+        Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.threads).set_chunk_size(1),
         [&](const std::int64_t thread, std::int64_t& replaced, double& most) {
           const RowLuOutcome part = work_tickets(rows, plan, x + static_cast<std::size_t>(thread) * n,
                                                  work.done.data(), turn, tickets);
@@ -264,16 +262,19 @@ RowLuOutcome factorize_rows(const ExecutionSpace& exec, const RowLuPlan<Ordinal,
   template RowLuPlan<Ordinal, Offset> plan_row_lu(const Space&,                                             \
                                                   const LuPattern<Ordinal, Offset, Kokkos::HostSpace>&,     \
                                                   const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&,    \
-                                                  const MemoryBudget&);
+                                                  const MemoryBudget&, int);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_ROW_LU)
 
-#define LUTRA_FACTORIZE_ROWS(Scalar, Ordinal, Offset, Space)                                                 \
-  template RowLuWorkspace<Scalar> make_row_lu_workspace(const Space&, const RowLuPlan<Ordinal, Offset>&,     \
-                                                        const MemoryBudget&);                                \
-  template RowLuOutcome factorize_rows(const Space&, const RowLuPlan<Ordinal, Offset>&,                      \
-                                       const Kokkos::View<const Scalar*, Kokkos::HostSpace>&,                \
-                                       RealOf<Scalar>, const RowLuWorkspace<Scalar>&,                        \
-                                       const Kokkos::View<Scalar*, Kokkos::HostSpace>&,                      \
+#define LUTRA_ROW_LU_WORKSPACE(Scalar, Ordinal, Offset)                                       \
+  template RowLuWorkspace<Scalar> make_row_lu_workspace(const RowLuPlan<Ordinal, Offset>&, \
+                                                        const MemoryBudget&);
+LUTRA_FOR_EACH_MATRIX(LUTRA_ROW_LU_WORKSPACE)
+
+#define LUTRA_FACTORIZE_ROWS(Scalar, Ordinal, Offset, Space)                                             \
+  template RowLuOutcome factorize_rows(const Space&, const RowLuPlan<Ordinal, Offset>&,                  \
+                                       const Kokkos::View<const Scalar*, Kokkos::HostSpace>&,            \
+                                       RealOf<Scalar>, const RowLuWorkspace<Scalar>&,                    \
+                                       const Kokkos::View<Scalar*, Kokkos::HostSpace>&,                  \
                                        const Kokkos::View<unsigned char*, Kokkos::HostSpace>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FACTORIZE_ROWS)
 

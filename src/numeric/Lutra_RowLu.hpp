@@ -19,6 +19,7 @@ struct RowLuPlan {
   Kokkos::View<const Ordinal*, Memory>
       run_end;  ///< [n] the end of the run a row is in: rows whose parts of U agree right of the run, and are
                 ///< full within it
+  int threads = 1;                  ///< that may work on it at once
   std::vector<Ordinal> order;       ///< [n] rows by tasks, ascending in each; empty for one thread
   std::vector<Ordinal> task_begin;  ///< [tasks + 1] in `order`: subtrees that threads work alone; rows behind
                                     ///< the last task are worked by all threads
@@ -47,18 +48,18 @@ struct RowLuWorkspace {
 /// Finds runs of rows, and for several threads subtrees of the elimination tree of F + Fᵀ that they can work
 /// apart. Host code, O(nnz(L + U)).
 /// @param rows pattern of L + U of F
-/// @param F    square; its columns need not be sorted
+/// @param F       square; its columns need not be sorted
+/// @param threads for how many the work is shared out; 0: as many as `exec` has
 /// @throws OutOfMemoryError; InputError where `exec` is no host space
 template <class Ordinal, class Offset, class ExecutionSpace>
 RowLuPlan<Ordinal, Offset> plan_row_lu(const ExecutionSpace& exec,
                                        const LuPattern<Ordinal, Offset, Kokkos::HostSpace>& rows,
                                        const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F,
-                                       const MemoryBudget& budget);
+                                       const MemoryBudget& budget, int threads = 0);
 
 /// @throws OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-RowLuWorkspace<Scalar> make_row_lu_workspace(const ExecutionSpace& exec,
-                                             const RowLuPlan<Ordinal, Offset>& plan,
+template <class Scalar, class Ordinal, class Offset>
+RowLuWorkspace<Scalar> make_row_lu_workspace(const RowLuPlan<Ordinal, Offset>& plan,
                                              const MemoryBudget& budget);
 
 /// Up-looking LU without interchanges, for host threads: the left-looking algorithm (J. R. Gilbert and
