@@ -71,7 +71,8 @@ class PardisoSolver final : public Peer {
   void run(MKL_INT phase, const char* step) {
     const MKL_INT error = call(phase);
     if (error != 0)
-      throw std::runtime_error("pardiso's " + std::string(step) + " ends with error " + std::to_string(error));
+      throw std::runtime_error("pardiso's " + std::string(step) + " ends with error " +
+                               std::to_string(error));
   }
   void release() {
     if (m_is_analyzed) call(-1);

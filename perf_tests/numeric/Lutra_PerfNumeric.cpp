@@ -95,7 +95,8 @@ template <class Scalar>
 Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
   Factored<Scalar> factored(matrix, with_engine(Engine::column));
   auto samples = time_columns(run, factored);
-  hand_over_factors(factored.exec, factored.analysis, factored.factors);  // the residual is that of what was timed
+  hand_over_factors(factored.exec, factored.analysis,
+                    factored.factors);  // the residual is that of what was timed
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   result.bound(run.limits,
                2 * csr_bytes(result.counters["n"], result.counters["nnz_lu"], true, sizeof(Scalar)),

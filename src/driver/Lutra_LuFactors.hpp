@@ -11,7 +11,8 @@ namespace lutra {
 /// Values of L and U of the scaled and permuted matrix of a `LuAnalysis`.
 template <class Scalar, class MemorySpace>
 struct LuFactors {
-  Kokkos::View<Scalar*, MemorySpace> column_values;     ///< [nnz(L + U)] by columns; of the column engine on devices
+  Kokkos::View<Scalar*, MemorySpace>
+      column_values;  ///< [nnz(L + U)] by columns; of the column engine on devices
   Kokkos::View<Scalar*, MemorySpace> row_values;        ///< [nnz(L + U)] by rows
   Kokkos::View<unsigned char*, MemorySpace> perturbed;  ///< [n] 1 where the pivot was replaced
   Kokkos::View<Scalar*, MemorySpace> F_values;          ///< [nnz(A)] scaled, by rows of F; of the column

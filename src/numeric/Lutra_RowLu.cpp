@@ -211,7 +211,8 @@ RowLuWorkspace<Scalar> make_row_lu_workspace(const RowLuPlan<Ordinal, Offset>& p
   RowLuWorkspace<Scalar> work;
   work.charge = Charge(budget);
   using Values = Kokkos::View<Scalar*, Kokkos::HostSpace>;
-  work.working_rows = work.charge.template allocate<Values>(host, "lutra::numeric::working_rows", threads * n);
+  work.working_rows =
+      work.charge.template allocate<Values>(host, "lutra::numeric::working_rows", threads * n);
   work.inverse = work.charge.template allocate<Values>(host, "lutra::numeric::pivot_inverses", n);
   work.done = work.charge.template allocate<decltype(work.done)>(host, "lutra::numeric::rows_done",
                                                                  threads > 1 ? n + 1 : 0);
@@ -227,10 +228,17 @@ RowLuOutcome factorize_rows(const ExecutionSpace& exec, const RowLuPlan<Ordinal,
                             const Kokkos::View<Scalar*, Kokkos::HostSpace>& values,
                             const Kokkos::View<unsigned char*, Kokkos::HostSpace>& perturbed) {
   require_host_space<ExecutionSpace>("factorize_rows");
-  const Impl::UpLookingRows<Scalar, Ordinal, Offset> rows{
-      plan.F.row_map.data(),     plan.F.entries.data(),  F_values.data(),     plan.rows.row_map.data(),
-      plan.rows.diagonal.data(), plan.rows.entries.data(), plan.run_end.data(), values.data(),
-      work.inverse.data(),       perturbed.data(),       threshold};
+  const Impl::UpLookingRows<Scalar, Ordinal, Offset> rows{plan.F.row_map.data(),
+                                                          plan.F.entries.data(),
+                                                          F_values.data(),
+                                                          plan.rows.row_map.data(),
+                                                          plan.rows.diagonal.data(),
+                                                          plan.rows.entries.data(),
+                                                          plan.run_end.data(),
+                                                          values.data(),
+                                                          work.inverse.data(),
+                                                          perturbed.data(),
+                                                          threshold};
   RowLuOutcome outcome;
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
     const std::size_t n = static_cast<std::size_t>(plan.n());
@@ -238,15 +246,17 @@ RowLuOutcome factorize_rows(const ExecutionSpace& exec, const RowLuPlan<Ordinal,
     if (plan.order.empty()) {
       Impl::Greatest<RealOf<Scalar>> largest;
       for (Ordinal i = 0; i < plan.n(); ++i)
-        outcome.perturbed += rows.work(i, x, [](Ordinal, Ordinal) {}, largest) ? 1 : 0;
+        outcome.perturbed += rows.work(
+                                 i, x, [](Ordinal, Ordinal) {}, largest)
+                                 ? 1
+                                 : 0;
       outcome.largest = static_cast<double>(largest.most());
       return outcome;
     }
     const int turn = ++work.done(n);
     std::atomic<std::int64_t> tickets = 0;
     Kokkos::parallel_reduce(
-        "lutra::numeric::rows",
-        Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.threads).set_chunk_size(1),
+        "lutra::numeric::rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.threads).set_chunk_size(1),
         [&](const std::int64_t thread, std::int64_t& replaced, double& most) {
           const RowLuOutcome part = work_tickets(rows, plan, x + static_cast<std::size_t>(thread) * n,
                                                  work.done.data(), turn, tickets);
@@ -258,23 +268,22 @@ RowLuOutcome factorize_rows(const ExecutionSpace& exec, const RowLuPlan<Ordinal,
   return outcome;
 }
 
-#define LUTRA_PLAN_ROW_LU(Ordinal, Offset, Space)                                                           \
-  template RowLuPlan<Ordinal, Offset> plan_row_lu(const Space&,                                             \
-                                                  const LuPattern<Ordinal, Offset, Kokkos::HostSpace>&,     \
-                                                  const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&,    \
-                                                  const MemoryBudget&, int);
+#define LUTRA_PLAN_ROW_LU(Ordinal, Offset, Space)                         \
+  template RowLuPlan<Ordinal, Offset> plan_row_lu(                        \
+      const Space&, const LuPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
+      const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, const MemoryBudget&, int);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_ROW_LU)
 
-#define LUTRA_ROW_LU_WORKSPACE(Scalar, Ordinal, Offset)                                       \
+#define LUTRA_ROW_LU_WORKSPACE(Scalar, Ordinal, Offset)                                    \
   template RowLuWorkspace<Scalar> make_row_lu_workspace(const RowLuPlan<Ordinal, Offset>&, \
                                                         const MemoryBudget&);
 LUTRA_FOR_EACH_MATRIX(LUTRA_ROW_LU_WORKSPACE)
 
-#define LUTRA_FACTORIZE_ROWS(Scalar, Ordinal, Offset, Space)                                             \
-  template RowLuOutcome factorize_rows(const Space&, const RowLuPlan<Ordinal, Offset>&,                  \
-                                       const Kokkos::View<const Scalar*, Kokkos::HostSpace>&,            \
-                                       RealOf<Scalar>, const RowLuWorkspace<Scalar>&,                    \
-                                       const Kokkos::View<Scalar*, Kokkos::HostSpace>&,                  \
+#define LUTRA_FACTORIZE_ROWS(Scalar, Ordinal, Offset, Space)                                  \
+  template RowLuOutcome factorize_rows(const Space&, const RowLuPlan<Ordinal, Offset>&,       \
+                                       const Kokkos::View<const Scalar*, Kokkos::HostSpace>&, \
+                                       RealOf<Scalar>, const RowLuWorkspace<Scalar>&,         \
+                                       const Kokkos::View<Scalar*, Kokkos::HostSpace>&,       \
                                        const Kokkos::View<unsigned char*, Kokkos::HostSpace>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FACTORIZE_ROWS)
 

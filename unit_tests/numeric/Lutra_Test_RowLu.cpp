@@ -59,9 +59,9 @@ Result<Types> run(const Matrix<Types>& sorted, RealOf<typename Types::Scalar> th
   for (int r = runs; r > 0; --r) {
     auto F = matrix.values;
     for (Scalar& value : F) value *= as_scalar<Scalar>(r);
-    result.outcome = factorize_rows<Scalar>(
-        exec, result.plan, Kokkos::View<const Scalar*, HostSpace>(F.data(), F.size()), threshold, work, values,
-        perturbed);
+    result.outcome =
+        factorize_rows<Scalar>(exec, result.plan, Kokkos::View<const Scalar*, HostSpace>(F.data(), F.size()),
+                               threshold, work, values, perturbed);
   }
   const auto n = static_cast<std::size_t>(matrix.n_rows);
   result.dense.assign(n, std::vector<Scalar>(n, Scalar(0)));
@@ -122,9 +122,10 @@ TEMPLATE_LIST_TEST_CASE("LU by rows of matrices worked by hand", "[numeric]", Al
       CHECK(to_vector(result.plan.run_end) == std::vector<typename TestType::Ordinal>{3, 3, 3});
     }
     SECTION("rows of which only some agree right of their diagonals are in one run") {
-      const auto result = run<TestType>(from_dense<Matrix<TestType>>(
-                                            {{4, 1, o, 1, o}, {o, 4, o, 1, o}, {1, o, 4, o, 1}, {o, 1, o, 4, 1}, {1, o, 1, o, 4}}),
-                                        0);
+      const auto result = run<TestType>(
+          from_dense<Matrix<TestType>>(
+              {{4, 1, o, 1, o}, {o, 4, o, 1, o}, {1, o, 4, o, 1}, {o, 1, o, 4, 1}, {1, o, 1, o, 4}}),
+          0);
       // U: {1, 3}, {3}, {3, 4}, {4}, {}
       CHECK(to_vector(result.plan.run_end) == std::vector<typename TestType::Ordinal>{2, 2, 5, 5, 5});
     }

@@ -160,7 +160,8 @@ class LuTriangles {
       const bool planned = plan.columns.pattern.row_map.extent(0) > 0;
       if (!planned) transpose_rows(exec, plan);
       const auto& columns = planned ? plan.columns.pattern : m_transposed.pattern;
-      const auto diagonal = planned ? plan.column_diagonal : find_diagonal<Offset>(exec, m_transposed, plan.rows.diagonal, m_charge);
+      const auto diagonal = planned ? plan.column_diagonal
+                                    : find_diagonal<Offset>(exec, m_transposed, plan.rows.diagonal, m_charge);
       const Ordinal n = plan.n();
       m_upper_transposed =
           Op(exec, part_with_diagonal(exec, n, false, columns.entries, columns.row_map, diagonal), m_options,

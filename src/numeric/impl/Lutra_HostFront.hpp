@@ -97,7 +97,8 @@ class HostFront {
     const Scalar* const L = front.lower + begin * ld;
     m_loop(end - middle, chunk_of(end - middle, 1.0 * (middle - begin) * (middle - begin)),
            [&](int first, int last, Real* buffer) {
-             solve_columns(middle - begin, last - first, L + begin, ld, right + first * ld + begin, ld, buffer);
+             solve_columns(middle - begin, last - first, L + begin, ld, right + first * ld + begin, ld,
+                           buffer);
            });
     subtract(front.size() - middle, end - middle, middle - begin, L + middle, ld, {right + begin, 1, ld},
              right + middle, ld);

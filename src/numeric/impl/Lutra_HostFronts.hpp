@@ -38,7 +38,8 @@ struct SharedLoop {
     const int chunks = (n + chunk - 1) / chunk;
     std::atomic<int> tickets = 0;
     Kokkos::parallel_for("lutra::numeric::front_chunks",
-                         Kokkos::RangePolicy<ExecutionSpace>(exec, 0, std::min(threads(), chunks)), [&](int t) {
+                         Kokkos::RangePolicy<ExecutionSpace>(exec, 0, std::min(threads(), chunks)),
+                         [&](int t) {
                            for (int c; (c = tickets.fetch_add(1)) < chunks;)
                              body(c * chunk, std::min(n, (c + 1) * chunk),
                                   buffers + static_cast<std::size_t>(t) * product_buffer);
@@ -64,9 +65,9 @@ struct HostFrontWorker {
     }
     for (Offset c = front.children; c < front.children_end; ++c)
       add_child(data.fronts[data.children[c]], dense, loop);
-    HostFront<Scalar, Loop>(kernel, loop)
-        .factorize(dense, data.pivot_rule(),
-                   [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
+    HostFront<Scalar, Loop>(kernel, loop).factorize(dense, data.pivot_rule(), [&](int j, bool replaced) {
+      data.note_pivot(front, j, replaced);
+    });
   }
 
  private:
@@ -97,8 +98,7 @@ struct HostFrontWorker {
     const int* const place = data.places + child.rows;
     const Scalar* const corner = data.corners + child.corner;
     // rows of the child that are pivots of the parent: places ascend
-    const auto pivots =
-        static_cast<int>(std::lower_bound(place, place + child.below, dense.pivots) - place);
+    const auto pivots = static_cast<int>(std::lower_bound(place, place + child.below, dense.pivots) - place);
     loop(child.below, columns_at_once(child.below, child.below, loop), [&](int begin, int end, Real*) {
       for (int b = begin; b < end; ++b)
         add_column(child.below, pivots, place, place[b], corner + static_cast<std::int64_t>(b) * child.below,
@@ -124,7 +124,7 @@ struct HostFrontWorker {
 /// What host threads do with a tree of fronts: subtrees, each by one thread, handed out by tickets, then the
 /// fronts above them one after the other, each by all threads.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-  requires is_host_space<ExecutionSpace>
+requires is_host_space<ExecutionSpace>
 struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
   using Real = RealOf<Scalar>;
   using Plan = FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>;
@@ -146,13 +146,14 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
     }
     const auto tasks = static_cast<std::int64_t>(m_task_begin.size()) - 1;
     std::atomic<std::int64_t> tickets = 0;
-    Kokkos::parallel_for("lutra::numeric::subtrees",
-                         Kokkos::RangePolicy<ExecutionSpace>(exec, 0, exec.concurrency()), [&](int thread) {
-                           const AloneLoop<Real> loop{buffers + static_cast<std::size_t>(thread) * product_buffer};
-                           for (std::int64_t t; (t = tickets.fetch_add(1)) < tasks;)
-                             work_range(plan, worker, loop, m_task_begin[static_cast<std::size_t>(t)],
-                                        m_task_begin[static_cast<std::size_t>(t) + 1]);
-                         });
+    Kokkos::parallel_for(
+        "lutra::numeric::subtrees", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, exec.concurrency()),
+        [&](int thread) {
+          const AloneLoop<Real> loop{buffers + static_cast<std::size_t>(thread) * product_buffer};
+          for (std::int64_t t; (t = tickets.fetch_add(1)) < tasks;)
+            work_range(plan, worker, loop, m_task_begin[static_cast<std::size_t>(t)],
+                       m_task_begin[static_cast<std::size_t>(t) + 1]);
+        });
     exec.fence("lutra::numeric: subtrees are complete");
     work_range(plan, worker, SharedLoop<Real, ExecutionSpace>{exec, buffers}, m_task_begin.back(),
                m_order.size());
@@ -208,7 +209,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
 
   ProductKernel<Real> m_kernel;
   Kokkos::View<Real*, Kokkos::HostSpace> m_buffers;  ///< [threads · product_buffer]
-  std::vector<Ordinal> m_order;  ///< fronts by tasks, then those above them; empty for one thread
+  std::vector<Ordinal> m_order;           ///< fronts by tasks, then those above them; empty for one thread
   std::vector<std::size_t> m_task_begin;  ///< [tasks + 1] in `m_order`
 };
 

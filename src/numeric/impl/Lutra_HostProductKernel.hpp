@@ -220,8 +220,8 @@ struct BlockedProduct {
         for (int i0 = 0; i0 < task.rows; i0 += rows_block) {
           const int rows = least(rows_block, task.rows - i0);
           pack_A<Parts, tile_rows>(task.A + Parts * (i0 + p0 * task.lda), task.lda, rows, depth, packed_A);
-          multiply_block<Parts, tile_rows, tile_columns>(
-              packed_A, packed_B, rows, columns, depth, task.C + Parts * (i0 + j0 * task.ldc), task.ldc);
+          multiply_block<Parts, tile_rows, tile_columns>(packed_A, packed_B, rows, columns, depth,
+                                                         task.C + Parts * (i0 + j0 * task.ldc), task.ldc);
         }
       }
     }

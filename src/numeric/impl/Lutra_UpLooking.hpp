@@ -27,7 +27,7 @@ class Greatest {
     const bool comparable = larger == larger && value.imag() == value.imag();
     if (comparable && Real(1.5) * larger <= m_most) return;
     note(ScalarTraits<Kokkos::complex<Real>>::is_finite(value) ? Kokkos::abs(value)
-                                                                : std::numeric_limits<Real>::infinity());
+                                                               : std::numeric_limits<Real>::infinity());
   }
   Real most() const { return m_most; }
 
@@ -65,10 +65,17 @@ struct UpLookingRows {
       const auto rows = static_cast<int>(std::min<Offset>(together, pivot - p));
       wait(k, static_cast<Ordinal>(k + rows));
       switch (rows) {
-        case 1: subtract<1>(p, k, x, largest); break;
-        case 2: subtract<2>(p, k, x, largest); break;
-        case 3: subtract<3>(p, k, x, largest); break;
-        default: subtract<4>(p, k, x, largest);
+        case 1:
+          subtract<1>(p, k, x, largest);
+          break;
+        case 2:
+          subtract<2>(p, k, x, largest);
+          break;
+        case 3:
+          subtract<3>(p, k, x, largest);
+          break;
+        default:
+          subtract<4>(p, k, x, largest);
       }
       p += rows;
     }
