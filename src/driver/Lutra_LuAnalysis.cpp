@@ -281,7 +281,6 @@ void plan_rows(const ExecutionSpace& exec, const MemoryBudget& budget, const Fil
                const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
                LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
   analysis.row_plan = plan_row_lu(exec, filled, F, budget);
-  Impl::locate_rows(exec, F, analysis);
   analysis.plan.rows = filled;
   analysis.plan.flops = analysis.row_plan.flops;
   auto& level_map = analysis.plan.levels.level_map;

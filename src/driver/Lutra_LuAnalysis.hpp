@@ -37,9 +37,7 @@ struct LuAnalysis {
                                                ///< on hosts the column engine works by rows: `rows` and the
                                                ///< widths of `levels` only
   RowLuPlan<Ordinal, Offset> row_plan;         ///< of the column engine on hosts, else empty
-  Kokkos::View<const Offset*, Memory> F_source;      ///< [nnz(A)] position in A of each entry of `row_plan.F`
-  Kokkos::View<const Real*, Memory> F_scale;         ///< [nnz(A)] its two scales multiplied
-  FrontPlan<Ordinal, Offset, Memory> fronts;         ///< of the supernodal engine, else empty
+  FrontPlan<Ordinal, Offset, Memory> fronts;   ///< of the supernodal engine, else empty
   Kokkos::View<const Offset*, Memory> panel_source;  ///< [nnz(L + U)] place in the fronts' panels, by rows
   std::shared_ptr<FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>>
       front_factors;  ///< of the supernodal engine; empty until it factorizes

@@ -41,17 +41,27 @@ template <class Analysis, class ExecutionSpace, class AValues, class Values>
 double scale_rows(const ExecutionSpace& exec, const Analysis& analysis, const AValues& A_values,
                   const Values& F_values) {
   using Scalar = typename Values::value_type;
-  const auto source = analysis.F_source;
-  const auto scale = analysis.F_scale;
+  using Offset = typename decltype(analysis.target)::non_const_value_type;
+  const auto A_map = analysis.pattern.row_map;
+  const auto A_entries = analysis.pattern.entries;
+  const auto F_map = analysis.row_plan.F.row_map;
+  const auto row_order = analysis.row_order;
+  const auto row_scale = analysis.row_scale;
+  const auto col_scale = analysis.col_scale;
   double largest = 0;
   Kokkos::parallel_reduce(
       "lutra::driver::scale_rows",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(source.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t q, double& most) {
-        const Scalar value = A_values(source(q)) * scale(q);
-        F_values(q) = value;
-        const auto size = static_cast<double>(ScalarTraits<Scalar>::magnitude(value));
-        most = size > most ? size : most;
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(analysis.n())),
+      KOKKOS_LAMBDA(const std::int64_t k, double& most) {
+        const auto row = row_order(k);
+        const auto scale = row_scale(row);
+        Offset q = F_map(k);
+        for (Offset p = A_map(row); p < A_map(row + 1); ++p, ++q) {
+          const Scalar value = A_values(p) * scale * col_scale(A_entries(p));
+          F_values(q) = value;
+          const auto size = static_cast<double>(ScalarTraits<Scalar>::magnitude(value));
+          if (size > most) most = size;
+        }
       },
       Kokkos::Max<double>(largest));
   return largest;

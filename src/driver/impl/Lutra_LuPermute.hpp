@@ -75,35 +75,6 @@ CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permute_patte
   return {n, n, row_map, entries};
 }
 
-/// Where each entry of F, whose rows are A's in another order, stands in A, and its scale.
-template <class Analysis, class ExecutionSpace, class Pattern>
-void locate_rows(const ExecutionSpace& exec, const Pattern& F, Analysis& analysis) {
-  using OffsetView = typename decltype(analysis.F_source)::non_const_type;
-  using RealView = typename decltype(analysis.F_scale)::non_const_type;
-  using Offset = typename OffsetView::value_type;
-  const auto nnz = F.entries.extent(0);
-  const auto source = analysis.charge.template allocate<OffsetView>(exec, "lutra::driver::F_source", nnz);
-  const auto scale = analysis.charge.template allocate<RealView>(exec, "lutra::driver::F_scale", nnz);
-  const auto F_map = F.row_map;
-  const auto A = analysis.pattern;
-  const auto row_order = analysis.row_order;
-  const auto row_scale = analysis.row_scale;
-  const auto col_scale = analysis.col_scale;
-  Kokkos::parallel_for(
-      "lutra::driver::locate_rows",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(analysis.n())),
-      KOKKOS_LAMBDA(const std::int64_t k) {
-        const auto row = row_order(k);
-        Offset q = F_map(k);
-        for (Offset p = A.row_map(row); p < A.row_map(row + 1); ++p, ++q) {
-          source(q) = p;
-          scale(q) = row_scale(row) * col_scale(A.entries(p));
-        }
-      });
-  analysis.F_source = source;
-  analysis.F_scale = scale;
-}
-
 /// Place, by columns of L + U, of each entry of the user's matrix: a binary search in its sorted row of L +
 /// U.
 template <class Analysis, class ExecutionSpace>
