@@ -12,9 +12,8 @@ using Graph = DependencyGraph<int, std::int64_t, MemorySpace>;
 enum class Triangle { lower, upper };
 
 /// Row i waits for the columns of its part of the factors, so a node's successors are a column's rows.
-template <class Scalar>
-Graph solve_graph(const Factored<Scalar>& factored, Triangle triangle) {
-  const auto& plan = factored.analysis.plan;
+template <class Plan>
+Graph solve_graph(const Plan& plan, Triangle triangle) {
   const auto& columns = plan.columns.pattern;
   const auto n = static_cast<std::size_t>(plan.n());
   if (triangle == Triangle::upper)
@@ -27,8 +26,9 @@ Graph solve_graph(const Factored<Scalar>& factored, Triangle triangle) {
 template <class Scalar>
 Measurement measure_solve_levels(const PerfRun& run, const HostMatrix<Scalar>& matrix, Triangle triangle) {
   const Factored<Scalar> factored(matrix);
-  const Graph graph = solve_graph(factored, triangle);
   const MemoryBudget budget;
+  const auto plan = plan_column_lu(factored.exec, factored.analysis.plan.rows, MemoryBudget());
+  const Graph graph = solve_graph(plan, triangle);
   std::size_t levels = 0;
   auto samples = measure(run.samples, [&] { levels = levelize(factored.exec, graph, budget).size(); });
   Measurement result = describe_factored(std::move(samples), matrix, factored);

@@ -246,6 +246,13 @@ bool may_take_fronts(const LuOptions& options) {
           options.symbolic == SymbolicRoad::automatic);
 }
 
+/// Rows worked on hosts profit from an equivalent order in which rows of like patterns stand together.
+template <class ExecutionSpace>
+bool wants_tree_order(const LuOptions& options) {
+  return Impl::is_host_space<ExecutionSpace> && options.ordering != Ordering::given &&
+         options.ordering != Ordering::natural;
+}
+
 /// The engine asked for, or the one foreseen to be faster.
 template <class Scalar, class Offset, class Ordinal>
 Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ordinal>& tree,
@@ -255,11 +262,11 @@ Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ord
     add_reason(report, "column engine: it keeps the ordering and the symbolic road asked for");
     return Engine::column;
   }
-  // On hosts: below this work, passes over memory are all there is. Above it fronts win unless amalgamation
-  // or a pattern made symmetric stores many numbers with little to do for each. On devices the column engine
-  // pays launches for each of its levels, fronts pay two in all. Measured on circuits, power flow, memory
-  // chips and grids, on one host thread and on an H200 (docs/numeric.md).
-  constexpr double least_flops = 1e6, least_flops_a_number = 12;
+  // On hosts rows win until fronts have much to do for each number they store, the zeros of amalgamation and
+  // of a pattern made symmetric among them. On devices the column engine pays launches for each of its
+  // levels, fronts pay two in all. Measured on circuits, power flow, memory chips and grids, on one host
+  // thread and on an H200 (docs/numeric.md).
+  constexpr double least_flops_a_number = 40;
   const FrontSizes sizes = sizes_of_fronts(tree);
   const auto numbers = static_cast<double>(sizes.panels);
   // solves by triangles take the factors by rows beside the panels: values, columns, the way to the panels
@@ -267,8 +274,7 @@ Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ord
       solves_on_fronts(options, Engine::supernodal) ? 0 : sizeof(Scalar) + sizeof(Ordinal) + sizeof(Offset);
   const double bytes = sizeof(Scalar) * (numbers + static_cast<double>(sizes.corners)) +
                        static_cast<double>(by_rows) * numbers;
-  const bool enough_work =
-      !on_host || (tree.flops >= least_flops && tree.flops >= least_flops_a_number * numbers);
+  const bool enough_work = !on_host || tree.flops >= least_flops_a_number * numbers;
   const bool fits = bytes < static_cast<double>(budget.available_bytes());
   const Engine engine = enough_work && fits ? Engine::supernodal : Engine::column;
   add_reason(
@@ -281,24 +287,44 @@ Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ord
   return engine;
 }
 
+/// The plan for rows, and what the report tells of it.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class Filled>
+void plan_rows(const ExecutionSpace& exec, const MemoryBudget& budget, const Filled& filled,
+               const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
+               LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
+  analysis.row_plan = plan_row_lu(exec, filled, F, budget);
+  analysis.plan.rows = filled;
+  analysis.plan.flops = analysis.row_plan.flops;
+  auto& level_map = analysis.plan.levels.level_map;
+  level_map.assign(1, 0);
+  for (const Ordinal width : analysis.row_plan.level_widths) level_map.push_back(level_map.back() + width);
+}
+
 /// Symbolic factorization, levels and places of A's entries for the column engine.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void plan_columns(const ExecutionSpace& exec, const LuOptions& options, const MemoryBudget& budget,
                   LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis, Report& report) {
   Impl::StageTimer symbolic_timer(exec);
+  constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
   LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> filled;
+  CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permuted;
   {
     Charge scratch(budget);
-    const auto permuted =
-        Impl::permute_pattern(exec, scratch, analysis.pattern, analysis.row_order, analysis.col_order);
+    permuted = Impl::permute_pattern(exec, on_host ? analysis.charge : scratch, analysis.pattern,
+                                     analysis.row_order, analysis.col_order);
     filled = factorize_symbolic(exec, permuted, budget, {options.symbolic});
+    if constexpr (!on_host) permuted = {};
   }
   report.choice.symbolic = name_of(filled.road);
   if (!filled.why.empty()) add_reason(report, filled.why);
   report.times.symbolic = symbolic_timer.seconds();
   Impl::StageTimer levelization_timer(exec);
-  analysis.plan = plan_column_lu(exec, filled, budget);
-  analysis.target = Impl::locate_entries(exec, analysis.charge, budget, analysis);
+  if constexpr (on_host) {
+    plan_rows(exec, budget, filled, permuted, analysis);
+  } else {
+    analysis.plan = plan_column_lu(exec, filled, budget);
+    analysis.target = Impl::locate_entries(exec, analysis.charge, budget, analysis);
+  }
   report.times.levelization = levelization_timer.seconds();
 }
 
@@ -346,7 +372,7 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   analysis.charge = Charge(budget);
   FrontTree<Ordinal> tree;
   Kokkos::Timer tree_timer;
-  if (may_take_fronts(options))
+  if (may_take_fronts(options) || wants_tree_order<ExecutionSpace>(options))
     tree = make_front_tree(make_view(permuted_pattern(on_host.pattern(), *pivots)).pattern());
   analysis.engine =
       choose_engine<Scalar, Offset>(options, Impl::is_host_space<ExecutionSpace>, tree, budget, report);
@@ -360,6 +386,8 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
       add_reason(report,
                  "supernodal engine: it takes etree instead of " + std::string(name_of(options.symbolic)));
     report.factors.supernodes = tree.count();
+  } else if (wants_tree_order<ExecutionSpace>(options)) {
+    pivots->reorder(tree.order);
   }
   upload_pivot_order(exec, *pivots, analysis);
   analysis.pattern = Impl::copy_pattern(exec, analysis.charge, A.pattern());

@@ -11,9 +11,13 @@ namespace lutra {
 /// Values of L and U of the scaled and permuted matrix of a `LuAnalysis`.
 template <class Scalar, class MemorySpace>
 struct LuFactors {
-  Kokkos::View<Scalar*, MemorySpace> column_values;     ///< [nnz(L + U)] by columns; of the column engine
+  Kokkos::View<Scalar*, MemorySpace>
+      column_values;  ///< [nnz(L + U)] by columns; of the column engine on devices
   Kokkos::View<Scalar*, MemorySpace> row_values;        ///< [nnz(L + U)] by rows; for solves by triangles
   Kokkos::View<unsigned char*, MemorySpace> perturbed;  ///< [n] 1 where the pivot was replaced
+  Kokkos::View<Scalar*, MemorySpace> F_values;          ///< [nnz(A)] scaled, by rows of F; of the column
+                                                        ///< engine on hosts
+  RowLuWorkspace<Scalar> row_work;                      ///< of the column engine on hosts
   Charge charge;
 };
 

@@ -29,6 +29,7 @@ struct FrontCutting {
 
 }  // namespace lutra::Impl
 
+#include "Lutra_HostFronts.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_FrontScheduleCuda.hpp"
 #endif
