@@ -95,14 +95,16 @@ template <class Scalar>
 struct TileDiagonal {
   static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad, block = pivot_panel;
   static constexpr int copy_pitch = block + 1, copy_words = block * copy_pitch;
+  static constexpr int scratch_words = 2 * copy_words + 4 * block;
   Scalar* tile;    ///< A, then L\U: entry (r, c) at c·pitch + r
   Scalar* lower;   ///< X: entry (r, c) at c·pitch + r, undefined above the diagonal
   Scalar* upper;   ///< V: entry (r, c) at r·pitch + c, undefined below the diagonal
-  Scalar* copies;  ///< [2·copy_words] the next diagonal block, once for each of the two warps
+  Scalar* copies;  ///< [scratch_words] the next diagonal block once for each of the two warps, then two pivots' rows and
+                   ///< two pivots' columns
   int blocks;      ///< to be worked; rows and columns of the last one beyond the pivots are those of an identity
   const PivotRule<Scalar>& rule;
 
-  /// @param note called as note(pivot, replaced) by one thread
+  /// @param note called as note(pivot, replaced) once for each pivot
   template <class Note>
   __device__ __forceinline__ void run(const Note& note) const {
     const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -110,9 +112,9 @@ struct TileDiagonal {
       if (warp < 2) {
         copy_diagonal(k, copies + warp * copy_words);
         if (warp == 0) {
-          eliminate_rows(k, note);
+          eliminate_block<true>(k, note);
         } else {
-          eliminate_columns(k);
+          eliminate_block<false>(k, note);
         }
       } else if (k > 0) {
         update(k - 1, warp - 2, front_warps - 2);
@@ -144,69 +146,78 @@ struct TileDiagonal {
     asm volatile("bar.sync 1, 64;" ::: "memory");  // the first warp writes to the tile what both have read
   }
 
-  template <class Note>
-  __device__ __forceinline__ void eliminate_rows(int k, const Note& note) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32, r = lane % block;
-    const bool of_inverse = lane >= block;
-    Scalar a[block];
-#pragma unroll
-    for (int c = 0; c < block; ++c) {
-      const Scalar entry = copies[c * copy_pitch + r];
-      a[c] = of_inverse ? (r == c ? Scalar(1) : Scalar(0)) : entry;
-    }
-#pragma unroll
-    for (int j = 0; j < block; ++j) {
-      Scalar pivot = from_lane(a[j], j);
-      bool replaced = false;
-      if (ScalarTraits<Scalar>::magnitude(pivot) < rule.threshold) pivot = rule(pivot, replaced);
-      const PivotDivision<Scalar> divide(pivot);
-      const Scalar l = divide(a[j]);
-      if (lane >= j) a[j] = lane == j ? pivot : l;
-#pragma unroll
-      for (int c = j + 1; c < block; ++c) {
-        const Scalar u = from_lane(a[c], j);
-        if (lane > j) a[c] -= l * u;
-      }
-      if (lane == 0) note(block * k + j, replaced);
-    }
-#pragma unroll
-    for (int c = 0; c < block; ++c) {
-      if (of_inverse) {
-        by_rows(upper, k, k, r, c) = a[c];
-      } else {
-        by_columns(tile, k, k, r, c) = a[c];
-      }
+  // The elimination of a diagonal block by one warp: lanes below 16 hold a row (or column) of A each, those above one of
+  // the inverse. The pivot comes by a shuffle, what is beside it, which is wanted later, through shared memory, which
+  // takes far fewer instructions. Rows move on by one register a pivot, so that the loop is short enough for the cache of
+  // instructions. A branch on each pivot's size would cost nearly as much as the rest: where any was too small, which is
+  // rare, the block is done once more, from its copy.
+
+  /// @param by_row rows of A with rows of V, else columns of A with columns of X
+  template <bool by_row, class Note>
+  __device__ __forceinline__ void eliminate_block(int k, const Note& note) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    if (__any_sync(0xffffffffu, eliminate<by_row>(
+                                    k, [](const Scalar& pivot, int) { return pivot; }))) {
+      eliminate<by_row>(k, [&](const Scalar& pivot, int j) {
+        bool replaced = false;
+        const Scalar used = rule(pivot, replaced);
+        if (by_row && lane == 0) note(block * k + j, replaced);
+        return used;
+      });
+    } else if (by_row && lane < block) {
+      note(block * k + lane, false);
     }
   }
 
-  __device__ __forceinline__ void eliminate_columns(int k) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32, c = lane % block;
+  /// @param choose the pivot to use, of the one met and its number
+  /// @returns true if any was smaller than the threshold
+  template <bool by_row, class Choose>
+  __device__ __forceinline__ bool eliminate(int k, const Choose& choose) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32, own = lane % block;
     const bool of_inverse = lane >= block;
-    Scalar a[block];
-#pragma unroll
-    for (int r = 0; r < block; ++r) {
-      const Scalar entry = copies[copy_words + c * copy_pitch + r];
-      a[r] = of_inverse ? (r == c ? Scalar(1) : Scalar(0)) : entry;
+    const Scalar* const from = by_row ? copies + own : copies + copy_words + own * copy_pitch;
+    Scalar* const lines = copies + 2 * copy_words + (by_row ? 0 : 2 * block);
+    Scalar* to = &by_columns(tile, k, k, own, 0);
+    int to_step = pitch;
+    if (!by_row) {
+      to = &by_columns(lower, k, k, 0, own);
+      to_step = 1;
+    } else if (of_inverse) {
+      to = &by_rows(upper, k, k, own, 0);
+      to_step = 1;
     }
+    Scalar a[block];  // of the next pivot's column (or row) on
 #pragma unroll
-    for (int j = 0; j < block; ++j) {
-      Scalar pivot = a[j];  // lane j's is the one that counts
-      const bool small = lane == j && ScalarTraits<Scalar>::magnitude(pivot) < rule.threshold;
-      if (__any_sync(0xffffffffu, small) && lane == j) {
-        bool replaced = false;
-        pivot = rule(pivot, replaced);
+    for (int e = 0; e < block; ++e) {
+      const Scalar entry = from[e * (by_row ? copy_pitch : 1)];
+      a[e] = of_inverse ? (own == e ? Scalar(1) : Scalar(0)) : entry;
+    }
+    bool small = false;
+#pragma unroll 1
+    for (int j = 0; j < block; ++j, to += to_step) {
+      Scalar* const line = lines + j % 2 * block;
+      if (lane == j) {
+#pragma unroll
+        for (int e = 1; e < block; ++e) line[e] = a[e];
       }
+      const Scalar met = from_lane(a[0], j);
+      small = small | (ScalarTraits<Scalar>::magnitude(met) < rule.threshold);
+      const Scalar pivot = choose(met, j);
       const PivotDivision<Scalar> divide(pivot);
+      __syncwarp();
+      if constexpr (by_row) {
+        const Scalar l = lane > j ? divide(a[0]) : Scalar(0);
+        *to = lane > j ? l : lane == j ? pivot : a[0];
 #pragma unroll
-      for (int r = j + 1; r < block; ++r) {
-        const Scalar l = from_lane(divide(a[r]), j);
-        if (lane > j) a[r] -= l * a[j];
+        for (int e = 1; e < block; ++e) a[e - 1] = a[e] - l * line[e];
+      } else {
+        const Scalar u = lane > j ? a[0] : Scalar(0);
+        if (of_inverse) *to = a[0];
+#pragma unroll
+        for (int e = 1; e < block; ++e) a[e - 1] = a[e] - divide(line[e]) * u;
       }
     }
-    if (of_inverse) {
-#pragma unroll
-      for (int r = 0; r < block; ++r) by_columns(lower, k, k, r, c) = a[r];
-    }
+    return small;
   }
 
   /// Row of blocks k of U and X from the left by the block's X, column k of L and V from the right by its V; a

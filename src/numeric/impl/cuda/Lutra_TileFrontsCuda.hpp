@@ -23,7 +23,7 @@ struct TileMemory {
   static constexpr int turn_words = first_words + product_depth * (edge + operand_pad);
   static constexpr int words = std::max({product_stages * turn_words, pair + single, 3 * single});
   Scalar space[words];  ///< tiles with an inverse or two behind them, or the turns of a product
-  Scalar copies[2 * TileDiagonal<Scalar>::copy_words];
+  Scalar copies[TileDiagonal<Scalar>::scratch_words];
   int ready[2];  ///< pivot tiles whose parts of L and U are there, as seen in turns of even and of odd number
   int awaited;   ///< the same, seen by who could not go on
 };
