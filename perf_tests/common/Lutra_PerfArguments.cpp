@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -16,13 +17,26 @@ std::optional<std::string> value_of(std::string_view argument, std::string_view 
   return std::string(argument.substr(start.size()));
 }
 
-int sample_count(const std::string& text) {
+/// A number from `least` on, or nothing.
+std::optional<int> number(std::string_view text, int least) {
   int count = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (problem != std::errc() || end != text.data() + text.size() || count < 1) {
-    throw InputError("--samples=" + text + ": wanted is a number from 1");
-  }
+  if (problem != std::errc() || end != text.data() + text.size() || count < least) return std::nullopt;
   return count;
+}
+
+int sample_count(const std::string& text) {
+  const auto count = number(text, 1);
+  if (!count) throw InputError("--samples=" + text + ": wanted is a number from 1");
+  return *count;
+}
+
+PerfFront front_of(const std::string& text) {
+  const std::size_t plus = std::min(text.find('+'), text.size());
+  const auto pivots = number(std::string_view(text).substr(0, plus), 1);
+  const auto below = plus < text.size() ? number(std::string_view(text).substr(plus + 1), 0) : 0;
+  if (!pivots || !below) throw InputError("--front=" + text + ": wanted is PIVOTS or PIVOTS+FURTHER_ROWS");
+  return {*pivots, *below};
 }
 
 /// True where it is one of this file's arguments.
@@ -33,6 +47,8 @@ bool take(std::string_view argument, PerfRun& run) {
     run.matrices.push_back(generate_matrix(*spec));
   } else if (const auto count = value_of(argument, "samples")) {
     run.samples = sample_count(*count);
+  } else if (const auto front = value_of(argument, "front")) {
+    run.fronts.push_back(front_of(*front));
   } else {
     return false;
   }
@@ -45,6 +61,7 @@ const char* const arguments_help =
     "  --matrix=FILE        a Matrix Market file, .mtx, .mtx.gz or .mtx.xz; may be repeated\n"
     "  --generate=KIND:SIZE a generated matrix, as in `lutra generate`; KIND:SIZE:SEED too; may be repeated\n"
     "                       (neither: circuit:20000, poisson2d:100, aniso2d:100 and kkt:5000)\n"
+    "  --front=K[+M]        a dense front of K pivots and M further rows, for lutra_perf_dense; may be repeated\n"
     "  --samples=N          runs the median is taken of (10); at most 3 where one takes over a second\n"
     "  --kokkos-…           Kokkos' own, --kokkos-num-threads=N for one\n";
 

@@ -11,14 +11,20 @@
 
 namespace lutra::Perf {
 
+/// A dense front to be measured with.
+struct PerfFront {
+  int pivots = 0, below = 0;
+};
+
 /// What the command line asks of a program; lives as long as its benchmarks.
 struct PerfRun {
   std::vector<PerfMatrix> matrices;
+  std::vector<PerfFront> fronts;  ///< of lutra_perf_dense; empty: its own
   int samples = 10;
   Limits limits;
 };
 
-/// Takes --matrix=, --generate= and --samples= off the command line and leaves the rest to others.
+/// Takes --matrix=, --generate=, --front= and --samples= off the command line and leaves the rest to others.
 /// @throws InputError
 PerfRun take_arguments(int& argc, char** argv);
 

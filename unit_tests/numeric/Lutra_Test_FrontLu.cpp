@@ -116,6 +116,74 @@ void compare(const Result<Types>& result) {
   }
 }
 
+/// A dense front by itself, no other fronts being there that its further rows would belong to.
+template <class Types>
+void check_one_front(int pivots, int below, std::mt19937& random) {
+  using Space = typename Types::Space;
+  using Memory = typename Types::Memory;
+  using Scalar = typename Types::Scalar;
+  using Ordinal = typename Types::Ordinal;
+  using Offset = typename Types::Offset;
+  const int size = pivots + below;
+  Matrix<Types> matrix;
+  matrix.n_rows = matrix.n_cols = static_cast<Ordinal>(size);
+  matrix.row_map.push_back(0);
+  for (int i = 0; i < size; ++i) {
+    for (int j = 0; j < (i < pivots ? size : pivots); ++j) {
+      matrix.entries.push_back(static_cast<Ordinal>(j));
+      matrix.values.push_back(i == j ? as_scalar<Scalar>(2.0 * size) : random_value<Scalar>(random, 1));
+    }
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  FrontTree<Ordinal> tree;
+  tree.n = static_cast<Ordinal>(size);
+  tree.order.resize(static_cast<std::size_t>(size));
+  std::iota(tree.order.begin(), tree.order.end(), Ordinal(0));
+  tree.pivot_begin = {0, static_cast<Ordinal>(pivots)};
+  tree.parent = {-1};
+  tree.row_begin = {0, below};
+  tree.rows.assign(tree.order.begin() + pivots, tree.order.end());
+  const Space exec;
+  const auto plan =
+      plan_fronts(exec, tree, FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
+                  MemoryBudget(), front_plan_options<Scalar, Space>());
+  auto factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
+  allocate_values(exec, plan, MemoryBudget(), factors);
+  const auto ones = to_space<Space>(std::vector<RealOf<Scalar>>(static_cast<std::size_t>(size), 1));
+  const Kokkos::View<unsigned char*, Memory> perturbed("perturbed", static_cast<std::size_t>(size));
+  factorize_fronts<Scalar>(exec, plan, {to_space<Space>(matrix.values), ones, ones}, 0, factors, perturbed);
+  exec.fence();
+  const auto panels = to_vector(factors.panels), corners = to_vector(factors.corners);
+  const auto entry = [&](int r, int c) {
+    const auto at = [](const auto& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; };
+    const std::int64_t f = size, k = pivots, m = below;
+    if (c < pivots) return at(panels, r + c * f);
+    return r < pivots ? at(panels, f * k + r * m + c - k) : at(corners, r - k + (c - k) * m);
+  };
+  std::vector<Scalar> product;  // U·x for x = 1, 2, 3, 1, …
+  const auto x = [](int i) { return as_scalar<Scalar>(1 + i % 3); };
+  for (int r = 0; r < size; ++r) {
+    Scalar sum(0);
+    for (int c = std::min(r, pivots); c < size; ++c) sum += entry(r, c) * x(c);
+    product.push_back(sum);
+  }
+  const double bound = 20.0 * size * static_cast<double>(epsilon_of<Scalar>);
+  for (int r = 0; r < size; ++r) {
+    Scalar sum = product[static_cast<std::size_t>(r)], wanted(0);
+    double most = static_cast<double>(Kokkos::abs(sum));
+    for (int c = 0; c < std::min(r, pivots); ++c) {
+      sum += entry(r, c) * product[static_cast<std::size_t>(c)];
+      most += static_cast<double>(Kokkos::abs(entry(r, c) * product[static_cast<std::size_t>(c)]));
+    }
+    Reference::for_row(matrix, static_cast<std::size_t>(r), [&](std::size_t j, const Scalar& value) {
+      wanted += value * x(static_cast<int>(j));
+      most += static_cast<double>(Kokkos::abs(value)) * 3;
+    });
+    INFO("row " << r);
+    REQUIRE(static_cast<double>(Kokkos::abs(sum - wanted)) <= bound * most);
+  }
+}
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("LU by fronts of matrices worked by hand", "[numeric]", AllTypes) {
@@ -173,6 +241,44 @@ TEMPLATE_LIST_TEST_CASE("LU by fronts of every size", "[numeric]", AllTypes) {
       const auto matrix = bordered_blocks<Matrix<TestType>>(3, edge, border, random);
       compare(run<TestType>(matrix, 0, no_zeros, false, 2));
     }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("one wide front: L·(U·x) is A·x, its contribution standing for U in further rows",
+                        "[numeric]", AllTypes) {
+  std::mt19937 random(11);
+  constexpr bool on_host = std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>;
+  using Sizes = std::vector<std::pair<int, int>>;  // pivots, further rows
+  Sizes sizes{{97, 0}, {64, 65}, {65, 63}, {128, 1}, {1, 200}, {17, 128}};
+  // in devices' tiles: one or two at a time, pairs that end with a short or single one, all copies aligned or none
+  if (!on_host) sizes.insert(sizes.end(), {{1536, 0}, {1537, 0}, {768, 800}, {63, 1601}, {1000, 641}, {130, 1664}});
+  for (const auto& [pivots, below] : sizes) {
+    INFO(pivots << " pivots, " << below << " further rows");
+    check_one_front<TestType>(pivots, below, random);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("small pivots anywhere in a wide front are replaced", "[numeric]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const int n = 200;  // a diagonal matrix but for one dense row and column, which make one front of it
+  Matrix<TestType> matrix;
+  matrix.n_rows = matrix.n_cols = n;
+  matrix.row_map.push_back(0);
+  const auto is_small = [](int i) { return i == 5 || i == 31 || i == 64 || i == 127 || i == 130; };
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      matrix.entries.push_back(j);
+      matrix.values.push_back(as_scalar<Scalar>(i != j ? 0.0 : is_small(i) ? 1e-6 : 1.0));
+    }
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  const auto result = run<TestType>(matrix, 0.01);
+  CHECK(result.outcome.perturbed == 5);
+  for (int i = 0; i < n; ++i) {
+    INFO("pivot " << i);
+    CHECK(int(result.perturbed[static_cast<std::size_t>(i)]) == int(is_small(i)));
+    const Scalar pivot = result.values[static_cast<std::size_t>(i) * (n + 1)];
+    CHECK(Kokkos::abs(pivot - as_scalar<Scalar>(is_small(i) ? 0.01 : 1.0)) < 1e-6);
   }
 }
 

@@ -23,17 +23,13 @@ struct FrontWindow {
   int row, rows, column, columns;
 };
 
-/// Adds the part of a child's contribution that falls into a window; a and b count the child's rows and
-/// columns that do. A warp adds to columns of its own, so that children follow each other without barriers
-/// and sums have one order.
-template <class Scalar, class Offset, class Launch, class To>
+/// Adds the part of a child's contribution that falls into a window of up to 32·`most` rows; a and b count the
+/// child's rows and columns that do. A warp adds to columns of its own, so that children follow each other
+/// without barriers and sums have one order.
+template <int most, class Scalar, class Offset, class Launch, class To>
 __device__ __forceinline__ void add_child_part(const Launch& launch, const ChildRef<Offset>& child,
                                                int a_begin, int a_end, int b_begin, int b_end,
                                                const FrontWindow& window, const To& to) {
-  constexpr int most =
-      (front_tile < Scalar >> 16 * most_register_parts<Scalar> ? front_tile<Scalar>
-                                                               : 16 * most_register_parts<Scalar>) /
-      32;
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int* const place = launch.data.places + child.rows;
   const Scalar* const corner = launch.data.corners + child.corner;
@@ -121,16 +117,23 @@ __device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A
   }
 }
 
-/// One task of the data-flow launch: a front as a whole, or one tile of a front.
+/// What of F and of narrow children falls into a front or one of its tiles.
+template <class Offset>
+struct FrontTaskPart {
+  Offset entries = 0, entries_end = 0;  ///< of F
+  Offset targets = 0, targets_end = 0;  ///< of narrow children
+};
+
+/// One task of the data-flow launch: a front as a whole, or one or two neighbouring tiles of a front.
 template <class Ordinal, class Offset>
 struct FrontTask {
   Ordinal front = 0;
-  int row = -1, column = -1;            ///< of the tile; −1: the front as a whole
-  Offset entries = 0, entries_end = 0;  ///< of F in this tile
-  Offset wide_end = 0;                  ///< end of the front's wide children
-  Offset targets = 0, targets_end = 0;  ///< of its narrow ones
-  Offset flags = 0;                     ///< first flag of the front's tiles, by rows of tiles
-  Offset inverses = 0;                  ///< of the front's first pivot tile
+  int row = -1, column = -1;      ///< of the first tile; −1: the front as a whole
+  int rows = 1, columns = 1;      ///< tiles, one of the two being 1
+  Offset wide_end = 0;            ///< end of the front's wide children
+  Offset flags = 0;               ///< first flag of the front's tiles, by rows of tiles
+  Offset inverses = 0;            ///< of the front's first pivot tile
+  FrontTaskPart<Offset> parts[2]; ///< of each tile
 };
 
 /// A front of up to 16·R rows by a block: assembled in shared memory, eliminated in registers.
@@ -141,7 +144,8 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   const auto& data = launch.data;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
   const int size = front.size(), ld = size | 1;
-  GatherTurn<front_threads, Scalar, Offset> narrow(*launch.lists, task.targets, task.targets_end, thread);
+  GatherTurn<front_threads, Scalar, Offset> narrow(*launch.lists, task.parts[0].targets,
+                                                    task.parts[0].targets_end, thread);
   for (int e = thread; e < size * ld; e += front_threads) S[e] = Scalar(0);
   __syncthreads();
   for (Offset e = front.entries + thread; e < front.entries_end; e += front_threads) {
@@ -155,8 +159,8 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   const FrontWindow all{0, size, 0, size};
   for (Offset c = front.children; c < task.wide_end; ++c) {
     const ChildRef<Offset> child = launch.children[c];
-    add_child_part<Scalar>(launch, child, 0, child.below, 0, child.below, all,
-                           [&](int r, int k) -> Scalar& { return S[r + k * ld]; });
+    add_child_part<(R + 1) / 2, Scalar>(launch, child, 0, child.below, 0, child.below, all,
+                                        [&](int r, int k) -> Scalar& { return S[r + k * ld]; });
   }
   __syncthreads();
   const int x = thread % 16, y = thread / 16;

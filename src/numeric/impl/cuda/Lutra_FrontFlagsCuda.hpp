@@ -46,6 +46,15 @@ __device__ __forceinline__ int load_flag(const int* flag) {
 __device__ __forceinline__ void raise_flag(int* flag, int value) {
   asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
+/// The same without order: for who sets a fence of their own.
+__device__ __forceinline__ int read_flag(const int* flag) {
+  int value;
+  asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  return value;
+}
+__device__ __forceinline__ void write_flag(int* flag, int value) {
+  asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+}
 
 /// Ends all waiting once one team has waited too long.
 template <class Launch>

@@ -21,7 +21,33 @@ struct FrontCutting<Scalar, Kokkos::Cuda> {
 
 // Microseconds that steps take about, by which tasks are put in order; only their ratios matter.
 struct FrontTimes {
-  static constexpr double start = 6, pivot = 0.25, child = 0.3, step = 28, product = 1.2;
+  static constexpr double start = 6, pivot = 0.25, child = 0.3, step = 18, product = 1.2;
+};
+
+/// Fronts of so many tiles along an edge have tasks of two tiles; in narrower ones there are too few of them.
+inline constexpr int least_paired_tiles = 24;
+
+/// Which tiles of a front are worked two at a time: neighbours in a column, in U neighbours in a row, neither of
+/// them next to the diagonal, whose tiles are waited for, and both of pivots or both of further rows.
+class TilePairs {
+ public:
+  explicit TilePairs(const FrontTiles& tiles) : m_tiles(tiles), m_any(tiles.count() >= least_paired_tiles) {}
+
+  bool in_upper(int i, int j) const { return i < j && i < m_tiles.pivot_tiles(); }
+  bool is_first(int i, int j) const { return m_any && (in_upper(i, j) ? starts(j, i) : starts(i, j)); }
+  bool is_second(int i, int j) const { return m_any && (in_upper(i, j) ? starts(j - 1, i) : starts(i - 1, j)); }
+
+ private:
+  /// A pair starts at tile `place` of column, or in U row, `line`.
+  bool starts(int place, int line) const {
+    const int pivots = m_tiles.pivot_tiles(), begin = place < pivots ? 0 : pivots;
+    const int end = place < pivots ? pivots : m_tiles.count();
+    const bool aligned = place >= 0 && (place - begin) % 2 == 0 && place + 1 < end;
+    return aligned && (line >= pivots || place > line + 1);
+  }
+
+  FrontTiles m_tiles;
+  bool m_any;
 };
 
 /// The order of tasks: tasks on long paths to a root come first, and so each comes behind all it needs.
@@ -114,40 +140,63 @@ class FrontTaskOrder {
       Task task;
       task.front = f;
       task.wide_end = wide_end;
-      task.targets = targets;
-      task.targets_end = static_cast<Offset>(lists.place.size());
+      task.parts[0].targets = targets;
+      task.parts[0].targets_end = static_cast<Offset>(lists.place.size());
       add(task, m_start[index(f)]);
       return;
     }
+    add_tiles(f, wide_end, targets);
+  }
+
+  void add_tiles(Ordinal f, Offset wide_end, Offset targets) {
     const FrontTiles tiles = tiles_of(f);
     const int count = tiles.count(), pivots = tiles.pivot_tiles();
-    const double end = front(f).parent < 0 ? 0 : m_start[index(front(f).parent)];
-    Offset entries = front(f).entries;
+    const TilePairs pairs(tiles);
+    const auto parts = parts_of_tiles(f, targets);
+    const double end = (front(f).parent < 0 ? 0 : m_start[index(front(f).parent)]) + corner_time(f);
     for (int i = 0; i < count; ++i) {
       for (int j = 0; j < count; ++j) {
+        if (pairs.is_second(i, j)) continue;
         Task task;
         task.front = f;
         task.row = i;
         task.column = j;
+        if (pairs.is_first(i, j)) (pairs.in_upper(i, j) ? task.columns : task.rows) = 2;
         task.flags = flags;
         task.inverses = pivot_tiles * 2 * static_cast<Offset>(tiles.edge) * tiles.edge;
         task.wide_end = wide_end;
-        task.targets = targets;
-        targets += lists.tile_targets[static_cast<std::size_t>(i) * static_cast<std::size_t>(count) +
-                                      static_cast<std::size_t>(j)];
-        task.targets_end = targets;
-        task.entries = entries;
-        while (entries < front(f).entries_end && in_tile(tiles, entries, i, j)) ++entries;
-        task.entries_end = entries;
+        task.parts[0] = parts[static_cast<std::size_t>(i * count + j)];
+        if (task.rows + task.columns > 2)
+          task.parts[1] = parts[static_cast<std::size_t>((i + task.rows - 1) * count + j + task.columns - 1)];
         const int step = std::min({i, j, pivots});
-        // a tile starts before its turn by the time it needs for the products before that
-        const double within = (i == j ? 0 : FrontTimes::step / 3) - step * FrontTimes::product;
-        add(task, step == pivots ? end + corner_time(f)
-                                 : end + corner_time(f) + (pivots - step) * FrontTimes::step - within);
+        // a tile starts before its turn by the time it needs for the products before that; next to the diagonal
+        // it is wanted first
+        const double within = i == j ? 0 : std::abs(i - j) == 1 ? FrontTimes::step / 4 : FrontTimes::step / 3;
+        add(task, step == pivots
+                      ? end
+                      : end + (pivots - step) * FrontTimes::step - within + step * FrontTimes::product);
       }
     }
     flags += static_cast<Offset>(count) * count;
     pivot_tiles += pivots;
+  }
+
+  /// By rows of tiles.
+  std::vector<FrontTaskPart<Offset>> parts_of_tiles(Ordinal f, Offset targets) const {
+    const FrontTiles tiles = tiles_of(f);
+    std::vector<FrontTaskPart<Offset>> parts(lists.tile_targets.size());
+    Offset entries = front(f).entries;
+    for (int i = 0, t = 0; i < tiles.count(); ++i) {
+      for (int j = 0; j < tiles.count(); ++j, ++t) {
+        auto& part = parts[static_cast<std::size_t>(t)];
+        part.targets = targets;
+        part.targets_end = targets += lists.tile_targets[static_cast<std::size_t>(t)];
+        part.entries = entries;
+        while (entries < front(f).entries_end && in_tile(tiles, entries, i, j)) ++entries;
+        part.entries_end = entries;
+      }
+    }
+    return parts;
   }
 
   bool in_tile(const FrontTiles& tiles, Offset entry, int i, int j) const {
@@ -238,6 +287,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     constexpr std::size_t inverse = 2 * static_cast<std::size_t>(front_tile<Scalar>) * front_tile<Scalar>;
     m_inverses = charge.template allocate<Kokkos::View<Scalar*, Memory>>(
         exec, "lutra::numeric::tile_inverses", static_cast<std::size_t>(order.pivot_tiles) * inverse);
+    Kokkos::deep_copy(exec, m_inverses, Scalar(0));  // the halves that are never written
     size_launches(exec);
   }
 

@@ -3,96 +3,118 @@
 #define LUTRA_TILEFRONTSCUDA_HPP
 
 #include "Lutra_FrontTiles.hpp"
-#include "Lutra_TileInverseCuda.hpp"
+#include "Lutra_TileDiagonalCuda.hpp"
 
 namespace lutra::Impl {
 
 // Large fronts as tiles, left-looking: the task of tile (i, j) assembles it, subtracts L(i, s)·U(s, j) for
 // all pivot tiles s before it as they become ready, and finishes it: factorizes a diagonal tile and inverts
 // its triangles, multiplies a tile of L or U by one of those inverses, or leaves the tile to the parent. So
-// each tile is read and written once, and no task list but the tiles themselves is needed.
+// each tile is read and written once, and no task list but the tiles themselves is needed. Tiles of wide
+// fronts that are not next to the diagonal are taken two at a time, one above the other, or in U side by
+// side, so that each operand in shared memory serves more products.
 
-/// Shared memory of the data-flow kernel.
+/// Shared memory of the data-flow kernel, used anew by each step of a task.
 template <class Scalar>
 struct TileMemory {
-  static constexpr int edge = front_tile<Scalar>, pitch = operand_pitch<Scalar>;
-  Scalar tile[edge * pitch];                     ///< the tile as it stands before its own last step
-  Scalar operands[2][2][operand_words<Scalar>];  ///< two turns of A and B
-  Scalar reciprocals[edge];                      ///< of a diagonal tile's pivots
-  int ready;                                     ///< pivot tiles whose parts of L and U are there
+  static constexpr int edge = front_tile<Scalar>;
+  static constexpr int single = edge * (edge + operand_pad), pair = edge * (2 * edge + operand_pad);
+  static constexpr int first_words = product_depth * (2 * edge + operand_pad);  ///< of A for one turn
+  static constexpr int turn_words = first_words + product_depth * (edge + operand_pad);
+  static constexpr int words = std::max({product_stages * turn_words, pair + single, 3 * single});
+  Scalar space[words];  ///< tiles with an inverse or two behind them, or the turns of a product
+  Scalar copies[TileDiagonal<Scalar>::scratch_words];
+  int ready[2];  ///< pivot tiles whose parts of L and U are there, as seen in turns of even and of odd number
+  int awaited;   ///< the same, seen by who could not go on
 };
 
-/// All a tile's steps need to know.
-template <class Scalar, class Ordinal, class Offset>
+/// All the steps of a task of `tiles` tiles need to know. Its first direction is that of its rows, in U that of
+/// its columns: U is worked transposed.
+template <int tiles, class Scalar, class Ordinal, class Offset>
 struct TileWork {
   const FrontLaunch<Scalar, Ordinal, Offset>& launch;
   const FrontTask<Ordinal, Offset>& task;
-  const Front<Ordinal, Offset> front;
-  const FrontTiles tiles;
+  const Front<Ordinal, Offset>& front;
+  const FrontTiles cut;
   TileMemory<Scalar>& memory;
   const PivotRule<Scalar>& rule;
 
-  static constexpr int edge = front_tile<Scalar>, pitch = operand_pitch<Scalar>;
+  using Memory = TileMemory<Scalar>;
+  using Product = TileProduct<Scalar, tiles>;
+  static constexpr int edge = front_tile<Scalar>, width = tiles * edge, pitch = width + operand_pad;
+  static constexpr int turns_a_tile = edge / product_depth;
 
-  __device__ int pivot_tiles() const { return tiles.pivot_tiles(); }
+  __device__ int pivot_tiles() const { return cut.pivot_tiles(); }
   __device__ int steps() const {  // pivot tiles before this tile
     const int least = task.row < task.column ? task.row : task.column;
     return least < pivot_tiles() ? least : pivot_tiles();
   }
   __device__ bool in_upper() const { return task.row < task.column && task.row < pivot_tiles(); }
-  /// The tile in shared memory: by rows for U, which is multiplied from the left, else by columns.
+  __device__ bool in_corner() const { return task.row >= pivot_tiles() && task.column >= pivot_tiles(); }
+  /// The task's tiles in shared memory.
   __device__ Scalar& at(int r, int c) const {
-    return in_upper() ? memory.tile[r * pitch + c] : memory.tile[c * pitch + r];
+    return in_upper() ? memory.space[r * pitch + c] : memory.space[c * pitch + r];
   }
   __device__ int* flag(int i, int j) const {
-    return launch.tile_done + task.flags + static_cast<Offset>(i) * tiles.count() + j;
+    return launch.tile_done + task.flags + static_cast<Offset>(i) * cut.count() + j;
   }
   /// Inverses of L (by columns) and U (by rows) of pivot tile s.
   __device__ Scalar* inverse(int s, bool of_upper) const {
     return launch.inverses + task.inverses + static_cast<Offset>(2 * s + (of_upper ? 1 : 0)) * edge * edge;
   }
-
-  __device__ GlobalPart<Scalar> part_of_lower(int i, int s) const {
-    const Offset size = front.size();
-    return {launch.data.panels + front.lower + tiles.begin(i) + tiles.begin(s) * size, size, 1,
-            tiles.extent(s), tiles.extent(i)};
+  /// Positions in `count` tiles.
+  __device__ int extent(int tile, int count) const {
+    return cut.begin(tile + count - 1) + cut.extent(tile + count - 1) - cut.begin(tile);
   }
-  __device__ GlobalPart<Scalar> part_of_upper(int s, int j) const {
+  /// Pivots before this tile.
+  __device__ int inners() const { return steps() < pivot_tiles() ? steps() * edge : front.pivots; }
+
+  __device__ GlobalPart<Scalar> part_of_lower() const {
     const Offset size = front.size();
-    if (j < pivot_tiles()) {
-      return {launch.data.panels + front.lower + tiles.begin(s) + tiles.begin(j) * size, 1, size,
-              tiles.extent(s), tiles.extent(j)};
-    }
-    const Scalar* const first = launch.data.panels + front.upper +
-                                static_cast<Offset>(tiles.begin(s)) * front.below +
-                                (tiles.begin(j) - front.pivots);
-    return {first, front.below, 1, tiles.extent(s), tiles.extent(j)};
+    return {launch.data.panels + front.lower + cut.begin(task.row), size, 1, inners(), extent(task.row, task.rows)};
+  }
+  __device__ GlobalPart<Scalar> part_of_upper() const {
+    const Offset size = front.size();
+    const int begin = cut.begin(task.column), columns = extent(task.column, task.columns);
+    if (task.column < pivot_tiles())
+      return {launch.data.panels + front.lower + begin * size, 1, size, inners(), columns};
+    return {launch.data.panels + front.upper + (begin - front.pivots), front.below, 1, inners(), columns};
   }
 
   __device__ void assemble() const {
     const auto& data = launch.data;
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
-    const FrontWindow window{tiles.begin(task.row), tiles.extent(task.row), tiles.begin(task.column),
-                             tiles.extent(task.column)};
-    GatherTurn<front_threads, Scalar, Offset> narrow(*launch.lists, task.targets, task.targets_end, thread);
-    for (int e = thread; e < edge * pitch; e += front_threads) memory.tile[e] = Scalar(0);
+    const FrontWindow window{cut.begin(task.row), extent(task.row, task.rows), cut.begin(task.column),
+                             extent(task.column, task.columns)};
+    using Turn = GatherTurn<front_threads, Scalar, Offset>;
+    Turn narrow(*launch.lists, task.parts[0].targets, task.parts[0].targets_end, thread);
+    for (int e = thread; e < edge * pitch; e += front_threads) memory.space[e] = Scalar(0);
     __syncthreads();
-    for (Offset e = task.entries + thread; e < task.entries_end; e += front_threads) {
-      const FrontPlace place = data.entry_place[e];
-      at(place.row - window.row, place.column - window.column) = data.entries[e];
+#pragma unroll
+    for (int part = 0; part < tiles; ++part) {
+      const FrontTaskPart<Offset>& own = task.parts[part];
+      for (Offset e = own.entries + thread; e < own.entries_end; e += front_threads) {
+        const FrontPlace place = data.entry_place[e];
+        at(place.row - window.row, place.column - window.column) = data.entries[e];
+      }
     }
     if (warp == 0) wait_for_children(launch, front, lane);
     __syncthreads();
     narrow.add(data.corners, [&](int r, int c) -> Scalar& { return at(r, c); });
+    if constexpr (tiles > 1) {
+      const int r0 = task.rows > 1 ? edge : 0, c0 = edge - r0;
+      Turn second(*launch.lists, task.parts[1].targets, task.parts[1].targets_end, thread);
+      second.add(data.corners, [&](int r, int c) -> Scalar& { return at(r0 + r, c0 + c); });
+    }
     __syncthreads();
     for (Offset c0 = front.children; c0 < task.wide_end; c0 += 32) {  // a lane looks at a child
       int rows_here = 0, columns_here = 0, a = 0, b = 0;
       if (c0 + lane < task.wide_end) {
-        const int* const cut = launch.cuts + launch.children[c0 + lane].cuts;
-        a = cut[task.row];
-        rows_here = cut[task.row + 1] - a;
-        b = cut[task.column];
-        columns_here = cut[task.column + 1] - b;
+        const int* const cuts = launch.cuts + launch.children[c0 + lane].cuts;
+        a = cuts[task.row];
+        rows_here = cuts[task.row + task.rows] - a;
+        b = cuts[task.column];
+        columns_here = cuts[task.column + task.columns] - b;
       }
       unsigned touching = __ballot_sync(0xffffffffu, rows_here > 0 && columns_here > 0);
       while (touching != 0) {
@@ -101,158 +123,183 @@ struct TileWork {
         const int a0 = __shfl_sync(0xffffffffu, a, l), b0 = __shfl_sync(0xffffffffu, b, l);
         const int a_count = __shfl_sync(0xffffffffu, rows_here, l);
         const int b_count = __shfl_sync(0xffffffffu, columns_here, l);
-        add_child_part<Scalar>(launch, launch.children[c0 + l], a0, a0 + a_count, b0, b0 + b_count, window,
-                               [&](int r, int c) -> Scalar& { return at(r, c); });
+        add_child_part<width / 32, Scalar>(launch, launch.children[c0 + l], a0, a0 + a_count, b0, b0 + b_count,
+                                           window, [&](int r, int c) -> Scalar& { return at(r, c); });
       }
     }
     __syncthreads();
   }
 
-  /// Waits until pivot tile s has both its parts, and returns how many have.
-  __device__ int wait_for_step(int s) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    if (threadIdx.x < 32) {
-      const int step = s + lane;
-      const bool asked = step < steps();
-      const int left = asked ? load_flag(flag(task.row, step)) : 0;
-      const int above = asked ? load_flag(flag(step, task.column)) : 0;
-      const unsigned there = __ballot_sync(0xffffffffu, left == launch.run && above == launch.run);
-      if ((there & 1u) == 0 && lane < 2) {
-        wait_for_flag(launch, lane == 0 ? flag(task.row, s) : flag(s, task.column), task.front);
-      }
-      __syncwarp();
-      const int run = there == 0xffffffffu ? 32 : __ffs(static_cast<int>(~there)) - 1;  // ready without a gap
-      if (lane == 0) memory.ready = s + (run > 0 ? run : 1);
+  /// How many pivot tiles up to the first gap have both their parts, s of them being known to; by one warp. With
+  /// `wait` at least one more.
+  __device__ int look_for_steps(int s, bool wait) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32, step = s + lane;
+    if (wait && lane < task.rows + task.columns) {
+      wait_for_flag(launch, lane < task.rows ? flag(task.row + lane, s) : flag(s, task.column + lane - task.rows),
+                    task.front);
     }
-    __syncthreads();
-    const int ready = memory.ready;
-    __syncthreads();
-    return ready;
+    __syncwarp();
+    const bool asked = step < steps();
+    bool there = asked;
+    if (asked) {
+      const int left = read_flag(flag(task.row, step)), above = read_flag(flag(step, task.column));
+      int other = launch.run;
+      if (tiles > 1)
+        other = read_flag(task.rows > 1 ? flag(task.row + 1, step) : flag(step, task.column + 1));
+      there = left == launch.run && above == launch.run && other == launch.run;
+    }
+    __threadfence();  // what those flags stand for is read after them
+    const unsigned all = __ballot_sync(0xffffffffu, there);
+    const int ready = s + (all == 0xffffffffu ? 32 : __ffs(static_cast<int>(~all)) - 1);
+    return wait && ready == s ? s + 1 : ready;  // the watchdog ended the wait
   }
 
-  __device__ void send_step(int q) const {
-    constexpr int parts = edge / product_depth;
-    const int s = q / parts, first = q % parts * product_depth;
-    send_part(part_of_lower(task.row, s), first, memory.operands[q % 2][0]);
-    send_part(part_of_upper(s, task.column), first, memory.operands[q % 2][1]);
-    __pipeline_commit();
-  }
-
-  /// Subtracts the products of all pivot tiles before this one.
-  __device__ void subtract_products() const {
-    constexpr int parts = edge / product_depth;
-    const int last = steps() * parts;
-    if (last == 0) return;
-    TileProduct<Scalar> product;
-    int ready = wait_for_step(0);
-    send_step(0);
+  /// Adds the products of all pivot tiles before this one.
+  template <OperandOrder first_order, OperandOrder second_order>
+  __device__ __forceinline__ void add_products(Product& product, const GlobalPart<Scalar>& first,
+                                               const GlobalPart<Scalar>& second) const {
+    using FirstPlace = OperandPlace<first_order, width>;
+    using SecondPlace = OperandPlace<second_order, edge>;
+    OperandSender<Scalar, first_order, width> send_first(first);
+    OperandSender<Scalar, second_order, edge> send_second(second);
+    const int last = (inners() + product_depth - 1) / product_depth;
+    int sent = 0, ready = 0;  // turns on their way or there, pivot tiles that are there
+    bool looked = false;
+    const auto send = [&](int q) {
+      for (; sent < q + product_stages && sent < last && sent < ready * turns_a_tile; ++sent) {
+        Scalar* const turn = memory.space + sent % product_stages * Memory::turn_words;
+        send_first.send(turn);
+        send_second.send(turn + Memory::first_words);
+        __pipeline_commit();
+      }
+    };
     for (int q = 0; q < last; ++q) {
-      const bool ahead = q + 1 < last && (q + 1) / parts < ready;
-      if (ahead) send_step(q + 1);
-      if (ahead) {
-        __pipeline_wait_prior(1);
+      if (sent == q) {
+        if (threadIdx.x < 32) {
+          const int found = look_for_steps(q / turns_a_tile, true);
+          if (threadIdx.x == 0) memory.awaited = found;
+        }
+        __syncthreads();
+        ready = memory.awaited;
+        looked = false;
+        send(q);
+      }
+      wait_for_turn(sent - 1 - q);
+      __syncthreads();
+      if (looked) ready = memory.ready[(q + 1) % 2];
+      send(q);
+      looked = sent < last && sent == ready * turns_a_tile;
+      if (looked && threadIdx.x < 32) {
+        const int found = look_for_steps(ready, false);
+        if (threadIdx.x == 0) memory.ready[q % 2] = found;
+      }
+      const Scalar* const turn = memory.space + q % product_stages * Memory::turn_words;
+      product.template add<FirstPlace, SecondPlace>(turn, turn + Memory::first_words, product_depth);
+    }
+  }
+
+  __device__ void add_products(Product& product) const {
+    constexpr OperandOrder inner = OperandOrder::inner, outer = OperandOrder::outer;
+    const GlobalPart<Scalar> lower = part_of_lower(), upper = part_of_upper();
+    if (in_upper()) {
+      if (task.column < pivot_tiles()) {
+        add_products<inner, outer>(product, upper, lower);
       } else {
-        __pipeline_wait_prior(0);
+        add_products<outer, outer>(product, upper, lower);
       }
-      __syncthreads();
-      product.add(memory.operands[q % 2][0], memory.operands[q % 2][1], product_depth);
-      __syncthreads();
-      if (q + 1 < last && !ahead) {
-        ready = wait_for_step((q + 1) / parts);
-        send_step(q + 1);
-      }
+    } else if (task.column < pivot_tiles()) {
+      add_products<outer, inner>(product, lower, upper);
+    } else {
+      add_products<outer, outer>(product, lower, upper);
     }
-    product.for_each([&](int r, int c, const Scalar& value) { at(r, c) -= value; });
-    __syncthreads();
   }
 
-  __device__ void store(int r, int c, const Scalar& value) const {
-    if (r < tiles.extent(task.row) && c < tiles.extent(task.column))
-      launch.data.dense(front).at(tiles.begin(task.row) + r, tiles.begin(task.column) + c) = value;
+  /// Writes what `product` holds times `sign`, in the task's directions, to the front.
+  __device__ void store(Product& product, Scalar sign) const {
+    const bool upper = in_upper();
+    const int row = cut.begin(task.row), column = cut.begin(task.column);
+    const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
+    Scalar* const data = &launch.data.dense(front).at(row, column);
+    const bool by_rows = upper && task.column >= pivot_tiles();
+    const Offset row_stride = by_rows ? front.below : 1;
+    const Offset column_stride = by_rows ? 1 : in_corner() ? front.below : front.size();
+    product.for_each([&](int a, int b, const Scalar& value) {
+      const int r = upper ? b : a, c = upper ? a : b;
+      if (r < rows && c < columns) data[r * row_stride + c * column_stride] = sign * value;
+    });
   }
 
-  /// LU of a diagonal tile, and the inverses of its triangles.
+  /// LU of a diagonal tile, and the inverses of its triangles, whose halves that are zero stay so.
   __device__ void factorize_diagonal() const {
-    constexpr int R = edge / 16;
-    const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
-    Scalar* const operands = &memory.operands[0][0][0];
-    const int first = tiles.begin(task.row), pivots = tiles.extent(task.row);
-    RegisterMatrix<R, Scalar> A;
-#pragma unroll
-    for (int i = 0; i < R; ++i) {
-#pragma unroll
-      for (int c = 0; c < R; ++c) A.a[i][c] = at(x + 16 * i, y + 16 * c);
-    }
-    eliminate_registers<R>(A, pivots, rule, *reinterpret_cast<PivotExchange<R, Scalar>*>(operands),
-                           [&](int j, bool replaced) { launch.data.note_pivot(front, first + j, replaced); });
-    Scalar* const panel =
-        launch.data.panels + front.lower + first + static_cast<Offset>(first) * front.size();
-#pragma unroll
-    for (int i = 0; i < R; ++i) {
-#pragma unroll
-      for (int c = 0; c < R; ++c) {
-        const int row = x + 16 * i, column = y + 16 * c;
-        at(row, column) = A.a[i][c];
-        if (row < pivots && column < pivots)
-          panel[row + static_cast<Offset>(column) * front.size()] = A.a[i][c];
-        if (row == column) memory.reciprocals[row] = row < pivots ? reciprocal(A.a[i][c]) : Scalar(1);
-      }
-    }
+    const int first = cut.begin(task.row), pivots = cut.extent(task.row), thread = static_cast<int>(threadIdx.x);
+    const int blocks = (pivots + pivot_panel - 1) / pivot_panel, used = blocks * pivot_panel;
+    Scalar* const tile = memory.space;
+    if (pivots + thread < used) tile[(pivots + thread) * (pitch + 1)] = Scalar(1);
     __syncthreads();
-    const TileInverse<Scalar> inverses{memory.tile, memory.reciprocals, operands, operands + edge * pitch,
-                                       pivots};
-    inverses.run();
+    const TileDiagonal<Scalar> diagonal{tile,          tile + Memory::single, tile + 2 * Memory::single,
+                                        memory.copies, blocks,                rule};
+    diagonal.run([&](int j, bool replaced) {
+      if (j < pivots) launch.data.note_pivot(front, first + j, replaced);
+    });
     Scalar* const lower = inverse(task.row, false);
     Scalar* const upper = inverse(task.row, true);
 #pragma unroll 4
-    for (int e = static_cast<int>(threadIdx.x); e < edge * edge; e += front_threads) {
+    for (int e = thread; e < edge * edge; e += front_threads) {
       const int inner = e / edge, outer = e % edge;  // column and row of L, row and column of U
-      lower[e] = outer >= inner ? inverses.lower[inner * pitch + outer] : Scalar(0);
-      upper[e] = outer >= inner ? inverses.upper[inner * pitch + outer] : Scalar(0);
+      if (outer < inner || outer >= used) continue;
+      lower[e] = diagonal.lower[inner * pitch + outer];
+      upper[e] = diagonal.upper[inner * pitch + outer];
+    }
+    tell();
+    Scalar* const panel = launch.data.panels + front.lower + first + static_cast<Offset>(first) * front.size();
+#pragma unroll 4
+    for (int e = thread; e < edge * edge; e += front_threads) {
+      const int r = e % edge, c = e / edge;
+      if (r < pivots && c < pivots) panel[r + static_cast<Offset>(c) * front.size()] = tile[c * pitch + r];
     }
   }
 
-  /// A tile of L times the inverse of its column's U, or the inverse of its row's L times a tile of U.
-  __device__ void multiply_by_inverse() const {
+  /// Tiles of L times the inverse of their column's U, or the inverse of their row's L times tiles of U. The tiles
+  /// are in shared memory.
+  __device__ void multiply_by_inverse(Product& product) const {
+    using Piece = int4;
+    constexpr int pieces = edge * sizeof(Scalar) / sizeof(Piece);  // of a row of the inverse
     const bool upper = in_upper();
     const int s = upper ? task.row : task.column;
+    const int last = (cut.extent(s) + product_depth - 1) / product_depth;
+    Scalar* const operand = memory.space + edge * pitch;
+    const Scalar* const from = inverse(s, !upper);
     if (threadIdx.x == 0) wait_for_flag(launch, flag(s, s), task.front);
     __syncthreads();
-    Scalar* const operand = &memory.operands[0][0][0];  // room for a whole tile
-    const GlobalPart<Scalar> from{inverse(s, !upper), edge, 1, edge, edge};
-#pragma unroll
-    for (int first = 0; first < edge; first += product_depth)
-      if (first < tiles.extent(s)) send_part(from, first, operand + first * pitch);
-    __pipeline_commit();
-    __pipeline_wait_prior(0);
-    __syncthreads();
-    TileProduct<Scalar> product;
-    const int depth = (tiles.extent(s) + 7) / 8 * 8;
-    product.add(upper ? operand : memory.tile, upper ? memory.tile : operand, depth);
-    product.for_each([&](int r, int c, const Scalar& value) { store(r, c, value); });
-  }
-
-  __device__ void leave_to_parent() const {
-    Scalar* const corner = launch.data.corners + front.corner;
-    const int row = tiles.begin(task.row) - front.pivots, column = tiles.begin(task.column) - front.pivots;
-    const int rows = tiles.extent(task.row), columns = tiles.extent(task.column);
-    for (int e = static_cast<int>(threadIdx.x); e < edge * edge; e += front_threads) {
-      const int r = e % edge, c = e / edge;
-      if (r < rows && c < columns) corner[row + r + static_cast<Offset>(column + c) * front.below] = at(r, c);
+    for (int q = 0; q < last; ++q) {
+      for (int e = static_cast<int>(threadIdx.x); e < product_depth * pieces; e += front_threads) {
+        const int p = q * product_depth + e / pieces, place = e % pieces * static_cast<int>(sizeof(Piece) / sizeof(Scalar));
+        __pipeline_memcpy_async(operand + p * (edge + operand_pad) + place, from + p * edge + place, sizeof(Piece));
+      }
+      __pipeline_commit();
     }
+    product.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
+    for (int q = 0; q < last; ++q) {
+      wait_for_turn(last - 1 - q);
+      __syncthreads();
+      product.template add<OperandPlace<OperandOrder::outer, width>, OperandPlace<OperandOrder::outer, edge>>(
+          memory.space + q * product_depth * pitch, operand + q * product_depth * (edge + operand_pad), product_depth);
+    }
+    store(product, Scalar(1));
   }
 
-  /// Raises the tile's flag, and the front's where it was the last of the contribution.
+  /// Raises the flags of the tiles, and the front's where they were the last of the contribution.
   __device__ void tell() const {
     __syncthreads();
     if (threadIdx.x != 0) return;
-    if (task.row < pivot_tiles() || task.column < pivot_tiles()) {
-      raise_flag(flag(task.row, task.column), launch.run);
+    __threadfence();
+    if (!in_corner()) {
+      write_flag(flag(task.row, task.column), launch.run);
+      if (tiles > 1) write_flag(flag(task.row + task.rows - 1, task.column + task.columns - 1), launch.run);
       return;
     }
-    __threadfence();
-    const int edge_tiles = tiles.count() - pivot_tiles();
-    if (atomicAdd(launch.arrived + task.front, 1) + 1 < edge_tiles * edge_tiles) return;
+    const int edge_tiles = cut.count() - pivot_tiles();
+    if (atomicAdd(launch.arrived + task.front, tiles) + tiles < edge_tiles * edge_tiles) return;
     __threadfence();
     launch.arrived[task.front] = 0;  // for the next factorization
     raise_flag(launch.done + task.front, launch.run);
@@ -260,14 +307,28 @@ struct TileWork {
 
   __device__ void run() const {
     assemble();
-    subtract_products();
-    if (task.row >= pivot_tiles() && task.column >= pivot_tiles()) {
-      leave_to_parent();
-    } else if (task.row == task.column) {
-      factorize_diagonal();
-    } else {
-      multiply_by_inverse();
+    Product product;
+    if (steps() > 0) {
+      const auto entry = [&](int a, int b) -> Scalar& { return memory.space[b * pitch + a]; };
+      product.for_each([&](int a, int b, Scalar& sum) { sum = -entry(a, b); });
+      __syncthreads();
+      add_products(product);
+      if (in_corner()) {
+        store(product, Scalar(-1));
+        tell();
+        return;
+      }
+      __syncthreads();
+      product.for_each([&](int a, int b, Scalar& sum) { entry(a, b) = -sum; });
     }
+    if constexpr (tiles == 1) {
+      if (task.row == task.column) {
+        __syncthreads();
+        factorize_diagonal();
+        return;
+      }
+    }
+    multiply_by_inverse(product);
     tell();
   }
 };
@@ -290,9 +351,12 @@ __global__ void __launch_bounds__(front_threads, 2)
     const FrontTask<Ordinal, Offset> task = tasks[turn];
     const Front<Ordinal, Offset> front = launch.data.fronts[task.front];
     if (task.row >= 0) {
-      const TileWork<Scalar, Ordinal, Offset> work{
-          launch, task, front, FrontTiles(front.pivots, front.below, front_tile<Scalar>), memory, rule};
-      work.run();
+      const FrontTiles cut(front.pivots, front.below, front_tile<Scalar>);
+      if (task.rows + task.columns > 2) {
+        TileWork<2, Scalar, Ordinal, Offset>{launch, task, front, cut, memory, rule}.run();
+      } else {
+        TileWork<1, Scalar, Ordinal, Offset>{launch, task, front, cut, memory, rule}.run();
+      }
       continue;
     }
     const int parts = (front.size() + 15) / 16;

@@ -8,88 +8,136 @@
 
 namespace lutra::Impl {
 
-/// Rows of B, and columns of A, that one step of a product takes through shared memory.
-inline constexpr int product_depth = 32;
-/// Distance of the rows of an operand in shared memory: 16 lanes of a fragment then touch 16 banks of 8
-/// bytes.
-template <class Scalar>
-inline constexpr int operand_pitch = front_tile<Scalar> + 4;
-template <class Scalar>
-inline constexpr int operand_words = product_depth* operand_pitch<Scalar>;
+// Products of tiles by one block: C = A·B, A being one or two tiles high and B one tile wide. Both operands
+// go through shared memory in turns of `product_depth` inner indices.
 
-/// C of C = A·B for one tile, spread over the registers of a block. Operands stand in shared memory by their
-/// inner index: A(r, p) at A[p·pitch + r], B(p, c) at B[p·pitch + c].
-template <class Scalar>
+inline constexpr int product_depth = 16;
+/// Turns that shared memory has room for: one is worked on while the others are on their way.
+inline constexpr int product_stages = 4;
+/// What rows of an operand in shared memory are longer than wide: 16 lanes of a fragment then touch 16 banks
+/// of 8 bytes.
+inline constexpr int operand_pad = 4;
+
+/// Which of an operand's indices neighbours in memory differ in: the one A·B sums over, or the other one.
+enum class OperandOrder { inner, outer };
+
+/// Where entry (p, q), p being the inner index, of an operand stands in shared memory. Rows of an operand in
+/// inner order are turned about by their number, so that fragments meet no bank twice.
+template <OperandOrder order, int width>
+struct OperandPlace {
+  static constexpr int pitch = width + operand_pad;
+  __device__ __forceinline__ static int of(int p, int q) {
+    return order == OperandOrder::outer ? p * pitch + q : q * product_depth + (p ^ (q % 4 * 4));
+  }
+};
+
+/// C of a product, spread over the registers of a block. Places are those of the operands.
+template <class Scalar, int tiles>
 struct TileProduct {
-  static constexpr int parts = front_tile<Scalar> / 16;
-  static constexpr int pitch = operand_pitch<Scalar>;
-  Scalar sum[parts][parts] = {};
+  static constexpr int rows = tiles * front_tile<Scalar> / 16, columns = front_tile<Scalar> / 16;
+  Scalar sum[rows][columns];
 
+  template <class PlaceA, class PlaceB>
   __device__ __forceinline__ void add(const Scalar* A, const Scalar* B, int depth) {
     const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
 #pragma unroll 4
     for (int p = 0; p < depth; ++p) {
-      Scalar a[parts], b[parts];
+      Scalar a[rows], b[columns];
 #pragma unroll
-      for (int i = 0; i < parts; ++i) {
-        a[i] = A[p * pitch + x + 16 * i];
-        b[i] = B[p * pitch + y + 16 * i];
-      }
+      for (int i = 0; i < rows; ++i) a[i] = A[PlaceA::of(p, x + 16 * i)];
 #pragma unroll
-      for (int i = 0; i < parts; ++i) {
+      for (int c = 0; c < columns; ++c) b[c] = B[PlaceB::of(p, y + 16 * c)];
 #pragma unroll
-        for (int c = 0; c < parts; ++c) sum[i][c] += a[i] * b[c];
+      for (int i = 0; i < rows; ++i) {
+#pragma unroll
+        for (int c = 0; c < columns; ++c) sum[i][c] += a[i] * b[c];
       }
     }
   }
   template <class Visit>
-  __device__ __forceinline__ void for_each(const Visit& visit) const {
+  __device__ __forceinline__ void for_each(const Visit& visit) {
     const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
 #pragma unroll
-    for (int i = 0; i < parts; ++i) {
+    for (int i = 0; i < rows; ++i) {
 #pragma unroll
-      for (int c = 0; c < parts; ++c) visit(x + 16 * i, y + 16 * c, sum[i][c]);
+      for (int c = 0; c < columns; ++c) visit(x + 16 * i, y + 16 * c, sum[i][c]);
     }
   }
 };
 
-/// The same with the matrix units of compute capability 9.0: a warp has 16 × 32 of the 64 × 64.
-template <>
-struct TileProduct<double> {
-  static constexpr int pitch = operand_pitch<double>;
-  double sum[4][4] =
-      {};  ///< by 16 × 8 part: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1) for lane 4g + t
+/// C += A·B for 16 × 8 of C with a matrix unit of compute capability 9.0. Lane 4g + t holds A's (g, t), (g + 8, t),
+/// (g, t + 4), (g + 8, t + 4), B's (t, g), (t + 4, g) and C's (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
+__device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[4], double b0, double b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b0), "d"(b1));
+}
 
+/// A lane's view of an operand: entries (p + t, q + g), p a multiple of 4 and q of 8.
+template <class Place>
+struct OperandLane;
+template <int width>
+struct OperandLane<OperandPlace<OperandOrder::outer, width>> {
+  const double* at;
+  __device__ __forceinline__ OperandLane(const double* operand, int t, int g)
+      : at(operand + t * OperandPlace<OperandOrder::outer, width>::pitch + g) {}
+  __device__ __forceinline__ double operator()(int p, int q) const {
+    return at[p * OperandPlace<OperandOrder::outer, width>::pitch + q];
+  }
+};
+template <int width>
+struct OperandLane<OperandPlace<OperandOrder::inner, width>> {
+  const double* at;
+  int turned;
+  __device__ __forceinline__ OperandLane(const double* operand, int t, int g)
+      : at(operand + g * product_depth + t), turned(g % 4 * 4) {}
+  __device__ __forceinline__ double operator()(int p, int q) const {
+    return at[q * product_depth + (p ^ turned)];
+  }
+};
+
+/// The same with the matrix units: a warp has 16·tiles × 32 of C.
+template <int tiles>
+struct TileProduct<double, tiles> {
+  double sum[tiles][4][4];  ///< by 16 × 8 parts
+
+  __device__ __forceinline__ static int first_row() { return 16 * tiles * (static_cast<int>(threadIdx.x) / 32 % 4); }
+  __device__ __forceinline__ static int first_column() { return 32 * (static_cast<int>(threadIdx.x) / 128); }
+
+  template <class PlaceA, class PlaceB>
   __device__ __forceinline__ void add(const double* A, const double* B, int depth) {
-    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-    const int g = lane / 4, t = lane % 4;
-    const double* const a_at = A + t * pitch + 16 * (warp % 4) + g;
-    const double* const b_at = B + t * pitch + 32 * (warp / 4) + g;
+    const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
+    const OperandLane<PlaceA> a_at(A, t, first_row() + g);
+    const OperandLane<PlaceB> b_at(B, t, first_column() + g);
 #pragma unroll 2
     for (int p = 0; p < depth; p += 8) {
-      const double a0 = a_at[p * pitch], a1 = a_at[p * pitch + 8];
-      const double a2 = a_at[(p + 4) * pitch], a3 = a_at[(p + 4) * pitch + 8];
+      double a[tiles][4];
+#pragma unroll
+      for (int i = 0; i < tiles; ++i) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) a[i][e] = a_at(p + e / 2 * 4, 16 * i + e % 2 * 8);
+      }
 #pragma unroll
       for (int c = 0; c < 4; ++c) {
-        const double b0 = b_at[p * pitch + 8 * c], b1 = b_at[(p + 4) * pitch + 8 * c];
-        asm volatile(
-            "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-            "{%0, %1, %2, %3};"
-            : "+d"(sum[c][0]), "+d"(sum[c][1]), "+d"(sum[c][2]), "+d"(sum[c][3])
-            : "d"(a0), "d"(a1), "d"(a2), "d"(a3), "d"(b0), "d"(b1));
+        const double b0 = b_at(p, 8 * c), b1 = b_at(p + 4, 8 * c);
+#pragma unroll
+        for (int i = 0; i < tiles; ++i) multiply_add(sum[i][c], a[i], b0, b1);
       }
     }
   }
   template <class Visit>
-  __device__ __forceinline__ void for_each(const Visit& visit) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-    const int row = 16 * (warp % 4) + lane / 4, column = 32 * (warp / 4) + 2 * (lane % 4);
+  __device__ __forceinline__ void for_each(const Visit& visit) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int row = first_row() + lane / 4, column = first_column() + 2 * (lane % 4);
 #pragma unroll
-    for (int c = 0; c < 4; ++c) {
-      visit(row, column + 8 * c, sum[c][0]);
-      visit(row, column + 8 * c + 1, sum[c][1]);
-      visit(row + 8, column + 8 * c, sum[c][2]);
-      visit(row + 8, column + 8 * c + 1, sum[c][3]);
+    for (int i = 0; i < tiles; ++i) {
+#pragma unroll
+      for (int c = 0; c < 4; ++c) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) visit(row + 16 * i + e / 2 * 8, column + 8 * c + e % 2, sum[i][c][e]);
+      }
     }
   }
 };
@@ -102,21 +150,62 @@ struct GlobalPart {
   int inners, outers;         ///< extents; beyond them stands zero
 };
 
-/// Sends `product_depth` inner indices of a part, from `first` on, into shared memory: (p, q) to
-/// to[p·pitch + q]. Neighbouring threads follow the stride that is 1.
-template <class Scalar>
-__device__ __forceinline__ void send_part(const GlobalPart<Scalar>& part, int first, Scalar* to) {
-  constexpr int edge = front_tile<Scalar>, pitch = operand_pitch<Scalar>;
-  const int thread = static_cast<int>(threadIdx.x);
-  const bool along_inner = part.inner == 1;
+/// Sends an operand into shared memory turn by turn. Neighbouring threads follow the stride that is 1.
+template <class Scalar, OperandOrder order, int width>
+class OperandSender {
+  static constexpr bool by_outer = order == OperandOrder::outer;
+  static constexpr int step = by_outer ? front_threads / width : front_threads / product_depth;
+  static constexpr int copies = product_depth * width / front_threads;
+
+ public:
+  __device__ explicit OperandSender(const GlobalPart<Scalar>& part)
+      : m_stride(by_outer ? part.inner : part.outer),
+        m_from(part.data + (by_outer ? q() + p() * m_stride : p() + q() * m_stride)),
+        m_inners(part.inners),
+        m_outers(part.outers) {}
+
+  __device__ __forceinline__ void send(Scalar* to) {
+    if (m_outers >= width && m_inners >= product_depth) {
+      copy([](int, int) { return true; }, to);
+    } else {
+      copy([&](int p, int q) { return p < m_inners && q < m_outers; }, to);
+    }
+    m_from += by_outer ? product_depth * m_stride : product_depth;
+    m_inners -= product_depth;
+  }
+
+ private:
+  /// This thread's first entry of a turn.
+  __device__ static int p() { return static_cast<int>(by_outer ? threadIdx.x / width : threadIdx.x % product_depth); }
+  __device__ static int q() { return static_cast<int>(by_outer ? threadIdx.x % width : threadIdx.x / product_depth); }
+
+  template <class There>
+  __device__ __forceinline__ void copy(const There& is_there, Scalar* to) const {
 #pragma unroll
-  for (int e = 0; e < product_depth * edge / front_threads; ++e) {
-    const int place = thread + e * front_threads;
-    const int p = along_inner ? place % product_depth : place / edge;
-    const int q = along_inner ? place / product_depth : place % edge;
-    const bool there = first + p < part.inners && q < part.outers;
-    const Scalar* const from = there ? part.data + (first + p) * part.inner + q * part.outer : part.data;
-    __pipeline_memcpy_async(to + p * pitch + q, from, sizeof(Scalar), there ? 0 : sizeof(Scalar));
+    for (int e = 0; e < copies; ++e) {
+      const int p_e = p() + (by_outer ? e * step : 0), q_e = q() + (by_outer ? 0 : e * step);
+      // an entry that is not there is not read
+      __pipeline_memcpy_async(to + OperandPlace<order, width>::of(p_e, q_e), m_from + e * step * m_stride,
+                              sizeof(Scalar), is_there(p_e, q_e) ? 0 : sizeof(Scalar));
+    }
+  }
+
+  std::int64_t m_stride;   ///< the one that is not 1
+  const Scalar* m_from;    ///< this thread's first entry of the next turn
+  int m_inners, m_outers;  ///< inner indices from the next turn on and outer ones that are there
+};
+
+/// Waits until no more than so many turns sent last are on their way.
+__device__ __forceinline__ void wait_for_turn(int beyond) {
+  static_assert(product_stages == 4);
+  if (beyond >= 3) {
+    __pipeline_wait_prior(3);
+  } else if (beyond == 2) {
+    __pipeline_wait_prior(2);
+  } else if (beyond == 1) {
+    __pipeline_wait_prior(1);
+  } else {
+    __pipeline_wait_prior(0);
   }
 }
 

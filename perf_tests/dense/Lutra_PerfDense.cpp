@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One front of given pivots and further rows by the kernels of the supernodal engine, beside the rate of dgemm and, where
+// all its rows are pivots, the dense LU of the device's or the host's own library.
+#include <cmath>
+#include <limits>
+
+#include "Lutra_FrontLu.hpp"
+#include "Lutra_PerfGetrf.hpp"
+#include "Lutra_PerfRun.hpp"
+
+namespace lutra::Perf {
+namespace {
+
+/// A front by itself: its matrix has only the first row, the first column and the diagonals of pivots, so that
+/// there is next to nothing to assemble, and is dense once the first pivot is eliminated.
+struct OneFront {
+  using Offset = std::int64_t;
+  int pivots, below;
+  HostMatrix<double> matrix;
+  ExecutionSpace exec;
+  FrontPlan<int, Offset, MemorySpace> plan;
+  FrontFactors<double, int, Offset, ExecutionSpace> factors;
+  Kokkos::View<double*, MemorySpace> values, ones;
+  Kokkos::View<unsigned char*, MemorySpace> perturbed;
+
+  int size() const { return pivots + below; }
+
+  OneFront(int k, int m) : pivots(k), below(m) {
+    const double edge = 1 / std::sqrt(static_cast<double>(size()));
+    matrix.n_rows = matrix.n_cols = size();
+    matrix.row_map.push_back(0);
+    const auto add = [&](int j, double value) {
+      matrix.entries.push_back(j);
+      matrix.values.push_back(value);
+    };
+    for (int i = 0; i < size(); ++i) {
+      if (i > 0) add(0, edge * (0.5 + i * 7919 % 97 / 97.0));
+      if (i < pivots) add(i, 2 + i * 31 % 17 / 17.0);
+      for (int j = 1; i == 0 && j < size(); ++j) add(j, edge * (0.5 + j * 104729 % 89 / 89.0));
+      matrix.row_map.push_back(matrix.nnz());
+    }
+    FrontTree<int> tree;
+    tree.n = size();
+    for (int i = 0; i < size(); ++i) tree.order.push_back(i);
+    tree.pivot_begin = {0, pivots};
+    tree.parent = {-1};
+    tree.row_begin = {0, below};
+    tree.rows.assign(tree.order.begin() + pivots, tree.order.end());
+    const double p = pivots, b = below;
+    tree.flops = p * (p * (4 * p - 3) - 1) / 6 + 2 * p * b * (p + b);
+    const FrontEntries<int, Offset> entries{make_view(matrix).pattern(), tree.order, tree.order};
+    plan = plan_fronts(exec, tree, entries, MemoryBudget(), front_plan_options<double, ExecutionSpace>());
+    factors = make_front_factors<double>(exec, plan, MemoryBudget());
+    allocate_values(exec, plan, MemoryBudget(), factors);
+    values = to_device(matrix.values);
+    ones = to_device(std::vector<double>(static_cast<std::size_t>(size()), 1.0));
+    perturbed = Kokkos::View<unsigned char*, MemorySpace>("lutra::perf::perturbed", ones.extent(0));
+  }
+
+  void factorize() const {
+    factorize_fronts<double>(exec, plan, {values, ones, ones}, 0, factors, perturbed);
+  }
+
+  /// max |A·x - L·(U·x)| / |L|·|U|·|x| over the rows for x = 1, 2, 3, 1, …; the contribution takes U's place in
+  /// further rows.
+  double error() const;
+};
+
+double OneFront::error() const {
+  using Team = Kokkos::TeamPolicy<ExecutionSpace>;
+  using Vector = Kokkos::View<double*, MemorySpace>;
+  const int k = pivots, m = below, f = size();
+  const Vector x("x", ones.extent(0)), product("Ux", x.extent(0)), most("|U||x|", x.extent(0)), error("error", x.extent(0));
+  const auto panels = factors.panels, corners = factors.corners;
+  const auto front = plan.host_fronts.front();
+  const auto A = to_device(matrix);
+  Kokkos::parallel_for(
+      "lutra::perf::x", Kokkos::RangePolicy<ExecutionSpace>(0, f),
+      KOKKOS_LAMBDA(const int i) { x(i) = 1 + i % 3; });
+  Kokkos::parallel_for(
+      "lutra::perf::upper", Team(f, Kokkos::AUTO), KOKKOS_LAMBDA(const Team::member_type& team) {
+        const int r = team.league_rank();
+        const auto entry = [&](int c) {
+          if (c < k) return panels(front.lower + r + static_cast<Offset>(c) * f);
+          if (r < k) return panels(front.upper + static_cast<Offset>(r) * m + c - k);
+          return corners(front.corner + r - k + static_cast<Offset>(c - k) * m);
+        };
+        double sum = 0, size = 0;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamThreadRange(team, r < k ? r : k, f),
+            [&](const int c, double& s, double& a) {
+              s += entry(c) * x(c);
+              a += Kokkos::abs(entry(c)) * x(c);
+            },
+            sum, size);
+        Kokkos::single(Kokkos::PerTeam(team), [&]() {
+          product(r) = sum;
+          most(r) = size;
+        });
+      });
+  Kokkos::parallel_for(
+      "lutra::perf::lower", Team(f, Kokkos::AUTO), KOKKOS_LAMBDA(const Team::member_type& team) {
+        const int r = team.league_rank();
+        double sum = 0, size = 0;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamThreadRange(team, r < k ? r : k),
+            [&](const int c, double& s, double& a) {
+              const double l = panels(front.lower + r + static_cast<Offset>(c) * f);
+              s += l * product(c);
+              a += Kokkos::abs(l) * most(c);
+            },
+            sum, size);
+        Kokkos::single(Kokkos::PerTeam(team), [&]() {
+          double wanted = 0;
+          for (auto p = A.row_map(r); p < A.row_map(r + 1); ++p) wanted += A.values(p) * x(A.entries(p));
+          const double off = Kokkos::abs(sum + product(r) - wanted) / (size + most(r));
+          error(r) = off == off ? off : Kokkos::Experimental::infinity_v<double>;
+        });
+      });
+  double worst = 0;
+  Kokkos::parallel_reduce(
+      "lutra::perf::worst", Kokkos::RangePolicy<ExecutionSpace>(0, f),
+      KOKKOS_LAMBDA(const int i, double& greatest) { greatest = error(i) > greatest ? error(i) : greatest; },
+      Kokkos::Max<double>(worst));
+  return worst;
+}
+
+/// What a front reads and writes once: panels and contribution.
+Measurement describe(const PerfRun& run, Samples samples, int pivots, int below, double flops) {
+  Measurement result{std::move(samples)};
+  const double size = pivots + below, seconds = result.samples.median();
+  result.counters["n"] = size;
+  result.counters["pivots"] = pivots;
+  result.counters["flops"] = flops;
+  result.counters["tflops"] = flops / seconds * 1e-12;
+  result.counters["dgemm_tflops"] = run.limits.flops_per_second * 1e-12;
+  if (run.limits.flops_per_second > 0)
+    result.counters["of_dgemm"] = flops / seconds / run.limits.flops_per_second;
+  result.bound(run.limits, 8 * size * size, flops);
+  return result;
+}
+
+Measurement measure_front(const PerfRun& run, int pivots, int below) {
+  const OneFront front(pivots, below);
+  Measurement result =
+      describe(run, measure(run.samples, [&] { front.factorize(); }), pivots, below, front.plan.flops);
+  result.counters["backward_componentwise"] = front.error();
+  return result;
+}
+
+Measurement measure_peer(const PerfRun& run, int pivots) {
+  const OneFront front(pivots, 0);
+  const auto n = static_cast<std::size_t>(pivots);
+  std::vector<double> dense(n * n, 0.0);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (auto p = front.matrix.row_map[i]; p < front.matrix.row_map[i + 1]; ++p)
+      dense[static_cast<std::size_t>(front.matrix.entries[static_cast<std::size_t>(p)]) * n + i] =
+          front.matrix.values[static_cast<std::size_t>(p)];
+  }
+  return describe(run, measure_getrf(run.samples, pivots, to_device(dense)), pivots, 0, front.plan.flops);
+}
+
+}  // namespace
+
+void register_benchmarks(const PerfRun& run) {
+  auto fronts = run.fronts;
+  if (fronts.empty()) {
+    const bool on_host = std::is_same_v<MemorySpace, Kokkos::HostSpace>;
+    for (const int order : on_host ? std::vector{256, 512, 1024} : std::vector{1024, 2048, 4096, 8192}) {
+      fronts.push_back({order, 0});
+      fronts.push_back({order / 4, order - order / 4});
+    }
+  }
+  for (const PerfFront& front : fronts) {
+    const auto [pivots, below] = front;
+    const std::string name = "front:" + std::to_string(pivots) + "+" + std::to_string(below);
+    add_benchmark(name, "dense-lu", "lutra", [&run, pivots, below] { return measure_front(run, pivots, below); });
+    if (below == 0 && *getrf_name != '\0')
+      add_benchmark(name, "dense-lu", getrf_name, [&run, pivots] { return measure_peer(run, pivots); });
+  }
+}
+
+}  // namespace lutra::Perf

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PERFGETRF_HPP
+#define LUTRA_PERFGETRF_HPP
+
+#include "Lutra_PerfMeasure.hpp"
+
+namespace lutra::Perf {
+
+/// Name of the library whose dense LU is the peer; empty where there is none.
+extern const char* const getrf_name;
+
+/// Times its LU of an n × n matrix by columns: on CUDA without interchanges, as the fronts have none.
+/// @param matrix [n²] is left as it is
+Samples measure_getrf(int samples, int n, const Kokkos::View<const double*, MemorySpace>& matrix);
+
+}  // namespace lutra::Perf
+
+#endif

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TILEDIAGONALCUDA_HPP
+#define LUTRA_TILEDIAGONALCUDA_HPP
+
+#include "Lutra_TileProductCuda.hpp"
+
+namespace lutra::Impl {
+
+/// Pivots that one warp eliminates in registers.
+inline constexpr int pivot_panel = 16;
+
+/// Division by a pivot. In double precision l = a·(1/p) with 1/p = r·(1 + e + e²), r being the approximation of the
+/// hardware and e its error, so that a·r needs not wait for e.
+template <class Scalar>
+struct PivotDivision {
+  Scalar factor;
+  __device__ __forceinline__ explicit PivotDivision(const Scalar& pivot) : factor(reciprocal(pivot)) {}
+  __device__ __forceinline__ Scalar operator()(const Scalar& a) const { return a * factor; }
+};
+template <>
+struct PivotDivision<double> {
+  double approximate, rest;
+  __device__ __forceinline__ explicit PivotDivision(double pivot) {
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(approximate) : "d"(pivot));
+    const double error = fma(-pivot, approximate, 1.0);
+    rest = fma(error, error, error);
+  }
+  __device__ __forceinline__ double operator()(double a) const {
+    const double first = a * approximate;
+    return fma(first, rest, first);
+  }
+};
+
+template <class Scalar>
+__device__ __forceinline__ Scalar from_lane(const Scalar& value, int lane) {
+  return __shfl_sync(0xffffffffu, value, lane);
+}
+template <class Real>
+__device__ __forceinline__ Kokkos::complex<Real> from_lane(const Kokkos::complex<Real>& value, int lane) {
+  return {__shfl_sync(0xffffffffu, value.real(), lane), __shfl_sync(0xffffffffu, value.imag(), lane)};
+}
+
+/// C = A·B of order 16 by a warp; operands are functions of two indices.
+template <class Scalar>
+struct BlockProduct {
+  Scalar sum[8] = {};
+  template <class A, class B>
+  __device__ __forceinline__ void add(const A& a, const B& b) {
+    const int lane = static_cast<int>(threadIdx.x) % 32, r = lane % 16, c0 = lane / 16 * 8;
+#pragma unroll 4
+    for (int p = 0; p < pivot_panel; ++p) {
+      const Scalar factor = a(r, p);
+#pragma unroll
+      for (int c = 0; c < 8; ++c) sum[c] += factor * b(p, c0 + c);
+    }
+  }
+  template <class Visit>
+  __device__ __forceinline__ void for_each(const Visit& visit) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32, r = lane % 16, c0 = lane / 16 * 8;
+#pragma unroll
+    for (int c = 0; c < 8; ++c) visit(r, c0 + c, sum[c]);
+  }
+};
+template <>
+struct BlockProduct<double> {
+  double sum[2][4] = {};
+  template <class A, class B>
+  __device__ __forceinline__ void add(const A& a, const B& b) {
+    const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
+#pragma unroll
+    for (int p = t; p < pivot_panel; p += 8) {
+      const double column[4] = {a(g, p), a(g + 8, p), a(g, p + 4), a(g + 8, p + 4)};
+#pragma unroll
+      for (int c = 0; c < 2; ++c) multiply_add(sum[c], column, b(p, 8 * c + g), b(p + 4, 8 * c + g));
+    }
+  }
+  template <class Visit>
+  __device__ __forceinline__ void for_each(const Visit& visit) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) visit(g + e / 2 * 8, 8 * c + 2 * t + e % 2, sum[c][e]);
+    }
+  }
+};
+
+/// LU of a diagonal tile in shared memory, with the inverses X of L and V of U, in blocks of 16: what is done to the
+/// rows of A is done to those of an identity, which becomes X, and what is done to its columns to those of another,
+/// which becomes V. Of a diagonal block one warp eliminates the rows, with V's rows below them, and another one the
+/// columns, with X's beside them, both by shuffles alone and with the same bits; products with these blocks' X and V
+/// then give their rows and columns. Warps beyond the two update everything else while they go on with the next
+/// diagonal block.
+template <class Scalar>
+struct TileDiagonal {
+  static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad, block = pivot_panel;
+  static constexpr int copy_pitch = block + 1, copy_words = block * copy_pitch;
+  static constexpr int scratch_words = 2 * copy_words + 4 * block;
+  Scalar* tile;    ///< A, then L\U: entry (r, c) at c·pitch + r
+  Scalar* lower;   ///< X: entry (r, c) at c·pitch + r, undefined above the diagonal
+  Scalar* upper;   ///< V: entry (r, c) at r·pitch + c, undefined below the diagonal
+  Scalar* copies;  ///< [scratch_words] the next diagonal block once for each of the two warps, then two pivots' rows and
+                   ///< two pivots' columns
+  int blocks;      ///< to be worked; rows and columns of the last one beyond the pivots are those of an identity
+  const PivotRule<Scalar>& rule;
+
+  /// @param note called as note(pivot, replaced) once for each pivot
+  template <class Note>
+  __device__ __forceinline__ void run(const Note& note) const {
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    for (int k = 0; k < blocks; ++k) {
+      if (warp < 2) {
+        copy_diagonal(k, copies + warp * copy_words);
+        if (warp == 0) {
+          eliminate_block<true>(k, note);
+        } else {
+          eliminate_block<false>(k, note);
+        }
+      } else if (k > 0) {
+        update(k - 1, warp - 2, front_warps - 2);
+      }
+      __syncthreads();
+      multiply_panels(k, warp);
+      __syncthreads();
+    }
+  }
+
+ private:
+  __device__ Scalar& by_columns(Scalar* matrix, int i, int j, int r, int c) const {
+    return matrix[(block * j + c) * pitch + block * i + r];
+  }
+  __device__ Scalar& by_rows(Scalar* matrix, int i, int j, int r, int c) const {
+    return matrix[(block * i + r) * pitch + block * j + c];
+  }
+
+  /// The diagonal block k less its last product.
+  __device__ __forceinline__ void copy_diagonal(int k, Scalar* copy) const {
+    BlockProduct<Scalar> product;
+    if (k > 0) {
+      product.add([&](int r, int p) { return by_columns(tile, k, k - 1, r, p); },
+                  [&](int p, int c) { return by_columns(tile, k - 1, k, p, c); });
+    }
+    product.for_each([&](int r, int c, const Scalar& sum) {
+      copy[c * copy_pitch + r] = by_columns(tile, k, k, r, c) - sum;
+    });
+    asm volatile("bar.sync 1, 64;" ::: "memory");  // the first warp writes to the tile what both have read
+  }
+
+  // The elimination of a diagonal block by one warp: lanes below 16 hold a row (or column) of A each, those above one of
+  // the inverse. The pivot comes by a shuffle, what is beside it, which is wanted later, through shared memory, which
+  // takes far fewer instructions. Rows move on by one register a pivot, so that the loop is short enough for the cache of
+  // instructions. A branch on each pivot's size would cost nearly as much as the rest: where any was too small, which is
+  // rare, the block is done once more, from its copy.
+
+  /// @param by_row rows of A with rows of V, else columns of A with columns of X
+  template <bool by_row, class Note>
+  __device__ __forceinline__ void eliminate_block(int k, const Note& note) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    if (__any_sync(0xffffffffu, eliminate<by_row>(
+                                    k, [](const Scalar& pivot, int) { return pivot; }))) {
+      eliminate<by_row>(k, [&](const Scalar& pivot, int j) {
+        bool replaced = false;
+        const Scalar used = rule(pivot, replaced);
+        if (by_row && lane == 0) note(block * k + j, replaced);
+        return used;
+      });
+    } else if (by_row && lane < block) {
+      note(block * k + lane, false);
+    }
+  }
+
+  /// @param choose the pivot to use, of the one met and its number
+  /// @returns true if any was smaller than the threshold
+  template <bool by_row, class Choose>
+  __device__ __forceinline__ bool eliminate(int k, const Choose& choose) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32, own = lane % block;
+    const bool of_inverse = lane >= block;
+    const Scalar* const from = by_row ? copies + own : copies + copy_words + own * copy_pitch;
+    Scalar* const lines = copies + 2 * copy_words + (by_row ? 0 : 2 * block);
+    Scalar* to = &by_columns(tile, k, k, own, 0);
+    int to_step = pitch;
+    if (!by_row) {
+      to = &by_columns(lower, k, k, 0, own);
+      to_step = 1;
+    } else if (of_inverse) {
+      to = &by_rows(upper, k, k, own, 0);
+      to_step = 1;
+    }
+    Scalar a[block];  // of the next pivot's column (or row) on
+#pragma unroll
+    for (int e = 0; e < block; ++e) {
+      const Scalar entry = from[e * (by_row ? copy_pitch : 1)];
+      a[e] = of_inverse ? (own == e ? Scalar(1) : Scalar(0)) : entry;
+    }
+    bool small = false;
+#pragma unroll 1
+    for (int j = 0; j < block; ++j, to += to_step) {
+      Scalar* const line = lines + j % 2 * block;
+      if (lane == j) {
+#pragma unroll
+        for (int e = 1; e < block; ++e) line[e] = a[e];
+      }
+      const Scalar met = from_lane(a[0], j);
+      small = small | (ScalarTraits<Scalar>::magnitude(met) < rule.threshold);
+      const Scalar pivot = choose(met, j);
+      const PivotDivision<Scalar> divide(pivot);
+      __syncwarp();
+      if constexpr (by_row) {
+        const Scalar l = lane > j ? divide(a[0]) : Scalar(0);
+        *to = lane > j ? l : lane == j ? pivot : a[0];
+#pragma unroll
+        for (int e = 1; e < block; ++e) a[e - 1] = a[e] - l * line[e];
+      } else {
+        const Scalar u = lane > j ? a[0] : Scalar(0);
+        if (of_inverse) *to = a[0];
+#pragma unroll
+        for (int e = 1; e < block; ++e) a[e - 1] = a[e] - divide(line[e]) * u;
+      }
+    }
+    return small;
+  }
+
+  /// Row of blocks k of U and X from the left by the block's X, column k of L and V from the right by its V; a
+  /// warp each.
+  __device__ __forceinline__ void multiply_panels(int k, int warp) const {
+    const bool row = warp < blocks - 1;
+    const int other = row ? warp : warp - (blocks - 1), o = other < k ? other : other + 1;
+    if (o >= blocks) return;
+    BlockProduct<Scalar> product;
+    if (row) {
+      Scalar* const matrix = o > k ? tile : lower;
+      product.add([&](int r, int p) { return by_columns(lower, k, k, r, p); },
+                  [&](int p, int c) { return by_columns(matrix, k, o, p, c); });
+      __syncwarp();
+      product.for_each([&](int r, int c, const Scalar& sum) { by_columns(matrix, k, o, r, c) = sum; });
+    } else if (o > k) {
+      product.add([&](int r, int p) { return by_columns(tile, o, k, r, p); },
+                  [&](int p, int c) { return by_rows(upper, k, k, p, c); });
+      __syncwarp();
+      product.for_each([&](int r, int c, const Scalar& sum) { by_columns(tile, o, k, r, c) = sum; });
+    } else {
+      product.add([&](int r, int p) { return by_rows(upper, o, k, r, p); },
+                  [&](int p, int c) { return by_rows(upper, k, k, p, c); });
+      __syncwarp();
+      product.for_each([&](int r, int c, const Scalar& sum) { by_rows(upper, o, k, r, c) = sum; });
+    }
+  }
+
+  /// Products with row and column k of blocks for all blocks beyond but the next diagonal one, a warp each.
+  __device__ __forceinline__ void update(int k, int first, int step) const {
+    const int beyond = blocks - 1 - k, of_rows = beyond * blocks;
+    for (int item = 1 + first; item < of_rows + beyond * (k + 1); item += step) {
+      BlockProduct<Scalar> product;
+      if (item < of_rows) {
+        const int i = k + 1 + item / blocks, j = (k + 1 + item % blocks) % blocks;
+        Scalar* const matrix = j > k ? tile : lower;
+        product.add([&](int r, int p) { return by_columns(tile, i, k, r, p); },
+                    [&](int p, int c) { return by_columns(matrix, k, j, p, c); });
+        product.for_each([&](int r, int c, const Scalar& sum) {
+          Scalar& entry = by_columns(matrix, i, j, r, c);
+          entry = j == k ? -sum : entry - sum;
+        });
+      } else {
+        const int i = k + 1 + (item - of_rows) / (k + 1), j = (item - of_rows) % (k + 1);
+        product.add([&](int r, int p) { return by_rows(upper, j, k, r, p); },
+                    [&](int p, int c) { return by_columns(tile, k, i, p, c); });
+        product.for_each([&](int r, int c, const Scalar& sum) {
+          Scalar& entry = by_rows(upper, j, i, r, c);
+          entry = j == k ? -sum : entry - sum;
+        });
+      }
+    }
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif
