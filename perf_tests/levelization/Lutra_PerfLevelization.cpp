@@ -131,7 +131,7 @@ template <class Scalar>
 void register_matrix(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
   add_benchmark(name, "plan", "lutra", [&] { return measure_plan(run, matrix); });
   const std::pair<const char*, Nodes> graphs[] = {
-      {"columns", Nodes::columns}, {"lower", Nodes::lower}, {"upper", Nodes::upper}};
+      {"levels", Nodes::columns}, {"lower", Nodes::lower}, {"upper", Nodes::upper}};
   const std::pair<const char*, Way> ways[] = {
       {"lutra", Way::chosen}, {"portable", Way::portable}, {"host", Way::host}};
   for (const auto& [graph, nodes] : graphs) {
