@@ -10,17 +10,23 @@
 namespace lutra::Impl {
 
 // The column right-looking factorization ("End-to-End LU Factorization …", Algorithm 2) as data flow. A task
-// is a part of a column's updates, worked by one warp. Tasks are taken by tickets in the order of levels, so
-// that who waits, waits for a running warp. Each column counts the columns it waits for as they finish; the
-// counts go on from one factorization to the next and are never set back.
+// is a tile of a column's updates, some rows of L(:, j) × some entries of U(j, :), worked by one warp. Tasks
+// are taken by tickets in the order of levels, so that who waits, waits for a running warp. A task that is
+// done tells just those columns that its entries belong to: columns k of its U(j, k), which it has changed,
+// and columns i of its L(i, j), whose rows of U it has changed. What a column needs is the number of tasks that
+// tell it; counts go on from one factorization to the next and are never set back.
 //
 // L(:, j) stays undivided until the end, where one pass divides all columns: an update subtracts
-// L(:, j)·(U(j, k)/pivot). So no task waits for another of its own column.
+// L(:, j)·(U(j, k)/pivot). So no task waits for another of its own column. All that depends on the pattern
+// alone, places included, is at hand before a task waits.
 
 inline constexpr int column_threads = 256;
 inline constexpr int column_warps = column_threads / 32;
-inline constexpr int tile_rows = 64;     ///< of L(:, j) in a task of mode C
-inline constexpr int tile_updates = 16;  ///< entries of U(j, :) in a task of mode C
+inline constexpr int lane_rows = 2;      ///< of a tile, for one lane
+inline constexpr int lane_updates = 16;  ///< entries of U(j, :) of a tile, for one lane
+inline constexpr int tile_rows = 32 * lane_rows;
+inline constexpr int tile_updates = lane_updates;
+inline constexpr unsigned no_place = ~0u;
 
 template <class Ordinal>
 struct ColumnTask {
@@ -50,12 +56,12 @@ struct ColumnLaunch {
   const Offset *column_map, *column_diagonal;  ///< L + U by columns
   const Ordinal* column_entries;
   const Offset* map_begin;  ///< [n] a column's updates in `map`
-  unsigned* map;            ///< for each U(j, k), for each row of L(:, j): its place in column k
+  const unsigned* map;      ///< for each U(j, k), for each row of L(:, j): its place in column k
   Scalar* values;           ///< by columns
   Scalar* dense;            ///< [warps × n] zeros
   unsigned char* perturbed;
-  unsigned* arrived;   ///< [n] columns finished of those that column j waits for, in all factorizations
-  unsigned* finished;  ///< [n] tasks of a column finished, in all factorizations
+  const unsigned* needed;  ///< [n] tasks that tell column j
+  unsigned* arrived;       ///< [n] those that have, in all factorizations
   ColumnState* state;
   Ordinal n;
   RealOf<Scalar> threshold;
@@ -64,36 +70,38 @@ struct ColumnLaunch {
   double watchdog_seconds;
 };
 
-/// A column's share in a task: rows of L(:, j) and entries of U(j, :).
+/// A column's share in a task: rows [row_begin, row_end) of L(:, j), entries [up_begin, up_end) of U(j, :).
 template <class Ordinal, class Offset>
 struct ColumnShare {
-  Offset row_first, row_count;  ///< L(:, j): first position by columns, length
-  Offset up_first, up_count;    ///< U(j, :): first position by rows, length
-  Offset row_begin, row_end;    ///< of the task
-  Offset up_begin, up_end;
-  int parts;
+  Offset row_first, up_first;  ///< where L(:, j) starts by columns, U(j, :) by rows
+  int row_count;               ///< of all L(:, j)
+  int row_begin, row_end, up_begin, up_end;
 
   template <class Launch>
   __device__ __forceinline__ ColumnShare(const Launch& launch, Ordinal j, int part) {
-    row_first = launch.column_diagonal[j] + 1;
-    row_count = launch.column_map[j + 1] - row_first;
-    up_first = launch.row_diagonal[j] + 1;
-    up_count = launch.row_map[j + 1] - up_first;
     const ColumnParts cut = launch.parts[j];
-    parts = cut.rows * cut.updates;
-    const int row_part = part % cut.rows, up_part = part / cut.rows;
-    row_begin = row_count * row_part / cut.rows;
-    row_end = row_count * (row_part + 1) / cut.rows;
-    up_begin = up_count * up_part / cut.updates;
-    up_end = up_count * (up_part + 1) / cut.updates;
+    row_first = launch.column_diagonal[j] + 1;
+    row_count = static_cast<int>(launch.column_map[j + 1] - row_first);
+    up_first = launch.row_diagonal[j] + 1;
+    const int up_count = static_cast<int>(launch.row_map[j + 1] - up_first);
+    row_begin = up_begin = 0;
+    row_end = row_count;
+    up_end = up_count;
+    if (cut.rows > 1) share_out(row_count, cut.rows, part % cut.rows, row_begin, row_end);
+    if (cut.updates > 1) share_out(up_count, cut.updates, part / cut.rows, up_begin, up_end);
+  }
+
+  __device__ static __forceinline__ void share_out(int count, int parts, int part, int& begin, int& end) {
+    const int each = (count + parts - 1) / parts;
+    begin = min(part * each, count);
+    end = min(begin + each, count);
   }
 };
 
 /// What a warp knows of a column k while it updates it.
 template <class Scalar, class Offset>
 struct UpdatedColumn {
-  Offset begin;   ///< of column k; of U(j, k) where rows are looked for
-  Offset end;     ///< of column k
+  Offset begin;   ///< of column k
   Scalar factor;  ///< U(j, k)/pivot
 };
 
@@ -119,14 +127,10 @@ __device__ __forceinline__ void subtract_shared(Scalar* place, const Scalar& val
   }
 }
 
-__device__ __forceinline__ unsigned load_relaxed(const unsigned* place) {
+__device__ __forceinline__ unsigned load_acquire(const unsigned* place) {
   unsigned value;
-  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(place) : "memory");
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(place) : "memory");
   return value;
-}
-
-__device__ __forceinline__ void prefetch_line(const void* place) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(place));
 }
 
 /// Ends all waiting once one column has waited too long.
@@ -140,52 +144,36 @@ __device__ bool column_stopped(const Launch& launch, unsigned long long column, 
   return *static_cast<volatile unsigned long long*>(&launch.state->stopped) != 0;
 }
 
-/// Waits until all columns that j waits for are finished: those of U(:, j) and those of L(j, :). For one
-/// lane. @returns whether they are
+/// Waits until all tasks that tell column j have done so. For one lane. @returns whether they have
 template <class Launch, class Ordinal>
-__device__ bool wait_for_columns(const Launch& launch, Ordinal j) {
-  const auto above = launch.column_diagonal[j] - launch.column_map[j];
-  const auto before = launch.row_diagonal[j] - launch.row_map[j];
-  const unsigned target = static_cast<unsigned>(above + before) * launch.run;
+__device__ bool wait_for_columns(const Launch& launch, Ordinal j, unsigned needed) {
+  const unsigned target = needed * launch.run;
   std::uint64_t begun = 0;
   unsigned spins = 0;
-  while (const unsigned left = target - load_relaxed(launch.arrived + j)) {
-    if (left > 4) __nanosleep(left < 32 ? left * 32 : 1000);
+  while (const unsigned left = target - load_acquire(launch.arrived + j)) {
+    if (left > 64) __nanosleep(left < 1024 ? left : 1024);
     if (++spins % 256 == 0 && column_stopped(launch, static_cast<unsigned long long>(j), begun)) return false;
   }
-  __threadfence();
   return true;
 }
 
-/// Tells the columns that wait for j, once all its tasks are done.
-template <class Launch, class Ordinal, class Offset>
-__device__ __forceinline__ void finish_task(const Launch& launch, Ordinal j,
-                                            const ColumnShare<Ordinal, Offset>& share, int lane) {
-  __syncwarp();
-  if (share.parts > 1) {
-    unsigned before = 0;
-    if (lane == 0) {
-      __threadfence();
-      before = atomicAdd(launch.finished + j, 1u);
-    }
-    before = __shfl_sync(~0u, before, 0);
-    if (before + 1 != static_cast<unsigned>(share.parts) * launch.run) return;
-  }
-  __threadfence();
-  for (Offset p = lane; p < share.up_count; p += 32)
-    atomicAdd(launch.arrived + launch.row_entries[share.up_first + p], 1u);
-  for (Offset q = lane; q < share.row_count; q += 32)
-    atomicAdd(launch.arrived + launch.column_entries[share.row_first + q], 1u);
+/// One to the count of each column that a task tells.
+template <class Ordinal, class Offset, class Launch>
+__device__ __forceinline__ void tell_columns(const Launch& launch, unsigned* counts,
+                                             const ColumnShare<Ordinal, Offset>& share, int lane) {
+  for (int up = share.up_begin + lane; up < share.up_end; up += 32)
+    atomicAdd(counts + launch.row_entries[share.up_first + up], 1u);
+  for (int row = share.row_begin + lane; row < share.row_end; row += 32)
+    atomicAdd(counts + launch.column_entries[share.row_first + row], 1u);
 }
 
 /// Positions in L + U of one of the columns k that a task updates; a lane each.
 template <class Offset>
 struct UpdatePlace {
-  Offset factor, begin, end;
+  Offset factor = 0, begin = 0, end = 0;
 
   template <class Launch, class Share>
-  __device__ __forceinline__ UpdatePlace(const Launch& launch, const Share& share, Offset up) {
-    factor = begin = end = 0;
+  __device__ __forceinline__ UpdatePlace(const Launch& launch, const Share& share, int up) {
     if (up >= share.up_end) return;
     factor = launch.row_to_column[share.up_first + up];
     const auto k = launch.row_entries[share.up_first + up];
@@ -194,111 +182,116 @@ struct UpdatePlace {
   }
 };
 
-/// The updates of a task by positions from maps or by search: up to 32 columns k at once, their factors in
-/// shared memory. Lanes go along L(:, j); where it is short, groups of lanes work different columns k.
+/// Position of `row` among the ascending rows [begin, end) of a column that holds it: doubling steps, then
+/// binary search (Algorithm 6).
+template <class Ordinal, class Offset>
+__device__ __forceinline__ Offset search_row(const Ordinal* rows, Offset begin, Offset end, Ordinal row) {
+  Offset step = 1;
+  while (begin + step < end && rows[begin + step] <= row) {
+    begin += step;
+    step *= 2;
+  }
+  Offset last = min(begin + step, end);
+  while (last - begin > 1) {
+    const Offset middle = begin + (last - begin) / 2;
+    if (rows[middle] <= row) {
+      begin = middle;
+    } else {
+      last = middle;
+    }
+  }
+  return begin;
+}
+
+/// A tile of a task: up to 32 columns k, and rows of L(:, j) along the lanes; where these are few, groups of
+/// lanes take different columns k. Places, relative to the starts of columns k, are held in registers.
 template <ColumnFormat format, class Scalar, class Ordinal, class Offset>
-struct SparseUpdates {
+struct ColumnTile {
   using Launch = ColumnLaunch<Scalar, Ordinal, Offset>;
   using Share = ColumnShare<Ordinal, Offset>;
 
   const Launch& launch;
   const Share& share;
   UpdatedColumn<Scalar, Offset>* const columns;  ///< [32] of this warp
-  const Offset map_begin;
   const int lane;
-  int width = 32;
+  int width = 32;  ///< lanes of a group
+  int group, groups;
+  int up, row;  ///< first of the tile
+  UpdatePlace<Offset> mine;
+  unsigned place[lane_rows][lane_updates];
 
-  __device__ SparseUpdates(const Launch& l, const Share& s, UpdatedColumn<Scalar, Offset>* c, Ordinal j, int at)
-      : launch(l),
-        share(s),
-        columns(c),
-        map_begin(format == ColumnFormat::map ? l.map_begin[j] : Offset(0)),
-        lane(at) {
+  __device__ __forceinline__ ColumnTile(const Launch& l, const Share& s, UpdatedColumn<Scalar, Offset>* c, int at)
+      : launch(l), share(s), columns(c), lane(at), up(s.up_begin), row(s.row_begin), mine(l, s, s.up_begin + at) {
     while (width > 1 && width / 2 >= share.row_end - share.row_begin) width /= 2;
+    groups = 32 / width;
+    group = lane / width;
   }
 
-  /// Brings the task's part of the map near, while others still work at what it waits for.
-  __device__ void prefetch() const {
-    if constexpr (format != ColumnFormat::map) return;
-    const Offset rows = share.row_end - share.row_begin;
-    const Offset lines = (rows * static_cast<Offset>(sizeof(unsigned)) + 127) / 128;
-    const Offset ups = min(share.up_end - share.up_begin, Offset(32));
-    for (Offset l = lane; l < min(lines * ups, Offset(256)); l += 32) {
-      const Offset up = share.up_begin + l / lines;
-      prefetch_line(launch.map + map_begin + up * share.row_count + share.row_begin + l % lines * 32);
-    }
+  __device__ __forceinline__ int most_updates() const { return min(32, groups * lane_updates); }
+  __device__ __forceinline__ int count() const { return min(share.up_end - up, most_updates()); }
+  /// Row of this lane's r-th line.
+  __device__ __forceinline__ int row_of(int r) const { return row + r * width + lane % width; }
+
+  /// Moves on to the next tile, rows first. @returns whether there is one
+  __device__ __forceinline__ bool advance() {
+    row += lane_rows * width;
+    if (row < share.row_end) return true;
+    row = share.row_begin;
+    up += most_updates();
+    if (up >= share.up_end) return false;
+    mine = UpdatePlace<Offset>(launch, share, up + lane);
+    return true;
   }
 
-  /// Position of the row at `row` of L(:, j) in the column `columns[c]`.
-  __device__ __forceinline__ Offset find(int c, Offset up, Offset row) const {
-    if constexpr (format == ColumnFormat::map) {
-      return columns[c].begin +
-             static_cast<Offset>(__ldg(launch.map + map_begin + up * share.row_count + row));
-    } else {  // rows of L(:, j) are all in column k, so none can stand before this place
-      return find_row_at(columns[c].begin + 1 + row, columns[c].end, launch.column_entries[share.row_first + row]);
-    }
-  }
-
-  __device__ __forceinline__ Offset find_row_at(Offset begin, Offset end, Ordinal row) const {
-    const Ordinal* const rows = launch.column_entries;
-    Offset step = 1;
-    while (begin + step < end && rows[begin + step] <= row) {
-      begin += step;
-      step *= 2;
-    }
-    Offset last = min(begin + step, end);
-    while (last - begin > 1) {
-      const Offset middle = begin + (last - begin) / 2;
-      if (rows[middle] <= row) {
-        begin = middle;
-      } else {
-        last = middle;
+  /// Looks all places up, or brings them from the map.
+  __device__ __forceinline__ void find_places(const unsigned* map) {
+    const int updates = count();
+#pragma unroll
+    for (int u = 0; u < lane_updates; ++u) {
+      const int c = group + u * groups;
+      Offset begin = 0, at = 0, end = 0;
+      if (format == ColumnFormat::search && u * groups < updates) {
+        begin = __shfl_sync(~0u, mine.begin, c % 32);
+        at = __shfl_sync(~0u, mine.factor, c % 32);
+        end = __shfl_sync(~0u, mine.end, c % 32);
       }
-    }
-    return begin;
-  }
-
-  __device__ void set_column(const UpdatePlace<Offset>& place, const Scalar& factor) const {
-    __syncwarp();
-    columns[lane] = {format == ColumnFormat::map ? place.begin : place.factor, place.end, factor};
-    __syncwarp();
-  }
-
-  /// Calls visit(position, up, row) for each pair of an entry up_begin + 0 … count − 1 of U(j, :) and a row of
-  /// the task, four positions looked up at a time; `start(row)` before each row.
-  template <class Start, class Visit>
-  __device__ __forceinline__ void for_pairs(Offset up_begin, int count, const Start& start,
-                                            const Visit& visit) const {
-    constexpr int at_once = 4;
-    const int groups = 32 / width, group = lane / width;
-    for (Offset row = share.row_begin + lane % width; row < share.row_end; row += width) {
-      start(row);
-      for (int first = group; first < count; first += groups * at_once) {
-        Offset position[at_once];
 #pragma unroll
-        for (int u = 0; u < at_once; ++u) {
-          const int c = first + u * groups;
-          position[u] = c < count ? find(c, up_begin + c, row) : Offset(-1);
-        }
-#pragma unroll
-        for (int u = 0; u < at_once; ++u) {
-          if (position[u] >= 0) visit(position[u], first + u * groups, row);
+      for (int r = 0; r < lane_rows; ++r) {
+        place[r][u] = no_place;
+        if (c >= updates || row_of(r) >= share.row_end) continue;
+        if constexpr (format == ColumnFormat::map) {
+          place[r][u] = __ldg(map + static_cast<Offset>(up + c) * share.row_count + row_of(r));
+        } else {  // rows of L(:, j) are all in column k: none stands before this place
+          place[r][u] = static_cast<unsigned>(
+              search_row(launch.column_entries, at + 1 + row_of(r), end,
+                         launch.column_entries[share.row_first + row_of(r)]) -
+              begin);
         }
       }
     }
   }
 
-  __device__ void run(const Scalar& pivot, UpdatePlace<Offset> place) const {
-    for (Offset up = share.up_begin; up < share.up_end; up += 32) {
-      if (up > share.up_begin) place = UpdatePlace<Offset>(launch, share, up + lane);
-      const int count = static_cast<int>(min(share.up_end - up, Offset(32)));
-      set_column(place, lane < count ? load_latest(launch.values + place.factor) / pivot : Scalar(0));
-      Scalar lower{};
-      for_pairs(
-          up, count, [&](Offset row) { lower = load_latest(launch.values + share.row_first + row); },
-          [&](Offset position, int c, Offset) {
-            subtract_shared(launch.values + position, lower * columns[c].factor);
-          });
+  /// Subtracts this tile's updates.
+  __device__ __forceinline__ void apply(const Scalar& pivot) const {
+    Scalar lower[lane_rows];
+#pragma unroll
+    for (int r = 0; r < lane_rows; ++r) {
+      lower[r] = row_of(r) < share.row_end ? load_latest(launch.values + share.row_first + row_of(r)) : Scalar(0);
+    }
+    const int updates = count();
+    __syncwarp();  // the last tile's columns have been read
+    columns[lane] = {mine.begin,
+                     lane < updates ? load_latest(launch.values + mine.factor) / pivot : Scalar(0)};
+    __syncwarp();
+#pragma unroll
+    for (int u = 0; u < lane_updates; ++u) {
+      if (u * groups >= updates) break;
+      const UpdatedColumn<Scalar, Offset> column = columns[(group + u * groups) % 32];
+#pragma unroll
+      for (int r = 0; r < lane_rows; ++r) {
+        if (place[r][u] != no_place)
+          subtract_shared(launch.values + column.begin + place[r][u], lower[r] * column.factor);
+      }
     }
   }
 };
@@ -309,10 +302,10 @@ template <class Scalar, class Ordinal, class Offset>
 __device__ void update_by_dense(const ColumnLaunch<Scalar, Ordinal, Offset>& launch,
                                 const ColumnShare<Ordinal, Offset>& share, const Scalar& pivot, Scalar* buffer,
                                 int lane) {
-  for (Offset row = lane; row < share.row_count; row += 32)
+  for (int row = lane; row < share.row_count; row += 32)
     buffer[launch.column_entries[share.row_first + row]] = load_latest(launch.values + share.row_first + row);
   __syncwarp();
-  for (Offset up = share.up_begin; up < share.up_end; ++up) {
+  for (int up = share.up_begin; up < share.up_end; ++up) {
     const UpdatePlace<Offset> place(launch, share, up);
     const Scalar factor = load_latest(launch.values + place.factor) / pivot;
     for (Offset p = place.factor + 1 + lane; p < place.end; p += 32) {
@@ -321,9 +314,25 @@ __device__ void update_by_dense(const ColumnLaunch<Scalar, Ordinal, Offset>& lau
     }
   }
   __syncwarp();
-  for (Offset row = lane; row < share.row_count; row += 32)
+  for (int row = lane; row < share.row_count; row += 32)
     buffer[launch.column_entries[share.row_first + row]] = Scalar(0);
   __syncwarp();
+}
+
+/// All lanes' answer to whether column j may be worked.
+template <class Launch, class Ordinal>
+__device__ __forceinline__ bool is_ready(const Launch& launch, Ordinal j, int lane) {
+  if (!launch.waits) return true;
+  int ready = 1;
+  if (lane == 0) ready = wait_for_columns(launch, j, launch.needed[j]);
+  return __shfl_sync(~0u, ready, 0) != 0;
+}
+
+template <class Scalar, class Ordinal, class Offset>
+__device__ __forceinline__ Scalar load_pivot(const ColumnLaunch<Scalar, Ordinal, Offset>& launch,
+                                             const ColumnShare<Ordinal, Offset>& share) {
+  bool small = false;
+  return usable_pivot(load_latest(launch.values + share.row_first - 1), launch.threshold, small);
 }
 
 /// One task. @returns false where the factorization is given up
@@ -334,22 +343,28 @@ __device__ __forceinline__ bool work_column_task(const ColumnLaunch<Scalar, Ordi
                                                  int lane) {
   const Ordinal j = task.column;
   const ColumnShare<Ordinal, Offset> share(launch, j, task.part);
-  const SparseUpdates<format, Scalar, Ordinal, Offset> updates(launch, share, columns, j, lane);
-  const UpdatePlace<Offset> place(launch, share, share.up_begin + lane);
-  if (launch.waits) {
-    updates.prefetch();
-    int ready = 1;
-    if (lane == 0) ready = wait_for_columns(launch, j);
-    if (__shfl_sync(~0u, ready, 0) == 0) return false;
-  }
-  bool small = false;
-  const Scalar pivot = usable_pivot(load_latest(launch.values + share.row_first - 1), launch.threshold, small);
   if constexpr (format == ColumnFormat::dense) {
-    update_by_dense(launch, share, pivot, buffer, lane);
+    if (!is_ready(launch, j, lane)) return false;
+    update_by_dense(launch, share, load_pivot(launch, share), buffer, lane);
   } else {
-    updates.run(pivot, place);
+    ColumnTile<format, Scalar, Ordinal, Offset> tile(launch, share, columns, lane);
+    const unsigned* const map = format == ColumnFormat::map ? launch.map + launch.map_begin[j] : nullptr;
+    const bool any = share.row_end > share.row_begin && share.up_end > share.up_begin;
+    if (any) tile.find_places(map);
+    if (!is_ready(launch, j, lane)) return false;
+    if (any) {
+      const Scalar pivot = load_pivot(launch, share);
+      tile.apply(pivot);
+      while (tile.advance()) {
+        tile.find_places(map);
+        tile.apply(pivot);
+      }
+    }
   }
-  if (launch.waits) finish_task(launch, j, share, lane);
+  if (launch.waits) {
+    __threadfence();  // additions come before the news of them
+    tell_columns(launch, launch.arrived, share, lane);
+  }
   return true;
 }
 
@@ -417,29 +432,25 @@ __global__ void __launch_bounds__(column_threads)
     atomicMax(&launch.state->largest, static_cast<unsigned long long>(__double_as_longlong(most)));
 }
 
-/// Fills the maps, task by task.
+/// Counts the tasks that tell each column and, where there is a map, fills it, task by task.
 template <class Scalar, class Ordinal, class Offset>
 __global__ void __launch_bounds__(column_threads)
-    map_columns_kernel(ColumnLaunch<Scalar, Ordinal, Offset> launch, int tasks) {
-  __shared__ __align__(16) char memory[column_threads * sizeof(UpdatedColumn<Scalar, Offset>)];
+    survey_columns_kernel(ColumnLaunch<Scalar, Ordinal, Offset> launch, unsigned* needed, unsigned* map, int tasks) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  auto* const columns = reinterpret_cast<UpdatedColumn<Scalar, Offset>*>(memory) + warp * 32;
-  for (int t = static_cast<int>(blockIdx.x) * column_warps + warp; t < tasks;
-       t += static_cast<int>(gridDim.x) * column_warps) {
+  const int worker = static_cast<int>(blockIdx.x) * column_warps + static_cast<int>(threadIdx.x) / 32;
+  for (int t = worker; t < tasks; t += static_cast<int>(gridDim.x) * column_warps) {
     const Ordinal j = launch.tasks[t].column;
     const ColumnShare<Ordinal, Offset> share(launch, j, launch.tasks[t].part);
-    const SparseUpdates<ColumnFormat::search, Scalar, Ordinal, Offset> updates(launch, share, columns, j, lane);
-    unsigned* const map = launch.map + launch.map_begin[j];
-    for (Offset up = share.up_begin; up < share.up_end; up += 32) {
-      updates.set_column(UpdatePlace<Offset>(launch, share, up + lane), Scalar(0));
-      const int count = static_cast<int>(min(share.up_end - up, Offset(32)));
-      updates.for_pairs(
-          up, count, [](Offset) {},
-          [&](Offset position, int c, Offset row) {
-            const auto k = launch.row_entries[share.up_first + up + c];
-            map[(up + c) * share.row_count + row] = static_cast<unsigned>(position - launch.column_map[k]);
-          });
+    tell_columns(launch, needed, share, lane);
+    if (map == nullptr) continue;
+    for (int up = share.up_begin; up < share.up_end; ++up) {
+      const UpdatePlace<Offset> place(launch, share, up);
+      unsigned* const places = map + launch.map_begin[j] + static_cast<Offset>(up) * share.row_count;
+      for (int row = share.row_begin + lane; row < share.row_end; row += 32) {
+        places[row] = static_cast<unsigned>(search_row(launch.column_entries, place.factor + 1 + row, place.end,
+                                                       launch.column_entries[share.row_first + row]) -
+                                            place.begin);
+      }
     }
   }
 }

@@ -109,11 +109,12 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
       Kokkos::deep_copy(exec, view, 0u);
       return view;
     };
-    arrived = counters("lutra::numeric::arrived_columns");
-    finished = counters("lutra::numeric::finished_tasks");
+    arrived = counters("lutra::numeric::arrived_tasks");
+    needed = counters("lutra::numeric::needed_tasks");
     state = charge.template allocate<Kokkos::View<ColumnState, Memory>>(exec, "lutra::numeric::column_state");
     if (tuning.format == ColumnFormat::automatic || tuning.format == ColumnFormat::map)
       make_maps(exec, plan, cutter);
+    survey(exec, plan);
     exec.fence("lutra::numeric: scratch of the plan is freed");
   }
 
@@ -154,7 +155,8 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
   Array<ColumnParts> parts;                    ///< [n]
   Array<Offset> map_begin;                     ///< [n + 1]
   Array<unsigned> map;
-  Array<unsigned> arrived, finished;  ///< [n] counts that go on from run to run
+  Array<unsigned> needed;   ///< [n] tasks that tell a column
+  Array<unsigned> arrived;  ///< [n] those that have; goes on from run to run
   Kokkos::View<ColumnState, Memory> state;
   Array<char> dense;  ///< zeros between factorizations
   unsigned run = 0;
@@ -219,14 +221,19 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
     map_begin = begin;
     map_charge = own;
     format = ColumnFormat::map;
-    if (pairs == 0) return;
-    const auto launch = launch_of<double>(plan);
-    map_columns_kernel<<<blocks(exec, map_columns_kernel<double, Ordinal, Offset>), column_threads, 0,
-                         exec.cuda_stream()>>>(launch, static_cast<int>(tasks.extent(0)));
+  }
+
+  /// Fills the map, if there is one, and `needed`.
+  void survey(const Kokkos::Cuda& exec, const Plan& plan) const {
+    if (tasks.extent(0) == 0) return;
+    const auto kernel = survey_columns_kernel<double, Ordinal, Offset>;
+    kernel<<<blocks(exec, kernel), column_threads, 0, exec.cuda_stream()>>>(
+        launch_of<double>(plan), needed.data(), format == ColumnFormat::map ? map.data() : nullptr,
+        static_cast<int>(tasks.extent(0)));
     check_cuda(cudaGetLastError(), "mapping updates");
   }
 
-  /// The share 1/parts of the memory still free, under the limit.
+  /// 1/share of the memory still free, under the limit.
   std::size_t room(std::size_t share) const {
     std::size_t free = 0, all = 0;
     check_cuda(cudaMemGetInfo(&free, &all), "asking for free memory");
@@ -248,7 +255,7 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
     launch.map_begin = map_begin.data();
     launch.map = map.data();
     launch.arrived = arrived.data();
-    launch.finished = finished.data();
+    launch.needed = needed.data();
     launch.state = state.data();
     launch.n = plan.n();
     launch.waits = tuning.merged;
@@ -315,7 +322,6 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
   void start_again(const Kokkos::Cuda& exec) {
     run = 0;
     Kokkos::deep_copy(exec, arrived, 0u);
-    Kokkos::deep_copy(exec, finished, 0u);
     if (dense.extent(0) > 0) Kokkos::deep_copy(exec, dense, char(0));
   }
 
