@@ -2,6 +2,8 @@
 #ifndef LUTRA_COLUMNKERNELSCUDA_HPP
 #define LUTRA_COLUMNKERNELSCUDA_HPP
 
+#include <cuda_pipeline.h>
+
 #include <cstdint>
 
 #include "Lutra_ColumnTuning.hpp"
@@ -26,7 +28,7 @@ inline constexpr int lane_rows = 2;      ///< of a tile, for one lane
 inline constexpr int lane_updates = 16;  ///< entries of U(j, :) of a tile, for one lane
 inline constexpr int tile_rows = 32 * lane_rows;
 inline constexpr int tile_updates = lane_updates;
-inline constexpr unsigned no_place = ~0u;
+inline constexpr int column_blocks = 4;  ///< that a multiprocessor can hold, at least
 
 template <class Ordinal>
 struct ColumnTask {
@@ -203,8 +205,15 @@ __device__ __forceinline__ Offset search_row(const Ordinal* rows, Offset begin, 
   return begin;
 }
 
+/// Shared memory of a warp.
+template <class Scalar, class Offset>
+struct WarpMemory {
+  UpdatedColumn<Scalar, Offset> columns[32];
+  unsigned places[lane_updates * lane_rows][32];  ///< of a tile's entries in columns k; a lane its own
+};
+
 /// A tile of a task: up to 32 columns k, and rows of L(:, j) along the lanes; where these are few, groups of
-/// lanes take different columns k. Places, relative to the starts of columns k, are held in registers.
+/// lanes take different columns k.
 template <ColumnFormat format, class Scalar, class Ordinal, class Offset>
 struct ColumnTile {
   using Launch = ColumnLaunch<Scalar, Ordinal, Offset>;
@@ -212,16 +221,15 @@ struct ColumnTile {
 
   const Launch& launch;
   const Share& share;
-  UpdatedColumn<Scalar, Offset>* const columns;  ///< [32] of this warp
+  WarpMemory<Scalar, Offset>& memory;
   const int lane;
   int width = 32;  ///< lanes of a group
   int group, groups;
   int up, row;  ///< first of the tile
   UpdatePlace<Offset> mine;
-  unsigned place[lane_rows][lane_updates];
 
-  __device__ __forceinline__ ColumnTile(const Launch& l, const Share& s, UpdatedColumn<Scalar, Offset>* c, int at)
-      : launch(l), share(s), columns(c), lane(at), up(s.up_begin), row(s.row_begin), mine(l, s, s.up_begin + at) {
+  __device__ __forceinline__ ColumnTile(const Launch& l, const Share& s, WarpMemory<Scalar, Offset>& m, int at)
+      : launch(l), share(s), memory(m), lane(at), up(s.up_begin), row(s.row_begin), mine(l, s, s.up_begin + at) {
     while (width > 1 && width / 2 >= share.row_end - share.row_begin) width /= 2;
     groups = 32 / width;
     group = lane / width;
@@ -243,31 +251,51 @@ struct ColumnTile {
     return true;
   }
 
-  /// Looks all places up, or brings them from the map.
-  __device__ __forceinline__ void find_places(const unsigned* map) {
+  /// Whether this lane has an r-th row and a u-th column.
+  __device__ __forceinline__ bool has(int r, int u, int updates) const {
+    return group + u * groups < updates && row_of(r) < share.row_end;
+  }
+
+  /// Starts bringing all places from the column's map.
+  __device__ __forceinline__ void load_places(const unsigned* map) const {
     const int updates = count();
-#pragma unroll
-    for (int u = 0; u < lane_updates; ++u) {
-      const int c = group + u * groups;
-      Offset begin = 0, at = 0, end = 0;
-      if (format == ColumnFormat::search && u * groups < updates) {
-        begin = __shfl_sync(~0u, mine.begin, c % 32);
-        at = __shfl_sync(~0u, mine.factor, c % 32);
-        end = __shfl_sync(~0u, mine.end, c % 32);
-      }
+    const unsigned* at = map + static_cast<Offset>(up + group) * share.row_count + row_of(0);
+    const Offset step = static_cast<Offset>(groups) * share.row_count;
+#pragma unroll 4
+    for (int u = 0; u < lane_updates && u * groups < updates; ++u, at += step) {
 #pragma unroll
       for (int r = 0; r < lane_rows; ++r) {
-        place[r][u] = no_place;
-        if (c >= updates || row_of(r) >= share.row_end) continue;
-        if constexpr (format == ColumnFormat::map) {
-          place[r][u] = __ldg(map + static_cast<Offset>(up + c) * share.row_count + row_of(r));
-        } else {  // rows of L(:, j) are all in column k: none stands before this place
-          place[r][u] = static_cast<unsigned>(
-              search_row(launch.column_entries, at + 1 + row_of(r), end,
-                         launch.column_entries[share.row_first + row_of(r)]) -
-              begin);
-        }
+        if (has(r, u, updates))
+          __pipeline_memcpy_async(&memory.places[u * lane_rows + r][lane], at + r * width, sizeof(unsigned));
       }
+    }
+    __pipeline_commit();
+  }
+
+  /// Looks all places up. Rows of L(:, j) are all in column k, so that the i-th stands at the i-th place behind
+  /// U(j, k) or later.
+  __device__ __forceinline__ void search_places() const {
+    const int updates = count();
+    for (int u = 0; u < lane_updates && u * groups < updates; ++u) {
+      const int c = (group + u * groups) % 32;
+      const Offset begin = __shfl_sync(~0u, mine.begin, c);
+      const Offset end = __shfl_sync(~0u, mine.end, c);
+      Offset found = __shfl_sync(~0u, mine.factor, c) + 1 + row_of(0);
+#pragma unroll
+      for (int r = 0; r < lane_rows; ++r, found += width) {
+        if (!has(r, u, updates)) continue;
+        found = search_row(launch.column_entries, found, end,
+                           launch.column_entries[share.row_first + row_of(r)]);
+        memory.places[u * lane_rows + r][lane] = static_cast<unsigned>(found - begin);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void find_places(const unsigned* map) const {
+    if constexpr (format == ColumnFormat::map) {
+      load_places(map);
+    } else {
+      search_places();
     }
   }
 
@@ -280,17 +308,19 @@ struct ColumnTile {
     }
     const int updates = count();
     __syncwarp();  // the last tile's columns have been read
-    columns[lane] = {mine.begin,
-                     lane < updates ? load_latest(launch.values + mine.factor) / pivot : Scalar(0)};
+    memory.columns[lane] = {mine.begin,
+                            lane < updates ? load_latest(launch.values + mine.factor) / pivot : Scalar(0)};
     __syncwarp();
-#pragma unroll
-    for (int u = 0; u < lane_updates; ++u) {
-      if (u * groups >= updates) break;
-      const UpdatedColumn<Scalar, Offset> column = columns[(group + u * groups) % 32];
+    if constexpr (format == ColumnFormat::map) __pipeline_wait_prior(0);
+#pragma unroll 4
+    for (int u = 0; u < lane_updates && u * groups < updates; ++u) {
+      const UpdatedColumn<Scalar, Offset> column = memory.columns[(group + u * groups) % 32];
 #pragma unroll
       for (int r = 0; r < lane_rows; ++r) {
-        if (place[r][u] != no_place)
-          subtract_shared(launch.values + column.begin + place[r][u], lower[r] * column.factor);
+        if (has(r, u, updates)) {
+          subtract_shared(launch.values + column.begin + memory.places[u * lane_rows + r][lane],
+                          lower[r] * column.factor);
+        }
       }
     }
   }
@@ -339,7 +369,7 @@ __device__ __forceinline__ Scalar load_pivot(const ColumnLaunch<Scalar, Ordinal,
 template <ColumnFormat format, class Scalar, class Ordinal, class Offset>
 __device__ __forceinline__ bool work_column_task(const ColumnLaunch<Scalar, Ordinal, Offset>& launch,
                                                  const ColumnTask<Ordinal>& task,
-                                                 UpdatedColumn<Scalar, Offset>* columns, Scalar* buffer,
+                                                 WarpMemory<Scalar, Offset>& memory, Scalar* buffer,
                                                  int lane) {
   const Ordinal j = task.column;
   const ColumnShare<Ordinal, Offset> share(launch, j, task.part);
@@ -347,7 +377,7 @@ __device__ __forceinline__ bool work_column_task(const ColumnLaunch<Scalar, Ordi
     if (!is_ready(launch, j, lane)) return false;
     update_by_dense(launch, share, load_pivot(launch, share), buffer, lane);
   } else {
-    ColumnTile<format, Scalar, Ordinal, Offset> tile(launch, share, columns, lane);
+    ColumnTile<format, Scalar, Ordinal, Offset> tile(launch, share, memory, lane);
     const unsigned* const map = format == ColumnFormat::map ? launch.map + launch.map_begin[j] : nullptr;
     const bool any = share.row_end > share.row_begin && share.up_end > share.up_begin;
     if (any) tile.find_places(map);
@@ -370,18 +400,18 @@ __device__ __forceinline__ bool work_column_task(const ColumnLaunch<Scalar, Ordi
 
 /// Tasks [begin, end) by tickets where tasks wait for each other, else dealt out.
 template <ColumnFormat format, class Scalar, class Ordinal, class Offset>
-__global__ void __launch_bounds__(column_threads)
+__global__ void __launch_bounds__(column_threads, column_blocks)
     column_tasks_kernel(ColumnLaunch<Scalar, Ordinal, Offset> launch, int begin, int end) {
-  __shared__ __align__(16) char memory[column_threads * sizeof(UpdatedColumn<Scalar, Offset>)];
+  __shared__ __align__(16) char shared[column_warps * sizeof(WarpMemory<Scalar, Offset>)];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  auto* const columns = reinterpret_cast<UpdatedColumn<Scalar, Offset>*>(memory) + warp * 32;
+  auto& memory = reinterpret_cast<WarpMemory<Scalar, Offset>*>(shared)[warp];
   const int worker = static_cast<int>(blockIdx.x) * column_warps + warp;
   Scalar* const buffer =
       format == ColumnFormat::dense ? launch.dense + static_cast<std::size_t>(worker) * launch.n : nullptr;
   if (!launch.waits) {
     for (int t = begin + worker; t < end; t += static_cast<int>(gridDim.x) * column_warps)
-      work_column_task<format>(launch, launch.tasks[t], columns, buffer, lane);
+      work_column_task<format>(launch, launch.tasks[t], memory, buffer, lane);
     return;
   }
   while (true) {
@@ -389,7 +419,7 @@ __global__ void __launch_bounds__(column_threads)
     if (lane == 0) ticket = atomicAdd(&launch.state->ticket, 1);
     ticket = begin + __shfl_sync(~0u, ticket, 0);
     if (ticket >= end) return;
-    if (!work_column_task<format>(launch, launch.tasks[ticket], columns, buffer, lane)) return;
+    if (!work_column_task<format>(launch, launch.tasks[ticket], memory, buffer, lane)) return;
   }
 }
 
