@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Levels of the column factorization and of the triangular solves, and the whole plan of the column
-// factorization. `portable` is a launch a level on every backend, `host` one sequential pass over the nodes, as
-// GLU 3.0 does it, on patterns that are there already.
+// factorization. `portable` is a launch a level on every backend, `host` one sequential pass over the nodes,
+// as GLU 3.0 does it, on patterns that are there already.
 #include <algorithm>
 
 #include "Lutra_Levelization.hpp"
@@ -73,12 +73,14 @@ struct HostGraph {
         }
       }
     }
-    const auto levels = static_cast<std::size_t>(n == 0 ? 0 : *std::max_element(level.begin(), level.end()) + 1);
+    const auto levels =
+        static_cast<std::size_t>(n == 0 ? 0 : *std::max_element(level.begin(), level.end()) + 1);
     std::vector<int> place(levels + 1, 0);
     for (const int l : level) ++place[static_cast<std::size_t>(l) + 1];
     for (std::size_t l = 0; l < levels; ++l) place[l + 1] += place[l];
     for (int v = 0; v < n; ++v)
-      order[static_cast<std::size_t>(place[static_cast<std::size_t>(level[static_cast<std::size_t>(v)])]++)] = v;
+      order[static_cast<std::size_t>(place[static_cast<std::size_t>(level[static_cast<std::size_t>(v)])]++)] =
+          v;
     return levels;
   }
 };

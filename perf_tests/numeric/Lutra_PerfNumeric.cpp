@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Factorization with new memory and with memory there already, and each engine's kernels by themselves,
 // beside the peers'. Lines of `lutra` take the engine the library chooses. Backward errors are those of a
-// solve without refinement: what the factors alone are worth. Lines of `columns` other than `lutra` switch one
-// choice of the column engine on CUDA (Impl::ColumnTuning), after the comparisons of "End-to-End LU
+// solve without refinement: what the factors alone are worth. Lines of `columns` other than `lutra` switch
+// one choice of the column engine on CUDA (Impl::ColumnTuning), after the comparisons of "End-to-End LU
 // Factorization …", section 4.4, and of GLU 3.0, whose way is nearest to `dense-launch-a-level`.
 #include <cmath>
 
@@ -103,6 +103,9 @@ void register_columns(const PerfRun& run, const std::string& name, const HostMat
         {"mode-a", {.mode = ColumnMode::a}},
         {"mode-b", {.mode = ColumnMode::b}},
         {"mode-c", {.mode = ColumnMode::c}},
+        {"blocks-1", {.blocks = 1}},
+        {"blocks-2", {.blocks = 2}},
+        {"blocks-4", {.blocks = 4}},
         {"search", {.format = ColumnFormat::search}},
         {"dense", {.format = ColumnFormat::dense}},
         {"launch-a-level", {.merged = false}},
@@ -111,7 +114,8 @@ void register_columns(const PerfRun& run, const std::string& name, const HostMat
     };
     for (const auto& [label, tuning] : switched) {
       const Impl::ColumnTuning choice = tuning;
-      add_benchmark(name, "columns", label, [&run, &matrix, choice] { return measure_columns(run, matrix, choice); });
+      add_benchmark(name, "columns", label,
+                    [&run, &matrix, choice] { return measure_columns(run, matrix, choice); });
     }
   }
 }

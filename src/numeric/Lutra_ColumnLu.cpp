@@ -214,8 +214,8 @@ ColumnLuOutcome factorize_columns(
   return outcome;
 }
 
-#define LUTRA_PLAN_COLUMN_LU(Ordinal, Offset, Space)                                   \
-  template ColumnLuPlan<Ordinal, Offset, typename Space::memory_space> plan_column_lu( \
+#define LUTRA_PLAN_COLUMN_LU(Ordinal, Offset, Space)                                                      \
+  template ColumnLuPlan<Ordinal, Offset, typename Space::memory_space> plan_column_lu(                    \
       const Space&, const LuPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
       const Impl::ColumnTuning&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_COLUMN_LU)

@@ -73,8 +73,8 @@ ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_column
 ///               U in place
 /// @param threshold pivots smaller in magnitude are replaced by one of this magnitude and the same argument
 /// @param perturbed [n] out: 1 where the pivot was replaced, else 0
-/// Cost: `plan.flops`; two launches a level at most, on CUDA two in all. Fences `exec`. On more than one thread the order of
-/// additions, and so the last bits, may vary from run to run.
+/// Cost: `plan.flops`; two launches a level at most, on CUDA two in all. Fences `exec`. On more than one
+/// thread the order of additions, and so the last bits, may vary from run to run.
 /// @throws HangError where a column waited too long for others
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 ColumnLuOutcome factorize_columns(

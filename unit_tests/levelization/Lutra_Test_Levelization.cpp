@@ -138,7 +138,8 @@ TEMPLATE_LIST_TEST_CASE("thin and wide levels follow each other", "[levelization
   CHECK(level_of<TestType>(Lists(successors.size()), successors) == expected);
 }
 
-TEMPLATE_LIST_TEST_CASE("a node may release thousands, and thousands one node", "[levelization]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("a node may release thousands, and thousands one node", "[levelization]",
+                        PatternTypes) {
   constexpr std::size_t leaves = 3000;
   Lists successors(leaves + 2);
   std::vector<std::size_t> expected(leaves + 2, 1);

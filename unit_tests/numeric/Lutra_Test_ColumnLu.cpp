@@ -121,7 +121,7 @@ namespace {
 
 /// All that can be switched; what a backend does not have, it leaves.
 std::vector<ColumnTuning> all_tunings() {
-  std::vector<ColumnTuning> tunings{{}, {.portable = true}};
+  std::vector<ColumnTuning> tunings{{}, {.portable = true}, {.blocks = 4}};
   for (const ColumnFormat format : {ColumnFormat::map, ColumnFormat::search, ColumnFormat::dense}) {
     for (const ColumnMode mode : {ColumnMode::a, ColumnMode::b, ColumnMode::c}) {
       for (const bool merged : {true, false})
@@ -161,8 +161,8 @@ TEMPLATE_LIST_TEST_CASE("column LU agrees with plain elimination", "[numeric]", 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("each way of sharing out columns gives the same factors, again and again", "[numeric]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("each way of sharing out columns gives the same factors, again and again",
+                        "[numeric]", AllTypes) {
   std::mt19937 random(17);
   const auto sparse = dominant_matrix<Matrix<TestType>>(60, 0.05, random);
   const auto filled = dominant_matrix<Matrix<TestType>>(170, 0.1, random);
@@ -189,7 +189,8 @@ TEMPLATE_LIST_TEST_CASE("pivots are replaced in each way of sharing out columns"
 TEMPLATE_LIST_TEST_CASE("a column nobody releases ends in an error, not in a hang", "[numeric]", AllTypes) {
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;
-  if constexpr (lutra::Impl::ColumnSpecial<typename TestType::Ordinal, typename TestType::Offset, Space>::exists) {
+  if constexpr (lutra::Impl::ColumnSpecial<typename TestType::Ordinal, typename TestType::Offset,
+                                           Space>::exists) {
     const Space exec;
     const auto host = from_dense<Matrix<TestType>>({{4, 1, 1}, {1, 4, 1}, {1, 1, 4}});
     const auto device = to_space<Space>(host);

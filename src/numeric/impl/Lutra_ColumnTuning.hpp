@@ -27,9 +27,10 @@ struct ColumnTuning {
   bool portable = false;  ///< the kernels for all execution spaces, also on CUDA
   ColumnMode mode = ColumnMode::by_level;
   ColumnFormat format = ColumnFormat::automatic;
-  bool merged = true;                                ///< all levels in one launch; else a launch each
+  int blocks = 0;      ///< a multiprocessor in the merged launch; 0: by the tasks of a level
+  bool merged = true;  ///< all levels in one launch; else a launch each
   std::size_t most_map_bytes = std::size_t(1) << 32;  ///< of maps, if the memory limit allows as much
-  double watchdog_seconds = 10;                      ///< a column that waits longer ends the factorization
+  double watchdog_seconds = 10;                       ///< a column that waits longer ends the factorization
 };
 
 }  // namespace lutra::Impl

@@ -207,8 +207,8 @@ struct KahnCuda {
     const auto degrees = scratch.allocate<Nodes>(exec, "lutra::levelization::in_degrees", graph.n);
     const auto queue = scratch.allocate<Nodes>(exec, "lutra::levelization::queue", graph.n);
     const auto widths = scratch.allocate<Nodes>(exec, "lutra::levelization::widths", graph.n + 1);
-    const auto progress = scratch.allocate<Kokkos::View<KahnProgress<Ordinal>, Memory>>(
-        exec, "lutra::levelization::progress");
+    const auto progress =
+        scratch.allocate<Kokkos::View<KahnProgress<Ordinal>, Memory>>(exec, "lutra::levelization::progress");
     Kokkos::deep_copy(exec, degrees, Ordinal(0));
     Kokkos::deep_copy(exec, widths, Ordinal(0));
     launch.degrees = degrees.data();
@@ -247,11 +247,13 @@ struct KahnCuda {
 
   static void start(const Kokkos::Cuda& exec, KahnLaunch<Ordinal, Offset> launch) {
     const int processors = exec.cuda_device_prop().multiProcessorCount;
-    const auto wanted = static_cast<std::size_t>(launch.n) * static_cast<std::size_t>(launch.lanes) / kahn_threads + 1;
-    const auto blocks = static_cast<unsigned>(std::min<std::size_t>(wanted, static_cast<std::size_t>(processors)));
+    const auto wanted =
+        static_cast<std::size_t>(launch.n) * static_cast<std::size_t>(launch.lanes) / kahn_threads + 1;
+    const auto blocks =
+        static_cast<unsigned>(std::min<std::size_t>(wanted, static_cast<std::size_t>(processors)));
     void* arguments[] = {&launch};
-    check_cuda(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&kahn_kernel<Ordinal, Offset>), blocks,
-                                           kahn_threads, arguments, 0, exec.cuda_stream()),
+    check_cuda(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&kahn_kernel<Ordinal, Offset>),
+                                           blocks, kahn_threads, arguments, 0, exec.cuda_stream()),
                "launching the levelization");
   }
 
@@ -259,9 +261,9 @@ struct KahnCuda {
   static void sort_by_level(const Kokkos::Cuda& exec, const Nodes& level_of, const Nodes& nodes,
                             const Nodes& order, std::size_t levels, Charge& scratch) {
     const auto n = level_of.extent(0);
-    Kokkos::parallel_for(
-        "lutra::levelization::nodes", Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<Ordinal>(n)),
-        NumberNodes<Ordinal>{nodes});
+    Kokkos::parallel_for("lutra::levelization::nodes",
+                         Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<Ordinal>(n)),
+                         NumberNodes<Ordinal>{nodes});
     const auto sorted_levels = scratch.allocate<Nodes>(exec, "lutra::levelization::sorted_levels", n);
     const int bits = std::max(1, static_cast<int>(std::bit_width(levels - 1)));
     std::size_t bytes = 0;
@@ -272,8 +274,8 @@ struct KahnCuda {
                  doing);
     };
     sort(nullptr, "asking what sorting by levels needs");
-    const auto memory =
-        scratch.allocate<Kokkos::View<char*, Memory>>(exec, "lutra::levelization::sort", std::max<std::size_t>(1, bytes));
+    const auto memory = scratch.allocate<Kokkos::View<char*, Memory>>(exec, "lutra::levelization::sort",
+                                                                      std::max<std::size_t>(1, bytes));
     sort(memory.data(), "sorting by levels");
   }
 };

@@ -15,8 +15,8 @@ namespace lutra::Impl {
 // is a tile of a column's updates, some rows of L(:, j) × some entries of U(j, :), worked by one warp. Tasks
 // are taken by tickets in the order of levels, so that who waits, waits for a running warp. A task that is
 // done tells just those columns that its entries belong to: columns k of its U(j, k), which it has changed,
-// and columns i of its L(i, j), whose rows of U it has changed. What a column needs is the number of tasks that
-// tell it; counts go on from one factorization to the next and are never set back.
+// and columns i of its L(i, j), whose rows of U it has changed. What a column needs is the number of tasks
+// that tell it; counts go on from one factorization to the next and are never set back.
 //
 // L(:, j) stays undivided until the end, where one pass divides all columns: an update subtracts
 // L(:, j)·(U(j, k)/pivot). So no task waits for another of its own column. All that depends on the pattern
@@ -228,8 +228,15 @@ struct ColumnTile {
   int up, row;  ///< first of the tile
   UpdatePlace<Offset> mine;
 
-  __device__ __forceinline__ ColumnTile(const Launch& l, const Share& s, WarpMemory<Scalar, Offset>& m, int at)
-      : launch(l), share(s), memory(m), lane(at), up(s.up_begin), row(s.row_begin), mine(l, s, s.up_begin + at) {
+  __device__ __forceinline__ ColumnTile(const Launch& l, const Share& s, WarpMemory<Scalar, Offset>& m,
+                                        int at)
+      : launch(l),
+        share(s),
+        memory(m),
+        lane(at),
+        up(s.up_begin),
+        row(s.row_begin),
+        mine(l, s, s.up_begin + at) {
     while (width > 1 && width / 2 >= share.row_end - share.row_begin) width /= 2;
     groups = 32 / width;
     group = lane / width;
@@ -272,8 +279,8 @@ struct ColumnTile {
     __pipeline_commit();
   }
 
-  /// Looks all places up. Rows of L(:, j) are all in column k, so that the i-th stands at the i-th place behind
-  /// U(j, k) or later.
+  /// Looks all places up. Rows of L(:, j) are all in column k, so that the i-th stands at the i-th place
+  /// behind U(j, k) or later.
   __device__ __forceinline__ void search_places() const {
     const int updates = count();
     for (int u = 0; u < lane_updates && u * groups < updates; ++u) {
@@ -284,8 +291,8 @@ struct ColumnTile {
 #pragma unroll
       for (int r = 0; r < lane_rows; ++r, found += width) {
         if (!has(r, u, updates)) continue;
-        found = search_row(launch.column_entries, found, end,
-                           launch.column_entries[share.row_first + row_of(r)]);
+        found =
+            search_row(launch.column_entries, found, end, launch.column_entries[share.row_first + row_of(r)]);
         memory.places[u * lane_rows + r][lane] = static_cast<unsigned>(found - begin);
       }
     }
@@ -304,7 +311,8 @@ struct ColumnTile {
     Scalar lower[lane_rows];
 #pragma unroll
     for (int r = 0; r < lane_rows; ++r) {
-      lower[r] = row_of(r) < share.row_end ? load_latest(launch.values + share.row_first + row_of(r)) : Scalar(0);
+      lower[r] =
+          row_of(r) < share.row_end ? load_latest(launch.values + share.row_first + row_of(r)) : Scalar(0);
     }
     const int updates = count();
     __syncwarp();  // the last tile's columns have been read
@@ -330,8 +338,8 @@ struct ColumnTile {
 /// column k below row j looks its row up.
 template <class Scalar, class Ordinal, class Offset>
 __device__ void update_by_dense(const ColumnLaunch<Scalar, Ordinal, Offset>& launch,
-                                const ColumnShare<Ordinal, Offset>& share, const Scalar& pivot, Scalar* buffer,
-                                int lane) {
+                                const ColumnShare<Ordinal, Offset>& share, const Scalar& pivot,
+                                Scalar* buffer, int lane) {
   for (int row = lane; row < share.row_count; row += 32)
     buffer[launch.column_entries[share.row_first + row]] = load_latest(launch.values + share.row_first + row);
   __syncwarp();
@@ -465,7 +473,8 @@ __global__ void __launch_bounds__(column_threads)
 /// Counts the tasks that tell each column and, where there is a map, fills it, task by task.
 template <class Scalar, class Ordinal, class Offset>
 __global__ void __launch_bounds__(column_threads)
-    survey_columns_kernel(ColumnLaunch<Scalar, Ordinal, Offset> launch, unsigned* needed, unsigned* map, int tasks) {
+    survey_columns_kernel(ColumnLaunch<Scalar, Ordinal, Offset> launch, unsigned* needed, unsigned* map,
+                          int tasks) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int worker = static_cast<int>(blockIdx.x) * column_warps + static_cast<int>(threadIdx.x) / 32;
   for (int t = worker; t < tasks; t += static_cast<int>(gridDim.x) * column_warps) {
@@ -477,9 +486,10 @@ __global__ void __launch_bounds__(column_threads)
       const UpdatePlace<Offset> place(launch, share, up);
       unsigned* const places = map + launch.map_begin[j] + static_cast<Offset>(up) * share.row_count;
       for (int row = share.row_begin + lane; row < share.row_end; row += 32) {
-        places[row] = static_cast<unsigned>(search_row(launch.column_entries, place.factor + 1 + row, place.end,
-                                                       launch.column_entries[share.row_first + row]) -
-                                            place.begin);
+        places[row] =
+            static_cast<unsigned>(search_row(launch.column_entries, place.factor + 1 + row, place.end,
+                                             launch.column_entries[share.row_first + row]) -
+                                  place.begin);
       }
     }
   }

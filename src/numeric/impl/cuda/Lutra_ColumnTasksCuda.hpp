@@ -3,6 +3,8 @@
 #define LUTRA_COLUMNTASKSCUDA_HPP
 
 #include <algorithm>
+#include <climits>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -102,7 +104,8 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
   ColumnTasks(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& memory,
               const ColumnTuning& options)
       : tuning(options), budget(memory), charge(memory) {
-    auto cutter = make_cutter(exec, plan);
+    levels = static_cast<int>(plan.levels.size());
+    const auto cutter = make_cutter(exec, plan);
     list_tasks(exec, plan, cutter);
     const auto counters = [&](const char* label) {
       auto view = charge.template allocate<Array<unsigned>>(exec, label, plan.n());
@@ -149,6 +152,7 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
   ColumnTuning tuning;
   MemoryBudget budget;
   Charge charge;
+  int levels = 0;
   ColumnFormat format = ColumnFormat::search;  ///< in use
   Array<ColumnTask<Ordinal>> tasks;            ///< in the order of levels
   std::vector<int> level_tasks;                ///< [levels + 1] where levels start in it
@@ -191,7 +195,8 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
     const Offset total = sum_up<Offset>(exec, "lutra::numeric::count_tasks", plan.n(),
                                         CountTasks<Ordinal, Offset>{cutter}, begin);
     if (total > std::numeric_limits<int>::max() / 2)
-      throw InputError("pattern: its columns make " + std::to_string(total) + " tasks, more than fit in an int");
+      throw InputError("pattern: its columns make " + std::to_string(total) +
+                       " tasks, more than fit in an int");
     tasks = charge.template allocate<Array<ColumnTask<Ordinal>>>(exec, "lutra::numeric::column_tasks", total);
     parts = charge.template allocate<Array<ColumnParts>>(exec, "lutra::numeric::column_parts", plan.n());
     Kokkos::parallel_for("lutra::numeric::list_tasks",
@@ -294,7 +299,9 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
   template <ColumnFormat by, class Scalar>
   void launch_tasks(const Kokkos::Cuda& exec, const ColumnLaunch<Scalar, Ordinal, Offset>& launch) const {
     const auto kernel = column_tasks_kernel<by, Scalar, Ordinal, Offset>;
-    const int most = blocks(exec, kernel);
+    const int processors = exec.cuda_device_prop().multiProcessorCount;
+    const int most =
+        std::min(blocks(exec, kernel), tuning.merged ? processors * blocks_at_once(processors) : INT_MAX);
     const auto start = [&](int begin, int end) {
       const int wanted = (end - begin + column_warps - 1) / column_warps;
       kernel<<<std::min(most, wanted), column_threads, 0, exec.cuda_stream()>>>(launch, begin, end);
@@ -302,6 +309,15 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
     };
     if (tuning.merged) return start(0, static_cast<int>(tasks.extent(0)));
     for (std::size_t l = 0; l + 1 < level_tasks.size(); ++l) start(level_tasks[l], level_tasks[l + 1]);
+  }
+
+  /// Blocks a multiprocessor of the merged launch: as many warps as about eight levels have tasks. More would
+  /// have tasks still farther ahead, and poll for them.
+  int blocks_at_once(int processors) const {
+    if (tuning.blocks > 0) return tuning.blocks;
+    const double a_level = static_cast<double>(tasks.extent(0)) / static_cast<double>(std::max(1, levels));
+    const double wanted = std::round(8 * a_level / (processors * column_warps));
+    return static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(column_blocks)));
   }
 
   /// Whether all warps that run at once can have a dense column: the paper's n ≤ L/(TB_max·sizeof), section
