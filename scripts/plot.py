@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-STAGE_ORDER = ["read", "matching", "ordering", "symbolic", "plan", "analyze", "columns", "factor", "refactor",
+STAGE_ORDER = ["read", "matching", "ordering", "symbolic", "levels", "plan", "analyze", "columns", "factor", "refactor",
                "lower", "upper", "trisolve", "solve"]
 
 

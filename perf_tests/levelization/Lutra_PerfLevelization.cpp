@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Levels of the triangular solves, and the whole plan of the column factorization.
+// Levels of the column factorization and of the triangular solves, and the whole plan of the column
+// factorization. `portable` is a launch a level on every backend, `host` one sequential pass over the nodes,
+// as GLU 3.0 does it, on patterns that are there already.
+#include <algorithm>
+
 #include "Lutra_Levelization.hpp"
 #include "Lutra_PerfFactored.hpp"
 #include "Lutra_PerfRun.hpp"
@@ -9,31 +13,97 @@ namespace {
 
 using Graph = DependencyGraph<int, std::int64_t, MemorySpace>;
 
-enum class Triangle { lower, upper };
+enum class Nodes { columns, lower, upper };
 
-/// Row i waits for the columns of its part of the factors, so a node's successors are a column's rows.
+/// A column's successors are its row of U and its column of L. In a solve row i waits for the columns of its
+/// part of the factors, so a node's successors are a column's rows.
 template <class Plan>
-Graph solve_graph(const Plan& plan, Triangle triangle) {
+Graph graph_of(const Plan& plan, Nodes nodes) {
   const auto& columns = plan.columns.pattern;
   const auto n = static_cast<std::size_t>(plan.n());
-  if (triangle == Triangle::upper)
+  const auto behind_first = Kokkos::make_pair(std::size_t(1), n + 1);
+  if (nodes == Nodes::columns)
+    return {plan.n(),
+            {plan.rows.diagonal, Kokkos::subview(plan.rows.row_map, behind_first), plan.rows.entries, 1},
+            {plan.column_diagonal, Kokkos::subview(columns.row_map, behind_first), columns.entries, 1}};
+  if (nodes == Nodes::upper)
     return {plan.n(), {columns.row_map, plan.column_diagonal, columns.entries, 0}, {}};
-  const auto end = Kokkos::subview(columns.row_map, Kokkos::make_pair(std::size_t(1), n + 1));
-  return {plan.n(), {plan.column_diagonal, end, columns.entries, 1}, {}};
+  return {plan.n(),
+          {plan.column_diagonal, Kokkos::subview(columns.row_map, behind_first), columns.entries, 1},
+          {}};
 }
+
+/// A graph's edges in host memory.
+struct HostGraph {
+  struct Part {
+    std::vector<std::int64_t> begin, end;
+    std::vector<int> entries;
+  };
+  int n = 0;
+  bool descending = false;  ///< edges lead to smaller nodes
+  Part parts[2];
+
+  HostGraph(const Graph& graph, bool down) : n(graph.n), descending(down) {
+    const auto copy = [](const auto& view) {
+      using T = typename std::decay_t<decltype(view)>::non_const_value_type;
+      const Kokkos::View<T*, MemorySpace> dense("lutra::perf::edges", view.extent(0));
+      Kokkos::deep_copy(dense, view);
+      return to_host(dense);
+    };
+    int p = 0;
+    for (const auto& part : {graph.first, graph.second}) {
+      Part& own = parts[p++];
+      if (part.entries.extent(0) == 0) continue;
+      own = {copy(part.begin), copy(part.end), copy(part.entries)};
+      for (auto& begin : own.begin) begin += part.skip;
+    }
+  }
+
+  /// Levels by one pass in the order of the nodes, then nodes sorted by them.
+  std::size_t levelize() const {
+    std::vector<int> level(static_cast<std::size_t>(n), 0), order(level.size());
+    for (int i = 0; i < n; ++i) {
+      const auto v = static_cast<std::size_t>(descending ? n - 1 - i : i);
+      for (const Part& part : parts) {
+        if (part.entries.empty()) continue;
+        for (auto e = part.begin[v]; e < part.end[v]; ++e) {
+          const auto w = static_cast<std::size_t>(part.entries[static_cast<std::size_t>(e)]);
+          if (w != v) level[w] = std::max(level[w], level[v] + 1);
+        }
+      }
+    }
+    const auto levels =
+        static_cast<std::size_t>(n == 0 ? 0 : *std::max_element(level.begin(), level.end()) + 1);
+    std::vector<int> place(levels + 1, 0);
+    for (const int l : level) ++place[static_cast<std::size_t>(l) + 1];
+    for (std::size_t l = 0; l < levels; ++l) place[l + 1] += place[l];
+    for (int v = 0; v < n; ++v)
+      order[static_cast<std::size_t>(place[static_cast<std::size_t>(level[static_cast<std::size_t>(v)])]++)] =
+          v;
+    return levels;
+  }
+};
+
+enum class Way { chosen, portable, host };
 
 /// The part of the pattern is read, order and level of each node are written.
 template <class Scalar>
-Measurement measure_solve_levels(const PerfRun& run, const HostMatrix<Scalar>& matrix, Triangle triangle) {
+Measurement measure_levels(const PerfRun& run, const HostMatrix<Scalar>& matrix, Nodes nodes, Way way) {
   const Factored<Scalar> factored(matrix);
   const MemoryBudget budget;
   const auto plan = plan_column_lu(factored.exec, factored.analysis.plan.rows, MemoryBudget());
-  const Graph graph = solve_graph(plan, triangle);
+  const Graph graph = graph_of(plan, nodes);
+  const HostGraph host(graph, nodes == Nodes::upper);
   std::size_t levels = 0;
-  auto samples = measure(run.samples, [&] { levels = levelize(factored.exec, graph, budget).size(); });
+  auto samples = measure(run.samples, [&] {
+    levels = way == Way::host
+                 ? host.levelize()
+                 : levelize(factored.exec, graph, budget, {.portable = way == Way::portable}).size();
+  });
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   const auto& rows = factored.analysis.plan.rows;
-  const auto entries = static_cast<double>(triangle == Triangle::lower ? rows.nnz_l : rows.nnz_u - rows.n);
+  const double lower = static_cast<double>(rows.nnz_l), upper = static_cast<double>(rows.nnz_u - rows.n);
+  const double entries = (nodes != Nodes::upper ? lower : 0) + (nodes != Nodes::lower ? upper : 0);
   const double n = matrix.n_rows;
   result.counters["levels"] = static_cast<double>(levels);
   result.counters["peak_bytes"] = static_cast<double>(budget.peak_bytes());
@@ -62,8 +132,17 @@ Measurement measure_plan(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
 template <class Scalar>
 void register_matrix(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
   add_benchmark(name, "plan", "lutra", [&] { return measure_plan(run, matrix); });
-  add_benchmark(name, "lower", "lutra", [&] { return measure_solve_levels(run, matrix, Triangle::lower); });
-  add_benchmark(name, "upper", "lutra", [&] { return measure_solve_levels(run, matrix, Triangle::upper); });
+  const std::pair<const char*, Nodes> graphs[] = {
+      {"levels", Nodes::columns}, {"lower", Nodes::lower}, {"upper", Nodes::upper}};
+  const std::pair<const char*, Way> ways[] = {
+      {"lutra", Way::chosen}, {"portable", Way::portable}, {"host", Way::host}};
+  for (const auto& [graph, nodes] : graphs) {
+    for (const auto& [label, way] : ways) {
+      add_benchmark(name, graph, label, [&run, &matrix, graph_nodes = nodes, own_way = way] {
+        return measure_levels(run, matrix, graph_nodes, own_way);
+      });
+    }
+  }
 }
 
 }  // namespace

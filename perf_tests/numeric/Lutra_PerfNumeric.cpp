@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Factorization with new memory and with memory there already, and each engine's kernels by themselves,
 // beside the peers'. Lines of `lutra` take the engine the library chooses. Backward errors are those of a
-// solve without refinement: what the factors alone are worth.
+// solve without refinement: what the factors alone are worth. Lines of `columns` other than `lutra` switch
+// one choice of the column engine on CUDA (Impl::ColumnTuning), after the comparisons of "End-to-End LU
+// Factorization …", section 4.4, and of GLU 3.0, whose way is nearest to `dense-launch-a-level`.
 #include <cmath>
 
-#include "Lutra_ColumnLu.hpp"
+#include "Lutra_ColumnSpecial.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_PerfFactored.hpp"
 #include "Lutra_PerfPeerRuns.hpp"
@@ -71,30 +73,31 @@ Kokkos::View<Scalar*, MemorySpace> scaled_columns(const Factored<Scalar>& factor
 
 /// The kernel alone, by columns on devices, by rows on hosts.
 template <class Scalar>
-Samples time_columns(const PerfRun& run, const Factored<Scalar>& factored) {
+Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const Impl::ColumnTuning& tuning) {
   const auto& factors = factored.factors;
   const RealOf<Scalar> threshold =
       std::pow(epsilon_of<Scalar>, 5.0 / 8.0);  // the largest entry is 1 by the matching
-  if constexpr (lutra::Impl::is_host_space<ExecutionSpace>) {
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
+    static_cast<void>(tuning);
     return measure(run.samples, [&] {
       factorize_rows<Scalar>(factored.exec, factored.analysis.row_plan, factors.F_values, threshold,
                              factors.row_work, factors.row_values, factors.perturbed);
     });
   } else {
     const auto start = scaled_columns(factored);
+    factored.analysis.plan.tasks = {};  // its maps
+    const auto plan = plan_column_lu(factored.exec, factored.analysis.plan.rows, factored.budget, tuning);
     return measure(
         run.samples, [&] { Kokkos::deep_copy(factors.column_values, start); },
-        [&] {
-          factorize_columns(factored.exec, factored.analysis.plan, factors.column_values, threshold,
-                            factors.perturbed);
-        });
+        [&] { factorize_columns(factored.exec, plan, factors.column_values, threshold, factors.perturbed); });
   }
 }
 
 template <class Scalar>
-Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
+Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix,
+                            const Impl::ColumnTuning& tuning) {
   Factored<Scalar> factored(matrix, with_engine(Engine::column));
-  auto samples = time_columns(run, factored);
+  auto samples = time_columns(run, factored, tuning);
   hand_over_factors(factored.exec, factored.analysis,
                     factored.factors);  // the residual is that of what was timed
   Measurement result = describe_factored(std::move(samples), matrix, factored);
@@ -102,6 +105,35 @@ Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix
                2 * csr_bytes(result.counters["n"], result.counters["nnz_lu"], true, sizeof(Scalar)),
                result.counters["flops"], result.counters["levels"]);
   return result;
+}
+
+/// The column engine's kernels, as they are chosen and with one choice switched.
+template <class Scalar>
+void register_columns(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
+  using Impl::ColumnFormat;
+  using Impl::ColumnMode;
+  add_benchmark(name, "columns", "lutra", [&] { return measure_columns(run, matrix, {}); });
+  if constexpr (Impl::ColumnSpecial<int, std::int64_t, ExecutionSpace>::exists) {
+    const std::pair<const char*, Impl::ColumnTuning> switched[] = {
+        {"portable", {.portable = true}},
+        {"mode-a", {.mode = ColumnMode::a}},
+        {"mode-b", {.mode = ColumnMode::b}},
+        {"mode-c", {.mode = ColumnMode::c}},
+        {"blocks-1", {.blocks = 1}},
+        {"blocks-2", {.blocks = 2}},
+        {"blocks-4", {.blocks = 4}},
+        {"search", {.format = ColumnFormat::search}},
+        {"dense", {.format = ColumnFormat::dense}},
+        {"launch-a-level", {.merged = false}},
+        {"search-launch-a-level", {.format = ColumnFormat::search, .merged = false}},
+        {"dense-launch-a-level", {.format = ColumnFormat::dense, .merged = false}},
+    };
+    for (const auto& [label, tuning] : switched) {
+      const Impl::ColumnTuning choice = tuning;
+      add_benchmark(name, "columns", label,
+                    [&run, &matrix, choice] { return measure_columns(run, matrix, choice); });
+    }
+  }
 }
 
 /// The fronts alone, from the user's values to the panels.
@@ -131,7 +163,7 @@ void register_matrix(const PerfRun& run, const std::string& name, const HostMatr
   constexpr Named engines[] = {{"lutra", Engine::automatic},
                                {"lutra-column", Engine::column},
                                {"lutra-supernodal", Engine::supernodal}};
-  add_benchmark(name, "columns", "lutra", [&] { return measure_columns(run, matrix); });
+  register_columns(run, name, matrix);
   add_benchmark(name, "fronts", "lutra", [&] { return measure_fronts(run, matrix); });
   for (const Named& named : engines) {
     const Engine engine = named.engine;

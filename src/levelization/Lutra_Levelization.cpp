@@ -5,7 +5,7 @@
 #include <string>
 
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_Kahn.hpp"
+#include "Lutra_KahnSpecial.hpp"
 
 namespace lutra {
 namespace {
@@ -25,27 +25,28 @@ void sort_levels(const ExecutionSpace& exec, const std::vector<Ordinal>& level_m
   exec.fence("lutra::levelization: the map is freed");
 }
 
-}  // namespace
+/// @throws InputError unless all nodes have been reached
+template <class Ordinal>
+void require_all_reached(Ordinal reached, Ordinal n) {
+  if (reached == n) return;
+  throw InputError("graph: " + std::to_string(n - reached) + " of its " + std::to_string(n) +
+                   " nodes are on or behind a cycle");
+}
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-Levels<Ordinal, typename ExecutionSpace::memory_space> levelize(
-    const ExecutionSpace& exec,
-    const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
-    const MemoryBudget& budget) {
+/// The rounds of Kahn's algorithm, a launch each; fills `level_map` and the two arrays.
+template <class Ordinal, class Offset, class ExecutionSpace, class NodeView>
+void levelize_in_rounds(const ExecutionSpace& exec,
+                        const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
+                        const NodeView& queue, const NodeView& level_of, std::vector<Ordinal>& level_map,
+                        const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
-  using NodeView = Kokkos::View<Ordinal*, Memory>;
-  Levels<Ordinal, Memory> result;
-  result.charge = Charge(budget);
-  auto queue = result.charge.template allocate<NodeView>(exec, "lutra::levelization::order", graph.n);
-  auto level_of = result.charge.template allocate<NodeView>(exec, "lutra::levelization::level_of", graph.n);
   Charge scratch(budget);
   auto degrees = scratch.allocate<NodeView>(exec, "lutra::levelization::in_degrees", graph.n);
   auto queue_end = scratch.allocate<Kokkos::View<Ordinal, Memory>>(exec, "lutra::levelization::queue_end");
-
   Impl::count_in_degrees(exec, graph, degrees);
   Kokkos::deep_copy(exec, queue_end, Ordinal(0));
   Impl::start_queue(exec, degrees, queue, level_of, queue_end);
-  result.level_map.push_back(0);
+  level_map.push_back(0);
   Ordinal begin = 0, end = 0;
   const auto read_end = [&]() {
     Kokkos::deep_copy(exec, end, queue_end);
@@ -53,17 +54,41 @@ Levels<Ordinal, typename ExecutionSpace::memory_space> levelize(
   };
   read_end();
   for (Ordinal level = 1; begin < end; ++level) {
-    result.level_map.push_back(end);
+    level_map.push_back(end);
     Impl::advance_queue(exec, graph, begin, end, level, degrees, queue, level_of, queue_end);
     begin = end;
     read_end();
   }
-  if (end != graph.n) {
-    throw InputError("graph: " + std::to_string(graph.n - end) + " of its " + std::to_string(graph.n) +
-                     " nodes are on or behind a cycle");
+  require_all_reached(end, graph.n);
+  sort_levels(exec, level_map, queue, budget);
+}
+
+}  // namespace
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+Levels<Ordinal, typename ExecutionSpace::memory_space> levelize(
+    const ExecutionSpace& exec,
+    const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
+    const MemoryBudget& budget, const Impl::LevelizationTuning& tuning) {
+  using Memory = typename ExecutionSpace::memory_space;
+  using NodeView = Kokkos::View<Ordinal*, Memory>;
+  using Special = Impl::KahnSpecial<Ordinal, Offset, ExecutionSpace>;
+  Levels<Ordinal, Memory> result;
+  result.charge = Charge(budget);
+  auto order = result.charge.template allocate<NodeView>(exec, "lutra::levelization::order", graph.n);
+  auto level_of = result.charge.template allocate<NodeView>(exec, "lutra::levelization::level_of", graph.n);
+  bool done = false;
+  if constexpr (Special::exists) {
+    if (!tuning.portable && graph.n > 0) {
+      result.level_map.push_back(0);
+      for (const Ordinal width : Special::run(exec, graph, order, level_of, budget, tuning))
+        result.level_map.push_back(result.level_map.back() + width);
+      require_all_reached(result.level_map.back(), graph.n);
+      done = true;
+    }
   }
-  sort_levels(exec, result.level_map, queue, budget);
-  result.order = queue;
+  if (!done) levelize_in_rounds(exec, graph, order, level_of, result.level_map, budget);
+  result.order = order;
   result.level_of = level_of;
   return result;
 }
@@ -71,7 +96,7 @@ Levels<Ordinal, typename ExecutionSpace::memory_space> levelize(
 #define LUTRA_LEVELIZE(Ordinal, Offset, Space)                                             \
   template Levels<Ordinal, typename Space::memory_space> levelize(                         \
       const Space&, const DependencyGraph<Ordinal, Offset, typename Space::memory_space>&, \
-      const MemoryBudget&);
+      const MemoryBudget&, const Impl::LevelizationTuning&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_LEVELIZE)
 
 }  // namespace lutra

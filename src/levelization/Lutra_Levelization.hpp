@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_LevelizationTuning.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
 namespace lutra {
@@ -42,16 +43,18 @@ struct Levels {
 /// Levels of a graph: a node's level is the length of the longest path that ends in it.
 ///
 /// Kahn's algorithm as in "End-to-End LU Factorization of Large Matrices on GPUs", section 3.3, Algorithm 5,
-/// in portable form: in-degrees are counted, then each round takes the queue of nodes without predecessors,
-/// lowers the in-degree of their successors, and collects those that reach zero. One launch and one queue
-/// length brought to the host for each level; O(nodes + edges) work.
+/// in-degrees are counted, then each round takes the queue of nodes without predecessors, lowers the
+/// in-degree of their successors, and collects those that reach zero. O(nodes + edges) work. On CUDA one
+/// persistent kernel for all levels, and a sort of the nodes by level; elsewhere one launch and one queue
+/// length brought to the host for each level.
 ///
+/// @param tuning for tests and measurements
 /// @throws InputError where the graph has a cycle; OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
 Levels<Ordinal, typename ExecutionSpace::memory_space> levelize(
     const ExecutionSpace& exec,
     const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
-    const MemoryBudget& budget);
+    const MemoryBudget& budget, const Impl::LevelizationTuning& tuning = {});
 
 }  // namespace lutra
 

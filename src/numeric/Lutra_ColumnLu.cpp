@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "Lutra_ColumnSpecial.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RightLooking.hpp"
 
@@ -146,7 +147,8 @@ void run_level(const ExecutionSpace& exec, const Level& level, Offset updates, i
 template <class Ordinal, class Offset, class ExecutionSpace>
 ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_column_lu(
     const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
-    const MemoryBudget& budget) {
+    const MemoryBudget& budget, const Impl::ColumnTuning& tuning) {
+  using Special = Impl::ColumnSpecial<Ordinal, Offset, ExecutionSpace>;
   using OffsetView = Kokkos::View<Offset*, typename ExecutionSpace::memory_space>;
   ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
   plan.rows = rows;
@@ -164,6 +166,9 @@ ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_column
   plan.level_updates = map_updates(exec, plan, update_map);
   plan.update_map = update_map;
   plan.flops = count_flops(exec, plan);
+  if constexpr (Special::exists) {
+    if (!tuning.portable) plan.tasks = std::make_shared<typename Special::Tasks>(exec, plan, budget, tuning);
+  }
   return plan;
 }
 
@@ -173,6 +178,9 @@ ColumnLuOutcome factorize_columns(
     const ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values, RealOf<Scalar> threshold,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
+  if constexpr (Impl::ColumnSpecial<Ordinal, Offset, ExecutionSpace>::exists) {
+    if (plan.tasks) return plan.tasks->factorize(exec, plan, values, threshold, perturbed);
+  }
   using Level = Impl::RightLookingLevel<Scalar, Ordinal, Offset, ExecutionSpace>;
   const auto& columns = plan.columns.pattern;
   Level level{plan.rows.row_map,
@@ -206,9 +214,10 @@ ColumnLuOutcome factorize_columns(
   return outcome;
 }
 
-#define LUTRA_PLAN_COLUMN_LU(Ordinal, Offset, Space)                                   \
-  template ColumnLuPlan<Ordinal, Offset, typename Space::memory_space> plan_column_lu( \
-      const Space&, const LuPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&);
+#define LUTRA_PLAN_COLUMN_LU(Ordinal, Offset, Space)                                                      \
+  template ColumnLuPlan<Ordinal, Offset, typename Space::memory_space> plan_column_lu(                    \
+      const Space&, const LuPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
+      const Impl::ColumnTuning&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_COLUMN_LU)
 
 #define LUTRA_FACTORIZE_COLUMNS(Scalar, Ordinal, Offset, Space)                         \

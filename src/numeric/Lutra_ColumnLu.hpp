@@ -2,8 +2,10 @@
 #ifndef LUTRA_COLUMNLU_HPP
 #define LUTRA_COLUMNLU_HPP
 
+#include <memory>
 #include <vector>
 
+#include "Lutra_ColumnTuning.hpp"
 #include "Lutra_Levelization.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -11,6 +13,11 @@
 #include "Lutra_Transpose.hpp"
 
 namespace lutra {
+
+namespace Impl {
+template <class Ordinal, class Offset, class MemorySpace>
+struct ColumnTasks;
+}
 
 /// All a column factorization needs besides values; made once for a pattern, in memory space `MemorySpace`.
 template <class Ordinal, class Offset, class MemorySpace>
@@ -27,6 +34,8 @@ struct ColumnLuPlan {
       update_map;                     ///< [n + 1] along levels.order: updates before a column
   std::vector<Offset> level_updates;  ///< [levels + 1] `update_map` where each level starts
   double flops = 0;                   ///< of one factorization, real ones for real scalars
+  std::shared_ptr<Impl::ColumnTasks<Ordinal, Offset, MemorySpace>>
+      tasks;  ///< of the kernel for CUDA, with its flags: one factorization at a time; elsewhere empty
   Charge charge;
 
   Ordinal n() const { return rows.n; }
@@ -45,25 +54,28 @@ struct ColumnLuOutcome {
 /// form of GLU 3.0's "double-U" dependency, without which two columns of one level could read and write the
 /// same entry of U
 /// ("End-to-End LU Factorization of Large Matrices on GPUs", section 2.2).
+/// @param tuning for tests and measurements
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
 ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_column_lu(
     const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
-    const MemoryBudget& budget);
+    const MemoryBudget& budget, const Impl::ColumnTuning& tuning = {});
 
 /// Hybrid column right-looking LU without interchanges ("End-to-End LU Factorization …", Algorithm 2): level
 /// by level, a column's part of L is divided by its pivot, then every later column it touches is updated;
 /// entries of those columns are found by binary search in sorted columns (Algorithm 6), each search starting
 /// where the last one ended. Levels with at least as many columns as the space runs teams give a team a
-/// column; shorter ones a team an update.
+/// column; shorter ones a team an update. On CUDA one launch works all levels as data flow, and positions
+/// come from maps made with the plan where memory allows (impl/cuda/Lutra_ColumnTasksCuda.hpp).
 ///
 /// @param values in: the matrix on the pattern by columns, zeros where it has fill; out: L (unit diagonal
 /// left out) and
 ///               U in place
 /// @param threshold pivots smaller in magnitude are replaced by one of this magnitude and the same argument
 /// @param perturbed [n] out: 1 where the pivot was replaced, else 0
-/// Cost: `plan.flops`; two launches a level at most. Fences `exec`. On more than one thread the order of
-/// additions, and so the last bits, may vary from run to run.
+/// Cost: `plan.flops`; two launches a level at most, on CUDA two in all. Fences `exec`. On more than one
+/// thread the order of additions, and so the last bits, may vary from run to run.
+/// @throws HangError where a column waited too long for others
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 ColumnLuOutcome factorize_columns(
     const ExecutionSpace& exec,

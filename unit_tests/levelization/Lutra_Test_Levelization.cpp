@@ -40,8 +40,10 @@ auto graph_of(const std::vector<std::vector<std::size_t>>& first,
 
 template <class Types>
 std::vector<std::size_t> level_of(const std::vector<std::vector<std::size_t>>& first,
-                                  const std::vector<std::vector<std::size_t>>& second) {
-  const auto levels = levelize(typename Types::Space(), graph_of<Types>(first, second), MemoryBudget());
+                                  const std::vector<std::vector<std::size_t>>& second,
+                                  const lutra::Impl::LevelizationTuning& tuning) {
+  const auto levels =
+      levelize(typename Types::Space(), graph_of<Types>(first, second), MemoryBudget(), tuning);
   const auto order = to_vector(levels.order);
   const auto level = to_vector(levels.level_of);
   // Order and map must say the same as level_of, and nodes ascend within a level.
@@ -58,7 +60,37 @@ std::vector<std::size_t> level_of(const std::vector<std::vector<std::size_t>>& f
   return std::vector<std::size_t>(level.begin(), level.end());
 }
 
+/// The same by the space's own kernels, by them with nearly all levels taken for wide, and by the portable
+/// ones: all must agree.
+template <class Types>
+std::vector<std::size_t> level_of(const std::vector<std::vector<std::size_t>>& first,
+                                  const std::vector<std::vector<std::size_t>>& second) {
+  const auto levels = level_of<Types>(first, second, {});
+  REQUIRE(level_of<Types>(first, second, {.thin_level = 0}) == levels);
+  REQUIRE(level_of<Types>(first, second, {.thin_level = 3}) == levels);
+  REQUIRE(level_of<Types>(first, second, {.portable = true}) == levels);
+  return levels;
+}
+
 using Lists = std::vector<std::vector<std::size_t>>;
+
+/// Bundles of nodes, all of one waiting for some of the bundle before, so that widths are known.
+Lists bundles(const std::vector<std::size_t>& widths, std::mt19937& random) {
+  Lists successors;
+  std::size_t begin = 0;
+  for (std::size_t b = 0; b < widths.size(); ++b) {
+    const std::size_t end = begin + widths[b];
+    successors.resize(end);
+    if (b > 0) {
+      std::uniform_int_distribution<std::size_t> before(begin - widths[b - 1], begin - 1);
+      for (std::size_t v = begin; v < end; ++v) {
+        for (int edge = 0; edge < 3; ++edge) successors[before(random)].push_back(v);
+      }
+    }
+    begin = end;
+  }
+  return successors;
+}
 
 }  // namespace
 
@@ -96,11 +128,41 @@ TEMPLATE_LIST_TEST_CASE("levels are longest paths", "[levelization]", PatternTyp
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("thin and wide levels follow each other", "[levelization]", PatternTypes) {
+  std::mt19937 random(5);
+  const std::vector<std::size_t> widths{1, 3, 200, 64, 65, 5000, 129, 128, 1, 1, 1, 700, 127, 2, 3000, 1};
+  const Lists successors = bundles(widths, random);
+  std::vector<std::size_t> expected;
+  for (std::size_t b = 0; b < widths.size(); ++b) expected.insert(expected.end(), widths[b], b);
+  CHECK(level_of<TestType>(successors, Lists(successors.size())) == expected);
+  CHECK(level_of<TestType>(Lists(successors.size()), successors) == expected);
+}
+
+TEMPLATE_LIST_TEST_CASE("a node may release thousands, and thousands one node", "[levelization]",
+                        PatternTypes) {
+  constexpr std::size_t leaves = 3000;
+  Lists successors(leaves + 2);
+  std::vector<std::size_t> expected(leaves + 2, 1);
+  for (std::size_t v = 1; v <= leaves; ++v) {
+    successors[0].push_back(v);
+    successors[v].push_back(leaves + 1);
+  }
+  expected.front() = 0;
+  expected.back() = 2;
+  CHECK(level_of<TestType>(successors, Lists(leaves + 2)) == expected);
+}
+
+TEMPLATE_LIST_TEST_CASE("a graph without nodes has no levels", "[levelization]", PatternTypes) {
+  CHECK(levelize(typename TestType::Space(), graph_of<TestType>({}, {}), MemoryBudget()).size() == 0);
+}
+
 TEMPLATE_LIST_TEST_CASE("a cycle is refused", "[levelization]", PatternTypes) {
   const Lists none{{}, {}, {}};
-  CHECK_THROWS_AS(
-      levelize(typename TestType::Space(), graph_of<TestType>({{1}, {2}, {1}}, none), MemoryBudget()),
-      InputError);
+  for (const bool portable : {false, true}) {
+    CHECK_THROWS_AS(levelize(typename TestType::Space(), graph_of<TestType>({{1}, {2}, {1}}, none),
+                             MemoryBudget(), {.portable = portable}),
+                    InputError);
+  }
 }
 
 }  // namespace lutra::Test

@@ -5,6 +5,8 @@
 #include <random>
 
 #include "Lutra_ColumnLu.hpp"
+#include "Lutra_ColumnSpecial.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestDominant.hpp"
@@ -24,14 +26,20 @@ struct Result {
   double flops = 0;
 };
 
+using lutra::Impl::ColumnFormat;
+using lutra::Impl::ColumnMode;
+using lutra::Impl::ColumnTuning;
+
+/// @param times factorizations with the same plan, of which the last one's result is handed back
 template <class Types>
-Result<Types> run(const Matrix<Types>& matrix, RealOf<typename Types::Scalar> threshold) {
+Result<Types> run(const Matrix<Types>& matrix, RealOf<typename Types::Scalar> threshold,
+                  const ColumnTuning& tuning = {}, int times = 1) {
   using Space = typename Types::Space;
   using Scalar = typename Types::Scalar;
   const Space exec;
   const auto device = to_space<Space>(matrix);
   const auto filled = factorize_symbolic(exec, device.pattern(), MemoryBudget());
-  const auto plan = plan_column_lu(exec, filled, MemoryBudget());
+  const auto plan = plan_column_lu(exec, filled, MemoryBudget(), tuning);
   const auto columns = to_rows(plan.columns.pattern);
   const auto n = static_cast<std::size_t>(matrix.n_rows);
   std::vector<std::vector<Scalar>> dense(n, std::vector<Scalar>(n, Scalar(0)));
@@ -42,10 +50,13 @@ Result<Types> run(const Matrix<Types>& matrix, RealOf<typename Types::Scalar> th
   for (std::size_t j = 0; j < n; ++j) {
     for (const std::size_t i : columns[j]) scattered.push_back(dense[i][j]);
   }
-  const Kokkos::View<Scalar*, typename Types::Memory> values = to_space<Space>(scattered);
+  Kokkos::View<Scalar*, typename Types::Memory> values;
   const Kokkos::View<unsigned char*, typename Types::Memory> perturbed("perturbed", n);
   Result<Types> result;
-  result.outcome = factorize_columns<Scalar>(exec, plan, values, threshold, perturbed);
+  for (int time = 0; time < times; ++time) {
+    values = to_space<Space>(scattered);
+    result.outcome = factorize_columns<Scalar>(exec, plan, values, threshold, perturbed);
+  }
   const auto factored = to_vector(values);
   std::size_t position = 0;
   for (std::size_t j = 0; j < n; ++j) {
@@ -106,25 +117,97 @@ TEMPLATE_LIST_TEST_CASE("LU of matrices worked by hand", "[numeric]", AllTypes) 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("column LU agrees with plain elimination", "[numeric]", AllTypes) {
-  using Scalar = typename TestType::Scalar;
+namespace {
+
+/// All that can be switched, where the backend has a kernel of its own.
+template <class Types>
+std::vector<ColumnTuning> all_tunings() {
+  std::vector<ColumnTuning> tunings{{}};
+  if (!lutra::Impl::ColumnSpecial<typename Types::Ordinal, typename Types::Offset,
+                                  typename Types::Space>::exists)
+    return tunings;
+  tunings.push_back({.portable = true});
+  tunings.push_back({.blocks = 4});
+  for (const ColumnFormat format : {ColumnFormat::map, ColumnFormat::search, ColumnFormat::dense}) {
+    for (const ColumnMode mode : {ColumnMode::a, ColumnMode::b, ColumnMode::c}) {
+      for (const bool merged : {true, false})
+        tunings.push_back({.mode = mode, .format = format, .merged = merged});
+    }
+  }
+  return tunings;
+}
+
+template <class Types>
+void check_against_reference(const Matrix<Types>& matrix, const ColumnTuning& tuning,
+                             RealOf<typename Types::Scalar> threshold, int times) {
+  using Scalar = typename Types::Scalar;
   const double bound = 200.0 * static_cast<double>(epsilon_of<Scalar>);
+  const auto result = run<Types>(matrix, threshold, tuning, times);
+  const auto expected = Reference::factorize(matrix, Reference::lu_pattern(matrix), threshold);
+  INFO("n " << matrix.n_rows << ", mode " << static_cast<int>(tuning.mode) << ", format "
+            << static_cast<int>(tuning.format) << ", merged " << tuning.merged);
+  for (std::size_t i = 0; i < expected.pattern.size(); ++i) {
+    for (std::size_t k = 0; k < expected.pattern[i].size(); ++k) {
+      const Scalar got = result.dense[i][expected.pattern[i][k]];
+      const double size =
+          static_cast<double>(Kokkos::abs(expected.values[i][k])) + result.outcome.largest * 1e-3;
+      REQUIRE(static_cast<double>(Kokkos::abs(got - expected.values[i][k])) <= bound * size);
+    }
+  }
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("column LU agrees with plain elimination", "[numeric]", AllTypes) {
   std::mt19937 random(7);
   for (const int n : {1, 4, 30, 150}) {
-    for (const double mean : {1.5, 4.0, 20.0}) {
-      const auto matrix = dominant_matrix<Matrix<TestType>>(n, std::min(1.0, mean / n), random);
-      const auto result = run<TestType>(matrix, 0);
-      const auto expected = Reference::factorize(matrix, Reference::lu_pattern(matrix), RealOf<Scalar>(0));
-      INFO("n " << n << ", about " << mean << " entries a row");
-      for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
-        for (std::size_t k = 0; k < expected.pattern[i].size(); ++k) {
-          const Scalar got = result.dense[i][expected.pattern[i][k]];
-          const double size =
-              static_cast<double>(Kokkos::abs(expected.values[i][k])) + result.outcome.largest * 1e-3;
-          REQUIRE(static_cast<double>(Kokkos::abs(got - expected.values[i][k])) <= bound * size);
-        }
-      }
-    }
+    for (const double mean : {1.5, 4.0, 20.0})
+      check_against_reference<TestType>(dominant_matrix<Matrix<TestType>>(n, std::min(1.0, mean / n), random),
+                                        {}, 0, 1);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("each way of sharing out columns gives the same factors, again and again",
+                        "[numeric]", AllTypes) {
+  std::mt19937 random(17);
+  const auto sparse = dominant_matrix<Matrix<TestType>>(60, 0.05, random);
+  const auto filled = dominant_matrix<Matrix<TestType>>(170, 0.1, random);
+  for (const ColumnTuning& tuning : all_tunings<TestType>()) {
+    check_against_reference<TestType>(sparse, tuning, 0, 3);
+    check_against_reference<TestType>(filled, tuning, 0, 2);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("pivots are replaced in each way of sharing out columns", "[numeric]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const double o = nothing;
+  const auto matrix = from_dense<Matrix<TestType>>({{1, 1, o}, {1, 1, 1}, {o, 1, 1}});
+  for (const ColumnTuning& tuning : all_tunings<TestType>()) {
+    const auto result = run<TestType>(matrix, 0.5f, tuning, 2);
+    CHECK(result.outcome.perturbed == 1);
+    CHECK(result.perturbed == std::vector<unsigned char>{0, 1, 0});
+    CHECK(result.dense[1][1] == Scalar(0.5));
+    CHECK(result.dense[2][1] == Scalar(2));
+    CHECK(result.dense[2][2] == Scalar(-1));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("a column nobody releases ends in an error, not in a hang", "[numeric]", AllTypes) {
+  using Space = typename TestType::Space;
+  using Scalar = typename TestType::Scalar;
+  if constexpr (lutra::Impl::ColumnSpecial<typename TestType::Ordinal, typename TestType::Offset,
+                                           Space>::exists) {
+    const Space exec;
+    const auto host = from_dense<Matrix<TestType>>({{4, 1, 1}, {1, 4, 1}, {1, 1, 4}});
+    const auto device = to_space<Space>(host);
+    const auto filled = factorize_symbolic(exec, device.pattern(), MemoryBudget());
+    const auto plan = plan_column_lu(exec, filled, MemoryBudget(), {.watchdog_seconds = 0.05});
+    const Kokkos::View<unsigned char*, typename TestType::Memory> perturbed("perturbed", 3);
+    const std::vector<Scalar> columns{4, 1, 1, 1, 4, 1, 1, 1, 4};
+    const Kokkos::View<Scalar*, typename TestType::Memory> values = to_space<Space>(columns);
+    Kokkos::deep_copy(plan.tasks->needed, 1u);  // so that column 0 waits as well
+    CHECK_THROWS_AS(factorize_columns<Scalar>(exec, plan, values, 0, perturbed), HangError);
+    CHECK_THROWS_AS(factorize_columns<Scalar>(exec, plan, values, 0, perturbed), HangError);
   }
 }
 

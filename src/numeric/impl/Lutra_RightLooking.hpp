@@ -30,6 +30,16 @@ KOKKOS_FORCEINLINE_FUNCTION Offset find_row(const EntryView& rows, Offset begin,
   return begin;
 }
 
+/// A pivot, or what takes its place where it is smaller than the threshold: one of that size and the same
+/// argument.
+template <class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION Scalar usable_pivot(const Scalar& pivot, RealOf<Scalar> threshold, bool& small) {
+  const RealOf<Scalar> size = ScalarTraits<Scalar>::magnitude(pivot);
+  small = size < threshold;
+  if (!small) return pivot;
+  return size > RealOf<Scalar>(0) ? pivot * (threshold / size) : Scalar(threshold);
+}
+
 /// The kernels of one level of the column right-looking factorization.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct RightLookingLevel {
@@ -87,10 +97,8 @@ struct RightLookingLevel {
   KOKKOS_FUNCTION void divide_by_pivot(const Team& team, Ordinal j) const {
     const Offset diagonal = column_diagonal(j);
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
-      const Real size = ScalarTraits<Scalar>::magnitude(values(diagonal));
-      const bool small = size < threshold;
-      if (small)
-        values(diagonal) = size > Real(0) ? values(diagonal) * (threshold / size) : Scalar(threshold);
+      bool small = false;
+      values(diagonal) = usable_pivot(values(diagonal), threshold, small);
       perturbed(j) = small ? 1 : 0;
     });
     team.team_barrier();  // the pivot is final

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_KAHNCUDA_HPP
+#define LUTRA_KAHNCUDA_HPP
+
+#include <cooperative_groups.h>
+
+#include <algorithm>
+#include <bit>
+#include <cub/device/device_radix_sort.cuh>
+#include <string>
+
+#include "Lutra_CheckCuda.hpp"
+#include "Lutra_Levelization.hpp"
+#include "Lutra_LevelizationTuning.hpp"
+
+namespace lutra::Impl {
+
+// Algorithm 5 of "End-to-End LU Factorization of Large Matrices on GPUs" as one persistent kernel. Where the
+// paper's parent launches children for each level, blocks that are all resident (a cooperative launch
+// guarantees it) meet at a barrier. While levels are thin, one block works on from level to level by itself,
+// and the others wait at the barrier until a level is wide again.
+
+inline constexpr int kahn_threads = 1024;
+inline constexpr int most_thin = 128;  ///< nodes of a level one block may work by itself
+
+/// One part of a graph's edges by source.
+template <class Ordinal, class Offset>
+struct EdgeList {
+  const Offset* begin = nullptr;
+  const Offset* end = nullptr;
+  const Ordinal* entries = nullptr;  ///< null: no edges
+  Offset skip = 0;
+
+  __device__ __forceinline__ Offset first(Ordinal v) const { return entries ? begin[v] + skip : Offset(0); }
+  __device__ __forceinline__ Offset last(Ordinal v) const { return entries ? end[v] : Offset(0); }
+};
+
+/// Where one block left off, and what the host wants to know.
+template <class Ordinal>
+struct KahnProgress {
+  Ordinal begin, end, level;  ///< the level to be worked next: its part of the queue, its number
+};
+
+template <class Ordinal, class Offset>
+struct KahnLaunch {
+  Ordinal n = 0;
+  EdgeList<Ordinal, Offset> parts[2];
+  Ordinal* degrees = nullptr;   ///< [n] predecessors not yet done
+  Ordinal* queue = nullptr;     ///< [n] nodes by level
+  Ordinal* level_of = nullptr;  ///< [n]
+  Ordinal* widths = nullptr;    ///< [n + 1] nodes of each level, zeros at first
+  KahnProgress<Ordinal>* progress = nullptr;
+  int lanes = 1;  ///< threads a node in wide levels
+  int thin = 0;   ///< width up to which one block works a level
+
+  /// Calls visit(successor) for edges lane, lane + step, … of a node's two lists put together.
+  template <class Visitor>
+  __device__ __forceinline__ void for_successors(Ordinal v, Offset lane, Offset step,
+                                                 const Visitor& visit) const {
+    const Offset first = parts[0].first(v), second = parts[1].first(v);
+    const Offset first_count = max(parts[0].last(v) - first, Offset(0));
+    const Offset count = first_count + max(parts[1].last(v) - second, Offset(0));
+    for (Offset e = lane; e < count; e += step)
+      visit(e < first_count ? parts[0].entries[first + e] : parts[1].entries[second + (e - first_count)]);
+  }
+};
+
+/// Appends a node to a level; threads that do so at the same moment share one addition.
+template <class Ordinal>
+__device__ __forceinline__ void append(Ordinal* width, Ordinal* level_begin, Ordinal node) {
+  const auto together = cooperative_groups::coalesced_threads();
+  Ordinal place = 0;
+  if (together.thread_rank() == 0)
+    place = Kokkos::atomic_fetch_add(width, static_cast<Ordinal>(together.num_threads()));
+  level_begin[together.shfl(place, 0) + static_cast<Ordinal>(together.thread_rank())] = node;
+}
+
+/// In-degrees ("cnt_indegree"), all blocks.
+template <class Ordinal, class Offset>
+__device__ void count_all_degrees(const KahnLaunch<Ordinal, Offset>& launch) {
+  const Ordinal thread = static_cast<Ordinal>(blockIdx.x) * kahn_threads + static_cast<Ordinal>(threadIdx.x);
+  const Ordinal groups = static_cast<Ordinal>(gridDim.x) * kahn_threads / launch.lanes;
+  for (Ordinal v = thread / launch.lanes; v < launch.n; v += groups) {
+    launch.for_successors(v, thread % launch.lanes, launch.lanes,
+                          [&](Ordinal w) { Kokkos::atomic_add(launch.degrees + w, Ordinal(1)); });
+  }
+}
+
+/// The first level: nodes that wait for nothing.
+template <class Ordinal, class Offset>
+__device__ void start_levels(const KahnLaunch<Ordinal, Offset>& launch) {
+  const Ordinal thread = static_cast<Ordinal>(blockIdx.x) * kahn_threads + static_cast<Ordinal>(threadIdx.x);
+  for (Ordinal v = thread; v < launch.n; v += static_cast<Ordinal>(gridDim.x) * kahn_threads) {
+    if (launch.degrees[v] != 0) continue;
+    launch.level_of[v] = 0;
+    append(launch.widths, launch.queue, v);
+  }
+}
+
+/// One level by all blocks ("update" and "cons_queue").
+template <class Ordinal, class Offset>
+__device__ void work_wide_level(const KahnLaunch<Ordinal, Offset>& launch, Ordinal begin, Ordinal end,
+                                Ordinal level) {
+  const Ordinal thread = static_cast<Ordinal>(blockIdx.x) * kahn_threads + static_cast<Ordinal>(threadIdx.x);
+  const Ordinal groups = static_cast<Ordinal>(gridDim.x) * kahn_threads / launch.lanes;
+  for (Ordinal q = begin + thread / launch.lanes; q < end; q += groups) {
+    launch.for_successors(launch.queue[q], thread % launch.lanes, launch.lanes, [&](Ordinal w) {
+      if (Kokkos::atomic_fetch_add(launch.degrees + w, Ordinal(-1)) != 1) return;
+      launch.level_of[w] = level + 1;
+      append(launch.widths + level + 1, launch.queue + end, w);
+    });
+  }
+}
+
+/// Levels one after the other by this block alone, until one is wide or there are no more.
+template <class Ordinal, class Offset>
+__device__ KahnProgress<Ordinal> work_thin_levels(const KahnLaunch<Ordinal, Offset>& launch, Ordinal begin,
+                                                  Ordinal end, Ordinal level) {
+  __shared__ Ordinal nodes[2][most_thin];  // of this level and the next
+  __shared__ int counts[3];                // of nodes, by level modulo 3
+  const int thread = static_cast<int>(threadIdx.x);
+  int count = static_cast<int>(end - begin);
+  if (thread < count) nodes[level % 2][thread] = launch.queue[begin + thread];
+  if (thread < 3) counts[thread] = 0;
+  __syncthreads();
+  while (count > 0 && count <= launch.thin) {
+    int lanes = kahn_threads;
+    while (lanes * count > kahn_threads) lanes /= 2;
+    const int next = static_cast<int>((level + 1) % 3);
+    Ordinal* const next_nodes = nodes[(level + 1) % 2];
+    if (thread / lanes < count) {
+      launch.for_successors(nodes[level % 2][thread / lanes], thread % lanes, lanes, [&](Ordinal w) {
+        if (Kokkos::atomic_fetch_add(launch.degrees + w, Ordinal(-1)) != 1) return;
+        launch.level_of[w] = level + 1;
+        const int place = atomicAdd(&counts[next], 1);
+        launch.queue[end + place] = w;
+        if (place < most_thin) next_nodes[place] = w;
+      });
+    }
+    __syncthreads();
+    count = counts[next];
+    if (thread == 0) {
+      launch.widths[level + 1] = count;
+      counts[(level + 3) % 3] = 0;  // this level's, which all have read before the barrier above
+    }
+    begin = end;
+    end += count;
+    ++level;
+  }
+  return {begin, end, level};
+}
+
+template <class Ordinal, class Offset>
+__global__ void __launch_bounds__(kahn_threads, 1) kahn_kernel(KahnLaunch<Ordinal, Offset> launch) {
+  const auto grid = cooperative_groups::this_grid();
+  count_all_degrees(launch);
+  grid.sync();
+  start_levels(launch);
+  grid.sync();
+  Ordinal begin = 0, level = 0;
+  Ordinal end = *static_cast<volatile Ordinal*>(launch.widths);
+  while (begin < end) {
+    if (end - begin <= launch.thin) {  // only a wide level or the end can follow, so nobody reads too late
+      if (blockIdx.x == 0) {
+        const auto progress = work_thin_levels(launch, begin, end, level);
+        if (threadIdx.x == 0) *launch.progress = progress;
+      }
+      grid.sync();
+      const volatile auto* const progress = launch.progress;
+      begin = progress->begin;
+      end = progress->end;
+      level = progress->level;
+    } else {
+      work_wide_level(launch, begin, end, level);
+      grid.sync();
+      ++level;
+      begin = end;
+      end += *static_cast<volatile Ordinal*>(launch.widths + level);
+    }
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) *launch.progress = {begin, end, level};
+}
+
+/// Sets each node's place to its number.
+template <class Ordinal>
+struct NumberNodes {
+  Kokkos::View<Ordinal*, Kokkos::CudaSpace> nodes;
+  KOKKOS_FUNCTION void operator()(Ordinal v) const { nodes(v) = v; }
+};
+
+/// Levels by one persistent kernel, then nodes sorted stably by their level.
+template <class Ordinal, class Offset>
+struct KahnCuda {
+  using Memory = Kokkos::CudaSpace;
+  using Nodes = Kokkos::View<Ordinal*, Memory>;
+
+  /// Fills `order` and `level_of`, [n] each. @returns nodes of each level; on a cycle they are fewer than n
+  static std::vector<Ordinal> run(const Kokkos::Cuda& exec,
+                                  const DependencyGraph<Ordinal, Offset, Memory>& graph, const Nodes& order,
+                                  const Nodes& level_of, const MemoryBudget& budget,
+                                  const LevelizationTuning& tuning) {
+    Charge scratch(budget);
+    KahnLaunch<Ordinal, Offset> launch;
+    launch.n = graph.n;
+    launch.parts[0] = edges(graph.first);
+    launch.parts[1] = edges(graph.second);
+    const auto degrees = scratch.allocate<Nodes>(exec, "lutra::levelization::in_degrees", graph.n);
+    const auto queue = scratch.allocate<Nodes>(exec, "lutra::levelization::queue", graph.n);
+    const auto widths = scratch.allocate<Nodes>(exec, "lutra::levelization::widths", graph.n + 1);
+    const auto progress =
+        scratch.allocate<Kokkos::View<KahnProgress<Ordinal>, Memory>>(exec, "lutra::levelization::progress");
+    Kokkos::deep_copy(exec, degrees, Ordinal(0));
+    Kokkos::deep_copy(exec, widths, Ordinal(0));
+    launch.degrees = degrees.data();
+    launch.queue = queue.data();
+    launch.level_of = level_of.data();
+    launch.widths = widths.data();
+    launch.progress = progress.data();
+    launch.lanes = lanes_for(graph);
+    launch.thin = std::min(tuning.thin_level, most_thin);
+    start(exec, launch);
+
+    const Kokkos::View<KahnProgress<Ordinal>, Kokkos::HostSpace> reached("lutra::levelization::reached");
+    Kokkos::deep_copy(exec, reached, progress);
+    exec.fence("lutra::levelization: the number of levels is needed on the host");
+    std::vector<Ordinal> result(static_cast<std::size_t>(reached().level));
+    const Kokkos::View<Ordinal*, Kokkos::HostSpace> host(result.data(), result.size());
+    Kokkos::deep_copy(exec, host, Kokkos::subview(widths, Kokkos::make_pair(std::size_t(0), result.size())));
+    if (reached().end == graph.n) sort_by_level(exec, level_of, queue, order, result.size(), scratch);
+    exec.fence("lutra::levelization: widths are on the host, scratch is freed");
+    return result;
+  }
+
+ private:
+  template <class Part>
+  static EdgeList<Ordinal, Offset> edges(const Part& part) {
+    if (part.entries.extent(0) == 0) return {};
+    return {part.begin.data(), part.end.data(), part.entries.data(), part.skip};
+  }
+
+  /// A power of two near half a node's mean number of edges.
+  static int lanes_for(const DependencyGraph<Ordinal, Offset, Memory>& graph) {
+    const std::size_t edges = graph.first.entries.extent(0) + graph.second.entries.extent(0);
+    const std::size_t half = edges / std::max<std::size_t>(1, static_cast<std::size_t>(graph.n)) / 2;
+    return static_cast<int>(std::bit_floor(std::clamp<std::size_t>(half, 2, 32)));
+  }
+
+  static void start(const Kokkos::Cuda& exec, KahnLaunch<Ordinal, Offset> launch) {
+    const int processors = exec.cuda_device_prop().multiProcessorCount;
+    const auto wanted =
+        static_cast<std::size_t>(launch.n) * static_cast<std::size_t>(launch.lanes) / kahn_threads + 1;
+    const auto blocks =
+        static_cast<unsigned>(std::min<std::size_t>(wanted, static_cast<std::size_t>(processors)));
+    void* arguments[] = {&launch};
+    check_cuda(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&kahn_kernel<Ordinal, Offset>),
+                                           blocks, kahn_threads, arguments, 0, exec.cuda_stream()),
+               "launching the levelization");
+  }
+
+  /// Nodes by level, ascending within one. `nodes` is overwritten.
+  static void sort_by_level(const Kokkos::Cuda& exec, const Nodes& level_of, const Nodes& nodes,
+                            const Nodes& order, std::size_t levels, Charge& scratch) {
+    const auto n = level_of.extent(0);
+    Kokkos::parallel_for("lutra::levelization::nodes",
+                         Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<Ordinal>(n)),
+                         NumberNodes<Ordinal>{nodes});
+    const auto sorted_levels = scratch.allocate<Nodes>(exec, "lutra::levelization::sorted_levels", n);
+    const int bits = std::max(1, static_cast<int>(std::bit_width(levels - 1)));
+    std::size_t bytes = 0;
+    const auto sort = [&](void* memory, const char* doing) {
+      check_cuda(cub::DeviceRadixSort::SortPairs(memory, bytes, level_of.data(), sorted_levels.data(),
+                                                 nodes.data(), order.data(), static_cast<std::int64_t>(n), 0,
+                                                 bits, exec.cuda_stream()),
+                 doing);
+    };
+    sort(nullptr, "asking what sorting by levels needs");
+    const auto memory = scratch.allocate<Kokkos::View<char*, Memory>>(exec, "lutra::levelization::sort",
+                                                                      std::max<std::size_t>(1, bytes));
+    sort(memory.data(), "sorting by levels");
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

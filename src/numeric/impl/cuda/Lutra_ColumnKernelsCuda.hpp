@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_COLUMNKERNELSCUDA_HPP
+#define LUTRA_COLUMNKERNELSCUDA_HPP
+
+#include <cuda_pipeline.h>
+
+#include <cstdint>
+
+#include "Lutra_ColumnTuning.hpp"
+#include "Lutra_RightLooking.hpp"
+
+namespace lutra::Impl {
+
+// The column right-looking factorization ("End-to-End LU Factorization …", Algorithm 2) as data flow. A task
+// is a tile of a column's updates, some rows of L(:, j) × some entries of U(j, :), worked by one warp. Tasks
+// are taken by tickets in the order of levels, so that who waits, waits for a running warp. A task that is
+// done tells just those columns that its entries belong to: columns k of its U(j, k), which it has changed,
+// and columns i of its L(i, j), whose rows of U it has changed. What a column needs is the number of tasks
+// that tell it; counts go on from one factorization to the next and are never set back.
+//
+// L(:, j) stays undivided until the end, where one pass divides all columns: an update subtracts
+// L(:, j)·(U(j, k)/pivot). So no task waits for another of its own column. All that depends on the pattern
+// alone, places included, is at hand before a task waits.
+
+inline constexpr int column_threads = 256;
+inline constexpr int column_warps = column_threads / 32;
+inline constexpr int lane_rows = 2;      ///< of a tile, for one lane
+inline constexpr int lane_updates = 16;  ///< entries of U(j, :) of a tile, for one lane
+inline constexpr int tile_rows = 32 * lane_rows;
+inline constexpr int tile_updates = lane_updates;
+inline constexpr int column_blocks = 4;  ///< that a multiprocessor can hold, at least
+
+template <class Ordinal>
+struct ColumnTask {
+  Ordinal column;
+  int part;
+};
+
+/// Into how many parts L(:, j) and U(j, :) are cut.
+struct ColumnParts {
+  int rows, updates;
+};
+
+/// What one factorization meets, all zeros at first.
+struct ColumnState {
+  unsigned long long largest;    ///< bits of max |entry|, a double
+  unsigned long long perturbed;  ///< pivots replaced
+  unsigned long long stopped;    ///< 1 + a column that waited too long
+  int ticket;
+};
+
+template <class Scalar, class Ordinal, class Offset>
+struct ColumnLaunch {
+  const ColumnTask<Ordinal>* tasks;
+  const ColumnParts* parts;                              ///< [n]
+  const Offset *row_map, *row_diagonal, *row_to_column;  ///< L + U by rows
+  const Ordinal* row_entries;
+  const Offset *column_map, *column_diagonal;  ///< L + U by columns
+  const Ordinal* column_entries;
+  const Offset* map_begin;  ///< [n] a column's updates in `map`
+  const unsigned* map;      ///< for each U(j, k), for each row of L(:, j): its place in column k
+  Scalar* values;           ///< by columns
+  Scalar* dense;            ///< [warps × n] zeros
+  unsigned char* perturbed;
+  const unsigned* needed;  ///< [n] tasks that tell column j
+  unsigned* arrived;       ///< [n] those that have, in all factorizations
+  ColumnState* state;
+  Ordinal n;
+  RealOf<Scalar> threshold;
+  unsigned run;  ///< number of this factorization
+  bool waits;    ///< else all that the tasks need is there
+  double watchdog_seconds;
+};
+
+/// A column's share in a task: rows [row_begin, row_end) of L(:, j), entries [up_begin, up_end) of U(j, :).
+template <class Ordinal, class Offset>
+struct ColumnShare {
+  Offset row_first, up_first;  ///< where L(:, j) starts by columns, U(j, :) by rows
+  int row_count;               ///< of all L(:, j)
+  int row_begin, row_end, up_begin, up_end;
+
+  template <class Launch>
+  __device__ __forceinline__ ColumnShare(const Launch& launch, Ordinal j, int part) {
+    const ColumnParts cut = launch.parts[j];
+    row_first = launch.column_diagonal[j] + 1;
+    row_count = static_cast<int>(launch.column_map[j + 1] - row_first);
+    up_first = launch.row_diagonal[j] + 1;
+    const int up_count = static_cast<int>(launch.row_map[j + 1] - up_first);
+    row_begin = up_begin = 0;
+    row_end = row_count;
+    up_end = up_count;
+    if (cut.rows > 1) share_out(row_count, cut.rows, part % cut.rows, row_begin, row_end);
+    if (cut.updates > 1) share_out(up_count, cut.updates, part / cut.rows, up_begin, up_end);
+  }
+
+  __device__ static __forceinline__ void share_out(int count, int parts, int part, int& begin, int& end) {
+    const int each = (count + parts - 1) / parts;
+    begin = min(part * each, count);
+    end = min(begin + each, count);
+  }
+};
+
+/// What a warp knows of a column k while it updates it.
+template <class Scalar, class Offset>
+struct UpdatedColumn {
+  Offset begin;   ///< of column k
+  Scalar factor;  ///< U(j, k)/pivot
+};
+
+template <class Scalar>
+__device__ __forceinline__ Scalar load_latest(const Scalar* place) {
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    const auto* const parts = reinterpret_cast<const RealOf<Scalar>*>(place);
+    return Scalar(__ldcg(parts), __ldcg(parts + 1));
+  } else {
+    return __ldcg(place);
+  }
+}
+
+/// Adds to an entry others may add to; of complex numbers each part by itself.
+template <class Scalar>
+__device__ __forceinline__ void subtract_shared(Scalar* place, const Scalar& value) {
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    auto* const parts = reinterpret_cast<RealOf<Scalar>*>(place);
+    atomicAdd(parts, -value.real());
+    atomicAdd(parts + 1, -value.imag());
+  } else {
+    atomicAdd(place, -value);
+  }
+}
+
+__device__ __forceinline__ unsigned load_acquire(const unsigned* place) {
+  unsigned value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(place) : "memory");
+  return value;
+}
+
+/// Ends all waiting once one column has waited too long.
+template <class Launch>
+__device__ bool column_stopped(const Launch& launch, unsigned long long column, std::uint64_t& begun) {
+  std::uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  if (begun == 0) begun = now;
+  if (static_cast<double>(now - begun) > launch.watchdog_seconds * 1e9)
+    atomicCAS(&launch.state->stopped, 0ull, column + 1);
+  return *static_cast<volatile unsigned long long*>(&launch.state->stopped) != 0;
+}
+
+/// Waits until all tasks that tell column j have done so. For one lane. @returns whether they have
+template <class Launch, class Ordinal>
+__device__ bool wait_for_columns(const Launch& launch, Ordinal j, unsigned needed) {
+  const unsigned target = needed * launch.run;
+  std::uint64_t begun = 0;
+  unsigned spins = 0;
+  while (const unsigned left = target - load_acquire(launch.arrived + j)) {
+    if (left > 64) __nanosleep(left < 1024 ? left : 1024);
+    if (++spins % 256 == 0 && column_stopped(launch, static_cast<unsigned long long>(j), begun)) return false;
+  }
+  return true;
+}
+
+/// One to the count of each column that a task tells.
+template <class Ordinal, class Offset, class Launch>
+__device__ __forceinline__ void tell_columns(const Launch& launch, unsigned* counts,
+                                             const ColumnShare<Ordinal, Offset>& share, int lane) {
+  for (int up = share.up_begin + lane; up < share.up_end; up += 32)
+    atomicAdd(counts + launch.row_entries[share.up_first + up], 1u);
+  for (int row = share.row_begin + lane; row < share.row_end; row += 32)
+    atomicAdd(counts + launch.column_entries[share.row_first + row], 1u);
+}
+
+/// Positions in L + U of one of the columns k that a task updates; a lane each.
+template <class Offset>
+struct UpdatePlace {
+  Offset factor = 0, begin = 0, end = 0;
+
+  template <class Launch, class Share>
+  __device__ __forceinline__ UpdatePlace(const Launch& launch, const Share& share, int up) {
+    if (up >= share.up_end) return;
+    factor = launch.row_to_column[share.up_first + up];
+    const auto k = launch.row_entries[share.up_first + up];
+    begin = launch.column_map[k];
+    end = launch.column_map[k + 1];
+  }
+};
+
+/// Position of `row` among the ascending rows [begin, end) of a column that holds it: doubling steps, then
+/// binary search (Algorithm 6).
+template <class Ordinal, class Offset>
+__device__ __forceinline__ Offset search_row(const Ordinal* rows, Offset begin, Offset end, Ordinal row) {
+  Offset step = 1;
+  while (begin + step < end && rows[begin + step] <= row) {
+    begin += step;
+    step *= 2;
+  }
+  Offset last = min(begin + step, end);
+  while (last - begin > 1) {
+    const Offset middle = begin + (last - begin) / 2;
+    if (rows[middle] <= row) {
+      begin = middle;
+    } else {
+      last = middle;
+    }
+  }
+  return begin;
+}
+
+/// Shared memory of a warp.
+template <class Scalar, class Offset>
+struct WarpMemory {
+  UpdatedColumn<Scalar, Offset> columns[32];
+  unsigned places[lane_updates * lane_rows][32];  ///< of a tile's entries in columns k; a lane its own
+};
+
+/// A tile of a task: up to 32 columns k, and rows of L(:, j) along the lanes; where these are few, groups of
+/// lanes take different columns k.
+template <ColumnFormat format, class Scalar, class Ordinal, class Offset>
+struct ColumnTile {
+  using Launch = ColumnLaunch<Scalar, Ordinal, Offset>;
+  using Share = ColumnShare<Ordinal, Offset>;
+
+  const Launch& launch;
+  const Share& share;
+  WarpMemory<Scalar, Offset>& memory;
+  const int lane;
+  int width = 32;  ///< lanes of a group
+  int group, groups;
+  int up, row;  ///< first of the tile
+  UpdatePlace<Offset> mine;
+
+  __device__ __forceinline__ ColumnTile(const Launch& l, const Share& s, WarpMemory<Scalar, Offset>& m,
+                                        int at)
+      : launch(l),
+        share(s),
+        memory(m),
+        lane(at),
+        up(s.up_begin),
+        row(s.row_begin),
+        mine(l, s, s.up_begin + at) {
+    while (width > 1 && width / 2 >= share.row_end - share.row_begin) width /= 2;
+    groups = 32 / width;
+    group = lane / width;
+  }
+
+  __device__ __forceinline__ int most_updates() const { return min(32, groups * lane_updates); }
+  __device__ __forceinline__ int count() const { return min(share.up_end - up, most_updates()); }
+  /// Row of this lane's r-th line.
+  __device__ __forceinline__ int row_of(int r) const { return row + r * width + lane % width; }
+
+  /// Moves on to the next tile, rows first. @returns whether there is one
+  __device__ __forceinline__ bool advance() {
+    row += lane_rows * width;
+    if (row < share.row_end) return true;
+    row = share.row_begin;
+    up += most_updates();
+    if (up >= share.up_end) return false;
+    mine = UpdatePlace<Offset>(launch, share, up + lane);
+    return true;
+  }
+
+  /// Whether this lane has an r-th row and a u-th column.
+  __device__ __forceinline__ bool has(int r, int u, int updates) const {
+    return group + u * groups < updates && row_of(r) < share.row_end;
+  }
+
+  /// Starts bringing all places from the column's map.
+  __device__ __forceinline__ void load_places(const unsigned* map) const {
+    const int updates = count();
+    const unsigned* at = map + static_cast<Offset>(up + group) * share.row_count + row_of(0);
+    const Offset step = static_cast<Offset>(groups) * share.row_count;
+#pragma unroll 4
+    for (int u = 0; u < lane_updates && u * groups < updates; ++u, at += step) {
+#pragma unroll
+      for (int r = 0; r < lane_rows; ++r) {
+        if (has(r, u, updates))
+          __pipeline_memcpy_async(&memory.places[u * lane_rows + r][lane], at + r * width, sizeof(unsigned));
+      }
+    }
+    __pipeline_commit();
+  }
+
+  /// Looks all places up. Rows of L(:, j) are all in column k, so that the i-th stands at the i-th place
+  /// behind U(j, k) or later.
+  __device__ __forceinline__ void search_places() const {
+    const int updates = count();
+    for (int u = 0; u < lane_updates && u * groups < updates; ++u) {
+      const int c = (group + u * groups) % 32;
+      const Offset begin = __shfl_sync(~0u, mine.begin, c);
+      const Offset end = __shfl_sync(~0u, mine.end, c);
+      Offset found = __shfl_sync(~0u, mine.factor, c) + 1 + row_of(0);
+#pragma unroll
+      for (int r = 0; r < lane_rows; ++r, found += width) {
+        if (!has(r, u, updates)) continue;
+        found =
+            search_row(launch.column_entries, found, end, launch.column_entries[share.row_first + row_of(r)]);
+        memory.places[u * lane_rows + r][lane] = static_cast<unsigned>(found - begin);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void find_places(const unsigned* map) const {
+    if constexpr (format == ColumnFormat::map) {
+      load_places(map);
+    } else {
+      search_places();
+    }
+  }
+
+  /// Subtracts this tile's updates.
+  __device__ __forceinline__ void apply(const Scalar& pivot) const {
+    Scalar lower[lane_rows];
+#pragma unroll
+    for (int r = 0; r < lane_rows; ++r) {
+      lower[r] =
+          row_of(r) < share.row_end ? load_latest(launch.values + share.row_first + row_of(r)) : Scalar(0);
+    }
+    const int updates = count();
+    __syncwarp();  // the last tile's columns have been read
+    memory.columns[lane] = {mine.begin,
+                            lane < updates ? load_latest(launch.values + mine.factor) / pivot : Scalar(0)};
+    __syncwarp();
+    if constexpr (format == ColumnFormat::map) __pipeline_wait_prior(0);
+#pragma unroll 4
+    for (int u = 0; u < lane_updates && u * groups < updates; ++u) {
+      const UpdatedColumn<Scalar, Offset> column = memory.columns[(group + u * groups) % 32];
+#pragma unroll
+      for (int r = 0; r < lane_rows; ++r) {
+        if (has(r, u, updates)) {
+          subtract_shared(launch.values + column.begin + memory.places[u * lane_rows + r][lane],
+                          lower[r] * column.factor);
+        }
+      }
+    }
+  }
+};
+
+/// The updates of a task with L(:, j) spread out in this warp's dense buffer, as in GLU 3.0: each entry of
+/// column k below row j looks its row up.
+template <class Scalar, class Ordinal, class Offset>
+__device__ void update_by_dense(const ColumnLaunch<Scalar, Ordinal, Offset>& launch,
+                                const ColumnShare<Ordinal, Offset>& share, const Scalar& pivot,
+                                Scalar* buffer, int lane) {
+  for (int row = lane; row < share.row_count; row += 32)
+    buffer[launch.column_entries[share.row_first + row]] = load_latest(launch.values + share.row_first + row);
+  __syncwarp();
+  for (int up = share.up_begin; up < share.up_end; ++up) {
+    const UpdatePlace<Offset> place(launch, share, up);
+    const Scalar factor = load_latest(launch.values + place.factor) / pivot;
+    for (Offset p = place.factor + 1 + lane; p < place.end; p += 32) {
+      const Scalar lower = buffer[launch.column_entries[p]];
+      if (lower != Scalar(0)) subtract_shared(launch.values + p, lower * factor);
+    }
+  }
+  __syncwarp();
+  for (int row = lane; row < share.row_count; row += 32)
+    buffer[launch.column_entries[share.row_first + row]] = Scalar(0);
+  __syncwarp();
+}
+
+/// All lanes' answer to whether column j may be worked.
+template <class Launch, class Ordinal>
+__device__ __forceinline__ bool is_ready(const Launch& launch, Ordinal j, int lane) {
+  if (!launch.waits) return true;
+  int ready = 1;
+  if (lane == 0) ready = wait_for_columns(launch, j, launch.needed[j]);
+  return __shfl_sync(~0u, ready, 0) != 0;
+}
+
+template <class Scalar, class Ordinal, class Offset>
+__device__ __forceinline__ Scalar load_pivot(const ColumnLaunch<Scalar, Ordinal, Offset>& launch,
+                                             const ColumnShare<Ordinal, Offset>& share) {
+  bool small = false;
+  return usable_pivot(load_latest(launch.values + share.row_first - 1), launch.threshold, small);
+}
+
+/// One task. @returns false where the factorization is given up
+template <ColumnFormat format, class Scalar, class Ordinal, class Offset>
+__device__ __forceinline__ bool work_column_task(const ColumnLaunch<Scalar, Ordinal, Offset>& launch,
+                                                 const ColumnTask<Ordinal>& task,
+                                                 WarpMemory<Scalar, Offset>& memory, Scalar* buffer,
+                                                 int lane) {
+  const Ordinal j = task.column;
+  const ColumnShare<Ordinal, Offset> share(launch, j, task.part);
+  if constexpr (format == ColumnFormat::dense) {
+    if (!is_ready(launch, j, lane)) return false;
+    update_by_dense(launch, share, load_pivot(launch, share), buffer, lane);
+  } else {
+    ColumnTile<format, Scalar, Ordinal, Offset> tile(launch, share, memory, lane);
+    const unsigned* const map = format == ColumnFormat::map ? launch.map + launch.map_begin[j] : nullptr;
+    const bool any = share.row_end > share.row_begin && share.up_end > share.up_begin;
+    if (any) tile.find_places(map);
+    if (!is_ready(launch, j, lane)) return false;
+    if (any) {
+      const Scalar pivot = load_pivot(launch, share);
+      tile.apply(pivot);
+      while (tile.advance()) {
+        tile.find_places(map);
+        tile.apply(pivot);
+      }
+    }
+  }
+  if (launch.waits) {
+    __threadfence();  // additions come before the news of them
+    tell_columns(launch, launch.arrived, share, lane);
+  }
+  return true;
+}
+
+/// Tasks [begin, end) by tickets where tasks wait for each other, else dealt out.
+template <ColumnFormat format, class Scalar, class Ordinal, class Offset>
+__global__ void __launch_bounds__(column_threads, column_blocks)
+    column_tasks_kernel(ColumnLaunch<Scalar, Ordinal, Offset> launch, int begin, int end) {
+  __shared__ __align__(16) char shared[column_warps * sizeof(WarpMemory<Scalar, Offset>)];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  auto& memory = reinterpret_cast<WarpMemory<Scalar, Offset>*>(shared)[warp];
+  const int worker = static_cast<int>(blockIdx.x) * column_warps + warp;
+  Scalar* const buffer =
+      format == ColumnFormat::dense ? launch.dense + static_cast<std::size_t>(worker) * launch.n : nullptr;
+  if (!launch.waits) {
+    for (int t = begin + worker; t < end; t += static_cast<int>(gridDim.x) * column_warps)
+      work_column_task<format>(launch, launch.tasks[t], memory, buffer, lane);
+    return;
+  }
+  while (true) {
+    int ticket = 0;
+    if (lane == 0) ticket = atomicAdd(&launch.state->ticket, 1);
+    ticket = begin + __shfl_sync(~0u, ticket, 0);
+    if (ticket >= end) return;
+    if (!work_column_task<format>(launch, launch.tasks[ticket], memory, buffer, lane)) return;
+  }
+}
+
+/// Divides columns of L by their pivots, a warp each, and finds the largest entry.
+template <class Scalar, class Ordinal, class Offset>
+__global__ void __launch_bounds__(column_threads)
+    finish_columns_kernel(ColumnLaunch<Scalar, Ordinal, Offset> launch) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const auto worker =
+      static_cast<Ordinal>(blockIdx.x) * column_warps + static_cast<Ordinal>(threadIdx.x) / 32;
+  double most = 0;
+  const auto note = [&](const Scalar& value) {
+    const double size = ScalarTraits<Scalar>::is_finite(value)
+                            ? static_cast<double>(ScalarTraits<Scalar>::magnitude(value))
+                            : Kokkos::Experimental::infinity_v<double>;
+    if (size > most) most = size;
+  };
+  for (Ordinal j = worker; j < launch.n; j += static_cast<Ordinal>(gridDim.x) * column_warps) {
+    const Offset diagonal = launch.column_diagonal[j];
+    bool small = false;
+    const Scalar pivot = usable_pivot(launch.values[diagonal], launch.threshold, small);
+    __syncwarp();  // all lanes have read it
+    if (lane == 0) {
+      launch.perturbed[j] = small ? 1 : 0;
+      if (small) {
+        launch.values[diagonal] = pivot;
+        atomicAdd(&launch.state->perturbed, 1ull);
+      }
+      note(pivot);
+    }
+    for (Offset p = launch.column_map[j] + lane; p < launch.column_map[j + 1]; p += 32) {
+      if (p == diagonal) continue;
+      Scalar value = launch.values[p];
+      if (p > diagonal) launch.values[p] = value = value / pivot;
+      note(value);
+    }
+  }
+  for (int step = 16; step > 0; step /= 2) most = fmax(most, __shfl_down_sync(~0u, most, step));
+  if (lane == 0 && most > 0)
+    atomicMax(&launch.state->largest, static_cast<unsigned long long>(__double_as_longlong(most)));
+}
+
+/// Counts the tasks that tell each column and, where there is a map, fills it, task by task.
+template <class Scalar, class Ordinal, class Offset>
+__global__ void __launch_bounds__(column_threads)
+    survey_columns_kernel(ColumnLaunch<Scalar, Ordinal, Offset> launch, unsigned* needed, unsigned* map,
+                          int tasks) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int worker = static_cast<int>(blockIdx.x) * column_warps + static_cast<int>(threadIdx.x) / 32;
+  for (int t = worker; t < tasks; t += static_cast<int>(gridDim.x) * column_warps) {
+    const Ordinal j = launch.tasks[t].column;
+    const ColumnShare<Ordinal, Offset> share(launch, j, launch.tasks[t].part);
+    tell_columns(launch, needed, share, lane);
+    if (map == nullptr) continue;
+    for (int up = share.up_begin; up < share.up_end; ++up) {
+      const UpdatePlace<Offset> place(launch, share, up);
+      unsigned* const places = map + launch.map_begin[j] + static_cast<Offset>(up) * share.row_count;
+      for (int row = share.row_begin + lane; row < share.row_end; row += 32) {
+        places[row] =
+            static_cast<unsigned>(search_row(launch.column_entries, place.factor + 1 + row, place.end,
+                                             launch.column_entries[share.row_first + row]) -
+                                  place.begin);
+      }
+    }
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_COLUMNTASKSCUDA_HPP
+#define LUTRA_COLUMNTASKSCUDA_HPP
+
+#include <algorithm>
+#include <climits>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "Lutra_CheckCuda.hpp"
+#include "Lutra_ColumnKernelsCuda.hpp"
+#include "Lutra_Upload.hpp"
+
+namespace lutra::Impl {
+
+/// Cuts columns into tasks, and counts the pairs of entries of L(:, j) and U(j, :).
+template <class Ordinal, class Offset>
+struct ColumnCutter {
+  using Memory = Kokkos::CudaSpace;
+  Kokkos::View<const Offset*, Memory> row_map, row_diagonal, column_map, column_diagonal;
+  Kokkos::View<const Ordinal*, Memory> order, level_of;
+  Kokkos::View<const ColumnMode*, Memory> modes;  ///< of each level
+  bool by_level;                                  ///< the modes were chosen, not asked for
+  bool rows_together;                             ///< L(:, j) is not cut
+
+  KOKKOS_FUNCTION Offset rows(Ordinal j) const { return column_map(j + 1) - column_diagonal(j) - 1; }
+  KOKKOS_FUNCTION Offset updates(Ordinal j) const { return row_map(j + 1) - row_diagonal(j) - 1; }
+
+  KOKKOS_FUNCTION ColumnParts parts(Ordinal j) const {
+    constexpr Offset least_pairs = 512, most_pairs = 32 * least_pairs;  // of a task; of one left whole
+    const Offset pairs = rows(j) * updates(j);
+    ColumnMode mode = modes(level_of(j));
+    if (by_level && pairs > most_pairs) mode = ColumnMode::c;
+    if (mode == ColumnMode::a || pairs <= least_pairs) return {1, 1};
+    const Offset ups = updates(j);
+    if (mode == ColumnMode::b) {
+      const Offset most = ups < column_warps ? ups : Offset(column_warps);
+      return {1, static_cast<int>(pairs / least_pairs < most ? pairs / least_pairs : most)};
+    }
+    return {rows_together ? 1 : static_cast<int>((rows(j) + tile_rows - 1) / tile_rows),
+            static_cast<int>((ups + tile_updates - 1) / tile_updates)};
+  }
+};
+
+/// Prefix sum of a functor's counts over [0, n) into begin [n + 1]. @returns the sum
+template <class Offset, class Count>
+Offset sum_up(const Kokkos::Cuda& exec, const char* label, std::int64_t n, const Count& count,
+              const Kokkos::View<Offset*, Kokkos::CudaSpace>& begin) {
+  Offset total = 0;
+  Kokkos::parallel_scan(
+      label, Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, n + 1),
+      KOKKOS_LAMBDA(const std::int64_t i, Offset& sum, const bool final) {
+        if (final) begin(i) = sum;
+        if (i < n) sum += count(i);
+      },
+      total);
+  exec.fence("lutra::numeric: a sum is needed on the host");
+  return total;
+}
+
+template <class Ordinal, class Offset>
+struct CountTasks {
+  ColumnCutter<Ordinal, Offset> cutter;
+  KOKKOS_FUNCTION Offset operator()(std::int64_t i) const {
+    const ColumnParts parts = cutter.parts(cutter.order(i));
+    return static_cast<Offset>(parts.rows) * parts.updates;
+  }
+};
+
+template <class Ordinal, class Offset>
+struct CountPairs {
+  ColumnCutter<Ordinal, Offset> cutter;
+  KOKKOS_FUNCTION Offset operator()(std::int64_t j) const {
+    return cutter.rows(static_cast<Ordinal>(j)) * cutter.updates(static_cast<Ordinal>(j));
+  }
+};
+
+template <class Ordinal, class Offset>
+struct ListTasks {
+  ColumnCutter<Ordinal, Offset> cutter;
+  Kokkos::View<const Offset*, Kokkos::CudaSpace> begin;
+  Kokkos::View<ColumnTask<Ordinal>*, Kokkos::CudaSpace> tasks;
+  Kokkos::View<ColumnParts*, Kokkos::CudaSpace> parts;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    const Ordinal j = cutter.order(i);
+    parts(j) = cutter.parts(j);
+    for (Offset t = begin(i); t < begin(i + 1); ++t) tasks(t) = {j, static_cast<int>(t - begin(i))};
+  }
+};
+
+/// Tasks, flags and maps of the column factorization on CUDA, made once for a pattern. Modes are chosen level
+/// by level: at least as many columns as warps run at once, a warp a column (A); an eighth of them, up to
+/// eight warps a column (B); fewer, a warp a tile of a column's updates (C).
+template <class Ordinal, class Offset>
+struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
+  using Memory = Kokkos::CudaSpace;
+  using Plan = ColumnLuPlan<Ordinal, Offset, Memory>;
+  template <class T>
+  using Array = Kokkos::View<T*, Memory>;
+
+  ColumnTasks(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& memory,
+              const ColumnTuning& options)
+      : tuning(options), budget(memory), charge(memory) {
+    levels = static_cast<int>(plan.levels.size());
+    const auto cutter = make_cutter(exec, plan);
+    list_tasks(exec, plan, cutter);
+    const auto counters = [&](const char* label) {
+      auto view = charge.template allocate<Array<unsigned>>(exec, label, plan.n());
+      Kokkos::deep_copy(exec, view, 0u);
+      return view;
+    };
+    arrived = counters("lutra::numeric::arrived_tasks");
+    needed = counters("lutra::numeric::needed_tasks");
+    state = charge.template allocate<Kokkos::View<ColumnState, Memory>>(exec, "lutra::numeric::column_state");
+    if (tuning.format == ColumnFormat::automatic || tuning.format == ColumnFormat::map)
+      make_maps(exec, plan, cutter);
+    survey(exec, plan);
+    exec.fence("lutra::numeric: scratch of the plan is freed");
+  }
+
+  /// What `factorize_columns` does.
+  template <class Scalar>
+  ColumnLuOutcome factorize(const Kokkos::Cuda& exec, const Plan& plan, const Array<Scalar>& values,
+                            RealOf<Scalar> threshold, const Array<unsigned char>& perturbed) {
+    auto launch = launch_of<Scalar>(plan);
+    launch.values = values.data();
+    launch.perturbed = perturbed.data();
+    launch.threshold = threshold;
+    launch.run = ++run;
+    check_cuda(cudaMemsetAsync(state.data(), 0, sizeof(ColumnState), exec.cuda_stream()),
+               "starting a factorization");
+    if (plan.n() > 0) launch_all(exec, plan, launch);
+    const Kokkos::View<ColumnState, Kokkos::HostSpace> met("lutra::numeric::met");
+    Kokkos::deep_copy(exec, met, state);
+    exec.fence("lutra::numeric: whether the factors are finite is known");
+    if (met().stopped != 0) {
+      start_again(exec);
+      throw HangError("factorize: column " + std::to_string(met().stopped - 1) +
+                      " waited too long for others, and the factorization was given up");
+    }
+    ColumnLuOutcome outcome;
+    static_assert(sizeof(double) == sizeof(met().largest));
+    std::memcpy(&outcome.largest, &met().largest, sizeof(double));
+    outcome.perturbed = static_cast<std::int64_t>(met().perturbed);
+    outcome.finite = Kokkos::isfinite(outcome.largest);
+    return outcome;
+  }
+
+  ColumnTuning tuning;
+  MemoryBudget budget;
+  Charge charge;
+  int levels = 0;
+  ColumnFormat format = ColumnFormat::search;  ///< in use
+  Array<ColumnTask<Ordinal>> tasks;            ///< in the order of levels
+  std::vector<int> level_tasks;                ///< [levels + 1] where levels start in it
+  Array<ColumnParts> parts;                    ///< [n]
+  Array<Offset> map_begin;                     ///< [n + 1]
+  Array<unsigned> map;
+  Array<unsigned> needed;   ///< [n] tasks that tell a column
+  Array<unsigned> arrived;  ///< [n] those that have; goes on from run to run
+  Kokkos::View<ColumnState, Memory> state;
+  Array<char> dense;  ///< zeros between factorizations
+  unsigned run = 0;
+
+  // ---- for the constructor and factorize; public, as CUDA's lambdas want it
+
+  ColumnCutter<Ordinal, Offset> make_cutter(const Kokkos::Cuda& exec, const Plan& plan) {
+    const std::int64_t warps = std::int64_t(32) * exec.cuda_device_prop().multiProcessorCount;
+    std::vector<ColumnMode> modes;
+    for (std::size_t l = 0; l < plan.levels.size(); ++l) {
+      const std::int64_t width = plan.levels.level_map[l + 1] - plan.levels.level_map[l];
+      const auto chosen = width >= warps                  ? ColumnMode::a
+                          : width * column_warps >= warps ? ColumnMode::b
+                                                          : ColumnMode::c;
+      modes.push_back(tuning.mode == ColumnMode::by_level ? chosen : tuning.mode);
+    }
+    return {plan.rows.row_map,
+            plan.rows.diagonal,
+            plan.columns.pattern.row_map,
+            plan.column_diagonal,
+            plan.levels.order,
+            plan.levels.level_of,
+            upload(exec, charge, "lutra::numeric::level_modes", modes),
+            tuning.mode == ColumnMode::by_level,
+            tuning.format == ColumnFormat::dense};
+  }
+
+  void list_tasks(const Kokkos::Cuda& exec, const Plan& plan, const ColumnCutter<Ordinal, Offset>& cutter) {
+    Charge scratch(budget);
+    const auto begin =
+        scratch.template allocate<Array<Offset>>(exec, "lutra::numeric::task_begin", plan.n() + 1);
+    const Offset total = sum_up<Offset>(exec, "lutra::numeric::count_tasks", plan.n(),
+                                        CountTasks<Ordinal, Offset>{cutter}, begin);
+    if (total > std::numeric_limits<int>::max() / 2)
+      throw InputError("pattern: its columns make " + std::to_string(total) +
+                       " tasks, more than fit in an int");
+    tasks = charge.template allocate<Array<ColumnTask<Ordinal>>>(exec, "lutra::numeric::column_tasks", total);
+    parts = charge.template allocate<Array<ColumnParts>>(exec, "lutra::numeric::column_parts", plan.n());
+    Kokkos::parallel_for("lutra::numeric::list_tasks",
+                         Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<std::int64_t>(plan.n())),
+                         ListTasks<Ordinal, Offset>{cutter, begin, tasks, parts});
+    if (!tuning.merged) {
+      const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), begin);
+      for (const Ordinal start : plan.levels.level_map) level_tasks.push_back(static_cast<int>(host(start)));
+    }
+    exec.fence("lutra::numeric: counts of tasks are freed");
+  }
+
+  /// Maps, if they fit.
+  void make_maps(const Kokkos::Cuda& exec, const Plan& plan, const ColumnCutter<Ordinal, Offset>& cutter) {
+    Charge own(budget);
+    auto begin = own.template allocate<Array<Offset>>(exec, "lutra::numeric::map_begin", plan.n() + 1);
+    const Offset pairs = sum_up<Offset>(exec, "lutra::numeric::count_pairs", plan.n(),
+                                        CountPairs<Ordinal, Offset>{cutter}, begin);
+    const std::size_t bytes = static_cast<std::size_t>(pairs) * sizeof(unsigned);
+    if (bytes > tuning.most_map_bytes || bytes > room(8)) return;
+    try {
+      map = own.template allocate<Array<unsigned>>(exec, "lutra::numeric::update_places",
+                                                   static_cast<std::size_t>(pairs));
+    } catch (const OutOfMemoryError&) {
+      return;  // rows are searched for
+    }
+    map_begin = begin;
+    map_charge = own;
+    format = ColumnFormat::map;
+  }
+
+  /// Fills the map, if there is one, and `needed`.
+  void survey(const Kokkos::Cuda& exec, const Plan& plan) const {
+    if (tasks.extent(0) == 0) return;
+    const auto kernel = survey_columns_kernel<double, Ordinal, Offset>;
+    kernel<<<blocks(exec, kernel), column_threads, 0, exec.cuda_stream()>>>(
+        launch_of<double>(plan), needed.data(), format == ColumnFormat::map ? map.data() : nullptr,
+        static_cast<int>(tasks.extent(0)));
+    check_cuda(cudaGetLastError(), "mapping updates");
+  }
+
+  /// 1/share of the memory still free, under the limit.
+  std::size_t room(std::size_t share) const {
+    std::size_t free = 0, all = 0;
+    check_cuda(cudaMemGetInfo(&free, &all), "asking for free memory");
+    return std::min(free / share, budget.available_bytes() / 2);
+  }
+
+  template <class Scalar>
+  ColumnLaunch<Scalar, Ordinal, Offset> launch_of(const Plan& plan) const {
+    ColumnLaunch<Scalar, Ordinal, Offset> launch{};
+    launch.tasks = tasks.data();
+    launch.parts = parts.data();
+    launch.row_map = plan.rows.row_map.data();
+    launch.row_diagonal = plan.rows.diagonal.data();
+    launch.row_to_column = plan.row_to_column.data();
+    launch.row_entries = plan.rows.entries.data();
+    launch.column_map = plan.columns.pattern.row_map.data();
+    launch.column_diagonal = plan.column_diagonal.data();
+    launch.column_entries = plan.columns.pattern.entries.data();
+    launch.map_begin = map_begin.data();
+    launch.map = map.data();
+    launch.arrived = arrived.data();
+    launch.needed = needed.data();
+    launch.state = state.data();
+    launch.n = plan.n();
+    launch.waits = tuning.merged;
+    launch.watchdog_seconds = tuning.watchdog_seconds;
+    return launch;
+  }
+
+  /// As many blocks as run at once, no more than there are tasks for.
+  template <class Kernel>
+  int blocks(const Kokkos::Cuda& exec, Kernel kernel) const {
+    int each = 0;
+    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, column_threads, 0),
+               "asking how many blocks run at once");
+    const int most = std::max(1, each) * exec.cuda_device_prop().multiProcessorCount;
+    return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(most),
+                                                  (tasks.extent(0) + column_warps - 1) / column_warps));
+  }
+
+  template <class Scalar>
+  void launch_all(const Kokkos::Cuda& exec, const Plan& plan, ColumnLaunch<Scalar, Ordinal, Offset>& launch) {
+    if (tuning.format == ColumnFormat::dense && may_be_dense<Scalar>(exec, plan)) {
+      launch.dense = reinterpret_cast<Scalar*>(dense.data());
+      launch_tasks<ColumnFormat::dense>(exec, launch);
+    } else if (format == ColumnFormat::map) {
+      launch_tasks<ColumnFormat::map>(exec, launch);
+    } else {
+      launch_tasks<ColumnFormat::search>(exec, launch);
+    }
+    const auto kernel = finish_columns_kernel<Scalar, Ordinal, Offset>;
+    const auto wanted = (static_cast<std::int64_t>(plan.n()) + column_warps - 1) / column_warps;
+    const auto most = static_cast<std::int64_t>(8) * exec.cuda_device_prop().multiProcessorCount;
+    kernel<<<static_cast<unsigned>(std::min(wanted, most)), column_threads, 0, exec.cuda_stream()>>>(launch);
+    check_cuda(cudaGetLastError(), "dividing columns by pivots");
+  }
+
+  template <ColumnFormat by, class Scalar>
+  void launch_tasks(const Kokkos::Cuda& exec, const ColumnLaunch<Scalar, Ordinal, Offset>& launch) const {
+    const auto kernel = column_tasks_kernel<by, Scalar, Ordinal, Offset>;
+    const int processors = exec.cuda_device_prop().multiProcessorCount;
+    const int most =
+        std::min(blocks(exec, kernel), tuning.merged ? processors * blocks_at_once(processors) : INT_MAX);
+    const auto start = [&](int begin, int end) {
+      const int wanted = (end - begin + column_warps - 1) / column_warps;
+      kernel<<<std::min(most, wanted), column_threads, 0, exec.cuda_stream()>>>(launch, begin, end);
+      check_cuda(cudaGetLastError(), "launching columns");
+    };
+    if (tuning.merged) return start(0, static_cast<int>(tasks.extent(0)));
+    for (std::size_t l = 0; l + 1 < level_tasks.size(); ++l) start(level_tasks[l], level_tasks[l + 1]);
+  }
+
+  /// Blocks a multiprocessor of the merged launch: as many warps as about eight levels have tasks. More would
+  /// have tasks still farther ahead, and poll for them.
+  int blocks_at_once(int processors) const {
+    if (tuning.blocks > 0) return tuning.blocks;
+    const double a_level = static_cast<double>(tasks.extent(0)) / static_cast<double>(std::max(1, levels));
+    const double wanted = std::round(8 * a_level / (processors * column_warps));
+    return static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(column_blocks)));
+  }
+
+  /// Whether all warps that run at once can have a dense column: the paper's n ≤ L/(TB_max·sizeof), section
+  /// 3.4. Allocates them.
+  template <class Scalar>
+  bool may_be_dense(const Kokkos::Cuda& exec, const Plan& plan) {
+    const auto warps = static_cast<std::size_t>(
+        blocks(exec, column_tasks_kernel<ColumnFormat::dense, Scalar, Ordinal, Offset>) * column_warps);
+    const std::size_t bytes = warps * static_cast<std::size_t>(plan.n()) * sizeof(Scalar);
+    if (dense.extent(0) == bytes) return true;
+    if (bytes > room(2)) return false;
+    dense = charge.template allocate<Array<char>>(exec, "lutra::numeric::dense_columns", bytes);
+    Kokkos::deep_copy(exec, dense, char(0));
+    return true;
+  }
+
+  /// Counts as before the first factorization.
+  void start_again(const Kokkos::Cuda& exec) {
+    run = 0;
+    Kokkos::deep_copy(exec, arrived, 0u);
+    if (dense.extent(0) > 0) Kokkos::deep_copy(exec, dense, char(0));
+  }
+
+  Charge map_charge;
+};
+
+}  // namespace lutra::Impl
+
+#endif
