@@ -61,7 +61,8 @@ const char* const arguments_help =
     "  --matrix=FILE        a Matrix Market file, .mtx, .mtx.gz or .mtx.xz; may be repeated\n"
     "  --generate=KIND:SIZE a generated matrix, as in `lutra generate`; KIND:SIZE:SEED too; may be repeated\n"
     "                       (neither: circuit:20000, poisson2d:100, aniso2d:100 and kkt:5000)\n"
-    "  --front=K[+M]        a dense front of K pivots and M further rows, for lutra_perf_dense; may be repeated\n"
+    "  --front=K[+M]        a dense front of K pivots and M further rows, for lutra_perf_dense; may be "
+    "repeated\n"
     "  --samples=N          runs the median is taken of (10); at most 3 where one takes over a second\n"
     "  --kokkos-…           Kokkos' own, --kokkos-num-threads=N for one\n";
 

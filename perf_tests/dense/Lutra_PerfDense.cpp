@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One front of given pivots and further rows by the kernels of the supernodal engine, beside the rate of dgemm and, where
-// all its rows are pivots, the dense LU of the device's or the host's own library.
+// One front of given pivots and further rows by the kernels of the supernodal engine, beside the rate of
+// dgemm and, where all its rows are pivots, the dense LU of the device's or the host's own library.
 #include <cmath>
 #include <limits>
 
@@ -11,8 +11,8 @@
 namespace lutra::Perf {
 namespace {
 
-/// A front by itself: its matrix has only the first row, the first column and the diagonals of pivots, so that
-/// there is next to nothing to assemble, and is dense once the first pivot is eliminated.
+/// A front by itself: its matrix has only the first row, the first column and the diagonals of pivots, so
+/// that there is next to nothing to assemble, and is dense once the first pivot is eliminated.
 struct OneFront {
   using Offset = std::int64_t;
   int pivots, below;
@@ -61,8 +61,8 @@ struct OneFront {
     factorize_fronts<double>(exec, plan, {values, ones, ones}, 0, factors, perturbed);
   }
 
-  /// max |A·x - L·(U·x)| / |L|·|U|·|x| over the rows for x = 1, 2, 3, 1, …; the contribution takes U's place in
-  /// further rows.
+  /// max |A·x - L·(U·x)| / |L|·|U|·|x| over the rows for x = 1, 2, 3, 1, …; the contribution takes U's place
+  /// in further rows.
   double error() const;
 };
 
@@ -70,7 +70,8 @@ double OneFront::error() const {
   using Team = Kokkos::TeamPolicy<ExecutionSpace>;
   using Vector = Kokkos::View<double*, MemorySpace>;
   const int k = pivots, m = below, f = size();
-  const Vector x("x", ones.extent(0)), product("Ux", x.extent(0)), most("|U||x|", x.extent(0)), error("error", x.extent(0));
+  const Vector x("x", ones.extent(0)), product("Ux", x.extent(0)), most("|U||x|", x.extent(0)),
+      error("error", x.extent(0));
   const auto panels = factors.panels, corners = factors.corners;
   const auto front = plan.host_fronts.front();
   const auto A = to_device(matrix);
@@ -174,7 +175,8 @@ void register_benchmarks(const PerfRun& run) {
   for (const PerfFront& front : fronts) {
     const auto [pivots, below] = front;
     const std::string name = "front:" + std::to_string(pivots) + "+" + std::to_string(below);
-    add_benchmark(name, "dense-lu", "lutra", [&run, pivots, below] { return measure_front(run, pivots, below); });
+    add_benchmark(name, "dense-lu", "lutra",
+                  [&run, pivots, below] { return measure_front(run, pivots, below); });
     if (below == 0 && *getrf_name != '\0')
       add_benchmark(name, "dense-lu", getrf_name, [&run, pivots] { return measure_peer(run, pivots); });
   }

@@ -28,11 +28,14 @@ Samples measure_getrf(int samples, int n, const Kokkos::View<const double*, Memo
   const Kokkos::View<double*, MemorySpace> work("lutra::perf::getrf", matrix.extent(0));
   int words = 0;
   check(cusolverDnDgetrf_bufferSize(handle.get(), n, n, work.data(), n, &words));
-  const Kokkos::View<double*, MemorySpace> buffer("lutra::perf::getrf_buffer", static_cast<std::size_t>(words));
+  const Kokkos::View<double*, MemorySpace> buffer("lutra::perf::getrf_buffer",
+                                                  static_cast<std::size_t>(words));
   const Kokkos::View<int, MemorySpace> info("lutra::perf::getrf_info");
   return measure(
       samples, [&] { Kokkos::deep_copy(work, matrix); },
-      [&] { check(cusolverDnDgetrf(handle.get(), n, n, work.data(), n, buffer.data(), nullptr, info.data())); });
+      [&] {
+        check(cusolverDnDgetrf(handle.get(), n, n, work.data(), n, buffer.data(), nullptr, info.data()));
+      });
 }
 
 }  // namespace lutra::Perf

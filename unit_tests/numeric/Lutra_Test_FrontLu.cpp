@@ -144,9 +144,9 @@ void check_one_front(int pivots, int below, std::mt19937& random) {
   tree.row_begin = {0, below};
   tree.rows.assign(tree.order.begin() + pivots, tree.order.end());
   const Space exec;
-  const auto plan =
-      plan_fronts(exec, tree, FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
-                  MemoryBudget(), front_plan_options<Scalar, Space>());
+  const auto plan = plan_fronts(
+      exec, tree, FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
+      MemoryBudget(), front_plan_options<Scalar, Space>());
   auto factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
   allocate_values(exec, plan, MemoryBudget(), factors);
   const auto ones = to_space<Space>(std::vector<RealOf<Scalar>>(static_cast<std::size_t>(size), 1));
@@ -250,8 +250,10 @@ TEMPLATE_LIST_TEST_CASE("one wide front: L·(U·x) is A·x, its contribution sta
   constexpr bool on_host = std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>;
   using Sizes = std::vector<std::pair<int, int>>;  // pivots, further rows
   Sizes sizes{{97, 0}, {64, 65}, {65, 63}, {128, 1}, {1, 200}, {17, 128}};
-  // in devices' tiles: one or two at a time, pairs that end with a short or single one, all copies aligned or none
-  if (!on_host) sizes.insert(sizes.end(), {{1536, 0}, {1537, 0}, {768, 800}, {63, 1601}, {1000, 641}, {130, 1664}});
+  // in devices' tiles: one or two at a time, pairs that end with a short or single one, all copies aligned or
+  // none
+  if (!on_host)
+    sizes.insert(sizes.end(), {{1536, 0}, {1537, 0}, {768, 800}, {63, 1601}, {1000, 641}, {130, 1664}});
   for (const auto& [pivots, below] : sizes) {
     INFO(pivots << " pivots, " << below << " further rows");
     check_one_front<TestType>(pivots, below, random);

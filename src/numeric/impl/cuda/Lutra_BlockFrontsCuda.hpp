@@ -23,9 +23,9 @@ struct FrontWindow {
   int row, rows, column, columns;
 };
 
-/// Adds the part of a child's contribution that falls into a window of up to 32·`most` rows; a and b count the
-/// child's rows and columns that do. A warp adds to columns of its own, so that children follow each other
-/// without barriers and sums have one order.
+/// Adds the part of a child's contribution that falls into a window of up to 32·`most` rows; a and b count
+/// the child's rows and columns that do. A warp adds to columns of its own, so that children follow each
+/// other without barriers and sums have one order.
 template <int most, class Scalar, class Offset, class Launch, class To>
 __device__ __forceinline__ void add_child_part(const Launch& launch, const ChildRef<Offset>& child,
                                                int a_begin, int a_end, int b_begin, int b_end,
@@ -128,12 +128,12 @@ struct FrontTaskPart {
 template <class Ordinal, class Offset>
 struct FrontTask {
   Ordinal front = 0;
-  int row = -1, column = -1;      ///< of the first tile; −1: the front as a whole
-  int rows = 1, columns = 1;      ///< tiles, one of the two being 1
-  Offset wide_end = 0;            ///< end of the front's wide children
-  Offset flags = 0;               ///< first flag of the front's tiles, by rows of tiles
-  Offset inverses = 0;            ///< of the front's first pivot tile
-  FrontTaskPart<Offset> parts[2]; ///< of each tile
+  int row = -1, column = -1;       ///< of the first tile; −1: the front as a whole
+  int rows = 1, columns = 1;       ///< tiles, one of the two being 1
+  Offset wide_end = 0;             ///< end of the front's wide children
+  Offset flags = 0;                ///< first flag of the front's tiles, by rows of tiles
+  Offset inverses = 0;             ///< of the front's first pivot tile
+  FrontTaskPart<Offset> parts[2];  ///< of each tile
 };
 
 /// A front of up to 16·R rows by a block: assembled in shared memory, eliminated in registers.
@@ -145,7 +145,7 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
   const int size = front.size(), ld = size | 1;
   GatherTurn<front_threads, Scalar, Offset> narrow(*launch.lists, task.parts[0].targets,
-                                                    task.parts[0].targets_end, thread);
+                                                   task.parts[0].targets_end, thread);
   for (int e = thread; e < size * ld; e += front_threads) S[e] = Scalar(0);
   __syncthreads();
   for (Offset e = front.entries + thread; e < front.entries_end; e += front_threads) {

@@ -27,15 +27,17 @@ struct FrontTimes {
 /// Fronts of so many tiles along an edge have tasks of two tiles; in narrower ones there are too few of them.
 inline constexpr int least_paired_tiles = 24;
 
-/// Which tiles of a front are worked two at a time: neighbours in a column, in U neighbours in a row, neither of
-/// them next to the diagonal, whose tiles are waited for, and both of pivots or both of further rows.
+/// Which tiles of a front are worked two at a time: neighbours in a column, in U neighbours in a row, neither
+/// of them next to the diagonal, whose tiles are waited for, and both of pivots or both of further rows.
 class TilePairs {
  public:
   explicit TilePairs(const FrontTiles& tiles) : m_tiles(tiles), m_any(tiles.count() >= least_paired_tiles) {}
 
   bool in_upper(int i, int j) const { return i < j && i < m_tiles.pivot_tiles(); }
   bool is_first(int i, int j) const { return m_any && (in_upper(i, j) ? starts(j, i) : starts(i, j)); }
-  bool is_second(int i, int j) const { return m_any && (in_upper(i, j) ? starts(j - 1, i) : starts(i - 1, j)); }
+  bool is_second(int i, int j) const {
+    return m_any && (in_upper(i, j) ? starts(j - 1, i) : starts(i - 1, j));
+  }
 
  private:
   /// A pair starts at tile `place` of column, or in U row, `line`.
@@ -169,8 +171,8 @@ class FrontTaskOrder {
         if (task.rows + task.columns > 2)
           task.parts[1] = parts[static_cast<std::size_t>((i + task.rows - 1) * count + j + task.columns - 1)];
         const int step = std::min({i, j, pivots});
-        // a tile starts before its turn by the time it needs for the products before that; next to the diagonal
-        // it is wanted first
+        // a tile starts before its turn by the time it needs for the products before that; next to the
+        // diagonal it is wanted first
         const double within = i == j ? 0 : std::abs(i - j) == 1 ? FrontTimes::step / 4 : FrontTimes::step / 3;
         add(task, step == pivots
                       ? end

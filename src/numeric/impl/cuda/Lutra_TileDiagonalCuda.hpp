@@ -9,8 +9,8 @@ namespace lutra::Impl {
 /// Pivots that one warp eliminates in registers.
 inline constexpr int pivot_panel = 16;
 
-/// Division by a pivot. In double precision l = a·(1/p) with 1/p = r·(1 + e + e²), r being the approximation of the
-/// hardware and e its error, so that a·r needs not wait for e.
+/// Division by a pivot. In double precision l = a·(1/p) with 1/p = r·(1 + e + e²), r being the approximation
+/// of the hardware and e its error, so that a·r needs not wait for e.
 template <class Scalar>
 struct PivotDivision {
   Scalar factor;
@@ -85,12 +85,12 @@ struct BlockProduct<double> {
   }
 };
 
-/// LU of a diagonal tile in shared memory, with the inverses X of L and V of U, in blocks of 16: what is done to the
-/// rows of A is done to those of an identity, which becomes X, and what is done to its columns to those of another,
-/// which becomes V. Of a diagonal block one warp eliminates the rows, with V's rows below them, and another one the
-/// columns, with X's beside them, both by shuffles alone and with the same bits; products with these blocks' X and V
-/// then give their rows and columns. Warps beyond the two update everything else while they go on with the next
-/// diagonal block.
+/// LU of a diagonal tile in shared memory, with the inverses X of L and V of U, in blocks of 16: what is done
+/// to the rows of A is done to those of an identity, which becomes X, and what is done to its columns to
+/// those of another, which becomes V. Of a diagonal block one warp eliminates the rows, with V's rows below
+/// them, and another one the columns, with X's beside them, both by shuffles alone and with the same bits;
+/// products with these blocks' X and V then give their rows and columns. Warps beyond the two update
+/// everything else while they go on with the next diagonal block.
 template <class Scalar>
 struct TileDiagonal {
   static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad, block = pivot_panel;
@@ -99,9 +99,9 @@ struct TileDiagonal {
   Scalar* tile;    ///< A, then L\U: entry (r, c) at c·pitch + r
   Scalar* lower;   ///< X: entry (r, c) at c·pitch + r, undefined above the diagonal
   Scalar* upper;   ///< V: entry (r, c) at r·pitch + c, undefined below the diagonal
-  Scalar* copies;  ///< [scratch_words] the next diagonal block once for each of the two warps, then two pivots' rows and
-                   ///< two pivots' columns
-  int blocks;      ///< to be worked; rows and columns of the last one beyond the pivots are those of an identity
+  Scalar* copies;  ///< [scratch_words] the next diagonal block once for each of the two warps, then two
+                   ///< pivots' rows and two pivots' columns
+  int blocks;  ///< to be worked; rows and columns of the last one beyond the pivots are those of an identity
   const PivotRule<Scalar>& rule;
 
   /// @param note called as note(pivot, replaced) once for each pivot
@@ -146,18 +146,17 @@ struct TileDiagonal {
     asm volatile("bar.sync 1, 64;" ::: "memory");  // the first warp writes to the tile what both have read
   }
 
-  // The elimination of a diagonal block by one warp: lanes below 16 hold a row (or column) of A each, those above one of
-  // the inverse. The pivot comes by a shuffle, what is beside it, which is wanted later, through shared memory, which
-  // takes far fewer instructions. Rows move on by one register a pivot, so that the loop is short enough for the cache of
-  // instructions. A branch on each pivot's size would cost nearly as much as the rest: where any was too small, which is
-  // rare, the block is done once more, from its copy.
+  // The elimination of a diagonal block by one warp: lanes below 16 hold a row (or column) of A each, those
+  // above one of the inverse. The pivot comes by a shuffle, what is beside it, which is wanted later, through
+  // shared memory, which takes far fewer instructions. Rows move on by one register a pivot, so that the loop
+  // is short enough for the cache of instructions. A branch on each pivot's size would cost nearly as much as
+  // the rest: where any was too small, which is rare, the block is done once more, from its copy.
 
   /// @param by_row rows of A with rows of V, else columns of A with columns of X
   template <bool by_row, class Note>
   __device__ __forceinline__ void eliminate_block(int k, const Note& note) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    if (__any_sync(0xffffffffu, eliminate<by_row>(
-                                    k, [](const Scalar& pivot, int) { return pivot; }))) {
+    if (__any_sync(0xffffffffu, eliminate<by_row>(k, [](const Scalar& pivot, int) { return pivot; }))) {
       eliminate<by_row>(k, [&](const Scalar& pivot, int j) {
         bool replaced = false;
         const Scalar used = rule(pivot, replaced);
@@ -220,8 +219,8 @@ struct TileDiagonal {
     return small;
   }
 
-  /// Row of blocks k of U and X from the left by the block's X, column k of L and V from the right by its V; a
-  /// warp each.
+  /// Row of blocks k of U and X from the left by the block's X, column k of L and V from the right by its V;
+  /// a warp each.
   __device__ __forceinline__ void multiply_panels(int k, int warp) const {
     const bool row = warp < blocks - 1;
     const int other = row ? warp : warp - (blocks - 1), o = other < k ? other : other + 1;

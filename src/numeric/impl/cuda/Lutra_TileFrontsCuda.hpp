@@ -28,8 +28,8 @@ struct TileMemory {
   int awaited;   ///< the same, seen by who could not go on
 };
 
-/// All the steps of a task of `tiles` tiles need to know. Its first direction is that of its rows, in U that of
-/// its columns: U is worked transposed.
+/// All the steps of a task of `tiles` tiles need to know. Its first direction is that of its rows, in U that
+/// of its columns: U is worked transposed.
 template <int tiles, class Scalar, class Ordinal, class Offset>
 struct TileWork {
   const FrontLaunch<Scalar, Ordinal, Offset>& launch;
@@ -71,7 +71,8 @@ struct TileWork {
 
   __device__ GlobalPart<Scalar> part_of_lower() const {
     const Offset size = front.size();
-    return {launch.data.panels + front.lower + cut.begin(task.row), size, 1, inners(), extent(task.row, task.rows)};
+    return {launch.data.panels + front.lower + cut.begin(task.row), size, 1, inners(),
+            extent(task.row, task.rows)};
   }
   __device__ GlobalPart<Scalar> part_of_upper() const {
     const Offset size = front.size();
@@ -123,19 +124,21 @@ struct TileWork {
         const int a0 = __shfl_sync(0xffffffffu, a, l), b0 = __shfl_sync(0xffffffffu, b, l);
         const int a_count = __shfl_sync(0xffffffffu, rows_here, l);
         const int b_count = __shfl_sync(0xffffffffu, columns_here, l);
-        add_child_part<width / 32, Scalar>(launch, launch.children[c0 + l], a0, a0 + a_count, b0, b0 + b_count,
-                                           window, [&](int r, int c) -> Scalar& { return at(r, c); });
+        add_child_part<width / 32, Scalar>(launch, launch.children[c0 + l], a0, a0 + a_count, b0,
+                                           b0 + b_count, window,
+                                           [&](int r, int c) -> Scalar& { return at(r, c); });
       }
     }
     __syncthreads();
   }
 
-  /// How many pivot tiles up to the first gap have both their parts, s of them being known to; by one warp. With
-  /// `wait` at least one more.
+  /// How many pivot tiles up to the first gap have both their parts, s of them being known to; by one warp.
+  /// With `wait` at least one more.
   __device__ int look_for_steps(int s, bool wait) const {
     const int lane = static_cast<int>(threadIdx.x) % 32, step = s + lane;
     if (wait && lane < task.rows + task.columns) {
-      wait_for_flag(launch, lane < task.rows ? flag(task.row + lane, s) : flag(s, task.column + lane - task.rows),
+      wait_for_flag(launch,
+                    lane < task.rows ? flag(task.row + lane, s) : flag(s, task.column + lane - task.rows),
                     task.front);
     }
     __syncwarp();
@@ -231,13 +234,14 @@ struct TileWork {
 
   /// LU of a diagonal tile, and the inverses of its triangles, whose halves that are zero stay so.
   __device__ void factorize_diagonal() const {
-    const int first = cut.begin(task.row), pivots = cut.extent(task.row), thread = static_cast<int>(threadIdx.x);
+    const int first = cut.begin(task.row), pivots = cut.extent(task.row),
+              thread = static_cast<int>(threadIdx.x);
     const int blocks = (pivots + pivot_panel - 1) / pivot_panel, used = blocks * pivot_panel;
     Scalar* const tile = memory.space;
     if (pivots + thread < used) tile[(pivots + thread) * (pitch + 1)] = Scalar(1);
     __syncthreads();
-    const TileDiagonal<Scalar> diagonal{tile,          tile + Memory::single, tile + 2 * Memory::single,
-                                        memory.copies, blocks,                rule};
+    const TileDiagonal<Scalar> diagonal{
+        tile, tile + Memory::single, tile + 2 * Memory::single, memory.copies, blocks, rule};
     diagonal.run([&](int j, bool replaced) {
       if (j < pivots) launch.data.note_pivot(front, first + j, replaced);
     });
@@ -251,7 +255,8 @@ struct TileWork {
       upper[e] = diagonal.upper[inner * pitch + outer];
     }
     tell();
-    Scalar* const panel = launch.data.panels + front.lower + first + static_cast<Offset>(first) * front.size();
+    Scalar* const panel =
+        launch.data.panels + front.lower + first + static_cast<Offset>(first) * front.size();
 #pragma unroll 4
     for (int e = thread; e < edge * edge; e += front_threads) {
       const int r = e % edge, c = e / edge;
@@ -259,8 +264,8 @@ struct TileWork {
     }
   }
 
-  /// Tiles of L times the inverse of their column's U, or the inverse of their row's L times tiles of U. The tiles
-  /// are in shared memory.
+  /// Tiles of L times the inverse of their column's U, or the inverse of their row's L times tiles of U. The
+  /// tiles are in shared memory.
   __device__ void multiply_by_inverse(Product& product) const {
     using Piece = int4;
     constexpr int pieces = edge * sizeof(Scalar) / sizeof(Piece);  // of a row of the inverse
@@ -273,8 +278,10 @@ struct TileWork {
     __syncthreads();
     for (int q = 0; q < last; ++q) {
       for (int e = static_cast<int>(threadIdx.x); e < product_depth * pieces; e += front_threads) {
-        const int p = q * product_depth + e / pieces, place = e % pieces * static_cast<int>(sizeof(Piece) / sizeof(Scalar));
-        __pipeline_memcpy_async(operand + p * (edge + operand_pad) + place, from + p * edge + place, sizeof(Piece));
+        const int p = q * product_depth + e / pieces,
+                  place = e % pieces * static_cast<int>(sizeof(Piece) / sizeof(Scalar));
+        __pipeline_memcpy_async(operand + p * (edge + operand_pad) + place, from + p * edge + place,
+                                sizeof(Piece));
       }
       __pipeline_commit();
     }
@@ -283,7 +290,8 @@ struct TileWork {
       wait_for_turn(last - 1 - q);
       __syncthreads();
       product.template add<OperandPlace<OperandOrder::outer, width>, OperandPlace<OperandOrder::outer, edge>>(
-          memory.space + q * product_depth * pitch, operand + q * product_depth * (edge + operand_pad), product_depth);
+          memory.space + q * product_depth * pitch, operand + q * product_depth * (edge + operand_pad),
+          product_depth);
     }
     store(product, Scalar(1));
   }

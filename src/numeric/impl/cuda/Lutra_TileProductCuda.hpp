@@ -65,8 +65,9 @@ struct TileProduct {
   }
 };
 
-/// C += A·B for 16 × 8 of C with a matrix unit of compute capability 9.0. Lane 4g + t holds A's (g, t), (g + 8, t),
-/// (g, t + 4), (g + 8, t + 4), B's (t, g), (t + 4, g) and C's (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
+/// C += A·B for 16 × 8 of C with a matrix unit of compute capability 9.0. Lane 4g + t holds A's (g, t), (g +
+/// 8, t), (g, t + 4), (g + 8, t + 4), B's (t, g), (t + 4, g) and C's (g, 2t), (g, 2t + 1), (g + 8, 2t), (g +
+/// 8, 2t + 1).
 __device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[4], double b0, double b1) {
   asm volatile(
       "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
@@ -103,7 +104,9 @@ template <int tiles>
 struct TileProduct<double, tiles> {
   double sum[tiles][4][4];  ///< by 16 × 8 parts
 
-  __device__ __forceinline__ static int first_row() { return 16 * tiles * (static_cast<int>(threadIdx.x) / 32 % 4); }
+  __device__ __forceinline__ static int first_row() {
+    return 16 * tiles * (static_cast<int>(threadIdx.x) / 32 % 4);
+  }
   __device__ __forceinline__ static int first_column() { return 32 * (static_cast<int>(threadIdx.x) / 128); }
 
   template <class PlaceA, class PlaceB>
@@ -176,8 +179,12 @@ class OperandSender {
 
  private:
   /// This thread's first entry of a turn.
-  __device__ static int p() { return static_cast<int>(by_outer ? threadIdx.x / width : threadIdx.x % product_depth); }
-  __device__ static int q() { return static_cast<int>(by_outer ? threadIdx.x % width : threadIdx.x / product_depth); }
+  __device__ static int p() {
+    return static_cast<int>(by_outer ? threadIdx.x / width : threadIdx.x % product_depth);
+  }
+  __device__ static int q() {
+    return static_cast<int>(by_outer ? threadIdx.x % width : threadIdx.x / product_depth);
+  }
 
   template <class There>
   __device__ __forceinline__ void copy(const There& is_there, Scalar* to) const {
