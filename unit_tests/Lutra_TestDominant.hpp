@@ -38,6 +38,26 @@ MatrixType dominant_matrix(int n, double density, std::mt19937& random) {
   return result;
 }
 
+/// `blocks` dense diagonal blocks of `edge` rows that meet in a dense border: large fronts with children.
+template <class MatrixType>
+MatrixType bordered_blocks(int blocks, int edge, int border, std::mt19937& random) {
+  using Scalar = typename decltype(MatrixType::values)::value_type;
+  const int n = blocks * edge + border;
+  MatrixType matrix;
+  matrix.n_rows = matrix.n_cols = n;
+  matrix.row_map.push_back(0);
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      const bool in_border = i >= blocks * edge || j >= blocks * edge;
+      if (!in_border && i / edge != j / edge) continue;
+      matrix.entries.push_back(j);
+      matrix.values.push_back(i == j ? as_scalar<Scalar>(8.0 * n) : random_value<Scalar>(random, 1));
+    }
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  return matrix;
+}
+
 }  // namespace lutra::Test
 
 #endif

@@ -31,7 +31,7 @@ void Factored<Scalar>::factorize() {
 template <class Scalar>
 void Factored<Scalar>::release() {
   factors = {};
-  if (analysis.front_factors) *analysis.front_factors = {};
+  if (analysis.front_factors) analysis.front_factors->release_values();
 }
 
 template <class Scalar>

@@ -23,6 +23,9 @@ const std::vector<PeerKind>& peer_kinds() {
 #ifdef LUTRA_PERF_MUMPS
     append(mumps_kinds());
 #endif
+#ifdef LUTRA_PERF_PARDISO
+    append(pardiso_kinds());
+#endif
 #ifdef LUTRA_PERF_CUDSS
     append(cudss_kinds());
 #endif

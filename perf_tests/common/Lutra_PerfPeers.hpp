@@ -12,6 +12,7 @@ namespace lutra::Perf {
 std::vector<PeerKind> klu_kinds();
 std::vector<PeerKind> umfpack_kinds();
 std::vector<PeerKind> mumps_kinds();
+std::vector<PeerKind> pardiso_kinds();
 std::vector<PeerKind> cudss_kinds();
 
 /// A matrix by columns with 32-bit indices, as KLU and UMFPACK take it.

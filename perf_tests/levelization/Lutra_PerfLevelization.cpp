@@ -17,9 +17,8 @@ enum class Nodes { columns, lower, upper };
 
 /// A column's successors are its row of U and its column of L. In a solve row i waits for the columns of its
 /// part of the factors, so a node's successors are a column's rows.
-template <class Scalar>
-Graph graph_of(const Factored<Scalar>& factored, Nodes nodes) {
-  const auto& plan = factored.analysis.plan;
+template <class Plan>
+Graph graph_of(const Plan& plan, Nodes nodes) {
   const auto& columns = plan.columns.pattern;
   const auto n = static_cast<std::size_t>(plan.n());
   const auto behind_first = Kokkos::make_pair(std::size_t(1), n + 1);
@@ -91,9 +90,10 @@ enum class Way { chosen, portable, host };
 template <class Scalar>
 Measurement measure_levels(const PerfRun& run, const HostMatrix<Scalar>& matrix, Nodes nodes, Way way) {
   const Factored<Scalar> factored(matrix);
-  const Graph graph = graph_of(factored, nodes);
-  const HostGraph host(graph, nodes == Nodes::upper);
   const MemoryBudget budget;
+  const auto plan = plan_column_lu(factored.exec, factored.analysis.plan.rows, MemoryBudget());
+  const Graph graph = graph_of(plan, nodes);
+  const HostGraph host(graph, nodes == Nodes::upper);
   std::size_t levels = 0;
   auto samples = measure(run.samples, [&] {
     levels = way == Way::host

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "Lutra_ColumnSpecial.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_PerfFactored.hpp"
 #include "Lutra_PerfPeerRuns.hpp"
 
@@ -70,20 +71,34 @@ Kokkos::View<Scalar*, MemorySpace> scaled_columns(const Factored<Scalar>& factor
   return values;
 }
 
+/// The kernel alone, by columns on devices, by rows on hosts.
+template <class Scalar>
+Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const Impl::ColumnTuning& tuning) {
+  const auto& factors = factored.factors;
+  const RealOf<Scalar> threshold =
+      std::pow(epsilon_of<Scalar>, 5.0 / 8.0);  // the largest entry is 1 by the matching
+  if constexpr (lutra::Impl::is_host_space<ExecutionSpace>) {
+    return measure(run.samples, [&] {
+      factorize_rows<Scalar>(factored.exec, factored.analysis.row_plan, factors.F_values, threshold,
+                             factors.row_work, factors.row_values, factors.perturbed);
+    });
+  } else {
+    const auto start = scaled_columns(factored);
+    factored.analysis.plan.tasks = {};  // its maps
+    const auto plan = plan_column_lu(factored.exec, factored.analysis.plan.rows, factored.budget, tuning);
+    return measure(
+        run.samples, [&] { Kokkos::deep_copy(factors.column_values, start); },
+        [&] { factorize_columns(factored.exec, plan, factors.column_values, threshold, factors.perturbed); });
+  }
+}
+
 template <class Scalar>
 Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix,
                             const Impl::ColumnTuning& tuning) {
   Factored<Scalar> factored(matrix, with_engine(Engine::column));
-  const auto start = scaled_columns(factored);
-  const auto& factors = factored.factors;
-  factored.analysis.plan.tasks = {};  // its maps
-  const auto plan = plan_column_lu(factored.exec, factored.analysis.plan.rows, factored.budget, tuning);
-  const RealOf<Scalar> threshold =
-      std::pow(epsilon_of<Scalar>, 5.0 / 8.0);  // the largest entry is 1 by the matching
-  auto samples = measure(
-      run.samples, [&] { Kokkos::deep_copy(factors.column_values, start); },
-      [&] { factorize_columns(factored.exec, plan, factors.column_values, threshold, factors.perturbed); });
-  hand_over_factors(factored.exec, factored.analysis, factors);  // the residual is that of what was timed
+  auto samples = time_columns(run, factored, tuning);
+  hand_over_factors(factored.exec, factored.analysis,
+                    factored.factors);  // the residual is that of what was timed
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   result.bound(run.limits,
                2 * csr_bytes(result.counters["n"], result.counters["nnz_lu"], true, sizeof(Scalar)),

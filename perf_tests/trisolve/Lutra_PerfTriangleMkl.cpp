@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <dlfcn.h>
-#include <mkl_service.h>
 #include <mkl_spblas.h>
 
 #include <memory>
 #include <stdexcept>
 
+#include "Lutra_PerfMkl.hpp"
 #include "Lutra_PerfTriangle.hpp"
 
 namespace lutra::Perf {
@@ -23,41 +22,23 @@ struct Mkl {
   decltype(mkl_sparse_optimize)* optimize;
   decltype(mkl_sparse_d_trsv)* trsv;
   decltype(mkl_sparse_d_trsm)* trsm;
-  decltype(MKL_Set_Interface_Layer)* set_interface_layer;
-  decltype(MKL_Set_Threading_Layer)* set_threading_layer;
-  decltype(MKL_Set_Num_Threads)* set_num_threads;
-  decltype(MKL_Get_Max_Threads)* get_max_threads;
-  decltype(MKL_Get_Version)* get_version;
 };
 
-/// Opens the library by itself, not linked with the program: it is a BLAS as well, and would become that of
-/// the other peers.
-Mkl open_mkl() {
-  void* const library = dlopen(LUTRA_PERF_MKL, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw std::runtime_error(dlerror());
-  const auto find = [library]<class Function>(Function*& function, const char* name) {
-    function = reinterpret_cast<Function*>(dlsym(library, name));
-    if (function == nullptr) throw std::runtime_error(std::string(LUTRA_PERF_MKL " has no ") + name);
-  };
+Mkl load_mkl() {
   Mkl mkl{};
-  find(mkl.create_csr, "mkl_sparse_d_create_csr");
-  find(mkl.destroy, "mkl_sparse_destroy");
-  find(mkl.update_values, "mkl_sparse_d_update_values");
-  find(mkl.set_sv_hint, "mkl_sparse_set_sv_hint");
-  find(mkl.set_sm_hint, "mkl_sparse_set_sm_hint");
-  find(mkl.optimize, "mkl_sparse_optimize");
-  find(mkl.trsv, "mkl_sparse_d_trsv");
-  find(mkl.trsm, "mkl_sparse_d_trsm");
-  find(mkl.set_interface_layer, "MKL_Set_Interface_Layer");
-  find(mkl.set_threading_layer, "MKL_Set_Threading_Layer");
-  find(mkl.set_num_threads, "MKL_Set_Num_Threads");
-  find(mkl.get_max_threads, "MKL_Get_Max_Threads");
-  find(mkl.get_version, "MKL_Get_Version");
+  find_mkl(mkl.create_csr, "mkl_sparse_d_create_csr");
+  find_mkl(mkl.destroy, "mkl_sparse_destroy");
+  find_mkl(mkl.update_values, "mkl_sparse_d_update_values");
+  find_mkl(mkl.set_sv_hint, "mkl_sparse_set_sv_hint");
+  find_mkl(mkl.set_sm_hint, "mkl_sparse_set_sm_hint");
+  find_mkl(mkl.optimize, "mkl_sparse_optimize");
+  find_mkl(mkl.trsv, "mkl_sparse_d_trsv");
+  find_mkl(mkl.trsm, "mkl_sparse_d_trsm");
   return mkl;
 }
 
 const Mkl& mkl() {
-  static const Mkl functions = open_mkl();
+  static const Mkl functions = load_mkl();
   return functions;
 }
 
@@ -140,14 +121,6 @@ void MklTriangle::solve() {
         "mkl_sparse_d_trsm");
 }
 
-/// As many threads as Kokkos has on the host; with more than one, the OpenMP runtime of this program.
-void set_threads() {
-  const int threads = Kokkos::DefaultHostExecutionSpace().concurrency();
-  mkl().set_interface_layer(MKL_INTERFACE_LP64);
-  mkl().set_threading_layer(threads > 1 ? MKL_THREADING_GNU : MKL_THREADING_SEQUENTIAL);
-  mkl().set_num_threads(threads);
-}
-
 TriangleKind mkl_kind(const char* name, const std::string& version, VectorOrder order) {
   TriangleKind kind;
   kind.name = name;
@@ -161,12 +134,7 @@ TriangleKind mkl_kind(const char* name, const std::string& version, VectorOrder 
 }  // namespace
 
 std::vector<TriangleKind> mkl_triangle_kinds() {
-  set_threads();
-  MKLVersion version{};
-  mkl().get_version(&version);
-  const std::string text = std::to_string(version.MajorVersion) + "." + std::to_string(version.MinorVersion) +
-                           "." + std::to_string(version.UpdateVersion) + ", " +
-                           std::to_string(mkl().get_max_threads()) + " threads";
+  const std::string text = mkl_version();
   return {mkl_kind("mkl", text, VectorOrder::by_columns), mkl_kind("mkl-rows", text, VectorOrder::by_rows)};
 }
 

@@ -2,7 +2,9 @@
 // Triangular solves of `TriangularSolver`, each of its methods forced in turn, beside its peers: analysis,
 // update of values and solve apart, of incomplete and complete factors and of plain patterns. And `trisolve`:
 // solves with the factors of a whole factorization, scaling and permutation included, beside the peers of the
-// factorization; those are not refined, and the peers' factors are their own: compare times a nonzero.
+// factorization; those are not refined, and the peers' factors are their own: compare times a nonzero. `lutra`
+// takes the engine the library chooses, `lutra-column` the triangles of the column engine, `lutra-triangles`
+// the factors by rows without blocks, whatever the engine.
 #include <benchmark/benchmark.h>
 
 #include <exception>
@@ -188,8 +190,8 @@ void register_triangles(const PerfRun& run) {
 }
 
 template <class Scalar>
-Measurement measure_factors(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
-  Factored<Scalar> factored(matrix);
+Measurement measure_factors(const PerfRun& run, const HostMatrix<Scalar>& matrix, const LuOptions& options) {
+  Factored<Scalar> factored(matrix, options);
   auto samples = measure(run.samples, [&] { factored.solve_once(); });
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   const double n = matrix.n_rows;
@@ -201,7 +203,15 @@ Measurement measure_factors(const PerfRun& run, const HostMatrix<Scalar>& matrix
 
 template <class Scalar>
 void register_factors(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
-  add_benchmark(name, "trisolve", "lutra", [&] { return measure_factors(run, matrix); });
+  LuOptions by_columns, by_triangles;
+  by_columns.engine = Engine::column;
+  by_triangles.trisolve = TrisolveMethod::syncfree;
+  const std::pair<const char*, LuOptions> lines[] = {
+      {"lutra", {}}, {"lutra-column", by_columns}, {"lutra-triangles", by_triangles}};
+  for (const auto& [line, options] : lines) {
+    add_benchmark(name, "trisolve", line,
+                  [&, options = options] { return measure_factors(run, matrix, options); });
+  }
   if constexpr (has_peers<Scalar>) {
     add_peer_benchmarks(run, name, matrix, {"trisolve", [](Peer&) {}, [](Peer& peer) { peer.solve_once(); }});
   }

@@ -179,11 +179,25 @@ void upload_pivot_order(const ExecutionSpace& exec, const PivotOrder<Ordinal>& p
   analysis.col_scale = Impl::upload(exec, analysis.charge, "lutra::driver::col_scale", col_scale);
 }
 
+/// Whether solves read the fronts' panels, or L and U by rows.
+bool solves_on_fronts(const LuOptions& options, Engine engine) {
+  return engine == Engine::supernodal && options.solve_precision == FactorPrecision::working &&
+         (options.trisolve == TrisolveMethod::automatic || options.trisolve == TrisolveMethod::supernodal);
+}
+
 /// Plans of the triangular solves, and what was chosen for them.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void plan_solves(const ExecutionSpace& exec, const LuOptions& options, const MemoryBudget& budget,
                  LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis, Report& report) {
   using Triangles = Impl::LuTriangles<Scalar, Ordinal, Offset, ExecutionSpace>;
+  if (solves_on_fronts(options, analysis.engine)) {
+    using Solver = FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>;
+    analysis.front_solver = std::make_shared<Solver>(exec, analysis.fronts, budget);
+    report.choice.trisolve = name_of(TrisolveMethod::supernodal);
+    if (options.trisolve == TrisolveMethod::automatic)
+      add_reason(report, "solves: on the fronts, which spares a copy of the factors by rows");
+    return;
+  }
   TriangularOptions triangular;
   triangular.method = options.trisolve;
   triangular.precision = options.solve_precision;
@@ -232,6 +246,13 @@ bool may_take_fronts(const LuOptions& options) {
           options.symbolic == SymbolicRoad::automatic);
 }
 
+/// Rows worked on hosts profit from an equivalent order in which rows of like patterns stand together.
+template <class ExecutionSpace>
+bool wants_tree_order(const LuOptions& options) {
+  return Impl::is_host_space<ExecutionSpace> && options.ordering != Ordering::given &&
+         options.ordering != Ordering::natural;
+}
+
 /// The engine asked for, or the one foreseen to be faster.
 template <class Scalar, class Offset, class Ordinal>
 Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ordinal>& tree,
@@ -241,22 +262,19 @@ Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ord
     add_reason(report, "column engine: it keeps the ordering and the symbolic road asked for");
     return Engine::column;
   }
-  // On hosts: below this work, passes over memory are all there is. Above it fronts win unless amalgamation
-  // or a pattern made symmetric stores many numbers with little to do for each. On devices the column engine
-  // pays launches for each of its levels, fronts pay two in all. Measured on circuits, power flow, memory
-  // chips and grids, on one host thread and on an H200 (docs/numeric.md).
-  constexpr double least_flops = 1e6, least_flops_a_number = 12;
-  double numbers = 0, contributions = 0;
-  for (std::size_t f = 0; f < tree.parent.size(); ++f) {
-    const auto pivots = static_cast<double>(tree.pivot_begin[f + 1] - tree.pivot_begin[f]);
-    const auto below = static_cast<double>(tree.row_begin[f + 1] - tree.row_begin[f]);
-    numbers += pivots * (pivots + 2 * below);
-    contributions += below * below;
-  }
-  const double bytes = sizeof(Scalar) * (2 * numbers + contributions) +
-                       static_cast<double>(sizeof(Ordinal) + sizeof(Offset)) * numbers;
-  const bool enough_work =
-      !on_host || (tree.flops >= least_flops && tree.flops >= least_flops_a_number * numbers);
+  // On hosts rows win until fronts have much to do for each number they store, the zeros of amalgamation and
+  // of a pattern made symmetric among them. On devices the column engine pays launches for each of its
+  // levels, fronts pay two in all. Measured on circuits, power flow, memory chips and grids, on one host
+  // thread and on an H200 (docs/numeric.md).
+  constexpr double least_flops_a_number = 40;
+  const FrontSizes sizes = sizes_of_fronts(tree);
+  const auto numbers = static_cast<double>(sizes.panels);
+  // solves by triangles take the factors by rows beside the panels: values, columns, the way to the panels
+  const std::size_t by_rows =
+      solves_on_fronts(options, Engine::supernodal) ? 0 : sizeof(Scalar) + sizeof(Ordinal) + sizeof(Offset);
+  const double bytes = sizeof(Scalar) * (numbers + static_cast<double>(sizes.corners)) +
+                       static_cast<double>(by_rows) * numbers;
+  const bool enough_work = !on_host || tree.flops >= least_flops_a_number * numbers;
   const bool fits = bytes < static_cast<double>(budget.available_bytes());
   const Engine engine = enough_work && fits ? Engine::supernodal : Engine::column;
   add_reason(
@@ -269,46 +287,70 @@ Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ord
   return engine;
 }
 
+/// The plan for rows, and what the report tells of it.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class Filled>
+void plan_rows(const ExecutionSpace& exec, const MemoryBudget& budget, const Filled& filled,
+               const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
+               LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
+  analysis.row_plan = plan_row_lu(exec, filled, F, budget);
+  analysis.plan.rows = filled;
+  analysis.plan.flops = analysis.row_plan.flops;
+  auto& level_map = analysis.plan.levels.level_map;
+  level_map.assign(1, 0);
+  for (const Ordinal width : analysis.row_plan.level_widths) level_map.push_back(level_map.back() + width);
+}
+
 /// Symbolic factorization, levels and places of A's entries for the column engine.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void plan_columns(const ExecutionSpace& exec, const LuOptions& options, const MemoryBudget& budget,
                   LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis, Report& report) {
   Impl::StageTimer symbolic_timer(exec);
+  constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
   LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> filled;
+  CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permuted;
   {
     Charge scratch(budget);
-    const auto permuted =
-        Impl::permute_pattern(exec, scratch, analysis.pattern, analysis.row_order, analysis.col_order);
+    permuted = Impl::permute_pattern(exec, on_host ? analysis.charge : scratch, analysis.pattern,
+                                     analysis.row_order, analysis.col_order);
     filled = factorize_symbolic(exec, permuted, budget, {options.symbolic});
+    if constexpr (!on_host) permuted = {};
   }
   report.choice.symbolic = name_of(filled.road);
   if (!filled.why.empty()) add_reason(report, filled.why);
   report.times.symbolic = symbolic_timer.seconds();
   Impl::StageTimer levelization_timer(exec);
-  analysis.plan = plan_column_lu(exec, filled, budget);
-  analysis.target = Impl::locate_entries(exec, analysis.charge, budget, analysis);
+  if constexpr (on_host) {
+    plan_rows(exec, budget, filled, permuted, analysis);
+  } else {
+    analysis.plan = plan_column_lu(exec, filled, budget);
+    analysis.target = Impl::locate_entries(exec, analysis.charge, budget, analysis);
+  }
   report.times.levelization = levelization_timer.seconds();
 }
 
-/// Fronts, their plan, and the pattern of L + U as they store it, for the supernodal engine.
+/// Fronts and their plan for the supernodal engine; for solves by triangles the pattern of L + U as the fronts
+/// store it.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void plan_supernodal(const ExecutionSpace& exec,
                      const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A_on_host,
                      const FrontTree<Ordinal>& tree, const PivotOrder<Ordinal>& pivots,
-                     const MemoryBudget& budget,
+                     const LuOptions& options, const MemoryBudget& budget,
                      LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
   analysis.fronts =
       plan_fronts(exec, tree, FrontEntries<Ordinal, Offset>{A_on_host, pivots.rows, pivots.columns}, budget,
                   front_plan_options<Scalar, ExecutionSpace>());
-  const auto filled = pattern_of_fronts(exec, analysis.fronts, budget, analysis.panel_source);
-  analysis.plan.rows = filled;
-  analysis.plan.columns.pattern = filled.pattern();
-  analysis.plan.column_diagonal = filled.diagonal;
+  if (!solves_on_fronts(options, analysis.engine)) {
+    const auto filled = pattern_of_fronts(exec, analysis.fronts, budget, analysis.panel_source);
+    analysis.plan.rows = filled;
+    analysis.plan.columns.pattern = filled.pattern();
+    analysis.plan.column_diagonal = filled.diagonal;
+  }
   analysis.plan.flops = tree.flops;
   analysis.plan.levels.level_map.assign(1, 0);
   for (const Ordinal width : analysis.fronts.level_pivots)
     analysis.plan.levels.level_map.push_back(analysis.plan.levels.level_map.back() + width);
-  analysis.front_factors = std::make_shared<FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>>();
+  analysis.front_factors = std::make_shared<FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>>(
+      make_front_factors<Scalar>(exec, analysis.fronts, budget));
 }
 
 }  // namespace
@@ -330,7 +372,7 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   analysis.charge = Charge(budget);
   FrontTree<Ordinal> tree;
   Kokkos::Timer tree_timer;
-  if (may_take_fronts(options))
+  if (may_take_fronts(options) || wants_tree_order<ExecutionSpace>(options))
     tree = make_front_tree(make_view(permuted_pattern(on_host.pattern(), *pivots)).pattern());
   analysis.engine =
       choose_engine<Scalar, Offset>(options, Impl::is_host_space<ExecutionSpace>, tree, budget, report);
@@ -344,12 +386,14 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
       add_reason(report,
                  "supernodal engine: it takes etree instead of " + std::string(name_of(options.symbolic)));
     report.factors.supernodes = tree.count();
+  } else if (wants_tree_order<ExecutionSpace>(options)) {
+    pivots->reorder(tree.order);
   }
   upload_pivot_order(exec, *pivots, analysis);
   analysis.pattern = Impl::copy_pattern(exec, analysis.charge, A.pattern());
   if (analysis.engine == Engine::supernodal) {
     Impl::StageTimer timer(exec);
-    plan_supernodal(exec, on_host.pattern(), tree, *pivots, budget, analysis);
+    plan_supernodal(exec, on_host.pattern(), tree, *pivots, options, budget, analysis);
     report.times.levelization = timer.seconds();
   } else {
     plan_columns(exec, options, budget, analysis, report);
@@ -358,8 +402,12 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   Impl::StageTimer solves_timer(exec);
   plan_solves(exec, options, budget, analysis, report);
   *report.times.levelization += solves_timer.seconds();
-  report_counts(report, analysis.plan.rows.nnz_l, analysis.plan.rows.nnz_u, A.nnz(), analysis.plan.flops,
-                analysis.plan.levels.size());
+  const bool on_fronts = analysis.engine == Engine::supernodal;
+  const auto n = static_cast<std::int64_t>(A.n_rows);
+  const auto numbers = static_cast<std::int64_t>(analysis.fronts.panels);
+  report_counts(report, on_fronts ? (numbers - n) / 2 : static_cast<std::int64_t>(analysis.plan.rows.nnz_l),
+                on_fronts ? (numbers + n) / 2 : static_cast<std::int64_t>(analysis.plan.rows.nnz_u), A.nnz(),
+                analysis.plan.flops, analysis.plan.levels.size());
   return analysis;
 }
 

@@ -5,9 +5,10 @@
 #include <memory>
 
 #include "Lutra_ColumnLu.hpp"
-#include "Lutra_FrontLu.hpp"
+#include "Lutra_FrontSolver.hpp"
 #include "Lutra_LuOptions.hpp"
 #include "Lutra_Report.hpp"
+#include "Lutra_RowLu.hpp"
 
 namespace lutra {
 
@@ -30,17 +31,22 @@ struct LuAnalysis {
   Kokkos::View<const Real*, Memory> row_scale;     ///< [n] by user's row
   Kokkos::View<const Real*, Memory> col_scale;     ///< [n] by user's column
   Engine engine = Engine::column;                  ///< never automatic
-  ColumnLuPlan<Ordinal, Offset, Memory> plan;  ///< of L + U of F; of the supernodal engine, whose pattern is
-                                               ///< symmetric, `rows`, `columns` without `source`, `levels`
-                                               ///< by their widths in pivots
+  ColumnLuPlan<Ordinal, Offset, Memory> plan;  ///< of L + U of F. Of the supernodal engine `levels` by their
+                                               ///< widths in pivots and, where solves go by triangles,
+                                               ///< `rows` and `columns` without `source`. On hosts the column
+                                               ///< engine works by rows: `rows` and the widths of `levels`
+  RowLuPlan<Ordinal, Offset> row_plan;         ///< of the column engine on hosts, else empty
   FrontPlan<Ordinal, Offset, Memory> fronts;   ///< of the supernodal engine, else empty
-  Kokkos::View<const Offset*, Memory> panel_source;  ///< [nnz(L + U)] place in the fronts' panels, by rows
+  Kokkos::View<const Offset*, Memory> panel_source;  ///< [nnz(L + U)] place in the fronts' panels, by rows;
+                                                     ///< of the supernodal engine with `triangles`
   std::shared_ptr<FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>>
-      front_factors;  ///< of the supernodal engine; empty until it factorizes
+      front_factors;  ///< of the supernodal engine; without values until it factorizes
+  std::shared_ptr<FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>>
+      front_solver;  ///< solves with the fronts computed last; or else
   std::shared_ptr<Impl::LuTriangles<Scalar, Ordinal, Offset, ExecutionSpace>>
-      triangles;                               ///< solves with L and U of the factors computed last
+      triangles;                               ///< solves with L and U by rows
   Kokkos::View<const Offset*, Memory> target;  ///< [nnz(A)] place by columns of L + U of each entry of A; of
-                                               ///< the column engine
+                                               ///< the column engine on devices
   Charge charge;
 
   Ordinal n() const { return pattern.n_rows; }

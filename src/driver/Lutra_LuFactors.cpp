@@ -36,22 +36,61 @@ double scatter_scaled(const ExecutionSpace& exec, const Analysis& analysis, cons
   return largest;
 }
 
+/// The scaled matrix by rows of F; returns the largest magnitude.
+template <class Analysis, class ExecutionSpace, class AValues, class Values>
+double scale_rows(const ExecutionSpace& exec, const Analysis& analysis, const AValues& A_values,
+                  const Values& F_values) {
+  using Scalar = typename Values::value_type;
+  using Offset = typename decltype(analysis.target)::non_const_value_type;
+  const auto A_map = analysis.pattern.row_map;
+  const auto A_entries = analysis.pattern.entries;
+  const auto F_map = analysis.row_plan.F.row_map;
+  const auto row_order = analysis.row_order;
+  const auto row_scale = analysis.row_scale;
+  const auto col_scale = analysis.col_scale;
+  double largest = 0;
+  Kokkos::parallel_reduce(
+      "lutra::driver::scale_rows",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(analysis.n())),
+      KOKKOS_LAMBDA(const std::int64_t k, double& most) {
+        const auto row = row_order(k);
+        const auto scale = row_scale(row);
+        Offset q = F_map(k);
+        for (Offset p = A_map(row); p < A_map(row + 1); ++p, ++q) {
+          const Scalar value = A_values(p) * scale * col_scale(A_entries(p));
+          F_values(q) = value;
+          const auto size = static_cast<double>(ScalarTraits<Scalar>::magnitude(value));
+          if (size > most) most = size;
+        }
+      },
+      Kokkos::Max<double>(largest));
+  return largest;
+}
+
 /// Views for the factors, where there are none yet.
 template <class Factors, class Analysis, class ExecutionSpace>
 void allocate_factors(const ExecutionSpace& exec, const Analysis& analysis, const MemoryBudget& budget,
                       Factors& factors) {
   using ValueView = decltype(factors.row_values);
+  using Scalar = typename ValueView::value_type;
+  const auto n = static_cast<std::size_t>(analysis.n());
+  if (factors.perturbed.extent(0) == n) return;
   const std::size_t nnz = analysis.plan.rows.entries.extent(0);
-  if (factors.row_values.extent(0) == nnz) return;
   Factors fresh;
   fresh.charge = Charge(budget);
   if (analysis.engine == Engine::column) {
-    fresh.column_values =
-        fresh.charge.template allocate<ValueView>(exec, "lutra::numeric::values by columns", nnz);
+    if constexpr (Impl::is_host_space<ExecutionSpace>) {
+      fresh.row_work = make_row_lu_workspace<Scalar>(analysis.row_plan, budget);
+      fresh.F_values = fresh.charge.template allocate<ValueView>(exec, "lutra::driver::F_values",
+                                                                 analysis.row_plan.F.entries.extent(0));
+    } else {
+      fresh.column_values =
+          fresh.charge.template allocate<ValueView>(exec, "lutra::numeric::values by columns", nnz);
+    }
   }
   fresh.row_values = fresh.charge.template allocate<ValueView>(exec, "lutra::numeric::values by rows", nnz);
   fresh.perturbed = fresh.charge.template allocate<decltype(factors.perturbed)>(
-      exec, "lutra::numeric::perturbed", analysis.n());
+      exec, "lutra::numeric::perturbed", n);
   factors = fresh;
 }
 
@@ -69,12 +108,23 @@ bool factorize_by_columns(const ExecutionSpace& exec,
                           double perturbation,
                           const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
                           Report& report) {
-  const double largest = scatter_scaled(exec, analysis, A_values, factors.column_values);
-  const auto threshold = static_cast<RealOf<Scalar>>(perturbation * (largest > 0 ? largest : 1.0));
-  const auto outcome =
-      factorize_columns<Scalar>(exec, analysis.plan, factors.column_values, threshold, factors.perturbed);
-  hand_over_factors(exec, analysis, factors);
-  return report_outcome(outcome.perturbed, largest, outcome.largest, report);
+  const auto threshold_for = [&](double largest) {
+    return static_cast<RealOf<Scalar>>(perturbation * (largest > 0 ? largest : 1.0));
+  };
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
+    const double largest = scale_rows(exec, analysis, A_values, factors.F_values);
+    const auto outcome =
+        factorize_rows<Scalar>(exec, analysis.row_plan, factors.F_values, threshold_for(largest),
+                               factors.row_work, factors.row_values, factors.perturbed);
+    hand_over_factors(exec, analysis, factors);
+    return report_outcome(outcome.perturbed, largest, outcome.largest, report);
+  } else {
+    const double largest = scatter_scaled(exec, analysis, A_values, factors.column_values);
+    const auto outcome = factorize_columns<Scalar>(exec, analysis.plan, factors.column_values,
+                                                   threshold_for(largest), factors.perturbed);
+    hand_over_factors(exec, analysis, factors);
+    return report_outcome(outcome.perturbed, largest, outcome.largest, report);
+  }
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -85,7 +135,7 @@ bool factorize_by_fronts(const ExecutionSpace& exec,
                          const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
                          Report& report) {
   auto& fronts = *analysis.front_factors;
-  if (!fronts.schedule) fronts = make_front_factors<Scalar>(exec, analysis.fronts, budget);
+  allocate_values(exec, analysis.fronts, budget, fronts);
   factorize_fronts<Scalar>(exec, analysis.fronts, {A_values, analysis.row_scale, analysis.col_scale},
                            perturbation, fronts, factors.perturbed);
   hand_over_factors(exec, analysis, factors);
@@ -99,15 +149,37 @@ bool factorize_by_fronts(const ExecutionSpace& exec,
   return report_outcome(outcome().perturbed, outcome().largest_entry, outcome().largest_factor, report);
 }
 
+/// X = op(A)⁻¹·B on the panels of the fronts. Transposed, F's columns stand where the right-hand sides are.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class Rows>
+void solve_on_fronts(const ExecutionSpace& exec,
+                     const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis, Transposition op,
+                     const Rows& B, const Rows& X) {
+  const bool plain = op == Transposition::none;
+  const auto& in_scale = plain ? analysis.row_scale : analysis.col_scale;
+  const auto& out_scale = plain ? analysis.col_scale : analysis.row_scale;
+  FrontSystem<Scalar, Ordinal, typename ExecutionSpace::memory_space> system;
+  system.transposition = op;
+  system.in = {B.data(), B.stride(0), B.stride(1), in_scale.data()};
+  system.out = {X.data(), X.stride(0), X.stride(1), out_scale.data()};
+  system.in_row = plain ? analysis.row_order : analysis.col_order;
+  system.out_row = plain ? analysis.col_order : analysis.row_order;
+  system.n_columns = static_cast<int>(B.extent(1));
+  analysis.front_solver->solve(exec, analysis.fronts, *analysis.front_factors, system);
+}
+
 }  // namespace
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void hand_over_factors(const ExecutionSpace& exec,
                        const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
                        const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors) {
+  if (analysis.front_solver) {
+    find_largest_factor(exec, *analysis.front_factors);
+    return;
+  }
   if (analysis.engine == Engine::supernodal) {
     gather_factors(exec, *analysis.front_factors, analysis.panel_source, factors.row_values);
-  } else {
+  } else if constexpr (!Impl::is_host_space<ExecutionSpace>) {
     Impl::copy_by_source(exec, analysis.plan.row_to_column, factors.column_values, factors.row_values);
   }
   analysis.triangles->set_values(exec, factors.row_values, factors.column_values);
@@ -132,6 +204,7 @@ void apply_factors(const ExecutionSpace& exec,
                    const DenseRows<Scalar, typename ExecutionSpace::memory_space>& B,
                    const DenseRows<Scalar, typename ExecutionSpace::memory_space>& X,
                    const DenseRows<Scalar, typename ExecutionSpace::memory_space>& W) {
+  if (analysis.front_solver) return solve_on_fronts(exec, analysis, op, B, X);
   analysis.triangles->solve(exec, analysis.plan, op, analysis.row_scale, analysis.col_scale, B, X, W);
 }
 

@@ -11,14 +11,18 @@ namespace lutra {
 /// Values of L and U of the scaled and permuted matrix of a `LuAnalysis`.
 template <class Scalar, class MemorySpace>
 struct LuFactors {
-  Kokkos::View<Scalar*, MemorySpace> column_values;     ///< [nnz(L + U)] by columns; of the column engine
-  Kokkos::View<Scalar*, MemorySpace> row_values;        ///< [nnz(L + U)] by rows
+  Kokkos::View<Scalar*, MemorySpace>
+      column_values;  ///< [nnz(L + U)] by columns; of the column engine on devices
+  Kokkos::View<Scalar*, MemorySpace> row_values;        ///< [nnz(L + U)] by rows; for solves by triangles
   Kokkos::View<unsigned char*, MemorySpace> perturbed;  ///< [n] 1 where the pivot was replaced
+  Kokkos::View<Scalar*, MemorySpace> F_values;          ///< [nnz(A)] scaled, by rows of F; of the column
+                                                        ///< engine on hosts
+  RowLuWorkspace<Scalar> row_work;                      ///< of the column engine on hosts
   Charge charge;
 };
 
-/// Scales and scatters the values of A, factorizes, and hands the factors to `analysis.triangles`. Allocates
-/// `factors` when it is empty.
+/// Scales and scatters the values of A, factorizes, and hands the factors to the solves. Allocates `factors`
+/// when it is empty.
 /// @param A_values   [nnz(A)] in the order of `analysis.pattern`
 /// @param perturbation least magnitude of a pivot over the largest of the scaled matrix
 /// Writes pivot counts to `report.pivots`. @returns false where the factors hold NaN or infinity
@@ -29,8 +33,9 @@ bool factorize_lu(const ExecutionSpace& exec,
                   double perturbation, const MemoryBudget& budget,
                   LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Report& report);
 
-/// Brings what the analysis' engine has computed last into L + U by rows and hands that to the solves, as
-/// factorize_lu does at its end. Does not fence on devices.
+/// Brings what the analysis' engine has computed last to where its solves read it: for solves by triangles
+/// into L + U by rows, for those on fronts it is there already. factorize_lu does so at its end. Does not
+/// fence on devices.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void hand_over_factors(const ExecutionSpace& exec,
                        const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,

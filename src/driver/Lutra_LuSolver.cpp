@@ -244,7 +244,9 @@ Status LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
     m_report.refinement_steps = std::max<std::int64_t>(m_report.refinement_steps, outcome.steps);
   }
   m_exec.fence("lutra::SparseLU::solve: X is complete");
-  if (const std::int64_t row = m_analysis.triangles->take_hung_row(m_exec); row >= 0) {
+  const std::int64_t row = m_analysis.front_solver ? m_analysis.front_solver->take_hung_row(m_exec)
+                                                   : m_analysis.triangles->take_hung_row(m_exec);
+  if (row >= 0) {
     throw HangError("solve: row " + std::to_string(row) +
                     " of the factors waited too long in a triangular solve, which was given up");
   }
@@ -321,8 +323,11 @@ FactorStructure LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::structure() c
   const Kokkos::HostSpace host;
   result.row_order = to_vector(Kokkos::create_mirror_view_and_copy(host, m_analysis.row_order));
   result.col_order = to_vector(Kokkos::create_mirror_view_and_copy(host, m_analysis.col_order));
-  result.row_map = to_vector(Kokkos::create_mirror_view_and_copy(host, m_analysis.plan.rows.row_map));
-  result.entries = to_vector(Kokkos::create_mirror_view_and_copy(host, m_analysis.plan.rows.entries));
+  auto rows = m_analysis.plan.rows;
+  Kokkos::View<const Offset*, Memory> panel_source;
+  if (m_analysis.front_solver) rows = pattern_of_fronts(m_exec, m_analysis.fronts, m_budget, panel_source);
+  result.row_map = to_vector(Kokkos::create_mirror_view_and_copy(host, rows.row_map));
+  result.entries = to_vector(Kokkos::create_mirror_view_and_copy(host, rows.entries));
   const auto& level_map = m_analysis.plan.levels.level_map;
   for (std::size_t l = 0; l + 1 < level_map.size(); ++l) {
     result.level_widths.push_back(static_cast<std::int64_t>(level_map[l + 1] - level_map[l]));

@@ -52,7 +52,21 @@ struct ScaleEntry {
   }
 };
 
-/// One entry of L + U from the panels; infinity for one that is not finite.
+/// Infinity for a number that is not finite.
+template <class Scalar>
+KOKKOS_FUNCTION double size_of(const Scalar& value) {
+  return ScalarTraits<Scalar>::is_finite(value) ? static_cast<double>(ScalarTraits<Scalar>::magnitude(value))
+                                                : Kokkos::Experimental::infinity_v<double>;
+}
+
+/// The size of one number of the panels.
+template <class Scalar>
+struct PanelEntry {
+  const Scalar* panels;
+  KOKKOS_FUNCTION double operator()(const std::int64_t p) const { return size_of(panels[p]); }
+};
+
+/// One entry of L + U from the panels.
 template <class Scalar, class Offset>
 struct GatherEntry {
   const Offset* source;
@@ -62,9 +76,7 @@ struct GatherEntry {
   KOKKOS_FUNCTION double operator()(const std::int64_t p) const {
     const Scalar value = panels[source[p]];
     values[p] = value;
-    return ScalarTraits<Scalar>::is_finite(value)
-               ? static_cast<double>(ScalarTraits<Scalar>::magnitude(value))
-               : Kokkos::Experimental::infinity_v<double>;
+    return size_of(value);
   }
 };
 
@@ -82,20 +94,32 @@ FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
   using Schedule = Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>;
   FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> factors;
   factors.charge = Charge(budget);
+  factors.schedule = std::make_shared<Schedule>(exec, plan, factors.charge);
+  return factors;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void allocate_values(const ExecutionSpace& exec,
+                     const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+                     const MemoryBudget& budget,
+                     FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
+  if (factors.has_values()) return;
+  auto fresh = factors;  // nothing has changed where memory runs out
+  fresh.values_charge = Charge(budget);
   const auto allocate = [&](auto& view, const char* label, auto... extents) {
-    view = factors.charge.template allocate<std::remove_reference_t<decltype(view)>>(exec, label, extents...);
+    using View = std::remove_reference_t<decltype(view)>;
+    view = fresh.values_charge.template allocate<View>(exec, label, extents...);
   };
-  allocate(factors.panels, "lutra::numeric::panels", plan.panels);
-  allocate(factors.corners, "lutra::numeric::corners", plan.corners);
-  allocate(factors.entries, "lutra::numeric::scaled_entries", plan.entry_source.extent(0));
-  allocate(factors.outcome, "lutra::numeric::outcome");
-  allocate(factors.no_outcome, "lutra::numeric::no_outcome");
+  allocate(fresh.panels, "lutra::numeric::panels", plan.panels);
+  allocate(fresh.corners, "lutra::numeric::corners", plan.corners);
+  allocate(fresh.entries, "lutra::numeric::scaled_entries", plan.entry_source.extent(0));
+  allocate(fresh.outcome, "lutra::numeric::outcome");
+  allocate(fresh.no_outcome, "lutra::numeric::no_outcome");
   exec.fence("lutra::numeric: allocated before it is filled from the host");
   const Kokkos::View<FrontLuOutcome, Kokkos::HostSpace> nothing("lutra::numeric::nothing");
   nothing() = FrontLuOutcome();
-  Kokkos::deep_copy(factors.no_outcome, nothing);
-  factors.schedule = std::make_shared<Schedule>(exec, plan, factors.charge);
-  return factors;
+  Kokkos::deep_copy(fresh.no_outcome, nothing);
+  factors = fresh;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -115,6 +139,7 @@ void factorize_fronts(const ExecutionSpace& exec,
                        static_cast<std::int64_t>(plan.entry_source.extent(0)), &data.outcome->largest_entry,
                        scale);
   if (portable) {
+    factors.schedule->forget_inverses();
     Impl::factorize_fronts_portable(exec, plan, data);
   } else {
     factors.schedule->run(exec, plan, data);
@@ -131,9 +156,20 @@ void gather_factors(const ExecutionSpace& exec,
                        &factors.outcome.data()->largest_factor, gather);
 }
 
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void find_largest_factor(const ExecutionSpace& exec,
+                         const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
+  for_each_and_largest(exec, "lutra::numeric::largest_factor",
+                       static_cast<std::int64_t>(factors.panels.extent(0)),
+                       &factors.outcome.data()->largest_factor, PanelEntry<Scalar>{factors.panels.data()});
+}
+
 #define LUTRA_FRONT_LU(Scalar, Ordinal, Offset, Space)                                                     \
   template FrontFactors<Scalar, Ordinal, Offset, Space> make_front_factors<Scalar>(                        \
       const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
+  template void allocate_values(const Space&,                                                              \
+                                const FrontPlan<Ordinal, Offset, typename Space::memory_space>&,           \
+                                const MemoryBudget&, FrontFactors<Scalar, Ordinal, Offset, Space>&);       \
   template void factorize_fronts<Scalar, Ordinal, Offset, Space>(                                          \
       const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&,                       \
       const ScaledValues<Scalar, typename Space::memory_space>&, double,                                   \
@@ -142,7 +178,8 @@ void gather_factors(const ExecutionSpace& exec,
   template void gather_factors<Scalar, Ordinal, Offset, Space>(                                            \
       const Space&, const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                   \
       const Kokkos::View<const Offset*, typename Space::memory_space>&,                                    \
-      const Kokkos::View<Scalar*, typename Space::memory_space>&);
+      const Kokkos::View<Scalar*, typename Space::memory_space>&);                                         \
+  template void find_largest_factor(const Space&, const FrontFactors<Scalar, Ordinal, Offset, Space>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FRONT_LU)
 
 #define LUTRA_FRONT_OPTIONS(Scalar, Space) template FrontPlanOptions front_plan_options<Scalar, Space>();

@@ -23,7 +23,7 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct FrontSchedule;
 }  // namespace Impl
 
-/// Memory a factorization in fronts works in and leaves its result in; made once for a plan.
+/// What factorizations in fronts work in and leave their result in; made once for a plan.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct FrontFactors {
   using Memory = typename ExecutionSpace::memory_space;
@@ -33,18 +33,36 @@ struct FrontFactors {
   Kokkos::View<FrontLuOutcome, Memory> outcome;
   Kokkos::View<FrontLuOutcome, Memory> no_outcome;  ///< what `outcome` starts from
   std::shared_ptr<Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> schedule;
-  Charge charge;
+  Charge charge;         ///< of the schedule
+  Charge values_charge;  ///< of all else
+
+  bool has_values() const { return no_outcome.data() != nullptr; }
+  /// Gives all memory back but the schedule's.
+  void release_values() {
+    panels = corners = entries = {};
+    outcome = no_outcome = {};
+    values_charge = {};
+  }
 };
 
 /// How a plan for this scalar and space cuts fronts.
 template <class Scalar, class ExecutionSpace>
 FrontPlanOptions front_plan_options();
 
+/// Factors without room for values: what does not depend on them.
 /// @throws OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
     const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget);
+
+/// Room for values, where there is none yet.
+/// @throws OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void allocate_values(const ExecutionSpace& exec,
+                     const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+                     const MemoryBudget& budget,
+                     FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors);
 
 /// A matrix by the user's rows and columns, with its scales.
 template <class Scalar, class MemorySpace>
@@ -58,6 +76,7 @@ struct ScaledValues {
 /// pattern of F + Fᵀ): each front gathers its entries of F and its children's Schur complements, in one order
 /// whatever the threads do, eliminates its pivots and leaves its own Schur complement to its parent.
 ///
+/// @param factors      with room for values
 /// @param perturbation pivots smaller than this times the largest scaled entry are replaced by one of that
 ///                     magnitude and the same argument
 /// @param perturbed [n] out: 1 where the pivot was replaced, else 0
@@ -71,6 +90,12 @@ void factorize_fronts(const ExecutionSpace& exec,
                       const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
                       const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
                       bool portable = false);
+
+/// Brings the largest magnitude in the panels into the outcome, infinity where one is not finite: for solves
+/// that read the panels themselves. Cost: the panels read once. Does not fence on devices.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void find_largest_factor(const ExecutionSpace& exec,
+                         const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors);
 
 /// values(p) = panels(source(p)), and the largest of them into the outcome. Does not fence on devices.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

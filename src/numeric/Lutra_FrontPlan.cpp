@@ -239,23 +239,23 @@ std::vector<Ordinal> order_by_levels(const Fronts<Ordinal, Offset>& fronts, Plan
 }
 
 /// Lengths of the rows of L + U as a row map, and where each front's pivots begin in its further rows.
-template <class Ordinal, class Offset>
-std::vector<Offset> start_rows(const Fronts<Ordinal, Offset>& fronts, const FrontTree<Ordinal>& tree) {
-  std::vector<Offset> filled(static_cast<std::size_t>(tree.n) + 1,
-                             0);  // entries of L of each row, at row + 1
+/// @param rows further rows of all fronts
+template <class Ordinal, class Offset, class RowView>
+std::vector<Offset> start_rows(const Fronts<Ordinal, Offset>& fronts, Ordinal n, const RowView& rows) {
+  std::vector<Offset> filled(static_cast<std::size_t>(n) + 1, 0);  // entries of L of each row, at row + 1
   for (const auto& front : fronts) {
     for (Offset r = front.rows; r < front.rows + front.below; ++r)
-      at(filled, at(tree.rows, r) + 1) += front.pivots;
+      at(filled, rows(r) + 1) += front.pivots;
   }
   for (const auto& front : fronts) {
     for (int c = 0; c < front.pivots; ++c) at(filled, front.first_pivot + c + 1) += front.size();
   }
   std::partial_sum(filled.begin(), filled.end(), filled.begin());
-  std::vector<Offset> start(tree.rows.size());
+  std::vector<Offset> start(rows.extent(0));
   for (const auto& front : fronts) {
     for (Offset r = front.rows; r < front.rows + front.below; ++r) {
-      at(start, r) = at(filled, at(tree.rows, r));
-      at(filled, at(tree.rows, r)) += front.pivots;
+      at(start, r) = at(filled, rows(r));
+      at(filled, rows(r)) += front.pivots;
     }
   }
   return start;
@@ -295,15 +295,15 @@ void map_rows(const ExecutionSpace& exec, const Plan& plan, const OffsetView& ro
       });
 }
 
-template <class ExecutionSpace, class Plan, class OrdinalView, class OffsetView>
-void fill_rows(const ExecutionSpace& exec, const Plan& plan, const OffsetView& diagonal,
-               const OrdinalView& entries, const OffsetView& source) {
+/// @param row_start position, in L + U by rows, where each further row of a front has its first pivot
+template <class ExecutionSpace, class Plan, class OrdinalView, class OffsetView, class StartView>
+void fill_rows(const ExecutionSpace& exec, const Plan& plan, const StartView& row_start,
+               const OffsetView& diagonal, const OrdinalView& entries, const OffsetView& source) {
   using Ordinal = typename OrdinalView::value_type;
   using Offset = typename OffsetView::value_type;
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   const auto fronts = plan.fronts;
   const auto rows = plan.rows;
-  const auto row_start = plan.row_start;
   constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
   Kokkos::parallel_for(
       "lutra::numeric::fill_rows",
@@ -329,6 +329,13 @@ void fill_rows(const ExecutionSpace& exec, const Plan& plan, const OffsetView& d
 
 }  // namespace
 
+template <class Ordinal>
+FrontSizes sizes_of_fronts(const FrontTree<Ordinal>& tree) {
+  FrontSizes sizes;
+  lay_out<std::int64_t>(tree, sizes.panels, sizes.corners);
+  return sizes;
+}
+
 template <class Ordinal, class Offset, class ExecutionSpace>
 FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
     const ExecutionSpace& exec, const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& entries,
@@ -345,7 +352,6 @@ FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
   plan.fronts = Impl::upload(exec, plan.charge, "lutra::numeric::fronts", fronts);
   plan.rows = Impl::upload(exec, plan.charge, "lutra::numeric::front_rows", tree.rows);
   plan.places = Impl::upload(exec, plan.charge, "lutra::numeric::places", places_in_parents(fronts, tree));
-  plan.row_start = Impl::upload(exec, plan.charge, "lutra::numeric::row_start", start_rows(fronts, tree));
   plan.children = Impl::upload(exec, plan.charge, "lutra::numeric::children", children);
   plan.entry_place = Impl::upload(exec, plan.charge, "lutra::numeric::entry_place", lists.place);
   plan.entry_source = Impl::upload(exec, plan.charge, "lutra::numeric::entry_source", lists.source);
@@ -374,7 +380,12 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
       result.charge.template allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::numeric::entries", nnz);
   auto sources = result.charge.template allocate<OffsetView>(exec, "lutra::numeric::panel_source", nnz);
   map_rows(exec, plan, row_map, diagonal);
-  fill_rows(exec, plan, diagonal, entries, sources);
+  Charge scratch(budget);
+  const auto rows = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), plan.rows);
+  const auto row_start = Impl::upload(exec, scratch, "lutra::numeric::row_start",
+                                      start_rows(plan.host_fronts, plan.n, rows));
+  fill_rows(exec, plan, row_start, diagonal, entries, sources);
+  exec.fence("lutra::numeric: where rows start is no longer needed");
   result.row_map = row_map;
   result.diagonal = diagonal;
   result.entries = entries;
@@ -394,5 +405,8 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
       const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
       Kokkos::View<const Offset*, typename Space::memory_space>&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_FRONTS)
+
+template FrontSizes sizes_of_fronts(const FrontTree<int>&);
+template FrontSizes sizes_of_fronts(const FrontTree<std::int64_t>&);
 
 }  // namespace lutra

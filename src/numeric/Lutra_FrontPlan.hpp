@@ -56,8 +56,6 @@ struct FrontPlan {
   Kokkos::View<const Front<Ordinal, Offset>*, MemorySpace> fronts;  ///< [count] in postorder
   Kokkos::View<const Ordinal*, MemorySpace> rows;      ///< further rows of all fronts, places of F
   Kokkos::View<const int*, MemorySpace> places;        ///< position of each of them in the parent
-  Kokkos::View<const Offset*, MemorySpace> row_start;  ///< position, in L + U by rows, where each of them has
-                                                       ///< the front's first pivot
   Kokkos::View<const Ordinal*, MemorySpace> children;  ///< of each front, ascending
   Kokkos::View<const FrontPlace*, MemorySpace> entry_place;  ///< [nnz(A)] by fronts, in tiled ones by tiles
   Kokkos::View<const Offset*, MemorySpace> entry_source;     ///< [nnz(A)] position in the user's matrix
@@ -83,6 +81,16 @@ struct FrontEntries {
   const std::vector<Ordinal>& row_order;
   const std::vector<Ordinal>& col_order;
 };
+
+/// Numbers that a factorization in fronts keeps.
+struct FrontSizes {
+  std::int64_t panels = 0;   ///< of L + U
+  std::int64_t corners = 0;  ///< of contributions
+};
+
+/// Without making a plan. O(fronts)
+template <class Ordinal>
+FrontSizes sizes_of_fronts(const FrontTree<Ordinal>& tree);
 
 /// Offsets of fronts, the way of each entry of A and of each child's row into its front, levels. Host code;
 /// O(nnz(A)·log f + rows).

@@ -65,7 +65,8 @@ Result<Types> run(const Matrix<Types>& matrix, double perturbation, const FrontT
       MemoryBudget(), front_plan_options<Scalar, Space>());
   Kokkos::View<const Offset*, Memory> source;
   const auto filled = pattern_of_fronts(exec, plan, MemoryBudget(), source);
-  const auto factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
+  auto factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
+  allocate_values(exec, plan, MemoryBudget(), factors);
   const auto ones = to_space<Space>(std::vector<Real>(n, Real(1)));
   const Kokkos::View<unsigned char*, Memory> perturbed("perturbed", n);
   const Kokkos::View<Scalar*, Memory> values("values", source.extent(0));
@@ -113,26 +114,6 @@ void compare(const Result<Types>& result) {
     }
     REQUIRE(k == pattern[i].size());
   }
-}
-
-/// `blocks` dense diagonal blocks of `edge` rows that meet in a dense border: large fronts with children.
-template <class MatrixType>
-MatrixType bordered_blocks(int blocks, int edge, int border, std::mt19937& random) {
-  using Scalar = typename decltype(MatrixType::values)::value_type;
-  const int n = blocks * edge + border;
-  MatrixType matrix;
-  matrix.n_rows = matrix.n_cols = n;
-  matrix.row_map.push_back(0);
-  for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < n; ++j) {
-      const bool in_border = i >= blocks * edge || j >= blocks * edge;
-      if (!in_border && i / edge != j / edge) continue;
-      matrix.entries.push_back(j);
-      matrix.values.push_back(i == j ? as_scalar<Scalar>(8.0 * n) : random_value<Scalar>(random, 1));
-    }
-    matrix.row_map.push_back(matrix.nnz());
-  }
-  return matrix;
 }
 
 }  // namespace

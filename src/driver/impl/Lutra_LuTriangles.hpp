@@ -29,6 +29,25 @@ void copy_by_source(const ExecutionSpace& exec, const Source& source, const From
       KOKKOS_LAMBDA(const std::int64_t q) { to(q) = from(source(q)); });
 }
 
+/// Where the diagonal stands in a transposed pattern, from where it stands in the pattern.
+template <class Offset, class ExecutionSpace, class Transposed, class Positions>
+Positions find_diagonal(const ExecutionSpace& exec, const Transposed& transposed, const Positions& diagonal,
+                        Charge& charge) {
+  const auto result = charge.template allocate<Kokkos::View<Offset*, typename ExecutionSpace::memory_space>>(
+      exec, "lutra::driver::column_diagonal", diagonal.extent(0));
+  const auto source = transposed.source;
+  const auto column_map = transposed.pattern.row_map;
+  Kokkos::parallel_for(
+      "lutra::driver::column_diagonal",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(diagonal.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t j) {
+        Offset q = column_map(j);
+        while (source(q) != diagonal(j)) ++q;
+        result(j) = q;
+      });
+  return result;
+}
+
 /// The triangular solves of one LU: with L and then U, or with Uᵀ and then Lᵀ, whose rows are columns of the
 /// factors. Scaling and permuting ride on the solves: the first reads right-hand sides where the user has
 /// them, the second writes solutions where the user wants them.
@@ -138,15 +157,18 @@ class LuTriangles {
 
   void bring_transposes_up_to_date(const ExecutionSpace& exec, const Plan& plan) {
     if (m_upper_transposed.is_empty()) {
-      const auto& columns = plan.columns.pattern;
+      const bool planned = plan.columns.pattern.row_map.extent(0) > 0;
+      if (!planned) transpose_rows(exec, plan);
+      const auto& columns = planned ? plan.columns.pattern : m_transposed.pattern;
+      const auto diagonal = planned ? plan.column_diagonal
+                                    : find_diagonal<Offset>(exec, m_transposed, plan.rows.diagonal, m_charge);
       const Ordinal n = plan.n();
       m_upper_transposed =
-          Op(exec, part_with_diagonal(exec, n, false, columns.entries, columns.row_map, plan.column_diagonal),
-             m_options, m_budget, m_hang, m_col_order);
-      m_lower_transposed = Op(exec,
-                              unit_part(n, true, columns.entries, behind(exec, plan.column_diagonal),
-                                        from_second(columns.row_map, n)),
-                              m_options, m_budget, m_hang, Order(), m_row_order);
+          Op(exec, part_with_diagonal(exec, n, false, columns.entries, columns.row_map, diagonal), m_options,
+             m_budget, m_hang, m_col_order);
+      m_lower_transposed = Op(
+          exec, unit_part(n, true, columns.entries, behind(exec, diagonal), from_second(columns.row_map, n)),
+          m_options, m_budget, m_hang, Order(), m_row_order);
     }
     if (m_transposes_are_current) return;
     if (m_column_values.extent(0) != m_row_values.extent(0)) gather_columns(exec, plan);
@@ -155,10 +177,15 @@ class LuTriangles {
     m_transposes_are_current = true;
   }
 
+  void transpose_rows(const ExecutionSpace& exec, const Plan& plan) {
+    if (m_transposed.source.extent(0) != m_row_values.extent(0))
+      m_transposed = transpose(exec, plan.rows.pattern(), m_budget);
+  }
+
   void gather_columns(const ExecutionSpace& exec, const Plan& plan) {
     using Values = Kokkos::View<Scalar*, Memory>;
-    if (m_transposed.source.extent(0) != m_row_values.extent(0)) {
-      m_transposed = transpose(exec, plan.rows.pattern(), m_budget);
+    transpose_rows(exec, plan);
+    if (m_gathered.extent(0) != m_row_values.extent(0)) {
       m_gathered = m_charge.template allocate<Values>(exec, "lutra::driver::values by columns",
                                                       m_row_values.extent(0));
     }

@@ -17,6 +17,9 @@ struct FrontSchedule {
            const FrontLuData<Scalar, Ordinal, Offset>& data) {
     factorize_fronts_portable(exec, plan, data);
   }
+  /// Inverses of diagonal tiles, where a specialisation leaves them to the solves.
+  const Scalar* inverses() const { return nullptr; }
+  void forget_inverses() {}
 };
 
 template <class Scalar, class ExecutionSpace>
@@ -26,6 +29,7 @@ struct FrontCutting {
 
 }  // namespace lutra::Impl
 
+#include "Lutra_HostFronts.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_FrontScheduleCuda.hpp"
 #endif

@@ -22,7 +22,6 @@ struct ChildRef {
   int number = 0;  ///< of its flag
 };
 
-template <class Offset>
 struct GatherLists;
 
 /// What the kernels of a schedule share.
@@ -30,7 +29,7 @@ template <class Scalar, class Ordinal, class Offset>
 struct FrontLaunch {
   FrontLuData<Scalar, Ordinal, Offset> data;
   const ChildRef<Offset>* children = nullptr;  ///< of each front, wide ones first
-  const GatherLists<Offset>* lists = nullptr;  ///< of narrow children, in device memory
+  const GatherLists* lists = nullptr;          ///< of narrow children, in device memory
   const int* cuts = nullptr;   ///< first of a child's rows in each tile of its parent, and their number
   int* done = nullptr;         ///< [count] flags of fronts
   int* tile_done = nullptr;    ///< flags of tiles

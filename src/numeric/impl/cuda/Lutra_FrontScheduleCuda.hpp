@@ -34,7 +34,7 @@ class FrontTaskOrder {
 
   /// @param children of the plan, wide ones of each front first
   FrontTaskOrder(const Plan& plan, const std::vector<Ordinal>& children, const std::vector<int>& places)
-      : m_plan(plan), m_children(children), m_places(places) {
+      : m_plan(plan), m_children(children), m_places(places), m_is_narrow(plan.host_fronts) {
     find_small();
     measure_paths();
     for (Ordinal f = 0; f < m_plan.count; ++f) add_tasks(f);
@@ -93,7 +93,7 @@ class FrontTaskOrder {
     Offset wide_end = front(f).children;
     for (Offset c = front(f).children; c < front(f).children_end; ++c) {
       const auto& child = front(m_children[static_cast<std::size_t>(c)]);
-      if (child.below <= narrow_child) {
+      if (m_is_narrow(child)) {
         narrow.push_back(&child);
       } else {
         ++wide_end;
@@ -163,6 +163,7 @@ class FrontTaskOrder {
   const Plan& m_plan;
   const std::vector<Ordinal>& m_children;
   const std::vector<int>& m_places;
+  const NarrowChildren<Offset> m_is_narrow;
   std::vector<char> m_small;
   std::vector<double> m_start;  ///< [count] time from a front's first task to the end of its root
   std::vector<Task> m_tasks;
@@ -205,11 +206,12 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
           mirror.data(), mirror.data() + mirror.extent(0));
     };
     auto children = to_host(plan.children);
+    const NarrowChildren<Offset> is_narrow(plan.host_fronts);
     for (const auto& front : plan.host_fronts) {
       std::stable_partition(
           children.begin() + static_cast<std::ptrdiff_t>(front.children),
           children.begin() + static_cast<std::ptrdiff_t>(front.children_end),
-          [&](Ordinal c) { return plan.host_fronts[static_cast<std::size_t>(c)].below > narrow_child; });
+          [&](Ordinal c) { return !is_narrow(plan.host_fronts[static_cast<std::size_t>(c)]); });
     }
     const auto places = to_host(plan.places);
     const FrontTaskOrder<Ordinal, Offset> order(plan, children, places);
@@ -218,7 +220,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     m_target_place = upload(exec, charge, "lutra::numeric::target_place", order.lists.place);
     m_target_source = upload(exec, charge, "lutra::numeric::target_source", order.lists.source);
     m_lists = upload(exec, charge, "lutra::numeric::gather_lists",
-                     std::vector<GatherLists<Offset>>{
+                     std::vector<GatherLists>{
                          {m_target_first.data(), m_target_place.data(), m_target_source.data()}});
     m_small = upload(exec, charge, "lutra::numeric::small_fronts", order.small_tasks);
     m_tasks = upload(exec, charge, "lutra::numeric::front_tasks", order.tasks);
@@ -262,7 +264,13 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
           launch, m_tasks.data(), static_cast<int>(m_tasks.extent(0)), m_tickets.data() + 1);
       check_cuda(cudaGetLastError(), "launching fronts");
     }
+    m_has_inverses = true;
   }
+
+  /// Of the diagonal tiles of all tiled fronts in postorder: of L by columns, then of U by rows. Null where
+  /// other kernels have factorized last.
+  const Scalar* inverses() const { return m_has_inverses ? m_inverses.data() : nullptr; }
+  void forget_inverses() { m_has_inverses = false; }
 
  private:
   static constexpr std::size_t small_bytes() {
@@ -295,9 +303,9 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   }
 
   Kokkos::View<const SmallTask<Ordinal, Offset>*, Memory> m_small;
-  Kokkos::View<const Offset*, Memory> m_target_first, m_target_source;
+  Kokkos::View<const std::uint32_t*, Memory> m_target_first, m_target_source;
   Kokkos::View<const unsigned short*, Memory> m_target_place;
-  Kokkos::View<const GatherLists<Offset>*, Memory> m_lists;
+  Kokkos::View<const GatherLists*, Memory> m_lists;
   Kokkos::View<const FrontTask<Ordinal, Offset>*, Memory> m_tasks;
   Kokkos::View<const ChildRef<Offset>*, Memory> m_children;
   Kokkos::View<const int*, Memory> m_cuts;
@@ -305,6 +313,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   Kokkos::View<Scalar*, Memory> m_inverses;
   int m_small_blocks = 0, m_task_blocks = 0;
   int m_run = 0;
+  bool m_has_inverses = false;
 };
 
 }  // namespace lutra::Impl

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -21,12 +22,34 @@ inline constexpr int narrow_child = 16;
 /// Places are packed as row · 128 + column of the front or tile.
 inline constexpr int packed_place_rows = 128;
 
-/// Lists as the device reads them.
+/// Which children's contributions go into the lists: narrow ones that 32 bits count.
 template <class Offset>
+class NarrowChildren {
+ public:
+  template <class Fronts>
+  explicit NarrowChildren(const Fronts& fronts) {
+    std::uint64_t numbers = 0;
+    for (const auto& front : fronts) {
+      if ((*this)(front)) numbers += static_cast<std::uint64_t>(front.below) * front.below;
+    }
+    if (numbers > most) m_below = -1;
+  }
+
+  template <class Front>
+  bool operator()(const Front& child) const {
+    return child.below <= m_below && child.corner + narrow_child * narrow_child <= static_cast<Offset>(most);
+  }
+
+ private:
+  static constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  int m_below = narrow_child;
+};
+
+/// Lists as the device reads them. They take as much memory as the contributions they name: 32 bits a number.
 struct GatherLists {
-  const Offset* first = nullptr;          ///< [targets + 1] in `source`
+  const std::uint32_t* first = nullptr;   ///< [targets + 1] in `source`
   const unsigned short* place = nullptr;  ///< [targets]
-  const Offset* source = nullptr;         ///< in `corners`
+  const std::uint32_t* source = nullptr;  ///< in `corners`
 };
 
 /// Adds the targets [begin, end) of one front or tile, by `Threads` threads. What does not depend on children
@@ -34,7 +57,7 @@ struct GatherLists {
 template <int Threads, class Scalar, class Offset>
 class GatherTurn {
  public:
-  __device__ GatherTurn(const GatherLists<Offset>& lists, Offset begin, Offset end, int thread)
+  __device__ GatherTurn(const GatherLists& lists, Offset begin, Offset end, int thread)
       : m_lists(lists), m_target(begin + thread), m_end(end) {
     load();
   }
@@ -44,9 +67,9 @@ class GatherTurn {
     while (m_target < m_end) {
       Scalar sum(0);
       if (m_last > m_first) sum = corners[m_source];
-      Offset p = m_first + 1;
+      std::uint32_t p = m_first + 1;
       for (; p + 4 <= m_last; p += 4) {
-        const Offset s0 = m_lists.source[p], s1 = m_lists.source[p + 1], s2 = m_lists.source[p + 2],
+        const std::uint32_t s0 = m_lists.source[p], s1 = m_lists.source[p + 1], s2 = m_lists.source[p + 2],
                      s3 = m_lists.source[p + 3];
         const Scalar v0 = corners[s0], v1 = corners[s1], v2 = corners[s2], v3 = corners[s3];
         sum += v0;
@@ -70,9 +93,9 @@ class GatherTurn {
     m_source = m_lists.source[m_first];
   }
 
-  const GatherLists<Offset>& m_lists;
+  const GatherLists& m_lists;
   Offset m_target, m_end;
-  Offset m_first = 0, m_last = 0, m_source = 0;
+  std::uint32_t m_first = 0, m_last = 0, m_source = 0;
   int m_place = 0;
 };
 
@@ -80,9 +103,9 @@ class GatherTurn {
 template <class Ordinal, class Offset>
 class GatherListMaker {
  public:
-  std::vector<Offset> first{0};
+  std::vector<std::uint32_t> first{0};
   std::vector<unsigned short> place;
-  std::vector<Offset> source;
+  std::vector<std::uint32_t> source;
 
   /// Numbers of targets of the last front's tiles, by rows of tiles; of a whole front one number.
   std::vector<Offset> tile_targets;
@@ -107,13 +130,13 @@ class GatherListMaker {
     for (std::size_t e = 0; e < m_entries.size(); ++e) {
       const std::int64_t k = m_entries[e].first;
       if (e == 0 || m_entries[e - 1].first != k) {
-        if (e > 0) first.push_back(static_cast<Offset>(source.size()));
+        if (e > 0) first.push_back(static_cast<std::uint32_t>(source.size()));
         place.push_back(static_cast<unsigned short>(k % places_of_tile));
         ++tile_targets[static_cast<std::size_t>(k / places_of_tile)];
       }
-      source.push_back(m_entries[e].second);
+      source.push_back(static_cast<std::uint32_t>(m_entries[e].second));
     }
-    if (!m_entries.empty()) first.push_back(static_cast<Offset>(source.size()));
+    if (!m_entries.empty()) first.push_back(static_cast<std::uint32_t>(source.size()));
   }
 
  private:

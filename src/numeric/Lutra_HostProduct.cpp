@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_HostProduct.hpp"
+
+#include "Lutra_HostProductKernel.hpp"
+
+namespace lutra::Impl {
+namespace {
+
+enum class Instructions { avx2, avx512 };
+
+bool machine_runs([[maybe_unused]] Instructions instructions) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (instructions == Instructions::avx512) return __builtin_cpu_supports("avx512f") != 0;
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+/// Registers of any machine: compilers make of them what they have.
+struct PlainRegisters {
+  static constexpr int bytes = 16;
+  static constexpr int registers = 2, columns = 4, complex_registers = 1, complex_columns = 2;
+};
+
+template <class Real>
+ProductKernel<Real> plain_product() {
+  using Product = BlockedProduct<PlainRegisters, Real>;
+  return {Product::run, Product::run_complex, "plain"};
+}
+
+template <class Real>
+ProductKernel<Real> best_product() {
+  if (const auto kernel = avx512_product<Real>();
+      kernel.real != nullptr && machine_runs(Instructions::avx512))
+    return kernel;
+  if (const auto kernel = avx2_product<Real>(); kernel.real != nullptr && machine_runs(Instructions::avx2))
+    return kernel;
+  return plain_product<Real>();
+}
+
+template ProductKernel<float> plain_product();
+template ProductKernel<double> plain_product();
+template ProductKernel<float> best_product();
+template ProductKernel<double> best_product();
+
+}  // namespace lutra::Impl

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_RowLu.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <queue>
+#include <string>
+#include <thread>
+
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_SymmetricGraph.hpp"
+#include "Lutra_UpLooking.hpp"
+#include "Lutra_Upload.hpp"
+
+namespace lutra {
+namespace {
+
+template <class Array, class Index>
+decltype(auto) at(Array& array, Index i) {
+  return array[static_cast<std::size_t>(i)];
+}
+
+template <class ExecutionSpace>
+void require_host_space(const char* what) {
+  if (!Impl::is_host_space<ExecutionSpace>)
+    throw InputError(std::string(what) + ": rows are factorized on host threads only");
+}
+
+/// The end of the run of each row, from the last row up: row k joins the run of k + 1 where U(k, :) right of
+/// the diagonal is k + 1 and all of U(k + 1, :) right of its own.
+template <class Ordinal, class Offset>
+std::vector<Ordinal> find_runs(const LuPattern<Ordinal, Offset, Kokkos::HostSpace>& rows) {
+  std::vector<Ordinal> run_end(static_cast<std::size_t>(rows.n));
+  for (Ordinal k = rows.n; k-- > 0;) {
+    at(run_end, k) = k + 1;
+    if (k + 1 == rows.n) continue;
+    const Offset begin = rows.diagonal(k) + 1, end = rows.row_map(k + 1);
+    const Offset next = rows.diagonal(k + 1), next_end = rows.row_map(k + 2);
+    if (end - begin != next_end - next) continue;
+    const Ordinal* const entries = rows.entries.data();
+    if (std::equal(entries + begin, entries + end, entries + next)) at(run_end, k) = at(run_end, k + 1);
+  }
+  return run_end;
+}
+
+/// Operations of each row, and the rows on each level.
+template <class Ordinal, class Offset>
+std::vector<double> count_work(RowLuPlan<Ordinal, Offset>& plan) {
+  const auto& rows = plan.rows;
+  std::vector<double> work(static_cast<std::size_t>(rows.n));
+  std::vector<Ordinal> level(work.size());
+  plan.flops = 0;
+  for (Ordinal i = 0; i < rows.n; ++i) {
+    Ordinal deepest = -1;
+    double flops = 0;
+    for (Offset p = rows.row_map(i); p < rows.diagonal(i); ++p) {
+      const Ordinal k = rows.entries(p);
+      deepest = std::max(deepest, at(level, k));
+      flops += 1 + 2 * static_cast<double>(rows.row_map(k + 1) - rows.diagonal(k) - 1);
+    }
+    at(level, i) = deepest + 1;
+    if (static_cast<std::size_t>(deepest + 1) == plan.level_widths.size()) plan.level_widths.push_back(0);
+    ++at(plan.level_widths, deepest + 1);
+    at(work, i) = flops;
+    plan.flops += flops;
+  }
+  return work;
+}
+
+/// Parents in the elimination tree of F + Fᵀ, −1 for a root (Liu 1986, with path compression).
+template <class Ordinal, class Offset>
+std::vector<Ordinal> find_parents(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F) {
+  const auto transposed = Impl::transpose_pattern<Offset>(F);
+  std::vector<Ordinal> parent(static_cast<std::size_t>(F.n_rows), Ordinal(-1)), ancestor(parent);
+  for (Ordinal i = 0; i < F.n_rows; ++i) {
+    const auto climb = [&](Ordinal k) {
+      while (k < i) {
+        const Ordinal up = at(ancestor, k);
+        at(ancestor, k) = i;
+        if (up < 0) at(parent, k) = i;
+        k = up < 0 ? i : up;
+      }
+    };
+    for (Offset p = F.row_map(i); p < F.row_map(i + 1); ++p) climb(F.entries(p));
+    for (Offset p = at(transposed.row_map, i); p < at(transposed.row_map, i + 1); ++p)
+      climb(static_cast<Ordinal>(at(transposed.neighbours, p)));
+  }
+  return parent;
+}
+
+/// Cuts the tree: rows above the cut are −1, those of a subtree below have the number of its root.
+template <class Ordinal>
+std::vector<Ordinal> cut_subtrees(const std::vector<Ordinal>& parent, const std::vector<double>& below,
+                                  double most) {
+  std::vector<Ordinal> root(parent.size());
+  for (auto i = static_cast<Ordinal>(parent.size()); i-- > 0;) {
+    const Ordinal up = at(parent, i);
+    const bool inside = up >= 0 && at(root, up) >= 0;
+    at(root, i) = inside ? at(root, up) : at(below, i) <= most ? i : Ordinal(-1);
+  }
+  return root;
+}
+
+/// Rows by tasks: neighbouring subtrees together until they are worth a task, then the rows above them.
+template <class Ordinal, class Offset>
+void share_out(const std::vector<double>& work, RowLuPlan<Ordinal, Offset>& plan) {
+  constexpr double tasks_a_thread = 8, work_beside = 50;  // of a row without operations
+  const auto parent = find_parents(plan.F);
+  std::vector<double> below(work);
+  double total = 0;
+  for (std::size_t i = 0; i < below.size(); ++i) {
+    below[i] += work_beside;
+    total += work[i] + work_beside;
+    if (parent[i] >= 0) at(below, parent[i]) += below[i];
+  }
+  const double most = total / (tasks_a_thread * plan.threads);
+  const auto root = cut_subtrees(parent, below, most);
+  std::vector<Ordinal> task(root.size(), Ordinal(-1));  // by root
+  Ordinal tasks = 0;
+  double filled = most;
+  for (std::size_t i = 0; i < root.size(); ++i) {
+    if (root[i] != static_cast<Ordinal>(i)) continue;
+    if (filled + below[i] > most) {
+      ++tasks;
+      filled = 0;
+    }
+    filled += below[i];
+    task[i] = tasks - 1;
+  }
+  plan.task_begin.assign(static_cast<std::size_t>(tasks) + 2, 0);
+  const auto task_of = [&](std::size_t i) { return root[i] < 0 ? tasks : at(task, root[i]); };
+  for (std::size_t i = 0; i < root.size(); ++i) ++at(plan.task_begin, task_of(i) + 1);
+  std::partial_sum(plan.task_begin.begin(), plan.task_begin.end(), plan.task_begin.begin());
+  std::vector<Ordinal> next(plan.task_begin);
+  plan.order.resize(root.size());
+  for (std::size_t i = 0; i < root.size(); ++i)
+    at(plan.order, at(next, task_of(i))++) = static_cast<Ordinal>(i);
+  plan.task_begin.pop_back();  // rows behind the last task belong to all
+}
+
+/// Waits for rows other threads work on. Rows are handed out in an order in which each follows those it
+/// needs, so that somebody is always at work.
+struct WaitForRows {
+  int* done;
+  int turn;
+
+  template <class Ordinal>
+  void operator()(Ordinal first, Ordinal end) const {
+    constexpr int patience = 2000;
+    for (Ordinal k = first; k < end; ++k) {
+      const std::atomic_ref<int> flag(done[k]);
+      for (int spins = 0; flag.load(std::memory_order_acquire) != turn; ++spins) {
+        if (spins > patience) std::this_thread::yield();
+      }
+    }
+  }
+};
+
+/// What one thread does: tasks, then rows above them, by tickets.
+template <class Rows, class Scalar, class Ordinal, class Offset>
+RowLuOutcome work_tickets(const Rows& rows, const RowLuPlan<Ordinal, Offset>& plan, Scalar* x, int* done,
+                          int turn, std::atomic<std::int64_t>& tickets) {
+  Impl::Greatest<RealOf<Scalar>> largest;
+  RowLuOutcome outcome;
+  const auto work = [&](Ordinal i, const auto& wait) {
+    outcome.perturbed += rows.work(i, x, wait, largest) ? 1 : 0;
+    std::atomic_ref<int>(done[i]).store(turn, std::memory_order_release);
+  };
+  const auto tasks = static_cast<std::int64_t>(plan.task_begin.size()) - 1;
+  const auto shared = static_cast<std::int64_t>(plan.n()) - static_cast<std::int64_t>(plan.task_begin.back());
+  for (std::int64_t ticket; (ticket = tickets.fetch_add(1)) < tasks + shared;) {
+    if (ticket >= tasks) {
+      work(at(plan.order, plan.task_begin.back() + ticket - tasks), WaitForRows{done, turn});
+      continue;
+    }
+    for (Ordinal p = at(plan.task_begin, ticket); p < at(plan.task_begin, ticket + 1); ++p)
+      work(at(plan.order, p), [](Ordinal, Ordinal) {});
+  }
+  outcome.largest = static_cast<double>(largest.most());
+  return outcome;
+}
+
+}  // namespace
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+RowLuPlan<Ordinal, Offset> plan_row_lu(const ExecutionSpace& exec,
+                                       const LuPattern<Ordinal, Offset, Kokkos::HostSpace>& rows,
+                                       const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F,
+                                       const MemoryBudget& budget, int threads) {
+  require_host_space<ExecutionSpace>("plan_row_lu");
+  RowLuPlan<Ordinal, Offset> plan;
+  plan.rows = rows;
+  plan.F = F;
+  plan.charge = Charge(budget);
+  plan.run_end = Impl::upload(Kokkos::DefaultHostExecutionSpace(), plan.charge, "lutra::numeric::run_end",
+                              find_runs(rows));
+  const auto work = count_work(plan);
+  plan.threads = threads > 0 ? threads : static_cast<int>(exec.concurrency());
+  if (plan.threads > 1) share_out(work, plan);
+  return plan;
+}
+
+template <class Scalar, class Ordinal, class Offset>
+RowLuWorkspace<Scalar> make_row_lu_workspace(const RowLuPlan<Ordinal, Offset>& plan,
+                                             const MemoryBudget& budget) {
+  const Kokkos::DefaultHostExecutionSpace host;
+  const auto n = static_cast<std::size_t>(plan.n());
+  const auto threads = static_cast<std::size_t>(plan.threads);
+  RowLuWorkspace<Scalar> work;
+  work.charge = Charge(budget);
+  using Values = Kokkos::View<Scalar*, Kokkos::HostSpace>;
+  work.working_rows =
+      work.charge.template allocate<Values>(host, "lutra::numeric::working_rows", threads * n);
+  work.inverse = work.charge.template allocate<Values>(host, "lutra::numeric::pivot_inverses", n);
+  work.done = work.charge.template allocate<decltype(work.done)>(host, "lutra::numeric::rows_done",
+                                                                 threads > 1 ? n + 1 : 0);
+  Kokkos::deep_copy(work.working_rows, Scalar(0));
+  Kokkos::deep_copy(work.done, 0);
+  return work;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+RowLuOutcome factorize_rows(const ExecutionSpace& exec, const RowLuPlan<Ordinal, Offset>& plan,
+                            const Kokkos::View<const Scalar*, Kokkos::HostSpace>& F_values,
+                            RealOf<Scalar> threshold, const RowLuWorkspace<Scalar>& work,
+                            const Kokkos::View<Scalar*, Kokkos::HostSpace>& values,
+                            const Kokkos::View<unsigned char*, Kokkos::HostSpace>& perturbed) {
+  require_host_space<ExecutionSpace>("factorize_rows");
+  const Impl::UpLookingRows<Scalar, Ordinal, Offset> rows{plan.F.row_map.data(),
+                                                          plan.F.entries.data(),
+                                                          F_values.data(),
+                                                          plan.rows.row_map.data(),
+                                                          plan.rows.diagonal.data(),
+                                                          plan.rows.entries.data(),
+                                                          plan.run_end.data(),
+                                                          values.data(),
+                                                          work.inverse.data(),
+                                                          perturbed.data(),
+                                                          threshold};
+  RowLuOutcome outcome;
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
+    const std::size_t n = static_cast<std::size_t>(plan.n());
+    Scalar* const x = work.working_rows.data();
+    if (plan.order.empty()) {
+      Impl::Greatest<RealOf<Scalar>> largest;
+      for (Ordinal i = 0; i < plan.n(); ++i)
+        outcome.perturbed += rows.work(
+                                 i, x, [](Ordinal, Ordinal) {}, largest)
+                                 ? 1
+                                 : 0;
+      outcome.largest = static_cast<double>(largest.most());
+      return outcome;
+    }
+    const int turn = ++work.done(n);
+    std::atomic<std::int64_t> tickets = 0;
+    Kokkos::parallel_reduce(
+        "lutra::numeric::rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.threads).set_chunk_size(1),
+        [&](const std::int64_t thread, std::int64_t& replaced, double& most) {
+          const RowLuOutcome part = work_tickets(rows, plan, x + static_cast<std::size_t>(thread) * n,
+                                                 work.done.data(), turn, tickets);
+          replaced += part.perturbed;
+          most = std::max(most, part.largest);
+        },
+        outcome.perturbed, Kokkos::Max<double>(outcome.largest));
+  }
+  return outcome;
+}
+
+#define LUTRA_PLAN_ROW_LU(Ordinal, Offset, Space)                         \
+  template RowLuPlan<Ordinal, Offset> plan_row_lu(                        \
+      const Space&, const LuPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
+      const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, const MemoryBudget&, int);
+LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_ROW_LU)
+
+#define LUTRA_ROW_LU_WORKSPACE(Scalar, Ordinal, Offset)                                    \
+  template RowLuWorkspace<Scalar> make_row_lu_workspace(const RowLuPlan<Ordinal, Offset>&, \
+                                                        const MemoryBudget&);
+LUTRA_FOR_EACH_MATRIX(LUTRA_ROW_LU_WORKSPACE)
+
+#define LUTRA_FACTORIZE_ROWS(Scalar, Ordinal, Offset, Space)                                  \
+  template RowLuOutcome factorize_rows(const Space&, const RowLuPlan<Ordinal, Offset>&,       \
+                                       const Kokkos::View<const Scalar*, Kokkos::HostSpace>&, \
+                                       RealOf<Scalar>, const RowLuWorkspace<Scalar>&,         \
+                                       const Kokkos::View<Scalar*, Kokkos::HostSpace>&,       \
+                                       const Kokkos::View<unsigned char*, Kokkos::HostSpace>&);
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FACTORIZE_ROWS)
+
+}  // namespace lutra

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ROWLU_HPP
+#define LUTRA_ROWLU_HPP
+
+#include <vector>
+
+#include "Lutra_MemoryBudget.hpp"
+#include "Lutra_ScalarTraits.hpp"
+#include "Lutra_Symbolic.hpp"
+
+namespace lutra {
+
+/// All a factorization row by row needs besides values; made once for a pattern, in host memory.
+template <class Ordinal, class Offset>
+struct RowLuPlan {
+  using Memory = Kokkos::HostSpace;
+  LuPattern<Ordinal, Offset, Memory> rows;       ///< L + U by rows
+  CsrPattern<Ordinal, Offset, Memory> F;         ///< the matrix by rows, columns of a row in any order
+  Kokkos::View<const Ordinal*, Memory> run_end;  ///< [n] the end of the run a row is in: rows whose parts of
+                                                 ///< U agree right of the run, and are full within it
+  int threads = 1;                  ///< that may work on it at once
+  std::vector<Ordinal> order;       ///< [n] rows by tasks, ascending in each; empty for one thread
+  std::vector<Ordinal> task_begin;  ///< [tasks + 1] in `order`: subtrees that threads work alone; rows behind
+                                    ///< the last task are worked by all threads
+  std::vector<Ordinal> level_widths;  ///< rows that wait for equally long chains of others
+  double flops = 0;                   ///< of one factorization, real ones for real scalars
+  Charge charge;
+
+  Ordinal n() const { return rows.n; }
+};
+
+/// What one factorization met.
+struct RowLuOutcome {
+  std::int64_t perturbed = 0;  ///< pivots below the threshold, replaced
+  double largest = 0;          ///< max |entry of L\U|; infinity where one is not finite
+};
+
+/// Memory a factorization works in; made once for a plan.
+template <class Scalar>
+struct RowLuWorkspace {
+  Kokkos::View<Scalar*, Kokkos::HostSpace> working_rows;  ///< [threads · n], zero between factorizations
+  Kokkos::View<Scalar*, Kokkos::HostSpace> inverse;       ///< [n] of U's diagonal
+  Kokkos::View<int*, Kokkos::HostSpace> done;             ///< [n] rows that are complete; of several threads
+  Charge charge;
+};
+
+/// Finds runs of rows, and for several threads subtrees of the elimination tree of F + Fᵀ that they can work
+/// apart. Host code, O(nnz(L + U)).
+/// @param rows pattern of L + U of F
+/// @param F       square; its columns need not be sorted
+/// @param threads for how many the work is shared out; 0: as many as `exec` has
+/// @throws OutOfMemoryError; InputError where `exec` is no host space
+template <class Ordinal, class Offset, class ExecutionSpace>
+RowLuPlan<Ordinal, Offset> plan_row_lu(const ExecutionSpace& exec,
+                                       const LuPattern<Ordinal, Offset, Kokkos::HostSpace>& rows,
+                                       const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F,
+                                       const MemoryBudget& budget, int threads = 0);
+
+/// @throws OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset>
+RowLuWorkspace<Scalar> make_row_lu_workspace(const RowLuPlan<Ordinal, Offset>& plan,
+                                             const MemoryBudget& budget);
+
+/// Up-looking LU without interchanges, for host threads: the left-looking algorithm (J. R. Gilbert and
+/// T. Peierls, SIAM J. Sci. Stat. Comput. 9, 1988, as in KLU's refactorization) on the rows of F, whose
+/// factors the solves read by rows. A row is spread out over n places that stay in cache, rows of U are
+/// subtracted from it in the order of its entries of L, and what remains is gathered.
+///
+/// @param F_values  [nnz(F)] in the order of `plan.F`
+/// @param threshold pivots smaller in magnitude are replaced by one of this magnitude and the same argument
+/// @param values    [nnz(L + U)] out: L (unit diagonal left out) and U by rows
+/// @param perturbed [n] out: 1 where the pivot was replaced, else 0
+/// Cost: `plan.flops`. The same bits come out whatever the number of threads.
+/// @throws InputError where `exec` is no host space
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+RowLuOutcome factorize_rows(const ExecutionSpace& exec, const RowLuPlan<Ordinal, Offset>& plan,
+                            const Kokkos::View<const Scalar*, Kokkos::HostSpace>& F_values,
+                            RealOf<Scalar> threshold, const RowLuWorkspace<Scalar>& work,
+                            const Kokkos::View<Scalar*, Kokkos::HostSpace>& values,
+                            const Kokkos::View<unsigned char*, Kokkos::HostSpace>& perturbed);
+
+}  // namespace lutra
+
+#endif

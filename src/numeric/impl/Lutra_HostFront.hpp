@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_HOSTFRONT_HPP
+#define LUTRA_HOSTFRONT_HPP
+
+#include <algorithm>
+
+#include "Lutra_FrontKernels.hpp"
+#include "Lutra_HostProduct.hpp"
+
+namespace lutra::Impl {
+
+/// Partial LU of one dense front on host threads, recursive by halves of the pivots (S. Toledo, SIAM J.
+/// Matrix Anal. Appl. 18, 1997), so that nearly all of it is products of wide blocks.
+///
+/// `Loop` shares work out: loop(n, chunk, body) calls body(begin, end, buffer) for ranges of chunk that make
+/// up [0, n), on one thread or several, and returns when all are done. Sums have one order whatever the
+/// ranges are.
+template <class Scalar, class Loop>
+class HostFront {
+ public:
+  using Real = RealOf<Scalar>;
+
+  HostFront(const ProductKernel<Real>& kernel, const Loop& loop) : m_kernel(kernel), m_loop(loop) {}
+
+  /// @param replaced called with the pivot's number and whether it was replaced
+  template <class Replaced>
+  void factorize(const DenseFront<Scalar>& front, const PivotRule<Scalar>& rule,
+                 const Replaced& replaced) const {
+    eliminate(front, 0, front.pivots, rule, replaced);
+    if (front.below == 0) return;
+    // rows of U beyond the pivots, by columns of their transpose: divided by L's block of pivots, transposed
+    const std::int64_t ld = front.size();
+    m_loop(front.below, chunk_of(front.below, 1.0 * front.pivots * front.pivots),
+           [&](int begin, int end, Real* buffer) {
+             solve_unit(end - begin, front.pivots, front.upper + begin, front.below, {front.lower, 1, ld},
+                        buffer);
+           });
+    subtract(front.below, front.below, front.pivots, front.lower + front.pivots, ld,
+             {front.upper, front.below, 1}, front.corner, front.below);
+  }
+
+ private:
+  static constexpr int narrow = 8;  ///< columns eliminated one by one
+
+  /// Numbers a thread takes at once, where each costs `flops`: few enough for all threads, unless the whole
+  /// is not worth sharing.
+  int chunk_of(int n, double flops) const {
+    constexpr double least_flops = 2e5;  // for which threads are called together
+    const int threads = m_loop.threads();
+    if (threads == 1 || n * flops < least_flops) return n;
+    constexpr int least = 48;  // a multiple of every register tile's edges
+    const int share = (n + 3 * threads - 1) / (3 * threads);
+    return std::max(least, (share + least - 1) / least * least);
+  }
+
+  static void multiply(const ProductKernel<Real>& kernel, int rows, int columns, int depth, const Scalar* A,
+                       std::int64_t lda, const Strided<Scalar>& B, Scalar* C, std::int64_t ldc,
+                       Real* buffer) {
+    const ProductTask<Real> task{rows,
+                                 columns,
+                                 depth,
+                                 reinterpret_cast<const Real*>(A),
+                                 lda,
+                                 reinterpret_cast<const Real*>(B.data),
+                                 B.row,
+                                 B.column,
+                                 reinterpret_cast<Real*>(C),
+                                 ldc};
+    (ScalarTraits<Scalar>::is_complex ? kernel.complex : kernel.real)(task, buffer);
+  }
+
+  /// C −= A·B, its longer edge shared out.
+  void subtract(int rows, int columns, int depth, const Scalar* A, std::int64_t lda, const Strided<Scalar>& B,
+                Scalar* C, std::int64_t ldc) const {
+    if (rows == 0 || columns == 0 || depth == 0) return;
+    if (rows >= columns) {
+      m_loop(rows, chunk_of(rows, 2.0 * columns * depth), [&](int begin, int end, Real* buffer) {
+        multiply(m_kernel, end - begin, columns, depth, A + begin, lda, B, C + begin, ldc, buffer);
+      });
+    } else {
+      m_loop(columns, chunk_of(columns, 2.0 * rows * depth), [&](int begin, int end, Real* buffer) {
+        multiply(m_kernel, rows, end - begin, depth, A, lda, {&B(0, begin), B.row, B.column}, C + begin * ldc,
+                 ldc, buffer);
+      });
+    }
+  }
+
+  /// The pivots [begin, end) in their own columns, all rows.
+  template <class Replaced>
+  void eliminate(const DenseFront<Scalar>& front, int begin, int end, const PivotRule<Scalar>& rule,
+                 const Replaced& replaced) const {
+    if (end - begin <= narrow) return eliminate_narrow(front, begin, end, rule, replaced);
+    const int middle = begin + halve(end - begin);
+    const std::int64_t ld = front.size();
+    eliminate(front, begin, middle, rule, replaced);
+    Scalar* const right = front.lower + middle * ld;
+    const Scalar* const L = front.lower + begin * ld;
+    m_loop(end - middle, chunk_of(end - middle, 1.0 * (middle - begin) * (middle - begin)),
+           [&](int first, int last, Real* buffer) {
+             solve_columns(middle - begin, last - first, L + begin, ld, right + first * ld + begin, ld,
+                           buffer);
+           });
+    subtract(front.size() - middle, end - middle, middle - begin, L + middle, ld, {right + begin, 1, ld},
+             right + middle, ld);
+    eliminate(front, middle, end, rule, replaced);
+  }
+
+  /// About half, in whole narrow blocks.
+  static int halve(int n) { return std::max(narrow, n / 2 / narrow * narrow); }
+
+  template <class Replaced>
+  void eliminate_narrow(const DenseFront<Scalar>& front, int begin, int end, const PivotRule<Scalar>& rule,
+                        const Replaced& replaced) const {
+    const int size = front.size();
+    for (int j = begin; j < end; ++j) {
+      Scalar* const KOKKOS_RESTRICT pivot_column = front.lower + static_cast<std::int64_t>(j) * size;
+      bool is_replaced = false;
+      pivot_column[j] = rule(pivot_column[j], is_replaced);
+      replaced(j, is_replaced);
+      const Scalar pivot = pivot_column[j], inverse = Scalar(1) / pivot;
+      if (ScalarTraits<Scalar>::is_finite(inverse)) {
+        for (int r = j + 1; r < size; ++r) pivot_column[r] *= inverse;
+      } else {
+        for (int r = j + 1; r < size; ++r) pivot_column[r] /= pivot;
+      }
+      for (int c = j + 1; c < end; ++c) {
+        Scalar* const KOKKOS_RESTRICT column = front.lower + static_cast<std::int64_t>(c) * size;
+        const Scalar factor = column[j];
+        for (int r = j + 1; r < size; ++r) column[r] -= pivot_column[r] * factor;
+      }
+    }
+  }
+
+  /// X := L⁻¹·X for a unit lower L of `n` rows, X n × columns by columns.
+  void solve_columns(int n, int columns, const Scalar* L, std::int64_t ld, Scalar* X, std::int64_t ldx,
+                     Real* buffer) const {
+    if (n > narrow) {
+      const int top = halve(n);
+      solve_columns(top, columns, L, ld, X, ldx, buffer);
+      multiply(m_kernel, n - top, columns, top, L + top, ld, {X, 1, ldx}, X + top, ldx, buffer);
+      solve_columns(n - top, columns, L + top + top * ld, ld, X + top, ldx, buffer);
+      return;
+    }
+    for (int c = 0; c < columns; ++c) {
+      Scalar* const x = X + c * ldx;
+      for (int j = 0; j < n; ++j) {
+        for (int i = j + 1; i < n; ++i) x[i] -= L[i + j * ld] * x[j];
+      }
+    }
+  }
+
+  /// X := X·L⁻ᵀ for a unit lower L of `n` rows, X rows × n by columns.
+  void solve_unit(int rows, int n, Scalar* X, std::int64_t ldx, const Strided<Scalar>& L,
+                  Real* buffer) const {
+    if (n > narrow) {
+      const int left = halve(n);
+      solve_unit(rows, left, X, ldx, L, buffer);
+      // L's lower left block, transposed
+      multiply(m_kernel, rows, n - left, left, X, ldx, {&L(left, 0), L.column, L.row}, X + left * ldx, ldx,
+               buffer);
+      solve_unit(rows, n - left, X + left * ldx, ldx, {&L(left, left), L.row, L.column}, buffer);
+      return;
+    }
+    for (int c = 1; c < n; ++c) {
+      Scalar* const KOKKOS_RESTRICT to = X + c * ldx;
+      for (int j = 0; j < c; ++j) {
+        const Scalar* const KOKKOS_RESTRICT from = X + j * ldx;
+        const Scalar factor = L(c, j);
+        for (int r = 0; r < rows; ++r) to[r] -= from[r] * factor;
+      }
+    }
+  }
+
+  const ProductKernel<Real>& m_kernel;
+  const Loop& m_loop;
+};
+
+}  // namespace lutra::Impl
+
+#endif

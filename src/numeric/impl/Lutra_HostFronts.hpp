@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_HOSTFRONTS_HPP
+#define LUTRA_HOSTFRONTS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "Lutra_FrontsPortable.hpp"
+#include "Lutra_HostFront.hpp"
+
+namespace lutra::Impl {
+
+/// All on the calling thread.
+template <class Real>
+struct AloneLoop {
+  Real* buffer;
+
+  static constexpr int threads() { return 1; }
+  template <class Body>
+  void operator()(int n, int, const Body& body) const {
+    if (n > 0) body(0, n, buffer);
+  }
+};
+
+/// Chunks to the threads of an execution space, each with a buffer of its own.
+template <class Real, class ExecutionSpace>
+struct SharedLoop {
+  const ExecutionSpace& exec;
+  Real* buffers;
+
+  int threads() const { return exec.concurrency(); }
+  template <class Body>
+  void operator()(int n, int chunk, const Body& body) const {
+    if (n == 0) return;
+    if (chunk >= n) return body(0, n, buffers);
+    const int chunks = (n + chunk - 1) / chunk;
+    std::atomic<int> tickets = 0;
+    Kokkos::parallel_for("lutra::numeric::front_chunks",
+                         Kokkos::RangePolicy<ExecutionSpace>(exec, 0, std::min(threads(), chunks)),
+                         [&](int t) {
+                           for (int c; (c = tickets.fetch_add(1)) < chunks;)
+                             body(c * chunk, std::min(n, (c + 1) * chunk),
+                                  buffers + static_cast<std::size_t>(t) * product_buffer);
+                         });
+  }
+};
+
+/// Assembles and factorizes single fronts on host threads.
+template <class Scalar, class Ordinal, class Offset>
+struct HostFrontWorker {
+  using Real = RealOf<Scalar>;
+
+  FrontLuData<Scalar, Ordinal, Offset> data;
+  ProductKernel<Real> kernel;
+
+  template <class Loop>
+  void work(const Front<Ordinal, Offset>& front, const Loop& loop) const {
+    const DenseFront<Scalar> dense = data.dense(front);
+    clear(front, dense, loop);
+    for (Offset e = front.entries; e < front.entries_end; ++e) {
+      const FrontPlace place = data.entry_place[e];
+      dense.at(place.row, place.column) = data.entries[e];
+    }
+    for (Offset c = front.children; c < front.children_end; ++c)
+      add_child(data.fronts[data.children[c]], dense, loop);
+    HostFront<Scalar, Loop>(kernel, loop).factorize(dense, data.pivot_rule(), [&](int j, bool replaced) {
+      data.note_pivot(front, j, replaced);
+    });
+  }
+
+ private:
+  /// Columns a thread takes at once where `rows` numbers of each are only moved.
+  template <class Loop>
+  static int columns_at_once(int columns, int rows, const Loop& loop) {
+    constexpr std::int64_t least_numbers = 100000;
+    if (static_cast<std::int64_t>(columns) * rows < least_numbers) return columns;
+    return std::max(1, columns / (4 * loop.threads()));
+  }
+
+  template <class Loop>
+  static void clear(const Front<Ordinal, Offset>& front, const DenseFront<Scalar>& dense, const Loop& loop) {
+    const std::int64_t size = front.size(), below = front.below;
+    loop(front.pivots, columns_at_once(front.pivots, front.size(), loop), [&](int begin, int end, Real*) {
+      std::fill(dense.lower + begin * size, dense.lower + end * size, Scalar(0));
+      std::fill(dense.upper + begin * below, dense.upper + end * below, Scalar(0));
+    });
+    loop(front.below, columns_at_once(front.below, front.below, loop), [&](int begin, int end, Real*) {
+      std::fill(dense.corner + begin * below, dense.corner + end * below, Scalar(0));
+    });
+  }
+
+  /// Extend-add: a child's columns go to the threads, so that two never meet.
+  template <class Loop>
+  void add_child(const Front<Ordinal, Offset>& child, const DenseFront<Scalar>& dense,
+                 const Loop& loop) const {
+    const int* const place = data.places + child.rows;
+    const Scalar* const corner = data.corners + child.corner;
+    // rows of the child that are pivots of the parent: places ascend
+    const auto pivots = static_cast<int>(std::lower_bound(place, place + child.below, dense.pivots) - place);
+    loop(child.below, columns_at_once(child.below, child.below, loop), [&](int begin, int end, Real*) {
+      for (int b = begin; b < end; ++b)
+        add_column(child.below, pivots, place, place[b], corner + static_cast<std::int64_t>(b) * child.below,
+                   dense);
+    });
+  }
+
+  static void add_column(int rows, int pivots, const int* place, int column,
+                         const Scalar* KOKKOS_RESTRICT from, const DenseFront<Scalar>& dense) {
+    if (column < dense.pivots) {
+      Scalar* const KOKKOS_RESTRICT to = dense.lower + static_cast<std::int64_t>(column) * dense.size();
+      for (int a = 0; a < rows; ++a) to[place[a]] += from[a];
+      return;
+    }
+    const std::int64_t below = dense.below;
+    Scalar* const KOKKOS_RESTRICT right = dense.upper + (column - dense.pivots);
+    for (int a = 0; a < pivots; ++a) right[place[a] * below] += from[a];
+    Scalar* const KOKKOS_RESTRICT to = dense.corner + (column - dense.pivots) * below - dense.pivots;
+    for (int a = pivots; a < rows; ++a) to[place[a]] += from[a];
+  }
+};
+
+/// What host threads do with a tree of fronts: subtrees, each by one thread, handed out by tickets, then the
+/// fronts above them one after the other, each by all threads.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+requires is_host_space<ExecutionSpace>
+struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
+  using Real = RealOf<Scalar>;
+  using Plan = FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>;
+
+  FrontSchedule(const ExecutionSpace& exec, const Plan& plan, Charge& charge)
+      : m_kernel(best_product<Real>()) {
+    const auto threads = static_cast<std::size_t>(exec.concurrency());
+    m_buffers = charge.template allocate<Kokkos::View<Real*, Kokkos::HostSpace>>(
+        Kokkos::DefaultHostExecutionSpace(), "lutra::numeric::product_buffers", threads * product_buffer);
+    if (threads > 1) share_out(plan, static_cast<double>(threads));
+  }
+
+  void run(const ExecutionSpace& exec, const Plan& plan, const FrontLuData<Scalar, Ordinal, Offset>& data) {
+    const HostFrontWorker<Scalar, Ordinal, Offset> worker{data, m_kernel};
+    Real* const buffers = m_buffers.data();
+    if (m_order.empty()) {
+      for (const auto& front : plan.host_fronts) worker.work(front, AloneLoop<Real>{buffers});
+      return;
+    }
+    const auto tasks = static_cast<std::int64_t>(m_task_begin.size()) - 1;
+    std::atomic<std::int64_t> tickets = 0;
+    Kokkos::parallel_for(
+        "lutra::numeric::subtrees", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, exec.concurrency()),
+        [&](int thread) {
+          const AloneLoop<Real> loop{buffers + static_cast<std::size_t>(thread) * product_buffer};
+          for (std::int64_t t; (t = tickets.fetch_add(1)) < tasks;)
+            work_range(plan, worker, loop, m_task_begin[static_cast<std::size_t>(t)],
+                       m_task_begin[static_cast<std::size_t>(t) + 1]);
+        });
+    exec.fence("lutra::numeric: subtrees are complete");
+    work_range(plan, worker, SharedLoop<Real, ExecutionSpace>{exec, buffers}, m_task_begin.back(),
+               m_order.size());
+  }
+  const Scalar* inverses() const { return nullptr; }
+  void forget_inverses() {}
+
+ private:
+  template <class Worker, class Loop>
+  void work_range(const Plan& plan, const Worker& worker, const Loop& loop, std::size_t begin,
+                  std::size_t end) const {
+    for (std::size_t p = begin; p < end; ++p)
+      worker.work(plan.host_fronts[static_cast<std::size_t>(m_order[p])], loop);
+  }
+
+  /// Operations of a front, those of moving numbers among them.
+  static double cost_of(const Front<Ordinal, Offset>& front) {
+    const double pivots = front.pivots, below = front.below, size = pivots + below;
+    return 2 * pivots * (pivots * pivots / 3 + pivots * below + below * below) + 10 * size * size + 1000;
+  }
+
+  /// Cuts subtrees off that are small beside what a thread has to do; those that stand side by side share a
+  /// task.
+  void share_out(const Plan& plan, double threads) {
+    constexpr double tasks_a_thread = 12;
+    const auto& fronts = plan.host_fronts;
+    std::vector<double> cost(fronts.size());  // with all below
+    double total = 0;
+    for (std::size_t f = 0; f < fronts.size(); ++f) {
+      const double own = cost_of(fronts[f]);
+      total += own;
+      cost[f] += own;
+      if (fronts[f].parent >= 0) cost[static_cast<std::size_t>(fronts[f].parent)] += cost[f];
+    }
+    const double most = total / (tasks_a_thread * threads);
+    std::vector<Ordinal> above;
+    double filled = 0;
+    m_task_begin.assign(1, 0);
+    for (std::size_t f = 0; f < fronts.size(); ++f) {  // in postorder, so that subtrees are ranges
+      if (cost[f] > most) {
+        above.push_back(static_cast<Ordinal>(f));
+        continue;
+      }
+      m_order.push_back(static_cast<Ordinal>(f));
+      const Ordinal up = fronts[f].parent;
+      if (up >= 0 && cost[static_cast<std::size_t>(up)] <= most) continue;
+      filled += cost[f];  // the root of a subtree
+      if (filled < most / 2) continue;
+      m_task_begin.push_back(m_order.size());
+      filled = 0;
+    }
+    if (m_task_begin.back() < m_order.size()) m_task_begin.push_back(m_order.size());
+    m_order.insert(m_order.end(), above.begin(), above.end());
+  }
+
+  ProductKernel<Real> m_kernel;
+  Kokkos::View<Real*, Kokkos::HostSpace> m_buffers;  ///< [threads · product_buffer]
+  std::vector<Ordinal> m_order;           ///< fronts by tasks, then those above them; empty for one thread
+  std::vector<std::size_t> m_task_begin;  ///< [tasks + 1] in `m_order`
+};
+
+}  // namespace lutra::Impl
+
+#endif

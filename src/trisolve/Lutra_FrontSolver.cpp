@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_FrontSolver.hpp"
+
+#include "Lutra_FrontSweeps.hpp"
+#include "Lutra_Instantiate.hpp"
+
+namespace lutra {
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::FrontSolver(const ExecutionSpace& exec,
+                                                                  const Plan& plan,
+                                                                  const MemoryBudget& budget, bool portable,
+                                                                  double watchdog_seconds)
+    : m_sweeps(std::make_shared<Impl::FrontSweeps<Scalar, Ordinal, Offset, ExecutionSpace>>(
+          exec, plan, budget, portable, watchdog_seconds)) {}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
+    const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
+    const FrontSystem<Scalar, Ordinal, Memory>& system) {
+  if (plan.n == 0) return;
+  auto data = m_sweeps->data_of(plan, factors.panels.data());
+  data.sweep.transposed = system.transposition != Transposition::none;
+  data.sweep.conjugate = system.transposition == Transposition::adjoint;
+  data.in = system.in;
+  data.out = system.out;
+  data.in_row = system.in_row.data();
+  data.out_row = system.out_row.data();
+  data.n_columns = system.n_columns;
+  m_sweeps->run(exec, plan, factors, data);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::int64_t FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::take_hung_row(
+    const ExecutionSpace& exec) {
+  return m_sweeps->take_hung_row(exec);
+}
+
+#define LUTRA_FRONT_SOLVER(Scalar, Ordinal, Offset, Space) \
+  template class FrontSolver<Scalar, Ordinal, Offset, Space>;
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FRONT_SOLVER)
+
+}  // namespace lutra

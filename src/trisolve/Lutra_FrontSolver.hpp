@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTSOLVER_HPP
+#define LUTRA_FRONTSOLVER_HPP
+
+#include <cstdint>
+#include <memory>
+
+#include "Lutra_FrontLu.hpp"
+#include "Lutra_FrontSolveData.hpp"
+
+namespace lutra {
+
+namespace Impl {
+/// Launches of one execution space, and the vectors they work in.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class FrontSweeps;
+}  // namespace Impl
+
+/// Right-hand sides and solutions by the user's rows, with the way to them from places of F.
+template <class Scalar, class Ordinal, class MemorySpace>
+struct FrontSystem {
+  Transposition transposition = Transposition::none;
+  Impl::MappedColumns<const Scalar> in;                  ///< right-hand sides
+  Impl::MappedColumns<Scalar> out;                       ///< solutions; may be the right-hand sides
+  Kokkos::View<const Ordinal*, MemorySpace> in_row;      ///< [n] row of `in` at each place
+  Kokkos::View<const Ordinal*, MemorySpace> out_row;     ///< [n] row of `out` at each place
+  int n_columns = 0;
+};
+
+/// Solves with L·U, plain, transposed and adjoint, on the panels a factorization in fronts leaves: no copy of
+/// the factors by rows is made. Forward, a front takes what its children leave, solves for its pivots and
+/// leaves the rest to its parent; backward it takes the solutions of its further rows (Duff and Reid 1983).
+/// Sums have one order, so that results are the same from run to run.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class FrontSolver {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Plan = FrontPlan<Ordinal, Offset, Memory>;
+  using Factors = FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>;
+
+  /// @param portable          take the portable kernels where there are others
+  /// @param watchdog_seconds  most a kernel waits for a value before it gives the solve up
+  /// @throws OutOfMemoryError. Fences.
+  FrontSolver(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget, bool portable = false,
+              double watchdog_seconds = 10);
+
+  /// Cost: the panels read once for each group of four right-hand sides, once for a single one. Allocates
+  /// where there are more right-hand sides than ever before. Does not fence on devices.
+  /// @param factors of the plan the solver was made for
+  /// @throws OutOfMemoryError
+  void solve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
+             const FrontSystem<Scalar, Ordinal, Memory>& system);
+
+  /// The first pivot of the front at which the watchdog gave a solve up, or −1; makes the solver usable again. Fences.
+  std::int64_t take_hung_row(const ExecutionSpace& exec);
+
+ private:
+  std::shared_ptr<Impl::FrontSweeps<Scalar, Ordinal, Offset, ExecutionSpace>> m_sweeps;
+};
+
+}  // namespace lutra
+
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTSOLVEDATA_HPP
+#define LUTRA_FRONTSOLVEDATA_HPP
+
+#include "Lutra_BlockSolve.hpp"
+#include "Lutra_FrontPlan.hpp"
+#include "Lutra_Transposition.hpp"
+
+namespace lutra::Impl {
+
+/// One of the two substitutions of a solve with L·U or its transpose: forward up the tree (L, or Uᵀ), or
+/// backward down the tree (U, or Lᵀ).
+struct FrontSweep {
+  bool forward = true;
+  bool transposed = false;
+  bool conjugate = false;
+
+  /// Whether the triangle's diagonal is one and not stored.
+  KOKKOS_FUNCTION bool unit() const { return forward != transposed; }
+};
+
+/// A matrix inside the panels: entry (r, c) stands at first[r·row + c·column], one of the two being 1.
+template <class Scalar>
+struct PanelPart {
+  const Scalar* first;
+  std::int64_t row, column;
+
+  KOKKOS_FORCEINLINE_FUNCTION bool by_columns() const { return row == 1; }
+  KOKKOS_FORCEINLINE_FUNCTION const Scalar* at(int r, int c) const { return first + r * row + c * column; }
+};
+
+/// The triangle of a front's pivots.
+/// @param front anything with the offsets and sizes of a `Front`
+template <class Scalar, class Front>
+KOKKOS_FUNCTION PanelPart<Scalar> pivot_part(const Scalar* panels, const Front& front,
+                                             const FrontSweep& sweep) {
+  const std::int64_t size = front.pivots + front.below;
+  const Scalar* const lower = panels + front.lower;
+  return sweep.transposed ? PanelPart<Scalar>{lower, size, 1} : PanelPart<Scalar>{lower, 1, size};
+}
+
+/// What a sweep multiplies between pivots and further rows: forward below × pivots, backward pivots × below.
+template <class Scalar, class Front>
+KOKKOS_FUNCTION PanelPart<Scalar> further_part(const Scalar* panels, const Front& front,
+                                               const FrontSweep& sweep) {
+  const std::int64_t size = front.pivots + front.below, below = front.below;
+  const Scalar* const lower = panels + front.lower + front.pivots;
+  const Scalar* const upper = panels + front.upper;
+  if (sweep.forward)
+    return sweep.transposed ? PanelPart<Scalar>{upper, 1, below} : PanelPart<Scalar>{lower, 1, size};
+  return sweep.transposed ? PanelPart<Scalar>{lower, size, 1} : PanelPart<Scalar>{upper, below, 1};
+}
+
+/// All a sweep reads and writes. Vectors hold groups of right-hand sides one after another, within a group
+/// the values of a place side by side.
+template <class Scalar, class Ordinal, class Offset>
+struct FrontSolveData {
+  const Front<Ordinal, Offset>* fronts = nullptr;
+  const Ordinal* rows = nullptr;                ///< further rows of all fronts, places of F
+  const std::uint32_t* source_begin = nullptr;  ///< [positions of all fronts + 1] in `source`
+  const std::uint32_t* source = nullptr;        ///< by positions, what their sums take: places in `below`
+  const Scalar* panels = nullptr;
+  MappedColumns<const Scalar> in;  ///< right-hand sides, for forward sweeps
+  MappedColumns<Scalar> out;       ///< solutions, for backward sweeps
+  const Ordinal* in_row = nullptr;
+  const Ordinal* out_row = nullptr;
+  Scalar* solved = nullptr;       ///< [n] what the forward sweep leaves to the backward one
+  Scalar* solution = nullptr;     ///< [n] of the backward sweep, by places of F; may be `solved`
+  Scalar* below = nullptr;        ///< [further rows of all fronts] what fronts leave to their parents
+  std::int64_t n = 0;             ///< order of F
+  std::int64_t n_below = 0;       ///< further rows of all fronts
+  int n_columns = 0;
+  FrontSweep sweep;
+
+  KOKKOS_FORCEINLINE_FUNCTION Scalar value(const Scalar& entry) const {
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      return sweep.conjugate ? ScalarTraits<Scalar>::conjugate(entry) : entry;
+    } else {
+      return entry;
+    }
+  }
+  /// A right-hand side of a place of F.
+  KOKKOS_FORCEINLINE_FUNCTION Scalar right_side(std::int64_t place, int column) const {
+    if (column >= n_columns) return Scalar(0);
+    const auto row = static_cast<std::int64_t>(in_row[place]);
+    return in.scaled(row, in.at(row, column));
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void hand_out(std::int64_t place, int column, const Scalar& value) const {
+    if (column >= n_columns) return;
+    const auto row = static_cast<std::int64_t>(out_row[place]);
+    out.at(row, column) = out.scaled(row, value);
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

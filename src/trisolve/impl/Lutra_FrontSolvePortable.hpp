@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTSOLVEPORTABLE_HPP
+#define LUTRA_FRONTSOLVEPORTABLE_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_FrontSolveData.hpp"
+
+namespace lutra::Impl {
+
+/// Pivots that one thread solves before the others multiply by what it found.
+inline constexpr int front_solve_block = 16;
+
+/// v −= A·x for `Width` right-hand sides, the values of a place side by side, by a team. v and x do not
+/// overlap.
+template <int Width, class Scalar, class Data, class Member>
+struct FrontProduct {
+  const Member& team;
+  const Data& data;
+
+  KOKKOS_FUNCTION void operator()(const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x,
+                                  Scalar* v) const {
+    constexpr int together = 4;  // columns or rows taken at once, so that v or x is read a quarter as often
+    if (A.by_columns()) {
+      int c = 0;
+      for (; c + together <= columns; c += together) subtract_columns<together>(A, rows, c, x, v);
+      for (; c < columns; ++c) subtract_columns<1>(A, rows, c, x, v);
+      return;
+    }
+    const int blocks = rows / together;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, blocks),
+                         [&](const int b) { subtract_rows<together>(A, b * together, columns, x, v); });
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, blocks * together, rows),
+                         [&](const int r) { subtract_rows<1>(A, r, columns, x, v); });
+  }
+
+ private:
+  template <int Together>
+  KOKKOS_FUNCTION void subtract_columns(const PanelPart<Scalar>& A, int rows, int c, const Scalar* x,
+                                        Scalar* v) const {
+    const Scalar* from[Together];
+    Scalar factor[Together][Width];
+    for (int u = 0; u < Together; ++u) {
+      from[u] = A.at(0, c + u);
+      for (int w = 0; w < Width; ++w) factor[u][w] = x[(c + u) * Width + w];
+    }
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, rows), [&](const int r) {
+      for (int w = 0; w < Width; ++w) {
+        Scalar sum(0);
+        for (int u = 0; u < Together; ++u) sum += data.value(from[u][r]) * factor[u][w];
+        v[r * Width + w] -= sum;
+      }
+    });
+  }
+
+  template <int Together>
+  KOKKOS_FUNCTION void subtract_rows(const PanelPart<Scalar>& A, int r, int columns, const Scalar* x,
+                                     Scalar* v) const {
+    if constexpr (is_host_space<typename Member::execution_space>) {  // sums that do not wait for each other
+      Scalar sum[Together][Width] = {};
+      const Scalar* from[Together];
+      for (int u = 0; u < Together; ++u) from[u] = A.at(r + u, 0);
+      for (int c = 0; c < columns; ++c) {
+        for (int u = 0; u < Together; ++u) {
+          const Scalar a = data.value(from[u][c]);
+          for (int w = 0; w < Width; ++w) sum[u][w] += a * x[c * Width + w];
+        }
+      }
+      for (int u = 0; u < Together; ++u) {
+        for (int w = 0; w < Width; ++w) v[(r + u) * Width + w] -= sum[u][w];
+      }
+    } else {
+      for (int u = 0; u < Together; ++u) {
+        for (int w = 0; w < Width; ++w) {
+          Scalar sum(0);
+          Kokkos::parallel_reduce(
+              Kokkos::ThreadVectorRange(team, columns),
+              [&](const int c, Scalar& partial) {
+                partial += data.value(*A.at(r + u, c)) * x[c * Width + w];
+              },
+              sum);
+          Kokkos::single(Kokkos::PerThread(team), [&]() { v[(r + u) * Width + w] -= sum; });
+        }
+      }
+    }
+  }
+};
+
+/// Sweeps over fronts, a team each. Vectors stand at the group that is being solved.
+template <int Width, class Scalar, class Ordinal, class Offset>
+struct FrontSolveWorker {
+  FrontSolveData<Scalar, Ordinal, Offset> data;
+  int first_column = 0;  ///< of the group
+
+  /// Takes right-hand sides and what the children leave, solves for the pivots, leaves the rest to the
+  /// parent.
+  template <class Member>
+  KOKKOS_FUNCTION void sweep_up(const Member& team, Ordinal number) const {
+    const Front<Ordinal, Offset> front = data.fronts[number];
+    Scalar* const y = data.solved + static_cast<std::int64_t>(front.first_pivot) * Width;
+    Scalar* const below = data.below + front.rows * Width;
+    const auto position = front.rows + static_cast<Offset>(front.first_pivot);
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.size()), [&](const int p) {
+      const bool is_pivot = p < front.pivots;
+      Scalar* const to = is_pivot ? y + p * Width : below + (p - front.pivots) * Width;
+      for (int w = 0; w < Width; ++w) {
+        Scalar sum = is_pivot ? data.right_side(front.first_pivot + p, first_column + w) : Scalar(0);
+        for (auto s = data.source_begin[position + p]; s < data.source_begin[position + p + 1]; ++s)
+          sum += data.below[static_cast<std::int64_t>(data.source[s]) * Width + w];
+        to[w] = sum;
+      }
+    });
+    team.team_barrier();
+    const FrontProduct<Width, Scalar, FrontSolveData<Scalar, Ordinal, Offset>, Member> subtract{team, data};
+    const auto triangle = pivot_part(data.panels, front, data.sweep);
+    for (int begin = 0; begin < front.pivots; begin += front_solve_block) {
+      const int end = begin + front_solve_block < front.pivots ? begin + front_solve_block : front.pivots;
+      Kokkos::single(Kokkos::PerTeam(team), [&]() { solve_down_block(triangle, begin, end, y); });
+      team.team_barrier();
+      subtract({triangle.at(end, begin), triangle.row, triangle.column}, front.pivots - end, end - begin,
+               y + begin * Width, y + end * Width);
+      team.team_barrier();
+    }
+    subtract(further_part(data.panels, front, data.sweep), front.below, front.pivots, y, below);
+    team.team_barrier();
+  }
+
+  /// Solves for the pivots with what is known of the further rows. `below` holds those for the while.
+  template <class Member>
+  KOKKOS_FUNCTION void sweep_down(const Member& team, Ordinal number) const {
+    const Front<Ordinal, Offset> front = data.fronts[number];
+    Scalar* const x = data.solution + static_cast<std::int64_t>(front.first_pivot) * Width;
+    Scalar* const known = data.below + front.rows * Width;
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.below), [&](const int r) {
+      const auto place = static_cast<std::int64_t>(data.rows[front.rows + r]);
+      for (int w = 0; w < Width; ++w) known[r * Width + w] = data.solution[place * Width + w];
+    });
+    team.team_barrier();
+    const FrontProduct<Width, Scalar, FrontSolveData<Scalar, Ordinal, Offset>, Member> subtract{team, data};
+    subtract(further_part(data.panels, front, data.sweep), front.pivots, front.below, known, x);
+    team.team_barrier();
+    const auto triangle = pivot_part(data.panels, front, data.sweep);
+    const int blocks = (front.pivots + front_solve_block - 1) / front_solve_block;
+    for (int b = blocks; b-- > 0;) {
+      const int begin = b * front_solve_block;
+      const int end = begin + front_solve_block < front.pivots ? begin + front_solve_block : front.pivots;
+      Kokkos::single(Kokkos::PerTeam(team), [&]() { solve_up_block(triangle, begin, end, x); });
+      team.team_barrier();
+      subtract({triangle.at(0, begin), triangle.row, triangle.column}, begin, end - begin, x + begin * Width,
+               x);
+      team.team_barrier();
+    }
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.pivots), [&](const int p) {
+      for (int w = 0; w < Width; ++w)
+        data.hand_out(front.first_pivot + p, first_column + w, x[p * Width + w]);
+    });
+  }
+
+ private:
+  KOKKOS_FUNCTION void divide(const PanelPart<Scalar>& T, int c, Scalar* v) const {
+    if (data.sweep.unit()) return;
+    const Scalar pivot = data.value(*T.at(c, c));
+    for (int w = 0; w < Width; ++w) v[c * Width + w] /= pivot;
+  }
+  KOKKOS_FUNCTION void subtract_one(const PanelPart<Scalar>& T, int r, int c, Scalar* v) const {
+    const Scalar a = data.value(*T.at(r, c));
+    for (int w = 0; w < Width; ++w) v[r * Width + w] -= a * v[c * Width + w];
+  }
+  KOKKOS_FUNCTION void solve_down_block(const PanelPart<Scalar>& T, int begin, int end, Scalar* v) const {
+    for (int c = begin; c < end; ++c) {
+      divide(T, c, v);
+      for (int r = c + 1; r < end; ++r) subtract_one(T, r, c, v);
+    }
+  }
+  KOKKOS_FUNCTION void solve_up_block(const PanelPart<Scalar>& T, int begin, int end, Scalar* v) const {
+    for (int c = end; c-- > begin;) {
+      divide(T, c, v);
+      for (int r = begin; r < c; ++r) subtract_one(T, r, c, v);
+    }
+  }
+};
+
+/// Threads of a team for each front of a level. On hosts one, but where a level has fewer fronts than there
+/// are threads and its first, the largest, is worth their meeting at barriers.
+template <class ExecutionSpace, class Plan, class Ordinal>
+int threads_for_level(const ExecutionSpace& exec, const Plan& plan, Ordinal first, int width) {
+  constexpr int worth_sharing = 256;  // rows
+  if constexpr (is_host_space<ExecutionSpace>) {
+    const int pool = exec.concurrency();
+    const auto& largest = plan.host_fronts[static_cast<std::size_t>(plan.by_level(first))];
+    return width < pool && largest.size() >= worth_sharing ? pool / width : 1;
+  } else {
+    return 4;
+  }
+}
+
+/// One sweep for the group of right-hand sides that begins at `first_column`: level by level, a team a front;
+/// on the Serial backend in postorder or its reverse.
+template <int Width, class Plan, class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void sweep_fronts_portable(const ExecutionSpace& exec, const Plan& plan,
+                           const FrontSolveData<Scalar, Ordinal, Offset>& data, int first_column) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  using Member = typename Policy::member_type;
+  const FrontSolveWorker<Width, Scalar, Ordinal, Offset> worker{data, first_column};
+  const bool forward = data.sweep.forward;
+  if constexpr (is_serial_space<ExecutionSpace>) {
+    const auto count = static_cast<int>(plan.count);
+    Kokkos::parallel_for(
+        "lutra::trisolve::sweep_fronts", Policy(exec, count, 1), KOKKOS_LAMBDA(const Member& team) {
+          const int turn = team.league_rank();
+          if (forward) {
+            worker.sweep_up(team, static_cast<Ordinal>(turn));
+          } else {
+            worker.sweep_down(team, static_cast<Ordinal>(count - 1 - turn));
+          }
+        });
+  } else {
+    const int lanes = is_host_space<ExecutionSpace> ? 1 : vector_length_for<ExecutionSpace>(32);
+    const auto by_level = plan.by_level;
+    for (std::size_t turn = 0; turn < plan.levels(); ++turn) {
+      const std::size_t l = forward ? turn : plan.levels() - 1 - turn;
+      const Ordinal first = plan.level_map[l];
+      const auto width = static_cast<int>(plan.level_map[l + 1] - first);
+      Kokkos::parallel_for(
+          "lutra::trisolve::sweep_level",
+          Policy(exec, width, threads_for_level(exec, plan, first, width), lanes),
+          KOKKOS_LAMBDA(const Member& team) {
+            const Ordinal number = by_level(first + static_cast<Ordinal>(team.league_rank()));
+            if (forward) {
+              worker.sweep_up(team, number);
+            } else {
+              worker.sweep_down(team, number);
+            }
+          });
+    }
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTSOLVETASKSCUDA_HPP
+#define LUTRA_FRONTSOLVETASKSCUDA_HPP
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "Lutra_FrontPlan.hpp"
+#include "Lutra_FrontTiles.hpp"
+
+namespace lutra::Impl {
+
+/// Fronts of no more rows, in whose subtrees no other has more, are solved by a warp each: small ones with a
+/// lane a row, middle ones with up to three rows a lane.
+inline constexpr int small_solve_size = 32, middle_solve_size = 96;
+/// Further tiles that one team sums in a backward sweep before others share them.
+inline constexpr int most_unshared_tiles = 6;
+/// Further tiles of a share.
+inline constexpr int shared_tiles = 4;
+
+/// What a warp or a team needs of its front, in one read.
+template <class Ordinal, class Offset>
+struct FrontSolveTask {
+  Offset lower, upper, rows;  ///< as in `Front`
+  Offset inverse = -1;        ///< of the tile's diagonal block, as the factorization left it; −1: none
+  Offset shares = 0;          ///< of the tile's sums, in `shares`
+  Ordinal first_pivot;
+  int pivots, below;
+  int tile = 0;   ///< tile of rows
+  int share = -1;  ///< backward: which part of the further tiles to sum; −1: the tile itself
+  int n_shares = 0;  ///< parts that other teams sum for the tile
+};
+
+/// Tasks of both sweeps, each list in an order in which tasks follow all they wait for, those on long paths
+/// first.
+template <class Ordinal, class Offset>
+class FrontSolveTasks {
+ public:
+  using Task = FrontSolveTask<Ordinal, Offset>;
+  using Fronts = std::vector<Front<Ordinal, Offset>>;
+
+  /// @param options how the factorization cuts fronts; `tile` is the solves' tile as well
+  FrontSolveTasks(const Fronts& fronts, const FrontPlanOptions& options)
+      : m_fronts(fronts), m_options(options) {
+    find_classes();
+    measure_paths();
+    Offset inverse = 0;
+    for (std::size_t f = 0; f < m_fronts.size(); ++f) {
+      const bool has_inverses = m_fronts[f].size() > m_options.most_whole;
+      if (m_class[f] == tiled) {
+        add_tiles(f, has_inverses ? inverse : Offset(-1));
+      } else {
+        const Task task = task_of(f);
+        m_up[m_class[f]].add(task, m_to_root[f]);
+        m_down[m_class[f]].add(task, m_height[f]);
+      }
+      if (has_inverses) inverse += tiles_of(f).pivot_tiles() * inverse_size();
+    }
+    for (int c = 0; c < classes; ++c) {
+      up[c] = m_up[c].sorted();
+      down[c] = m_down[c].sorted();
+    }
+  }
+
+  static constexpr int small = 0, middle = 1, tiled = 2, classes = 3;
+  std::vector<Task> up[classes], down[classes];
+  Offset shares = 0;  ///< places in `shares`
+
+ private:
+  /// Microseconds that steps take about; only their ratios matter.
+  static constexpr double start = 2, pivot = 0.05, step = 2.5, tile = 0.4;
+
+  struct Prioritized {
+    std::vector<Task> tasks;
+    std::vector<double> priority;
+    void add(const Task& task, double urgency) {
+      tasks.push_back(task);
+      priority.push_back(urgency);
+    }
+    std::vector<Task> sorted() const {
+      std::vector<std::size_t> order(tasks.size());
+      std::iota(order.begin(), order.end(), std::size_t(0));
+      std::stable_sort(order.begin(), order.end(),
+                       [&](std::size_t a, std::size_t b) { return priority[a] > priority[b]; });
+      std::vector<Task> result;
+      result.reserve(order.size());
+      for (const std::size_t t : order) result.push_back(tasks[t]);
+      return result;
+    }
+  };
+
+  FrontTiles tiles_of(std::size_t f) const {
+    return {m_fronts[f].pivots, m_fronts[f].below, m_options.tile};
+  }
+  Offset inverse_size() const { return 2 * static_cast<Offset>(m_options.tile) * m_options.tile; }
+
+  Task task_of(std::size_t f) const {
+    const auto& front = m_fronts[f];
+    Task task;
+    task.lower = front.lower;
+    task.upper = front.upper;
+    task.rows = front.rows;
+    task.first_pivot = front.first_pivot;
+    task.pivots = front.pivots;
+    task.below = front.below;
+    return task;
+  }
+
+  /// A front belongs to the class of the largest in its subtree.
+  void find_classes() {
+    m_class.assign(m_fronts.size(), small);
+    for (std::size_t f = 0; f < m_fronts.size(); ++f) {
+      const int size = m_fronts[f].size();
+      const int own = size <= small_solve_size ? small : size <= middle_solve_size ? middle : tiled;
+      m_class[f] = std::max(m_class[f], own);
+      if (m_fronts[f].parent < 0) continue;
+      int& above = m_class[static_cast<std::size_t>(m_fronts[f].parent)];
+      above = std::max(above, m_class[f]);
+    }
+  }
+
+  double own_time(std::size_t f) const {
+    if (m_class[f] != tiled) return start + pivot * m_fronts[f].pivots;
+    const FrontTiles tiles = tiles_of(f);
+    return start + step * tiles.pivot_tiles() + tile * std::min(tiles.count(), most_unshared_tiles);
+  }
+
+  void measure_paths() {
+    m_to_root.assign(m_fronts.size(), 0);
+    m_height.assign(m_fronts.size(), 0);
+    for (std::size_t f = 0; f < m_fronts.size(); ++f) {
+      m_height[f] += own_time(f);
+      if (m_fronts[f].parent < 0) continue;
+      double& above = m_height[static_cast<std::size_t>(m_fronts[f].parent)];
+      above = std::max(above, m_height[f]);
+    }
+    for (std::size_t f = m_fronts.size(); f-- > 0;) {
+      const double after =
+          m_fronts[f].parent < 0 ? 0 : m_to_root[static_cast<std::size_t>(m_fronts[f].parent)];
+      m_to_root[f] = after + own_time(f);
+    }
+  }
+
+  void add_tiles(std::size_t f, Offset inverse) {
+    const FrontTiles tiles = tiles_of(f);
+    const int pivot_tiles = tiles.pivot_tiles(), further = tiles.count() - pivot_tiles;
+    const int n_shares =
+        further > most_unshared_tiles ? (further + shared_tiles - 1) / shared_tiles : 0;
+    Task task = task_of(f);
+    for (int i = 0; i < tiles.count(); ++i) {
+      task.tile = i;
+      task.inverse = inverse >= 0 && i < pivot_tiles ? inverse + i * inverse_size() : Offset(-1);
+      m_up[tiled].add(task, m_to_root[f] - step * std::min(i, pivot_tiles));
+    }
+    task.n_shares = n_shares;
+    for (int i = pivot_tiles; i-- > 0;) {
+      const double urgency = m_height[f] - step * (pivot_tiles - 1 - i);
+      task.tile = i;
+      task.inverse = inverse >= 0 ? inverse + i * inverse_size() : Offset(-1);
+      task.shares = shares;
+      for (task.share = 0; task.share < n_shares; ++task.share) m_down[tiled].add(task, urgency);
+      task.share = -1;
+      m_down[tiled].add(task, urgency);
+      shares += static_cast<Offset>(n_shares) * m_options.tile;
+    }
+  }
+
+  const Fronts& m_fronts;
+  const FrontPlanOptions m_options;
+  std::vector<int> m_class;
+  std::vector<double> m_to_root;  ///< [fronts] time from a front's start to the end of its root
+  std::vector<double> m_height;   ///< [fronts] time from a front's backward start to the last of its subtree
+  Prioritized m_up[classes], m_down[classes];
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTSWEEPSCUDA_HPP
+#define LUTRA_FRONTSWEEPSCUDA_HPP
+
+#include <algorithm>
+
+#include "Lutra_CheckCuda.hpp"
+#include "Lutra_FrontSchedule.hpp"
+#include "Lutra_SmallFrontSolveCuda.hpp"
+#include "Lutra_SolutionArrays.hpp"
+#include "Lutra_TileFrontSolveCuda.hpp"
+
+namespace lutra::Impl {
+
+/// Six launches a solve: up the small fronts, the middle and all others, and down in the reverse order. A launch works
+/// its fronts as data flow; nothing comes to the host.
+template <class Scalar, class Ordinal, class Offset>
+class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
+    : public FrontSweepsBase<Scalar, Ordinal, Offset, Kokkos::Cuda> {
+ public:
+  using Base = FrontSweepsBase<Scalar, Ordinal, Offset, Kokkos::Cuda>;
+  using typename Base::Data;
+  using typename Base::Memory;
+  using typename Base::Plan;
+  using Factors = FrontFactors<Scalar, Ordinal, Offset, Kokkos::Cuda>;
+  using Task = FrontSolveTask<Ordinal, Offset>;
+  using Tasks = FrontSolveTasks<Ordinal, Offset>;
+  using Launch = FrontSweepLaunch<Scalar, Ordinal, Offset>;
+
+  FrontSweeps(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget, bool portable,
+              double watchdog_seconds)
+      : Base(exec, plan, budget), m_watchdog_seconds(watchdog_seconds) {
+    if (portable) {
+      m_portable = std::make_unique<PortableFrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>>(exec, plan,
+                                                                                               budget);
+      return;
+    }
+    const Tasks tasks(plan.host_fronts, plan.options);
+    for (int c = 0; c < Tasks::classes; ++c) {
+      m_tasks[c][0] = upload(exec, this->m_charge, "lutra::trisolve::tasks_up", tasks.up[c]);
+      m_tasks[c][1] = upload(exec, this->m_charge, "lutra::trisolve::tasks_down", tasks.down[c]);
+    }
+    m_shares = static_cast<std::int64_t>(tasks.shares);
+    m_tickets = this->m_charge.template allocate<Kokkos::View<int*, Memory>>(
+        exec, "lutra::trisolve::tickets", n_tickets);
+    m_stop = this->m_charge.template allocate<Kokkos::View<int, Memory>>(exec, "lutra::trisolve::stop");
+    Kokkos::deep_copy(exec, m_tickets, 0);
+    Kokkos::deep_copy(exec, m_stop, 0);
+  }
+
+  /// @param data without vectors
+  void run(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, Data data) {
+    if (m_portable) return m_portable->run(exec, plan, factors, data);
+    const auto inverses = factors.schedule->inverses();
+    while (data.n_columns > 0) {
+      const int now = std::min(data.n_columns, most_columns);
+      Data part = data;
+      part.n_columns = now;
+      if (now == 1) {
+        solve_group<1>(exec, part, inverses);
+      } else {
+        solve_group<4>(exec, part, inverses);
+      }
+      data.in.data += static_cast<std::size_t>(now) * data.in.column_stride;
+      data.out.data += static_cast<std::size_t>(now) * data.out.column_stride;
+      data.n_columns -= now;
+    }
+  }
+
+  std::int64_t take_hung_row(const Kokkos::Cuda& exec) {
+    if (*static_cast<const volatile std::int64_t*>(&m_hang(0).place_plus_one) == 0) return -1;
+    exec.fence("lutra::trisolve: the solve that was given up has ended");
+    const std::int64_t place = m_hang(0).place_plus_one - 1;
+    m_hang(0).place_plus_one = 0;
+    Kokkos::deep_copy(exec, m_tickets, 0);
+    Kokkos::deep_copy(exec, m_stop, 0);
+    mark_vectors(exec);
+    exec.fence("lutra::trisolve: the vectors are marked anew");
+    return place;
+  }
+
+ private:
+  static constexpr int most_columns = 16;
+  static constexpr int n_tickets = 2 * Tasks::classes;  // up and down, by classes of fronts
+  static constexpr int edge = front_tile<Scalar>;
+
+  template <int Width>
+  void solve_group(const Kokkos::Cuda& exec, Data& data, const Scalar* inverses) {
+    Launch launch;
+    launch.groups = (data.n_columns + Width - 1) / Width;
+    reserve(exec, data, launch.groups * Width);
+    data.solved = m_solved.data();
+    data.solution = m_solution.data();
+    data.below = m_below.data();
+    launch.inverses = inverses;
+    launch.shares = m_share_sums.data();
+    launch.n_shares = m_shares;
+    launch.stop = m_stop.data();
+    launch.hang = m_hang.data();
+    launch.watchdog_seconds = m_watchdog_seconds;
+    data.sweep.forward = true;
+    launch.data = data;
+    sweep_by_warps<true, Tasks::small, Width>(exec, launch);
+    sweep_by_warps<true, Tasks::middle, Width>(exec, launch);
+    sweep_tiles<true, Width>(exec, launch);
+    launch.data.sweep.forward = false;
+    sweep_tiles<false, Width>(exec, launch);
+    sweep_by_warps<false, Tasks::middle, Width>(exec, launch);
+    sweep_by_warps<false, Tasks::small, Width>(exec, launch);
+  }
+
+  /// Tickets of this launch, and those of the same fronts' other sweep.
+  template <bool Up>
+  void choose_tickets(int front_class, Launch& launch) {
+    int* const tickets = m_tickets.data() + 2 * front_class;
+    launch.ticket = tickets + (Up ? 0 : 1);
+    launch.next_ticket = tickets + (Up ? 1 : 0);
+  }
+
+  template <bool Up, int Class, int Width>
+  void sweep_by_warps(const Kokkos::Cuda& exec, Launch launch) {
+    const auto& tasks = m_tasks[Class][Up ? 0 : 1];
+    if (tasks.extent(0) == 0) return;
+    choose_tickets<Up>(Class, launch);
+    constexpr int parts = (Class == Tasks::small ? small_solve_size : middle_solve_size) / 32;
+    const auto kernel = warp_sweep_kernel<Up, parts, Width, Scalar, Ordinal, Offset>;
+    constexpr int threads = small_solve_warps * 32;
+    const int teams = teams_for(exec, kernel, threads, 0, m_teams[Class][Up ? 0 : 1][Width > 1 ? 1 : 0],
+                                tasks.extent(0) * static_cast<std::size_t>(launch.groups), small_solve_warps);
+    kernel<<<teams, threads, 0, exec.cuda_stream()>>>(launch, tasks.data(), static_cast<int>(tasks.extent(0)));
+    check_cuda(cudaGetLastError(), "launching a sweep through small fronts");
+  }
+
+  template <bool Up, int Width>
+  void sweep_tiles(const Kokkos::Cuda& exec, Launch launch) {
+    const auto& tasks = m_tasks[Tasks::tiled][Up ? 0 : 1];
+    if (tasks.extent(0) == 0) return;
+    choose_tickets<Up>(Tasks::tiled, launch);
+    const auto kernel = tile_sweep_kernel<Up, edge, Width, Scalar, Ordinal, Offset>;
+    constexpr std::size_t bytes = sizeof(TileSolveMemory<edge, Width, Scalar>);
+    const int teams = teams_for(exec, kernel, tile_solve_threads, bytes,
+                                m_teams[Tasks::tiled][Up ? 0 : 1][Width > 1 ? 1 : 0], tasks.extent(0) * static_cast<std::size_t>(launch.groups), 1);
+    kernel<<<teams, tile_solve_threads, bytes, exec.cuda_stream()>>>(launch, tasks.data(),
+                                                                     static_cast<int>(tasks.extent(0)));
+    check_cuda(cudaGetLastError(), "launching a sweep through fronts");
+  }
+
+  /// As many teams as run at once, no more than there is work for.
+  /// @param known what the device runs at once, 0 until it has been asked
+  template <class Kernel>
+  static int teams_for(const Kokkos::Cuda& exec, Kernel kernel, int threads, std::size_t bytes, int& known,
+                       std::size_t tasks, int tasks_a_team) {
+    if (known == 0) {
+      check_cuda(
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+          "asking for shared memory");
+      check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&known, kernel, threads, bytes),
+                 "asking how many teams run at once");
+      known = std::max(1, known) * exec.cuda_device_prop().multiProcessorCount;
+    }
+    const std::size_t most = (tasks + static_cast<std::size_t>(tasks_a_team) - 1) /
+                             static_cast<std::size_t>(tasks_a_team);
+    return static_cast<int>(std::min(most, static_cast<std::size_t>(known)));
+  }
+
+  void reserve(const Kokkos::Cuda& exec, const Data& data, int width) {
+    if (width <= m_width) return;
+    exec.fence("lutra::trisolve: the smaller vectors are freed");
+    Charge fresh(this->m_budget);
+    using Vector = Kokkos::View<Scalar*, Memory>;
+    const auto make = [&](const char* label, std::int64_t places) {
+      return fresh.template allocate<Vector>(exec, label, static_cast<std::size_t>(places * width));
+    };
+    m_solved = make("lutra::trisolve::solved", data.n);
+    m_solution = make("lutra::trisolve::solution", data.n);
+    m_below = make("lutra::trisolve::below", data.n_below);
+    m_share_sums = make("lutra::trisolve::shares", m_shares);
+    m_vectors = fresh;
+    m_width = width;
+    mark_vectors(exec);
+  }
+
+  void mark_vectors(const Kokkos::Cuda& exec) {
+    for (const auto& vector : {m_solved, m_solution, m_below, m_share_sums})
+      Kokkos::deep_copy(exec, vector, marked_value<Scalar>());
+  }
+
+  double m_watchdog_seconds;
+  std::unique_ptr<PortableFrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>> m_portable;
+  Kokkos::View<const Task*, Memory> m_tasks[Tasks::classes][2];  ///< up and down
+  Kokkos::View<int*, Memory> m_tickets;
+  Kokkos::View<int, Memory> m_stop;
+  HangSpot m_hang{"lutra::trisolve::hang"};
+  Charge m_vectors;
+  Kokkos::View<Scalar*, Memory> m_solved, m_solution, m_below, m_share_sums;
+  std::int64_t m_shares = 0;
+  int m_width = 0;            ///< values of a place the vectors have room for
+  int m_teams[Tasks::classes][2][2] = {};  ///< that run at once: up and down, one right-hand side or several
+};
+
+}  // namespace lutra::Impl
+
+#endif

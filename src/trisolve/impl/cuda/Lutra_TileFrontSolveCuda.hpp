@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TILEFRONTSOLVECUDA_HPP
+#define LUTRA_TILEFRONTSOLVECUDA_HPP
+
+#include "Lutra_FrontSolveWaitCuda.hpp"
+
+namespace lutra::Impl {
+
+inline constexpr int tile_solve_threads = 256;
+inline constexpr int tile_solve_warps = tile_solve_threads / 32;
+
+/// Shared memory of the team that solves a tile of `Edge` rows.
+template <int Edge, int Width, class Scalar>
+struct TileSolveMemory {
+  Scalar parts[tile_solve_warps][Edge * Width];  ///< of sums, by warps
+  Scalar v[Edge * Width];                        ///< the tile's right-hand sides, less what is known by now
+  Scalar diagonal[Edge * (Edge + 1)];            ///< the tile's triangle, or its inverse
+};
+
+/// One tile of rows of a front, by a team. Its rows of the panels stream by in squares of Edge × Edge, whose
+/// entries lie in registers before the values they wait for are there.
+template <int Edge, int Width, class Scalar, class Ordinal, class Offset>
+struct TileSweep {
+  static constexpr int pitch = Edge + 1;
+  static constexpr int inner = Edge / 32;                ///< entries of a lane along a square's columns or rows
+  static constexpr int outer = Edge / tile_solve_warps;  ///< columns or rows of a warp
+  static constexpr int lanes_a_row = tile_solve_threads / Edge;
+  using Launch = FrontSweepLaunch<Scalar, Ordinal, Offset>;
+  using Square = Scalar[inner][outer];
+
+  const Launch& launch;
+  const FrontSolveTask<Ordinal, Offset>& task;
+  TileSolveMemory<Edge, Width, Scalar>& memory;
+  const int group;
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
+
+  __device__ FrontTiles tiles() const { return {task.pivots, task.below, Edge}; }
+  __device__ std::int64_t place_of(int position) const { return task.first_pivot + position; }
+
+  /// Entries (r, c) of a part for r < rows, begin ≤ c < end, a lane's neighbours in memory.
+  __device__ __forceinline__ void load(const PanelPart<Scalar>& part, bool by_columns, int rows, int begin,
+                                       int end, Square& a) const {
+    const int columns = end - begin < Edge ? end - begin : Edge;
+    const Scalar* const first = part.at(0, begin);
+    const std::int64_t ld = by_columns ? part.column : part.row;
+    const int inner_end = by_columns ? rows : columns, outer_end = by_columns ? columns : rows;
+#pragma unroll
+    for (int h = 0; h < inner; ++h) {
+#pragma unroll
+      for (int q = 0; q < outer; ++q) {
+        const int i = lane + 32 * h, o = warp + tile_solve_warps * q;
+        a[h][q] = i < inner_end && o < outer_end ? launch.data.value(first[i + o * ld]) : Scalar(0);
+      }
+    }
+  }
+
+  /// v −= part(:, begin … end)·x; `at(c)` is where column c's x appears. Backward in the columns if asked.
+  template <bool ByColumns, class At>
+  __device__ __forceinline__ void subtract(const PanelPart<Scalar>& part, int rows, int begin, int end,
+                                           bool descending, const At& at) const {
+    constexpr int sums = ByColumns ? inner : outer;
+    const int squares = (end - begin + Edge - 1) / Edge;
+    if (squares <= 0) return;
+    const auto square_begin = [&](int s) { return begin + (descending ? squares - 1 - s : s) * Edge; };
+    Scalar sum[sums][Width] = {};
+    Square a;
+    load(part, ByColumns, rows, square_begin(0), end, a);
+    for (int s = 0; s < squares; ++s) {
+      const int first = square_begin(s), columns = end - first < Edge ? end - first : Edge;
+      Square next;
+      if (s + 1 < squares) load(part, ByColumns, rows, square_begin(s + 1), end, next);
+      if constexpr (ByColumns) {
+        const int c = warp + tile_solve_warps * lane;
+        Scalar* const from[1] = {lane < outer && c < columns ? at(first + c) : nullptr};
+        Scalar x[1][Width];
+        take(launch, from, x, place_of(0));
+        __syncwarp();
+#pragma unroll
+        for (int q = 0; q < outer; ++q) {
+#pragma unroll
+          for (int w = 0; w < Width; ++w) {
+            const Scalar factor = shuffle_from(x[0][w], q);
+#pragma unroll
+            for (int h = 0; h < inner; ++h) sum[h][w] += a[h][q] * factor;
+          }
+        }
+      } else {
+        Scalar* from[inner];
+        Scalar x[inner][Width];
+#pragma unroll
+        for (int h = 0; h < inner; ++h) from[h] = lane + 32 * h < columns ? at(first + lane + 32 * h) : nullptr;
+        take(launch, from, x, place_of(0));
+        __syncwarp();
+#pragma unroll
+        for (int h = 0; h < inner; ++h) {
+#pragma unroll
+          for (int q = 0; q < outer; ++q) {
+#pragma unroll
+            for (int w = 0; w < Width; ++w) sum[q][w] += a[h][q] * x[h][w];
+          }
+        }
+      }
+      if (s + 1 < squares) {
+#pragma unroll
+        for (int h = 0; h < inner; ++h) {
+#pragma unroll
+          for (int q = 0; q < outer; ++q) a[h][q] = next[h][q];
+        }
+      }
+    }
+    reduce<ByColumns>(sum);
+  }
+
+  /// Sums of all lanes or warps, subtracted from v.
+  template <bool ByColumns, int Sums>
+  __device__ __forceinline__ void reduce(Scalar (&sum)[Sums][Width]) const {
+    if constexpr (ByColumns) {
+#pragma unroll
+      for (int h = 0; h < inner; ++h) {
+#pragma unroll
+        for (int w = 0; w < Width; ++w) memory.parts[warp][(lane + 32 * h) * Width + w] = sum[h][w];
+      }
+      __syncthreads();
+      for (int p = thread; p < Edge * Width; p += tile_solve_threads) {
+        Scalar total(0);
+#pragma unroll
+        for (int other = 0; other < tile_solve_warps; ++other) total += memory.parts[other][p];
+        memory.v[p] -= total;
+      }
+    } else {
+#pragma unroll
+      for (int q = 0; q < outer; ++q) {
+        sum_over_lanes(sum[q], 32);
+        if (lane != 0) continue;
+#pragma unroll
+        for (int w = 0; w < Width; ++w) memory.v[(warp + tile_solve_warps * q) * Width + w] -= sum[q][w];
+      }
+    }
+    __syncthreads();
+  }
+
+  template <class At>
+  __device__ __forceinline__ void subtract_triangle(const PanelPart<Scalar>& part, int rows, int begin,
+                                                    int end, bool descending, const At& at) const {
+    if (part.by_columns()) {
+      subtract<true>(part, rows, begin, end, descending, at);
+    } else {
+      subtract<false>(part, rows, begin, end, descending, at);
+    }
+  }
+
+  /// Whether the factorization has left the inverse of the tile's triangle.
+  __device__ bool has_inverse() const { return task.inverse >= 0 && launch.inverses != nullptr; }
+
+  /// Brings the triangle of pivots first … first + rows, or its inverse, into shared memory. The inverses of
+  /// L stand by columns and those of U by rows, so that transposed ones read the same way.
+  __device__ __forceinline__ void fetch_diagonal(const PanelPart<Scalar>& triangle, int first,
+                                                 int rows) const {
+    const Scalar* from = triangle.at(first, first);
+    std::int64_t ld = triangle.by_columns() ? triangle.column : triangle.row;
+    if (has_inverse()) {
+      from = launch.inverses + task.inverse + (launch.data.sweep.unit() ? 0 : Edge * Edge);
+      ld = Edge;
+    }
+#pragma unroll 4
+    for (int e = thread; e < Edge * Edge; e += tile_solve_threads) {
+      const int i = e % Edge, o = e / Edge;
+      if (i < rows && o < rows) memory.diagonal[o * pitch + i] = launch.data.value(from[i + o * ld]);
+    }
+  }
+
+  /// The tile's solutions, to `to(row, values)`. Expects v and the diagonal block complete.
+  template <class To>
+  __device__ __forceinline__ void solve_diagonal(bool by_columns, int rows, const To& to) const {
+    if (has_inverse()) {
+      multiply_inverse(rows, to);
+    } else if (warp == 0) {
+      substitute(by_columns ? 1 : pitch, by_columns ? pitch : 1, rows, to);
+    }
+  }
+
+  template <class To>
+  __device__ __forceinline__ void multiply_inverse(int rows, const To& to) const {
+    const bool forward = launch.data.sweep.forward;
+    const int r = thread / lanes_a_row, l = thread % lanes_a_row;
+    // forward sweeps meet inverses by columns, backward ones by rows
+    const int row = forward ? 1 : pitch, column = forward ? pitch : 1;
+    Scalar y[Width] = {};
+    if (r < rows) {
+      const int begin = forward ? 0 : r, end = forward ? r + 1 : rows;
+      for (int c = begin + l; c < end; c += lanes_a_row) {
+        const Scalar a = memory.diagonal[r * row + c * column];
+#pragma unroll
+        for (int w = 0; w < Width; ++w) y[w] += a * memory.v[c * Width + w];
+      }
+    }
+    sum_over_lanes(y, lanes_a_row);
+    if (r < rows && l == 0) to(r, y);
+  }
+
+  /// Substitution by one warp, a lane for every 32nd row.
+  template <class To>
+  __device__ __forceinline__ void substitute(int row, int column, int rows, const To& to) const {
+    const bool forward = launch.data.sweep.forward;
+    Scalar v[inner][Width], inverse[inner];
+#pragma unroll
+    for (int h = 0; h < inner; ++h) {
+      const int r = lane + 32 * h;
+      inverse[h] = Scalar(1);
+      if (r < rows && !launch.data.sweep.unit()) inverse[h] = Scalar(1) / memory.diagonal[r * row + r * column];
+#pragma unroll
+      for (int w = 0; w < Width; ++w) v[h][w] = r < rows ? memory.v[r * Width + w] : Scalar(0);
+    }
+#pragma unroll
+    for (int turn = 0; turn < inner; ++turn) {
+      const int part = forward ? turn : inner - 1 - turn;
+      const int columns = rows - 32 * part < 32 ? rows - 32 * part : 32;
+      for (int i = 0; i < columns; ++i) {
+        const int l = forward ? i : columns - 1 - i, c = 32 * part + l;
+#pragma unroll
+        for (int w = 0; w < Width; ++w) {
+          Scalar own(0);
+#pragma unroll
+          for (int h = 0; h < inner; ++h) own = h == part ? v[h][w] * inverse[h] : own;
+          const Scalar y = shuffle_from(own, l);
+#pragma unroll
+          for (int h = 0; h < inner; ++h) {
+            const int r = lane + 32 * h;
+            if (r == c) v[h][w] = y;
+            if (r < rows && (forward ? r > c : r < c)) v[h][w] -= memory.diagonal[r * row + c * column] * y;
+          }
+        }
+      }
+    }
+#pragma unroll
+    for (int h = 0; h < inner; ++h) {
+      if (lane + 32 * h < rows) to(lane + 32 * h, v[h]);
+    }
+  }
+
+  /// Forward: right-hand sides and what children leave, less the products with pivots before.
+  __device__ __forceinline__ void sweep_up() const {
+    const auto& data = launch.data;
+    const FrontTiles cut = tiles();
+    const int first = cut.begin(task.tile), rows = cut.extent(task.tile);
+    const bool is_pivot = first < task.pivots;
+    const auto triangle = pivot_part(data.panels, task, data.sweep);
+    if (is_pivot) fetch_diagonal(triangle, first, rows);
+    gather_up(first, rows, is_pivot);
+    const auto solved = [&](int c) { return launch.solved_at(group, place_of(c), Width); };
+    if (!is_pivot) {
+      const auto further = further_part(data.panels, task, data.sweep);
+      subtract<true>({further.at(first - task.pivots, 0), further.row, further.column}, rows, 0, task.pivots,
+                     false, solved);
+      for (int p = thread; p < rows * Width; p += tile_solve_threads) {
+        write_through(launch.below_at(group, task.rows + first - task.pivots, Width) + p,
+                      unmarked(memory.v[p]));
+      }
+      return;
+    }
+    subtract_triangle({triangle.at(first, 0), triangle.row, triangle.column}, rows, 0, first, false, solved);
+    solve_diagonal(triangle.by_columns(), rows, [&](int r, const Scalar(&y)[Width]) {
+      publish(launch.solved_at(group, place_of(first + r), Width), y);
+      mark<Width>(launch.solution_at(group, place_of(first + r), Width));
+    });
+  }
+
+  /// Right-hand sides and what children leave, taken as it stands in the lists, summed by positions.
+  __device__ __forceinline__ void gather_up(int first, int rows, bool is_pivot) const {
+    constexpr int together = Edge / 32;
+    constexpr std::uint32_t turn = together * tile_solve_threads;
+    static_assert(sizeof(memory.parts) >= turn * Width * sizeof(Scalar));
+    Scalar* const shared = &memory.parts[0][0];
+    const std::uint32_t* const bounds = launch.data.source_begin + task.rows + place_of(first);
+    const int r = thread / Width, w = thread % Width;
+    const bool sums = thread < Edge * Width && r < rows;
+    Scalar sum(0);
+    std::uint32_t from = 0, last = 0;
+    if (sums) {
+      from = bounds[r];
+      last = bounds[r + 1];
+      if (is_pivot) sum = launch.data.right_side(place_of(first + r), group * Width + w);
+    }
+    const std::uint32_t end = bounds[rows];
+    for (std::uint32_t begin = bounds[0]; begin < end; begin += turn) {
+      take_sources<together, tile_solve_threads, Width>(launch, group, begin, end, thread, place_of(0),
+                                                        shared);
+      __syncthreads();
+      const std::uint32_t to = last < begin + turn ? last : begin + turn;
+      for (; from < to; ++from) sum += shared[(from - begin) * Width + static_cast<std::uint32_t>(w)];
+      __syncthreads();
+    }
+    if (thread < Edge * Width) memory.v[thread] = sum;
+    __syncthreads();
+  }
+
+  /// Backward: what the forward sweep left, less the products with solutions of further rows and pivots
+  /// behind.
+  __device__ __forceinline__ void sweep_down() const {
+    const auto& data = launch.data;
+    const FrontTiles cut = tiles();
+    const int first = cut.begin(task.tile), rows = cut.extent(task.tile), end = first + rows;
+    const auto triangle = pivot_part(data.panels, task, data.sweep);
+    const auto further = further_part(data.panels, task, data.sweep);
+    const PanelPart<Scalar> beyond{further.at(first, 0), further.row, further.column};
+    const auto solution_of_row = [&](int c) {
+      return launch.solution_at(group, data.rows[task.rows + c], Width);
+    };
+    if (task.share >= 0) {
+      for (int p = thread; p < Edge * Width; p += tile_solve_threads) memory.v[p] = Scalar(0);
+      __syncthreads();
+      const int begin = task.share * shared_tiles * Edge;
+      const int most = begin + shared_tiles * Edge;
+      subtract<false>(beyond, rows, begin, most < task.below ? most : task.below, true, solution_of_row);
+      Scalar* const to = launch.share_at(group, task.shares + task.share * Edge, Width);
+      for (int p = thread; p < rows * Width; p += tile_solve_threads)
+        write_through(to + p, unmarked(memory.v[p]));
+      return;
+    }
+    fetch_diagonal(triangle, first, rows);
+    begin_down(first, rows);
+    if (task.n_shares == 0) subtract<false>(beyond, rows, 0, task.below, true, solution_of_row);
+    subtract_triangle({triangle.at(first, 0), triangle.row, triangle.column}, rows, end, task.pivots, true,
+                      [&](int c) { return launch.solution_at(group, place_of(c), Width); });
+    if (task.n_shares > 0) add_shares(rows);
+    solve_diagonal(triangle.by_columns(), rows, [&](int r, const Scalar(&x)[Width]) {
+      publish(launch.solution_at(group, place_of(first + r), Width), x);
+#pragma unroll
+      for (int w = 0; w < Width; ++w) data.hand_out(place_of(first + r), group * Width + w, x[w]);
+    });
+  }
+
+  __device__ __forceinline__ void begin_down(int first, int rows) const {
+    for (int r = thread; r < rows; r += tile_solve_threads) {
+      Scalar* const solved = launch.solved_at(group, place_of(first + r), Width);
+#pragma unroll
+      for (int w = 0; w < Width; ++w) memory.v[r * Width + w] = solved[w];
+      mark<Width>(solved);
+    }
+    __syncthreads();
+  }
+
+  __device__ __forceinline__ void add_shares(int rows) const {
+    const int r = thread / lanes_a_row, l = thread % lanes_a_row;
+    Scalar sum[Width] = {};
+    if (r < rows) {
+      for (int s = l; s < task.n_shares; s += lanes_a_row) {
+        Scalar* const from[1] = {launch.share_at(group, task.shares + s * Edge + r, Width)};
+        Scalar x[1][Width];
+        take(launch, from, x, place_of(0));
+#pragma unroll
+        for (int w = 0; w < Width; ++w) sum[w] += x[0][w];
+        mark<Width>(from[0]);
+      }
+    }
+    __syncwarp();
+    sum_over_lanes(sum, lanes_a_row);
+    if (r < rows && l == 0) {
+#pragma unroll
+      for (int w = 0; w < Width; ++w) memory.v[r * Width + w] += sum[w];
+    }
+    __syncthreads();
+  }
+};
+
+/// A sweep through all other fronts, a team a tile of rows, as data flow.
+template <bool Up, int Edge, int Width, class Scalar, class Ordinal, class Offset>
+__global__ void __launch_bounds__(tile_solve_threads, 2)
+    tile_sweep_kernel(FrontSweepLaunch<Scalar, Ordinal, Offset> launch,
+                      const FrontSolveTask<Ordinal, Offset>* tasks, int n) {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
+  __shared__ int turn;
+  auto& memory = *reinterpret_cast<TileSolveMemory<Edge, Width, Scalar>*>(shared_memory);
+  for (;;) {
+    __syncthreads();
+    if (threadIdx.x == 0) turn = take_ticket(launch);
+    __syncthreads();
+    if (turn >= n * launch.groups) return;
+    const FrontSolveTask<Ordinal, Offset> task = tasks[turn / launch.groups];
+    const TileSweep<Edge, Width, Scalar, Ordinal, Offset> sweep{launch, task, memory, turn % launch.groups};
+    if constexpr (Up) {
+      sweep.sweep_up();
+    } else {
+      sweep.sweep_down();
+    }
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+#include <string>
+
+#include "Lutra_FrontSchedule.hpp"
+#include "Lutra_TestMatrices.hpp"
+
+namespace lutra::Test {
+namespace {
+
+using lutra::Impl::DenseFront;
+using lutra::Impl::ProductKernel;
+using lutra::Impl::ProductTask;
+
+using HostScalars = std::tuple<float, double, Kokkos::complex<float>, Kokkos::complex<double>>;
+
+/// The kernels this machine runs, by name.
+template <class Real>
+std::vector<ProductKernel<Real>> runnable_kernels() {
+  std::vector<ProductKernel<Real>> kernels{lutra::Impl::plain_product<Real>(),
+                                           lutra::Impl::best_product<Real>()};
+  if (std::string(kernels.back().instructions) == "AVX-512") {
+    if (const auto avx2 = lutra::Impl::avx2_product<Real>(); avx2.real != nullptr) kernels.push_back(avx2);
+  }
+  return kernels;
+}
+
+template <class Scalar>
+std::vector<Scalar> random_numbers(std::size_t n, std::mt19937& random) {
+  std::vector<Scalar> numbers(n);
+  for (Scalar& number : numbers) number = random_value<Scalar>(random, 1);
+  return numbers;
+}
+
+struct Edges {
+  int rows, columns, depth;
+};
+
+/// C −= A·B by a kernel and entry by entry, in arrays with room to spare that must stay as it is.
+template <class Scalar>
+void compare_product(const ProductKernel<RealOf<Scalar>>& kernel, const Edges& edges, bool b_by_rows,
+                     std::mt19937& random) {
+  using Real = RealOf<Scalar>;
+  const auto [rows, columns, depth] = edges;
+  const std::int64_t lda = rows + 3, ldc = rows + 5, ldb = (b_by_rows ? columns : depth) + 2;
+  const auto A = random_numbers<Scalar>(static_cast<std::size_t>(lda * (depth - 1) + rows), random);
+  const auto B =
+      random_numbers<Scalar>(static_cast<std::size_t>(ldb * (b_by_rows ? depth : columns)), random);
+  auto C = random_numbers<Scalar>(static_cast<std::size_t>(ldc * columns), random);
+  const std::int64_t b_row = b_by_rows ? ldb : 1, b_column = b_by_rows ? 1 : ldb;
+  auto expected = C;
+  std::vector<double> size;  // |C| + |A||B|, of which rounding is a small part
+  for (const Scalar& number : C) size.push_back(static_cast<double>(Kokkos::abs(number)));
+  for (int j = 0; j < columns; ++j) {
+    for (int p = 0; p < depth; ++p) {
+      for (int i = 0; i < rows; ++i) {
+        const auto at = static_cast<std::size_t>(i + j * ldc);
+        const Scalar product =
+            A[static_cast<std::size_t>(i + p * lda)] * B[static_cast<std::size_t>(p * b_row + j * b_column)];
+        expected[at] -= product;
+        size[at] += static_cast<double>(Kokkos::abs(product));
+      }
+    }
+  }
+  const Kokkos::View<Real*, Kokkos::HostSpace> buffer("buffer", lutra::Impl::product_buffer);
+  const ProductTask<Real> task{rows,
+                               columns,
+                               depth,
+                               reinterpret_cast<const Real*>(A.data()),
+                               lda,
+                               reinterpret_cast<const Real*>(B.data()),
+                               b_row,
+                               b_column,
+                               reinterpret_cast<Real*>(C.data()),
+                               ldc};
+  (ScalarTraits<Scalar>::is_complex ? kernel.complex : kernel.real)(task, buffer.data());
+  INFO(kernel.instructions << ": " << rows << " × " << columns << " of depth " << depth);
+  const double bound = 2.0 * (depth + 2) * static_cast<double>(epsilon_of<Scalar>);
+  for (std::size_t at = 0; at < C.size(); ++at)
+    REQUIRE(static_cast<double>(Kokkos::abs(C[at] - expected[at])) <= bound * size[at]);
+}
+
+/// A front and the flags of its pivots.
+template <class Scalar>
+struct StoredFront {
+  int pivots, below;
+  std::vector<Scalar> lower, upper, corner;
+  std::vector<unsigned char> flags;
+
+  DenseFront<Scalar> dense() { return {lower.data(), upper.data(), corner.data(), pivots, below}; }
+};
+
+constexpr double least_pivot = 0.5;
+
+/// Random numbers and a large diagonal; the third pivot is zero and stays so.
+template <class Scalar>
+StoredFront<Scalar> random_front(int size, int pivots, std::mt19937& random) {
+  const int below = size - pivots;
+  const auto numbers = [&](int n) { return random_numbers<Scalar>(static_cast<std::size_t>(n), random); };
+  StoredFront<Scalar> stored{pivots,
+                             below,
+                             numbers(size * pivots),
+                             numbers(pivots * below),
+                             numbers(below * below),
+                             std::vector<unsigned char>(static_cast<std::size_t>(pivots), 9)};
+  const auto front = stored.dense();
+  for (int i = 0; i < size; ++i) front.at(i, i) = as_scalar<Scalar>(4.0 * size);
+  if (pivots > 2) {
+    for (int i = 0; i < pivots; ++i) front.at(2, i) = front.at(i, 2) = Scalar(0);
+  }
+  return stored;
+}
+
+template <class Scalar, class Loop>
+StoredFront<Scalar> factorize(StoredFront<Scalar> stored, const Loop& loop) {
+  const auto kernel = lutra::Impl::best_product<RealOf<Scalar>>();
+  lutra::Impl::HostFront<Scalar, Loop>(kernel, loop)
+      .factorize(stored.dense(), {RealOf<Scalar>(least_pivot)},
+                 [&](int j, bool replaced) { stored.flags[static_cast<std::size_t>(j)] = replaced ? 1 : 0; });
+  return stored;
+}
+
+/// The same, entry by entry.
+template <class Scalar>
+StoredFront<Scalar> eliminate(StoredFront<Scalar> stored) {
+  const auto front = stored.dense();
+  for (int j = 0; j < front.pivots; ++j) {
+    const bool small = ScalarTraits<Scalar>::magnitude(front.at(j, j)) < RealOf<Scalar>(least_pivot);
+    stored.flags[static_cast<std::size_t>(j)] = small ? 1 : 0;
+    if (small) front.at(j, j) = as_scalar<Scalar>(least_pivot);  // of zero
+    for (int i = j + 1; i < front.size(); ++i) {
+      front.at(i, j) /= front.at(j, j);
+      for (int c = j + 1; c < front.size(); ++c) front.at(i, c) -= front.at(i, j) * front.at(j, c);
+    }
+  }
+  return stored;
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("products of every instruction set agree with plain loops", "[numeric]",
+                        HostScalars) {
+  std::mt19937 random(11);
+  for (const auto& kernel : runnable_kernels<RealOf<TestType>>()) {
+    for (const Edges& edges :
+         {Edges{1, 1, 1}, Edges{2, 3, 4}, Edges{7, 5, 9}, Edges{24, 8, 16}, Edges{23, 9, 7}, Edges{48, 64, 8},
+          Edges{49, 65, 33}, Edges{97, 70, 300}, Edges{400, 75, 20}, Edges{30, 530, 12}, Edges{60, 3, 270}}) {
+      compare_product<TestType>(kernel, edges, false, random);
+      compare_product<TestType>(kernel, edges, true, random);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("fronts by host threads agree with plain elimination", "[numeric]", HostScalars) {
+  using Scalar = TestType;
+  using Real = RealOf<Scalar>;
+  std::mt19937 random(5);
+  const Kokkos::DefaultHostExecutionSpace exec;
+  const Kokkos::View<Real*, Kokkos::HostSpace> buffers(
+      "buffers", static_cast<std::size_t>(exec.concurrency()) * lutra::Impl::product_buffer);
+  for (const auto& [size, pivots] : std::vector<std::pair<int, int>>{
+           {1, 1}, {2, 1}, {9, 3}, {31, 8}, {33, 33}, {40, 32}, {77, 1}, {97, 64}, {260, 130}}) {
+    auto front = random_front<Scalar>(size, pivots, random);
+    auto got = factorize(front, lutra::Impl::AloneLoop<Real>{buffers.data()});
+    auto expected = eliminate(front);
+    INFO(pivots << " pivots of " << size << " rows");
+    const double bound = 100.0 * size * static_cast<double>(epsilon_of<Scalar>);
+    const auto compare = [&](const std::vector<Scalar>& a, const std::vector<Scalar>& b) {
+      for (std::size_t at = 0; at < a.size(); ++at)
+        REQUIRE(static_cast<double>(Kokkos::abs(a[at] - b[at])) <=
+                bound * (1 + static_cast<double>(Kokkos::abs(b[at]))));
+    };
+    compare(got.lower, expected.lower);
+    compare(got.upper, expected.upper);
+    compare(got.corner, expected.corner);
+    CHECK(got.flags == expected.flags);
+    // several threads: the same bits
+    const auto shared = factorize(
+        front, lutra::Impl::SharedLoop<Real, Kokkos::DefaultHostExecutionSpace>{exec, buffers.data()});
+    CHECK(shared.lower == got.lower);
+    CHECK(shared.upper == got.upper);
+    CHECK(shared.corner == got.corner);
+    CHECK(shared.flags == got.flags);
+  }
+}
+
+}  // namespace lutra::Test

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Solves on the panels of fronts, judged by backward errors that are recomputed from the user's matrix.
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+
+#include "Lutra_FrontSolver.hpp"
+#include "Lutra_TestDevice.hpp"
+#include "Lutra_TestDominant.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace lutra::Test {
+namespace {
+
+/// A matrix factorized in fronts, with scales by powers of two, and a solver for it.
+template <class Types>
+struct Fixture {
+  using Space = typename Types::Space;
+  using Memory = typename Types::Memory;
+  using Scalar = typename Types::Scalar;
+  using Real = RealOf<Scalar>;
+  using Ordinal = typename Types::Ordinal;
+  using Offset = typename Types::Offset;
+
+  Space exec;
+  Matrix<Types> matrix;
+  FrontTree<Ordinal> tree;
+  FrontPlan<Ordinal, Offset, Memory> plan;
+  FrontFactors<Scalar, Ordinal, Offset, Space> factors;
+  std::vector<Real> row_scale, col_scale;  ///< of the user's rows and columns
+  FrontSolver<Scalar, Ordinal, Offset, Space> solver;
+
+  Fixture(const Matrix<Types>& A, bool portable, const FrontTreeOptions& options = {},
+          bool portable_factors = false)
+      : matrix(A),
+        tree(make_front_tree(make_view(matrix).pattern(), options)),
+        plan(plan_fronts(
+            exec, tree,
+            FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
+            MemoryBudget(), front_plan_options<Scalar, Space>())),
+        factors(make_front_factors<Scalar>(exec, plan, MemoryBudget())),
+        solver(exec, plan, MemoryBudget(), portable) {
+    const auto n = static_cast<std::size_t>(matrix.n_rows);
+    for (std::size_t i = 0; i < n; ++i) {
+      row_scale.push_back(Real(i % 3 == 0 ? 2 : 1));
+      col_scale.push_back(Real(i % 5 == 0 ? 0.5 : 1));
+    }
+    const Kokkos::View<unsigned char*, Memory> perturbed("perturbed", n);
+    allocate_values(exec, plan, MemoryBudget(), factors);
+    factorize_fronts<Scalar>(
+        exec, plan,
+        {to_space<Space>(matrix.values), to_space<Space>(row_scale), to_space<Space>(col_scale)}, 0, factors,
+        perturbed, portable_factors);
+    exec.fence();
+  }
+
+  /// Solutions of op(A)·X = B by columns; in place if asked.
+  std::vector<std::vector<Scalar>> solve(const std::vector<std::vector<Scalar>>& B, Transposition op,
+                                         bool in_place = false) {
+    const auto n = static_cast<std::size_t>(matrix.n_rows);
+    std::vector<Scalar> flat;
+    for (const auto& column : B) flat.insert(flat.end(), column.begin(), column.end());
+    const auto b = to_space<Space>(flat);
+    const auto x = in_place ? b : to_space<Space>(std::vector<Scalar>(flat.size()));
+    const bool plain = op == Transposition::none;
+    const auto rows = to_space<Space>(row_scale), columns = to_space<Space>(col_scale);
+    FrontSystem<Scalar, Ordinal, Memory> system;
+    system.transposition = op;
+    system.in = {b.data(), 1, n, plain ? rows.data() : columns.data()};
+    system.out = {x.data(), 1, n, plain ? columns.data() : rows.data()};
+    system.in_row = system.out_row = to_space<Space>(tree.order);
+    system.n_columns = static_cast<int>(B.size());
+    solver.solve(exec, plan, factors, system);
+    exec.fence();
+    const auto got = to_vector(x);
+    std::vector<std::vector<Scalar>> X;
+    for (std::size_t c = 0; c < B.size(); ++c)
+      X.emplace_back(got.begin() + static_cast<std::ptrdiff_t>(c * n),
+                     got.begin() + static_cast<std::ptrdiff_t>((c + 1) * n));
+    return X;
+  }
+
+  /// op(A) on the host.
+  Matrix<Types> applied(Transposition op) const {
+    if (op == Transposition::none) return matrix;
+    return Reference::transpose(matrix, op == Transposition::adjoint);
+  }
+
+  void check(int columns, std::mt19937& random, bool in_place = false) {
+    std::vector<std::vector<Scalar>> B(static_cast<std::size_t>(columns));
+    for (auto& column : B) {
+      for (Ordinal i = 0; i < matrix.n_rows; ++i) column.push_back(random_value<Scalar>(random, 1));
+    }
+    for (const auto op : {Transposition::none, Transposition::transposed, Transposition::adjoint}) {
+      const auto X = solve(B, op, in_place);
+      const auto A = applied(op);
+      for (std::size_t c = 0; c < B.size(); ++c) {
+        INFO("operation " << static_cast<int>(op) << ", column " << c << " of " << columns);
+        const auto errors = Reference::backward_errors(A, X[c], B[c]);
+        REQUIRE(errors.normwise <= 40 * static_cast<double>(epsilon_of<Scalar>));
+      }
+    }
+  }
+};
+
+/// Rows of a grid with its diagonals, numbered by rows: fronts in a chain with branches.
+template <class MatrixType>
+MatrixType grid(int edge, std::mt19937& random) {
+  using Scalar = typename decltype(MatrixType::values)::value_type;
+  MatrixType matrix;
+  matrix.n_rows = matrix.n_cols = edge * edge;
+  matrix.row_map.push_back(0);
+  for (int i = 0; i < edge * edge; ++i) {
+    for (const int step : {-edge, -1, 0, 1, edge}) {
+      const int j = i + step;
+      if (j < 0 || j >= edge * edge || (step * step == 1 && j / edge != i / edge)) continue;
+      matrix.entries.push_back(j);
+      matrix.values.push_back(step == 0 ? as_scalar<Scalar>(40) : random_value<Scalar>(random, 1));
+    }
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  return matrix;
+}
+
+const FrontTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("solves on fronts worked by hand", "[trisolve]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  // L = (1; 2, 1; 0, 3, 1), U = (2, 1, 0; 1, 4; 2)
+  const auto matrix = from_dense<Matrix<TestType>>({{2, 1, nothing}, {4, 3, 4}, {nothing, 3, 14}});
+  for (const bool portable : {false, true}) {
+    Fixture<TestType> fixture(matrix, portable);
+    const std::vector<Scalar> x{Scalar(1), Scalar(2), Scalar(3)};
+    const std::vector<Scalar> b{Scalar(4), Scalar(22), Scalar(48)};
+    CHECK(fixture.solve({b}, Transposition::none).front() == x);
+    const std::vector<Scalar> transposed_b{Scalar(10), Scalar(16), Scalar(50)};
+    CHECK(fixture.solve({transposed_b}, Transposition::transposed).front() == x);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("solves on fronts of sparse matrices", "[trisolve]", AllTypes) {
+  std::mt19937 random(11);
+  for (const int n : {1, 2, 30, 400}) {
+    for (const double mean : {1.2, 4.0, 15.0}) {
+      INFO("n " << n << ", about " << mean << " entries a row");
+      const auto matrix = dominant_matrix<Matrix<TestType>>(n, std::min(1.0, mean / n), random);
+      for (const bool portable : {false, true}) {
+        Fixture<TestType> fixture(matrix, portable);
+        for (const int columns : {1, 4, 1, 2}) fixture.check(columns, random);
+      }
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("solves on fronts of every size", "[trisolve]", AllTypes) {
+  std::mt19937 random(12);
+  for (const int edge : {3, 31, 33, 64, 97, 130}) {
+    for (const int border : {1, 65, 140}) {
+      INFO("blocks of " << edge << ", border of " << border);
+      const auto matrix = bordered_blocks<Matrix<TestType>>(3, edge, border, random);
+      Fixture<TestType>(matrix, false, no_zeros).check(1, random);
+      Fixture<TestType>(matrix, false, no_zeros, true).check(3, random);  // no inverses of tiles
+      Fixture<TestType>(matrix, true, no_zeros).check(1, random);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("solves on fronts with long rows, many children and many right-hand sides",
+                        "[trisolve]", AllTypes) {
+  std::mt19937 random(13);
+  SECTION("rows of U that several teams share") {
+    Fixture<TestType> fixture(bordered_blocks<Matrix<TestType>>(2, 70, 450, random), false, no_zeros);
+    for (const int columns : {1, 17, 5, 1}) fixture.check(columns, random, columns == 5);
+  }
+  SECTION("hundreds of children") {
+    Fixture<TestType> fixture(bordered_blocks<Matrix<TestType>>(300, 2, 6, random), false, no_zeros);
+    for (const int columns : {4, 1}) fixture.check(columns, random, columns == 4);
+  }
+  SECTION("a deep tree") {
+    for (const bool portable : {false, true}) {
+      Fixture<TestType> fixture(grid<Matrix<TestType>>(24, random), portable);
+      for (const int columns : {1, 7}) fixture.check(columns, random);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("solves on fronts give the same bits from run to run", "[trisolve]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(14);
+  Fixture<TestType> fixture(bordered_blocks<Matrix<TestType>>(5, 90, 120, random), false);
+  std::vector<Scalar> b;
+  for (int i = 0; i < 5 * 90 + 120; ++i) b.push_back(random_value<Scalar>(random, 1));
+  const auto first = fixture.solve({b}, Transposition::none);
+  for (int run = 0; run < 3; ++run) CHECK(fixture.solve({b}, Transposition::none) == first);
+}
+
+#ifdef KOKKOS_ENABLE_CUDA
+// No tree makes a front wait for itself: its parent is changed in the plan by hand.
+TEST_CASE("a front that waits for itself ends a solve with its row", "[trisolve]") {
+  using Type = Types<double, int, Kokkos::Cuda>;
+  std::mt19937 random(15);
+  for (const int edge : {2, 150}) {  // by warps, by tiles
+    Fixture<Type> fixture(bordered_blocks<Matrix<Type>>(3, edge, 2, random), false, no_zeros);
+    const auto good_solver = fixture.solver;
+    auto plan = fixture.plan;
+    plan.host_fronts[1].parent = 1;
+    fixture.solver = FrontSolver<double, int, std::int64_t, Kokkos::Cuda>(fixture.exec, plan, MemoryBudget(),
+                                                                          false, 0.05);
+    const std::vector<double> b(static_cast<std::size_t>(fixture.matrix.n_rows), 1.0);
+    fixture.solve({b}, Transposition::none);
+    CHECK(fixture.solver.take_hung_row(fixture.exec) == fixture.plan.host_fronts[1].first_pivot);
+    CHECK(fixture.solver.take_hung_row(fixture.exec) == -1);
+    fixture.solver = good_solver;
+    fixture.check(1, random);
+  }
+}
+#endif
+
+}  // namespace lutra::Test
