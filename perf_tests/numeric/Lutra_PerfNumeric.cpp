@@ -77,7 +77,7 @@ Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const Impl:
   const auto& factors = factored.factors;
   const RealOf<Scalar> threshold =
       std::pow(epsilon_of<Scalar>, 5.0 / 8.0);  // the largest entry is 1 by the matching
-  if constexpr (Impl::is_host_space<ExecutionSpace>) {
+  if constexpr (lutra::Impl::is_host_space<ExecutionSpace>) {
     static_cast<void>(tuning);
     return measure(run.samples, [&] {
       factorize_rows<Scalar>(factored.exec, factored.analysis.row_plan, factors.F_values, threshold,
