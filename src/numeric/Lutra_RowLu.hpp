@@ -18,7 +18,7 @@ struct RowLuPlan {
   CsrPattern<Ordinal, Offset, Memory> F;         ///< the matrix by rows, columns of a row in any order
   Kokkos::View<const Ordinal*, Memory> run_end;  ///< [n] the end of the run a row is in: rows whose parts of
                                                  ///< U agree right of the run, and are full within it
-  int threads = 1;                  ///< that may work on it at once
+  int threads = 1;                               ///< that may work on it at once
   std::vector<Ordinal> order;       ///< [n] rows by tasks, ascending in each; empty for one thread
   std::vector<Ordinal> task_begin;  ///< [tasks + 1] in `order`: subtrees that threads work alone; rows behind
                                     ///< the last task are worked by all threads
