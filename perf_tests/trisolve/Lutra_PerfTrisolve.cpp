@@ -2,9 +2,9 @@
 // Triangular solves of `TriangularSolver`, each of its methods forced in turn, beside its peers: analysis,
 // update of values and solve apart, of incomplete and complete factors and of plain patterns. And `trisolve`:
 // solves with the factors of a whole factorization, scaling and permutation included, beside the peers of the
-// factorization; those are not refined, and the peers' factors are their own: compare times a nonzero. `lutra`
-// takes the engine the library chooses, `lutra-column` the triangles of the column engine, `lutra-triangles`
-// the factors by rows without blocks, whatever the engine.
+// factorization; those are not refined, and the peers' factors are their own: compare times a nonzero.
+// `lutra` takes the engine the library chooses, `lutra-column` the triangles of the column engine,
+// `lutra-triangles` the factors by rows without blocks, whatever the engine.
 #include <benchmark/benchmark.h>
 
 #include <exception>

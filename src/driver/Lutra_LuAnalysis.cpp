@@ -328,8 +328,8 @@ void plan_columns(const ExecutionSpace& exec, const LuOptions& options, const Me
   report.times.levelization = levelization_timer.seconds();
 }
 
-/// Fronts and their plan for the supernodal engine; for solves by triangles the pattern of L + U as the fronts
-/// store it.
+/// Fronts and their plan for the supernodal engine; for solves by triangles the pattern of L + U as the
+/// fronts store it.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void plan_supernodal(const ExecutionSpace& exec,
                      const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A_on_host,

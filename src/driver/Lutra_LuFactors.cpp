@@ -89,8 +89,8 @@ void allocate_factors(const ExecutionSpace& exec, const Analysis& analysis, cons
     }
   }
   fresh.row_values = fresh.charge.template allocate<ValueView>(exec, "lutra::numeric::values by rows", nnz);
-  fresh.perturbed = fresh.charge.template allocate<decltype(factors.perturbed)>(
-      exec, "lutra::numeric::perturbed", n);
+  fresh.perturbed =
+      fresh.charge.template allocate<decltype(factors.perturbed)>(exec, "lutra::numeric::perturbed", n);
   factors = fresh;
 }
 

@@ -244,8 +244,7 @@ template <class Ordinal, class Offset, class RowView>
 std::vector<Offset> start_rows(const Fronts<Ordinal, Offset>& fronts, Ordinal n, const RowView& rows) {
   std::vector<Offset> filled(static_cast<std::size_t>(n) + 1, 0);  // entries of L of each row, at row + 1
   for (const auto& front : fronts) {
-    for (Offset r = front.rows; r < front.rows + front.below; ++r)
-      at(filled, rows(r) + 1) += front.pivots;
+    for (Offset r = front.rows; r < front.rows + front.below; ++r) at(filled, rows(r) + 1) += front.pivots;
   }
   for (const auto& front : fronts) {
     for (int c = 0; c < front.pivots; ++c) at(filled, front.first_pivot + c + 1) += front.size();
@@ -382,8 +381,8 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
   map_rows(exec, plan, row_map, diagonal);
   Charge scratch(budget);
   const auto rows = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), plan.rows);
-  const auto row_start = Impl::upload(exec, scratch, "lutra::numeric::row_start",
-                                      start_rows(plan.host_fronts, plan.n, rows));
+  const auto row_start =
+      Impl::upload(exec, scratch, "lutra::numeric::row_start", start_rows(plan.host_fronts, plan.n, rows));
   fill_rows(exec, plan, row_start, diagonal, entries, sources);
   exec.fence("lutra::numeric: where rows start is no longer needed");
   result.row_map = row_map;

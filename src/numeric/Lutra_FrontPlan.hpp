@@ -54,9 +54,9 @@ struct FrontPlan {
   Ordinal count = 0;
   FrontPlanOptions options;
   Kokkos::View<const Front<Ordinal, Offset>*, MemorySpace> fronts;  ///< [count] in postorder
-  Kokkos::View<const Ordinal*, MemorySpace> rows;      ///< further rows of all fronts, places of F
-  Kokkos::View<const int*, MemorySpace> places;        ///< position of each of them in the parent
-  Kokkos::View<const Ordinal*, MemorySpace> children;  ///< of each front, ascending
+  Kokkos::View<const Ordinal*, MemorySpace> rows;            ///< further rows of all fronts, places of F
+  Kokkos::View<const int*, MemorySpace> places;              ///< position of each of them in the parent
+  Kokkos::View<const Ordinal*, MemorySpace> children;        ///< of each front, ascending
   Kokkos::View<const FrontPlace*, MemorySpace> entry_place;  ///< [nnz(A)] by fronts, in tiled ones by tiles
   Kokkos::View<const Offset*, MemorySpace> entry_source;     ///< [nnz(A)] position in the user's matrix
   Kokkos::View<const EntryIndex<Ordinal>*, MemorySpace> entry_index;  ///< [nnz(A)]

@@ -31,8 +31,7 @@ void FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::int64_t FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::take_hung_row(
-    const ExecutionSpace& exec) {
+std::int64_t FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::take_hung_row(const ExecutionSpace& exec) {
   return m_sweeps->take_hung_row(exec);
 }
 

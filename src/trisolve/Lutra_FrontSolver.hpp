@@ -20,10 +20,10 @@ class FrontSweeps;
 template <class Scalar, class Ordinal, class MemorySpace>
 struct FrontSystem {
   Transposition transposition = Transposition::none;
-  Impl::MappedColumns<const Scalar> in;                  ///< right-hand sides
-  Impl::MappedColumns<Scalar> out;                       ///< solutions; may be the right-hand sides
-  Kokkos::View<const Ordinal*, MemorySpace> in_row;      ///< [n] row of `in` at each place
-  Kokkos::View<const Ordinal*, MemorySpace> out_row;     ///< [n] row of `out` at each place
+  Impl::MappedColumns<const Scalar> in;               ///< right-hand sides
+  Impl::MappedColumns<Scalar> out;                    ///< solutions; may be the right-hand sides
+  Kokkos::View<const Ordinal*, MemorySpace> in_row;   ///< [n] row of `in` at each place
+  Kokkos::View<const Ordinal*, MemorySpace> out_row;  ///< [n] row of `out` at each place
   int n_columns = 0;
 };
 
@@ -51,7 +51,8 @@ class FrontSolver {
   void solve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
              const FrontSystem<Scalar, Ordinal, Memory>& system);
 
-  /// The first pivot of the front at which the watchdog gave a solve up, or −1; makes the solver usable again. Fences.
+  /// The first pivot of the front at which the watchdog gave a solve up, or −1; makes the solver usable
+  /// again. Fences.
   std::int64_t take_hung_row(const ExecutionSpace& exec);
 
  private:

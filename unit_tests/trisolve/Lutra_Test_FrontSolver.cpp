@@ -34,10 +34,9 @@ struct Fixture {
           bool portable_factors = false)
       : matrix(A),
         tree(make_front_tree(make_view(matrix).pattern(), options)),
-        plan(plan_fronts(
-            exec, tree,
-            FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
-            MemoryBudget(), front_plan_options<Scalar, Space>())),
+        plan(plan_fronts(exec, tree,
+                         FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
+                         MemoryBudget(), front_plan_options<Scalar, Space>())),
         factors(make_front_factors<Scalar>(exec, plan, MemoryBudget())),
         solver(exec, plan, MemoryBudget(), portable) {
     const auto n = static_cast<std::size_t>(matrix.n_rows);
@@ -48,9 +47,8 @@ struct Fixture {
     const Kokkos::View<unsigned char*, Memory> perturbed("perturbed", n);
     allocate_values(exec, plan, MemoryBudget(), factors);
     factorize_fronts<Scalar>(
-        exec, plan,
-        {to_space<Space>(matrix.values), to_space<Space>(row_scale), to_space<Space>(col_scale)}, 0, factors,
-        perturbed, portable_factors);
+        exec, plan, {to_space<Space>(matrix.values), to_space<Space>(row_scale), to_space<Space>(col_scale)},
+        0, factors, perturbed, portable_factors);
     exec.fence();
   }
 
@@ -206,8 +204,8 @@ TEST_CASE("a front that waits for itself ends a solve with its row", "[trisolve]
     const auto good_solver = fixture.solver;
     auto plan = fixture.plan;
     plan.host_fronts[1].parent = 1;
-    fixture.solver = FrontSolver<double, int, std::int64_t, Kokkos::Cuda>(fixture.exec, plan, MemoryBudget(),
-                                                                          false, 0.05);
+    fixture.solver =
+        FrontSolver<double, int, std::int64_t, Kokkos::Cuda>(fixture.exec, plan, MemoryBudget(), false, 0.05);
     const std::vector<double> b(static_cast<std::size_t>(fixture.matrix.n_rows), 1.0);
     fixture.solve({b}, Transposition::none);
     CHECK(fixture.solver.take_hung_row(fixture.exec) == fixture.plan.host_fronts[1].first_pivot);

@@ -64,11 +64,11 @@ struct FrontSolveData {
   MappedColumns<Scalar> out;       ///< solutions, for backward sweeps
   const Ordinal* in_row = nullptr;
   const Ordinal* out_row = nullptr;
-  Scalar* solved = nullptr;       ///< [n] what the forward sweep leaves to the backward one
-  Scalar* solution = nullptr;     ///< [n] of the backward sweep, by places of F; may be `solved`
-  Scalar* below = nullptr;        ///< [further rows of all fronts] what fronts leave to their parents
-  std::int64_t n = 0;             ///< order of F
-  std::int64_t n_below = 0;       ///< further rows of all fronts
+  Scalar* solved = nullptr;    ///< [n] what the forward sweep leaves to the backward one
+  Scalar* solution = nullptr;  ///< [n] of the backward sweep, by places of F; may be `solved`
+  Scalar* below = nullptr;     ///< [further rows of all fronts] what fronts leave to their parents
+  std::int64_t n = 0;          ///< order of F
+  std::int64_t n_below = 0;    ///< further rows of all fronts
   int n_columns = 0;
   FrontSweep sweep;
 

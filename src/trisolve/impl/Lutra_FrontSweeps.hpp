@@ -33,7 +33,8 @@ FrontSources list_sources(const std::vector<Front<Ordinal, Offset>>& fronts, std
     for (const auto& front : fronts) {
       if (front.parent < 0) continue;
       const auto& parent = fronts[static_cast<std::size_t>(front.parent)];
-      const auto position = static_cast<std::size_t>(parent.rows) + static_cast<std::size_t>(parent.first_pivot);
+      const auto position =
+          static_cast<std::size_t>(parent.rows) + static_cast<std::size_t>(parent.first_pivot);
       for (Offset r = front.rows; r < front.rows + front.below; ++r)
         visit(position + static_cast<std::size_t>(places[r]), static_cast<std::uint32_t>(r));
     }

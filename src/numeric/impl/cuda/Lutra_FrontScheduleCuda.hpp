@@ -270,9 +270,9 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     m_target_first = upload(exec, charge, "lutra::numeric::target_first", order.lists.first);
     m_target_place = upload(exec, charge, "lutra::numeric::target_place", order.lists.place);
     m_target_source = upload(exec, charge, "lutra::numeric::target_source", order.lists.source);
-    m_lists = upload(exec, charge, "lutra::numeric::gather_lists",
-                     std::vector<GatherLists>{
-                         {m_target_first.data(), m_target_place.data(), m_target_source.data()}});
+    m_lists = upload(
+        exec, charge, "lutra::numeric::gather_lists",
+        std::vector<GatherLists>{{m_target_first.data(), m_target_place.data(), m_target_source.data()}});
     m_small = upload(exec, charge, "lutra::numeric::small_fronts", order.small_tasks);
     m_tasks = upload(exec, charge, "lutra::numeric::front_tasks", order.tasks);
     m_children = upload(exec, charge, "lutra::numeric::child_refs", refs);

@@ -70,7 +70,7 @@ class GatherTurn {
       std::uint32_t p = m_first + 1;
       for (; p + 4 <= m_last; p += 4) {
         const std::uint32_t s0 = m_lists.source[p], s1 = m_lists.source[p + 1], s2 = m_lists.source[p + 2],
-                     s3 = m_lists.source[p + 3];
+                            s3 = m_lists.source[p + 3];
         const Scalar v0 = corners[s0], v1 = corners[s1], v2 = corners[s2], v3 = corners[s3];
         sum += v0;
         sum += v1;

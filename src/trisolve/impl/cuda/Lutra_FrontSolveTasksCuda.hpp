@@ -27,8 +27,8 @@ struct FrontSolveTask {
   Offset shares = 0;          ///< of the tile's sums, in `shares`
   Ordinal first_pivot;
   int pivots, below;
-  int tile = 0;   ///< tile of rows
-  int share = -1;  ///< backward: which part of the further tiles to sum; −1: the tile itself
+  int tile = 0;      ///< tile of rows
+  int share = -1;    ///< backward: which part of the further tiles to sum; −1: the tile itself
   int n_shares = 0;  ///< parts that other teams sum for the tile
 };
 
@@ -90,9 +90,7 @@ class FrontSolveTasks {
     }
   };
 
-  FrontTiles tiles_of(std::size_t f) const {
-    return {m_fronts[f].pivots, m_fronts[f].below, m_options.tile};
-  }
+  FrontTiles tiles_of(std::size_t f) const { return {m_fronts[f].pivots, m_fronts[f].below, m_options.tile}; }
   Offset inverse_size() const { return 2 * static_cast<Offset>(m_options.tile) * m_options.tile; }
 
   Task task_of(std::size_t f) const {
@@ -145,8 +143,7 @@ class FrontSolveTasks {
   void add_tiles(std::size_t f, Offset inverse) {
     const FrontTiles tiles = tiles_of(f);
     const int pivot_tiles = tiles.pivot_tiles(), further = tiles.count() - pivot_tiles;
-    const int n_shares =
-        further > most_unshared_tiles ? (further + shared_tiles - 1) / shared_tiles : 0;
+    const int n_shares = further > most_unshared_tiles ? (further + shared_tiles - 1) / shared_tiles : 0;
     Task task = task_of(f);
     for (int i = 0; i < tiles.count(); ++i) {
       task.tile = i;

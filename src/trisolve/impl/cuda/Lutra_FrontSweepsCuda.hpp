@@ -12,8 +12,8 @@
 
 namespace lutra::Impl {
 
-/// Six launches a solve: up the small fronts, the middle and all others, and down in the reverse order. A launch works
-/// its fronts as data flow; nothing comes to the host.
+/// Six launches a solve: up the small fronts, the middle and all others, and down in the reverse order. A
+/// launch works its fronts as data flow; nothing comes to the host.
 template <class Scalar, class Ordinal, class Offset>
 class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     : public FrontSweepsBase<Scalar, Ordinal, Offset, Kokkos::Cuda> {
@@ -31,8 +31,8 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
               double watchdog_seconds)
       : Base(exec, plan, budget), m_watchdog_seconds(watchdog_seconds) {
     if (portable) {
-      m_portable = std::make_unique<PortableFrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>>(exec, plan,
-                                                                                               budget);
+      m_portable =
+          std::make_unique<PortableFrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>>(exec, plan, budget);
       return;
     }
     const Tasks tasks(plan.host_fronts, plan.options);
@@ -41,8 +41,8 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
       m_tasks[c][1] = upload(exec, this->m_charge, "lutra::trisolve::tasks_down", tasks.down[c]);
     }
     m_shares = static_cast<std::int64_t>(tasks.shares);
-    m_tickets = this->m_charge.template allocate<Kokkos::View<int*, Memory>>(
-        exec, "lutra::trisolve::tickets", n_tickets);
+    m_tickets = this->m_charge.template allocate<Kokkos::View<int*, Memory>>(exec, "lutra::trisolve::tickets",
+                                                                             n_tickets);
     m_stop = this->m_charge.template allocate<Kokkos::View<int, Memory>>(exec, "lutra::trisolve::stop");
     Kokkos::deep_copy(exec, m_tickets, 0);
     Kokkos::deep_copy(exec, m_stop, 0);
@@ -127,7 +127,8 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     constexpr int threads = small_solve_warps * 32;
     const int teams = teams_for(exec, kernel, threads, 0, m_teams[Class][Up ? 0 : 1][Width > 1 ? 1 : 0],
                                 tasks.extent(0) * static_cast<std::size_t>(launch.groups), small_solve_warps);
-    kernel<<<teams, threads, 0, exec.cuda_stream()>>>(launch, tasks.data(), static_cast<int>(tasks.extent(0)));
+    kernel<<<teams, threads, 0, exec.cuda_stream()>>>(launch, tasks.data(),
+                                                      static_cast<int>(tasks.extent(0)));
     check_cuda(cudaGetLastError(), "launching a sweep through small fronts");
   }
 
@@ -139,7 +140,8 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     const auto kernel = tile_sweep_kernel<Up, edge, Width, Scalar, Ordinal, Offset>;
     constexpr std::size_t bytes = sizeof(TileSolveMemory<edge, Width, Scalar>);
     const int teams = teams_for(exec, kernel, tile_solve_threads, bytes,
-                                m_teams[Tasks::tiled][Up ? 0 : 1][Width > 1 ? 1 : 0], tasks.extent(0) * static_cast<std::size_t>(launch.groups), 1);
+                                m_teams[Tasks::tiled][Up ? 0 : 1][Width > 1 ? 1 : 0],
+                                tasks.extent(0) * static_cast<std::size_t>(launch.groups), 1);
     kernel<<<teams, tile_solve_threads, bytes, exec.cuda_stream()>>>(launch, tasks.data(),
                                                                      static_cast<int>(tasks.extent(0)));
     check_cuda(cudaGetLastError(), "launching a sweep through fronts");
@@ -158,8 +160,8 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
                  "asking how many teams run at once");
       known = std::max(1, known) * exec.cuda_device_prop().multiProcessorCount;
     }
-    const std::size_t most = (tasks + static_cast<std::size_t>(tasks_a_team) - 1) /
-                             static_cast<std::size_t>(tasks_a_team);
+    const std::size_t most =
+        (tasks + static_cast<std::size_t>(tasks_a_team) - 1) / static_cast<std::size_t>(tasks_a_team);
     return static_cast<int>(std::min(most, static_cast<std::size_t>(known)));
   }
 
@@ -194,7 +196,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
   Charge m_vectors;
   Kokkos::View<Scalar*, Memory> m_solved, m_solution, m_below, m_share_sums;
   std::int64_t m_shares = 0;
-  int m_width = 0;            ///< values of a place the vectors have room for
+  int m_width = 0;                         ///< values of a place the vectors have room for
   int m_teams[Tasks::classes][2][2] = {};  ///< that run at once: up and down, one right-hand side or several
 };
 

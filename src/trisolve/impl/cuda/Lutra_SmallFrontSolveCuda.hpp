@@ -15,7 +15,7 @@ inline constexpr int warp_sources = Width == 1 ? 4 : 2;
 /// columns are in registers before the values they are multiplied by are there.
 template <int Parts, int Width, class Scalar, class Ordinal, class Offset>
 struct WarpSweep {
-  static constexpr int ahead = Parts == 1 ? 8 : 4;    ///< columns of pivots
+  static constexpr int ahead = Parts == 1 ? 8 : 4;     ///< columns of pivots
   static constexpr int at_once = Parts == 1 ? 16 : 8;  ///< columns beyond the pivots
   using Launch = FrontSweepLaunch<Scalar, Ordinal, Offset>;
   using Columns = Scalar[Parts][ahead];
@@ -68,8 +68,7 @@ struct WarpSweep {
 #pragma unroll
     for (int h = 0; h < Parts; ++h) {
       const bool divides = row(h) < task.pivots && !launch.data.sweep.unit();
-      inverse[h] =
-          divides ? Scalar(1) / launch.data.value(*triangle.at(row(h), row(h))) : Scalar(1);
+      inverse[h] = divides ? Scalar(1) / launch.data.value(*triangle.at(row(h), row(h))) : Scalar(1);
     }
   }
 
@@ -265,9 +264,8 @@ struct WarpSweep {
     Scalar* from[Parts];
 #pragma unroll
     for (int h = 0; h < Parts; ++h) {
-      from[h] = row(h) < task.below
-                    ? launch.solution_at(group, launch.data.rows[task.rows + row(h)], Width)
-                    : nullptr;
+      from[h] = row(h) < task.below ? launch.solution_at(group, launch.data.rows[task.rows + row(h)], Width)
+                                    : nullptr;
 #pragma unroll
       for (int w = 0; w < Width; ++w) v[h][w] = Scalar(0);
       if (row(h) >= task.pivots) continue;

@@ -22,7 +22,7 @@ struct TileSolveMemory {
 template <int Edge, int Width, class Scalar, class Ordinal, class Offset>
 struct TileSweep {
   static constexpr int pitch = Edge + 1;
-  static constexpr int inner = Edge / 32;                ///< entries of a lane along a square's columns or rows
+  static constexpr int inner = Edge / 32;  ///< entries of a lane along a square's columns or rows
   static constexpr int outer = Edge / tile_solve_warps;  ///< columns or rows of a warp
   static constexpr int lanes_a_row = tile_solve_threads / Edge;
   using Launch = FrontSweepLaunch<Scalar, Ordinal, Offset>;
@@ -88,7 +88,8 @@ struct TileSweep {
         Scalar* from[inner];
         Scalar x[inner][Width];
 #pragma unroll
-        for (int h = 0; h < inner; ++h) from[h] = lane + 32 * h < columns ? at(first + lane + 32 * h) : nullptr;
+        for (int h = 0; h < inner; ++h)
+          from[h] = lane + 32 * h < columns ? at(first + lane + 32 * h) : nullptr;
         take(launch, from, x, place_of(0));
         __syncwarp();
 #pragma unroll
@@ -150,7 +151,9 @@ struct TileSweep {
   }
 
   /// Whether the factorization has left the inverse of the tile's triangle.
-  __device__ bool has_inverse() const { return task.inverse >= 0 && launch.inverses != nullptr; }
+  __device__ bool has_inverse() const {
+    return task.inverse >= 0 && launch.inverses != nullptr;
+  }
 
   /// Brings the triangle of pivots first … first + rows, or its inverse, into shared memory. The inverses of
   /// L stand by columns and those of U by rows, so that transposed ones read the same way.
@@ -207,7 +210,8 @@ struct TileSweep {
     for (int h = 0; h < inner; ++h) {
       const int r = lane + 32 * h;
       inverse[h] = Scalar(1);
-      if (r < rows && !launch.data.sweep.unit()) inverse[h] = Scalar(1) / memory.diagonal[r * row + r * column];
+      if (r < rows && !launch.data.sweep.unit())
+        inverse[h] = Scalar(1) / memory.diagonal[r * row + r * column];
 #pragma unroll
       for (int w = 0; w < Width; ++w) v[h][w] = r < rows ? memory.v[r * Width + w] : Scalar(0);
     }
