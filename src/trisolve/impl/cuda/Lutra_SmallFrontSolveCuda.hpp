@@ -104,7 +104,7 @@ struct WarpSweep {
 #pragma unroll
         for (int u = 0; u < ahead; ++u) {
           if (begin + u >= end) break;
-          eliminate_up(part, begin + u, inverse[part], a, u, v);
+          eliminate<true>(part, begin + u, inverse[part], a, u, v);
         }
         copy(next, a);
       }
@@ -160,7 +160,7 @@ struct WarpSweep {
 #pragma unroll
         for (int u = 0; u < ahead; ++u) {
           if (end - 1 - u < begin) break;
-          eliminate_down(part, end - 1 - u, inverse[part], t, u, v);
+          eliminate<false>(part, end - 1 - u, inverse[part], t, u, v);
         }
         copy(next, t);
       }
@@ -176,28 +176,18 @@ struct WarpSweep {
     }
   }
 
-  /// Pivot c of part `part`, then the rows after it.
-  __device__ __forceinline__ void eliminate_up(int part, int c, const Scalar& inverse, const Columns& a,
-                                               int u, Values& v) const {
+  /// Pivot c of part `part`, then the rows that come after it in this sweep.
+  template <bool Up>
+  __device__ __forceinline__ void eliminate(int part, int c, const Scalar& inverse, const Columns& a, int u,
+                                            Values& v) const {
 #pragma unroll
     for (int w = 0; w < Width; ++w) {
       const Scalar y = shuffle_from(v[part][w] * inverse, c - 32 * part);
       if (row(part) == c) v[part][w] = y;
 #pragma unroll
       for (int h = 0; h < Parts; ++h) {
-        if (h >= part && row(h) > c) v[h][w] -= a[h][u] * y;
-      }
-    }
-  }
-  __device__ __forceinline__ void eliminate_down(int part, int c, const Scalar& inverse, const Columns& t,
-                                                 int u, Values& v) const {
-#pragma unroll
-    for (int w = 0; w < Width; ++w) {
-      const Scalar y = shuffle_from(v[part][w] * inverse, c - 32 * part);
-      if (row(part) == c) v[part][w] = y;
-#pragma unroll
-      for (int h = 0; h < Parts; ++h) {
-        if (h <= part && row(h) < c) v[h][w] -= t[h][u] * y;
+        const bool after = Up ? h >= part && row(h) > c : h <= part && row(h) < c;
+        if (after) v[h][w] -= a[h][u] * y;
       }
     }
   }
