@@ -22,11 +22,6 @@ struct FrontSchedule {
   void forget_inverses() {}
 };
 
-template <class Scalar, class ExecutionSpace>
-struct FrontCutting {
-  static FrontPlanOptions options() { return {}; }
-};
-
 }  // namespace lutra::Impl
 
 #include "Lutra_HostFronts.hpp"

@@ -10,6 +10,12 @@
 
 namespace lutra::Impl {
 
+/// How an execution space cuts fronts.
+template <class Scalar, class ExecutionSpace>
+struct FrontCutting {
+  static FrontPlanOptions options() { return {}; }
+};
+
 /// Raw arrays of a factorization in fronts, as kernels of every kind take them.
 template <class Scalar, class Ordinal, class Offset>
 struct FrontLuData {

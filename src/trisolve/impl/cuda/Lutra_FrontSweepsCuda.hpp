@@ -6,6 +6,8 @@
 
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_FrontSchedule.hpp"
+#include "Lutra_FrontSolver.hpp"
+#include "Lutra_PortableFrontSweeps.hpp"
 #include "Lutra_SmallFrontSolveCuda.hpp"
 #include "Lutra_SolutionArrays.hpp"
 #include "Lutra_TileFrontSolveCuda.hpp"

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PORTABLEFRONTSWEEPS_HPP
+#define LUTRA_PORTABLEFRONTSWEEPS_HPP
+
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "Lutra_FrontLu.hpp"
+#include "Lutra_FrontSolvePortable.hpp"
+#include "Lutra_Upload.hpp"
+
+namespace lutra::Impl {
+
+/// For each position of each front, the rows of children that come to stand there.
+struct FrontSources {
+  std::vector<std::uint32_t> begin;   ///< [positions of all fronts + 1]
+  std::vector<std::uint32_t> source;  ///< rows of children, counted through all fronts
+};
+
+/// @param places as in the plan, on the host
+/// @throws OutOfMemoryError for more rows than 32 bits count
+template <class Ordinal, class Offset>
+FrontSources list_sources(const std::vector<Front<Ordinal, Offset>>& fronts, std::int64_t n,
+                          const int* places, std::size_t n_places) {
+  if (static_cast<std::uint64_t>(n) + n_places >= std::numeric_limits<std::uint32_t>::max()) {
+    throw OutOfMemoryError("solves on fronts: their rows are more than 32 bits count; ask for another method",
+                           n_places * sizeof(std::uint64_t));
+  }
+  FrontSources result;
+  result.begin.assign(static_cast<std::size_t>(n) + n_places + 1, 0);
+  const auto for_each_source = [&](const auto& visit) {
+    for (const auto& front : fronts) {
+      if (front.parent < 0) continue;
+      const auto& parent = fronts[static_cast<std::size_t>(front.parent)];
+      const auto position =
+          static_cast<std::size_t>(parent.rows) + static_cast<std::size_t>(parent.first_pivot);
+      for (Offset r = front.rows; r < front.rows + front.below; ++r)
+        visit(position + static_cast<std::size_t>(places[r]), static_cast<std::uint32_t>(r));
+    }
+  };
+  for_each_source([&](std::size_t position, std::uint32_t) { ++result.begin[position + 1]; });
+  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
+  result.source.resize(result.begin.back());
+  std::vector<std::uint32_t> next(result.begin.begin(), result.begin.end() - 1);
+  for_each_source([&](std::size_t position, std::uint32_t row) { result.source[next[position]++] = row; });
+  return result;
+}
+
+/// What every kind of sweep needs: the lists of sources, and room for vectors.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class FrontSweepsBase {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Plan = FrontPlan<Ordinal, Offset, Memory>;
+  using Data = FrontSolveData<Scalar, Ordinal, Offset>;
+
+  FrontSweepsBase(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget)
+      : m_budget(budget), m_charge(budget) {
+    const auto places = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), plan.places);
+    const auto lists =
+        list_sources(plan.host_fronts, static_cast<std::int64_t>(plan.n), places.data(), places.extent(0));
+    m_source_begin = upload(exec, m_charge, "lutra::trisolve::source_begin", lists.begin);
+    m_source = upload(exec, m_charge, "lutra::trisolve::sources", lists.source);
+  }
+
+  Data data_of(const Plan& plan, const Scalar* panels) const {
+    Data data;
+    data.fronts = plan.fronts.data();
+    data.rows = plan.rows.data();
+    data.source_begin = m_source_begin.data();
+    data.source = m_source.data();
+    data.panels = panels;
+    data.n = static_cast<std::int64_t>(plan.n);
+    data.n_below = static_cast<std::int64_t>(plan.rows.extent(0));
+    return data;
+  }
+
+ protected:
+  MemoryBudget m_budget;
+  Charge m_charge;
+
+ private:
+  Kokkos::View<const std::uint32_t*, Memory> m_source_begin, m_source;
+};
+
+/// Portable sweeps, a group of right-hand sides after another in the same vectors.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class PortableFrontSweeps : public FrontSweepsBase<Scalar, Ordinal, Offset, ExecutionSpace> {
+ public:
+  using Base = FrontSweepsBase<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using typename Base::Data;
+  using typename Base::Memory;
+  using typename Base::Plan;
+  using Factors = FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Base::Base;
+
+  /// @param data without vectors
+  void run(const ExecutionSpace& exec, const Plan& plan, const Factors&, Data data) {
+    for (int column = 0; column < data.n_columns;) {
+      const int width = data.n_columns - column == 1 ? 1 : 4;
+      reserve(exec, data, width);
+      data.solved = data.solution = m_solved.data();
+      data.below = m_below.data();
+      for (const bool forward : {true, false}) {
+        data.sweep.forward = forward;
+        if (width == 1) {
+          sweep_fronts_portable<1>(exec, plan, data, column);
+        } else {
+          sweep_fronts_portable<4>(exec, plan, data, column);
+        }
+      }
+      column += width;
+    }
+  }
+
+ private:
+  void reserve(const ExecutionSpace& exec, const Data& data, int width) {
+    if (width <= m_width) return;
+    exec.fence("lutra::trisolve: the smaller vectors are freed");
+    Charge fresh(this->m_budget);
+    using Vector = Kokkos::View<Scalar*, Memory>;
+    const auto size = [&](std::int64_t places) { return static_cast<std::size_t>(places * width); };
+    m_solved = fresh.template allocate<Vector>(exec, "lutra::trisolve::solved", size(data.n));
+    m_below = fresh.template allocate<Vector>(exec, "lutra::trisolve::below", size(data.n_below));
+    m_vectors = fresh;
+    m_width = width;
+  }
+
+  Charge m_vectors;
+  Kokkos::View<Scalar*, Memory> m_solved, m_below;
+  int m_width = 0;  ///< values of a place the vectors have room for
+};
+
+}  // namespace lutra::Impl
+
+#endif
