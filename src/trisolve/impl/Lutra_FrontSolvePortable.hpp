@@ -9,6 +9,10 @@
 
 namespace lutra::Impl {
 
+// Forward and backward substitution of the multifrontal method (I. S. Duff and J. K. Reid, ACM Trans. Math.
+// Software 9, 1983): up the tree a front takes its children's contributions to the right-hand side, down the
+// tree it takes the solutions of its further rows. Each position gathers, so that sums have one order.
+
 /// Pivots that one thread solves before the others multiply by what it found.
 inline constexpr int front_solve_block = 16;
 

@@ -6,6 +6,9 @@
 
 namespace lutra::Impl {
 
+// The multifrontal substitutions of Lutra_FrontSolvePortable.hpp for small and middle fronts: a warp a front,
+// as data flow, in which values are their own flags (Lutra_DataFlow.hpp).
+
 inline constexpr int small_solve_warps = 4;  ///< of a team, each with fronts of its own
 /// Sources that a lane takes at once.
 template <int Width>

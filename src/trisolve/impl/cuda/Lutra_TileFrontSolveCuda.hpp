@@ -6,6 +6,10 @@
 
 namespace lutra::Impl {
 
+// The multifrontal substitutions of Lutra_FrontSolvePortable.hpp for large fronts, a team a tile of rows: the
+// supernodal form of section 2 of "A Message-Driven, Multi-GPU Parallel Sparse Triangular Solver", with the
+// diagonal blocks' inverses, in which rows gather instead of sending, and values are their own flags.
+
 inline constexpr int tile_solve_threads = 256;
 inline constexpr int tile_solve_warps = tile_solve_threads / 32;
 
