@@ -5,6 +5,7 @@
 #include <random>
 
 #include "Lutra_FrontSolver.hpp"
+#include "Lutra_PortableFrontSweeps.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestTypes.hpp"
@@ -192,6 +193,12 @@ TEMPLATE_LIST_TEST_CASE("solves on fronts give the same bits from run to run", "
   for (int i = 0; i < 5 * 90 + 120; ++i) b.push_back(random_value<Scalar>(random, 1));
   const auto first = fixture.solve({b}, Transposition::none);
   for (int run = 0; run < 3; ++run) CHECK(fixture.solve({b}, Transposition::none) == first);
+}
+
+TEST_CASE("more rows of fronts than 32 bits count are refused", "[trisolve][errors]") {
+  using Fronts = std::vector<Front<std::int64_t, std::int64_t>>;
+  CHECK_THROWS_AS(lutra::Impl::list_sources(Fronts(), std::int64_t(1) << 32, nullptr, 0), OutOfMemoryError);
+  CHECK(lutra::Impl::list_sources(Fronts(), 3, nullptr, 0).begin == std::vector<std::uint32_t>(4, 0));
 }
 
 #ifdef KOKKOS_ENABLE_CUDA
