@@ -58,6 +58,26 @@ MatrixType bordered_blocks(int blocks, int edge, int border, std::mt19937& rando
   return matrix;
 }
 
+/// Block tridiagonal matrices side by side: `chains` of `links` dense blocks of `edge` rows each.
+template <class MatrixType>
+MatrixType chains_of_blocks(int chains, int links, int edge, std::mt19937& random) {
+  using Scalar = typename decltype(MatrixType::values)::value_type;
+  using Ordinal = typename decltype(MatrixType::entries)::value_type;
+  MatrixType matrix;
+  matrix.n_rows = matrix.n_cols = static_cast<Ordinal>(chains * links * edge);
+  matrix.row_map.push_back(0);
+  for (int i = 0; i < chains * links * edge; ++i) {
+    const int block = i / edge, link = block % links;
+    const int begin = link > 0 ? block - 1 : block, end = link + 1 < links ? block + 2 : block + 1;
+    for (int j = begin * edge; j < end * edge; ++j) {
+      matrix.entries.push_back(static_cast<Ordinal>(j));
+      matrix.values.push_back(i == j ? as_scalar<Scalar>(24.0 * edge) : random_value<Scalar>(random, 1));
+    }
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  return matrix;
+}
+
 }  // namespace lutra::Test
 
 #endif

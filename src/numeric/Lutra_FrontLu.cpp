@@ -111,7 +111,7 @@ void allocate_values(const ExecutionSpace& exec,
     view = fresh.values_charge.template allocate<View>(exec, label, extents...);
   };
   allocate(fresh.panels, "lutra::numeric::panels", plan.panels);
-  allocate(fresh.corners, "lutra::numeric::corners", plan.corners);
+  allocate(fresh.corners, "lutra::numeric::corners", fresh.schedule->corners(plan));
   allocate(fresh.entries, "lutra::numeric::scaled_entries", plan.entry_source.extent(0));
   allocate(fresh.outcome, "lutra::numeric::outcome");
   allocate(fresh.no_outcome, "lutra::numeric::no_outcome");
@@ -130,7 +130,7 @@ void factorize_fronts(const ExecutionSpace& exec,
                       const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
                       const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
                       bool portable) {
-  const auto data = Impl::front_lu_data(plan, factors, perturbed, perturbation);
+  auto data = Impl::front_lu_data(plan, factors, perturbed, perturbation);
   Kokkos::deep_copy(exec, factors.outcome, factors.no_outcome);
   const ScaleEntry<Scalar, Ordinal, Offset> scale{plan.entry_source.data(), plan.entry_index.data(),
                                                   A.values.data(),          A.row_scale.data(),
@@ -140,7 +140,16 @@ void factorize_fronts(const ExecutionSpace& exec,
                        scale);
   if (portable) {
     factors.schedule->forget_inverses();
+    auto corners = factors.corners;
+    Charge room{MemoryBudget()};
+    if (corners.extent(0) < static_cast<std::size_t>(plan.corners)) {
+      // a schedule with an order of its own has its own places for contributions
+      corners = room.allocate<Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>>(
+          exec, "lutra::numeric::portable_corners", plan.corners);
+    }
+    data.corners = corners.data();
     Impl::factorize_fronts_portable(exec, plan, data);
+    exec.fence("lutra::numeric: contributions are no longer needed");
   } else {
     factors.schedule->run(exec, plan, data);
   }

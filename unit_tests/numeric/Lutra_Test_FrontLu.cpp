@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
@@ -241,6 +242,24 @@ TEMPLATE_LIST_TEST_CASE("LU by fronts of every size", "[numeric]", AllTypes) {
       const auto matrix = bordered_blocks<Matrix<TestType>>(3, edge, border, random);
       compare(run<TestType>(matrix, 0, no_zeros, false, 2));
     }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("contributions that take each other's places on devices", "[numeric]", AllTypes) {
+  constexpr bool on_host = std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>;
+  std::mt19937 random(12);
+  const FrontTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
+  // whole fronts and fronts in tiles, many more one after the other than are worked at once
+  for (const int edge : {35, 70}) {
+    const auto matrix = chains_of_blocks<Matrix<TestType>>(on_host ? 2 : 20, on_host ? 3 : 30, edge, random);
+    const auto result = run<TestType>(matrix, 0, no_zeros, false, 2);
+    const auto expected = run<TestType>(matrix, 0, no_zeros, true);
+    REQUIRE(result.pattern == expected.pattern);
+    const double bound = 100 * static_cast<double>(epsilon_of<typename TestType::Scalar>);
+    double most = 0;
+    for (std::size_t p = 0; p < expected.values.size(); ++p)
+      most = std::max(most, static_cast<double>(Kokkos::abs(result.values[p] - expected.values[p])));
+    CHECK(most <= bound * expected.outcome.largest_factor);
   }
 }
 

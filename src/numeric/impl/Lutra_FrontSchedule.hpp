@@ -17,6 +17,10 @@ struct FrontSchedule {
            const FrontLuData<Scalar, Ordinal, Offset>& data) {
     factorize_fronts_portable(exec, plan, data);
   }
+  /// Numbers contributions take.
+  static Offset corners(const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
+    return plan.corners;
+  }
   /// Inverses of diagonal tiles, where a specialisation leaves them to the solves.
   const Scalar* inverses() const { return nullptr; }
   void forget_inverses() {}

@@ -158,6 +158,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
     work_range(plan, worker, SharedLoop<Real, ExecutionSpace>{exec, buffers}, m_task_begin.back(),
                m_order.size());
   }
+  static Offset corners(const Plan& plan) { return plan.corners; }
   const Scalar* inverses() const { return nullptr; }
   void forget_inverses() {}
 

@@ -133,14 +133,21 @@ struct FrontTask {
   Offset wide_end = 0;             ///< end of the front's wide children
   Offset flags = 0;                ///< first flag of the front's tiles, by rows of tiles
   Offset inverses = 0;             ///< of the front's first pivot tile
+  Offset corner = 0;               ///< place of the front's contribution, in the place of the plan's
+  int after = 0;                   ///< chunks of tasks that are complete before that place is written
   FrontTaskPart<Offset> parts[2];  ///< of each tile
+};
+
+/// The number of a task in its launch.
+struct TaskTurn {
+  int task, tasks;
 };
 
 /// A front of up to 16·R rows by a block: assembled in shared memory, eliminated in registers.
 template <int R, class Scalar, class Ordinal, class Offset>
 __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
                                  const FrontTask<Ordinal, Offset>& task, const Front<Ordinal, Offset>& front,
-                                 const PivotRule<Scalar>& rule, Scalar* S) {
+                                 const PivotRule<Scalar>& rule, Scalar* S, const TaskTurn& turn) {
   const auto& data = launch.data;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
   const int size = front.size(), ld = size | 1;
@@ -177,6 +184,10 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   auto& exchange = *reinterpret_cast<PivotExchange<R, Scalar>*>(S);
   eliminate_registers<R>(A, front.pivots, rule, exchange,
                          [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
+  if (task.after > 0) {  // all the same for a block
+    if (warp == 0) wait_for_chunks(launch, task.after, task.front, lane);
+    __syncthreads();
+  }
   const DenseFront<Scalar> dense = data.dense(front);
 #pragma unroll
   for (int i = 0; i < R; ++i) {
@@ -186,7 +197,10 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
     }
   }
   __syncthreads();
-  if (thread == 0) raise_flag(launch.done + task.front, launch.run);
+  if (thread != 0) return;
+  __threadfence();
+  write_flag(launch.done + task.front, launch.run);
+  count_task(launch.progress, turn.task, turn.tasks);
 }
 
 }  // namespace lutra::Impl

@@ -24,6 +24,13 @@ struct ChildRef {
 
 struct GatherLists;
 
+/// Tasks of a launch are counted by chunks, in their order, as they are completed.
+inline constexpr int tasks_a_chunk = 32;
+struct TaskProgress {
+  int* known = nullptr;     ///< chunks known to be complete with all before them
+  int* complete = nullptr;  ///< [tasks / tasks_a_chunk] complete tasks of each whole chunk
+};
+
 /// What the kernels of a schedule share.
 template <class Scalar, class Ordinal, class Offset>
 struct FrontLaunch {
@@ -35,6 +42,7 @@ struct FrontLaunch {
   int* tile_done = nullptr;    ///< flags of tiles
   int* arrived = nullptr;      ///< [count] tiles of a contribution that are there
   Scalar* inverses = nullptr;  ///< of the pivots' tiles, L's by columns and U's by rows
+  TaskProgress progress;       ///< of the second launch
   int run = 0;                 ///< number of this factorization
 };
 
@@ -84,6 +92,33 @@ __device__ __forceinline__ void wait_for_children(const Launch& launch, const Fr
     wait_for_flag(launch, launch.done + number, number);
   }
   __syncwarp();
+}
+
+/// Waits until the first `chunks` chunks of tasks are complete, by one warp: whatever they have read may be
+/// written anew then. Tasks that wait belong to later chunks.
+template <class Launch>
+__device__ __forceinline__ void wait_for_chunks(const Launch& launch, int chunks, int front, int lane) {
+  std::uint64_t begun = 0;
+  for (unsigned spins = 1;; ++spins) {
+    const int known = read_flag(launch.progress.known);
+    if (known >= chunks) break;
+    const int chunk = known + lane;
+    const bool complete = chunk < chunks && read_flag(launch.progress.complete + chunk) == tasks_a_chunk;
+    __threadfence();  // whoever reads what is known next sees what these tasks have read and written
+    const unsigned all = __ballot_sync(0xffffffffu, complete);
+    const int more = all == 0xffffffffu ? 32 : __ffs(static_cast<int>(~all)) - 1;
+    if (more > 0 && lane == 0) atomicMax(launch.progress.known, known + more);
+    __syncwarp();
+    if (more == 0 && spins % 256 == 0 && __any_sync(0xffffffffu, waited_too_long(launch, front, begun)))
+      break;
+  }
+  __threadfence();
+}
+
+/// Counts a task as complete; by one thread, what the task has read and written being behind a fence.
+__device__ __forceinline__ void count_task(const TaskProgress& progress, int task, int tasks) {
+  const int chunk = task / tasks_a_chunk;
+  if (chunk < tasks / tasks_a_chunk) atomicAdd(progress.complete + chunk, 1);
 }
 
 /// What a column is multiplied by to divide it by a pivot. In double precision an approximation made exact to

@@ -68,6 +68,7 @@ struct SmallTask {
   Ordinal front = 0;
   Offset wide_end = 0;                  ///< end of its wide children
   Offset targets = 0, targets_end = 0;  ///< of its narrow ones
+  Offset corner = 0;                    ///< place of its contribution, in the place of the plan's
 };
 
 /// One small front by a warp.
@@ -76,7 +77,8 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordin
                                                  const SmallTask<Ordinal, Offset>& task,
                                                  const PivotRule<Scalar>& rule, int lane, Scalar* S) {
   const auto& data = launch.data;
-  const Front<Ordinal, Offset> front = data.fronts[task.front];
+  Front<Ordinal, Offset> front = data.fronts[task.front];
+  front.corner = task.corner;
   GatherTurn<32, Scalar, Offset> narrow(*launch.lists, task.targets, task.targets_end, lane);
   const int size = front.size(), ld = size | 1;
   for (int e = lane; e < size * ld; e += 32) S[e] = Scalar(0);

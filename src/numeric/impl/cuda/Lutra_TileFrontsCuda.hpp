@@ -38,6 +38,7 @@ struct TileWork {
   const FrontTiles cut;
   TileMemory<Scalar>& memory;
   const PivotRule<Scalar>& rule;
+  const TaskTurn turn;
 
   using Memory = TileMemory<Scalar>;
   using Product = TileProduct<Scalar, tiles>;
@@ -301,6 +302,7 @@ struct TileWork {
     __syncthreads();
     if (threadIdx.x != 0) return;
     __threadfence();
+    count_task(launch.progress, turn.task, turn.tasks);
     if (!in_corner()) {
       write_flag(flag(task.row, task.column), launch.run);
       if (tiles > 1) write_flag(flag(task.row + task.rows - 1, task.column + task.columns - 1), launch.run);
@@ -322,6 +324,11 @@ struct TileWork {
       __syncthreads();
       add_products(product);
       if (in_corner()) {
+        if (task.after > 0) {
+          if (threadIdx.x < 32)
+            wait_for_chunks(launch, task.after, task.front, static_cast<int>(threadIdx.x));
+          __syncthreads();
+        }
         store(product, Scalar(-1));
         tell();
         return;
@@ -347,33 +354,35 @@ __global__ void __launch_bounds__(front_threads, 2)
     front_tasks_kernel(FrontLaunch<Scalar, Ordinal, Offset> launch, const FrontTask<Ordinal, Offset>* tasks,
                        int n, int* ticket) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
-  __shared__ int turn;
+  __shared__ int ticket_taken;
   auto& memory = *reinterpret_cast<TileMemory<Scalar>*>(shared_memory);
   Scalar* const S = reinterpret_cast<Scalar*>(shared_memory);
   const PivotRule<Scalar> rule = launch.data.pivot_rule();
   for (;;) {
     __syncthreads();
-    if (threadIdx.x == 0) turn = atomicAdd(ticket, 1);
+    if (threadIdx.x == 0) ticket_taken = atomicAdd(ticket, 1);
     __syncthreads();
-    if (turn >= n) return;
-    const FrontTask<Ordinal, Offset> task = tasks[turn];
-    const Front<Ordinal, Offset> front = launch.data.fronts[task.front];
+    const TaskTurn turn{ticket_taken, n};
+    if (turn.task >= n) return;
+    const FrontTask<Ordinal, Offset> task = tasks[turn.task];
+    Front<Ordinal, Offset> front = launch.data.fronts[task.front];
+    front.corner = task.corner;
     if (task.row >= 0) {
       const FrontTiles cut(front.pivots, front.below, front_tile<Scalar>);
       if (task.rows + task.columns > 2) {
-        TileWork<2, Scalar, Ordinal, Offset>{launch, task, front, cut, memory, rule}.run();
+        TileWork<2, Scalar, Ordinal, Offset>{launch, task, front, cut, memory, rule, turn}.run();
       } else {
-        TileWork<1, Scalar, Ordinal, Offset>{launch, task, front, cut, memory, rule}.run();
+        TileWork<1, Scalar, Ordinal, Offset>{launch, task, front, cut, memory, rule, turn}.run();
       }
       continue;
     }
     const int parts = (front.size() + 15) / 16;
     if (parts <= 2) {
-      work_block_front<2>(launch, task, front, rule, S);
+      work_block_front<2>(launch, task, front, rule, S, turn);
     } else if (parts <= 4) {
-      work_block_front<4>(launch, task, front, rule, S);
+      work_block_front<4>(launch, task, front, rule, S, turn);
     } else {
-      work_block_front<most_register_parts<Scalar>>(launch, task, front, rule, S);
+      work_block_front<most_register_parts<Scalar>>(launch, task, front, rule, S, turn);
     }
   }
 }

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTTASKORDERCUDA_HPP
+#define LUTRA_FRONTTASKORDERCUDA_HPP
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "Lutra_SmallFrontsCuda.hpp"
+#include "Lutra_SpanPlacement.hpp"
+#include "Lutra_TileFrontsCuda.hpp"
+
+namespace lutra::Impl {
+
+// Microseconds that steps take about, by which tasks are put in order; only their ratios matter.
+struct FrontTimes {
+  static constexpr double start = 6, pivot = 0.25, child = 0.3, step = 18, product = 1.2;
+};
+
+/// Fronts of so many tiles along an edge have tasks of two tiles; in narrower ones there are too few of them.
+inline constexpr int least_paired_tiles = 24;
+
+/// Which tiles of a front are worked two at a time: neighbours in a column, in U neighbours in a row, neither
+/// of them next to the diagonal, whose tiles are waited for, and both of pivots or both of further rows.
+class TilePairs {
+ public:
+  explicit TilePairs(const FrontTiles& tiles) : m_tiles(tiles), m_any(tiles.count() >= least_paired_tiles) {}
+
+  bool in_upper(int i, int j) const { return i < j && i < m_tiles.pivot_tiles(); }
+  bool is_first(int i, int j) const { return m_any && (in_upper(i, j) ? starts(j, i) : starts(i, j)); }
+  bool is_second(int i, int j) const {
+    return m_any && (in_upper(i, j) ? starts(j - 1, i) : starts(i - 1, j));
+  }
+
+ private:
+  /// A pair starts at tile `place` of column, or in U row, `line`.
+  bool starts(int place, int line) const {
+    const int pivots = m_tiles.pivot_tiles(), begin = place < pivots ? 0 : pivots;
+    const int end = place < pivots ? pivots : m_tiles.count();
+    const bool aligned = place >= 0 && (place - begin) % 2 == 0 && place + 1 < end;
+    return aligned && (line >= pivots || place > line + 1);
+  }
+
+  FrontTiles m_tiles;
+  bool m_any;
+};
+
+/// The order of tasks, and what follows from it: tasks on long paths to a root come first, and so each comes
+/// behind all it needs. Where contributions stand follows too: one may take the place of others that were
+/// read by tasks long before it, all tasks of a launch up to some number being complete by then.
+template <class Ordinal, class Offset>
+class FrontTaskOrder {
+ public:
+  using Plan = FrontPlan<Ordinal, Offset, Kokkos::CudaSpace>;
+  using Task = FrontTask<Ordinal, Offset>;
+  using Small = SmallTask<Ordinal, Offset>;
+
+  /// @param teams that work tasks at once
+  FrontTaskOrder(const Plan& plan, int teams)
+      : fronts(plan.host_fronts), m_plan(plan), m_is_narrow(plan.host_fronts) {
+    find_small();
+    measure_paths();
+    for (Ordinal f = 0; f < m_plan.count; ++f) add_tasks(f);
+    std::stable_sort(small_tasks.begin(), small_tasks.end(), [&](const Small& a, const Small& b) {
+      return m_start[index(a.front)] > m_start[index(b.front)];
+    });
+    m_order.resize(m_tasks.size());
+    std::iota(m_order.begin(), m_order.end(), std::size_t(0));
+    std::stable_sort(m_order.begin(), m_order.end(),
+                     [&](std::size_t a, std::size_t b) { return m_priority[a] > m_priority[b]; });
+    place_corners(teams);
+    m_is_narrow = NarrowChildren<Offset>(fronts);
+  }
+
+  /// Lists of narrow children; completes the tasks.
+  /// @param children of the plan; puts wide ones of each front first
+  void list_children(std::vector<Ordinal>& children, const std::vector<int>& places) {
+    for (const auto& front : fronts) {
+      std::stable_partition(children.begin() + static_cast<std::ptrdiff_t>(front.children),
+                            children.begin() + static_cast<std::ptrdiff_t>(front.children_end),
+                            [&](Ordinal c) { return !m_is_narrow(fronts[index(c)]); });
+    }
+    std::vector<std::size_t> small_of(index(m_plan.count));
+    for (std::size_t t = 0; t < small_tasks.size(); ++t) small_of[index(small_tasks[t].front)] = t;
+    std::size_t next = 0;  // in m_tasks, which stand by fronts
+    for (Ordinal f = 0; f < m_plan.count; ++f) {
+      const auto targets = static_cast<Offset>(lists.place.size());
+      const Offset wide_end = list_narrow(f, children, places);
+      const auto targets_end = static_cast<Offset>(lists.place.size());
+      if (m_small[index(f)]) {
+        Small& task = small_tasks[small_of[index(f)]];
+        task.wide_end = wide_end;
+        task.targets = targets;
+        task.targets_end = targets_end;
+      } else if (!is_tiled(f)) {
+        Task& task = m_tasks[next++];
+        task.wide_end = wide_end;
+        task.parts[0].targets = targets;
+        task.parts[0].targets_end = targets_end;
+      } else {
+        const auto parts = parts_of_tiles(f, targets);
+        const int count = tiles_of(f).count();
+        for (; next < m_tasks.size() && m_tasks[next].front == f; ++next) {
+          Task& task = m_tasks[next];
+          task.wide_end = wide_end;
+          task.parts[0] = parts[static_cast<std::size_t>(task.row * count + task.column)];
+          if (task.rows + task.columns > 2)
+            task.parts[1] = parts[static_cast<std::size_t>((task.row + task.rows - 1) * count + task.column +
+                                                           task.columns - 1)];
+        }
+      }
+    }
+    tasks.reserve(m_order.size());
+    for (const std::size_t t : m_order) tasks.push_back(m_tasks[t]);
+  }
+
+  std::vector<Front<Ordinal, Offset>> fronts;  ///< of the plan, contributions where this schedule has them
+  Offset corners = 0;                          ///< numbers contributions have room for
+  std::vector<Small> small_tasks;              ///< in order
+  GatherListMaker<Ordinal, Offset> lists;
+  std::vector<Task> tasks;  ///< in order
+  Offset flags = 0;         ///< of tiles
+  Offset pivot_tiles = 0;   ///< in all tiled fronts
+
+ private:
+  static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
+  const Front<Ordinal, Offset>& front(Ordinal f) const { return fronts[index(f)]; }
+  bool is_tiled(Ordinal f) const { return front(f).size() > m_plan.options.most_whole; }
+  FrontTiles tiles_of(Ordinal f) const { return {front(f).pivots, front(f).below, m_plan.options.tile}; }
+
+  void find_small() {
+    m_small.assign(index(m_plan.count), 1);
+    for (Ordinal f = 0; f < m_plan.count; ++f) {
+      if (front(f).size() > small_front_size) m_small[index(f)] = 0;
+      if (!m_small[index(f)] && front(f).parent >= 0) m_small[index(front(f).parent)] = 0;
+    }
+  }
+
+  double corner_time(Ordinal f) const {
+    const FrontTiles tiles = tiles_of(f);
+    const double edge = tiles.count() - tiles.pivot_tiles();
+    return FrontTimes::start + FrontTimes::product * tiles.pivot_tiles() * (1 + edge * edge / 256);
+  }
+
+  void measure_paths() {
+    m_start.assign(index(m_plan.count), 0);
+    for (Ordinal f = m_plan.count; f-- > 0;) {
+      const double after = front(f).parent < 0 ? 0 : m_start[index(front(f).parent)];
+      const double own = is_tiled(f) ? tiles_of(f).pivot_tiles() * FrontTimes::step + corner_time(f)
+                                     : FrontTimes::start + FrontTimes::pivot * front(f).pivots +
+                                           FrontTimes::child *
+                                               static_cast<double>(front(f).children_end - front(f).children);
+      m_start[index(f)] = after + own;
+    }
+  }
+
+  /// Lists of a front's narrow children. @returns the end of its wide ones
+  Offset list_narrow(Ordinal f, const std::vector<Ordinal>& children, const std::vector<int>& places) {
+    std::vector<const Front<Ordinal, Offset>*> narrow;
+    Offset wide_end = front(f).children;
+    for (Offset c = front(f).children; c < front(f).children_end; ++c) {
+      const auto& child = front(children[static_cast<std::size_t>(c)]);
+      if (m_is_narrow(child)) {
+        narrow.push_back(&child);
+      } else {
+        ++wide_end;
+      }
+    }
+    lists.add_front(narrow, places, tiles_of(f), is_tiled(f));
+    return wide_end;
+  }
+
+  void add_tasks(Ordinal f) {
+    if (m_small[index(f)]) {
+      small_tasks.push_back({f});
+    } else if (!is_tiled(f)) {
+      Task task;
+      task.front = f;
+      add(task, m_start[index(f)]);
+    } else {
+      add_tiles(f);
+    }
+  }
+
+  void add_tiles(Ordinal f) {
+    const FrontTiles tiles = tiles_of(f);
+    const int count = tiles.count(), pivots = tiles.pivot_tiles();
+    const TilePairs pairs(tiles);
+    const double end = (front(f).parent < 0 ? 0 : m_start[index(front(f).parent)]) + corner_time(f);
+    for (int i = 0; i < count; ++i) {
+      for (int j = 0; j < count; ++j) {
+        if (pairs.is_second(i, j)) continue;
+        Task task;
+        task.front = f;
+        task.row = i;
+        task.column = j;
+        if (pairs.is_first(i, j)) (pairs.in_upper(i, j) ? task.columns : task.rows) = 2;
+        task.flags = flags;
+        task.inverses = pivot_tiles * 2 * static_cast<Offset>(tiles.edge) * tiles.edge;
+        const int step = std::min({i, j, pivots});
+        // a tile starts before its turn by the time it needs for the products before that; next to the
+        // diagonal it is wanted first
+        const double within = i == j ? 0 : std::abs(i - j) == 1 ? FrontTimes::step / 4 : FrontTimes::step / 3;
+        add(task, step == pivots
+                      ? end
+                      : end + (pivots - step) * FrontTimes::step - within + step * FrontTimes::product);
+      }
+    }
+    flags += static_cast<Offset>(count) * count;
+    pivot_tiles += pivots;
+  }
+
+  /// Steps are launches and chunks of tasks: contributions of small fronts are written in step 0, what task t
+  /// writes or reads belongs to step 1 + t / chunk. The place of one is given away a while after its last
+  /// reader, so that nobody has to wait for it unless the order of time is far from that of tasks.
+  void place_corners(int teams) {
+    std::vector<std::int64_t> first(index(m_plan.count), 0), last(index(m_plan.count), 0);
+    for (std::size_t t = 0; t < m_order.size(); ++t) {
+      const Task& task = m_tasks[m_order[t]];
+      const auto step = 1 + static_cast<std::int64_t>(t) / tasks_a_chunk;
+      const bool in_corner = task.row < 0 || std::min(task.row, task.column) >= tiles_of(task.front).pivot_tiles();
+      if (in_corner && first[index(task.front)] == 0) first[index(task.front)] = step;
+      last[index(task.front)] = step;
+    }
+    const std::int64_t behind = teams / 4 / tasks_a_chunk;
+    std::vector<Span> spans(fronts.size());
+    for (std::size_t f = 0; f < fronts.size(); ++f) {
+      const Ordinal parent = fronts[f].parent;
+      spans[f].size = static_cast<std::int64_t>(fronts[f].below) * fronts[f].below;
+      spans[f].begin = first[f];
+      spans[f].end = parent < 0              ? std::numeric_limits<std::int64_t>::max()
+                     : m_small[index(parent)] ? 1
+                                              : last[index(parent)] + 1 + behind;
+    }
+    const SpanPlaces places = SpanPlacement::place(spans);
+    corners = static_cast<Offset>(places.total);
+    for (std::size_t f = 0; f < fronts.size(); ++f) fronts[f].corner = static_cast<Offset>(places.place[f]);
+    for (Small& task : small_tasks) task.corner = front(task.front).corner;
+    for (Task& task : m_tasks) {
+      task.corner = front(task.front).corner;
+      task.after = static_cast<int>(std::max<std::int64_t>(0, places.freed[index(task.front)] - 1 - behind));
+    }
+  }
+
+  /// By rows of tiles.
+  std::vector<FrontTaskPart<Offset>> parts_of_tiles(Ordinal f, Offset targets) const {
+    const FrontTiles tiles = tiles_of(f);
+    std::vector<FrontTaskPart<Offset>> parts(lists.tile_targets.size());
+    Offset entries = front(f).entries;
+    for (int i = 0, t = 0; i < tiles.count(); ++i) {
+      for (int j = 0; j < tiles.count(); ++j, ++t) {
+        auto& part = parts[static_cast<std::size_t>(t)];
+        part.targets = targets;
+        part.targets_end = targets += lists.tile_targets[static_cast<std::size_t>(t)];
+        part.entries = entries;
+        while (entries < front(f).entries_end && in_tile(tiles, entries, i, j)) ++entries;
+        part.entries_end = entries;
+      }
+    }
+    return parts;
+  }
+
+  bool in_tile(const FrontTiles& tiles, Offset entry, int i, int j) const {
+    const FrontPlace place = m_plan.host_entry_place[static_cast<std::size_t>(entry)];
+    return tiles.of(place.row) == i && tiles.of(place.column) == j;
+  }
+
+  void add(const Task& task, double priority) {
+    m_tasks.push_back(task);
+    m_priority.push_back(priority);
+  }
+
+  const Plan& m_plan;
+  NarrowChildren<Offset> m_is_narrow;
+  std::vector<char> m_small;
+  std::vector<double> m_start;  ///< [count] time from a front's first task to the end of its root
+  std::vector<Task> m_tasks;       ///< by fronts
+  std::vector<double> m_priority;  ///< of each of them
+  std::vector<std::size_t> m_order;
+};
+
+}  // namespace lutra::Impl
+
+#endif
