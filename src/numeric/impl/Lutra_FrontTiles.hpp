@@ -3,6 +3,7 @@
 #define LUTRA_FRONTTILES_HPP
 
 #include <Kokkos_Core.hpp>
+#include <cstdint>
 
 namespace lutra::Impl {
 
@@ -22,6 +23,16 @@ struct FrontTiles {
     const int k = pivot_tiles();
     return tile < k ? tile * edge : pivots + (tile - k) * edge;
   }
+  /// Lines of `edge` numbers that the inverse of a triangle of so many pivots takes.
+  KOKKOS_FUNCTION static int inverse_lines(int of_pivots) {
+    return (of_pivots + inverse_block - 1) / inverse_block * inverse_block;
+  }
+  static constexpr int inverse_block = 16;
+  /// Numbers of the inverses of all pivot tiles, tile after tile L's and U's.
+  KOKKOS_FUNCTION std::int64_t inverse_numbers() const {
+    return 2 * static_cast<std::int64_t>(edge) * inverse_lines(pivots);
+  }
+
   /// Positions in a tile.
   KOKKOS_FUNCTION int extent(int tile) const {
     const int first = begin(tile), end = tile < pivot_tiles() ? pivots : pivots + below;

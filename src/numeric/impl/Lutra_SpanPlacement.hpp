@@ -16,8 +16,8 @@ namespace lutra::Impl {
 /// An array that is needed for some steps of a sequence only. Its place may be given to another one that
 /// begins at `end` or later.
 struct Span {
-  std::int64_t size = 0;           ///< numbers
-  std::int64_t begin = 0, end = 0; ///< steps, end being excluded
+  std::int64_t size = 0;            ///< numbers
+  std::int64_t begin = 0, end = 0;  ///< steps, end being excluded
 };
 
 /// Where spans stand in one array so that no two that overlap in time share a number.

@@ -47,7 +47,7 @@ __device__ __forceinline__ void add_child_part(const Launch& launch, const Child
       const int l = __ffs(static_cast<int>(mine)) - 1;
       mine &= mine - 1;
       const int c = __shfl_sync(0xffffffffu, column, l);
-      const Scalar* const from = corner + static_cast<Offset>(b0 + l) * child.below + a_begin + lane;
+      const Scalar* const from = corner + static_cast<Offset>(b0 + l) * child.stride() + a_begin + lane;
 #pragma unroll
       for (int u = 0; u < most; ++u) {
         if (row[u] >= 0) to(row[u], c) += from[32 * u];
@@ -128,12 +128,14 @@ struct FrontTaskPart {
 template <class Ordinal, class Offset>
 struct FrontTask {
   Ordinal front = 0;
-  int row = -1, column = -1;       ///< of the first tile; −1: the front as a whole
-  int rows = 1, columns = 1;       ///< tiles, one of the two being 1
-  Offset wide_end = 0;             ///< end of the front's wide children
-  Offset flags = 0;                ///< first flag of the front's tiles, by rows of tiles
-  Offset inverses = 0;             ///< of the front's first pivot tile
-  Offset corner = 0;               ///< place of the front's contribution, in the place of the plan's
+  int row = -1, column = -1;  ///< of the first tile; −1: the front as a whole
+  int rows = 1, columns = 1;  ///< tiles, one of the two being 1
+  Offset wide_end = 0;        ///< end of the front's wide children
+  Offset flags = 0;           ///< first flag of the front's tiles, by rows of tiles
+  Offset inverses = 0;        ///< of the front's first pivot tile
+  Offset corner = 0;          ///< place of the front's contribution, in the place of the plan's
+  int passed = 0;  ///< first further rows, which are pivots of the parent and go to its panels at once
+  bool takes_panels = false;       ///< whether children have added to the front's panels
   int after = 0;                   ///< chunks of tasks that are complete before that place is written
   FrontTaskPart<Offset> parts[2];  ///< of each tile
 };

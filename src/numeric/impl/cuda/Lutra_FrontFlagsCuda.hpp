@@ -15,11 +15,14 @@ inline constexpr double front_watchdog_seconds = 10;
 /// A child as its parent meets it.
 template <class Offset>
 struct ChildRef {
-  Offset corner = 0;  ///< its contribution
+  Offset corner = 0;  ///< where its contribution would begin, had it kept its first rows and columns too
   Offset rows = 0;    ///< in `places`
   Offset cuts = 0;    ///< in `cuts`, where the parent is cut into tiles
   int below = 0;
+  int passed = 0;  ///< first rows and columns, which it has added to the parent's panels itself
   int number = 0;  ///< of its flag
+
+  __device__ int stride() const { return below - passed; }
 };
 
 struct GatherLists;

@@ -20,15 +20,16 @@ struct FrontCutting<Scalar, Kokkos::Cuda> {
 
 /// Children by parents, and the cuts of those whose parents are tiled.
 template <class Ordinal, class Offset>
-void list_child_refs(const std::vector<Front<Ordinal, Offset>>& fronts, const FrontPlanOptions& options,
-                     const std::vector<Ordinal>& children, const std::vector<int>& places,
-                     std::vector<ChildRef<Offset>>& refs, std::vector<int>& cuts) {
-  refs.reserve(children.size());
-  for (const Ordinal c : children) {
-    const auto& child = fronts[static_cast<std::size_t>(c)];
-    const auto& parent = fronts[static_cast<std::size_t>(child.parent)];
-    refs.push_back(
-        {child.corner, child.rows, static_cast<Offset>(cuts.size()), child.below, static_cast<int>(c)});
+void list_child_refs(const FrontTaskOrder<Ordinal, Offset>& order, const FrontPlanOptions& options,
+                     const std::vector<int>& places, std::vector<ChildRef<Offset>>& refs,
+                     std::vector<int>& cuts) {
+  refs.reserve(order.children().size());
+  for (const Ordinal c : order.children()) {
+    const auto& child = order.fronts[static_cast<std::size_t>(c)];
+    const auto& parent = order.fronts[static_cast<std::size_t>(child.parent)];
+    const int passed = order.passed(c);
+    refs.push_back({child.corner - passed - static_cast<Offset>(passed) * (child.below - passed), child.rows,
+                    static_cast<Offset>(cuts.size()), child.below, passed, static_cast<int>(c)});
     if (parent.size() <= options.most_whole) continue;
     const FrontTiles tiles(parent.pivots, parent.below, options.tile);
     const int* const place = places.data() + child.rows;
@@ -53,14 +54,15 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
       return std::vector<typename std::decay_t<decltype(view)>::non_const_value_type>(
           mirror.data(), mirror.data() + mirror.extent(0));
     };
-    auto children = to_host(plan.children);
     const auto places = to_host(plan.places);
     FrontTaskOrder<Ordinal, Offset> order(
-        plan, blocks(exec, front_tasks_kernel<Scalar, Ordinal, Offset>, front_threads, task_bytes(),
-                     std::numeric_limits<std::size_t>::max()));
-    order.list_children(children, places);
+        plan, to_host(plan.children), places,
+        blocks(exec, front_tasks_kernel<Scalar, Ordinal, Offset>, front_threads, task_bytes(),
+               std::numeric_limits<std::size_t>::max()));
+    order.list_children();
+    m_clears_panels = order.passes_any();
     m_corners = order.corners;
-    list_child_refs(order.fronts, plan.options, children, places, refs, cuts);
+    list_child_refs(order, plan.options, places, refs, cuts);
     m_target_first = upload(exec, charge, "lutra::numeric::target_first", order.lists.first);
     m_target_place = upload(exec, charge, "lutra::numeric::target_place", order.lists.place);
     m_target_source = upload(exec, charge, "lutra::numeric::target_source", order.lists.source);
@@ -80,14 +82,13 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     m_tile_done = flags("lutra::numeric::tile_flags", static_cast<std::size_t>(order.flags));
     m_arrived = flags("lutra::numeric::arrived_tiles", static_cast<std::size_t>(plan.count));
     m_tickets = flags("lutra::numeric::tickets", 3 + order.tasks.size() / tasks_a_chunk);
-    constexpr std::size_t inverse = 2 * static_cast<std::size_t>(front_tile<Scalar>) * front_tile<Scalar>;
     m_inverses = charge.template allocate<Kokkos::View<Scalar*, Memory>>(
-        exec, "lutra::numeric::tile_inverses", static_cast<std::size_t>(order.pivot_tiles) * inverse);
+        exec, "lutra::numeric::tile_inverses", order.inverses);
     Kokkos::deep_copy(exec, m_inverses, Scalar(0));  // the halves that are never written
     size_launches(exec);
   }
 
-  void run(const Kokkos::Cuda& exec, const Plan&, const Data& data) {
+  void run(const Kokkos::Cuda& exec, const Plan& plan, const Data& data) {
     FrontLaunch<Scalar, Ordinal, Offset> launch;
     launch.data = data;
     launch.children = m_children.data();
@@ -102,6 +103,11 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     launch.progress = {m_tickets.data() + 2, m_tickets.data() + 3};
     check_cuda(cudaMemsetAsync(m_tickets.data(), 0, m_tickets.extent(0) * sizeof(int), stream),
                "starting a factorization");
+    if (m_clears_panels) {
+      check_cuda(
+          cudaMemsetAsync(data.panels, 0, static_cast<std::size_t>(plan.panels) * sizeof(Scalar), stream),
+          "clearing panels");
+    }
     if (m_small_blocks > 0) {
       small_fronts_kernel<<<m_small_blocks, small_front_warps * 32, small_bytes(), stream>>>(
           launch, m_small.data(), static_cast<int>(m_small.extent(0)), m_tickets.data());
@@ -166,6 +172,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   int m_small_blocks = 0, m_task_blocks = 0;
   Offset m_corners = 0;
   int m_run = 0;
+  bool m_clears_panels = false;  ///< children add to their parents' panels
   bool m_has_inverses = false;
 };
 

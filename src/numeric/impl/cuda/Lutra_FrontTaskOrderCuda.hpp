@@ -3,6 +3,7 @@
 #define LUTRA_FRONTTASKORDERCUDA_HPP
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -56,9 +57,16 @@ class FrontTaskOrder {
   using Task = FrontTask<Ordinal, Offset>;
   using Small = SmallTask<Ordinal, Offset>;
 
-  /// @param teams that work tasks at once
-  FrontTaskOrder(const Plan& plan, int teams)
-      : fronts(plan.host_fronts), m_plan(plan), m_is_narrow(plan.host_fronts) {
+  /// @param children of the plan
+  /// @param places   of the plan
+  /// @param teams    that work tasks at once
+  FrontTaskOrder(const Plan& plan, const std::vector<Ordinal>& children, const std::vector<int>& places,
+                 int teams)
+      : fronts(plan.host_fronts),
+        m_plan(plan),
+        m_children(children),
+        m_places(places),
+        m_is_narrow(plan.host_fronts) {
     find_small();
     measure_paths();
     for (Ordinal f = 0; f < m_plan.count; ++f) add_tasks(f);
@@ -69,16 +77,16 @@ class FrontTaskOrder {
     std::iota(m_order.begin(), m_order.end(), std::size_t(0));
     std::stable_sort(m_order.begin(), m_order.end(),
                      [&](std::size_t a, std::size_t b) { return m_priority[a] > m_priority[b]; });
+    pass_corners();
     place_corners(teams);
     m_is_narrow = NarrowChildren<Offset>(fronts);
   }
 
   /// Lists of narrow children; completes the tasks.
-  /// @param children of the plan; puts wide ones of each front first
-  void list_children(std::vector<Ordinal>& children, const std::vector<int>& places) {
+  void list_children() {
     for (const auto& front : fronts) {
-      std::stable_partition(children.begin() + static_cast<std::ptrdiff_t>(front.children),
-                            children.begin() + static_cast<std::ptrdiff_t>(front.children_end),
+      std::stable_partition(m_children.begin() + static_cast<std::ptrdiff_t>(front.children),
+                            m_children.begin() + static_cast<std::ptrdiff_t>(front.children_end),
                             [&](Ordinal c) { return !m_is_narrow(fronts[index(c)]); });
     }
     std::vector<std::size_t> small_of(index(m_plan.count));
@@ -86,7 +94,7 @@ class FrontTaskOrder {
     std::size_t next = 0;  // in m_tasks, which stand by fronts
     for (Ordinal f = 0; f < m_plan.count; ++f) {
       const auto targets = static_cast<Offset>(lists.place.size());
-      const Offset wide_end = list_narrow(f, children, places);
+      const Offset wide_end = list_narrow(f);
       const auto targets_end = static_cast<Offset>(lists.place.size());
       if (m_small[index(f)]) {
         Small& task = small_tasks[small_of[index(f)]];
@@ -115,13 +123,20 @@ class FrontTaskOrder {
     for (const std::size_t t : m_order) tasks.push_back(m_tasks[t]);
   }
 
+  const std::vector<Ordinal>& children() const { return m_children; }
+  /// First further rows of a front that go to its parent's panels without a place of their own.
+  int passed(Ordinal f) const { return m_passed[index(f)]; }
+  bool passes_any() const {
+    return std::ranges::any_of(m_passed, [](int rows) { return rows > 0; });
+  }
+
   std::vector<Front<Ordinal, Offset>> fronts;  ///< of the plan, contributions where this schedule has them
   Offset corners = 0;                          ///< numbers contributions have room for
   std::vector<Small> small_tasks;              ///< in order
   GatherListMaker<Ordinal, Offset> lists;
   std::vector<Task> tasks;  ///< in order
   Offset flags = 0;         ///< of tiles
-  Offset pivot_tiles = 0;   ///< in all tiled fronts
+  Offset inverses = 0;      ///< numbers in the inverses of all diagonal tiles
 
  private:
   static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
@@ -156,18 +171,18 @@ class FrontTaskOrder {
   }
 
   /// Lists of a front's narrow children. @returns the end of its wide ones
-  Offset list_narrow(Ordinal f, const std::vector<Ordinal>& children, const std::vector<int>& places) {
+  Offset list_narrow(Ordinal f) {
     std::vector<const Front<Ordinal, Offset>*> narrow;
     Offset wide_end = front(f).children;
     for (Offset c = front(f).children; c < front(f).children_end; ++c) {
-      const auto& child = front(children[static_cast<std::size_t>(c)]);
+      const auto& child = front(m_children[static_cast<std::size_t>(c)]);
       if (m_is_narrow(child)) {
         narrow.push_back(&child);
       } else {
         ++wide_end;
       }
     }
-    lists.add_front(narrow, places, tiles_of(f), is_tiled(f));
+    lists.add_front(narrow, m_places, tiles_of(f), is_tiled(f));
     return wide_end;
   }
 
@@ -197,7 +212,7 @@ class FrontTaskOrder {
         task.column = j;
         if (pairs.is_first(i, j)) (pairs.in_upper(i, j) ? task.columns : task.rows) = 2;
         task.flags = flags;
-        task.inverses = pivot_tiles * 2 * static_cast<Offset>(tiles.edge) * tiles.edge;
+        task.inverses = inverses;
         const int step = std::min({i, j, pivots});
         // a tile starts before its turn by the time it needs for the products before that; next to the
         // diagonal it is wanted first
@@ -208,7 +223,32 @@ class FrontTaskOrder {
       }
     }
     flags += static_cast<Offset>(count) * count;
-    pivot_tiles += pivots;
+    inverses += static_cast<Offset>(tiles.inverse_numbers());
+  }
+
+  /// The two widest children of a front in tiles, if they are in tiles too, add to its panels at once.
+  void pass_corners() {
+    m_passed.assign(index(m_plan.count), 0);
+    for (Ordinal f = 0; f < m_plan.count; ++f) {
+      if (!is_tiled(f)) continue;
+      std::vector<Ordinal> wide;
+      for (Offset c = front(f).children; c < front(f).children_end; ++c) {
+        const Ordinal child = m_children[static_cast<std::size_t>(c)];
+        if (is_tiled(child) && front(child).below > narrow_child) wide.push_back(child);
+      }
+      std::ranges::stable_sort(wide, std::greater<>{}, [&](Ordinal c) { return front(c).below; });
+      for (std::size_t c = 0; c < std::min<std::size_t>(wide.size(), 2); ++c) {
+        const auto rows = m_places.begin() + static_cast<std::ptrdiff_t>(front(wide[c]).rows);
+        m_passed[index(wide[c])] =
+            static_cast<int>(std::lower_bound(rows, rows + front(wide[c]).below, front(f).pivots) - rows);
+      }
+    }
+  }
+
+  /// Numbers a front's contribution takes.
+  std::int64_t kept_numbers(Ordinal f) const {
+    const std::int64_t kept = front(f).below - m_passed[index(f)];
+    return kept * kept;
   }
 
   /// Steps are launches and chunks of tasks: contributions of small fronts are written in step 0, what task t
@@ -219,7 +259,8 @@ class FrontTaskOrder {
     for (std::size_t t = 0; t < m_order.size(); ++t) {
       const Task& task = m_tasks[m_order[t]];
       const auto step = 1 + static_cast<std::int64_t>(t) / tasks_a_chunk;
-      const bool in_corner = task.row < 0 || std::min(task.row, task.column) >= tiles_of(task.front).pivot_tiles();
+      const bool in_corner =
+          task.row < 0 || std::min(task.row, task.column) >= tiles_of(task.front).pivot_tiles();
       if (in_corner && first[index(task.front)] == 0) first[index(task.front)] = step;
       last[index(task.front)] = step;
     }
@@ -227,9 +268,9 @@ class FrontTaskOrder {
     std::vector<Span> spans(fronts.size());
     for (std::size_t f = 0; f < fronts.size(); ++f) {
       const Ordinal parent = fronts[f].parent;
-      spans[f].size = static_cast<std::int64_t>(fronts[f].below) * fronts[f].below;
+      spans[f].size = kept_numbers(static_cast<Ordinal>(f));
       spans[f].begin = first[f];
-      spans[f].end = parent < 0              ? std::numeric_limits<std::int64_t>::max()
+      spans[f].end = parent < 0               ? std::numeric_limits<std::int64_t>::max()
                      : m_small[index(parent)] ? 1
                                               : last[index(parent)] + 1 + behind;
     }
@@ -237,8 +278,14 @@ class FrontTaskOrder {
     corners = static_cast<Offset>(places.total);
     for (std::size_t f = 0; f < fronts.size(); ++f) fronts[f].corner = static_cast<Offset>(places.place[f]);
     for (Small& task : small_tasks) task.corner = front(task.front).corner;
+    std::vector<char> takes_panels(fronts.size(), 0);
+    for (std::size_t f = 0; f < fronts.size(); ++f) {
+      if (m_passed[f] > 0) takes_panels[index(fronts[f].parent)] = 1;
+    }
     for (Task& task : m_tasks) {
       task.corner = front(task.front).corner;
+      task.passed = m_passed[index(task.front)];
+      task.takes_panels = takes_panels[index(task.front)] != 0;
       task.after = static_cast<int>(std::max<std::int64_t>(0, places.freed[index(task.front)] - 1 - behind));
     }
   }
@@ -272,9 +319,12 @@ class FrontTaskOrder {
   }
 
   const Plan& m_plan;
+  std::vector<Ordinal> m_children;  ///< of each front, in the end wide ones first
+  const std::vector<int>& m_places;
   NarrowChildren<Offset> m_is_narrow;
   std::vector<char> m_small;
-  std::vector<double> m_start;  ///< [count] time from a front's first task to the end of its root
+  std::vector<int> m_passed;
+  std::vector<double> m_start;     ///< [count] time from a front's first task to the end of its root
   std::vector<Task> m_tasks;       ///< by fronts
   std::vector<double> m_priority;  ///< of each of them
   std::vector<std::size_t> m_order;

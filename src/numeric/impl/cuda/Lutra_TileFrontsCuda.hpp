@@ -14,6 +14,20 @@ namespace lutra::Impl {
 // fronts that are not next to the diagonal are taken two at a time, one above the other, or in U side by
 // side, so that each operand in shared memory serves more products.
 
+__device__ __forceinline__ void subtract_shared(double& sum, double value) {
+  atomicAdd(&sum, -value);
+}
+__device__ __forceinline__ void subtract_shared(float& sum, float value) {
+  atomicAdd(&sum, -value);
+}
+template <class Real>
+__device__ __forceinline__ void subtract_shared(Kokkos::complex<Real>& sum,
+                                                const Kokkos::complex<Real>& value) {
+  Real* const parts = reinterpret_cast<Real*>(&sum);
+  atomicAdd(parts, -value.real());
+  atomicAdd(parts + 1, -value.imag());
+}
+
 /// Shared memory of the data-flow kernel, used anew by each step of a task.
 template <class Scalar>
 struct TileMemory {
@@ -44,6 +58,7 @@ struct TileWork {
   using Product = TileProduct<Scalar, tiles>;
   static constexpr int edge = front_tile<Scalar>, width = tiles * edge, pitch = width + operand_pad;
   static constexpr int turns_a_tile = edge / product_depth;
+  static_assert(pivot_panel == FrontTiles::inverse_block && product_depth == FrontTiles::inverse_block);
 
   __device__ int pivot_tiles() const { return cut.pivot_tiles(); }
   __device__ int steps() const {  // pivot tiles before this tile
@@ -61,7 +76,8 @@ struct TileWork {
   }
   /// Inverses of L (by columns) and U (by rows) of pivot tile s.
   __device__ Scalar* inverse(int s, bool of_upper) const {
-    return launch.inverses + task.inverses + static_cast<Offset>(2 * s + (of_upper ? 1 : 0)) * edge * edge;
+    const int before = 2 * s * edge + (of_upper ? FrontTiles::inverse_lines(cut.extent(s)) : 0);  // lines
+    return launch.inverses + task.inverses + static_cast<Offset>(before) * edge;
   }
   /// Positions in `count` tiles.
   __device__ int extent(int tile, int count) const {
@@ -102,6 +118,10 @@ struct TileWork {
     }
     if (warp == 0) wait_for_children(launch, front, lane);
     __syncthreads();
+    if (task.takes_panels && !in_corner()) {
+      add_panel(window);
+      __syncthreads();
+    }
     narrow.add(data.corners, [&](int r, int c) -> Scalar& { return at(r, c); });
     if constexpr (tiles > 1) {
       const int r0 = task.rows > 1 ? edge : 0, c0 = edge - r0;
@@ -117,6 +137,7 @@ struct TileWork {
         rows_here = cuts[task.row + task.rows] - a;
         b = cuts[task.column];
         columns_here = cuts[task.column + task.columns] - b;
+        if (launch.children[c0 + lane].passed > 0 && !in_corner()) rows_here = 0;  // it is in the panels
       }
       unsigned touching = __ballot_sync(0xffffffffu, rows_here > 0 && columns_here > 0);
       while (touching != 0) {
@@ -131,6 +152,20 @@ struct TileWork {
       }
     }
     __syncthreads();
+  }
+
+  /// Adds what children have added to the panels.
+  __device__ void add_panel(const FrontWindow& window) const {
+    const bool by_rows = task.row < pivot_tiles() && task.column >= pivot_tiles();
+    const Scalar* const panel = &launch.data.dense(front).at(window.row, window.column);
+    const int length = by_rows ? window.columns : window.rows;
+    const Offset stride = by_rows ? front.below : front.size();
+    BlockWalk walk(length, static_cast<int>(threadIdx.x), front_threads);
+    for (int e = static_cast<int>(threadIdx.x); e < window.rows * window.columns;
+         e += front_threads, walk.advance()) {
+      const Scalar value = panel[walk.row + walk.column * stride];
+      (by_rows ? at(walk.column, walk.row) : at(walk.row, walk.column)) += value;
+    }
   }
 
   /// How many pivot tiles up to the first gap have both their parts, s of them being known to; by one warp.
@@ -218,18 +253,45 @@ struct TileWork {
     }
   }
 
-  /// Writes what `product` holds times `sign`, in the task's directions, to the front.
-  __device__ void store(Product& product, Scalar sign) const {
+  /// Writes what `product` holds, in the task's directions, to the panels.
+  __device__ void store(Product& product) const {
     const bool upper = in_upper();
     const int row = cut.begin(task.row), column = cut.begin(task.column);
     const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
     Scalar* const data = &launch.data.dense(front).at(row, column);
     const bool by_rows = upper && task.column >= pivot_tiles();
     const Offset row_stride = by_rows ? front.below : 1;
-    const Offset column_stride = by_rows ? 1 : in_corner() ? front.below : front.size();
+    const Offset column_stride = by_rows ? 1 : front.size();
     product.for_each([&](int a, int b, const Scalar& value) {
       const int r = upper ? b : a, c = upper ? a : b;
-      if (r < rows && c < columns) data[r * row_stride + c * column_stride] = sign * value;
+      if (r < rows && c < columns) data[r * row_stride + c * column_stride] = value;
+    });
+  }
+
+  /// Writes the contribution's tiles; what belongs to the parent's pivots is added to its panels, where no
+  /// more than two children add to a number, so that their order does not matter.
+  __device__ void store_corner(Product& product) const {
+    const int kept = front.below - task.passed;
+    const int row = cut.begin(task.row) - front.pivots, column = cut.begin(task.column) - front.pivots;
+    const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
+    Scalar* const corner = launch.data.corners + front.corner;
+    if (row >= task.passed && column >= task.passed) {
+      Scalar* const data = corner + (row - task.passed) + static_cast<Offset>(column - task.passed) * kept;
+      product.for_each([&](int r, int c, const Scalar& value) {
+        if (r < rows && c < columns) data[r + c * static_cast<Offset>(kept)] = -value;
+      });
+      return;
+    }
+    const DenseFront<Scalar> parent = launch.data.dense(launch.data.fronts[front.parent]);
+    const int* const place = launch.data.places + front.rows;
+    product.for_each([&](int r, int c, const Scalar& value) {
+      if (r >= rows || c >= columns) return;
+      const int a = row + r, b = column + c;
+      if (a >= task.passed && b >= task.passed) {
+        corner[a - task.passed + static_cast<Offset>(b - task.passed) * kept] = -value;
+      } else {
+        subtract_shared(parent.at(place[a], place[b]), value);
+      }
     });
   }
 
@@ -294,7 +356,7 @@ struct TileWork {
           memory.space + q * product_depth * pitch, operand + q * product_depth * (edge + operand_pad),
           product_depth);
     }
-    store(product, Scalar(1));
+    store(product);
   }
 
   /// Raises the flags of the tiles, and the front's where they were the last of the contribution.
@@ -329,7 +391,7 @@ struct TileWork {
             wait_for_chunks(launch, task.after, task.front, static_cast<int>(threadIdx.x));
           __syncthreads();
         }
-        store(product, Scalar(-1));
+        store_corner(product);
         tell();
         return;
       }

@@ -55,7 +55,7 @@ class FrontSolveTasks {
         m_up[m_class[f]].add(task, m_to_root[f]);
         m_down[m_class[f]].add(task, m_height[f]);
       }
-      if (has_inverses) inverse += tiles_of(f).pivot_tiles() * inverse_size();
+      if (has_inverses) inverse += static_cast<Offset>(tiles_of(f).inverse_numbers());
     }
     for (int c = 0; c < classes; ++c) {
       up[c] = m_up[c].sorted();
@@ -91,6 +91,7 @@ class FrontSolveTasks {
   };
 
   FrontTiles tiles_of(std::size_t f) const { return {m_fronts[f].pivots, m_fronts[f].below, m_options.tile}; }
+  /// Numbers of the inverses of a whole pivot tile.
   Offset inverse_size() const { return 2 * static_cast<Offset>(m_options.tile) * m_options.tile; }
 
   Task task_of(std::size_t f) const {

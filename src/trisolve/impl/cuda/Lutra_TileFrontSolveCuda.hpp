@@ -166,7 +166,8 @@ struct TileSweep {
     const Scalar* from = triangle.at(first, first);
     std::int64_t ld = triangle.by_columns() ? triangle.column : triangle.row;
     if (has_inverse()) {
-      from = launch.inverses + task.inverse + (launch.data.sweep.unit() ? 0 : Edge * Edge);
+      from = launch.inverses + task.inverse +
+             (launch.data.sweep.unit() ? 0 : FrontTiles::inverse_lines(rows) * Edge);
       ld = Edge;
     }
 #pragma unroll 4
