@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One front of given pivots and further rows by the kernels of the supernodal engine, beside the rate of
-// dgemm and, where all its rows are pivots, the dense LU of the device's or the host's own library.
+// dgemm and, where all its rows are pivots, the dense LU of the device's or the host's own library; and many
+// small and middle fronts at once, beside the limits of memory and arithmetic.
 #include <cmath>
 #include <limits>
 
@@ -11,11 +12,12 @@
 namespace lutra::Perf {
 namespace {
 
-/// A front by itself: its matrix has only the first row, the first column and the diagonals of pivots, so
-/// that there is next to nothing to assemble, and is dense once the first pivot is eliminated.
-struct OneFront {
+/// Fronts side by side, of one size and with nothing in common. A front's matrix has only the first row, the
+/// first column and the diagonals of pivots, so that there is next to nothing to assemble, and is dense once
+/// the first pivot is eliminated. Pivots of all fronts come first, then the further rows of all.
+struct Fronts {
   using Offset = std::int64_t;
-  int pivots, below;
+  int pivots, below, count;
   HostMatrix<double> matrix;
   ExecutionSpace exec;
   FrontPlan<int, Offset, MemorySpace> plan;
@@ -25,48 +27,67 @@ struct OneFront {
 
   int size() const { return pivots + below; }
 
-  OneFront(int k, int m) : pivots(k), below(m) {
-    const double edge = 1 / std::sqrt(static_cast<double>(size()));
-    matrix.n_rows = matrix.n_cols = size();
-    matrix.row_map.push_back(0);
-    const auto add = [&](int j, double value) {
-      matrix.entries.push_back(j);
-      matrix.values.push_back(value);
-    };
-    for (int i = 0; i < size(); ++i) {
-      if (i > 0) add(0, edge * (0.5 + i * 7919 % 97 / 97.0));
-      if (i < pivots) add(i, 2 + i * 31 % 17 / 17.0);
-      for (int j = 1; i == 0 && j < size(); ++j) add(j, edge * (0.5 + j * 104729 % 89 / 89.0));
-      matrix.row_map.push_back(matrix.nnz());
-    }
+  Fronts(int k, int m, int fronts = 1) : pivots(k), below(m), count(fronts) {
+    fill_matrix();
     FrontTree<int> tree;
-    tree.n = size();
-    for (int i = 0; i < size(); ++i) tree.order.push_back(i);
-    tree.pivot_begin = {0, pivots};
-    tree.parent = {-1};
-    tree.row_begin = {0, below};
-    tree.rows.assign(tree.order.begin() + pivots, tree.order.end());
+    tree.n = matrix.n_rows;
+    for (int i = 0; i < tree.n; ++i) tree.order.push_back(i);
+    tree.pivot_begin = {0};
+    tree.row_begin = {0};
+    for (int f = 0; f < count; ++f) {
+      tree.pivot_begin.push_back((f + 1) * pivots);
+      tree.row_begin.push_back(static_cast<std::int64_t>(f + 1) * below);
+    }
+    tree.parent.assign(static_cast<std::size_t>(count), -1);
+    tree.rows.assign(tree.order.begin() + count * pivots, tree.order.end());
     const double p = pivots, b = below;
-    tree.flops = p * (p * (4 * p - 3) - 1) / 6 + 2 * p * b * (p + b);
+    tree.flops = count * (p * (p * (4 * p - 3) - 1) / 6 + 2 * p * b * (p + b));
     const FrontEntries<int, Offset> entries{make_view(matrix).pattern(), tree.order, tree.order};
     plan = plan_fronts(exec, tree, entries, MemoryBudget(), front_plan_options<double, ExecutionSpace>());
     factors = make_front_factors<double>(exec, plan, MemoryBudget());
     allocate_values(exec, plan, MemoryBudget(), factors);
     values = to_device(matrix.values);
-    ones = to_device(std::vector<double>(static_cast<std::size_t>(size()), 1.0));
+    ones = to_device(std::vector<double>(static_cast<std::size_t>(tree.n), 1.0));
     perturbed = Kokkos::View<unsigned char*, MemorySpace>("lutra::perf::perturbed", ones.extent(0));
+  }
+
+  /// Place of a front's row.
+  int place(int front, int row) const {
+    return row < pivots ? front * pivots + row : count * pivots + front * below + row - pivots;
+  }
+
+  void fill_matrix() {
+    const double edge = 1 / std::sqrt(static_cast<double>(size()));
+    matrix.n_rows = matrix.n_cols = count * size();
+    matrix.row_map.push_back(0);
+    const auto add = [&](int j, double value) {
+      matrix.entries.push_back(j);
+      matrix.values.push_back(value);
+    };
+    const auto add_row = [&](int f, int i) {
+      if (i > 0) add(place(f, 0), edge * (0.5 + i * 7919 % 97 / 97.0));
+      if (i < pivots) add(place(f, i), 2 + i * 31 % 17 / 17.0);
+      for (int j = 1; i == 0 && j < size(); ++j) add(place(f, j), edge * (0.5 + j * 104729 % 89 / 89.0));
+      matrix.row_map.push_back(matrix.nnz());
+    };
+    for (int f = 0; f < count; ++f) {
+      for (int i = 0; i < pivots; ++i) add_row(f, i);
+    }
+    for (int f = 0; f < count; ++f) {
+      for (int i = pivots; i < size(); ++i) add_row(f, i);
+    }
   }
 
   void factorize() const {
     factorize_fronts<double>(exec, plan, {values, ones, ones}, 0, factors, perturbed);
   }
 
-  /// max |A·x - L·(U·x)| / |L|·|U|·|x| over the rows for x = 1, 2, 3, 1, …; the contribution takes U's place
-  /// in further rows.
+  /// Of a front by itself: max |A·x - L·(U·x)| / |L|·|U|·|x| over the rows for x = 1, 2, 3, 1, …; the
+  /// contribution takes U's place in further rows.
   double error() const;
 };
 
-double OneFront::error() const {
+double Fronts::error() const {
   using Team = Kokkos::TeamPolicy<ExecutionSpace>;
   using Vector = Kokkos::View<double*, MemorySpace>;
   const int k = pivots, m = below, f = size();
@@ -126,8 +147,9 @@ double OneFront::error() const {
   return worst;
 }
 
-/// What a front reads and writes once: panels and contribution.
-Measurement describe(const PerfRun& run, Samples samples, int pivots, int below, double flops) {
+/// What fronts write once: panels and contributions; what they read is next to nothing.
+Measurement describe(const PerfRun& run, Samples samples, int pivots, int below, double flops,
+                     int count = 1) {
   Measurement result{std::move(samples)};
   const double size = pivots + below, seconds = result.samples.median();
   result.counters["n"] = size;
@@ -137,20 +159,32 @@ Measurement describe(const PerfRun& run, Samples samples, int pivots, int below,
   result.counters["dgemm_tflops"] = run.limits.flops_per_second * 1e-12;
   if (run.limits.flops_per_second > 0)
     result.counters["of_dgemm"] = flops / seconds / run.limits.flops_per_second;
-  result.bound(run.limits, 8 * size * size, flops);
+  result.bound(run.limits, 8 * size * size * count, flops);
   return result;
 }
 
 Measurement measure_front(const PerfRun& run, int pivots, int below) {
-  const OneFront front(pivots, below);
+  const Fronts front(pivots, below);
   Measurement result =
       describe(run, measure(run.samples, [&] { front.factorize(); }), pivots, below, front.plan.flops);
   result.counters["backward_componentwise"] = front.error();
   return result;
 }
 
+/// Sizes at which fronts are worked one by a warp or a block. The limits are those of a copy's rate, which
+/// reads as much as it writes, and of dgemm's.
+Measurement measure_batch(const PerfRun& run, int pivots, int below, int count) {
+  const Fronts fronts(pivots, below, count);
+  Measurement result = describe(run, measure(run.samples, [&] { fronts.factorize(); }), pivots, below,
+                                fronts.plan.flops, count);
+  const double size = pivots + below;
+  result.counters["fronts"] = count;
+  result.counters["written_gb_per_s"] = 8 * size * size * count / result.samples.median() * 1e-9;
+  return result;
+}
+
 Measurement measure_peer(const PerfRun& run, int pivots) {
-  const OneFront front(pivots, 0);
+  const Fronts front(pivots, 0);
   const auto n = static_cast<std::size_t>(pivots);
   std::vector<double> dense(n * n, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
@@ -170,6 +204,14 @@ void register_benchmarks(const PerfRun& run) {
     for (const int order : on_host ? std::vector{256, 512, 1024} : std::vector{1024, 2048, 4096, 8192}) {
       fronts.push_back({order, 0});
       fronts.push_back({order / 4, order - order / 4});
+    }
+  }
+  if (run.fronts.empty()) {
+    const int count = std::is_same_v<MemorySpace, Kokkos::HostSpace> ? 200 : 20000;
+    for (const int size : {16, 32, 48, 64, 96}) {
+      add_benchmark("fronts:" + std::to_string(size / 2) + "+" + std::to_string(size - size / 2), "batch",
+                    "lutra",
+                    [&run, size, count] { return measure_batch(run, size / 2, size - size / 2, count); });
     }
   }
   for (const PerfFront& front : fronts) {

@@ -128,15 +128,12 @@ struct FrontTaskPart {
 template <class Ordinal, class Offset>
 struct FrontTask {
   Ordinal front = 0;
-  int row = -1, column = -1;  ///< of the first tile; −1: the front as a whole
-  int rows = 1, columns = 1;  ///< tiles, one of the two being 1
-  Offset wide_end = 0;        ///< end of the front's wide children
-  Offset flags = 0;           ///< first flag of the front's tiles, by rows of tiles
-  Offset inverses = 0;        ///< of the front's first pivot tile
-  Offset corner = 0;          ///< place of the front's contribution, in the place of the plan's
-  int passed = 0;  ///< first further rows, which are pivots of the parent and go to its panels at once
+  int row = -1, column = -1;       ///< of the first tile; −1: the front as a whole
+  int rows = 1, columns = 1;       ///< tiles, one of the two being 1
+  Offset wide_end = 0;             ///< end of the front's wide children
+  Offset flags = 0;                ///< first flag of the front's tiles, by rows of tiles
+  Offset inverses = 0;             ///< of the front's first pivot tile
   bool takes_panels = false;       ///< whether children have added to the front's panels
-  int after = 0;                   ///< chunks of tasks that are complete before that place is written
   FrontTaskPart<Offset> parts[2];  ///< of each tile
 };
 
@@ -186,11 +183,13 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   auto& exchange = *reinterpret_cast<PivotExchange<R, Scalar>*>(S);
   eliminate_registers<R>(A, front.pivots, rule, exchange,
                          [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
-  if (task.after > 0) {  // all the same for a block
-    if (warp == 0) wait_for_chunks(launch, task.after, task.front, lane);
+  const Contribution<Offset> left = launch.contributions[task.front];
+  if (left.after > 0) {
+    if (warp == 0) wait_for_chunks(launch, left.after, task.front, lane);
     __syncthreads();
   }
-  const DenseFront<Scalar> dense = data.dense(front);
+  DenseFront<Scalar> dense = data.dense(front);
+  dense.corner = data.corners + left.corner;
 #pragma unroll
   for (int i = 0; i < R; ++i) {
 #pragma unroll

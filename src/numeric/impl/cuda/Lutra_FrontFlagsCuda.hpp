@@ -25,6 +25,14 @@ struct ChildRef {
   __device__ int stride() const { return below - passed; }
 };
 
+/// Where a front leaves what it hands on, in the place of the plan's.
+template <class Offset>
+struct Contribution {
+  Offset corner = 0;
+  int after = 0;   ///< chunks of tasks that are complete before that place is written
+  int passed = 0;  ///< first further rows: pivots of the parent, which go to its panels at once
+};
+
 struct GatherLists;
 
 /// Tasks of a launch are counted by chunks, in their order, as they are completed.
@@ -38,8 +46,9 @@ struct TaskProgress {
 template <class Scalar, class Ordinal, class Offset>
 struct FrontLaunch {
   FrontLuData<Scalar, Ordinal, Offset> data;
-  const ChildRef<Offset>* children = nullptr;  ///< of each front, wide ones first
-  const GatherLists* lists = nullptr;          ///< of narrow children, in device memory
+  const ChildRef<Offset>* children = nullptr;           ///< of each front, wide ones first
+  const Contribution<Offset>* contributions = nullptr;  ///< [count]
+  const GatherLists* lists = nullptr;                   ///< of narrow children, in device memory
   const int* cuts = nullptr;   ///< first of a child's rows in each tile of its parent, and their number
   int* done = nullptr;         ///< [count] flags of fronts
   int* tile_done = nullptr;    ///< flags of tiles

@@ -27,7 +27,7 @@ void list_child_refs(const FrontTaskOrder<Ordinal, Offset>& order, const FrontPl
   for (const Ordinal c : order.children()) {
     const auto& child = order.fronts[static_cast<std::size_t>(c)];
     const auto& parent = order.fronts[static_cast<std::size_t>(child.parent)];
-    const int passed = order.passed(c);
+    const int passed = order.contributions[static_cast<std::size_t>(c)].passed;
     refs.push_back({child.corner - passed - static_cast<Offset>(passed) * (child.below - passed), child.rows,
                     static_cast<Offset>(cuts.size()), child.below, passed, static_cast<int>(c)});
     if (parent.size() <= options.most_whole) continue;
@@ -71,6 +71,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
         std::vector<GatherLists>{{m_target_first.data(), m_target_place.data(), m_target_source.data()}});
     m_small = upload(exec, charge, "lutra::numeric::small_fronts", order.small_tasks);
     m_tasks = upload(exec, charge, "lutra::numeric::front_tasks", order.tasks);
+    m_contributions = upload(exec, charge, "lutra::numeric::contributions", order.contributions);
     m_children = upload(exec, charge, "lutra::numeric::child_refs", refs);
     m_cuts = upload(exec, charge, "lutra::numeric::child_cuts", cuts);
     const auto flags = [&](const char* label, std::size_t length) {
@@ -92,6 +93,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     FrontLaunch<Scalar, Ordinal, Offset> launch;
     launch.data = data;
     launch.children = m_children.data();
+    launch.contributions = m_contributions.data();
     launch.lists = m_lists.data();
     launch.cuts = m_cuts.data();
     launch.done = m_done.data();
@@ -165,6 +167,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   Kokkos::View<const GatherLists*, Memory> m_lists;
   Kokkos::View<const FrontTask<Ordinal, Offset>*, Memory> m_tasks;
   Kokkos::View<const ChildRef<Offset>*, Memory> m_children;
+  Kokkos::View<const Contribution<Offset>*, Memory> m_contributions;
   Kokkos::View<const int*, Memory> m_cuts;
   Kokkos::View<int*, Memory> m_done, m_tile_done, m_arrived;
   Kokkos::View<int*, Memory> m_tickets;  ///< of the two launches, chunks known to be complete, tasks of each

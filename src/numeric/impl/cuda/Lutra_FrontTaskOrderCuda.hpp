@@ -124,15 +124,14 @@ class FrontTaskOrder {
   }
 
   const std::vector<Ordinal>& children() const { return m_children; }
-  /// First further rows of a front that go to its parent's panels without a place of their own.
-  int passed(Ordinal f) const { return m_passed[index(f)]; }
   bool passes_any() const {
     return std::ranges::any_of(m_passed, [](int rows) { return rows > 0; });
   }
 
   std::vector<Front<Ordinal, Offset>> fronts;  ///< of the plan, contributions where this schedule has them
-  Offset corners = 0;                          ///< numbers contributions have room for
-  std::vector<Small> small_tasks;              ///< in order
+  std::vector<Contribution<Offset>> contributions;  ///< [count]
+  Offset corners = 0;                               ///< numbers contributions have room for
+  std::vector<Small> small_tasks;                   ///< in order
   GatherListMaker<Ordinal, Offset> lists;
   std::vector<Task> tasks;  ///< in order
   Offset flags = 0;         ///< of tiles
@@ -264,7 +263,7 @@ class FrontTaskOrder {
       if (in_corner && first[index(task.front)] == 0) first[index(task.front)] = step;
       last[index(task.front)] = step;
     }
-    const std::int64_t behind = teams / 4 / tasks_a_chunk;
+    const std::int64_t behind = teams / tasks_a_chunk;
     std::vector<Span> spans(fronts.size());
     for (std::size_t f = 0; f < fronts.size(); ++f) {
       const Ordinal parent = fronts[f].parent;
@@ -277,17 +276,14 @@ class FrontTaskOrder {
     const SpanPlaces places = SpanPlacement::place(spans);
     corners = static_cast<Offset>(places.total);
     for (std::size_t f = 0; f < fronts.size(); ++f) fronts[f].corner = static_cast<Offset>(places.place[f]);
-    for (Small& task : small_tasks) task.corner = front(task.front).corner;
+    contributions.resize(fronts.size());
     std::vector<char> takes_panels(fronts.size(), 0);
     for (std::size_t f = 0; f < fronts.size(); ++f) {
+      const auto after = static_cast<int>(std::max<std::int64_t>(0, places.freed[f] - 1 - behind));
+      contributions[f] = {fronts[f].corner, after, m_passed[f]};
       if (m_passed[f] > 0) takes_panels[index(fronts[f].parent)] = 1;
     }
-    for (Task& task : m_tasks) {
-      task.corner = front(task.front).corner;
-      task.passed = m_passed[index(task.front)];
-      task.takes_panels = takes_panels[index(task.front)] != 0;
-      task.after = static_cast<int>(std::max<std::int64_t>(0, places.freed[index(task.front)] - 1 - behind));
-    }
+    for (Task& task : m_tasks) task.takes_panels = takes_panels[index(task.front)] != 0;
   }
 
   /// By rows of tiles.

@@ -68,7 +68,6 @@ struct SmallTask {
   Ordinal front = 0;
   Offset wide_end = 0;                  ///< end of its wide children
   Offset targets = 0, targets_end = 0;  ///< of its narrow ones
-  Offset corner = 0;                    ///< place of its contribution, in the place of the plan's
 };
 
 /// One small front by a warp.
@@ -77,8 +76,7 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordin
                                                  const SmallTask<Ordinal, Offset>& task,
                                                  const PivotRule<Scalar>& rule, int lane, Scalar* S) {
   const auto& data = launch.data;
-  Front<Ordinal, Offset> front = data.fronts[task.front];
-  front.corner = task.corner;
+  const Front<Ordinal, Offset> front = data.fronts[task.front];
   GatherTurn<32, Scalar, Offset> narrow(*launch.lists, task.targets, task.targets_end, lane);
   const int size = front.size(), ld = size | 1;
   for (int e = lane; e < size * ld; e += 32) S[e] = Scalar(0);
@@ -95,7 +93,9 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordin
   }
   eliminate_small(S, ld, size, front.pivots, lane, rule,
                   [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
-  store_front(data.dense(front), lane, 32, [&](int r, int c) { return S[r + c * ld]; });
+  DenseFront<Scalar> dense = data.dense(front);
+  dense.corner = data.corners + launch.contributions[task.front].corner;
+  store_front(dense, lane, 32, [&](int r, int c) { return S[r + c * ld]; });
   __syncwarp();
   if (lane == 0) raise_flag(launch.done + task.front, launch.run);
 }

@@ -271,12 +271,17 @@ struct TileWork {
   /// Writes the contribution's tiles; what belongs to the parent's pivots is added to its panels, where no
   /// more than two children add to a number, so that their order does not matter.
   __device__ void store_corner(Product& product) const {
-    const int kept = front.below - task.passed;
+    const Contribution<Offset> left = launch.contributions[task.front];
+    if (left.after > 0) {
+      if (threadIdx.x < 32) wait_for_chunks(launch, left.after, task.front, static_cast<int>(threadIdx.x));
+      __syncthreads();
+    }
+    const int kept = front.below - left.passed;
     const int row = cut.begin(task.row) - front.pivots, column = cut.begin(task.column) - front.pivots;
     const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
-    Scalar* const corner = launch.data.corners + front.corner;
-    if (row >= task.passed && column >= task.passed) {
-      Scalar* const data = corner + (row - task.passed) + static_cast<Offset>(column - task.passed) * kept;
+    Scalar* const corner = launch.data.corners + left.corner;
+    if (row >= left.passed && column >= left.passed) {
+      Scalar* const data = corner + (row - left.passed) + static_cast<Offset>(column - left.passed) * kept;
       product.for_each([&](int r, int c, const Scalar& value) {
         if (r < rows && c < columns) data[r + c * static_cast<Offset>(kept)] = -value;
       });
@@ -287,8 +292,8 @@ struct TileWork {
     product.for_each([&](int r, int c, const Scalar& value) {
       if (r >= rows || c >= columns) return;
       const int a = row + r, b = column + c;
-      if (a >= task.passed && b >= task.passed) {
-        corner[a - task.passed + static_cast<Offset>(b - task.passed) * kept] = -value;
+      if (a >= left.passed && b >= left.passed) {
+        corner[a - left.passed + static_cast<Offset>(b - left.passed) * kept] = -value;
       } else {
         subtract_shared(parent.at(place[a], place[b]), value);
       }
@@ -386,11 +391,6 @@ struct TileWork {
       __syncthreads();
       add_products(product);
       if (in_corner()) {
-        if (task.after > 0) {
-          if (threadIdx.x < 32)
-            wait_for_chunks(launch, task.after, task.front, static_cast<int>(threadIdx.x));
-          __syncthreads();
-        }
         store_corner(product);
         tell();
         return;
@@ -427,8 +427,7 @@ __global__ void __launch_bounds__(front_threads, 2)
     const TaskTurn turn{ticket_taken, n};
     if (turn.task >= n) return;
     const FrontTask<Ordinal, Offset> task = tasks[turn.task];
-    Front<Ordinal, Offset> front = launch.data.fronts[task.front];
-    front.corner = task.corner;
+    const Front<Ordinal, Offset> front = launch.data.fronts[task.front];
     if (task.row >= 0) {
       const FrontTiles cut(front.pivots, front.below, front_tile<Scalar>);
       if (task.rows + task.columns > 2) {
