@@ -29,6 +29,9 @@ const std::vector<PeerKind>& peer_kinds() {
 #ifdef LUTRA_PERF_CUDSS
     append(cudss_kinds());
 #endif
+#ifdef LUTRA_PERF_CUSOLVER_RF
+    append(cusolver_rf_kinds());
+#endif
     return all;
   }();
   return kinds;

@@ -14,6 +14,7 @@ std::vector<PeerKind> umfpack_kinds();
 std::vector<PeerKind> mumps_kinds();
 std::vector<PeerKind> pardiso_kinds();
 std::vector<PeerKind> cudss_kinds();
+std::vector<PeerKind> cusolver_rf_kinds();
 
 /// A matrix by columns with 32-bit indices, as KLU and UMFPACK take it.
 struct ColumnMatrix {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Levels of the column factorization and of the triangular solves, and the whole plan of the column
 // factorization. `portable` is a launch a level on every backend, `host` one sequential pass over the nodes,
-// as GLU 3.0 does it, on patterns that are there already.
+// as GLU 3.0 does it, on patterns that are there already. `forest` are the levels of the supernodal engine's
+// fronts from their parents; there `host` is the pass that the plan of the fronts takes.
 #include <algorithm>
 
+#include "Lutra_Forest.hpp"
 #include "Lutra_Levelization.hpp"
 #include "Lutra_PerfFactored.hpp"
 #include "Lutra_PerfRun.hpp"
@@ -112,6 +114,30 @@ Measurement measure_levels(const PerfRun& run, const HostMatrix<Scalar>& matrix,
   return result;
 }
 
+/// Parents are read, order and level of each front are written.
+template <class Scalar>
+Measurement measure_forest(const PerfRun& run, const HostMatrix<Scalar>& matrix, Way way) {
+  const Factored<Scalar> factored(matrix, {.engine = Engine::supernodal});
+  std::vector<int> parent;
+  for (const auto& front : factored.analysis.fronts.host_fronts) parent.push_back(front.parent);
+  const Kokkos::View<const int*, MemorySpace> on_device = to_device(parent);
+  std::vector<int> order(parent.size()), level_of(parent.size());
+  const MemoryBudget budget;
+  std::size_t levels = 0;
+  auto samples = measure(run.samples, [&] {
+    levels =
+        way == Way::host
+            ? Impl::levelize_in_order<int>(parent, order, level_of).size() - 1
+            : levelize_forest(factored.exec, on_device, budget, {.portable = way == Way::portable}).size();
+  });
+  Measurement result = describe_factored(std::move(samples), matrix, factored);
+  const auto fronts = static_cast<double>(parent.size());
+  result.counters["fronts"] = fronts;
+  result.counters["levels"] = static_cast<double>(levels);
+  result.bound(run.limits, 3 * fronts * sizeof(int), 0, static_cast<double>(levels));
+  return result;
+}
+
 /// The rows' pattern is read; its transpose, two maps between both, order and level of each column are
 /// written.
 template <class Scalar>
@@ -136,6 +162,10 @@ void register_matrix(const PerfRun& run, const std::string& name, const HostMatr
       {"levels", Nodes::columns}, {"lower", Nodes::lower}, {"upper", Nodes::upper}};
   const std::pair<const char*, Way> ways[] = {
       {"lutra", Way::chosen}, {"portable", Way::portable}, {"host", Way::host}};
+  for (const auto& [label, way] : ways) {
+    add_benchmark(name, "forest", label,
+                  [&run, &matrix, own_way = way] { return measure_forest(run, matrix, own_way); });
+  }
   for (const auto& [graph, nodes] : graphs) {
     for (const auto& [label, way] : ways) {
       add_benchmark(name, graph, label, [&run, &matrix, graph_nodes = nodes, own_way = way] {

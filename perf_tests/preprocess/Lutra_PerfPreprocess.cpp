@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Matching and orderings, on the host. The worth of an ordering is the factorization it leads to, so that is
-// made once, untimed.
+// Matching and orderings. The exact matching and the orderings work on the host, the auction where Kokkos
+// does. The worth of both is the factorization they lead to, so that is made once, untimed.
+#include <cmath>
 #include <stdexcept>
 
+#include "Lutra_Auction.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_Ordering.hpp"
 #include "Lutra_PerfFactored.hpp"
@@ -17,12 +19,58 @@ Measurement described(Samples samples, const HostMatrix<Scalar>& matrix, const L
   return describe_factored(std::move(samples), matrix, Factored<Scalar>(matrix, options));
 }
 
+/// The matrix is read, row and scales of each column and row are written.
+template <class Scalar>
+Measurement bounded(const PerfRun& run, const HostMatrix<Scalar>& matrix, Measurement result) {
+  const double n = matrix.n_rows, nnz = static_cast<double>(matrix.nnz());
+  result.bound(run.limits, csr_bytes(n, nnz, true, sizeof(Scalar)) + n * (sizeof(int) + 2 * sizeof(double)));
+  return result;
+}
+
 template <class Scalar>
 Measurement measure_matching(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
   auto samples = measure(run.samples, [&] { match_exact(make_view(matrix)); });
-  Measurement result = described(std::move(samples), matrix, {});
-  const double n = matrix.n_rows, nnz = static_cast<double>(matrix.nnz());
-  result.bound(run.limits, csr_bytes(n, nnz, true, sizeof(Scalar)) + n * (sizeof(int) + 2 * sizeof(double)));
+  return bounded(run, matrix, described(std::move(samples), matrix, {}));
+}
+
+/// Mean of log|a| over the matched entries.
+template <class Scalar>
+double mean_log(const HostMatrix<Scalar>& matrix, const std::vector<int>& row_of_column) {
+  std::vector<int> column_of_row(row_of_column.size());
+  for (std::size_t c = 0; c < row_of_column.size(); ++c)
+    column_of_row[static_cast<std::size_t>(row_of_column[c])] = static_cast<int>(c);
+  double sum = 0;
+  for (std::size_t r = 0; r < column_of_row.size(); ++r) {
+    for (auto k = static_cast<std::size_t>(matrix.row_map[r]);
+         k < static_cast<std::size_t>(matrix.row_map[r + 1]); ++k) {
+      if (matrix.entries[k] == column_of_row[r]) sum += std::log(Kokkos::abs(matrix.values[k]));
+    }
+  }
+  return sum / matrix.n_rows;
+}
+
+/// `quality` is the geometric mean of the matched entries over that of the exact
+/// matching, `quality_bound` what the auction itself knows of it.
+template <class Scalar>
+Measurement measure_auction(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
+  const auto device = to_device(matrix);
+  const MemoryBudget budget;
+  AuctionFacts facts;
+  MatchingResult<int> matching;
+  auto samples =
+      measure(run.samples, [&] { matching = match_auction(ExecutionSpace(), device, budget, {}, &facts); });
+  LuOptions options;
+  options.matching = Matching::auction;
+  Measurement result = bounded(run, matrix, described(std::move(samples), matrix, options));
+  const auto exact = match_exact(make_view(matrix));
+  result.counters["peak_bytes"] = static_cast<double>(budget.peak_bytes());
+  result.counters["phases"] = facts.phases;
+  result.counters["rounds"] = facts.rounds;
+  result.counters["left_to_paths"] = static_cast<double>(facts.left_to_paths);
+  if (exact.numeric_rank_bound < matrix.n_rows) return result;
+  result.counters["quality"] =
+      std::exp(mean_log(matrix, matching.row_of_column) - mean_log(matrix, exact.row_of_column));
+  result.counters["quality_bound"] = std::exp(-facts.log_loss_bound / matrix.n_rows);
   return result;
 }
 
@@ -60,6 +108,7 @@ Measurement measure_ordering(const PerfRun& run, const HostMatrix<Scalar>& matri
 template <class Scalar>
 void register_matrix(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
   add_benchmark(name, "matching", "lutra", [&] { return measure_matching(run, matrix); });
+  add_benchmark(name, "matching", "lutra-auction", [&] { return measure_auction(run, matrix); });
   const std::pair<const char*, Ordering> orderings[] = {
       {"amd", Ordering::amd}, {"metis", Ordering::metis}, {"automatic", Ordering::automatic}};
   for (const auto& [solver, ordering] : orderings) {

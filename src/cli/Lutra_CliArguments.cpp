@@ -47,7 +47,7 @@ void add_solver_options(CLI::App& app, Arguments& a) {
   app.add_option("--ordering", a.ordering,
                  "auto, metis, amd, natural, or a file of columns in elimination order")
       ->type_name("NAME|FILE");
-  app.add_option("--matching", a.matching, "auto, none, exact")->type_name("NAME");
+  app.add_option("--matching", a.matching, "auto, none, auction, exact")->type_name("NAME");
   app.add_option("--engine", a.engine, "auto, column, supernodal")->type_name("NAME");
   app.add_option("--symbolic", a.symbolic, "auto, fill2, fill1, etree, ancestors")->type_name("NAME");
   app.add_option("--pivot", a.pivot, "auto, static")->type_name("NAME");

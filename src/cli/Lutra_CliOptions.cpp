@@ -100,10 +100,11 @@ void set_trisolve(const Arguments& a, SolverOptions& options) {
 }
 
 void set_matching(const Arguments& a, SolverOptions& options) {
-  check_name("--matching", a.matching, {"auto", "none", "exact"}, {"auction"});
-  options.lu.matching = a.matching == "none"    ? Matching::none
-                        : a.matching == "exact" ? Matching::exact
-                                                : Matching::automatic;
+  check_name("--matching", a.matching, {"auto", "none", "auction", "exact"}, {});
+  options.lu.matching = a.matching == "none"      ? Matching::none
+                        : a.matching == "auction" ? Matching::auction
+                        : a.matching == "exact"   ? Matching::exact
+                                                  : Matching::automatic;
 }
 
 void set_engine(const Arguments& a, SolverOptions& options) {

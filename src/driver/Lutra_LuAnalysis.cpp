@@ -2,10 +2,13 @@
 #include "Lutra_LuAnalysis.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <numeric>
 #include <optional>
 #include <utility>
 
+#include "Lutra_Auction.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LuPermute.hpp"
@@ -69,24 +72,47 @@ void report_structural_singularity(const std::vector<Ordinal>& row_of_column, Re
   report.status = Status::structurally_singular;
 }
 
+/// The matching by auction, and what the report tells of it.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+MatchingResult<Ordinal> match_by_auction(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const MemoryBudget& budget, Report& report) {
+  AuctionFacts facts;
+  auto result = match_auction(exec, A, budget, {}, &facts);
+  const double mean = std::exp(-facts.log_loss_bound / static_cast<double>(std::max(A.n_rows, Ordinal(1))));
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "auction: rounds %d, phases %d, rows left to paths %lld, geometric mean of the diagonal at "
+                "least %.3f of the greatest",
+                facts.rounds, facts.phases, static_cast<long long>(facts.left_to_paths), mean);
+  add_reason(report, text);
+  report.choice.matching = "auction";
+  return result;
+}
+
 /// Matching and scaling as the options ask. Empty where the pattern is structurally singular.
-template <class Scalar, class Ordinal, class Offset>
-std::optional<MatchingResult<Ordinal>> match(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
-                                             Matching option, Report& report) {
+/// @param on_host a copy of A
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::optional<MatchingResult<Ordinal>> match(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
+    const MemoryBudget& budget, Report& report) {
   const Ordinal n = A.n_rows;
   std::vector<Ordinal> transversal;
   MatchingResult<Ordinal> result;
   if (option == Matching::none) {
     result = unmatched_identity(n);
-    result.structural_rank = result.numeric_rank_bound = maximum_transversal(A.pattern(), &transversal);
+    result.structural_rank = result.numeric_rank_bound = maximum_transversal(on_host.pattern(), &transversal);
     report.choice.matching = "none";
   } else {
-    result = match_exact(A);
-    report.choice.matching = "exact";
+    result = option == Matching::auction ? match_by_auction(exec, A, budget, report) : match_exact(on_host);
+    if (option != Matching::auction) report.choice.matching = "exact";
     if (option == Matching::automatic)
       add_reason(report, "exact matching: large entries on the diagonal spare pivoting");
     if (result.numeric_rank_bound < n) {  // these values admit none, others on the pattern may
-      maximum_transversal(A.pattern(), &transversal);
+      maximum_transversal(on_host.pattern(), &transversal);
       result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
       result.col_scale.assign(static_cast<std::size_t>(n), 1.0);
       result.row_of_column = transversal;
@@ -152,13 +178,16 @@ CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> copy_to_host(
           Kokkos::create_mirror_view_and_copy(host, A.values)};
 }
 
-/// Matching and ordering on the host, timed. Empty where the pattern is structurally singular.
-template <class Scalar, class Ordinal, class Offset>
+/// Matching and ordering, timed. Empty where the pattern is structurally singular.
+/// @param on_host a copy of A
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::optional<PivotOrder<Ordinal>> choose_pivots(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
-    Report& report) {
+    const MemoryBudget& budget, Report& report) {
   Kokkos::Timer timer;
-  auto matching = match(on_host, options.matching, report);
+  auto matching = match(exec, A, on_host, options.matching, budget, report);
   report.times.matching = timer.seconds();
   if (!matching) return std::nullopt;
   timer.reset();
@@ -366,7 +395,7 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   report.choice.symbolic = name_of(options.symbolic);
   report.choice.precond = "none";
   const auto on_host = copy_to_host(A);
-  auto pivots = choose_pivots(on_host, options, report);
+  auto pivots = choose_pivots(exec, A, on_host, options, budget, report);
   if (!pivots) return analysis;
 
   analysis.charge = Charge(budget);

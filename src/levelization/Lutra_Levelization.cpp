@@ -4,6 +4,7 @@
 #include <KokkosSparse_SortCrs.hpp>
 #include <string>
 
+#include "Lutra_Forest.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_KahnSpecial.hpp"
 
@@ -93,10 +94,51 @@ Levels<Ordinal, typename ExecutionSpace::memory_space> levelize(
   return result;
 }
 
+template <class Ordinal, class ExecutionSpace>
+Levels<Ordinal, typename ExecutionSpace::memory_space> levelize_forest(
+    const ExecutionSpace& exec,
+    const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& parent,
+    const MemoryBudget& budget, const Impl::LevelizationTuning& tuning) {
+  using Memory = typename ExecutionSpace::memory_space;
+  using NodeView = Kokkos::View<Ordinal*, Memory>;
+  using Offset = std::int64_t;
+  const bool in_order = Impl::check_parents<Ordinal>(exec, parent);
+  const auto n = static_cast<Ordinal>(parent.extent(0));
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
+    if (in_order && !tuning.portable) {
+      Levels<Ordinal, Memory> result;
+      result.charge = Charge(budget);
+      const auto order = result.charge.template allocate<NodeView>(exec, "lutra::levelization::order", n);
+      const auto level_of =
+          result.charge.template allocate<NodeView>(exec, "lutra::levelization::level_of", n);
+      exec.fence("lutra::levelization: allocated before it is filled");
+      result.level_map =
+          Impl::levelize_in_order<Ordinal>({parent.data(), parent.extent(0)}, {order.data(), order.extent(0)},
+                                           {level_of.data(), level_of.extent(0)});
+      result.order = order;
+      result.level_of = level_of;
+      return result;
+    }
+  }
+  Charge scratch(budget);
+  DependencyGraph<Ordinal, Offset, Memory> graph;
+  graph.n = n;
+  graph.first = Impl::edges_to_parents<Ordinal, Offset>(exec, parent, scratch);
+  auto result = levelize(exec, graph, budget, tuning);
+  exec.fence("lutra::levelization: edges are no longer needed");
+  return result;
+}
+
 #define LUTRA_LEVELIZE(Ordinal, Offset, Space)                                             \
   template Levels<Ordinal, typename Space::memory_space> levelize(                         \
       const Space&, const DependencyGraph<Ordinal, Offset, typename Space::memory_space>&, \
       const MemoryBudget&, const Impl::LevelizationTuning&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_LEVELIZE)
+
+#define LUTRA_LEVELIZE_FOREST(Ordinal, Offset, Space)                                              \
+  template Levels<Ordinal, typename Space::memory_space> levelize_forest(                          \
+      const Space&, const Kokkos::View<const Ordinal*, Space::memory_space>&, const MemoryBudget&, \
+      const Impl::LevelizationTuning&);
+LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_LEVELIZE_FOREST)
 
 }  // namespace lutra

@@ -56,6 +56,22 @@ Levels<Ordinal, typename ExecutionSpace::memory_space> levelize(
     const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
     const MemoryBudget& budget, const Impl::LevelizationTuning& tuning = {});
 
+/// Levels of a forest: leaves are level 0, a node is above all its children. For elimination forests and
+/// assembly trees.
+///
+/// On hosts, where parents come behind their children, one pass over the nodes and a counting sort; else
+/// `levelize` on the edges to the parents, none of which is built.
+///
+/// @param parent [n] in the execution space's memory; −1 for a root
+/// @param tuning for tests and measurements; `portable` leaves out the pass of hosts as well
+/// @throws InputError where a parent is no other node, or where parents go round in a cycle;
+/// OutOfMemoryError
+template <class Ordinal, class ExecutionSpace>
+Levels<Ordinal, typename ExecutionSpace::memory_space> levelize_forest(
+    const ExecutionSpace& exec,
+    const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& parent,
+    const MemoryBudget& budget, const Impl::LevelizationTuning& tuning = {});
+
 }  // namespace lutra
 
 #endif

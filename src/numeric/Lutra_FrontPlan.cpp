@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Forest.hpp"
 #include "Lutra_FrontTiles.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Upload.hpp"
@@ -212,29 +213,20 @@ EntryLists<Ordinal, Offset> list_entries(const FrontTree<Ordinal>& tree,
   return lists;
 }
 
-/// Fronts by the height of the subtree below them.
+/// Fronts by their levels in the tree, the largest first within one.
 template <class Plan, class Ordinal, class Offset>
-std::vector<Ordinal> order_by_levels(const Fronts<Ordinal, Offset>& fronts, Plan& plan) {
-  std::vector<int> level(fronts.size(), 0);
-  int levels = fronts.empty() ? 0 : 1;
-  for (std::size_t f = 0; f < fronts.size(); ++f) {
-    if (fronts[f].parent >= 0)
-      at(level, fronts[f].parent) = std::max(at(level, fronts[f].parent), level[f] + 1);
-    levels = std::max(levels, level[f] + 1);
+std::vector<Ordinal> order_by_levels(const FrontTree<Ordinal>& tree, const Fronts<Ordinal, Offset>& fronts,
+                                     Plan& plan) {
+  std::vector<Ordinal> by_level(fronts.size()), level_of(fronts.size());
+  plan.level_map = Impl::levelize_in_order<Ordinal>(tree.parent, by_level, level_of);
+  for (std::size_t l = 0; l + 1 < plan.level_map.size(); ++l) {
+    const auto begin = by_level.begin() + plan.level_map[l], end = by_level.begin() + plan.level_map[l + 1];
+    plan.level_pivots.push_back(std::accumulate(begin, end, Ordinal(0), [&](Ordinal sum, Ordinal f) {
+      return sum + static_cast<Ordinal>(at(fronts, f).pivots);
+    }));
+    std::stable_sort(begin, end,
+                     [&](Ordinal a, Ordinal b) { return at(fronts, a).size() > at(fronts, b).size(); });
   }
-  plan.level_map.assign(static_cast<std::size_t>(levels) + 1, 0);
-  plan.level_pivots.assign(static_cast<std::size_t>(levels), 0);
-  for (std::size_t f = 0; f < fronts.size(); ++f) {
-    ++at(plan.level_map, level[f] + 1);
-    at(plan.level_pivots, level[f]) += static_cast<Ordinal>(fronts[f].pivots);
-  }
-  std::partial_sum(plan.level_map.begin(), plan.level_map.end(), plan.level_map.begin());
-  std::vector<Ordinal> by_level(fronts.size());
-  std::iota(by_level.begin(), by_level.end(), Ordinal(0));
-  std::stable_sort(by_level.begin(), by_level.end(), [&](Ordinal a, Ordinal b) {
-    if (at(level, a) != at(level, b)) return at(level, a) < at(level, b);
-    return at(fronts, a).size() > at(fronts, b).size();
-  });
   return by_level;
 }
 
@@ -356,7 +348,7 @@ FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
   plan.entry_source = Impl::upload(exec, plan.charge, "lutra::numeric::entry_source", lists.source);
   plan.entry_index = Impl::upload(exec, plan.charge, "lutra::numeric::entry_index", lists.index);
   plan.by_level =
-      Impl::upload(exec, plan.charge, "lutra::numeric::fronts_by_level", order_by_levels(fronts, plan));
+      Impl::upload(exec, plan.charge, "lutra::numeric::fronts_by_level", order_by_levels(tree, fronts, plan));
   if (std::ranges::any_of(fronts, [&](const auto& front) { return front.size() > options.most_whole; }))
     plan.host_entry_place = lists.place;
   plan.host_fronts = std::move(fronts);

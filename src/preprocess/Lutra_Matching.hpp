@@ -13,14 +13,15 @@ namespace lutra {
 enum class Matching {
   automatic,  ///< the library's choice: exact
   none,       ///< rows stay where they are, no scaling
+  auction,    ///< nearly maximum product by an auction in the execution space, with its scaling
   exact       ///< maximum product (Duff and Koster), with the scaling its dual gives
 };
 
 /// A matching of rows and columns with scaling. For a perfect matching of nonzero entries, the matrix
-/// B(r, c) = row_scale[r]·A(r, c)·col_scale[c] has |B| ≤ 1 with |B| = 1 at the matched entries, up to
-/// rounding in double. Scales are finite and above zero also for entries near the ends of the range of
-/// double; where no such scales would do, they are cut off at about 1e±307. They need not fit into float:
-/// scale in double.
+/// B(r, c) = row_scale[r]·A(r, c)·col_scale[c] has |B| ≤ 1 with |B| = 1 at the matched entries (of an
+/// auction, |B| ≥ e^−epsilon), up to rounding in double. Scales are finite and above zero also for entries
+/// near the ends of the range of double; where no such scales would do, they are cut off at about 1e±307.
+/// They need not fit into float: scale in double.
 template <class Ordinal>
 struct MatchingResult {
   std::vector<Ordinal> row_of_column;  ///< [n] row matched to each column; -1: none

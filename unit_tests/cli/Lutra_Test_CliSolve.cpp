@@ -119,6 +119,7 @@ TEST_CASE("options reach the solver", "[cli]") {
   CHECK(choice("--ordering natural")["ordering"] == "natural");
   CHECK(choice("--matching none")["matching"] == "none");
   CHECK(choice("--matching exact")["matching"] == "exact");
+  CHECK(choice("--matching auction")["matching"] == "auction");
   CHECK(choice("--symbolic fill2")["symbolic"] == "fill2");
   CHECK(choice("--symbolic fill1")["symbolic"] == "fill1");
   CHECK(choice("--symbolic etree")["symbolic"] == "etree");

@@ -40,6 +40,18 @@ TEMPLATE_LIST_TEST_CASE("structurally singular matrices name their rows and colu
     CHECK(solver.report().singular_rows.size() == 1);
     CHECK(solver.report().singular_rows[0] >= 1);
   }
+  SECTION("also by auction") {
+    LuOptions options;
+    options.matching = Matching::auction;
+    Solver<TestType> auction(options);
+    CHECK(run<TestType>(auction, from_dense<Matrix<TestType>>({{1, o, 2}, {o, o, o}, {3, o, 4}})) ==
+          Status::structurally_singular);
+    CHECK(auction.report().singular_rows == Indices{1});
+    CHECK(auction.report().singular_columns == Indices{1});
+    CHECK(run<TestType>(auction, from_dense<Matrix<TestType>>({{o, 1, 2}, {3, o, 4}, {5, 6, o}})) ==
+          Status::success);
+    CHECK(auction.report().choice.matching == "auction");
+  }
   SECTION("also without matching, and X is left alone") {
     LuOptions options;
     options.matching = Matching::none;

@@ -38,15 +38,11 @@ auto graph_of(const std::vector<std::vector<std::size_t>>& first,
       to_successors<Types>(second)};
 }
 
-template <class Types>
-std::vector<std::size_t> level_of(const std::vector<std::vector<std::size_t>>& first,
-                                  const std::vector<std::vector<std::size_t>>& second,
-                                  const lutra::Impl::LevelizationTuning& tuning) {
-  const auto levels =
-      levelize(typename Types::Space(), graph_of<Types>(first, second), MemoryBudget(), tuning);
+/// level_of as a list, after a check that order and map say the same.
+template <class LevelsType>
+std::vector<std::size_t> consistent(const LevelsType& levels, std::size_t n) {
   const auto order = to_vector(levels.order);
   const auto level = to_vector(levels.level_of);
-  // Order and map must say the same as level_of, and nodes ascend within a level.
   for (std::size_t l = 0; l < levels.size(); ++l) {
     const auto begin = static_cast<std::size_t>(levels.level_map[l]);
     const auto end = static_cast<std::size_t>(levels.level_map[l + 1]);
@@ -56,8 +52,31 @@ std::vector<std::size_t> level_of(const std::vector<std::vector<std::size_t>>& f
       if (p > begin) REQUIRE(order[p - 1] < order[p]);
     }
   }
-  REQUIRE(static_cast<std::size_t>(levels.level_map.back()) == first.size());
+  REQUIRE((n == 0 || static_cast<std::size_t>(levels.level_map.back()) == n));
   return std::vector<std::size_t>(level.begin(), level.end());
+}
+
+template <class Types>
+std::vector<std::size_t> level_of(const std::vector<std::vector<std::size_t>>& first,
+                                  const std::vector<std::vector<std::size_t>>& second,
+                                  const lutra::Impl::LevelizationTuning& tuning) {
+  return consistent(levelize(typename Types::Space(), graph_of<Types>(first, second), MemoryBudget(), tuning),
+                    first.size());
+}
+
+template <class Types>
+auto forest(const std::vector<typename Types::Ordinal>& parent, bool portable) {
+  const Kokkos::View<const typename Types::Ordinal*, typename Types::Memory> view =
+      to_space<typename Types::Space>(parent);
+  return levelize_forest(typename Types::Space(), view, MemoryBudget(), {.portable = portable});
+}
+
+/// By the space's own way and by the portable rounds, which must agree.
+template <class Types>
+std::vector<std::size_t> forest_levels(const std::vector<typename Types::Ordinal>& parent) {
+  const auto levels = consistent(forest<Types>(parent, false), parent.size());
+  REQUIRE(consistent(forest<Types>(parent, true), parent.size()) == levels);
+  return levels;
 }
 
 /// The same by the space's own kernels, by them with nearly all levels taken for wide, and by the portable
@@ -150,6 +169,36 @@ TEMPLATE_LIST_TEST_CASE("a node may release thousands, and thousands one node", 
   expected.front() = 0;
   expected.back() = 2;
   CHECK(level_of<TestType>(successors, Lists(leaves + 2)) == expected);
+}
+
+TEMPLATE_LIST_TEST_CASE("levels of forests worked by hand", "[levelization]", PatternTypes) {
+  using Parents = std::vector<typename TestType::Ordinal>;
+  using Expected = std::vector<std::size_t>;
+  CHECK(forest_levels<TestType>({}) == Expected{});
+  CHECK(forest_levels<TestType>({-1}) == Expected{0});
+  CHECK(forest_levels<TestType>({-1, -1, -1}) == Expected{0, 0, 0});
+  CHECK(forest_levels<TestType>({1, 2, 3, -1}) == Expected{0, 1, 2, 3});
+  CHECK(forest_levels<TestType>({2, 2, 4, 4, -1, -1}) == Expected{0, 0, 1, 0, 2, 0});
+  CHECK(forest_levels<TestType>({-1, 0, 1, 0}) == Expected{2, 1, 0, 0});  // parents before their children
+  for (const Parents& bad : {Parents{0}, Parents{2, -1}, Parents{-2, -1}, Parents{1, 0}, Parents{1, 2, 1}}) {
+    for (const bool portable : {false, true}) CHECK_THROWS_AS(forest<TestType>(bad, portable), InputError);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("levels of random forests are heights", "[levelization]", PatternTypes) {
+  using Ordinal = typename TestType::Ordinal;
+  std::mt19937 random(17);
+  for (const int reach : {1, 3, 40, 5000}) {  // how far behind its children a parent stands: tall to flat
+    std::vector<Ordinal> parent(4000, -1);
+    std::vector<std::size_t> height(parent.size(), 0);
+    for (std::size_t v = 0; v < parent.size(); ++v) {
+      const std::size_t p = v + 1 + random() % static_cast<unsigned>(reach);
+      if (p >= parent.size()) continue;
+      parent[v] = static_cast<Ordinal>(p);
+      height[p] = std::max(height[p], height[v] + 1);
+    }
+    CHECK(forest_levels<TestType>(parent) == height);
+  }
 }
 
 TEMPLATE_LIST_TEST_CASE("a graph without nodes has no levels", "[levelization]", PatternTypes) {

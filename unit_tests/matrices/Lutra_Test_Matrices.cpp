@@ -15,7 +15,8 @@
 namespace lutra::Test {
 namespace {
 
-// LUTRA_MATRICES_ENGINE forces an engine: column or supernodal.
+// LUTRA_MATRICES_ENGINE forces an engine: column or supernodal. LUTRA_MATRICES_MATCHING=auction takes that
+// instead of the exact one.
 // Predicted work beyond which a matrix is left to other engines; LUTRA_MATRICES_FLOPS sets another figure.
 constexpr double default_most_flops = 1e11;
 constexpr double tolerance = 1e-12;
@@ -40,6 +41,8 @@ LuOptions options() {
   for (const Engine known : {Engine::column, Engine::supernodal}) {
     if (engine && name_of(known) == engine) result.engine = known;
   }
+  const char* matching = std::getenv("LUTRA_MATRICES_MATCHING");
+  if (matching && std::string(matching) == "auction") result.matching = Matching::auction;
   return result;
 }
 

@@ -37,17 +37,10 @@ class ShortestPaths {
         m_heap(m_columns) {}
 
   /// The whole algorithm; false where there is no perfect matching.
-  bool run() {
-    if (m_n == 0) return true;
-    if (!start_duals()) return false;
-    match_tight_entries();
-    match_with_look_ahead();
-    bid_for_columns();
-    for (Ordinal r = 0; r < m_n; ++r) {
-      if (row(r).entry == unmatched && !augment_from(r)) return false;
-    }
-    return true;
-  }
+  bool run() { return m_n == 0 || (start_duals() && complete()); }
+
+  /// The same from matching and duals as they are.
+  bool run_from(const Assignment<Ordinal>& start) { return m_n == 0 || (take_over(start) && complete()); }
 
   void write(Assignment<Ordinal>& result) const {
     for (const Row& r : m_rows) result.row_dual.push_back(r.dual);
@@ -78,6 +71,34 @@ class ShortestPaths {
   Column& column(Ordinal c) { return m_columns[static_cast<std::size_t>(c)]; }
   double reduced_cost(Ordinal r, Offset k) { return (m_cost[k] - row(r).dual) - column(m_entries[k]).dual; }
 
+  /// From duals that fit, false where there is no perfect matching.
+  bool complete() {
+    match_tight_entries();
+    match_with_look_ahead();
+    bid_for_columns();
+    for (Ordinal r = 0; r < m_n; ++r) {
+      if (row(r).entry == unmatched && !augment_from(r)) return false;
+    }
+    return true;
+  }
+
+  // False where a row has no entry of finite cost.
+  bool take_over(const Assignment<Ordinal>& start) {
+    for (Ordinal c = 0; c < m_n; ++c) {
+      column(c).row = start.row_of_column[static_cast<std::size_t>(c)];
+      column(c).dual = start.col_dual[static_cast<std::size_t>(c)];
+    }
+    for (Ordinal r = 0; r < m_n; ++r) {
+      row(r).dual = start.row_dual[static_cast<std::size_t>(r)];
+      row(r).look_ahead = m_row_map[r];
+      if (row(r).dual == infinity) return false;
+      for (Offset k = m_row_map[r]; k < m_row_map[r + 1]; ++k) {
+        if (column(m_entries[k]).row == r && row(r).entry == unmatched) row(r).entry = k;
+      }
+    }
+    return true;
+  }
+
   void match(Ordinal r, Offset k) {
     row(r).entry = k;
     column(m_entries[k]).row = r;
@@ -101,6 +122,7 @@ class ShortestPaths {
 
   void match_tight_entries() {
     for (Ordinal r = 0; r < m_n; ++r) {
+      if (row(r).entry != unmatched) continue;
       const Offset k = free_tight_entry(r);
       if (k != unmatched) match(r, k);
     }
@@ -309,9 +331,21 @@ Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&
   return result;
 }
 
+template <class Ordinal, class Offset>
+Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                           const std::vector<double>& cost, const Assignment<Ordinal>& start) {
+  ShortestPaths<Ordinal, Offset> paths(pattern, cost);
+  Assignment<Ordinal> result;
+  result.perfect = paths.run_from(start);
+  if (result.perfect) paths.write(result);
+  return result;
+}
+
 #define LUTRA_INSTANTIATE(Ordinal, Offset)                                                   \
   template Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                      const std::vector<double>&);
+                                      const std::vector<double>&);                           \
+  template Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
+                                      const std::vector<double>&, const Assignment<Ordinal>&);
 LUTRA_FOR_EACH_PATTERN(LUTRA_INSTANTIATE)
 #undef LUTRA_INSTANTIATE
 

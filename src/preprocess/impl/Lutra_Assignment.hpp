@@ -27,6 +27,14 @@ template <class Ordinal, class Offset>
 Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                            const std::vector<double>& cost);
 
+/// The same from a matching of some rows: rows without a column are brought in by paths.
+///
+/// @param start row_of_column: -1 for a free column. Its duals fit all entries, and matched ones exactly; a
+///              row's dual is infinite where it has no entry of finite cost
+template <class Ordinal, class Offset>
+Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                           const std::vector<double>& cost, const Assignment<Ordinal>& start);
+
 }  // namespace lutra::Impl
 
 #endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_AUCTIONPHASES_HPP
+#define LUTRA_AUCTIONPHASES_HPP
+
+#include <algorithm>
+#include <string>
+#include <type_traits>
+
+#include "Lutra_Auction.hpp"
+#include "Lutra_AuctionRounds.hpp"
+
+namespace lutra::Impl {
+
+/// Rounds that are launched before the host looks at their outcome.
+inline constexpr int rounds_at_once = 8;
+
+/// Bidders up to which one team works a round: on devices a round of more pays the launches of many teams.
+template <class ExecutionSpace>
+std::int64_t thin_round(const AuctionTuning& tuning) {
+  if (tuning.thin_round >= 0) return tuning.thin_round;
+  if (is_serial_space<ExecutionSpace>) return Kokkos::Experimental::finite_max_v<std::int64_t>;
+  return 256;
+}
+
+/// The phases of an auction, which hold all it needs but the result.
+template <class Ordinal, class Offset, class ExecutionSpace>
+class AuctionPhases {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using State = AuctionState<Ordinal, Offset, Memory>;
+
+  /// @param cost [nnz], as the state has it
+  AuctionPhases(const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Memory>& A,
+                const Kokkos::View<const double*, Memory>& cost, const MemoryBudget& budget,
+                const AuctionOptions& options, const AuctionTuning& tuning)
+      : m_exec(exec),
+        m_charge(budget),
+        m_rule{options.patience, options.most_rounds},
+        m_thin(thin_round<ExecutionSpace>(tuning)),
+        m_mean_length(static_cast<double>(A.nnz()) / static_cast<double>(std::max(A.n_rows, Ordinal(1)))) {
+    m_state.A = A;
+    m_state.cost = cost;
+    allocate();
+    start_prices(exec, m_state);
+  }
+
+  /// One phase; returns the number of rows that it leaves unmatched.
+  std::int64_t run(double epsilon) {
+    m_state.epsilon = epsilon;
+    Kokkos::deep_copy(m_exec, m_state.board, AuctionBoard());
+    launch_teams("lutra::preprocess::start_phase", m_state.A.n_rows,
+                 StartPhase<Ordinal, State, ExecutionSpace>{m_state});
+    read_board();
+    int before = 0;
+    while (m_board.progress[before].stopped == 0) {
+      if (bidders(before) <= m_thin) {
+        run_thin(before);
+      } else {
+        run_wide(before);  // an even number of rounds
+      }
+      read_board();
+    }
+    m_rounds += m_board.progress[before].rounds;
+    return bidders(before);
+  }
+
+  int rounds() const { return m_rounds; }
+  const State& state() const { return m_state; }
+
+  /// Duals of the rows, and how far each matched entry is from its row's least.
+  void find_duals(const Kokkos::View<double*, Memory>& dual, const Kokkos::View<double*, Memory>& slack) {
+    launch_teams("lutra::preprocess::row_duals", m_state.A.n_rows,
+                 RowDuals<Ordinal, State, ExecutionSpace>{m_state, dual, slack});
+  }
+
+ private:
+  void allocate() {
+    const auto n = m_state.A.n_rows;
+    const auto take = [&](auto& view, const char* label) {
+      using View = std::remove_reference_t<decltype(view)>;
+      view = m_charge.template allocate<View>(m_exec, std::string("lutra::preprocess::") + label, n);
+    };
+    take(m_state.price, "price");
+    take(m_state.best_bid, "best_bid");
+    take(m_state.row_of_column, "row_of_column");
+    take(m_state.entry_of_row, "entry_of_row");
+    take(m_state.wanted, "wanted");
+    for (auto& list : m_state.list) take(list, "bidders");
+    m_state.board =
+        m_charge.template allocate<Kokkos::View<AuctionBoard, Memory>>(m_exec, "lutra::preprocess::board");
+  }
+
+  void read_board() {
+    Kokkos::deep_copy(m_exec, Kokkos::View<AuctionBoard, Kokkos::HostSpace>(&m_board), m_state.board);
+    m_exec.fence("lutra::preprocess: the number of bidders is needed on the host");
+  }
+  std::int64_t bidders(int copy) const { return m_board.bidders[m_board.progress[copy].list]; }
+
+  template <class Functor>
+  void launch_teams(const char* label, std::int64_t rows, const Functor& functor) {
+    if (rows == 0) return;
+    Kokkos::parallel_for(label, rows_policy(m_exec, static_cast<Ordinal>(rows), m_mean_length), functor);
+  }
+
+  /// The number of bidders never grows within a phase, so that what the host knows bounds it.
+  void run_wide(int before) {
+    const std::int64_t count = bidders(before);
+    for (int round = 0; round < rounds_at_once; ++round, before = 1 - before) {
+      launch_teams("lutra::preprocess::bid", count,
+                   BidRound<Ordinal, State, ExecutionSpace>{m_state, m_rule, before});
+      Kokkos::parallel_for("lutra::preprocess::award",
+                           Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Ordinal>>(
+                               m_exec, 0, static_cast<Ordinal>(count)),
+                           AwardRound<Ordinal, State, ExecutionSpace>{m_state, 1 - before});
+    }
+  }
+
+  void run_thin(int before) {
+    using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+    const ThinRounds<Ordinal, State, ExecutionSpace> functor{m_state, m_rule, before};
+    const int lanes = vector_length_for<ExecutionSpace>(m_mean_length);
+    const int most = Policy(m_exec, 1, 1, lanes).team_size_max(functor, Kokkos::ParallelForTag());
+    const int team = is_host_space<ExecutionSpace> ? 1 : std::min(most, 1024 / lanes);
+    Kokkos::parallel_for("lutra::preprocess::thin_rounds", Policy(m_exec, 1, team, lanes), functor);
+  }
+
+  ExecutionSpace m_exec;
+  Charge m_charge;
+  State m_state;
+  AuctionBoard m_board;
+  AuctionRule m_rule;
+  std::int64_t m_thin;
+  double m_mean_length;
+  int m_rounds = 0;
+};
+
+}  // namespace lutra::Impl
+
+#endif

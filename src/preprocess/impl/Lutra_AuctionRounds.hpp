@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_AUCTIONROUNDS_HPP
+#define LUTRA_AUCTIONROUNDS_HPP
+
+#include "Lutra_AuctionState.hpp"
+#include "Lutra_RowLanes.hpp"
+
+namespace lutra::Impl {
+
+// Rounds of the auction algorithm (D. P. Bertsekas, Annals of Operations Research 14 (1988)), all bidders of
+// a round at once (Jacobi's form): each takes prices as the round before left them, each column goes to its
+// best bid. No result depends on the order in which threads work.
+
+/// The two entries of a row that cost least, price included. Among equal ones the first of the row.
+template <class Offset>
+struct BestEntries {
+  double first = Kokkos::Experimental::infinity_v<double>;
+  double second = Kokkos::Experimental::infinity_v<double>;
+  Offset entry = Kokkos::Experimental::finite_max_v<Offset>;  // of `first`
+
+  KOKKOS_FUNCTION void take(double paid, Offset k) {
+    if (paid < first || (paid == first && k < entry)) {
+      second = first < second ? first : second;
+      first = paid;
+      entry = k;
+    } else if (paid < second) {
+      second = paid;
+    }
+  }
+  KOKKOS_FUNCTION bool found() const { return first < Kokkos::Experimental::infinity_v<double>; }
+};
+
+/// Reduction of BestEntries.
+template <class Offset, class ExecutionSpace>
+struct BestOfRow {
+  using reducer = BestOfRow;
+  using value_type = BestEntries<Offset>;
+  using result_view_type =
+      Kokkos::View<value_type, typename ExecutionSpace::memory_space, Kokkos::MemoryUnmanaged>;
+
+  KOKKOS_FUNCTION explicit BestOfRow(value_type& result) : m_result(&result) {}
+  KOKKOS_FUNCTION void join(value_type& to, const value_type& from) const {
+    if (!from.found()) return;
+    to.take(from.first, from.entry);
+    if (from.second < to.second) to.second = from.second;
+  }
+  KOKKOS_FUNCTION void init(value_type& value) const { value = value_type(); }
+  KOKKOS_FUNCTION value_type& reference() const { return *m_result; }
+  KOKKOS_FUNCTION result_view_type view() const { return result_view_type(m_result); }
+  KOKKOS_FUNCTION bool references_scalar() const { return true; }
+
+ private:
+  value_type* m_result;
+};
+
+template <class ExecutionSpace, class Lanes, class State, class Ordinal>
+KOKKOS_INLINE_FUNCTION auto best_entries(const Lanes& lanes, const State& state, const Ordinal row) {
+  using Offset = typename decltype(state.A.row_map)::non_const_value_type;
+  BestEntries<Offset> best;
+  Kokkos::parallel_reduce(
+      lanes.over(state.A.row_map(row), state.A.row_map(row + 1)),
+      [&](const Offset k, BestEntries<Offset>& own) {
+        const double paid = state.cost(k) + state.price(state.A.entries(k));
+        if (paid < Kokkos::Experimental::infinity_v<double>) own.take(paid, k);
+      },
+      BestOfRow<Offset, ExecutionSpace>(best));
+  return best;
+}
+
+/// A row's bid: for the column it likes best, by so much that it likes its second choice as well but for
+/// epsilon. Without a second choice by epsilon: others outbid it by what the column is worth to them.
+template <class State, class Ordinal, class Best>
+KOKKOS_INLINE_FUNCTION void place_bid(const State& state, const Ordinal row, const Best& best) {
+  if (!best.found()) {
+    state.wanted(row) = -1;
+    return;
+  }
+  const double lead = best.second < Kokkos::Experimental::infinity_v<double> ? best.second - best.first : 0.0;
+  state.wanted(row) = best.entry;
+  Kokkos::atomic_max(&state.best_bid(state.A.entries(best.entry)),
+                     pack_bid(lead + state.epsilon, static_cast<std::uint32_t>(row)));
+}
+
+/// Bids of the rows list(begin) … list(end − 1) by one team.
+template <class ExecutionSpace, class Team, class State, class ListView, class Ordinal>
+KOKKOS_INLINE_FUNCTION void place_bids(const Team& team, const State& state, const ListView& list,
+                                       const Ordinal begin, const Ordinal end) {
+  for_rows<ExecutionSpace>(
+      team, state.A.row_map, begin, end, [&](const Ordinal q) { return list(q); },
+      [&](const auto& lanes, const Ordinal row) {
+        const auto best = best_entries<ExecutionSpace>(lanes, state, row);
+        lanes.once([&]() { place_bid(state, row, best); });
+      });
+}
+
+/// The outcome for one bidder: it has the column, and who held it bids in the next round; or it bids again.
+template <class ExecutionSpace, class State, class Ordinal>
+KOKKOS_INLINE_FUNCTION void award(const State& state, const Ordinal row, const int next_list) {
+  const auto bid_again = [&](const Ordinal r) {
+    state.list[next_list](
+        fetch_add_shared<ExecutionSpace>(state.board().bidders[next_list], std::int64_t(1))) = r;
+  };
+  const auto entry = state.wanted(row);
+  if (entry < 0) return bid_again(row);
+  const Ordinal column = state.A.entries(entry);
+  const std::uint64_t bid = Kokkos::atomic_load(&state.best_bid(column));
+  if (row_of(bid) != static_cast<std::uint32_t>(row)) return bid_again(row);
+  const Ordinal holder = state.row_of_column(column);
+  state.price(column) += rise_of(bid);
+  state.row_of_column(column) = row;
+  state.entry_of_row(row) = entry;
+  Kokkos::atomic_store(&state.best_bid(column), std::uint64_t(0));
+  if (holder < 0) return;
+  state.entry_of_row(holder) = -1;
+  bid_again(holder);
+}
+
+/// Calls body(row, best), on one lane, for this team's share of all rows.
+template <class ExecutionSpace, class Team, class State, class Body>
+KOKKOS_INLINE_FUNCTION void for_own_rows(const Team& team, const State& state, const Body& body) {
+  using Ordinal = typename decltype(state.A.entries)::non_const_value_type;
+  const auto rows = static_cast<Ordinal>(rows_of_a_team<ExecutionSpace>(team));
+  const Ordinal begin = static_cast<Ordinal>(team.league_rank()) * rows;
+  const Ordinal end = begin + rows < state.A.n_rows ? begin + rows : state.A.n_rows;
+  for_rows<ExecutionSpace>(
+      team, state.A.row_map, begin, end, [](const Ordinal r) { return r; },
+      [&](const auto& lanes, const Ordinal row) {
+        const auto best = best_entries<ExecutionSpace>(lanes, state, row);
+        lanes.once([&]() { body(row, best); });
+      });
+}
+
+/// Prices at which every column has an entry that costs nothing more than its row's least.
+template <class ExecutionSpace, class State>
+void start_prices(const ExecutionSpace& exec, const State& state) {
+  using Policy = Kokkos::RangePolicy<ExecutionSpace>;
+  const State s = state;
+  constexpr double infinity = Kokkos::Experimental::infinity_v<double>;
+  Kokkos::deep_copy(exec, s.price, infinity);
+  Kokkos::parallel_for(
+      "lutra::preprocess::least_of_columns", Policy(exec, 0, s.cost.extent(0)),
+      KOKKOS_LAMBDA(const std::size_t k) {
+        const double cost = s.cost(k);
+        double& least = s.price(s.A.entries(k));
+        if (cost < Kokkos::atomic_load(&least)) Kokkos::atomic_min(&least, cost);
+      });
+  Kokkos::parallel_for(
+      "lutra::preprocess::start_prices", Policy(exec, 0, s.price.extent(0)),
+      KOKKOS_LAMBDA(const std::size_t c) {
+        const double least = s.price(c);
+        s.price(c) = least < infinity ? -least : 0.0;
+        s.best_bid(c) = 0;
+        s.row_of_column(c) = -1;
+        s.entry_of_row(c) = -1;
+      });
+}
+
+/// Beginning of a phase: rows whose column is worse than their best one by more than epsilon give it up; rows
+/// without a column are put on the first list.
+template <class Ordinal, class State, class ExecutionSpace>
+struct StartPhase {
+  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  State state;
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    for_own_rows<ExecutionSpace>(team, state,
+                                 [&](const Ordinal row, const auto& best) { start_row(row, best); });
+  }
+
+  template <class Best>
+  KOKKOS_FUNCTION void start_row(const Ordinal row, const Best& best) const {
+    const auto entry = state.entry_of_row(row);
+    if (entry >= 0) {
+      const Ordinal column = state.A.entries(entry);
+      if (state.cost(entry) + state.price(column) <= best.first + state.epsilon) return;
+      state.row_of_column(column) = -1;
+      state.entry_of_row(row) = -1;
+    }
+    state.list[0](fetch_add_shared<ExecutionSpace>(state.board().bidders[0], std::int64_t(1))) = row;
+  }
+};
+
+/// One round's bids, by teams.
+template <class Ordinal, class State, class ExecutionSpace>
+struct BidRound {
+  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  State state;
+  AuctionRule rule;
+  int before = 0;  // which copy of the progress is read; the other one is written
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const AuctionProgress now = state.board().progress[before];
+    const auto count = static_cast<Ordinal>(state.board().bidders[now.list]);
+    const AuctionProgress next = advance(now, count, rule);
+    if (team.league_rank() == 0) {
+      Kokkos::single(Kokkos::PerTeam(team), [&]() {
+        state.board().progress[1 - before] = next;
+        if (next.stopped == 0) state.board().bidders[next.list] = 0;
+      });
+    }
+    if (next.stopped != 0) return;
+    const auto rows = static_cast<Ordinal>(rows_of_a_team<ExecutionSpace>(team));
+    const Ordinal begin = static_cast<Ordinal>(team.league_rank()) * rows;
+    const Ordinal end = begin + rows < count ? begin + rows : count;
+    place_bids<ExecutionSpace>(team, state, state.list[now.list], begin, end);
+  }
+};
+
+/// One round's outcome, a thread a bidder.
+template <class Ordinal, class State, class ExecutionSpace>
+struct AwardRound {
+  State state;
+  int after = 0;  // the copy of the progress that the bids have written
+
+  KOKKOS_FUNCTION void operator()(const Ordinal q) const {
+    const AuctionProgress& next = state.board().progress[after];
+    const int list = 1 - next.list;
+    if (next.stopped != 0 || q >= static_cast<Ordinal>(state.board().bidders[list])) return;
+    award<ExecutionSpace>(state, state.list[list](q), next.list);
+  }
+};
+
+/// Rounds of few bidders, one after the other, by one team, to the end of the phase.
+template <class Ordinal, class State, class ExecutionSpace>
+struct ThinRounds {
+  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  State state;
+  AuctionRule rule;
+  int before = 0;
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    AuctionProgress now = state.board().progress[before];
+    for (;;) {
+      const std::int64_t bidders = Kokkos::atomic_load(&state.board().bidders[now.list]);
+      const AuctionProgress next = advance(now, bidders, rule);
+      if (next.stopped != 0) {
+        now = next;
+        break;
+      }
+      const auto count = static_cast<Ordinal>(bidders);
+      Kokkos::single(Kokkos::PerTeam(team),
+                     [&]() { Kokkos::atomic_store(&state.board().bidders[next.list], std::int64_t(0)); });
+      place_bids<ExecutionSpace>(team, state, state.list[now.list], Ordinal(0), count);
+      team.team_barrier();
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, count), [&](const Ordinal q) {
+        award<ExecutionSpace>(state, state.list[now.list](q), next.list);
+      });
+      team.team_barrier();
+      now = next;
+    }
+    Kokkos::single(Kokkos::PerTeam(team), [&]() { state.board().progress[before] = now; });
+  }
+};
+
+/// Duals of the rows, which go with the prices, and how far each matched entry is from its row's least.
+template <class Ordinal, class State, class ExecutionSpace>
+struct RowDuals {
+  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  State state;
+  Kokkos::View<double*, typename ExecutionSpace::memory_space> dual, slack;  // [n]
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    for_own_rows<ExecutionSpace>(team, state, [&](const Ordinal row, const auto& best) {
+      const auto entry = state.entry_of_row(row);
+      dual(row) = best.first;
+      slack(row) = entry < 0 ? 0.0 : state.cost(entry) + state.price(state.A.entries(entry)) - best.first;
+    });
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_MATCHINGPARTS_HPP
+#define LUTRA_MATCHINGPARTS_HPP
+
+#include <vector>
+
+#include "Lutra_Assignment.hpp"
+#include "Lutra_Matching.hpp"
+
+namespace lutra::Impl {
+
+/// What a matching by product minimises: costs of the entries, on the host.
+struct MatchingCosts {
+  std::vector<double> of_entry;    ///< [nnz] log(largest of the row) − log|a| ≥ 0; infinity for a zero
+  std::vector<double> row_origin;  ///< [n] log(largest of the row); 0 for a row without nonzero entry
+  bool has_zeros = false;          ///< whether an entry's value is zero
+};
+
+/// @throws InputError naming the sizes unless the matrix is square
+void require_square(std::int64_t n_rows, std::int64_t n_cols);
+
+/// A perfect matching as users get it: scales from the duals.
+/// @param row_origin as in MatchingCosts
+template <class Ordinal>
+MatchingResult<Ordinal> perfect_matching(Assignment<Ordinal>&& assignment,
+                                         const std::vector<double>& row_origin);
+
+/// What users get where the nonzero entries admit no perfect matching: one of greatest size, what it leaves
+/// over, scales of 1.
+template <class Ordinal, class Offset>
+MatchingResult<Ordinal> deficient_matching(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                           const MatchingCosts& cost);
+
+}  // namespace lutra::Impl
+
+#endif
