@@ -48,6 +48,30 @@ auto list_on_device(const std::vector<typename Types::Ordinal>& list) {
   return Kokkos::View<const Ordinal*, typename Types::Memory>(view);
 }
 
+/// A tree that is one chain of n vertices, of a pattern that is not symmetric: each vertex is joined to the
+/// next, one way or both, and to one a little farther. In the middle no entries are below the diagonal, so
+/// that none of U's rows there is done with soon.
+template <class MatrixType>
+MatrixType one_sided_chain(int n, std::mt19937& random) {
+  MatrixType matrix{n, n, {0}, {}, {}};
+  std::vector<std::vector<bool>> next(2, std::vector<bool>(static_cast<std::size_t>(n) + 1));
+  const auto above_only = [&](int i) { return i > n / 3 && i < n / 3 + 200; };
+  for (int i = 0; i < n; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    next[0][k + 1] = above_only(i + 1) || random() % 4 != 0;              // (i, i + 1)
+    next[1][k + 1] = !above_only(i + 1) && (random() % 4 != 0 || !next[0][k + 1]);  // (i + 1, i)
+    const int before = i - 2 - static_cast<int>(random() % 60), behind = i + 2 + static_cast<int>(random() % 60);
+    if (before >= 0 && !above_only(i)) matrix.entries.push_back(before);
+    if (i > 0 && next[1][k]) matrix.entries.push_back(i - 1);
+    matrix.entries.push_back(i);
+    if (i + 1 < n && next[0][k + 1]) matrix.entries.push_back(i + 1);
+    if (behind < n) matrix.entries.push_back(behind);
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  matrix.values.assign(matrix.entries.size(), 1.0);
+  return matrix;
+}
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("kernels made for a space agree with those for all", "[symbolic]", PatternTypes) {
@@ -113,6 +137,7 @@ TEMPLATE_LIST_TEST_CASE("rows with thousands of entries, and chains of as many v
   band.values.pop_back();
   for (std::size_t i = 8001; i < band.row_map.size(); ++i) --band.row_map[i];
   check(band);
+  check(one_sided_chain<MatrixType>(10500, random));
 }
 
 TEST_CASE("more entries than 32 bits count", "[symbolic]") {

@@ -15,7 +15,7 @@ using HostArray = Kokkos::View<T*, Kokkos::HostSpace>;
 template <class Ordinal>
 struct UpperRow {
   const Ordinal* begin;
-  const Ordinal* end;
+  Ordinal length;
   bool pruned;  ///< its last entry is the first i with (k, i) in U and (i, k) in L
 };
 
@@ -31,9 +31,9 @@ struct Fill1Rows {
         upper(charge.allocate<HostArray<UpperRow<Ordinal>>>(Kokkos::DefaultHostExecutionSpace(),
                                                             "lutra::symbolic::upper_rows", n)) {}
 
-  void set_upper(Ordinal k, const Ordinal* begin, const Ordinal* end) const {
+  void set_upper(Ordinal k, const Ordinal* begin, Ordinal length) const {
     only(k) = -1;
-    upper(k) = {begin, end, false};
+    upper(k) = {begin, length, false};
   }
 };
 
@@ -64,7 +64,7 @@ void expand(const Fill1Rows<Ordinal>& rows, Ordinal k, SweepSet& reached) {
   const Ordinal only = rows.only(k);
   if (only >= 0) return reached.insert(static_cast<std::size_t>(only));
   const UpperRow<Ordinal>& upper = rows.upper(k);
-  for (const Ordinal* w = upper.begin; w != upper.end; ++w) reached.insert(static_cast<std::size_t>(*w));
+  for (Ordinal w = 0; w < upper.length; ++w) reached.insert(static_cast<std::size_t>(upper.begin[w]));
 }
 
 /// The same, and prunes U(k, :) where it holds `source`: it is only walked for sources with (source, k) in L.
@@ -73,14 +73,15 @@ void expand_and_prune(const Fill1Rows<Ordinal>& rows, Ordinal k, Ordinal source,
   const Ordinal only = rows.only(k);
   if (only >= 0) return reached.insert(static_cast<std::size_t>(only));
   UpperRow<Ordinal>& upper = rows.upper(k);
+  const Ordinal *const begin = upper.begin, *const end = begin + upper.length;
   const Ordinal* match = nullptr;
-  for (const Ordinal* w = upper.begin; w != upper.end; ++w) {
+  for (const Ordinal* w = begin; w != end; ++w) {
     if (*w == source) match = w;
     reached.insert(static_cast<std::size_t>(*w));
   }
   if (match == nullptr || upper.pruned) return;
-  upper = {upper.begin, match + 1, true};
-  if (match == upper.begin) rows.only(k) = *match;
+  upper = {begin, static_cast<Ordinal>(match - begin + 1), true};
+  if (match == begin) rows.only(k) = source;
 }
 
 /// Puts a source and its row of A into `reached`; returns the least of them.
@@ -101,7 +102,7 @@ Ordinal start_row(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
 template <class Ordinal>
 struct FoundRow {
   const Ordinal* begin;
-  std::size_t length, n_lower;
+  Ordinal length, n_lower;
 };
 
 /// Sweeps what is reached for a source through the rows done, and keeps the row.
@@ -109,7 +110,7 @@ template <class Ordinal>
 FoundRow<Ordinal> sweep_row(const Fill1Rows<Ordinal>& rows, Fill1Worker<Ordinal>& worker, Ordinal source,
                             Ordinal least) {
   Ordinal* end = worker.row.data();
-  std::size_t n_lower = 0;
+  Ordinal n_lower = 0;
   worker.reached.sweep(static_cast<std::size_t>(least), [&](std::size_t member) {
     const auto k = static_cast<Ordinal>(member);
     *end++ = k;
@@ -117,9 +118,9 @@ FoundRow<Ordinal> sweep_row(const Fill1Rows<Ordinal>& rows, Fill1Worker<Ordinal>
     ++n_lower;
     expand_and_prune(rows, k, source, worker.reached);
   });
-  const auto length = static_cast<std::size_t>(end - worker.row.data());
-  const Ordinal* const place = worker.chunks.append(worker.row.data(), length);
-  rows.set_upper(source, place + n_lower + 1, place + length);
+  const auto length = static_cast<Ordinal>(end - worker.row.data());
+  const Ordinal* const place = worker.chunks.append(worker.row.data(), static_cast<std::size_t>(length));
+  rows.set_upper(source, place + n_lower + 1, length - n_lower - 1);
   return {place, length, n_lower};
 }
 
