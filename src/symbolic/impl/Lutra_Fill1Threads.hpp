@@ -75,15 +75,20 @@ struct Fill1Threads {
     std::fill(set, set + m_words, Word(0));
     const Ordinal least = start_row(m_pattern, source, worker.reached);
     Ordinal* end = worker.row.data();
-    worker.reached.sweep(static_cast<std::size_t>(least), [&](std::size_t member) {
-      if (m_bins.place[member] >= 0) {
-        const auto k = static_cast<std::size_t>(m_bins.place[member]);
-        set[k / 64] |= Word(1) << (k % 64);
-        return;
-      }
-      *end++ = static_cast<Ordinal>(member);
-      expand(m_rows, static_cast<Ordinal>(member), worker.reached);
-    });
+    Word in_top = 0;  // members of the word in work
+    worker.reached.sweep(
+        static_cast<std::size_t>(least), static_cast<std::size_t>(m_n),
+        [&](std::size_t k) -> std::size_t {
+          if (m_bins.place[k] < 0) return expand(m_rows, k, worker.reached);
+          const auto bit = static_cast<std::size_t>(m_bins.place[k]);
+          set[bit / 64] |= Word(1) << (bit % 64);
+          in_top |= Word(1) << (k % 64);
+          return 1;
+        },
+        [&](std::size_t number, Word bits) {
+          end = write_members(number, bits & ~in_top, end);
+          in_top = 0;
+        });
     const auto length = static_cast<Ordinal>(end - worker.row.data());
     m_found(source) = {worker.chunks.append(worker.row.data(), static_cast<std::size_t>(length)), length, length};
   }
