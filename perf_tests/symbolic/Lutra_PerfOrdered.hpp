@@ -37,10 +37,13 @@ Measurement describe_pattern(const PerfRun& run, Samples samples, const Ordered&
 // Peers, each in the build where its library was found.
 Measurement measure_klu_symbolic(const PerfRun& run, const Ordered& ordered);
 Measurement measure_umfpack_symbolic(const PerfRun& run, const Ordered& ordered);
+/// SuperLU_DIST's `symbfact`, and `symbfact_dist` on all processes of MPI_COMM_WORLD, one or two.
+Measurement measure_superlu_symbolic(const PerfRun& run, const Ordered& ordered);
+Measurement measure_superlu_parallel_symbolic(const PerfRun& run, const Ordered& ordered);
 #ifdef LUTRA_PERF_SYMBOLIC_CUDSS
-/// cuDSS's symbolic phase alone, in the same order.
+/// cuDSS's symbolic phase alone, in the order given, or in its own where that is empty.
 Measurement measure_cudss_symbolic(const PerfRun& run, const HostMatrix<double>& matrix,
-                                   const Ordered& ordered);
+                                   const std::vector<int>& permutation);
 #endif
 
 }  // namespace lutra::Perf

@@ -131,10 +131,18 @@ void register_peers([[maybe_unused]] const SymbolicCase& c) {
   add_benchmark(c.matrix.name, "symbolic", "umfpack",
                 [c] { return measure_umfpack_symbolic(c.run, c.ordered()); });
 #endif
+#ifdef LUTRA_PERF_SYMBOLIC_SUPERLUDIST
+  add_benchmark(c.matrix.name, "symbolic", "superlu-dist",
+                [c] { return measure_superlu_symbolic(c.run, c.ordered()); });
+  add_benchmark(c.matrix.name, "symbolic", "superlu-dist-parallel",
+                [c] { return measure_superlu_parallel_symbolic(c.run, c.ordered()); });
+#endif
 #ifdef LUTRA_PERF_SYMBOLIC_CUDSS
   if (const auto* values = std::get_if<HostMatrix<double>>(&c.matrix.values)) {
     add_benchmark(c.matrix.name, "symbolic", "cudss",
-                  [c, values] { return measure_cudss_symbolic(c.run, *values, c.ordered()); });
+                  [c, values] { return measure_cudss_symbolic(c.run, *values, c.ordered().permutation); });
+    add_benchmark(c.matrix.name, "symbolic", "cudss-own-order",
+                  [c, values] { return measure_cudss_symbolic(c.run, *values, {}); });
   }
 #endif
 }

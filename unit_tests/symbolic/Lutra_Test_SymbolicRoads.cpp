@@ -48,6 +48,70 @@ auto list_on_device(const std::vector<typename Types::Ordinal>& list) {
   return Kokkos::View<const Ordinal*, typename Types::Memory>(view);
 }
 
+/// A tree that is one chain of n vertices, of a pattern that is not symmetric: each vertex is joined to the
+/// next, one way or both, and to one a little farther. In the middle no entries are below the diagonal, so
+/// that none of U's rows there is done with soon.
+template <class MatrixType>
+MatrixType one_sided_chain(int n, std::mt19937& random) {
+  MatrixType matrix{n, n, {0}, {}, {}};
+  std::vector<std::vector<bool>> next(2, std::vector<bool>(static_cast<std::size_t>(n) + 1));
+  const auto above_only = [&](int i) { return i > n / 3 && i < n / 3 + 200; };
+  for (int i = 0; i < n; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    next[0][k + 1] = above_only(i + 1) || random() % 4 != 0;              // (i, i + 1)
+    next[1][k + 1] = !above_only(i + 1) && (random() % 4 != 0 || !next[0][k + 1]);  // (i + 1, i)
+    const int before = i - 2 - static_cast<int>(random() % 60), behind = i + 2 + static_cast<int>(random() % 60);
+    if (before >= 0 && !above_only(i)) matrix.entries.push_back(before);
+    if (i > 0 && next[1][k]) matrix.entries.push_back(i - 1);
+    matrix.entries.push_back(i);
+    if (i + 1 < n && next[0][k + 1]) matrix.entries.push_back(i + 1);
+    if (behind < n) matrix.entries.push_back(behind);
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  matrix.values.assign(matrix.entries.size(), 1.0);
+  return matrix;
+}
+
+/// Numbers for a chain of vertices by dissection: of both halves first, then of the one between them.
+void dissect(std::vector<int>& number, std::size_t begin, std::size_t end, int& next) {
+  if (begin == end) return;
+  const std::size_t middle = (begin + end) / 2;
+  dissect(number, begin, middle, next);
+  dissect(number, middle + 1, end, next);
+  number[middle] = next++;
+}
+
+/// Chains side by side, joined to their neighbours one way or both, in that order: each part of it is a range
+/// of rows.
+template <class MatrixType>
+MatrixType dissected_chains(int length, int width, std::mt19937& random) {
+  const int n = length * width;
+  std::vector<int> number(static_cast<std::size_t>(length));
+  int next = 0;
+  dissect(number, 0, number.size(), next);
+  std::vector<std::vector<int>> rows(static_cast<std::size_t>(n));
+  const auto row_of = [&](int k, int c) { return number[static_cast<std::size_t>(k)] * width + c; };
+  const auto join = [&](int a, int b) {
+    if (random() % 4 != 0) rows[static_cast<std::size_t>(a)].push_back(b);
+    if (random() % 4 != 0) rows[static_cast<std::size_t>(b)].push_back(a);
+  };
+  for (int k = 0; k < length; ++k) {
+    for (int c = 0; c < width; ++c) {
+      rows[static_cast<std::size_t>(row_of(k, c))].push_back(row_of(k, c));
+      if (k + 1 < length) join(row_of(k, c), row_of(k + 1, c));
+      if (c + 1 < width) join(row_of(k, c), row_of(k, c + 1));
+    }
+  }
+  MatrixType matrix{n, n, {0}, {}, {}};
+  for (auto& row : rows) {
+    std::sort(row.begin(), row.end());
+    matrix.entries.insert(matrix.entries.end(), row.begin(), row.end());
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  matrix.values.assign(matrix.entries.size(), 1.0);
+  return matrix;
+}
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("kernels made for a space agree with those for all", "[symbolic]", PatternTypes) {
@@ -113,6 +177,7 @@ TEMPLATE_LIST_TEST_CASE("rows with thousands of entries, and chains of as many v
   band.values.pop_back();
   for (std::size_t i = 8001; i < band.row_map.size(); ++i) --band.row_map[i];
   check(band);
+  check(one_sided_chain<MatrixType>(10500, random));
 }
 
 TEST_CASE("more entries than 32 bits count", "[symbolic]") {
@@ -193,7 +258,8 @@ TEST_CASE("threads of fill1 find what one finds", "[symbolic]") {
     for (const double mean : {0.5, 1.5, 2.5}) {
       const auto one_sided =
           random_matrix<Matrix<Types>>(n, std::min(1.0, (n > 1000 ? 0.5 : 1) * mean / n), 0.0, random);
-      for (const auto& matrix : {one_sided, add_mirror(one_sided), banded_matrix<Matrix<Types>>(n, {1, 5})}) {
+      for (const auto& matrix : {one_sided, add_mirror(one_sided), banded_matrix<Matrix<Types>>(n, {1, 5}),
+                                 dissected_chains<Matrix<Types>>(n, 3, random)}) {
         const auto pattern = make_view(matrix).pattern();
         const auto expected = lutra::Impl::fill1(pattern, MemoryBudget(), 1);
         for (const int threads : {2, 3, 7}) {

@@ -33,6 +33,7 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_alone(
   auto entries = result.charge.template allocate<HostArray<Ordinal>>(exec, "lutra::symbolic::entries",
                                                                      worker.chunks.size());
   result.nnz_u = row_map(n) - result.nnz_l;
+  prefer_large_pages(entries.data(), entries.extent(0) * sizeof(Ordinal));
   worker.chunks.move_to(entries.data());
   result.row_map = row_map;
   result.diagonal = diagonal;

@@ -2,6 +2,8 @@
 #ifndef LUTRA_FILL1ROWS_HPP
 #define LUTRA_FILL1ROWS_HPP
 
+#include <bit>
+
 #include "Lutra_RowChunks.hpp"
 #include "Lutra_SweepSet.hpp"
 #include "Lutra_Symbolic.hpp"
@@ -15,7 +17,7 @@ using HostArray = Kokkos::View<T*, Kokkos::HostSpace>;
 template <class Ordinal>
 struct UpperRow {
   const Ordinal* begin;
-  const Ordinal* end;
+  Ordinal length;
   bool pruned;  ///< its last entry is the first i with (k, i) in U and (i, k) in L
 };
 
@@ -23,17 +25,34 @@ struct UpperRow {
 template <class Ordinal>
 struct Fill1Rows {
   HostArray<Ordinal> only;  ///< [n] the one entry left of a row of U, -1 where there are more or none
-  HostArray<UpperRow<Ordinal>> upper;  ///< [n]
+  HostArray<UpperRow<Ordinal>> upper;        ///< [n]
+  HostArray<SweepSet::Word> leads_to_next;  ///< bit set of rows whose only entry left is the next row
 
   Fill1Rows(Charge& charge, Ordinal n)
       : only(charge.allocate<HostArray<Ordinal>>(Kokkos::DefaultHostExecutionSpace(),
                                                  "lutra::symbolic::only_entries", n)),
         upper(charge.allocate<HostArray<UpperRow<Ordinal>>>(Kokkos::DefaultHostExecutionSpace(),
-                                                            "lutra::symbolic::upper_rows", n)) {}
+                                                            "lutra::symbolic::upper_rows", n)),
+        leads_to_next(charge.allocate<HostArray<SweepSet::Word>>(
+            Kokkos::DefaultHostExecutionSpace(), "lutra::symbolic::leads_to_next",
+            (static_cast<std::size_t>(n) + 63) / 64)) {
+    Kokkos::deep_copy(leads_to_next, SweepSet::Word(0));
+  }
 
-  void set_upper(Ordinal k, const Ordinal* begin, const Ordinal* end) const {
+  void set_upper(Ordinal k, const Ordinal* begin, Ordinal length) const {
     only(k) = -1;
-    upper(k) = {begin, end, false};
+    upper(k) = {begin, length, false};
+  }
+
+  /// Leaves row k nothing but its entry `last`. Threads may do so with rows whose bits share a word.
+  void set_only(Ordinal k, Ordinal last) const {
+    only(k) = last;
+    if (last == k + 1) Kokkos::atomic_or(&leads_to_next(k / 64), SweepSet::Word(1) << (k % 64));
+  }
+
+  /// How many rows from k on lead to the next only, as far as a word of bits tells.
+  std::size_t run_from(std::size_t k) const {
+    return static_cast<std::size_t>(std::countr_one(Kokkos::atomic_load(&leads_to_next(k / 64)) >> (k % 64)));
   }
 };
 
@@ -58,29 +77,44 @@ struct Fill1Worker {
   }
 };
 
-/// Puts what U(k, :) leads to into `reached`.
+/// Puts what U(k, :) leads to into `reached`; returns how many rows from k on are done with then.
 template <class Ordinal>
-void expand(const Fill1Rows<Ordinal>& rows, Ordinal k, SweepSet& reached) {
-  const Ordinal only = rows.only(k);
-  if (only >= 0) return reached.insert(static_cast<std::size_t>(only));
+std::size_t expand(const Fill1Rows<Ordinal>& rows, std::size_t k, SweepSet& reached) {
+  if (const std::size_t run = rows.run_from(k); run > 0) {
+    reached.insert(k + run);
+    return run;
+  }
+  if (const Ordinal only = rows.only(k); only >= 0) {
+    reached.insert(static_cast<std::size_t>(only));
+    return 1;
+  }
   const UpperRow<Ordinal>& upper = rows.upper(k);
-  for (const Ordinal* w = upper.begin; w != upper.end; ++w) reached.insert(static_cast<std::size_t>(*w));
+  for (Ordinal w = 0; w < upper.length; ++w) reached.insert(static_cast<std::size_t>(upper.begin[w]));
+  return 1;
 }
 
 /// The same, and prunes U(k, :) where it holds `source`: it is only walked for sources with (source, k) in L.
 template <class Ordinal>
-void expand_and_prune(const Fill1Rows<Ordinal>& rows, Ordinal k, Ordinal source, SweepSet& reached) {
-  const Ordinal only = rows.only(k);
-  if (only >= 0) return reached.insert(static_cast<std::size_t>(only));
+std::size_t expand_and_prune(const Fill1Rows<Ordinal>& rows, std::size_t k, Ordinal source, SweepSet& reached) {
+  if (rows.only(k) >= 0 || rows.upper(k).pruned) return expand(rows, k, reached);
   UpperRow<Ordinal>& upper = rows.upper(k);
-  const Ordinal* match = nullptr;
-  for (const Ordinal* w = upper.begin; w != upper.end; ++w) {
-    if (*w == source) match = w;
-    reached.insert(static_cast<std::size_t>(*w));
+  Ordinal match = upper.length;
+  for (Ordinal w = 0; w < upper.length; ++w) {
+    if (upper.begin[w] == source) match = w;
+    reached.insert(static_cast<std::size_t>(upper.begin[w]));
   }
-  if (match == nullptr || upper.pruned) return;
+  if (match == upper.length) return 1;
   upper = {upper.begin, match + 1, true};
-  if (match == upper.begin) rows.only(k) = *match;
+  if (match == 0) rows.set_only(static_cast<Ordinal>(k), source);
+  return 1;
+}
+
+/// Writes the members of a word of a set; returns the end.
+template <class Ordinal>
+Ordinal* write_members(std::size_t number, SweepSet::Word bits, Ordinal* to) {
+  const auto first = static_cast<Ordinal>(number * 64);
+  for (; bits != 0; bits &= bits - 1) *to++ = first + static_cast<Ordinal>(std::countr_zero(bits));
+  return to;
 }
 
 /// Puts a source and its row of A into `reached`; returns the least of them.
@@ -101,25 +135,26 @@ Ordinal start_row(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
 template <class Ordinal>
 struct FoundRow {
   const Ordinal* begin;
-  std::size_t length, n_lower;
+  Ordinal length, n_lower;
 };
 
 /// Sweeps what is reached for a source through the rows done, and keeps the row.
 template <class Ordinal>
 FoundRow<Ordinal> sweep_row(const Fill1Rows<Ordinal>& rows, Fill1Worker<Ordinal>& worker, Ordinal source,
                             Ordinal least) {
-  Ordinal* end = worker.row.data();
-  std::size_t n_lower = 0;
-  worker.reached.sweep(static_cast<std::size_t>(least), [&](std::size_t member) {
-    const auto k = static_cast<Ordinal>(member);
-    *end++ = k;
-    if (k >= source) return;
-    ++n_lower;
-    expand_and_prune(rows, k, source, worker.reached);
-  });
-  const auto length = static_cast<std::size_t>(end - worker.row.data());
-  const Ordinal* const place = worker.chunks.append(worker.row.data(), length);
-  rows.set_upper(source, place + n_lower + 1, place + length);
+  const auto limit = static_cast<std::size_t>(source);
+  Ordinal *end = worker.row.data(), *diagonal = end;
+  worker.reached.sweep(
+      static_cast<std::size_t>(least), limit,
+      [&](std::size_t k) { return expand_and_prune(rows, k, source, worker.reached); },
+      [&](std::size_t number, SweepSet::Word bits) {
+        if (number == limit / 64) diagonal = end + std::popcount(bits & ((SweepSet::Word(1) << (limit % 64)) - 1));
+        end = write_members(number, bits, end);
+      });
+  const auto n_lower = static_cast<Ordinal>(diagonal - worker.row.data());
+  const auto length = static_cast<Ordinal>(end - worker.row.data());
+  const Ordinal* const place = worker.chunks.append(worker.row.data(), static_cast<std::size_t>(length));
+  rows.set_upper(source, place + n_lower + 1, length - n_lower - 1);
   return {place, length, n_lower};
 }
 

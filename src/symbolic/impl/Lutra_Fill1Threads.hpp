@@ -3,90 +3,17 @@
 #define LUTRA_FILL1THREADS_HPP
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstring>
-#include <exception>
 #include <mutex>
-#include <numeric>
 #include <optional>
 #include <vector>
 
-#include "Lutra_EliminationForest.hpp"
-#include "Lutra_Fill1Rows.hpp"
+#include "Lutra_SubtreeBins.hpp"
 
 namespace lutra::Impl {
 
-/// Vertices of the elimination forest of A + Aᵀ divided among threads: whole subtrees, and a top above them.
-/// Rows of a subtree need no rows outside it, since all entries of L lie below their row in the forest.
-template <class Ordinal>
-struct SubtreeBins {
-  std::vector<Ordinal> vertices;   ///< bin after bin, ascending in each
-  std::vector<std::size_t> begin;  ///< [bins + 1], heaviest bin first
-  std::vector<Ordinal> top;        ///< ascending
-  std::vector<char> is_top;        ///< [n]
-};
-
-/// Subtrees hold no more than a share of all weight, the entries of A in their rows; bins get whole subtrees,
-/// heaviest first, each to the lightest bin so far.
-template <class Ordinal, class Offset>
-SubtreeBins<Ordinal> bin_subtrees(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                  const HostArray<Ordinal>& parent, int threads) {
-  const auto n = static_cast<std::size_t>(pattern.n_rows);
-  std::vector<Offset> weight(n);
-  Offset total = 0;
-  for (std::size_t v = 0; v < n; ++v) {
-    const Offset own = pattern.row_map(v + 1) - pattern.row_map(v) + 1;
-    weight[v] += own;
-    total += own;
-    const auto above = static_cast<std::size_t>(parent(v));
-    if (above < n) weight[above] += weight[v];
-  }
-  const Offset most = 2 * total / (5 * threads) + 1;
-  SubtreeBins<Ordinal> bins;
-  bins.is_top.resize(n);
-  std::vector<Ordinal> subtree(n), roots;  // number of the subtree of each vertex; vertices on top of one
-  for (std::size_t v = n; v-- > 0;) {
-    const auto above = static_cast<std::size_t>(parent(v));
-    bins.is_top[v] = weight[v] > most ? 1 : 0;
-    if (bins.is_top[v] != 0) continue;
-    const bool root = above >= n || bins.is_top[above] != 0;
-    subtree[v] = root ? static_cast<Ordinal>(roots.size()) : subtree[above];
-    if (root) roots.push_back(static_cast<Ordinal>(v));
-  }
-  std::vector<Ordinal> order(roots.size());
-  std::iota(order.begin(), order.end(), Ordinal(0));
-  const auto weight_of = [&](Ordinal tree) {
-    return weight[static_cast<std::size_t>(roots[static_cast<std::size_t>(tree)])];
-  };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](Ordinal a, Ordinal b) { return weight_of(a) > weight_of(b); });
-  const std::size_t n_bins = 4 * static_cast<std::size_t>(threads);
-  std::vector<Offset> load(n_bins);
-  std::vector<std::size_t> bin_of(roots.size());
-  for (const Ordinal tree : order) {
-    const auto bin = static_cast<std::size_t>(std::min_element(load.begin(), load.end()) - load.begin());
-    bin_of[static_cast<std::size_t>(tree)] = bin;
-    load[bin] += weight_of(tree);
-  }
-  bins.begin.assign(n_bins + 1, 0);
-  for (std::size_t v = 0; v < n; ++v) {
-    if (bins.is_top[v] == 0) ++bins.begin[bin_of[static_cast<std::size_t>(subtree[v])] + 1];
-  }
-  std::partial_sum(bins.begin.begin(), bins.begin.end(), bins.begin.begin());
-  bins.vertices.resize(bins.begin.back());
-  std::vector<std::size_t> next(bins.begin.begin(), bins.begin.end() - 1);
-  for (std::size_t v = 0; v < n; ++v) {
-    if (bins.is_top[v] != 0) {
-      bins.top.push_back(static_cast<Ordinal>(v));
-    } else {
-      bins.vertices[next[bin_of[static_cast<std::size_t>(subtree[v])]]++] = static_cast<Ordinal>(v);
-    }
-  }
-  return bins;
-}
-
-/// fill1 by several threads, in three phases.
+/// fill1 by several threads, in four phases.
 /// 1. Rows of subtrees, a bin of subtrees a task.
 /// 2. For each row of the top, its entries in subtrees and what they lead to in the top, a row a task: that
 ///    needs rows of subtrees only, which are not pruned any more.
@@ -113,47 +40,31 @@ struct Fill1Threads {
 
   /// Nothing where the top is so large that its sets are not worth their memory.
   std::optional<Result> run() {
-    const auto parent = m_scratch.allocate<HostArray<Ordinal>>(Host(), "lutra::symbolic::parent", m_n);
-    link_forest<Ordinal, Offset>(Host(), m_pattern, parent, m_budget);
-    m_bins = bin_subtrees(m_pattern, parent, static_cast<int>(m_workers.size()));
+    m_bins = make_bins(m_pattern, m_budget, m_workers.size());
     const std::size_t rows = m_bins.top.size();
     if (rows > most_top_rows) return std::nullopt;
     m_words = (rows + 63) / 64;
     m_top = m_scratch.allocate<HostArray<Word>>(Host(), "lutra::symbolic::top_sets", rows * m_words);
-    m_found.resize(static_cast<std::size_t>(m_n));
-    m_place_in_top.resize(static_cast<std::size_t>(m_n));
-    for (std::size_t k = 0; k < rows; ++k) m_place_in_top[static_cast<std::size_t>(m_bins.top[k])] = k;
-    for_each_task(m_bins.begin.size() - 1, [&](Worker& worker, std::size_t bin) { search_bin(worker, bin); });
-    for_each_task(rows, [&](Worker& worker, std::size_t k) { search_below(worker, k); });
+    m_found = m_scratch.allocate<HostArray<FoundRow<Ordinal>>>(Host(), "lutra::symbolic::found_rows", m_n);
+    by_all(m_bins.begin.size() - 1, [&](Worker& worker, std::size_t bin) { search_bin(worker, bin); });
+    by_all(rows, [&](Worker& worker, std::size_t k) { search_below(worker, k); });
     search_top();
     return collect();
   }
 
-  /// task(worker, number) for all numbers below `count`, by all threads; what one throws is thrown here.
+  /// task(worker, number) for all numbers below `count`, by all threads.
   template <class Task>
-  void for_each_task(std::size_t count, const Task& task) {
-    std::atomic<std::size_t> next{0};
-    std::vector<std::exception_ptr> failures(m_workers.size());
-    const auto work = [&](std::size_t t) noexcept {
-      try {
-        for (std::size_t k = next++; k < count; k = next++) task(m_workers[t], k);
-      } catch (...) {
-        failures[t] = std::current_exception();
-        next = count;
-      }
-    };
-    Kokkos::parallel_for("lutra::symbolic::fill1", Kokkos::RangePolicy<Host>(0, m_workers.size()), work);
-    Host().fence("lutra::symbolic: tasks are done");
-    for (const auto& failure : failures) {
-      if (failure) std::rethrow_exception(failure);
-    }
+  void by_all(std::size_t count, const Task& task) {
+    for_each_task(m_workers.size(), count,
+                  [&](std::size_t thread, std::size_t k) { task(m_workers[thread], k); });
   }
 
   void search_bin(Worker& worker, std::size_t bin) {
     for (std::size_t p = m_bins.begin[bin]; p < m_bins.begin[bin + 1]; ++p) {
-      const Ordinal source = m_bins.vertices[p];
-      const Ordinal least = start_row(m_pattern, source, worker.reached);
-      m_found[static_cast<std::size_t>(source)] = sweep_row(m_rows, worker, source, least);
+      for (Ordinal source = m_bins.runs[p].begin; source < m_bins.runs[p].end; ++source) {
+        const Ordinal least = start_row(m_pattern, source, worker.reached);
+        m_found(source) = sweep_row(m_rows, worker, source, least);
+      }
     }
   }
 
@@ -164,18 +75,22 @@ struct Fill1Threads {
     std::fill(set, set + m_words, Word(0));
     const Ordinal least = start_row(m_pattern, source, worker.reached);
     Ordinal* end = worker.row.data();
-    worker.reached.sweep(static_cast<std::size_t>(least), [&](std::size_t member) {
-      if (m_bins.is_top[member] != 0) {
-        const std::size_t k = m_place_in_top[member];
-        set[k / 64] |= Word(1) << (k % 64);
-        return;
-      }
-      *end++ = static_cast<Ordinal>(member);
-      expand(m_rows, static_cast<Ordinal>(member), worker.reached);
-    });
-    const auto length = static_cast<std::size_t>(end - worker.row.data());
-    m_found[static_cast<std::size_t>(source)] = {worker.chunks.append(worker.row.data(), length), length,
-                                                 length};
+    Word in_top = 0;  // members of the word in work
+    worker.reached.sweep(
+        static_cast<std::size_t>(least), static_cast<std::size_t>(m_n),
+        [&](std::size_t k) -> std::size_t {
+          if (m_bins.place[k] < 0) return expand(m_rows, k, worker.reached);
+          const auto bit = static_cast<std::size_t>(m_bins.place[k]);
+          set[bit / 64] |= Word(1) << (bit % 64);
+          in_top |= Word(1) << (k % 64);
+          return 1;
+        },
+        [&](std::size_t number, Word bits) {
+          end = write_members(number, bits & ~in_top, end);
+          in_top = 0;
+        });
+    const auto length = static_cast<Ordinal>(end - worker.row.data());
+    m_found(source) = {worker.chunks.append(worker.row.data(), static_cast<std::size_t>(length)), length, length};
   }
 
   Word* set_of(std::size_t place) const { return m_top.data() + place * m_words; }
@@ -257,26 +172,30 @@ struct Fill1Threads {
         result.charge.template allocate<HostArray<Offset>>(exec, "lutra::symbolic::row_map", m_n + 1);
     auto diagonal =
         result.charge.template allocate<HostArray<Offset>>(exec, "lutra::symbolic::diagonal", m_n);
-    row_map(0) = 0;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(m_n); ++i) {
-      std::size_t n_lower = m_found[i].n_lower, length = m_found[i].length;
-      if (m_bins.is_top[i] != 0) {
-        const std::size_t place = m_place_in_top[i];
-        n_lower += count(set_of(place), 0, place);
-        length += count(set_of(place), 0, m_bins.top.size());
-      }
-      diagonal(i) = row_map(i) + static_cast<Offset>(n_lower);
-      row_map(i + 1) = row_map(i) + static_cast<Offset>(length);
-      result.nnz_l += static_cast<Offset>(n_lower);
-    }
-    result.nnz_u = row_map(m_n) - result.nnz_l;
-    auto entries =
-        result.charge.template allocate<HostArray<Ordinal>>(exec, "lutra::symbolic::entries", row_map(m_n));
-    constexpr std::size_t rows_each = 256;
+    constexpr std::size_t rows_each = 1024;
     const auto n = static_cast<std::size_t>(m_n);
-    for_each_task((n + rows_each - 1) / rows_each, [&](Worker& worker, std::size_t block) {
-      const std::size_t end = std::min(n, (block + 1) * rows_each);
-      for (std::size_t i = block * rows_each; i < end; ++i) copy_row(worker, i, entries.data() + row_map(i));
+    const std::size_t n_blocks = (n + rows_each - 1) / rows_each;
+    std::vector<Lengths> before(n_blocks + 1);  // of the rows before each block
+    by_all(n_blocks, [&](Worker&, std::size_t block) {
+      for (std::size_t i = block * rows_each; i < std::min(n, (block + 1) * rows_each); ++i) {
+        before[block + 1] += lengths_of(i);
+      }
+    });
+    for (std::size_t block = 0; block < n_blocks; ++block) before[block + 1] += before[block];
+    result.nnz_l = before.back().lower;
+    result.nnz_u = before.back().all - result.nnz_l;
+    auto entries = result.charge.template allocate<HostArray<Ordinal>>(exec, "lutra::symbolic::entries",
+                                                                       before.back().all);
+    prefer_large_pages(entries.data(), entries.extent(0) * sizeof(Ordinal));
+    row_map(0) = 0;
+    by_all(n_blocks, [&](Worker& worker, std::size_t block) {
+      Offset place = before[block].all;
+      for (std::size_t i = block * rows_each; i < std::min(n, (block + 1) * rows_each); ++i) {
+        const Lengths own = lengths_of(i);
+        copy_row(worker, i, entries.data() + place);
+        diagonal(i) = place + own.lower;
+        row_map(i + 1) = place += own.all;
+      }
     });
     result.row_map = row_map;
     result.diagonal = diagonal;
@@ -284,13 +203,34 @@ struct Fill1Threads {
     return result;
   }
 
+  /// Entries of rows, and those of L among them.
+  struct Lengths {
+    Offset all = 0, lower = 0;
+    Lengths& operator+=(const Lengths& other) {
+      all += other.all;
+      lower += other.lower;
+      return *this;
+    }
+  };
+
+  Lengths lengths_of(std::size_t i) const {
+    const FoundRow<Ordinal>& found = m_found(i);
+    Lengths lengths{static_cast<Offset>(found.length), static_cast<Offset>(found.n_lower)};
+    if (m_bins.place[i] < 0) return lengths;
+    const auto place = static_cast<std::size_t>(m_bins.place[i]);
+    const Word* const set = set_of(place);
+    lengths += {static_cast<Offset>(count(set, 0, m_bins.top.size())), static_cast<Offset>(count(set, 0, place))};
+    return lengths;
+  }
+
   void copy_row(const Worker& worker, std::size_t i, Ordinal* to) const {
-    const FoundRow<Ordinal>& found = m_found[i];
-    if (m_bins.is_top[i] == 0) {
-      std::memcpy(to, found.begin, found.length * sizeof(Ordinal));
+    const FoundRow<Ordinal>& found = m_found(i);
+    const std::size_t bytes = static_cast<std::size_t>(found.length) * sizeof(Ordinal);
+    if (m_bins.place[i] < 0) {
+      std::memcpy(to, found.begin, bytes);
       return;
     }
-    const Word* const set = set_of(m_place_in_top[i]);
+    const Word* const set = set_of(static_cast<std::size_t>(m_bins.place[i]));
     const bool behind = found.length == 0 || first_of(set) > found.begin[found.length - 1];
     Ordinal* const begin = behind ? to + found.length : worker.row.data();
     Ordinal* end = begin;
@@ -300,7 +240,7 @@ struct Fill1Threads {
       }
     }
     if (behind) {
-      if (found.length > 0) std::memcpy(to, found.begin, found.length * sizeof(Ordinal));
+      if (found.length > 0) std::memcpy(to, found.begin, bytes);
     } else {
       std::merge(found.begin, found.begin + found.length, begin, end, to);
     }
@@ -321,10 +261,9 @@ struct Fill1Threads {
   std::mutex m_guard;  ///< of the budget
   std::vector<Worker> m_workers;
   SubtreeBins<Ordinal> m_bins;
-  std::vector<FoundRow<Ordinal>> m_found;  ///< [n] rows; of rows of the top the part in the top
-  HostArray<Word> m_top;                   ///< [top, words] sets of L + U within the top, by places in it
+  HostArray<FoundRow<Ordinal>> m_found;  ///< [n] rows; of rows of the top the part in subtrees
+  HostArray<Word> m_top;                 ///< [top, words] sets of L + U within the top, by places in it
   std::size_t m_words = 0;
-  std::vector<std::size_t> m_place_in_top;  ///< [n] of rows of the top
 };
 
 }  // namespace lutra::Impl

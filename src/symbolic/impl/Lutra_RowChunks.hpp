@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "Lutra_LargePages.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
 namespace lutra::Impl {
@@ -75,6 +76,7 @@ class RowChunks {
       throw OutOfMemoryError("'lutra::symbolic::row_chunk' needs " + std::to_string(bytes) + " bytes", bytes);
     }
     m_budget.add(bytes);
+    prefer_large_pages(chunk.entries.get(), bytes);
     m_chunks.push_back(std::move(chunk));
   }
 

@@ -43,43 +43,67 @@ class SweepSet {
     word |= Word(1) << (k % 64);
   }
 
-  /// visit(k) for each member, ascending, and removes it. `visit` may insert numbers greater than its own.
+  /// Empties the set, ascending. Members below `limit` lead on: `visit(k)` may insert numbers greater than
+  /// k, and returns how many of the numbers from k on are done with, all of them members now. Calls
+  /// take(word number, bits) for each word, after its visits.
   /// @param least no member is smaller
-  template <class Visit>
-  void sweep(std::size_t least, const Visit& visit) {
-    for (std::size_t top = least / (64 * 64 * 64); top < m_top_words; ++top) {
-      drain(m_level[2][top], top, [&](std::size_t middle) {
-        drain(m_level[1][middle], middle, [&](std::size_t low) { drain_lowest(low, visit); });
-      });
+  template <class Visit, class Take>
+  void sweep(std::size_t least, std::size_t limit, const Visit& visit, const Take& take) {
+    std::size_t number = next_word(least / 64);
+    for (; number < limit / 64; number = next_word(number)) take(number, drain(number, ~Word(0), visit));
+    if (number == limit / 64) {
+      take(number, drain(number, (Word(1) << (limit % 64)) - 1, visit));
+      number = next_word(number);
+    }
+    for (; number != none; number = next_word(number)) {
+      const Word bits = m_level[0][number];
+      close(number);
+      take(number, bits);
     }
   }
 
  private:
   static constexpr std::size_t none = ~std::size_t(0);
 
-  // visit(number of each bit), lowest first. A bit goes after its visit, in which the word below it may have
-  // been emptied and filled again.
+  // Visits the members of a word, of which those in `leading` lead on; returns all that were there in the end.
+  // The word stays out of memory while most insertions go to it.
   template <class Visit>
-  static void drain(Word& word, std::size_t number, const Visit& visit) {
-    while (word != 0) {
-      const auto bit = static_cast<std::size_t>(std::countr_zero(word));
-      visit(number * 64 + bit);
-      word &= ~(Word(1) << bit);
+  Word drain(std::size_t number, Word leading, const Visit& visit) {
+    m_open = m_level[0][number];
+    m_open_number = number;
+    Word done = 0;
+    for (Word rest = m_open & leading; rest != 0; rest = m_open & leading & ~done) {
+      const auto bit = static_cast<std::size_t>(std::countr_zero(rest));
+      const std::size_t end = bit + visit(number * 64 + bit);
+      done |= (~Word(0) << bit) & (end < 64 ? ~(~Word(0) << end) : ~Word(0));
     }
+    const Word all = m_open | done;
+    m_open_number = none;
+    close(number);
+    return all;
   }
 
-  // The same for a word of the lowest level, which stays out of memory while most insertions go to it.
-  template <class Visit>
-  void drain_lowest(std::size_t number, const Visit& visit) {
-    m_open = m_level[0][number];
+  void close(std::size_t number) {
     m_level[0][number] = 0;
-    m_open_number = number;
-    while (m_open != 0) {
-      const auto bit = static_cast<std::size_t>(std::countr_zero(m_open));
-      m_open &= m_open - 1;
-      visit(number * 64 + bit);
+    Word& middle = m_level[1][number / 64];
+    middle &= ~(Word(1) << (number % 64));
+    if (middle == 0) m_level[2][number / 4096] &= ~(Word(1) << (number / 64 % 64));
+  }
+
+  // The first word from `number` on that is not empty.
+  std::size_t next_word(std::size_t number) const {
+    std::size_t middle = number / 64;
+    const Word here = m_level[1][middle] >> (number % 64);
+    if (here != 0) return number + static_cast<std::size_t>(std::countr_zero(here));
+    ++middle;
+    for (std::size_t top = middle / 64; top < m_top_words; ++top) {
+      Word word = m_level[2][top];
+      if (top == middle / 64) word &= ~Word(0) << (middle % 64);
+      if (word == 0) continue;
+      const std::size_t found = top * 64 + static_cast<std::size_t>(std::countr_zero(word));
+      return found * 64 + static_cast<std::size_t>(std::countr_zero(m_level[1][found]));
     }
-    m_open_number = none;
+    return none;
   }
 
   void note(std::size_t word) {
@@ -88,7 +112,7 @@ class SweepSet {
   }
 
   std::array<Word*, n_levels> m_level{};
-  Word m_open = 0;                   // what is left of the word in work
+  Word m_open = 0;                   // the word in work, with members done
   std::size_t m_open_number = none;  // its number
   std::size_t m_top_words = 0;
 };

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SUBTREEBINS_HPP
+#define LUTRA_SUBTREEBINS_HPP
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "Lutra_EliminationForest.hpp"
+#include "Lutra_Fill1Rows.hpp"
+#include "Lutra_HostTasks.hpp"
+
+namespace lutra::Impl {
+
+/// Rows divided among threads: whole subtrees of the elimination forest of A + Aᵀ, and a top above them. Rows
+/// of a subtree need no rows outside it, since all entries of L lie below their row in the forest.
+template <class Ordinal>
+struct SubtreeBins {
+  struct Run {
+    Ordinal begin, end;
+  };
+  std::vector<Run> runs;           ///< of rows, bin after bin; those of one subtree ascending
+  std::vector<std::size_t> begin;  ///< [bins + 1] first run
+  std::vector<Ordinal> top;        ///< rows, ascending
+  std::vector<Ordinal> place;      ///< [n] of a row in `top`, -1 for rows in bins
+};
+
+/// What a row weighs: its entries in A, and 1.
+template <class Ordinal, class Offset>
+Offset weight_of_rows(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, std::size_t begin,
+                      std::size_t end) {
+  return pattern.row_map(end) - pattern.row_map(begin) + static_cast<Offset>(end - begin);
+}
+
+/// Most that a subtree of a bin may weigh: two fifths of a thread's share.
+template <class Ordinal, class Offset>
+Offset most_weight(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, std::size_t threads) {
+  const auto n = static_cast<std::size_t>(pattern.n_rows);
+  return 2 * weight_of_rows(pattern, 0, n) / (5 * static_cast<Offset>(threads)) + 1;
+}
+
+/// Bins of subtrees, four a thread: heaviest first, each to the lightest bin so far. Returns the bin of each.
+template <class Offset>
+std::vector<std::size_t> assign_bins(const std::vector<Offset>& weights, std::size_t n_bins) {
+  std::vector<std::size_t> order(weights.size()), bin_of(weights.size());
+  std::iota(order.begin(), order.end(), std::size_t(0));
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return weights[a] > weights[b]; });
+  std::vector<Offset> load(n_bins);
+  for (const std::size_t tree : order) {
+    bin_of[tree] = static_cast<std::size_t>(std::min_element(load.begin(), load.end()) - load.begin());
+    load[bin_of[tree]] += weights[tree];
+  }
+  return bin_of;
+}
+
+/// Puts runs of subtrees into bins; rows in none are the top.
+/// @param subtree [runs] number of the subtree each belongs to
+template <class Ordinal, class Offset>
+SubtreeBins<Ordinal> fill_bins(std::size_t n, const std::vector<typename SubtreeBins<Ordinal>::Run>& runs,
+                               const std::vector<std::size_t>& subtree, const std::vector<Offset>& weights,
+                               std::size_t threads) {
+  const std::size_t n_bins = 4 * threads;
+  const auto bin_of = assign_bins(weights, n_bins);
+  SubtreeBins<Ordinal> bins;
+  bins.begin.assign(n_bins + 1, 0);
+  for (const std::size_t tree : subtree) ++bins.begin[bin_of[tree] + 1];
+  std::partial_sum(bins.begin.begin(), bins.begin.end(), bins.begin.begin());
+  bins.runs.resize(runs.size());
+  bins.place.assign(n, Ordinal(0));
+  std::vector<std::size_t> next(bins.begin.begin(), bins.begin.end() - 1);
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    bins.runs[next[bin_of[subtree[r]]]++] = runs[r];
+    std::fill(bins.place.begin() + runs[r].begin, bins.place.begin() + runs[r].end, Ordinal(-1));
+  }
+  for (std::size_t v = 0; v < n; ++v) {
+    if (bins.place[v] < 0) continue;
+    bins.place[v] = static_cast<Ordinal>(bins.top.size());
+    bins.top.push_back(static_cast<Ordinal>(v));
+  }
+  return bins;
+}
+
+/// Ranges of rows that are subtrees, without the forest. No path through vertices below b leads from [a, b)
+/// below a, if no edge of A + Aᵀ does: such a range is *closed*, and so is what is cut off its end. Orders by
+/// dissection consist of them: two parts and then their separator, over and over.
+template <class Ordinal, class Offset>
+struct ClosedRanges {
+  using Pattern = CsrPattern<Ordinal, Offset, Kokkos::HostSpace>;
+  using Run = typename SubtreeBins<Ordinal>::Run;
+
+  Pattern pattern;
+  Offset most;               ///< weight of a range
+  HostArray<Ordinal> until;  ///< [n] end of the longest closed range that begins at each row; the row: none
+  std::vector<Run> found;
+
+  ClosedRanges(const Pattern& rows, const MemoryBudget& budget, std::size_t threads)
+      : pattern(rows), most(most_weight(rows, threads)), m_scratch(budget) {
+    using Host = Kokkos::DefaultHostExecutionSpace;
+    until = m_scratch.allocate<HostArray<Ordinal>>(Host(), "lutra::symbolic::closed_ranges", rows.n_rows);
+    find_least(threads);
+    find_ends();
+    cut(0, rows.n_rows);
+  }
+
+  /// until: the least neighbour of each row, or the row itself.
+  void find_least(std::size_t threads) const {
+    const auto n = static_cast<std::size_t>(pattern.n_rows), n_tasks = 8 * threads;
+    for_each_task(threads, n_tasks, [&](std::size_t, std::size_t k) {
+      for (std::size_t i = k * n / n_tasks; i < (k + 1) * n / n_tasks; ++i) until(i) = static_cast<Ordinal>(i);
+    });
+    for_each_task(threads, n_tasks, [&](std::size_t, std::size_t k) {
+      for (std::size_t i = k * n / n_tasks; i < (k + 1) * n / n_tasks; ++i) {
+        const auto row = static_cast<Ordinal>(i);
+        Ordinal least = row;
+        for (Offset p = pattern.row_map(i); p < pattern.row_map(i + 1); ++p) {
+          const Ordinal j = pattern.entries(p);
+          least = j < least ? j : least;
+          if (j > row) lower(until(j), row);
+        }
+        if (least < row) lower(until(i), least);
+      }
+    });
+  }
+
+  static void lower(Ordinal& value, Ordinal to) {
+    if (Kokkos::atomic_load(&value) > to) Kokkos::atomic_min(&value, to);
+  }
+
+  /// until, from the least neighbours: a row ends all ranges that begin behind its own.
+  void find_ends() const {
+    std::vector<Ordinal> open;  // where ranges begin that have not ended, ascending
+    for (Ordinal j = 0; j < pattern.n_rows; ++j) {
+      const Ordinal least = until(j);
+      for (; !open.empty() && open.back() > least; open.pop_back()) until(open.back()) = j;
+      until(j) = j;
+      if (least == j) open.push_back(j);
+    }
+    for (const Ordinal a : open) until(a) = pattern.n_rows;
+  }
+
+  /// Cuts a closed range into some that are light enough; what lies between them is the top. From the end,
+  /// the ranges within it are cut off, until what is left before them is light enough itself.
+  void cut(Ordinal begin, Ordinal end) {
+    std::vector<Run> parts;
+    for (Ordinal v = begin + 1; v < end; ++v) {
+      const Ordinal last = std::min(until(v), end);
+      if (last == v) continue;
+      parts.push_back({v, last});
+      v = last - 1;
+    }
+    for (; !is_light(begin, end) && !parts.empty(); parts.pop_back()) {
+      const Run part = parts.back();
+      end = part.begin;
+      is_light(part.begin, part.end) ? found.push_back(part) : cut(part.begin, part.end);
+    }
+    if (is_light(begin, end)) found.push_back({begin, end});
+  }
+
+  bool is_light(Ordinal begin, Ordinal end) const {
+    return weight_of_rows(pattern, static_cast<std::size_t>(begin), static_cast<std::size_t>(end)) <= most;
+  }
+
+ private:
+  Charge m_scratch;
+};
+
+/// Bins of closed ranges.
+template <class Ordinal, class Offset>
+SubtreeBins<Ordinal> bin_ranges(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                const MemoryBudget& budget, std::size_t threads) {
+  const ClosedRanges<Ordinal, Offset> ranges(pattern, budget, threads);
+  std::vector<Offset> weights;
+  for (const auto& run : ranges.found) {
+    weights.push_back(
+        weight_of_rows(pattern, static_cast<std::size_t>(run.begin), static_cast<std::size_t>(run.end)));
+  }
+  std::vector<std::size_t> own(ranges.found.size());
+  std::iota(own.begin(), own.end(), std::size_t(0));
+  return fill_bins<Ordinal>(static_cast<std::size_t>(pattern.n_rows), ranges.found, own, weights, threads);
+}
+
+/// Bins of subtrees of the elimination forest, whatever the order of the rows.
+template <class Ordinal, class Offset>
+SubtreeBins<Ordinal> bin_subtrees(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                  const MemoryBudget& budget, std::size_t threads) {
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  const auto n = static_cast<std::size_t>(pattern.n_rows);
+  Charge scratch(budget);
+  const auto parent = scratch.allocate<HostArray<Ordinal>>(Host(), "lutra::symbolic::parent", n);
+  link_forest<Ordinal, Offset>(Host(), pattern, parent, budget);
+  std::vector<Offset> weight(n), weights;  // of subtrees
+  for (std::size_t v = 0; v < n; ++v) {
+    weight[v] += weight_of_rows(pattern, v, v + 1);
+    const auto above = static_cast<std::size_t>(parent(v));
+    if (above < n) weight[above] += weight[v];
+  }
+  const Offset most = most_weight(pattern, threads);
+  std::vector<std::size_t> subtree(n), tree_of_run;  // number of the subtree of each vertex, of each run
+  for (std::size_t v = n; v-- > 0;) {
+    if (weight[v] > most) continue;
+    const auto above = static_cast<std::size_t>(parent(v));
+    const bool root = above >= n || weight[above] > most;
+    subtree[v] = root ? weights.size() : subtree[above];
+    if (root) weights.push_back(weight[v]);
+  }
+  std::vector<typename SubtreeBins<Ordinal>::Run> runs;
+  for (std::size_t v = 0; v < n; ++v) {
+    if (weight[v] > most) continue;
+    const auto vertex = static_cast<Ordinal>(v);
+    if (!runs.empty() && runs.back().end == vertex && tree_of_run.back() == subtree[v]) {
+      ++runs.back().end;
+    } else {
+      runs.push_back({vertex, vertex + 1});
+      tree_of_run.push_back(subtree[v]);
+    }
+  }
+  return fill_bins<Ordinal>(n, runs, tree_of_run, weights, threads);
+}
+
+/// Bins for fill1 by several threads: of ranges, which take little time, or, where the order is none by
+/// dissection and ranges leave half of the weight in the top, of subtrees.
+template <class Ordinal, class Offset>
+SubtreeBins<Ordinal> make_bins(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                               const MemoryBudget& budget, std::size_t threads) {
+  auto bins = bin_ranges(pattern, budget, threads);
+  Offset in_top = 0;
+  for (const Ordinal v : bins.top) {
+    in_top += weight_of_rows(pattern, static_cast<std::size_t>(v), static_cast<std::size_t>(v) + 1);
+  }
+  const auto n = static_cast<std::size_t>(pattern.n_rows);
+  if (2 * in_top <= weight_of_rows(pattern, 0, n)) return bins;
+  return bin_subtrees(pattern, budget, threads);
+}
+
+}  // namespace lutra::Impl
+
+#endif
