@@ -6,7 +6,6 @@
 #include <limits>
 #include <string>
 
-#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_GmresRefinement.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LuTriangles.hpp"
@@ -79,8 +78,6 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::LuSolver(LuOptions options, const ExecutionSpace& exec)
     : m_options(std::move(options)), m_exec(exec), m_budget(m_options.memory_limit) {
   check_pivoting(m_options);
-  if (m_options.pivoting == Pivoting::within_fronts && !Impl::is_host_space<ExecutionSpace>)
-    throw InputError("options: threshold pivoting is there on host backends only");
   if (!(m_options.tolerance >= 0 && m_options.perturbation >= 0 && m_options.max_refinement_steps >= 0)) {
     throw InputError("options: tolerance, perturbation and max_refinement_steps must be 0 or more");
   }
