@@ -50,7 +50,7 @@ void add_solver_options(CLI::App& app, Arguments& a) {
   app.add_option("--matching", a.matching, "auto, none, auction, exact")->type_name("NAME");
   app.add_option("--engine", a.engine, "auto, column, supernodal")->type_name("NAME");
   app.add_option("--symbolic", a.symbolic, "auto, fill2, fill1, etree, ancestors")->type_name("NAME");
-  app.add_option("--pivot", a.pivot, "auto, static")->type_name("NAME");
+  app.add_option("--pivot", a.pivot, "auto, static, threshold (within fronts)")->type_name("NAME");
   app.add_option("--pivot-tol", a.pivot_tol, "threshold of threshold pivoting")->type_name("U");
   app.add_option("--precond", a.precond, "none")->type_name("NAME");
   app.add_option("--fill-level", a.fill_level, "levels of fill of an incomplete factorization")

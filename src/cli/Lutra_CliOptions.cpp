@@ -50,9 +50,8 @@ void check_names(const Arguments& a) {
   check_name("--scalar", a.scalar, {"f32", "f64"}, {});
   check_name("--engine", a.engine, {"auto", "column", "supernodal"}, {});
   check_name("--symbolic", a.symbolic, {"auto", "fill2", "fill1", "etree", "ancestors"}, {});
-  check_name("--pivot", a.pivot, {"auto", "static"}, {"threshold"});
+  check_name("--pivot", a.pivot, {"auto", "static", "threshold"}, {});
   check_name("--precond", a.precond, {"none"}, {"ilu0", "iluk", "parilu", "parilut"});
-  refuse_unless_absent(a.pivot_tol.has_value(), "--pivot-tol", "it belongs to --pivot threshold");
   refuse_unless_absent(a.fill_level.has_value(), "--fill-level", "it belongs to incomplete factorizations");
   refuse_unless_absent(a.fill_factor.has_value(), "--fill-factor", "it belongs to incomplete factorizations");
 }
@@ -111,6 +110,24 @@ void set_engine(const Arguments& a, SolverOptions& options) {
   for (const Engine engine : {Engine::column, Engine::supernodal}) {
     if (a.engine == name_of(engine)) options.lu.engine = engine;
   }
+}
+
+void set_pivoting(const Arguments& a, SolverOptions& options) {
+  if (a.pivot == "static") options.lu.pivoting = Pivoting::diagonal;
+  if (a.pivot != "threshold") {
+    if (a.pivot_tol) throw InputError("--pivot-tol belongs to --pivot threshold");
+    return;
+  }
+  options.lu.pivoting = Pivoting::within_fronts;
+  if (a.engine == "column")
+    throw InputError("--pivot threshold works in fronts; --engine column has static pivoting only");
+  if (a.trisolve == "levels" || a.trisolve == "syncfree")
+    throw InputError(
+        "--pivot threshold solves on the fronts: there is --trisolve auto or supernodal with it");
+  if (!a.pivot_tol) return;
+  if (!(*a.pivot_tol > 0 && *a.pivot_tol <= 1))
+    throw InputError("--pivot-tol has to be above 0 and at most 1");
+  options.lu.pivot_threshold = *a.pivot_tol;
 }
 
 void set_symbolic(const Arguments& a, SolverOptions& options) {
@@ -191,6 +208,7 @@ SolverOptions check_options(const Arguments& arguments) {
   set_matching(arguments, options);
   set_trisolve(arguments, options);
   set_engine(arguments, options);
+  set_pivoting(arguments, options);
   set_symbolic(arguments, options);
   set_numbers(arguments, options);
   check_standard_input(arguments);

@@ -67,6 +67,7 @@ std::string pivots_text(const PivotCounts& pivots) {
   append(text, "perturbed", count(pivots.perturbed));
   append(text, "delayed", count(pivots.delayed));
   append(text, "two-by-two", count(pivots.two_by_two));
+  append(text, "interchanged", count(pivots.interchanged));
   append(text, "growth", short_number(pivots.growth));
   return text_line("pivots", text);
 }

@@ -14,7 +14,7 @@ namespace lutra {
 
 /// What `auto` options became, as the names the command line uses.
 struct Choice {
-  std::string method, engine, ordering, matching, symbolic, trisolve, precond;
+  std::string method, engine, ordering, matching, symbolic, pivot, trisolve, precond;
   std::string why;  ///< one sentence on each choice that was the library's
 };
 
@@ -37,7 +37,8 @@ struct FactorCounts {
 /// What happened to pivots in the last factorization.
 struct PivotCounts {
   std::optional<std::int64_t> perturbed, delayed, two_by_two;
-  std::optional<double> growth;  ///< max |entry of L\U| / max |entry of the scaled matrix|
+  std::optional<std::int64_t> interchanged;  ///< pivots taken from other rows; of threshold pivoting
+  std::optional<double> growth;              ///< max |entry of L\U| / max |entry of the scaled matrix|
 };
 
 /// Eigenvalue signs, where the factorization tells them.

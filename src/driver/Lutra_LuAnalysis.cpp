@@ -221,7 +221,9 @@ void plan_solves(const ExecutionSpace& exec, const LuOptions& options, const Mem
   using Triangles = Impl::LuTriangles<Scalar, Ordinal, Offset, ExecutionSpace>;
   if (solves_on_fronts(options, analysis.engine)) {
     using Solver = FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>;
-    analysis.front_solver = std::make_shared<Solver>(exec, analysis.fronts, budget);
+    FrontSolverOptions on_fronts;
+    on_fronts.interchanges = options.pivoting == Pivoting::within_fronts;
+    analysis.front_solver = std::make_shared<Solver>(exec, analysis.fronts, budget, on_fronts);
     report.choice.trisolve = name_of(TrisolveMethod::supernodal);
     if (options.trisolve == TrisolveMethod::automatic)
       add_reason(report, "solves: on the fronts, which spares a copy of the factors by rows");
@@ -270,7 +272,7 @@ HostMatrix<char, Ordinal, Offset> permuted_pattern(const CsrPattern<Ordinal, Off
 
 /// Fronts bring an order and a pattern of their own.
 bool may_take_fronts(const LuOptions& options) {
-  return options.engine == Engine::supernodal ||
+  return options.engine == Engine::supernodal || options.pivoting == Pivoting::within_fronts ||
          (options.engine == Engine::automatic && options.ordering != Ordering::given &&
           options.symbolic == SymbolicRoad::automatic);
 }
@@ -287,6 +289,10 @@ template <class Scalar, class Offset, class Ordinal>
 Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ordinal>& tree,
                      const MemoryBudget& budget, Report& report) {
   if (options.engine != Engine::automatic) return options.engine;
+  if (options.pivoting == Pivoting::within_fronts) {
+    add_reason(report, "supernodal engine: threshold pivoting works in its fronts");
+    return Engine::supernodal;
+  }
   if (!may_take_fronts(options)) {
     add_reason(report, "column engine: it keeps the ordering and the symbolic road asked for");
     return Engine::column;
@@ -380,6 +386,8 @@ void plan_supernodal(const ExecutionSpace& exec,
     analysis.plan.levels.level_map.push_back(analysis.plan.levels.level_map.back() + width);
   analysis.front_factors = std::make_shared<FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>>(
       make_front_factors<Scalar>(exec, analysis.fronts, budget));
+  if (options.pivoting == Pivoting::within_fronts)
+    analysis.front_factors->pivot_threshold = options.pivot_threshold;
 }
 
 }  // namespace
@@ -394,6 +402,8 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   report.choice.method = "lu";
   report.choice.symbolic = name_of(options.symbolic);
   report.choice.precond = "none";
+  report.choice.pivot =
+      name_of(options.pivoting == Pivoting::automatic ? Pivoting::diagonal : options.pivoting);
   const auto on_host = copy_to_host(A);
   auto pivots = choose_pivots(exec, A, on_host, options, budget, report);
   if (!pivots) return analysis;

@@ -146,6 +146,7 @@ bool factorize_by_fronts(const ExecutionSpace& exec,
     throw HangError("factorize: front " + std::to_string(outcome().stopped_front) +
                     " waited too long for its children, and the factorization was given up");
   }
+  if (fronts.pivot_threshold > 0) report.pivots.interchanged = outcome().interchanged;
   return report_outcome(outcome().perturbed, outcome().largest_entry, outcome().largest_factor, report);
 }
 

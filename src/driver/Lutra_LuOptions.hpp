@@ -9,6 +9,7 @@
 #include "Lutra_Engine.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_Ordering.hpp"
+#include "Lutra_Pivoting.hpp"
 #include "Lutra_SymbolicOptions.hpp"
 #include "Lutra_TriangularOptions.hpp"
 
@@ -28,6 +29,10 @@ struct LuOptions {
                                                                ///< precision, refinement makes up for it
   SymbolicRoad symbolic = SymbolicRoad::automatic;             ///< how the pattern of L + U is found; the
                                                                ///< supernodal engine takes etree alone
+  Pivoting pivoting = Pivoting::automatic;  ///< interchanges of rows; those within fronts take the supernodal
+                                            ///< engine and solves on the fronts in working precision
+  double pivot_threshold = 0.1;   ///< of interchanges: a diagonal entry stays where it is at least this times
+                                  ///< the greatest it could be exchanged with; above 0, at most 1
   double perturbation = 0;        ///< least |pivot| of the scaled matrix; 0: the library's choice
   int max_refinement_steps = 10;  ///< 0: no refinement; the error is computed all the same
   double tolerance = 0;           ///< componentwise backward error of a success; 0: by scalar type

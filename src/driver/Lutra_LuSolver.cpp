@@ -50,6 +50,21 @@ std::int64_t first_row_not_finite(const ExecutionSpace& exec, const BView& B) {
   return std::min(first, n);
 }
 
+/// @throws InputError for threshold pivoting with what cannot do it
+void check_pivoting(const LuOptions& options) {
+  if (!(options.pivot_threshold > 0 && options.pivot_threshold <= 1))
+    throw InputError("options: pivot_threshold must be above 0 and at most 1");
+  if (options.pivoting != Pivoting::within_fronts) return;
+  if (options.engine == Engine::column)
+    throw InputError(
+        "options: threshold pivoting works in fronts; the column engine has static pivoting only");
+  if (options.solve_precision != FactorPrecision::working)
+    throw InputError("options: with threshold pivoting solves read the factors in working precision only");
+  if (options.trisolve == TrisolveMethod::levels || options.trisolve == TrisolveMethod::syncfree)
+    throw InputError(
+        "options: with threshold pivoting solves work on the fronts (trisolve auto or supernodal)");
+}
+
 template <class HostView>
 std::vector<std::int64_t> to_vector(const HostView& view) {
   std::vector<std::int64_t> result(view.extent(0));
@@ -62,6 +77,7 @@ std::vector<std::int64_t> to_vector(const HostView& view) {
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::LuSolver(LuOptions options, const ExecutionSpace& exec)
     : m_options(std::move(options)), m_exec(exec), m_budget(m_options.memory_limit) {
+  check_pivoting(m_options);
   if (!(m_options.tolerance >= 0 && m_options.perturbation >= 0 && m_options.max_refinement_steps >= 0)) {
     throw InputError("options: tolerance, perturbation and max_refinement_steps must be 0 or more");
   }

@@ -101,8 +101,12 @@ void name_places(const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& anal
   const auto rows = Kokkos::create_mirror_view_and_copy(host, analysis.row_order);
   const auto columns = Kokkos::create_mirror_view_and_copy(host, analysis.col_order);
   const auto perturbed = Kokkos::create_mirror_view_and_copy(host, factors.perturbed);
+  auto row_of_pivot = Kokkos::View<Ordinal*, Kokkos::HostSpace>();
+  if (analysis.front_factors)
+    row_of_pivot = Kokkos::create_mirror_view_and_copy(host, analysis.front_factors->row_of_pivot);
   const auto name = [&](std::size_t k) {
-    report.singular_rows.push_back(static_cast<std::int64_t>(rows(k)));
+    const auto row = row_of_pivot.extent(0) == 0 ? static_cast<Ordinal>(k) : row_of_pivot(k);
+    report.singular_rows.push_back(static_cast<std::int64_t>(rows(row)));
     report.singular_columns.push_back(static_cast<std::int64_t>(columns(k)));
   };
   std::size_t largest = 0;  // place of the largest entry of v

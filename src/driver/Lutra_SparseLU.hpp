@@ -20,7 +20,7 @@ namespace lutra {
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class LuSolver;  // the implementation, Lutra_LuSolver.hpp
 
-/// Direct solver for square sparse systems by LU with static pivoting.
+/// Direct solver for square sparse systems by LU, with static pivoting or threshold pivoting within fronts.
 ///
 /// analyze once per pattern, factorize once per set of values, solve as often as wanted. Compiled into the
 /// library for float, double and complex of both, int and int64_t ordinals, int64_t offsets, and each

@@ -46,7 +46,8 @@ Json make(const Choice& choice) {
   return {{"method", text(choice.method)},     {"engine", text(choice.engine)},
           {"ordering", text(choice.ordering)}, {"matching", text(choice.matching)},
           {"symbolic", text(choice.symbolic)}, {"trisolve", text(choice.trisolve)},
-          {"precond", text(choice.precond)},   {"why", choice.why}};
+          {"precond", text(choice.precond)},   {"why", choice.why},
+          {"pivot", text(choice.pivot)}};
 }
 
 Json make(const StageTimes& times) {
@@ -78,7 +79,8 @@ Json make(const PivotCounts& pivots) {
   return {{"perturbed", number(pivots.perturbed)},
           {"delayed", number(pivots.delayed)},
           {"two_by_two", number(pivots.two_by_two)},
-          {"growth", number(pivots.growth)}};
+          {"growth", number(pivots.growth)},
+          {"interchanged", number(pivots.interchanged)}};
 }
 
 Json make(const Inertia& inertia) {

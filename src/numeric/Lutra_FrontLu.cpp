@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_FrontLu.hpp"
 
+#include "Lutra_Error.hpp"
 #include "Lutra_FrontSchedule.hpp"
 #include "Lutra_Instantiate.hpp"
 
@@ -115,6 +116,8 @@ void allocate_values(const ExecutionSpace& exec,
   allocate(fresh.entries, "lutra::numeric::scaled_entries", plan.entry_source.extent(0));
   allocate(fresh.outcome, "lutra::numeric::outcome");
   allocate(fresh.no_outcome, "lutra::numeric::no_outcome");
+  if (factors.pivot_threshold > 0)
+    allocate(fresh.row_of_pivot, "lutra::numeric::row_of_pivot", static_cast<std::size_t>(plan.n));
   exec.fence("lutra::numeric: allocated before it is filled from the host");
   const Kokkos::View<FrontLuOutcome, Kokkos::HostSpace> nothing("lutra::numeric::nothing");
   nothing() = FrontLuOutcome();
@@ -160,6 +163,8 @@ void gather_factors(const ExecutionSpace& exec,
                     const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
                     const Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& source,
                     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values) {
+  if (factors.pivot_threshold > 0)
+    throw InputError("gather_factors: L of a factorization with interchanges does not have this pattern");
   const GatherEntry<Scalar, Offset> gather{source.data(), factors.panels.data(), values.data()};
   for_each_and_largest(exec, "lutra::numeric::gather_factors", static_cast<std::int64_t>(source.extent(0)),
                        &factors.outcome.data()->largest_factor, gather);

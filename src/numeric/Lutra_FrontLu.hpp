@@ -11,10 +11,11 @@ namespace lutra {
 
 /// What one factorization in fronts met. Kept in memory of the execution space while it runs.
 struct FrontLuOutcome {
-  double largest_entry = 0;    ///< max |entry of the scaled matrix|
-  double largest_factor = 0;   ///< max |entry of L\U|; infinity where one is not finite
-  std::int64_t perturbed = 0;  ///< pivots replaced
-  int stopped_front = -1;      ///< the front at which the watchdog gave up waiting, or −1
+  double largest_entry = 0;       ///< max |entry of the scaled matrix|
+  double largest_factor = 0;      ///< max |entry of L\U|; infinity where one is not finite
+  std::int64_t perturbed = 0;     ///< pivots replaced
+  std::int64_t interchanged = 0;  ///< pivots for which two rows took each other's places
+  int stopped_front = -1;         ///< the front at which the watchdog gave up waiting, or −1
 };
 
 namespace Impl {
@@ -32,6 +33,13 @@ struct FrontFactors {
   Kokkos::View<Scalar*, Memory> entries;  ///< [nnz(A)] the scaled matrix by fronts
   Kokkos::View<FrontLuOutcome, Memory> outcome;
   Kokkos::View<FrontLuOutcome, Memory> no_outcome;  ///< what `outcome` starts from
+  double pivot_threshold = 0;  ///< of threshold pivoting, see factorize_fronts; 0: none. To be set before
+                               ///< values get room
+  Kokkos::View<Ordinal*, Memory> row_of_pivot;  ///< [n] place of F whose row was eliminated at each place; of
+                                                ///< threshold pivoting. Panels of fronts as a whole hold rows
+                                                ///< in this order. In tiled fronts (those with inverses) only
+                                                ///< the diagonal tile and what is right of it does, and the
+                                                ///< inverse of L's tile takes rows as they came
   std::shared_ptr<Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> schedule;
   Charge charge;         ///< of the schedule
   Charge values_charge;  ///< of all else
@@ -40,6 +48,7 @@ struct FrontFactors {
   /// Gives all memory back but the schedule's.
   void release_values() {
     panels = corners = entries = {};
+    row_of_pivot = {};
     outcome = no_outcome = {};
     values_charge = {};
   }
@@ -72,9 +81,14 @@ struct ScaledValues {
   Kokkos::View<const RealOf<Scalar>*, MemorySpace> col_scale;  ///< [n]
 };
 
-/// Multifrontal LU without interchanges (I. S. Duff and J. K. Reid, ACM Trans. Math. Software 9, 1983, on the
-/// pattern of F + Fᵀ): each front gathers its entries of F and its children's Schur complements, in one order
-/// whatever the threads do, eliminates its pivots and leaves its own Schur complement to its parent.
+/// Multifrontal LU (I. S. Duff and J. K. Reid, ACM Trans. Math. Software 9, 1983, on the pattern of F + Fᵀ):
+/// each front gathers its entries of F and its children's Schur complements, in one order whatever the
+/// threads do, eliminates its pivots and leaves its own Schur complement to its parent.
+///
+/// Rows stay where they are, or with `factors.pivot_threshold` = u > 0 are interchanged among the pivots of a
+/// front, on devices among those of one of its tiles: a diagonal entry stays where it is at least u times the
+/// greatest of its column there, else the row of the greatest takes its place, the first of them. Patterns,
+/// plans and what parents get are the same.
 ///
 /// @param factors      with room for values
 /// @param perturbation pivots smaller than this times the largest scaled entry are replaced by one of that
@@ -97,7 +111,9 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void find_largest_factor(const ExecutionSpace& exec,
                          const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors);
 
-/// values(p) = panels(source(p)), and the largest of them into the outcome. Does not fence on devices.
+/// values(p) = panels(source(p)), and the largest of them into the outcome. Does not fence on devices. Not
+/// for factors with interchanges, whose L by rows has another pattern.
+/// @throws InputError for those
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void gather_factors(const ExecutionSpace& exec,
                     const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,

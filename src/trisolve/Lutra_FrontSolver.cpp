@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_FrontSolver.hpp"
 
+#include "Lutra_Error.hpp"
 #include "Lutra_FrontSweeps.hpp"
 #include "Lutra_Instantiate.hpp"
 
@@ -9,16 +10,19 @@ namespace lutra {
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::FrontSolver(const ExecutionSpace& exec,
                                                                   const Plan& plan,
-                                                                  const MemoryBudget& budget, bool portable,
-                                                                  double watchdog_seconds)
-    : m_sweeps(std::make_shared<Impl::FrontSweeps<Scalar, Ordinal, Offset, ExecutionSpace>>(
-          exec, plan, budget, portable, watchdog_seconds)) {}
+                                                                  const MemoryBudget& budget,
+                                                                  const FrontSolverOptions& options)
+    : m_sweeps(std::make_shared<Impl::FrontSweeps<Scalar, Ordinal, Offset, ExecutionSpace>>(exec, plan,
+                                                                                            budget, options)),
+      m_interchanges(options.interchanges) {}
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
     const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
     const FrontSystem<Scalar, Ordinal, Memory>& system) {
   if (plan.n == 0) return;
+  if (factors.pivot_threshold > 0 && !m_interchanges)
+    throw InputError("FrontSolver: it was not made for factors with interchanges");
   auto data = m_sweeps->data_of(plan, factors.panels.data());
   data.sweep.transposed = system.transposition != Transposition::none;
   data.sweep.conjugate = system.transposition == Transposition::adjoint;

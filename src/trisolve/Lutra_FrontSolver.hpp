@@ -27,6 +27,13 @@ struct FrontSystem {
   int n_columns = 0;
 };
 
+/// How solves on fronts are planned.
+struct FrontSolverOptions {
+  bool portable = false;         ///< take the portable kernels where there are others
+  double watchdog_seconds = 10;  ///< most a kernel waits for a value before it gives the solve up
+  bool interchanges = false;     ///< the factorizations to come interchange rows
+};
+
 /// Solves with L·U, plain, transposed and adjoint, on the panels a factorization in fronts leaves: no copy of
 /// the factors by rows is made. Forward, a front takes what its children leave, solves for its pivots and
 /// leaves the rest to its parent; backward it takes the solutions of its further rows (Duff and Reid 1983).
@@ -38,16 +45,15 @@ class FrontSolver {
   using Plan = FrontPlan<Ordinal, Offset, Memory>;
   using Factors = FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>;
 
-  /// @param portable          take the portable kernels where there are others
-  /// @param watchdog_seconds  most a kernel waits for a value before it gives the solve up
   /// @throws OutOfMemoryError. Fences.
-  FrontSolver(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget, bool portable = false,
-              double watchdog_seconds = 10);
+  FrontSolver(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget,
+              const FrontSolverOptions& options = {});
 
   /// Cost: the panels read once for each group of four right-hand sides, once for a single one. Allocates
   /// where there are more right-hand sides than ever before. Does not fence on devices.
-  /// @param factors of the plan the solver was made for
-  /// @throws OutOfMemoryError
+  /// @param factors of the plan the solver was made for; without interchanges unless the solver was made for
+  ///                them. Portable kernels read the interchanges of portable kernels only
+  /// @throws OutOfMemoryError; InputError for interchanges they cannot read
   void solve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
              const FrontSystem<Scalar, Ordinal, Memory>& system);
 
@@ -57,6 +63,7 @@ class FrontSolver {
 
  private:
   std::shared_ptr<Impl::FrontSweeps<Scalar, Ordinal, Offset, ExecutionSpace>> m_sweeps;
+  bool m_interchanges = false;
 };
 
 }  // namespace lutra

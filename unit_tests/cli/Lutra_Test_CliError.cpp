@@ -75,12 +75,21 @@ TEST_CASE("values without code behind them are refused, not ignored", "[cli]") {
   program.write_small();
   const std::string option =
       GENERATE("--method ldlt", "--method gmres", "--method bicgstab", "--method cg", "--ordering device",
-               "--pivot threshold", "--precond ilu0", "--precond iluk", "--precond parilu",
-               "--precond parilut", "--pivot-tol 0.1", "--fill-level 2", "--fill-factor 1.5");
+               "--precond ilu0", "--precond iluk", "--precond parilu", "--precond parilut", "--fill-level 2",
+               "--fill-factor 1.5");
   const std::string name = option.substr(0, option.find(' '));
   check_refused(program, {"solve a.mtx " + option, name});
   check_refused(program, {"solve a.mtx " + option, "not available in this version"});
   check_refused(program, {"sequence a.mtx " + option, "not available in this version"});
+}
+
+TEST_CASE("threshold pivoting is refused where it cannot be done", "[cli]") {
+  const Program program;
+  program.write_small();
+  check_refused(program, {"solve a.mtx --pivot threshold --engine column", "works in fronts"});
+  check_refused(program, {"solve a.mtx --pivot threshold --trisolve levels", "solves on the fronts"});
+  check_refused(program, {"solve a.mtx --pivot threshold --pivot-tol 2", "above 0 and at most 1"});
+  check_refused(program, {"solve a.mtx --pivot-tol 0.1", "belongs to --pivot threshold"});
 }
 
 TEST_CASE("unknown values are refused with those there are", "[cli]") {

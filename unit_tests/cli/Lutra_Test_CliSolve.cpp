@@ -130,6 +130,12 @@ TEST_CASE("options reach the solver", "[cli]") {
   for (const std::string method : {"levels", "syncfree", "supernodal"}) {
     CHECK(choice("--trisolve " + method)["trisolve"] == method);
   }
+  CHECK(choice("")["pivot"] == "static");
+  CHECK(program.run("solve a.mtx --json").json()["pivots"]["interchanged"].is_null());
+  const auto threshold = program.run("solve a.mtx --json --pivot threshold --pivot-tol 0.5").json();
+  CHECK(threshold["choice"]["pivot"] == "threshold");
+  CHECK(threshold["choice"]["engine"] == "supernodal");
+  CHECK(threshold["pivots"]["interchanged"] >= 0);
   CHECK(program.run("solve a.mtx --json --refine 0").json()["refinement_steps"] == 0);
 }
 

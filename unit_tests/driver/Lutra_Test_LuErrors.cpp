@@ -145,6 +145,21 @@ TEMPLATE_LIST_TEST_CASE("options out of range are refused", "[driver]", AllTypes
   SECTION("NaN") {
     options.tolerance = std::numeric_limits<double>::quiet_NaN();
   }
+  SECTION("pivot threshold") {
+    options.pivot_threshold = 1.5;
+  }
+  SECTION("threshold pivoting by columns") {
+    options.pivoting = Pivoting::within_fronts;
+    options.engine = Engine::column;
+  }
+  SECTION("threshold pivoting with solves by triangles") {
+    options.pivoting = Pivoting::within_fronts;
+    options.trisolve = TrisolveMethod::levels;
+  }
+  SECTION("threshold pivoting with solves in single precision") {
+    options.pivoting = Pivoting::within_fronts;
+    options.solve_precision = FactorPrecision::single;
+  }
   CHECK_THROWS_AS(Solver<TestType>(options), InputError);
 }
 

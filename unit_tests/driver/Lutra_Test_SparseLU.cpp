@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <utility>
 
 #include "Lutra_ExecutionTraits.hpp"
@@ -119,6 +120,46 @@ TEMPLATE_LIST_TEST_CASE("both engines lead to the solution, with transposes too"
       std::int64_t columns = 0;
       for (const auto width : solver.structure().level_widths) columns += width;
       CHECK(columns == n);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("threshold pivoting spares replaced pivots, values after values", "[driver]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(58);
+  auto A = permuted_matrix<Matrix<TestType>>(40, 40.0, random);  // dense, but for its diagonal
+  for (std::size_t i = 0; i < 40; ++i) A.values[41 * i] = Scalar(0);
+  const auto system = known_system(A);
+  LuOptions options;
+  options.matching = Matching::none;
+  options.max_refinement_steps = 0;
+  options.engine = Engine::supernodal;
+  options.tolerance = std::sqrt(static_cast<double>(epsilon_of<Scalar>));
+  Solver<TestType> diagonal(options);
+  diagonal.analyze(A);
+  diagonal.factorize(A);
+  CHECK(*diagonal.report().pivots.perturbed > 0);
+  CHECK_FALSE(diagonal.report().pivots.interchanged.has_value());
+  options.pivoting = Pivoting::within_fronts;
+  options.engine = Engine::automatic;
+  Solver<TestType> solver(options);
+  solver.analyze(A);
+  CHECK(solver.report().choice.engine == "supernodal");
+  for (const double factor : {1.0, 3.0}) {
+    auto scaled = A;
+    for (Scalar& value : scaled.values) value *= as_scalar<Scalar>(factor);
+    auto b = system.b;
+    for (Scalar& value : b) value *= as_scalar<Scalar>(factor);
+    solver.factorize(scaled);
+    CHECK(solver.report().pivots.perturbed == 0);
+    CHECK(*solver.report().pivots.interchanged > 0);
+    std::vector<Scalar> x(b.size());
+    for (const auto op : {Transposition::none, Transposition::transposed, Transposition::adjoint}) {
+      REQUIRE(solver.solve_host(b, x, op) == Status::success);
+      const auto applied =
+          op == Transposition::none ? scaled : Reference::transpose(scaled, op == Transposition::adjoint);
+      CHECK(Reference::backward_errors(applied, x, b).normwise <= 0.1 * options.tolerance);
     }
   }
 }

@@ -26,13 +26,13 @@ TEST_CASE("a report has the keys of the contract in their order", "[io]") {
   CHECK(keys(json["matrix"]) == Keys{"file", "rows", "cols", "nnz", "scalar", "pattern_symmetry",
                                      "value_symmetry", "structural_rank", "zero_diagonals"});
   CHECK(keys(json["choice"]) ==
-        Keys{"method", "engine", "ordering", "matching", "symbolic", "trisolve", "precond", "why"});
+        Keys{"method", "engine", "ordering", "matching", "symbolic", "trisolve", "precond", "why", "pivot"});
   CHECK(keys(json["times"]) == Keys{"read", "matching", "ordering", "symbolic", "levelization", "numeric",
                                     "refactor", "solve", "refine", "total"});
   CHECK(keys(json["factors"]) ==
         Keys{"nnz_l", "nnz_u", "fill_ratio", "flops", "supernodes", "levels", "level_modes"});
   CHECK(keys(json["factors"]["level_modes"]) == Keys{"A", "B", "C"});
-  CHECK(keys(json["pivots"]) == Keys{"perturbed", "delayed", "two_by_two", "growth"});
+  CHECK(keys(json["pivots"]) == Keys{"perturbed", "delayed", "two_by_two", "growth", "interchanged"});
   CHECK(keys(json["inertia"]) == Keys{"positive", "negative", "zero"});
   CHECK(keys(json["errors"]) == Keys{"backward_normwise", "backward_componentwise", "forward"});
   CHECK(keys(json["memory"]) == Keys{"device_peak_bytes", "host_peak_bytes", "limit_bytes"});

@@ -27,10 +27,21 @@ struct DenseFront {
   }
 };
 
-/// The rule for pivots that are too small: one of the threshold's magnitude and the same argument.
+/// Which row of a block is eliminated next, and the rule for pivots that are too small even so: one of the
+/// threshold's magnitude and the same argument.
 template <class Scalar>
 struct PivotRule {
   RealOf<Scalar> threshold;
+  RealOf<Scalar> keep = 0;  ///< a diagonal entry stays where it is at least this times the greatest of its
+                            ///< column in the block; 0: all stay
+  int block = 0;            ///< pivots whose rows may be interchanged
+
+  KOKKOS_FUNCTION bool interchanges() const { return keep > RealOf<Scalar>(0); }
+  /// End of the block that pivot j of `pivots` belongs to.
+  KOKKOS_FUNCTION int block_end(int j, int pivots) const {
+    const int begin = j - j % block;
+    return pivots - begin < block ? pivots : begin + block;
+  }
 
   /// The pivot to use. `replaced` says whether it is another one.
   KOKKOS_FUNCTION Scalar operator()(const Scalar& pivot, bool& replaced) const {
@@ -39,6 +50,11 @@ struct PivotRule {
     if (!replaced) return pivot;
     return size > RealOf<Scalar>(0) ? pivot * (threshold / size) : Scalar(threshold);
   }
+};
+
+/// For fronts in which nobody asks which rows were interchanged.
+struct NoteNoExchange {
+  KOKKOS_FUNCTION void operator()(int, int) const {}
 };
 
 /// Numbers in a register of the host this is compiled for; where there are none, of a like size.
@@ -162,14 +178,68 @@ KOKKOS_FUNCTION void subtract_product(const Member& team, int rows, int columns,
   team.team_barrier();
 }
 
+/// The row of a block that is to be eliminated at pivot j: j itself where the rule lets it, else that of the
+/// greatest entry in column j, the first of them.
+template <class Member, class Scalar>
+KOKKOS_FUNCTION int choose_row(const Member& team, const DenseFront<Scalar>& front, int j,
+                               const PivotRule<Scalar>& rule) {
+  using Real = RealOf<Scalar>;
+  const Scalar* const column = front.lower + static_cast<std::int64_t>(j) * front.size();
+  const int end = rule.block_end(j, front.pivots);
+  Real greatest(0);
+  Kokkos::parallel_reduce(
+      Kokkos::TeamThreadRange(team, j, end),
+      [&](const int r, Real& most) {
+        const Real size = ScalarTraits<Scalar>::magnitude(column[r]);
+        if (size > most) most = size;
+      },
+      Kokkos::Max<Real>(greatest));
+  if (ScalarTraits<Scalar>::magnitude(column[j]) >= rule.keep * greatest) return j;
+  int chosen = end;
+  Kokkos::parallel_reduce(
+      Kokkos::TeamThreadRange(team, j, end),
+      [&](const int r, int& least) {
+        if (r < least && ScalarTraits<Scalar>::magnitude(column[r]) >= greatest) least = r;
+      },
+      Kokkos::Min<int>(chosen));
+  return chosen < end ? chosen : j;  // no number at all on the diagonal
+}
+
+/// Interchanges two rows of pivots, all columns.
+template <class Member, class Scalar>
+KOKKOS_FUNCTION void exchange_rows(const Member& team, const DenseFront<Scalar>& front, int a, int b) {
+  const auto exchange = [](Scalar& x, Scalar& y) {
+    const Scalar kept = x;
+    x = y;
+    y = kept;
+  };
+  const std::int64_t ld = front.size(), below = front.below;
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.pivots),
+                       [&](const int c) { exchange(front.lower[a + c * ld], front.lower[b + c * ld]); });
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.below), [&](const int c) {
+    exchange(front.upper[a * below + c], front.upper[b * below + c]);
+  });
+  team.team_barrier();
+}
+
 /// Eliminates the pivots [begin, end) from their own columns: L below the diagonal, U in the block of pivots.
 /// @param replaced called with the pivot's number and whether it was replaced, by one thread
-template <class Member, class Scalar, class Replaced>
+/// @param exchanged called with the two rows of an interchange, by one thread
+template <class Member, class Scalar, class Replaced, class Exchanged>
 KOKKOS_FUNCTION void eliminate_columns(const Member& team, const DenseFront<Scalar>& front, int begin,
-                                       int end, const PivotRule<Scalar>& rule, const Replaced& replaced) {
+                                       int end, const PivotRule<Scalar>& rule, const Replaced& replaced,
+                                       const Exchanged& exchanged) {
   const std::int64_t ld = front.size();
   for (int j = begin; j < end; ++j) {
     Scalar* const pivot_column = front.lower + j * ld;
+    if (rule.interchanges()) {
+      const int row = choose_row(team, front, j, rule);
+      team.team_barrier();  // the column is read
+      if (row != j) {
+        exchange_rows(team, front, j, row);
+        Kokkos::single(Kokkos::PerTeam(team), [&]() { exchanged(j, row); });
+      }
+    }
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
       bool is_replaced = false;
       pivot_column[j] = rule(pivot_column[j], is_replaced);
@@ -214,16 +284,18 @@ KOKKOS_FUNCTION void solve_rows(const Member& team, const DenseFront<Scalar>& fr
   team.team_barrier();
 }
 
-/// Partial LU of a front without interchanges: `lower` and `upper` become L\U, `corner` the Schur complement.
-/// Right-looking by blocks of pivots; the corner is updated once, by all pivots.
-template <class Member, class Scalar, class Replaced>
+/// Partial LU of a front: `lower` and `upper` become L\U of the rows in the order they are eliminated in,
+/// `corner` the Schur complement. Right-looking by blocks of pivots; the corner is updated once, by all
+/// pivots.
+template <class Member, class Scalar, class Replaced, class Exchanged = NoteNoExchange>
 KOKKOS_FUNCTION void factorize_front(const Member& team, const DenseFront<Scalar>& front,
-                                     const PivotRule<Scalar>& rule, const Replaced& replaced) {
+                                     const PivotRule<Scalar>& rule, const Replaced& replaced,
+                                     const Exchanged& exchanged = {}) {
   const std::int64_t ld = front.size();
   for (int begin = 0; begin < front.pivots; begin += pivot_block) {
     const int end = begin + pivot_block < front.pivots ? begin + pivot_block : front.pivots;
     const int depth = end - begin, rest = front.pivots - end;
-    eliminate_columns(team, front, begin, end, rule, replaced);
+    eliminate_columns(team, front, begin, end, rule, replaced, exchanged);
     solve_rows(team, front, begin, end);
     if (rest == 0) continue;
     const Scalar* const L = front.lower + begin * ld;

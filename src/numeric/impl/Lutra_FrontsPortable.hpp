@@ -3,6 +3,7 @@
 #define LUTRA_FRONTSPORTABLE_HPP
 
 #include <Kokkos_Core.hpp>
+#include <limits>
 
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontKernels.hpp"
@@ -29,17 +30,28 @@ struct FrontLuData {
   unsigned char* perturbed;
   FrontLuOutcome* outcome;
   double perturbation;
+  Ordinal* row_of_pivot;    ///< [n] or none
+  double pivot_threshold;   ///< 0: no interchanges
+  int interchanged_pivots;  ///< whose rows may take each other's places, counted from a front's first
 
   KOKKOS_FUNCTION DenseFront<Scalar> dense(const Front<Ordinal, Offset>& front) const {
     return {panels + front.lower, panels + front.upper, corners + front.corner, front.pivots, front.below};
   }
   KOKKOS_FUNCTION PivotRule<Scalar> pivot_rule() const {
     const double largest = outcome->largest_entry;
-    return {static_cast<RealOf<Scalar>>(perturbation * (largest > 0 ? largest : 1.0))};
+    return {static_cast<RealOf<Scalar>>(perturbation * (largest > 0 ? largest : 1.0)),
+            static_cast<RealOf<Scalar>>(pivot_threshold), interchanged_pivots};
   }
   KOKKOS_FUNCTION void note_pivot(const Front<Ordinal, Offset>& front, int j, bool replaced) const {
     perturbed[front.first_pivot + j] = replaced ? 1 : 0;
     if (replaced) Kokkos::atomic_add(&outcome->perturbed, std::int64_t(1));
+  }
+  KOKKOS_FUNCTION void note_exchange(const Front<Ordinal, Offset>& front, int j, int row) const {
+    Ordinal* const order = row_of_pivot + front.first_pivot;
+    const Ordinal kept = order[j];
+    order[j] = order[row];
+    order[row] = kept;
+    Kokkos::atomic_add(&outcome->interchanged, std::int64_t(1));
   }
 };
 
@@ -49,9 +61,19 @@ FrontLuData<Scalar, Ordinal, Offset> front_lu_data(
     const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
     double perturbation) {
-  return {plan.fronts.data(),     plan.children.data(),  plan.places.data(),     plan.entry_place.data(),
-          factors.entries.data(), factors.panels.data(), factors.corners.data(), perturbed.data(),
-          factors.outcome.data(), perturbation};
+  return {plan.fronts.data(),
+          plan.children.data(),
+          plan.places.data(),
+          plan.entry_place.data(),
+          factors.entries.data(),
+          factors.panels.data(),
+          factors.corners.data(),
+          perturbed.data(),
+          factors.outcome.data(),
+          perturbation,
+          factors.row_of_pivot.data(),
+          factors.pivot_threshold,
+          is_host_space<ExecutionSpace> ? std::numeric_limits<int>::max() : plan.options.tile};
 }
 
 /// Works fronts, a team each.
@@ -64,8 +86,16 @@ struct FrontWorker {
     const Front<Ordinal, Offset> front = data.fronts[number];
     const DenseFront<Scalar> dense = data.dense(front);
     assemble(team, front, dense);
-    factorize_front(team, dense, data.pivot_rule(),
-                    [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
+    const PivotRule<Scalar> rule = data.pivot_rule();
+    if (rule.interchanges()) {
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.pivots), [&](const int j) {
+        data.row_of_pivot[front.first_pivot + j] = front.first_pivot + static_cast<Ordinal>(j);
+      });
+      team.team_barrier();
+    }
+    factorize_front(
+        team, dense, rule, [&](int j, bool replaced) { data.note_pivot(front, j, replaced); },
+        [&](int j, int row) { data.note_exchange(front, j, row); });
   }
 
  private:

@@ -3,6 +3,8 @@
 #define LUTRA_HOSTFRONT_HPP
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "Lutra_FrontKernels.hpp"
 #include "Lutra_HostProduct.hpp"
@@ -23,10 +25,11 @@ class HostFront {
   HostFront(const ProductKernel<Real>& kernel, const Loop& loop) : m_kernel(kernel), m_loop(loop) {}
 
   /// @param replaced called with the pivot's number and whether it was replaced
-  template <class Replaced>
-  void factorize(const DenseFront<Scalar>& front, const PivotRule<Scalar>& rule,
-                 const Replaced& replaced) const {
-    eliminate(front, 0, front.pivots, rule, replaced);
+  /// @param exchanged called with the two rows of an interchange
+  template <class Replaced, class Exchanged = NoteNoExchange>
+  void factorize(const DenseFront<Scalar>& front, const PivotRule<Scalar>& rule, const Replaced& replaced,
+                 const Exchanged& exchanged = {}) const {
+    eliminate(front, 0, front.pivots, rule, replaced, exchanged);
     if (front.below == 0) return;
     // rows of U beyond the pivots, by columns of their transpose: divided by L's block of pivots, transposed
     const std::int64_t ld = front.size();
@@ -86,13 +89,13 @@ class HostFront {
   }
 
   /// The pivots [begin, end) in their own columns, all rows.
-  template <class Replaced>
+  template <class Replaced, class Exchanged>
   void eliminate(const DenseFront<Scalar>& front, int begin, int end, const PivotRule<Scalar>& rule,
-                 const Replaced& replaced) const {
-    if (end - begin <= narrow) return eliminate_narrow(front, begin, end, rule, replaced);
+                 const Replaced& replaced, const Exchanged& exchanged) const {
+    if (end - begin <= narrow) return eliminate_narrow(front, begin, end, rule, replaced, exchanged);
     const int middle = begin + halve(end - begin);
     const std::int64_t ld = front.size();
-    eliminate(front, begin, middle, rule, replaced);
+    eliminate(front, begin, middle, rule, replaced, exchanged);
     Scalar* const right = front.lower + middle * ld;
     const Scalar* const L = front.lower + begin * ld;
     m_loop(end - middle, chunk_of(end - middle, 1.0 * (middle - begin) * (middle - begin)),
@@ -102,18 +105,29 @@ class HostFront {
            });
     subtract(front.size() - middle, end - middle, middle - begin, L + middle, ld, {right + begin, 1, ld},
              right + middle, ld);
-    eliminate(front, middle, end, rule, replaced);
+    eliminate(front, middle, end, rule, replaced, exchanged);
   }
 
   /// About half, in whole narrow blocks.
   static int halve(int n) { return std::max(narrow, n / 2 / narrow * narrow); }
 
-  template <class Replaced>
+  template <class Replaced, class Exchanged>
   void eliminate_narrow(const DenseFront<Scalar>& front, int begin, int end, const PivotRule<Scalar>& rule,
-                        const Replaced& replaced) const {
+                        const Replaced& replaced, const Exchanged& exchanged) const {
     const int size = front.size();
+    std::array<int, narrow> rows{};  // that come to stand at the pivots, one interchange after the other
+    bool any_moves = false;
     for (int j = begin; j < end; ++j) {
       Scalar* const KOKKOS_RESTRICT pivot_column = front.lower + static_cast<std::int64_t>(j) * size;
+      if (rule.interchanges()) {
+        const int row = choose_row(pivot_column, j, rule.block_end(j, front.pivots), rule);
+        rows[static_cast<std::size_t>(j - begin)] = row;
+        if (row != j) {
+          any_moves = true;
+          for (int c = begin; c < end; ++c) exchange_in_column(front, c, j, row);
+          exchanged(j, row);
+        }
+      }
       bool is_replaced = false;
       pivot_column[j] = rule(pivot_column[j], is_replaced);
       replaced(j, is_replaced);
@@ -129,6 +143,48 @@ class HostFront {
         for (int r = j + 1; r < size; ++r) column[r] -= pivot_column[r] * factor;
       }
     }
+    if (any_moves) move_rows(front, begin, end, rows);
+  }
+
+  /// The row of [j, end) that is to be eliminated at pivot j: j itself where the rule lets it, else that of
+  /// the greatest entry, the first of them.
+  static int choose_row(const Scalar* column, int j, int end, const PivotRule<Scalar>& rule) {
+    const Real own = ScalarTraits<Scalar>::magnitude(column[j]);
+    Real greatest = own;
+    int row = j;
+    for (int r = j + 1; r < end; ++r) {
+      const Real size = ScalarTraits<Scalar>::magnitude(column[r]);
+      if (!(size > greatest)) continue;
+      greatest = size;
+      row = r;
+    }
+    return own >= rule.keep * greatest ? j : row;
+  }
+
+  static void exchange_in_column(const DenseFront<Scalar>& front, int c, int a, int b) {
+    Scalar* const column = front.lower + static_cast<std::int64_t>(c) * front.size();
+    std::swap(column[a], column[b]);
+  }
+
+  /// Makes the interchanges of the pivots [begin, end) in all other columns.
+  void move_rows(const DenseFront<Scalar>& front, int begin, int end,
+                 const std::array<int, narrow>& rows) const {
+    const std::int64_t below = front.below;
+    m_loop(front.pivots, chunk_of(front.pivots, 8.0 * narrow), [&](int first, int last, Real*) {
+      for (int c = first; c < last; ++c) {
+        if (c >= begin && c < end) continue;
+        for (int j = begin; j < end; ++j)
+          exchange_in_column(front, c, j, rows[static_cast<std::size_t>(j - begin)]);
+      }
+    });
+    m_loop(front.below, chunk_of(front.below, 8.0 * narrow), [&](int first, int last, Real*) {
+      for (int j = begin; j < end; ++j) {
+        const int row = rows[static_cast<std::size_t>(j - begin)];
+        if (row == j) continue;
+        Scalar* const own = front.upper + j * below;
+        std::swap_ranges(own + first, own + last, front.upper + row * below + first);
+      }
+    });
   }
 
   /// X := L⁻¹·X for a unit lower L of `n` rows, X n × columns by columns.

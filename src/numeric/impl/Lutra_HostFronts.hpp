@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <vector>
 
 #include "Lutra_FrontsPortable.hpp"
@@ -65,9 +66,14 @@ struct HostFrontWorker {
     }
     for (Offset c = front.children; c < front.children_end; ++c)
       add_child(data.fronts[data.children[c]], dense, loop);
-    HostFront<Scalar, Loop>(kernel, loop).factorize(dense, data.pivot_rule(), [&](int j, bool replaced) {
-      data.note_pivot(front, j, replaced);
-    });
+    if (data.row_of_pivot != nullptr) {
+      Ordinal* const order = data.row_of_pivot + front.first_pivot;
+      std::iota(order, order + front.pivots, front.first_pivot);
+    }
+    HostFront<Scalar, Loop>(kernel, loop)
+        .factorize(
+            dense, data.pivot_rule(), [&](int j, bool replaced) { data.note_pivot(front, j, replaced); },
+            [&](int j, int row) { data.note_exchange(front, j, row); });
   }
 
  private:

@@ -60,8 +60,10 @@ struct FrontSolveData {
   const std::uint32_t* source_begin = nullptr;  ///< [positions of all fronts + 1] in `source`
   const std::uint32_t* source = nullptr;        ///< by positions, what their sums take: places in `below`
   const Scalar* panels = nullptr;
-  MappedColumns<const Scalar> in;  ///< right-hand sides, for forward sweeps
-  MappedColumns<Scalar> out;       ///< solutions, for backward sweeps
+  MappedColumns<const Scalar> in;         ///< right-hand sides, for forward sweeps
+  MappedColumns<Scalar> out;              ///< solutions, for backward sweeps
+  const Ordinal* row_of_pivot = nullptr;  ///< [n] of a factorization with interchanges, for sweeps with L or
+                                          ///< its transpose; else none
   const Ordinal* in_row = nullptr;
   const Ordinal* out_row = nullptr;
   Scalar* solved = nullptr;    ///< [n] what the forward sweep leaves to the backward one
@@ -78,6 +80,11 @@ struct FrontSolveData {
     } else {
       return entry;
     }
+  }
+  /// The place of F whose right-hand side, or in a transposed solve whose solution, belongs to a pivot's
+  /// place.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t row_at(std::int64_t place) const {
+    return row_of_pivot == nullptr ? place : static_cast<std::int64_t>(row_of_pivot[place]);
   }
   /// A right-hand side of a place of F.
   KOKKOS_FORCEINLINE_FUNCTION Scalar right_side(std::int64_t place, int column) const {

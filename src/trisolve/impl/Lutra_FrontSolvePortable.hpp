@@ -104,13 +104,14 @@ struct FrontSolveWorker {
     const Front<Ordinal, Offset> front = data.fronts[number];
     Scalar* const y = data.solved + static_cast<std::int64_t>(front.first_pivot) * Width;
     Scalar* const below = data.below + front.rows * Width;
-    const auto position = front.rows + static_cast<Offset>(front.first_pivot);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.size()), [&](const int p) {
       const bool is_pivot = p < front.pivots;
       Scalar* const to = is_pivot ? y + p * Width : below + (p - front.pivots) * Width;
+      const std::int64_t place = is_pivot ? data.row_at(front.first_pivot + p) : front.first_pivot + p;
+      const std::int64_t position = front.rows + place;
       for (int w = 0; w < Width; ++w) {
-        Scalar sum = is_pivot ? data.right_side(front.first_pivot + p, first_column + w) : Scalar(0);
-        for (auto s = data.source_begin[position + p]; s < data.source_begin[position + p + 1]; ++s)
+        Scalar sum = is_pivot ? data.right_side(place, first_column + w) : Scalar(0);
+        for (auto s = data.source_begin[position]; s < data.source_begin[position + 1]; ++s)
           sum += data.below[static_cast<std::int64_t>(data.source[s]) * Width + w];
         to[w] = sum;
       }
@@ -130,11 +131,12 @@ struct FrontSolveWorker {
     team.team_barrier();
   }
 
-  /// Solves for the pivots with what is known of the further rows. `below` holds those for the while.
+  /// Solves for the pivots with what is known of the further rows. `below` holds those for the while, and
+  /// `solved` takes the solutions where they do not stand in the order of places.
   template <class Member>
   KOKKOS_FUNCTION void sweep_down(const Member& team, Ordinal number) const {
     const Front<Ordinal, Offset> front = data.fronts[number];
-    Scalar* const x = data.solution + static_cast<std::int64_t>(front.first_pivot) * Width;
+    Scalar* const x = data.solved + static_cast<std::int64_t>(front.first_pivot) * Width;
     Scalar* const known = data.below + front.rows * Width;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.below), [&](const int r) {
       const auto place = static_cast<std::int64_t>(data.rows[front.rows + r]);
@@ -156,8 +158,11 @@ struct FrontSolveWorker {
       team.team_barrier();
     }
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.pivots), [&](const int p) {
-      for (int w = 0; w < Width; ++w)
-        data.hand_out(front.first_pivot + p, first_column + w, x[p * Width + w]);
+      const std::int64_t place = data.row_at(front.first_pivot + p);
+      for (int w = 0; w < Width; ++w) {
+        data.hand_out(place, first_column + w, x[p * Width + w]);
+        if (data.solution != data.solved) data.solution[place * Width + w] = x[p * Width + w];
+      }
     });
   }
 

@@ -16,7 +16,8 @@ class FrontSweeps {
   using Data = typename Portable::Data;
   using Factors = typename Portable::Factors;
 
-  FrontSweeps(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget, bool, double)
+  FrontSweeps(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget,
+              const FrontSolverOptions&)
       : m_portable(exec, plan, budget) {}
   Data data_of(const Plan& plan, const Scalar* panels) const { return m_portable.data_of(plan, panels); }
   void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const Data& data) {

@@ -96,14 +96,18 @@ class PortableFrontSweeps : public FrontSweepsBase<Scalar, Ordinal, Offset, Exec
   using Base::Base;
 
   /// @param data without vectors
-  void run(const ExecutionSpace& exec, const Plan& plan, const Factors&, Data data) {
+  /// @param factors of fronts as a whole: no interchanges inside tiles
+  void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, Data data) {
+    const Ordinal* const row_of_pivot = factors.row_of_pivot.data();
     for (int column = 0; column < data.n_columns;) {
       const int width = data.n_columns - column == 1 ? 1 : 4;
-      reserve(exec, data, width);
-      data.solved = data.solution = m_solved.data();
+      reserve(exec, data, width, row_of_pivot != nullptr);
+      data.solved = m_solved.data();
+      data.solution = row_of_pivot != nullptr ? m_solution.data() : m_solved.data();
       data.below = m_below.data();
       for (const bool forward : {true, false}) {
         data.sweep.forward = forward;
+        data.row_of_pivot = data.sweep.unit() ? row_of_pivot : nullptr;
         if (width == 1) {
           sweep_fronts_portable<1>(exec, plan, data, column);
         } else {
@@ -115,13 +119,16 @@ class PortableFrontSweeps : public FrontSweepsBase<Scalar, Ordinal, Offset, Exec
   }
 
  private:
-  void reserve(const ExecutionSpace& exec, const Data& data, int width) {
-    if (width <= m_width) return;
+  void reserve(const ExecutionSpace& exec, const Data& data, int width, bool interchanged) {
+    if (width <= m_width && (!interchanged || m_solution.extent(0) == m_solved.extent(0))) return;
     exec.fence("lutra::trisolve: the smaller vectors are freed");
     Charge fresh(this->m_budget);
     using Vector = Kokkos::View<Scalar*, Memory>;
     const auto size = [&](std::int64_t places) { return static_cast<std::size_t>(places * width); };
     m_solved = fresh.template allocate<Vector>(exec, "lutra::trisolve::solved", size(data.n));
+    m_solution = {};
+    if (interchanged)
+      m_solution = fresh.template allocate<Vector>(exec, "lutra::trisolve::solution", size(data.n));
     m_below = fresh.template allocate<Vector>(exec, "lutra::trisolve::below", size(data.n_below));
     m_vectors = fresh;
     m_width = width;
@@ -129,7 +136,8 @@ class PortableFrontSweeps : public FrontSweepsBase<Scalar, Ordinal, Offset, Exec
 
   Charge m_vectors;
   Kokkos::View<Scalar*, Memory> m_solved, m_below;
-  int m_width = 0;  ///< values of a place the vectors have room for
+  Kokkos::View<Scalar*, Memory> m_solution;  ///< for factors with interchanges
+  int m_width = 0;                           ///< values of a place the vectors have room for
 };
 
 }  // namespace lutra::Impl

@@ -2,7 +2,7 @@
 #ifndef LUTRA_BLOCKFRONTSCUDA_HPP
 #define LUTRA_BLOCKFRONTSCUDA_HPP
 
-#include "Lutra_GatherListsCuda.hpp"
+#include "Lutra_RowExchangeCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -71,10 +71,12 @@ struct PivotExchange {
 };
 
 /// Eliminates `pivots` pivots of a matrix in registers.
-template <int R, class Scalar, class Note>
+/// @param rows to interchange them, started; without interchanges null
+template <int R, bool interchanges, class Scalar, class Note>
 __device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A, int pivots,
                                                     const PivotRule<Scalar>& rule,
-                                                    PivotExchange<R, Scalar>& exchange, const Note& note) {
+                                                    PivotExchange<R, Scalar>& exchange,
+                                                    RowExchange<R, Scalar>* rows, const Note& note) {
   const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
 #pragma unroll
   for (int jb = 0; jb < R; ++jb) {
@@ -91,14 +93,25 @@ __device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A
         for (int c = jb; c < R; ++c) exchange.row[turn][y + 16 * c] = A.a[jb][c];
       }
       __syncthreads();
+      int chosen = j;
+      const Scalar* pivot_row = exchange.row[turn];
+      if constexpr (interchanges) {
+        chosen =
+            choose_row(j, rule.block_end(j, pivots), rule, [&](int r) { return exchange.column[turn][r]; });
+        if (chosen != j) {
+          rows->exchange(A, j, chosen, exchange.row[turn]);
+          pivot_row = rows->row;
+        }
+      }
       bool replaced = false;
-      const Scalar pivot = rule(exchange.column[turn][j], replaced);
+      const Scalar pivot = rule(exchange.column[turn][chosen], replaced);
       const Scalar inverse = reciprocal(pivot);
       Scalar l[R], u[R];
 #pragma unroll
       for (int i = jb; i < R; ++i) {
-        l[i] = x + 16 * i > j ? exchange.column[turn][x + 16 * i] * inverse : Scalar(0);
-        u[i] = y + 16 * i > j ? exchange.row[turn][y + 16 * i] : Scalar(0);
+        const int from = interchanges && x + 16 * i == chosen ? j : x + 16 * i;
+        l[i] = x + 16 * i > j ? exchange.column[turn][from] * inverse : Scalar(0);
+        u[i] = y + 16 * i > j ? pivot_row[y + 16 * i] : Scalar(0);
       }
 #pragma unroll
       for (int i = jb; i < R; ++i) {
@@ -143,7 +156,7 @@ struct TaskTurn {
 };
 
 /// A front of up to 16·R rows by a block: assembled in shared memory, eliminated in registers.
-template <int R, class Scalar, class Ordinal, class Offset>
+template <int R, bool interchanges, class Scalar, class Ordinal, class Offset>
 __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
                                  const FrontTask<Ordinal, Offset>& task, const Front<Ordinal, Offset>& front,
                                  const PivotRule<Scalar>& rule, Scalar* S, const TaskTurn& turn) {
@@ -181,8 +194,15 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   }
   __syncthreads();  // S is read; the exchange takes its place
   auto& exchange = *reinterpret_cast<PivotExchange<R, Scalar>*>(S);
-  eliminate_registers<R>(A, front.pivots, rule, exchange,
-                         [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
+  auto* const rows = reinterpret_cast<RowExchange<R, Scalar>*>(&exchange + 1);
+  if constexpr (interchanges) rows->start();
+  eliminate_registers<R, interchanges>(A, front.pivots, rule, exchange, rows,
+                                       [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
+  if constexpr (interchanges) {
+    __syncthreads();
+    note_order(data, front.first_pivot, front.pivots, rows->exchanges, thread, front_threads,
+               [&](int j) { return rows->order[j]; });
+  }
   const Contribution<Offset> left = launch.contributions[task.front];
   if (left.after > 0) {
     if (warp == 0) wait_for_chunks(launch, left.after, task.front, lane);

@@ -10,7 +10,7 @@ namespace lutra::Impl {
 // raised it last, so that none is ever taken down. Tasks are handed out in an order in which each follows all
 // it waits for: who waits, waits for a team that is running.
 
-inline constexpr double front_watchdog_seconds = 10;
+inline constexpr double front_watchdog_seconds = 10;  ///< unless a schedule is told otherwise
 
 /// A child as its parent meets it.
 template <class Offset>
@@ -56,6 +56,7 @@ struct FrontLaunch {
   Scalar* inverses = nullptr;  ///< of the pivots' tiles, L's by columns and U's by rows
   TaskProgress progress;       ///< of the second launch
   int run = 0;                 ///< number of this factorization
+  double watchdog_seconds = front_watchdog_seconds;
 };
 
 __device__ __forceinline__ int load_flag(const int* flag) {
@@ -83,7 +84,7 @@ __device__ bool waited_too_long(const Launch& launch, int front, std::uint64_t& 
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   if (begun == 0) begun = now;
   int* const stopped = &launch.data.outcome->stopped_front;
-  if (static_cast<double>(now - begun) > front_watchdog_seconds * 1e9) atomicCAS(stopped, -1, front);
+  if (static_cast<double>(now - begun) > launch.watchdog_seconds * 1e9) atomicCAS(stopped, -1, front);
   return *static_cast<const volatile int*>(stopped) >= 0;
 }
 

@@ -57,7 +57,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     const auto places = to_host(plan.places);
     FrontTaskOrder<Ordinal, Offset> order(
         plan, to_host(plan.children), places,
-        blocks(exec, front_tasks_kernel<Scalar, Ordinal, Offset>, front_threads, task_bytes(),
+        blocks(exec, front_tasks_kernel<false, Scalar, Ordinal, Offset>, front_threads, task_bytes(),
                std::numeric_limits<std::size_t>::max()));
     order.list_children();
     m_clears_panels = order.passes_any();
@@ -86,7 +86,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     m_inverses = charge.template allocate<Kokkos::View<Scalar*, Memory>>(
         exec, "lutra::numeric::tile_inverses", order.inverses);
     Kokkos::deep_copy(exec, m_inverses, Scalar(0));  // the halves that are never written
-    size_launches(exec);
+    size_launches<false>(exec);
   }
 
   void run(const Kokkos::Cuda& exec, const Plan& plan, const Data& data) {
@@ -100,6 +100,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     launch.tile_done = m_tile_done.data();
     launch.arrived = m_arrived.data();
     launch.inverses = m_inverses.data();
+    launch.watchdog_seconds = m_watchdog_seconds;
     launch.run = m_run = m_run < std::numeric_limits<int>::max() ? m_run + 1 : 1;
     const auto stream = exec.cuda_stream();
     launch.progress = {m_tickets.data() + 2, m_tickets.data() + 3};
@@ -110,16 +111,17 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
           cudaMemsetAsync(data.panels, 0, static_cast<std::size_t>(plan.panels) * sizeof(Scalar), stream),
           "clearing panels");
     }
-    if (m_small_blocks > 0) {
-      small_fronts_kernel<<<m_small_blocks, small_front_warps * 32, small_bytes(), stream>>>(
-          launch, m_small.data(), static_cast<int>(m_small.extent(0)), m_tickets.data());
-      check_cuda(cudaGetLastError(), "launching small fronts");
+    const bool interchanges = data.pivot_threshold > 0;
+    if (m_has_interchanges && !interchanges) {
+      check_cuda(cudaMemsetAsync(m_inverses.data(), 0, m_inverses.extent(0) * sizeof(Scalar), stream),
+                 "clearing inverses that took rows in another order");
     }
-    if (m_task_blocks > 0) {
-      front_tasks_kernel<<<m_task_blocks, front_threads, task_bytes(), stream>>>(
-          launch, m_tasks.data(), static_cast<int>(m_tasks.extent(0)), m_tickets.data() + 1);
-      check_cuda(cudaGetLastError(), "launching fronts");
+    if (interchanges) {
+      run_launches<true>(exec, launch);
+    } else {
+      run_launches<false>(exec, launch);
     }
+    m_has_interchanges = interchanges;
     m_has_inverses = true;
   }
 
@@ -130,6 +132,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   /// other kernels have factorized last.
   const Scalar* inverses() const { return m_has_inverses ? m_inverses.data() : nullptr; }
   void forget_inverses() { m_has_inverses = false; }
+  /// Most that one front waits before the factorization is given up.
+  void set_watchdog(double seconds) { m_watchdog_seconds = seconds; }
 
  private:
   static constexpr std::size_t small_bytes() {
@@ -138,6 +142,23 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   static constexpr std::size_t task_bytes() {
     constexpr std::size_t edge = 16 * most_register_parts<Scalar>;
     return std::max(sizeof(TileMemory<Scalar>), edge * (edge + 1) * sizeof(Scalar));
+  }
+
+  template <bool interchanges>
+  void run_launches(const Kokkos::Cuda& exec, const FrontLaunch<Scalar, Ordinal, Offset>& launch) {
+    if (m_sizes[interchanges].small < 0) size_launches<interchanges>(exec);
+    const LaunchSizes blocks = m_sizes[interchanges];
+    const auto stream = exec.cuda_stream();
+    if (blocks.small > 0) {
+      small_fronts_kernel<interchanges><<<blocks.small, small_front_warps * 32, small_bytes(), stream>>>(
+          launch, m_small.data(), static_cast<int>(m_small.extent(0)), m_tickets.data());
+      check_cuda(cudaGetLastError(), "launching small fronts");
+    }
+    if (blocks.tasks > 0) {
+      front_tasks_kernel<interchanges><<<blocks.tasks, front_threads, task_bytes(), stream>>>(
+          launch, m_tasks.data(), static_cast<int>(m_tasks.extent(0)), m_tickets.data() + 1);
+      check_cuda(cudaGetLastError(), "launching fronts");
+    }
   }
 
   /// As many blocks as run at once, no more than there is work for.
@@ -154,11 +175,18 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     return static_cast<int>(std::min(most, work));
   }
 
+  /// Blocks of the two launches; −1 until they are known.
+  struct LaunchSizes {
+    int small = -1, tasks = -1;
+  };
+
+  template <bool interchanges>
   void size_launches(const Kokkos::Cuda& exec) {
-    m_small_blocks = blocks(exec, small_fronts_kernel<Scalar, Ordinal, Offset>, small_front_warps * 32,
-                            small_bytes(), (m_small.extent(0) + small_front_warps - 1) / small_front_warps);
-    m_task_blocks = blocks(exec, front_tasks_kernel<Scalar, Ordinal, Offset>, front_threads, task_bytes(),
-                           m_tasks.extent(0));
+    m_sizes[interchanges] = {
+        blocks(exec, small_fronts_kernel<interchanges, Scalar, Ordinal, Offset>, small_front_warps * 32,
+               small_bytes(), (m_small.extent(0) + small_front_warps - 1) / small_front_warps),
+        blocks(exec, front_tasks_kernel<interchanges, Scalar, Ordinal, Offset>, front_threads, task_bytes(),
+               m_tasks.extent(0))};
   }
 
   Kokkos::View<const SmallTask<Ordinal, Offset>*, Memory> m_small;
@@ -172,10 +200,12 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   Kokkos::View<int*, Memory> m_done, m_tile_done, m_arrived;
   Kokkos::View<int*, Memory> m_tickets;  ///< of the two launches, chunks known to be complete, tasks of each
   Kokkos::View<Scalar*, Memory> m_inverses;
-  int m_small_blocks = 0, m_task_blocks = 0;
+  LaunchSizes m_sizes[2];  ///< without and with interchanges
+  double m_watchdog_seconds = front_watchdog_seconds;
   Offset m_corners = 0;
   int m_run = 0;
-  bool m_clears_panels = false;  ///< children add to their parents' panels
+  bool m_clears_panels = false;     ///< children add to their parents' panels
+  bool m_has_interchanges = false;  ///< the inverses are those of rows in another order
   bool m_has_inverses = false;
 };
 

@@ -2,7 +2,7 @@
 #ifndef LUTRA_SMALLFRONTSCUDA_HPP
 #define LUTRA_SMALLFRONTSCUDA_HPP
 
-#include "Lutra_GatherListsCuda.hpp"
+#include "Lutra_RowExchangeCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -36,10 +36,13 @@ __device__ __forceinline__ void add_small_child(const Launch& launch, const Chil
 
 /// Eliminates the pivots of a front by columns in shared memory; lanes share rows, or for few rows left the
 /// columns too.
-template <class Scalar, class Note>
+/// @param order of the rows, followed with `interchanges`
+template <bool interchanges, class Scalar, class Note>
 __device__ __forceinline__ void eliminate_small(Scalar* S, int ld, int size, int pivots, int lane,
-                                                const PivotRule<Scalar>& rule, const Note& note) {
+                                                const PivotRule<Scalar>& rule, LaneOrder& order,
+                                                const Note& note) {
   for (int j = 0; j < pivots; ++j) {
+    if constexpr (interchanges) order.bring_up(S, ld, size, j, rule.block_end(j, pivots), rule);
     bool replaced = false;
     const Scalar pivot = rule(S[j + j * ld], replaced);
     const int left = size - j - 1;
@@ -71,7 +74,7 @@ struct SmallTask {
 };
 
 /// One small front by a warp.
-template <class Scalar, class Ordinal, class Offset>
+template <bool interchanges, class Scalar, class Ordinal, class Offset>
 __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
                                                  const SmallTask<Ordinal, Offset>& task,
                                                  const PivotRule<Scalar>& rule, int lane, Scalar* S) {
@@ -91,8 +94,13 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordin
   for (Offset c = front.children; c < task.wide_end; ++c) {
     add_small_child(launch, launch.children[c], lane, S, ld);
   }
-  eliminate_small(S, ld, size, front.pivots, lane, rule,
-                  [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
+  LaneOrder order;
+  eliminate_small<interchanges>(S, ld, size, front.pivots, lane, rule, order,
+                                [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
+  if constexpr (interchanges) {
+    note_order(data, front.first_pivot, front.pivots, order.exchanges, lane, 32,
+               [&](int) { return order.row; });
+  }
   DenseFront<Scalar> dense = data.dense(front);
   dense.corner = data.corners + launch.contributions[task.front].corner;
   store_front(dense, lane, 32, [&](int r, int c) { return S[r + c * ld]; });
@@ -102,7 +110,7 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordin
 
 /// Fronts of subtrees in which none is larger, a warp each, as data flow.
 /// @param tasks [n] by falling length of the path to the root
-template <class Scalar, class Ordinal, class Offset>
+template <bool interchanges, class Scalar, class Ordinal, class Offset>
 __global__ void __launch_bounds__(small_front_warps * 32)
     small_fronts_kernel(FrontLaunch<Scalar, Ordinal, Offset> launch, const SmallTask<Ordinal, Offset>* tasks,
                         int n, int* ticket) {
@@ -114,7 +122,7 @@ __global__ void __launch_bounds__(small_front_warps * 32)
     const int taken = lane == 0 ? atomicAdd(ticket, 1) : 0;
     const int turn = __shfl_sync(0xffffffffu, taken, 0);
     if (turn >= n) return;
-    work_small_front(launch, tasks[turn], rule, lane, S);
+    work_small_front<interchanges>(launch, tasks[turn], rule, lane, S);
   }
 }
 

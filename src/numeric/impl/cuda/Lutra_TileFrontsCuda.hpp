@@ -44,7 +44,7 @@ struct TileMemory {
 
 /// All the steps of a task of `tiles` tiles need to know. Its first direction is that of its rows, in U that
 /// of its columns: U is worked transposed.
-template <int tiles, class Scalar, class Ordinal, class Offset>
+template <int tiles, bool interchanges, class Scalar, class Ordinal, class Offset>
 struct TileWork {
   const FrontLaunch<Scalar, Ordinal, Offset>& launch;
   const FrontTask<Ordinal, Offset>& task;
@@ -300,6 +300,51 @@ struct TileWork {
     });
   }
 
+  /// Brings the rows of a diagonal tile into the order that threshold pivoting takes them in, which a trial
+  /// elimination finds: what comes after knows nothing of interchanges.
+  __device__ void order_rows(int first, int pivots) const {
+    constexpr int R = edge / 16;
+    const int thread = static_cast<int>(threadIdx.x), x = thread % 16, y = thread / 16;
+    Scalar* const tile = memory.space;
+    auto& exchange = *reinterpret_cast<PivotExchange<R, Scalar>*>(tile + Memory::single);
+    auto& rows = *reinterpret_cast<RowExchange<R, Scalar>*>(&exchange + 1);
+    RegisterMatrix<R, Scalar> A;
+    const auto for_each = [&](const auto& visit) {
+#pragma unroll
+      for (int i = 0; i < R; ++i) {
+#pragma unroll
+        for (int c = 0; c < R; ++c) visit(A.a[i][c], x + 16 * i, y + 16 * c);
+      }
+    };
+    for_each([&](Scalar& entry, int r, int c) {
+      entry = r < pivots && c < pivots ? tile[c * pitch + r] : Scalar(0);
+    });
+    rows.start();
+    eliminate_registers<R, true>(A, pivots, rule, exchange, &rows, [](int, bool) {});
+    __syncthreads();
+    note_order(launch.data, front.first_pivot + first, pivots, rows.exchanges, thread, front_threads,
+               [&](int j) { return rows.order[j]; });
+    for_each([&](Scalar& entry, int r, int c) { entry = tile[c * pitch + rows.order[r]]; });
+    __syncthreads();
+    for_each([&](Scalar& entry, int r, int c) {
+      if (r < pivots) tile[c * pitch + r] = entry;
+    });
+  }
+
+  /// Stores the inverse of a diagonal tile's L as one that takes rows in their own order.
+  __device__ void store_ordered_inverse(const Scalar* from, int first, int pivots, int used) const {
+    const auto place = front.first_pivot + first;
+    Scalar* const to = inverse(task.row, false);
+#pragma unroll 4
+    for (int e = static_cast<int>(threadIdx.x); e < edge * edge; e += front_threads) {
+      const int column = e / edge, row = e % edge;
+      if (row >= used || column >= used) continue;
+      const auto own =
+          column < pivots ? static_cast<int>(launch.data.row_of_pivot[place + column] - place) : column;
+      to[own * edge + row] = row >= column ? from[column * pitch + row] : Scalar(0);
+    }
+  }
+
   /// LU of a diagonal tile, and the inverses of its triangles, whose halves that are zero stay so.
   __device__ void factorize_diagonal() const {
     const int first = cut.begin(task.row), pivots = cut.extent(task.row),
@@ -307,6 +352,7 @@ struct TileWork {
     const int blocks = (pivots + pivot_panel - 1) / pivot_panel, used = blocks * pivot_panel;
     Scalar* const tile = memory.space;
     if (pivots + thread < used) tile[(pivots + thread) * (pitch + 1)] = Scalar(1);
+    if constexpr (interchanges) order_rows(first, pivots);
     __syncthreads();
     const TileDiagonal<Scalar> diagonal{
         tile, tile + Memory::single, tile + 2 * Memory::single, memory.copies, blocks, rule};
@@ -319,9 +365,10 @@ struct TileWork {
     for (int e = thread; e < edge * edge; e += front_threads) {
       const int inner = e / edge, outer = e % edge;  // column and row of L, row and column of U
       if (outer < inner || outer >= used) continue;
-      lower[e] = diagonal.lower[inner * pitch + outer];
+      if constexpr (!interchanges) lower[e] = diagonal.lower[inner * pitch + outer];
       upper[e] = diagonal.upper[inner * pitch + outer];
     }
+    if constexpr (interchanges) store_ordered_inverse(diagonal.lower, first, pivots, used);
     tell();
     Scalar* const panel =
         launch.data.panels + front.lower + first + static_cast<Offset>(first) * front.size();
@@ -411,7 +458,7 @@ struct TileWork {
 };
 
 /// Middle and large fronts as data flow: blocks take tasks in an order in which each follows all it needs.
-template <class Scalar, class Ordinal, class Offset>
+template <bool interchanges, class Scalar, class Ordinal, class Offset>
 __global__ void __launch_bounds__(front_threads, 2)
     front_tasks_kernel(FrontLaunch<Scalar, Ordinal, Offset> launch, const FrontTask<Ordinal, Offset>* tasks,
                        int n, int* ticket) {
@@ -431,19 +478,20 @@ __global__ void __launch_bounds__(front_threads, 2)
     if (task.row >= 0) {
       const FrontTiles cut(front.pivots, front.below, front_tile<Scalar>);
       if (task.rows + task.columns > 2) {
-        TileWork<2, Scalar, Ordinal, Offset>{launch, task, front, cut, memory, rule, turn}.run();
+        TileWork<2, false, Scalar, Ordinal, Offset>{launch, task, front, cut, memory, rule, turn}.run();
       } else {
-        TileWork<1, Scalar, Ordinal, Offset>{launch, task, front, cut, memory, rule, turn}.run();
+        TileWork<1, interchanges, Scalar, Ordinal, Offset>{launch, task, front, cut, memory, rule, turn}
+            .run();
       }
       continue;
     }
     const int parts = (front.size() + 15) / 16;
     if (parts <= 2) {
-      work_block_front<2>(launch, task, front, rule, S, turn);
+      work_block_front<2, interchanges>(launch, task, front, rule, S, turn);
     } else if (parts <= 4) {
-      work_block_front<4>(launch, task, front, rule, S, turn);
+      work_block_front<4, interchanges>(launch, task, front, rule, S, turn);
     } else {
-      work_block_front<most_register_parts<Scalar>>(launch, task, front, rule, S, turn);
+      work_block_front<most_register_parts<Scalar>, interchanges>(launch, task, front, rule, S, turn);
     }
   }
 }

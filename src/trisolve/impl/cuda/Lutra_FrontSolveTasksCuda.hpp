@@ -41,8 +41,11 @@ class FrontSolveTasks {
   using Fronts = std::vector<Front<Ordinal, Offset>>;
 
   /// @param options how the factorization cuts fronts; `tile` is the solves' tile as well
-  FrontSolveTasks(const Fronts& fronts, const FrontPlanOptions& options)
-      : m_fronts(fronts), m_options(options) {
+  /// @param interchanges rows are interchanged: fronts that are cut then are solved with their inverses
+  FrontSolveTasks(const Fronts& fronts, const FrontPlanOptions& options, bool interchanges = false)
+      : m_fronts(fronts),
+        m_options(options),
+        m_most_middle(interchanges ? std::min(middle_solve_size, options.most_whole) : middle_solve_size) {
     find_classes();
     measure_paths();
     Offset inverse = 0;
@@ -111,7 +114,7 @@ class FrontSolveTasks {
     m_class.assign(m_fronts.size(), small);
     for (std::size_t f = 0; f < m_fronts.size(); ++f) {
       const int size = m_fronts[f].size();
-      const int own = size <= small_solve_size ? small : size <= middle_solve_size ? middle : tiled;
+      const int own = size <= small_solve_size ? small : size <= m_most_middle ? middle : tiled;
       m_class[f] = std::max(m_class[f], own);
       if (m_fronts[f].parent < 0) continue;
       int& above = m_class[static_cast<std::size_t>(m_fronts[f].parent)];
@@ -166,6 +169,7 @@ class FrontSolveTasks {
 
   const Fronts& m_fronts;
   const FrontPlanOptions m_options;
+  const int m_most_middle;  ///< rows of a middle front
   std::vector<int> m_class;
   std::vector<double> m_to_root;  ///< [fronts] time from a front's start to the end of its root
   std::vector<double> m_height;   ///< [fronts] time from a front's backward start to the last of its subtree

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "Lutra_CheckCuda.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_FrontSchedule.hpp"
 #include "Lutra_FrontSolver.hpp"
 #include "Lutra_PortableFrontSweeps.hpp"
@@ -29,15 +30,15 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
   using Tasks = FrontSolveTasks<Ordinal, Offset>;
   using Launch = FrontSweepLaunch<Scalar, Ordinal, Offset>;
 
-  FrontSweeps(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget, bool portable,
-              double watchdog_seconds)
-      : Base(exec, plan, budget), m_watchdog_seconds(watchdog_seconds) {
-    if (portable) {
+  FrontSweeps(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget,
+              const FrontSolverOptions& options)
+      : Base(exec, plan, budget), m_watchdog_seconds(options.watchdog_seconds) {
+    if (options.portable) {
       m_portable =
           std::make_unique<PortableFrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>>(exec, plan, budget);
       return;
     }
-    const Tasks tasks(plan.host_fronts, plan.options);
+    const Tasks tasks(plan.host_fronts, plan.options, options.interchanges);
     for (int c = 0; c < Tasks::classes; ++c) {
       m_tasks[c][0] = upload(exec, this->m_charge, "lutra::trisolve::tasks_up", tasks.up[c]);
       m_tasks[c][1] = upload(exec, this->m_charge, "lutra::trisolve::tasks_down", tasks.down[c]);
@@ -52,8 +53,13 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
 
   /// @param data without vectors
   void run(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, Data data) {
-    if (m_portable) return m_portable->run(exec, plan, factors, data);
     const auto inverses = factors.schedule->inverses();
+    if (m_portable) {
+      if (factors.row_of_pivot.data() != nullptr && inverses != nullptr)
+        throw InputError("FrontSolver: portable kernels do not read interchanges inside tiles");
+      return m_portable->run(exec, plan, factors, data);
+    }
+    m_row_of_pivot = factors.row_of_pivot;
     while (data.n_columns > 0) {
       const int now = std::min(data.n_columns, most_columns);
       Data part = data;
@@ -100,12 +106,14 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     launch.stop = m_stop.data();
     launch.hang = m_hang.data();
     launch.watchdog_seconds = m_watchdog_seconds;
-    data.sweep.forward = true;
     launch.data = data;
+    launch.data.sweep.forward = true;
+    launch.data.row_of_pivot = launch.data.sweep.unit() ? m_row_of_pivot.data() : nullptr;
     sweep_by_warps<true, Tasks::small, Width>(exec, launch);
     sweep_by_warps<true, Tasks::middle, Width>(exec, launch);
     sweep_tiles<true, Width>(exec, launch);
     launch.data.sweep.forward = false;
+    launch.data.row_of_pivot = launch.data.sweep.unit() ? m_row_of_pivot.data() : nullptr;
     sweep_tiles<false, Width>(exec, launch);
     sweep_by_warps<false, Tasks::middle, Width>(exec, launch);
     sweep_by_warps<false, Tasks::small, Width>(exec, launch);
@@ -196,6 +204,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
   Kokkos::View<int, Memory> m_stop;
   HangSpot m_hang{"lutra::trisolve::hang"};
   Charge m_vectors;
+  Kokkos::View<const Ordinal*, Memory> m_row_of_pivot;  ///< of the factors at hand
   Kokkos::View<Scalar*, Memory> m_solved, m_solution, m_below, m_share_sums;
   std::int64_t m_shares = 0;
   int m_width = 0;                         ///< values of a place the vectors have room for

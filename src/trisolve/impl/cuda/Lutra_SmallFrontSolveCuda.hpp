@@ -31,6 +31,8 @@ struct WarpSweep {
 
   __device__ int row(int part) const { return lane + 32 * part; }
   __device__ std::int64_t place(int position) const { return task.first_pivot + position; }
+  /// The place of F that a pivot's right-hand side or solution belongs to.
+  __device__ std::int64_t row_place(int pivot) const { return launch.data.row_at(place(pivot)); }
 
   /// A lane's rows in a part of the panels.
   struct Rows {
@@ -207,7 +209,7 @@ struct WarpSweep {
   __device__ __forceinline__ void gather_up(int size, Values& v) const {
 #pragma unroll
     for (int h = 0; h < Parts; ++h) {
-      const std::int64_t at = place(row(h));
+      const std::int64_t at = row(h) < task.pivots ? row_place(row(h)) : 0;
 #pragma unroll
       for (int w = 0; w < Width; ++w)
         v[h][w] = row(h) < task.pivots ? launch.data.right_side(at, group * Width + w) : Scalar(0);
@@ -222,11 +224,12 @@ struct WarpSweep {
     std::uint32_t first[Parts], last[Parts];
 #pragma unroll
     for (int h = 0; h < Parts; ++h) {
-      first[h] = row(h) < size ? bounds[row(h)] : 0;
-      last[h] = row(h) < size ? bounds[row(h) + 1] : 0;
+      const std::int64_t position = row(h) < task.pivots ? row_place(row(h)) - place(0) : row(h);
+      first[h] = row(h) < size ? bounds[position] : 0;
+      last[h] = row(h) < size ? bounds[position + 1] : 0;
     }
     const std::uint32_t end = bounds[size];
-    for (std::uint32_t begin = __shfl_sync(0xffffffffu, first[0], 0); begin < end; begin += turn) {
+    for (std::uint32_t begin = bounds[0]; begin < end; begin += turn) {
       take_sources<warp_sources<Width>, 32, Width>(launch, group, begin, end, lane, place(0), shared);
       __syncwarp();
 #pragma unroll
@@ -274,9 +277,10 @@ struct WarpSweep {
 #pragma unroll
     for (int h = 0; h < Parts; ++h) {
       if (row(h) >= task.pivots) continue;
-      publish(launch.solution_at(group, place(row(h)), Width), v[h]);
+      const std::int64_t at = row_place(row(h));
+      publish(launch.solution_at(group, at, Width), v[h]);
 #pragma unroll
-      for (int w = 0; w < Width; ++w) launch.data.hand_out(place(row(h)), group * Width + w, v[h][w]);
+      for (int w = 0; w < Width; ++w) launch.data.hand_out(at, group * Width + w, v[h][w]);
     }
   }
 };

@@ -40,6 +40,11 @@ struct TileSweep {
 
   __device__ FrontTiles tiles() const { return {task.pivots, task.below, Edge}; }
   __device__ std::int64_t place_of(int position) const { return task.first_pivot + position; }
+  /// The place of F that a pivot's right-hand side or solution belongs to. Inverses of tiles have
+  /// interchanges in them.
+  __device__ std::int64_t row_place(int pivot) const {
+    return has_inverse() ? place_of(pivot) : launch.data.row_at(place_of(pivot));
+  }
 
   /// Entries (r, c) of a part for r < rows, begin ≤ c < end, a lane's neighbours in memory.
   __device__ __forceinline__ void load(const PanelPart<Scalar>& part, bool by_columns, int rows, int begin,
@@ -195,7 +200,8 @@ struct TileSweep {
     const int row = forward ? 1 : pitch, column = forward ? pitch : 1;
     Scalar y[Width] = {};
     if (r < rows) {
-      const int begin = forward ? 0 : r, end = forward ? r + 1 : rows;
+      const bool whole = launch.data.row_of_pivot != nullptr;  // columns have been interchanged
+      const int begin = forward || whole ? 0 : r, end = forward && !whole ? r + 1 : rows;
       for (int c = begin + l; c < end; c += lanes_a_row) {
         const Scalar a = memory.diagonal[r * row + c * column];
 #pragma unroll
@@ -286,9 +292,10 @@ struct TileSweep {
     Scalar sum(0);
     std::uint32_t from = 0, last = 0;
     if (sums) {
-      from = bounds[r];
-      last = bounds[r + 1];
-      if (is_pivot) sum = launch.data.right_side(place_of(first + r), group * Width + w);
+      const std::int64_t place = is_pivot ? row_place(first + r) : place_of(first + r);
+      from = bounds[place - place_of(first)];
+      last = bounds[place - place_of(first) + 1];
+      if (is_pivot) sum = launch.data.right_side(place, group * Width + w);
     }
     const std::uint32_t end = bounds[rows];
     for (std::uint32_t begin = bounds[0]; begin < end; begin += turn) {
@@ -330,12 +337,13 @@ struct TileSweep {
     begin_down(first, rows);
     if (task.n_shares == 0) subtract<false>(beyond, rows, 0, task.below, true, solution_of_row);
     subtract_triangle({triangle.at(first, 0), triangle.row, triangle.column}, rows, end, task.pivots, true,
-                      [&](int c) { return launch.solution_at(group, place_of(c), Width); });
+                      [&](int c) { return launch.solution_at(group, row_place(c), Width); });
     if (task.n_shares > 0) add_shares(rows);
     solve_diagonal(triangle.by_columns(), rows, [&](int r, const Scalar(&x)[Width]) {
-      publish(launch.solution_at(group, place_of(first + r), Width), x);
+      const std::int64_t place = row_place(first + r);
+      publish(launch.solution_at(group, place, Width), x);
 #pragma unroll
-      for (int w = 0; w < Width; ++w) data.hand_out(place_of(first + r), group * Width + w, x[w]);
+      for (int w = 0; w < Width; ++w) data.hand_out(place, group * Width + w, x[w]);
     });
   }
 

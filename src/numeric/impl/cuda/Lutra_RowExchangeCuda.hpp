@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ROWEXCHANGECUDA_HPP
+#define LUTRA_ROWEXCHANGECUDA_HPP
+
+#include "Lutra_GatherListsCuda.hpp"
+
+namespace lutra::Impl {
+
+// Threshold pivoting among the rows a warp or a block holds.
+
+/// The row of [begin, end) that is to be eliminated at pivot `begin`: that row itself where the rule lets it,
+/// else the row of the greatest entry, the first of them. By a warp, the same for all lanes; an entry that is
+/// no number is never the greatest.
+/// @param at the pivot's column
+template <class Scalar, class At>
+__device__ __forceinline__ int choose_row(int begin, int end, const PivotRule<Scalar>& rule, const At& at) {
+  using Real = RealOf<Scalar>;
+  Real greatest(-1);
+  int row = begin;
+  for (int r = begin + static_cast<int>(threadIdx.x) % 32; r < end; r += 32) {
+    const Real size = ScalarTraits<Scalar>::magnitude(at(r));
+    if (!(size > greatest)) continue;
+    greatest = size;
+    row = r;
+  }
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    const Real other = __shfl_xor_sync(0xffffffffu, greatest, step);
+    const int other_row = __shfl_xor_sync(0xffffffffu, row, step);
+    if (!(other > greatest || (other == greatest && other_row < row))) continue;
+    greatest = other;
+    row = other_row;
+  }
+  return ScalarTraits<Scalar>::magnitude(at(begin)) >= rule.keep * greatest ? begin : row;
+}
+
+/// Tells which rows the pivots of a block come from.
+/// @param first place of the block's first pivot
+/// @param order row at each pivot, counted within the block; read by threads thread, thread + step, …
+template <class Data, class Order>
+__device__ __forceinline__ void note_order(const Data& data, std::int64_t first, int pivots, int exchanges,
+                                           int thread, int step, const Order& order) {
+  using Place = std::remove_pointer_t<decltype(data.row_of_pivot)>;
+  for (int j = thread; j < pivots; j += step)
+    data.row_of_pivot[first + j] = static_cast<Place>(first + order(j));
+  if (thread == 0 && exchanges > 0)
+    Kokkos::atomic_add(&data.outcome->interchanged, static_cast<std::int64_t>(exchanges));
+}
+
+/// A lane's row in a front of up to 32 rows, and the interchanges made.
+struct LaneOrder {
+  int row = static_cast<int>(threadIdx.x) % 32;
+  int exchanges = 0;
+
+  /// Brings the row for pivot j up, in a front by columns in shared memory.
+  template <class Scalar>
+  __device__ __forceinline__ void bring_up(Scalar* S, int ld, int size, int j, int end,
+                                           const PivotRule<Scalar>& rule) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int chosen = choose_row(j, end, rule, [&](int r) { return S[r + j * ld]; });
+    if (chosen == j) return;
+    __syncwarp();
+    if (lane < size) {
+      const Scalar kept = S[j + lane * ld];
+      S[j + lane * ld] = S[chosen + lane * ld];
+      S[chosen + lane * ld] = kept;
+    }
+    const int own = __shfl_sync(0xffffffffu, row, j), other = __shfl_sync(0xffffffffu, row, chosen);
+    if (lane == j) row = other;
+    if (lane == chosen) row = own;
+    ++exchanges;
+    __syncwarp();
+  }
+};
+
+/// What a block needs to interchange rows of a matrix it has in registers.
+template <int R, class Scalar>
+struct RowExchange {
+  Scalar row[16 * R];  ///< of the pivot, on its way
+  int order[16 * R];   ///< row at each position
+  int exchanges;
+
+  /// By all threads; to be followed by a barrier.
+  __device__ void start() {
+    for (int r = static_cast<int>(threadIdx.x); r < 16 * R; r += static_cast<int>(blockDim.x)) order[r] = r;
+    if (threadIdx.x == 0) exchanges = 0;
+  }
+
+  /// Interchanges rows j and `chosen`, all columns; `row` is the new pivot's then.
+  /// @param kept room for the other one
+  template <class Matrix>
+  __device__ __forceinline__ void exchange(Matrix& A, int j, int chosen, Scalar* kept) {
+    const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
+    visit_row(A, x, j, [&](Scalar& entry, int c) { kept[y + 16 * c] = entry; });
+    visit_row(A, x, chosen, [&](Scalar& entry, int c) { row[y + 16 * c] = entry; });
+    if (threadIdx.x == 0) {
+      const int own = order[j];
+      order[j] = order[chosen];
+      order[chosen] = own;
+      ++exchanges;
+    }
+    __syncthreads();
+    visit_row(A, x, j, [&](Scalar& entry, int c) { entry = row[y + 16 * c]; });
+    visit_row(A, x, chosen, [&](Scalar& entry, int c) { entry = kept[y + 16 * c]; });
+  }
+
+ private:
+  /// This thread's entries of a row, if it has any.
+  template <class Matrix, class Visit>
+  __device__ __forceinline__ static void visit_row(Matrix& A, int x, int r, const Visit& visit) {
+    if (x != r % 16) return;
+#pragma unroll
+    for (int i = 0; i < R; ++i) {
+      if (i != r / 16) continue;
+#pragma unroll
+      for (int c = 0; c < R; ++c) visit(A.a[i][c], c);
+    }
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

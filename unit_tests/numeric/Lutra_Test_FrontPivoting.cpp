@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Threshold pivoting inside fronts: by hand, and P·A = L·U entry by entry for fronts of every size class.
+#include <algorithm>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <numeric>
+#include <random>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_FrontLu.hpp"
+#include "Lutra_TestDevice.hpp"
+#include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace lutra::Test {
+namespace {
+
+/// The rows of one front: those of its pivots whole, of its further rows the pivots' columns.
+template <class Types>
+struct OneFront {
+  using Space = typename Types::Space;
+  using Memory = typename Types::Memory;
+  using Scalar = typename Types::Scalar;
+  using Ordinal = typename Types::Ordinal;
+  using Offset = typename Types::Offset;
+
+  int pivots, below;
+  Matrix<Types> matrix;
+  FrontPlan<Ordinal, Offset, Memory> plan;
+  FrontFactors<Scalar, Ordinal, Offset, Space> factors;
+  bool tiled;  ///< rows are interchanged in tiles, and left of them they stay
+  std::vector<Scalar> panels, corners;
+  std::vector<Ordinal> row_of_pivot;
+  FrontLuOutcome outcome;
+  std::vector<unsigned char> perturbed;
+
+  /// @param value entry (r, c), not asked for where both are further ones
+  template <class Value>
+  OneFront(int k, int m, const Value& value, double threshold, double perturbation, bool portable = false,
+           int runs = 1)
+      : pivots(k), below(m) {
+    const auto size = static_cast<std::size_t>(k + m);
+    matrix.n_rows = matrix.n_cols = static_cast<Ordinal>(size);
+    matrix.row_map.push_back(0);
+    for (int r = 0; r < k + m; ++r) {
+      for (int c = 0; c < (r < k ? k + m : k); ++c) {
+        matrix.entries.push_back(static_cast<Ordinal>(c));
+        matrix.values.push_back(value(r, c));
+      }
+      matrix.row_map.push_back(matrix.nnz());
+    }
+    FrontTree<Ordinal> tree;
+    tree.n = matrix.n_rows;
+    tree.order.resize(size);
+    std::iota(tree.order.begin(), tree.order.end(), Ordinal(0));
+    tree.pivot_begin = {0, static_cast<Ordinal>(k)};
+    tree.parent = {-1};
+    tree.row_begin = {0, m};
+    tree.rows.assign(tree.order.begin() + k, tree.order.end());
+    const Space exec;
+    plan = plan_fronts(exec, tree,
+                       FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
+                       MemoryBudget(), front_plan_options<Scalar, Space>());
+    factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
+    factors.pivot_threshold = threshold;
+    allocate_values(exec, plan, MemoryBudget(), factors);
+    tiled = !lutra::Impl::is_host_space<Space> && !portable && k + m > plan.options.most_whole;
+    const auto ones = to_space<Space>(std::vector<RealOf<Scalar>>(size, 1));
+    const Kokkos::View<unsigned char*, Memory> flags("perturbed", size);
+    for (int run = 0; run < runs; ++run) {  // the last one with the matrix itself
+      auto values = matrix.values;
+      if (run + 1 < runs) std::ranges::reverse(values);
+      factorize_fronts<Scalar>(exec, plan, {to_space<Space>(values), ones, ones}, perturbation, factors,
+                               flags, portable);
+    }
+    exec.fence();
+    panels = to_vector(factors.panels);
+    corners = to_vector(factors.corners);
+    row_of_pivot = to_vector(factors.row_of_pivot);
+    if (!row_of_pivot.empty()) row_of_pivot.resize(static_cast<std::size_t>(k));  // it is of pivots only
+    outcome = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), factors.outcome)();
+    perturbed = to_vector(flags);
+  }
+
+  Scalar stored(int r, int c) const {
+    const std::int64_t f = pivots + below, k = pivots, m = below;
+    const auto at = [](const auto& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; };
+    if (c < pivots) return at(panels, r + c * f);
+    return r < pivots ? at(panels, f * k + r * m + c - k) : at(corners, r - k + (c - k) * m);
+  }
+  /// First pivot of the block in which rows of pivot j are interchanged.
+  int block_begin(int j) const { return lutra::Impl::is_host_space<Space> ? 0 : j - j % plan.options.tile; }
+  /// L's entry in column c of the row that pivot q was taken from.
+  Scalar lower(int q, int c) const {
+    if (q == c) return Scalar(1);
+    const bool unmoved = tiled && q < pivots && c < block_begin(q);
+    return stored(unmoved ? static_cast<int>(row_of_pivot[static_cast<std::size_t>(q)]) : q, c);
+  }
+  /// The row of the matrix that stands at position q once rows are interchanged.
+  int row(int q) const {
+    return q < pivots ? static_cast<int>(row_of_pivot[static_cast<std::size_t>(q)]) : q;
+  }
+};
+
+/// Numbers without order, many of them zeros on the diagonal.
+template <class Scalar>
+std::vector<Scalar> weak_front(int size, std::mt19937& random) {
+  std::vector<Scalar> numbers;
+  for (int i = 0; i < size * size; ++i) numbers.push_back(random_value<Scalar>(random, 1));
+  for (int i = 0; i < size; i += 1 + static_cast<int>(random() % 3))
+    numbers[static_cast<std::size_t>(i * (size + 1))] = Scalar(0);
+  return numbers;
+}
+
+/// L·(U·x) is P·A·x, rows come from their own blocks, and no multiplier in a block is larger than 1/u.
+template <class Types>
+void check_front(int pivots, int below, double threshold, bool portable, std::mt19937& random) {
+  using Scalar = typename Types::Scalar;
+  const int size = pivots + below;
+  const auto numbers = weak_front<Scalar>(size, random);
+  const auto value = [&](int r, int c) { return numbers[static_cast<std::size_t>(r * size + c)]; };
+  const OneFront<Types> front(pivots, below, value, threshold, 0, portable, 2);
+  auto rows = front.row_of_pivot;
+  for (int j = 0; j < pivots; ++j) REQUIRE(front.block_begin(front.row(j)) == front.block_begin(j));
+  std::ranges::sort(rows);
+  for (int j = 0; j < pivots; ++j) REQUIRE(rows[static_cast<std::size_t>(j)] == j);
+  CHECK(front.outcome.perturbed == 0);
+  CHECK((front.outcome.interchanged > 0) == (front.row_of_pivot != rows));
+  for (int c = 0; c < pivots; ++c) {
+    for (int q = c + 1; q < pivots && front.block_begin(q) == front.block_begin(c); ++q)
+      REQUIRE(static_cast<double>(Kokkos::abs(front.lower(q, c))) <= 1.001 / threshold);
+  }
+  const auto x = [](int i) { return as_scalar<Scalar>(1 + i % 3); };
+  std::vector<Scalar> product;  // U·x, further rows with the contribution
+  std::vector<double> most;     // |U||x|
+  for (int q = 0; q < size; ++q) {
+    Scalar sum(0);
+    double absolute = 0;
+    for (int c = std::min(q, pivots); c < size; ++c) {
+      sum += front.stored(q, c) * x(c);
+      absolute += static_cast<double>(Kokkos::abs(front.stored(q, c) * x(c)));
+    }
+    product.push_back(sum);
+    most.push_back(absolute);
+  }
+  const double bound = 4.0 * size * static_cast<double>(epsilon_of<Scalar>);
+  for (int q = 0; q < size; ++q) {
+    Scalar difference = product[static_cast<std::size_t>(q)];
+    double allowed = most[static_cast<std::size_t>(q)];
+    for (int c = 0; c < std::min(q, pivots); ++c) {
+      difference += front.lower(q, c) * product[static_cast<std::size_t>(c)];
+      allowed += static_cast<double>(Kokkos::abs(front.lower(q, c))) * most[static_cast<std::size_t>(c)];
+    }
+    for (int c = 0; c < (q < pivots ? size : pivots); ++c) {
+      difference -= value(front.row(q), c) * x(c);
+      allowed += 3 * static_cast<double>(Kokkos::abs(value(front.row(q), c)));
+    }
+    INFO("row " << q << " of " << pivots << " + " << below << ", portable " << portable);
+    REQUIRE(static_cast<double>(Kokkos::abs(difference)) <= bound * allowed);
+  }
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("threshold pivoting in a front worked by hand", "[numeric]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Ordinal = typename TestType::Ordinal;
+  const auto dense = [](std::vector<std::vector<double>> rows) {
+    return [rows](int r, int c) {
+      return as_scalar<Scalar>(rows[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)]);
+    };
+  };
+  const auto scalars = [](std::vector<double> numbers) {
+    std::vector<Scalar> result;
+    for (const double number : numbers) result.push_back(as_scalar<Scalar>(number));
+    return result;
+  };
+  const bool portable = GENERATE(false, true);
+  INFO("portable " << portable);
+  SECTION("a zero on the diagonal: static pivoting replaces it, interchanges do not") {
+    const auto value = dense({{0, 1}, {2, 3}});
+    CHECK(OneFront<TestType>(2, 0, value, 0, 0.01, portable).outcome.perturbed == 1);
+    const OneFront<TestType> front(2, 0, value, 0.5, 0.01, portable);
+    CHECK(front.outcome.perturbed == 0);
+    CHECK(front.outcome.interchanged == 1);
+    CHECK(front.panels == scalars({2, 0, 3, 1}));
+    CHECK(front.row_of_pivot == std::vector<Ordinal>{1, 0});
+  }
+  const auto value = dense({{1, 1, 1}, {4, 2, 8}, {-4, 2, 0}});
+  SECTION("of two greatest entries the first is taken") {
+    const OneFront<TestType> front(3, 0, value, 0.5, 0, portable);
+    CHECK(front.panels == scalars({4, -1, 0.25, 2, 4, 0.125, 8, 8, -2}));
+    CHECK(front.row_of_pivot == std::vector<Ordinal>{1, 2, 0});
+    CHECK(front.outcome.interchanged == 2);
+  }
+  SECTION("what is not below the threshold stays") {
+    const OneFront<TestType> front(3, 0, value, 0.1, 0, portable);
+    CHECK(front.panels == scalars({1, 4, -4, 1, -2, -3, 1, 4, 16}));
+    CHECK(front.row_of_pivot == std::vector<Ordinal>{0, 1, 2});
+    CHECK(front.outcome.interchanged == 0);
+  }
+  SECTION("rows beyond the pivots are not taken, and the last resort replaces") {
+    const OneFront<TestType> front(2, 1, dense({{0, 0, 1}, {0, 4, 1}, {8, 8, 0}}), 0.1, 0.25, portable);
+    CHECK(front.perturbed[0] == 1);
+    CHECK(front.outcome.perturbed == 1);
+    CHECK(front.panels == scalars({2, 0, 4, 0, 4, 2, 1, 1}));
+    CHECK(front.outcome.interchanged == 0);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("threshold pivoting in fronts of every size", "[numeric]", AllTypes) {
+  std::mt19937 random(21);
+  using Sizes = std::vector<std::pair<int, int>>;  // pivots, further rows
+  for (const auto& [pivots, below] : Sizes{{1, 0},
+                                           {2, 1},
+                                           {9, 3},
+                                           {16, 16},
+                                           {31, 1},
+                                           {32, 0},
+                                           {20, 30},
+                                           {64, 0},
+                                           {60, 30},
+                                           {96, 0},
+                                           {90, 6},
+                                           {97, 0},
+                                           {64, 65},
+                                           {130, 3},
+                                           {150, 60}}) {
+    for (const bool portable : {false, true}) {
+      check_front<TestType>(pivots, below, 0.1, portable, random);
+      if (pivots == 60 || pivots == 130) check_front<TestType>(pivots, below, 1, portable, random);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("threshold pivoting gives the same bits from run to run", "[numeric]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(22);
+  const auto numbers = weak_front<Scalar>(170, random);
+  const auto value = [&](int r, int c) { return numbers[static_cast<std::size_t>(r * 170 + c)]; };
+  const OneFront<TestType> first(130, 40, value, 0.1, 0), second(130, 40, value, 0.1, 0, false, 3);
+  CHECK(first.panels == second.panels);
+  CHECK(first.corners == second.corners);
+  CHECK(first.row_of_pivot == second.row_of_pivot);
+  CHECK(first.outcome.interchanged == second.outcome.interchanged);
+}
+
+TEMPLATE_LIST_TEST_CASE("L + U by rows is not gathered where rows were interchanged", "[numeric][errors]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Ordinal = typename TestType::Ordinal;
+  using Offset = typename TestType::Offset;
+  const OneFront<TestType> front(
+      2, 0, [](int r, int c) { return as_scalar<Scalar>(r + c); }, 0.5, 0);
+  const Kokkos::View<Offset*, typename TestType::Memory> source("source", 4);
+  const Kokkos::View<Scalar*, typename TestType::Memory> values("values", 4);
+  const auto gather = [&] {
+    gather_factors<Scalar, Ordinal, Offset>(typename TestType::Space(), front.factors, source, values);
+  };
+  CHECK_THROWS_AS(gather(), InputError);
+}
+
+}  // namespace lutra::Test
