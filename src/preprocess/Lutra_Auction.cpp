@@ -11,6 +11,7 @@
 #include "Lutra_EntryCosts.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_MatchingScales.hpp"
 
 namespace lutra {
 namespace {
@@ -49,28 +50,51 @@ std::int64_t run_phases(Phases& phases, std::int64_t n, double epsilon, AuctionF
   return left;
 }
 
+/// Duals of the rows, which go with the prices, and what each row's matched entry costs above its duals; [n].
+template <class MemorySpace>
+struct RowsOutcome {
+  Kokkos::View<double*, MemorySpace> dual, slack;
+};
+
+/// The result where no row is left: scales are made where the duals are. Overwrites prices and duals.
+/// @param origin [n] as in MatchingCosts
+/// @param loss   out: the sum of the slacks
+template <class Ordinal, class Offset, class ExecutionSpace, class Memory>
+MatchingResult<Ordinal> result_of_rounds(const ExecutionSpace& exec,
+                                         const Impl::AuctionState<Ordinal, Offset, Memory>& state,
+                                         const RowsOutcome<Memory>& rows,
+                                         const Kokkos::View<double*, Memory>& origin, double& loss) {
+  const auto dual = rows.dual, slack = rows.slack, price = state.price;
+  Kokkos::parallel_reduce(
+      "lutra::preprocess::exponents", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, dual.extent(0)),
+      KOKKOS_LAMBDA(const std::size_t i, double& sum) {
+        dual(i) -= origin(i);
+        price(i) = -price(i);
+        sum += slack(i);
+      },
+      loss);
+  Impl::exponents_to_scales(exec, dual, price);
+  exec.fence("lutra::preprocess: scales are copied to the host");
+  MatchingResult<Ordinal> result;
+  result.structural_rank = result.numeric_rank_bound = state.A.n_rows;
+  result.row_of_column = to_host(state.row_of_column);
+  result.row_scale = to_host(dual);
+  result.col_scale = to_host(price);
+  return result;
+}
+
 /// An auction's outcome on the host: a dual, and a matching whose entries are within epsilon of it.
 template <class Ordinal>
 struct Outcome {
   Impl::Assignment<Ordinal> assignment;  // perfect where no row is left
-  std::vector<double> slack;             // [n] cost of each row's matched entry above its duals
+  std::vector<double> slack;             // [n] as in RowsOutcome
 };
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-Outcome<Ordinal> bring_to_host(const ExecutionSpace& exec,
-                               Impl::AuctionPhases<Ordinal, Offset, ExecutionSpace>& phases,
-                               const MemoryBudget& budget) {
-  using DoubleView = Kokkos::View<double*, typename ExecutionSpace::memory_space>;
-  const auto& state = phases.state();
-  const auto n = state.A.n_rows;
-  Charge scratch(budget);
-  const auto dual = scratch.allocate<DoubleView>(exec, "lutra::preprocess::row_dual", n);
-  const auto slack = scratch.allocate<DoubleView>(exec, "lutra::preprocess::slack", n);
-  phases.find_duals(dual, slack);
-  exec.fence("lutra::preprocess: duals are copied to the host");
-  Outcome<Ordinal> outcome;
-  outcome.slack = to_host(slack);
-  outcome.assignment.row_dual = to_host(dual);
+template <class State, class Rows>
+auto bring_to_host(const State& state, const Rows& rows) {
+  Outcome<typename decltype(state.A.entries)::non_const_value_type> outcome;
+  outcome.slack = to_host(rows.slack);
+  outcome.assignment.row_dual = to_host(rows.dual);
   outcome.assignment.col_dual = to_host(state.price);
   for (double& price : outcome.assignment.col_dual) price = -price;
   outcome.assignment.row_of_column = to_host(state.row_of_column);
@@ -107,31 +131,39 @@ MatchingResult<Ordinal> match_auction(
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
     const MemoryBudget& budget, const AuctionOptions& options, AuctionFacts* facts,
     const Impl::AuctionTuning& tuning) {
-  using DoubleView = Kokkos::View<double*, typename ExecutionSpace::memory_space>;
+  using Memory = typename ExecutionSpace::memory_space;
+  using DoubleView = Kokkos::View<double*, Memory>;
   Impl::require_square(matrix.n_rows, matrix.n_cols);
   check(matrix.n_rows, options);
   AuctionFacts own;
   AuctionFacts& done = facts != nullptr ? *facts : own;
   done = {};
+  if (matrix.n_rows == 0) return {};
   Charge charge(budget);
-  const auto cost = charge.allocate<DoubleView>(exec, "lutra::preprocess::cost", matrix.nnz());
-  const auto origin = charge.allocate<DoubleView>(exec, "lutra::preprocess::row_origin", matrix.n_rows);
+  const auto take = [&](const char* label, std::size_t extent) {
+    return charge.allocate<DoubleView>(exec, label, extent);
+  };
+  const auto cost = take("lutra::preprocess::cost", matrix.entries.extent(0));
+  const auto n = static_cast<std::size_t>(matrix.n_rows);
+  const auto origin = take("lutra::preprocess::row_origin", n);
+  const RowsOutcome<Memory> rows{take("lutra::preprocess::row_dual", n), take("lutra::preprocess::slack", n)};
   Impl::MatchingCosts on_host;
   on_host.has_zeros = Impl::find_costs(exec, matrix, cost, origin) > 0;
   Impl::AuctionPhases<Ordinal, Offset, ExecutionSpace> phases(exec, matrix.pattern(), cost, budget, options,
                                                               tuning);
   done.left_to_paths = run_phases(phases, matrix.n_rows, options.epsilon, done);
-  auto outcome = bring_to_host(exec, phases, budget);
+  phases.find_duals(rows.dual, rows.slack);
+  if (done.left_to_paths == 0)
+    return result_of_rounds(exec, phases.state(), rows, origin, done.log_loss_bound);
+  exec.fence("lutra::preprocess: duals are copied to the host");
+  auto outcome = bring_to_host(phases.state(), rows);
   on_host.row_origin = to_host(origin);
-  if (done.left_to_paths > 0) {
-    on_host.of_entry = to_host(cost);
-    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> pattern{
-        matrix.n_rows, matrix.n_cols,
-        Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), matrix.row_map),
-        Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), matrix.entries)};
-    auto deficient = finish_by_paths(pattern, phases.state(), outcome, on_host);
-    if (!outcome.assignment.perfect) return deficient;
-  }
+  on_host.of_entry = to_host(cost);
+  const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> pattern{
+      matrix.n_rows, matrix.n_cols, Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), matrix.row_map),
+      Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), matrix.entries)};
+  auto deficient = finish_by_paths(pattern, phases.state(), outcome, on_host);
+  if (!outcome.assignment.perfect) return deficient;
   done.log_loss_bound = std::accumulate(outcome.slack.begin(), outcome.slack.end(), 0.0);
   return Impl::perfect_matching(std::move(outcome.assignment), on_host.row_origin);
 }

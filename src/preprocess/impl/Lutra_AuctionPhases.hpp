@@ -41,6 +41,8 @@ class AuctionPhases {
     m_state.A = A;
     m_state.cost = cost;
     allocate();
+    if constexpr (!is_host_space<ExecutionSpace>)
+      m_state.may_be_long = longest_row(exec, A.row_map) > longest_row_of_a_thread;
     start_prices(exec, m_state);
   }
 

@@ -86,7 +86,7 @@ template <class ExecutionSpace, class Team, class State, class ListView, class O
 KOKKOS_INLINE_FUNCTION void place_bids(const Team& team, const State& state, const ListView& list,
                                        const Ordinal begin, const Ordinal end) {
   for_rows<ExecutionSpace>(
-      team, state.A.row_map, begin, end, [&](const Ordinal q) { return list(q); },
+      team, state.A.row_map, state.may_be_long, begin, end, [&](const Ordinal q) { return list(q); },
       [&](const auto& lanes, const Ordinal row) {
         const auto best = best_entries<ExecutionSpace>(lanes, state, row);
         lanes.once([&]() { place_bid(state, row, best); });
@@ -123,7 +123,7 @@ KOKKOS_INLINE_FUNCTION void for_own_rows(const Team& team, const State& state, c
   const Ordinal begin = static_cast<Ordinal>(team.league_rank()) * rows;
   const Ordinal end = begin + rows < state.A.n_rows ? begin + rows : state.A.n_rows;
   for_rows<ExecutionSpace>(
-      team, state.A.row_map, begin, end, [](const Ordinal r) { return r; },
+      team, state.A.row_map, state.may_be_long, begin, end, [](const Ordinal r) { return r; },
       [&](const auto& lanes, const Ordinal row) {
         const auto best = best_entries<ExecutionSpace>(lanes, state, row);
         lanes.once([&]() { body(row, best); });

@@ -60,6 +60,7 @@ struct AuctionState {
   Kokkos::View<Ordinal*, MemorySpace> list[2];         ///< [n] rows that bid
   Kokkos::View<AuctionBoard, MemorySpace> board;
   double epsilon = 0;
+  bool may_be_long = true;  ///< whether there are rows that take a whole team
 };
 
 /// A bid in 64 bits, such that the greatest is that of the greatest rise, among equal ones that of the first

@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_MatchingParts.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <string>
-#include <utility>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_MatchingScales.hpp"
 
 namespace lutra::Impl {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-// Exponents that keep exp() finite and normal in double, with room for a product with one more rounding.
-constexpr double largest_exponent = 707.0;
 
 // The pattern of the entries of finite cost, with the arrays it looks into.
 template <class Ordinal, class Offset>
@@ -45,27 +40,6 @@ NonzeroPattern<Ordinal, Offset> nonzero_pattern(const CsrPattern<Ordinal, Offset
   return result;
 }
 
-// row_scale = exp(row exponent), col_scale = exp(column exponent). A constant taken from all rows and added
-// to all columns changes no product; it is used to keep both kinds in range. What still leaves the range is
-// cut off.
-template <class Ordinal>
-void write_scales(std::vector<double> row_exponent, std::vector<double> col_exponent,
-                  MatchingResult<Ordinal>& result) {
-  const auto [row_least, row_most] = std::minmax_element(row_exponent.begin(), row_exponent.end());
-  const auto [col_least, col_most] = std::minmax_element(col_exponent.begin(), col_exponent.end());
-  const double too_far_up = std::max(*row_most, -*col_least);
-  const double too_far_down = std::max(*col_most, -*row_least);
-  const bool in_range = std::max(too_far_up, too_far_down) <= largest_exponent;
-  const double shift = in_range ? 0.0 : (too_far_down - too_far_up) / 2;
-  const auto scale = [](double exponent) {
-    return std::exp(std::clamp(exponent, -largest_exponent, largest_exponent));
-  };
-  for (double& exponent : row_exponent) exponent = scale(exponent + shift);
-  for (double& exponent : col_exponent) exponent = scale(exponent - shift);
-  result.row_scale.swap(row_exponent);
-  result.col_scale.swap(col_exponent);
-}
-
 }  // namespace
 
 void require_square(std::int64_t n_rows, std::int64_t n_cols) {
@@ -84,7 +58,14 @@ MatchingResult<Ordinal> perfect_matching(Assignment<Ordinal>&& assignment,
   result.row_of_column.swap(assignment.row_of_column);
   if (n == 0) return result;
   for (std::size_t r = 0; r < row_origin.size(); ++r) assignment.row_dual[r] -= row_origin[r];
-  write_scales(std::move(assignment.row_dual), std::move(assignment.col_dual), result);
+  result.row_scale.swap(assignment.row_dual);
+  result.col_scale.swap(assignment.col_dual);
+  const auto view = [](std::vector<double>& exponents) {
+    return Kokkos::View<double*, Kokkos::HostSpace>(exponents.data(), exponents.size());
+  };
+  const Kokkos::DefaultHostExecutionSpace exec;
+  exponents_to_scales(exec, view(result.row_scale), view(result.col_scale));
+  exec.fence("lutra::preprocess: scales are there");
   return result;
 }
 
