@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_PerfOrdered.hpp"
+// Macros of SuperLU_DIST bear names that Kokkos uses, so its header comes last.
 #include <mpi.h>
 #include <superlu_ddefs.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
-
-#include "Lutra_PerfOrdered.hpp"
 
 namespace lutra::Perf {
 namespace {
@@ -37,7 +37,8 @@ int world_rank() {
 
 /// SuperLU_DIST frees what it allocated, and what it is handed, by itself.
 int_t* copy_of(const std::vector<int_t>& values) {
-  auto* const copy = static_cast<int_t*>(superlu_malloc_dist(std::max<std::size_t>(1, values.size()) * sizeof(int_t)));
+  auto* const copy =
+      static_cast<int_t*>(superlu_malloc_dist(std::max<std::size_t>(1, values.size()) * sizeof(int_t)));
   std::copy(values.begin(), values.end(), copy);
   return copy;
 }
@@ -52,7 +53,8 @@ std::vector<int_t> numbers_to(int n) {
 HostMatrix<char> with_diagonal(const HostMatrix<char>& matrix) {
   HostMatrix<char> result{matrix.n_rows, matrix.n_cols, {0}, {}, {}};
   for (std::size_t i = 0; i + 1 < matrix.row_map.size(); ++i) {
-    const auto begin = matrix.entries.begin() + matrix.row_map[i], end = matrix.entries.begin() + matrix.row_map[i + 1];
+    const auto begin = matrix.entries.begin() + matrix.row_map[i],
+               end = matrix.entries.begin() + matrix.row_map[i + 1];
     const auto place = std::lower_bound(begin, end, static_cast<int>(i));
     result.entries.insert(result.entries.end(), begin, place);
     if (place == end || *place != static_cast<int>(i)) result.entries.push_back(static_cast<int>(i));
@@ -71,8 +73,8 @@ superlu_dist_options_t exact_options() {
   return options;
 }
 
-/// The sequential symbolic factorization, of a pattern whose elimination tree is postordered beforehand, which
-/// changes no fill.
+/// The sequential symbolic factorization, of a pattern whose elimination tree is postordered beforehand,
+/// which changes no fill.
 class SequentialSymbolic {
  public:
   /// @param matrix with its diagonal
@@ -83,10 +85,12 @@ class SequentialSymbolic {
     // By columns: the transposed pattern by rows, of which nnz(L + U) is the same.
     dCreate_CompCol_Matrix_dist(&m_A, matrix.n_rows, matrix.n_cols, static_cast<int_t>(matrix.nnz()), nullptr,
                                 copy_of({matrix.entries.begin(), matrix.entries.end()}),
-                                copy_of({matrix.row_map.begin(), matrix.row_map.end()}), SLU_NC, SLU_D, SLU_GE);
+                                copy_of({matrix.row_map.begin(), matrix.row_map.end()}), SLU_NC, SLU_D,
+                                SLU_GE);
     sp_colorder(&m_options, &m_A, m_permutation.data(), m_tree.data(), &m_permuted);
     auto* const rows = static_cast<NCPformat*>(m_permuted.Store)->rowind;
-    for (std::int64_t k = 0; k < matrix.nnz(); ++k) rows[k] = m_permutation[static_cast<std::size_t>(rows[k])];
+    for (std::int64_t k = 0; k < matrix.nnz(); ++k)
+      rows[k] = m_permutation[static_cast<std::size_t>(rows[k])];
   }
   ~SequentialSymbolic() {
     free_result();
@@ -97,8 +101,8 @@ class SequentialSymbolic {
   SequentialSymbolic& operator=(const SequentialSymbolic&) = delete;
 
   void factorize() {
-    const auto needed = symbfact(&m_options, 0, &m_permuted, m_permutation.data(), m_tree.data(), &m_supernodes,
-                                 &m_result);
+    const auto needed =
+        symbfact(&m_options, 0, &m_permuted, m_permutation.data(), m_tree.data(), &m_supernodes, &m_result);
     if (needed > 0) throw std::runtime_error("symbfact runs out of memory");
     m_there = true;
   }
@@ -147,7 +151,8 @@ Bisection find_bisection(const HostMatrix<char>& matrix) {
     smaller_part = smaller;
     best = {middle, end};
   }
-  if (smaller_part == 0) throw std::runtime_error("the order has no separator that two processes could share");
+  if (smaller_part == 0)
+    throw std::runtime_error("the order has no separator that two processes could share");
   return best;
 }
 
@@ -172,12 +177,12 @@ class ParallelSymbolic {
     const auto begin_entry = matrix.row_map[static_cast<std::size_t>(first)];
     const auto end_entry = matrix.row_map[static_cast<std::size_t>(end)];
     std::vector<int_t> map;
-    for (int i = first; i <= end; ++i) 
+    for (int i = first; i <= end; ++i)
       map.push_back(static_cast<int_t>(matrix.row_map[static_cast<std::size_t>(i)] - begin_entry));
     dCreate_CompRowLoc_Matrix_dist(
-        &m_A, matrix.n_rows, matrix.n_cols, static_cast<int_t>(end_entry - begin_entry), end - first, first, nullptr,
-        copy_of({matrix.entries.begin() + begin_entry, matrix.entries.begin() + end_entry}), copy_of(map), SLU_NR_loc,
-        SLU_D, SLU_GE);
+        &m_A, matrix.n_rows, matrix.n_cols, static_cast<int_t>(end_entry - begin_entry), end - first, first,
+        nullptr, copy_of({matrix.entries.begin() + begin_entry, matrix.entries.begin() + end_entry}),
+        copy_of(map), SLU_NR_loc, SLU_D, SLU_GE);
     MPI_Comm_dup(MPI_COMM_WORLD, &m_all);
     MPI_Comm_dup(MPI_COMM_WORLD, &m_searching);
   }
@@ -241,8 +246,8 @@ Measurement measure_superlu_parallel_symbolic(const PerfRun& run, const Ordered&
   ParallelSymbolic symbolic(with_diagonal(ordered.host));
   auto samples = measure(
       run.samples, [&] { symbolic.free_result(); }, [&] { symbolic.factorize(); });
-  Measurement result{std::move(samples), {},
-                     "the same order, processes: " + std::to_string(symbolic.processes())};
+  Measurement result{
+      std::move(samples), {}, "the same order, processes: " + std::to_string(symbolic.processes())};
   result.counters["n"] = ordered.host.n_rows;
   return result;
 }

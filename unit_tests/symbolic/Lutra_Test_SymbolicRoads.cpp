@@ -58,9 +58,10 @@ MatrixType one_sided_chain(int n, std::mt19937& random) {
   const auto above_only = [&](int i) { return i > n / 3 && i < n / 3 + 200; };
   for (int i = 0; i < n; ++i) {
     const auto k = static_cast<std::size_t>(i);
-    next[0][k + 1] = above_only(i + 1) || random() % 4 != 0;              // (i, i + 1)
+    next[0][k + 1] = above_only(i + 1) || random() % 4 != 0;                        // (i, i + 1)
     next[1][k + 1] = !above_only(i + 1) && (random() % 4 != 0 || !next[0][k + 1]);  // (i + 1, i)
-    const int before = i - 2 - static_cast<int>(random() % 60), behind = i + 2 + static_cast<int>(random() % 60);
+    const int before = i - 2 - static_cast<int>(random() % 60),
+              behind = i + 2 + static_cast<int>(random() % 60);
     if (before >= 0 && !above_only(i)) matrix.entries.push_back(before);
     if (i > 0 && next[1][k]) matrix.entries.push_back(i - 1);
     matrix.entries.push_back(i);

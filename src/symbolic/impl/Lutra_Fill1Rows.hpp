@@ -13,19 +13,19 @@ namespace lutra::Impl {
 template <class T>
 using HostArray = Kokkos::View<T*, Kokkos::HostSpace>;
 
-/// The part of a row of U behind the diagonal that still has to be walked.
+/// A row of U behind the diagonal, and the part of it that still has to be walked.
 template <class Ordinal>
 struct UpperRow {
   const Ordinal* begin;
   Ordinal length;
-  bool pruned;  ///< its last entry is the first i with (k, i) in U and (i, k) in L
+  Ordinal kept;  ///< entries up to an i with (k, i) in U and (i, k) in L, for sources beyond i; or all
 };
 
 /// All that is known of the rows done.
 template <class Ordinal>
 struct Fill1Rows {
   HostArray<Ordinal> only;  ///< [n] the one entry left of a row of U, -1 where there are more or none
-  HostArray<UpperRow<Ordinal>> upper;        ///< [n]
+  HostArray<UpperRow<Ordinal>> upper;       ///< [n]
   HostArray<SweepSet::Word> leads_to_next;  ///< bit set of rows whose only entry left is the next row
 
   Fill1Rows(Charge& charge, Ordinal n)
@@ -33,15 +33,15 @@ struct Fill1Rows {
                                                  "lutra::symbolic::only_entries", n)),
         upper(charge.allocate<HostArray<UpperRow<Ordinal>>>(Kokkos::DefaultHostExecutionSpace(),
                                                             "lutra::symbolic::upper_rows", n)),
-        leads_to_next(charge.allocate<HostArray<SweepSet::Word>>(
-            Kokkos::DefaultHostExecutionSpace(), "lutra::symbolic::leads_to_next",
-            (static_cast<std::size_t>(n) + 63) / 64)) {
+        leads_to_next(charge.allocate<HostArray<SweepSet::Word>>(Kokkos::DefaultHostExecutionSpace(),
+                                                                 "lutra::symbolic::leads_to_next",
+                                                                 (static_cast<std::size_t>(n) + 63) / 64)) {
     Kokkos::deep_copy(leads_to_next, SweepSet::Word(0));
   }
 
   void set_upper(Ordinal k, const Ordinal* begin, Ordinal length) const {
     only(k) = -1;
-    upper(k) = {begin, length, false};
+    upper(k) = {begin, length, length};
   }
 
   /// Leaves row k nothing but its entry `last`. Threads may do so with rows whose bits share a word.
@@ -89,23 +89,42 @@ std::size_t expand(const Fill1Rows<Ordinal>& rows, std::size_t k, SweepSet& reac
     return 1;
   }
   const UpperRow<Ordinal>& upper = rows.upper(k);
-  for (Ordinal w = 0; w < upper.length; ++w) reached.insert(static_cast<std::size_t>(upper.begin[w]));
+  for (Ordinal w = 0; w < upper.kept; ++w) reached.insert(static_cast<std::size_t>(upper.begin[w]));
   return 1;
 }
 
 /// The same, and prunes U(k, :) where it holds `source`: it is only walked for sources with (source, k) in L.
 template <class Ordinal>
-std::size_t expand_and_prune(const Fill1Rows<Ordinal>& rows, std::size_t k, Ordinal source, SweepSet& reached) {
-  if (rows.only(k) >= 0 || rows.upper(k).pruned) return expand(rows, k, reached);
+std::size_t expand_and_prune(const Fill1Rows<Ordinal>& rows, std::size_t k, Ordinal source,
+                             SweepSet& reached) {
   UpperRow<Ordinal>& upper = rows.upper(k);
+  if (rows.only(k) >= 0 || upper.kept < upper.length) return expand(rows, k, reached);
   Ordinal match = upper.length;
   for (Ordinal w = 0; w < upper.length; ++w) {
     if (upper.begin[w] == source) match = w;
     reached.insert(static_cast<std::size_t>(upper.begin[w]));
   }
   if (match == upper.length) return 1;
-  upper = {upper.begin, match + 1, true};
+  upper.kept = match + 1;
   if (match == 0) rows.set_only(static_cast<Ordinal>(k), source);
+  return 1;
+}
+
+/// The same where threads do so for sources of their own, in no order. Where the row was pruned for a source
+/// beyond this one, all of it is walked.
+template <class Ordinal>
+std::size_t expand_and_prune_shared(const Fill1Rows<Ordinal>& rows, std::size_t k, Ordinal source,
+                                    SweepSet& reached) {
+  UpperRow<Ordinal>& upper = rows.upper(k);
+  if (rows.only(k) >= 0 || upper.length == 0) return expand(rows, k, reached);
+  const Ordinal kept = Kokkos::atomic_load(&upper.kept);
+  const Ordinal length = upper.begin[kept - 1] > source ? upper.length : kept;
+  Ordinal match = length;
+  for (Ordinal w = 0; w < length; ++w) {
+    if (upper.begin[w] == source) match = w;
+    reached.insert(static_cast<std::size_t>(upper.begin[w]));
+  }
+  if (match < length) Kokkos::atomic_store(&upper.kept, match + 1);
   return 1;
 }
 
@@ -114,6 +133,14 @@ template <class Ordinal>
 Ordinal* write_members(std::size_t number, SweepSet::Word bits, Ordinal* to) {
   const auto first = static_cast<Ordinal>(number * 64);
   for (; bits != 0; bits &= bits - 1) *to++ = first + static_cast<Ordinal>(std::countr_zero(bits));
+  return to;
+}
+
+/// Writes k and `count` - 1 numbers behind it; returns the end.
+template <class Ordinal>
+Ordinal* write_run(std::size_t k, std::size_t count, Ordinal* to) {
+  const auto first = static_cast<Ordinal>(k), end = static_cast<Ordinal>(k + count);
+  for (Ordinal v = first; v < end; ++v) *to++ = v;
   return to;
 }
 
@@ -146,9 +173,13 @@ FoundRow<Ordinal> sweep_row(const Fill1Rows<Ordinal>& rows, Fill1Worker<Ordinal>
   Ordinal *end = worker.row.data(), *diagonal = end;
   worker.reached.sweep(
       static_cast<std::size_t>(least), limit,
-      [&](std::size_t k) { return expand_and_prune(rows, k, source, worker.reached); },
+      [&](std::size_t k) {
+        const std::size_t done = expand_and_prune(rows, k, source, worker.reached);
+        end = write_run(k, done, end);
+        return done;
+      },
       [&](std::size_t number, SweepSet::Word bits) {
-        if (number == limit / 64) diagonal = end + std::popcount(bits & ((SweepSet::Word(1) << (limit % 64)) - 1));
+        if (number == limit / 64) diagonal = end;
         end = write_members(number, bits, end);
       });
   const auto n_lower = static_cast<Ordinal>(diagonal - worker.row.data());

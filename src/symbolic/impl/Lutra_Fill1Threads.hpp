@@ -16,7 +16,7 @@ namespace lutra::Impl {
 /// fill1 by several threads, in four phases.
 /// 1. Rows of subtrees, a bin of subtrees a task.
 /// 2. For each row of the top, its entries in subtrees and what they lead to in the top, a row a task: that
-///    needs rows of subtrees only, which are not pruned any more.
+///    needs rows of subtrees only.
 /// 3. The rest of the rows of the top, one after the other: what they lead to within the top, as sets of bits
 ///    that are merged by words, and pruned as fill1 prunes rows.
 /// 4. Copies, and merges of both parts of the rows of the top.
@@ -75,22 +75,22 @@ struct Fill1Threads {
     std::fill(set, set + m_words, Word(0));
     const Ordinal least = start_row(m_pattern, source, worker.reached);
     Ordinal* end = worker.row.data();
-    Word in_top = 0;  // members of the word in work
     worker.reached.sweep(
         static_cast<std::size_t>(least), static_cast<std::size_t>(m_n),
         [&](std::size_t k) -> std::size_t {
-          if (m_bins.place[k] < 0) return expand(m_rows, k, worker.reached);
+          if (m_bins.place[k] < 0) {
+            const std::size_t done = expand_and_prune_shared(m_rows, k, source, worker.reached);
+            end = write_run(k, done, end);
+            return done;
+          }
           const auto bit = static_cast<std::size_t>(m_bins.place[k]);
           set[bit / 64] |= Word(1) << (bit % 64);
-          in_top |= Word(1) << (k % 64);
           return 1;
         },
-        [&](std::size_t number, Word bits) {
-          end = write_members(number, bits & ~in_top, end);
-          in_top = 0;
-        });
+        [](std::size_t, Word) {});
     const auto length = static_cast<Ordinal>(end - worker.row.data());
-    m_found(source) = {worker.chunks.append(worker.row.data(), static_cast<std::size_t>(length)), length, length};
+    m_found(source) = {worker.chunks.append(worker.row.data(), static_cast<std::size_t>(length)), length,
+                       length};
   }
 
   Word* set_of(std::size_t place) const { return m_top.data() + place * m_words; }
@@ -219,7 +219,8 @@ struct Fill1Threads {
     if (m_bins.place[i] < 0) return lengths;
     const auto place = static_cast<std::size_t>(m_bins.place[i]);
     const Word* const set = set_of(place);
-    lengths += {static_cast<Offset>(count(set, 0, m_bins.top.size())), static_cast<Offset>(count(set, 0, place))};
+    lengths +=
+        {static_cast<Offset>(count(set, 0, m_bins.top.size())), static_cast<Offset>(count(set, 0, place))};
     return lengths;
   }
 

@@ -107,7 +107,8 @@ struct ClosedRanges {
   void find_least(std::size_t threads) const {
     const auto n = static_cast<std::size_t>(pattern.n_rows), n_tasks = 8 * threads;
     for_each_task(threads, n_tasks, [&](std::size_t, std::size_t k) {
-      for (std::size_t i = k * n / n_tasks; i < (k + 1) * n / n_tasks; ++i) until(i) = static_cast<Ordinal>(i);
+      for (std::size_t i = k * n / n_tasks; i < (k + 1) * n / n_tasks; ++i)
+        until(i) = static_cast<Ordinal>(i);
     });
     for_each_task(threads, n_tasks, [&](std::size_t, std::size_t k) {
       for (std::size_t i = k * n / n_tasks; i < (k + 1) * n / n_tasks; ++i) {

@@ -43,14 +43,14 @@ class SweepSet {
     word |= Word(1) << (k % 64);
   }
 
-  /// Empties the set, ascending. Members below `limit` lead on: `visit(k)` may insert numbers greater than
-  /// k, and returns how many of the numbers from k on are done with, all of them members now. Calls
-  /// take(word number, bits) for each word, after its visits.
+  /// Empties the set, ascending. For members below `limit`, `visit(k)` may insert numbers greater than k, and
+  /// returns how many of the numbers from k on are done with, all of them members now. The others come by
+  /// words: take(word number, bits), first that of the limit.
   /// @param least no member is smaller
   template <class Visit, class Take>
   void sweep(std::size_t least, std::size_t limit, const Visit& visit, const Take& take) {
     std::size_t number = next_word(least / 64);
-    for (; number < limit / 64; number = next_word(number)) take(number, drain(number, ~Word(0), visit));
+    for (; number < limit / 64; number = next_word(number)) drain(number, ~Word(0), visit);
     if (number == limit / 64) {
       take(number, drain(number, (Word(1) << (limit % 64)) - 1, visit));
       number = next_word(number);
@@ -65,8 +65,8 @@ class SweepSet {
  private:
   static constexpr std::size_t none = ~std::size_t(0);
 
-  // Visits the members of a word, of which those in `leading` lead on; returns all that were there in the end.
-  // The word stays out of memory while most insertions go to it.
+  // Visits the members of a word, of which those in `leading` lead on; returns all that were there in the
+  // end. The word stays out of memory while most insertions go to it.
   template <class Visit>
   Word drain(std::size_t number, Word leading, const Visit& visit) {
     m_open = m_level[0][number];
@@ -77,10 +77,9 @@ class SweepSet {
       const std::size_t end = bit + visit(number * 64 + bit);
       done |= (~Word(0) << bit) & (end < 64 ? ~(~Word(0) << end) : ~Word(0));
     }
-    const Word all = m_open | done;
     m_open_number = none;
     close(number);
-    return all;
+    return m_open & ~leading;
   }
 
   void close(std::size_t number) {

@@ -57,7 +57,7 @@ struct WarpFill2 {
     int n_lower;          ///< entries of L found
     int held;             ///< the lane's own of the last entries of L, not yet in memory
     int lowest, highest;  ///< vertices marked by the lane
-    unsigned edges;       ///< walked over, no more than A has
+    unsigned long long edges;
   };
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x % lanes); }
@@ -285,7 +285,7 @@ struct WarpFill2 {
 };
 
 template <class Search, bool SharedMarks>
-__global__ void __launch_bounds__(Search::most_warps* Search::lanes, SharedMarks ? 12 : 16) fill2_warps(const Search search) {
+__global__ void __launch_bounds__(Search::most_warps* Search::lanes, 12) fill2_warps(const Search search) {
   extern __shared__ uint4 fill2_shared[];
   search.template run<SharedMarks>(reinterpret_cast<std::uint32_t*>(fill2_shared));
 }
