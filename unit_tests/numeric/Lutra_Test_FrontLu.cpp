@@ -7,6 +7,7 @@
 #include <random>
 
 #include "Lutra_FrontLu.hpp"
+#include "Lutra_FrontSchedule.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestTypes.hpp"
@@ -310,5 +311,42 @@ TEMPLATE_LIST_TEST_CASE("LU by fronts gives the same bits from run to run", "[nu
   const auto second = run<TestType>(matrix, 0, {}, false, 3);
   CHECK(first.values == second.values);
 }
+
+#ifdef KOKKOS_ENABLE_CUDA
+// No tree makes a front wait for itself: the root is made its own child in the plan by hand.
+TEST_CASE("a front that waits for itself ends a factorization with its number", "[numeric]") {
+  using Type = Types<double, int, Kokkos::Cuda>;
+  const Kokkos::Cuda exec;
+  std::mt19937 random(12);
+  for (const auto& [edge, border] :
+       std::vector<std::pair<int, int>>{{2, 2}, {40, 40}, {60, 150}}) {  // by warps, blocks, tiles
+    INFO("blocks of " << edge << ", border of " << border);
+    const auto matrix = bordered_blocks<Matrix<Type>>(3, edge, border, random);
+    const auto pattern = make_view(matrix).pattern();
+    const auto tree = make_front_tree(pattern, FrontTreeOptions{0, 0, 0, 0, 0, 0, 0});
+    const auto plan =
+        plan_fronts(exec, tree, FrontEntries<int, std::int64_t>{pattern, tree.order, tree.order},
+                    MemoryBudget(), front_plan_options<double, Kokkos::Cuda>());
+    auto waiting = plan;
+    auto& root = waiting.host_fronts.back();
+    auto children = to_vector(plan.children);
+    children[static_cast<std::size_t>(root.children)] = root.parent = plan.count - 1;
+    waiting.children = to_space<Kokkos::Cuda>(children);
+    const auto values = to_space<Kokkos::Cuda>(matrix.values);
+    const auto ones = to_space<Kokkos::Cuda>(std::vector<double>(static_cast<std::size_t>(plan.n), 1));
+    const Kokkos::View<unsigned char*, Type::Memory> perturbed("perturbed", static_cast<std::size_t>(plan.n));
+    const auto stopped_front = [&](const auto& with) {
+      auto factors = make_front_factors<double>(exec, with, MemoryBudget());
+      allocate_values(exec, with, MemoryBudget(), factors);
+      factors.schedule->set_watchdog(0.05);
+      factorize_fronts<double>(exec, with, {values, ones, ones}, 0, factors, perturbed);
+      exec.fence();
+      return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), factors.outcome)().stopped_front;
+    };
+    CHECK(stopped_front(waiting) == plan.count - 1);
+    CHECK(stopped_front(plan) == -1);
+  }
+}
+#endif
 
 }  // namespace lutra::Test
