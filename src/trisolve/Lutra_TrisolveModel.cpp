@@ -58,12 +58,12 @@ std::string describe_choice(const TriangleShape& shape, const TriangularReport& 
 
 TrisolveMachine h200_machine() {
   TrisolveMachine machine{};
-  machine.start = 12e-6;
-  machine.crowd_start = 8e-6;
+  machine.start = 9e-6;
+  machine.crowd_start = 9e-6;
   machine.dependency = 0.42e-6;
   machine.dependency_growth = 0.075e-6;
-  machine.block_dependency = 1.0e-6;
-  machine.block_step = 0.06e-6;
+  machine.block_dependency = 1.3e-6;
+  machine.block_step = 0.005e-6;
   machine.wide_block = 3.0e-6;
   machine.wide_teams = 264;
   machine.barrier = 0.18e-6;

@@ -62,16 +62,15 @@ std::vector<typename Types::Scalar> solve(const Host<Types>& host, TriangleSide 
   return to_vector(x);
 }
 
-/// A chain: every row needs the one before, and has `b` equal to its diagonal plus that entry, so that x is
-/// all ones.
+/// Chains of `n` rows: every row but the first of a chain needs the one before.
 template <class Types>
-Host<Types> chain(std::size_t n) {
+Host<Types> chain(std::size_t n, std::size_t chains = 1) {
   using Scalar = typename Types::Scalar;
   Host<Types> result;
-  result.n_rows = result.n_cols = static_cast<typename Types::Ordinal>(n);
+  result.n_rows = result.n_cols = static_cast<typename Types::Ordinal>(n * chains);
   result.row_map = {0};
-  for (std::size_t i = 0; i < n; ++i) {
-    if (i > 0) {
+  for (std::size_t i = 0; i < n * chains; ++i) {
+    if (i % n > 0) {
       result.entries.push_back(static_cast<typename Types::Ordinal>(i - 1));
       result.values.push_back(Scalar(1));
     }
@@ -128,14 +127,16 @@ TEMPLATE_LIST_TEST_CASE("adjoint solves conjugate, transposed ones do not", "[tr
 
 TEMPLATE_LIST_TEST_CASE("chains longer than blocks, teams and windows", "[trisolve]", AllTypes) {
   using Scalar = typename TestType::Scalar;
-  for (const std::size_t n : {std::size_t(31), std::size_t(33), std::size_t(1000)}) {
-    std::vector<Scalar> b(n, Scalar(3));
-    b[0] = Scalar(2);
+  // Of many chains side by side, each block is a warp's on devices.
+  const std::pair<std::size_t, std::size_t> sizes[] = {{31, 1}, {33, 1}, {1000, 1}, {64, 100}};
+  for (const auto& [n, chains] : sizes) {
+    std::vector<Scalar> b(n * chains, Scalar(3));  // so that x is all ones
+    for (std::size_t c = 0; c < chains; ++c) b[c * n] = Scalar(2);
     for (const TrisolveMethod method : methods) {
       TriangularOptions options;
       options.method = method;
-      const auto x = solve<TestType>(chain<TestType>(n), TriangleSide::lower, DiagonalKind::stored, options,
-                                     Transposition::none, b);
+      const auto x = solve<TestType>(chain<TestType>(n, chains), TriangleSide::lower, DiagonalKind::stored,
+                                     options, Transposition::none, b);
       for (const Scalar& value : x) {
         REQUIRE(static_cast<double>(Kokkos::abs(value - Scalar(1))) <=
                 64 * static_cast<double>(epsilon_of<Scalar>));
@@ -183,30 +184,41 @@ TEMPLATE_LIST_TEST_CASE("a block is used by its inverse only as far as that is a
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
-  // ‖|T||V|‖ of about 9, 2e3 and 4e9: the inverse as it is, with a step of refinement, and not at all.
-  const auto T = full_blocks<TestType>(32, {-0.05, -0.25, -1.0});
-  const std::vector<Scalar> b(96, as_scalar<Scalar>(1.0));
-  for (const bool portable : {false, true}) {
-    TriangularOptions options;
-    options.method = TrisolveMethod::supernodal;
-    options.portable = portable;
-    Solver<TestType> solver(options);
-    solver.analyze(to_space<Space>(T), TriangleSide::lower, DiagonalKind::stored);
-    REQUIRE(solver.report().blocks == 3);
-    CHECK(solver.report().inverted_blocks == 2);
-    for (const std::size_t columns : {std::size_t(1), std::size_t(3), std::size_t(16)}) {
-      std::vector<Scalar> all;
-      for (std::size_t c = 0; c < columns; ++c) all.insert(all.end(), b.begin(), b.end());
-      const Kokkos::View<Scalar**, Kokkos::LayoutLeft, typename TestType::Memory> X("test", 96, columns);
-      Kokkos::deep_copy(Kokkos::View<Scalar*, typename TestType::Memory>(X.data(), all.size()),
-                        to_space<Space>(all));
-      solver.solve(X, X);
-      solver.wait();
-      const auto x = to_vector(Kokkos::View<Scalar*, typename TestType::Memory>(X.data(), all.size()));
-      for (std::size_t c = 0; c < columns; ++c) {
-        const auto begin = x.begin() + static_cast<std::ptrdiff_t>(96 * c);
-        CHECK(Reference::triangle_error(T, {}, Transposition::none, std::vector<Scalar>(begin, begin + 96),
-                                        b) <= 64 * static_cast<double>(epsilon_of<Scalar>));
+  // ‖|T||V|‖ of the blocks of 32 rows is about 9, 2e3 and 4e9: the inverse as it is, with a step of
+  // refinement, and not at all. Where blocks are many, a warp takes each on devices, otherwise a team.
+  struct Size {
+    std::size_t rows, copies;
+    double worst;
+  };
+  for (const Size& size : {Size{32, 1, -1.0}, Size{32, 11, -1.0}, Size{16, 11, -4.0}}) {
+    std::vector<double> below;
+    for (std::size_t c = 0; c < size.copies; ++c) below.insert(below.end(), {-0.05, -0.25, size.worst});
+    const auto T = full_blocks<TestType>(size.rows, below);
+    const std::size_t n = size.rows * below.size();
+    const std::vector<Scalar> b(n, as_scalar<Scalar>(1.0));
+    for (const bool portable : {false, true}) {
+      TriangularOptions options;
+      options.method = TrisolveMethod::supernodal;
+      options.portable = portable;
+      Solver<TestType> solver(options);
+      solver.analyze(to_space<Space>(T), TriangleSide::lower, DiagonalKind::stored);
+      REQUIRE(solver.report().blocks == static_cast<std::int64_t>(3 * size.copies));
+      CHECK(solver.report().inverted_blocks == static_cast<std::int64_t>(2 * size.copies));
+      for (const std::size_t columns : {std::size_t(1), std::size_t(3), std::size_t(16)}) {
+        std::vector<Scalar> all;
+        for (std::size_t c = 0; c < columns; ++c) all.insert(all.end(), b.begin(), b.end());
+        const Kokkos::View<Scalar**, Kokkos::LayoutLeft, typename TestType::Memory> X("test", n, columns);
+        const Kokkos::View<Scalar*, typename TestType::Memory> flat(X.data(), all.size());
+        Kokkos::deep_copy(flat, to_space<Space>(all));
+        solver.solve(X, X);
+        solver.wait();
+        const auto x = to_vector(flat);
+        for (std::size_t c = 0; c < columns; ++c) {
+          const auto begin = x.begin() + static_cast<std::ptrdiff_t>(n * c);
+          const std::vector<Scalar> column(begin, begin + static_cast<std::ptrdiff_t>(n));
+          CHECK(Reference::triangle_error(T, {}, Transposition::none, column, b) <=
+                64 * static_cast<double>(epsilon_of<Scalar>));
+        }
       }
     }
   }

@@ -28,12 +28,6 @@ struct StepBlocks {
   }
 };
 
-/// Entries of a triangle's rows outside of the diagonal.
-struct RowLengths {
-  std::int64_t total = 0, longest = 0;
-  double mean = 0;
-};
-
 /// A grouping of steps with the levels of its groups.
 template <class Ordinal, class Memory>
 struct LeveledBlocks {
@@ -47,18 +41,25 @@ KOKKOS_FORCEINLINE_FUNCTION Level read_level(const Level* place) {
   return *static_cast<const volatile Level*>(place);
 }
 
+/// Makes `last` no less than a level.
+template <class Level>
+KOKKOS_FORCEINLINE_FUNCTION void note_level(Level* last, Level level) {
+  if (read_level(last) < level) Kokkos::atomic_max(last, level);
+}
+
 /// Levels of the blocks in one launch, by the very waiting that a synchronisation-free solve does: a block's
 /// level is one more than the greatest of those it depends on, and its own flag. Teams take tickets in order,
 /// so that what a team waits for has been begun; lanes never wait for each other inside a loop, so that lanes
 /// that advance in lockstep cannot block each other.
 ///
-/// @param level  [count], −1 throughout in; levels from 0 out
-/// @param ticket 0 in
-template <class Ordinal, class Offset, class ExecutionSpace, class LevelView, class TicketView>
+/// @param level [count + 2], −1 throughout in; levels from 0 out, then what the teams share: the last ticket
+/// that
+///              was taken, and the last level
+template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
 void sweep_levels_portable(const ExecutionSpace& exec,
                            const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
                            const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks,
-                           const LevelView& level, const TicketView& ticket) {
+                           const LevelView& level) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   constexpr int chunk = 32;
   const auto teams = static_cast<std::int64_t>((blocks.count + chunk - 1) / chunk);
@@ -69,7 +70,10 @@ void sweep_levels_portable(const ExecutionSpace& exec,
         Ordinal turn = 0;
         Kokkos::single(
             Kokkos::PerTeam(team),
-            [&](Ordinal& value) { value = fetch_add_shared<ExecutionSpace>(ticket(0), Ordinal(1)); }, turn);
+            [&](Ordinal& value) {
+              value = fetch_add_shared<ExecutionSpace>(level(blocks.count), Ordinal(1)) + 1;
+            },
+            turn);
         Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, chunk), [&](const int lane) {
           const Ordinal b = turn * chunk + lane;
           if (b >= blocks.count) return;
@@ -80,6 +84,7 @@ void sweep_levels_portable(const ExecutionSpace& exec,
           while (!done) {
             if (step == last) {
               *static_cast<volatile Ordinal*>(&level(b)) = greatest + 1;
+              note_level(&level(blocks.count + 1), greatest + 1);
               done = true;
             } else if (t == rows.length(rows.mirrored(step)) ||
                        rows.dependency(rows.mirrored(step), t) >= first) {

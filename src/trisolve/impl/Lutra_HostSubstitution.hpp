@@ -332,12 +332,105 @@ void substitute_one_column(const ExecutionSpace& exec, const Rows& rows, const S
       });
 }
 
+/// Rows whose right-hand sides, or solutions, are exchanged with the caller at a time: a line of memory of
+/// each column.
+inline constexpr int tile_rows = 8;
+
+/// One past the last row of a tile.
+template <class Ordinal>
+KOKKOS_FORCEINLINE_FUNCTION Ordinal tile_end(Ordinal n, Ordinal tile) {
+  const Ordinal end = (tile + 1) * tile_rows;
+  return end < n ? end : n;
+}
+
+/// Brings the right-hand sides of some rows, which lie by columns, side by side; absent columns are 0.
+template <int Stride, class Data, class Ordinal>
+KOKKOS_FORCEINLINE_FUNCTION void bring_in_tile(const Data& data, Ordinal first, Ordinal end) {
+  for (int r = 0; r < Stride; ++r) {
+    const auto* in = data.in.data + static_cast<std::size_t>(r) * data.in.column_stride;
+    auto* x = data.x + r;
+    const bool there = r < data.n_columns;
+    for (Ordinal row = first; row < end; ++row)
+      x[static_cast<std::int64_t>(row) * Stride] = there ? in[row] : std::decay_t<decltype(*x)>(0);
+  }
+}
+/// Takes the solutions of some rows to the caller's columns.
+template <int Stride, class Data, class Ordinal>
+KOKKOS_FORCEINLINE_FUNCTION void take_out_tile(const Data& data, Ordinal first, Ordinal end) {
+  for (int r = 0; r < data.n_columns; ++r) {
+    auto* out = data.out.data + static_cast<std::size_t>(r) * data.out.column_stride;
+    const auto* x = data.x + r;
+    for (Ordinal row = first; row < end; ++row) out[row] = x[static_cast<std::int64_t>(row) * Stride];
+  }
+}
+
+/// One row of several columns, whose right-hand sides stand where its solutions go.
+template <int Stride, bool Unit, bool Conjugate, class Data>
+struct SubstituteInPlace {
+  Data data;
+  template <class Ordinal>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const Ordinal row) const {
+    using Scalar = std::remove_pointer_t<decltype(data.x)>;
+    Scalar* x = data.x + static_cast<std::int64_t>(row) * Stride;
+    Scalar sum[Stride];
+    for (int r = 0; r < Stride; ++r) sum[r] = x[r];
+    subtract_entries<Stride, Conjugate>(data, data.begin[row], data.end[row], sum);
+    const Scalar inverse = Unit ? Scalar(1) : Scalar(conjugated<Conjugate>(data.inverse[row]));
+    for (int r = 0; r < Stride; ++r) x[r] = Unit ? sum[r] : inverse * sum[r];
+  }
+};
+
+/// Several columns that lie one after the other, rows as the triangle has them. One thread exchanges each
+/// tile just before and after it is solved; several exchange all of them before and behind.
+template <int Stride, bool Upper, bool Unit, bool Conjugate, class ExecutionSpace, class Ordinal,
+          class Schedule, class Data>
+void substitute_plain_columns(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
+                              const Data& data) {
+  const SubstituteInPlace<Stride, Unit, Conjugate, Data> one{data};
+  const Ordinal tiles = (n + tile_rows - 1) / tile_rows;
+  if (schedule.segments.empty()) {
+    Kokkos::parallel_for(
+        "lutra::trisolve::substitute", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1),
+        KOKKOS_LAMBDA(const int) {
+          for (Ordinal t = 0; t < tiles; ++t) {
+            const Ordinal tile = Upper ? tiles - 1 - t : t, first = tile * tile_rows, end = tile_end(n, tile);
+            bring_in_tile<Stride>(data, first, end);
+            for (Ordinal row = first; row < end; ++row) one(Upper ? first + (end - 1 - row) : row);
+            take_out_tile<Stride>(data, first, end);
+          }
+        });
+    return;
+  }
+  const Kokkos::RangePolicy<ExecutionSpace> all(exec, 0, tiles);
+  Kokkos::parallel_for(
+      "lutra::trisolve::bring_in", all, KOKKOS_LAMBDA(const Ordinal tile) {
+        bring_in_tile<Stride>(data, tile * tile_rows, tile_end(n, tile));
+      });
+  visit_rows<Upper>(exec, n, schedule, one);
+  Kokkos::parallel_for(
+      "lutra::trisolve::take_out", all, KOKKOS_LAMBDA(const Ordinal tile) {
+        take_out_tile<Stride>(data, tile * tile_rows, tile_end(n, tile));
+      });
+}
+
 /// Substitutes in the order of a schedule.
 template <int Stride, bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Data>
 void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule, const Data& data) {
   if constexpr (Stride == 1) {
     substitute_one_column<Conjugate>(exec, rows, schedule, data);
   } else {
+    const auto lies_plainly = [](const auto& columns, const auto* map) {
+      return map == nullptr && columns.scale == nullptr && columns.row_stride == 1;
+    };
+    if (lies_plainly(data.in, data.in_row) && lies_plainly(data.out, data.out_row)) {
+      const auto go = [&](auto upper, auto unit) {
+        substitute_plain_columns<Stride, upper.value, unit.value, Conjugate>(exec, rows.n, schedule, data);
+      };
+      const auto with_unit = [&](auto upper) {
+        rows.is_unit() ? go(upper, std::true_type()) : go(upper, std::false_type());
+      };
+      return rows.upper ? with_unit(std::true_type()) : with_unit(std::false_type());
+    }
     const SubstituteRow<Stride, Conjugate, Data> one{data};
     rows.upper ? visit_rows<true>(exec, rows.n, schedule, one)
                : visit_rows<false>(exec, rows.n, schedule, one);

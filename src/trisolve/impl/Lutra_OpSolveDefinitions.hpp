@@ -88,7 +88,7 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const ExecutionSpa
   // Cut levels are known better than their number: a few rows may be much longer than the mean.
   shape.levels_seconds = m_report.predicted_levels_seconds;
   choose_by_shape(shape);
-  if (m_report.method != planned) plan_it();
+  if (m_report.method == TrisolveMethod::supernodal) plan_it();  // single rows have the same plan
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -96,9 +96,7 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::find_groupings(
     const ExecutionSpace& exec, Charge& scratch, TriangleShape& shape, LeveledBlocks<Ordinal, Memory>& single,
     LeveledBlocks<Ordinal, Memory>& blocked) {
   const RowLengths lengths = measure_rows(exec, m_rows);
-  StepBlocks<Ordinal, Memory> rows_alone;
-  rows_alone.count = m_rows.n;
-  single = find_levels(exec, m_rows, rows_alone, lengths, m_options.portable, scratch);
+  single = find_row_levels(exec, m_rows, lengths, m_options.portable, scratch);
   m_report.nnz = lengths.total + m_report.n;
   m_report.levels = static_cast<std::int64_t>(single.levels);
   shape.rows = static_cast<double>(m_rows.n);
@@ -108,8 +106,8 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::find_groupings(
   shape.several_columns = !is_host_space<ExecutionSpace> && m_options.expected_rhs > 1;
   if (m_options.method != TrisolveMethod::supernodal && !worth_blocks(exec, shape)) return;
   const auto blocks = find_row_blocks(exec, m_rows, scratch);
-  blocked = find_levels(exec, m_rows, blocks, lengths, m_options.portable, scratch);
-  describe_blocks(exec, m_rows, blocked, scratch, shape);
+  blocked = sweep_levels(exec, m_rows, blocks, lengths, m_options.portable, scratch);
+  describe_blocks(exec, m_rows, blocked, static_cast<std::size_t>(single.levels), scratch, shape);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -279,8 +277,10 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve_group(
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
     const auto levels = static_cast<int>(m_plan.levels);
     if (!m_options.portable) {
-      if constexpr (Stride == 1) return solve_blocks_cuda<Stride>(exec, data, levels);
-      if constexpr (Stride > 1) return solve_blocks_many_cuda<Stride>(exec, data, levels);
+      if (!m_level_graph) m_level_graph = std::make_shared<LevelGraph>();
+      KernelGraphs& graphs = m_level_graph->kernels;
+      if constexpr (Stride == 1) return solve_blocks_cuda<Stride>(exec, data, levels, graphs);
+      if constexpr (Stride > 1) return solve_blocks_many_cuda<Stride>(exec, data, levels, graphs);
     }
   }
 #endif

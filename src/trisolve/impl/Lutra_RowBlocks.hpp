@@ -81,8 +81,8 @@ Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space> find_longest_rows(
       "lutra::trisolve::longest_rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
       KOKKOS_LAMBDA(const Ordinal step) {
         const Ordinal b = blocks.block(step);
-        const auto length =
-            static_cast<Ordinal>(rows.length_before(rows.mirrored(step), blocks.first_step(b)));
+        const auto length = static_cast<Ordinal>(
+            rows.length_before(rows.mirrored(step), blocks.first_step(b), most_block_rows));
         if (length > longest(b)) Kokkos::atomic_max(&longest(b), length);
       });
   return longest;

@@ -42,18 +42,15 @@ KOKKOS_FORCEINLINE_FUNCTION Value narrowed(const Scalar& value) {
 inline constexpr int packed_at_once = 4;  ///< entries of a lane whose values are loaded together
 
 /// Packs some steps of a lane.
-template <class Value, class Rows, class Plan, class Source, class Walk, class Packed>
-KOKKOS_FORCEINLINE_FUNCTION void pack_steps(const Rows& rows, const Plan& plan, const Source& source,
-                                            const Walk& walk, int first, const Packed& packed) {
-  bool is_entry[packed_at_once];
+template <class Value, class Rows, class Source, class Walk, class Packed>
+KOKKOS_FORCEINLINE_FUNCTION void pack_steps(const Rows& rows, const Source& source, const Walk& walk,
+                                            int first, const Packed& packed) {
   Value value[packed_at_once];
   for (int u = 0; u < packed_at_once; ++u) {
     const int step = first + u * walk.stride;
-    is_entry[u] = step < walk.end && plan.columns(walk.packed(step)) >= 0;
-  }
-  for (int u = 0; u < packed_at_once; ++u) {
-    const int step = first + u * walk.stride;
-    value[u] = is_entry[u] ? narrowed<Value>(source(rows.position(walk.row, walk.entry(step)))) : Value(0);
+    const auto t = walk.entry(step);
+    const bool is_entry = step < walk.end && t >= 0;
+    value[u] = is_entry ? narrowed<Value>(source(rows.position(walk.row, t))) : Value(0);
   }
   for (int u = 0; u < packed_at_once; ++u) {
     const int step = first + u * walk.stride;
@@ -75,9 +72,9 @@ void pack_entries(const ExecutionSpace& exec, const Rows& rows, const Plan& whol
   const int threads = packing_threads(exec);
   Kokkos::parallel_for(
       "lutra::trisolve::pack_entries", policy, KOKKOS_LAMBDA(const Member& team) {
-        walk_lanes<Ordinal, Offset>(team, plan, threads, [&](const LaneWalk<Ordinal, Offset>& walk) {
+        walk_lanes<Ordinal, Offset>(team, rows, plan, threads, [&](const LaneWalk<Ordinal, Offset>& walk) {
           for (int step = walk.first; step < walk.end; step += packed_at_once * walk.stride) {
-            pack_steps<Value>(rows, plan, source, walk, step, packed);
+            pack_steps<Value>(rows, source, walk, step, packed);
           }
         });
       });

@@ -28,16 +28,25 @@ struct BlockShape {
 };
 
 inline constexpr int most_block_rows = 32;      ///< rows of the largest block
-inline constexpr int most_inverse_entries = 4;  ///< of an inverted block that a lane holds
+inline constexpr int most_inverse_entries = 4;  ///< of an inverted block that a lane holds in registers
 inline constexpr int narrow_lanes = 32;         ///< lanes of a task that a warp works on
 inline constexpr int wide_lanes = 512;          ///< lanes of a task that a whole team works on
 
+/// Entries outside of the block of the longest row for which one warp takes a block of more than eight rows.
+inline constexpr std::int64_t most_warp_row = 16;
+/// Blocks a level has on average where teams are left to those that need one. A team is done with a block
+/// earlier than a warp.
+inline constexpr std::int64_t crowd = 32;
+
 /// The shape for a block of `rows` rows whose longest has `length` entries outside the block. About four
 /// entries a lane keep its loads in flight together; a warp is split among as many blocks as that leaves room
-/// for.
-KOKKOS_INLINE_FUNCTION BlockShape shape_for(int rows, std::int64_t length) {
+/// for, or takes a whole block of many short rows where there is a crowd of blocks; a team takes other blocks
+/// of many rows.
+KOKKOS_INLINE_FUNCTION BlockShape shape_for(int rows, std::int64_t length, bool crowded) {
   int log_rows = 0;
   while ((1 << log_rows) < rows) ++log_rows;
+  if (crowded && log_rows > 3 && length <= most_warp_row)
+    return {static_cast<std::uint8_t>(log_rows), static_cast<std::uint8_t>(5 - log_rows)};
   int wanted = 0;
   while (wanted < 5 && (std::int64_t(4) << wanted) < length) ++wanted;
   const int least = log_rows > 2 ? log_rows - 2 : 0;  // at most four entries of the inverse a lane
@@ -54,7 +63,9 @@ KOKKOS_INLINE_FUNCTION BlockShape shape_for(int rows, std::int64_t length) {
 /// Blocks of equal shape and level that a warp (or, where they are wide, a team) works on together.
 ///
 /// Entry s of lane l stands at `entries + s·task_lanes + l`; a row's entries go round its lanes, in the order
-/// of the steps they wait for. Entry e of lane l of the inverses stands at `inverses + e·task_lanes + l`.
+/// of the steps they wait for, and end with the task's last step, so that rows of unlike lengths wait for the
+/// latest values at the same time. Entry e of lane l of the inverses stands at
+/// `inverses + e·task_lanes + l`.
 template <class Ordinal, class Offset>
 struct BlockTask {
   Offset entries = 0;       ///< first packed entry

@@ -51,10 +51,10 @@ struct RowShare {
 };
 
 /// Looks at one row with the lanes of a thread: finds the triangle's part of it and its diagonal. Writes
-/// begin, end and diagonal at bounds(row), bounds(n + row), bounds(2 n + row).
+/// begin, end and diagonal at bounds(row), bounds(n + row), bounds(2 n + row), and gives its length.
 template <class Member, class Pattern, class Bounds, class Ordinal>
 KOKKOS_FUNCTION RowFault split_row(const Member& team, const Pattern& pattern, const Bounds& bounds,
-                                   Ordinal row, bool upper, bool unit) {
+                                   Ordinal row, bool upper, bool unit, std::int64_t& length) {
   using Offset = typename Bounds::non_const_value_type;
   const auto n = static_cast<std::size_t>(pattern.n_rows);
   const Offset first = pattern.row_map(row), last = pattern.row_map(row + 1);
@@ -82,9 +82,11 @@ KOKKOS_FUNCTION RowFault split_row(const Member& team, const Pattern& pattern, c
   const bool has_diagonal = found > 0;
   const Offset diagonal = first + found - 1, below = first + left;
   const auto at = static_cast<std::size_t>(row);
+  const Offset begin = !upper ? first : has_diagonal ? diagonal + 1 : below, end = upper ? last : below;
+  length = static_cast<std::int64_t>(end - begin);
   Kokkos::single(Kokkos::PerThread(team), [&]() {
-    bounds(at) = !upper ? first : has_diagonal ? diagonal + 1 : below;
-    bounds(n + at) = upper ? last : below;
+    bounds(at) = begin;
+    bounds(n + at) = end;
     bounds(2 * n + at) = has_diagonal ? diagonal : Offset(-1);
   });
   return !unit && !has_diagonal ? RowFault::diagonal : RowFault::none;
@@ -119,15 +121,21 @@ TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space> split_trian
   std::int64_t first_fault = 0;
   Kokkos::parallel_reduce(
       "lutra::trisolve::split_rows", policy,
-      KOKKOS_LAMBDA(const Member& team, std::int64_t& least) {
+      KOKKOS_LAMBDA(const Member& team, std::int64_t& least, std::int64_t& sum, std::int64_t& longest) {
         share.visit_rows(team, pattern.n_rows, [&](const Ordinal row) {
-          const auto fault = split_row(team, pattern, bounds, row, upper, unit);
-          if (fault == RowFault::none) return;
+          std::int64_t length = 0;
+          const auto fault = split_row(team, pattern, bounds, row, upper, unit, length);
           const auto code = static_cast<std::int64_t>(row) * kinds + static_cast<std::int64_t>(fault);
-          Kokkos::single(Kokkos::PerThread(team), [&]() { least = code < least ? code : least; });
+          Kokkos::single(Kokkos::PerThread(team), [&]() {
+            sum += length;
+            longest = length > longest ? length : longest;
+            if (fault != RowFault::none) least = code < least ? code : least;
+          });
         });
       },
-      Kokkos::Min<std::int64_t>(first_fault));
+      Kokkos::Min<std::int64_t>(first_fault), Kokkos::Sum<std::int64_t>(rows.lengths.total),
+      Kokkos::Max<std::int64_t>(rows.lengths.longest));
+  rows.lengths.mean = static_cast<double>(rows.lengths.total) / static_cast<double>(rows.n);
   if (first_fault >= static_cast<std::int64_t>(rows.n) * kinds) return rows;
   const std::string row = "triangle: row " + std::to_string(first_fault / kinds);
   switch (static_cast<RowFault>(first_fault % kinds)) {

@@ -4,7 +4,16 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cstdint>
+
 namespace lutra::Impl {
+
+/// Entries of a triangle's rows outside of the diagonal.
+struct RowLengths {
+  std::int64_t total = -1;  ///< −1: not measured
+  std::int64_t longest = 0;
+  double mean = 0;
+};
 
 /// One triangle of a square pattern by rows, in the order a substitution takes them: step p works on row p of
 /// a lower triangle and on row n − 1 − p of an upper one, so that every step depends on earlier steps only.
@@ -19,6 +28,7 @@ struct TriangleRows {
   Kokkos::View<const Offset*, Memory> begin;     ///< [n] by row: first off-diagonal entry of the triangle
   Kokkos::View<const Offset*, Memory> end;       ///< [n] by row: one past the last of them
   Kokkos::View<const Offset*, Memory> diagonal;  ///< [n] by row: position of the diagonal; empty: unit
+  RowLengths lengths;
 
   /// Row of a step, and step of a row.
   KOKKOS_FORCEINLINE_FUNCTION Ordinal mirrored(Ordinal p) const { return upper ? n - 1 - p : p; }
@@ -33,11 +43,15 @@ struct TriangleRows {
   KOKKOS_FORCEINLINE_FUNCTION Ordinal dependency(Ordinal row, Offset t) const {
     return mirrored(entries(position(row, t)));
   }
-  /// Entries of a row that belong to steps before `first`, where no more than most_block_rows lie behind.
-  KOKKOS_FORCEINLINE_FUNCTION Offset length_before(Ordinal row, Ordinal first) const {
-    Offset t = length(row);
-    while (t > 0 && dependency(row, t - 1) >= first) --t;
-    return t;
+  /// Entries of a row that belong to steps before `first`, where fewer than `most` lie behind.
+  KOKKOS_FORCEINLINE_FUNCTION Offset length_before(Ordinal row, Ordinal first, int most) const {
+    Offset high = length(row), low = high > most ? high - most : Offset(0);
+    while (low < high) {
+      const Offset middle = low + (high - low) / 2;
+      const bool before = dependency(row, middle) < first;
+      (before ? low : high) = before ? middle + 1 : middle;
+    }
+    return low;
   }
 };
 

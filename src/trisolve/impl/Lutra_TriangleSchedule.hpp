@@ -19,27 +19,39 @@ namespace lutra::Impl {
 /// A block's place in the schedule: narrow ones before wide ones, then by level, then by shape, so that
 /// sorting puts blocks that can share a task side by side.
 ///
-/// Keys are as wide as ordinals: sorting is a large part of an analysis.
+/// Keys are as wide as ordinals, and have no more bits than levels need: sorting is a large part of an
+/// analysis.
 template <class Ordinal>
 using ScheduleKey = std::make_unsigned_t<Ordinal>;
-template <class Key>
-inline constexpr int wide_bit = 8 * sizeof(Key) - 1;
-/// Levels a key has room for.
-template <class Key>
-inline constexpr Key most_levels = Key(1) << (wide_bit<Key> - 6);
 
-template <class Key, class Ordinal>
-KOKKOS_INLINE_FUNCTION Key schedule_key(Ordinal level, BlockShape shape) {
-  return (static_cast<Key>(shape.is_wide() ? 1 : 0) << wide_bit<Key>) | (static_cast<Key>(level) << 6) |
-         static_cast<Key>(shape.log_rows << 3) | static_cast<Key>(shape.log_lanes);
-}
+inline constexpr int shape_bits = 6;
+
+/// How keys are made up: from the lowest bits on, shape, level, and whether the block is wide.
+template <class Key>
+struct KeyFormat {
+  int level_bits = 0;
+
+  /// Levels a key has room for.
+  static constexpr Key most_levels = Key(1) << (8 * sizeof(Key) - 1 - shape_bits);
+  explicit KeyFormat(Key levels) {
+    while (Key(1) << level_bits < levels) ++level_bits;
+  }
+  int bits() const { return shape_bits + level_bits + 1; }
+
+  template <class Ordinal>
+  KOKKOS_INLINE_FUNCTION Key key(Ordinal level, BlockShape shape) const {
+    return (static_cast<Key>(shape.is_wide() ? 1 : 0) << (shape_bits + level_bits)) |
+           (static_cast<Key>(level) << shape_bits) | static_cast<Key>(shape.log_rows << 3) |
+           static_cast<Key>(shape.log_lanes);
+  }
+  template <class Ordinal>
+  KOKKOS_INLINE_FUNCTION Ordinal level(Key key) const {
+    return static_cast<Ordinal>((key >> shape_bits) & ((Key(1) << level_bits) - 1));
+  }
+};
 template <class Key>
 KOKKOS_INLINE_FUNCTION BlockShape shape_of_key(Key key) {
   return {static_cast<std::uint8_t>((key >> 3) & 7), static_cast<std::uint8_t>(key & 7)};
-}
-template <class Ordinal, class Key>
-KOKKOS_INLINE_FUNCTION Ordinal level_of_key(Key key) {
-  return static_cast<Ordinal>((key & ~(Key(1) << wide_bit<Key>)) >> 6);
 }
 /// Blocks of a shape that share a task.
 KOKKOS_INLINE_FUNCTION int blocks_in_task(BlockShape shape) {
@@ -64,22 +76,24 @@ KOKKOS_FORCEINLINE_FUNCTION std::int64_t longest_row(const Rows& rows, const Blo
 }
 
 /// Sorts blocks by level and shape.
-template <class ExecutionSpace, class Rows, class Blocks, class LevelView, class Scratch>
+template <class ExecutionSpace, class Rows, class Blocks, class LevelView, class Format, class Scratch>
 void sort_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const LevelView& level,
-                 Scratch& scratch, [[maybe_unused]] Charge& charge) {
+                 typename Rows::ordinal_type levels, const Format& format, Scratch& scratch,
+                 [[maybe_unused]] Charge& charge) {
   using Ordinal = typename Rows::ordinal_type;
   const auto keys = scratch.keys;
   const auto block_at = scratch.block_at;
+  const bool crowded = static_cast<std::int64_t>(blocks.count) >= crowd * static_cast<std::int64_t>(levels);
   Kokkos::parallel_for(
       "lutra::trisolve::keys", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
       KOKKOS_LAMBDA(const Ordinal b) {
         const auto size = static_cast<int>(blocks.first_step(b + 1) - blocks.first_step(b));
-        keys(b) = schedule_key<ScheduleKey<Ordinal>>(level(b), shape_for(size, longest_row(rows, blocks, b)));
+        keys(b) = format.key(level(b), shape_for(size, longest_row(rows, blocks, b), crowded));
         block_at(b) = b;
       });
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
-    return sort_pairs_cuda(exec, scratch.keys, scratch.block_at, charge);
+    return sort_pairs_cuda(exec, scratch.keys, scratch.block_at, format.bits(), charge);
   }
 #endif
   Kokkos::Experimental::sort_by_key(exec, scratch.keys, scratch.block_at);
@@ -130,9 +144,9 @@ Ordinal group_runs(const ExecutionSpace& exec, Ordinal count, const RunView& run
 
 /// Tasks of the sorted blocks: shape, blocks, and the steps of the longest row. Entries and inverses get
 /// their places by a scan each.
-template <class ExecutionSpace, class Rows, class Blocks, class Scratch, class Plan>
-void make_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const Scratch& scratch,
-                const Plan& plan) {
+template <class ExecutionSpace, class Rows, class Blocks, class Format, class Scratch, class Plan>
+void make_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const Format& format,
+                const Scratch& scratch, const Plan& plan) {
   using Ordinal = typename Rows::ordinal_type;
   const auto tasks = plan.tasks;
   const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
@@ -144,7 +158,7 @@ void make_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& bloc
         task.blocks = static_cast<std::int16_t>(scratch.task_block(t + 1) - scratch.task_block(t));
         task.shape = shape_of_key(scratch.keys(scratch.task_block(t)));
         task.steps = 0;
-        task.level = level_of_key<Ordinal>(scratch.keys(scratch.task_block(t)));
+        task.level = format.template level<Ordinal>(scratch.keys(scratch.task_block(t)));
       });
   Kokkos::parallel_for(
       "lutra::trisolve::steps", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
@@ -223,12 +237,6 @@ void place_rows(const ExecutionSpace& exec, const Rows& rows, const Blocks& bloc
         }
         sum += last - first;
       });
-  Kokkos::parallel_for(
-      "lutra::trisolve::first_places",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Ordinal>(plan.tasks.extent(0))),
-      KOKKOS_LAMBDA(const Ordinal t) {
-        plan.tasks(t).first_place = plan.block_begin(plan.tasks(t).first_block);
-      });
 }
 
 /// Where a lane of a task works.
@@ -270,21 +278,23 @@ struct LaneWalk {
   Offset entries = 0;  ///< packed position of step 0
   int lanes = 1;       ///< of the task
   int row_lanes = 1;
+  Offset length = 0;  ///< entries of the row that lie outside of its block
+  Offset absent = 0;  ///< padding before the row's first entry
 
   KOKKOS_FORCEINLINE_FUNCTION Offset packed(int step) const {
     return entries + static_cast<Offset>(step) * lanes;
   }
-  /// Number of a step's entry in the row, in the order of the steps they belong to.
+  /// Number of a step's entry in the row, in the order of the steps they belong to; below 0: padding.
   KOKKOS_FORCEINLINE_FUNCTION Offset entry(int step) const {
-    return static_cast<Offset>(step) * row_lanes + at.lane;
+    return static_cast<Offset>(step) * row_lanes + at.lane - absent;
   }
 };
 
 /// Calls visit(walk) for all lanes of a task. Where the team has more threads than the task lanes, several
 /// share a lane's steps.
-template <class Ordinal, class Offset, class Member, class Plan, class Visit>
-KOKKOS_FORCEINLINE_FUNCTION void walk_lanes(const Member& team, const Plan& plan, int threads,
-                                            const Visit& visit) {
+template <class Ordinal, class Offset, class Member, class Rows, class Plan, class Visit>
+KOKKOS_FORCEINLINE_FUNCTION void walk_lanes(const Member& team, const Rows& rows, const Plan& plan,
+                                            int threads, const Visit& visit) {
   const auto task = plan.tasks(team.league_rank());
   const int lanes = task.lanes(), sharing = threads > lanes ? threads / lanes : 1;
   Kokkos::parallel_for(Kokkos::TeamVectorRange(team, lanes * sharing), [&](const int e) {
@@ -298,6 +308,13 @@ KOKKOS_FORCEINLINE_FUNCTION void walk_lanes(const Member& team, const Plan& plan
     walk.entries = task.entries + lane;
     walk.lanes = lanes;
     walk.row_lanes = task.shape.lanes();
+    if (walk.at.active) {
+      walk.length =
+          task.shape.log_rows == 0
+              ? rows.length(walk.row)
+              : rows.length_before(walk.row, rows.mirrored(plan.row_of(walk.at.first)), most_block_rows);
+    }
+    walk.absent = static_cast<Offset>(task.steps) * walk.row_lanes - walk.length;
     visit(walk);
   });
 }
@@ -326,27 +343,28 @@ void fill_columns(const ExecutionSpace& exec, const Rows& rows, const Plan& whol
   const int threads = packing_threads(exec);
   Kokkos::parallel_for(
       "lutra::trisolve::fill_columns", policy, KOKKOS_LAMBDA(const Member& team) {
-        walk_lanes<Ordinal, Offset>(team, plan, threads, [&](const LaneWalk<Ordinal, Offset>& walk) {
-          const Offset length = walk.at.active ? rows.length(walk.row) : Offset(0);
-          const Ordinal first = rows.mirrored(plan.row_of(walk.at.first));
+        walk_lanes<Ordinal, Offset>(team, rows, plan, threads, [&](const LaneWalk<Ordinal, Offset>& walk) {
           for (int step = walk.first; step < walk.end; step += walk.stride) {
             const Offset t = walk.entry(step);
-            const Ordinal dependency = t < length ? rows.dependency(walk.row, t) : first;
             plan.columns(walk.packed(step)) =
-                dependency < first ? plan.place_of(rows.mirrored(dependency)) : Ordinal(-1);
+                t >= 0 ? plan.place_of(rows.mirrored(rows.dependency(walk.row, t))) : Ordinal(-1);
           }
         });
       });
 }
 
-/// All tasks in the order of their levels, from the narrow ones and the wide ones, each in that order
-/// already; wide ones of a level come first.
-template <class Ordinal, class ExecutionSpace, class TaskView, class View>
-void merge_levels(const ExecutionSpace& exec, const TaskView& tasks, Ordinal narrow, const View& by_level) {
+/// First places of the tasks, and all tasks in the order of their levels, from the narrow ones and the wide
+/// ones, each in that order already; wide ones of a level come first.
+template <class Ordinal, class ExecutionSpace, class Plan>
+void finish_tasks(const ExecutionSpace& exec, const Plan& plan) {
+  const auto tasks = plan.tasks;
+  const auto by_level = plan.by_level, block_begin = plan.block_begin;
+  const Ordinal narrow = plan.narrow_tasks;
   const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
   Kokkos::parallel_for(
-      "lutra::trisolve::merge_levels", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
+      "lutra::trisolve::finish_tasks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
       KOKKOS_LAMBDA(const Ordinal t) {
+        tasks(t).first_place = block_begin(tasks(t).first_block);
         const bool wide = t >= narrow;
         const Ordinal level = tasks(t).level;
         Ordinal low = wide ? 0 : narrow, high = wide ? narrow : n_tasks;  // the tasks of the other kind
@@ -364,13 +382,15 @@ void merge_levels(const ExecutionSpace& exec, const TaskView& tasks, Ordinal nar
 template <class ExecutionSpace, class Scratch, class Plan>
 void describe_levels(const ExecutionSpace& exec, const Scratch& scratch, Plan& plan) {
   using Ordinal = typename decltype(plan.columns)::non_const_value_type;
-  const auto begin = scratch.block_at,
-             steps = scratch.run;  // no longer needed; levels are no more than blocks
   const auto tasks = plan.tasks;
   const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
   const auto levels = static_cast<std::size_t>(plan.levels);
-  const auto of_levels = Kokkos::make_pair(std::size_t(0), levels);
-  Kokkos::deep_copy(exec, Kokkos::subview(steps, of_levels), Ordinal(0));
+  // Runs and first blocks lie side by side and are no longer needed; levels are no more than blocks.
+  using View = decltype(scratch.run);
+  const View numbers(scratch.run.data(), 2 * levels);
+  const View begin = Kokkos::subview(numbers, Kokkos::make_pair(std::size_t(0), levels));
+  const View steps = Kokkos::subview(numbers, Kokkos::make_pair(levels, 2 * levels));
+  Kokkos::deep_copy(exec, steps, Ordinal(0));
   Kokkos::parallel_for(
       "lutra::trisolve::describe_levels", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
       KOKKOS_LAMBDA(const Ordinal t) {
@@ -378,12 +398,13 @@ void describe_levels(const ExecutionSpace& exec, const Scratch& scratch, Plan& p
         if (t == 0 || tasks(t - 1).level != level) begin(level) = t;
         if (tasks(t).steps > 1) Kokkos::atomic_max(&steps(level), static_cast<Ordinal>(tasks(t).steps));
       });
-  plan.level_begin.assign(levels + 1, n_tasks);
-  plan.level_steps.assign(levels, 0);
-  using HostView = Kokkos::View<Ordinal*, Kokkos::HostSpace>;
-  Kokkos::deep_copy(exec, HostView(plan.level_begin.data(), levels), Kokkos::subview(begin, of_levels));
-  Kokkos::deep_copy(exec, HostView(plan.level_steps.data(), levels), Kokkos::subview(steps, of_levels));
+  std::vector<Ordinal> read(2 * levels);
+  Kokkos::deep_copy(exec, Kokkos::View<Ordinal*, Kokkos::HostSpace>(read.data(), read.size()), numbers);
   exec.fence("lutra::trisolve: levels are needed on the host");
+  const auto middle = read.begin() + static_cast<std::ptrdiff_t>(levels);
+  plan.level_begin.assign(read.begin(), middle);
+  plan.level_begin.push_back(n_tasks);
+  plan.level_steps.assign(middle, read.end());
 }
 
 /// Whether a block starts a run of blocks that can share tasks.
@@ -422,7 +443,9 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
   plan.blocks = blocks.count;
   plan.levels = levels;
   plan.charge = Charge(budget);
-  if (static_cast<ScheduleKey<Ordinal>>(levels) > most_levels<ScheduleKey<Ordinal>>) {
+  using Format = KeyFormat<ScheduleKey<Ordinal>>;
+  const Format format(static_cast<ScheduleKey<Ordinal>>(levels));
+  if (static_cast<ScheduleKey<Ordinal>>(levels) > Format::most_levels) {
     throw InputError("triangle: it has " + std::to_string(levels) +
                      " levels; more than 2^25 need 64-bit ordinals");
   }
@@ -439,13 +462,13 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
   scratch.run = part(pool, count, count);
   scratch.task_block = part(pool, 2 * count, count + 1);
 
-  sort_blocks(exec, rows, blocks, level, scratch, scratch_charge);
+  sort_blocks(exec, rows, blocks, level, levels, format, scratch, scratch_charge);
   using Keys = decltype(scratch.keys);
   find_runs(exec, blocks.count, StartsShape<Keys>{scratch.keys}, scratch.run);
   const Ordinal n_tasks =
       group_runs(exec, blocks.count, scratch.run, TaskSize<Keys>{scratch.keys}, scratch.task_block);
   plan.tasks = plan.charge.template allocate<decltype(plan.tasks)>(exec, "lutra::trisolve::tasks", n_tasks);
-  make_tasks(exec, rows, blocks, scratch, plan);
+  make_tasks(exec, rows, blocks, format, scratch, plan);
 
   const auto totals = place_entries<Ordinal, Offset>(exec, plan.tasks);
   plan.narrow_tasks = totals.narrow;
@@ -459,8 +482,8 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
   plan.block_begin = part(kept, 2 * n, count + 1);
   plan.by_level = part(kept, 2 * n + count + 1, tasks);
   plan.columns = part(kept, columns_at, packed);
-  merge_levels<Ordinal>(exec, plan.tasks, plan.narrow_tasks, plan.by_level);
   place_rows(exec, rows, blocks, scratch, plan);
+  finish_tasks<Ordinal>(exec, plan);
   fill_columns<Ordinal, Offset>(exec, rows, plan);
   if (with_levels) describe_levels(exec, scratch, plan);
   exec.fence("lutra::trisolve: scratch of the schedule is freed");

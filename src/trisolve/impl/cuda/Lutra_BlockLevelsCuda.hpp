@@ -14,9 +14,9 @@ inline constexpr unsigned all_lanes = 0xffffffffu;
 
 /// Tickets in order: what is waited for has been begun by a team that is running.
 template <class Ordinal>
-__device__ Ordinal take_warp_ticket(Ordinal* ticket) {
+__device__ Ordinal take_warp_ticket(Ordinal* last_ticket) {
   __shared__ Ordinal first;
-  if (threadIdx.x == 0) first = Kokkos::atomic_fetch_add(ticket, Ordinal(1));
+  if (threadIdx.x == 0) first = Kokkos::atomic_fetch_add(last_ticket, Ordinal(1)) + 1;
   __syncthreads();
   return first * (sweep_threads / 32) + static_cast<Ordinal>(threadIdx.x / 32);
 }
@@ -85,9 +85,9 @@ inline constexpr std::int64_t long_row = 64;
 /// Levels of short rows, a lane a row, all of a lane's readings in flight together. Levels of rows of the
 /// same warp pass from lane to lane by shuffles, all others through memory.
 template <class Rows, class Blocks, class Ordinal>
-__global__ void sweep_rows(Rows rows, Blocks, Ordinal* level, Ordinal* ticket) {
+__global__ void sweep_rows(Rows rows, Blocks, Ordinal* level) {
   using Offset = typename Rows::offset_type;
-  const Ordinal first = take_warp_ticket(ticket) * 32;
+  const Ordinal first = take_warp_ticket(level + rows.n) * 32;
   const int lane = static_cast<int>(threadIdx.x % 32);
   const Ordinal step = first + lane;
   const bool active = step < rows.n;
@@ -127,14 +127,16 @@ __global__ void sweep_rows(Rows rows, Blocks, Ordinal* level, Ordinal* ticket) {
       *static_cast<volatile Ordinal*>(level + step) = own;
     }
   }
+  const auto last = static_cast<Ordinal>(__reduce_max_sync(all_lanes, static_cast<int>(own)));
+  if (lane == 0) note_level(level + rows.n + 1, last);
 }
 
 /// Levels of blocks, `threads` threads (a warp or the team) a block, shared out evenly among its rows.
 template <int threads, class Rows, class Blocks, class Ordinal>
-__global__ void sweep_blocks(Rows rows, Blocks blocks, Ordinal* level, Ordinal* ticket) {
+__global__ void sweep_blocks(Rows rows, Blocks blocks, Ordinal* level) {
   using Offset = typename Rows::offset_type;
   __shared__ int of_warp[sweep_threads / 32];
-  const Ordinal warp = take_warp_ticket(ticket);
+  const Ordinal warp = take_warp_ticket(level + blocks.count);
   const Ordinal b = warp / (threads / 32);
   const int lane = static_cast<int>(threadIdx.x) % threads;
   Ordinal greatest = -1;
@@ -154,18 +156,20 @@ __global__ void sweep_blocks(Rows rows, Blocks blocks, Ordinal* level, Ordinal* 
     __syncthreads();
     for (const int other : of_warp) greatest = other > greatest ? Ordinal(other) : greatest;
   }
-  if (lane == 0 && b < blocks.count) *static_cast<volatile Ordinal*>(level + b) = greatest + 1;
+  if (lane != 0 || b >= blocks.count) return;
+  *static_cast<volatile Ordinal*>(level + b) = greatest + 1;
+  note_level(level + blocks.count + 1, greatest + 1);
 }
 
 /// As sweep_levels_portable, with warps as the unit of work.
-template <class Ordinal, class Offset, class LevelView, class TicketView>
+template <class Ordinal, class Offset, class LevelView>
 void sweep_levels_cuda(const Kokkos::Cuda& exec, const TriangleRows<Ordinal, Offset, Kokkos::CudaSpace>& rows,
                        const StepBlocks<Ordinal, Kokkos::CudaSpace>& blocks, const RowLengths& lengths,
-                       const LevelView& level, const TicketView& ticket) {
+                       const LevelView& level) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::levels");
   const auto launch = [&](std::int64_t a_team, auto kernel) {
     const auto teams = static_cast<unsigned>((static_cast<std::int64_t>(blocks.count) + a_team - 1) / a_team);
-    kernel<<<teams, sweep_threads, 0, exec.cuda_stream()>>>(rows, blocks, level.data(), ticket.data());
+    kernel<<<teams, sweep_threads, 0, exec.cuda_stream()>>>(rows, blocks, level.data());
   };
   using Rows = TriangleRows<Ordinal, Offset, Kokkos::CudaSpace>;
   using Blocks = StepBlocks<Ordinal, Kokkos::CudaSpace>;

@@ -9,6 +9,9 @@
 
 #include "Lutra_BlockSolve.hpp"
 #include "Lutra_CheckCuda.hpp"
+#include "Lutra_DiagonalBlocksCuda.hpp"
+#include "Lutra_KernelGraphsCuda.hpp"
+#include "Lutra_PlaceWaitCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -18,274 +21,128 @@ inline constexpr int entries_in_flight = Stride == 1   ? 4
                                          : Stride == 4 ? 2
                                                        : 1;
 
-__device__ inline std::uint64_t device_nanoseconds() {
-  std::uint64_t now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
-}
+/// A lane's packed entries of some steps: columns are loaded a batch ahead, values while the solutions they
+/// go with are on their way.
+/// @tparam Lanes of the task
+template <int Count, int Lanes, class Value, class Ordinal, class Offset>
+struct EntryBatch {
+  const Ordinal* column_at;  ///< of step 0
+  const Value* value_at;
+  int steps;
 
-/// Reads the solutions of one place. The loads bypass the first-level cache, so that each sees what another
-/// multiprocessor has written.
-template <int Stride, class Real>
-__device__ __forceinline__ void read_place(const Real* place, Real (&x)[Stride]) {
-  if constexpr (Stride % 2 == 0 && sizeof(Real) == 8) {
-#pragma unroll
-    for (int r = 0; r < Stride; r += 2) {
-      asm volatile("ld.volatile.global.v2.f64 {%0, %1}, [%2];" : "=d"(x[r]), "=d"(x[r + 1]) : "l"(place + r));
-    }
-  } else if constexpr (Stride % 4 == 0 && sizeof(Real) == 4) {
-#pragma unroll
-    for (int r = 0; r < Stride; r += 4) {
-      asm volatile("ld.volatile.global.v4.f32 {%0, %1, %2, %3}, [%4];"
-                   : "=f"(x[r]), "=f"(x[r + 1]), "=f"(x[r + 2]), "=f"(x[r + 3])
-                   : "l"(place + r));
-    }
-  } else {
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) x[r] = read_fresh(place + r);
-  }
-}
-template <int Stride, class Real>
-__device__ __forceinline__ void read_place(const Kokkos::complex<Real>* place,
-                                           Kokkos::complex<Real> (&x)[Stride]) {
-  Real parts[2 * Stride];
-  read_place<2 * Stride>(reinterpret_cast<const Real*>(place), parts);
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) x[r] = Kokkos::complex<Real>(parts[2 * r], parts[2 * r + 1]);
-}
-
-template <int Stride, class Scalar>
-__device__ __forceinline__ bool any_marked(const Scalar (&x)[Stride]) {
-  bool marked = false;
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) marked = marked || is_marked(x[r]);
-  return marked;
-}
-
-/// Reads again, all in flight together, the places of a batch that were marked at their first reading, until
-/// none is. Gives NaN once the watchdog has ended the solve.
-template <int Count, int Stride, class Scalar, class Data>
-__device__ __forceinline__ void wait_for_batch(const Data& data, const Scalar* const (&from)[Count],
-                                               Scalar (&x)[Count][Stride], std::int64_t waiting_place) {
-  std::uint64_t begun = 0;
-  bool waiting = true;
-  for (unsigned spins = 1; waiting; ++spins) {
-    Scalar probe[Count];
-    if constexpr (Stride > 1) {  // one value tells whether it is worth reading the others
-#pragma unroll
-      for (int u = 0; u < Count; ++u) {
-        if (any_marked(x[u])) probe[u] = read_fresh(from[u]);
-      }
-    }
+  template <class Data>
+  __device__ __forceinline__ EntryBatch(const Data& data, const BlockTask<Ordinal, Offset>& task, int lane)
+      : column_at(data.columns + task.entries + lane),
+        value_at(data.entries + task.entries + lane),
+        steps(task.steps) {}
+  __device__ __forceinline__ void load_columns(int s, Ordinal (&column)[Count]) const {
 #pragma unroll
     for (int u = 0; u < Count; ++u) {
-      if (any_marked(x[u]) && (Stride == 1 || !is_marked(probe[u]))) read_place<Stride>(from[u], x[u]);
+      const bool there = s + u >= 0 && s + u < steps;
+      column[u] = there ? column_at[static_cast<Offset>(s + u) * Lanes] : Ordinal(-1);
     }
-    waiting = false;
-#pragma unroll
-    for (int u = 0; u < Count; ++u) waiting = waiting || any_marked(x[u]);
-    if (spins % 1024 != 0) continue;
-    if (*static_cast<const volatile int*>(data.stop) != 0) break;
-    const std::uint64_t now = device_nanoseconds();
-    if (begun == 0) begun = now;
-    if (static_cast<double>(now - begun) > data.watchdog_seconds * 1e9) give_up(data, waiting_place);
   }
+  __device__ __forceinline__ void load_values(int s, const Ordinal (&column)[Count],
+                                              Value (&value)[Count]) const {
 #pragma unroll
-  for (int u = 0; u < Count; ++u) {
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) x[u][r] = unmarked(x[u][r]);
+    for (int u = 0; u < Count; ++u)
+      value[u] = column[u] >= 0 ? value_at[static_cast<Offset>(s + u) * Lanes] : Value(0);
   }
-}
-
-/// Sum over the lanes of a row, in all of them.
-template <class Real>
-__device__ __forceinline__ Real shuffle_xor(Real value, int mask) {
-  return __shfl_xor_sync(0xffffffffu, value, mask);
-}
-template <class Real>
-__device__ __forceinline__ Kokkos::complex<Real> shuffle_xor(const Kokkos::complex<Real>& value, int mask) {
-  return Kokkos::complex<Real>(__shfl_xor_sync(0xffffffffu, value.real(), mask),
-                               __shfl_xor_sync(0xffffffffu, value.imag(), mask));
-}
-template <class Real>
-__device__ __forceinline__ Real shuffle_from(Real value, int lane) {
-  return __shfl_sync(0xffffffffu, value, lane);
-}
-template <class Real>
-__device__ __forceinline__ Kokkos::complex<Real> shuffle_from(const Kokkos::complex<Real>& value, int lane) {
-  return Kokkos::complex<Real>(__shfl_sync(0xffffffffu, value.real(), lane),
-                               __shfl_sync(0xffffffffu, value.imag(), lane));
-}
-template <int Stride, class Scalar>
-__device__ __forceinline__ void sum_over_lanes(Scalar (&sum)[Stride], int lanes) {
-  for (int mask = lanes / 2; mask > 0; mask /= 2) {
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) sum[r] += shuffle_xor(sum[r], mask);
-  }
-}
+};
 
 /// A lane's share of its row: right-hand sides (in the row's first lane) less entries times solutions.
-/// Columns and values of the entries ahead are loaded before the wait for those at hand.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __device__ __forceinline__ void gather_entries(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                                                const BlockTask<Ordinal, Offset>& task, int lane,
-                                               std::int64_t place, Scalar (&sum)[Stride]) {
+                                               Ordinal place, Scalar (&sum)[Stride]) {
   constexpr int ahead = entries_in_flight<Stride>;
-  const int lanes = task.lanes();
-  const Ordinal* column_at = data.columns + task.entries + lane;
-  const Value* value_at = data.entries + task.entries + lane;
-  Ordinal column[ahead];
-  Value value[ahead];
-  const auto load = [&](int s) {
-#pragma unroll
-    for (int u = 0; u < ahead; ++u) {
-      const bool there = s + u < task.steps;
-      column[u] = there ? column_at[static_cast<Offset>(s + u) * lanes] : Ordinal(-1);
-      value[u] = there ? data.value(value_at + static_cast<Offset>(s + u) * lanes) : Value(0);
-    }
-  };
-  load(0);
+  const EntryBatch<ahead, narrow_lanes, Value, Ordinal, Offset> entries(data, task, lane);
+  Ordinal next[ahead];
+  entries.load_columns(0, next);
   for (int s = 0; s < task.steps; s += ahead) {
+    Ordinal column[ahead];
+    Value value[ahead];
     Scalar x[ahead][Stride];
-    Scalar factor[ahead];
-    const Scalar* from[ahead];
 #pragma unroll
     for (int u = 0; u < ahead; ++u) {
-      from[u] = column[u] < 0 ? nullptr : data.current + static_cast<std::int64_t>(column[u]) * Stride;
-      factor[u] = Scalar(value[u]);
+      column[u] = next[u];
 #pragma unroll
       for (int r = 0; r < Stride; ++r) x[u][r] = Scalar(0);
-      if (from[u] != nullptr) read_place<Stride>(from[u], x[u]);
+      if (column[u] >= 0)
+        read_place<Stride>(data.current + static_cast<std::int64_t>(column[u]) * Stride, x[u]);
     }
-    load(s + ahead);
+    entries.load_values(s, column, value);
+    entries.load_columns(s + ahead, next);
     bool waiting = false;
 #pragma unroll
     for (int u = 0; u < ahead; ++u) waiting = waiting || any_marked(x[u]);
-    if (waiting) wait_for_batch(data, from, x, place);
+    if (__any_sync(0xffffffffu, waiting)) {
+      watch_earlier<Stride>(data, column, task.first_place, task.shape.rows());
+    }
+    if (waiting) wait_for_columns(data, column, x, place);
 #pragma unroll
     for (int u = 0; u < ahead; ++u) {
 #pragma unroll
-      for (int r = 0; r < Stride; ++r) sum[r] -= factor[u] * x[u][r];
+      for (int r = 0; r < Stride; ++r) sum[r] -= Scalar(data.value(&value[u])) * x[u][r];
     }
   }
 }
 
-/// Row `row` of V·s, in all lanes of the row. `from_row(j, r)` gives row j's s to every lane.
-template <int Stride, class Scalar, class Value, class Data, class FromRow>
-__device__ __forceinline__ void multiply_inverse(const Data& data, BlockShape shape,
-                                                 const Value (&inverse)[most_inverse_entries], int row,
-                                                 int row_lane, const FromRow& from_row, Scalar (&y)[Stride]) {
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) y[r] = Scalar(0);
-#pragma unroll
-  for (int e = 0; e < most_inverse_entries; ++e) {
-    if (e >= shape.inverse_entries()) break;
-    const int j = row_lane + (e << shape.log_lanes);
-    const Scalar v = j <= row ? Scalar(data.value(&inverse[e])) : Scalar(0);
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) y[r] += v * from_row(j < shape.rows() ? j : 0, r);
-  }
-  sum_over_lanes(y, shape.lanes());
-}
+/// Entries of a lane of a wide task that are worked on together.
+inline constexpr int wide_batch = 4;
+/// Nanoseconds between two looks of a team that is ahead of its time.
+inline constexpr unsigned watch_pause = 100;
 
-/// Row `row` of s − T·y, in all lanes of the row; s and y in are the row's own.
-template <int Stride, class Scalar, class Block, class FromRow>
-__device__ __forceinline__ void block_residual(const Block& block, BlockShape shape, int row, int row_lane,
-                                               const Scalar (&s)[Stride], const Scalar (&y)[Stride],
-                                               const FromRow& from_row, Scalar (&residual)[Stride]) {
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) residual[r] = Scalar(0);
-  for (int j = row_lane; j < row; j += shape.lanes()) {
-    const Scalar t = block.entry(row, j);
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) residual[r] -= t * from_row(j, r);
-  }
-  sum_over_lanes(residual, shape.lanes());
-  const Scalar reciprocal = block.inverse(row, row);
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) residual[r] += s[r] - y[r] / reciprocal;
-}
-
-/// Substitution in a block: rows one after the other, each handed on by `broadcast(j, r, value)`, which all
-/// lanes of the task call. Lanes that do not take part leave their sums alone.
-template <int Stride, class Scalar, class Block, class Broadcast>
-__device__ __forceinline__ void substitute_block(const Block& block, BlockShape shape, int row,
-                                                 bool takes_part, Scalar (&sum)[Stride],
-                                                 const Broadcast& broadcast) {
-  for (int j = 0; j < shape.rows(); ++j) {
-    Scalar t(0);
-    if (takes_part && j <= row) t = j < row ? block.entry(row, j) : block.inverse(row, row);
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) {
-      if (takes_part && j == row) sum[r] = t * sum[r];
-      const Scalar x = broadcast(j, r, sum[r]);
-      if (takes_part && j < row) sum[r] -= t * x;
-    }
-  }
-}
-
-/// The diagonal block of a wide task, by the whole team; sums in, solutions out, in all lanes of a row.
-template <int Stride, class Scalar, class Value, class Data, class Task, class Position>
-__device__ __forceinline__ void apply_wide_block(const Data& data, const Task& task, const Position& at,
-                                                 BlockUse use, const Value (&inverse)[most_inverse_entries],
-                                                 Scalar* shared, Scalar (&sum)[Stride]) {
-  const PackedBlock<Scalar, Data, Task> block{data, task, at.block};
-  const auto from_row = [&](int j, int r) { return shared[j * Stride + r]; };
-  const auto share = [&](const Scalar(&values)[Stride]) {
-    __syncthreads();
-    if (at.lane == 0) {
-#pragma unroll
-      for (int r = 0; r < Stride; ++r) shared[at.row * Stride + r] = values[r];
+/// As gather_entries, for a wide task. A team that is ahead of its time must not crowd the memory: one of its
+/// warps watches one place while the others rest at a barrier. What is there already is read through the
+/// first-level cache, since all warps read about the same places. The last batch, which decides when the
+/// block can be solved, is read anew by all warps, from the time on when its first place is there.
+/// @param rows of the block
+template <class Scalar, class Value, class Ordinal, class Offset>
+__device__ __forceinline__ void gather_wide(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
+                                            const BlockTask<Ordinal, Offset>& task, int lane, int rows,
+                                            Ordinal place, Scalar (&sum)[1]) {
+  const EntryBatch<wide_batch, wide_lanes, Value, Ordinal, Offset> entries(data, task, lane);
+  const int watcher = ((rows - 1) << task.shape.log_lanes) + task.shape.lanes() - 1;  // of the last row
+  const bool watches = watcher / narrow_lanes == static_cast<int>(threadIdx.x) / narrow_lanes;
+  const auto watch = [&](Ordinal needed) {
+    if (watches) {
+      needed = shuffle_from(needed, watcher % narrow_lanes);
+      if (needed >= 0) watch_place(data, data.current + needed, place, watch_pause);
     }
     __syncthreads();
   };
-  if (use == BlockUse::substitute) {
-    substitute_block(block, task.shape, at.row, at.active, sum, [&](int j, int r, const Scalar& value) {
-      if (at.row == j && at.lane == 0) shared[j * Stride + r] = value;
-      __syncthreads();
-      return shared[j * Stride + r];
-    });
-    return;
+  bool at_front = false;  // the batch before was not there at once
+  int s = task.steps - (task.steps + wide_batch - 1) / wide_batch * wide_batch;
+  Ordinal next[wide_batch];
+  entries.load_columns(s, next);
+  for (; s < task.steps; s += wide_batch) {
+    const bool last = s + wide_batch >= task.steps;
+    Ordinal column[wide_batch];
+    Value value[wide_batch];
+    Scalar x[wide_batch][1];
+#pragma unroll
+    for (int u = 0; u < wide_batch; ++u) column[u] = next[u];
+    if (at_front && !last) watch(column[wide_batch - 1]);
+#pragma unroll
+    for (int u = 0; u < wide_batch; ++u) {
+      const Scalar* from = data.current + static_cast<std::int64_t>(column[u]);
+      x[u][0] = Scalar(0);
+      if (column[u] >= 0) x[u][0] = last ? read_fresh(from) : read_cached(from);
+    }
+    entries.load_values(s, column, value);
+    entries.load_columns(s + wide_batch, next);
+    bool waiting = false;
+#pragma unroll
+    for (int u = 0; u < wide_batch; ++u) waiting = waiting || any_marked(x[u]);
+    if (last || !at_front) {
+      at_front = __syncthreads_or(waiting ? 1 : 0) != 0;
+      if (at_front) watch(last ? column[0] : column[wide_batch - 1]);
+    }
+    if (waiting) wait_for_columns(data, column, x, place);
+#pragma unroll
+    for (int u = 0; u < wide_batch; ++u) sum[0] -= Scalar(data.value(&value[u])) * x[u][0];
   }
-  Scalar y[Stride];
-  share(sum);
-  multiply_inverse(data, task.shape, inverse, at.row, at.lane, from_row, y);
-  if (use == BlockUse::refined) {
-    Scalar residual[Stride], correction[Stride];
-    share(y);
-    block_residual(block, task.shape, at.active ? at.row : 0, at.lane, sum, y, from_row, residual);
-    share(residual);
-    multiply_inverse(data, task.shape, inverse, at.row, at.lane, from_row, correction);
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) y[r] += correction[r];
-  }
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) sum[r] = y[r];
-}
-
-/// The diagonal blocks of a narrow task, by shuffles; blocks have up to eight rows, so that substitution does
-/// where an inverse would lose accuracy.
-template <int Stride, class Scalar, class Value, class Data, class Task, class Position>
-__device__ __forceinline__ void apply_narrow_blocks(const Data& data, const Task& task, const Position& at,
-                                                    BlockUse use,
-                                                    const Value (&inverse)[most_inverse_entries], int lane,
-                                                    Scalar (&sum)[Stride]) {
-  const PackedBlock<Scalar, Data, Task> block{data, task, at.block};
-  const int lane_of_row0 = lane & ~(task.shape.block_lanes() - 1);
-  const int row_lanes = task.shape.lanes();
-  Scalar s[Stride];
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) s[r] = sum[r];
-  multiply_inverse(
-      data, task.shape, inverse, at.row, at.lane,
-      [&](int j, int r) { return shuffle_from(s[r], lane_of_row0 + j * row_lanes); }, sum);
-  const bool takes_part = at.active && use != BlockUse::inverse;
-  if (!__any_sync(0xffffffffu, takes_part)) return;
-  substitute_block(block, task.shape, at.row, takes_part, s, [&](int j, int r, const Scalar& value) {
-    return shuffle_from(value, lane_of_row0 + j * row_lanes);
-  });
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) sum[r] = takes_part ? s[r] : sum[r];
 }
 
 /// Hands a row's solutions on, first to those who wait, then to the caller; marks the array of the solve
@@ -310,33 +167,45 @@ __device__ __forceinline__ void solve_task(const BlockSolveData<Scalar, Value, O
                                            const BlockTask<Ordinal, Offset>& task, Scalar* shared_sums) {
   const int lane = static_cast<int>(Wide ? threadIdx.x : threadIdx.x % narrow_lanes);
   const auto at = position_of_lane<Ordinal>(task, data.block_begin, lane);
-  const auto place = static_cast<std::int64_t>(at.place);
-  std::int64_t out_row = 0;
+  Ordinal out_row = 0;
   Scalar sum[Stride];
 #pragma unroll
   for (int r = 0; r < Stride; ++r) sum[r] = Scalar(0);
   if (at.active && at.lane == 0) {
-    const auto in_row = static_cast<std::int64_t>(data.in_row[place]);
-    out_row = static_cast<std::int64_t>(data.out_row[place]);
+    const Ordinal in_row = data.in_row[at.place];
+    out_row = data.out_row[at.place];
 #pragma unroll
     for (int r = 0; r < Stride; ++r) {
       if (r < data.n_columns) sum[r] = data.in.scaled(in_row, data.in.at(in_row, r));
     }
   }
   Value inverse[most_inverse_entries];
+  const auto load_inverse = [&]() {
+#pragma unroll
+    for (int e = 0; e < (Wide ? most_wide_inverse_entries : most_inverse_entries); ++e) {
+      if (e < task.shape.inverse_entries())
+        inverse[e] = data.inverses[task.inverses + static_cast<Offset>(e) * task.lanes() + lane];
+    }
+  };
+  TouchedLines<Value> touched;
   BlockUse use = BlockUse::inverse;
   if (task.shape.log_rows == 0) {
     if (at.active) inverse[0] = data.inverses[task.inverses + at.block];
   } else {
-#pragma unroll
-    for (int e = 0; e < most_inverse_entries; ++e) {
-      if (e < task.shape.inverse_entries()) {
-        inverse[e] = data.inverses[task.inverses + static_cast<Offset>(e) * task.lanes() + lane];
-      }
+    if constexpr (Wide) {
+      load_inverse();
+    } else {
+      touched.touch(data.inverses + task.inverses, task.shape.inverse_entries(), lane);
     }
     if (at.block < task.blocks) use = data.use[task.first_block + at.block];
   }
-  gather_entries(data, task, lane, place, sum);
+  if constexpr (Wide) {
+    const auto rows = static_cast<int>(data.block_begin[task.first_block + 1] - task.first_place);
+    gather_wide(data, task, lane, rows, at.place, sum);
+  } else {
+    gather_entries(data, task, lane, at.place, sum);
+    touched.arrive();
+  }
   __syncwarp();
   sum_over_lanes(sum, task.shape.lanes());
   if constexpr (Wide) {
@@ -345,25 +214,28 @@ __device__ __forceinline__ void solve_task(const BlockSolveData<Scalar, Value, O
     const Scalar v(data.value(&inverse[0]));
 #pragma unroll
     for (int r = 0; r < Stride; ++r) sum[r] = v * sum[r];
-  } else {
+  } else if (task.shape.inverse_entries() <= most_inverse_entries) {
+    load_inverse();
     apply_narrow_blocks(data, task, at, use, inverse, lane, sum);
+  } else {
+    const int rows = __popc(__ballot_sync(0xffffffffu, at.active)) >> task.shape.log_lanes;
+    const WarpBlock<Scalar, Value, BlockSolveData<Scalar, Value, Ordinal, Offset>> block{
+        data, data.inverses + task.inverses, task.shape, rows, lane};
+#pragma unroll
+    for (int r = 0; r < Stride; ++r) sum[r] = block.solve(sum[r], use);
   }
-  if (at.active && at.lane == 0) finish_row(data, place, out_row, sum);
+  if (at.active && at.lane == 0) finish_row(data, at.place, out_row, sum);
 }
 
-/// Every `stride`-th task from `first` on. The description of the next task is on its way while one is worked
-/// on.
+/// Every `stride`-th task from `first` on.
 template <bool Wide, int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __device__ __forceinline__ void go_round(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                                          std::int64_t first, std::int64_t end, std::int64_t stride,
                                          Scalar* shared_sums) {
-  if (first >= end) return;
-  BlockTask<Ordinal, Offset> task = data.tasks[first];
   for (std::int64_t t = first; t < end; t += stride) {
-    const BlockTask<Ordinal, Offset> next = data.tasks[t + stride < end ? t + stride : t];
+    const BlockTask<Ordinal, Offset> task = data.tasks[t];
     solve_task<Wide, Stride>(data, task, shared_sums);
     if constexpr (Wide) __syncthreads();
-    task = next;
   }
 }
 
@@ -404,8 +276,8 @@ int teams_at_once(const Kokkos::Cuda& exec, Kernel kernel) {
 }
 
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
-void solve_blocks_cuda(const Kokkos::Cuda& exec, BlockSolveData<Scalar, Value, Ordinal, Offset> data,
-                       int levels) {
+void solve_blocks_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
+                       int levels, KernelGraphs& graphs) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::blocks");
   const auto kernel = solve_blocks_kernel<Stride, Scalar, Value, Ordinal, Offset>;
   const int most = teams_at_once(exec, kernel);
@@ -416,12 +288,9 @@ void solve_blocks_cuda(const Kokkos::Cuda& exec, BlockSolveData<Scalar, Value, O
       {narrow_teams, (data.narrow_tasks + warps - 1) / warps, wide_tasks > 0 ? most / 2 : most});
   if (narrow_teams == 0 && data.narrow_tasks > 0) narrow_teams = 1;
   const auto wide_teams = std::min<std::int64_t>(wide_tasks, most - narrow_teams);
-  int teams = static_cast<int>(narrow_teams);
-  void* arguments[] = {&data, &teams};
-  check_cuda(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel),
-                                         dim3(static_cast<unsigned>(narrow_teams + wide_teams)),
-                                         dim3(wide_lanes), arguments, 0, exec.cuda_stream()),
-             "launching a triangular solve");
+  const KernelGraphs::Shape shape{static_cast<unsigned>(narrow_teams + wide_teams), wide_lanes, 0};
+  graphs.launch_cooperative(exec.cuda_stream(), kernel, data.current, shape, data,
+                            static_cast<int>(narrow_teams));
 }
 
 }  // namespace lutra::Impl

@@ -70,9 +70,17 @@ struct SharedTask {
   Two<Scalar> sums[most_block_rows * Stride / 2];
   Value inverses[InverseEntries];  ///< as packed
 };
-/// The widest of the wide blocks have 2 entries of the inverse a lane.
+/// Entries of the inverse a lane that shared memory holds of a narrow task: those of the largest blocks, or
+/// where crews are too many for that, those of the small ones; larger blocks are then read from memory.
+template <int Stride, class Value>
+inline constexpr int narrow_inverse_entries = ManyShape<Stride>::crews* most_block_rows* narrow_lanes *
+                                                          sizeof(Value) <=
+                                                      (1 << 17)
+                                                  ? most_block_rows
+                                                  : most_inverse_entries;
 template <int Stride, class Scalar, class Value>
-using NarrowShared = SharedTask<Stride, most_inverse_entries * narrow_lanes, Scalar, Value>;
+using NarrowShared = SharedTask<Stride, narrow_inverse_entries<Stride, Value> * narrow_lanes, Scalar, Value>;
+/// The widest of the wide blocks have 2 entries of the inverse a lane.
 template <int Stride, class Scalar, class Value>
 using WideShared = SharedTask<Stride, 2 * wide_lanes, Scalar, Value>;
 
@@ -215,7 +223,8 @@ __device__ __forceinline__ void solve_small_blocks(const BlockSolveData<Scalar, 
   const bool flagged = block < task.blocks && data.use[task.first_block + block] != BlockUse::inverse;
   const bool any_flagged =
       __any_sync(0xffffffffu, data.use[task.first_block + in_warp % task.blocks] != BlockUse::inverse);
-  const int size = task.shape.inverse_entries() * Shape::warp_entries;
+  const bool shares_inverse = task.shape.inverse_entries() <= narrow_inverse_entries<Stride, Value>;
+  const int size = shares_inverse ? task.shape.inverse_entries() * Shape::warp_entries : 0;
   for (int t = in_warp; t < size; t += narrow_lanes) {
     const int i = t / Shape::warp_entries * narrow_lanes + at.warp_lane() + t % Shape::warp_entries;
     copy_later(shared.inverses + i, data.inverses + task.inverses + i);
@@ -234,7 +243,8 @@ __device__ __forceinline__ void solve_small_blocks(const BlockSolveData<Scalar, 
   const int row_stride = Shape::place_threads << task.shape.log_lanes;
   Two<Scalar>* sums = shared.sums + block_lane * Shape::place_threads + at.column / 2;
   const SharedInverse<BlockSolveData<Scalar, Value, Ordinal, Offset>, Value> inverse{
-      data, shared.inverses + block_lane, task.shape.log_lanes, narrow_lanes};
+      data, (shares_inverse ? shared.inverses : data.inverses + task.inverses) + block_lane,
+      task.shape.log_lanes, narrow_lanes};
 #pragma unroll
   for (int p = 0; p < 2; ++p) {
     if (row[p].place >= 0) sums[(i + p) * row_stride] = row[p].x;
@@ -359,8 +369,9 @@ ManySplit split_teams(const Data& data, int levels, std::int64_t most, std::int6
 
 /// Solves for up to `Stride` right-hand sides.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
-void solve_blocks_many_cuda(const Kokkos::Cuda& exec, BlockSolveData<Scalar, Value, Ordinal, Offset> data,
-                            int levels) {
+void solve_blocks_many_cuda(const Kokkos::Cuda& exec,
+                            const BlockSolveData<Scalar, Value, Ordinal, Offset>& data, int levels,
+                            KernelGraphs& graphs) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::blocks");
   const auto kernel = solve_many_kernel<Stride, Scalar, Value, Ordinal, Offset>;
   constexpr std::size_t shared_bytes =
@@ -374,12 +385,10 @@ void solve_blocks_many_cuda(const Kokkos::Cuda& exec, BlockSolveData<Scalar, Val
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_a_multiprocessor, kernel, wide_lanes, shared_bytes),
       "looking up how many teams run at once");
   const std::int64_t most = of_a_multiprocessor * exec.cuda_device_prop().multiProcessorCount;
-  ManySplit split = split_teams<Stride>(data, levels, most, data.n_tasks - data.narrow_tasks);
-  void* arguments[] = {&data, &split};
-  check_cuda(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel),
-                                         dim3(static_cast<unsigned>(split.narrow_teams + split.wide_teams)),
-                                         dim3(wide_lanes), arguments, shared_bytes, exec.cuda_stream()),
-             "launching a triangular solve");
+  const ManySplit split = split_teams<Stride>(data, levels, most, data.n_tasks - data.narrow_tasks);
+  const KernelGraphs::Shape shape{static_cast<unsigned>(split.narrow_teams + split.wide_teams), wide_lanes,
+                                  shared_bytes};
+  graphs.launch_cooperative(exec.cuda_stream(), kernel, data.current, shape, data, split);
 }
 
 }  // namespace lutra::Impl

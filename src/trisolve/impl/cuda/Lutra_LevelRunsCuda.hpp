@@ -13,25 +13,19 @@
 #include <vector>
 
 #include "Lutra_CheckCuda.hpp"
+#include "Lutra_KernelGraphsCuda.hpp"
 #include "Lutra_LevelKernelsCuda.hpp"
 
 // Launches of the level-set method, recorded as CUDA graphs.
 
 namespace lutra::Impl {
 
-/// Frees what CUDA made.
-struct CudaDeleter {
-  void operator()(cudaGraph_t graph) const { static_cast<void>(cudaGraphDestroy(graph)); }
-  void operator()(cudaGraphExec_t graph) const { static_cast<void>(cudaGraphExecDestroy(graph)); }
-  void operator()(cudaStream_t stream) const { static_cast<void>(cudaStreamDestroy(stream)); }
-};
-template <class Handle>
-using CudaOwner = std::unique_ptr<std::remove_pointer_t<Handle>, CudaDeleter>;
-
 /// Launches of level-set solves of one plan, recorded as graphs: one for each combination of arrays that are
 /// not the caller's. The caller's arrays are looked up anew at each solve.
 class LevelGraph {
  public:
+  KernelGraphs kernels;  ///< of the other methods
+
   /// Arrays a recording holds for, with the right-hand sides and whether values are conjugated.
   struct Key {
     std::array<const void*, 3> arrays{};

@@ -13,8 +13,9 @@ namespace lutra::Impl {
 
 /// Sorts keys and what goes with them in scratch that is there already: the sort of Kokkos allocates and
 /// frees its own each time. Stable. On return the Views may be others than those that came in.
+/// @param bits of the keys, from the lowest on, that may not be 0
 template <class KeyView, class ValueView>
-void sort_pairs_cuda(const Kokkos::Cuda& exec, KeyView& keys, ValueView& values, Charge& charge) {
+void sort_pairs_cuda(const Kokkos::Cuda& exec, KeyView& keys, ValueView& values, int bits, Charge& charge) {
   using Key = typename KeyView::non_const_value_type;
   using Value = typename ValueView::non_const_value_type;
   const std::size_t count = keys.extent(0);
@@ -24,8 +25,7 @@ void sort_pairs_cuda(const Kokkos::Cuda& exec, KeyView& keys, ValueView& values,
   cub::DoubleBuffer<Value> value_buffer(values.data(), other_values.data());
   const auto sort = [&](void* work, std::size_t& bytes) {
     return cub::DeviceRadixSort::SortPairs(work, bytes, key_buffer, value_buffer,
-                                           static_cast<std::int64_t>(count), 0, 8 * int(sizeof(Key)),
-                                           exec.cuda_stream());
+                                           static_cast<std::int64_t>(count), 0, bits, exec.cuda_stream());
   };
   std::size_t bytes = 0;
   check_cuda(sort(nullptr, bytes), "asking for the scratch of a sort");

