@@ -29,6 +29,9 @@ struct Chain {
   Kokkos::View<double*, Memory> x = to_space<Space>(std::vector<double>{0, 0});
   Kokkos::View<lutra::Impl::BlockUse*, Memory> use = to_space<Space>(std::vector<lutra::Impl::BlockUse>(2));
   lutra::Impl::SolutionArrays<double, Ordinal, Space> arrays;
+#ifdef KOKKOS_ENABLE_CUDA
+  lutra::Impl::KernelGraphs graphs;
+#endif
 
   Chain() {
     lutra::Impl::TriangleRows<Ordinal, int, Memory> rows;
@@ -74,7 +77,7 @@ struct Chain {
     arrays.prepare(data, 1);
 #ifdef KOKKOS_ENABLE_CUDA
     if constexpr (std::is_same_v<Space, Kokkos::Cuda>) {
-      if (!portable) return lutra::Impl::solve_blocks_cuda<1>(exec, data, 2);
+      if (!portable) return lutra::Impl::solve_blocks_cuda<1>(exec, data, 2, graphs);
     }
 #endif
     static_cast<void>(portable);
