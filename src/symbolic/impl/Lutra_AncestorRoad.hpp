@@ -81,11 +81,39 @@ struct AncestorRoad {
           if (parent(v) < n) add_shared<ExecutionSpace>(children(parent(v)), Ordinal(1));
         });
     Kokkos::deep_copy(m_exec, pending, children);
-    using Elimination = AncestorElimination<Ordinal, Offset, ExecutionSpace>;
+    const auto n_put_off = scratch<Kokkos::View<Ordinal, Memory>>("n_put_off");
+    Kokkos::deep_copy(m_exec, n_put_off, Ordinal(0));
+    // Deep chains are 32 vertices long at least.
+    const AncestorElimination<Ordinal, Offset, ExecutionSpace> elimination{
+        m_n,
+        m_sets,
+        m_tree.m_walk.runs,
+        children,
+        pending,
+        next,
+        scratch<OrdinalView>("put_off", m_n / 32 + 1),
+        n_put_off,
+        m_portable};
     Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(m_tree.most_teams()), 1,
                                               vector_length_for<ExecutionSpace>(32));
-    Kokkos::parallel_for("lutra::symbolic::ancestor_elimination", policy,
-                         Elimination{m_n, m_sets, m_tree.m_walk.runs, children, pending, next, m_portable});
+    Kokkos::parallel_for("lutra::symbolic::ancestor_elimination", policy, elimination);
+    eliminate_deep_chains(elimination);
+  }
+
+  void eliminate_deep_chains(
+      [[maybe_unused]] const AncestorElimination<Ordinal, Offset, ExecutionSpace>& elimination) const {
+    using Chains = DeepChains<Ordinal, Offset, ExecutionSpace>;
+    if constexpr (Chains::exists) {
+      if (m_n < Chains::least_depth) return;
+      Ordinal count = 0;
+      Kokkos::deep_copy(m_exec, count, elimination.n_put_off);
+      m_exec.fence("lutra::symbolic: the number of deep chains is known");
+      if (count == 0) return;
+      Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(count), Chains::warps,
+                                                Chains::lanes);
+      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(4 * sizeof(std::int64_t))));
+      Kokkos::parallel_for("lutra::symbolic::deep_chains", policy, Chains{elimination, elimination.put_off});
+    }
   }
 
   Offset members(const WordView& sets) const {

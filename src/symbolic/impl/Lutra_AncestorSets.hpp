@@ -69,6 +69,12 @@ struct ChainElimination {
   static constexpr bool exists = false;
 };
 
+/// The same for sets that one team cannot keep in registers.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct DeepChains {
+  static constexpr bool exists = false;
+};
+
 /// Elimination on ancestor sets, from all leaves at once towards the roots. Where k is done, row i of U takes
 /// in that of k for each L(i, k), and column j of L that of k for each U(k, j), but only up to the nearest
 /// ancestor p with both L(p, k) and U(k, p): what lies behind gets all of it from p (symmetric pruning,
@@ -88,7 +94,9 @@ struct AncestorElimination {
   Kokkos::View<const Ordinal*, Memory> children;  ///< [n] how many each vertex has
   Kokkos::View<Ordinal*, Memory> pending;         ///< [n] children not done yet; in: all
   Kokkos::View<Ordinal, Memory> next;             ///< vertices looked at so far, for leaves
-  bool portable;                                  ///< not even chains in a way made for the space
+  Kokkos::View<Ordinal*, Memory> put_off;         ///< [n_put_off] vertices where deep chains begin, out
+  Kokkos::View<Ordinal, Memory> n_put_off;
+  bool portable;  ///< not even chains in a way made for the space
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     while (true) {
@@ -97,20 +105,28 @@ struct AncestorElimination {
           Kokkos::PerThread(team),
           [&](Ordinal& taken) { taken = fetch_add_shared<ExecutionSpace>(next(), Ordinal(1)); }, v);
       if (v >= n) return;
-      if (children(v) == 0) climb(team, v);
+      if (children(v) != 0) continue;
+      const Ordinal deep = climb(team, v);
+      if (deep == n) continue;
+      Kokkos::single(Kokkos::PerThread(team),
+                     [&]() { put_off(fetch_add_shared<ExecutionSpace>(n_put_off(), Ordinal(1))) = deep; });
     }
   }
 
-  KOKKOS_FUNCTION void climb(const Team& team, Ordinal v) const {
+  /// Up to a vertex that is not done yet, which gives n, or to one where a chain for DeepChains begins.
+  KOKKOS_FUNCTION Ordinal climb(const Team& team, Ordinal v) const {
     while (true) {
       if constexpr (ChainElimination<Ordinal, Offset, ExecutionSpace>::exists) {
-        if (!portable) v = climb_chain(v);
+        if (!portable) {
+          v = climb_chain(v);
+          if (begins_deep_chain(v)) return v;
+        }
       }
       const Ordinal above = sets.parent(v);
-      if (above >= n) return;
+      if (above >= n) return n;
       const bool only = children(above) == 1;
       eliminate(team, v, above, only);
-      if (!only && !is_last(team, above)) return;
+      if (!only && !is_last(team, above)) return n;
       v = above;
     }
   }
@@ -118,6 +134,10 @@ struct AncestorElimination {
   KOKKOS_FUNCTION Ordinal climb_chain(Ordinal v) const {
     KOKKOS_IF_ON_DEVICE((return ChainElimination<Ordinal, Offset, ExecutionSpace>{*this}.climb(v);))
     KOKKOS_IF_ON_HOST((return v;))
+  }
+  KOKKOS_FUNCTION bool begins_deep_chain(Ordinal v) const {
+    KOKKOS_IF_ON_DEVICE((return DeepChains<Ordinal, Offset, ExecutionSpace>::begin_at(*this, v);))
+    KOKKOS_IF_ON_HOST((return false;))
   }
 
   /// Whether all children of v are done now, and what they left can be read.
@@ -218,6 +238,7 @@ struct AncestorElimination {
 
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_AncestorsCuda.hpp"
+#include "Lutra_DeepChainsCuda.hpp"
 #endif
 
 #endif
