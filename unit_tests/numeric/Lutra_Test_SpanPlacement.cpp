@@ -7,9 +7,9 @@
 namespace lutra::Test {
 namespace {
 
-using Impl::Span;
-using Impl::SpanPlacement;
-using Impl::SpanPlaces;
+using lutra::Impl::Span;
+using lutra::Impl::SpanPlacement;
+using lutra::Impl::SpanPlaces;
 
 /// No two spans that overlap in time share a number; `freed` bounds all that stood there before.
 void check(const std::vector<Span>& spans, const SpanPlaces& places) {
