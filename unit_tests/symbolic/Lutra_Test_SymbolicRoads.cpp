@@ -283,6 +283,18 @@ TEST_CASE("threads of fill1 find what one finds", "[symbolic]") {
   CHECK(small.used_bytes() == 0);
 }
 
+TEST_CASE("threads of fill1 take ranges that lie within each other as deep as there are rows", "[symbolic]") {
+  using Types = Types<double, int, Kokkos::DefaultHostExecutionSpace>;
+  const int n = 300000;
+  const auto matrix = banded_matrix<Matrix<Types>>(n, {});
+  const auto filled = lutra::Impl::fill1(make_view(matrix).pattern(), MemoryBudget(), 3);
+  CHECK(filled.nnz_l == 0);
+  CHECK(filled.nnz_u == n);
+  for (int i = 0; i < n; ++i) {
+    if (filled.entries(i) != i || filled.row_map(i) != i || filled.diagonal(i) != i) FAIL("row " << i);
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("nothing fill2 can do without changes the pattern", "[symbolic]", PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(8);

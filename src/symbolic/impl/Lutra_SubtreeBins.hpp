@@ -100,7 +100,7 @@ struct ClosedRanges {
     until = m_scratch.allocate<HostArray<Ordinal>>(Host(), "lutra::symbolic::closed_ranges", rows.n_rows);
     find_least(threads);
     find_ends();
-    cut(0, rows.n_rows);
+    cut({0, rows.n_rows});
   }
 
   /// until: the least neighbour of each row, or the row itself.
@@ -140,26 +140,39 @@ struct ClosedRanges {
     for (const Ordinal a : open) until(a) = pattern.n_rows;
   }
 
-  /// Cuts a closed range into some that are light enough; what lies between them is the top. From the end,
-  /// the ranges within it are cut off, until what is left before them is light enough itself.
-  void cut(Ordinal begin, Ordinal end) {
-    std::vector<Run> parts;
-    for (Ordinal v = begin + 1; v < end; ++v) {
-      const Ordinal last = std::min(until(v), end);
+  /// Cuts closed ranges into some that are light enough; what lies between them is the top. From the end, the
+  /// ranges within one are cut off, until what is left before them is light enough itself. Ranges may lie
+  /// within each other as deep as there are rows.
+  void cut(Run whole) {
+    std::vector<Run> heavy{whole}, parts;
+    while (!heavy.empty()) {
+      const Run range = heavy.back();
+      heavy.pop_back();
+      find_parts(range, parts);
+      Ordinal end = range.end;
+      for (; !is_light({range.begin, end}) && !parts.empty(); parts.pop_back()) {
+        const Run part = parts.back();
+        end = part.begin;
+        (is_light(part) ? found : heavy).push_back(part);
+      }
+      if (is_light({range.begin, end})) found.push_back({range.begin, end});
+    }
+  }
+
+  /// The longest closed ranges within one, behind its first row.
+  void find_parts(Run range, std::vector<Run>& parts) const {
+    parts.clear();
+    for (Ordinal v = range.begin + 1; v < range.end; ++v) {
+      const Ordinal last = std::min(until(v), range.end);
       if (last == v) continue;
       parts.push_back({v, last});
       v = last - 1;
     }
-    for (; !is_light(begin, end) && !parts.empty(); parts.pop_back()) {
-      const Run part = parts.back();
-      end = part.begin;
-      is_light(part.begin, part.end) ? found.push_back(part) : cut(part.begin, part.end);
-    }
-    if (is_light(begin, end)) found.push_back({begin, end});
   }
 
-  bool is_light(Ordinal begin, Ordinal end) const {
-    return weight_of_rows(pattern, static_cast<std::size_t>(begin), static_cast<std::size_t>(end)) <= most;
+  bool is_light(Run run) const {
+    return weight_of_rows(pattern, static_cast<std::size_t>(run.begin), static_cast<std::size_t>(run.end)) <=
+           most;
   }
 
  private:
