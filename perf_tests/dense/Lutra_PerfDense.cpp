@@ -12,9 +12,17 @@
 namespace lutra::Perf {
 namespace {
 
+/// Places of rows of fronts side by side: pivots of all fronts come first, then the further rows of all.
+struct FrontRows {
+  int pivots, below, count;
+  KOKKOS_FUNCTION int operator()(int front, int row) const {
+    return row < pivots ? front * pivots + row : count * pivots + front * below + row - pivots;
+  }
+};
+
 /// Fronts side by side, of one size and with nothing in common. A front's matrix has only the first row, the
 /// first column and the diagonals of pivots, so that there is next to nothing to assemble, and is dense once
-/// the first pivot is eliminated. Pivots of all fronts come first, then the further rows of all.
+/// the first pivot is eliminated.
 struct Fronts {
   using Offset = std::int64_t;
   int pivots, below, count;
@@ -51,12 +59,8 @@ struct Fronts {
     perturbed = Kokkos::View<unsigned char*, MemorySpace>("lutra::perf::perturbed", ones.extent(0));
   }
 
-  /// Place of a front's row.
-  int place(int front, int row) const {
-    return row < pivots ? front * pivots + row : count * pivots + front * below + row - pivots;
-  }
-
   void fill_matrix() {
+    const FrontRows place{pivots, below, count};
     const double edge = 1 / std::sqrt(static_cast<double>(size()));
     matrix.n_rows = matrix.n_cols = count * size();
     matrix.row_map.push_back(0);
@@ -82,7 +86,7 @@ struct Fronts {
     factorize_fronts<double>(exec, plan, {values, ones, ones}, 0, factors, perturbed);
   }
 
-  /// Of a front by itself: max |A·x - L·(U·x)| / |L|·|U|·|x| over the rows for x = 1, 2, 3, 1, …; the
+  /// max |A·x - L·(U·x)| / |L|·|U|·|x| over the rows for x = 1, 2, 3, 1, …; the
   /// contribution takes U's place in further rows.
   double error() const;
 };
@@ -90,18 +94,20 @@ struct Fronts {
 double Fronts::error() const {
   using Team = Kokkos::TeamPolicy<ExecutionSpace>;
   using Vector = Kokkos::View<double*, MemorySpace>;
-  const int k = pivots, m = below, f = size();
+  const int k = pivots, m = below, f = size(), n = count * f;
   const Vector x("x", ones.extent(0)), product("Ux", x.extent(0)), most("|U||x|", x.extent(0)),
       error("error", x.extent(0));
   const auto panels = factors.panels, corners = factors.corners;
-  const auto front = plan.host_fronts.front();
+  const auto fronts = plan.fronts;
   const auto A = to_device(matrix);
+  const FrontRows place{pivots, below, count};
   Kokkos::parallel_for(
-      "lutra::perf::x", Kokkos::RangePolicy<ExecutionSpace>(0, f),
+      "lutra::perf::x", Kokkos::RangePolicy<ExecutionSpace>(0, n),
       KOKKOS_LAMBDA(const int i) { x(i) = 1 + i % 3; });
   Kokkos::parallel_for(
-      "lutra::perf::upper", Team(f, Kokkos::AUTO), KOKKOS_LAMBDA(const Team::member_type& team) {
-        const int r = team.league_rank();
+      "lutra::perf::upper", Team(n, Kokkos::AUTO), KOKKOS_LAMBDA(const Team::member_type& team) {
+        const int number = team.league_rank() / f, r = team.league_rank() % f;
+        const auto front = fronts(number);
         const auto entry = [&](int c) {
           if (c < k) return panels(front.lower + r + static_cast<Offset>(c) * f);
           if (r < k) return panels(front.upper + static_cast<Offset>(r) * m + c - k);
@@ -111,37 +117,38 @@ double Fronts::error() const {
         Kokkos::parallel_reduce(
             Kokkos::TeamThreadRange(team, r < k ? r : k, f),
             [&](const int c, double& s, double& a) {
-              s += entry(c) * x(c);
-              a += Kokkos::abs(entry(c)) * x(c);
+              s += entry(c) * x(place(number, c));
+              a += Kokkos::abs(entry(c)) * x(place(number, c));
             },
             sum, size);
         Kokkos::single(Kokkos::PerTeam(team), [&]() {
-          product(r) = sum;
-          most(r) = size;
+          product(place(number, r)) = sum;
+          most(place(number, r)) = size;
         });
       });
   Kokkos::parallel_for(
-      "lutra::perf::lower", Team(f, Kokkos::AUTO), KOKKOS_LAMBDA(const Team::member_type& team) {
-        const int r = team.league_rank();
+      "lutra::perf::lower", Team(n, Kokkos::AUTO), KOKKOS_LAMBDA(const Team::member_type& team) {
+        const int number = team.league_rank() / f, r = team.league_rank() % f, row = place(number, r);
+        const auto front = fronts(number);
         double sum = 0, size = 0;
         Kokkos::parallel_reduce(
             Kokkos::TeamThreadRange(team, r < k ? r : k),
             [&](const int c, double& s, double& a) {
               const double l = panels(front.lower + r + static_cast<Offset>(c) * f);
-              s += l * product(c);
-              a += Kokkos::abs(l) * most(c);
+              s += l * product(place(number, c));
+              a += Kokkos::abs(l) * most(place(number, c));
             },
             sum, size);
         Kokkos::single(Kokkos::PerTeam(team), [&]() {
           double wanted = 0;
-          for (auto p = A.row_map(r); p < A.row_map(r + 1); ++p) wanted += A.values(p) * x(A.entries(p));
-          const double off = Kokkos::abs(sum + product(r) - wanted) / (size + most(r));
-          error(r) = off == off ? off : Kokkos::Experimental::infinity_v<double>;
+          for (auto p = A.row_map(row); p < A.row_map(row + 1); ++p) wanted += A.values(p) * x(A.entries(p));
+          const double off = Kokkos::abs(sum + product(row) - wanted) / (size + most(row));
+          error(row) = off == off ? off : Kokkos::Experimental::infinity_v<double>;
         });
       });
   double worst = 0;
   Kokkos::parallel_reduce(
-      "lutra::perf::worst", Kokkos::RangePolicy<ExecutionSpace>(0, f),
+      "lutra::perf::worst", Kokkos::RangePolicy<ExecutionSpace>(0, n),
       KOKKOS_LAMBDA(const int i, double& greatest) { greatest = error(i) > greatest ? error(i) : greatest; },
       Kokkos::Max<double>(worst));
   return worst;
@@ -179,6 +186,7 @@ Measurement measure_batch(const PerfRun& run, int pivots, int below, int count) 
                                 fronts.plan.flops, count);
   const double size = pivots + below;
   result.counters["fronts"] = count;
+  result.counters["backward_componentwise"] = fronts.error();
   result.counters["written_gb_per_s"] = 8 * size * size * count / result.samples.median() * 1e-9;
   return result;
 }
