@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <dmumps_c.h>
-#include <mpi.h>
 
-#include <cstdlib>
 #include <stdexcept>
 
 #include "Lutra_PerfErrors.hpp"
+#include "Lutra_PerfMpi.hpp"
 #include "Lutra_PerfPeers.hpp"
 
 namespace lutra::Perf {
 namespace {
 
 constexpr int use_comm_world = -987654;  // MUMPS' own name for MPI_COMM_WORLD
-
-/// Starts MPI with the first MUMPS and ends it with the process.
-void require_mpi() {
-  int running = 0;
-  MPI_Initialized(&running);
-  if (running) return;
-  MPI_Init(nullptr, nullptr);
-  std::atexit([] {
-    int ended = 0;
-    MPI_Finalized(&ended);
-    if (!ended) MPI_Finalize();
-  });
-}
 
 class MumpsSolver final : public Peer {
  public:

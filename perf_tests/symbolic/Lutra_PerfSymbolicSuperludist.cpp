@@ -1,28 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_PerfMpi.hpp"
 #include "Lutra_PerfOrdered.hpp"
 // Macros of SuperLU_DIST bear names that Kokkos uses, so its header comes last.
 #include <mpi.h>
 #include <superlu_ddefs.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <stdexcept>
 
 namespace lutra::Perf {
 namespace {
-
-/// Starts MPI with the first use and ends it with the process.
-void require_mpi() {
-  int running = 0;
-  MPI_Initialized(&running);
-  if (running) return;
-  MPI_Init(nullptr, nullptr);
-  std::atexit([] {
-    int ended = 0;
-    MPI_Finalized(&ended);
-    if (!ended) MPI_Finalize();
-  });
-}
 
 int world_size() {
   int size = 0;

@@ -95,7 +95,8 @@ struct ScaledValues {
 ///                     magnitude and the same argument
 /// @param perturbed [n] out: 1 where the pivot was replaced, else 0
 /// Cost: `plan.flops`. Does not fence on devices and brings nothing to the host: `factors.outcome` tells what
-/// happened, once `exec` is fenced. `portable` takes the portable kernels where there are others.
+/// happened, once `exec` is fenced. `portable` takes the portable kernels where there are others; it may need
+/// room of its own for contributions, and fences then.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void factorize_fronts(const ExecutionSpace& exec,
                       const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,

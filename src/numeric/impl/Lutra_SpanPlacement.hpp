@@ -28,8 +28,8 @@ struct SpanPlaces {
   std::int64_t total = 0;  ///< numbers in all
 };
 
-/// Places spans in the order in which they begin, each in the smallest gap it fits into: within 1.2 to 1.5
-/// times of what is needed at once, on assembly trees. Host code, O(spans · log spans).
+/// Best fit: places spans in the order in which they begin, each in the smallest gap it fits into: within 1.2
+/// to 1.5 times of what is needed at once, on assembly trees. Host code, O(spans · log spans).
 class SpanPlacement {
  public:
   static SpanPlaces place(const std::vector<Span>& spans) { return SpanPlacement(spans).m_result; }

@@ -8,6 +8,7 @@
 
 #include "Lutra_ColumnTuning.hpp"
 #include "Lutra_RightLooking.hpp"
+#include "Lutra_SharedEntryCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -114,18 +115,6 @@ __device__ __forceinline__ Scalar load_latest(const Scalar* place) {
     return Scalar(__ldcg(parts), __ldcg(parts + 1));
   } else {
     return __ldcg(place);
-  }
-}
-
-/// Adds to an entry others may add to; of complex numbers each part by itself.
-template <class Scalar>
-__device__ __forceinline__ void subtract_shared(Scalar* place, const Scalar& value) {
-  if constexpr (ScalarTraits<Scalar>::is_complex) {
-    auto* const parts = reinterpret_cast<RealOf<Scalar>*>(place);
-    atomicAdd(parts, -value.real());
-    atomicAdd(parts + 1, -value.imag());
-  } else {
-    atomicAdd(place, -value);
   }
 }
 

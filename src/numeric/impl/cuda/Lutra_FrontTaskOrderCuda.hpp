@@ -62,11 +62,7 @@ class FrontTaskOrder {
   /// @param teams    that work tasks at once
   FrontTaskOrder(const Plan& plan, const std::vector<Ordinal>& children, const std::vector<int>& places,
                  int teams)
-      : fronts(plan.host_fronts),
-        m_plan(plan),
-        m_children(children),
-        m_places(places),
-        m_is_narrow(plan.host_fronts) {
+      : fronts(plan.host_fronts), m_plan(plan), m_children(children), m_places(places) {
     find_small();
     measure_paths();
     for (Ordinal f = 0; f < m_plan.count; ++f) add_tasks(f);
@@ -79,22 +75,22 @@ class FrontTaskOrder {
                      [&](std::size_t a, std::size_t b) { return m_priority[a] > m_priority[b]; });
     pass_corners();
     place_corners(teams);
-    m_is_narrow = NarrowChildren<Offset>(fronts);
   }
 
   /// Lists of narrow children; completes the tasks.
   void list_children() {
+    const NarrowChildren<Offset> is_narrow(fronts);
     for (const auto& front : fronts) {
       std::stable_partition(m_children.begin() + static_cast<std::ptrdiff_t>(front.children),
                             m_children.begin() + static_cast<std::ptrdiff_t>(front.children_end),
-                            [&](Ordinal c) { return !m_is_narrow(fronts[index(c)]); });
+                            [&](Ordinal c) { return !is_narrow(fronts[index(c)]); });
     }
     std::vector<std::size_t> small_of(index(m_plan.count));
     for (std::size_t t = 0; t < small_tasks.size(); ++t) small_of[index(small_tasks[t].front)] = t;
     std::size_t next = 0;  // in m_tasks, which stand by fronts
     for (Ordinal f = 0; f < m_plan.count; ++f) {
       const auto targets = static_cast<Offset>(lists.place.size());
-      const Offset wide_end = list_narrow(f);
+      const Offset wide_end = list_narrow(f, is_narrow);
       const auto targets_end = static_cast<Offset>(lists.place.size());
       if (m_small[index(f)]) {
         Small& task = small_tasks[small_of[index(f)]];
@@ -170,12 +166,12 @@ class FrontTaskOrder {
   }
 
   /// Lists of a front's narrow children. @returns the end of its wide ones
-  Offset list_narrow(Ordinal f) {
+  Offset list_narrow(Ordinal f, const NarrowChildren<Offset>& is_narrow) {
     std::vector<const Front<Ordinal, Offset>*> narrow;
     Offset wide_end = front(f).children;
     for (Offset c = front(f).children; c < front(f).children_end; ++c) {
       const auto& child = front(m_children[static_cast<std::size_t>(c)]);
-      if (m_is_narrow(child)) {
+      if (is_narrow(child)) {
         narrow.push_back(&child);
       } else {
         ++wide_end;
@@ -317,7 +313,6 @@ class FrontTaskOrder {
   const Plan& m_plan;
   std::vector<Ordinal> m_children;  ///< of each front, in the end wide ones first
   const std::vector<int>& m_places;
-  NarrowChildren<Offset> m_is_narrow;
   std::vector<char> m_small;
   std::vector<int> m_passed;
   std::vector<double> m_start;     ///< [count] time from a front's first task to the end of its root

@@ -3,6 +3,7 @@
 #define LUTRA_TILEFRONTSCUDA_HPP
 
 #include "Lutra_FrontTiles.hpp"
+#include "Lutra_SharedEntryCuda.hpp"
 #include "Lutra_TileDiagonalCuda.hpp"
 
 namespace lutra::Impl {
@@ -13,20 +14,6 @@ namespace lutra::Impl {
 // each tile is read and written once, and no task list but the tiles themselves is needed. Tiles of wide
 // fronts that are not next to the diagonal are taken two at a time, one above the other, or in U side by
 // side, so that each operand in shared memory serves more products.
-
-__device__ __forceinline__ void subtract_shared(double& sum, double value) {
-  atomicAdd(&sum, -value);
-}
-__device__ __forceinline__ void subtract_shared(float& sum, float value) {
-  atomicAdd(&sum, -value);
-}
-template <class Real>
-__device__ __forceinline__ void subtract_shared(Kokkos::complex<Real>& sum,
-                                                const Kokkos::complex<Real>& value) {
-  Real* const parts = reinterpret_cast<Real*>(&sum);
-  atomicAdd(parts, -value.real());
-  atomicAdd(parts + 1, -value.imag());
-}
 
 /// Shared memory of the data-flow kernel, used anew by each step of a task.
 template <class Scalar>
@@ -295,7 +282,7 @@ struct TileWork {
       if (a >= left.passed && b >= left.passed) {
         corner[a - left.passed + static_cast<Offset>(b - left.passed) * kept] = -value;
       } else {
-        subtract_shared(parent.at(place[a], place[b]), value);
+        subtract_shared(&parent.at(place[a], place[b]), value);
       }
     });
   }

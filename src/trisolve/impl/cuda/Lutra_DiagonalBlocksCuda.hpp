@@ -10,7 +10,6 @@ namespace lutra::Impl {
 
 // What warps and teams do with the diagonal blocks of their tasks.
 
-/// Sum over the lanes of a row, in all of them.
 template <class Real>
 __device__ __forceinline__ Real shuffle_xor(Real value, int mask) {
   return __shfl_xor_sync(0xffffffffu, value, mask);
@@ -29,6 +28,7 @@ __device__ __forceinline__ Kokkos::complex<Real> shuffle_from(const Kokkos::comp
   return Kokkos::complex<Real>(__shfl_sync(0xffffffffu, value.real(), lane),
                                __shfl_sync(0xffffffffu, value.imag(), lane));
 }
+/// Sum over the lanes of a row, in all of them.
 template <int Stride, class Scalar>
 __device__ __forceinline__ void sum_over_lanes(Scalar (&sum)[Stride], int lanes) {
   for (int mask = lanes / 2; mask > 0; mask /= 2) {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SHAREDENTRYCUDA_HPP
+#define LUTRA_SHAREDENTRYCUDA_HPP
+
+#include "Lutra_ScalarTraits.hpp"
+
+namespace lutra::Impl {
+
+/// Subtracts from an entry that others may subtract from; of complex numbers each part by itself.
+template <class Scalar>
+__device__ __forceinline__ void subtract_shared(Scalar* place, const Scalar& value) {
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    auto* const parts = reinterpret_cast<RealOf<Scalar>*>(place);
+    atomicAdd(parts, -value.real());
+    atomicAdd(parts + 1, -value.imag());
+  } else {
+    atomicAdd(place, -value);
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif
