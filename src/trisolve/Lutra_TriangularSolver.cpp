@@ -82,10 +82,8 @@ class TriangularSolve {
     }
     Kokkos::deep_copy(m_exec, m_values, values);
     m_sides.plain.set_values(m_exec, {m_values, {}});
-    m_sides.plain.count_inverted_blocks(m_exec);
     if (m_sides.transposed.is_empty()) return;
     m_sides.transposed.set_values(m_exec, {m_values, m_sides.transpose.source});
-    m_sides.transposed.count_inverted_blocks(m_exec);
   }
 
   void solve(const Input& B, const Output& X, Transposition op) {
@@ -113,8 +111,10 @@ class TriangularSolve {
     throw_if_hung();
   }
 
-  const TriangularReport& report(Transposition op) const noexcept {
-    return op == Transposition::none ? m_sides.plain.report() : m_sides.transposed.report();
+  const TriangularReport& report(Transposition op) {
+    Op& solve = op == Transposition::none ? m_sides.plain : m_sides.transposed;
+    solve.count_inverted_blocks(m_exec);
+    return solve.report();
   }
 
  private:
@@ -134,7 +134,6 @@ class TriangularSolve {
           split_triangle(m_exec, m_sides.transpose.pattern, side, m_diagonal, m_sides.charge);
       Op fresh(m_exec, m_sides.transposed_rows, m_options, m_budget, m_hang);
       fresh.set_values(m_exec, {m_values, m_sides.transpose.source});
-      fresh.count_inverted_blocks(m_exec);
       m_sides.transposed = std::move(fresh);
     }
     return m_sides.transposed;
@@ -208,7 +207,7 @@ void TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::wait() {
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 const TriangularReport& TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::report(
-    Transposition op) const noexcept {
+    Transposition op) const {
   return m_solve->report(op);
 }
 

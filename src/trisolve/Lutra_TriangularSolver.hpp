@@ -87,7 +87,8 @@ class TriangularSolver {
   void wait();
 
   /// What was chosen and counted for op(T); the report of Tᵀ is empty before the first transposed solve.
-  const TriangularReport& report(Transposition op = Transposition::none) const noexcept;
+  /// Fences where values are new since the last report.
+  const TriangularReport& report(Transposition op = Transposition::none) const;
 
  private:
   void solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op);

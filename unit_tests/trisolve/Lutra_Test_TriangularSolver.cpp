@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -165,6 +166,59 @@ TEMPLATE_LIST_TEST_CASE("reports count levels and blocks", "[trisolve]", AllType
   CHECK(solver.report(Transposition::transposed).n == 0);
 }
 
+/// n rows with the solution 1 for a right-hand side of ones: each `every`-th waits for the `length` rows
+/// before it, each tenth for none, the others for the one before.
+template <class Types>
+Host<Types> chain_with_long_rows(std::size_t n, std::size_t every, std::size_t length) {
+  std::vector<std::vector<typename Types::Scalar>> rows(n, std::vector<typename Types::Scalar>(n));
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t before = i % every == 0 ? std::min(i, length)
+                               : i % 10 == 0  ? 0
+                                              : std::min(i, std::size_t(1));
+    for (std::size_t j = i - before; j < i; ++j) rows[i][j] = as_scalar<typename Types::Scalar>(-1.0);
+    rows[i][i] = as_scalar<typename Types::Scalar>(static_cast<double>(before) + 1.0);
+  }
+  return matrix_of<Types>(rows);
+}
+
+/// How many levels a lower triangle's rows have.
+template <class Types>
+std::int64_t count_levels(const Host<Types>& T) {
+  std::vector<std::int64_t> level(static_cast<std::size_t>(T.n_rows));
+  for (std::size_t i = 0; i < level.size(); ++i) {
+    for (auto p = T.row_map[i]; p + 1 < T.row_map[i + 1]; ++p) {
+      const auto j = static_cast<std::size_t>(T.entries[static_cast<std::size_t>(p)]);
+      level[i] = std::max(level[i], level[j] + 1);
+    }
+  }
+  return *std::ranges::max_element(level) + 1;
+}
+
+TEMPLATE_LIST_TEST_CASE("long rows amid short ones have their levels", "[trisolve]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  // Long rows next to each other in a warp, and rows so many that warps wait for each other.
+  for (const std::size_t every : {std::size_t(3), std::size_t(37), std::size_t(150)}) {
+    const auto T = chain_with_long_rows<TestType>(700, every, 90);
+    for (const auto method :
+         {TrisolveMethod::automatic, TrisolveMethod::syncfree, TrisolveMethod::supernodal}) {
+      TriangularOptions options;
+      options.method = method;
+      Solver<TestType> solver(options);
+      solver.analyze(to_space<Space>(T), TriangleSide::lower, DiagonalKind::stored);
+      CHECK(solver.report().levels == count_levels<TestType>(T));
+      const auto b = to_space<Space>(std::vector<Scalar>(700, as_scalar<Scalar>(1.0)));
+      const Kokkos::View<Scalar*, typename TestType::Memory> x("test", 700);
+      solver.solve(b, x);
+      solver.wait();
+      for (const Scalar& value : to_vector(x)) {
+        REQUIRE(static_cast<double>(Kokkos::abs(value - Scalar(1))) <=
+                1000 * static_cast<double>(epsilon_of<Scalar>));
+      }
+    }
+  }
+}
+
 /// Full lower triangles of `size` rows one behind another, ones on their diagonals and each with one number
 /// below. The inverse of one with −c grows like (1 + c)^size.
 template <class Types>
@@ -178,6 +232,22 @@ Host<Types> full_blocks(std::size_t size, const std::vector<double>& below) {
     rows[i][i] = as_scalar<typename Types::Scalar>(1.0);
   }
   return matrix_of<Types>(rows);
+}
+
+TEMPLATE_LIST_TEST_CASE("a report counts the blocks of the last values", "[trisolve]", AllTypes) {
+  using Space = typename TestType::Space;
+  const auto good = full_blocks<TestType>(32, {-0.05, -0.05});
+  const auto bad = full_blocks<TestType>(32, {-0.05, -1.0});
+  TriangularOptions options;
+  options.method = TrisolveMethod::supernodal;
+  Solver<TestType> solver(options);
+  const auto matrix = to_space<Space>(good);
+  solver.analyze(matrix, TriangleSide::lower, DiagonalKind::stored);
+  CHECK(solver.report().inverted_blocks == 2);
+  solver.set_values(to_space<Space>(bad.values));
+  CHECK(solver.report().inverted_blocks == 1);
+  solver.set_values(matrix.values);
+  CHECK(solver.report().inverted_blocks == 2);
 }
 
 TEMPLATE_LIST_TEST_CASE("a block is used by its inverse only as far as that is accurate", "[trisolve]",

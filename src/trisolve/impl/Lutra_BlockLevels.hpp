@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_TriangleNumbers.hpp"
 #include "Lutra_TriangleRowsView.hpp"
 
 namespace lutra::Impl {
@@ -14,12 +15,17 @@ namespace lutra::Impl {
 /// Runs of consecutive steps, each of which is to be worked on as one.
 template <class Ordinal, class Memory>
 struct StepBlocks {
-  Ordinal count = 0;
+  Ordinal count = 0;                      ///< how many there are; while only the device knows that, no fewer
+  const std::int64_t* counted = nullptr;  ///< where the device knows it; null: it is `count`
   Kokkos::View<const Ordinal*, Memory> begin;  ///< [count + 1] first step of each; empty: every step its own
   Kokkos::View<const Ordinal*, Memory> block_of;  ///< [n] by step; empty: every step its own
   Kokkos::View<const Ordinal*, Memory> longest;   ///< [count] entries of its longest row that lie outside of
                                                   ///< it; empty: every step its own
 
+  KOKKOS_FORCEINLINE_FUNCTION Ordinal size() const {
+    return counted == nullptr ? count : static_cast<Ordinal>(*counted);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION bool are_steps() const { return begin.extent(0) == 0; }
   KOKKOS_FORCEINLINE_FUNCTION Ordinal first_step(Ordinal b) const {
     return begin.extent(0) == 0 ? b : begin(b);
   }
@@ -32,8 +38,16 @@ struct StepBlocks {
 template <class Ordinal, class Memory>
 struct LeveledBlocks {
   StepBlocks<Ordinal, Memory> blocks;
-  Kokkos::View<Ordinal*, Memory> level;  ///< [blocks.count]
-  Ordinal levels = 0;
+  Kokkos::View<Ordinal*, Memory> level;  ///< [blocks.count]; while levels are sought, −1 where not yet known
+  Kokkos::View<Ordinal*, Memory> ticket;  ///< [1] the last that was taken of seeking them
+  Ordinal levels = 0;                     ///< how many there are, once the host knows
+};
+
+/// What choosing a method needs to know of a triangle.
+template <class Ordinal, class Memory>
+struct Groupings {
+  LeveledBlocks<Ordinal, Memory> single, blocked;  ///< of rows by themselves; of blocks, empty if not sought
+  NumbersView<Memory> numbers;
 };
 
 template <class Level>
@@ -52,16 +66,16 @@ KOKKOS_FORCEINLINE_FUNCTION void note_level(Level* last, Level level) {
 /// so that what a team waits for has been begun; lanes never wait for each other inside a loop, so that lanes
 /// that advance in lockstep cannot block each other.
 ///
-/// @param level [count + 2], −1 throughout in; levels from 0 out, then what the teams share: the last ticket
-/// that
-///              was taken, and the last level
-template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
-void sweep_levels_portable(const ExecutionSpace& exec,
-                           const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
-                           const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks,
-                           const LevelView& level) {
+/// @param leveled    its levels −1 throughout in, from 0 out; its ticket −1 in
+/// @param last_level 0 or more in; no less than any level out
+template <class Ordinal, class Offset, class ExecutionSpace>
+void sweep_levels_portable(const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
+                           const LeveledBlocks<Ordinal, typename ExecutionSpace::memory_space>& leveled,
+                           std::int64_t* last_level) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   constexpr int chunk = 32;
+  const auto blocks = leveled.blocks;
+  const auto level = leveled.level, ticket = leveled.ticket;
   const auto teams = static_cast<std::int64_t>((blocks.count + chunk - 1) / chunk);
   const int vector_length = is_host_space<ExecutionSpace> ? 1 : chunk;
   Kokkos::parallel_for(
@@ -70,13 +84,11 @@ void sweep_levels_portable(const ExecutionSpace& exec,
         Ordinal turn = 0;
         Kokkos::single(
             Kokkos::PerTeam(team),
-            [&](Ordinal& value) {
-              value = fetch_add_shared<ExecutionSpace>(level(blocks.count), Ordinal(1)) + 1;
-            },
+            [&](Ordinal& value) { value = fetch_add_shared<ExecutionSpace>(ticket(0), Ordinal(1)) + 1; },
             turn);
         Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, chunk), [&](const int lane) {
           const Ordinal b = turn * chunk + lane;
-          if (b >= blocks.count) return;
+          if (b >= blocks.size()) return;
           const Ordinal first = blocks.first_step(b), last = blocks.first_step(b + 1);
           Ordinal step = first, greatest = -1;
           Offset t = 0;
@@ -84,7 +96,7 @@ void sweep_levels_portable(const ExecutionSpace& exec,
           while (!done) {
             if (step == last) {
               *static_cast<volatile Ordinal*>(&level(b)) = greatest + 1;
-              note_level(&level(blocks.count + 1), greatest + 1);
+              note_level(last_level, static_cast<std::int64_t>(greatest + 1));
               done = true;
             } else if (t == rows.length(rows.mirrored(step)) ||
                        rows.dependency(rows.mirrored(step), t) >= first) {

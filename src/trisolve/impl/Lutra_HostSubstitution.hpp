@@ -38,8 +38,7 @@ inline constexpr std::int64_t least_shared_work = 4000;
 /// Segments of rows by level, on the host. Work O(n + nnz).
 template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
 HostSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space> schedule_levels(
-    const ExecutionSpace& exec,
-    const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows, const LevelView& level,
+    const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows, const LevelView& level,
     Ordinal levels, const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
   const auto at = [](auto i) { return static_cast<std::size_t>(i); };
@@ -89,8 +88,9 @@ void copy_values(const ExecutionSpace& exec, const To& to, const Source& from) {
 }
 
 /// Takes values as they are, or as a copy in another order or precision, and inverts the diagonal. Fences.
+/// @param entries of the pattern
 template <class Value, class ExecutionSpace, class Rows, class Source, class Memory>
-void keep_values(const ExecutionSpace& exec, const Rows& rows, const Source& values,
+void keep_values(const ExecutionSpace& exec, const Rows& rows, std::size_t entries, const Source& values,
                  const MemoryBudget& budget, HostValues<Value, Memory>& kept) {
   using Scalar = typename Source::scalar_type;
   using Ordinal = typename Rows::ordinal_type;
@@ -107,10 +107,8 @@ void keep_values(const ExecutionSpace& exec, const Rows& rows, const Source& val
     if (as_they_are) fresh.values = values.values;
   }
   if (!as_they_are) {
-    if (kept.copy.extent(0) != rows.entries.extent(0)) {
-      fresh.copy =
-          fresh.charge.template allocate<View>(exec, "lutra::trisolve::values", rows.entries.extent(0));
-    }
+    if (kept.copy.extent(0) != entries)
+      fresh.copy = fresh.charge.template allocate<View>(exec, "lutra::trisolve::values", entries);
     copy_values(exec, fresh.copy, values);
     fresh.values = fresh.copy;
   }

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "Lutra_BlockLevels.hpp"
 #include "Lutra_HostSubstitution.hpp"
 #include "Lutra_LevelRuns.hpp"
 #include "Lutra_SolutionArrays.hpp"
@@ -54,7 +55,7 @@ class OpSolve {
   /// Takes values: packed, or where the method is a substitution on the host kept as they are, so that
   /// `values` must live until the next ones. Does not fence on devices.
   void set_values(const ExecutionSpace& exec, const Source& values);
-  /// Brings the report's `inverted_blocks` up to date with the last values. Fences.
+  /// Brings the report's `inverted_blocks` up to date with the last values; fences where it was not.
   void count_inverted_blocks(const ExecutionSpace& exec);
 
   /// Solves for `n_columns` right-hand sides in groups of up to most_columns_at_once. Does not fence.
@@ -97,9 +98,9 @@ class OpSolve {
 
   /// Levels, blocks, method, plan.
   void choose(const ExecutionSpace& exec);
-  /// Rows by themselves and, where that may pay, blocks of rows, each with their levels.
-  void find_groupings(const ExecutionSpace& exec, Charge& scratch, TriangleShape& shape,
-                      LeveledBlocks<Ordinal, Memory>& single, LeveledBlocks<Ordinal, Memory>& blocked);
+  /// Takes what the device has found out to the host, for the report and the model.
+  /// @throws InputError naming a row at fault
+  void describe(const ExecutionSpace& exec, Groupings<Ordinal, Memory>& found, TriangleShape& shape);
   void choose_by_shape(const TriangleShape& shape);
   void plan_substitution(const ExecutionSpace& exec, const LeveledBlocks<Ordinal, Memory>& single);
   void make_plan_for(const ExecutionSpace& exec, const LeveledBlocks<Ordinal, Memory>& grouping,
@@ -139,6 +140,7 @@ class OpSolve {
   LevelRuns<Ordinal> m_level_runs[3];         ///< levels cut for 1, 4 and 16 right-hand sides
   std::shared_ptr<LevelGraph> m_level_graph;  ///< launches by levels as they were recorded
   bool m_has_values = false;
+  bool m_inverted_are_counted = true;  ///< the report's, for the last values
 };
 
 }  // namespace lutra::Impl

@@ -9,6 +9,7 @@
 
 #include "Lutra_OpSolve.hpp"
 #include "Lutra_TriangleAnalysis.hpp"
+#include "Lutra_TriangleRows.hpp"
 #include "Lutra_TrisolveModel.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_BlockSolveCuda.hpp"
@@ -17,17 +18,20 @@
 #endif
 
 namespace lutra::Impl {
-/// Blocks are looked for on devices only, and where more than a few levels could be saved.
+/// Blocks are taken on devices only, and where more than a few levels could be saved.
 template <class ExecutionSpace>
 bool worth_blocks(const ExecutionSpace&, const TriangleShape& shape) {
   return !is_host_space<ExecutionSpace> && shape.levels > 16;
 }
 
-/// Bytes of all scratch of an analysis, about: levels and blocks of rows twice, the schedule and its sort.
-template <class Ordinal>
+/// Bytes of all scratch of an analysis, about: levels and blocks of rows, the schedule, its sort and its
+/// tasks.
+template <class Ordinal, class Offset>
 std::size_t analysis_scratch_bytes(Ordinal rows) {
-  constexpr std::size_t ordinals_a_row = 16, beside = std::size_t(1) << 18;
-  return static_cast<std::size_t>(rows) * (ordinals_a_row * sizeof(Ordinal) + 1) + beside;
+  constexpr std::size_t ordinals_a_row = 15, beside = std::size_t(1) << 18;
+  return static_cast<std::size_t>(rows) *
+             (ordinals_a_row * sizeof(Ordinal) + sizeof(BlockTask<Ordinal, Offset>)) +
+         beside;
 }
 
 /// row(place): the caller's row of each place.
@@ -72,42 +76,47 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const ExecutionSpa
   Charge scratch(m_budget);
   if constexpr (!is_host_space<ExecutionSpace>) {
     scratch.template reserve<Memory>(exec, "lutra::trisolve::analysis",
-                                     analysis_scratch_bytes<Ordinal>(m_rows.n));
+                                     analysis_scratch_bytes<Ordinal, Offset>(m_rows.n));
   }
   TriangleShape shape;
-  LeveledBlocks<Ordinal, Memory> single, blocked;
-  find_groupings(exec, scratch, shape, single, blocked);
+  auto found = group_rows(exec, m_rows, m_options.method, m_options.portable, scratch);
+  describe(exec, found, shape);
   choose_by_shape(shape);
-  if (substitutes()) return plan_substitution(exec, single);
+  if (substitutes()) return plan_substitution(exec, found.single);
   const auto plan_it = [&] {
-    make_plan_for(exec, m_report.method == TrisolveMethod::supernodal ? blocked : single, scratch);
+    const bool by_blocks = m_report.method == TrisolveMethod::supernodal;
+    make_plan_for(exec, by_blocks ? found.blocked : found.single, scratch);
   };
   plan_it();
-  const TrisolveMethod planned = m_report.method;
-  if (planned != TrisolveMethod::levels) return;
-  // Cut levels are known better than their number: a few rows may be much longer than the mean.
-  shape.levels_seconds = m_report.predicted_levels_seconds;
-  choose_by_shape(shape);
-  if (m_report.method == TrisolveMethod::supernodal) plan_it();  // single rows have the same plan
+  if (m_report.method == TrisolveMethod::levels) {
+    // Cut levels are known better than their number: a few rows may be much longer than the mean.
+    shape.levels_seconds = m_report.predicted_levels_seconds;
+    choose_by_shape(shape);
+    if (m_report.method == TrisolveMethod::supernodal) plan_it();  // single rows have the same plan
+  }
+  // Memory that goes back to a store is used again on this stream only.
+  if (m_budget.store() == nullptr) exec.fence("lutra::trisolve: scratch of the analysis is freed");
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::find_groupings(
-    const ExecutionSpace& exec, Charge& scratch, TriangleShape& shape, LeveledBlocks<Ordinal, Memory>& single,
-    LeveledBlocks<Ordinal, Memory>& blocked) {
-  const RowLengths lengths = measure_rows(exec, m_rows);
-  single = find_row_levels(exec, m_rows, lengths, m_options.portable, scratch);
-  m_report.nnz = lengths.total + m_report.n;
-  m_report.levels = static_cast<std::int64_t>(single.levels);
+void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::describe(const ExecutionSpace& exec,
+                                                                Groupings<Ordinal, Memory>& found,
+                                                                TriangleShape& shape) {
+  const TriangleNumbers numbers = read_back(exec, found.numbers);
+  throw_row_fault(numbers.rows.fault);
+  take_numbers(found, numbers);
+  m_report.nnz = numbers.rows.total + m_report.n;
+  m_report.levels = static_cast<std::int64_t>(found.single.levels);
   shape.rows = static_cast<double>(m_rows.n);
-  shape.entries = static_cast<double>(lengths.total);
-  shape.levels = static_cast<double>(single.levels);
+  shape.entries = static_cast<double>(numbers.rows.total);
+  shape.levels = static_cast<double>(found.single.levels);
   shape.value_bytes = m_options.precision == FactorPrecision::single ? sizeof(Single) : sizeof(Scalar);
   shape.several_columns = !is_host_space<ExecutionSpace> && m_options.expected_rhs > 1;
   if (m_options.method != TrisolveMethod::supernodal && !worth_blocks(exec, shape)) return;
-  const auto blocks = find_row_blocks(exec, m_rows, scratch);
-  blocked = sweep_levels(exec, m_rows, blocks, lengths, m_options.portable, scratch);
-  describe_blocks(exec, m_rows, blocked, static_cast<std::size_t>(single.levels), scratch, shape);
+  shape.blocks = static_cast<double>(found.blocked.blocks.count);
+  shape.block_levels = static_cast<double>(found.blocked.levels);
+  shape.wide_blocks = static_cast<double>(numbers.wide_blocks);
+  shape.critical_steps = static_cast<double>(numbers.critical_steps);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -124,7 +133,8 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::plan_substitution(
   m_report.stored_entries = m_report.nnz;
   if constexpr (is_host_space<ExecutionSpace>) {
     if (exec.concurrency() == 1) return;
-    m_host_schedule = schedule_levels<Ordinal, Offset>(exec, m_rows, single.level, single.levels, m_budget);
+    m_host_schedule =
+        schedule_levels<Ordinal, Offset>(exec, m_rows.access(), single.level, single.levels, m_budget);
   }
 }
 
@@ -132,8 +142,8 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::make_plan_for(
     const ExecutionSpace& exec, const LeveledBlocks<Ordinal, Memory>& grouping, Charge& scratch) {
   const bool by_levels = m_report.method == TrisolveMethod::levels;
-  m_plan =
-      make_plan(exec, m_rows, grouping.blocks, grouping.level, grouping.levels, by_levels, scratch, m_budget);
+  m_plan = make_plan(exec, m_rows.access(), grouping.blocks, grouping.level, grouping.levels, by_levels,
+                     scratch, m_budget);
   if (by_levels) cut_plan_levels();
   m_report.blocks = static_cast<std::int64_t>(m_plan.blocks);
   m_report.block_levels = static_cast<std::int64_t>(m_plan.levels);
@@ -173,16 +183,17 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::pack(const ExecutionSpace
         fresh.charge.template allocate<decltype(fresh.inverted)>(exec, "lutra::trisolve::inverted");
     packed = fresh;
   }
-  pack_entries(exec, m_rows, m_plan, values, packed.entries);
-  pack_inverses(exec, m_rows, m_plan, values, packed, packed.inverted);
+  pack_entries(exec, m_rows.access(), m_plan, values, packed.entries);
+  pack_inverses(exec, m_rows.access(), m_plan, values, packed, packed.inverted);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::count_inverted_blocks(const ExecutionSpace& exec) {
-  if (substitutes()) return;
+  if (m_inverted_are_counted) return;
   const bool single = m_options.precision == FactorPrecision::single;
   Kokkos::deep_copy(exec, m_report.inverted_blocks, single ? m_single.inverted : m_working.inverted);
   exec.fence("lutra::trisolve: blocks used by their inverses are counted");
+  m_inverted_are_counted = true;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -191,11 +202,14 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::set_values(const Executio
   m_has_values = false;
   const bool single = m_options.precision == FactorPrecision::single;
   if (substitutes()) {
-    single ? keep_values(exec, m_rows, values, m_budget, m_host_single)
-           : keep_values(exec, m_rows, values, m_budget, m_host_working);
+    const std::size_t entries = m_rows.entries.extent(0);
+    single ? keep_values(exec, m_rows.access(), entries, values, m_budget, m_host_single)
+           : keep_values(exec, m_rows.access(), entries, values, m_budget, m_host_working);
     m_report.inverted_blocks = m_report.n;
+    m_inverted_are_counted = true;
   } else {
     single ? pack(exec, values, m_single) : pack(exec, values, m_working);
+    m_inverted_are_counted = false;
   }
   m_has_values = true;
   count_bytes();
@@ -228,9 +242,9 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::substitute_group(const Ex
   data.n_columns = n_columns;
   data.x = m_arrays.scratch(exec, Stride);
   if (conjugate && ScalarTraits<Scalar>::is_complex) {
-    substitute<Stride, true>(exec, m_rows, m_host_schedule, data);
+    substitute<Stride, true>(exec, m_rows.access(), m_host_schedule, data);
   } else {
-    substitute<Stride, false>(exec, m_rows, m_host_schedule, data);
+    substitute<Stride, false>(exec, m_rows.access(), m_host_schedule, data);
   }
 }
 

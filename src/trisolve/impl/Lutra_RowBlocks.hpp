@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_BlockLevels.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_TrianglePlan.hpp"
 
@@ -12,35 +13,42 @@ namespace lutra::Impl {
 
 inline constexpr int block_search_steps = 128;  ///< steps one thread cuts into blocks
 
-/// What cutting blocks wants to know of each step, side by side so that one thread's walk along them stays in
-/// its cache.
-template <class Ordinal, class Memory>
-struct StepFacts {
-  Kokkos::View<Ordinal*, Memory> dependent;  ///< [n] nearest later step that depends on it, where that is
-                                             ///< less than a block away; n otherwise
-  Kokkos::View<Ordinal*, Memory> nearest;    ///< [n] latest step it depends on; −1: none
-  Kokkos::View<Ordinal*, Memory> length;     ///< [n] entries of its row
+/// What a team knows of the segment of steps it cuts into blocks, in its scratch, [block_search_steps] each;
+/// steps are counted from the segment's first.
+template <class Ordinal>
+struct SegmentFacts {
+  int* needed_by;   ///< nearest later step of the segment that depends on it; block_search_steps: none
+  int* nearest;     ///< latest step it depends on; −1: none of the segment
+  int* reach;       ///< last step of the block that would begin at each step
+  Ordinal* length;  ///< entries of its row; later, where a block begins, entries of its longest row that lie
+                    ///< outside of it, and −1 elsewhere
+
+  static constexpr std::size_t bytes = (3 * sizeof(int) + sizeof(Ordinal)) * block_search_steps;
+  template <class Member>
+  KOKKOS_FUNCTION explicit SegmentFacts(const Member& team)
+      : needed_by(static_cast<int*>(team.team_scratch(0).get_shmem(std::size_t(bytes)))),
+        nearest(needed_by + block_search_steps),
+        reach(nearest + block_search_steps),
+        length(reinterpret_cast<Ordinal*>(reach + block_search_steps)) {}
 };
 
-/// Finds them.
-template <class ExecutionSpace, class Rows, class Facts>
-void find_step_facts(const ExecutionSpace& exec, const Rows& rows, const Facts& facts) {
-  using Ordinal = typename Rows::ordinal_type;
+/// Finds what step i of a segment depends on, and tells the steps it depends on. `needed_by` is
+/// block_search_steps throughout before.
+template <class Rows, class Facts>
+KOKKOS_FUNCTION void find_step_facts(const Rows& rows, typename Rows::ordinal_type begin, int i,
+                                     const Facts& facts) {
   using Offset = typename Rows::offset_type;
-  Kokkos::deep_copy(exec, facts.dependent, rows.n);
-  Kokkos::parallel_for(
-      "lutra::trisolve::step_facts", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
-      KOKKOS_LAMBDA(const Ordinal step) {
-        const Ordinal row = rows.mirrored(step);
-        const Offset length = rows.length(row);
-        facts.length(step) = static_cast<Ordinal>(length);
-        facts.nearest(step) = length > 0 ? rows.dependency(row, length - 1) : Ordinal(-1);
-        for (Offset t = length - 1; t >= 0; --t) {
-          const Ordinal dependency = rows.dependency(row, t);
-          if (step - dependency >= most_block_rows) break;
-          Kokkos::atomic_min(&facts.dependent(dependency), step);
-        }
-      });
+  const auto row = rows.mirrored(begin + i);
+  const Offset length = rows.length(row);
+  facts.length[i] = static_cast<typename Rows::ordinal_type>(length);
+  facts.nearest[i] = -1;
+  for (Offset t = length - 1; t >= 0; --t) {
+    const auto dependency = rows.dependency(row, t);
+    if (dependency < begin || begin + i - dependency >= most_block_rows) break;
+    const auto step = static_cast<int>(dependency - begin);
+    if (t == length - 1) facts.nearest[i] = step;
+    Kokkos::atomic_min(&facts.needed_by[step], i);
+  }
 }
 
 /// How far a block that begins at step `first` may reach: the last step such that either all of the block's
@@ -49,98 +57,122 @@ void find_step_facts(const ExecutionSpace& exec, const Rows& rows, const Facts& 
 /// for more than it would have waited for anyhow: in a factor with the pattern of an elimination tree, what
 /// depends on a step of the block depends on its last step too, or the block depends on nothing but ancestors
 /// of its first. Rows much shorter than the longest are left out, which bounds the padding.
-template <class Facts, class Ordinal>
-KOKKOS_FUNCTION Ordinal last_of_block(const Facts& facts, Ordinal first, Ordinal limit) {
-  Ordinal best = first, farthest = facts.dependent(first);
-  std::int64_t longest = facts.length(first), total = longest;
+template <class Facts>
+KOKKOS_FUNCTION int last_of_block(const Facts& facts, int first, int limit) {
+  int best = first, farthest = facts.needed_by[first];
+  std::int64_t longest = facts.length[first], total = longest;
   bool path = true;
-  for (Ordinal step = first + 1; step < limit; ++step) {
-    const std::int64_t length = facts.length(step);
+  for (int step = first + 1; step < limit; ++step) {
+    const std::int64_t length = facts.length[step];
     longest = length > longest ? length : longest;
     total += length;
     if ((step - first + 1) * longest > 3 * total + 256) break;
-    path = path && facts.nearest(step) >= first;
+    path = path && facts.nearest[step] >= first;
     if (path || farthest <= step) best = step;
     if (!path && farthest >= limit) break;
-    const Ordinal needed_by = facts.dependent(step);
-    farthest = needed_by > farthest ? needed_by : farthest;
+    farthest = facts.needed_by[step] > farthest ? facts.needed_by[step] : farthest;
   }
   return best;
 }
 
-/// Entries of each block's longest row that lie outside of the block.
-template <class Ordinal, class ExecutionSpace, class Rows, class Blocks>
-Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space> find_longest_rows(const ExecutionSpace& exec,
-                                                                                const Rows& rows,
-                                                                                const Blocks& blocks,
-                                                                                Charge& charge) {
-  const auto longest = charge.allocate<Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>>(
-      exec, "lutra::trisolve::longest rows", static_cast<std::size_t>(blocks.count));
-  Kokkos::deep_copy(exec, longest, Ordinal(0));
+/// Cuts segments of steps into blocks: from the first step of a segment on, each block reaches as far as it
+/// may. Writes to `starts` [n], where a block begins, the entries of its longest row that lie outside of it,
+/// and −1 elsewhere.
+template <class ExecutionSpace, class Rows, class View>
+void cut_blocks(const ExecutionSpace& exec, const Rows& rows, const View& starts) {
+  using Ordinal = typename Rows::ordinal_type;
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  using Facts = SegmentFacts<Ordinal>;
+  const auto segments = static_cast<int>((rows.n + block_search_steps - 1) / block_search_steps);
+  const int threads = is_host_space<ExecutionSpace> ? 1 : block_search_steps;
+  const auto scratch = Kokkos::PerTeam(static_cast<int>(Facts::bytes));
   Kokkos::parallel_for(
-      "lutra::trisolve::longest_rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
-      KOKKOS_LAMBDA(const Ordinal step) {
-        const Ordinal b = blocks.block(step);
-        const auto length = static_cast<Ordinal>(
-            rows.length_before(rows.mirrored(step), blocks.first_step(b), most_block_rows));
-        if (length > longest(b)) Kokkos::atomic_max(&longest(b), length);
+      "lutra::trisolve::cut_blocks", Policy(exec, segments, threads, 1).set_scratch_size(0, scratch),
+      KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+        const Facts facts(team);
+        const auto begin = static_cast<Ordinal>(team.league_rank()) * block_search_steps;
+        const auto steps = static_cast<int>(Kokkos::min(rows.n - begin, Ordinal(block_search_steps)));
+        const auto each = Kokkos::TeamThreadRange(team, steps);
+        Kokkos::parallel_for(each, [&](const int i) { facts.needed_by[i] = block_search_steps; });
+        team.team_barrier();
+        Kokkos::parallel_for(each, [&](const int i) { find_step_facts(rows, begin, i, facts); });
+        team.team_barrier();
+        Kokkos::parallel_for(each, [&](const int i) {
+          facts.reach[i] = last_of_block(facts, i, Kokkos::min(steps, i + most_block_rows));
+        });
+        team.team_barrier();
+        Kokkos::parallel_for(each, [&](const int i) { facts.length[i] = -1; });
+        team.team_barrier();
+        Kokkos::single(Kokkos::PerTeam(team), [&]() {
+          for (int first = 0; first < steps; first = facts.reach[first] + 1) facts.length[first] = 0;
+        });
+        team.team_barrier();
+        Kokkos::parallel_for(each, [&](const int i) {
+          int first = i;
+          while (facts.length[first] < 0) --first;
+          const auto outside = static_cast<Ordinal>(
+              rows.length_before(rows.mirrored(begin + i), begin + first, most_block_rows));
+          if (outside > 0) Kokkos::atomic_max(&facts.length[first], outside);
+        });
+        team.team_barrier();
+        Kokkos::parallel_for(each, [&](const int i) { starts(begin + i) = facts.length[i]; });
       });
-  return longest;
 }
 
-/// Cuts the steps into blocks of up to most_block_rows. Work near linear in n; entries are looked at only
-/// where they are less than a block from the diagonal.
+/// Scan that numbers the blocks. Where they are hardly fewer than rows, nothing can be gained by them: then
+/// there are none, unless they are asked for.
+template <class Ordinal, class Memory>
+struct NumberBlocks {
+  using value_type = Ordinal;
+  using View = Kokkos::View<Ordinal*, Memory>;
+  Ordinal n;
+  View starts, begin, block_of, longest;
+  NumbersView<Memory> numbers;
+  bool asked_for;
+
+  KOKKOS_FUNCTION void operator()(const Ordinal step, Ordinal& count, const bool final) const {
+    const bool starts_here = starts(step) >= 0;
+    if (starts_here) ++count;
+    if (!final) return;
+    block_of(step) = count - 1;
+    if (starts_here) {
+      begin(count - 1) = step;
+      longest(count - 1) = starts(step);
+    }
+    if (step < n - 1) return;
+    begin(count) = n;
+    const auto blocks = static_cast<std::int64_t>(count);
+    numbers().blocks = asked_for || 10 * blocks <= 9 * static_cast<std::int64_t>(n) ? blocks : 0;
+  }
+};
+
+/// Cuts the steps into blocks of up to most_block_rows. How many there are stands in `numbers`. Does not
+/// fence on devices. Work near linear in n; entries are looked at only where they are less than a block from
+/// the diagonal.
+/// @param asked_for take them even if they are hardly fewer than rows
 template <class Ordinal, class Offset, class ExecutionSpace>
 StepBlocks<Ordinal, typename ExecutionSpace::memory_space> find_row_blocks(
-    const ExecutionSpace& exec,
-    const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows, Charge& charge) {
+    const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
+    const NumbersView<typename ExecutionSpace::memory_space>& numbers, bool asked_for, Charge& charge) {
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
   const auto n = static_cast<std::size_t>(rows.n);
-  const auto pool = charge.allocate<View>(exec, "lutra::trisolve::row_blocks", 5 * n + 1);
+  const auto pool = charge.allocate<View>(exec, "lutra::trisolve::row_blocks", 4 * n + 1);
   const auto part = [&](std::size_t from, std::size_t to) {
     return View(Kokkos::subview(pool, Kokkos::make_pair(from, to)));
   };
-  const View begin = part(0, n + 1), block_of = part(n + 1, 2 * n + 1);
-  // In the memory of block_of stands, until it is needed, what it replaces.
-  const View reach = part(4 * n + 1, 5 * n + 1);  // last step of the block that would begin at each step
-  const StepFacts<Ordinal, Memory> facts{block_of, part(2 * n + 1, 3 * n + 1), part(3 * n + 1, 4 * n + 1)};
-  const auto starts =
-      charge.allocate<Kokkos::View<unsigned char*, Memory>>(exec, "lutra::trisolve::starts", n);
-  find_step_facts(exec, rows, facts);
-  const Ordinal n_steps = rows.n;
-  Kokkos::parallel_for(
-      "lutra::trisolve::reach", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_steps),
-      KOKKOS_LAMBDA(const Ordinal first) {
-        const Ordinal end = (first / block_search_steps + 1) * Ordinal(block_search_steps);
-        const Ordinal limit = Kokkos::min(Kokkos::min(n_steps, end), first + Ordinal(most_block_rows));
-        reach(first) = last_of_block(facts, first, limit);
-      });
-  const Ordinal segments = (n_steps + block_search_steps - 1) / block_search_steps;
-  Kokkos::parallel_for(
-      "lutra::trisolve::cut_blocks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, segments),
-      KOKKOS_LAMBDA(const Ordinal segment) {
-        const Ordinal end = Kokkos::min(n_steps, (segment + 1) * Ordinal(block_search_steps));
-        for (Ordinal first = segment * block_search_steps; first < end;) {
-          const Ordinal last = reach(first);
-          for (Ordinal step = first; step <= last; ++step) starts(step) = step == first ? 1 : 0;
-          first = last + 1;
-        }
-      });
-  StepBlocks<Ordinal, Memory> blocks;
+  const View begin = part(0, n + 1), starts = part(n + 1, 2 * n + 1);
+  const View block_of = part(2 * n + 1, 3 * n + 1), longest = part(3 * n + 1, 4 * n + 1);
+  cut_blocks(exec, rows, starts);
   Kokkos::parallel_scan(
       "lutra::trisolve::number_blocks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
-      KOKKOS_LAMBDA(const Ordinal step, Ordinal& count, const bool final) {
-        count += starts(step);
-        if (!final) return;
-        block_of(step) = count - 1;
-        if (starts(step)) begin(count - 1) = step;
-        if (step == rows.n - 1) begin(count) = rows.n;
-      },
-      blocks.count);
+      NumberBlocks<Ordinal, Memory>{rows.n, starts, begin, block_of, longest, numbers, asked_for});
+  StepBlocks<Ordinal, Memory> blocks;
+  blocks.count = rows.n;
+  blocks.counted = &numbers.data()->blocks;
   blocks.begin = begin;
   blocks.block_of = block_of;
-  blocks.longest = find_longest_rows<Ordinal>(exec, rows, blocks, charge);
+  blocks.longest = longest;
   return blocks;
 }
 

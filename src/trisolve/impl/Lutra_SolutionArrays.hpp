@@ -19,6 +19,14 @@ using HangSpace = Kokkos::HostSpace;
 /// Where kernels leave word of a hang. Pinning memory takes long: a solver does it once, for all it analyses.
 using HangSpot = Kokkos::View<HangRecord[1], HangSpace>;
 
+/// What teams of a solve share, in two turns, and whether the watchdog has ended one; of a trivial type, so
+/// that zeros are set without a kernel.
+template <class Ordinal>
+struct SolveTickets {
+  Ordinal ticket[2];
+  int stop;
+};
+
 /// The two arrays of self-flagged solutions that solves take in turns, with what belongs to the waiting. Each
 /// solve finds its array marked and marks the other one on its way.
 template <class Scalar, class Ordinal, class ExecutionSpace>
@@ -29,15 +37,8 @@ class SolutionArrays {
   SolutionArrays() = default;
   SolutionArrays(const ExecutionSpace& exec, std::size_t n, const MemoryBudget& budget, const HangSpot& hang)
       : m_n(n), m_budget(budget), m_charge(budget), m_hang(hang) {
-    if constexpr (!is_host_space<ExecutionSpace>) {
-      m_charge.template reserve<Memory>(exec, "lutra::trisolve::waiting",
-                                        2 * Charge::padded(sizeof(Ordinal)));
-    }
-    m_tickets =
-        m_charge.template allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::trisolve::ticket", 2);
-    m_stop = m_charge.template allocate<Kokkos::View<int, Memory>>(exec, "lutra::trisolve::stop");
-    Kokkos::deep_copy(exec, m_tickets, Ordinal(0));
-    Kokkos::deep_copy(exec, m_stop, 0);
+    m_waiting = m_charge.template allocate<Kokkos::View<Waiting, Memory>>(exec, "lutra::trisolve::waiting");
+    Kokkos::deep_copy(exec, m_waiting, Waiting{});
   }
 
   /// Sees to arrays for `stride` values a place. Allocates where they have grown.
@@ -65,9 +66,9 @@ class SolutionArrays {
     data.current = m_arrays[m_turn].data();
     data.previous = m_arrays[1 - m_turn].data();
     data.previous_stride = m_dirty[1 - m_turn];
-    data.ticket = m_tickets.data() + m_turn;
-    data.next_ticket = m_tickets.data() + (1 - m_turn);
-    data.stop = m_stop.data();
+    data.ticket = m_waiting.data()->ticket + m_turn;
+    data.next_ticket = m_waiting.data()->ticket + (1 - m_turn);
+    data.stop = &m_waiting.data()->stop;
     data.hang = m_hang.data();
     m_dirty[m_turn] = stride;
     m_dirty[1 - m_turn] = 0;
@@ -96,10 +97,10 @@ class SolutionArrays {
 
   /// Whether it was a solve with these arrays that was given up. Fences.
   bool was_stopped(const ExecutionSpace& exec) const {
-    int stop = 0;
-    Kokkos::deep_copy(exec, stop, m_stop);
+    Waiting waiting;
+    Kokkos::deep_copy(exec, waiting, m_waiting);
     exec.fence("lutra::trisolve: whether the watchdog has ended a solve is needed on the host");
-    return stop != 0;
+    return waiting.stop != 0;
   }
 
   /// Makes the arrays good again after a solve was given up. Fences.
@@ -107,8 +108,7 @@ class SolutionArrays {
     exec.fence("lutra::trisolve: the solve that was given up has ended");
     for (const auto& array : m_arrays) Kokkos::deep_copy(exec, array, marked_value<Scalar>());
     m_dirty[0] = m_dirty[1] = 0;
-    Kokkos::deep_copy(exec, m_tickets, Ordinal(0));
-    Kokkos::deep_copy(exec, m_stop, 0);
+    Kokkos::deep_copy(exec, m_waiting, Waiting{});
     exec.fence("lutra::trisolve: the arrays are marked anew");
     m_hang.data()->place_plus_one = 0;
   }
@@ -116,14 +116,15 @@ class SolutionArrays {
   std::size_t bytes() const { return m_charge.bytes() + m_arrays_charge.bytes() + m_scratch_charge.bytes(); }
 
  private:
+  using Waiting = SolveTickets<Ordinal>;
+
   std::size_t m_n = 0;
   MemoryBudget m_budget;
   Charge m_charge, m_arrays_charge, m_scratch_charge;
   Kokkos::View<Scalar*, Memory> m_arrays[2];  ///< [n × stride] each
   Kokkos::View<Scalar*, Memory> m_scratch;
   int m_scratch_stride = 0;
-  Kokkos::View<Ordinal*, Memory> m_tickets;  ///< [2]
-  Kokkos::View<int, Memory> m_stop;
+  Kokkos::View<Waiting, Memory> m_waiting;
   HangSpot m_hang;
   int m_stride = 0;         ///< values a place the arrays have room for
   int m_dirty[2] = {0, 0};  ///< values a place that are not marked

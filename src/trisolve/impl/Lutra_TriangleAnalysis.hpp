@@ -4,9 +4,8 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <vector>
-
 #include "Lutra_BlockLevels.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_HostSubstitution.hpp"
 #include "Lutra_RowBlocks.hpp"
 #include "Lutra_TriangleSchedule.hpp"
@@ -17,115 +16,138 @@
 
 namespace lutra::Impl {
 
-/// Measures the rows of a triangle, if that has not been done. Fences then.
+/// Sums up the lengths of sound rows.
+template <class Rows>
+struct MeasureRows {
+  using value_type = RowSummary;
+  Rows rows;
+
+  KOKKOS_FUNCTION void init(value_type& sum) const { sum = {}; }
+  KOKKOS_FUNCTION void join(value_type& sum, const value_type& other) const { sum.join(other); }
+  KOKKOS_FUNCTION void operator()(const typename Rows::ordinal_type row, value_type& sum) const {
+    const auto length = static_cast<std::int64_t>(rows.length(row));
+    sum.join({value_type().fault, length, length});
+  }
+};
+
+/// Numbers of a triangle whose part `rows` is known, or will be where the work before has been done.
 template <class ExecutionSpace, class Rows>
-RowLengths measure_rows(const ExecutionSpace& exec, const Rows& rows) {
-  using Ordinal = typename Rows::ordinal_type;
-  RowLengths lengths = rows.lengths;
-  if (lengths.total >= 0) return lengths;
-  Kokkos::parallel_reduce(
-      "lutra::trisolve::measure_rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
-      KOKKOS_LAMBDA(const Ordinal row, std::int64_t& sum, std::int64_t& longest) {
-        const auto length = static_cast<std::int64_t>(rows.length(row));
-        sum += length;
-        longest = length > longest ? length : longest;
-      },
-      Kokkos::Sum<std::int64_t>(lengths.total), Kokkos::Max<std::int64_t>(lengths.longest));
-  lengths.mean = static_cast<double>(lengths.total) / static_cast<double>(rows.n);
-  return lengths;
+NumbersView<typename ExecutionSpace::memory_space> numbers_of_rows(const ExecutionSpace& exec,
+                                                                   const Rows& whole, Charge& charge) {
+  if (whole.numbers.data() != nullptr) return whole.numbers;
+  const auto numbers = allocate_numbers(exec, charge);
+  const auto rows = whole.access();
+  Kokkos::parallel_reduce("lutra::trisolve::measure_rows",
+                          Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
+                          MeasureRows<decltype(whole.access())>{rows}, summary_of(numbers));
+  return numbers;
 }
 
-/// Copies a few numbers to the host. Fences.
-template <class ExecutionSpace, class View>
-std::vector<typename View::non_const_value_type> read_back(const ExecutionSpace& exec, const View& numbers) {
-  using Number = typename View::non_const_value_type;
-  std::vector<Number> read(numbers.extent(0));
-  Kokkos::deep_copy(
-      exec, Kokkos::View<Number*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(read.data(), read.size()),
-      numbers);
-  exec.fence("lutra::trisolve: numbers are needed on the host");
-  return read;
-}
-
-/// Levels of the blocks. How many there are stands behind them, at level(count + 1), less 1.
+/// Levels of the rows and of the blocks if there are any. Does not fence on devices.
 template <class Ordinal, class Offset, class ExecutionSpace>
-LeveledBlocks<Ordinal, typename ExecutionSpace::memory_space> sweep_levels(
-    const ExecutionSpace& exec,
-    const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
-    const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks,
-    [[maybe_unused]] const RowLengths& lengths, [[maybe_unused]] bool portable, Charge& charge) {
-  using View = Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>;
-  const auto count = static_cast<std::size_t>(blocks.count);
-  const auto level = charge.allocate<View>(exec, "lutra::trisolve::level", count + 2);
-  Kokkos::deep_copy(exec, level, Ordinal(-1));
+void sweep_levels(const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
+                  const Groupings<Ordinal, typename ExecutionSpace::memory_space>& found,
+                  [[maybe_unused]] bool portable) {
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
-    if (!portable) {
-      sweep_levels_cuda(exec, rows, blocks, lengths, level);
-      return {blocks, level, 0};
-    }
+    if (!portable) return sweep_levels_cuda(exec, rows, found.single, found.blocked, found.numbers);
   }
 #endif
-  sweep_levels_portable(exec, rows, blocks, level);
-  return {blocks, level, 0};
-}
-
-/// Levels of the rows, and how many there are. Fences.
-template <class Ordinal, class Offset, class ExecutionSpace>
-LeveledBlocks<Ordinal, typename ExecutionSpace::memory_space> find_row_levels(
-    const ExecutionSpace& exec,
-    const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
-    const RowLengths& lengths, bool portable, Charge& charge) {
-  using Memory = typename ExecutionSpace::memory_space;
-  StepBlocks<Ordinal, Memory> rows_alone;
-  rows_alone.count = rows.n;
-  const auto count = static_cast<std::size_t>(rows.n);
+  TriangleNumbers* const numbers = found.numbers.data();
   if constexpr (is_host_space<ExecutionSpace>) {
-    const auto level = charge.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::trisolve::level", count);
     exec.fence("lutra::trisolve: the host reads the pattern");
-    const Ordinal levels = find_levels_in_order(rows, level);
-    return {rows_alone, level, levels};
+    numbers->last_row_level = static_cast<std::int64_t>(find_levels_in_order(rows, found.single.level)) - 1;
   } else {
-    auto leveled = sweep_levels(exec, rows, rows_alone, lengths, portable, charge);
-    const auto last = Kokkos::subview(leveled.level, Kokkos::make_pair(count + 1, count + 2));
-    leveled.levels = read_back(exec, last)[0] + 1;
-    return leveled;
+    sweep_levels_portable(exec, rows, found.single, &numbers->last_row_level);
   }
+  if (found.blocked.blocks.count > 0)
+    sweep_levels_portable(exec, rows, found.blocked, &numbers->last_block_level);
 }
 
-/// Finds how many levels the blocks have, and adds to a shape what the model wants to know of them. Fences.
-/// @param most_levels no fewer than that: those of the rows
-template <class ExecutionSpace, class Rows, class Blocks>
-void describe_blocks(const ExecutionSpace& exec, const Rows& rows, Blocks& blocked, std::size_t most_levels,
-                     Charge& charge, TriangleShape& shape) {
+/// Adds to the numbers what the model wants to know of the blocks. Does not fence on devices.
+/// @param steps [n] 0 throughout; written over
+template <class ExecutionSpace, class Rows, class Leveled, class StepsView, class Numbers>
+void describe_blocks(const ExecutionSpace& exec, const Rows& rows, const Leveled& blocked,
+                     const StepsView& steps, const Numbers& numbers) {
   using Ordinal = typename Rows::ordinal_type;
-  const auto numbers = charge.allocate<Kokkos::View<int*, typename ExecutionSpace::memory_space>>(
-      exec, "lutra::trisolve::critical steps", most_levels + 3);
-  const auto steps = Kokkos::subview(numbers, Kokkos::make_pair(std::size_t(3), most_levels + 3));
-  const auto totals = Kokkos::subview(numbers, Kokkos::make_pair(0, 3));  // path, wide blocks, last level
-  Kokkos::deep_copy(exec, numbers, 0);
   const auto blocks = blocked.blocks;
   const auto level = blocked.level;
   Kokkos::parallel_for(
       "lutra::trisolve::describe_blocks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
       KOKKOS_LAMBDA(const Ordinal b) {
+        if (b >= blocks.size()) return;
         const std::int64_t longest = longest_row(rows, blocks, b);
         const auto size = static_cast<int>(blocks.first_step(b + 1) - blocks.first_step(b));
         const BlockShape block = shape_for(size, longest, true);
-        const auto lane_steps = static_cast<int>((longest + block.lanes() - 1) / block.lanes());
+        const auto lane_steps = static_cast<Ordinal>((longest + block.lanes() - 1) / block.lanes());
         if (lane_steps > steps(level(b))) {
-          const int before = Kokkos::atomic_fetch_max(&steps(level(b)), lane_steps);
-          if (lane_steps > before) Kokkos::atomic_add(&totals(0), lane_steps - before);
+          const Ordinal before = Kokkos::atomic_fetch_max(&steps(level(b)), lane_steps);
+          if (lane_steps > before) {
+            Kokkos::atomic_add(&numbers().critical_steps, static_cast<std::int64_t>(lane_steps - before));
+          }
         }
-        if (block.is_wide()) Kokkos::atomic_add(&totals(1), 1);
-        note_level(&totals(2), static_cast<int>(level(b)));
+        if (block.is_wide()) Kokkos::atomic_add(&numbers().wide_blocks, std::int64_t(1));
       });
-  const std::vector<int> read = read_back(exec, totals);
-  blocked.levels = static_cast<Ordinal>(read[2] + 1);
-  shape.blocks = static_cast<double>(blocks.count);
-  shape.block_levels = static_cast<double>(blocked.levels);
-  shape.wide_blocks = read[1];
-  shape.critical_steps = read[0];
+}
+
+/// Arrays of a grouping as they are before its levels are sought, one behind the other in `unknown`.
+template <class Ordinal, class Memory>
+void take_level_arrays(const Kokkos::View<Ordinal*, Memory>& unknown, std::size_t first, std::size_t n,
+                       LeveledBlocks<Ordinal, Memory>& leveled) {
+  leveled.level = Kokkos::subview(unknown, Kokkos::make_pair(first, first + n));
+  leveled.ticket = Kokkos::subview(unknown, Kokkos::make_pair(first + n, first + n + 1));
+}
+
+/// Groups the rows by themselves and, if wanted, in blocks, each with their levels; how many there are of
+/// either only the numbers tell. Does not fence on devices.
+/// @param method automatic: blocks only where they may pay; supernodal: blocks too; others: rows alone
+template <class Ordinal, class Offset, class ExecutionSpace>
+Groupings<Ordinal, typename ExecutionSpace::memory_space> group_rows(
+    const ExecutionSpace& exec,
+    const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& whole, TrisolveMethod method,
+    bool portable, Charge& charge) {
+  using Memory = typename ExecutionSpace::memory_space;
+  using View = Kokkos::View<Ordinal*, Memory>;
+  Groupings<Ordinal, Memory> found;
+  const bool asked_for = method == TrisolveMethod::supernodal;
+  const bool with_blocks =
+      asked_for || (method == TrisolveMethod::automatic && !is_host_space<ExecutionSpace>);
+  found.numbers = numbers_of_rows(exec, whole, charge);
+  found.single.blocks.count = whole.n;
+  const auto rows = whole.access();
+  const auto n = static_cast<std::size_t>(whole.n);
+  const std::size_t unknowns = (with_blocks ? 2 : 1) * (n + 1), zeros = with_blocks ? n : 0;
+  const auto pool = charge.allocate<View>(exec, "lutra::trisolve::level", unknowns + zeros);
+  const auto numbers = found.numbers;
+  Kokkos::parallel_for(
+      "lutra::trisolve::clear",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(unknowns + zeros)),
+      KOKKOS_LAMBDA(const std::int64_t i) {
+        pool(i) = static_cast<std::size_t>(i) < unknowns ? -1 : 0;
+        if (i == 0) numbers().clear_all_but_rows();
+      });
+  take_level_arrays(pool, 0, n, found.single);
+  if (with_blocks) {
+    take_level_arrays(pool, n + 1, n, found.blocked);
+    found.blocked.blocks = find_row_blocks(exec, rows, found.numbers, asked_for, charge);
+  }
+  sweep_levels(exec, rows, found, portable);
+  if (with_blocks) {
+    const auto steps = Kokkos::subview(pool, Kokkos::make_pair(unknowns, unknowns + zeros));
+    describe_blocks(exec, rows, found.blocked, steps, found.numbers);
+  }
+  return found;
+}
+
+/// Makes known to the host how many levels and blocks there are.
+template <class Groupings>
+void take_numbers(Groupings& found, const TriangleNumbers& numbers) {
+  using Ordinal = typename decltype(found.single.level)::non_const_value_type;
+  found.single.levels = static_cast<Ordinal>(numbers.last_row_level + 1);
+  if (found.blocked.blocks.count == 0) return;
+  found.blocked.levels = static_cast<Ordinal>(numbers.last_block_level + 1);
+  found.blocked.blocks.count = static_cast<Ordinal>(numbers.blocks);
+  found.blocked.blocks.counted = nullptr;
 }
 
 }  // namespace lutra::Impl

@@ -65,18 +65,20 @@ void pack_entries(const ExecutionSpace& exec, const Rows& rows, const Plan& whol
   using Ordinal = typename Rows::ordinal_type;
   using Offset = typename Rows::offset_type;
   using Value = typename Packed::non_const_value_type;
-  const auto plan = whole_plan.views();
-  const UncountedView<Value, typename ExecutionSpace::memory_space> packed = packed_entries;
-  const auto policy = task_teams(exec, plan);
+  const auto plan = whole_plan.arrays();
+  const ArrayRef<Value> packed{packed_entries.data()};
+  const auto policy = task_teams(exec, whole_plan);
   using Member = typename decltype(policy)::member_type;
   const int threads = packing_threads(exec);
   Kokkos::parallel_for(
       "lutra::trisolve::pack_entries", policy, KOKKOS_LAMBDA(const Member& team) {
-        walk_lanes<Ordinal, Offset>(team, rows, plan, threads, [&](const LaneWalk<Ordinal, Offset>& walk) {
-          for (int step = walk.first; step < walk.end; step += packed_at_once * walk.stride) {
-            pack_steps<Value>(rows, source, walk, step, packed);
-          }
-        });
+        const auto task = plan.tasks(team.league_rank());
+        walk_lanes<Ordinal, Offset>(
+            team, task, rows, plan, threads, [&](const LaneWalk<Ordinal, Offset>& walk) {
+              for (int step = walk.first; step < walk.end; step += packed_at_once * walk.stride) {
+                pack_steps<Value>(rows, source, walk, step, packed);
+              }
+            });
       });
 }
 
@@ -141,7 +143,7 @@ KOKKOS_FUNCTION std::int64_t invert_task(const Member& team, const Rows& rows, c
                                          BlockPair<typename Source::scalar_type> block) {
   using Scalar = typename Source::scalar_type;
   using Ordinal = typename Rows::ordinal_type;
-  using Value = typename decltype(packed.inverses)::non_const_value_type;
+  using Value = typename Packed::value_type;
   const auto task = plan.tasks(team.league_rank());
   if (task.shape.log_rows == 0) {
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, static_cast<int>(task.blocks)), [&](const int b) {
@@ -204,14 +206,14 @@ void pack_inverses(const ExecutionSpace& exec, const Rows& rows, const Plan& who
   using Sums = Kokkos::View<double*, Space, Unmanaged>;
   constexpr std::size_t block_size = most_block_rows * most_block_rows;
   const bool single_rows = whole_plan.blocks == whole_plan.n;
-  const auto plan = whole_plan.views();
-  const auto packed = all_packed.views();
+  const auto plan = whole_plan.arrays();
+  const auto packed = all_packed.arrays();
   const std::size_t scratch_size =
       single_rows ? 0 : Scratch::shmem_size(2 * block_size) + Sums::shmem_size(most_block_rows);
   const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
   Kokkos::parallel_reduce(
       "lutra::trisolve::pack_inverses",
-      Policy(exec, static_cast<int>(plan.tasks.extent(0)), 1, vector_length)
+      Policy(exec, static_cast<int>(whole_plan.tasks.extent(0)), 1, vector_length)
           .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch_size))),
       KOKKOS_LAMBDA(const typename Policy::member_type& team, std::int64_t& sum) {
         BlockPair<Scalar> block{nullptr, nullptr, nullptr, 0};

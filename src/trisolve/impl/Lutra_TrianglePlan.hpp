@@ -91,14 +91,11 @@ struct BlockTask {
   }
 };
 
-template <class T, class Memory>
-using UncountedView = Kokkos::View<T*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-
-/// The arrays of a TrianglePlan as kernels take them: little enough to be launched without a wait.
-template <class Ordinal, class Offset, class Memory>
-struct TrianglePlanViews {
-  UncountedView<Ordinal, Memory> row_of, place_of, block_begin, columns;
-  UncountedView<BlockTask<Ordinal, Offset>, Memory> tasks;
+/// The arrays of a TrianglePlan as kernels take them.
+template <class Ordinal, class Offset>
+struct TrianglePlanArrays {
+  ArrayRef<Ordinal> row_of, place_of, block_begin, by_level, columns;
+  ArrayRef<BlockTask<Ordinal, Offset>> tasks;
 };
 
 /// Rows grouped in blocks and blocks in tasks: the narrow tasks by level, then the wide ones by level. A
@@ -122,8 +119,9 @@ struct TrianglePlan {
   Charge charge;
 
   std::int64_t n_tasks() const { return static_cast<std::int64_t>(tasks.extent(0)); }
-  TrianglePlanViews<Ordinal, Offset, Memory> views() const {
-    return {row_of, place_of, block_begin, columns, tasks};
+  TrianglePlanArrays<Ordinal, Offset> arrays() const {
+    return {{row_of.data()},   {place_of.data()}, {block_begin.data()},
+            {by_level.data()}, {columns.data()},  {tasks.data()}};
   }
 };
 
@@ -135,10 +133,11 @@ enum class BlockUse : unsigned char {
 };
 
 /// The arrays of TriangleValues as kernels take them.
-template <class Value, class Memory>
-struct TriangleValueViews {
-  UncountedView<Value, Memory> entries, inverses;
-  UncountedView<BlockUse, Memory> use;
+template <class Value>
+struct TriangleValueArrays {
+  using value_type = Value;
+  ArrayRef<Value> entries, inverses;
+  ArrayRef<BlockUse> use;
 };
 
 /// Values of a triangle, packed for a plan. Of each diagonal block, T below its diagonal stands transposed
@@ -151,7 +150,7 @@ struct TriangleValues {
   Kokkos::View<std::int64_t, Memory> inverted;  ///< blocks used by their inverses
   Charge charge;
 
-  TriangleValueViews<Value, Memory> views() const { return {entries, inverses, use}; }
+  TriangleValueArrays<Value> arrays() const { return {{entries.data()}, {inverses.data()}, {use.data()}}; }
 };
 
 }  // namespace lutra::Impl

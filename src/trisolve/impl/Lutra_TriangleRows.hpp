@@ -27,7 +27,7 @@ struct RowShare {
     if (is_host_space<ExecutionSpace>) {
       rows = 1024;
     } else {
-      lanes = mean < 8 ? 1 : mean < 32 ? 8 : 32;
+      lanes = mean < 8 ? 4 : mean < 32 ? 8 : 32;  // a few rows may be much longer than the mean
       threads = rows = 128 / lanes;
     }
   }
@@ -51,15 +51,26 @@ struct RowShare {
 };
 
 /// Looks at one row with the lanes of a thread: finds the triangle's part of it and its diagonal. Writes
-/// begin, end and diagonal at bounds(row), bounds(n + row), bounds(2 n + row), and gives its length.
+/// begin, end and diagonal at bounds(row), bounds(n + row), bounds(2 n + row), and gives its length. A
+/// malformed row is left empty, so that kernels may go on until the host hears of it.
 template <class Member, class Pattern, class Bounds, class Ordinal>
 KOKKOS_FUNCTION RowFault split_row(const Member& team, const Pattern& pattern, const Bounds& bounds,
                                    Ordinal row, bool upper, bool unit, std::int64_t& length) {
   using Offset = typename Bounds::non_const_value_type;
-  const auto n = static_cast<std::size_t>(pattern.n_rows);
+  const auto n = static_cast<std::size_t>(pattern.n_rows), at = static_cast<std::size_t>(row);
   const Offset first = pattern.row_map(row), last = pattern.row_map(row + 1);
-  if (first < 0 || last < first || last > static_cast<Offset>(pattern.entries.extent(0)))
+  const auto write = [&](Offset begin, Offset end, Offset diagonal) {
+    Kokkos::single(Kokkos::PerThread(team), [&]() {
+      bounds(at) = begin;
+      bounds(n + at) = end;
+      bounds(2 * n + at) = diagonal;
+    });
+    length = static_cast<std::int64_t>(end - begin);
+  };
+  if (first < 0 || last < first || last > static_cast<Offset>(pattern.entries.extent(0))) {
+    write(0, 0, -1);
     return RowFault::map;
+  }
   const auto entries = Kokkos::ThreadVectorRange(team, last - first);
   Offset left = 0;  // entries left of the diagonal
   Kokkos::parallel_reduce(
@@ -78,67 +89,83 @@ KOKKOS_FUNCTION RowFault split_row(const Member& team, const Pattern& pattern, c
         if (own > most) most = own;
       },
       Kokkos::Max<Offset>(found));
-  if (found == out_of_order) return RowFault::order;
+  if (found == out_of_order) {
+    write(0, 0, -1);
+    return RowFault::order;
+  }
   const bool has_diagonal = found > 0;
   const Offset diagonal = first + found - 1, below = first + left;
-  const auto at = static_cast<std::size_t>(row);
-  const Offset begin = !upper ? first : has_diagonal ? diagonal + 1 : below, end = upper ? last : below;
-  length = static_cast<std::int64_t>(end - begin);
-  Kokkos::single(Kokkos::PerThread(team), [&]() {
-    bounds(at) = begin;
-    bounds(n + at) = end;
-    bounds(2 * n + at) = has_diagonal ? diagonal : Offset(-1);
-  });
+  write(!upper         ? first
+        : has_diagonal ? diagonal + 1
+                       : below,
+        upper ? last : below, has_diagonal ? diagonal : Offset(-1));
   return !unit && !has_diagonal ? RowFault::diagonal : RowFault::none;
 }
 
-/// The triangle's part of each row of a pattern.
-/// @throws InputError naming the first row that is malformed or lacks its diagonal. Fences.
+inline constexpr auto row_faults = static_cast<std::int64_t>(RowFault::none);  ///< kinds of them
+
+/// Splits the rows of a pattern; the sum is what they are like.
+template <class Member, class Pattern, class Bounds>
+struct SplitRows {
+  using value_type = RowSummary;
+  RowShare share;
+  Pattern pattern;
+  Bounds bounds;
+  bool upper, unit;
+
+  KOKKOS_FUNCTION void init(value_type& sum) const { sum = {}; }
+  KOKKOS_FUNCTION void join(value_type& sum, const value_type& other) const { sum.join(other); }
+  KOKKOS_FUNCTION void operator()(const Member& team, value_type& sum) const {
+    share.visit_rows(team, pattern.n_rows, [&](const auto row) {
+      RowSummary own;
+      const auto fault = split_row(team, pattern, bounds, row, upper, unit, own.total);
+      own.longest = own.total;
+      if (fault != RowFault::none)
+        own.fault = static_cast<std::int64_t>(row) * row_faults + static_cast<std::int64_t>(fault);
+      Kokkos::single(Kokkos::PerThread(team), [&]() { sum.join(own); });
+    });
+  }
+};
+
+/// The triangle's part of each row of a pattern. What is wrong with rows the host learns from their numbers,
+/// by throw_row_fault. Does not fence on devices.
 template <class Ordinal, class Offset, class ExecutionSpace>
 TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space> split_triangle(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern, TriangleSide side,
     DiagonalKind kind, Charge& charge) {
-  TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space> rows;
+  using Memory = typename ExecutionSpace::memory_space;
+  TriangleRows<Ordinal, Offset, Memory> rows;
   rows.n = pattern.n_rows;
   rows.upper = side == TriangleSide::upper;
   rows.entries = pattern.entries;
-  const auto bounds = charge.allocate<Kokkos::View<Offset*, typename ExecutionSpace::memory_space>>(
-      exec, "lutra::trisolve::rows", 3 * static_cast<std::size_t>(rows.n));
+  using Bounds = Kokkos::View<Offset*, Memory>;
+  const auto bounds =
+      charge.allocate<Bounds>(exec, "lutra::trisolve::rows", 3 * static_cast<std::size_t>(rows.n));
   const auto part = [&](std::size_t k) {
     const auto n = static_cast<std::size_t>(rows.n);
     return Kokkos::subview(bounds, Kokkos::make_pair(k * n, (k + 1) * n));
   };
   rows.begin = part(0);
   rows.end = part(1);
-  const bool unit = kind == DiagonalKind::unit, upper = rows.upper;
-  if (!unit) rows.diagonal = part(2);
-  constexpr auto kinds = static_cast<std::int64_t>(RowFault::none);
-  const auto count = static_cast<std::size_t>(rows.n);
-  const RowShare share(exec, count, pattern.entries.extent(0));
+  if (kind != DiagonalKind::unit) rows.diagonal = part(2);
+  rows.numbers = allocate_numbers(exec, charge);
+  const RowShare share(exec, static_cast<std::size_t>(rows.n), pattern.entries.extent(0));
   const auto policy = share.policy(exec, rows.n);
-  using Member = typename decltype(policy)::member_type;
-  std::int64_t first_fault = 0;
-  Kokkos::parallel_reduce(
-      "lutra::trisolve::split_rows", policy,
-      KOKKOS_LAMBDA(const Member& team, std::int64_t& least, std::int64_t& sum, std::int64_t& longest) {
-        share.visit_rows(team, pattern.n_rows, [&](const Ordinal row) {
-          std::int64_t length = 0;
-          const auto fault = split_row(team, pattern, bounds, row, upper, unit, length);
-          const auto code = static_cast<std::int64_t>(row) * kinds + static_cast<std::int64_t>(fault);
-          Kokkos::single(Kokkos::PerThread(team), [&]() {
-            sum += length;
-            longest = length > longest ? length : longest;
-            if (fault != RowFault::none) least = code < least ? code : least;
-          });
-        });
-      },
-      Kokkos::Min<std::int64_t>(first_fault), Kokkos::Sum<std::int64_t>(rows.lengths.total),
-      Kokkos::Max<std::int64_t>(rows.lengths.longest));
-  rows.lengths.mean = static_cast<double>(rows.lengths.total) / static_cast<double>(rows.n);
-  if (first_fault >= static_cast<std::int64_t>(rows.n) * kinds) return rows;
-  const std::string row = "triangle: row " + std::to_string(first_fault / kinds);
-  switch (static_cast<RowFault>(first_fault % kinds)) {
+  using Split =
+      SplitRows<typename decltype(policy)::member_type, CsrPattern<Ordinal, Offset, Memory>, Bounds>;
+  Kokkos::parallel_reduce("lutra::trisolve::split_rows", policy,
+                          Split{share, pattern, bounds, rows.upper, kind == DiagonalKind::unit},
+                          summary_of(rows.numbers));
+  return rows;
+}
+
+/// @param fault the least code of a fault, as RowSummary has it
+/// @throws InputError naming the row, if there is one
+inline void throw_row_fault(std::int64_t fault) {
+  if (fault == RowSummary().fault) return;
+  const std::string row = "triangle: row " + std::to_string(fault / row_faults);
+  switch (static_cast<RowFault>(fault % row_faults)) {
     case RowFault::map:
       throw InputError(row + " begins or ends outside of the entries");
     case RowFault::order:
@@ -152,13 +179,14 @@ TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space> split_trian
 /// @param source position in `values` of each entry; empty: its own
 /// @throws InputError naming the first row whose diagonal is zero or that holds NaN or infinity. Fences.
 template <class ExecutionSpace, class Rows, class Values, class Source>
-void check_triangle_values(const ExecutionSpace& exec, const Rows& rows, const Values& values,
+void check_triangle_values(const ExecutionSpace& exec, const Rows& whole, const Values& values,
                            const Source& source) {
   using Ordinal = typename Rows::ordinal_type;
   using Offset = typename Rows::offset_type;
   using Scalar = typename Values::non_const_value_type;
   const bool direct = source.extent(0) == 0;
-  const RowShare share(exec, static_cast<std::size_t>(rows.n), rows.entries.extent(0));
+  const RowShare share(exec, static_cast<std::size_t>(whole.n), whole.entries.extent(0));
+  const auto rows = whole.access();
   const auto policy = share.policy(exec, rows.n);
   using Member = typename decltype(policy)::member_type;
   std::int64_t first_fault = 0;

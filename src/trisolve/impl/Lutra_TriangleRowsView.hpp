@@ -6,33 +6,40 @@
 
 #include <cstdint>
 
+#include "Lutra_TriangleNumbers.hpp"
+
 namespace lutra::Impl {
 
-/// Entries of a triangle's rows outside of the diagonal.
-struct RowLengths {
-  std::int64_t total = -1;  ///< −1: not measured
-  std::int64_t longest = 0;
-  double mean = 0;
+/// An array as kernels take it: a View is three times as large, and what is launched with more than 512 bytes
+/// of arguments waits for earlier launches.
+template <class T>
+struct ArrayRef {
+  T* data = nullptr;
+
+  template <class Index>
+  KOKKOS_FORCEINLINE_FUNCTION T& operator()(Index i) const {
+    return data[i];
+  }
+  template <class Index>
+  KOKKOS_FORCEINLINE_FUNCTION T& operator[](Index i) const {
+    return data[i];
+  }
 };
 
-/// One triangle of a square pattern by rows, in the order a substitution takes them: step p works on row p of
-/// a lower triangle and on row n − 1 − p of an upper one, so that every step depends on earlier steps only.
-template <class Ordinal, class Offset, class Memory>
-struct TriangleRows {
+/// TriangleRows as kernels take them.
+template <class Ordinal, class Offset>
+struct RowAccess {
   using ordinal_type = Ordinal;
   using offset_type = Offset;
 
   Ordinal n = 0;
   bool upper = false;
-  Kokkos::View<const Ordinal*, Memory> entries;  ///< columns of the pattern, ascending in each row
-  Kokkos::View<const Offset*, Memory> begin;     ///< [n] by row: first off-diagonal entry of the triangle
-  Kokkos::View<const Offset*, Memory> end;       ///< [n] by row: one past the last of them
-  Kokkos::View<const Offset*, Memory> diagonal;  ///< [n] by row: position of the diagonal; empty: unit
-  RowLengths lengths;
+  ArrayRef<const Ordinal> entries;
+  ArrayRef<const Offset> begin, end, diagonal;
 
   /// Row of a step, and step of a row.
   KOKKOS_FORCEINLINE_FUNCTION Ordinal mirrored(Ordinal p) const { return upper ? n - 1 - p : p; }
-  KOKKOS_FORCEINLINE_FUNCTION bool is_unit() const { return diagonal.extent(0) == 0; }
+  KOKKOS_FORCEINLINE_FUNCTION bool is_unit() const { return diagonal.data == nullptr; }
   /// Off-diagonal entries of a row.
   KOKKOS_FORCEINLINE_FUNCTION Offset length(Ordinal row) const { return end(row) - begin(row); }
   /// Position of the t-th entry of a row in the order of the steps they belong to.
@@ -52,6 +59,26 @@ struct TriangleRows {
       (before ? low : high) = before ? middle + 1 : middle;
     }
     return low;
+  }
+};
+
+/// One triangle of a square pattern by rows, in the order a substitution takes them: step p works on row p of
+/// a lower triangle and on row n − 1 − p of an upper one, so that every step depends on earlier steps only.
+template <class Ordinal, class Offset, class Memory>
+struct TriangleRows {
+  using ordinal_type = Ordinal;
+  using offset_type = Offset;
+
+  Ordinal n = 0;
+  bool upper = false;
+  Kokkos::View<const Ordinal*, Memory> entries;  ///< columns of the pattern, ascending in each row
+  Kokkos::View<const Offset*, Memory> begin;     ///< [n] by row: first off-diagonal entry of the triangle
+  Kokkos::View<const Offset*, Memory> end;       ///< [n] by row: one past the last of them
+  Kokkos::View<const Offset*, Memory> diagonal;  ///< [n] by row: position of the diagonal; empty: unit
+  NumbersView<Memory> numbers;  ///< their part `rows` tells of these rows; empty: not looked at, but sound
+
+  RowAccess<Ordinal, Offset> access() const {
+    return {n, upper, {entries.data()}, {begin.data()}, {end.data()}, {diagonal.data()}};
   }
 };
 

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "Lutra_BlockLevels.hpp"
+#include "Lutra_TaskLanes.hpp"
 #include "Lutra_TrianglePlan.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_SortBlocksCuda.hpp"
@@ -58,13 +59,45 @@ KOKKOS_INLINE_FUNCTION int blocks_in_task(BlockShape shape) {
   return shape.is_wide() ? 1 : narrow_lanes / shape.block_lanes();
 }
 
+/// What the tasks of a plan take together.
+template <class Ordinal, class Offset>
+struct TaskTotals {
+  Offset entries = 0, inverses = 0;
+  Ordinal narrow = 0;  ///< tasks that are narrow
+  Ordinal tasks = 0;
+
+  KOKKOS_FUNCTION TaskTotals& operator+=(const TaskTotals& other) {
+    entries += other.entries;
+    inverses += other.inverses;
+    narrow += other.narrow;
+    tasks += other.tasks;
+    return *this;
+  }
+};
+
+/// The arrays of a ScheduleScratch as kernels take them.
+template <class Ordinal, class Offset>
+struct ScheduleArrays {
+  ArrayRef<ScheduleKey<Ordinal>> keys;
+  ArrayRef<Ordinal> block_at, task_block, longest;
+  ArrayRef<BlockTask<Ordinal, Offset>> tasks;
+  TaskTotals<Ordinal, Offset>* totals;
+};
+
 /// Arrays of making a schedule, freed with it.
-template <class Ordinal, class Memory>
+template <class Ordinal, class Offset, class Memory>
 struct ScheduleScratch {
   Kokkos::View<ScheduleKey<Ordinal>*, Memory> keys;  ///< [blocks] ascending
   Kokkos::View<Ordinal*, Memory> block_at;    ///< [blocks] block of the steps at each place of the schedule
-  Kokkos::View<Ordinal*, Memory> run;         ///< [blocks] first block, later first task, of the run it is in
   Kokkos::View<Ordinal*, Memory> task_block;  ///< [blocks + 1] first block of each task
+  Kokkos::View<Ordinal*, Memory> longest;  ///< [blocks] entries of each task's longest row outside of blocks
+  Kokkos::View<BlockTask<Ordinal, Offset>*, Memory> tasks;  ///< [blocks] no more than that
+  Kokkos::View<TaskTotals<Ordinal, Offset>, Memory> totals;
+
+  ScheduleArrays<Ordinal, Offset> arrays() const {
+    return {{keys.data()},    {block_at.data()}, {task_block.data()},
+            {longest.data()}, {tasks.data()},    totals.data()};
+  }
 };
 
 /// Entries of a block's longest row that lie outside of the block.
@@ -75,21 +108,21 @@ KOKKOS_FORCEINLINE_FUNCTION std::int64_t longest_row(const Rows& rows, const Blo
                                        : typename Rows::offset_type(blocks.longest(b)));
 }
 
-/// Sorts blocks by level and shape.
+/// Sorts blocks by level and shape. `longest` of the scratch becomes 0.
 template <class ExecutionSpace, class Rows, class Blocks, class LevelView, class Format, class Scratch>
 void sort_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const LevelView& level,
                  typename Rows::ordinal_type levels, const Format& format, Scratch& scratch,
                  [[maybe_unused]] Charge& charge) {
   using Ordinal = typename Rows::ordinal_type;
-  const auto keys = scratch.keys;
-  const auto block_at = scratch.block_at;
+  const auto arrays = scratch.arrays();
   const bool crowded = static_cast<std::int64_t>(blocks.count) >= crowd * static_cast<std::int64_t>(levels);
   Kokkos::parallel_for(
       "lutra::trisolve::keys", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
       KOKKOS_LAMBDA(const Ordinal b) {
         const auto size = static_cast<int>(blocks.first_step(b + 1) - blocks.first_step(b));
-        keys(b) = format.key(level(b), shape_for(size, longest_row(rows, blocks, b), crowded));
-        block_at(b) = b;
+        arrays.keys(b) = format.key(level(b), shape_for(size, longest_row(rows, blocks, b), crowded));
+        arrays.block_at(b) = b;
+        arrays.longest(b) = 0;
       });
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
@@ -99,295 +132,189 @@ void sort_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blo
   Kokkos::Experimental::sort_by_key(exec, scratch.keys, scratch.block_at);
 }
 
-/// Scan whose sum is the latest place at which a run began.
-template <class Ordinal, class StartsRun, class View>
-struct LatestStart {
-  using value_type = Ordinal;
-  StartsRun starts_run;
-  View run;
-  KOKKOS_FUNCTION void init(Ordinal& latest) const { latest = 0; }
-  KOKKOS_FUNCTION void join(Ordinal& latest, const Ordinal& other) const {
-    if (other > latest) latest = other;
+/// The first place whose key is that of place s, keys being in order: doubling steps back, then a search
+/// among the places between the last two.
+template <class Keys, class Ordinal>
+KOKKOS_FUNCTION Ordinal first_of_key(const Keys& keys, Ordinal s) {
+  const auto key = keys(s);
+  Ordinal high = s, step = 1;  // at high it is that key
+  while (high >= step && keys(high - step) == key) {
+    high -= step;
+    step *= 2;
   }
-  KOKKOS_FUNCTION void operator()(const Ordinal s, Ordinal& latest, const bool final) const {
-    if (starts_run(s)) latest = s;
-    if (final) run(s) = latest;
+  Ordinal low = high >= step ? high - step + 1 : Ordinal(0);
+  while (low < high) {
+    const Ordinal middle = low + (high - low) / 2;
+    (keys(middle) == key ? high : low) = keys(middle) == key ? middle : middle + 1;
   }
+  return low;
+}
+
+/// Tasks begun and rows placed by the blocks before one.
+template <class Ordinal>
+struct PlacedBlocks {
+  Ordinal tasks = 0, rows = 0;
 };
 
-/// run(s) is the first place of the run that place s belongs to.
-template <class Ordinal, class ExecutionSpace, class StartsRun, class View>
-void find_runs(const ExecutionSpace& exec, Ordinal count, const StartsRun& starts_run, const View& run) {
-  Kokkos::parallel_scan("lutra::trisolve::runs", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, count),
-                        LatestStart<Ordinal, StartsRun, View>{starts_run, run});
-}
-
-/// Cuts each run into groups of `size(s)` places. Writes the first place of each group, then `count`, to
-/// `begin`; run(s) becomes the group of place s. Returns how many groups there are. Fences.
-template <class Ordinal, class ExecutionSpace, class Size, class RunView, class BeginView>
-Ordinal group_runs(const ExecutionSpace& exec, Ordinal count, const RunView& run, const Size& size,
-                   const BeginView& begin) {
-  Ordinal groups = 0;
-  Kokkos::parallel_scan(
-      "lutra::trisolve::groups", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, count),
-      KOKKOS_LAMBDA(const Ordinal s, Ordinal& sum, const bool final) {
-        const bool starts = (s - run(s)) % size(s) == 0;
-        if (starts && final) begin(sum) = s;
-        sum += starts ? 1 : 0;
-        if (!final) return;
-        run(s) = sum - 1;
-        if (s == count - 1) begin(sum) = count;
-      },
-      groups);
-  return groups;
-}
-
-/// Tasks of the sorted blocks: shape, blocks, and the steps of the longest row. Entries and inverses get
-/// their places by a scan each.
-template <class ExecutionSpace, class Rows, class Blocks, class Format, class Scratch, class Plan>
-void make_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const Format& format,
-                const Scratch& scratch, const Plan& plan) {
+/// Scan over sorted blocks: blocks of a key are cut into tasks of as many as a task takes; rows get their
+/// places, those of a block in the order of their steps.
+template <class Rows, class Blocks, class Scratch, class PlanArrays>
+struct PlaceBlocks {
   using Ordinal = typename Rows::ordinal_type;
-  const auto tasks = plan.tasks;
-  const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
-  Kokkos::parallel_for(
-      "lutra::trisolve::tasks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
-      KOKKOS_LAMBDA(const Ordinal t) {
-        auto& task = tasks(t);
-        task.first_block = scratch.task_block(t);
-        task.blocks = static_cast<std::int16_t>(scratch.task_block(t + 1) - scratch.task_block(t));
-        task.shape = shape_of_key(scratch.keys(scratch.task_block(t)));
-        task.steps = 0;
-        task.level = format.template level<Ordinal>(scratch.keys(scratch.task_block(t)));
-      });
-  Kokkos::parallel_for(
-      "lutra::trisolve::steps", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
-      KOKKOS_LAMBDA(const Ordinal s) {
-        auto& task = tasks(scratch.run(s));
-        const std::int64_t longest = longest_row(rows, blocks, scratch.block_at(s));
-        const int lanes = task.shape.lanes();
-        const auto steps = static_cast<std::int32_t>((longest + lanes - 1) / lanes);
-        if (steps > 0) Kokkos::atomic_max(&task.steps, steps);
-      });
-}
+  using value_type = PlacedBlocks<Ordinal>;
+  Rows rows;
+  Blocks blocks;
+  Scratch scratch;
+  PlanArrays plan;
 
-/// What the tasks of a plan take together.
-template <class Ordinal, class Offset>
-struct TaskTotals {
-  Offset entries = 0, inverses = 0;
-  Ordinal narrow = 0;  ///< tasks that are narrow
+  KOKKOS_FUNCTION void init(value_type& sum) const { sum = {}; }
+  KOKKOS_FUNCTION void join(value_type& sum, const value_type& other) const {
+    sum.tasks += other.tasks;
+    sum.rows += other.rows;
+  }
+  KOKKOS_FUNCTION void operator()(const Ordinal s, value_type& sum, const bool final) const {
+    const int size = blocks_in_task(shape_of_key(scratch.keys(s)));
+    const bool starts = size == 1 || (s - first_of_key(scratch.keys, s)) % size == 0;
+    const Ordinal b = scratch.block_at(s), first = blocks.first_step(b), last = blocks.first_step(b + 1);
+    if (final) place(s, sum, starts, first, last);
+    sum.tasks += starts ? 1 : 0;
+    sum.rows += last - first;
+  }
 
-  KOKKOS_FUNCTION TaskTotals& operator+=(const TaskTotals& other) {
-    entries += other.entries;
-    inverses += other.inverses;
-    narrow += other.narrow;
-    return *this;
+ private:
+  KOKKOS_FUNCTION void place(Ordinal s, const value_type& sum, bool starts, Ordinal first,
+                             Ordinal last) const {
+    plan.block_begin(s) = sum.rows;
+    for (Ordinal step = first; step < last; ++step) {
+      const Ordinal at = sum.rows + (step - first), row = rows.mirrored(step);
+      plan.row_of(at) = row;
+      plan.place_of(row) = at;
+    }
+    if (starts) scratch.task_block(sum.tasks) = s;
+    const Ordinal tasks = sum.tasks + (starts ? 1 : 0);
+    const auto length = static_cast<Ordinal>(longest_row(rows, blocks, scratch.block_at(s)));
+    if (length > scratch.longest(tasks - 1)) Kokkos::atomic_max(&scratch.longest(tasks - 1), length);
+    if (s < blocks.count - 1) return;
+    plan.block_begin(s + 1) = rows.n;
+    scratch.task_block(tasks) = blocks.count;
+    scratch.totals->tasks = tasks;
   }
 };
 
-/// Scan that gives packed entries and inverses of tasks their places.
-template <class Ordinal, class Offset, class TaskView>
-struct PlaceEntries {
+/// Scan over tasks, as many as `totals` has: shape, blocks, the steps of the longest row; entries and
+/// inverses get their places. `totals` takes the sums.
+template <class Ordinal, class Offset, class Format>
+struct PlaceTasks {
   using value_type = TaskTotals<Ordinal, Offset>;
-  TaskView tasks;
+  Format format;
+  ScheduleArrays<Ordinal, Offset> scratch;
+  ArrayRef<Ordinal> block_begin;
+
   KOKKOS_FUNCTION void init(value_type& sum) const { sum = {}; }
   KOKKOS_FUNCTION void join(value_type& sum, const value_type& other) const { sum += other; }
   KOKKOS_FUNCTION void operator()(const Ordinal t, value_type& sum, const bool final) const {
-    auto& task = tasks(t);
+    const Ordinal tasks = scratch.totals->tasks;
+    if (t >= tasks) return;
+    const auto task = make_task(t);
     if (final) {
-      task.entries = sum.entries;
-      task.inverses = sum.inverses;
+      scratch.tasks(t) = task;
+      scratch.tasks(t).entries = sum.entries;
+      scratch.tasks(t).inverses = sum.inverses;
     }
     sum.entries += static_cast<Offset>(task.steps) * task.lanes();
     sum.inverses += static_cast<Offset>(task.inverse_size());
     sum.narrow += task.shape.is_wide() ? 0 : 1;
+    if (!final || t < tasks - 1) return;
+    scratch.totals->entries = sum.entries;
+    scratch.totals->inverses = sum.inverses;
+    scratch.totals->narrow = sum.narrow;
+  }
+
+ private:
+  KOKKOS_FUNCTION BlockTask<Ordinal, Offset> make_task(Ordinal t) const {
+    BlockTask<Ordinal, Offset> task;
+    const Ordinal first = scratch.task_block(t), last = scratch.task_block(t + 1);
+    task.first_block = first;
+    task.first_place = block_begin(first);
+    task.blocks = static_cast<std::int16_t>(last - first);
+    task.shape = shape_of_key(scratch.keys(first));
+    task.level = format.template level<Ordinal>(scratch.keys(first));
+    const auto lanes = static_cast<Ordinal>(task.shape.lanes());
+    task.steps = static_cast<std::int32_t>((scratch.longest(t) + lanes - 1) / lanes);
+    return task;
   }
 };
 
-/// Places of packed entries and inverses; returns how many there are of each. Fences.
-template <class Ordinal, class Offset, class ExecutionSpace, class TaskView>
-TaskTotals<Ordinal, Offset> place_entries(const ExecutionSpace& exec, const TaskView& tasks) {
-  TaskTotals<Ordinal, Offset> totals;
-  Kokkos::parallel_scan("lutra::trisolve::place_entries",
-                        Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Ordinal>>(
-                            exec, 0, static_cast<Ordinal>(tasks.extent(0))),
-                        PlaceEntries<Ordinal, Offset, TaskView>{tasks}, totals);
-  return totals;
-}
-
-/// Places of rows: blocks in the order of the schedule, rows of a block in the order of their steps.
-template <class ExecutionSpace, class Rows, class Blocks, class Scratch, class Plan>
-void place_rows(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const Scratch& scratch,
-                const Plan& whole_plan) {
+/// Tasks of the sorted blocks, and places of their rows; returns what the tasks take together. Fences.
+template <class ExecutionSpace, class Rows, class Blocks, class Format, class Scratch, class Plan>
+auto place_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const Format& format,
+                 const Scratch& scratch, const Plan& plan) {
   using Ordinal = typename Rows::ordinal_type;
-  const auto plan = whole_plan.views();
+  using Range = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Ordinal>>;
+  const auto arrays = scratch.arrays();
+  const auto places = plan.arrays();
+  Kokkos::parallel_scan("lutra::trisolve::place_blocks", Range(exec, 0, blocks.count),
+                        PlaceBlocks<Rows, Blocks, decltype(scratch.arrays()), decltype(plan.arrays())>{
+                            rows, blocks, arrays, places});
   Kokkos::parallel_scan(
-      "lutra::trisolve::place_rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
-      KOKKOS_LAMBDA(const Ordinal s, Ordinal& sum, const bool final) {
-        const Ordinal b = scratch.block_at(s);
-        const Ordinal first = blocks.first_step(b), last = blocks.first_step(b + 1);
-        if (final) {
-          plan.block_begin(s) = sum;
-          if (s == blocks.count - 1) plan.block_begin(s + 1) = rows.n;
-          for (Ordinal step = first; step < last; ++step) {
-            const Ordinal place = sum + (step - first), row = rows.mirrored(step);
-            plan.row_of(place) = row;
-            plan.place_of(row) = place;
-          }
-        }
-        sum += last - first;
-      });
+      "lutra::trisolve::place_tasks", Range(exec, 0, blocks.count),
+      PlaceTasks<Ordinal, typename Rows::offset_type, Format>{format, arrays, places.block_begin});
+  return read_back(exec, scratch.totals);
 }
 
-/// Where a lane of a task works.
-template <class Ordinal>
-struct LanePosition {
-  Ordinal place = 0;    ///< of its row
-  Ordinal first = 0;    ///< first place of its block
-  int block = 0;        ///< in the task
-  int row = 0;          ///< in the block
-  int lane = 0;         ///< among the lanes of the row
-  bool active = false;  ///< there is such a row
-};
-
-template <class Ordinal, class Offset, class BlockBegin>
-KOKKOS_FORCEINLINE_FUNCTION LanePosition<Ordinal> position_of_lane(const BlockTask<Ordinal, Offset>& task,
-                                                                   const BlockBegin& block_begin, int lane) {
-  LanePosition<Ordinal> at;
-  at.block = lane >> (task.shape.log_rows + task.shape.log_lanes);
-  at.row = (lane >> task.shape.log_lanes) & (task.shape.rows() - 1);
-  at.lane = lane & (task.shape.lanes() - 1);
-  if (at.block >= task.blocks) return at;
-  if (task.shape.log_rows == 0) {
-    at.first = at.place = task.first_place + at.block;
-    at.active = true;
-    return at;
+/// Where task t comes among all tasks in the order of their levels, from the narrow ones and the wide ones,
+/// each in that order already; wide ones of a level come first.
+template <class Tasks, class Ordinal>
+KOKKOS_FUNCTION Ordinal number_by_level(const Tasks& tasks, Ordinal n_tasks, Ordinal narrow, Ordinal t) {
+  const bool wide = t >= narrow;
+  const Ordinal level = tasks(t).level;
+  Ordinal low = wide ? 0 : narrow, high = wide ? narrow : n_tasks;  // the tasks of the other kind
+  const Ordinal begin = low;
+  while (low < high) {
+    const Ordinal middle = low + (high - low) / 2;
+    const bool earlier = tasks(middle).level < level || (!wide && tasks(middle).level == level);
+    (earlier ? low : high) = earlier ? middle + 1 : middle;
   }
-  at.first = block_begin[task.first_block + at.block];
-  at.place = at.first + at.row;
-  at.active = at.place < block_begin[task.first_block + at.block + 1];
-  return at;
+  return (wide ? t - narrow : t) + (low - begin);
 }
 
-/// The packed entries one lane of a task walks along: steps first, first + stride, … below `end`.
-template <class Ordinal, class Offset>
-struct LaneWalk {
-  LanePosition<Ordinal> at;
-  Ordinal row = 0;  ///< 0 where no row is
-  int first = 0, stride = 1, end = 0;
-  Offset entries = 0;  ///< packed position of step 0
-  int lanes = 1;       ///< of the task
-  int row_lanes = 1;
-  Offset length = 0;  ///< entries of the row that lie outside of its block
-  Offset absent = 0;  ///< padding before the row's first entry
-
-  KOKKOS_FORCEINLINE_FUNCTION Offset packed(int step) const {
-    return entries + static_cast<Offset>(step) * lanes;
-  }
-  /// Number of a step's entry in the row, in the order of the steps they belong to; below 0: padding.
-  KOKKOS_FORCEINLINE_FUNCTION Offset entry(int step) const {
-    return static_cast<Offset>(step) * row_lanes + at.lane - absent;
-  }
-};
-
-/// Calls visit(walk) for all lanes of a task. Where the team has more threads than the task lanes, several
-/// share a lane's steps.
-template <class Ordinal, class Offset, class Member, class Rows, class Plan, class Visit>
-KOKKOS_FORCEINLINE_FUNCTION void walk_lanes(const Member& team, const Rows& rows, const Plan& plan,
-                                            int threads, const Visit& visit) {
-  const auto task = plan.tasks(team.league_rank());
-  const int lanes = task.lanes(), sharing = threads > lanes ? threads / lanes : 1;
-  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, lanes * sharing), [&](const int e) {
-    LaneWalk<Ordinal, Offset> walk;
-    const int lane = e & (lanes - 1);  // lanes are a power of two
-    walk.at = position_of_lane<Ordinal>(task, plan.block_begin, lane);
-    walk.row = walk.at.active ? plan.row_of(walk.at.place) : 0;
-    walk.first = e / lanes;
-    walk.stride = sharing;
-    walk.end = task.steps;
-    walk.entries = task.entries + lane;
-    walk.lanes = lanes;
-    walk.row_lanes = task.shape.lanes();
-    if (walk.at.active) {
-      walk.length =
-          task.shape.log_rows == 0
-              ? rows.length(walk.row)
-              : rows.length_before(walk.row, rows.mirrored(plan.row_of(walk.at.first)), most_block_rows);
-    }
-    walk.absent = static_cast<Offset>(task.steps) * walk.row_lanes - walk.length;
-    visit(walk);
-  });
-}
-
-/// Threads of a team that works on the packed entries of a task.
-template <class ExecutionSpace>
-constexpr int packing_threads(const ExecutionSpace&) {
-  return is_host_space<ExecutionSpace> ? 1 : 8 * narrow_lanes;
-}
-
-/// Teams for tasks, one each.
-template <class ExecutionSpace, class Plan>
-Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>> task_teams(const ExecutionSpace& exec,
-                                                                               const Plan& plan) {
-  const int tasks = static_cast<int>(plan.tasks.extent(0));
-  if (is_host_space<ExecutionSpace>) return {exec, tasks, 1, 1};
-  return {exec, tasks, packing_threads(exec) / narrow_lanes, narrow_lanes};
-}
-
-/// Writes the places that packed entries wait for.
-template <class Ordinal, class Offset, class ExecutionSpace, class Rows, class Plan>
-void fill_columns(const ExecutionSpace& exec, const Rows& rows, const Plan& whole_plan) {
-  const auto plan = whole_plan.views();
-  const auto policy = task_teams(exec, plan);
+/// Writes the plan's tasks, their order by level, and the places that their packed entries wait for.
+template <class Ordinal, class Offset, class ExecutionSpace, class Rows, class TaskView, class Plan>
+void fill_plan(const ExecutionSpace& exec, const Rows& rows, const TaskView& tasks, const Plan& whole_plan) {
+  const auto plan = whole_plan.arrays();
+  const Ordinal narrow = whole_plan.narrow_tasks;
+  const auto n_tasks = static_cast<Ordinal>(whole_plan.tasks.extent(0));
+  const auto policy = task_teams(exec, whole_plan);
   using Member = typename decltype(policy)::member_type;
   const int threads = packing_threads(exec);
   Kokkos::parallel_for(
-      "lutra::trisolve::fill_columns", policy, KOKKOS_LAMBDA(const Member& team) {
-        walk_lanes<Ordinal, Offset>(team, rows, plan, threads, [&](const LaneWalk<Ordinal, Offset>& walk) {
-          for (int step = walk.first; step < walk.end; step += walk.stride) {
-            const Offset t = walk.entry(step);
-            plan.columns(walk.packed(step)) =
-                t >= 0 ? plan.place_of(rows.mirrored(rows.dependency(walk.row, t))) : Ordinal(-1);
-          }
+      "lutra::trisolve::fill_plan", policy, KOKKOS_LAMBDA(const Member& team) {
+        const auto t = static_cast<Ordinal>(team.league_rank());
+        const BlockTask<Ordinal, Offset> task = tasks(t);
+        Kokkos::single(Kokkos::PerTeam(team), [&]() {
+          plan.tasks(t) = task;
+          plan.by_level(number_by_level(tasks, n_tasks, narrow, t)) = t;
         });
-      });
-}
-
-/// First places of the tasks, and all tasks in the order of their levels, from the narrow ones and the wide
-/// ones, each in that order already; wide ones of a level come first.
-template <class Ordinal, class ExecutionSpace, class Plan>
-void finish_tasks(const ExecutionSpace& exec, const Plan& plan) {
-  const auto tasks = plan.tasks;
-  const auto by_level = plan.by_level, block_begin = plan.block_begin;
-  const Ordinal narrow = plan.narrow_tasks;
-  const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
-  Kokkos::parallel_for(
-      "lutra::trisolve::finish_tasks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
-      KOKKOS_LAMBDA(const Ordinal t) {
-        tasks(t).first_place = block_begin(tasks(t).first_block);
-        const bool wide = t >= narrow;
-        const Ordinal level = tasks(t).level;
-        Ordinal low = wide ? 0 : narrow, high = wide ? narrow : n_tasks;  // the tasks of the other kind
-        const Ordinal begin = low;
-        while (low < high) {
-          const Ordinal middle = low + (high - low) / 2;
-          const bool earlier = tasks(middle).level < level || (!wide && tasks(middle).level == level);
-          (earlier ? low : high) = earlier ? middle + 1 : middle;
-        }
-        by_level((wide ? t - narrow : t) + (low - begin)) = t;
+        walk_lanes<Ordinal, Offset>(
+            team, task, rows, plan, threads, [&](const LaneWalk<Ordinal, Offset>& walk) {
+              for (int step = walk.first; step < walk.end; step += walk.stride) {
+                const Offset e = walk.entry(step);
+                plan.columns(walk.packed(step)) =
+                    e >= 0 ? plan.place_of(rows.mirrored(rows.dependency(walk.row, e))) : Ordinal(-1);
+              }
+            });
       });
 }
 
 /// First task of each level where all are narrow, and the most steps of its tasks, on the host. Fences.
-template <class ExecutionSpace, class Scratch, class Plan>
-void describe_levels(const ExecutionSpace& exec, const Scratch& scratch, Plan& plan) {
+template <class ExecutionSpace, class Plan>
+void describe_levels(const ExecutionSpace& exec, Plan& plan, Charge& charge) {
   using Ordinal = typename decltype(plan.columns)::non_const_value_type;
+  using View = Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>;
   const auto tasks = plan.tasks;
   const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
   const auto levels = static_cast<std::size_t>(plan.levels);
-  // Runs and first blocks lie side by side and are no longer needed; levels are no more than blocks.
-  using View = decltype(scratch.run);
-  const View numbers(scratch.run.data(), 2 * levels);
+  const auto numbers = charge.allocate<View>(exec, "lutra::trisolve::levels of the plan", 2 * levels);
   const View begin = Kokkos::subview(numbers, Kokkos::make_pair(std::size_t(0), levels));
   const View steps = Kokkos::subview(numbers, Kokkos::make_pair(levels, 2 * levels));
   Kokkos::deep_copy(exec, steps, Ordinal(0));
@@ -407,33 +334,29 @@ void describe_levels(const ExecutionSpace& exec, const Scratch& scratch, Plan& p
   plan.level_steps.assign(middle, read.end());
 }
 
-/// Whether a block starts a run of blocks that can share tasks.
-template <class KeyView>
-struct StartsShape {
-  KeyView keys;
-  template <class Ordinal>
-  KOKKOS_FUNCTION bool operator()(const Ordinal s) const {
-    return s == 0 || keys(s) != keys(s - 1);
-  }
-};
+/// Scratch for a schedule of so many blocks.
+template <class Ordinal, class Offset, class ExecutionSpace>
+ScheduleScratch<Ordinal, Offset, typename ExecutionSpace::memory_space> allocate_schedule(
+    const ExecutionSpace& exec, std::size_t count, Charge& charge) {
+  ScheduleScratch<Ordinal, Offset, typename ExecutionSpace::memory_space> scratch;
+  const auto allocate = [&](auto& view, const char* label, auto... extent) {
+    view = charge.template allocate<std::remove_reference_t<decltype(view)>>(exec, label, extent...);
+  };
+  allocate(scratch.keys, "lutra::trisolve::keys", count);
+  allocate(scratch.block_at, "lutra::trisolve::blocks in order", count);
+  allocate(scratch.task_block, "lutra::trisolve::blocks of tasks", count + 1);
+  allocate(scratch.longest, "lutra::trisolve::longest rows of tasks", count);
+  allocate(scratch.tasks, "lutra::trisolve::tasks in the making", count);
+  allocate(scratch.totals, "lutra::trisolve::totals");
+  return scratch;
+}
 
-/// How many blocks of the shape of block s share a task.
-template <class KeyView>
-struct TaskSize {
-  KeyView keys;
-  template <class Ordinal>
-  KOKKOS_FUNCTION int operator()(const Ordinal s) const {
-    return blocks_in_task(shape_of_key(keys(s)));
-  }
-};
-
-/// Makes the plan of blocks whose levels are known.
+/// Makes the plan of blocks whose levels are known. Fences.
 /// @param with_levels      also describe the levels to the host
 /// @param scratch_charge   of arrays that are not needed afterwards
 template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
 TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
-    const ExecutionSpace& exec,
-    const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
+    const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
     const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks, const LevelView& level,
     Ordinal levels, bool with_levels, Charge& scratch_charge, const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
@@ -450,43 +373,31 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
                      " levels; more than 2^25 need 64-bit ordinals");
   }
   const auto n = static_cast<std::size_t>(rows.n), count = static_cast<std::size_t>(blocks.count);
-  // Few allocations: on a GPU each may cost more than the kernels that use it.
-  const auto pool = scratch_charge.allocate<View>(exec, "lutra::trisolve::schedule", 3 * count + 1);
   const auto part = [](const View& of, std::size_t begin, std::size_t size) {
     return View(Kokkos::subview(of, Kokkos::make_pair(begin, begin + size)));
   };
-  ScheduleScratch<Ordinal, Memory> scratch;
-  scratch.keys = scratch_charge.allocate<Kokkos::View<ScheduleKey<Ordinal>*, Memory>>(
-      exec, "lutra::trisolve::keys", count);
-  scratch.block_at = part(pool, 0, count);
-  scratch.run = part(pool, count, count);
-  scratch.task_block = part(pool, 2 * count, count + 1);
-
+  auto scratch = allocate_schedule<Ordinal, Offset>(exec, count, scratch_charge);
   sort_blocks(exec, rows, blocks, level, levels, format, scratch, scratch_charge);
-  using Keys = decltype(scratch.keys);
-  find_runs(exec, blocks.count, StartsShape<Keys>{scratch.keys}, scratch.run);
-  const Ordinal n_tasks =
-      group_runs(exec, blocks.count, scratch.run, TaskSize<Keys>{scratch.keys}, scratch.task_block);
-  plan.tasks = plan.charge.template allocate<decltype(plan.tasks)>(exec, "lutra::trisolve::tasks", n_tasks);
-  make_tasks(exec, rows, blocks, format, scratch, plan);
 
-  const auto totals = place_entries<Ordinal, Offset>(exec, plan.tasks);
+  // Few allocations: on a GPU each may cost more than the kernels that use it.
+  const auto places = plan.charge.template allocate<View>(exec, "lutra::trisolve::places", 2 * n + count + 1);
+  plan.row_of = part(places, 0, n);
+  plan.place_of = part(places, n, n);
+  plan.block_begin = part(places, 2 * n, count + 1);
+  const TaskTotals<Ordinal, Offset> totals = place_tasks(exec, rows, blocks, format, scratch, plan);
   plan.narrow_tasks = totals.narrow;
   plan.inverse_entries = totals.inverses;
 
-  const auto tasks = static_cast<std::size_t>(n_tasks), packed = static_cast<std::size_t>(totals.entries);
-  const std::size_t columns_at = (2 * n + count + 1 + tasks + 63) / 64 * 64;  // they are read by vectors
-  const auto kept = plan.charge.template allocate<View>(exec, "lutra::trisolve::places", columns_at + packed);
-  plan.row_of = part(kept, 0, n);
-  plan.place_of = part(kept, n, n);
-  plan.block_begin = part(kept, 2 * n, count + 1);
-  plan.by_level = part(kept, 2 * n + count + 1, tasks);
+  const auto tasks = static_cast<std::size_t>(totals.tasks),
+             packed = static_cast<std::size_t>(totals.entries);
+  plan.tasks = plan.charge.template allocate<decltype(plan.tasks)>(exec, "lutra::trisolve::tasks", tasks);
+  const std::size_t columns_at = (tasks + 63) / 64 * 64;  // columns are read by vectors
+  const auto kept =
+      plan.charge.template allocate<View>(exec, "lutra::trisolve::columns", columns_at + packed);
+  plan.by_level = part(kept, 0, tasks);
   plan.columns = part(kept, columns_at, packed);
-  place_rows(exec, rows, blocks, scratch, plan);
-  finish_tasks<Ordinal>(exec, plan);
-  fill_columns<Ordinal, Offset>(exec, rows, plan);
-  if (with_levels) describe_levels(exec, scratch, plan);
-  exec.fence("lutra::trisolve: scratch of the schedule is freed");
+  fill_plan<Ordinal, Offset>(exec, rows, scratch.arrays().tasks, plan);
+  if (with_levels) describe_levels(exec, plan, scratch_charge);
   return plan;
 }
 

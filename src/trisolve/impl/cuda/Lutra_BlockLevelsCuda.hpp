@@ -5,21 +5,14 @@
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
+#include <algorithm>
+
 #include "Lutra_BlockLevels.hpp"
 
 namespace lutra::Impl {
 
 inline constexpr int sweep_threads = 128;
 inline constexpr unsigned all_lanes = 0xffffffffu;
-
-/// Tickets in order: what is waited for has been begun by a team that is running.
-template <class Ordinal>
-__device__ Ordinal take_warp_ticket(Ordinal* last_ticket) {
-  __shared__ Ordinal first;
-  if (threadIdx.x == 0) first = Kokkos::atomic_fetch_add(last_ticket, Ordinal(1)) + 1;
-  __syncthreads();
-  return first * (sweep_threads / 32) + static_cast<Ordinal>(threadIdx.x / 32);
-}
 
 inline constexpr int levels_in_flight = 4;
 
@@ -63,84 +56,104 @@ __device__ Ordinal greatest_level(const Rows& rows, const Blocks& blocks, const 
   return greatest;
 }
 
-/// Up to levels_in_flight steps a lane waits for, the latest of its row first: older ones have mostly been
-/// seen when that is there.
-template <class Rows>
-struct PendingSteps {
-  using Ordinal = typename Rows::ordinal_type;
-  using Offset = typename Rows::offset_type;
-  Ordinal step[levels_in_flight];  ///< −1: none
-
-  /// @param left entries of the row still to be looked at, its first ones
-  __device__ void load(const Rows& rows, Ordinal row, Offset left) {
-#pragma unroll
-    for (int u = 0; u < levels_in_flight; ++u)
-      step[u] = u < left ? rows.dependency(row, left - 1 - u) : Ordinal(-1);
-  }
-};
-
 /// Entries from which on a row is not left to one lane.
 inline constexpr std::int64_t long_row = 64;
 
-/// Levels of short rows, a lane a row, all of a lane's readings in flight together. Levels of rows of the
-/// same warp pass from lane to lane by shuffles, all others through memory.
-template <class Rows, class Blocks, class Ordinal>
-__global__ void sweep_rows(Rows rows, Blocks, Ordinal* level) {
+/// Levels of 32 consecutive rows by a warp, a lane a row. Levels of rows of the same warp pass from lane to
+/// lane by shuffles, turn after turn while that gets any row further, before others are looked at again:
+/// those come through memory, which takes ten times as long.
+template <class Rows>
+class RowSweep {
+ public:
+  using Ordinal = typename Rows::ordinal_type;
   using Offset = typename Rows::offset_type;
-  const Ordinal first = take_warp_ticket(level + rows.n) * 32;
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  const Ordinal step = first + lane;
-  const bool active = step < rows.n;
-  const Ordinal row = active ? rows.mirrored(step) : 0;
-  Offset left = active ? rows.length(row) : 0;
-  Ordinal greatest = -1, own = active ? Ordinal(-1) : Ordinal(0);
-  PendingSteps<Rows> pending;
-  pending.load(rows, row, left);
-  while (__any_sync(all_lanes, own < 0)) {
+
+  __device__ RowSweep(const Rows& rows, Ordinal* level, Ordinal first)
+      : m_rows(rows), m_level(level), m_first(first), m_step(first + static_cast<Ordinal>(threadIdx.x % 32)) {
+    const bool active = m_step < rows.n;
+    m_row = active ? rows.mirrored(m_step) : Ordinal(0);
+    m_length = active ? rows.length(m_row) : Offset(0);
+    m_own = active ? Ordinal(-1) : Ordinal(0);
+    load();
+  }
+
+  /// @returns the last of their levels, to all lanes
+  __device__ int run() {
+    while (__any_sync(all_lanes, m_own < 0)) {
+      look_elsewhere();
+      while (pass_on()) {
+      }
+    }
+    return static_cast<int>(__reduce_max_sync(all_lanes, static_cast<int>(m_own)));
+  }
+
+ private:
+  /// The next steps the lane waits for, the latest ones last: their levels are known last.
+  __device__ void load() {
+#pragma unroll
+    for (int u = 0; u < levels_in_flight; ++u, ++m_taken)
+      m_pending[u] = m_taken < m_length ? m_rows.dependency(m_row, m_taken) : Ordinal(-1);
+  }
+
+  __device__ void settle(int u, Ordinal found) {
+    m_greatest = found > m_greatest ? found : m_greatest;
+    m_pending[u] = -1;
+  }
+
+  /// Reads levels of rows before the warp's; all readings of a lane are in flight together.
+  __device__ void look_elsewhere() {
     Ordinal found[levels_in_flight];
 #pragma unroll
     for (int u = 0; u < levels_in_flight; ++u) {
-      const Ordinal wanted = pending.step[u];
-      found[u] = -1;
-      if (wanted >= 0 && wanted < first) found[u] = read_level(level + wanted);
-      if (!__any_sync(all_lanes, wanted >= first)) continue;
-      const Ordinal near = __shfl_sync(all_lanes, own, static_cast<int>((wanted - first) & 31));
-      if (wanted >= first) found[u] = near;
+      const Ordinal wanted = m_pending[u];
+      found[u] = wanted >= 0 && wanted < m_first ? read_level(m_level + wanted) : Ordinal(-1);
     }
-    bool waiting = false;
 #pragma unroll
     for (int u = 0; u < levels_in_flight; ++u) {
-      if (pending.step[u] < 0) continue;
-      if (found[u] < 0) {
-        waiting = true;
-      } else {
-        greatest = found[u] > greatest ? found[u] : greatest;
-        pending.step[u] = -1;
-      }
-    }
-    if (waiting || own >= 0) continue;
-    left -= levels_in_flight;
-    if (left > 0) {
-      pending.load(rows, row, left);
-    } else {
-      own = greatest + 1;
-      *static_cast<volatile Ordinal*>(level + step) = own;
+      if (found[u] >= 0) settle(u, found[u]);
     }
   }
-  const auto last = static_cast<Ordinal>(__reduce_max_sync(all_lanes, static_cast<int>(own)));
-  if (lane == 0) note_level(level + rows.n + 1, last);
-}
 
-/// Levels of blocks, `threads` threads (a warp or the team) a block, shared out evenly among its rows.
+  /// Takes levels from lanes that have them; then goes on where a lane waits for nothing more.
+  /// @returns whether any lane did
+  __device__ bool pass_on() {
+#pragma unroll
+    for (int u = 0; u < levels_in_flight; ++u) {
+      const Ordinal wanted = m_pending[u];
+      if (!__any_sync(all_lanes, wanted >= m_first)) continue;
+      const Ordinal found = __shfl_sync(all_lanes, m_own, static_cast<int>((wanted - m_first) & 31));
+      if (wanted >= m_first && found >= 0) settle(u, found);
+    }
+    bool waits = m_own >= 0;
+#pragma unroll
+    for (int u = 0; u < levels_in_flight; ++u) waits = waits || m_pending[u] >= 0;
+    if (!waits) {
+      if (m_taken < m_length) {
+        load();
+      } else {
+        m_own = m_greatest + 1;
+        *static_cast<volatile Ordinal*>(m_level + m_step) = m_own;
+      }
+    }
+    return __any_sync(all_lanes, !waits);
+  }
+
+  const Rows& m_rows;
+  Ordinal* m_level;
+  Ordinal m_first, m_step, m_row, m_greatest = -1, m_own;
+  Offset m_length, m_taken = 0;         ///< entries of the row, and how many have been looked up
+  Ordinal m_pending[levels_in_flight];  ///< steps whose levels the lane waits for; −1: none
+};
+
+/// The greatest level that a block depends on, by `threads` threads (a warp or the team), shared out evenly
+/// among its rows.
 template <int threads, class Rows, class Blocks, class Ordinal>
-__global__ void sweep_blocks(Rows rows, Blocks blocks, Ordinal* level) {
+__device__ Ordinal greatest_of_block(const Rows& rows, const Blocks& blocks, const Ordinal* level, Ordinal b,
+                                     int* of_warp) {
   using Offset = typename Rows::offset_type;
-  __shared__ int of_warp[sweep_threads / 32];
-  const Ordinal warp = take_warp_ticket(level + blocks.count);
-  const Ordinal b = warp / (threads / 32);
   const int lane = static_cast<int>(threadIdx.x) % threads;
   Ordinal greatest = -1;
-  if (b < blocks.count) {
+  if (b < blocks.size()) {
     const Ordinal first = blocks.first_step(b), last = blocks.first_step(b + 1);
     int lanes = threads;
     while (lanes > 1 && static_cast<Ordinal>(threads / lanes) < last - first) lanes /= 2;
@@ -154,33 +167,88 @@ __global__ void sweep_blocks(Rows rows, Blocks blocks, Ordinal* level) {
   if constexpr (threads > 32) {
     if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = static_cast<int>(greatest);
     __syncthreads();
-    for (const int other : of_warp) greatest = other > greatest ? Ordinal(other) : greatest;
+    for (int w = 0; w < threads / 32; ++w) greatest = of_warp[w] > greatest ? Ordinal(of_warp[w]) : greatest;
   }
-  if (lane != 0 || b >= blocks.count) return;
-  *static_cast<volatile Ordinal*>(level + b) = greatest + 1;
-  note_level(level + blocks.count + 1, greatest + 1);
+  return greatest;
 }
 
-/// As sweep_levels_portable, with warps as the unit of work.
-template <class Ordinal, class Offset, class LevelView>
-void sweep_levels_cuda(const Kokkos::Cuda& exec, const TriangleRows<Ordinal, Offset, Kokkos::CudaSpace>& rows,
-                       const StepBlocks<Ordinal, Kokkos::CudaSpace>& blocks, const RowLengths& lengths,
-                       const LevelView& level) {
-  const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::levels");
-  const auto launch = [&](std::int64_t a_team, auto kernel) {
-    const auto teams = static_cast<unsigned>((static_cast<std::int64_t>(blocks.count) + a_team - 1) / a_team);
-    kernel<<<teams, sweep_threads, 0, exec.cuda_stream()>>>(rows, blocks, level.data());
-  };
-  using Rows = TriangleRows<Ordinal, Offset, Kokkos::CudaSpace>;
-  using Blocks = StepBlocks<Ordinal, Kokkos::CudaSpace>;
-  const bool single_rows = blocks.begin.extent(0) == 0;
-  if (single_rows && lengths.mean < 12 && lengths.longest < long_row) {
-    launch(sweep_threads, sweep_rows<Rows, Blocks, Ordinal>);
-  } else if (single_rows || lengths.mean < 24) {
-    launch(sweep_threads / 32, sweep_blocks<32, Rows, Blocks, Ordinal>);
-  } else {
-    launch(1, sweep_blocks<sweep_threads, Rows, Blocks, Ordinal>);
+/// Calls work(turn) for one ticket after the other, as long as there are any. Tickets are taken in order, so
+/// that what is waited for has been begun by a team that is running.
+template <class Ordinal, class Work>
+__device__ void work_by_tickets(Ordinal* last_ticket, Ordinal count, const Work& work) {
+  __shared__ Ordinal taken;
+  for (;;) {
+    __syncthreads();
+    if (threadIdx.x == 0) taken = Kokkos::atomic_fetch_add(last_ticket, Ordinal(1)) + 1;
+    __syncthreads();
+    if (taken >= count) return;
+    work(taken);
   }
+}
+
+/// Levels of rows or blocks, the fewer threads each the shorter rows are on average.
+/// @param single whether they are single rows
+template <bool single, class Rows, class Leveled>
+__device__ void sweep_leveled(const Rows& rows, const Leveled& leveled, const RowSummary& lengths,
+                              std::int64_t* last_level) {
+  using Ordinal = typename Rows::ordinal_type;
+  __shared__ int of_warp[sweep_threads / 32];
+  const auto& blocks = leveled.blocks;
+  Ordinal* const level = leveled.level.data();
+  Ordinal* const ticket = leveled.ticket.data();
+  const Ordinal count = blocks.size(), warp = static_cast<Ordinal>(threadIdx.x / 32);
+  constexpr auto warps = static_cast<Ordinal>(sweep_threads / 32);
+  const auto n = static_cast<std::int64_t>(rows.n);
+  if (single && lengths.total < 12 * n && lengths.longest < long_row) {
+    const Ordinal rows_a_ticket = sweep_threads;
+    work_by_tickets(ticket, (count + rows_a_ticket - 1) / rows_a_ticket, [&](Ordinal turn) {
+      const int last = RowSweep<Rows>(rows, level, turn * rows_a_ticket + warp * 32).run();
+      if (threadIdx.x % 32 == 0) note_level(last_level, static_cast<std::int64_t>(last));
+    });
+    return;
+  }
+  const auto finish = [&](Ordinal b, Ordinal greatest, bool leads) {
+    if (!leads || b >= count) return;
+    *static_cast<volatile Ordinal*>(level + b) = greatest + 1;
+    note_level(last_level, static_cast<std::int64_t>(greatest + 1));
+  };
+  if (single || lengths.total < 24 * n) {
+    work_by_tickets(ticket, (count + warps - 1) / warps, [&](Ordinal turn) {
+      const Ordinal b = turn * warps + warp;
+      finish(b, greatest_of_block<32>(rows, blocks, level, b, of_warp), threadIdx.x % 32 == 0);
+    });
+  } else {
+    work_by_tickets(ticket, count, [&](Ordinal b) {
+      finish(b, greatest_of_block<sweep_threads>(rows, blocks, level, b, of_warp), threadIdx.x == 0);
+    });
+  }
+}
+
+/// Levels of the rows, and of the blocks where there are any: teams of even number take these, the others
+/// those.
+template <class Rows, class Leveled>
+__global__ void __launch_bounds__(sweep_threads, 8)
+    sweep_levels_kernel(Rows rows, Leveled single, Leveled blocked, TriangleNumbers* numbers) {
+  const RowSummary lengths = numbers->rows;
+  if (numbers->blocks > 0 && blockIdx.x % 2 == 1) {
+    sweep_leveled<false>(rows, blocked, lengths, &numbers->last_block_level);
+  } else {
+    sweep_leveled<true>(rows, single, lengths, &numbers->last_row_level);
+  }
+}
+
+/// As sweep_levels_portable, for rows and (unless they are empty) blocks at the same time.
+template <class Ordinal, class Offset>
+void sweep_levels_cuda(const Kokkos::Cuda& exec, const RowAccess<Ordinal, Offset>& rows,
+                       const LeveledBlocks<Ordinal, Kokkos::CudaSpace>& single,
+                       const LeveledBlocks<Ordinal, Kokkos::CudaSpace>& blocked,
+                       const NumbersView<Kokkos::CudaSpace>& numbers) {
+  const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::levels");
+  constexpr std::int64_t teams_a_multiprocessor = 8, least_rows_a_team = sweep_threads / 32;
+  const std::int64_t most = teams_a_multiprocessor * exec.cuda_device_prop().multiProcessorCount;
+  const std::int64_t wanted = (static_cast<std::int64_t>(rows.n) + least_rows_a_team - 1) / least_rows_a_team;
+  const auto teams = static_cast<unsigned>(2 * std::min(wanted, most / 2));
+  sweep_levels_kernel<<<teams, sweep_threads, 0, exec.cuda_stream()>>>(rows, single, blocked, numbers.data());
 }
 
 }  // namespace lutra::Impl
