@@ -36,6 +36,8 @@ Measurement describe_pattern(const PerfRun& run, Samples samples, const Ordered&
 
 // Peers, each in the build where its library was found.
 Measurement measure_klu_symbolic(const PerfRun& run, const Ordered& ordered);
+/// @param matrix that of `ordered` before it was ordered
+Measurement measure_klu_search(const PerfRun& run, const Ordered& ordered, const HostMatrix<double>& matrix);
 Measurement measure_umfpack_symbolic(const PerfRun& run, const Ordered& ordered);
 /// SuperLU_DIST's `symbfact`, and `symbfact_dist` on all processes of MPI_COMM_WORLD, one or two.
 Measurement measure_superlu_symbolic(const PerfRun& run, const Ordered& ordered);

@@ -126,6 +126,10 @@ void register_fill2(const SymbolicCase& c) {
 void register_peers([[maybe_unused]] const SymbolicCase& c) {
 #ifdef LUTRA_PERF_SYMBOLIC_KLU
   add_benchmark(c.matrix.name, "symbolic", "klu", [c] { return measure_klu_symbolic(c.run, c.ordered()); });
+  if (const auto* values = std::get_if<HostMatrix<double>>(&c.matrix.values)) {
+    add_benchmark(c.matrix.name, "symbolic", "klu-search",
+                  [c, values] { return measure_klu_search(c.run, c.ordered(), *values); });
+  }
 #endif
 #ifdef LUTRA_PERF_SYMBOLIC_UMFPACK
   add_benchmark(c.matrix.name, "symbolic", "umfpack",

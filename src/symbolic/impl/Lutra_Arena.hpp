@@ -20,9 +20,14 @@ class Arena {
   explicit Arena(const Bytes& bytes) : m_bytes(bytes) {}
   template <class ViewType, class... Extents>
   ViewType cut(Extents... extents) {
+    using Value = typename ViewType::value_type;
+    char* const begin = cut_bytes((sizeof(Value) * ... * static_cast<std::size_t>(extents)));
+    return ViewType(reinterpret_cast<Value*>(begin), extents...);
+  }
+  char* cut_bytes(std::size_t bytes) {
     const auto start = (m_used + alignment - 1) / alignment * alignment;
-    m_used = start + (sizeof(typename ViewType::value_type) * ... * static_cast<std::size_t>(extents));
-    return ViewType(reinterpret_cast<typename ViewType::value_type*>(m_bytes.data() + start), extents...);
+    m_used = start + bytes;
+    return m_bytes.data() + start;
   }
 
  private:

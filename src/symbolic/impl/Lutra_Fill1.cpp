@@ -18,9 +18,12 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_alone(
   result.road = SymbolicRoad::fill1;
   result.charge = Charge(budget);
   Charge scratch(budget);
-  const Fill1Rows<Ordinal> rows(scratch, n);
-  Fill1Worker<Ordinal> worker(scratch, budget, n,
-                              static_cast<std::size_t>(n) + 2 * static_cast<std::size_t>(pattern.nnz()));
+  const std::size_t first_chunk = words_expected(pattern, budget);
+  HostArena arena(allocate_in_large_pages<char>(
+      scratch, budget, exec, "lutra::symbolic::fill1_arena",
+      Fill1Rows<Ordinal>::bytes(n) + Fill1Worker<Ordinal>::bytes_each(n, first_chunk)));
+  const Fill1Rows<Ordinal> rows(arena, n);
+  Fill1Worker<Ordinal> worker(arena, budget, n, first_chunk);
   auto row_map = result.charge.template allocate<HostArray<Offset>>(exec, "lutra::symbolic::row_map", n + 1);
   auto diagonal = result.charge.template allocate<HostArray<Offset>>(exec, "lutra::symbolic::diagonal", n);
   row_map(0) = 0;
@@ -30,11 +33,13 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_alone(
     row_map(i + 1) = row_map(i) + static_cast<Offset>(found.length);
     result.nnz_l += static_cast<Offset>(found.n_lower);
   }
-  auto entries = result.charge.template allocate<HostArray<Ordinal>>(exec, "lutra::symbolic::entries",
-                                                                     worker.chunks.size());
+  auto entries = allocate_in_large_pages<Ordinal>(result.charge, budget, exec, "lutra::symbolic::entries",
+                                                  static_cast<std::size_t>(row_map(n)));
   result.nnz_u = row_map(n) - result.nnz_l;
-  prefer_large_pages(entries.data(), entries.extent(0) * sizeof(Ordinal));
-  worker.chunks.move_to(entries.data());
+  Ordinal* end = entries.data();
+  worker.chunks.for_all([&](const RowWord<Ordinal>* begin_words, const RowWord<Ordinal>* end_words) {
+    end = write_columns(begin_words, end_words, end);
+  });
   result.row_map = row_map;
   result.diagonal = diagonal;
   result.entries = entries;

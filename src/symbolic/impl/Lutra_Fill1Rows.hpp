@@ -2,8 +2,10 @@
 #ifndef LUTRA_FILL1ROWS_HPP
 #define LUTRA_FILL1ROWS_HPP
 
+#include <algorithm>
 #include <bit>
 
+#include "Lutra_Arena.hpp"
 #include "Lutra_RowChunks.hpp"
 #include "Lutra_SweepSet.hpp"
 #include "Lutra_Symbolic.hpp"
@@ -13,134 +15,185 @@ namespace lutra::Impl {
 template <class T>
 using HostArray = Kokkos::View<T*, Kokkos::HostSpace>;
 
+/// 64 columns of a row: bit b stands for column 64·number + b. Rows are kept as such words, those that are
+/// not empty in ascending order. In halves, so that no bytes are left between words.
+template <class Ordinal>
+struct RowWord {
+  std::uint32_t low, high;
+  Ordinal number;
+
+  RowWord() = default;
+  RowWord(SweepSet::Word bits, std::size_t number_of_word)
+      : low(static_cast<std::uint32_t>(bits)),
+        high(static_cast<std::uint32_t>(bits >> 32)),
+        number(static_cast<Ordinal>(number_of_word)) {}
+  SweepSet::Word bits() const { return static_cast<SweepSet::Word>(high) << 32 | low; }
+};
+
 /// A row of U behind the diagonal, and the part of it that still has to be walked.
 template <class Ordinal>
 struct UpperRow {
-  const Ordinal* begin;
-  Ordinal length;
-  Ordinal kept;  ///< entries up to an i with (k, i) in U and (i, k) in L, for sources beyond i; or all
+  const RowWord<Ordinal>* words;  ///< with columns behind the diagonal; the first may hold others too
+  Ordinal n_words;
+  Ordinal
+      kept;  ///< last column to walk to, an i with (k, i) in U and (i, k) in L, for sources beyond it; or n
 };
+
+/// Bits of word `number` that stand for columns behind k.
+template <class Ordinal>
+SweepSet::Word bits_behind(Ordinal k, Ordinal number) {
+  const auto column = static_cast<std::size_t>(k);
+  return static_cast<std::size_t>(number) == column / 64 ? ~SweepSet::Word(1) << (column % 64)
+                                                         : ~SweepSet::Word(0);
+}
+
+using HostArena = Arena<Kokkos::HostSpace>;
 
 /// All that is known of the rows done.
 template <class Ordinal>
 struct Fill1Rows {
+  using Word = SweepSet::Word;
+  Ordinal n;
   HostArray<Ordinal> only;  ///< [n] the one entry left of a row of U, -1 where there are more or none
-  HostArray<UpperRow<Ordinal>> upper;       ///< [n]
-  HostArray<SweepSet::Word> leads_to_next;  ///< bit set of rows whose only entry left is the next row
+  HostArray<UpperRow<Ordinal>> upper;  ///< [n]
+  HostArray<Word> leads_to_next;       ///< bit set of rows whose only entry left is the next row
 
-  Fill1Rows(Charge& charge, Ordinal n)
-      : only(charge.allocate<HostArray<Ordinal>>(Kokkos::DefaultHostExecutionSpace(),
-                                                 "lutra::symbolic::only_entries", n)),
-        upper(charge.allocate<HostArray<UpperRow<Ordinal>>>(Kokkos::DefaultHostExecutionSpace(),
-                                                            "lutra::symbolic::upper_rows", n)),
-        leads_to_next(charge.allocate<HostArray<SweepSet::Word>>(Kokkos::DefaultHostExecutionSpace(),
-                                                                 "lutra::symbolic::leads_to_next",
-                                                                 (static_cast<std::size_t>(n) + 63) / 64)) {
-    Kokkos::deep_copy(leads_to_next, SweepSet::Word(0));
+  Fill1Rows(HostArena& arena, Ordinal rows)
+      : n(rows),
+        only(arena.cut<HostArray<Ordinal>>(n)),
+        upper(arena.cut<HostArray<UpperRow<Ordinal>>>(n)),
+        leads_to_next(arena.cut<HostArray<Word>>(words_for(n))) {
+    Kokkos::deep_copy(leads_to_next, Word(0));
   }
 
-  void set_upper(Ordinal k, const Ordinal* begin, Ordinal length) const {
+  /// Bytes of an arena.
+  static std::size_t bytes(Ordinal n) {
+    return static_cast<std::size_t>(n) * (sizeof(Ordinal) + sizeof(UpperRow<Ordinal>)) +
+           words_for(n) * sizeof(Word) + HostArena::loss(3);
+  }
+  static std::size_t words_for(Ordinal n) { return (static_cast<std::size_t>(n) + 63) / 64; }
+
+  /// @param begin the word of the diagonal
+  void set_upper(Ordinal k, const RowWord<Ordinal>* begin, const RowWord<Ordinal>* end) const {
     only(k) = -1;
-    upper(k) = {begin, length, length};
+    if ((begin->bits() & bits_behind(k, begin->number)) == 0) ++begin;
+    upper(k) = {begin, static_cast<Ordinal>(end - begin), n};
   }
 
   /// Leaves row k nothing but its entry `last`. Threads may do so with rows whose bits share a word.
   void set_only(Ordinal k, Ordinal last) const {
     only(k) = last;
-    if (last == k + 1) Kokkos::atomic_or(&leads_to_next(k / 64), SweepSet::Word(1) << (k % 64));
+    if (last == k + 1) Kokkos::atomic_or(&leads_to_next(k / 64), Word(1) << (k % 64));
   }
 
-  /// How many rows from k on lead to the next only, as far as a word of bits tells.
-  std::size_t run_from(std::size_t k) const {
-    return static_cast<std::size_t>(std::countr_one(Kokkos::atomic_load(&leads_to_next(k / 64)) >> (k % 64)));
-  }
+  /// Bits of the rows of a word that lead to the next row only.
+  Word to_next(std::size_t number) const { return Kokkos::atomic_load(&leads_to_next(number)); }
 };
 
 /// What one thread works with.
 template <class Ordinal>
 struct Fill1Worker {
-  HostArray<Ordinal> row;          ///< [n] the row in work
+  using Chunks = RowChunks<RowWord<Ordinal>>;
   HostArray<SweepSet::Word> bits;  ///< of `reached`
   SweepSet reached;
-  RowChunks<Ordinal> chunks;  ///< rows this worker found
+  Chunks chunks;  ///< rows this worker found
 
-  Fill1Worker(Charge& charge, const MemoryBudget& budget, Ordinal n, std::size_t first_chunk,
+  Fill1Worker(HostArena& arena, const MemoryBudget& budget, Ordinal n, std::size_t first_chunk,
               std::mutex* guard = nullptr)
-      : row(charge.allocate<HostArray<Ordinal>>(Kokkos::DefaultHostExecutionSpace(), "lutra::symbolic::row",
-                                                n)),
-        bits(charge.allocate<HostArray<SweepSet::Word>>(Kokkos::DefaultHostExecutionSpace(),
-                                                        "lutra::symbolic::reached_bits",
-                                                        SweepSet::words(static_cast<std::size_t>(n)))),
+      : bits(arena.cut<HostArray<SweepSet::Word>>(SweepSet::words(static_cast<std::size_t>(n)))),
         reached(bits.data(), static_cast<std::size_t>(n)),
-        chunks(budget, first_chunk, guard) {
+        chunks(budget, reinterpret_cast<RowWord<Ordinal>*>(arena.cut_bytes(chunk_bytes(first_chunk))),
+               first_chunk, guard) {
     Kokkos::deep_copy(bits, SweepSet::Word(0));
   }
+
+  /// Bytes of an arena.
+  static std::size_t bytes_each(Ordinal n, std::size_t first_chunk) {
+    return SweepSet::words(static_cast<std::size_t>(n)) * sizeof(SweepSet::Word) + chunk_bytes(first_chunk) +
+           HostArena::loss(2);
+  }
+  static std::size_t chunk_bytes(std::size_t length) { return length * sizeof(RowWord<Ordinal>); }
 };
 
-/// Puts what U(k, :) leads to into `reached`; returns how many rows from k on are done with then.
-template <class Ordinal>
-std::size_t expand(const Fill1Rows<Ordinal>& rows, std::size_t k, SweepSet& reached) {
-  if (const std::size_t run = rows.run_from(k); run > 0) {
-    reached.insert(k + run);
-    return run;
-  }
-  if (const Ordinal only = rows.only(k); only >= 0) {
-    reached.insert(static_cast<std::size_t>(only));
-    return 1;
-  }
-  const UpperRow<Ordinal>& upper = rows.upper(k);
-  for (Ordinal w = 0; w < upper.kept; ++w) reached.insert(static_cast<std::size_t>(upper.begin[w]));
-  return 1;
+/// Words of rows that first chunks have room for: in good orders a row holds some entries a word. Under a
+/// limit a quarter of what is left at most.
+template <class Ordinal, class Offset>
+std::size_t words_expected(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                           const MemoryBudget& budget) {
+  const auto expected =
+      static_cast<std::size_t>(pattern.n_rows) + static_cast<std::size_t>(pattern.nnz()) / 2;
+  return std::min(expected, budget.available_bytes() / (4 * sizeof(RowWord<Ordinal>)));
 }
 
-/// The same, and prunes U(k, :) where it holds `source`: it is only walked for sources with (source, k) in L.
+/// Puts the columns of U(k, :) into `reached`; returns whether `source` is one.
 template <class Ordinal>
-std::size_t expand_and_prune(const Fill1Rows<Ordinal>& rows, std::size_t k, Ordinal source,
-                             SweepSet& reached) {
-  UpperRow<Ordinal>& upper = rows.upper(k);
-  if (rows.only(k) >= 0 || upper.kept < upper.length) return expand(rows, k, reached);
-  Ordinal match = upper.length;
-  for (Ordinal w = 0; w < upper.length; ++w) {
-    if (upper.begin[w] == source) match = w;
-    reached.insert(static_cast<std::size_t>(upper.begin[w]));
+bool insert_upper(const UpperRow<Ordinal>& upper, Ordinal k, Ordinal source, SweepSet& reached) {
+  const auto column = static_cast<std::size_t>(source);
+  const RowWord<Ordinal>* p = upper.words;
+  const RowWord<Ordinal>* const end = p + upper.n_words;
+  SweepSet::Word behind = p != end ? bits_behind(k, p->number) : 0, of_source = 0;
+  for (; p != end; ++p, behind = ~SweepSet::Word(0)) {
+    const SweepSet::Word bits = p->bits() & behind;
+    const auto number = static_cast<std::size_t>(p->number);
+    if (number == column / 64) of_source = bits;
+    reached.insert_word(number, bits);
   }
-  if (match == upper.length) return 1;
-  upper.kept = match + 1;
-  if (match == 0) rows.set_only(static_cast<Ordinal>(k), source);
-  return 1;
+  return (of_source >> (column % 64) & 1) != 0;
+}
+
+/// The same up to column `last`, which is one.
+template <class Ordinal>
+bool insert_upper(const UpperRow<Ordinal>& upper, Ordinal k, Ordinal last, Ordinal source,
+                  SweepSet& reached) {
+  const auto column = static_cast<std::size_t>(source), end = static_cast<std::size_t>(last);
+  SweepSet::Word of_source = 0;
+  for (const RowWord<Ordinal>* p = upper.words;; ++p) {
+    const auto number = static_cast<std::size_t>(p->number);
+    SweepSet::Word bits = p->bits() & bits_behind(k, p->number);
+    if (number == end / 64) bits &= bits_between(0, end % 64 + 1);
+    if (number == column / 64) of_source = bits;
+    reached.insert_word(number, bits);
+    if (number == end / 64) return (of_source >> (column % 64) & 1) != 0;
+  }
+}
+
+/// Puts what U(k, :) leads to into `reached`, where that is more than one column, and prunes the row where it
+/// holds `source`: it is only walked for sources with (source, k) in L.
+template <class Ordinal>
+void expand_and_prune(const Fill1Rows<Ordinal>& rows, Ordinal k, Ordinal source, SweepSet& reached) {
+  UpperRow<Ordinal>& upper = rows.upper(k);
+  if (upper.kept != rows.n) {
+    insert_upper(upper, k, upper.kept, source, reached);
+    return;
+  }
+  if (!insert_upper(upper, k, source, reached)) return;
+  upper.kept = source;
+  const SweepSet::Word first = upper.words->bits() & bits_behind(k, upper.words->number);
+  if (upper.words->number * 64 + static_cast<Ordinal>(std::countr_zero(first)) == source)
+    rows.set_only(k, source);
 }
 
 /// The same where threads do so for sources of their own, in no order. Where the row was pruned for a source
 /// beyond this one, all of it is walked.
 template <class Ordinal>
-std::size_t expand_and_prune_shared(const Fill1Rows<Ordinal>& rows, std::size_t k, Ordinal source,
-                                    SweepSet& reached) {
+void expand_and_prune_shared(const Fill1Rows<Ordinal>& rows, Ordinal k, Ordinal source, SweepSet& reached) {
   UpperRow<Ordinal>& upper = rows.upper(k);
-  if (rows.only(k) >= 0 || upper.length == 0) return expand(rows, k, reached);
   const Ordinal kept = Kokkos::atomic_load(&upper.kept);
-  const Ordinal length = upper.begin[kept - 1] > source ? upper.length : kept;
-  Ordinal match = length;
-  for (Ordinal w = 0; w < length; ++w) {
-    if (upper.begin[w] == source) match = w;
-    reached.insert(static_cast<std::size_t>(upper.begin[w]));
-  }
-  if (match < length) Kokkos::atomic_store(&upper.kept, match + 1);
-  return 1;
+  const bool has_source =
+      kept > source ? insert_upper(upper, k, source, reached) : insert_upper(upper, k, kept, source, reached);
+  if (has_source) Kokkos::atomic_store(&upper.kept, source);
 }
 
-/// Writes the members of a word of a set; returns the end.
+/// Writes the columns of words of rows; returns the end.
 template <class Ordinal>
-Ordinal* write_members(std::size_t number, SweepSet::Word bits, Ordinal* to) {
-  const auto first = static_cast<Ordinal>(number * 64);
+Ordinal* write_columns(SweepSet::Word bits, Ordinal number, Ordinal* to) {
+  const Ordinal first = number * 64;
   for (; bits != 0; bits &= bits - 1) *to++ = first + static_cast<Ordinal>(std::countr_zero(bits));
   return to;
 }
-
-/// Writes k and `count` - 1 numbers behind it; returns the end.
 template <class Ordinal>
-Ordinal* write_run(std::size_t k, std::size_t count, Ordinal* to) {
-  const auto first = static_cast<Ordinal>(k), end = static_cast<Ordinal>(k + count);
-  for (Ordinal v = first; v < end; ++v) *to++ = v;
+Ordinal* write_columns(const RowWord<Ordinal>* begin, const RowWord<Ordinal>* end, Ordinal* to) {
+  for (; begin != end; ++begin) to = write_columns(begin->bits(), begin->number, to);
   return to;
 }
 
@@ -148,45 +201,69 @@ Ordinal* write_run(std::size_t k, std::size_t count, Ordinal* to) {
 template <class Ordinal, class Offset>
 Ordinal start_row(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordinal source,
                   SweepSet& reached) {
-  Ordinal least = source;
-  reached.insert(static_cast<std::size_t>(source));
-  for (Offset p = pattern.row_map(source); p < pattern.row_map(source + 1); ++p) {
-    const Ordinal v = pattern.entries(p);
-    least = v < least ? v : least;
-    reached.insert(static_cast<std::size_t>(v));
+  const Offset end = pattern.row_map(source + 1);
+  auto least = static_cast<std::size_t>(source), number = least / 64;
+  SweepSet::Word bits = SweepSet::Word(1) << (least % 64);
+  for (Offset p = pattern.row_map(source); p < end; ++p) {
+    const auto v = static_cast<std::size_t>(pattern.entries(p));
+    if (v / 64 != number) {  // neighbours mostly share a word
+      reached.insert_word(number, bits);
+      number = v / 64;
+      bits = 0;
+    }
+    bits |= SweepSet::Word(1) << (v % 64);
+    least = std::min(least, v);
   }
-  return least;
+  reached.insert_word(number, bits);
+  return static_cast<Ordinal>(least);
 }
 
-/// A row found: its entries, and how many of them are L's.
+/// A row found: its words, its entries, and how many of them are L's.
 template <class Ordinal>
 struct FoundRow {
-  const Ordinal* begin;
+  const RowWord<Ordinal>*begin, *end;
   Ordinal length, n_lower;
 };
+
+/// Most words a row without entries before `least` has.
+template <class Ordinal>
+std::size_t most_words(Ordinal n, Ordinal least) {
+  return static_cast<std::size_t>((n - 1) / 64 - least / 64 + 1);
+}
 
 /// Sweeps what is reached for a source through the rows done, and keeps the row.
 template <class Ordinal>
 FoundRow<Ordinal> sweep_row(const Fill1Rows<Ordinal>& rows, Fill1Worker<Ordinal>& worker, Ordinal source,
                             Ordinal least) {
-  const auto limit = static_cast<std::size_t>(source);
-  Ordinal *end = worker.row.data(), *diagonal = end;
+  const auto word_of_source = static_cast<std::size_t>(source) / 64;
+  const SweepSet::Word before_source = (SweepSet::Word(1) << (static_cast<std::size_t>(source) % 64)) - 1;
+  RowWord<Ordinal>* const begin = worker.chunks.begin_row(most_words(rows.n, least));
+  RowWord<Ordinal>*end = begin, *diagonal = begin;
+  int lower = 0, all = 0;
   worker.reached.sweep(
-      static_cast<std::size_t>(least), limit,
+      static_cast<std::size_t>(least),
+      [&](std::size_t number) {
+        return number < word_of_source    ? ~SweepSet::Word(0)
+               : number == word_of_source ? before_source
+                                          : SweepSet::Word(0);
+      },
+      [&](std::size_t number) { return rows.to_next(number); },
       [&](std::size_t k) {
-        const std::size_t done = expand_and_prune(rows, k, source, worker.reached);
-        end = write_run(k, done, end);
-        return done;
+        const Ordinal only = rows.only(k);
+        if (only >= 0) return worker.reached.insert(static_cast<std::size_t>(only));
+        expand_and_prune(rows, static_cast<Ordinal>(k), source, worker.reached);
       },
       [&](std::size_t number, SweepSet::Word bits) {
-        if (number == limit / 64) diagonal = end;
-        end = write_members(number, bits, end);
+        if (number == word_of_source) {
+          diagonal = end;
+          lower = all + count_bits(bits & before_source);
+        }
+        all += count_bits(bits);
+        *end++ = RowWord<Ordinal>(bits, number);
       });
-  const auto n_lower = static_cast<Ordinal>(diagonal - worker.row.data());
-  const auto length = static_cast<Ordinal>(end - worker.row.data());
-  const Ordinal* const place = worker.chunks.append(worker.row.data(), static_cast<std::size_t>(length));
-  rows.set_upper(source, place + n_lower + 1, length - n_lower - 1);
-  return {place, length, n_lower};
+  worker.chunks.end_row(end);
+  rows.set_upper(source, diagonal, end);
+  return {begin, end, static_cast<Ordinal>(all), static_cast<Ordinal>(lower)};
 }
 
 }  // namespace lutra::Impl

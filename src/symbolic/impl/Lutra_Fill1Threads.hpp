@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -30,13 +29,8 @@ struct Fill1Threads {
   static constexpr std::size_t most_top_rows = 50000;
 
   Fill1Threads(const Pattern& pattern, const MemoryBudget& budget, int threads)
-      : m_pattern(pattern), m_budget(budget), m_n(pattern.n_rows), m_scratch(budget), m_rows(m_scratch, m_n) {
-    const auto first_chunk = (static_cast<std::size_t>(m_n) + 2 * static_cast<std::size_t>(pattern.nnz())) /
-                             static_cast<std::size_t>(threads);
-    for (int t = 0; t < threads; ++t) {
-      m_workers.emplace_back(m_scratch, budget, m_n, first_chunk, &m_guard);
-    }
-  }
+      : Fill1Threads(pattern, budget, static_cast<std::size_t>(threads),
+                     words_expected(pattern, budget) / static_cast<std::size_t>(threads)) {}
 
   /// Nothing where the top is so large that its sets are not worth their memory.
   std::optional<Result> run() {
@@ -45,11 +39,25 @@ struct Fill1Threads {
     if (rows > most_top_rows) return std::nullopt;
     m_words = (rows + 63) / 64;
     m_top = m_scratch.allocate<HostArray<Word>>(Host(), "lutra::symbolic::top_sets", rows * m_words);
-    m_found = m_scratch.allocate<HostArray<FoundRow<Ordinal>>>(Host(), "lutra::symbolic::found_rows", m_n);
+    mark_top();
     by_all(m_bins.begin.size() - 1, [&](Worker& worker, std::size_t bin) { search_bin(worker, bin); });
     by_all(rows, [&](Worker& worker, std::size_t k) { search_below(worker, k); });
     search_top();
     return collect();
+  }
+
+  /// m_in_top and m_top_words, of m_bins.top.
+  void mark_top() {
+    m_in_top = m_scratch.allocate<HostArray<Word>>(Host(), "lutra::symbolic::in_top",
+                                                   (static_cast<std::size_t>(m_n) + 63) / 64);
+    Kokkos::deep_copy(m_in_top, Word(0));
+    for (std::size_t place = 0; place < m_bins.top.size(); ++place) {
+      const Ordinal v = m_bins.top[place];
+      m_in_top(v / 64) |= Word(1) << (v % 64);
+      if (m_top_words.empty() || m_top_words.back().number != v / 64)
+        m_top_words.push_back({v / 64, place, place});
+      ++m_top_words.back().end;
+    }
   }
 
   /// task(worker, number) for all numbers below `count`, by all threads.
@@ -74,23 +82,30 @@ struct Fill1Threads {
     Word* const set = set_of(place);
     std::fill(set, set + m_words, Word(0));
     const Ordinal least = start_row(m_pattern, source, worker.reached);
-    Ordinal* end = worker.row.data();
+    RowWord<Ordinal>* const begin = worker.chunks.begin_row(most_words(m_n, least));
+    RowWord<Ordinal>* end = begin;
+    int length = 0;
     worker.reached.sweep(
-        static_cast<std::size_t>(least), static_cast<std::size_t>(m_n),
-        [&](std::size_t k) -> std::size_t {
-          if (m_bins.place[k] < 0) {
-            const std::size_t done = expand_and_prune_shared(m_rows, k, source, worker.reached);
-            end = write_run(k, done, end);
-            return done;
-          }
-          const auto bit = static_cast<std::size_t>(m_bins.place[k]);
-          set[bit / 64] |= Word(1) << (bit % 64);
-          return 1;
+        static_cast<std::size_t>(least), [&](std::size_t number) { return ~m_in_top(number); },
+        [&](std::size_t number) { return m_rows.to_next(number); },
+        [&](std::size_t k) {
+          const Ordinal only = m_rows.only(k);
+          if (only >= 0) return worker.reached.insert(static_cast<std::size_t>(only));
+          expand_and_prune_shared(m_rows, static_cast<Ordinal>(k), source, worker.reached);
         },
-        [](std::size_t, Word) {});
-    const auto length = static_cast<Ordinal>(end - worker.row.data());
-    m_found(source) = {worker.chunks.append(worker.row.data(), static_cast<std::size_t>(length)), length,
-                       length};
+        [&](std::size_t number, Word bits) {
+          const Word below = bits & ~m_in_top(number);
+          for (Word rest = bits & m_in_top(number); rest != 0; rest &= rest - 1) {
+            const auto bit = static_cast<std::size_t>(
+                m_bins.place[number * 64 + static_cast<std::size_t>(std::countr_zero(rest))]);
+            set[bit / 64] |= Word(1) << (bit % 64);
+          }
+          if (below == 0) return;
+          length += count_bits(below);
+          *end++ = RowWord<Ordinal>(below, number);
+        });
+    worker.chunks.end_row(end);
+    m_found(source) = {begin, end, static_cast<Ordinal>(length), static_cast<Ordinal>(length)};
   }
 
   Word* set_of(std::size_t place) const { return m_top.data() + place * m_words; }
@@ -128,11 +143,6 @@ struct Fill1Threads {
     }
   }
 
-  /// Bits from `begin` to `end` - 1 of a word, `end` up to 64.
-  static Word bits_between(std::size_t begin, std::size_t end) {
-    return (~Word(0) << begin) & (end < 64 ? ~(~Word(0) << end) : ~Word(0));
-  }
-
   /// Merges row k of U, up to its entry `last`, into set t; where it has t itself, no row behind t needs
   /// more.
   void merge_and_prune(std::size_t k, std::size_t t, std::size_t& last, std::size_t& only) const {
@@ -157,7 +167,7 @@ struct Fill1Threads {
       Word bits = set[w];
       if (w == begin / 64) bits &= ~Word(0) << (begin % 64);
       if ((w + 1) * 64 > end) bits &= ~(~Word(0) << (end % 64));
-      sum += static_cast<std::size_t>(std::popcount(bits));
+      sum += static_cast<std::size_t>(count_bits(bits));
     }
     return sum;
   }
@@ -184,15 +194,14 @@ struct Fill1Threads {
     for (std::size_t block = 0; block < n_blocks; ++block) before[block + 1] += before[block];
     result.nnz_l = before.back().lower;
     result.nnz_u = before.back().all - result.nnz_l;
-    auto entries = result.charge.template allocate<HostArray<Ordinal>>(exec, "lutra::symbolic::entries",
-                                                                       before.back().all);
-    prefer_large_pages(entries.data(), entries.extent(0) * sizeof(Ordinal));
+    auto entries = allocate_in_large_pages<Ordinal>(result.charge, m_budget, exec, "lutra::symbolic::entries",
+                                                    static_cast<std::size_t>(before.back().all));
     row_map(0) = 0;
-    by_all(n_blocks, [&](Worker& worker, std::size_t block) {
+    by_all(n_blocks, [&](Worker&, std::size_t block) {
       Offset place = before[block].all;
       for (std::size_t i = block * rows_each; i < std::min(n, (block + 1) * rows_each); ++i) {
         const Lengths own = lengths_of(i);
-        copy_row(worker, i, entries.data() + place);
+        write_row(i, entries.data() + place);
         diagonal(i) = place + own.lower;
         row_map(i + 1) = place += own.all;
       }
@@ -224,47 +233,76 @@ struct Fill1Threads {
     return lengths;
   }
 
-  void copy_row(const Worker& worker, std::size_t i, Ordinal* to) const {
+  void write_row(std::size_t i, Ordinal* to) const {
     const FoundRow<Ordinal>& found = m_found(i);
-    const std::size_t bytes = static_cast<std::size_t>(found.length) * sizeof(Ordinal);
     if (m_bins.place[i] < 0) {
-      std::memcpy(to, found.begin, bytes);
+      write_columns(found.begin, found.end, to);
       return;
     }
     const Word* const set = set_of(static_cast<std::size_t>(m_bins.place[i]));
-    const bool behind = found.length == 0 || first_of(set) > found.begin[found.length - 1];
-    Ordinal* const begin = behind ? to + found.length : worker.row.data();
-    Ordinal* end = begin;
-    for (std::size_t w = 0; w < m_words; ++w) {
-      for (Word rest = set[w]; rest != 0; rest &= rest - 1) {
-        *end++ = m_bins.top[w * 64 + static_cast<std::size_t>(std::countr_zero(rest))];
-      }
+    const RowWord<Ordinal>* below = found.begin;
+    for (const TopWord& word : m_top_words) {
+      Word bits = bits_of(set, word);
+      if (bits == 0) continue;
+      for (; below != found.end && below->number < word.number; ++below)
+        to = write_columns(below->bits(), below->number, to);
+      if (below != found.end && below->number == word.number) bits |= below++->bits();
+      to = write_columns(bits, word.number, to);
     }
-    if (behind) {
-      if (found.length > 0) std::memcpy(to, found.begin, bytes);
-    } else {
-      std::merge(found.begin, found.begin + found.length, begin, end, to);
-    }
+    write_columns(below, found.end, to);
   }
 
-  /// The first vertex of a set of the top, which holds its own row at least.
-  Ordinal first_of(const Word* set) const {
-    std::size_t w = 0;
-    while (set[w] == 0) ++w;
-    return m_bins.top[w * 64 + static_cast<std::size_t>(std::countr_zero(set[w]))];
+  /// A word of columns with rows of the top among them, which have places from `first` to `end` - 1 there.
+  struct TopWord {
+    Ordinal number;
+    std::size_t first, end;
+  };
+
+  /// The columns of a word that are in a set of the top.
+  Word bits_of(const Word* set, const TopWord& word) const {
+    const std::size_t shift = word.first % 64, count = word.end - word.first;
+    Word found = set[word.first / 64] >> shift;
+    if (shift + count > 64) found |= set[word.first / 64 + 1] << (64 - shift);
+    found &= bits_between(0, count);
+    if (count == 64 || found == 0) return found;
+    Word bits = 0;
+    for (; found != 0; found &= found - 1) {
+      const Ordinal v = m_bins.top[word.first + static_cast<std::size_t>(std::countr_zero(found))];
+      bits |= Word(1) << (v % 64);
+    }
+    return bits;
+  }
+
+  Fill1Threads(const Pattern& pattern, const MemoryBudget& budget, std::size_t threads,
+               std::size_t first_chunk)
+      : m_pattern(pattern),
+        m_budget(budget),
+        m_n(pattern.n_rows),
+        m_scratch(budget),
+        m_arena(allocate_in_large_pages<char>(
+            m_scratch, budget, Host(), "lutra::symbolic::fill1_arena",
+            Fill1Rows<Ordinal>::bytes(m_n) + static_cast<std::size_t>(m_n) * sizeof(FoundRow<Ordinal>) +
+                HostArena::loss(1) + threads * Worker::bytes_each(m_n, first_chunk))),
+        m_rows(m_arena, m_n),
+        m_found(m_arena.template cut<HostArray<FoundRow<Ordinal>>>(m_n)) {
+    for (std::size_t t = 0; t < threads; ++t)
+      m_workers.emplace_back(m_arena, budget, m_n, first_chunk, &m_guard);
   }
 
   Pattern m_pattern;
   MemoryBudget m_budget;
   Ordinal m_n;
   Charge m_scratch;
+  HostArena m_arena;
   Fill1Rows<Ordinal> m_rows;
-  std::mutex m_guard;  ///< of the budget
+  HostArray<FoundRow<Ordinal>> m_found;  ///< [n] rows; of rows of the top the part in subtrees
+  std::mutex m_guard;                    ///< of the budget
   std::vector<Worker> m_workers;
   SubtreeBins<Ordinal> m_bins;
-  HostArray<FoundRow<Ordinal>> m_found;  ///< [n] rows; of rows of the top the part in subtrees
-  HostArray<Word> m_top;                 ///< [top, words] sets of L + U within the top, by places in it
-  std::size_t m_words = 0;
+  HostArray<Word> m_top;             ///< [top, words] sets of L + U within the top, by places in it
+  HostArray<Word> m_in_top;          ///< bit set of the rows of the top
+  std::vector<TopWord> m_top_words;  ///< ascending
+  std::size_t m_words = 0;           ///< of a set
 };
 
 }  // namespace lutra::Impl

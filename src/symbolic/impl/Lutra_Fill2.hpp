@@ -249,7 +249,7 @@ struct Fill2Search {
     const Ordinal source = state.source;
     const std::size_t begin = static_cast<std::size_t>(state.least) / 4096;
     const std::size_t end_of_found = slots.found.summary.extent(1);
-    const Word placed = slots.found.place(team, slot, begin, end_of_found, slots.places);
+    const Word placed = slots.found.place_by_lanes(team, slot, begin, end_of_found, slots.places);
     const auto length = static_cast<Offset>(placed & slots.found.member_mask);
     Kokkos::single(Kokkos::PerTeam(team), [&]() { settle_row(state, length); });
     team.team_barrier();  // the target is known
@@ -294,7 +294,7 @@ struct Fill2Search {
     if constexpr (is_host_space<ExecutionSpace>) {
       if (value < place) place = value;
     } else {
-      if (value < place) Kokkos::atomic_min(&place, value);
+      if (value < Kokkos::atomic_load(&place)) Kokkos::atomic_min(&place, value);
     }
   }
 

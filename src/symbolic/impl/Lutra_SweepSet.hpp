@@ -9,9 +9,26 @@
 
 namespace lutra::Impl {
 
-/// A set of numbers below n that is emptied in ascending order, while greater numbers still come in: three
-/// levels of bits, a bit of a higher level saying that a word below it is not empty. Members cost a few
-/// instructions each whatever n is, and n bits of the lowest level stay in cache where n marks would not.
+/// Bits of a word on a host. Compilers call a library where the target has no instruction for it.
+inline int count_bits(std::uint64_t word) {
+#ifdef __POPCNT__
+  return std::popcount(word);
+#else
+  word -= word >> 1 & 0x5555555555555555u;
+  word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
+  word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+  return static_cast<int>(word * 0x0101010101010101u >> 56);
+#endif
+}
+
+/// Bits from `begin` to `end` - 1 of a word, `end` up to 64.
+inline std::uint64_t bits_between(std::size_t begin, std::size_t end) {
+  return (~std::uint64_t(0) << begin) & (~std::uint64_t(0) >> (64 - end));
+}
+
+/// A set of numbers below n that is filled and emptied in ascending order, over and over: bits, with two
+/// levels above them that say which words are not empty. Members cost a few instructions each whatever n is,
+/// or a word of them does, and n bits of the lowest level stay in cache where n marks would not.
 class SweepSet {
  public:
   using Word = std::uint64_t;
@@ -33,30 +50,31 @@ class SweepSet {
     m_top_words = n;
   }
 
-  void insert(std::size_t k) {
-    if (k / 64 == m_open_number) {
-      m_open |= Word(1) << (k % 64);
+  void insert(std::size_t k) { insert_word(k / 64, Word(1) << (k % 64)); }
+
+  /// @param bits of word `number`, one at least
+  void insert_word(std::size_t number, Word bits) {
+    if (number == m_open_number) {
+      m_open |= bits;
       return;
     }
-    Word& word = m_level[0][k / 64];
-    if (word == 0) note(k / 64);
-    word |= Word(1) << (k % 64);
+    Word& word = m_level[0][number];
+    if (word == 0) note(number);
+    word |= bits;
   }
 
-  /// Empties the set, ascending. For members below `limit`, `visit(k)` may insert numbers greater than k, and
-  /// returns how many of the numbers from k on are done with, all of them members now. The others come by
-  /// words: take(word number, bits), first that of the limit.
+  /// Empties the set, ascending, word after word: take(number, bits) when all members of a word are there.
   /// @param least no member is smaller
-  template <class Visit, class Take>
-  void sweep(std::size_t least, std::size_t limit, const Visit& visit, const Take& take) {
-    std::size_t number = next_word(least / 64);
-    for (; number < limit / 64; number = next_word(number)) drain(number, ~Word(0), visit);
-    if (number == limit / 64) {
-      take(number, drain(number, (Word(1) << (limit % 64)) - 1, visit));
-      number = next_word(number);
-    }
-    for (; number != none; number = next_word(number)) {
-      const Word bits = m_level[0][number];
+  /// @param leading leading(number): bits of the members of a word that lead on
+  /// @param to_next to_next(number): bits of those members that lead to the next number only
+  /// @param visit visit(k): inserts what another member leads to, numbers greater than k
+  template <class Leading, class ToNext, class Visit, class Take>
+  void sweep(std::size_t least, const Leading& leading, const ToNext& to_next, const Visit& visit,
+             const Take& take) {
+    for (std::size_t number = next_word(least / 64); number != none; number = next_word(number)) {
+      const Word mask = leading(number);
+      Word bits = m_level[0][number];
+      if ((bits & mask) != 0) bits = drain(number, mask, to_next(number), visit);
       close(number);
       take(number, bits);
     }
@@ -65,21 +83,28 @@ class SweepSet {
  private:
   static constexpr std::size_t none = ~std::size_t(0);
 
-  // Visits the members of a word, of which those in `leading` lead on; returns all that were there in the
-  // end. The word stays out of memory while most insertions go to it.
+  // Visits the members of a word that lead on; returns all that are there in the end. The word stays out of
+  // memory meanwhile, since many insertions go to it.
   template <class Visit>
-  Word drain(std::size_t number, Word leading, const Visit& visit) {
+  Word drain(std::size_t number, Word leading, Word to_next, const Visit& visit) {
     m_open = m_level[0][number];
     m_open_number = number;
     Word done = 0;
     for (Word rest = m_open & leading; rest != 0; rest = m_open & leading & ~done) {
       const auto bit = static_cast<std::size_t>(std::countr_zero(rest));
-      const std::size_t end = bit + visit(number * 64 + bit);
-      done |= (~Word(0) << bit) & (end < 64 ? ~(~Word(0) << end) : ~Word(0));
+      const auto run = static_cast<std::size_t>(std::countr_one(to_next >> bit));
+      if (run == 0) {
+        done |= Word(1) << bit;
+        visit(number * 64 + bit);
+        continue;
+      }
+      const std::size_t end = bit + run;
+      done |= bits_between(bit, end);
+      m_open |= bits_between(bit, end);
+      insert(number * 64 + end);
     }
     m_open_number = none;
-    close(number);
-    return m_open & ~leading;
+    return m_open;
   }
 
   void close(std::size_t number) {

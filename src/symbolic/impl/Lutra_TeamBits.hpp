@@ -95,27 +95,50 @@ struct TeamBits {
 
   /// Where the members of each word in use stand among all: its number to places(slot, ·), the members before
   /// it to places(slot, half + ·). All members lie under summary words begin … end - 1. Ends with a barrier.
+  /// For teams of threads without vector lanes: a scan over a team on CUDA adds in shared memory with every
+  /// lane of a thread, and takes 32 threads for a warp, which lanes make several (Kokkos 4.6).
   /// @return words in use << member_bits | members, to every thread
   template <class Team, class PlaceView>
   KOKKOS_FUNCTION Word place(const Team& team, std::size_t slot, std::size_t begin, std::size_t end,
                              const PlaceView& places) const {
-    using Ordinal = typename PlaceView::non_const_value_type;
-    const std::size_t half = places.extent(1) / 2;
     Word total = 0;
     Kokkos::parallel_scan(
         Kokkos::TeamThreadRange(team, begin, end),
-        [&](const std::size_t s, Word& sum, const bool final) {
-          for_words(slot, s, [&](const std::size_t w, const Word word) {
-            if (final) {
-              places(slot, sum >> member_bits) = static_cast<Ordinal>(w);
-              places(slot, half + (sum >> member_bits)) = static_cast<Ordinal>(sum & member_mask);
-            }
-            sum += (Word(1) << member_bits) + static_cast<Word>(Kokkos::popcount(word));
-          });
-        },
+        [&](const std::size_t s, Word& sum, const bool final) { place_under(slot, s, places, sum, final); },
         total);
     team.team_barrier();
     return total;
+  }
+
+  /// The same for teams whose threads have vector lanes; those of the first thread do it.
+  template <class Team, class PlaceView>
+  KOKKOS_FUNCTION Word place_by_lanes(const Team& team, std::size_t slot, std::size_t begin, std::size_t end,
+                                      const PlaceView& places) const {
+    Word total = 0;
+    if (team.team_rank() == 0) {
+      Kokkos::parallel_scan(
+          Kokkos::ThreadVectorRange(team, begin, end),
+          [&](const std::size_t s, Word& sum, const bool final) { place_under(slot, s, places, sum, final); },
+          total);
+    }
+    team.team_broadcast(total, 0);
+    team.team_barrier();
+    return total;
+  }
+
+  /// A step of the scan of `place`, for the words under one summary word.
+  template <class PlaceView>
+  KOKKOS_FUNCTION void place_under(std::size_t slot, std::size_t s, const PlaceView& places, Word& sum,
+                                   bool final) const {
+    using Ordinal = typename PlaceView::non_const_value_type;
+    const std::size_t half = places.extent(1) / 2;
+    for_words(slot, s, [&](const std::size_t w, const Word word) {
+      if (final) {
+        places(slot, sum >> member_bits) = static_cast<Ordinal>(w);
+        places(slot, half + (sum >> member_bits)) = static_cast<Ordinal>(sum & member_mask);
+      }
+      sum += (Word(1) << member_bits) + static_cast<Word>(Kokkos::popcount(word));
+    });
   }
 
   /// Writes all members in ascending order to `target`, after `place`. A thread writes what eight bits hold,
