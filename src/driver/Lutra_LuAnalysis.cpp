@@ -373,7 +373,7 @@ void plan_supernodal(const ExecutionSpace& exec,
                      LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
   analysis.fronts =
       plan_fronts(exec, tree, FrontEntries<Ordinal, Offset>{A_on_host, pivots.rows, pivots.columns}, budget,
-                  front_plan_options<Scalar, ExecutionSpace>());
+                  front_plan_options<Scalar, ExecutionSpace>(), analysis.pattern);
   if (!solves_on_fronts(options, analysis.engine)) {
     const auto filled = pattern_of_fronts(exec, analysis.fronts, budget, analysis.panel_source);
     analysis.plan.rows = filled;

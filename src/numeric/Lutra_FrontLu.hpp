@@ -28,9 +28,10 @@ struct FrontSchedule;
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct FrontFactors {
   using Memory = typename ExecutionSpace::memory_space;
-  Kokkos::View<Scalar*, Memory> panels;   ///< L\U by fronts
-  Kokkos::View<Scalar*, Memory> corners;  ///< contributions
-  Kokkos::View<Scalar*, Memory> entries;  ///< [nnz(A)] the scaled matrix by fronts
+  Kokkos::View<Scalar*, Memory> panels;    ///< L\U by fronts
+  Kokkos::View<Scalar*, Memory> corners;   ///< contributions that have no place among the panels, behind them
+  Kokkos::View<Scalar*, Memory> entries;   ///< [nnz(A)] the scaled matrix by fronts
+  Kokkos::View<Scalar*, Memory> inverses;  ///< of diagonal tiles, where a schedule leaves them to the solves
   Kokkos::View<FrontLuOutcome, Memory> outcome;
   Kokkos::View<FrontLuOutcome, Memory> no_outcome;  ///< what `outcome` starts from
   double pivot_threshold = 0;  ///< of threshold pivoting, see factorize_fronts; 0: none. To be set before
@@ -47,7 +48,7 @@ struct FrontFactors {
   bool has_values() const { return no_outcome.data() != nullptr; }
   /// Gives all memory back but the schedule's.
   void release_values() {
-    panels = corners = entries = {};
+    panels = corners = entries = inverses = {};
     row_of_pivot = {};
     outcome = no_outcome = {};
     values_charge = {};

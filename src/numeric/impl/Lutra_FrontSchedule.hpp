@@ -21,8 +21,8 @@ struct FrontSchedule {
   static Offset corners(const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
     return plan.corners;
   }
-  /// Inverses of diagonal tiles, where a specialisation leaves them to the solves.
-  const Scalar* inverses() const { return nullptr; }
+  /// Numbers of inverses of diagonal tiles, where a specialisation leaves them to the solves.
+  static std::size_t inverse_numbers(bool) { return 0; }
   void forget_inverses() {}
 };
 

@@ -23,7 +23,8 @@ inline constexpr int shared_tiles = 4;
 template <class Ordinal, class Offset>
 struct FrontSolveTask {
   Offset lower, upper, rows;  ///< as in `Front`
-  Offset inverse = -1;        ///< of the tile's diagonal block, as the factorization left it; −1: none
+  Offset inverse = -1;        ///< lines of inverses before those of the tile, as the factorization left them;
+                              ///< −1: none
   Offset shares = 0;          ///< of the tile's sums, in `shares`
   Ordinal first_pivot;
   int pivots, below;
@@ -58,7 +59,7 @@ class FrontSolveTasks {
         m_up[m_class[f]].add(task, m_to_root[f]);
         m_down[m_class[f]].add(task, m_height[f]);
       }
-      if (has_inverses) inverse += static_cast<Offset>(tiles_of(f).inverse_numbers());
+      if (has_inverses) inverse += FrontTiles::inverse_lines(m_fronts[f].pivots);
     }
     for (int c = 0; c < classes; ++c) {
       up[c] = m_up[c].sorted();
@@ -94,8 +95,6 @@ class FrontSolveTasks {
   };
 
   FrontTiles tiles_of(std::size_t f) const { return {m_fronts[f].pivots, m_fronts[f].below, m_options.tile}; }
-  /// Numbers of the inverses of a whole pivot tile.
-  Offset inverse_size() const { return 2 * static_cast<Offset>(m_options.tile) * m_options.tile; }
 
   Task task_of(std::size_t f) const {
     const auto& front = m_fronts[f];
@@ -151,14 +150,14 @@ class FrontSolveTasks {
     Task task = task_of(f);
     for (int i = 0; i < tiles.count(); ++i) {
       task.tile = i;
-      task.inverse = inverse >= 0 && i < pivot_tiles ? inverse + i * inverse_size() : Offset(-1);
+      task.inverse = inverse >= 0 && i < pivot_tiles ? inverse + i * m_options.tile : Offset(-1);
       m_up[tiled].add(task, m_to_root[f] - step * std::min(i, pivot_tiles));
     }
     task.n_shares = n_shares;
     for (int i = pivot_tiles; i-- > 0;) {
       const double urgency = m_height[f] - step * (pivot_tiles - 1 - i);
       task.tile = i;
-      task.inverse = inverse >= 0 ? inverse + i * inverse_size() : Offset(-1);
+      task.inverse = inverse >= 0 ? inverse + i * m_options.tile : Offset(-1);
       task.shares = shares;
       for (task.share = 0; task.share < n_shares; ++task.share) m_down[tiled].add(task, urgency);
       task.share = -1;

@@ -53,13 +53,14 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
 
   /// @param data without vectors
   void run(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, Data data) {
-    const auto inverses = factors.schedule->inverses();
+    const Scalar* const inverses = factors.schedule->has_inverses() ? factors.inverses.data() : nullptr;
     if (m_portable) {
       if (factors.row_of_pivot.data() != nullptr && inverses != nullptr)
         throw InputError("FrontSolver: portable kernels do not read interchanges inside tiles");
       return m_portable->run(exec, plan, factors, data);
     }
     m_row_of_pivot = factors.row_of_pivot;
+    m_lower_inverses = inverses != nullptr ? inverses + factors.schedule->lower_inverses() : nullptr;
     while (data.n_columns > 0) {
       const int now = std::min(data.n_columns, most_columns);
       Data part = data;
@@ -100,23 +101,28 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     data.solved = m_solved.data();
     data.solution = m_solution.data();
     data.below = m_below.data();
-    launch.inverses = inverses;
     launch.shares = m_share_sums.data();
     launch.n_shares = m_shares;
     launch.stop = m_stop.data();
     launch.hang = m_hang.data();
     launch.watchdog_seconds = m_watchdog_seconds;
     launch.data = data;
-    launch.data.sweep.forward = true;
-    launch.data.row_of_pivot = launch.data.sweep.unit() ? m_row_of_pivot.data() : nullptr;
+    choose_triangle(true, inverses, launch);
     sweep_by_warps<true, Tasks::small, Width>(exec, launch);
     sweep_by_warps<true, Tasks::middle, Width>(exec, launch);
     sweep_tiles<true, Width>(exec, launch);
-    launch.data.sweep.forward = false;
-    launch.data.row_of_pivot = launch.data.sweep.unit() ? m_row_of_pivot.data() : nullptr;
+    choose_triangle(false, inverses, launch);
     sweep_tiles<false, Width>(exec, launch);
     sweep_by_warps<false, Tasks::middle, Width>(exec, launch);
     sweep_by_warps<false, Tasks::small, Width>(exec, launch);
+  }
+
+  /// @param inverses those of U are the first
+  void choose_triangle(bool forward, const Scalar* inverses, Launch& launch) const {
+    launch.data.sweep.forward = forward;
+    const bool lower = launch.data.sweep.unit();
+    launch.data.row_of_pivot = lower ? m_row_of_pivot.data() : nullptr;
+    launch.inverses = lower ? m_lower_inverses : inverses;
   }
 
   /// Tickets of this launch, and those of the same fronts' other sweep.
@@ -205,6 +211,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
   HangSpot m_hang{"lutra::trisolve::hang"};
   Charge m_vectors;
   Kokkos::View<const Ordinal*, Memory> m_row_of_pivot;  ///< of the factors at hand
+  const Scalar* m_lower_inverses = nullptr;             ///< of the factors at hand
   Kokkos::View<Scalar*, Memory> m_solved, m_solution, m_below, m_share_sums;
   std::int64_t m_shares = 0;
   int m_width = 0;                         ///< values of a place the vectors have room for

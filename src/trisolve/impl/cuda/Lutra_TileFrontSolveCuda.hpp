@@ -168,17 +168,25 @@ struct TileSweep {
   /// L stand by columns and those of U by rows, so that transposed ones read the same way.
   __device__ __forceinline__ void fetch_diagonal(const PanelPart<Scalar>& triangle, int first,
                                                  int rows) const {
-    const Scalar* from = triangle.at(first, first);
-    std::int64_t ld = triangle.by_columns() ? triangle.column : triangle.row;
-    if (has_inverse()) {
-      from = launch.inverses + task.inverse +
-             (launch.data.sweep.unit() ? 0 : FrontTiles::inverse_lines(rows) * Edge);
-      ld = Edge;
-    }
+    if (has_inverse()) return fetch_inverse(rows);
+    const Scalar* const from = triangle.at(first, first);
+    const std::int64_t ld = triangle.by_columns() ? triangle.column : triangle.row;
 #pragma unroll 4
     for (int e = thread; e < Edge * Edge; e += tile_solve_threads) {
       const int i = e % Edge, o = e / Edge;
       if (i < rows && o < rows) memory.diagonal[o * pitch + i] = launch.data.value(from[i + o * ld]);
+    }
+  }
+
+  __device__ __forceinline__ void fetch_inverse(int rows) const {
+    const bool whole = launch.data.row_of_pivot != nullptr;  // of L's whose columns have been interchanged
+    const InverseTile places{FrontTiles::inverse_lines(rows), whole};
+    const Scalar* const from = launch.inverses + task.inverse * InverseTile::numbers_a_line(Edge, whole);
+#pragma unroll 4
+    for (int e = thread; e < Edge * Edge; e += tile_solve_threads) {
+      const int i = e % Edge, o = e / Edge;
+      if (i >= places.begin(o) && i < rows && o < rows)
+        memory.diagonal[o * pitch + i] = launch.data.value(from[places(o, i)]);
     }
   }
 
