@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_FrontLu.hpp"
 
+#include <algorithm>
+
 #include "Lutra_Error.hpp"
 #include "Lutra_FrontSchedule.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -10,8 +12,10 @@ namespace {
 
 // Entries a team takes at once where a launch only moves numbers.
 constexpr int entries_a_team = 2048;
-// Arrays inside an allocation begin at multiples of so many numbers, for copies of 16 bytes.
-constexpr std::size_t aligned_numbers = 16;
+// Arrays inside an allocation begin at multiples of 16 numbers, for copies of 16 bytes.
+constexpr std::size_t aligned(std::size_t numbers) {
+  return (numbers + 15) / 16 * 16;
+}
 
 /// Calls visit(i) for each i < n, by teams, and raises `largest` to the greatest value it returns.
 template <class ExecutionSpace, class Visit>
@@ -154,6 +158,13 @@ FrontPlanOptions front_plan_options() {
   return Impl::FrontCutting<Scalar, ExecutionSpace>::options();
 }
 
+template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
+FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const FrontTree<Ordinal>& tree) {
+  using Schedule = Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>;
+  return Schedule::sizes(
+      exec, outline_fronts<ExecutionSpace, Offset>(tree, front_plan_options<Scalar, ExecutionSpace>()));
+}
+
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
     const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
@@ -178,17 +189,22 @@ void allocate_values(const ExecutionSpace& exec,
     view = fresh.values_charge.template allocate<View>(exec, label, extents...);
   };
   const auto panels = static_cast<std::size_t>(plan.panels);
-  const std::size_t corners_end = panels + static_cast<std::size_t>(fresh.schedule->corners(plan));
+  const auto corners = static_cast<std::size_t>(fresh.schedule->corners(plan));
   const auto inverses =
       static_cast<std::size_t>(fresh.schedule->inverse_numbers(factors.pivot_threshold > 0));
   // one array: contributions may stand among panels, and allocations take time
-  const std::size_t inverses_begin = (corners_end + aligned_numbers - 1) / aligned_numbers * aligned_numbers;
+  const std::size_t entries_begin = aligned(panels + corners);
+  const std::size_t inverses_begin = aligned(entries_begin + plan.A.entries.extent(0));
   Kokkos::View<Scalar*, typename ExecutionSpace::memory_space> all;
-  allocate(all, "lutra::numeric::panels and contributions", inverses_begin + inverses);
-  fresh.panels = Kokkos::subview(all, std::pair(std::size_t(0), panels));
-  fresh.corners = Kokkos::subview(all, std::pair(panels, corners_end));
-  fresh.inverses = Kokkos::subview(all, std::pair(inverses_begin, inverses_begin + inverses));
-  allocate(fresh.entries, "lutra::numeric::scaled_entries", plan.A.entries.extent(0));
+  allocate(all, "lutra::numeric::fronts and entries", inverses_begin + inverses);
+  const auto part = [&](std::size_t begin, std::size_t end) {
+    return Kokkos::subview(all, std::pair(begin, end));
+  };
+  fresh.panels = part(0, panels);
+  fresh.corners = part(panels, panels + corners);
+  fresh.entries = part(entries_begin, entries_begin + plan.A.entries.extent(0));
+  fresh.scratch = part(std::min(aligned(panels), inverses_begin), inverses_begin);
+  fresh.inverses = part(inverses_begin, inverses_begin + inverses);
   allocate(fresh.outcome, "lutra::numeric::outcome");
   allocate(fresh.no_outcome, "lutra::numeric::no_outcome");
   if (factors.pivot_threshold > 0)
@@ -249,6 +265,7 @@ void find_largest_factor(const ExecutionSpace& exec,
 }
 
 #define LUTRA_FRONT_LU(Scalar, Ordinal, Offset, Space)                                                     \
+  template FrontSizes sizes_of_fronts<Scalar, Offset>(const Space&, const FrontTree<Ordinal>&);            \
   template FrontFactors<Scalar, Ordinal, Offset, Space> make_front_factors<Scalar>(                        \
       const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
   template void allocate_values(const Space&,                                                              \

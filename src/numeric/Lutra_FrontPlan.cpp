@@ -382,11 +382,19 @@ void fill_rows(const ExecutionSpace& exec, const Plan& plan, const StartView& ro
 
 }  // namespace
 
-template <class Ordinal>
-FrontSizes sizes_of_fronts(const FrontTree<Ordinal>& tree) {
-  FrontSizes sizes;
-  lay_out<std::int64_t>(tree, sizes.panels, sizes.corners);
-  return sizes;
+template <class ExecutionSpace, class Offset, class Ordinal>
+FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_fronts(
+    const FrontTree<Ordinal>& tree, const FrontPlanOptions& options) {
+  FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline;
+  auto& plan = outline.plan;
+  plan.n = tree.n;
+  plan.count = tree.count();
+  plan.options = options;
+  plan.flops = tree.flops;
+  plan.host_fronts = lay_out<Offset>(tree, plan.panels, plan.corners);
+  outline.children = list_children(plan.host_fronts);
+  outline.places = places_in_parents(plan.host_fronts, tree);
+  return outline;
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -394,26 +402,21 @@ FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
     const ExecutionSpace& exec, const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& entries,
     const MemoryBudget& budget, const FrontPlanOptions& options,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
-  FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
-  plan.n = tree.n;
-  plan.count = tree.count();
-  plan.options = options;
-  plan.flops = tree.flops;
+  auto outline = outline_fronts<ExecutionSpace, Offset>(tree, options);
+  auto& plan = outline.plan;
+  auto& fronts = plan.host_fronts;
   plan.charge = Charge(budget);
-  auto fronts = lay_out<Offset>(tree, plan.panels, plan.corners);
-  const auto children = list_children(fronts);
   const auto lists = list_entries(tree, entries, options, fronts);
   plan.fronts = Impl::upload(exec, plan.charge, "lutra::numeric::fronts", fronts);
   plan.rows = Impl::upload(exec, plan.charge, "lutra::numeric::front_rows", tree.rows);
-  plan.places = Impl::upload(exec, plan.charge, "lutra::numeric::places", places_in_parents(fronts, tree));
-  plan.children = Impl::upload(exec, plan.charge, "lutra::numeric::children", children);
+  plan.places = Impl::upload(exec, plan.charge, "lutra::numeric::places", outline.places);
+  plan.children = Impl::upload(exec, plan.charge, "lutra::numeric::children", outline.children);
   upload_entries(exec, lists, entries.A, has_front_above(fronts, 1 << 16), plan);
   plan.A = A.row_map.extent(0) > 0 ? A : copy_pattern(exec, plan.charge, entries.A);
   plan.by_level =
       Impl::upload(exec, plan.charge, "lutra::numeric::fronts_by_level", order_by_levels(tree, fronts, plan));
   if (has_front_above(fronts, options.most_whole)) plan.host_entry_place = lists.place;
-  plan.host_fronts = std::move(fronts);
-  return plan;
+  return std::move(plan);
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -450,6 +453,8 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
 }
 
 #define LUTRA_PLAN_FRONTS(Ordinal, Offset, Space)                                                         \
+  template FrontOutline<Ordinal, Offset, typename Space::memory_space> outline_fronts<Space, Offset>(     \
+      const FrontTree<Ordinal>&, const FrontPlanOptions&);                                                \
   template FrontPlan<Ordinal, Offset, typename Space::memory_space> plan_fronts(                          \
       const Space&, const FrontTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const MemoryBudget&, \
       const FrontPlanOptions&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&);         \
@@ -457,8 +462,5 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
       const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
       Kokkos::View<const Offset*, typename Space::memory_space>&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_FRONTS)
-
-template FrontSizes sizes_of_fronts(const FrontTree<int>&);
-template FrontSizes sizes_of_fronts(const FrontTree<std::int64_t>&);
 
 }  // namespace lutra

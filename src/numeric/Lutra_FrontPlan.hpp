@@ -107,15 +107,18 @@ struct FrontEntries {
   const std::vector<Ordinal>& col_order;
 };
 
-/// Numbers that a factorization in fronts keeps.
-struct FrontSizes {
-  std::int64_t panels = 0;   ///< of L + U
-  std::int64_t corners = 0;  ///< of contributions
+/// What of a plan follows from the tree alone, on the host.
+template <class Ordinal, class Offset, class MemorySpace>
+struct FrontOutline {
+  FrontPlan<Ordinal, Offset, MemorySpace> plan;  ///< without anything in `MemorySpace`
+  std::vector<Ordinal> children;                 ///< as in the plan
+  std::vector<int> places;                       ///< as in the plan
 };
 
-/// Without making a plan. O(fronts)
-template <class Ordinal>
-FrontSizes sizes_of_fronts(const FrontTree<Ordinal>& tree);
+/// O(rows of all fronts)
+template <class ExecutionSpace, class Offset, class Ordinal>
+FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_fronts(
+    const FrontTree<Ordinal>& tree, const FrontPlanOptions& options);
 
 /// Offsets of fronts, the way of each entry of A and of each child's row into its front, levels. Host code;
 /// O(nnz(A)·log f + rows).

@@ -17,6 +17,10 @@ struct FrontSchedule {
            const FrontLuData<Scalar, Ordinal, Offset>& data) {
     factorize_fronts_portable(exec, plan, data);
   }
+  template <class Outline>
+  static FrontSizes sizes(const ExecutionSpace&, const Outline& outline) {
+    return {outline.plan.panels, outline.plan.corners, 0};
+  }
   /// Numbers contributions take.
   static Offset corners(const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
     return plan.corners;

@@ -44,9 +44,12 @@ struct InverseTile {
   int lines;   ///< of the tile, and places of its longest one
   bool whole;  ///< with all places of a line
 
-  /// Numbers kept for a line, so that a tile's place follows from the lines before it.
-  KOKKOS_FUNCTION static int numbers_a_line(int edge, bool whole) {
-    return whole ? edge : (edge + block) / 2;
+  /// Numbers of a tile without its empty places.
+  KOKKOS_FUNCTION static int numbers(int lines) { return lines * (lines + block) / 2; }
+  /// The same of all pivot tiles of a front.
+  KOKKOS_FUNCTION static std::int64_t numbers_of_front(const FrontTiles& tiles) {
+    const int rest = FrontTiles::inverse_lines(tiles.pivots % tiles.edge);
+    return static_cast<std::int64_t>(tiles.pivots / tiles.edge) * numbers(tiles.edge) + numbers(rest);
   }
   /// First place of a line.
   KOKKOS_FUNCTION int begin(int line) const { return whole ? 0 : line / block * block; }

@@ -164,6 +164,10 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
     work_range(plan, worker, SharedLoop<Real, ExecutionSpace>{exec, buffers}, m_task_begin.back(),
                m_order.size());
   }
+  template <class Outline>
+  static FrontSizes sizes(const ExecutionSpace&, const Outline& outline) {
+    return {outline.plan.panels, outline.plan.corners, 0};
+  }
   static Offset corners(const Plan& plan) { return plan.corners; }
   static std::size_t inverse_numbers(bool) { return 0; }
   void forget_inverses() {}

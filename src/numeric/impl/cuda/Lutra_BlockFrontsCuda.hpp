@@ -148,7 +148,8 @@ struct FrontTask {
   int after = 0;                   ///< chunks of tasks that are complete before this one writes
   Offset wide_end = 0;             ///< end of the front's wide children
   Offset flags = 0;                ///< first flag of the front's tiles, by rows of tiles
-  Offset lines = 0;                ///< of inverses, before those of the front
+  Offset inverses = 0;             ///< numbers of inverses before those of the front
+  int inverse_blocks = 0;          ///< blocks of lines of them
   bool takes_panels = false;       ///< whether children have added to the front's panels
   FrontTaskPart<Offset> parts[2];  ///< of each tile; to clear, `entries` of the first are numbers of panels
 };

@@ -55,10 +55,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
           mirror.data(), mirror.data() + mirror.extent(0));
     };
     const auto places = to_host(plan.places);
-    FrontTaskOrder<Ordinal, Offset> order(
-        plan, to_host(plan.children), places,
-        blocks(exec, front_tasks_kernel<false, Scalar, Ordinal, Offset>, front_threads, task_bytes(),
-               std::numeric_limits<std::size_t>::max()));
+    FrontTaskOrder<Ordinal, Offset> order(plan, to_host(plan.children), places, teams(exec));
     order.list_children();
     m_corners = order.corners;
     list_child_refs(order, plan.options, places, refs, cuts);
@@ -80,8 +77,15 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     m_tile_done = flags("lutra::numeric::tile_flags", static_cast<std::size_t>(order.flags));
     m_arrived = flags("lutra::numeric::arrived_tiles", static_cast<std::size_t>(plan.count));
     m_tickets = flags("lutra::numeric::tickets", 3 + order.tasks.size() / tasks_a_chunk);
-    m_inverse_lines = order.lines;
+    m_inverses = order.inverses;
+    m_inverse_blocks = order.inverse_blocks;
     size_launches<false>(exec);
+  }
+
+  /// What it would take, without anything on the device.
+  static FrontSizes sizes(const Kokkos::Cuda& exec, const FrontOutline<Ordinal, Offset, Memory>& outline) {
+    const FrontTaskOrder<Ordinal, Offset> order(outline.plan, outline.children, outline.places, teams(exec));
+    return {outline.plan.panels, order.corners, 2 * static_cast<std::int64_t>(order.inverses)};
   }
 
   void run(const Kokkos::Cuda& exec, const Plan&, const Data& data) {
@@ -108,6 +112,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
       run_launches<false>(exec, launch);
     }
     m_has_inverses = true;
+    m_scratch_user = nullptr;
   }
 
   /// Numbers contributions take behind the panels.
@@ -116,21 +121,30 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   /// Numbers of the inverses of the diagonal tiles of all tiled fronts in postorder: all of U by rows, then
   /// all of L by columns, each an `InverseTile`.
   std::size_t inverse_numbers(bool interchanges) const {
-    return lower_inverses() + numbers_of_inverses(interchanges);
+    constexpr auto whole_block = static_cast<std::size_t>(InverseTile::block) * front_tile<Scalar>;
+    return lower_inverses() +
+           (interchanges ? static_cast<std::size_t>(m_inverse_blocks) * whole_block : lower_inverses());
   }
   /// Where those of L begin.
-  std::size_t lower_inverses() const { return numbers_of_inverses(false); }
+  std::size_t lower_inverses() const { return static_cast<std::size_t>(m_inverses); }
   /// False where other kernels have factorized last.
   bool has_inverses() const { return m_has_inverses; }
-  void forget_inverses() { m_has_inverses = false; }
+  /// Tells that other kernels have factorized.
+  void forget_inverses() {
+    m_has_inverses = false;
+    m_scratch_user = nullptr;
+  }
+  /// Notes who uses the scratch memory of the factors between factorizations. @returns whether nobody else
+  /// has used it since they did
+  bool claim_scratch(const void* user) {
+    const bool untouched = m_scratch_user == user;
+    m_scratch_user = user;
+    return untouched;
+  }
   /// Most that one front waits before the factorization is given up.
   void set_watchdog(double seconds) { m_watchdog_seconds = seconds; }
 
  private:
-  std::size_t numbers_of_inverses(bool whole) const {
-    return static_cast<std::size_t>(m_inverse_lines) *
-           static_cast<std::size_t>(InverseTile::numbers_a_line(front_tile<Scalar>, whole));
-  }
   static constexpr std::size_t small_bytes() {
     return small_front_warps * small_front_words<Scalar> * sizeof(Scalar);
   }
@@ -158,7 +172,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
 
   /// As many blocks as run at once, no more than there is work for.
   template <class Kernel>
-  int blocks(const Kokkos::Cuda& exec, Kernel kernel, int threads, std::size_t bytes, std::size_t work) {
+  static int blocks(const Kokkos::Cuda& exec, Kernel kernel, int threads, std::size_t bytes,
+                    std::size_t work) {
     check_cuda(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
         "asking for shared memory");
@@ -168,6 +183,12 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     const auto most = static_cast<std::size_t>(std::max(1, per_processor)) *
                       static_cast<std::size_t>(exec.cuda_device_prop().multiProcessorCount);
     return static_cast<int>(std::min(most, work));
+  }
+
+  /// Blocks that work tasks at once.
+  static int teams(const Kokkos::Cuda& exec) {
+    return blocks(exec, front_tasks_kernel<false, Scalar, Ordinal, Offset>, front_threads, task_bytes(),
+                  std::numeric_limits<std::size_t>::max());
   }
 
   /// Blocks of the two launches; −1 until they are known.
@@ -197,8 +218,10 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   LaunchSizes m_sizes[2];                ///< without and with interchanges
   double m_watchdog_seconds = front_watchdog_seconds;
   Offset m_corners = 0;
-  Offset m_inverse_lines = 0;
+  Offset m_inverses = 0;     ///< numbers of inverses of one triangle, without interchanges
+  int m_inverse_blocks = 0;  ///< blocks of their lines
   int m_run = 0;
+  const void* m_scratch_user = nullptr;
   bool m_has_inverses = false;
 };
 

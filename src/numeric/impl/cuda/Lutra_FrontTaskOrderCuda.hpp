@@ -131,7 +131,8 @@ class FrontTaskOrder {
   GatherListMaker<Ordinal, Offset> lists;
   std::vector<Task> tasks;  ///< in order
   Offset flags = 0;         ///< of tiles
-  Offset lines = 0;         ///< of the inverses of all diagonal tiles
+  Offset inverses = 0;      ///< numbers of all diagonal tiles' inverses, of U's or of L's
+  int inverse_blocks = 0;   ///< blocks of lines of them
 
  private:
   static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
@@ -215,7 +216,8 @@ class FrontTaskOrder {
         task.column = j;
         if (pairs.is_first(i, j)) (pairs.in_upper(i, j) ? task.columns : task.rows) = 2;
         task.flags = flags;
-        task.lines = lines;
+        task.inverses = inverses;
+        task.inverse_blocks = inverse_blocks;
         const int step = std::min({i, j, pivots});
         // a tile starts before its turn by the time it needs for the products before that; next to the
         // diagonal it is wanted first
@@ -226,7 +228,8 @@ class FrontTaskOrder {
       }
     }
     flags += static_cast<Offset>(count) * count;
-    lines += FrontTiles::inverse_lines(front(f).pivots);
+    inverses += InverseTile::numbers_of_front(tiles);
+    inverse_blocks += FrontTiles::inverse_lines(front(f).pivots) / InverseTile::block;
   }
 
   /// Steps are launches and chunks of tasks: the launch of small fronts is step 0, task t of the other one
@@ -363,7 +366,8 @@ class FrontTaskOrder {
     const std::size_t f = index(task.front);
     const bool corner = in_corner(task);
     task.takes_panels = steps[f].cleared > 0;
-    std::int64_t end = corner ? freed[f] : panels_freed[f];  // of those that stood there
+    std::int64_t end = corner ? freed[f] : panels_freed[f];               // of those that stood there
+    if (!corner && task.row >= 0 && task.row + task.column > 0) end = 0;  // the first tile has waited
     if (task.row == Task::whole) end = std::max(end, freed[f]);
     std::int64_t after = std::max<std::int64_t>(0, end - 1 - m_behind);
     if (corner && m_passed[f] > 0) after = std::max(after, steps[index(fronts[f].parent)].cleared);

@@ -63,9 +63,11 @@ struct TileWork {
   }
   /// Inverses of L (by columns) and U (by rows) of pivot tile s.
   __device__ Scalar* inverse(int s, bool of_upper) const {
-    const bool whole = interchanges && !of_upper;
-    return (of_upper ? launch.data.inverses : launch.lower_inverses) +
-           (task.lines + s * edge) * InverseTile::numbers_a_line(edge, whole);
+    if (interchanges && !of_upper)
+      return launch.lower_inverses +
+             (static_cast<Offset>(task.inverse_blocks) * InverseTile::block + s * edge) * edge;
+    return (of_upper ? launch.data.inverses : launch.lower_inverses) + task.inverses +
+           static_cast<Offset>(s) * InverseTile::numbers(edge);
   }
   __device__ InverseTile places_of_inverse(int s, bool of_upper) const {
     return {FrontTiles::inverse_lines(cut.extent(s)), interchanges && !of_upper};
@@ -108,7 +110,7 @@ struct TileWork {
       }
     }
     if (warp == 0) wait_for_children(launch, front, lane);
-    if (warp == 1 && task.after > 0 && !in_corner()) wait_for_chunks(launch, task.after, task.front, lane);
+    if (warp == 1 && task.after > 0) wait_for_chunks(launch, task.after, task.front, lane);
     __syncthreads();
     if (task.takes_panels && !in_corner()) {
       add_panel(window);
@@ -264,10 +266,6 @@ struct TileWork {
   /// more than two children add to a number, so that their order does not matter.
   __device__ void store_corner(Product& product) const {
     const Contribution<Offset> left = launch.contributions[task.front];
-    if (task.after > 0) {
-      if (threadIdx.x < 32) wait_for_chunks(launch, task.after, task.front, static_cast<int>(threadIdx.x));
-      __syncthreads();
-    }
     const int kept = front.below - left.passed;
     const int row = cut.begin(task.row) - front.pivots, column = cut.begin(task.column) - front.pivots;
     const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
@@ -354,13 +352,16 @@ struct TileWork {
     Scalar* const lower = inverse(task.row, false);
     Scalar* const upper = inverse(task.row, true);
     const InverseTile places = places_of_inverse(task.row, true);
-#pragma unroll 4
-    for (int e = thread; e < edge * edge; e += front_threads) {
-      const int inner = e / edge, outer = e % edge;  // column and row of L, row and column of U
-      if (outer < places.begin(inner) || outer >= used) continue;
-      const int from = inner * pitch + outer, to = places(inner, outer);
-      if constexpr (!interchanges) lower[to] = outer < inner ? Scalar(0) : diagonal.lower[from];
-      upper[to] = outer < inner ? Scalar(0) : diagonal.upper[from];
+    const int outer = thread % edge;  // row of L, column of U
+    for (int begin = 0; begin <= outer && begin < used; begin += InverseTile::block) {
+      const int first = places(begin, begin) - begin, length = used - begin;
+#pragma unroll
+      for (int line = thread / edge; line < InverseTile::block; line += front_threads / edge) {
+        if (outer >= used) continue;
+        const int inner = begin + line, from = inner * pitch + outer, to = first + line * length + outer;
+        if constexpr (!interchanges) lower[to] = outer < inner ? Scalar(0) : diagonal.lower[from];
+        upper[to] = outer < inner ? Scalar(0) : diagonal.upper[from];
+      }
     }
     if constexpr (interchanges) store_ordered_inverse(diagonal.lower, first, pivots, used);
     tell();
@@ -387,12 +388,13 @@ struct TileWork {
     if (threadIdx.x == 0) wait_for_flag(launch, flag(s, s), task.front);
     __syncthreads();
     for (int q = 0; q < last; ++q) {
+      const int first = q * product_depth, begin = places.begin(first), length = places.lines - begin;
+      const Scalar* const line = from + places(first, begin) - begin;
       for (int e = static_cast<int>(threadIdx.x); e < product_depth * pieces; e += front_threads) {
-        const int p = q * product_depth + e / pieces,
-                  place = e % pieces * static_cast<int>(sizeof(Piece) / sizeof(Scalar));
-        Scalar* const to = operand + p * (edge + operand_pad) + place;
-        if (place >= places.begin(p) && place < places.lines) {
-          __pipeline_memcpy_async(to, from + places(p, place), sizeof(Piece));
+        const int place = e % pieces * static_cast<int>(sizeof(Piece) / sizeof(Scalar));
+        Scalar* const to = operand + (first + e / pieces) * (edge + operand_pad) + place;
+        if (place >= begin && place < places.lines) {
+          __pipeline_memcpy_async(to, line + e / pieces * length + place, sizeof(Piece));
         } else {
           *reinterpret_cast<Piece*>(to) = Piece{0, 0, 0, 0};
         }

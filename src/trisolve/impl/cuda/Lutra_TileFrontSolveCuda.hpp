@@ -181,12 +181,19 @@ struct TileSweep {
   __device__ __forceinline__ void fetch_inverse(int rows) const {
     const bool whole = launch.data.row_of_pivot != nullptr;  // of L's whose columns have been interchanged
     const InverseTile places{FrontTiles::inverse_lines(rows), whole};
-    const Scalar* const from = launch.inverses + task.inverse * InverseTile::numbers_a_line(Edge, whole);
-#pragma unroll 4
-    for (int e = thread; e < Edge * Edge; e += tile_solve_threads) {
-      const int i = e % Edge, o = e / Edge;
-      if (i >= places.begin(o) && i < rows && o < rows)
-        memory.diagonal[o * pitch + i] = launch.data.value(from[places(o, i)]);
+    const Offset before =
+        whole ? static_cast<Offset>(task.inverse_blocks) * InverseTile::block * Edge : task.inverse;
+    const Scalar* const from = launch.inverses + before;
+    constexpr int block = InverseTile::block, lines_a_turn = tile_solve_threads / Edge;
+    const int i = thread % Edge;
+    for (int first = 0; first < places.lines; first += block) {
+      const int begin = places.begin(first), width = places.lines - begin;
+      const Scalar* const line = from + places(first, begin) - begin;
+#pragma unroll
+      for (int o = thread / Edge; o < block; o += lines_a_turn) {
+        if (i >= begin && i < rows && first + o < rows)
+          memory.diagonal[(first + o) * pitch + i] = launch.data.value(line[o * width + i]);
+      }
     }
   }
 
