@@ -110,7 +110,7 @@ struct TileWork {
       }
     }
     if (warp == 0) wait_for_children(launch, front, lane);
-    if (warp == 1 && task.after > 0) wait_for_chunks(launch, task.after, task.front, lane);
+    if (warp == 1 && task.after > 0 && !in_corner()) wait_for_chunks(launch, task.after, task.front, lane);
     __syncthreads();
     if (task.takes_panels && !in_corner()) {
       add_panel(window);
@@ -266,6 +266,10 @@ struct TileWork {
   /// more than two children add to a number, so that their order does not matter.
   __device__ void store_corner(Product& product) const {
     const Contribution<Offset> left = launch.contributions[task.front];
+    if (task.after > 0) {
+      if (threadIdx.x < 32) wait_for_chunks(launch, task.after, task.front, static_cast<int>(threadIdx.x));
+      __syncthreads();
+    }
     const int kept = front.below - left.passed;
     const int row = cut.begin(task.row) - front.pivots, column = cut.begin(task.column) - front.pivots;
     const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
