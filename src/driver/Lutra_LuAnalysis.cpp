@@ -284,9 +284,32 @@ bool wants_tree_order(const LuOptions& options) {
          options.ordering != Ordering::natural;
 }
 
+/// Numbers of L + U as fronts store them.
+template <class Ordinal>
+double numbers_of_panels(const FrontTree<Ordinal>& tree) {
+  double numbers = 0;
+  for (std::size_t f = 0; f < tree.parent.size(); ++f) {
+    const auto pivots = static_cast<double>(tree.pivot_begin[f + 1] - tree.pivot_begin[f]);
+    numbers += pivots * (pivots + 2 * static_cast<double>(tree.row_begin[f + 1] - tree.row_begin[f]));
+  }
+  return numbers;
+}
+
+/// What the supernodal engine keeps for values.
+template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
+double bytes_of_fronts(const ExecutionSpace& exec, const LuOptions& options, const FrontTree<Ordinal>& tree) {
+  const FrontSizes sizes = sizes_of_fronts<Scalar, Offset>(exec, tree);
+  const double numbers = static_cast<double>(sizes.panels) + static_cast<double>(sizes.corners) +
+                         static_cast<double>(sizes.inverses);
+  // solves by triangles take the factors by rows beside the panels: values, columns, the way to the panels
+  const std::size_t by_rows =
+      solves_on_fronts(options, Engine::supernodal) ? 0 : sizeof(Scalar) + sizeof(Ordinal) + sizeof(Offset);
+  return sizeof(Scalar) * numbers + static_cast<double>(by_rows) * static_cast<double>(sizes.panels);
+}
+
 /// The engine asked for, or the one foreseen to be faster.
-template <class Scalar, class Offset, class Ordinal>
-Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ordinal>& tree,
+template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
+Engine choose_engine(const ExecutionSpace& exec, const LuOptions& options, const FrontTree<Ordinal>& tree,
                      const MemoryBudget& budget, Report& report) {
   if (options.engine != Engine::automatic) return options.engine;
   if (options.pivoting == Pivoting::within_fronts) {
@@ -302,15 +325,11 @@ Engine choose_engine(const LuOptions& options, bool on_host, const FrontTree<Ord
   // levels, fronts pay two in all. Measured on circuits, power flow, memory chips and grids, on one host
   // thread and on an H200 (docs/numeric.md).
   constexpr double least_flops_a_number = 40;
-  const FrontSizes sizes = sizes_of_fronts(tree);
-  const auto numbers = static_cast<double>(sizes.panels);
-  // solves by triangles take the factors by rows beside the panels: values, columns, the way to the panels
-  const std::size_t by_rows =
-      solves_on_fronts(options, Engine::supernodal) ? 0 : sizeof(Scalar) + sizeof(Ordinal) + sizeof(Offset);
-  const double bytes = sizeof(Scalar) * (numbers + static_cast<double>(sizes.corners)) +
-                       static_cast<double>(by_rows) * numbers;
-  const bool enough_work = !on_host || tree.flops >= least_flops_a_number * numbers;
-  const bool fits = bytes < static_cast<double>(budget.available_bytes());
+  const double numbers = numbers_of_panels(tree);
+  const bool enough_work =
+      !Impl::is_host_space<ExecutionSpace> || tree.flops >= least_flops_a_number * numbers;
+  const bool fits = budget.limit_bytes() == 0 || bytes_of_fronts<Scalar, Offset>(exec, options, tree) <
+                                                     static_cast<double>(budget.available_bytes());
   const Engine engine = enough_work && fits ? Engine::supernodal : Engine::column;
   add_reason(
       report,
@@ -373,7 +392,7 @@ void plan_supernodal(const ExecutionSpace& exec,
                      LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
   analysis.fronts =
       plan_fronts(exec, tree, FrontEntries<Ordinal, Offset>{A_on_host, pivots.rows, pivots.columns}, budget,
-                  front_plan_options<Scalar, ExecutionSpace>());
+                  front_plan_options<Scalar, ExecutionSpace>(), analysis.pattern);
   if (!solves_on_fronts(options, analysis.engine)) {
     const auto filled = pattern_of_fronts(exec, analysis.fronts, budget, analysis.panel_source);
     analysis.plan.rows = filled;
@@ -413,8 +432,7 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   Kokkos::Timer tree_timer;
   if (may_take_fronts(options) || wants_tree_order<ExecutionSpace>(options))
     tree = make_front_tree(make_view(permuted_pattern(on_host.pattern(), *pivots)).pattern());
-  analysis.engine =
-      choose_engine<Scalar, Offset>(options, Impl::is_host_space<ExecutionSpace>, tree, budget, report);
+  analysis.engine = choose_engine<Scalar, Offset>(exec, options, tree, budget, report);
   report.choice.engine = name_of(analysis.engine);
   const double tree_seconds = tree_timer.seconds();
   if (analysis.engine == Engine::supernodal) {

@@ -9,12 +9,13 @@ namespace lutra {
 /// Arrays of a solve with up to k right-hand sides, each [n × k]; kept from solve to solve.
 template <class Scalar, class MemorySpace>
 struct SolveWorkspace {
-  DenseRows<Scalar, MemorySpace> B;                   ///< right-hand sides
-  DenseRows<Scalar, MemorySpace> X;                   ///< best solutions so far
-  DenseRows<Scalar, MemorySpace> R;                   ///< residuals of X
-  DenseRows<Scalar, MemorySpace> trial_X;             ///< X with a correction
-  DenseRows<Scalar, MemorySpace> trial_R;             ///< residuals of the trial
-  DenseRows<Scalar, MemorySpace> W;                   ///< scratch of the triangular solves
+  DenseRows<Scalar, MemorySpace> B;        ///< right-hand sides
+  DenseRows<Scalar, MemorySpace> X;        ///< best solutions so far
+  DenseRows<Scalar, MemorySpace> R;        ///< residuals of X
+  DenseRows<Scalar, MemorySpace> trial_X;  ///< X with a correction
+  DenseRows<Scalar, MemorySpace> trial_R;  ///< residuals of the trial
+  DenseRows<Scalar, MemorySpace> W;        ///< scratch of the triangular solves; `trial_R`, which is
+                                           ///< not there yet while they run
   DenseRows<RealOf<Scalar>, MemorySpace> magnitudes;  ///< |A||X| + |B|
   Charge charge;
 };

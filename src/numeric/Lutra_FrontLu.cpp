@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_FrontLu.hpp"
 
+#include <algorithm>
+
 #include "Lutra_Error.hpp"
 #include "Lutra_FrontSchedule.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -10,6 +12,10 @@ namespace {
 
 // Entries a team takes at once where a launch only moves numbers.
 constexpr int entries_a_team = 2048;
+// Arrays inside an allocation begin at multiples of 16 numbers, for copies of 16 bytes.
+constexpr std::size_t aligned(std::size_t numbers) {
+  return (numbers + 15) / 16 * 16;
+}
 
 /// Calls visit(i) for each i < n, by teams, and raises `largest` to the greatest value it returns.
 template <class ExecutionSpace, class Visit>
@@ -36,22 +42,86 @@ void for_each_and_largest(const ExecutionSpace& exec, const char* label, std::in
       });
 }
 
-/// Scales the entries of A into the order of the fronts.
+/// Scales the entries of A into the order of the fronts, a team what lies between two marks.
 template <class Scalar, class Ordinal, class Offset>
-struct ScaleEntry {
-  const Offset* source;
-  const EntryIndex<Ordinal>* index;
+struct ScaleEntries {
+  std::int64_t nnz;
+  const Ordinal* marks;
+  const Offset* row_map;
+  const Ordinal* columns;
+  const std::uint32_t* target;
+  const Offset* target_wide;
   const Scalar* A;
   const RealOf<Scalar>* row_scale;
   const RealOf<Scalar>* col_scale;
   Scalar* entries;
+  double* largest;
 
-  KOKKOS_FUNCTION double operator()(const std::int64_t q) const {
-    const Scalar value = A[source[q]] * row_scale[index[q].row] * col_scale[index[q].column];
-    entries[q] = value;
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const std::int64_t begin = static_cast<std::int64_t>(team.league_rank()) * entries_a_mark;
+    const std::int64_t end = begin + entries_a_mark < nnz ? begin + entries_a_mark : nnz;
+    const Ordinal last = marks[team.league_rank() + 1];
+    Ordinal row = marks[team.league_rank()];
+    double most = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::TeamThreadRange(team, begin, end),
+        [&](const std::int64_t p, double& greatest) {
+          row = row_of(p, row, last);
+          const double size = scale(row, p);
+          if (size > greatest) greatest = size;
+        },
+        Kokkos::Max<double>(most));
+    Kokkos::single(Kokkos::PerTeam(team), [&]() {
+      if (most > *largest) Kokkos::atomic_max(largest, most);
+    });
+  }
+
+ private:
+  /// The row that holds entry p, first … last being looked at. A thread's entries ascend.
+  KOKKOS_FUNCTION Ordinal row_of(std::int64_t p, Ordinal first, Ordinal last) const {
+    while (first < last && row_map[first + 1] <= p) {
+      const Ordinal middle = first + (last - first + 1) / 2;
+      if (row_map[middle] <= p) {
+        first = middle;
+      } else {
+        last = middle - 1;
+      }
+    }
+    return first;
+  }
+
+  KOKKOS_FUNCTION double scale(Ordinal row, std::int64_t p) const {
+    const Scalar value = A[p] * row_scale[row] * col_scale[columns[p]];
+    entries[target != nullptr ? static_cast<std::int64_t>(target[p])
+                              : static_cast<std::int64_t>(target_wide[p])] = value;
     return static_cast<double>(ScalarTraits<Scalar>::magnitude(value));
   }
 };
+
+template <class Scalar, class ExecutionSpace, class Plan, class Factors, class Values>
+void scale_entries(const ExecutionSpace& exec, const Plan& plan, const Values& A, const Factors& factors) {
+  using Ordinal = typename decltype(plan.rows)::non_const_value_type;
+  using Offset = typename decltype(plan.A.row_map)::non_const_value_type;
+  const auto nnz = static_cast<std::int64_t>(factors.entries.extent(0));
+  if (nnz == 0) return;
+  const ScaleEntries<Scalar, Ordinal, Offset> scale{nnz,
+                                                    plan.entry_marks.data(),
+                                                    plan.A.row_map.data(),
+                                                    plan.A.entries.data(),
+                                                    plan.entry_target.data(),
+                                                    plan.entry_target_wide.data(),
+                                                    A.values.data(),
+                                                    A.row_scale.data(),
+                                                    A.col_scale.data(),
+                                                    factors.entries.data(),
+                                                    &factors.outcome.data()->largest_entry};
+  const auto teams = static_cast<int>(plan.entry_marks.extent(0) - 1);
+  Kokkos::parallel_for("lutra::numeric::scale_entries",
+                       Kokkos::TeamPolicy<ExecutionSpace>(
+                           exec, teams, Impl::is_host_space<ExecutionSpace> ? 1 : entries_a_mark),
+                       scale);
+}
 
 /// Infinity for a number that is not finite.
 template <class Scalar>
@@ -88,6 +158,13 @@ FrontPlanOptions front_plan_options() {
   return Impl::FrontCutting<Scalar, ExecutionSpace>::options();
 }
 
+template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
+FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const FrontTree<Ordinal>& tree) {
+  using Schedule = Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>;
+  return Schedule::sizes(
+      exec, outline_fronts<ExecutionSpace, Offset>(tree, front_plan_options<Scalar, ExecutionSpace>()));
+}
+
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
     const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
@@ -111,9 +188,23 @@ void allocate_values(const ExecutionSpace& exec,
     using View = std::remove_reference_t<decltype(view)>;
     view = fresh.values_charge.template allocate<View>(exec, label, extents...);
   };
-  allocate(fresh.panels, "lutra::numeric::panels", plan.panels);
-  allocate(fresh.corners, "lutra::numeric::corners", fresh.schedule->corners(plan));
-  allocate(fresh.entries, "lutra::numeric::scaled_entries", plan.entry_source.extent(0));
+  const auto panels = static_cast<std::size_t>(plan.panels);
+  const auto corners = static_cast<std::size_t>(fresh.schedule->corners(plan));
+  const auto inverses =
+      static_cast<std::size_t>(fresh.schedule->inverse_numbers(factors.pivot_threshold > 0));
+  // one array: contributions may stand among panels, and allocations take time
+  const std::size_t entries_begin = aligned(panels + corners);
+  const std::size_t inverses_begin = aligned(entries_begin + plan.A.entries.extent(0));
+  Kokkos::View<Scalar*, typename ExecutionSpace::memory_space> all;
+  allocate(all, "lutra::numeric::fronts and entries", inverses_begin + inverses);
+  const auto part = [&](std::size_t begin, std::size_t end) {
+    return Kokkos::subview(all, std::pair(begin, end));
+  };
+  fresh.panels = part(0, panels);
+  fresh.corners = part(panels, panels + corners);
+  fresh.entries = part(entries_begin, entries_begin + plan.A.entries.extent(0));
+  fresh.scratch = part(std::min(aligned(panels), inverses_begin), inverses_begin);
+  fresh.inverses = part(inverses_begin, inverses_begin + inverses);
   allocate(fresh.outcome, "lutra::numeric::outcome");
   allocate(fresh.no_outcome, "lutra::numeric::no_outcome");
   if (factors.pivot_threshold > 0)
@@ -135,12 +226,7 @@ void factorize_fronts(const ExecutionSpace& exec,
                       bool portable) {
   auto data = Impl::front_lu_data(plan, factors, perturbed, perturbation);
   Kokkos::deep_copy(exec, factors.outcome, factors.no_outcome);
-  const ScaleEntry<Scalar, Ordinal, Offset> scale{plan.entry_source.data(), plan.entry_index.data(),
-                                                  A.values.data(),          A.row_scale.data(),
-                                                  A.col_scale.data(),       factors.entries.data()};
-  for_each_and_largest(exec, "lutra::numeric::scale_entries",
-                       static_cast<std::int64_t>(plan.entry_source.extent(0)), &data.outcome->largest_entry,
-                       scale);
+  scale_entries<Scalar>(exec, plan, A, factors);
   if (portable) {
     factors.schedule->forget_inverses();
     auto corners = factors.corners;
@@ -179,6 +265,7 @@ void find_largest_factor(const ExecutionSpace& exec,
 }
 
 #define LUTRA_FRONT_LU(Scalar, Ordinal, Offset, Space)                                                     \
+  template FrontSizes sizes_of_fronts<Scalar, Offset>(const Space&, const FrontTree<Ordinal>&);            \
   template FrontFactors<Scalar, Ordinal, Offset, Space> make_front_factors<Scalar>(                        \
       const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
   template void allocate_values(const Space&,                                                              \

@@ -28,9 +28,11 @@ struct FrontSchedule;
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct FrontFactors {
   using Memory = typename ExecutionSpace::memory_space;
-  Kokkos::View<Scalar*, Memory> panels;   ///< L\U by fronts
-  Kokkos::View<Scalar*, Memory> corners;  ///< contributions
-  Kokkos::View<Scalar*, Memory> entries;  ///< [nnz(A)] the scaled matrix by fronts
+  Kokkos::View<Scalar*, Memory> panels;    ///< L\U by fronts
+  Kokkos::View<Scalar*, Memory> corners;   ///< contributions that have no place among the panels, behind them
+  Kokkos::View<Scalar*, Memory> entries;   ///< [nnz(A)] the scaled matrix by fronts
+  Kokkos::View<Scalar*, Memory> scratch;   ///< both of these, which nobody reads between factorizations
+  Kokkos::View<Scalar*, Memory> inverses;  ///< of diagonal tiles, where a schedule leaves them to the solves
   Kokkos::View<FrontLuOutcome, Memory> outcome;
   Kokkos::View<FrontLuOutcome, Memory> no_outcome;  ///< what `outcome` starts from
   double pivot_threshold = 0;  ///< of threshold pivoting, see factorize_fronts; 0: none. To be set before
@@ -47,7 +49,7 @@ struct FrontFactors {
   bool has_values() const { return no_outcome.data() != nullptr; }
   /// Gives all memory back but the schedule's.
   void release_values() {
-    panels = corners = entries = {};
+    panels = corners = entries = scratch = inverses = {};
     row_of_pivot = {};
     outcome = no_outcome = {};
     values_charge = {};
@@ -57,6 +59,17 @@ struct FrontFactors {
 /// How a plan for this scalar and space cuts fronts.
 template <class Scalar, class ExecutionSpace>
 FrontPlanOptions front_plan_options();
+
+/// Numbers that a factorization in fronts keeps in an execution space.
+struct FrontSizes {
+  std::int64_t panels = 0;    ///< of L + U
+  std::int64_t corners = 0;   ///< of contributions, those beside the panels
+  std::int64_t inverses = 0;  ///< of inverses of diagonal tiles, without interchanges
+};
+
+/// Without plan and values. O(rows of all fronts); on devices also what their order of tasks takes.
+template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
+FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const FrontTree<Ordinal>& tree);
 
 /// Factors without room for values: what does not depend on them.
 /// @throws OutOfMemoryError

@@ -2,6 +2,7 @@
 #include "Lutra_FrontPlan.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "Lutra_ExecutionTraits.hpp"
@@ -130,14 +131,13 @@ std::vector<Ordinal> inverse(const std::vector<Ordinal>& order) {
 }
 
 /// Entries of A by fronts.
-template <class Ordinal, class Offset>
+template <class Offset>
 struct EntryLists {
   std::vector<FrontPlace> place;
-  std::vector<Offset> source;
-  std::vector<EntryIndex<Ordinal>> index;
+  std::vector<Offset> source;  ///< in the user's matrix
 };
 
-/// Calls visit(front, entry, user's row, user's column, place in F's rows, in F's columns).
+/// Calls visit(front, entry, place in F's rows, in F's columns).
 template <class Ordinal, class Offset, class Visit>
 void for_each_entry(const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& entries,
                     const Visit& visit) {
@@ -151,7 +151,7 @@ void for_each_entry(const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, 
     for (Offset p = entries.A.row_map(i); p < entries.A.row_map(i + 1); ++p) {
       const Ordinal j = entries.A.entries(p);
       const Ordinal row = at(row_place, i), column = at(col_place, j);
-      visit(at(front_of, std::min(row, column)), p, EntryIndex<Ordinal>{i, j}, row, column);
+      visit(at(front_of, std::min(row, column)), p, row, column);
     }
   }
 }
@@ -159,7 +159,7 @@ void for_each_entry(const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, 
 /// Within fronts that are cut, entries follow the order of tiles.
 template <class Ordinal, class Offset>
 void sort_by_tiles(const Fronts<Ordinal, Offset>& fronts, const FrontPlanOptions& options,
-                   EntryLists<Ordinal, Offset>& lists) {
+                   EntryLists<Offset>& lists) {
   std::vector<std::pair<std::int64_t, Offset>> keys;
   for (const auto& front : fronts) {
     if (front.size() <= options.most_whole) continue;
@@ -171,46 +171,102 @@ void sort_by_tiles(const Fronts<Ordinal, Offset>& fronts, const FrontPlanOptions
           {static_cast<std::int64_t>(tiles.of(place.row)) * tiles.count() + tiles.of(place.column), q});
     }
     std::sort(keys.begin(), keys.end());
-    EntryLists<Ordinal, Offset> sorted;
+    EntryLists<Offset> sorted;
     for (const auto& key : keys) {
       sorted.place.push_back(at(lists.place, key.second));
       sorted.source.push_back(at(lists.source, key.second));
-      sorted.index.push_back(at(lists.index, key.second));
     }
     const auto to = static_cast<std::ptrdiff_t>(front.entries);
     std::copy(sorted.place.begin(), sorted.place.end(), lists.place.begin() + to);
     std::copy(sorted.source.begin(), sorted.source.end(), lists.source.begin() + to);
-    std::copy(sorted.index.begin(), sorted.index.end(), lists.index.begin() + to);
   }
 }
 
 template <class Ordinal, class Offset>
-EntryLists<Ordinal, Offset> list_entries(const FrontTree<Ordinal>& tree,
-                                         const FrontEntries<Ordinal, Offset>& entries,
-                                         const FrontPlanOptions& options, Fronts<Ordinal, Offset>& fronts) {
-  for_each_entry(tree, entries, [&](Ordinal f, Offset, EntryIndex<Ordinal>, Ordinal, Ordinal) {
-    ++at(fronts, f).entries_end;
-  });
+EntryLists<Offset> list_entries(const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& entries,
+                                const FrontPlanOptions& options, Fronts<Ordinal, Offset>& fronts) {
+  for_each_entry(tree, entries, [&](Ordinal f, Offset, Ordinal, Ordinal) { ++at(fronts, f).entries_end; });
   Offset sum = 0;
   for (auto& front : fronts) {
     front.entries = sum;
     sum += front.entries_end;
     front.entries_end = front.entries;
   }
-  EntryLists<Ordinal, Offset> lists;
+  EntryLists<Offset> lists;
   lists.place.resize(static_cast<std::size_t>(sum));
   lists.source.resize(lists.place.size());
-  lists.index.resize(lists.place.size());
-  for_each_entry(tree, entries,
-                 [&](Ordinal f, Offset p, EntryIndex<Ordinal> index, Ordinal row, Ordinal column) {
-                   auto& front = at(fronts, f);
-                   const Offset q = front.entries_end++;
-                   at(lists.place, q) = {position_in(front, tree, row), position_in(front, tree, column)};
-                   at(lists.source, q) = p;
-                   at(lists.index, q) = index;
-                 });
+  for_each_entry(tree, entries, [&](Ordinal f, Offset p, Ordinal row, Ordinal column) {
+    auto& front = at(fronts, f);
+    const Offset q = front.entries_end++;
+    at(lists.place, q) = {position_in(front, tree, row), position_in(front, tree, column)};
+    at(lists.source, q) = p;
+  });
   sort_by_tiles(fronts, options, lists);
   return lists;
+}
+
+/// Bits shift, shift + 1, … of rows and columns, 16 of them each.
+std::vector<std::uint32_t> pack_places(const std::vector<FrontPlace>& places, int shift) {
+  std::vector<std::uint32_t> packed;
+  packed.reserve(places.size());
+  for (const FrontPlace place : places) {
+    const auto row = static_cast<std::uint32_t>(place.row) >> shift & 0xffffu;
+    packed.push_back(row << 16 | (static_cast<std::uint32_t>(place.column) >> shift & 0xffffu));
+  }
+  return packed;
+}
+
+/// Where each entry of the user's matrix goes.
+template <class Target, class Offset>
+std::vector<Target> targets_of(const std::vector<Offset>& source) {
+  std::vector<Target> target(source.size());
+  for (std::size_t q = 0; q < source.size(); ++q) at(target, source[q]) = static_cast<Target>(q);
+  return target;
+}
+
+template <class Ordinal, class Offset>
+std::vector<Ordinal> mark_rows(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) {
+  std::vector<Ordinal> marks;
+  const Offset nnz = A.nnz();
+  Ordinal row = 0;
+  for (Offset p = 0; p < nnz; p += entries_a_mark) {
+    while (A.row_map(row + 1) <= p) ++row;
+    marks.push_back(row);
+  }
+  while (nnz > 0 && A.row_map(row + 1) < nnz) ++row;
+  marks.push_back(row);
+  return marks;
+}
+
+/// Puts the way of each entry of A into the plan.
+template <class ExecutionSpace, class Ordinal, class Offset>
+void upload_entries(const ExecutionSpace& exec, const EntryLists<Offset>& lists,
+                    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, bool any_high,
+                    FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
+  const auto upload = [&](auto& view, const char* label, const auto& host) {
+    view = Impl::upload(exec, plan.charge, label, host);
+  };
+  upload(plan.entry_place.low, "lutra::numeric::entry_place", pack_places(lists.place, 0));
+  if (any_high)
+    upload(plan.entry_place.high, "lutra::numeric::entry_place_high", pack_places(lists.place, 16));
+  if (lists.source.size() <= std::numeric_limits<std::uint32_t>::max()) {
+    upload(plan.entry_target, "lutra::numeric::entry_target", targets_of<std::uint32_t>(lists.source));
+  } else {
+    upload(plan.entry_target_wide, "lutra::numeric::entry_target", targets_of<Offset>(lists.source));
+  }
+  upload(plan.entry_marks, "lutra::numeric::entry_marks", mark_rows(A));
+}
+
+/// A copy of the user's pattern, for who has none in that memory.
+template <class ExecutionSpace, class Ordinal, class Offset>
+CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> copy_pattern(
+    const ExecutionSpace& exec, Charge& charge, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) {
+  const auto copy = [&](const char* label, const auto& from) {
+    using Value = typename std::decay_t<decltype(from)>::non_const_value_type;
+    return Impl::upload(exec, charge, label, std::vector<Value>(from.data(), from.data() + from.extent(0)));
+  };
+  return {A.n_rows, A.n_cols, copy("lutra::numeric::row_map of A", A.row_map),
+          copy("lutra::numeric::entries of A", A.entries)};
 }
 
 /// Fronts by their levels in the tree, the largest first within one.
@@ -228,6 +284,12 @@ std::vector<Ordinal> order_by_levels(const FrontTree<Ordinal>& tree, const Front
                      [&](Ordinal a, Ordinal b) { return at(fronts, a).size() > at(fronts, b).size(); });
   }
   return by_level;
+}
+
+/// Whether any front has more rows than that.
+template <class Fronts>
+bool has_front_above(const Fronts& fronts, int rows) {
+  return std::ranges::any_of(fronts, [&](const auto& front) { return front.size() > rows; });
 }
 
 /// Lengths of the rows of L + U as a row map, and where each front's pivots begin in its further rows.
@@ -320,39 +382,41 @@ void fill_rows(const ExecutionSpace& exec, const Plan& plan, const StartView& ro
 
 }  // namespace
 
-template <class Ordinal>
-FrontSizes sizes_of_fronts(const FrontTree<Ordinal>& tree) {
-  FrontSizes sizes;
-  lay_out<std::int64_t>(tree, sizes.panels, sizes.corners);
-  return sizes;
+template <class ExecutionSpace, class Offset, class Ordinal>
+FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_fronts(
+    const FrontTree<Ordinal>& tree, const FrontPlanOptions& options) {
+  FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline;
+  auto& plan = outline.plan;
+  plan.n = tree.n;
+  plan.count = tree.count();
+  plan.options = options;
+  plan.flops = tree.flops;
+  plan.host_fronts = lay_out<Offset>(tree, plan.panels, plan.corners);
+  outline.children = list_children(plan.host_fronts);
+  outline.places = places_in_parents(plan.host_fronts, tree);
+  return outline;
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
 FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
     const ExecutionSpace& exec, const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& entries,
-    const MemoryBudget& budget, const FrontPlanOptions& options) {
-  FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
-  plan.n = tree.n;
-  plan.count = tree.count();
-  plan.options = options;
-  plan.flops = tree.flops;
+    const MemoryBudget& budget, const FrontPlanOptions& options,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
+  auto outline = outline_fronts<ExecutionSpace, Offset>(tree, options);
+  auto& plan = outline.plan;
+  auto& fronts = plan.host_fronts;
   plan.charge = Charge(budget);
-  auto fronts = lay_out<Offset>(tree, plan.panels, plan.corners);
-  const auto children = list_children(fronts);
   const auto lists = list_entries(tree, entries, options, fronts);
   plan.fronts = Impl::upload(exec, plan.charge, "lutra::numeric::fronts", fronts);
   plan.rows = Impl::upload(exec, plan.charge, "lutra::numeric::front_rows", tree.rows);
-  plan.places = Impl::upload(exec, plan.charge, "lutra::numeric::places", places_in_parents(fronts, tree));
-  plan.children = Impl::upload(exec, plan.charge, "lutra::numeric::children", children);
-  plan.entry_place = Impl::upload(exec, plan.charge, "lutra::numeric::entry_place", lists.place);
-  plan.entry_source = Impl::upload(exec, plan.charge, "lutra::numeric::entry_source", lists.source);
-  plan.entry_index = Impl::upload(exec, plan.charge, "lutra::numeric::entry_index", lists.index);
+  plan.places = Impl::upload(exec, plan.charge, "lutra::numeric::places", outline.places);
+  plan.children = Impl::upload(exec, plan.charge, "lutra::numeric::children", outline.children);
+  upload_entries(exec, lists, entries.A, has_front_above(fronts, 1 << 16), plan);
+  plan.A = A.row_map.extent(0) > 0 ? A : copy_pattern(exec, plan.charge, entries.A);
   plan.by_level =
       Impl::upload(exec, plan.charge, "lutra::numeric::fronts_by_level", order_by_levels(tree, fronts, plan));
-  if (std::ranges::any_of(fronts, [&](const auto& front) { return front.size() > options.most_whole; }))
-    plan.host_entry_place = lists.place;
-  plan.host_fronts = std::move(fronts);
-  return plan;
+  if (has_front_above(fronts, options.most_whole)) plan.host_entry_place = lists.place;
+  return std::move(plan);
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -389,15 +453,14 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
 }
 
 #define LUTRA_PLAN_FRONTS(Ordinal, Offset, Space)                                                         \
+  template FrontOutline<Ordinal, Offset, typename Space::memory_space> outline_fronts<Space, Offset>(     \
+      const FrontTree<Ordinal>&, const FrontPlanOptions&);                                                \
   template FrontPlan<Ordinal, Offset, typename Space::memory_space> plan_fronts(                          \
       const Space&, const FrontTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const MemoryBudget&, \
-      const FrontPlanOptions&);                                                                           \
+      const FrontPlanOptions&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&);         \
   template LuPattern<Ordinal, Offset, typename Space::memory_space> pattern_of_fronts(                    \
       const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
       Kokkos::View<const Offset*, typename Space::memory_space>&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_FRONTS)
-
-template FrontSizes sizes_of_fronts(const FrontTree<int>&);
-template FrontSizes sizes_of_fronts(const FrontTree<std::int64_t>&);
 
 }  // namespace lutra

@@ -2,6 +2,7 @@
 #ifndef LUTRA_FRONTPLAN_HPP
 #define LUTRA_FRONTPLAN_HPP
 
+#include <cstdint>
 #include <vector>
 
 #include "Lutra_FrontTree.hpp"
@@ -34,11 +35,30 @@ struct FrontPlace {
   int row = 0, column = 0;
 };
 
-/// User's row and column of an entry of F, which the scales go by.
-template <class Ordinal>
-struct EntryIndex {
-  Ordinal row = 0, column = 0;
+/// Positions of entries of F in their fronts, 16 bits for a row and a column each.
+struct PackedPlaces {
+  const std::uint32_t* low;   ///< [nnz(A)]
+  const std::uint32_t* high;  ///< [nnz(A)] what 16 bits do not hold; null where they hold all
+
+  KOKKOS_FORCEINLINE_FUNCTION FrontPlace operator()(std::int64_t e) const {
+    FrontPlace place{static_cast<int>(low[e] >> 16), static_cast<int>(low[e] & 0xffffu)};
+    if (high != nullptr) {
+      place.row += static_cast<int>(high[e] >> 16 << 16);
+      place.column += static_cast<int>((high[e] & 0xffffu) << 16);
+    }
+    return place;
+  }
 };
+
+/// The same where it is kept.
+template <class MemorySpace>
+struct EntryPlaces {
+  Kokkos::View<const std::uint32_t*, MemorySpace> low, high;
+  PackedPlaces data() const { return {low.data(), high.data()}; }
+};
+
+/// Entries of A whose user's row is noted: the first of each so many.
+inline constexpr int entries_a_mark = 256;
 
 /// How a plan cuts fronts that are worked by several teams.
 struct FrontPlanOptions {
@@ -54,18 +74,23 @@ struct FrontPlan {
   Ordinal count = 0;
   FrontPlanOptions options;
   Kokkos::View<const Front<Ordinal, Offset>*, MemorySpace> fronts;  ///< [count] in postorder
-  Kokkos::View<const Ordinal*, MemorySpace> rows;            ///< further rows of all fronts, places of F
-  Kokkos::View<const int*, MemorySpace> places;              ///< position of each of them in the parent
-  Kokkos::View<const Ordinal*, MemorySpace> children;        ///< of each front, ascending
-  Kokkos::View<const FrontPlace*, MemorySpace> entry_place;  ///< [nnz(A)] by fronts, in tiled ones by tiles
-  Kokkos::View<const Offset*, MemorySpace> entry_source;     ///< [nnz(A)] position in the user's matrix
-  Kokkos::View<const EntryIndex<Ordinal>*, MemorySpace> entry_index;  ///< [nnz(A)]
+  Kokkos::View<const Ordinal*, MemorySpace> rows;      ///< further rows of all fronts, places of F
+  Kokkos::View<const int*, MemorySpace> places;        ///< position of each of them in the parent
+  Kokkos::View<const Ordinal*, MemorySpace> children;  ///< of each front, ascending
+  EntryPlaces<MemorySpace> entry_place;                ///< [nnz(A)] by fronts, in tiled ones by tiles
+  CsrPattern<Ordinal, Offset, MemorySpace> A;          ///< the user's matrix
+  Kokkos::View<const std::uint32_t*, MemorySpace> entry_target;  ///< [nnz(A)] by the user's matrix: places in
+                                                                 ///< the order of `entry_place`, …
+  Kokkos::View<const Offset*, MemorySpace> entry_target_wide;  ///< … of more than 32 bits count; else empty
+  Kokkos::View<const Ordinal*, MemorySpace>
+      entry_marks;                                     ///< [nnz(A) / entries_a_mark, rounded up, + 1] user's
+                                                       ///< row of each entry that is marked and of the last
   Kokkos::View<const Ordinal*, MemorySpace> by_level;  ///< [count] leaves first, largest first within a level
   std::vector<Ordinal> level_map;                      ///< [levels + 1] in `by_level`
   std::vector<Ordinal> level_pivots;                   ///< [levels] pivots of a level's fronts
   std::vector<Front<Ordinal, Offset>> host_fronts;     ///< as `fronts`, for plans of launches
-  std::vector<FrontPlace> host_entry_place;            ///< as `entry_place`, of tiled fronts only; else empty
-  Offset panels = 0;                                   ///< numbers in all panels
+  std::vector<FrontPlace> host_entry_place;  ///< as `entry_place`, where fronts are tiled; else empty
+  Offset panels = 0;                         ///< numbers in all panels
   Offset corners = 0;  ///< numbers contributions have room for; a front may take the place of what its
                        ///< children have added, so that fronts are to be worked after all below them
   double flops = 0;
@@ -82,24 +107,29 @@ struct FrontEntries {
   const std::vector<Ordinal>& col_order;
 };
 
-/// Numbers that a factorization in fronts keeps.
-struct FrontSizes {
-  std::int64_t panels = 0;   ///< of L + U
-  std::int64_t corners = 0;  ///< of contributions
+/// What of a plan follows from the tree alone, on the host.
+template <class Ordinal, class Offset, class MemorySpace>
+struct FrontOutline {
+  FrontPlan<Ordinal, Offset, MemorySpace> plan;  ///< without anything in `MemorySpace`
+  std::vector<Ordinal> children;                 ///< as in the plan
+  std::vector<int> places;                       ///< as in the plan
 };
 
-/// Without making a plan. O(fronts)
-template <class Ordinal>
-FrontSizes sizes_of_fronts(const FrontTree<Ordinal>& tree);
+/// O(rows of all fronts)
+template <class ExecutionSpace, class Offset, class Ordinal>
+FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_fronts(
+    const FrontTree<Ordinal>& tree, const FrontPlanOptions& options);
 
 /// Offsets of fronts, the way of each entry of A and of each child's row into its front, levels. Host code;
 /// O(nnz(A)·log f + rows).
 /// @param entries its orders already follow `tree.order`
+/// @param A       the pattern of `entries` in the space's memory, which the plan shares; empty: it has a copy
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
 FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
     const ExecutionSpace& exec, const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& entries,
-    const MemoryBudget& budget, const FrontPlanOptions& options = {});
+    const MemoryBudget& budget, const FrontPlanOptions& options = {},
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A = {});
 
 /// The pattern of L + U as the fronts store it, the zeros of amalgamation among its entries. It is symmetric:
 /// by columns it reads the same.

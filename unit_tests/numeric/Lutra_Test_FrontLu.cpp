@@ -264,6 +264,64 @@ TEMPLATE_LIST_TEST_CASE("contributions that take each other's places on devices"
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("numbers of fronts are foreseen as they are kept", "[numeric]", AllTypes) {
+  using Space = typename TestType::Space;
+  using Scalar = typename TestType::Scalar;
+  using Ordinal = typename TestType::Ordinal;
+  using Offset = typename TestType::Offset;
+  std::mt19937 random(13);
+  const Space exec;
+  for (const int edge : {2, 20, 70}) {
+    INFO("blocks of " << edge);
+    const auto matrix = chains_of_blocks<Matrix<TestType>>(6, 10, edge, random);
+    const auto pattern = make_view(matrix).pattern();
+    const auto tree = make_front_tree(pattern);
+    const auto sizes = sizes_of_fronts<Scalar, Offset>(exec, tree);
+    const auto plan = plan_fronts(exec, tree, FrontEntries<Ordinal, Offset>{pattern, tree.order, tree.order},
+                                  MemoryBudget(), front_plan_options<Scalar, Space>());
+    auto factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
+    allocate_values(exec, plan, MemoryBudget(), factors);
+    CHECK(sizes.panels == static_cast<std::int64_t>(factors.panels.extent(0)));
+    CHECK(sizes.corners == static_cast<std::int64_t>(factors.corners.extent(0)));
+    CHECK(sizes.inverses == static_cast<std::int64_t>(factors.inverses.extent(0)));
+  }
+}
+
+TEST_CASE("positions in fronts of more rows than 16 bits count", "[numeric]") {
+  using Type = Types<double, int>;
+  const int n = 70000;  // a dense first row and column: one pivot and all others below it
+  Matrix<Type> matrix;
+  matrix.n_rows = matrix.n_cols = n;
+  matrix.row_map.push_back(0);
+  for (int i = 0; i < n; ++i) {
+    for (int j = i == 0 ? 0 : i; j < (i == 0 ? n : i + 1); ++j) {
+      if (i > 0) matrix.entries.push_back(0);
+      matrix.entries.push_back(j);
+    }
+    matrix.row_map.push_back(static_cast<std::int64_t>(matrix.entries.size()));
+  }
+  matrix.values.assign(matrix.entries.size(), 1.0);
+  FrontTree<int> tree;
+  tree.n = n;
+  tree.order.resize(static_cast<std::size_t>(n));
+  std::iota(tree.order.begin(), tree.order.end(), 0);
+  tree.pivot_begin = {0, 1, n};
+  tree.parent = {1, -1};
+  tree.row_begin = {0, n - 1, n - 1};
+  tree.rows.assign(tree.order.begin() + 1, tree.order.end());
+  const auto pattern = make_view(matrix).pattern();
+  const auto plan = plan_fronts(
+      Type::Space(), tree, FrontEntries<int, std::int64_t>{pattern, tree.order, tree.order}, MemoryBudget());
+  const auto places = plan.entry_place.data();
+  for (int i = 0; i < n; ++i) {
+    for (auto p = pattern.row_map(i); p < pattern.row_map(i + 1); ++p) {
+      const int j = pattern.entries(p), pivot = std::min(i, j) == 0 ? 0 : 1;
+      const auto place = places(plan.entry_target(p));
+      if (place.row != i - pivot || place.column != j - pivot) REQUIRE(std::pair(i, j) == std::pair(-1, -1));
+    }
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("one wide front: L·(U·x) is A·x, its contribution standing for U in further rows",
                         "[numeric]", AllTypes) {
   std::mt19937 random(11);

@@ -51,8 +51,13 @@ struct Fixture {
       row_scale.push_back(Real(i % 3 == 0 ? 2 : 1));
       col_scale.push_back(Real(i % 5 == 0 ? 0.5 : 1));
     }
-    const Kokkos::View<unsigned char*, Memory> perturbed("perturbed", n);
     allocate_values(exec, plan, MemoryBudget(), factors);
+    factorize(portable_factors, perturbation);
+  }
+
+  void factorize(bool portable_factors = false, double perturbation = 0) {
+    const Kokkos::View<unsigned char*, Memory> perturbed("perturbed",
+                                                         static_cast<std::size_t>(matrix.n_rows));
     factorize_fronts<Scalar>(
         exec, plan, {to_space<Space>(matrix.values), to_space<Space>(row_scale), to_space<Space>(col_scale)},
         perturbation, factors, perturbed, portable_factors);
@@ -160,6 +165,22 @@ TEMPLATE_LIST_TEST_CASE("solves on fronts worked by hand", "[trisolve]", AllType
     CHECK(fixture.solve({b}, Transposition::none).front() == x);
     const std::vector<Scalar> transposed_b{Scalar(10), Scalar(16), Scalar(50)};
     CHECK(fixture.solve({transposed_b}, Transposition::transposed).front() == x);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("solvers of the same factors in turn, and factorizations between", "[trisolve]",
+                        AllTypes) {
+  // on devices they have their vectors in one place, which factorizations write to
+  std::mt19937 random(17);
+  Fixture<TestType> fixture(grid<Matrix<TestType>>(24, random), false);
+  auto other = decltype(fixture.solver)(fixture.exec, fixture.plan, MemoryBudget());
+  for (const int columns : {1, 4, 1, 2}) {
+    INFO(columns << " right-hand sides");
+    fixture.check(columns, random);
+    std::swap(fixture.solver, other);
+    fixture.check(1, random);
+    fixture.factorize(columns == 4);
+    fixture.check(columns, random);
   }
 }
 

@@ -17,12 +17,16 @@ struct FrontSchedule {
            const FrontLuData<Scalar, Ordinal, Offset>& data) {
     factorize_fronts_portable(exec, plan, data);
   }
+  template <class Outline>
+  static FrontSizes sizes(const ExecutionSpace&, const Outline& outline) {
+    return {outline.plan.panels, outline.plan.corners, 0};
+  }
   /// Numbers contributions take.
   static Offset corners(const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
     return plan.corners;
   }
-  /// Inverses of diagonal tiles, where a specialisation leaves them to the solves.
-  const Scalar* inverses() const { return nullptr; }
+  /// Numbers of inverses of diagonal tiles, where a specialisation leaves them to the solves.
+  static std::size_t inverse_numbers(bool) { return 0; }
   void forget_inverses() {}
 };
 

@@ -23,20 +23,42 @@ struct FrontTiles {
     const int k = pivot_tiles();
     return tile < k ? tile * edge : pivots + (tile - k) * edge;
   }
-  /// Lines of `edge` numbers that the inverse of a triangle of so many pivots takes.
+  /// Lines that the inverse of a triangle of so many pivots takes.
   KOKKOS_FUNCTION static int inverse_lines(int of_pivots) {
     return (of_pivots + inverse_block - 1) / inverse_block * inverse_block;
   }
   static constexpr int inverse_block = 16;
-  /// Numbers of the inverses of all pivot tiles, tile after tile L's and U's.
-  KOKKOS_FUNCTION std::int64_t inverse_numbers() const {
-    return 2 * static_cast<std::int64_t>(edge) * inverse_lines(pivots);
-  }
 
   /// Positions in a tile.
   KOKKOS_FUNCTION int extent(int tile) const {
     const int first = begin(tile), end = tile < pivot_tiles() ? pivots : pivots + below;
     return end - first < edge ? end - first : edge;
+  }
+};
+
+/// Where the inverse of a diagonal tile's triangle stands: L's by columns, U's by rows. Each line begins with
+/// its block of the diagonal, 16 lines at the same place, or where rows have been interchanged all of L's
+/// with the tile. Places behind a tile's last block are left out.
+struct InverseTile {
+  static constexpr int block = FrontTiles::inverse_block;
+  int lines;   ///< of the tile, and places of its longest one
+  bool whole;  ///< with all places of a line
+
+  /// Numbers of a tile without its empty places.
+  KOKKOS_FUNCTION static int numbers(int lines) { return lines * (lines + block) / 2; }
+  /// The same of all pivot tiles of a front.
+  KOKKOS_FUNCTION static std::int64_t numbers_of_front(const FrontTiles& tiles) {
+    const int rest = FrontTiles::inverse_lines(tiles.pivots % tiles.edge);
+    return static_cast<std::int64_t>(tiles.pivots / tiles.edge) * numbers(tiles.edge) + numbers(rest);
+  }
+  /// First place of a line.
+  KOKKOS_FUNCTION int begin(int line) const { return whole ? 0 : line / block * block; }
+  /// Position of a place that the line has.
+  KOKKOS_FUNCTION int operator()(int line, int place) const {
+    if (whole) return line * lines + place;
+    const int before = line / block;  // blocks
+    return before * block * lines - before * (before - 1) / 2 * block * block +
+           line % block * (lines - before * block) + place - before * block;
   }
 };
 

@@ -23,10 +23,11 @@ struct FrontLuData {
   const Front<Ordinal, Offset>* fronts;
   const Ordinal* children;
   const int* places;
-  const FrontPlace* entry_place;
+  PackedPlaces entry_place;
   const Scalar* entries;
   Scalar* panels;
   Scalar* corners;
+  Scalar* inverses;  ///< of diagonal tiles, or none
   unsigned char* perturbed;
   FrontLuOutcome* outcome;
   double perturbation;
@@ -68,6 +69,7 @@ FrontLuData<Scalar, Ordinal, Offset> front_lu_data(
           factors.entries.data(),
           factors.panels.data(),
           factors.corners.data(),
+          factors.inverses.data(),
           perturbed.data(),
           factors.outcome.data(),
           perturbation,
@@ -112,7 +114,7 @@ struct FrontWorker {
     team.team_barrier();
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.entries_end - front.entries),
                          [&](const Offset e) {
-                           const FrontPlace place = data.entry_place[front.entries + e];
+                           const FrontPlace place = data.entry_place(front.entries + e);
                            dense.at(place.row, place.column) = data.entries[front.entries + e];
                          });
     team.team_barrier();

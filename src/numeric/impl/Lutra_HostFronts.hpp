@@ -61,7 +61,7 @@ struct HostFrontWorker {
     const DenseFront<Scalar> dense = data.dense(front);
     clear(front, dense, loop);
     for (Offset e = front.entries; e < front.entries_end; ++e) {
-      const FrontPlace place = data.entry_place[e];
+      const FrontPlace place = data.entry_place(e);
       dense.at(place.row, place.column) = data.entries[e];
     }
     for (Offset c = front.children; c < front.children_end; ++c)
@@ -164,8 +164,12 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
     work_range(plan, worker, SharedLoop<Real, ExecutionSpace>{exec, buffers}, m_task_begin.back(),
                m_order.size());
   }
+  template <class Outline>
+  static FrontSizes sizes(const ExecutionSpace&, const Outline& outline) {
+    return {outline.plan.panels, outline.plan.corners, 0};
+  }
   static Offset corners(const Plan& plan) { return plan.corners; }
-  const Scalar* inverses() const { return nullptr; }
+  static std::size_t inverse_numbers(bool) { return 0; }
   void forget_inverses() {}
 
  private:

@@ -45,7 +45,7 @@ KOKKOS_FUNCTION PanelPart<Scalar> further_part(const Scalar* panels, const Front
                                                const FrontSweep& sweep) {
   const std::int64_t size = front.pivots + front.below, below = front.below;
   const Scalar* const lower = panels + front.lower + front.pivots;
-  const Scalar* const upper = panels + front.upper;
+  const Scalar* const upper = panels + front.lower + size * front.pivots;
   if (sweep.forward)
     return sweep.transposed ? PanelPart<Scalar>{upper, 1, below} : PanelPart<Scalar>{lower, 1, size};
   return sweep.transposed ? PanelPart<Scalar>{lower, size, 1} : PanelPart<Scalar>{upper, below, 1};

@@ -134,26 +134,48 @@ __device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A
 template <class Offset>
 struct FrontTaskPart {
   Offset entries = 0, entries_end = 0;  ///< of F
-  Offset targets = 0, targets_end = 0;  ///< of narrow children
+  GatherPart narrow;                    ///< of narrow children
 };
 
-/// One task of the data-flow launch: a front as a whole, or one or two neighbouring tiles of a front.
+/// One task of the data-flow launch: a front as a whole, one or two neighbouring tiles of a front, or
+/// clearing some of its panels.
 template <class Ordinal, class Offset>
 struct FrontTask {
+  static constexpr int whole = -1, clearing = -2;
   Ordinal front = 0;
-  int row = -1, column = -1;       ///< of the first tile; −1: the front as a whole
+  int row = whole, column = -1;    ///< of the first tile, or what else there is to do
   int rows = 1, columns = 1;       ///< tiles, one of the two being 1
+  int after = 0;                   ///< chunks of tasks that are complete before this one writes
   Offset wide_end = 0;             ///< end of the front's wide children
   Offset flags = 0;                ///< first flag of the front's tiles, by rows of tiles
-  Offset inverses = 0;             ///< of the front's first pivot tile
+  Offset inverses = 0;             ///< numbers of inverses before those of the front
+  int inverse_blocks = 0;          ///< blocks of lines of them
   bool takes_panels = false;       ///< whether children have added to the front's panels
-  FrontTaskPart<Offset> parts[2];  ///< of each tile
+  FrontTaskPart<Offset> parts[2];  ///< of each tile; to clear, `entries` of the first are numbers of panels
 };
 
 /// The number of a task in its launch.
 struct TaskTurn {
   int task, tasks;
 };
+
+/// Clears panels that children are to add to.
+template <class Scalar, class Ordinal, class Offset>
+__device__ void clear_panels(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
+                             const FrontTask<Ordinal, Offset>& task, const TaskTurn& turn) {
+  const int thread = static_cast<int>(threadIdx.x);
+  if (task.after > 0) {
+    if (thread < 32) wait_for_chunks(launch, task.after, task.front, thread);
+    __syncthreads();
+  }
+#pragma unroll 4
+  for (Offset p = task.parts[0].entries + thread; p < task.parts[0].entries_end; p += front_threads)
+    launch.data.panels[p] = Scalar(0);
+  __syncthreads();
+  if (thread != 0) return;
+  __threadfence();
+  count_task(launch.progress, turn.task, turn.tasks);
+}
 
 /// A front of up to 16·R rows by a block: assembled in shared memory, eliminated in registers.
 template <int R, bool interchanges, class Scalar, class Ordinal, class Offset>
@@ -163,12 +185,11 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   const auto& data = launch.data;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
   const int size = front.size(), ld = size | 1;
-  GatherTurn<front_threads, Scalar, Offset> narrow(*launch.lists, task.parts[0].targets,
-                                                   task.parts[0].targets_end, thread);
+  GatherTurn<front_threads, Scalar> narrow(*launch.lists, task.parts[0].narrow, thread);
   for (int e = thread; e < size * ld; e += front_threads) S[e] = Scalar(0);
   __syncthreads();
   for (Offset e = front.entries + thread; e < front.entries_end; e += front_threads) {
-    const FrontPlace place = data.entry_place[e];
+    const FrontPlace place = data.entry_place(e);
     S[place.row + place.column * ld] = data.entries[e];
   }
   if (warp == 0) wait_for_children(launch, front, lane);
@@ -203,13 +224,12 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
     note_order(data, front.first_pivot, front.pivots, rows->exchanges, thread, front_threads,
                [&](int j) { return rows->order[j]; });
   }
-  const Contribution<Offset> left = launch.contributions[task.front];
-  if (left.after > 0) {
-    if (warp == 0) wait_for_chunks(launch, left.after, task.front, lane);
+  if (task.after > 0) {
+    if (warp == 0) wait_for_chunks(launch, task.after, task.front, lane);
     __syncthreads();
   }
   DenseFront<Scalar> dense = data.dense(front);
-  dense.corner = data.corners + left.corner;
+  dense.corner = data.corners + launch.contributions[task.front].corner;
 #pragma unroll
   for (int i = 0; i < R; ++i) {
 #pragma unroll

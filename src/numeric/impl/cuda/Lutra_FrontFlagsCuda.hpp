@@ -29,7 +29,6 @@ struct ChildRef {
 template <class Offset>
 struct Contribution {
   Offset corner = 0;
-  int after = 0;   ///< chunks of tasks that are complete before that place is written
   int passed = 0;  ///< first further rows: pivots of the parent, which go to its panels at once
 };
 
@@ -49,13 +48,13 @@ struct FrontLaunch {
   const ChildRef<Offset>* children = nullptr;           ///< of each front, wide ones first
   const Contribution<Offset>* contributions = nullptr;  ///< [count]
   const GatherLists* lists = nullptr;                   ///< of narrow children, in device memory
-  const int* cuts = nullptr;   ///< first of a child's rows in each tile of its parent, and their number
-  int* done = nullptr;         ///< [count] flags of fronts
-  int* tile_done = nullptr;    ///< flags of tiles
-  int* arrived = nullptr;      ///< [count] tiles of a contribution that are there
-  Scalar* inverses = nullptr;  ///< of the pivots' tiles, L's by columns and U's by rows
-  TaskProgress progress;       ///< of the second launch
-  int run = 0;                 ///< number of this factorization
+  const int* cuts = nullptr;         ///< first of a child's rows in each tile of its parent, and their number
+  int* done = nullptr;               ///< [count] flags of fronts
+  int* tile_done = nullptr;          ///< flags of tiles
+  int* arrived = nullptr;            ///< [count] tiles of a contribution that are there
+  Scalar* lower_inverses = nullptr;  ///< of pivots' tiles; those of U are the first
+  TaskProgress progress;             ///< of the second launch
+  int run = 0;                       ///< number of this factorization
   double watchdog_seconds = front_watchdog_seconds;
 };
 

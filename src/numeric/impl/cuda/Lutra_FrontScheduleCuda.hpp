@@ -55,20 +55,14 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
           mirror.data(), mirror.data() + mirror.extent(0));
     };
     const auto places = to_host(plan.places);
-    FrontTaskOrder<Ordinal, Offset> order(
-        plan, to_host(plan.children), places,
-        blocks(exec, front_tasks_kernel<false, Scalar, Ordinal, Offset>, front_threads, task_bytes(),
-               std::numeric_limits<std::size_t>::max()));
+    FrontTaskOrder<Ordinal, Offset> order(plan, to_host(plan.children), places, teams(exec));
     order.list_children();
-    m_clears_panels = order.passes_any();
     m_corners = order.corners;
     list_child_refs(order, plan.options, places, refs, cuts);
-    m_target_first = upload(exec, charge, "lutra::numeric::target_first", order.lists.first);
     m_target_place = upload(exec, charge, "lutra::numeric::target_place", order.lists.place);
     m_target_source = upload(exec, charge, "lutra::numeric::target_source", order.lists.source);
-    m_lists = upload(
-        exec, charge, "lutra::numeric::gather_lists",
-        std::vector<GatherLists>{{m_target_first.data(), m_target_place.data(), m_target_source.data()}});
+    m_lists = upload(exec, charge, "lutra::numeric::gather_lists",
+                     std::vector<GatherLists>{{m_target_place.data(), m_target_source.data()}});
     m_small = upload(exec, charge, "lutra::numeric::small_fronts", order.small_tasks);
     m_tasks = upload(exec, charge, "lutra::numeric::front_tasks", order.tasks);
     m_contributions = upload(exec, charge, "lutra::numeric::contributions", order.contributions);
@@ -83,15 +77,21 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     m_tile_done = flags("lutra::numeric::tile_flags", static_cast<std::size_t>(order.flags));
     m_arrived = flags("lutra::numeric::arrived_tiles", static_cast<std::size_t>(plan.count));
     m_tickets = flags("lutra::numeric::tickets", 3 + order.tasks.size() / tasks_a_chunk);
-    m_inverses = charge.template allocate<Kokkos::View<Scalar*, Memory>>(
-        exec, "lutra::numeric::tile_inverses", order.inverses);
-    Kokkos::deep_copy(exec, m_inverses, Scalar(0));  // the halves that are never written
+    m_inverses = order.inverses;
+    m_inverse_blocks = order.inverse_blocks;
     size_launches<false>(exec);
   }
 
-  void run(const Kokkos::Cuda& exec, const Plan& plan, const Data& data) {
+  /// What it would take, without anything on the device.
+  static FrontSizes sizes(const Kokkos::Cuda& exec, const FrontOutline<Ordinal, Offset, Memory>& outline) {
+    const FrontTaskOrder<Ordinal, Offset> order(outline.plan, outline.children, outline.places, teams(exec));
+    return {outline.plan.panels, order.corners, 2 * static_cast<std::int64_t>(order.inverses)};
+  }
+
+  void run(const Kokkos::Cuda& exec, const Plan&, const Data& data) {
     FrontLaunch<Scalar, Ordinal, Offset> launch;
     launch.data = data;
+    launch.data.corners = data.panels;  // contributions may stand in panels of fronts to come
     launch.children = m_children.data();
     launch.contributions = m_contributions.data();
     launch.lists = m_lists.data();
@@ -99,39 +99,48 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     launch.done = m_done.data();
     launch.tile_done = m_tile_done.data();
     launch.arrived = m_arrived.data();
-    launch.inverses = m_inverses.data();
+    launch.lower_inverses = data.inverses + lower_inverses();
     launch.watchdog_seconds = m_watchdog_seconds;
     launch.run = m_run = m_run < std::numeric_limits<int>::max() ? m_run + 1 : 1;
     const auto stream = exec.cuda_stream();
     launch.progress = {m_tickets.data() + 2, m_tickets.data() + 3};
     check_cuda(cudaMemsetAsync(m_tickets.data(), 0, m_tickets.extent(0) * sizeof(int), stream),
                "starting a factorization");
-    if (m_clears_panels) {
-      check_cuda(
-          cudaMemsetAsync(data.panels, 0, static_cast<std::size_t>(plan.panels) * sizeof(Scalar), stream),
-          "clearing panels");
-    }
-    const bool interchanges = data.pivot_threshold > 0;
-    if (m_has_interchanges && !interchanges) {
-      check_cuda(cudaMemsetAsync(m_inverses.data(), 0, m_inverses.extent(0) * sizeof(Scalar), stream),
-                 "clearing inverses that took rows in another order");
-    }
-    if (interchanges) {
+    if (data.pivot_threshold > 0) {
       run_launches<true>(exec, launch);
     } else {
       run_launches<false>(exec, launch);
     }
-    m_has_interchanges = interchanges;
     m_has_inverses = true;
+    m_scratch_user = nullptr;
   }
 
-  /// Numbers contributions take.
+  /// Numbers contributions take behind the panels.
   Offset corners(const Plan&) const { return m_corners; }
 
-  /// Of the diagonal tiles of all tiled fronts in postorder: of L by columns, then of U by rows. Null where
-  /// other kernels have factorized last.
-  const Scalar* inverses() const { return m_has_inverses ? m_inverses.data() : nullptr; }
-  void forget_inverses() { m_has_inverses = false; }
+  /// Numbers of the inverses of the diagonal tiles of all tiled fronts in postorder: all of U by rows, then
+  /// all of L by columns, each an `InverseTile`.
+  std::size_t inverse_numbers(bool interchanges) const {
+    constexpr auto whole_block = static_cast<std::size_t>(InverseTile::block) * front_tile<Scalar>;
+    return lower_inverses() +
+           (interchanges ? static_cast<std::size_t>(m_inverse_blocks) * whole_block : lower_inverses());
+  }
+  /// Where those of L begin.
+  std::size_t lower_inverses() const { return static_cast<std::size_t>(m_inverses); }
+  /// False where other kernels have factorized last.
+  bool has_inverses() const { return m_has_inverses; }
+  /// Tells that other kernels have factorized.
+  void forget_inverses() {
+    m_has_inverses = false;
+    m_scratch_user = nullptr;
+  }
+  /// Notes who uses the scratch memory of the factors between factorizations. @returns whether nobody else
+  /// has used it since they did
+  bool claim_scratch(const void* user) {
+    const bool untouched = m_scratch_user == user;
+    m_scratch_user = user;
+    return untouched;
+  }
   /// Most that one front waits before the factorization is given up.
   void set_watchdog(double seconds) { m_watchdog_seconds = seconds; }
 
@@ -163,7 +172,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
 
   /// As many blocks as run at once, no more than there is work for.
   template <class Kernel>
-  int blocks(const Kokkos::Cuda& exec, Kernel kernel, int threads, std::size_t bytes, std::size_t work) {
+  static int blocks(const Kokkos::Cuda& exec, Kernel kernel, int threads, std::size_t bytes,
+                    std::size_t work) {
     check_cuda(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
         "asking for shared memory");
@@ -173,6 +183,12 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     const auto most = static_cast<std::size_t>(std::max(1, per_processor)) *
                       static_cast<std::size_t>(exec.cuda_device_prop().multiProcessorCount);
     return static_cast<int>(std::min(most, work));
+  }
+
+  /// Blocks that work tasks at once.
+  static int teams(const Kokkos::Cuda& exec) {
+    return blocks(exec, front_tasks_kernel<false, Scalar, Ordinal, Offset>, front_threads, task_bytes(),
+                  std::numeric_limits<std::size_t>::max());
   }
 
   /// Blocks of the two launches; −1 until they are known.
@@ -190,7 +206,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   }
 
   Kokkos::View<const SmallTask<Ordinal, Offset>*, Memory> m_small;
-  Kokkos::View<const std::uint32_t*, Memory> m_target_first, m_target_source;
+  Kokkos::View<const std::uint32_t*, Memory> m_target_source;
   Kokkos::View<const unsigned short*, Memory> m_target_place;
   Kokkos::View<const GatherLists*, Memory> m_lists;
   Kokkos::View<const FrontTask<Ordinal, Offset>*, Memory> m_tasks;
@@ -199,13 +215,13 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   Kokkos::View<const int*, Memory> m_cuts;
   Kokkos::View<int*, Memory> m_done, m_tile_done, m_arrived;
   Kokkos::View<int*, Memory> m_tickets;  ///< of the two launches, chunks known to be complete, tasks of each
-  Kokkos::View<Scalar*, Memory> m_inverses;
-  LaunchSizes m_sizes[2];  ///< without and with interchanges
+  LaunchSizes m_sizes[2];                ///< without and with interchanges
   double m_watchdog_seconds = front_watchdog_seconds;
   Offset m_corners = 0;
+  Offset m_inverses = 0;     ///< numbers of inverses of one triangle, without interchanges
+  int m_inverse_blocks = 0;  ///< blocks of their lines
   int m_run = 0;
-  bool m_clears_panels = false;     ///< children add to their parents' panels
-  bool m_has_interchanges = false;  ///< the inverses are those of rows in another order
+  const void* m_scratch_user = nullptr;
   bool m_has_inverses = false;
 };
 

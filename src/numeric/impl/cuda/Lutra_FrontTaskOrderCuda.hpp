@@ -47,9 +47,13 @@ class TilePairs {
   bool m_any;
 };
 
+/// Numbers of panels that one task clears.
+inline constexpr int cleared_numbers = 1 << 15;
+
 /// The order of tasks, and what follows from it: tasks on long paths to a root come first, and so each comes
 /// behind all it needs. Where contributions stand follows too: one may take the place of others that were
-/// read by tasks long before it, all tasks of a launch up to some number being complete by then.
+/// read by tasks long before it, all tasks of a launch up to some number being complete by then, and panels
+/// are such places too until the first of their front's tasks.
 template <class Ordinal, class Offset>
 class FrontTaskOrder {
  public:
@@ -73,8 +77,10 @@ class FrontTaskOrder {
     std::iota(m_order.begin(), m_order.end(), std::size_t(0));
     std::stable_sort(m_order.begin(), m_order.end(),
                      [&](std::size_t a, std::size_t b) { return m_priority[a] > m_priority[b]; });
+    m_behind = teams / tasks_a_chunk;
     pass_corners();
-    place_corners(teams);
+    add_clearing();
+    place_corners();
   }
 
   /// Lists of narrow children; completes the tasks.
@@ -89,21 +95,17 @@ class FrontTaskOrder {
     for (std::size_t t = 0; t < small_tasks.size(); ++t) small_of[index(small_tasks[t].front)] = t;
     std::size_t next = 0;  // in m_tasks, which stand by fronts
     for (Ordinal f = 0; f < m_plan.count; ++f) {
-      const auto targets = static_cast<Offset>(lists.place.size());
       const Offset wide_end = list_narrow(f, is_narrow);
-      const auto targets_end = static_cast<Offset>(lists.place.size());
       if (m_small[index(f)]) {
         Small& task = small_tasks[small_of[index(f)]];
         task.wide_end = wide_end;
-        task.targets = targets;
-        task.targets_end = targets_end;
+        task.narrow = lists.parts.front();
       } else if (!is_tiled(f)) {
         Task& task = m_tasks[next++];
         task.wide_end = wide_end;
-        task.parts[0].targets = targets;
-        task.parts[0].targets_end = targets_end;
+        task.parts[0].narrow = lists.parts.front();
       } else {
-        const auto parts = parts_of_tiles(f, targets);
+        const auto parts = parts_of_tiles(f);
         const int count = tiles_of(f).count();
         for (; next < m_tasks.size() && m_tasks[next].front == f; ++next) {
           Task& task = m_tasks[next];
@@ -116,25 +118,32 @@ class FrontTaskOrder {
       }
     }
     tasks.reserve(m_order.size());
-    for (const std::size_t t : m_order) tasks.push_back(m_tasks[t]);
+    for (const std::size_t t : m_order) tasks.push_back(task(t));
   }
 
   const std::vector<Ordinal>& children() const { return m_children; }
-  bool passes_any() const {
-    return std::ranges::any_of(m_passed, [](int rows) { return rows > 0; });
-  }
 
-  std::vector<Front<Ordinal, Offset>> fronts;  ///< of the plan, contributions where this schedule has them
+  std::vector<Front<Ordinal, Offset>> fronts;  ///< of the plan, contributions where this schedule has them,
+                                               ///< counted from the first number of the panels
   std::vector<Contribution<Offset>> contributions;  ///< [count]
-  Offset corners = 0;                               ///< numbers contributions have room for
+  Offset corners = 0;                               ///< numbers contributions need behind the panels
   std::vector<Small> small_tasks;                   ///< in order
   GatherListMaker<Ordinal, Offset> lists;
   std::vector<Task> tasks;  ///< in order
   Offset flags = 0;         ///< of tiles
-  Offset inverses = 0;      ///< numbers in the inverses of all diagonal tiles
+  Offset inverses = 0;      ///< numbers of all diagonal tiles' inverses, of U's or of L's
+  int inverse_blocks = 0;   ///< blocks of lines of them
 
  private:
   static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
+  Task& task(std::size_t t) { return t < m_tasks.size() ? m_tasks[t] : m_clearing[t - m_tasks.size()]; }
+  const Task& task(std::size_t t) const {
+    return t < m_tasks.size() ? m_tasks[t] : m_clearing[t - m_tasks.size()];
+  }
+  /// Whether a task writes a contribution.
+  bool in_corner(const Task& task) const {
+    return task.row >= 0 && std::min(task.row, task.column) >= tiles_of(task.front).pivot_tiles();
+  }
   const Front<Ordinal, Offset>& front(Ordinal f) const { return fronts[index(f)]; }
   bool is_tiled(Ordinal f) const { return front(f).size() > m_plan.options.most_whole; }
   FrontTiles tiles_of(Ordinal f) const { return {front(f).pivots, front(f).below, m_plan.options.tile}; }
@@ -208,6 +217,7 @@ class FrontTaskOrder {
         if (pairs.is_first(i, j)) (pairs.in_upper(i, j) ? task.columns : task.rows) = 2;
         task.flags = flags;
         task.inverses = inverses;
+        task.inverse_blocks = inverse_blocks;
         const int step = std::min({i, j, pivots});
         // a tile starts before its turn by the time it needs for the products before that; next to the
         // diagonal it is wanted first
@@ -218,18 +228,36 @@ class FrontTaskOrder {
       }
     }
     flags += static_cast<Offset>(count) * count;
-    inverses += static_cast<Offset>(tiles.inverse_numbers());
+    inverses += InverseTile::numbers_of_front(tiles);
+    inverse_blocks += FrontTiles::inverse_lines(front(f).pivots) / InverseTile::block;
   }
 
-  /// The two widest children of a front in tiles, if they are in tiles too, add to its panels at once.
+  /// Steps are launches and chunks of tasks: the launch of small fronts is step 0, task t of the other one
+  /// belongs to the step below. A step's number is that of the chunks up to it.
+  static std::int64_t step_of(std::size_t t) { return 1 + static_cast<std::int64_t>(t) / tasks_a_chunk; }
+
+  /// Where in the order the contribution of each front in tiles begins.
+  std::vector<std::size_t> first_of_corners() const {
+    std::vector<std::size_t> first(index(m_plan.count), m_order.size());
+    for (std::size_t t = m_order.size(); t-- > 0;) {
+      if (in_corner(task(m_order[t]))) first[index(task(m_order[t]).front)] = t;
+    }
+    return first;
+  }
+
+  /// The two widest children of a front in tiles, if they are in tiles too, add to its panels at once, but
+  /// for those that come so early that nobody could clear the panels before.
   void pass_corners() {
+    const auto first = first_of_corners();
+    const auto least = static_cast<std::size_t>((m_behind + 2) * tasks_a_chunk);
     m_passed.assign(index(m_plan.count), 0);
     for (Ordinal f = 0; f < m_plan.count; ++f) {
       if (!is_tiled(f)) continue;
       std::vector<Ordinal> wide;
       for (Offset c = front(f).children; c < front(f).children_end; ++c) {
         const Ordinal child = m_children[static_cast<std::size_t>(c)];
-        if (is_tiled(child) && front(child).below > narrow_child) wide.push_back(child);
+        if (is_tiled(child) && front(child).below > narrow_child && first[index(child)] >= least)
+          wide.push_back(child);
       }
       std::ranges::stable_sort(wide, std::greater<>{}, [&](Ordinal c) { return front(c).below; });
       for (std::size_t c = 0; c < std::min<std::size_t>(wide.size(), 2); ++c) {
@@ -240,58 +268,121 @@ class FrontTaskOrder {
     }
   }
 
+  /// Panels that children add to are cleared by tasks of their own, a while before the first of the children
+  /// does so: until then contributions may stand there.
+  void add_clearing() {
+    const auto first = first_of_corners();
+    std::vector<std::size_t> wanted(index(m_plan.count), m_order.size());  // first to add to a front's panels
+    for (Ordinal f = 0; f < m_plan.count; ++f) {
+      if (m_passed[index(f)] == 0) continue;
+      std::size_t& at = wanted[index(front(f).parent)];
+      at = std::min(at, first[index(f)]);
+    }
+    std::vector<std::pair<std::size_t, std::size_t>> inserted;  // before which task, which one
+    const auto ahead = static_cast<std::size_t>((m_behind + 1) * tasks_a_chunk);
+    for (Ordinal f = 0; f < m_plan.count; ++f) {
+      if (wanted[index(f)] == m_order.size()) continue;
+      const Offset end = front(f).lower + panel_numbers(f);
+      for (Offset begin = front(f).lower; begin < end; begin += cleared_numbers) {
+        inserted.emplace_back(wanted[index(f)] - ahead, m_tasks.size() + m_clearing.size());
+        Task clearing;
+        clearing.front = f;
+        clearing.row = Task::clearing;
+        clearing.parts[0].entries = begin;
+        clearing.parts[0].entries_end = std::min<Offset>(begin + cleared_numbers, end);
+        m_clearing.push_back(clearing);
+      }
+    }
+    std::ranges::stable_sort(inserted, {}, [](const auto& task) { return task.first; });
+    std::vector<std::size_t> merged;
+    merged.reserve(m_order.size() + inserted.size());
+    auto next = inserted.begin();
+    for (std::size_t t = 0; t < m_order.size(); ++t) {
+      for (; next != inserted.end() && next->first <= t; ++next) merged.push_back(next->second);
+      merged.push_back(m_order[t]);
+    }
+    m_order = std::move(merged);
+  }
+
+  Offset panel_numbers(Ordinal f) const {
+    return static_cast<Offset>(front(f).pivots) * (front(f).size() + front(f).below);
+  }
   /// Numbers a front's contribution takes.
   std::int64_t kept_numbers(Ordinal f) const {
     const std::int64_t kept = front(f).below - m_passed[index(f)];
     return kept * kept;
   }
 
-  /// Steps are launches and chunks of tasks: contributions of small fronts are written in step 0, what task t
-  /// writes or reads belongs to step 1 + t / chunk. The place of one is given away a while after its last
-  /// reader, so that nobody has to wait for it unless the order of time is far from that of tasks.
-  void place_corners(int teams) {
-    std::vector<std::int64_t> first(index(m_plan.count), 0), last(index(m_plan.count), 0);
+  /// Steps in which a front's panels and contribution are begun and its last task is.
+  struct FrontSteps {
+    std::int64_t panels = 0, cleared = 0, corner = 0, last = 0;
+  };
+
+  std::vector<FrontSteps> find_steps() const {
+    std::vector<FrontSteps> steps(index(m_plan.count));
     for (std::size_t t = 0; t < m_order.size(); ++t) {
-      const Task& task = m_tasks[m_order[t]];
-      const auto step = 1 + static_cast<std::int64_t>(t) / tasks_a_chunk;
-      const bool in_corner =
-          task.row < 0 || std::min(task.row, task.column) >= tiles_of(task.front).pivot_tiles();
-      if (in_corner && first[index(task.front)] == 0) first[index(task.front)] = step;
-      last[index(task.front)] = step;
+      const Task& now = task(m_order[t]);
+      FrontSteps& own = steps[index(now.front)];
+      own.last = step_of(t);
+      if (own.panels == 0) own.panels = own.last;
+      if (now.row == Task::clearing) own.cleared = own.last;
+      if ((now.row == Task::whole || in_corner(now)) && own.corner == 0) own.corner = own.last;
     }
-    const std::int64_t behind = teams / tasks_a_chunk;
+    return steps;
+  }
+
+  /// The place of a contribution is given away a while after its last reader, so that nobody has to wait for
+  /// it unless the order of time is far from that of tasks.
+  void place_corners() {
+    const auto steps = find_steps();
     std::vector<Span> spans(fronts.size());
+    std::vector<FixedSpan> panels;
+    std::vector<std::size_t> front_of_panels;
     for (std::size_t f = 0; f < fronts.size(); ++f) {
       const Ordinal parent = fronts[f].parent;
       spans[f].size = kept_numbers(static_cast<Ordinal>(f));
-      spans[f].begin = first[f];
+      spans[f].begin = steps[f].corner;
       spans[f].end = parent < 0               ? std::numeric_limits<std::int64_t>::max()
                      : m_small[index(parent)] ? 1
-                                              : last[index(parent)] + 1 + behind;
+                                              : steps[index(parent)].last + 1 + m_behind;
+      if (m_small[f]) continue;  // written in step 0
+      panels.push_back({fronts[f].lower, panel_numbers(static_cast<Ordinal>(f)), steps[f].panels});
+      front_of_panels.push_back(f);
     }
-    const SpanPlaces places = SpanPlacement::place(spans);
-    corners = static_cast<Offset>(places.total);
-    for (std::size_t f = 0; f < fronts.size(); ++f) fronts[f].corner = static_cast<Offset>(places.place[f]);
-    contributions.resize(fronts.size());
-    std::vector<char> takes_panels(fronts.size(), 0);
+    const SpanPlaces places = SpanPlacement::place(spans, panels, m_plan.panels);
+    corners = static_cast<Offset>(places.total) - m_plan.panels;
     for (std::size_t f = 0; f < fronts.size(); ++f) {
-      const auto after = static_cast<int>(std::max<std::int64_t>(0, places.freed[f] - 1 - behind));
-      contributions[f] = {fronts[f].corner, after, m_passed[f]};
-      if (m_passed[f] > 0) takes_panels[index(fronts[f].parent)] = 1;
+      fronts[f].corner = static_cast<Offset>(places.place[f]);
+      contributions.push_back({fronts[f].corner, m_passed[f]});
     }
-    for (Task& task : m_tasks) task.takes_panels = takes_panels[index(task.front)] != 0;
+    std::vector<std::int64_t> panels_freed(fronts.size(), -1);
+    for (std::size_t p = 0; p < panels.size(); ++p) panels_freed[front_of_panels[p]] = places.fixed_freed[p];
+    for (const std::size_t t : m_order) set_waits(task(t), steps, places.freed, panels_freed);
+  }
+
+  /// Which tasks are to be complete before a task writes.
+  void set_waits(Task& task, const std::vector<FrontSteps>& steps, const std::vector<std::int64_t>& freed,
+                 const std::vector<std::int64_t>& panels_freed) const {
+    const std::size_t f = index(task.front);
+    const bool corner = in_corner(task);
+    task.takes_panels = steps[f].cleared > 0;
+    std::int64_t end = corner ? freed[f] : panels_freed[f];               // of those that stood there
+    if (!corner && task.row >= 0 && task.row + task.column > 0) end = 0;  // the first tile has waited
+    if (task.row == Task::whole) end = std::max(end, freed[f]);
+    std::int64_t after = std::max<std::int64_t>(0, end - 1 - m_behind);
+    if (corner && m_passed[f] > 0) after = std::max(after, steps[index(fronts[f].parent)].cleared);
+    task.after = static_cast<int>(after);
   }
 
   /// By rows of tiles.
-  std::vector<FrontTaskPart<Offset>> parts_of_tiles(Ordinal f, Offset targets) const {
+  std::vector<FrontTaskPart<Offset>> parts_of_tiles(Ordinal f) const {
     const FrontTiles tiles = tiles_of(f);
-    std::vector<FrontTaskPart<Offset>> parts(lists.tile_targets.size());
+    std::vector<FrontTaskPart<Offset>> parts(lists.parts.size());
     Offset entries = front(f).entries;
     for (int i = 0, t = 0; i < tiles.count(); ++i) {
       for (int j = 0; j < tiles.count(); ++j, ++t) {
         auto& part = parts[static_cast<std::size_t>(t)];
-        part.targets = targets;
-        part.targets_end = targets += lists.tile_targets[static_cast<std::size_t>(t)];
+        part.narrow = lists.parts[static_cast<std::size_t>(t)];
         part.entries = entries;
         while (entries < front(f).entries_end && in_tile(tiles, entries, i, j)) ++entries;
         part.entries_end = entries;
@@ -311,14 +402,16 @@ class FrontTaskOrder {
   }
 
   const Plan& m_plan;
+  std::int64_t m_behind = 0;        ///< chunks that a place waits before it is given away
   std::vector<Ordinal> m_children;  ///< of each front, in the end wide ones first
   const std::vector<int>& m_places;
   std::vector<char> m_small;
   std::vector<int> m_passed;
-  std::vector<double> m_start;     ///< [count] time from a front's first task to the end of its root
-  std::vector<Task> m_tasks;       ///< by fronts
-  std::vector<double> m_priority;  ///< of each of them
-  std::vector<std::size_t> m_order;
+  std::vector<double> m_start;       ///< [count] time from a front's first task to the end of its root
+  std::vector<Task> m_tasks;         ///< by fronts
+  std::vector<double> m_priority;    ///< of each of them
+  std::vector<Task> m_clearing;      ///< tasks that clear panels
+  std::vector<std::size_t> m_order;  ///< in `m_tasks`, from its end on in `m_clearing`
 };
 
 }  // namespace lutra::Impl

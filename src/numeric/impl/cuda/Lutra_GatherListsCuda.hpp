@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -41,44 +42,64 @@ class NarrowChildren {
   }
 
  private:
-  static constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max() / 2;
   int m_below = narrow_child;
 };
 
-/// Lists as the device reads them. They take as much memory as the contributions they name: 32 bits a number.
-struct GatherLists {
-  const std::uint32_t* first = nullptr;   ///< [targets + 1] in `source`
-  const unsigned short* place = nullptr;  ///< [targets]
-  const std::uint32_t* source = nullptr;  ///< in `corners`
+/// What of the lists belongs to a front or tile: its targets, those that sum most numbers first, and their
+/// sources by levels: the first number of each target, then the second one of each that has two, and so on.
+struct GatherPart {
+  std::uint32_t targets = 0;  ///< in `place`
+  std::uint32_t sources = 0;  ///< in `source`: how many targets each level but the first has, then the levels
+  int count = 0;              ///< of targets
+  int levels = 0;             ///< most numbers of a target
 };
 
-/// Adds the targets [begin, end) of one front or tile, by `Threads` threads. What does not depend on children
-/// is loaded on construction, so that it can be on its way while they are waited for.
-template <int Threads, class Scalar, class Offset>
+/// Lists as the device reads them: 16 bits a target and 32 bits a number.
+struct GatherLists {
+  const unsigned short* place = nullptr;  ///< of targets
+  const std::uint32_t* source = nullptr;  ///< from the first number of the panels on
+};
+
+/// Adds the targets of one front or tile, by `Threads` threads. What does not depend on children is loaded on
+/// construction, so that it can be on its way while they are waited for.
+template <int Threads, class Scalar>
 class GatherTurn {
  public:
-  __device__ GatherTurn(const GatherLists& lists, Offset begin, Offset end, int thread)
-      : m_lists(lists), m_target(begin + thread), m_end(end) {
+  __device__ GatherTurn(const GatherLists& lists, const GatherPart& part, int thread)
+      : m_part(part),
+        m_place(lists.place + part.targets),
+        m_widths(lists.source + part.sources - 1),
+        m_target(thread) {
     load();
   }
 
   template <class To>
-  __device__ void add(const Scalar* corners, const To& to) {
-    while (m_target < m_end) {
-      Scalar sum(0);
-      if (m_last > m_first) sum = corners[m_source];
-      std::uint32_t p = m_first + 1;
-      for (; p + 4 <= m_last; p += 4) {
-        const std::uint32_t s0 = m_lists.source[p], s1 = m_lists.source[p + 1], s2 = m_lists.source[p + 2],
-                            s3 = m_lists.source[p + 3];
-        const Scalar v0 = corners[s0], v1 = corners[s1], v2 = corners[s2], v3 = corners[s3];
+  __device__ void add(const Scalar* numbers, const To& to) {
+    const std::uint32_t* const first = m_widths + m_part.levels;
+    while (m_target < m_part.count) {
+      Scalar sum = numbers[m_source];
+      const std::uint32_t* level = first + m_part.count + m_target;
+      int k = 1;
+      for (; k + 4 <= m_part.levels; k += 4) {
+        const std::uint32_t w0 = m_widths[k], w1 = m_widths[k + 1], w2 = m_widths[k + 2],
+                            w3 = m_widths[k + 3];
+        if (m_target >= static_cast<int>(w3)) break;
+        const std::uint32_t s0 = level[0], s1 = level[w0], s2 = level[w0 + w1], s3 = level[w0 + w1 + w2];
+        const Scalar v0 = numbers[s0], v1 = numbers[s1], v2 = numbers[s2], v3 = numbers[s3];
         sum += v0;
         sum += v1;
         sum += v2;
         sum += v3;
+        level += w0 + w1 + w2 + w3;
       }
-      for (; p < m_last; ++p) sum += corners[m_lists.source[p]];
-      to(m_place / packed_place_rows, m_place % packed_place_rows) += sum;
+      for (; k < m_part.levels; ++k) {
+        const std::uint32_t width = m_widths[k];
+        if (m_target >= static_cast<int>(width)) break;
+        sum += numbers[*level];
+        level += width;
+      }
+      to(m_at / packed_place_rows, m_at % packed_place_rows) += sum;
       m_target += Threads;
       load();
     }
@@ -86,29 +107,28 @@ class GatherTurn {
 
  private:
   __device__ void load() {
-    if (m_target >= m_end) return;
-    m_first = m_lists.first[m_target];
-    m_last = m_lists.first[m_target + 1];
-    m_place = m_lists.place[m_target];
-    m_source = m_lists.source[m_first];
+    if (m_target >= m_part.count) return;
+    m_at = m_place[m_target];
+    m_source = m_widths[m_part.levels + m_target];
   }
 
-  const GatherLists& m_lists;
-  Offset m_target, m_end;
-  std::uint32_t m_first = 0, m_last = 0, m_source = 0;
-  int m_place = 0;
+  const GatherPart m_part;
+  const unsigned short* const m_place;
+  const std::uint32_t* const m_widths;  ///< of level k at k
+  int m_target;
+  std::uint32_t m_source = 0;
+  int m_at = 0;
 };
 
 /// Makes the lists on the host, front after front and in cut ones tile after tile.
 template <class Ordinal, class Offset>
 class GatherListMaker {
  public:
-  std::vector<std::uint32_t> first{0};
   std::vector<unsigned short> place;
   std::vector<std::uint32_t> source;
 
-  /// Numbers of targets of the last front's tiles, by rows of tiles; of a whole front one number.
-  std::vector<Offset> tile_targets;
+  /// Of the last front's tiles, by rows of tiles; of a whole front one.
+  std::vector<GatherPart> parts;
 
   /// @param children narrow ones of the front
   /// @param places   positions in the parent of all fronts' rows
@@ -125,21 +145,48 @@ class GatherListMaker {
         }
       }
     }
-    std::sort(m_entries.begin(), m_entries.end());  // sums follow positions in `corners`, always the same
-    tile_targets.assign(static_cast<std::size_t>(count) * static_cast<std::size_t>(count), 0);
-    for (std::size_t e = 0; e < m_entries.size(); ++e) {
-      const std::int64_t k = m_entries[e].first;
-      if (e == 0 || m_entries[e - 1].first != k) {
-        if (e > 0) first.push_back(static_cast<std::uint32_t>(source.size()));
-        place.push_back(static_cast<unsigned short>(k % places_of_tile));
-        ++tile_targets[static_cast<std::size_t>(k / places_of_tile)];
-      }
-      source.push_back(static_cast<std::uint32_t>(m_entries[e].second));
+    std::sort(m_entries.begin(), m_entries.end());  // sums follow positions in memory, always the same
+    parts.assign(static_cast<std::size_t>(count) * static_cast<std::size_t>(count), {});
+    for (std::size_t begin = 0; begin < m_entries.size();) {
+      const std::int64_t tile = m_entries[begin].first / places_of_tile;
+      std::size_t end = begin;
+      while (end < m_entries.size() && m_entries[end].first / places_of_tile == tile) ++end;
+      parts[static_cast<std::size_t>(tile)] = add_part(begin, end);
+      begin = end;
     }
-    if (!m_entries.empty()) first.push_back(static_cast<std::uint32_t>(source.size()));
   }
 
  private:
+  /// The entries begin … end, of one tile.
+  GatherPart add_part(std::size_t begin, std::size_t end) {
+    m_targets.clear();
+    for (std::size_t e = begin; e < end; ++e) {
+      if (e == begin || m_entries[e - 1].first != m_entries[e].first) m_targets.push_back({e, 0});
+      ++m_targets.back().count;
+    }
+    std::ranges::stable_sort(m_targets, std::greater<>{}, &Target::count);
+    GatherPart part;
+    part.targets = static_cast<std::uint32_t>(place.size());
+    part.sources = static_cast<std::uint32_t>(source.size());
+    part.count = static_cast<int>(m_targets.size());
+    part.levels = m_targets.front().count;
+    for (const Target& target : m_targets)
+      place.push_back(static_cast<unsigned short>(m_entries[target.first].first % places_of_tile));
+    const auto has_level = [](int level) {
+      return [level](const Target& target) { return target.count > level; };
+    };
+    for (int level = 1; level < part.levels; ++level)
+      source.push_back(static_cast<std::uint32_t>(std::ranges::count_if(m_targets, has_level(level))));
+    for (int level = 0; level < part.levels; ++level) {
+      for (const Target& target : m_targets) {
+        if (target.count <= level) break;
+        source.push_back(
+            static_cast<std::uint32_t>(m_entries[target.first + static_cast<std::size_t>(level)].second));
+      }
+    }
+    return part;
+  }
+
   static constexpr std::int64_t places_of_tile =
       static_cast<std::int64_t>(packed_place_rows) * packed_place_rows;
 
@@ -154,7 +201,13 @@ class GatherListMaker {
     return tile * places_of_tile + row * packed_place_rows + column;
   }
 
-  std::vector<std::pair<std::int64_t, Offset>> m_entries;
+  /// Numbers that one place sums.
+  struct Target {
+    std::size_t first;  ///< in `m_entries`
+    int count;
+  };
+  std::vector<std::pair<std::int64_t, Offset>> m_entries;  ///< places and where their numbers stand
+  std::vector<Target> m_targets;
 };
 
 }  // namespace lutra::Impl

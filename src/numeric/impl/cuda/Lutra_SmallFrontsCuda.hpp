@@ -69,8 +69,8 @@ __device__ __forceinline__ void eliminate_small(Scalar* S, int ld, int size, int
 template <class Ordinal, class Offset>
 struct SmallTask {
   Ordinal front = 0;
-  Offset wide_end = 0;                  ///< end of its wide children
-  Offset targets = 0, targets_end = 0;  ///< of its narrow ones
+  Offset wide_end = 0;  ///< end of its wide children
+  GatherPart narrow;    ///< of its narrow ones
 };
 
 /// One small front by a warp.
@@ -80,12 +80,12 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordin
                                                  const PivotRule<Scalar>& rule, int lane, Scalar* S) {
   const auto& data = launch.data;
   const Front<Ordinal, Offset> front = data.fronts[task.front];
-  GatherTurn<32, Scalar, Offset> narrow(*launch.lists, task.targets, task.targets_end, lane);
+  GatherTurn<32, Scalar> narrow(*launch.lists, task.narrow, lane);
   const int size = front.size(), ld = size | 1;
   for (int e = lane; e < size * ld; e += 32) S[e] = Scalar(0);
   __syncwarp();
   for (Offset e = front.entries + lane; e < front.entries_end; e += 32) {
-    const FrontPlace place = data.entry_place[e];
+    const FrontPlace place = data.entry_place(e);
     S[place.row + place.column * ld] = data.entries[e];
   }
   wait_for_children(launch, front, lane);

@@ -63,8 +63,14 @@ struct TileWork {
   }
   /// Inverses of L (by columns) and U (by rows) of pivot tile s.
   __device__ Scalar* inverse(int s, bool of_upper) const {
-    const int before = 2 * s * edge + (of_upper ? FrontTiles::inverse_lines(cut.extent(s)) : 0);  // lines
-    return launch.inverses + task.inverses + static_cast<Offset>(before) * edge;
+    if (interchanges && !of_upper)
+      return launch.lower_inverses +
+             (static_cast<Offset>(task.inverse_blocks) * InverseTile::block + s * edge) * edge;
+    return (of_upper ? launch.data.inverses : launch.lower_inverses) + task.inverses +
+           static_cast<Offset>(s) * InverseTile::numbers(edge);
+  }
+  __device__ InverseTile places_of_inverse(int s, bool of_upper) const {
+    return {FrontTiles::inverse_lines(cut.extent(s)), interchanges && !of_upper};
   }
   /// Positions in `count` tiles.
   __device__ int extent(int tile, int count) const {
@@ -91,19 +97,20 @@ struct TileWork {
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
     const FrontWindow window{cut.begin(task.row), extent(task.row, task.rows), cut.begin(task.column),
                              extent(task.column, task.columns)};
-    using Turn = GatherTurn<front_threads, Scalar, Offset>;
-    Turn narrow(*launch.lists, task.parts[0].targets, task.parts[0].targets_end, thread);
+    using Turn = GatherTurn<front_threads, Scalar>;
+    Turn narrow(*launch.lists, task.parts[0].narrow, thread);
     for (int e = thread; e < edge * pitch; e += front_threads) memory.space[e] = Scalar(0);
     __syncthreads();
 #pragma unroll
     for (int part = 0; part < tiles; ++part) {
       const FrontTaskPart<Offset>& own = task.parts[part];
       for (Offset e = own.entries + thread; e < own.entries_end; e += front_threads) {
-        const FrontPlace place = data.entry_place[e];
+        const FrontPlace place = data.entry_place(e);
         at(place.row - window.row, place.column - window.column) = data.entries[e];
       }
     }
     if (warp == 0) wait_for_children(launch, front, lane);
+    if (warp == 1 && task.after > 0 && !in_corner()) wait_for_chunks(launch, task.after, task.front, lane);
     __syncthreads();
     if (task.takes_panels && !in_corner()) {
       add_panel(window);
@@ -112,7 +119,7 @@ struct TileWork {
     narrow.add(data.corners, [&](int r, int c) -> Scalar& { return at(r, c); });
     if constexpr (tiles > 1) {
       const int r0 = task.rows > 1 ? edge : 0, c0 = edge - r0;
-      Turn second(*launch.lists, task.parts[1].targets, task.parts[1].targets_end, thread);
+      Turn second(*launch.lists, task.parts[1].narrow, thread);
       second.add(data.corners, [&](int r, int c) -> Scalar& { return at(r0 + r, c0 + c); });
     }
     __syncthreads();
@@ -259,8 +266,8 @@ struct TileWork {
   /// more than two children add to a number, so that their order does not matter.
   __device__ void store_corner(Product& product) const {
     const Contribution<Offset> left = launch.contributions[task.front];
-    if (left.after > 0) {
-      if (threadIdx.x < 32) wait_for_chunks(launch, left.after, task.front, static_cast<int>(threadIdx.x));
+    if (task.after > 0) {
+      if (threadIdx.x < 32) wait_for_chunks(launch, task.after, task.front, static_cast<int>(threadIdx.x));
       __syncthreads();
     }
     const int kept = front.below - left.passed;
@@ -328,11 +335,11 @@ struct TileWork {
       if (row >= used || column >= used) continue;
       const auto own =
           column < pivots ? static_cast<int>(launch.data.row_of_pivot[place + column] - place) : column;
-      to[own * edge + row] = row >= column ? from[column * pitch + row] : Scalar(0);
+      to[own * used + row] = row >= column ? from[column * pitch + row] : Scalar(0);
     }
   }
 
-  /// LU of a diagonal tile, and the inverses of its triangles, whose halves that are zero stay so.
+  /// LU of a diagonal tile, and the inverses of its triangles.
   __device__ void factorize_diagonal() const {
     const int first = cut.begin(task.row), pivots = cut.extent(task.row),
               thread = static_cast<int>(threadIdx.x);
@@ -348,12 +355,17 @@ struct TileWork {
     });
     Scalar* const lower = inverse(task.row, false);
     Scalar* const upper = inverse(task.row, true);
-#pragma unroll 4
-    for (int e = thread; e < edge * edge; e += front_threads) {
-      const int inner = e / edge, outer = e % edge;  // column and row of L, row and column of U
-      if (outer < inner || outer >= used) continue;
-      if constexpr (!interchanges) lower[e] = diagonal.lower[inner * pitch + outer];
-      upper[e] = diagonal.upper[inner * pitch + outer];
+    const InverseTile places = places_of_inverse(task.row, true);
+    const int outer = thread % edge;  // row of L, column of U
+    for (int begin = 0; begin <= outer && begin < used; begin += InverseTile::block) {
+      const int first = places(begin, begin) - begin, length = used - begin;
+#pragma unroll
+      for (int line = thread / edge; line < InverseTile::block; line += front_threads / edge) {
+        if (outer >= used) continue;
+        const int inner = begin + line, from = inner * pitch + outer, to = first + line * length + outer;
+        if constexpr (!interchanges) lower[to] = outer < inner ? Scalar(0) : diagonal.lower[from];
+        upper[to] = outer < inner ? Scalar(0) : diagonal.upper[from];
+      }
     }
     if constexpr (interchanges) store_ordered_inverse(diagonal.lower, first, pivots, used);
     tell();
@@ -376,14 +388,20 @@ struct TileWork {
     const int last = (cut.extent(s) + product_depth - 1) / product_depth;
     Scalar* const operand = memory.space + edge * pitch;
     const Scalar* const from = inverse(s, !upper);
+    const InverseTile places = places_of_inverse(s, !upper);
     if (threadIdx.x == 0) wait_for_flag(launch, flag(s, s), task.front);
     __syncthreads();
     for (int q = 0; q < last; ++q) {
+      const int first = q * product_depth, begin = places.begin(first), length = places.lines - begin;
+      const Scalar* const line = from + places(first, begin) - begin;
       for (int e = static_cast<int>(threadIdx.x); e < product_depth * pieces; e += front_threads) {
-        const int p = q * product_depth + e / pieces,
-                  place = e % pieces * static_cast<int>(sizeof(Piece) / sizeof(Scalar));
-        __pipeline_memcpy_async(operand + p * (edge + operand_pad) + place, from + p * edge + place,
-                                sizeof(Piece));
+        const int place = e % pieces * static_cast<int>(sizeof(Piece) / sizeof(Scalar));
+        Scalar* const to = operand + (first + e / pieces) * (edge + operand_pad) + place;
+        if (place >= begin && place < places.lines) {
+          __pipeline_memcpy_async(to, line + e / pieces * length + place, sizeof(Piece));
+        } else {
+          *reinterpret_cast<Piece*>(to) = Piece{0, 0, 0, 0};
+        }
       }
       __pipeline_commit();
     }
@@ -461,11 +479,16 @@ __global__ void __launch_bounds__(front_threads, 2)
     const TaskTurn turn{ticket_taken, n};
     if (turn.task >= n) return;
     const FrontTask<Ordinal, Offset> task = tasks[turn.task];
+    if (task.row == FrontTask<Ordinal, Offset>::clearing) {
+      clear_panels(launch, task, turn);
+      continue;
+    }
     const Front<Ordinal, Offset> front = launch.data.fronts[task.front];
     if (task.row >= 0) {
       const FrontTiles cut(front.pivots, front.below, front_tile<Scalar>);
       if (task.rows + task.columns > 2) {
-        TileWork<2, false, Scalar, Ordinal, Offset>{launch, task, front, cut, memory, rule, turn}.run();
+        TileWork<2, interchanges, Scalar, Ordinal, Offset>{launch, task, front, cut, memory, rule, turn}
+            .run();
       } else {
         TileWork<1, interchanges, Scalar, Ordinal, Offset>{launch, task, front, cut, memory, rule, turn}
             .run();

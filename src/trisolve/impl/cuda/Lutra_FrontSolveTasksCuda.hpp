@@ -19,17 +19,24 @@ inline constexpr int most_unshared_tiles = 6;
 /// Further tiles of a share.
 inline constexpr int shared_tiles = 4;
 
-/// What a warp or a team needs of its front, in one read.
+/// What a warp needs of its front, in one read.
 template <class Ordinal, class Offset>
-struct FrontSolveTask {
-  Offset lower, upper, rows;  ///< as in `Front`
-  Offset inverse = -1;        ///< of the tile's diagonal block, as the factorization left it; −1: none
-  Offset shares = 0;          ///< of the tile's sums, in `shares`
+struct WarpSolveTask {
+  Offset lower, rows;  ///< as in `Front`
   Ordinal first_pivot;
   int pivots, below;
-  int tile = 0;      ///< tile of rows
-  int share = -1;    ///< backward: which part of the further tiles to sum; −1: the tile itself
-  int n_shares = 0;  ///< parts that other teams sum for the tile
+};
+
+/// What a team needs of its front and tile.
+template <class Ordinal, class Offset>
+struct FrontSolveTask : WarpSolveTask<Ordinal, Offset> {
+  Offset inverse = -1;     ///< numbers of inverses before those of the tile, as the factorization left them;
+                           ///< −1: none
+  Offset shares = 0;       ///< of the tile's sums, in `shares`
+  int tile = 0;            ///< tile of rows
+  int share = -1;          ///< backward: which part of the further tiles to sum; −1: the tile itself
+  int n_shares = 0;        ///< parts that other teams sum for the tile
+  int inverse_blocks = 0;  ///< blocks of lines of inverses before those of the tile
 };
 
 /// Tasks of both sweeps, each list in an order in which tasks follow all they wait for, those on long paths
@@ -38,6 +45,7 @@ template <class Ordinal, class Offset>
 class FrontSolveTasks {
  public:
   using Task = FrontSolveTask<Ordinal, Offset>;
+  using WarpTask = WarpSolveTask<Ordinal, Offset>;
   using Fronts = std::vector<Front<Ordinal, Offset>>;
 
   /// @param options how the factorization cuts fronts; `tile` is the solves' tile as well
@@ -49,25 +57,31 @@ class FrontSolveTasks {
     find_classes();
     measure_paths();
     Offset inverse = 0;
+    int blocks = 0;
     for (std::size_t f = 0; f < m_fronts.size(); ++f) {
       const bool has_inverses = m_fronts[f].size() > m_options.most_whole;
       if (m_class[f] == tiled) {
-        add_tiles(f, has_inverses ? inverse : Offset(-1));
+        add_tiles(f, has_inverses ? inverse : Offset(-1), blocks);
       } else {
         const Task task = task_of(f);
         m_up[m_class[f]].add(task, m_to_root[f]);
         m_down[m_class[f]].add(task, m_height[f]);
       }
-      if (has_inverses) inverse += static_cast<Offset>(tiles_of(f).inverse_numbers());
+      if (!has_inverses) continue;
+      inverse += InverseTile::numbers_of_front(tiles_of(f));
+      blocks += FrontTiles::inverse_lines(m_fronts[f].pivots) / InverseTile::block;
     }
-    for (int c = 0; c < classes; ++c) {
-      up[c] = m_up[c].sorted();
-      down[c] = m_down[c].sorted();
+    for (int c = 0; c < tiled; ++c) {
+      warps_up[c] = m_up[c].template sorted<WarpTask>();
+      warps_down[c] = m_down[c].template sorted<WarpTask>();
     }
+    tiles_up = m_up[tiled].template sorted<Task>();
+    tiles_down = m_down[tiled].template sorted<Task>();
   }
 
   static constexpr int small = 0, middle = 1, tiled = 2, classes = 3;
-  std::vector<Task> up[classes], down[classes];
+  std::vector<WarpTask> warps_up[tiled], warps_down[tiled];  ///< of small and middle fronts
+  std::vector<Task> tiles_up, tiles_down;
   Offset shares = 0;  ///< places in `shares`
 
  private:
@@ -81,12 +95,13 @@ class FrontSolveTasks {
       tasks.push_back(task);
       priority.push_back(urgency);
     }
-    std::vector<Task> sorted() const {
+    template <class Kept>
+    std::vector<Kept> sorted() const {
       std::vector<std::size_t> order(tasks.size());
       std::iota(order.begin(), order.end(), std::size_t(0));
       std::stable_sort(order.begin(), order.end(),
                        [&](std::size_t a, std::size_t b) { return priority[a] > priority[b]; });
-      std::vector<Task> result;
+      std::vector<Kept> result;
       result.reserve(order.size());
       for (const std::size_t t : order) result.push_back(tasks[t]);
       return result;
@@ -94,14 +109,11 @@ class FrontSolveTasks {
   };
 
   FrontTiles tiles_of(std::size_t f) const { return {m_fronts[f].pivots, m_fronts[f].below, m_options.tile}; }
-  /// Numbers of the inverses of a whole pivot tile.
-  Offset inverse_size() const { return 2 * static_cast<Offset>(m_options.tile) * m_options.tile; }
 
   Task task_of(std::size_t f) const {
     const auto& front = m_fronts[f];
     Task task;
     task.lower = front.lower;
-    task.upper = front.upper;
     task.rows = front.rows;
     task.first_pivot = front.first_pivot;
     task.pivots = front.pivots;
@@ -144,21 +156,27 @@ class FrontSolveTasks {
     }
   }
 
-  void add_tiles(std::size_t f, Offset inverse) {
+  /// @param inverse numbers of inverses before those of the front, or −1; `blocks` of their lines
+  void add_tiles(std::size_t f, Offset inverse, int blocks) {
     const FrontTiles tiles = tiles_of(f);
     const int pivot_tiles = tiles.pivot_tiles(), further = tiles.count() - pivot_tiles;
     const int n_shares = further > most_unshared_tiles ? (further + shared_tiles - 1) / shared_tiles : 0;
     Task task = task_of(f);
+    const auto place_inverse = [&](int i) {
+      const bool there = inverse >= 0 && i < pivot_tiles;
+      task.inverse = there ? inverse + static_cast<Offset>(i) * InverseTile::numbers(m_options.tile) : -1;
+      task.inverse_blocks = blocks + i * (m_options.tile / InverseTile::block);
+    };
     for (int i = 0; i < tiles.count(); ++i) {
       task.tile = i;
-      task.inverse = inverse >= 0 && i < pivot_tiles ? inverse + i * inverse_size() : Offset(-1);
+      place_inverse(i);
       m_up[tiled].add(task, m_to_root[f] - step * std::min(i, pivot_tiles));
     }
     task.n_shares = n_shares;
     for (int i = pivot_tiles; i-- > 0;) {
       const double urgency = m_height[f] - step * (pivot_tiles - 1 - i);
       task.tile = i;
-      task.inverse = inverse >= 0 ? inverse + i * inverse_size() : Offset(-1);
+      place_inverse(i);
       task.shares = shares;
       for (task.share = 0; task.share < n_shares; ++task.share) m_down[tiled].add(task, urgency);
       task.share = -1;

@@ -13,7 +13,7 @@ namespace lutra::Impl {
 template <class Scalar, class Ordinal, class Offset>
 struct FrontSweepLaunch {
   FrontSolveData<Scalar, Ordinal, Offset> data;
-  const Scalar* inverses = nullptr;  ///< of diagonal tiles, L's by columns and U's by rows; or none
+  const Scalar* inverses = nullptr;  ///< of diagonal tiles, of the sweep's triangle; or none
   Scalar* shares = nullptr;          ///< parts of sums of tiles
   std::int64_t n_shares = 0;         ///< places in `shares`
   int groups = 1;                    ///< of right-hand sides

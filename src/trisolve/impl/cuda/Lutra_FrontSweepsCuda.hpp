@@ -26,7 +26,6 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
   using typename Base::Memory;
   using typename Base::Plan;
   using Factors = FrontFactors<Scalar, Ordinal, Offset, Kokkos::Cuda>;
-  using Task = FrontSolveTask<Ordinal, Offset>;
   using Tasks = FrontSolveTasks<Ordinal, Offset>;
   using Launch = FrontSweepLaunch<Scalar, Ordinal, Offset>;
 
@@ -39,10 +38,12 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
       return;
     }
     const Tasks tasks(plan.host_fronts, plan.options, options.interchanges);
-    for (int c = 0; c < Tasks::classes; ++c) {
-      m_tasks[c][0] = upload(exec, this->m_charge, "lutra::trisolve::tasks_up", tasks.up[c]);
-      m_tasks[c][1] = upload(exec, this->m_charge, "lutra::trisolve::tasks_down", tasks.down[c]);
+    for (int c = 0; c < Tasks::tiled; ++c) {
+      m_warp_tasks[c][0] = upload(exec, this->m_charge, "lutra::trisolve::tasks_up", tasks.warps_up[c]);
+      m_warp_tasks[c][1] = upload(exec, this->m_charge, "lutra::trisolve::tasks_down", tasks.warps_down[c]);
     }
+    m_tile_tasks[0] = upload(exec, this->m_charge, "lutra::trisolve::tiles_up", tasks.tiles_up);
+    m_tile_tasks[1] = upload(exec, this->m_charge, "lutra::trisolve::tiles_down", tasks.tiles_down);
     m_shares = static_cast<std::int64_t>(tasks.shares);
     m_tickets = this->m_charge.template allocate<Kokkos::View<int*, Memory>>(exec, "lutra::trisolve::tickets",
                                                                              n_tickets);
@@ -53,21 +54,22 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
 
   /// @param data without vectors
   void run(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, Data data) {
-    const auto inverses = factors.schedule->inverses();
+    const Scalar* const inverses = factors.schedule->has_inverses() ? factors.inverses.data() : nullptr;
     if (m_portable) {
       if (factors.row_of_pivot.data() != nullptr && inverses != nullptr)
         throw InputError("FrontSolver: portable kernels do not read interchanges inside tiles");
       return m_portable->run(exec, plan, factors, data);
     }
     m_row_of_pivot = factors.row_of_pivot;
+    m_lower_inverses = inverses != nullptr ? inverses + factors.schedule->lower_inverses() : nullptr;
     while (data.n_columns > 0) {
       const int now = std::min(data.n_columns, most_columns);
       Data part = data;
       part.n_columns = now;
       if (now == 1) {
-        solve_group<1>(exec, part, inverses);
+        solve_group<1>(exec, factors, part, inverses);
       } else {
-        solve_group<4>(exec, part, inverses);
+        solve_group<4>(exec, factors, part, inverses);
       }
       data.in.data += static_cast<std::size_t>(now) * data.in.column_stride;
       data.out.data += static_cast<std::size_t>(now) * data.out.column_stride;
@@ -82,7 +84,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     m_hang(0).place_plus_one = 0;
     Kokkos::deep_copy(exec, m_tickets, 0);
     Kokkos::deep_copy(exec, m_stop, 0);
-    mark_vectors(exec);
+    Kokkos::deep_copy(exec, m_vectors, marked_value<Scalar>());
     exec.fence("lutra::trisolve: the vectors are marked anew");
     return place;
   }
@@ -93,30 +95,36 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
   static constexpr int edge = front_tile<Scalar>;
 
   template <int Width>
-  void solve_group(const Kokkos::Cuda& exec, Data& data, const Scalar* inverses) {
+  void solve_group(const Kokkos::Cuda& exec, const Factors& factors, Data& data, const Scalar* inverses) {
     Launch launch;
     launch.groups = (data.n_columns + Width - 1) / Width;
-    reserve(exec, data, launch.groups * Width);
-    data.solved = m_solved.data();
-    data.solution = m_solution.data();
-    data.below = m_below.data();
-    launch.inverses = inverses;
-    launch.shares = m_share_sums.data();
+    reserve(exec, factors, data, launch.groups * Width);
+    const std::int64_t width = m_width;
+    data.solved = m_vectors.data();
+    data.solution = data.solved + data.n * width;
+    data.below = data.solution + data.n * width;
+    launch.shares = data.below + data.n_below * width;
     launch.n_shares = m_shares;
     launch.stop = m_stop.data();
     launch.hang = m_hang.data();
     launch.watchdog_seconds = m_watchdog_seconds;
     launch.data = data;
-    launch.data.sweep.forward = true;
-    launch.data.row_of_pivot = launch.data.sweep.unit() ? m_row_of_pivot.data() : nullptr;
+    choose_triangle(true, inverses, launch);
     sweep_by_warps<true, Tasks::small, Width>(exec, launch);
     sweep_by_warps<true, Tasks::middle, Width>(exec, launch);
     sweep_tiles<true, Width>(exec, launch);
-    launch.data.sweep.forward = false;
-    launch.data.row_of_pivot = launch.data.sweep.unit() ? m_row_of_pivot.data() : nullptr;
+    choose_triangle(false, inverses, launch);
     sweep_tiles<false, Width>(exec, launch);
     sweep_by_warps<false, Tasks::middle, Width>(exec, launch);
     sweep_by_warps<false, Tasks::small, Width>(exec, launch);
+  }
+
+  /// @param inverses those of U are the first
+  void choose_triangle(bool forward, const Scalar* inverses, Launch& launch) const {
+    launch.data.sweep.forward = forward;
+    const bool lower = launch.data.sweep.unit();
+    launch.data.row_of_pivot = lower ? m_row_of_pivot.data() : nullptr;
+    launch.inverses = lower ? m_lower_inverses : inverses;
   }
 
   /// Tickets of this launch, and those of the same fronts' other sweep.
@@ -129,7 +137,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
 
   template <bool Up, int Class, int Width>
   void sweep_by_warps(const Kokkos::Cuda& exec, Launch launch) {
-    const auto& tasks = m_tasks[Class][Up ? 0 : 1];
+    const auto& tasks = m_warp_tasks[Class][Up ? 0 : 1];
     if (tasks.extent(0) == 0) return;
     choose_tickets<Up>(Class, launch);
     constexpr int parts = (Class == Tasks::small ? small_solve_size : middle_solve_size) / 32;
@@ -144,7 +152,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
 
   template <bool Up, int Width>
   void sweep_tiles(const Kokkos::Cuda& exec, Launch launch) {
-    const auto& tasks = m_tasks[Tasks::tiled][Up ? 0 : 1];
+    const auto& tasks = m_tile_tasks[Up ? 0 : 1];
     if (tasks.extent(0) == 0) return;
     choose_tickets<Up>(Tasks::tiled, launch);
     const auto kernel = tile_sweep_kernel<Up, edge, Width, Scalar, Ordinal, Offset>;
@@ -175,37 +183,37 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     return static_cast<int>(std::min(most, static_cast<std::size_t>(known)));
   }
 
-  void reserve(const Kokkos::Cuda& exec, const Data& data, int width) {
-    if (width <= m_width) return;
-    exec.fence("lutra::trisolve: the smaller vectors are freed");
-    Charge fresh(this->m_budget);
-    using Vector = Kokkos::View<Scalar*, Memory>;
-    const auto make = [&](const char* label, std::int64_t places) {
-      return fresh.template allocate<Vector>(exec, label, static_cast<std::size_t>(places * width));
-    };
-    m_solved = make("lutra::trisolve::solved", data.n);
-    m_solution = make("lutra::trisolve::solution", data.n);
-    m_below = make("lutra::trisolve::below", data.n_below);
-    m_share_sums = make("lutra::trisolve::shares", m_shares);
-    m_vectors = fresh;
+  /// Vectors for `width` values of a place: in memory that factorizations have no use for until the next
+  /// one, if it suffices, else in the solver's own.
+  void reserve(const Kokkos::Cuda& exec, const Factors& factors, const Data& data, int width) {
+    if (m_own.bytes() > 0 && width <= m_width) return;
+    const std::int64_t places = 2 * data.n + data.n_below + m_shares;
+    const auto numbers = static_cast<std::size_t>(places * width);
+    if (numbers <= factors.scratch.extent(0)) {
+      const bool untouched = factors.schedule->claim_scratch(this);
+      if (untouched && width <= m_width && m_vectors.data() == factors.scratch.data()) return;
+      m_vectors = Kokkos::subview(factors.scratch, std::pair(std::size_t(0), numbers));
+    } else {
+      exec.fence("lutra::trisolve: the smaller vectors are freed");
+      Charge fresh(this->m_budget);
+      m_vectors = fresh.template allocate<decltype(m_vectors)>(exec, "lutra::trisolve::vectors", numbers);
+      m_own = fresh;
+    }
     m_width = width;
-    mark_vectors(exec);
-  }
-
-  void mark_vectors(const Kokkos::Cuda& exec) {
-    for (const auto& vector : {m_solved, m_solution, m_below, m_share_sums})
-      Kokkos::deep_copy(exec, vector, marked_value<Scalar>());
+    Kokkos::deep_copy(exec, m_vectors, marked_value<Scalar>());
   }
 
   double m_watchdog_seconds;
   std::unique_ptr<PortableFrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>> m_portable;
-  Kokkos::View<const Task*, Memory> m_tasks[Tasks::classes][2];  ///< up and down
+  Kokkos::View<const typename Tasks::WarpTask*, Memory> m_warp_tasks[Tasks::tiled][2];  ///< up and down
+  Kokkos::View<const typename Tasks::Task*, Memory> m_tile_tasks[2];
   Kokkos::View<int*, Memory> m_tickets;
   Kokkos::View<int, Memory> m_stop;
   HangSpot m_hang{"lutra::trisolve::hang"};
-  Charge m_vectors;
+  Charge m_own;                             ///< of the vectors, where they are the solver's own
+  Kokkos::View<Scalar*, Memory> m_vectors;  ///< solved, solution, below and shares, all values of each
   Kokkos::View<const Ordinal*, Memory> m_row_of_pivot;  ///< of the factors at hand
-  Kokkos::View<Scalar*, Memory> m_solved, m_solution, m_below, m_share_sums;
+  const Scalar* m_lower_inverses = nullptr;             ///< of the factors at hand
   std::int64_t m_shares = 0;
   int m_width = 0;                         ///< values of a place the vectors have room for
   int m_teams[Tasks::classes][2][2] = {};  ///< that run at once: up and down, one right-hand side or several

@@ -25,7 +25,7 @@ struct WarpSweep {
   using Values = Scalar[Parts][Width];
 
   const Launch& launch;
-  const FrontSolveTask<Ordinal, Offset>& task;
+  const WarpSolveTask<Ordinal, Offset>& task;
   const int group, lane;
   Scalar* const shared;  ///< room for 32 · warp_sources places
 
@@ -289,7 +289,7 @@ struct WarpSweep {
 template <bool Up, int Parts, int Width, class Scalar, class Ordinal, class Offset>
 __global__ void __launch_bounds__(small_solve_warps * 32)
     warp_sweep_kernel(FrontSweepLaunch<Scalar, Ordinal, Offset> launch,
-                      const FrontSolveTask<Ordinal, Offset>* tasks, int n) {
+                      const WarpSolveTask<Ordinal, Offset>* tasks, int n) {
   constexpr int room = 32 * warp_sources<Width> * Width;
   __shared__ __align__(16) unsigned char shared_memory[small_solve_warps * room * sizeof(Scalar)];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
@@ -304,11 +304,11 @@ __global__ void __launch_bounds__(small_solve_warps * 32)
   // not done is never one taken ahead.
   const bool takes_ahead = turns / 4 > static_cast<int>(gridDim.x) * small_solve_warps;
   int next = next_turn();
-  FrontSolveTask<Ordinal, Offset> next_task;
+  WarpSolveTask<Ordinal, Offset> next_task;
   if (next < turns) next_task = tasks[next / launch.groups];
   while (next < turns) {
     const int turn = next;
-    const FrontSolveTask<Ordinal, Offset> task = next_task;
+    const WarpSolveTask<Ordinal, Offset> task = next_task;
     if (takes_ahead) {
       next = next_turn();
       if (next < turns) next_task = tasks[next / launch.groups];

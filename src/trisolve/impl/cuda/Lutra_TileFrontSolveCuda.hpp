@@ -168,17 +168,32 @@ struct TileSweep {
   /// L stand by columns and those of U by rows, so that transposed ones read the same way.
   __device__ __forceinline__ void fetch_diagonal(const PanelPart<Scalar>& triangle, int first,
                                                  int rows) const {
-    const Scalar* from = triangle.at(first, first);
-    std::int64_t ld = triangle.by_columns() ? triangle.column : triangle.row;
-    if (has_inverse()) {
-      from = launch.inverses + task.inverse +
-             (launch.data.sweep.unit() ? 0 : FrontTiles::inverse_lines(rows) * Edge);
-      ld = Edge;
-    }
+    if (has_inverse()) return fetch_inverse(rows);
+    const Scalar* const from = triangle.at(first, first);
+    const std::int64_t ld = triangle.by_columns() ? triangle.column : triangle.row;
 #pragma unroll 4
     for (int e = thread; e < Edge * Edge; e += tile_solve_threads) {
       const int i = e % Edge, o = e / Edge;
       if (i < rows && o < rows) memory.diagonal[o * pitch + i] = launch.data.value(from[i + o * ld]);
+    }
+  }
+
+  __device__ __forceinline__ void fetch_inverse(int rows) const {
+    const bool whole = launch.data.row_of_pivot != nullptr;  // of L's whose columns have been interchanged
+    const InverseTile places{FrontTiles::inverse_lines(rows), whole};
+    const Offset before =
+        whole ? static_cast<Offset>(task.inverse_blocks) * InverseTile::block * Edge : task.inverse;
+    const Scalar* const from = launch.inverses + before;
+    constexpr int block = InverseTile::block, lines_a_turn = tile_solve_threads / Edge;
+    const int i = thread % Edge;
+    for (int first = 0; first < places.lines; first += block) {
+      const int begin = places.begin(first), width = places.lines - begin;
+      const Scalar* const line = from + places(first, begin) - begin;
+#pragma unroll
+      for (int o = thread / Edge; o < block; o += lines_a_turn) {
+        if (i >= begin && i < rows && first + o < rows)
+          memory.diagonal[(first + o) * pitch + i] = launch.data.value(line[o * width + i]);
+      }
     }
   }
 
