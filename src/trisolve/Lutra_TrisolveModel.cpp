@@ -30,7 +30,8 @@ double predict_levels(const TriangleShape& shape, const TrisolveMachine& machine
 
 double predict_syncfree(const TriangleShape& shape, const TrisolveMachine& machine) {
   const double step = machine.dependency + machine.dependency_growth * std::log2(1 + mean_length(shape));
-  return machine.start + machine.crowd_start + shape.levels * step + bytes_of(shape) / machine.bandwidth;
+  const double crowd = machine.crowd_start + machine.crowd_row * shape.rows / std::max(1.0, shape.levels);
+  return machine.start + crowd + shape.levels * step + bytes_of(shape) / machine.bandwidth;
 }
 
 double predict_supernodal(const TriangleShape& shape, const TrisolveMachine& machine) {
@@ -60,6 +61,7 @@ TrisolveMachine h200_machine() {
   TrisolveMachine machine{};
   machine.start = 9e-6;
   machine.crowd_start = 9e-6;
+  machine.crowd_row = 0.6e-9;
   machine.dependency = 0.42e-6;
   machine.dependency_growth = 0.075e-6;
   machine.block_dependency = 1.3e-6;

@@ -26,6 +26,7 @@ struct TriangleShape {
 struct TrisolveMachine {
   double start;              ///< launch, first loads, and the wait for the last store
   double crowd_start;        ///< more of that where rows wait for values all over the device
+  double crowd_row;          ///< still more for each row of a level: they read the same places over and over
   double dependency;         ///< a value from one multiprocessor to another, with the work on a short row
   double dependency_growth;  ///< more of that for each doubling of the row's length
   double block_dependency;   ///< the same for a block and its inverse

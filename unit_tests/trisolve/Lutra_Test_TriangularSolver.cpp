@@ -421,6 +421,13 @@ TEST_CASE("the model weighs latency against bytes", "[trisolve]") {
   choose_method(shape, machine, TrisolveMethod::automatic, report);
   CHECK(report.method == TrisolveMethod::levels);
   CHECK(report.predicted_supernodal_seconds == 0);
+  shape.rows = 2e5;  // two wide levels, rows of which would wait for the same places
+  shape.entries = 1.4e6;
+  shape.levels = 2;
+  shape.levels_seconds = 34e-6;
+  choose_method(shape, machine, TrisolveMethod::automatic, report);
+  CHECK(report.method == TrisolveMethod::levels);
+  shape.levels_seconds = 0;
   shape.rows = 1e6;  // too wide for a team, too many for launches
   shape.entries = 3e6;
   shape.levels = 100;
