@@ -227,7 +227,9 @@ TEMPLATE_LIST_TEST_CASE("threshold pivoting in fronts of every size", "[numeric]
                                            {97, 0},
                                            {64, 65},
                                            {130, 3},
-                                           {150, 60}}) {
+                                           {150, 60},
+                                           {257, 0},
+                                           {300, 90}}) {
     for (const bool portable : {false, true}) {
       check_front<TestType>(pivots, below, 0.1, portable, random);
       if (pivots == 60 || pivots == 130) check_front<TestType>(pivots, below, 1, portable, random);

@@ -13,9 +13,10 @@ namespace lutra::Impl {
 
 /// What looking at the rows of a triangle tells.
 struct RowSummary {
-  std::int64_t fault = std::numeric_limits<std::int64_t>::max();  ///< least code of a faulty row; see RowFault
-  std::int64_t total = 0;                                         ///< entries outside of the diagonal
-  std::int64_t longest = 0;                                       ///< of the longest row
+  std::int64_t fault =
+      std::numeric_limits<std::int64_t>::max();  ///< least code of a faulty row; see RowFault
+  std::int64_t total = 0;                        ///< entries outside of the diagonal
+  std::int64_t longest = 0;                      ///< of the longest row
 
   KOKKOS_FUNCTION void join(const RowSummary& other) {
     fault = other.fault < fault ? other.fault : fault;
@@ -24,8 +25,8 @@ struct RowSummary {
   }
 };
 
-/// What the first half of an analysis finds out on the device. The host takes all of it in one copy: each wait
-/// costs as much as several kernels.
+/// What the first half of an analysis finds out on the device. The host takes all of it in one copy: each
+/// wait costs as much as several kernels.
 struct TriangleNumbers {
   RowSummary rows;
   std::int64_t last_row_level = 0;

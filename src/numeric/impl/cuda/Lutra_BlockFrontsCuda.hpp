@@ -18,6 +18,9 @@ inline constexpr int most_register_parts = sizeof(Scalar) > 8 ? 4 : 6;
 template <class Scalar>
 inline constexpr int front_tile = sizeof(Scalar) > 8 ? 32 : 64;
 
+/// Diagonal tiles of a front whose neighbours are on their way to the next diagonal tile at a time.
+inline constexpr int tile_links = 2;
+
 /// Rows and columns of a front that a block has in shared memory.
 struct FrontWindow {
   int row, rows, column, columns;
@@ -143,14 +146,15 @@ template <class Ordinal, class Offset>
 struct FrontTask {
   static constexpr int whole = -1, clearing = -2;
   Ordinal front = 0;
-  int row = whole, column = -1;    ///< of the first tile, or what else there is to do
-  int rows = 1, columns = 1;       ///< tiles, one of the two being 1
-  int after = 0;                   ///< chunks of tasks that are complete before this one writes
-  Offset wide_end = 0;             ///< end of the front's wide children
-  Offset flags = 0;                ///< first flag of the front's tiles, by rows of tiles
-  Offset inverses = 0;             ///< numbers of inverses before those of the front
-  int inverse_blocks = 0;          ///< blocks of lines of them
-  bool takes_panels = false;       ///< whether children have added to the front's panels
+  int row = whole, column = -1;  ///< of the first tile, or what else there is to do
+  int rows = 1, columns = 1;     ///< tiles, one of the two being 1
+  int after = 0;                 ///< chunks of tasks that are complete before this one writes
+  Offset wide_end = 0;           ///< end of the front's wide children
+  Offset flags = 0;              ///< first flag of the front's tiles, by rows of tiles
+  Offset inverses = 0;           ///< numbers of inverses before those of the front
+  int inverse_blocks = 0;        ///< blocks of lines of them
+  Offset links = -1;             ///< of the front; −1: diagonal tiles take their neighbours from the panels
+  bool takes_panels = false;     ///< whether children have added to the front's panels
   FrontTaskPart<Offset> parts[2];  ///< of each tile; to clear, `entries` of the first are numbers of panels
 };
 

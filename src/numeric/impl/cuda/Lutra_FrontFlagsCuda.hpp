@@ -53,6 +53,7 @@ struct FrontLaunch {
   int* tile_done = nullptr;          ///< flags of tiles
   int* arrived = nullptr;            ///< [count] tiles of a contribution that are there
   Scalar* lower_inverses = nullptr;  ///< of pivots' tiles; those of U are the first
+  Scalar* links = nullptr;           ///< tiles next to diagonal ones, on their way to the next diagonal tile
   TaskProgress progress;             ///< of the second launch
   int run = 0;                       ///< number of this factorization
   double watchdog_seconds = front_watchdog_seconds;

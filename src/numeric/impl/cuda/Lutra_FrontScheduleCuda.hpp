@@ -79,6 +79,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     m_tickets = flags("lutra::numeric::tickets", 3 + order.tasks.size() / tasks_a_chunk);
     m_inverses = order.inverses;
     m_inverse_blocks = order.inverse_blocks;
+    m_links = charge.template allocate<Kokkos::View<Scalar*, Memory>>(exec, "lutra::numeric::tile_links",
+                                                                      order.links);
     size_launches<false>(exec);
   }
 
@@ -100,6 +102,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     launch.tile_done = m_tile_done.data();
     launch.arrived = m_arrived.data();
     launch.lower_inverses = data.inverses + lower_inverses();
+    launch.links = m_links.data();
     launch.watchdog_seconds = m_watchdog_seconds;
     launch.run = m_run = m_run < std::numeric_limits<int>::max() ? m_run + 1 : 1;
     const auto stream = exec.cuda_stream();
@@ -223,6 +226,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   int m_run = 0;
   const void* m_scratch_user = nullptr;
   bool m_has_inverses = false;
+  Kokkos::View<Scalar*, Memory> m_links;  ///< tiles on their way to diagonal ones
 };
 
 }  // namespace lutra::Impl

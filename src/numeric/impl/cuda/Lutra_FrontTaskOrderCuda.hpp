@@ -22,6 +22,10 @@ struct FrontTimes {
 /// Fronts of so many tiles along an edge have tasks of two tiles; in narrower ones there are too few of them.
 inline constexpr int least_paired_tiles = 24;
 
+/// In fronts of so many pivot tiles a diagonal tile makes its last product itself; in smaller ones the room
+/// for what it needs would be a larger part of the front.
+inline constexpr int least_linked_tiles = 4;
+
 /// Which tiles of a front are worked two at a time: neighbours in a column, in U neighbours in a row, neither
 /// of them next to the diagonal, whose tiles are waited for, and both of pivots or both of further rows.
 class TilePairs {
@@ -133,6 +137,7 @@ class FrontTaskOrder {
   Offset flags = 0;         ///< of tiles
   Offset inverses = 0;      ///< numbers of all diagonal tiles' inverses, of U's or of L's
   int inverse_blocks = 0;   ///< blocks of lines of them
+  Offset links = 0;         ///< numbers on their way to diagonal tiles
 
  private:
   static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
@@ -206,6 +211,7 @@ class FrontTaskOrder {
     const FrontTiles tiles = tiles_of(f);
     const int count = tiles.count(), pivots = tiles.pivot_tiles();
     const TilePairs pairs(tiles);
+    const bool is_linked = pivots >= least_linked_tiles;
     const double end = (front(f).parent < 0 ? 0 : m_start[index(front(f).parent)]) + corner_time(f);
     for (int i = 0; i < count; ++i) {
       for (int j = 0; j < count; ++j) {
@@ -218,6 +224,7 @@ class FrontTaskOrder {
         task.flags = flags;
         task.inverses = inverses;
         task.inverse_blocks = inverse_blocks;
+        if (is_linked) task.links = links;
         const int step = std::min({i, j, pivots});
         // a tile starts before its turn by the time it needs for the products before that; next to the
         // diagonal it is wanted first
@@ -227,7 +234,8 @@ class FrontTaskOrder {
                       : end + (pivots - step) * FrontTimes::step - within + step * FrontTimes::product);
       }
     }
-    flags += static_cast<Offset>(count) * count;
+    flags += static_cast<Offset>(count) * count + 2 * pivots;
+    if (is_linked) links += static_cast<Offset>(2) * tile_links * tiles.edge * tiles.edge;
     inverses += InverseTile::numbers_of_front(tiles);
     inverse_blocks += FrontTiles::inverse_lines(front(f).pivots) / InverseTile::block;
   }

@@ -95,12 +95,15 @@ template <class Scalar>
 struct TileDiagonal {
   static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad, block = pivot_panel;
   static constexpr int copy_pitch = block + 1, copy_words = block * copy_pitch;
-  static constexpr int scratch_words = 2 * copy_words + 4 * block;
+  static constexpr int scratch_words = 2 * copy_words + 8 * block;
+  struct alignas(2 * sizeof(Scalar)) Pair {
+    Scalar first, second;
+  };
   Scalar* tile;    ///< A, then L\U: entry (r, c) at c·pitch + r
   Scalar* lower;   ///< X: entry (r, c) at c·pitch + r, undefined above the diagonal
   Scalar* upper;   ///< V: entry (r, c) at r·pitch + c, undefined below the diagonal
   Scalar* copies;  ///< [scratch_words] the next diagonal block once for each of the two warps, then two
-                   ///< pivots' rows and two pivots' columns
+                   ///< pivots' rows of each, two pivots' columns and a place for what nobody reads
   int blocks;  ///< to be worked; rows and columns of the last one beyond the pivots are those of an identity
   const PivotRule<Scalar>& rule;
 
@@ -112,9 +115,9 @@ struct TileDiagonal {
       if (warp < 2) {
         copy_diagonal(k, copies + warp * copy_words);
         if (warp == 0) {
-          eliminate_block<true>(k, note);
-        } else {
           eliminate_block<false>(k, note);
+        } else {
+          eliminate_block<true>(k, note);
         }
       } else if (k > 0) {
         update(k - 1, warp - 2, front_warps - 2);
@@ -146,76 +149,90 @@ struct TileDiagonal {
     asm volatile("bar.sync 1, 64;" ::: "memory");  // the first warp writes to the tile what both have read
   }
 
-  // The elimination of a diagonal block by one warp: lanes below 16 hold a row (or column) of A each, those
-  // above one of the inverse. The pivot comes by a shuffle, what is beside it, which is wanted later, through
-  // shared memory, which takes far fewer instructions. Rows move on by one register a pivot, so that the loop
-  // is short enough for the cache of instructions. A branch on each pivot's size would cost nearly as much as
-  // the rest: where any was too small, which is rare, the block is done once more, from its copy.
+  // The elimination of a diagonal block by one warp: lanes below 16 hold a row each, those above a row of V
+  // or a column of X. The pivot comes by a shuffle, what is beside it, which is wanted later, through shared
+  // memory, two numbers at a time. Columns of X are a pivot behind, so that the column of L they need is
+  // there. Lines move on by one register a pivot, so that the loop is short enough for the cache of
+  // instructions. A branch on each pivot's size would cost nearly as much as the rest: where any was too
+  // small, which is rare, the block is done once more, from its copy.
 
-  /// @param by_row rows of A with rows of V, else columns of A with columns of X
-  template <bool by_row, class Note>
+  /// @param of_lower with columns of X, else with rows of V
+  template <bool of_lower, class Note>
   __device__ __forceinline__ void eliminate_block(int k, const Note& note) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    if (__any_sync(0xffffffffu, eliminate<by_row>(k, [](const Scalar& pivot, int) { return pivot; }))) {
-      eliminate<by_row>(k, [&](const Scalar& pivot, int j) {
+    if (__any_sync(0xffffffffu, eliminate<of_lower>(k, [](const Scalar& pivot, int) { return pivot; }))) {
+      eliminate<of_lower>(k, [&](const Scalar& pivot, int j) {
         bool replaced = false;
         const Scalar used = rule(pivot, replaced);
-        if (by_row && lane == 0) note(block * k + j, replaced);
+        if (!of_lower && lane == 0) note(block * k + j, replaced);
         return used;
       });
-    } else if (by_row && lane < block) {
+    } else if (!of_lower && lane < block) {
       note(block * k + lane, false);
     }
   }
 
   /// @param choose the pivot to use, of the one met and its number
   /// @returns true if any was smaller than the threshold
-  template <bool by_row, class Choose>
+  template <bool of_lower, class Choose>
   __device__ __forceinline__ bool eliminate(int k, const Choose& choose) const {
     const int lane = static_cast<int>(threadIdx.x) % 32, own = lane % block;
-    const bool of_inverse = lane >= block;
-    const Scalar* const from = by_row ? copies + own : copies + copy_words + own * copy_pitch;
-    Scalar* const lines = copies + 2 * copy_words + (by_row ? 0 : 2 * block);
+    const bool of_inverse = lane >= block, of_column = of_lower && of_inverse;
+    const Scalar* const from = copies + (of_lower ? copy_words : 0) + own;
+    // behind the pivot, by parity of its number: its row, then, a pivot late, its column of L
+    Scalar* const lines = copies + 2 * copy_words + (of_lower ? 2 * block : 0);
+    Scalar* const columns = lines + 2 * block;
+    Scalar* const nowhere = columns + 2 * block + own;
     Scalar* to = &by_columns(tile, k, k, own, 0);
     int to_step = pitch;
-    if (!by_row) {
-      to = &by_columns(lower, k, k, 0, own);
-      to_step = 1;
-    } else if (of_inverse) {
-      to = &by_rows(upper, k, k, own, 0);
+    if (of_inverse) {
+      to = of_lower ? &by_columns(lower, k, k, 0, own) - 1 : &by_rows(upper, k, k, own, 0);
       to_step = 1;
     }
-    Scalar a[block];  // of the next pivot's column (or row) on
+    Scalar a[block + 1];  // from the next pivot's column, or the last one's row, on
 #pragma unroll
     for (int e = 0; e < block; ++e) {
-      const Scalar entry = from[e * (by_row ? copy_pitch : 1)];
-      a[e] = of_inverse ? (own == e ? Scalar(1) : Scalar(0)) : entry;
+      const Scalar entry = from[e * copy_pitch];
+      a[e] = of_inverse ? (own == e - (of_lower ? 1 : 0) ? Scalar(1) : Scalar(0)) : entry;
     }
+    a[block] = of_column && own == block - 1 ? Scalar(1) : Scalar(0);
+    if (of_column) columns[block + own] = Scalar(0);  // what is subtracted before the first pivot
+    const Pair* const row_of = reinterpret_cast<const Pair*>(of_column ? columns : lines);
+    int read = of_column ? block / 2 : 0;
     bool small = false;
 #pragma unroll 1
     for (int j = 0; j < block; ++j, to += to_step) {
-      Scalar* const line = lines + j % 2 * block;
-      if (lane == j) {
-#pragma unroll
-        for (int e = 1; e < block; ++e) line[e] = a[e];
-      }
       const Scalar met = from_lane(a[0], j);
       small = small | (ScalarTraits<Scalar>::magnitude(met) < rule.threshold);
+      const int turn = j % 2 * block;
+      if (lane == j) {
+        Pair* const line = reinterpret_cast<Pair*>(lines + turn);
+#pragma unroll
+        for (int e = 1; e < block; e += 2) line[e / 2] = Pair{a[e], a[e + 1]};
+      }
       const Scalar pivot = choose(met, j);
       const PivotDivision<Scalar> divide(pivot);
       __syncwarp();
-      if constexpr (by_row) {
-        const Scalar l = lane > j ? divide(a[0]) : Scalar(0);
-        *to = lane > j ? l : lane == j ? pivot : a[0];
-#pragma unroll
-        for (int e = 1; e < block; ++e) a[e - 1] = a[e] - l * line[e];
+      const Scalar l = divide(a[0]);
+      Scalar factor = lane > j ? l : Scalar(0);
+      if constexpr (of_lower) {  // one store by all lanes, some of them to nowhere, takes less than branches
+        if (of_column) factor = a[0];
+        Scalar* place = nowhere;
+        if (of_column ? j > 0 : lane > j) place = of_column ? to : columns + (turn + lane - j - 1);
+        *place = of_column ? a[0] : l;
       } else {
-        const Scalar u = lane > j ? a[0] : Scalar(0);
-        if (of_inverse) *to = a[0];
+        *to = lane > j ? l : lane == j ? pivot : a[0];
+      }
+      const Pair* const line = row_of + read;
+      read = block / 2 - read;
 #pragma unroll
-        for (int e = 1; e < block; ++e) a[e - 1] = a[e] - divide(line[e]) * u;
+      for (int e = 1; e < block; e += 2) {
+        const Pair next = line[e / 2];
+        a[e - 1] = a[e] - factor * next.first;
+        a[e] = a[e + 1] - factor * next.second;
       }
     }
+    if (of_column) *to = a[0];
     return small;
   }
 

@@ -72,6 +72,20 @@ struct TileWork {
   __device__ InverseTile places_of_inverse(int s, bool of_upper) const {
     return {FrontTiles::inverse_lines(cut.extent(s)), interchanges && !of_upper};
   }
+  /// Whether the tile beside a diagonal tile, or below it, hands on to the next one what it is before its own
+  /// finish.
+  __device__ bool hands_on() const {
+    const int next = task.row > task.column ? task.row : task.column;
+    return tiles == 1 && task.links >= 0 && next == steps() + 1 && next < pivot_tiles();
+  }
+  /// Where the neighbour of diagonal tile s below it, or beside it, is handed on: the next but one follows
+  /// only when this one has been read. Line p of a tile of L is its column p, of U its row p.
+  __device__ Scalar* link(int s, bool of_upper) const {
+    return launch.links + task.links + (s % tile_links * 2 + (of_upper ? 1 : 0)) * edge * edge;
+  }
+  __device__ int* link_flag(int s, bool of_upper) const {
+    return flag(cut.count(), 0) + 2 * s + (of_upper ? 1 : 0);
+  }
   /// Positions in `count` tiles.
   __device__ int extent(int tile, int count) const {
     return cut.begin(tile + count - 1) + cut.extent(tile + count - 1) - cut.begin(tile);
@@ -187,15 +201,15 @@ struct TileWork {
     return wait && ready == s ? s + 1 : ready;  // the watchdog ended the wait
   }
 
-  /// Adds the products of all pivot tiles before this one.
+  /// Adds the products of the pivot tiles with the first `pivots` pivots.
   template <OperandOrder first_order, OperandOrder second_order>
   __device__ __forceinline__ void add_products(Product& product, const GlobalPart<Scalar>& first,
-                                               const GlobalPart<Scalar>& second) const {
+                                               const GlobalPart<Scalar>& second, int pivots) const {
     using FirstPlace = OperandPlace<first_order, width>;
     using SecondPlace = OperandPlace<second_order, edge>;
     OperandSender<Scalar, first_order, width> send_first(first);
     OperandSender<Scalar, second_order, edge> send_second(second);
-    const int last = (inners() + product_depth - 1) / product_depth;
+    const int last = (pivots + product_depth - 1) / product_depth;
     int sent = 0, ready = 0;  // turns on their way or there, pivot tiles that are there
     bool looked = false;
     const auto send = [&](int q) {
@@ -231,20 +245,109 @@ struct TileWork {
     }
   }
 
-  __device__ void add_products(Product& product) const {
+  __device__ void add_products(Product& product, int pivots) const {
     constexpr OperandOrder inner = OperandOrder::inner, outer = OperandOrder::outer;
     const GlobalPart<Scalar> lower = part_of_lower(), upper = part_of_upper();
     if (in_upper()) {
       if (task.column < pivot_tiles()) {
-        add_products<inner, outer>(product, upper, lower);
+        add_products<inner, outer>(product, upper, lower, pivots);
       } else {
-        add_products<outer, outer>(product, upper, lower);
+        add_products<outer, outer>(product, upper, lower, pivots);
       }
     } else if (task.column < pivot_tiles()) {
-      add_products<outer, inner>(product, lower, upper);
+      add_products<outer, inner>(product, lower, upper, pivots);
     } else {
-      add_products<outer, outer>(product, lower, upper);
+      add_products<outer, outer>(product, lower, upper, pivots);
     }
+  }
+
+  /// Hands what `product` holds on to the next diagonal tile.
+  __device__ void hand_on(Product& product) const {
+    Scalar* const to = link(steps(), in_upper());
+    product.for_each([&](int a, int b, const Scalar& value) { to[b * edge + a] = -value; });
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    __threadfence();
+    write_flag(link_flag(steps(), in_upper()), launch.run);
+  }
+
+  /// Sends a turn of a whole tile, lines of `edge` numbers one behind the other, into shared memory.
+  __device__ __forceinline__ static void send_lines(Scalar* to, const Scalar* from, int turn) {
+    using Piece = int4;
+    constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
+    for (int e = static_cast<int>(threadIdx.x); e < product_depth * pieces; e += front_threads) {
+      const int p = turn * product_depth + e / pieces, place = e % pieces * whole;
+      __pipeline_memcpy_async(to + p * (edge + operand_pad) + place, from + p * edge + place, sizeof(Piece));
+    }
+  }
+
+  /// Sends a turn of a diagonal tile's inverse, with the zeros that are not stored, into shared memory.
+  __device__ __forceinline__ void send_inverse(Scalar* to, int s, bool of_upper, int turn) const {
+    using Piece = int4;
+    constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
+    const InverseTile places = places_of_inverse(s, of_upper);
+    const int first = turn * product_depth, begin = places.begin(first), length = places.lines - begin;
+    const Scalar* const line = inverse(s, of_upper) + places(first, begin) - begin;
+    for (int e = static_cast<int>(threadIdx.x); e < product_depth * pieces; e += front_threads) {
+      const int place = e % pieces * whole;
+      Scalar* const at = to + (first + e / pieces) * (edge + operand_pad) + place;
+      if (place >= begin && place < places.lines) {
+        __pipeline_memcpy_async(at, line + e / pieces * length + place, sizeof(Piece));
+      } else {
+        *reinterpret_cast<Piece*>(at) = Piece{0, 0, 0, 0};
+      }
+    }
+  }
+
+  /// Adds the last product of a diagonal tile, whose factors it makes itself of what its neighbours hand on:
+  /// to wait for theirs would cost a way through memory more.
+  __device__ void add_last_product(Product& product) const {
+    using Place = OperandPlace<OperandOrder::outer, edge>;
+    constexpr int turn_words = product_depth * Place::pitch;
+    const int s = steps() - 1;
+    Scalar* const left = memory.space;
+    Scalar* const above = left + Memory::single;
+    Scalar* const operand = above + Memory::single;
+    if (threadIdx.x < 2) wait_for_flag(launch, link_flag(s, threadIdx.x == 1), task.front);
+    __syncthreads();
+    for (int q = 0; q < turns_a_tile; ++q) {
+      send_lines(left, link(s, false), q);
+      send_lines(above, link(s, true), q);
+    }
+    __pipeline_commit();
+    if (threadIdx.x == 0) wait_for_flag(launch, flag(s, s), task.front);
+    __syncthreads();
+    for (int q = 0; q < turns_a_tile; ++q) {
+      send_inverse(operand, s, true, q);
+      __pipeline_commit();
+    }
+    Product factor;
+    factor.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
+    for (int q = 0; q < turns_a_tile; ++q) {
+      wait_for_turn(turns_a_tile - (q == 0 ? 1 : 2));
+      __syncthreads();
+      if (q > 0) {  // L's inverse takes the place of what has been read
+        send_inverse(operand, s, false, q - 1);
+        __pipeline_commit();
+      }
+      factor.template add<Place, Place>(left + q * turn_words, operand + q * turn_words, product_depth);
+    }
+    __syncthreads();
+    send_inverse(operand, s, false, turns_a_tile - 1);
+    __pipeline_commit();
+    factor.for_each([&](int a, int b, Scalar& sum) {
+      left[b * pitch + a] = sum;
+      sum = Scalar(0);
+    });
+    for (int q = 0; q < turns_a_tile; ++q) {
+      wait_for_turn(turns_a_tile - 1 - q);
+      __syncthreads();
+      factor.template add<Place, Place>(above + q * turn_words, operand + q * turn_words, product_depth);
+    }
+    __syncthreads();
+    factor.for_each([&](int a, int b, const Scalar& sum) { above[b * pitch + a] = sum; });
+    __syncthreads();
+    product.template add<Place, Place>(left, above, edge);
   }
 
   /// Writes what `product` holds, in the task's directions, to the panels.
@@ -381,28 +484,14 @@ struct TileWork {
   /// Tiles of L times the inverse of their column's U, or the inverse of their row's L times tiles of U. The
   /// tiles are in shared memory.
   __device__ void multiply_by_inverse(Product& product) const {
-    using Piece = int4;
-    constexpr int pieces = edge * sizeof(Scalar) / sizeof(Piece);  // of a row of the inverse
     const bool upper = in_upper();
     const int s = upper ? task.row : task.column;
     const int last = (cut.extent(s) + product_depth - 1) / product_depth;
     Scalar* const operand = memory.space + edge * pitch;
-    const Scalar* const from = inverse(s, !upper);
-    const InverseTile places = places_of_inverse(s, !upper);
     if (threadIdx.x == 0) wait_for_flag(launch, flag(s, s), task.front);
     __syncthreads();
     for (int q = 0; q < last; ++q) {
-      const int first = q * product_depth, begin = places.begin(first), length = places.lines - begin;
-      const Scalar* const line = from + places(first, begin) - begin;
-      for (int e = static_cast<int>(threadIdx.x); e < product_depth * pieces; e += front_threads) {
-        const int place = e % pieces * static_cast<int>(sizeof(Piece) / sizeof(Scalar));
-        Scalar* const to = operand + (first + e / pieces) * (edge + operand_pad) + place;
-        if (place >= begin && place < places.lines) {
-          __pipeline_memcpy_async(to, line + e / pieces * length + place, sizeof(Piece));
-        } else {
-          *reinterpret_cast<Piece*>(to) = Piece{0, 0, 0, 0};
-        }
-      }
+      send_inverse(operand, s, !upper, q);
       __pipeline_commit();
     }
     product.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
@@ -437,15 +526,23 @@ struct TileWork {
   __device__ void run() const {
     assemble();
     Product product;
-    if (steps() > 0) {
+    if (steps() > 0 || hands_on()) {
       const auto entry = [&](int a, int b) -> Scalar& { return memory.space[b * pitch + a]; };
       product.for_each([&](int a, int b, Scalar& sum) { sum = -entry(a, b); });
       __syncthreads();
-      add_products(product);
+      const bool makes_last = tiles == 1 && task.links >= 0 && task.row == task.column && !in_corner();
+      add_products(product, makes_last ? inners() - edge : inners());
       if (in_corner()) {
         store_corner(product);
         tell();
         return;
+      }
+      if constexpr (tiles == 1) {
+        if (hands_on()) hand_on(product);
+        if (makes_last) {
+          __syncthreads();
+          add_last_product(product);
+        }
       }
       __syncthreads();
       product.for_each([&](int a, int b, Scalar& sum) { entry(a, b) = -sum; });
