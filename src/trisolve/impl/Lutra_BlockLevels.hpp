@@ -25,7 +25,6 @@ struct StepBlocks {
   KOKKOS_FORCEINLINE_FUNCTION Ordinal size() const {
     return counted == nullptr ? count : static_cast<Ordinal>(*counted);
   }
-  KOKKOS_FORCEINLINE_FUNCTION bool are_steps() const { return begin.extent(0) == 0; }
   KOKKOS_FORCEINLINE_FUNCTION Ordinal first_step(Ordinal b) const {
     return begin.extent(0) == 0 ? b : begin(b);
   }

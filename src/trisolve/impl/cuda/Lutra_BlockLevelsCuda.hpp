@@ -224,8 +224,8 @@ __device__ void sweep_leveled(const Rows& rows, const Leveled& leveled, const Ro
   }
 }
 
-/// Levels of the rows, and of the blocks where there are any: teams of even number take these, the others
-/// those.
+/// Levels of the rows and of the blocks: where there are blocks, teams of odd number work on them, all others
+/// on rows.
 template <class Rows, class Leveled>
 __global__ void __launch_bounds__(sweep_threads, 8)
     sweep_levels_kernel(Rows rows, Leveled single, Leveled blocked, TriangleNumbers* numbers) {

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_DIAGONALTASKCUDA_HPP
+#define LUTRA_DIAGONALTASKCUDA_HPP
+
+#include "Lutra_TileWorkCuda.hpp"
+
+namespace lutra::Impl {
+
+// What the task of a diagonal tile does that others do not: members of TileWork. It makes the last product
+// before its tile itself, from what its two neighbours hand on, puts rows in order where they may be
+// interchanged, and factorizes the tile with the inverses of its triangles.
+
+template <int tiles, bool interchanges, class Scalar, class Ordinal, class Offset>
+__device__ inline void TileWork<tiles, interchanges, Scalar, Ordinal, Offset>::add_last_product(
+    Product& product) const {
+  using Place = OperandPlace<OperandOrder::outer, edge>;
+  constexpr int turn_words = product_depth * Place::pitch;
+  const int s = steps() - 1;
+  Scalar* const left = memory.space;
+  Scalar* const above = left + Memory::single;
+  Scalar* const operand = above + Memory::single;
+  if (threadIdx.x < 2) wait_for_flag(launch, link_flag(s, threadIdx.x == 1), task.front);
+  __syncthreads();
+  for (int q = 0; q < turns_a_tile; ++q) {
+    send_lines(left, link(s, false), q);
+    send_lines(above, link(s, true), q);
+  }
+  __pipeline_commit();
+  if (threadIdx.x == 0) wait_for_flag(launch, flag(s, s), task.front);
+  __syncthreads();
+  for (int q = 0; q < turns_a_tile; ++q) {
+    send_inverse(operand, s, true, q);
+    __pipeline_commit();
+  }
+  Product factor;
+  factor.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
+  for (int q = 0; q < turns_a_tile; ++q) {
+    wait_for_turn(turns_a_tile - (q == 0 ? 1 : 2));
+    __syncthreads();
+    if (q > 0) {  // L's inverse takes the place of what has been read
+      send_inverse(operand, s, false, q - 1);
+      __pipeline_commit();
+    }
+    factor.template add<Place, Place>(left + q * turn_words, operand + q * turn_words, product_depth);
+  }
+  __syncthreads();
+  send_inverse(operand, s, false, turns_a_tile - 1);
+  __pipeline_commit();
+  factor.for_each([&](int a, int b, Scalar& sum) {
+    left[b * pitch + a] = sum;
+    sum = Scalar(0);
+  });
+  for (int q = 0; q < turns_a_tile; ++q) {
+    wait_for_turn(turns_a_tile - 1 - q);
+    __syncthreads();
+    factor.template add<Place, Place>(above + q * turn_words, operand + q * turn_words, product_depth);
+  }
+  __syncthreads();
+  factor.for_each([&](int a, int b, const Scalar& sum) { above[b * pitch + a] = sum; });
+  __syncthreads();
+  product.template add<Place, Place>(left, above, edge);
+}
+
+template <int tiles, bool interchanges, class Scalar, class Ordinal, class Offset>
+__device__ inline void TileWork<tiles, interchanges, Scalar, Ordinal, Offset>::order_rows(int first,
+                                                                                          int pivots) const {
+  constexpr int R = edge / 16;
+  const int thread = static_cast<int>(threadIdx.x), x = thread % 16, y = thread / 16;
+  Scalar* const tile = memory.space;
+  auto& exchange = *reinterpret_cast<PivotExchange<R, Scalar>*>(tile + Memory::single);
+  auto& rows = *reinterpret_cast<RowExchange<R, Scalar>*>(&exchange + 1);
+  RegisterMatrix<R, Scalar> A;
+  const auto for_each = [&](const auto& visit) {
+#pragma unroll
+    for (int i = 0; i < R; ++i) {
+#pragma unroll
+      for (int c = 0; c < R; ++c) visit(A.a[i][c], x + 16 * i, y + 16 * c);
+    }
+  };
+  for_each([&](Scalar& entry, int r, int c) {
+    entry = r < pivots && c < pivots ? tile[c * pitch + r] : Scalar(0);
+  });
+  rows.start();
+  eliminate_registers<R, true>(A, pivots, rule, exchange, &rows, [](int, bool) {});
+  __syncthreads();
+  note_order(launch.data, front.first_pivot + first, pivots, rows.exchanges, thread, front_threads,
+             [&](int j) { return rows.order[j]; });
+  for_each([&](Scalar& entry, int r, int c) { entry = tile[c * pitch + rows.order[r]]; });
+  __syncthreads();
+  for_each([&](Scalar& entry, int r, int c) {
+    if (r < pivots) tile[c * pitch + r] = entry;
+  });
+}
+
+template <int tiles, bool interchanges, class Scalar, class Ordinal, class Offset>
+__device__ inline void TileWork<tiles, interchanges, Scalar, Ordinal, Offset>::store_ordered_inverse(
+    const Scalar* from, int first, int pivots, int used) const {
+  const auto place = front.first_pivot + first;
+  Scalar* const to = inverse(task.row, false);
+#pragma unroll 4
+  for (int e = static_cast<int>(threadIdx.x); e < edge * edge; e += front_threads) {
+    const int column = e / edge, row = e % edge;
+    if (row >= used || column >= used) continue;
+    const auto own =
+        column < pivots ? static_cast<int>(launch.data.row_of_pivot[place + column] - place) : column;
+    to[own * used + row] = row >= column ? from[column * pitch + row] : Scalar(0);
+  }
+}
+
+template <int tiles, bool interchanges, class Scalar, class Ordinal, class Offset>
+__device__ inline void TileWork<tiles, interchanges, Scalar, Ordinal, Offset>::factorize_diagonal() const {
+  const int first = cut.begin(task.row), pivots = cut.extent(task.row),
+            thread = static_cast<int>(threadIdx.x);
+  const int blocks = (pivots + pivot_panel - 1) / pivot_panel, used = blocks * pivot_panel;
+  Scalar* const tile = memory.space;
+  if (pivots + thread < used) tile[(pivots + thread) * (pitch + 1)] = Scalar(1);
+  if constexpr (interchanges) order_rows(first, pivots);
+  __syncthreads();
+  const TileDiagonal<Scalar> diagonal{
+      tile, tile + Memory::single, tile + 2 * Memory::single, memory.copies, blocks, rule};
+  diagonal.run([&](int j, bool replaced) {
+    if (j < pivots) launch.data.note_pivot(front, first + j, replaced);
+  });
+  Scalar* const lower = inverse(task.row, false);
+  Scalar* const upper = inverse(task.row, true);
+  const InverseTile places = places_of_inverse(task.row, true);
+  const int outer = thread % edge;  // row of L, column of U
+  for (int begin = 0; begin <= outer && begin < used; begin += InverseTile::block) {
+    const int first = places(begin, begin) - begin, length = used - begin;
+#pragma unroll
+    for (int line = thread / edge; line < InverseTile::block; line += front_threads / edge) {
+      if (outer >= used) continue;
+      const int inner = begin + line, from = inner * pitch + outer, to = first + line * length + outer;
+      if constexpr (!interchanges) lower[to] = outer < inner ? Scalar(0) : diagonal.lower[from];
+      upper[to] = outer < inner ? Scalar(0) : diagonal.upper[from];
+    }
+  }
+  if constexpr (interchanges) store_ordered_inverse(diagonal.lower, first, pivots, used);
+  tell();
+  Scalar* const panel = launch.data.panels + front.lower + first + static_cast<Offset>(first) * front.size();
+#pragma unroll 4
+  for (int e = thread; e < edge * edge; e += front_threads) {
+    const int r = e % edge, c = e / edge;
+    if (r < pivots && c < pivots) panel[r + static_cast<Offset>(c) * front.size()] = tile[c * pitch + r];
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif

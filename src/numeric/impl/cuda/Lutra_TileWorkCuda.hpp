@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TILEWORKCUDA_HPP
+#define LUTRA_TILEWORKCUDA_HPP
+
+#include "Lutra_FrontTiles.hpp"
+#include "Lutra_SharedEntryCuda.hpp"
+#include "Lutra_TileDiagonalCuda.hpp"
+
+namespace lutra::Impl {
+
+// Large fronts as tiles, left-looking: the task of tile (i, j) assembles it, subtracts L(i, s)·U(s, j) for
+// all pivot tiles s before it as they become ready, and finishes it: factorizes a diagonal tile and inverts
+// its triangles, multiplies a tile of L or U by one of those inverses, or leaves the tile to the parent. So
+// each tile is read and written once, and no task list but the tiles themselves is needed. Tiles of wide
+// fronts that are not next to the diagonal are taken two at a time, one above the other, or in U side by
+// side, so that each operand in shared memory serves more products.
+
+/// Shared memory of the data-flow kernel, used anew by each step of a task.
+template <class Scalar>
+struct TileMemory {
+  static constexpr int edge = front_tile<Scalar>;
+  static constexpr int single = edge * (edge + operand_pad), pair = edge * (2 * edge + operand_pad);
+  static constexpr int first_words = product_depth * (2 * edge + operand_pad);  ///< of A for one turn
+  static constexpr int turn_words = first_words + product_depth * (edge + operand_pad);
+  static constexpr int words = std::max({product_stages * turn_words, pair + single, 3 * single});
+  Scalar space[words];  ///< tiles with an inverse or two behind them, or the turns of a product
+  Scalar copies[TileDiagonal<Scalar>::scratch_words];
+  int ready[2];  ///< pivot tiles whose parts of L and U are there, as seen in turns of even and of odd number
+  int awaited;   ///< the same, seen by who could not go on
+};
+
+/// All the steps of a task of `tiles` tiles need to know. Its first direction is that of its rows, in U that
+/// of its columns: U is worked transposed.
+template <int tiles, bool interchanges, class Scalar, class Ordinal, class Offset>
+struct TileWork {
+  const FrontLaunch<Scalar, Ordinal, Offset>& launch;
+  const FrontTask<Ordinal, Offset>& task;
+  const Front<Ordinal, Offset>& front;
+  const FrontTiles cut;
+  TileMemory<Scalar>& memory;
+  const PivotRule<Scalar>& rule;
+  const TaskTurn turn;
+
+  using Memory = TileMemory<Scalar>;
+  using Product = TileProduct<Scalar, tiles>;
+  static constexpr int edge = front_tile<Scalar>, width = tiles * edge, pitch = width + operand_pad;
+  static constexpr int turns_a_tile = edge / product_depth;
+  static_assert(pivot_panel == FrontTiles::inverse_block && product_depth == FrontTiles::inverse_block);
+
+  __device__ int pivot_tiles() const { return cut.pivot_tiles(); }
+  __device__ int steps() const {  // pivot tiles before this tile
+    const int least = task.row < task.column ? task.row : task.column;
+    return least < pivot_tiles() ? least : pivot_tiles();
+  }
+  __device__ bool in_upper() const { return task.row < task.column && task.row < pivot_tiles(); }
+  __device__ bool in_corner() const { return task.row >= pivot_tiles() && task.column >= pivot_tiles(); }
+  /// The task's tiles in shared memory.
+  __device__ Scalar& at(int r, int c) const {
+    return in_upper() ? memory.space[r * pitch + c] : memory.space[c * pitch + r];
+  }
+  __device__ int* flag(int i, int j) const {
+    return launch.tile_done + task.flags + static_cast<Offset>(i) * cut.count() + j;
+  }
+  /// Inverses of L (by columns) and U (by rows) of pivot tile s.
+  __device__ Scalar* inverse(int s, bool of_upper) const {
+    if (interchanges && !of_upper)
+      return launch.lower_inverses +
+             (static_cast<Offset>(task.inverse_blocks) * InverseTile::block + s * edge) * edge;
+    return (of_upper ? launch.data.inverses : launch.lower_inverses) + task.inverses +
+           static_cast<Offset>(s) * InverseTile::numbers(edge);
+  }
+  __device__ InverseTile places_of_inverse(int s, bool of_upper) const {
+    return {FrontTiles::inverse_lines(cut.extent(s)), interchanges && !of_upper};
+  }
+  /// Whether the tile beside a diagonal tile, or below it, hands on to the next one what it is before its own
+  /// finish.
+  __device__ bool hands_on() const {
+    const int next = task.row > task.column ? task.row : task.column;
+    return tiles == 1 && task.links >= 0 && next == steps() + 1 && next < pivot_tiles();
+  }
+  /// Where the neighbour of diagonal tile s below it, or beside it, is handed on: the next but one follows
+  /// only when this one has been read. Line p of a tile of L is its column p, of U its row p.
+  __device__ Scalar* link(int s, bool of_upper) const {
+    return launch.links + task.links + (s % tile_links * 2 + (of_upper ? 1 : 0)) * edge * edge;
+  }
+  __device__ int* link_flag(int s, bool of_upper) const {
+    return flag(cut.count(), 0) + 2 * s + (of_upper ? 1 : 0);
+  }
+  /// Positions in `count` tiles.
+  __device__ int extent(int tile, int count) const {
+    return cut.begin(tile + count - 1) + cut.extent(tile + count - 1) - cut.begin(tile);
+  }
+  /// Pivots before this tile.
+  __device__ int inners() const { return steps() < pivot_tiles() ? steps() * edge : front.pivots; }
+
+  __device__ GlobalPart<Scalar> part_of_lower() const {
+    const Offset size = front.size();
+    return {launch.data.panels + front.lower + cut.begin(task.row), size, 1, inners(),
+            extent(task.row, task.rows)};
+  }
+  __device__ GlobalPart<Scalar> part_of_upper() const {
+    const Offset size = front.size();
+    const int begin = cut.begin(task.column), columns = extent(task.column, task.columns);
+    if (task.column < pivot_tiles())
+      return {launch.data.panels + front.lower + begin * size, 1, size, inners(), columns};
+    return {launch.data.panels + front.upper + (begin - front.pivots), front.below, 1, inners(), columns};
+  }
+
+  __device__ void assemble() const {
+    const auto& data = launch.data;
+    const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
+    const FrontWindow window{cut.begin(task.row), extent(task.row, task.rows), cut.begin(task.column),
+                             extent(task.column, task.columns)};
+    using Turn = GatherTurn<front_threads, Scalar>;
+    Turn narrow(*launch.lists, task.parts[0].narrow, thread);
+    for (int e = thread; e < edge * pitch; e += front_threads) memory.space[e] = Scalar(0);
+    __syncthreads();
+#pragma unroll
+    for (int part = 0; part < tiles; ++part) {
+      const FrontTaskPart<Offset>& own = task.parts[part];
+      for (Offset e = own.entries + thread; e < own.entries_end; e += front_threads) {
+        const FrontPlace place = data.entry_place(e);
+        at(place.row - window.row, place.column - window.column) = data.entries[e];
+      }
+    }
+    if (warp == 0) wait_for_children(launch, front, lane);
+    if (warp == 1 && task.after > 0 && !in_corner()) wait_for_chunks(launch, task.after, task.front, lane);
+    __syncthreads();
+    if (task.takes_panels && !in_corner()) {
+      add_panel(window);
+      __syncthreads();
+    }
+    narrow.add(data.corners, [&](int r, int c) -> Scalar& { return at(r, c); });
+    if constexpr (tiles > 1) {
+      const int r0 = task.rows > 1 ? edge : 0, c0 = edge - r0;
+      Turn second(*launch.lists, task.parts[1].narrow, thread);
+      second.add(data.corners, [&](int r, int c) -> Scalar& { return at(r0 + r, c0 + c); });
+    }
+    __syncthreads();
+    for (Offset c0 = front.children; c0 < task.wide_end; c0 += 32) {  // a lane looks at a child
+      int rows_here = 0, columns_here = 0, a = 0, b = 0;
+      if (c0 + lane < task.wide_end) {
+        const int* const cuts = launch.cuts + launch.children[c0 + lane].cuts;
+        a = cuts[task.row];
+        rows_here = cuts[task.row + task.rows] - a;
+        b = cuts[task.column];
+        columns_here = cuts[task.column + task.columns] - b;
+        if (launch.children[c0 + lane].passed > 0 && !in_corner()) rows_here = 0;  // it is in the panels
+      }
+      unsigned touching = __ballot_sync(0xffffffffu, rows_here > 0 && columns_here > 0);
+      while (touching != 0) {
+        const int l = __ffs(static_cast<int>(touching)) - 1;
+        touching &= touching - 1;
+        const int a0 = __shfl_sync(0xffffffffu, a, l), b0 = __shfl_sync(0xffffffffu, b, l);
+        const int a_count = __shfl_sync(0xffffffffu, rows_here, l);
+        const int b_count = __shfl_sync(0xffffffffu, columns_here, l);
+        add_child_part<width / 32, Scalar>(launch, launch.children[c0 + l], a0, a0 + a_count, b0,
+                                           b0 + b_count, window,
+                                           [&](int r, int c) -> Scalar& { return at(r, c); });
+      }
+    }
+    __syncthreads();
+  }
+
+  /// Adds what children have added to the panels.
+  __device__ void add_panel(const FrontWindow& window) const {
+    const bool by_rows = task.row < pivot_tiles() && task.column >= pivot_tiles();
+    const Scalar* const panel = &launch.data.dense(front).at(window.row, window.column);
+    const int length = by_rows ? window.columns : window.rows;
+    const Offset stride = by_rows ? front.below : front.size();
+    BlockWalk walk(length, static_cast<int>(threadIdx.x), front_threads);
+    for (int e = static_cast<int>(threadIdx.x); e < window.rows * window.columns;
+         e += front_threads, walk.advance()) {
+      const Scalar value = panel[walk.row + walk.column * stride];
+      (by_rows ? at(walk.column, walk.row) : at(walk.row, walk.column)) += value;
+    }
+  }
+
+  /// How many pivot tiles up to the first gap have both their parts, s of them being known to; by one warp.
+  /// With `wait` at least one more.
+  __device__ int look_for_steps(int s, bool wait) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32, step = s + lane;
+    if (wait && lane < task.rows + task.columns) {
+      wait_for_flag(launch,
+                    lane < task.rows ? flag(task.row + lane, s) : flag(s, task.column + lane - task.rows),
+                    task.front);
+    }
+    __syncwarp();
+    const bool asked = step < steps();
+    bool there = asked;
+    if (asked) {
+      const int left = read_flag(flag(task.row, step)), above = read_flag(flag(step, task.column));
+      int other = launch.run;
+      if (tiles > 1)
+        other = read_flag(task.rows > 1 ? flag(task.row + 1, step) : flag(step, task.column + 1));
+      there = left == launch.run && above == launch.run && other == launch.run;
+    }
+    __threadfence();  // what those flags stand for is read after them
+    const unsigned all = __ballot_sync(0xffffffffu, there);
+    const int ready = s + (all == 0xffffffffu ? 32 : __ffs(static_cast<int>(~all)) - 1);
+    return wait && ready == s ? s + 1 : ready;  // the watchdog ended the wait
+  }
+
+  /// Adds the products of the pivot tiles with the first `pivots` pivots.
+  template <OperandOrder first_order, OperandOrder second_order>
+  __device__ __forceinline__ void add_products(Product& product, const GlobalPart<Scalar>& first,
+                                               const GlobalPart<Scalar>& second, int pivots) const {
+    using FirstPlace = OperandPlace<first_order, width>;
+    using SecondPlace = OperandPlace<second_order, edge>;
+    OperandSender<Scalar, first_order, width> send_first(first);
+    OperandSender<Scalar, second_order, edge> send_second(second);
+    const int last = (pivots + product_depth - 1) / product_depth;
+    int sent = 0, ready = 0;  // turns on their way or there, pivot tiles that are there
+    bool looked = false;
+    const auto send = [&](int q) {
+      for (; sent < q + product_stages && sent < last && sent < ready * turns_a_tile; ++sent) {
+        Scalar* const turn = memory.space + sent % product_stages * Memory::turn_words;
+        send_first.send(turn);
+        send_second.send(turn + Memory::first_words);
+        __pipeline_commit();
+      }
+    };
+    for (int q = 0; q < last; ++q) {
+      if (sent == q) {
+        if (threadIdx.x < 32) {
+          const int found = look_for_steps(q / turns_a_tile, true);
+          if (threadIdx.x == 0) memory.awaited = found;
+        }
+        __syncthreads();
+        ready = memory.awaited;
+        looked = false;
+        send(q);
+      }
+      wait_for_turn(sent - 1 - q);
+      __syncthreads();
+      if (looked) ready = memory.ready[(q + 1) % 2];
+      send(q);
+      looked = sent < last && sent == ready * turns_a_tile;
+      if (looked && threadIdx.x < 32) {
+        const int found = look_for_steps(ready, false);
+        if (threadIdx.x == 0) memory.ready[q % 2] = found;
+      }
+      const Scalar* const turn = memory.space + q % product_stages * Memory::turn_words;
+      product.template add<FirstPlace, SecondPlace>(turn, turn + Memory::first_words, product_depth);
+    }
+  }
+
+  __device__ void add_products(Product& product, int pivots) const {
+    constexpr OperandOrder inner = OperandOrder::inner, outer = OperandOrder::outer;
+    const GlobalPart<Scalar> lower = part_of_lower(), upper = part_of_upper();
+    if (in_upper()) {
+      if (task.column < pivot_tiles()) {
+        add_products<inner, outer>(product, upper, lower, pivots);
+      } else {
+        add_products<outer, outer>(product, upper, lower, pivots);
+      }
+    } else if (task.column < pivot_tiles()) {
+      add_products<outer, inner>(product, lower, upper, pivots);
+    } else {
+      add_products<outer, outer>(product, lower, upper, pivots);
+    }
+  }
+
+  /// Hands what `product` holds on to the next diagonal tile.
+  __device__ void hand_on(Product& product) const {
+    Scalar* const to = link(steps(), in_upper());
+    product.for_each([&](int a, int b, const Scalar& value) { to[b * edge + a] = -value; });
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    __threadfence();
+    write_flag(link_flag(steps(), in_upper()), launch.run);
+  }
+
+  /// Sends a turn of a whole tile, lines of `edge` numbers one behind the other, into shared memory.
+  __device__ __forceinline__ static void send_lines(Scalar* to, const Scalar* from, int turn) {
+    using Piece = int4;
+    constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
+    for (int e = static_cast<int>(threadIdx.x); e < product_depth * pieces; e += front_threads) {
+      const int p = turn * product_depth + e / pieces, place = e % pieces * whole;
+      __pipeline_memcpy_async(to + p * (edge + operand_pad) + place, from + p * edge + place, sizeof(Piece));
+    }
+  }
+
+  /// Sends a turn of a diagonal tile's inverse, with the zeros that are not stored, into shared memory.
+  __device__ __forceinline__ void send_inverse(Scalar* to, int s, bool of_upper, int turn) const {
+    using Piece = int4;
+    constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
+    const InverseTile places = places_of_inverse(s, of_upper);
+    const int first = turn * product_depth, begin = places.begin(first), length = places.lines - begin;
+    const Scalar* const line = inverse(s, of_upper) + places(first, begin) - begin;
+    for (int e = static_cast<int>(threadIdx.x); e < product_depth * pieces; e += front_threads) {
+      const int place = e % pieces * whole;
+      Scalar* const at = to + (first + e / pieces) * (edge + operand_pad) + place;
+      if (place >= begin && place < places.lines) {
+        __pipeline_memcpy_async(at, line + e / pieces * length + place, sizeof(Piece));
+      } else {
+        *reinterpret_cast<Piece*>(at) = Piece{0, 0, 0, 0};
+      }
+    }
+  }
+
+  /// Adds the last product of a diagonal tile, whose factors it makes itself of what its neighbours hand on:
+  /// to wait for theirs would cost a way through memory more.
+  __device__ void add_last_product(Product& product) const;
+
+  /// Writes what `product` holds, in the task's directions, to the panels.
+  __device__ void store(Product& product) const {
+    const bool upper = in_upper();
+    const int row = cut.begin(task.row), column = cut.begin(task.column);
+    const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
+    Scalar* const data = &launch.data.dense(front).at(row, column);
+    const bool by_rows = upper && task.column >= pivot_tiles();
+    const Offset row_stride = by_rows ? front.below : 1;
+    const Offset column_stride = by_rows ? 1 : front.size();
+    product.for_each([&](int a, int b, const Scalar& value) {
+      const int r = upper ? b : a, c = upper ? a : b;
+      if (r < rows && c < columns) data[r * row_stride + c * column_stride] = value;
+    });
+  }
+
+  /// Writes the contribution's tiles; what belongs to the parent's pivots is added to its panels, where no
+  /// more than two children add to a number, so that their order does not matter.
+  __device__ void store_corner(Product& product) const {
+    const Contribution<Offset> left = launch.contributions[task.front];
+    if (task.after > 0) {
+      if (threadIdx.x < 32) wait_for_chunks(launch, task.after, task.front, static_cast<int>(threadIdx.x));
+      __syncthreads();
+    }
+    const int kept = front.below - left.passed;
+    const int row = cut.begin(task.row) - front.pivots, column = cut.begin(task.column) - front.pivots;
+    const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
+    Scalar* const corner = launch.data.corners + left.corner;
+    if (row >= left.passed && column >= left.passed) {
+      Scalar* const data = corner + (row - left.passed) + static_cast<Offset>(column - left.passed) * kept;
+      product.for_each([&](int r, int c, const Scalar& value) {
+        if (r < rows && c < columns) data[r + c * static_cast<Offset>(kept)] = -value;
+      });
+      return;
+    }
+    const DenseFront<Scalar> parent = launch.data.dense(launch.data.fronts[front.parent]);
+    const int* const place = launch.data.places + front.rows;
+    product.for_each([&](int r, int c, const Scalar& value) {
+      if (r >= rows || c >= columns) return;
+      const int a = row + r, b = column + c;
+      if (a >= left.passed && b >= left.passed) {
+        corner[a - left.passed + static_cast<Offset>(b - left.passed) * kept] = -value;
+      } else {
+        subtract_shared(&parent.at(place[a], place[b]), value);
+      }
+    });
+  }
+
+  /// Brings the rows of a diagonal tile into the order that threshold pivoting takes them in, which a trial
+  /// elimination finds: what comes after knows nothing of interchanges.
+  __device__ void order_rows(int first, int pivots) const;
+
+  /// Stores the inverse of a diagonal tile's L as one that takes rows in their own order.
+  __device__ void store_ordered_inverse(const Scalar* from, int first, int pivots, int used) const;
+
+  /// LU of a diagonal tile, and the inverses of its triangles.
+  __device__ void factorize_diagonal() const;
+
+  /// Tiles of L times the inverse of their column's U, or the inverse of their row's L times tiles of U. The
+  /// tiles are in shared memory.
+  __device__ void multiply_by_inverse(Product& product) const {
+    const bool upper = in_upper();
+    const int s = upper ? task.row : task.column;
+    const int last = (cut.extent(s) + product_depth - 1) / product_depth;
+    Scalar* const operand = memory.space + edge * pitch;
+    if (threadIdx.x == 0) wait_for_flag(launch, flag(s, s), task.front);
+    __syncthreads();
+    for (int q = 0; q < last; ++q) {
+      send_inverse(operand, s, !upper, q);
+      __pipeline_commit();
+    }
+    product.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
+    for (int q = 0; q < last; ++q) {
+      wait_for_turn(last - 1 - q);
+      __syncthreads();
+      product.template add<OperandPlace<OperandOrder::outer, width>, OperandPlace<OperandOrder::outer, edge>>(
+          memory.space + q * product_depth * pitch, operand + q * product_depth * (edge + operand_pad),
+          product_depth);
+    }
+    store(product);
+  }
+
+  /// Raises the flags of the tiles, and the front's where they were the last of the contribution.
+  __device__ void tell() const {
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    __threadfence();
+    count_task(launch.progress, turn.task, turn.tasks);
+    if (!in_corner()) {
+      write_flag(flag(task.row, task.column), launch.run);
+      if (tiles > 1) write_flag(flag(task.row + task.rows - 1, task.column + task.columns - 1), launch.run);
+      return;
+    }
+    const int edge_tiles = cut.count() - pivot_tiles();
+    if (atomicAdd(launch.arrived + task.front, tiles) + tiles < edge_tiles * edge_tiles) return;
+    __threadfence();
+    launch.arrived[task.front] = 0;  // for the next factorization
+    raise_flag(launch.done + task.front, launch.run);
+  }
+
+  __device__ void run() const {
+    assemble();
+    Product product;
+    if (steps() > 0 || hands_on()) {
+      const auto entry = [&](int a, int b) -> Scalar& { return memory.space[b * pitch + a]; };
+      product.for_each([&](int a, int b, Scalar& sum) { sum = -entry(a, b); });
+      __syncthreads();
+      const bool makes_last = tiles == 1 && task.links >= 0 && task.row == task.column && !in_corner();
+      add_products(product, makes_last ? inners() - edge : inners());
+      if (in_corner()) {
+        store_corner(product);
+        tell();
+        return;
+      }
+      if constexpr (tiles == 1) {
+        if (hands_on()) hand_on(product);
+        if (makes_last) {
+          __syncthreads();
+          add_last_product(product);
+        }
+      }
+      __syncthreads();
+      product.for_each([&](int a, int b, Scalar& sum) { entry(a, b) = -sum; });
+    }
+    if constexpr (tiles == 1) {
+      if (task.row == task.column) {
+        __syncthreads();
+        factorize_diagonal();
+        return;
+      }
+    }
+    multiply_by_inverse(product);
+    tell();
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif
