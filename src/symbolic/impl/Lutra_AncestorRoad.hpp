@@ -83,7 +83,7 @@ struct AncestorRoad {
     Kokkos::deep_copy(m_exec, pending, children);
     const auto n_put_off = scratch<Kokkos::View<Ordinal, Memory>>("n_put_off");
     Kokkos::deep_copy(m_exec, n_put_off, Ordinal(0));
-    // Deep chains are 32 vertices long at least.
+    // Long chains have 32 vertices of their own at least.
     const AncestorElimination<Ordinal, Offset, ExecutionSpace> elimination{
         m_n,
         m_sets,
@@ -97,22 +97,22 @@ struct AncestorRoad {
     Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(m_tree.most_teams()), 1,
                                               vector_length_for<ExecutionSpace>(32));
     Kokkos::parallel_for("lutra::symbolic::ancestor_elimination", policy, elimination);
-    eliminate_deep_chains(elimination);
+    eliminate_long_chains(elimination);
   }
 
-  void eliminate_deep_chains(
-      [[maybe_unused]] const AncestorElimination<Ordinal, Offset, ExecutionSpace>& elimination) const {
-    using Chains = DeepChains<Ordinal, Offset, ExecutionSpace>;
+  /// As many teams as run at once take chains as long as there are some, so that the host need not know.
+  void eliminate_long_chains(
+      [[maybe_unused]] const AncestorElimination<Ordinal, Offset, ExecutionSpace>& elimination) {
+    using Chains = LongChains<Ordinal, Offset, ExecutionSpace>;
     if constexpr (Chains::exists) {
-      if (m_n < Chains::least_depth) return;
-      Ordinal count = 0;
-      Kokkos::deep_copy(m_exec, count, elimination.n_put_off);
-      m_exec.fence("lutra::symbolic: the number of deep chains is known");
-      if (count == 0) return;
-      Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(count), Chains::warps,
-                                                Chains::lanes);
-      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(4 * sizeof(std::int64_t))));
-      Kokkos::parallel_for("lutra::symbolic::deep_chains", policy, Chains{elimination, elimination.put_off});
+      constexpr int threads = Chains::warps * Chains::lanes;
+      const int most = std::min<Ordinal>(m_exec.concurrency() / threads, m_n / Chains::lanes);
+      if (m_portable || most == 0) return;
+      const auto next = scratch<Kokkos::View<Ordinal, Memory>>("next_chain");
+      Kokkos::deep_copy(m_exec, next, Ordinal(0));
+      Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, most, Chains::warps, Chains::lanes);
+      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(sizeof(typename Chains::Shared) + 16)));
+      Kokkos::parallel_for("lutra::symbolic::long_chains", policy, Chains{elimination, next});
     }
   }
 
@@ -154,7 +154,8 @@ struct AncestorRoad {
     Kokkos::parallel_for(
         "lutra::symbolic::ancestor_rows",
         Kokkos::TeamPolicy<ExecutionSpace>(m_exec, teams, static_cast<int>(rows_each), width),
-        Writer{m_n, rows_each, m_sets, m_tree.m_walk.runs, m_kept, m_place, row_map, diagonal, entries});
+        Writer{m_n, rows_each, m_sets, m_tree.m_walk.runs, m_kept, m_place, row_map, diagonal, entries,
+               m_portable});
     m_exec.fence("lutra::symbolic: scratch is freed");
     result.row_map = row_map;
     result.diagonal = diagonal;

@@ -97,6 +97,7 @@ struct AncestorRowWriter {
   Kokkos::View<const Ordinal*, Memory> kept;
   Kokkos::View<const Offset*, Memory> place, row_map, diagonal;
   Kokkos::View<Ordinal*, Memory> entries;
+  bool portable;  ///< not even in a way made for the space
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const Ordinal first = static_cast<Ordinal>(team.league_rank()) * rows_each;
@@ -114,6 +115,13 @@ struct AncestorRowWriter {
     for (Ordinal above = sets.parent(i); to < row_end;) {
       const Ordinal top = chains.last(chains.of(above));
       const Ordinal most = sets.depth(above), least = sets.depth(top);
+      if constexpr (ChainWriter<Ordinal, Offset, ExecutionSpace>::exists) {
+        if (!portable) {
+          to += write_chain(sets.map(i), above, most, least, to);
+          above = sets.parent(top);
+          continue;
+        }
+      }
       for (Ordinal w = most / 64; w >= least / 64; --w) {
         const Word mask = Sets::below(most + 1, w) & ~Sets::below(least > w * 64 ? least : w * 64, w);
         const Word bits = sets.upper(sets.map(i) + w) & mask;
@@ -123,6 +131,14 @@ struct AncestorRowWriter {
       }
       above = sets.parent(top);
     }
+  }
+
+  /// Returns how many entries there are.
+  KOKKOS_FUNCTION Offset write_chain(Offset map, Ordinal above, Ordinal most, Ordinal least,
+                                     Offset to) const {
+    using Special = ChainWriter<Ordinal, Offset, ExecutionSpace>;
+    KOKKOS_IF_ON_DEVICE((return Special::write(sets, map, above, most, least, entries.data() + to);))
+    KOKKOS_IF_ON_HOST((return 0;))
   }
 
   /// @param of_bit_zero the vertex that bit 0 of the word stands for

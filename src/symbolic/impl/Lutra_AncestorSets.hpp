@@ -69,9 +69,21 @@ struct ChainElimination {
   static constexpr bool exists = false;
 };
 
-/// The same for sets that one team cannot keep in registers.
+/// The same for long chains, by larger teams.
 template <class Ordinal, class Offset, class ExecutionSpace>
-struct DeepChains {
+struct LongChains {
+  static constexpr bool exists = false;
+};
+
+/// The same for vertices whose parent is not both L's and U's.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct FarElimination {
+  static constexpr bool exists = false;
+};
+
+/// Reads a part of a row of U off its set, made for one execution space in the same way.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct ChainWriter {
   static constexpr bool exists = false;
 };
 
@@ -94,7 +106,7 @@ struct AncestorElimination {
   Kokkos::View<const Ordinal*, Memory> children;  ///< [n] how many each vertex has
   Kokkos::View<Ordinal*, Memory> pending;         ///< [n] children not done yet; in: all
   Kokkos::View<Ordinal, Memory> next;             ///< vertices looked at so far, for leaves
-  Kokkos::View<Ordinal*, Memory> put_off;         ///< [n_put_off] vertices where deep chains begin, out
+  Kokkos::View<Ordinal*, Memory> put_off;         ///< [n_put_off] vertices where long chains begin, out
   Kokkos::View<Ordinal, Memory> n_put_off;
   bool portable;  ///< not even chains in a way made for the space
 
@@ -106,21 +118,20 @@ struct AncestorElimination {
           [&](Ordinal& taken) { taken = fetch_add_shared<ExecutionSpace>(next(), Ordinal(1)); }, v);
       if (v >= n) return;
       if (children(v) != 0) continue;
-      const Ordinal deep = climb(team, v);
-      if (deep == n) continue;
+      const Ordinal begin = climb(team, v);
+      if (begin == n) continue;
       Kokkos::single(Kokkos::PerThread(team),
-                     [&]() { put_off(fetch_add_shared<ExecutionSpace>(n_put_off(), Ordinal(1))) = deep; });
+                     [&]() { put_off(fetch_add_shared<ExecutionSpace>(n_put_off(), Ordinal(1))) = begin; });
     }
   }
 
-  /// Up to a vertex that is not done yet, which gives n, or to one where a chain for DeepChains begins.
+  /// Up to a vertex that is not done yet, which gives n, or to one where a chain for LongChains begins.
   KOKKOS_FUNCTION Ordinal climb(const Team& team, Ordinal v) const {
     while (true) {
       if constexpr (ChainElimination<Ordinal, Offset, ExecutionSpace>::exists) {
-        if (!portable) {
-          v = climb_chain(v);
-          if (begins_deep_chain(v)) return v;
-        }
+        bool long_chain = false;
+        if (!portable) v = climb_chain(v, long_chain);
+        if (long_chain) return v;
       }
       const Ordinal above = sets.parent(v);
       if (above >= n) return n;
@@ -131,13 +142,10 @@ struct AncestorElimination {
     }
   }
 
-  KOKKOS_FUNCTION Ordinal climb_chain(Ordinal v) const {
-    KOKKOS_IF_ON_DEVICE((return ChainElimination<Ordinal, Offset, ExecutionSpace>{*this}.climb(v);))
+  KOKKOS_FUNCTION Ordinal climb_chain(Ordinal v, [[maybe_unused]] bool& long_chain) const {
+    using Special = ChainElimination<Ordinal, Offset, ExecutionSpace>;
+    KOKKOS_IF_ON_DEVICE((return Special{*this}.climb(v, long_chain);))
     KOKKOS_IF_ON_HOST((return v;))
-  }
-  KOKKOS_FUNCTION bool begins_deep_chain(Ordinal v) const {
-    KOKKOS_IF_ON_DEVICE((return DeepChains<Ordinal, Offset, ExecutionSpace>::begin_at(*this, v);))
-    KOKKOS_IF_ON_HOST((return false;))
   }
 
   /// Whether all children of v are done now, and what they left can be read.
@@ -163,7 +171,16 @@ struct AncestorElimination {
       pass_on(team, sets.lower, from, above, d, alone);
       return;
     }
+    if constexpr (FarElimination<Ordinal, Offset, ExecutionSpace>::exists) {
+      if (!portable) return eliminate_far(v, above, d);
+    }
     eliminate_beyond(team, v, above, d);
+  }
+
+  KOKKOS_FUNCTION void eliminate_far([[maybe_unused]] Ordinal v, [[maybe_unused]] Ordinal above,
+                                     [[maybe_unused]] Ordinal d) const {
+    using Special = FarElimination<Ordinal, Offset, ExecutionSpace>;
+    KOKKOS_IF_ON_DEVICE((Special{*this, 0, 1}.eliminate(v, above, d);))
   }
 
   /// Merges the first d bits of the set at `from` into that of `target`, whose depth is d.
@@ -238,7 +255,7 @@ struct AncestorElimination {
 
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_AncestorsCuda.hpp"
-#include "Lutra_DeepChainsCuda.hpp"
+#include "Lutra_LongChainsCuda.hpp"
 #endif
 
 #endif

@@ -25,13 +25,15 @@ struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
 
   const Elimination& elimination;
 
-  /// Eliminates v and on, while the next vertex is the parent, has no other child, and is the nearest common
-  /// ancestor; returns the vertex that is next. Called by all lanes of a warp.
-  __device__ Ordinal climb(Ordinal v) const {
+  /// Eliminates v and on, while the next vertex is the parent, has no other child left to do, and is the
+  /// nearest common ancestor; returns the vertex that is next. Called by all lanes of a warp.
+  /// @param long_chain out: whether a chain for LongChains begins there
+  __device__ Ordinal climb(Ordinal v, bool& long_chain) const {
     const Sets& sets = elimination.sets;
     Ordinal depth = sets.depth(v);
-    int steps = steps_from(v);
-    if (steps < least_steps || Sets::words(depth) > most_words * lanes) return v;
+    int steps = steps_from(elimination, v);
+    long_chain = steps == lanes;
+    if (long_chain || steps < least_steps || Sets::words(depth) > most_words * lanes) return v;
     Offset at = sets.map(v);
     Held own = load(at, depth);
     while (steps > 0) {
@@ -48,7 +50,9 @@ struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
         merge(own, next, at, depth);
         next = after;
       }
-      steps = steps_from(v);
+      steps = steps_from(elimination, v);
+      long_chain = steps == lanes;
+      if (long_chain) break;
     }
     __syncwarp();  // the sets are in memory
     return v;
@@ -56,12 +60,14 @@ struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x % lanes); }
 
-  /// How many of the next 32 vertices are the only child's parent each.
-  __device__ int steps_from(Ordinal v) const {
+  /// How many of the next 32 vertices are the parent each of the one before, with no other child left to do.
+  __device__ static int steps_from(const Elimination& elimination, Ordinal v) {
     const Ordinal above = v + 1 + static_cast<Ordinal>(lane());
-    const bool goes_on = above < elimination.n && elimination.sets.parent(above - 1) == above &&
-                         elimination.children(above) == 1;
+    const bool follows = above < elimination.n && elimination.sets.parent(above - 1) == above;
+    const bool goes_on = follows && Kokkos::atomic_load(&elimination.pending(above)) == 1;
     const unsigned others = ~__ballot_sync(all, goes_on);
+    // What other children left can be read.
+    if (__any_sync(all, goes_on && elimination.children(above) != 1) != 0) __threadfence();
     return others == 0 ? lanes : __ffs(static_cast<int>(others)) - 1;
   }
 
@@ -98,6 +104,177 @@ struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
       own.lower[s] = there.lower[s] | (own.lower[s] & mask);
       if (own.upper[s] != there.upper[s]) elimination.sets.upper(at + w) = own.upper[s];
       if (own.lower[s] != there.lower[s]) elimination.sets.lower(at + w) = own.lower[s];
+    }
+  }
+};
+
+/// AncestorElimination::eliminate_beyond by warps that share the targets. Mostly one of the two sets is
+/// nearly empty, and the other one large: the few bits of the one go to all members of the other.
+template <class Ordinal, class Offset>
+struct FarElimination<Ordinal, Offset, Kokkos::Cuda> {
+  static constexpr bool exists = true;
+  static constexpr int lanes = 32;
+  static constexpr unsigned all = 0xffffffffu;
+  using Elimination = AncestorElimination<Ordinal, Offset, Kokkos::Cuda>;
+  using Sets = typename Elimination::Sets;
+  using Word = typename Sets::Word;
+
+  const Elimination& elimination;
+  int part, parts;  ///< of the words of targets
+
+  /// A word of both sets.
+  struct Pair {
+    Word upper, lower;
+    __device__ Word any() const { return upper | lower; }
+  };
+
+  __device__ static int lane() { return static_cast<int>(threadIdx.x % lanes); }
+
+  /// v passes on to its ancestors from `above`, at depth d, on. Called by all lanes of a warp.
+  __device__ void eliminate(Ordinal v, Ordinal above, Ordinal d) const {
+    const Sets& sets = elimination.sets;
+    const Offset from = sets.map(v);
+    Ordinal least = 0;
+    if (!find_least(from, d, least)) return;
+    for (Ordinal first = 0; first < Sets::words(d); first += lanes) {
+      const Ordinal w = first + static_cast<Ordinal>(lane());
+      const Pair source = w < Sets::words(d) ? load(from + w) : Pair{0, 0};
+      const Pair passed{__any_sync(all, source.upper != 0) != 0 ? ~Word(0) : 0,
+                        __any_sync(all, source.lower != 0) != 0 ? ~Word(0) : 0};
+      if (passed.any() == 0) continue;
+      Ordinal target = above, most = d;
+      while (target < elimination.n && most >= least) {
+        const Ordinal top = elimination.chains.last(elimination.chains.of(target));
+        const Ordinal top_depth = sets.depth(top);
+        pass_to_chain(from, source, passed, w, target, most, top_depth < least ? least : top_depth);
+        target = sets.parent(top);
+        most = top_depth - 1;
+      }
+    }
+  }
+
+  __device__ Pair load(Offset at) const {
+    return {__ldcg(reinterpret_cast<const unsigned long long*>(&elimination.sets.upper(at))),
+            __ldcg(reinterpret_cast<const unsigned long long*>(&elimination.sets.lower(at)))};
+  }
+
+  /// The greatest depth up to d that is in both sets, 0 where there is none. False where one of them is
+  /// empty.
+  __device__ bool find_least(Offset from, Ordinal d, Ordinal& least) const {
+    bool any_upper = false, any_lower = false;
+    for (Ordinal top = Sets::words(d + 1) - 1; top >= 0; top -= lanes) {
+      const Ordinal w = top - static_cast<Ordinal>(lane());
+      const Word mask = w >= 0 ? Sets::below(d + 1, w) : Word(0);
+      Pair pair{0, 0};
+      if (w >= 0) pair = load(from + w);
+      any_upper = any_upper || __any_sync(all, (pair.upper & mask) != 0) != 0;
+      any_lower = any_lower || __any_sync(all, (pair.lower & mask) != 0) != 0;
+      const Word both = pair.upper & pair.lower & mask;
+      const unsigned found = __ballot_sync(all, both != 0);
+      if (found == 0) continue;
+      const int k = __ffs(static_cast<int>(found)) - 1;
+      const Word word = __shfl_sync(all, both, k);
+      least = (top - k) * 64 + 63 - __clzll(static_cast<long long>(word));
+      return true;
+    }
+    least = 0;
+    return any_upper && any_lower;
+  }
+
+  /// To the ancestors at depths `most` down to `least` of one chain; `first` is the deepest of them.
+  /// @param source the lane's word w of v's sets @param passed all bits where any lane has some
+  __device__ void pass_to_chain(Offset from, const Pair& source, const Pair& passed, Ordinal w, Ordinal first,
+                                Ordinal most, Ordinal least) const {
+    for (Ordinal begin = most / 64 - part; begin >= least / 64; begin -= lanes * parts) {
+      const Ordinal t = begin - static_cast<Ordinal>(lane() * parts);
+      Pair targets{0, 0};
+      if (t >= least / 64) {
+        const Word range = Sets::below(most + 1, t) & ~Sets::below(least > t * 64 ? least : t * 64, t);
+        const Pair members = load(from + t);
+        targets = {members.lower & range & passed.upper, members.upper & range & passed.lower};
+      }
+      for (unsigned used = __ballot_sync(all, targets.any() != 0); used != 0; used &= used - 1) {
+        const int k = __ffs(static_cast<int>(used)) - 1;
+        const Pair word{__shfl_sync(all, targets.upper, k), __shfl_sync(all, targets.lower, k)};
+        const Ordinal lowest = (begin - k * parts) * 64;
+        pass_to_word(source, w, word, first + (most - lowest), lowest);
+      }
+    }
+  }
+
+  /// @param targets those whose set of U, and of L, grows; bit 0 stands for vertex `first` at depth `lowest`,
+  /// the next for the one before
+  __device__ void pass_to_word(const Pair& source, Ordinal w, const Pair& targets, Ordinal first,
+                               Ordinal lowest) const {
+    const Sets& sets = elimination.sets;
+    Offset maps[2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int bit = h * lanes + lane();
+      const bool used = (targets.any() >> bit & 1) != 0;
+      maps[h] = used ? sets.map(first - static_cast<Ordinal>(bit)) : Offset(0);
+    }
+    for (Word rest = targets.any(); rest != 0; rest &= rest - 1) {
+      const int bit = __ffsll(static_cast<long long>(rest)) - 1;
+      const Offset at = __shfl_sync(all, bit < lanes ? maps[0] : maps[1], bit % lanes) + w;
+      const Ordinal d = lowest + static_cast<Ordinal>(bit);
+      const Word mask = w < Sets::words(d) ? Sets::below(d, w) : Word(0);
+      if ((targets.upper >> bit & 1) != 0 && (source.upper & mask) != 0) {
+        Kokkos::atomic_or(&sets.upper(at), source.upper & mask);
+      }
+      if ((targets.lower >> bit & 1) != 0 && (source.lower & mask) != 0) {
+        Kokkos::atomic_or(&sets.lower(at), source.lower & mask);
+      }
+    }
+  }
+};
+
+/// A warp takes 32 words of the set at a time. With one word after the other, most of them empty, a row waits
+/// for memory as often as it is deep in words.
+template <class Ordinal, class Offset>
+struct ChainWriter<Ordinal, Offset, Kokkos::Cuda> {
+  static constexpr bool exists = true;
+  static constexpr int lanes = 32;
+  static constexpr unsigned all = 0xffffffffu;
+  using Sets = AncestorSets<Ordinal, Offset, Kokkos::CudaSpace>;
+  using Word = typename Sets::Word;
+
+  /// Writes the members at depths `most` down to `least` of the set of U at `map`, ancestors in one chain
+  /// that begins at `above`; returns how many there are. Called by all lanes of a warp.
+  __device__ static Offset write(const Sets& sets, Offset map, Ordinal above, Ordinal most, Ordinal least,
+                                 Ordinal* to) {
+    const auto lane = static_cast<int>(threadIdx.x);
+    Ordinal* const begin = to;
+    for (Ordinal first = most / 64; first >= least / 64; first -= lanes) {
+      const Ordinal w = first - lane;
+      Word bits = 0;
+      if (w >= least / 64) {
+        const Ordinal lowest = least > w * 64 ? least : w * 64;
+        bits = sets.upper(map + w) & Sets::below(most + 1, w) & ~Sets::below(lowest, w);
+      }
+      int end = __popcll(bits);  // of the members of this word and those before it
+      for (int step = 1; step < lanes; step *= 2) {
+        const int before = __shfl_up_sync(all, end, step);
+        if (lane >= step) end += before;
+      }
+      for (unsigned used = __ballot_sync(all, bits != 0); used != 0; used &= used - 1) {
+        const int k = __ffs(static_cast<int>(used)) - 1;
+        const Word word = __shfl_sync(all, bits, k);
+        write_word(word, above + (most - (first - k) * 64), to + __shfl_sync(all, end, k));
+      }
+      to += __shfl_sync(all, end, lanes - 1);
+    }
+    return to - begin;
+  }
+
+  /// The members of a word, of which bit 0 stands for a vertex and the next for the one before it. Two bits a
+  /// lane.
+  __device__ static void write_word(Word word, Ordinal of_bit_zero, Ordinal* end) {
+    const auto lane = static_cast<int>(threadIdx.x);
+    for (const int bit : {lane, lane + lanes}) {
+      if ((word >> bit & 1) == 0) continue;
+      const Word from_lowest = word & (~Word(0) >> (63 - bit));  // as many are at the end, counted from it
+      end[-__popcll(from_lowest)] = of_bit_zero - static_cast<Ordinal>(bit);
     }
   }
 };

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FORESTTOP_HPP
+#define LUTRA_FORESTTOP_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include "Lutra_CsrView.hpp"
+
+namespace lutra::Impl {
+
+/// An ancestor of v nearer to its root, n where v is a root.
+template <class Ordinal, class View>
+KOKKOS_FORCEINLINE_FUNCTION Ordinal ancestor_of(const View& parent, const View& shortcut, Ordinal v) {
+  const Ordinal known = Kokkos::atomic_load(&shortcut(v));
+  return known > v ? known : Kokkos::atomic_load(&parent(v));
+}
+
+/// The root of v; those met on the way get short cuts.
+template <class Ordinal, class View>
+KOKKOS_FUNCTION Ordinal root_of(const View& parent, const View& shortcut, Ordinal v, Ordinal n) {
+  Ordinal before = v, at = v;
+  while (true) {
+    const Ordinal above = ancestor_of(parent, shortcut, at);
+    if (above >= n) break;
+    if (before != at) Kokkos::atomic_store(&shortcut(before), above);
+    before = at;
+    at = above;
+  }
+  if (before != at && v != before) Kokkos::atomic_store(&shortcut(v), at);
+  return at;
+}
+
+/// The last rows of the elimination forest, for which tokens (see ForestLinker) would walk one behind the
+/// other through a chain that they make as they go: one team takes them in panels of 64 rows. Each entry of
+/// the panel's rows says that a tree of the forest below, named by its root, lies under a row; these rows
+/// become a set of 64 bits. The least of a set is the parent of the root, and has the others as ancestors.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct ForestTop {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  using Word = std::uint64_t;
+  using Pattern = CsrPattern<Ordinal, Offset, Memory>;
+  static constexpr int panel = 64;
+
+  Pattern pattern;
+  Pattern mirror;                           ///< empty where the pattern is symmetric
+  Ordinal first;                            ///< of the rows; for those before, the forest is complete
+  Kokkos::View<Ordinal*, Memory> parent;    ///< [n] n where there is none yet
+  Kokkos::View<Ordinal*, Memory> shortcut;  ///< [n] an ancestor, the vertex itself where none is known
+  Kokkos::View<Word*, Memory> above;        ///< [n] of roots, rows of the panel above them; 0 in and out
+  Kokkos::View<Ordinal*, Memory> roots;     ///< [n] those with rows above them
+
+  /// Variables the team shares.
+  struct Panel {
+    Word above[panel];       ///< of each row, rows of the panel above it
+    Offset ends[2][panel + 1];
+    int parent[panel];       ///< row of the panel; the row itself where there is none
+    int top[2][panel];       ///< the last of its ancestors in the panel
+    int n_roots;
+  };
+
+  static std::size_t scratch_bytes(Ordinal rows) {
+    return sizeof(Panel) + static_cast<std::size_t>(rows / panel + 1) * sizeof(Ordinal) + 32;
+  }
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const Ordinal n = pattern.n_rows;
+    auto& shared = *static_cast<Panel*>(team.team_shmem().get_shmem(sizeof(Panel)));
+    // The root of the last row of each panel, so that a way to it stays short.
+    auto* tails = static_cast<Ordinal*>(team.team_shmem().get_shmem(
+        static_cast<std::size_t>((n - first) / panel + 1) * sizeof(Ordinal)));
+    for (Ordinal begin = first; begin < n; begin += panel) {
+      const int rows = static_cast<int>(n - begin < panel ? n - begin : panel);
+      clear(team, shared, begin, rows);
+      team.team_barrier();  // the panel is empty
+      gather(team, shared, pattern, shared.ends[0], begin, rows);
+      if (mirror.row_map.extent(0) > 0) gather(team, shared, mirror, shared.ends[1], begin, rows);
+      team.team_barrier();  // all sets are known
+      const int n_roots = shared.n_roots;
+      link_roots(team, shared, begin, n_roots);
+      team.team_barrier();  // roots have parents
+      Kokkos::single(Kokkos::PerTeam(team), [&]() { link_rows(shared, rows); });
+      team.team_barrier();  // rows have parents
+      const int* top = find_tops(team, shared);
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, rows), [&](const int k) {
+        parent(begin + k) = shared.parent[k] == k ? n : begin + shared.parent[k];
+        shortcut(begin + k) = begin + top[k];
+      });
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n_roots), [&](const int k) {
+        const Ordinal root = roots(k);
+        shortcut(root) = begin + top[parent(root) - begin];
+      });
+      team.team_barrier();  // the forest is complete up to here
+      shorten_tails(team, tails, begin, rows);
+    }
+  }
+
+  KOKKOS_FUNCTION void clear(const Team& team, Panel& shared, Ordinal begin, int rows) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, panel + 1), [&](const int k) {
+      if (k < panel) shared.above[k] = 0;
+      const Ordinal row = begin + (k < rows ? k : rows);
+      shared.ends[0][k] = pattern.row_map(row);
+      shared.ends[1][k] = mirror.row_map.extent(0) > 0 ? mirror.row_map(row) : Offset(0);
+    });
+    Kokkos::single(Kokkos::PerTeam(team), [&]() { shared.n_roots = 0; });
+  }
+
+  KOKKOS_FUNCTION void gather(const Team& team, Panel& shared, const Pattern& from, const Offset* ends,
+                              Ordinal begin, int rows) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, ends[0], ends[rows]), [&](const Offset p) {
+      int row = 0;
+      for (int step = panel / 2; step > 0; step /= 2) {
+        if (ends[row + step] <= p) row += step;
+      }
+      const Ordinal v = from.entries(p);
+      if (v >= begin + row) return;
+      const Word bit = Word(1) << row;
+      if (v >= begin) {
+        Kokkos::atomic_or(&shared.above[v - begin], bit);
+        return;
+      }
+      const Ordinal root = root_of(parent, shortcut, v, pattern.n_rows);
+      if (Kokkos::atomic_fetch_or(&above(root), bit) != 0) return;
+      roots(Kokkos::atomic_fetch_add(&shared.n_roots, 1)) = root;
+    });
+  }
+
+  KOKKOS_FUNCTION void link_roots(const Team& team, Panel& shared, Ordinal begin, int n_roots) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n_roots), [&](const int k) {
+      const Ordinal root = roots(k);
+      const Word rows = Kokkos::atomic_exchange(&above(root), Word(0));
+      const int least = Kokkos::countr_zero(rows);
+      parent(root) = begin + least;
+      if ((rows & (rows - 1)) != 0) Kokkos::atomic_or(&shared.above[least], rows & (rows - 1));
+    });
+  }
+
+  /// By one thread: elimination on sets of 64 bits.
+  KOKKOS_FUNCTION void link_rows(Panel& shared, int rows) const {
+    Word passed = 0;  // to the next row
+    for (int k = 0; k < rows; ++k) {
+      const Word above_row = shared.above[k] | passed;
+      const int least = above_row == 0 ? k : Kokkos::countr_zero(above_row);
+      const Word rest = above_row & (above_row - 1);
+      shared.parent[k] = shared.top[0][k] = least;
+      passed = least == k + 1 ? rest : Word(0);
+      if (least > k + 1) shared.above[least] |= rest;
+    }
+  }
+
+  /// By pointer jumping.
+  KOKKOS_FUNCTION const int* find_tops(const Team& team, Panel& shared) const {
+    int now = 0;
+    for (int known = 1; known < panel; known *= 2, now = 1 - now) {
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, panel), [&](const int k) {
+        const int* from = shared.top[now];
+        shared.top[1 - now][k] = from[from[k]];
+      });
+      team.team_barrier();  // ways are twice as long
+    }
+    return shared.top[now];
+  }
+
+  KOKKOS_FUNCTION void shorten_tails(const Team& team, Ordinal* tails, Ordinal begin, int rows) const {
+    const Ordinal n_panels = (begin - first) / panel;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n_panels + 1), [&](const Ordinal k) {
+      if (k == n_panels) {
+        tails[k] = begin + rows - 1;
+        return;
+      }
+      const Ordinal known = Kokkos::atomic_load(&shortcut(tails[k]));
+      if (known == tails[k]) return;
+      tails[k] = known;
+      Kokkos::atomic_store(&shortcut(first + (k + 1) * panel - 1), known);
+    });
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LONGCHAINSCUDA_HPP
+#define LUTRA_LONGCHAINSCUDA_HPP
+
+#include "Lutra_AncestorsCuda.hpp"
+
+namespace lutra::Impl {
+
+/// Elimination along a long chain of which no other child is left to do, by a block, in panels of up to 64
+/// vertices whose depths have their bits in one word of all sets, the *corner*. One warp eliminates on the
+/// corners, which say who passes on to whom. Then each thread takes a word of all sets of the panel, which
+/// depends on the same word of others only: it goes through the vertices with that word in a register,
+/// loading own words of vertices far ahead. Vertices that are open at the end of a panel, not yet past a
+/// vertex that is both U's and L's, pass on to all that lie further up, as everywhere else.
+template <class Ordinal, class Offset>
+struct LongChains<Ordinal, Offset, Kokkos::Cuda> {
+  static constexpr bool exists = true;
+  static constexpr int lanes = 32, warps = 16, panel = 64;
+  static constexpr int ahead = 16;  ///< vertices whose own words are on their way
+  static constexpr unsigned all = 0xffffffffu;
+
+  using Elimination = AncestorElimination<Ordinal, Offset, Kokkos::Cuda>;
+  using Chains = ChainElimination<Ordinal, Offset, Kokkos::Cuda>;
+  using Far = FarElimination<Ordinal, Offset, Kokkos::Cuda>;
+  using Sets = typename Elimination::Sets;
+  using Team = typename Elimination::Team;
+  using Word = typename Sets::Word;
+
+  Elimination elimination;  ///< its put_off holds where chains begin
+  Kokkos::View<Ordinal, Kokkos::CudaSpace> next_chain;
+
+  /// What warps tell each other.
+  struct Shared {
+    Ordinal at;
+    int steps;                                  ///< vertices of the next panel
+    Word open;                                  ///< vertices of the panel that are open at its end
+    Word to_upper[panel], to_lower[panel];      ///< vertices that pass on to each, by the row of the panel
+  };
+
+  __device__ static int lane() { return static_cast<int>(threadIdx.x); }
+  __device__ static Word load(const Word& word) {  // past the cache of the multiprocessor: others write too
+    return __ldcg(reinterpret_cast<const unsigned long long*>(&word));
+  }
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const { KOKKOS_IF_ON_DEVICE((run(team);)) }
+
+  __device__ void run(const Team& team) const {
+    auto& shared = *static_cast<Shared*>(team.team_shmem().get_shmem(sizeof(Shared)));
+    const Ordinal count = elimination.n_put_off();
+    while (true) {
+      if (team.team_rank() == 0 && lane() == 0) shared.at = Kokkos::atomic_fetch_add(&next_chain(), Ordinal(1));
+      team.team_barrier();  // the next chain is known
+      const Ordinal taken = shared.at;
+      team.team_barrier();  // it may change
+      if (taken >= count) return;
+      climb(team, shared, elimination.put_off(taken));
+    }
+  }
+
+  /// The first warp climbs from where a chain ends to where another begins, or to the end.
+  __device__ void climb(const Team& team, Shared& shared, Ordinal v) const {
+    while (v < elimination.n) {
+      v = climb_chain(team, shared, v);
+      if (team.team_rank() == 0) {
+        const Ordinal next = climb_to_chain(team, v);
+        if (lane() == 0) shared.at = next;
+      }
+      team.team_barrier();  // the next chain is known
+      v = shared.at;
+      team.team_barrier();  // it may change
+    }
+  }
+
+  __device__ Ordinal climb_to_chain(const Team& team, Ordinal v) const {
+    do {
+      const Ordinal above = elimination.sets.parent(v);
+      if (above >= elimination.n) return elimination.n;
+      const bool only = elimination.children(above) == 1;
+      elimination.eliminate(team, v, above, only);
+      if (!only && !elimination.is_last(team, above)) return elimination.n;
+      v = above;
+    } while (Chains::steps_from(elimination, v) < 2);
+    return v;
+  }
+
+  /// Vertices of the panel that begins at v, v itself, whose sets are complete, not counted.
+  __device__ int panel_from(Ordinal v, Ordinal depth) const {
+    const int most = depth > 0 ? static_cast<int>((depth - 1) % panel) + 1 : 0;
+    int steps = most > 0 ? Chains::steps_from(elimination, v) : 0;
+    if (steps == lanes && most > lanes) steps += Chains::steps_from(elimination, v + lanes);
+    return min(steps, most);
+  }
+
+  /// Eliminates v and on to the end of the chain; returns its last vertex, which alone is still to pass on.
+  __device__ Ordinal climb_chain(const Team& team, Shared& shared, Ordinal v) const {
+    const Sets& sets = elimination.sets;
+    Ordinal depth = sets.depth(v);
+    Offset map = sets.map(v);
+    if (team.team_rank() == 0) {
+      const int steps = panel_from(v, depth);
+      if (lane() == 0) shared.steps = steps;
+    }
+    team.team_barrier();  // the steps are known
+    while (true) {
+      const int steps = shared.steps;
+      if (steps == 0) return v;
+      const Ordinal corner = (depth - 1) / panel;
+      const Offset stride = static_cast<Offset>(corner) + 1;
+      const int thread = team.team_rank() * lanes + lane(), threads = warps * lanes;
+      Ordinal item = thread;
+      Column column;
+      if (item < 2 * corner) column = begin_column(item, corner, map, steps);
+      int steps_after = 0;
+      if (team.team_rank() == 0) eliminate_corners(shared, map + corner, stride, depth, steps);
+      if (team.team_rank() == 1) steps_after = panel_from(v + steps, depth - steps);
+      team.team_barrier();  // it is known who passes on to whom
+      const Word open = shared.open;
+      if (thread == lanes) shared.steps = steps_after;
+      while (item < 2 * corner) {
+        finish_column(shared, item < corner, column, stride, steps);
+        item += threads;
+        if (item < 2 * corner) column = begin_column(item, corner, map, steps);
+      }
+      team.team_barrier();  // the sets of the panel are in memory, the next steps are known
+      v += steps;
+      depth -= steps;
+      if (open != 0) eliminate_open(team, open, v - steps, v, depth);
+      map += steps * stride;
+    }
+  }
+
+  /// A word of all sets of one kind in a panel.
+  struct Column {
+    Word* first;        ///< that of the vertex before the panel
+    Word before;        ///< of the vertex before the next
+    Word own[ahead];    ///< of the next vertices
+  };
+
+  __device__ Column begin_column(Ordinal item, Ordinal corner, Offset map, int steps) const {
+    const bool upper = item < corner;
+    const Offset place = map + (upper ? item : item - corner);
+    Column column;
+    column.first = upper ? &elimination.sets.upper(place) : &elimination.sets.lower(place);
+    column.before = load(*column.first);
+    const Offset stride = static_cast<Offset>(corner) + 1;
+#pragma unroll
+    for (int k = 0; k < ahead; ++k) {
+      column.own[k] = k < steps ? load(column.first[(k + 1) * stride]) : Word(0);
+    }
+    return column;
+  }
+
+  __device__ void finish_column(const Shared& shared, bool upper, Column& column, Offset stride,
+                                int steps) const {
+    const Word* const sources = upper ? shared.to_upper : shared.to_lower;
+    for (int begin = 0; begin < steps; begin += ahead) {
+#pragma unroll
+      for (int k = 0; k < ahead; ++k) {
+        const int row = begin + k;
+        if (row >= steps) break;
+        const Word own = column.own[k];
+        if (row + ahead < steps) column.own[k] = load(column.first[(row + ahead + 1) * stride]);
+        const Word from = sources[row], nearest = Word(1) << row;
+        Word merged = own;
+        if ((from & nearest) != 0) merged |= column.before;
+        for (Word rest = from & ~nearest; rest != 0; rest &= rest - 1) {
+          merged |= load(column.first[(__ffsll(static_cast<long long>(rest)) - 1) * stride]);
+        }
+        if (merged != own) column.first[(row + 1) * stride] = merged;
+        column.before = merged;
+      }
+    }
+  }
+
+  __device__ static Word or_over_lanes(Word value) {
+    const unsigned low = __reduce_or_sync(all, static_cast<unsigned>(value));
+    const unsigned high = __reduce_or_sync(all, static_cast<unsigned>(value >> 32));
+    return static_cast<Word>(high) << 32 | low;
+  }
+
+  /// Row k of a panel, in lane k % 32: the vertex that passes on, and the vertex after it.
+  struct Corners {
+    Word upper[2], lower[2], next_upper[2], next_lower[2];
+  };
+
+  /// Eliminates on the words at `place`, `stride` from one vertex to the next. By one warp.
+  __device__ void eliminate_corners(Shared& shared, Offset place, Offset stride, Ordinal depth,
+                                    int steps) const {
+    Corners rows = load_corners(place, stride, depth, steps);
+    const Corners before = rows;
+    Word open = 1;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      for (int k = 0; k < lanes && half * lanes + k < steps; ++k) {
+        const int row = half * lanes + k;
+        const auto bit = static_cast<int>((depth - 1 - row) % panel);
+        const Word below = (Word(1) << bit) - 1;
+        Word to_upper = 0, to_lower = 0, upper = 0, lower = 0;
+#pragma unroll
+        for (int h = 0; h <= half; ++h) {
+          const bool is_open = (open >> (h * lanes + lane()) & 1) != 0;
+          const bool passes_upper = is_open && (rows.lower[h] >> bit & 1) != 0;
+          const bool passes_lower = is_open && (rows.upper[h] >> bit & 1) != 0;
+          to_upper |= static_cast<Word>(__ballot_sync(all, passes_upper)) << (h * lanes);
+          to_lower |= static_cast<Word>(__ballot_sync(all, passes_lower)) << (h * lanes);
+          if (passes_upper) upper |= rows.upper[h];
+          if (passes_lower) lower |= rows.lower[h];
+        }
+        upper = (or_over_lanes(upper) & below) | __shfl_sync(all, rows.next_upper[half], k);
+        lower = (or_over_lanes(lower) & below) | __shfl_sync(all, rows.next_lower[half], k);
+        open &= ~(to_upper & to_lower);
+        if (row + 1 < steps) open |= Word(1) << (row + 1);
+        const int after = k + 1 < lanes ? half : 1;
+        if (lane() == (k + 1) % lanes) {
+          if (after == 0) {
+            rows.upper[0] = upper;
+            rows.lower[0] = lower;
+          } else {
+            rows.upper[1] = upper;
+            rows.lower[1] = lower;
+          }
+        }
+        if (lane() == k) {
+          rows.next_upper[half] = upper;
+          rows.next_lower[half] = lower;
+          shared.to_upper[row] = to_upper;
+          shared.to_lower[row] = to_lower;
+        }
+      }
+    }
+    if (lane() == 0) shared.open = open;
+    store_corners(rows, before, place, stride, steps);
+  }
+
+  __device__ Corners load_corners(Offset place, Offset stride, Ordinal depth, int steps) const {
+    Corners rows;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int row = h * lanes + lane();
+      // A vertex whose depth is a multiple of 64 has no bits in the corner, and no such word.
+      const bool there = row < steps && (depth - 1 - row) % panel != 0;
+      const Offset at = place + (row + 1) * stride;
+      rows.next_upper[h] = there ? load(elimination.sets.upper(at)) : Word(0);
+      rows.next_lower[h] = there ? load(elimination.sets.lower(at)) : Word(0);
+      const bool begins = row == 0;
+      rows.upper[h] = begins ? load(elimination.sets.upper(place)) : Word(0);
+      rows.lower[h] = begins ? load(elimination.sets.lower(place)) : Word(0);
+    }
+    return rows;
+  }
+
+  __device__ void store_corners(const Corners& rows, const Corners& before, Offset place, Offset stride,
+                                int steps) const {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int row = h * lanes + lane();
+      if (row >= steps) continue;
+      const Offset at = place + (row + 1) * stride;
+      if (rows.next_upper[h] != before.next_upper[h]) elimination.sets.upper(at) = rows.next_upper[h];
+      if (rows.next_lower[h] != before.next_lower[h]) elimination.sets.lower(at) = rows.next_lower[h];
+    }
+  }
+
+  /// The vertices in `open`, counted from `first`, pass on to the ancestors of v. All warps share the targets
+  /// of each.
+  __device__ void eliminate_open(const Team& team, Word open, Ordinal first, Ordinal v, Ordinal depth) const {
+    const Ordinal above = elimination.sets.parent(v);
+    if (above < elimination.n) {
+      for (Word rest = open; rest != 0; rest &= rest - 1) {
+        const Ordinal from = first + static_cast<Ordinal>(__ffsll(static_cast<long long>(rest)) - 1);
+        Far{elimination, team.team_rank(), warps}.eliminate(from, above, depth - 1);
+      }
+    }
+    __threadfence();
+    team.team_barrier();  // what they passed on can be read
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif
