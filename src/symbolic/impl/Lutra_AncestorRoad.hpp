@@ -129,6 +129,12 @@ struct AncestorRoad {
   void find_lower() {
     using Rows = AncestorLowerRows<Ordinal, Offset, ExecutionSpace>;
     m_tree.m_result.nnz_l = members(m_sets.lower);
+    if (m_n >= 64) {
+      Kokkos::parallel_for("lutra::symbolic::lower_transpose",
+                           Kokkos::TeamPolicy<ExecutionSpace>(m_exec, static_cast<int>(m_n / 64),
+                                                              is_host_space<ExecutionSpace> ? 1 : 128),
+                           LowerTranspose<Ordinal, Offset, ExecutionSpace>{m_n, m_sets, m_tree.m_walk.runs});
+    }
     m_kept = scratch<OrdinalView>("kept_rows", m_tree.m_result.nnz_l);
     m_place = scratch<OffsetView>("kept", m_n);
     m_lower_counts = scratch<OffsetView>("lower_counts", m_n);

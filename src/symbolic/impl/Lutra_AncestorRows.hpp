@@ -2,9 +2,80 @@
 #ifndef LUTRA_ANCESTORROWS_HPP
 #define LUTRA_ANCESTORROWS_HPP
 
+#include <type_traits>
+#include <utility>
+
 #include "Lutra_AncestorSets.hpp"
 
 namespace lutra::Impl {
+
+/// Whether vertices 64 w up to 64 w + 63 all are in one chain.
+template <class Ordinal, class MemorySpace>
+KOKKOS_FUNCTION bool is_in_one_chain(const Runs<Ordinal, MemorySpace>& chains, Ordinal n, std::size_t w) {
+  return (chains.heads(w) >> 1) == 0 && w * 64 + 64 <= static_cast<std::size_t>(n);
+}
+
+/// Columns of L of 64 vertices in one chain, transposed where they are: bit k of word d / 64 of vertex d % 64
+/// then says whether the ancestor at depth d is in the column of vertex k. As the sets of the 64 get shorter
+/// from one to the next, each word has a place.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct LowerTranspose {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  using Sets = AncestorSets<Ordinal, Offset, Memory>;
+  using Word = typename Sets::Word;
+
+  Ordinal n;
+  Sets sets;
+  Runs<Ordinal, Memory> chains;
+
+  /// A team takes 64 vertices, a thread a word of each.
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const auto block = static_cast<std::size_t>(team.league_rank());
+    if (!is_in_one_chain(chains, n, block)) return;
+    const auto first = static_cast<Ordinal>(block * 64);
+    const Ordinal depth = sets.depth(first);
+    const Offset begin = sets.map(first);
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, Sets::words(depth)),
+                         [&](const Ordinal w) { transpose(begin + w, depth, w); });
+  }
+
+  KOKKOS_FUNCTION void transpose(Offset place, Ordinal depth, Ordinal w) const {
+    // The first sets have as many words as that of the first vertex, others one less.
+    const Ordinal words = Sets::words(depth), long_sets = depth - (words - 1) * 64;
+    const auto place_of = [&](int k) {
+      return place + k * static_cast<Offset>(words) - (k > long_sets ? k - long_sets : 0);
+    };
+    const auto is_there = [&](int k) { return k < long_sets || w + 1 < words; };
+    Word rows[64];
+    for_each_index<64>([&](auto k) { rows[k] = is_there(k) ? sets.lower(place_of(k)) : Word(0); });
+    for_each_index<6>([&](auto step) {
+      constexpr int half = 32 >> step;
+      // Bits of which the numbers do not contain `half`.
+      constexpr Word mask = ~Word(0) / ((Word(1) << half) + 1);
+      for_each_index<32>([&](auto number) {
+        constexpr int k = number / half * 2 * half + number % half;
+        const Word swapped = ((rows[k] >> half) ^ rows[k + half]) & mask;
+        rows[k + half] ^= swapped;
+        rows[k] ^= swapped << half;
+      });
+    });
+    for_each_index<64>([&](auto k) {
+      if (is_there(k)) sets.lower(place_of(k)) = rows[k];
+    });
+  }
+
+  /// Calls with constants, so that an array stays in registers.
+  template <int n, class Function>
+  KOKKOS_FORCEINLINE_FUNCTION static void for_each_index(const Function& function) {
+    for_each_index(function, std::make_integer_sequence<int, n>());
+  }
+  template <class Function, int... k>
+  KOKKOS_FORCEINLINE_FUNCTION static void for_each_index(const Function& function,
+                                                         std::integer_sequence<int, k...>) {
+    (function(std::integral_constant<int, k>()), ...);
+  }
+};
 
 /// Rows of L out of columns of L: row i of the factors of A + Aᵀ holds all k that can be, and k stays if
 /// ancestor i is in its column. A team takes a row at a time and puts it behind the others, in no order.
@@ -61,12 +132,18 @@ struct AncestorLowerRows {
     walk.bits.clear(team, slot, begin, end_of_row);
   }
 
-  /// Takes out the k whose column of L does not hold the ancestor at depth d.
+  /// Takes out the k whose column of L does not hold the ancestor at depth d. Where all 64 of a word are in
+  /// one chain, their columns have been transposed (LowerTranspose), and say so at once.
   KOKKOS_FUNCTION void sift(const Team& team, std::size_t slot, Word placed, Ordinal d) const {
     const std::size_t n_eights = (placed >> walk.bits.member_bits) * 8;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_eights), [&](const std::size_t t) {
       const auto w = static_cast<std::size_t>(walk.places(slot, t / 8));
       Word& word = walk.bits.words(slot, w);
+      if (is_in_one_chain(walk.runs, walk.pattern.n_rows, w)) {
+        const auto first = static_cast<Ordinal>(w * 64);
+        if (t % 8 == 0) word &= sets.lower(sets.map(first + d % 64) + d / 64);
+        return;
+      }
       Word out = 0;
       for (Word rest = word & (Word(255) << (t % 8 * 8)); rest != 0; rest &= rest - 1) {
         const auto k = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(Kokkos::countr_zero(rest)));

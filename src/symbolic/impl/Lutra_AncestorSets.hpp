@@ -75,9 +75,9 @@ struct LongChains {
   static constexpr bool exists = false;
 };
 
-/// The same for vertices whose parent is not both L's and U's.
+/// The same for one vertex, whatever its ancestors.
 template <class Ordinal, class Offset, class ExecutionSpace>
-struct FarElimination {
+struct VertexElimination {
   static constexpr bool exists = false;
 };
 
@@ -165,21 +165,21 @@ struct AncestorElimination {
   /// @param alone no other team writes to the sets of `above`, the parent, now
   KOKKOS_FUNCTION void eliminate(const Team& team, Ordinal v, Ordinal above, bool alone) const {
     const Ordinal d = sets.depth(above);
+    if constexpr (VertexElimination<Ordinal, Offset, ExecutionSpace>::exists) {
+      if (!portable) return eliminate_specially(v, above, d);
+    }
     const Offset from = sets.map(v);
     if (Sets::has(sets.upper, from, d) && Sets::has(sets.lower, from, d)) {
       pass_on(team, sets.upper, from, above, d, alone);
       pass_on(team, sets.lower, from, above, d, alone);
       return;
     }
-    if constexpr (FarElimination<Ordinal, Offset, ExecutionSpace>::exists) {
-      if (!portable) return eliminate_far(v, above, d);
-    }
     eliminate_beyond(team, v, above, d);
   }
 
-  KOKKOS_FUNCTION void eliminate_far([[maybe_unused]] Ordinal v, [[maybe_unused]] Ordinal above,
-                                     [[maybe_unused]] Ordinal d) const {
-    using Special = FarElimination<Ordinal, Offset, ExecutionSpace>;
+  KOKKOS_FUNCTION void eliminate_specially([[maybe_unused]] Ordinal v, [[maybe_unused]] Ordinal above,
+                                           [[maybe_unused]] Ordinal d) const {
+    using Special = VertexElimination<Ordinal, Offset, ExecutionSpace>;
     KOKKOS_IF_ON_DEVICE((Special{*this, 0, 1}.eliminate(v, above, d);))
   }
 

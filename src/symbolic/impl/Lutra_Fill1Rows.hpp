@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "Lutra_Arena.hpp"
+#include "Lutra_RelaxedAccess.hpp"
 #include "Lutra_RowChunks.hpp"
 #include "Lutra_SweepSet.hpp"
 #include "Lutra_Symbolic.hpp"
@@ -87,7 +88,7 @@ struct Fill1Rows {
   }
 
   /// Bits of the rows of a word that lead to the next row only.
-  Word to_next(std::size_t number) const { return Kokkos::atomic_load(&leads_to_next(number)); }
+  Word to_next(std::size_t number) const { return load_relaxed(leads_to_next(number)); }
 };
 
 /// What one thread works with.
@@ -178,10 +179,10 @@ void expand_and_prune(const Fill1Rows<Ordinal>& rows, Ordinal k, Ordinal source,
 template <class Ordinal>
 void expand_and_prune_shared(const Fill1Rows<Ordinal>& rows, Ordinal k, Ordinal source, SweepSet& reached) {
   UpperRow<Ordinal>& upper = rows.upper(k);
-  const Ordinal kept = Kokkos::atomic_load(&upper.kept);
+  const Ordinal kept = load_relaxed(upper.kept);
   const bool has_source =
       kept > source ? insert_upper(upper, k, source, reached) : insert_upper(upper, k, kept, source, reached);
-  if (has_source) Kokkos::atomic_store(&upper.kept, source);
+  if (has_source) store_relaxed(upper.kept, source);
 }
 
 /// Writes the columns of words of rows; returns the end.

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_RelaxedAccess.hpp"
 #include "Lutra_TeamBits.hpp"
 
 namespace lutra::Impl {
@@ -294,7 +295,7 @@ struct Fill2Search {
     if constexpr (is_host_space<ExecutionSpace>) {
       if (value < place) place = value;
     } else {
-      if (value < Kokkos::atomic_load(&place)) Kokkos::atomic_min(&place, value);
+      if (value < load_relaxed(place)) Kokkos::atomic_min(&place, value);
     }
   }
 

@@ -5,14 +5,15 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_RelaxedAccess.hpp"
 
 namespace lutra::Impl {
 
 /// An ancestor of v nearer to its root, n where v is a root.
 template <class Ordinal, class View>
 KOKKOS_FORCEINLINE_FUNCTION Ordinal ancestor_of(const View& parent, const View& shortcut, Ordinal v) {
-  const Ordinal known = Kokkos::atomic_load(&shortcut(v));
-  return known > v ? known : Kokkos::atomic_load(&parent(v));
+  const Ordinal known = load_relaxed(shortcut(v));
+  return known > v ? known : load_relaxed(parent(v));
 }
 
 /// The root of v; those met on the way get short cuts.
@@ -22,11 +23,11 @@ KOKKOS_FUNCTION Ordinal root_of(const View& parent, const View& shortcut, Ordina
   while (true) {
     const Ordinal above = ancestor_of(parent, shortcut, at);
     if (above >= n) break;
-    if (before != at) Kokkos::atomic_store(&shortcut(before), above);
+    if (before != at) store_relaxed(shortcut(before), above);
     before = at;
     at = above;
   }
-  if (before != at && v != before) Kokkos::atomic_store(&shortcut(v), at);
+  if (before != at && v != before) store_relaxed(shortcut(v), at);
   return at;
 }
 
@@ -41,6 +42,7 @@ struct ForestTop {
   using Word = std::uint64_t;
   using Pattern = CsrPattern<Ordinal, Offset, Memory>;
   static constexpr int panel = 64;
+  static constexpr Ordinal most_rows = 1 << 18;  ///< for which what a team shares has room
 
   Pattern pattern;
   Pattern mirror;                           ///< empty where the pattern is symmetric
@@ -52,10 +54,10 @@ struct ForestTop {
 
   /// Variables the team shares.
   struct Panel {
-    Word above[panel];       ///< of each row, rows of the panel above it
+    Word above[panel];  ///< of each row, rows of the panel above it
     Offset ends[2][panel + 1];
-    int parent[panel];       ///< row of the panel; the row itself where there is none
-    int top[2][panel];       ///< the last of its ancestors in the panel
+    int parent[panel];  ///< row of the panel; the row itself where there is none
+    int top[2][panel];  ///< the last of its ancestors in the panel
     int n_roots;
   };
 
@@ -67,8 +69,8 @@ struct ForestTop {
     const Ordinal n = pattern.n_rows;
     auto& shared = *static_cast<Panel*>(team.team_shmem().get_shmem(sizeof(Panel)));
     // The root of the last row of each panel, so that a way to it stays short.
-    auto* tails = static_cast<Ordinal*>(team.team_shmem().get_shmem(
-        static_cast<std::size_t>((n - first) / panel + 1) * sizeof(Ordinal)));
+    auto* tails = static_cast<Ordinal*>(
+        team.team_shmem().get_shmem(static_cast<std::size_t>((n - first) / panel + 1) * sizeof(Ordinal)));
     for (Ordinal begin = first; begin < n; begin += panel) {
       const int rows = static_cast<int>(n - begin < panel ? n - begin : panel);
       clear(team, shared, begin, rows);
@@ -97,7 +99,10 @@ struct ForestTop {
 
   KOKKOS_FUNCTION void clear(const Team& team, Panel& shared, Ordinal begin, int rows) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, panel + 1), [&](const int k) {
-      if (k < panel) shared.above[k] = 0;
+      if (k < panel) {
+        shared.above[k] = 0;
+        shared.top[0][k] = k;
+      }
       const Ordinal row = begin + (k < rows ? k : rows);
       shared.ends[0][k] = pattern.row_map(row);
       shared.ends[1][k] = mirror.row_map.extent(0) > 0 ? mirror.row_map(row) : Offset(0);
@@ -168,10 +173,10 @@ struct ForestTop {
         tails[k] = begin + rows - 1;
         return;
       }
-      const Ordinal known = Kokkos::atomic_load(&shortcut(tails[k]));
+      const Ordinal known = load_relaxed(shortcut(tails[k]));
       if (known == tails[k]) return;
       tails[k] = known;
-      Kokkos::atomic_store(&shortcut(first + (k + 1) * panel - 1), known);
+      store_relaxed(shortcut(first + (k + 1) * panel - 1), known);
     });
   }
 };

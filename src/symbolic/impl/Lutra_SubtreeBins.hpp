@@ -125,7 +125,7 @@ struct ClosedRanges {
   }
 
   static void lower(Ordinal& value, Ordinal to) {
-    if (Kokkos::atomic_load(&value) > to) Kokkos::atomic_min(&value, to);
+    if (load_relaxed(value) > to) Kokkos::atomic_min(&value, to);
   }
 
   /// until, from the least neighbours: a row ends all ranges that begin behind its own.
@@ -202,7 +202,7 @@ SubtreeBins<Ordinal> bin_subtrees(const CsrPattern<Ordinal, Offset, Kokkos::Host
   const auto n = static_cast<std::size_t>(pattern.n_rows);
   Charge scratch(budget);
   const auto parent = scratch.allocate<HostArray<Ordinal>>(Host(), "lutra::symbolic::parent", n);
-  link_forest<Ordinal, Offset>(Host(), pattern, parent, budget);
+  link_forest<Ordinal, Offset>(Host(), pattern, {}, parent, budget);
   std::vector<Offset> weight(n), weights;  // of subtrees
   for (std::size_t v = 0; v < n; ++v) {
     weight[v] += weight_of_rows(pattern, v, v + 1);

@@ -73,7 +73,7 @@ struct TreeRoad {
   void plant(const Pattern& mirror) {
     m_walk.mirror = mirror;
     m_parent = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::parent", m_n);
-    link_forest(m_exec, m_walk.pattern, m_parent, m_budget);
+    link_forest(m_exec, m_walk.pattern, mirror, m_parent, m_budget);
     m_walk.parent = m_parent;
     list_long_rows();
   }

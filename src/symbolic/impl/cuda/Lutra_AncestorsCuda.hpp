@@ -3,6 +3,7 @@
 #define LUTRA_ANCESTORSCUDA_HPP
 
 #include "Lutra_AncestorSets.hpp"
+#include "Lutra_RelaxedAccess.hpp"
 
 namespace lutra::Impl {
 
@@ -64,7 +65,7 @@ struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
   __device__ static int steps_from(const Elimination& elimination, Ordinal v) {
     const Ordinal above = v + 1 + static_cast<Ordinal>(lane());
     const bool follows = above < elimination.n && elimination.sets.parent(above - 1) == above;
-    const bool goes_on = follows && Kokkos::atomic_load(&elimination.pending(above)) == 1;
+    const bool goes_on = follows && load_relaxed(elimination.pending(above)) == 1;
     const unsigned others = ~__ballot_sync(all, goes_on);
     // What other children left can be read.
     if (__any_sync(all, goes_on && elimination.children(above) != 1) != 0) __threadfence();
@@ -108,12 +109,14 @@ struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
   }
 };
 
-/// AncestorElimination::eliminate_beyond by warps that share the targets. Mostly one of the two sets is
-/// nearly empty, and the other one large: the few bits of the one go to all members of the other.
+/// AncestorElimination::eliminate by warps that share the targets beyond the parent. There one of the two
+/// sets mostly is nearly empty, and the other one large: the few bits of the one go to all members of the
+/// other.
 template <class Ordinal, class Offset>
-struct FarElimination<Ordinal, Offset, Kokkos::Cuda> {
+struct VertexElimination<Ordinal, Offset, Kokkos::Cuda> {
   static constexpr bool exists = true;
-  static constexpr int lanes = 32;
+  static constexpr int lanes = 32, most_words = 4;  ///< of a lane on their way, of each kind of set
+  static constexpr int few_words = 8;
   static constexpr unsigned all = 0xffffffffu;
   using Elimination = AncestorElimination<Ordinal, Offset, Kokkos::Cuda>;
   using Sets = typename Elimination::Sets;
@@ -130,8 +133,36 @@ struct FarElimination<Ordinal, Offset, Kokkos::Cuda> {
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x % lanes); }
 
-  /// v passes on to its ancestors from `above`, at depth d, on. Called by all lanes of a warp.
+  /// v passes on to its parent, at depth d, or beyond. Called by all lanes of a warp.
   __device__ void eliminate(Ordinal v, Ordinal above, Ordinal d) const {
+    const Sets& sets = elimination.sets;
+    const Offset from = sets.map(v), to = sets.map(above);
+    const Pair met = load(from + d / 64);
+    for (Ordinal first = 0; first < Sets::words(d); first += lanes * most_words) {
+      Pair held[most_words];
+#pragma unroll
+      for (int s = 0; s < most_words; ++s) {
+        const Ordinal w = first + s * lanes + static_cast<Ordinal>(lane());
+        held[s] = w < Sets::words(d) ? load(from + w) : Pair{0, 0};
+      }
+      if ((met.upper & met.lower & (Word(1) << (d % 64))) == 0) return eliminate_beyond(v, above, d);
+#pragma unroll
+      for (int s = 0; s < most_words; ++s) {
+        const Ordinal w = first + s * lanes + static_cast<Ordinal>(lane());
+        merge(to + w, held[s], below(d, w));
+      }
+    }
+    __syncwarp();  // what was passed on can be read
+  }
+
+  /// The words of both sets at `to` take in bits.
+  __device__ void merge(Offset to, const Pair& bits, Word mask) const {
+    if ((bits.upper & mask) != 0) Kokkos::atomic_or(&elimination.sets.upper(to), bits.upper & mask);
+    if ((bits.lower & mask) != 0) Kokkos::atomic_or(&elimination.sets.lower(to), bits.lower & mask);
+  }
+
+  /// v passes on to its ancestors from `above`, at depth d, on. Called by all lanes of a warp.
+  __device__ void eliminate_beyond(Ordinal v, Ordinal above, Ordinal d) const {
     const Sets& sets = elimination.sets;
     const Offset from = sets.map(v);
     Ordinal least = 0;
@@ -214,18 +245,40 @@ struct FarElimination<Ordinal, Offset, Kokkos::Cuda> {
       const bool used = (targets.any() >> bit & 1) != 0;
       maps[h] = used ? sets.map(first - static_cast<Ordinal>(bit)) : Offset(0);
     }
-    for (Word rest = targets.any(); rest != 0; rest &= rest - 1) {
+    if (targets.upper != 0) pass_words(sets.upper, source.upper, w, targets.upper, maps, lowest);
+    if (targets.lower != 0) pass_words(sets.lower, source.lower, w, targets.lower, maps, lowest);
+  }
+
+  /// A lane holds a word to be passed on, its word w, and where the sets of two targets are. A few words go
+  /// to 32 targets at once, many to one target after the other.
+  __device__ void pass_words(const Kokkos::View<Word*, Kokkos::CudaSpace>& to, Word source, Ordinal w,
+                             Word targets, const Offset (&maps)[2], Ordinal lowest) const {
+    const unsigned words = __ballot_sync(all, source != 0);
+    if (__popc(words) <= few_words) {
+      for (unsigned rest = words; rest != 0; rest &= rest - 1) {
+        const int k = __ffs(static_cast<int>(rest)) - 1;
+        const Word bits = __shfl_sync(all, source, k);
+        const Ordinal number = __shfl_sync(all, w, k);
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const int bit = h * lanes + lane();
+          const Word passed = bits & below(lowest + static_cast<Ordinal>(bit), number);
+          if ((targets >> bit & 1) != 0 && passed != 0) Kokkos::atomic_or(&to(maps[h] + number), passed);
+        }
+      }
+      return;
+    }
+    for (Word rest = targets; rest != 0; rest &= rest - 1) {
       const int bit = __ffsll(static_cast<long long>(rest)) - 1;
       const Offset at = __shfl_sync(all, bit < lanes ? maps[0] : maps[1], bit % lanes) + w;
-      const Ordinal d = lowest + static_cast<Ordinal>(bit);
-      const Word mask = w < Sets::words(d) ? Sets::below(d, w) : Word(0);
-      if ((targets.upper >> bit & 1) != 0 && (source.upper & mask) != 0) {
-        Kokkos::atomic_or(&sets.upper(at), source.upper & mask);
-      }
-      if ((targets.lower >> bit & 1) != 0 && (source.lower & mask) != 0) {
-        Kokkos::atomic_or(&sets.lower(at), source.lower & mask);
-      }
+      const Word passed = source & below(lowest + static_cast<Ordinal>(bit), w);
+      if (passed != 0) Kokkos::atomic_or(&to(at), passed);
     }
+  }
+
+  /// As of sets, where a set of `depth` bits may not have the word.
+  __device__ static Word below(Ordinal depth, Ordinal w) {
+    return w < Sets::words(depth) ? Sets::below(depth, w) : Word(0);
   }
 };
 

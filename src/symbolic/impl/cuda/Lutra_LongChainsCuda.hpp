@@ -16,12 +16,12 @@ template <class Ordinal, class Offset>
 struct LongChains<Ordinal, Offset, Kokkos::Cuda> {
   static constexpr bool exists = true;
   static constexpr int lanes = 32, warps = 16, panel = 64;
-  static constexpr int ahead = 16;  ///< vertices whose own words are on their way
+  static constexpr int ahead = 16;  ///< vertices whose own words are on their way, divides 64
   static constexpr unsigned all = 0xffffffffu;
 
   using Elimination = AncestorElimination<Ordinal, Offset, Kokkos::Cuda>;
   using Chains = ChainElimination<Ordinal, Offset, Kokkos::Cuda>;
-  using Far = FarElimination<Ordinal, Offset, Kokkos::Cuda>;
+  using Vertex = VertexElimination<Ordinal, Offset, Kokkos::Cuda>;
   using Sets = typename Elimination::Sets;
   using Team = typename Elimination::Team;
   using Word = typename Sets::Word;
@@ -32,9 +32,9 @@ struct LongChains<Ordinal, Offset, Kokkos::Cuda> {
   /// What warps tell each other.
   struct Shared {
     Ordinal at;
-    int steps;                                  ///< vertices of the next panel
-    Word open;                                  ///< vertices of the panel that are open at its end
-    Word to_upper[panel], to_lower[panel];      ///< vertices that pass on to each, by the row of the panel
+    int steps;                              ///< vertices of the next panel
+    Word open;                              ///< vertices of the panel that are open at its end
+    Word to_upper[panel], to_lower[panel];  ///< vertices that pass on to each, by the row of the panel
   };
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x); }
@@ -48,7 +48,8 @@ struct LongChains<Ordinal, Offset, Kokkos::Cuda> {
     auto& shared = *static_cast<Shared*>(team.team_shmem().get_shmem(sizeof(Shared)));
     const Ordinal count = elimination.n_put_off();
     while (true) {
-      if (team.team_rank() == 0 && lane() == 0) shared.at = Kokkos::atomic_fetch_add(&next_chain(), Ordinal(1));
+      if (team.team_rank() == 0 && lane() == 0)
+        shared.at = Kokkos::atomic_fetch_add(&next_chain(), Ordinal(1));
       team.team_barrier();  // the next chain is known
       const Ordinal taken = shared.at;
       team.team_barrier();  // it may change
@@ -131,9 +132,9 @@ struct LongChains<Ordinal, Offset, Kokkos::Cuda> {
 
   /// A word of all sets of one kind in a panel.
   struct Column {
-    Word* first;        ///< that of the vertex before the panel
-    Word before;        ///< of the vertex before the next
-    Word own[ahead];    ///< of the next vertices
+    Word* first;      ///< that of the vertex before the panel
+    Word before;      ///< of the vertex before the next
+    Word own[ahead];  ///< of the next vertices
   };
 
   __device__ Column begin_column(Ordinal item, Ordinal corner, Offset map, int steps) const {
@@ -142,33 +143,47 @@ struct LongChains<Ordinal, Offset, Kokkos::Cuda> {
     Column column;
     column.first = upper ? &elimination.sets.upper(place) : &elimination.sets.lower(place);
     column.before = load(*column.first);
-    const Offset stride = static_cast<Offset>(corner) + 1;
-#pragma unroll
-    for (int k = 0; k < ahead; ++k) {
-      column.own[k] = k < steps ? load(column.first[(k + 1) * stride]) : Word(0);
-    }
+    load_own(column, static_cast<Offset>(corner) + 1, 0, steps);
     return column;
   }
 
-  __device__ void finish_column(const Shared& shared, bool upper, Column& column, Offset stride,
-                                int steps) const {
+  /// Own words of the vertices after `begin` of the panel.
+  __device__ static void load_own(Column& column, Offset stride, int begin, int steps) {
+    const Word* place = column.first + (begin + 1) * stride;
+#pragma unroll
+    for (int k = 0; k < ahead; ++k) {
+      column.own[k] = begin + k < steps ? load(*place) : Word(0);
+      place += stride;
+    }
+  }
+
+  /// Those of one part of the panel are loaded while those of the part before are in work, all at once: were
+  /// each loaded where one is used, a wait for one would be a wait for later ones too.
+  __device__ static void finish_column(const Shared& shared, bool upper, Column& column, Offset stride,
+                                       int steps) {
     const Word* const sources = upper ? shared.to_upper : shared.to_lower;
     for (int begin = 0; begin < steps; begin += ahead) {
+      Column next;
+      next.first = column.first;
+      load_own(next, stride, begin + ahead, steps);
+      Word* place = column.first + (begin + 1) * stride;
 #pragma unroll
       for (int k = 0; k < ahead; ++k) {
         const int row = begin + k;
-        if (row >= steps) break;
-        const Word own = column.own[k];
-        if (row + ahead < steps) column.own[k] = load(column.first[(row + ahead + 1) * stride]);
-        const Word from = sources[row], nearest = Word(1) << row;
-        Word merged = own;
-        if ((from & nearest) != 0) merged |= column.before;
-        for (Word rest = from & ~nearest; rest != 0; rest &= rest - 1) {
-          merged |= load(column.first[(__ffsll(static_cast<long long>(rest)) - 1) * stride]);
+        if (row < steps) {
+          const Word from = sources[row], nearest = Word(1) << row;
+          Word merged = column.own[k];
+          if ((from & nearest) != 0) merged |= column.before;
+          for (Word rest = from & ~nearest; rest != 0; rest &= rest - 1) {
+            merged |= load(column.first[(__ffsll(static_cast<long long>(rest)) - 1) * stride]);
+          }
+          if (merged != column.own[k]) *place = merged;
+          column.before = merged;
         }
-        if (merged != own) column.first[(row + 1) * stride] = merged;
-        column.before = merged;
+        place += stride;
       }
+#pragma unroll
+      for (int k = 0; k < ahead; ++k) column.own[k] = next.own[k];
     }
   }
 
@@ -268,7 +283,7 @@ struct LongChains<Ordinal, Offset, Kokkos::Cuda> {
     if (above < elimination.n) {
       for (Word rest = open; rest != 0; rest &= rest - 1) {
         const Ordinal from = first + static_cast<Ordinal>(__ffsll(static_cast<long long>(rest)) - 1);
-        Far{elimination, team.team_rank(), warps}.eliminate(from, above, depth - 1);
+        Vertex{elimination, team.team_rank(), warps}.eliminate_beyond(from, above, depth - 1);
       }
     }
     __threadfence();

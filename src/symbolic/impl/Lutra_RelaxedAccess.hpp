@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_RELAXEDACCESS_HPP
+#define LUTRA_RELAXEDACCESS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <atomic>
+
+namespace lutra::Impl {
+
+/// The value of a place that others write to at the same time, in no order with other places. Kokkos 4.6's
+/// atomic_load exchanges the value with itself, which costs several times as much, on hosts and devices.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T load_relaxed(const T& place) {
+  KOKKOS_IF_ON_DEVICE((return *static_cast<const volatile T*>(&place);))
+  KOKKOS_IF_ON_HOST(
+      (return std::atomic_ref<T>(const_cast<T&>(place)).load(std::memory_order_relaxed);))
+}
+
+/// Sets such a place.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void store_relaxed(T& place, T value) {
+  KOKKOS_IF_ON_DEVICE((*static_cast<volatile T*>(&place) = value;))
+  KOKKOS_IF_ON_HOST((std::atomic_ref<T>(place).store(value, std::memory_order_relaxed);))
+}
+
+}  // namespace lutra::Impl
+
+#endif
