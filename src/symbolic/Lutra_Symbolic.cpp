@@ -97,17 +97,22 @@ ResultOn<Ordinal, Offset, ExecutionSpace> road_asked_for(
   return result;
 }
 
-// Measured on an H200 and its host: seconds for an entry of L + U that fill1 finds with one thread and sends
-// to the device, for a row of fill2, and for an edge it walks over.
-constexpr double host_entry_seconds = 11e-9;
+// Measured on an H200 and its host: seconds for a row and for an entry of L + U that fill1 finds with one
+// thread and sends to the device, for a row of fill2, and for an edge it walks over.
+constexpr double host_row_seconds = 1e-7;
+constexpr double host_entry_seconds = 4e-9;
 constexpr double device_row_seconds = 1e-7;
 constexpr double device_edge_seconds = 3.5e-11;
+
+double fill1_seconds(double rows, double nnz) {
+  return host_row_seconds * rows + host_entry_seconds * nnz;
+}
 
 /// Threads of fill1 are worth about the root of their number.
 double host_road_seconds(const Impl::RoadForecast& forecast) {
   const bool threads = forecast.rows >= least_rows_for_threads;
   const double speedup = threads ? std::sqrt(Kokkos::DefaultHostExecutionSpace().concurrency()) : 1.0;
-  return host_entry_seconds * forecast.nnz / speedup;
+  return fill1_seconds(forecast.rows, forecast.nnz) / speedup;
 }
 
 double device_road_seconds(const Impl::RoadForecast& forecast) {
@@ -117,7 +122,7 @@ double device_road_seconds(const Impl::RoadForecast& forecast) {
 // The same of ancestors: for a call, a step of the critical path, an entry of A and a word of the sets.
 constexpr double ancestors_call_seconds = 1.5e-3;
 constexpr double ancestors_step_seconds = 1e-6;
-constexpr double ancestors_word_seconds = 1.5e-9;
+constexpr double ancestors_word_seconds = 1.5e-10;
 // Most bytes of sets where there is no limit; and entries of L + U for each of A, as a guess.
 constexpr double most_set_bytes = 16.0 * (1 << 30);
 constexpr double usual_fill = 3;
@@ -133,7 +138,7 @@ double ancestors_seconds(const Impl::RoadForecast& forecast) {
   const double room = std::min(most_set_bytes, static_cast<double>(budget.available_bytes()) / 4);
   const double nnz =
       std::min(usual_fill * (forecast.entries + forecast.rows), 2 * 64 * forecast.set_words + forecast.rows);
-  return bytes <= room && ancestors_seconds(forecast) < host_entry_seconds * nnz;
+  return bytes <= room && ancestors_seconds(forecast) < fill1_seconds(forecast.rows, nnz);
 }
 
 std::string milliseconds(double seconds) {

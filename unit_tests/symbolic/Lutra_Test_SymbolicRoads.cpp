@@ -73,6 +73,42 @@ MatrixType one_sided_chain(int n, std::mt19937& random) {
   return matrix;
 }
 
+/// A chain with edges to vertices up to 500 further up, and on it, a vertex of each, small chains of `length`
+/// vertices, joined one way or both: some vertices are done with thousands of vertices further up only.
+template <class MatrixType>
+MatrixType chain_with_twigs(int n, int length, std::mt19937& random) {
+  const int half = n / 2;
+  std::vector<std::vector<int>> rows(static_cast<std::size_t>(n));
+  const auto below = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
+  const auto add = [&](int i, int j) { rows[static_cast<std::size_t>(i)].push_back(j); };
+  const auto join = [&](int i, int j) {
+    if (below(5) != 0) add(i, j);
+    if (below(5) != 0) add(j, i);
+  };
+  for (int i = 0; i < n; ++i) add(i, i);
+  for (int i = half; i + 1 < n; ++i) {
+    add(i, i + 1);
+    if (below(8) != 0) add(i + 1, i);
+    join(i, std::min(n - 1, i + 2 + below(500)));
+  }
+  for (int i = 0; i < half; ++i) {
+    if (i % length != 0) {
+      join(i, i - 1);
+    } else {
+      for (int k = 0; k < 2; ++k) join(i, half + below(n - half));
+    }
+  }
+  MatrixType matrix{n, n, {0}, {}, {}};
+  for (auto& row : rows) {
+    std::sort(row.begin(), row.end());
+    row.erase(std::unique(row.begin(), row.end()), row.end());
+    matrix.entries.insert(matrix.entries.end(), row.begin(), row.end());
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  matrix.values.assign(matrix.entries.size(), 1.0);
+  return matrix;
+}
+
 /// Numbers for a chain of vertices by dissection: of both halves first, then of the one between them.
 void dissect(std::vector<int>& number, std::size_t begin, std::size_t end, int& next) {
   if (begin == end) return;
@@ -179,6 +215,11 @@ TEMPLATE_LIST_TEST_CASE("rows with thousands of entries, and chains of as many v
   for (std::size_t i = 8001; i < band.row_map.size(); ++i) --band.row_map[i];
   check(band);
   check(one_sided_chain<MatrixType>(10500, random));
+  for (const int length : {5, 40}) {
+    const auto twigs = chain_with_twigs<MatrixType>(6000, length, random);
+    check(twigs);
+    check(add_mirror(twigs));
+  }
 }
 
 TEST_CASE("more entries than 32 bits count", "[symbolic]") {

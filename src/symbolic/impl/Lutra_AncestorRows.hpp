@@ -48,19 +48,24 @@ struct LowerTranspose {
     };
     const auto is_there = [&](int k) { return k < long_sets || w + 1 < words; };
     Word rows[64];
-    for_each_index<64>([&](auto k) { rows[k] = is_there(k) ? sets.lower(place_of(k)) : Word(0); });
+    for_each_index<64>([&](auto index) {
+      constexpr int k = decltype(index)::value;
+      rows[k] = is_there(k) ? sets.lower(place_of(k)) : Word(0);
+    });
     for_each_index<6>([&](auto step) {
-      constexpr int half = 32 >> step;
+      constexpr int half = 32 >> decltype(step)::value;
       // Bits of which the numbers do not contain `half`.
       constexpr Word mask = ~Word(0) / ((Word(1) << half) + 1);
-      for_each_index<32>([&](auto number) {
+      for_each_index<32>([&](auto index) {
+        constexpr int number = decltype(index)::value;
         constexpr int k = number / half * 2 * half + number % half;
         const Word swapped = ((rows[k] >> half) ^ rows[k + half]) & mask;
         rows[k + half] ^= swapped;
         rows[k] ^= swapped << half;
       });
     });
-    for_each_index<64>([&](auto k) {
+    for_each_index<64>([&](auto index) {
+      constexpr int k = decltype(index)::value;
       if (is_there(k)) sets.lower(place_of(k)) = rows[k];
     });
   }
@@ -144,11 +149,7 @@ struct AncestorLowerRows {
         if (t % 8 == 0) word &= sets.lower(sets.map(first + d % 64) + d / 64);
         return;
       }
-      Word out = 0;
-      for (Word rest = word & (Word(255) << (t % 8 * 8)); rest != 0; rest &= rest - 1) {
-        const auto k = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(Kokkos::countr_zero(rest)));
-        if (!sets.has(sets.lower, sets.map(k), d)) out |= rest & (~rest + 1);
-      }
+      const Word out = missing(word, static_cast<int>(t % 8) * 8, static_cast<Ordinal>(w * 64), d);
       if (out == 0) return;
       if constexpr (is_host_space<ExecutionSpace>) {
         word &= ~out;
@@ -156,6 +157,21 @@ struct AncestorLowerRows {
         Kokkos::atomic_and(&word, ~out);
       }
     });
+  }
+
+  /// Of the eight bits of a word from `shift` on, those whose columns do not hold depth d. Without branches,
+  /// so that all eight are loaded at once.
+  /// @param first the vertex of the word's first bit
+  KOKKOS_FUNCTION Word missing(Word word, int shift, Ordinal first, Ordinal d) const {
+    Offset place[8];
+    Word column[8], out = 0;
+    for (int k = 0; k < 8; ++k) {
+      const bool member = (word >> (shift + k) & 1) != 0;
+      place[k] = member ? sets.map(first + shift + k) + d / 64 : Offset(-1);
+    }
+    for (int k = 0; k < 8; ++k) column[k] = place[k] >= 0 ? sets.lower(place[k]) : ~Word(0);
+    for (int k = 0; k < 8; ++k) out |= (~column[k] >> (d % 64) & 1) << (shift + k);
+    return out;
   }
 };
 
@@ -213,7 +229,7 @@ struct AncestorRowWriter {
   /// Returns how many entries there are.
   KOKKOS_FUNCTION Offset write_chain(Offset map, Ordinal above, Ordinal most, Ordinal least,
                                      Offset to) const {
-    using Special = ChainWriter<Ordinal, Offset, ExecutionSpace>;
+    using Special [[maybe_unused]] = ChainWriter<Ordinal, Offset, ExecutionSpace>;
     KOKKOS_IF_ON_DEVICE((return Special::write(sets, map, above, most, least, entries.data() + to);))
     KOKKOS_IF_ON_HOST((return 0;))
   }

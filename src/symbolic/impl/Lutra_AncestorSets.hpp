@@ -143,7 +143,7 @@ struct AncestorElimination {
   }
 
   KOKKOS_FUNCTION Ordinal climb_chain(Ordinal v, [[maybe_unused]] bool& long_chain) const {
-    using Special = ChainElimination<Ordinal, Offset, ExecutionSpace>;
+    using Special [[maybe_unused]] = ChainElimination<Ordinal, Offset, ExecutionSpace>;
     KOKKOS_IF_ON_DEVICE((return Special{*this}.climb(v, long_chain);))
     KOKKOS_IF_ON_HOST((return v;))
   }
@@ -179,7 +179,7 @@ struct AncestorElimination {
 
   KOKKOS_FUNCTION void eliminate_specially([[maybe_unused]] Ordinal v, [[maybe_unused]] Ordinal above,
                                            [[maybe_unused]] Ordinal d) const {
-    using Special = VertexElimination<Ordinal, Offset, ExecutionSpace>;
+    using Special [[maybe_unused]] = VertexElimination<Ordinal, Offset, ExecutionSpace>;
     KOKKOS_IF_ON_DEVICE((Special{*this, 0, 1}.eliminate(v, above, d);))
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Fill1.hpp"
 
+#include "Lutra_ColumnWriter.hpp"
 #include "Lutra_Fill1Rows.hpp"
 #include "Lutra_Fill1Threads.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -36,10 +37,9 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_alone(
   auto entries = allocate_in_large_pages<Ordinal>(result.charge, budget, exec, "lutra::symbolic::entries",
                                                   static_cast<std::size_t>(row_map(n)));
   result.nnz_u = row_map(n) - result.nnz_l;
-  Ordinal* end = entries.data();
-  worker.chunks.for_all([&](const RowWord<Ordinal>* begin_words, const RowWord<Ordinal>* end_words) {
-    end = write_columns(begin_words, end_words, end);
-  });
+  ColumnWriter<Ordinal> writer(entries.data(), entries.data() + row_map(n));
+  worker.chunks.for_all(
+      [&](const RowWord<Ordinal>* begin, const RowWord<Ordinal>* end) { writer.write(begin, end); });
   result.row_map = row_map;
   result.diagonal = diagonal;
   result.entries = entries;

@@ -185,19 +185,6 @@ void expand_and_prune_shared(const Fill1Rows<Ordinal>& rows, Ordinal k, Ordinal 
   if (has_source) store_relaxed(upper.kept, source);
 }
 
-/// Writes the columns of words of rows; returns the end.
-template <class Ordinal>
-Ordinal* write_columns(SweepSet::Word bits, Ordinal number, Ordinal* to) {
-  const Ordinal first = number * 64;
-  for (; bits != 0; bits &= bits - 1) *to++ = first + static_cast<Ordinal>(std::countr_zero(bits));
-  return to;
-}
-template <class Ordinal>
-Ordinal* write_columns(const RowWord<Ordinal>* begin, const RowWord<Ordinal>* end, Ordinal* to) {
-  for (; begin != end; ++begin) to = write_columns(begin->bits(), begin->number, to);
-  return to;
-}
-
 /// Puts a source and its row of A into `reached`; returns the least of them.
 template <class Ordinal, class Offset>
 Ordinal start_row(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordinal source,

@@ -199,9 +199,10 @@ struct Fill1Threads {
     row_map(0) = 0;
     by_all(n_blocks, [&](Worker&, std::size_t block) {
       Offset place = before[block].all;
+      ColumnWriter<Ordinal> writer(entries.data() + place, entries.data() + before[block + 1].all);
       for (std::size_t i = block * rows_each; i < std::min(n, (block + 1) * rows_each); ++i) {
         const Lengths own = lengths_of(i);
-        write_row(i, entries.data() + place);
+        write_row(i, writer);
         diagonal(i) = place + own.lower;
         row_map(i + 1) = place += own.all;
       }
@@ -233,10 +234,10 @@ struct Fill1Threads {
     return lengths;
   }
 
-  void write_row(std::size_t i, Ordinal* to) const {
+  void write_row(std::size_t i, ColumnWriter<Ordinal>& writer) const {
     const FoundRow<Ordinal>& found = m_found(i);
     if (m_bins.place[i] < 0) {
-      write_columns(found.begin, found.end, to);
+      writer.write(found.begin, found.end);
       return;
     }
     const Word* const set = set_of(static_cast<std::size_t>(m_bins.place[i]));
@@ -245,11 +246,11 @@ struct Fill1Threads {
       Word bits = bits_of(set, word);
       if (bits == 0) continue;
       for (; below != found.end && below->number < word.number; ++below)
-        to = write_columns(below->bits(), below->number, to);
+        writer.write(below->bits(), below->number);
       if (below != found.end && below->number == word.number) bits |= below++->bits();
-      to = write_columns(bits, word.number, to);
+      writer.write(bits, word.number);
     }
-    write_columns(below, found.end, to);
+    writer.write(below, found.end);
   }
 
   /// A word of columns with rows of the top among them, which have places from `first` to `end` - 1 there.

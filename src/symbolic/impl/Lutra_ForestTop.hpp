@@ -12,8 +12,8 @@ namespace lutra::Impl {
 /// An ancestor of v nearer to its root, n where v is a root.
 template <class Ordinal, class View>
 KOKKOS_FORCEINLINE_FUNCTION Ordinal ancestor_of(const View& parent, const View& shortcut, Ordinal v) {
-  const Ordinal known = load_relaxed(shortcut(v));
-  return known > v ? known : load_relaxed(parent(v));
+  const Ordinal known = load_relaxed(shortcut(v)), above = load_relaxed(parent(v));  // both on their way
+  return known > v ? known : above;
 }
 
 /// The root of v; those met on the way get short cuts.
@@ -140,11 +140,13 @@ struct ForestTop {
     });
   }
 
-  /// By one thread: elimination on sets of 64 bits.
+  /// By one thread: elimination on sets of 64 bits, of which the next one is loaded while one is in work.
+  /// What goes to the next one does not go by memory.
   KOKKOS_FUNCTION void link_rows(Panel& shared, int rows) const {
-    Word passed = 0;  // to the next row
+    Word passed = 0, own = shared.above[0];
     for (int k = 0; k < rows; ++k) {
-      const Word above_row = shared.above[k] | passed;
+      const Word above_row = own | passed;
+      own = k + 1 < rows ? shared.above[k + 1] : Word(0);
       const int least = above_row == 0 ? k : Kokkos::countr_zero(above_row);
       const Word rest = above_row & (above_row - 1);
       shared.parent[k] = shared.top[0][k] = least;

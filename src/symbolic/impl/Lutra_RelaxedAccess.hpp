@@ -12,8 +12,7 @@ namespace lutra::Impl {
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T load_relaxed(const T& place) {
   KOKKOS_IF_ON_DEVICE((return *static_cast<const volatile T*>(&place);))
-  KOKKOS_IF_ON_HOST(
-      (return std::atomic_ref<T>(const_cast<T&>(place)).load(std::memory_order_relaxed);))
+  KOKKOS_IF_ON_HOST((return std::atomic_ref<T>(const_cast<T&>(place)).load(std::memory_order_relaxed);))
 }
 
 /// Sets such a place.

@@ -115,7 +115,7 @@ struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
 template <class Ordinal, class Offset>
 struct VertexElimination<Ordinal, Offset, Kokkos::Cuda> {
   static constexpr bool exists = true;
-  static constexpr int lanes = 32, most_words = 4;  ///< of a lane on their way, of each kind of set
+  static constexpr int lanes = 32, most_words = 8;  ///< of a lane on their way, of each kind of set
   static constexpr int few_words = 8;
   static constexpr unsigned all = 0xffffffffu;
   using Elimination = AncestorElimination<Ordinal, Offset, Kokkos::Cuda>;
