@@ -321,6 +321,18 @@ TEST_CASE("more rows of fronts than 32 bits count are refused", "[trisolve][erro
 }
 
 #ifdef KOKKOS_ENABLE_CUDA
+TEST_CASE("portable solves refuse interchanges inside tiles of CUDA's factorization", "[trisolve][errors]") {
+  using Type = Types<double, int, Kokkos::Cuda>;
+  std::mt19937 random(19);
+  const auto matrix = weakened(bordered_blocks<Matrix<Type>>(2, 130, 2, random));
+  const std::vector<double> b(static_cast<std::size_t>(matrix.n_rows), 1.0);
+  Fixture<Type> tiles(matrix, true, no_zeros, false, 0.1);
+  REQUIRE(tiles.outcome.interchanged > 0);
+  CHECK_THROWS_AS(tiles.solve({b}, Transposition::none), InputError);
+  Fixture<Type> portable(matrix, true, no_zeros, true, 0.1);
+  CHECK_NOTHROW(portable.solve({b}, Transposition::none));
+}
+
 // No tree makes a front wait for itself: its parent is changed in the plan by hand.
 TEST_CASE("a front that waits for itself ends a solve with its row", "[trisolve]") {
   using Type = Types<double, int, Kokkos::Cuda>;

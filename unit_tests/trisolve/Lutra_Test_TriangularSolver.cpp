@@ -294,6 +294,63 @@ TEMPLATE_LIST_TEST_CASE("a block is used by its inverse only as far as that is a
   }
 }
 
+/// Rows of 2 on the diagonal; those behind the first 32 each wait for eight of these, with entries of 1/8.
+template <class Types>
+Host<Types> two_wide_levels(std::size_t n) {
+  using Scalar = typename Types::Scalar;
+  Host<Types> result;
+  result.n_rows = result.n_cols = static_cast<typename Types::Ordinal>(n);
+  result.row_map = {0};
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t e = 0; e < 8 && i >= 32; ++e) {
+      result.entries.push_back(static_cast<typename Types::Ordinal>(4 * e + i % 4));
+      result.values.push_back(as_scalar<Scalar>(0.125));
+    }
+    result.entries.push_back(static_cast<typename Types::Ordinal>(i));
+    result.values.push_back(as_scalar<Scalar>(2));
+    result.row_map.push_back(static_cast<typename Types::Offset>(result.entries.size()));
+  }
+  return result;
+}
+
+TEMPLATE_LIST_TEST_CASE("levels of their own, in other vectors each time", "[trisolve]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  using Columns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, typename TestType::Memory>;
+  constexpr std::size_t n = 3000;
+  const auto T = two_wide_levels<TestType>(n);
+  for (const bool portable : {false, true}) {
+    TriangularOptions options;
+    options.method = TrisolveMethod::levels;
+    options.portable = portable;
+    Solver<TestType> solver(options);
+    solver.analyze(to_space<Space>(T), TriangleSide::lower, DiagonalKind::stored);
+    REQUIRE(solver.report().levels == 2);
+    for (const std::size_t columns : {std::size_t(1), std::size_t(3), std::size_t(1), std::size_t(16)}) {
+      // Column c has the solution c + 1 throughout.
+      const Columns B("test", n, columns), X("test", n, columns);
+      const auto host = Kokkos::create_mirror_view(B);
+      for (std::size_t c = 0; c < columns; ++c) {
+        for (std::size_t i = 0; i < n; ++i)
+          host(i, c) = as_scalar<Scalar>(static_cast<double>(c + 1) * (i < 32 ? 2 : 3));
+      }
+      Kokkos::deep_copy(B, host);
+      solver.solve(B, X);
+      solver.solve(B, B);
+      solver.wait();
+      for (const Columns& solved : {X, B}) {
+        Kokkos::deep_copy(host, solved);
+        std::size_t right = 0;
+        for (std::size_t c = 0; c < columns; ++c) {
+          for (std::size_t i = 0; i < n; ++i)
+            right += host(i, c) == as_scalar<Scalar>(static_cast<double>(c + 1)) ? 1 : 0;
+        }
+        CHECK(right == n * columns);
+      }
+    }
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("new values without a new analysis", "[trisolve]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;

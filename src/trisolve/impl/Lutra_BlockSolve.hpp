@@ -18,6 +18,8 @@ struct MappedColumns {
   std::size_t column_stride = 1;
   const RealOf<std::remove_const_t<Scalar>>* scale = nullptr;  ///< by row, multiplies; none: 1
 
+  bool operator==(const MappedColumns&) const = default;
+
   KOKKOS_FORCEINLINE_FUNCTION Scalar& at(std::int64_t row, int column) const {
     return data[static_cast<std::size_t>(row) * row_stride +
                 static_cast<std::size_t>(column) * column_stride];
@@ -62,6 +64,7 @@ struct BlockSolveData {
   HangRecord* hang = nullptr;
   double watchdog_seconds = 0;
 
+  bool operator==(const BlockSolveData&) const = default;
   KOKKOS_FORCEINLINE_FUNCTION Value value(const Value* from) const {
     if constexpr (ScalarTraits<Value>::is_complex) {
       return conjugate ? ScalarTraits<Value>::conjugate(*from) : *from;

@@ -266,21 +266,13 @@ __global__ void __launch_bounds__(wide_lanes, Stride == 1 ? 2 : 1)
 /// wait, few enough not to crowd the second-level cache with readings of what is not there yet.
 inline constexpr std::int64_t levels_ahead = 12;
 
-/// Teams of a kernel that run at the same time on the whole device.
-template <class Kernel>
-int teams_at_once(const Kokkos::Cuda& exec, Kernel kernel) {
-  int of_a_multiprocessor = 0;
-  check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_a_multiprocessor, kernel, wide_lanes, 0),
-             "looking up how many teams run at once");
-  return of_a_multiprocessor * exec.cuda_device_prop().multiProcessorCount;
-}
-
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 void solve_blocks_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                        int levels, KernelGraphs& graphs) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::blocks");
   const auto kernel = solve_blocks_kernel<Stride, Scalar, Value, Ordinal, Offset>;
-  const int most = teams_at_once(exec, kernel);
+  KernelGraphs::Shape shape{0, wide_lanes, 0};
+  const int most = graphs.teams_at_once(exec, kernel, shape);
   const std::int64_t wide_tasks = data.n_tasks - data.narrow_tasks;
   constexpr int warps = wide_lanes / narrow_lanes;
   std::int64_t narrow_teams = (levels_ahead * data.narrow_tasks / levels + warps - 1) / warps;
@@ -288,7 +280,7 @@ void solve_blocks_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Va
       {narrow_teams, (data.narrow_tasks + warps - 1) / warps, wide_tasks > 0 ? most / 2 : most});
   if (narrow_teams == 0 && data.narrow_tasks > 0) narrow_teams = 1;
   const auto wide_teams = std::min<std::int64_t>(wide_tasks, most - narrow_teams);
-  const KernelGraphs::Shape shape{static_cast<unsigned>(narrow_teams + wide_teams), wide_lanes, 0};
+  shape.teams = static_cast<unsigned>(narrow_teams + wide_teams);
   graphs.launch_cooperative(exec.cuda_stream(), kernel, data.current, shape, data,
                             static_cast<int>(narrow_teams));
 }

@@ -314,6 +314,8 @@ struct ManySplit {
   int narrow_teams = 0;  ///< the first ones; the others take the wide tasks
   int narrow_crews = 0;  ///< that go round the narrow tasks, spread over those teams
   int wide_teams = 0;
+
+  bool operator==(const ManySplit&) const = default;
 };
 
 /// As solve_blocks_kernel: some teams' crews go round the narrow tasks, the other teams round the wide ones,
@@ -377,17 +379,10 @@ void solve_blocks_many_cuda(const Kokkos::Cuda& exec,
   constexpr std::size_t shared_bytes =
       std::max(sizeof(NarrowShared<Stride, Scalar, Value>) * ManyShape<Stride>::crews,
                sizeof(WideShared<Stride, Scalar, Value>));
-  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(shared_bytes)),
-             "reserving shared memory");
-  int of_a_multiprocessor = 0;
-  check_cuda(
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_a_multiprocessor, kernel, wide_lanes, shared_bytes),
-      "looking up how many teams run at once");
-  const std::int64_t most = of_a_multiprocessor * exec.cuda_device_prop().multiProcessorCount;
+  KernelGraphs::Shape shape{0, wide_lanes, shared_bytes};
+  const std::int64_t most = graphs.teams_at_once(exec, kernel, shape);
   const ManySplit split = split_teams<Stride>(data, levels, most, data.n_tasks - data.narrow_tasks);
-  const KernelGraphs::Shape shape{static_cast<unsigned>(split.narrow_teams + split.wide_teams), wide_lanes,
-                                  shared_bytes};
+  shape.teams = static_cast<unsigned>(split.narrow_teams + split.wide_teams);
   graphs.launch_cooperative(exec.cuda_stream(), kernel, data.current, shape, data, split);
 }
 

@@ -5,7 +5,6 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -35,6 +34,27 @@ class KernelGraphs {
     bool operator==(const Shape&) const = default;
   };
 
+  /// Teams of a kernel that run at the same time on the whole device. Asked of CUDA once.
+  template <class... Parameters>
+  int teams_at_once(const Kokkos::Cuda& exec, void (*kernel)(Parameters...), const Shape& shape) {
+    const auto* const function = reinterpret_cast<const void*>(kernel);
+    for (const auto& known : m_occupancies) {
+      if (known.kernel == function) return known.teams;
+    }
+    if (shape.shared_bytes > 0) {
+      check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      static_cast<int>(shape.shared_bytes)),
+                 "reserving shared memory");
+    }
+    int of_a_multiprocessor = 0;
+    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                   &of_a_multiprocessor, kernel, static_cast<int>(shape.threads), shape.shared_bytes),
+               "looking up how many teams run at once");
+    const int teams = of_a_multiprocessor * exec.cuda_device_prop().multiProcessorCount;
+    m_occupancies.push_back({function, teams});
+    return teams;
+  }
+
   /// Launches a kernel whose teams all run at once. Does not fence.
   /// @param slot which of the graphs of this kernel: one for each set of arguments that comes again
   template <class First, class Second>
@@ -48,15 +68,14 @@ class KernelGraphs {
     node.blockDim = dim3(shape.threads);
     node.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
     node.kernelParams = pointers;
-    std::vector<unsigned char> arguments(sizeof first + sizeof second);
-    std::memcpy(arguments.data(), &first, sizeof first);
-    std::memcpy(arguments.data() + sizeof first, &second, sizeof second);
     Entry& entry = find(node, slot, shape);
-    if (entry.arguments != arguments) {
-      if (!entry.arguments.empty())
+    // By members: what stands between them differs from call to call.
+    const auto* const last = static_cast<const std::pair<First, Second>*>(entry.arguments.get());
+    if (last == nullptr || !(last->first == first && last->second == second)) {
+      if (last != nullptr)
         check_cuda(cudaGraphExecKernelNodeSetParams(entry.exec.get(), entry.node, &node),
                    "exchanging the arguments of a launch");
-      entry.arguments = std::move(arguments);
+      entry.arguments = std::make_shared<std::pair<First, Second>>(first, second);
     }
     check_cuda(cudaGraphLaunch(entry.exec.get(), stream), "launching a triangular solve");
   }
@@ -66,10 +85,16 @@ class KernelGraphs {
     const void* kernel = nullptr;
     const void* slot = nullptr;
     Shape shape;
-    std::vector<unsigned char> arguments;  ///< empty: those it was made with
+    std::shared_ptr<const void> arguments;  ///< a pair of the kernel's own types; null: those it was made with
     CudaOwner<cudaGraph_t> graph;
     CudaOwner<cudaGraphExec_t> exec;
     cudaGraphNode_t node = nullptr;  ///< belongs to the graph
+  };
+
+  /// Teams of a kernel that run at once.
+  struct Occupancy {
+    const void* kernel = nullptr;
+    int teams = 0;
   };
 
   Entry& find(const cudaKernelNodeParams& node, const void* slot, const Shape& shape) {
@@ -101,6 +126,7 @@ class KernelGraphs {
 
   static constexpr std::size_t most_entries = 16;
   std::vector<Entry> m_entries;
+  std::vector<Occupancy> m_occupancies;
 };
 
 }  // namespace lutra::Impl

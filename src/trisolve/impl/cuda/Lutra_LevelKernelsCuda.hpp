@@ -109,8 +109,20 @@ __device__ __forceinline__ void load_entries(const Data& data,
   if (task.row >= 0) task.inverse = data.inverses[task.row];
 }
 
+/// Reads solutions that an earlier launch, or this team before a barrier, has written. A single one comes
+/// through the first-level cache where `Cached`: many rows of a level may need the same.
+template <bool Cached, int Stride, class Scalar>
+__device__ __forceinline__ void read_settled(const Scalar* place, Scalar (&x)[Stride]) {
+  if constexpr (Cached && Stride == 1) {
+    x[0] = read_cached(place);
+  } else {
+    read_place<Stride>(place, x);
+  }
+}
+
 /// Takes off the sum what the entries beyond those loaded ahead contribute.
-template <int Stride, int Ahead, class Scalar, class Value, class Ordinal, class Offset, class Data>
+template <bool Cached, int Stride, int Ahead, class Scalar, class Value, class Ordinal, class Offset,
+          class Data>
 __device__ __forceinline__ void gather_rest(const Data& data,
                                             const LaneTask<Ahead, Value, Ordinal, Offset>& task,
                                             Scalar (&sum)[Stride]) {
@@ -120,42 +132,54 @@ __device__ __forceinline__ void gather_rest(const Data& data,
     if (column < 0) continue;
     const Scalar factor(data.value(data.entries + p));
     Scalar x[Stride];
-    read_place<Stride>(data.current + column * Stride, x);
+    read_settled<Cached, Stride>(data.current + column * Stride, x);
 #pragma unroll
     for (int r = 0; r < Stride; ++r) sum[r] -= factor * x[r];
   }
 }
 
-/// Solves a task from right-hand sides and solutions in data.current.
-template <int Stride, int Ahead, class Value, class Ordinal, class Offset, class Data>
+/// From right-hand sides, in the first lane of each row, to solutions, in all lanes of the row; those the
+/// rows need are in data.current.
+template <bool Cached, int Stride, int Ahead, class Scalar, class Value, class Ordinal, class Offset,
+          class Data>
 __device__ __forceinline__ void solve_settled(const Data& data,
-                                              const LaneTask<Ahead, Value, Ordinal, Offset>& task) {
+                                              const LaneTask<Ahead, Value, Ordinal, Offset>& task,
+                                              Scalar (&sum)[Stride]) {
+#pragma unroll
+  for (int u = 0; u < Ahead; ++u) {
+    if (task.column[u] < 0) continue;
+    const Scalar factor(data.value(&task.value[u]));
+    Scalar x[Stride];
+    read_settled<Cached, Stride>(data.current + static_cast<std::int64_t>(task.column[u]) * Stride, x);
+#pragma unroll
+    for (int r = 0; r < Stride; ++r) sum[r] -= factor * x[r];
+  }
+  gather_rest<Cached>(data, task, sum);
+  __syncwarp();
+  sum_over_lanes(sum, 1 << task.log_lanes);
+  const Scalar inverse(data.value(&task.inverse));
+#pragma unroll
+  for (int r = 0; r < Stride; ++r) sum[r] = inverse * sum[r];
+}
+
+/// Solves a task from right-hand sides and solutions in data.current.
+template <bool Cached, int Stride, int Ahead, class Value, class Ordinal, class Offset, class Data>
+__device__ __forceinline__ void solve_in_place(const Data& data,
+                                               const LaneTask<Ahead, Value, Ordinal, Offset>& task) {
   using Scalar = std::remove_pointer_t<decltype(data.current)>;
   Scalar* own = data.current + static_cast<std::int64_t>(task.place) * Stride;
   Scalar sum[Stride];
 #pragma unroll
   for (int r = 0; r < Stride; ++r) sum[r] = Scalar(0);
   if (task.place >= 0) read_place<Stride>(own, sum);
-#pragma unroll
-  for (int u = 0; u < Ahead; ++u) {
-    if (task.column[u] < 0) continue;
-    const Scalar factor(data.value(&task.value[u]));
-    Scalar x[Stride];
-    read_place<Stride>(data.current + static_cast<std::int64_t>(task.column[u]) * Stride, x);
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) sum[r] -= factor * x[r];
-  }
-  gather_rest(data, task, sum);
-  __syncwarp();
-  sum_over_lanes(sum, 1 << task.log_lanes);
+  solve_settled<Cached>(data, task, sum);
   if (task.place < 0) return;
-  const Scalar inverse(data.value(&task.inverse));
 #pragma unroll
-  for (int r = 0; r < Stride; ++r) own[r] = inverse * sum[r];
+  for (int r = 0; r < Stride; ++r) own[r] = sum[r];
 }
 
 /// A thick level, a warp a task. All but right-hand sides and solutions is loaded while the level before
-/// ends.
+/// ends. What the wait for that promises holds for cached reading too.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(level_warps* narrow_lanes)
     thick_level_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
@@ -167,7 +191,42 @@ __global__ void __launch_bounds__(level_warps* narrow_lanes)
   place_lane(task);
   load_entries(data, task);
   wait_for_launch_before();
-  solve_settled<Stride>(data, task);
+  solve_in_place<true, Stride>(data, task);
+}
+
+/// As thick_level_kernel, with right-hand sides and solutions in the caller's rows, so that nothing needs to
+/// be brought to places before and taken from there behind.
+/// @param is_needed by later levels: solutions go to data.current too
+template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+__global__ void __launch_bounds__(level_warps* narrow_lanes)
+    whole_level_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
+                       Ordinal end_task, bool is_needed) {
+  begin_launch_after();
+  const auto warp = static_cast<Ordinal>(blockIdx.x * level_warps + threadIdx.x / narrow_lanes);
+  LaneTask<level_entries_ahead<Stride, Scalar>, Value, Ordinal, Offset> task;
+  load_task(data, first_task + warp, end_task, Ordinal(0), task);
+  place_lane(task);
+  load_entries(data, task);
+  Scalar sum[Stride];
+#pragma unroll
+  for (int r = 0; r < Stride; ++r) sum[r] = Scalar(0);
+  Ordinal out_row = 0;
+  if (task.place >= 0) {
+    const Ordinal in_row = data.in_row[task.place];
+    out_row = data.out_row == data.in_row ? in_row : data.out_row[task.place];
+#pragma unroll
+    for (int r = 0; r < Stride; ++r) {
+      if (r < data.n_columns) sum[r] = data.in.scaled(in_row, data.in.at(in_row, r));
+    }
+  }
+  wait_for_launch_before();
+  solve_settled<true>(data, task, sum);
+  if (task.place < 0) return;
+#pragma unroll
+  for (int r = 0; r < Stride; ++r) {
+    if (is_needed) data.current[static_cast<std::int64_t>(task.place) * Stride + r] = sum[r];
+    if (r < data.n_columns) data.out.at(out_row, r) = data.out.scaled(out_row, sum[r]);
+  }
 }
 
 /// A run of thin levels by one team, warps going round the tasks, for several right-hand sides.
@@ -185,7 +244,7 @@ __global__ void __launch_bounds__(chain_warps* narrow_lanes)
   wait_for_launch_before();
   for (Ordinal t = first; t < end_task;) {
     for (; level < task.level; ++level) __syncthreads();
-    solve_settled<Stride>(data, task);
+    solve_in_place<false, Stride>(data, task);
     t += chain_warps;
     load_task(data, t, end_task, end_level, task);
     place_lane(task);

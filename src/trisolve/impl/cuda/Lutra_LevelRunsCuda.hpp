@@ -40,12 +40,17 @@ class LevelGraph {
     int n_columns = 0;
     bool operator==(const Ends&) const = default;
   };
+  /// A launch that knows the caller's arrays, by its first argument.
+  struct EndNode {
+    cudaGraphNode_t node = nullptr;  ///< belongs to the graph
+    std::size_t arguments = 0;
+  };
   struct Recording {
     Key key;
     Ends ends;
     CudaOwner<cudaGraph_t> graph;
     CudaOwner<cudaGraphExec_t> exec;
-    cudaGraphNode_t bring_in = nullptr, take_out = nullptr;  ///< belong to the graph
+    std::vector<EndNode> ends_at;
   };
 
   Recording* find(const Key& key) {
@@ -105,10 +110,38 @@ void launch_thin_run(cudaStream_t stream, const BlockSolveData<Scalar, Value, Or
   }
 }
 
+/// Whether the launches of the levels know the caller's arrays themselves: there are few, all thick, so that
+/// other arrays are soon made known to all of them.
+template <class Ordinal>
+bool takes_whole_levels(const LevelRuns<Ordinal>& levels) {
+  constexpr Ordinal few = 8;
+  return levels.runs.size() == 1 && !levels.runs[0].thin && levels.runs[0].end_level <= few;
+}
+
+/// Teams for the tasks of a thick level, a warp each.
+template <class Ordinal>
+unsigned level_teams(Ordinal tasks) {
+  return static_cast<unsigned>((tasks + level_warps - 1) / level_warps);
+}
+
+/// Launches of a solve whose levels know the caller's arrays.
+template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+void launch_whole_levels(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
+                         const LevelRuns<Ordinal>& levels) {
+  const Ordinal end_level = levels.runs[0].end_level;
+  for (Ordinal level = 0; level < end_level; ++level) {
+    const Ordinal first = levels.level_begin[static_cast<std::size_t>(level)];
+    launch_early(stream, whole_level_kernel<Stride, Scalar, Value, Ordinal, Offset>,
+                 level_teams(levels.tasks(level)), level_warps * narrow_lanes, 0, data, first,
+                 first + levels.tasks(level), level + 1 < end_level);
+  }
+}
+
 /// All launches of a solve, in their order.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 void launch_levels(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                    std::int64_t n, const LevelRuns<Ordinal>& levels) {
+  if (takes_whole_levels(levels)) return launch_whole_levels<Stride>(stream, data, levels);
   const auto teams = static_cast<unsigned>((n * Stride + staging_threads - 1) / staging_threads);
   bring_in_kernel<Stride><<<teams, staging_threads, 0, stream>>>(data, n);
   check_cuda(cudaGetLastError(), "launching a triangular solve");
@@ -119,28 +152,41 @@ void launch_levels(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordi
     }
     for (Ordinal level = run.first_level; level < run.end_level; ++level) {
       const Ordinal first = levels.level_begin[static_cast<std::size_t>(level)];
-      const Ordinal end = first + levels.tasks(level);
       launch_early(stream, thick_level_kernel<Stride, Scalar, Value, Ordinal, Offset>,
-                   static_cast<unsigned>((end - first + level_warps - 1) / level_warps),
-                   level_warps * narrow_lanes, 0, data, first, end);
+                   level_teams(levels.tasks(level)), level_warps * narrow_lanes, 0, data, first,
+                   first + levels.tasks(level));
     }
   }
   launch_early(stream, take_out_kernel<Stride, Scalar, Value, Ordinal, Offset>, teams, staging_threads, 0,
                data, n);
 }
 
-/// The node that launches a kernel.
-inline cudaGraphNode_t find_node(cudaGraph_t graph, const void* kernel) {
+/// Adds the nodes that launch a kernel.
+template <class... Parameters>
+void add_nodes_of(void (*kernel)(Parameters...), const std::vector<cudaGraphNode_t>& nodes,
+                  std::vector<LevelGraph::EndNode>& found) {
+  for (const auto node : nodes) {
+    cudaKernelNodeParams parameters{};
+    check_cuda(cudaGraphKernelNodeGetParams(node, &parameters), "looking up a launch of a solve");
+    if (parameters.func == reinterpret_cast<const void*>(kernel))
+      found.push_back({node, sizeof...(Parameters)});
+  }
+}
+
+/// The launches that know the caller's arrays.
+template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+std::vector<LevelGraph::EndNode> find_ends(cudaGraph_t graph) {
   std::size_t count = 0;
   check_cuda(cudaGraphGetNodes(graph, nullptr, &count), "counting the launches of a solve");
   std::vector<cudaGraphNode_t> nodes(count);
   check_cuda(cudaGraphGetNodes(graph, nodes.data(), &count), "listing the launches of a solve");
-  for (const auto node : nodes) {
-    cudaKernelNodeParams parameters{};
-    if (cudaGraphKernelNodeGetParams(node, &parameters) == cudaSuccess && parameters.func == kernel)
-      return node;
-  }
-  throw std::runtime_error("lutra: a launch of the triangular solve was not recorded");
+  std::vector<LevelGraph::EndNode> found;
+  add_nodes_of(bring_in_kernel<Stride, Scalar, Value, Ordinal, Offset>, nodes, found);
+  add_nodes_of(whole_level_kernel<Stride, Scalar, Value, Ordinal, Offset>, nodes, found);
+  add_nodes_of(take_out_kernel<Stride, Scalar, Value, Ordinal, Offset>, nodes, found);
+  if (found.empty())
+    throw std::runtime_error("lutra: the launches of the triangular solve were not recorded");
+  return found;
 }
 
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
@@ -164,32 +210,26 @@ LevelGraph::Recording record_levels(const BlockSolveData<Scalar, Value, Ordinal,
   cudaGraphExec_t exec = nullptr;
   check_cuda(cudaGraphInstantiate(&exec, graph, 0), "preparing the recorded triangular solve");
   result.exec.reset(exec);
-  result.bring_in = find_node(
-      graph, reinterpret_cast<const void*>(bring_in_kernel<Stride, Scalar, Value, Ordinal, Offset>));
-  result.take_out = find_node(
-      graph, reinterpret_cast<const void*>(take_out_kernel<Stride, Scalar, Value, Ordinal, Offset>));
+  result.ends_at = find_ends<Stride, Scalar, Value, Ordinal, Offset>(graph);
   return result;
 }
 
 /// Lets a recording begin and end at other arrays of the caller's.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
-void move_ends(const LevelGraph::Recording& recording, BlockSolveData<Scalar, Value, Ordinal, Offset> data,
-               std::int64_t n) {
-  void* arguments[] = {&data, &n};
-  cudaKernelNodeParams parameters{};
-  parameters.gridDim = dim3(static_cast<unsigned>((n * Stride + staging_threads - 1) / staging_threads));
-  parameters.blockDim = dim3(staging_threads);
-  parameters.kernelParams = arguments;
-  parameters.func = reinterpret_cast<void*>(bring_in_kernel<Stride, Scalar, Value, Ordinal, Offset>);
-  check_cuda(cudaGraphExecKernelNodeSetParams(recording.exec.get(), recording.bring_in, &parameters),
-             "exchanging right-hand sides");
-  parameters.func = reinterpret_cast<void*>(take_out_kernel<Stride, Scalar, Value, Ordinal, Offset>);
-  check_cuda(cudaGraphExecKernelNodeSetParams(recording.exec.get(), recording.take_out, &parameters),
-             "exchanging solutions");
+template <class Data>
+void move_ends(const LevelGraph::Recording& recording, Data data) {
+  for (const auto& end : recording.ends_at) {
+    cudaKernelNodeParams parameters{};
+    check_cuda(cudaGraphKernelNodeGetParams(end.node, &parameters), "looking up a launch of a solve");
+    std::vector<void*> arguments(parameters.kernelParams, parameters.kernelParams + end.arguments);
+    arguments[0] = &data;
+    parameters.kernelParams = arguments.data();
+    check_cuda(cudaGraphExecKernelNodeSetParams(recording.exec.get(), end.node, &parameters),
+               "exchanging the ends of a triangular solve");
+  }
 }
 
-/// The level-set method on CUDA. data.current holds right-hand sides, then solutions, by place. Does not
-/// fence.
+/// The level-set method on CUDA. data.current holds solutions by place, before them right-hand sides unless
+/// the levels are whole launches. Does not fence.
 /// @param n rows
 /// @param cache belongs to the plan: a new plan needs a new one
 /// @throws std::runtime_error where CUDA refuses
@@ -208,7 +248,7 @@ void solve_levels_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Va
     recording->key = key;
     recording->ends = ends;
   } else if (!(recording->ends == ends)) {
-    move_ends<Stride>(*recording, data, n);
+    move_ends(*recording, data);
     recording->ends = ends;
   }
   check_cuda(cudaGraphLaunch(recording->exec.get(), exec.cuda_stream()), "launching a triangular solve");
