@@ -30,7 +30,9 @@ double predict_levels(const TriangleShape& shape, const TrisolveMachine& machine
 
 double predict_syncfree(const TriangleShape& shape, const TrisolveMachine& machine) {
   const double step = machine.dependency + machine.dependency_growth * std::log2(1 + mean_length(shape));
-  const double crowd = machine.crowd_start + machine.crowd_row * shape.rows / std::max(1.0, shape.levels);
+  const double rows_beyond = std::max(0.0, shape.rows / std::max(1.0, shape.levels) - machine.crowd_rows);
+  const double crowd = machine.crowd_start * std::min(1.0, shape.levels / machine.crowd_levels) +
+                       machine.crowd_row * rows_beyond;
   return machine.start + crowd + shape.levels * step + bytes_of(shape) / machine.bandwidth;
 }
 
@@ -60,9 +62,11 @@ std::string describe_choice(const TriangleShape& shape, const TriangularReport& 
 TrisolveMachine h200_machine() {
   TrisolveMachine machine{};
   machine.start = 9e-6;
-  machine.crowd_start = 9e-6;
-  machine.crowd_row = 0.6e-9;
-  machine.dependency = 0.42e-6;
+  machine.crowd_start = 6.5e-6;
+  machine.crowd_levels = 32;
+  machine.crowd_rows = 5e3;
+  machine.crowd_row = 0.75e-9;
+  machine.dependency = 0.36e-6;
   machine.dependency_growth = 0.075e-6;
   machine.block_dependency = 1.3e-6;
   machine.block_step = 0.005e-6;
@@ -78,6 +82,7 @@ TrisolveMachine h200_machine() {
 TrisolveMachine host_machine() {
   TrisolveMachine machine{};
   machine.start = 1e-6;
+  machine.crowd_levels = 1;
   machine.dependency = 0.1e-6;
   machine.block_dependency = 0.5e-6;
   machine.block_step = 0.05e-6;

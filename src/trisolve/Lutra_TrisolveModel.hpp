@@ -26,7 +26,9 @@ struct TriangleShape {
 struct TrisolveMachine {
   double start;              ///< launch, first loads, and the wait for the last store
   double crowd_start;        ///< more of that where rows wait for values all over the device
-  double crowd_row;          ///< still more for each row of a level: they read the same places over and over
+  double crowd_levels;       ///< from so many levels on; less where they are fewer
+  double crowd_rows;         ///< rows a level has without crowding the places they wait for
+  double crowd_row;          ///< more for each row beyond: they read the same places over and over
   double dependency;         ///< a value from one multiprocessor to another, with the work on a short row
   double dependency_growth;  ///< more of that for each doubling of the row's length
   double block_dependency;   ///< the same for a block and its inverse

@@ -48,7 +48,7 @@ LevelCosts level_costs(bool portable) {
   } else if (portable) {
     return {2.5e-6, 30e9, 5e-6, 1.5e12, 5e-6, 0.5e-6, most_thin_tasks};
   } else {
-    return {0.18e-6, 28e9, 1.0e-6, 1.0e12, 8e-6, 0.3e-6, most_thin_tasks};
+    return {0.18e-6, 28e9, 1.0e-6, 2.0e12, 8e-6, 0.3e-6, most_thin_tasks};
   }
 }
 
