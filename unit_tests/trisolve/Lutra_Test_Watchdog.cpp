@@ -58,7 +58,8 @@ struct Chain {
     Kokkos::deep_copy(plan.columns, to_space<Space>(columns));
   }
 
-  void solve(bool portable) {
+  /// @param for_blocks by the CUDA kernel for plans that have blocks of several rows
+  void solve(bool portable, bool for_blocks) {
     lutra::Impl::BlockSolveData<double, double, Ordinal, int> data;
     data.tasks = plan.tasks.data();
     data.by_level = plan.by_level.data();
@@ -77,10 +78,12 @@ struct Chain {
     arrays.prepare(data, 1);
 #ifdef KOKKOS_ENABLE_CUDA
     if constexpr (std::is_same_v<Space, Kokkos::Cuda>) {
-      if (!portable) return lutra::Impl::solve_blocks_cuda<1>(exec, data, 2, graphs);
+      if (!portable && for_blocks) return lutra::Impl::solve_blocks_cuda<true, 1>(exec, data, 2, graphs);
+      if (!portable) return lutra::Impl::solve_blocks_cuda<false, 1>(exec, data, 2, graphs);
     }
 #endif
     static_cast<void>(portable);
+    static_cast<void>(for_blocks);
     lutra::Impl::solve_blocks_portable<1>(exec, data);
   }
 };
@@ -88,16 +91,17 @@ struct Chain {
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("a row that waits for itself is given up and named", "[trisolve]", PatternTypes) {
-  for (const bool portable : {false, true}) {
+  using Ways = std::pair<bool, bool>;
+  for (const auto& [portable, for_blocks] : {Ways(false, false), Ways(false, true), Ways(true, false)}) {
     Chain<TestType> chain;
-    chain.solve(portable);
+    chain.solve(portable, for_blocks);
     chain.exec.fence();
     CHECK(chain.arrays.hung_place() == -1);
     CHECK(to_vector(chain.x) == std::vector<double>{1, 2});
 
     const auto good = to_vector(chain.plan.columns);
     chain.make_it_wait_for_itself();
-    chain.solve(portable);
+    chain.solve(portable, for_blocks);
     chain.exec.fence();
     CHECK(chain.arrays.hung_place() == 1);
     const auto x = to_vector(chain.x);
@@ -108,7 +112,7 @@ TEMPLATE_LIST_TEST_CASE("a row that waits for itself is given up and named", "[t
     CHECK(chain.arrays.hung_place() == -1);
     Kokkos::deep_copy(chain.plan.columns, to_space<typename TestType::Space>(good));
     for (int again = 0; again < 3; ++again) {
-      chain.solve(portable);
+      chain.solve(portable, for_blocks);
       chain.exec.fence();
       CHECK(to_vector(chain.x) == std::vector<double>{1, 2});
     }

@@ -293,7 +293,11 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve_group(
     if (!m_options.portable) {
       if (!m_level_graph) m_level_graph = std::make_shared<LevelGraph>();
       KernelGraphs& graphs = m_level_graph->kernels;
-      if constexpr (Stride == 1) return solve_blocks_cuda<Stride>(exec, data, levels, graphs);
+      if constexpr (Stride == 1) {
+        return m_report.method == TrisolveMethod::supernodal
+                   ? solve_blocks_cuda<true, Stride>(exec, data, levels, graphs)
+                   : solve_blocks_cuda<false, Stride>(exec, data, levels, graphs);
+      }
       if constexpr (Stride > 1) return solve_blocks_many_cuda<Stride>(exec, data, levels, graphs);
     }
   }

@@ -50,16 +50,21 @@ struct EntryBatch {
   }
 };
 
-/// A lane's share of its row: right-hand sides (in the row's first lane) less entries times solutions.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+/// A lane's share of its row: right-hand sides (in the row's first lane) less entries times solutions. The
+/// last batch is a full one: it is to hold all that comes late.
+/// @param meanwhile called when the first loads are under way
+template <int Stride, class Scalar, class Value, class Ordinal, class Offset, class Meanwhile>
 __device__ __forceinline__ void gather_entries(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                                                const BlockTask<Ordinal, Offset>& task, int lane,
-                                               Ordinal place, Scalar (&sum)[Stride]) {
+                                               Ordinal place, const Meanwhile& meanwhile,
+                                               Scalar (&sum)[Stride]) {
   constexpr int ahead = entries_in_flight<Stride>;
   const EntryBatch<ahead, narrow_lanes, Value, Ordinal, Offset> entries(data, task, lane);
+  int s = task.steps - (task.steps + ahead - 1) / ahead * ahead;
   Ordinal next[ahead];
-  entries.load_columns(0, next);
-  for (int s = 0; s < task.steps; s += ahead) {
+  entries.load_columns(s, next);
+  meanwhile();
+  for (; s < task.steps; s += ahead) {
     Ordinal column[ahead];
     Value value[ahead];
     Scalar x[ahead][Stride];
@@ -161,83 +166,110 @@ __device__ __forceinline__ void finish_row(const Data& data, std::int64_t place,
   for (int r = 0; r < data.previous_stride; ++r) before[r] = marked_value<Scalar>();
 }
 
-/// One task: by a warp, or where blocks are wide by a whole team with its sums in shared memory.
-template <bool Wide, int Stride, class Scalar, class Value, class Ordinal, class Offset>
-__device__ __forceinline__ void solve_task(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                                           const BlockTask<Ordinal, Offset>& task, Scalar* shared_sums) {
-  const int lane = static_cast<int>(Wide ? threadIdx.x : threadIdx.x % narrow_lanes);
-  const auto at = position_of_lane<Ordinal>(task, data.block_begin, lane);
-  Ordinal out_row = 0;
-  Scalar sum[Stride];
+/// Right-hand sides of a lane's row in its first lane, elsewhere 0.
+/// @param out_row the row its solution goes to
+template <int Stride, class Data, class Position, class Ordinal, class Scalar>
+__device__ __forceinline__ void take_right_hand_sides(const Data& data, const Position& at, Ordinal& out_row,
+                                                      Scalar (&sum)[Stride]) {
 #pragma unroll
   for (int r = 0; r < Stride; ++r) sum[r] = Scalar(0);
-  if (at.active && at.lane == 0) {
-    const Ordinal in_row = data.in_row[at.place];
-    out_row = data.out_row[at.place];
+  out_row = 0;
+  if (!at.active || at.lane != 0) return;
+  const Ordinal in_row = data.in_row[at.place];
+  out_row = data.out_row[at.place];
 #pragma unroll
-    for (int r = 0; r < Stride; ++r) {
-      if (r < data.n_columns) sum[r] = data.in.scaled(in_row, data.in.at(in_row, r));
-    }
+  for (int r = 0; r < Stride; ++r) {
+    if (r < data.n_columns) sum[r] = data.in.scaled(in_row, data.in.at(in_row, r));
   }
-  Value inverse[most_inverse_entries];
-  const auto load_inverse = [&]() {
-#pragma unroll
-    for (int e = 0; e < (Wide ? most_wide_inverse_entries : most_inverse_entries); ++e) {
-      if (e < task.shape.inverse_entries())
-        inverse[e] = data.inverses[task.inverses + static_cast<Offset>(e) * task.lanes() + lane];
-    }
-  };
-  TouchedLines<Value> touched;
-  BlockUse use = BlockUse::inverse;
-  if (task.shape.log_rows == 0) {
-    if (at.active) inverse[0] = data.inverses[task.inverses + at.block];
-  } else {
-    if constexpr (Wide) {
-      load_inverse();
-    } else {
-      touched.touch(data.inverses + task.inverses, task.shape.inverse_entries(), lane);
-    }
-    if (at.block < task.blocks) use = data.use[task.first_block + at.block];
-  }
-  if constexpr (Wide) {
-    const auto rows = static_cast<int>(data.block_begin[task.first_block + 1] - task.first_place);
-    gather_wide(data, task, lane, rows, at.place, sum);
-  } else {
-    gather_entries(data, task, lane, at.place, sum);
-    touched.arrive();
-  }
+}
+
+/// A task of single rows, by a warp.
+template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+__device__ __forceinline__ void solve_single_rows(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
+                                                  const BlockTask<Ordinal, Offset>& task) {
+  const int lane = static_cast<int>(threadIdx.x % narrow_lanes);
+  const auto at = position_of_lane<Ordinal>(task, data.block_begin, lane);
+  Ordinal out_row;
+  Scalar sum[Stride];
+  take_right_hand_sides(data, at, out_row, sum);
+  Value reciprocal(0);
+  if (at.active) reciprocal = read_cached(data.inverses + task.inverses + at.block);
+  gather_entries(
+      data, task, lane, at.place, [] {}, sum);
   __syncwarp();
   sum_over_lanes(sum, task.shape.lanes());
-  if constexpr (Wide) {
-    apply_wide_block(data, task, at, use, inverse, shared_sums, sum);
-  } else if (task.shape.log_rows == 0) {
-    const Scalar v(data.value(&inverse[0]));
+  const Scalar v(data.value(&reciprocal));
 #pragma unroll
-    for (int r = 0; r < Stride; ++r) sum[r] = v * sum[r];
-  } else if (task.shape.inverse_entries() <= most_inverse_entries) {
-    load_inverse();
-    apply_narrow_blocks(data, task, at, use, inverse, lane, sum);
+  for (int r = 0; r < Stride; ++r) sum[r] = v * sum[r];
+  if (at.active && at.lane == 0) finish_row(data, at.place, out_row, sum);
+}
+
+/// A narrow task of blocks, by a warp.
+template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+__device__ __forceinline__ void solve_narrow_blocks(
+    const BlockSolveData<Scalar, Value, Ordinal, Offset>& data, const BlockTask<Ordinal, Offset>& task,
+    WarpShared<Scalar, Value>& shared) {
+  const int lane = static_cast<int>(threadIdx.x % narrow_lanes);
+  const auto at = position_of_lane<Ordinal>(task, data.block_begin, lane);
+  Ordinal out_row;
+  Scalar sum[Stride];
+  take_right_hand_sides(data, at, out_row, sum);
+  const BlockUse use =
+      at.block < task.blocks ? read_now(data.use + task.first_block + at.block) : BlockUse::inverse;
+  const auto stage = [&] {
+    stage_inverses(data.inverses + task.inverses, task.shape.inverse_entries(), lane, shared.inverses);
+  };
+  gather_entries(data, task, lane, at.place, stage, sum);
+  await_copies();
+  __syncwarp();
+  sum_over_lanes(sum, task.shape.lanes());
+  if (task.shape.inverse_entries() <= most_inverse_entries) {
+    apply_narrow_blocks(data, task.shape, at, use, shared.inverses, lane, sum);
   } else {
     const int rows = __popc(__ballot_sync(0xffffffffu, at.active)) >> task.shape.log_lanes;
     const WarpBlock<Scalar, Value, BlockSolveData<Scalar, Value, Ordinal, Offset>> block{
-        data, data.inverses + task.inverses, task.shape, rows, lane};
+        data, shared, task.shape, rows, lane};
 #pragma unroll
     for (int r = 0; r < Stride; ++r) sum[r] = block.solve(sum[r], use);
   }
   if (at.active && at.lane == 0) finish_row(data, at.place, out_row, sum);
 }
 
-/// Every `stride`-th task from `first` on.
-template <bool Wide, int Stride, class Scalar, class Value, class Ordinal, class Offset>
-__device__ __forceinline__ void go_round(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                                         std::int64_t first, std::int64_t end, std::int64_t stride,
-                                         Scalar* shared_sums) {
-  for (std::int64_t t = first; t < end; t += stride) {
-    const BlockTask<Ordinal, Offset> task = data.tasks[t];
-    solve_task<Wide, Stride>(data, task, shared_sums);
-    if constexpr (Wide) __syncthreads();
+/// A wide task, by a whole team.
+/// @param staged its inverse in shared memory
+template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+__device__ __forceinline__ void solve_wide_task(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
+                                                const BlockTask<Ordinal, Offset>& task, Value* staged,
+                                                Scalar* shared_sums) {
+  const int lane = static_cast<int>(threadIdx.x);
+  const auto at = position_of_lane<Ordinal>(task, data.block_begin, lane);
+  Ordinal out_row;
+  Scalar sum[Stride];
+  take_right_hand_sides(data, at, out_row, sum);
+#pragma unroll
+  for (int e = 0; e < most_wide_inverse_entries; ++e) {
+    const int p = e * wide_lanes + lane;
+    if (e < task.shape.inverse_entries())
+      copy_later(staged + staged_wide_position(p), data.inverses + task.inverses + p);
   }
+  const BlockUse use =
+      at.block < task.blocks ? read_now(data.use + task.first_block + at.block) : BlockUse::inverse;
+  const auto rows = static_cast<int>(data.block_begin[task.first_block + 1] - task.first_place);
+  gather_wide(data, task, lane, rows, at.place, sum);
+  await_copies();
+  __syncwarp();
+  sum_over_lanes(sum, task.shape.lanes());
+  apply_wide_block(data, task.shape, at, use, staged, shared_sums, sum);
+  if (at.active && at.lane == 0) finish_row(data, at.place, out_row, sum);
 }
+
+/// How the teams of a launch share out its tasks.
+struct TeamSplit {
+  int narrow_teams = 0;  ///< the first ones; the others take the wide tasks
+  int narrow_warps = 0;  ///< that go round the narrow tasks, spread over those teams
+
+  bool operator==(const TeamSplit&) const = default;
+};
 
 /// As solve_blocks_portable, for teams that all run at once: some teams' warps go round the narrow tasks, the
 /// other teams round the wide ones, each in the order of levels. The first task that is not finished is then
@@ -245,44 +277,72 @@ __device__ __forceinline__ void go_round(const BlockSolveData<Scalar, Value, Ord
 /// before their turn and gather what is there. Entries are read by coalesced loads ahead of the wait; a
 /// solution travels from one multiprocessor to another in one trip through the second-level cache, inside a
 /// block by shuffles or shared memory.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+/// @tparam HasBlocks of several rows; otherwise all tasks are narrow
+template <bool HasBlocks, int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(wide_lanes, Stride == 1 ? 2 : 1)
-    solve_blocks_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, int narrow_teams) {
-  __shared__ alignas(16) unsigned char shared_bytes[most_block_rows * Stride * sizeof(Scalar)];
+    solve_blocks_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, TeamSplit split) {
+  // Where there are blocks: a WarpShared each warp, or the staged inverse of a wide task.
+  extern __shared__ __align__(16) unsigned char team_shared[];
+  __shared__ alignas(16) unsigned char shared_sums[most_block_rows * Stride * sizeof(Scalar)];
   const int team = static_cast<int>(blockIdx.x);
-  if (team < narrow_teams) {
-    constexpr int warps = wide_lanes / narrow_lanes;
-    const std::int64_t first = static_cast<std::int64_t>(threadIdx.x / narrow_lanes) * narrow_teams + team;
-    go_round<false, Stride>(data, first, data.narrow_tasks, static_cast<std::int64_t>(narrow_teams) * warps,
-                            static_cast<Scalar*>(nullptr));
-  } else {
-    go_round<true, Stride>(data, data.narrow_tasks + team - narrow_teams, data.n_tasks,
-                           static_cast<std::int64_t>(gridDim.x) - narrow_teams,
-                           reinterpret_cast<Scalar*>(shared_bytes));
+  if (team < split.narrow_teams) {
+    const int warp = static_cast<int>(threadIdx.x / narrow_lanes);
+    const int number = warp * split.narrow_teams + team;
+    if (number >= split.narrow_warps) return;
+    for (std::int64_t t = number; t < data.narrow_tasks; t += split.narrow_warps) {
+      const BlockTask<Ordinal, Offset> task = data.tasks[t];
+      if (HasBlocks && task.shape.log_rows > 0) {
+        solve_narrow_blocks<Stride>(data, task,
+                                    reinterpret_cast<WarpShared<Scalar, Value>*>(team_shared)[warp]);
+      } else {
+        solve_single_rows<Stride>(data, task);
+      }
+    }
+  } else if constexpr (HasBlocks) {
+    const auto wide_teams = static_cast<std::int64_t>(gridDim.x) - split.narrow_teams;
+    for (std::int64_t t = data.narrow_tasks + team - split.narrow_teams; t < data.n_tasks; t += wide_teams) {
+      const BlockTask<Ordinal, Offset> task = data.tasks[t];
+      solve_wide_task<Stride>(data, task, reinterpret_cast<Value*>(team_shared),
+                              reinterpret_cast<Scalar*>(shared_sums));
+      __syncthreads();
+    }
   }
 }
 
-/// How many levels the warps of the narrow tasks look ahead: enough to hide the loads that come before the
-/// wait, few enough not to crowd the second-level cache with readings of what is not there yet.
-inline constexpr std::int64_t levels_ahead = 12;
+/// Shares out the teams that can run at once. Narrow tasks get warps for some levels: enough to hide the
+/// loads that come before the wait, few enough not to crowd the second-level cache with readings of what is
+/// not there yet. Where blocks make levels uneven they also get what wide tasks leave, spread over the
+/// multiprocessors.
+/// @param most_warps of a team that can take narrow tasks
+template <bool HasBlocks>
+TeamSplit share_out_teams(std::int64_t narrow_tasks, std::int64_t wide_tasks, std::int64_t levels,
+                          std::int64_t most, std::int64_t most_warps) {
+  constexpr std::int64_t levels_ahead = HasBlocks ? 6 : 12;
+  const std::int64_t most_narrow = wide_tasks > 0 ? most / 2 : most;
+  const std::int64_t left = HasBlocks ? std::clamp<std::int64_t>(most - wide_tasks, 0, most_narrow) : 0;
+  const std::int64_t ahead = (levels_ahead * narrow_tasks + levels - 1) / levels;
+  const std::int64_t warps =
+      std::min({narrow_tasks, std::max(ahead, left * most_warps), most_narrow * most_warps});
+  const std::int64_t least = (warps + most_warps - 1) / most_warps;
+  return {static_cast<int>(std::max(least, std::min(warps, left))), static_cast<int>(warps)};
+}
 
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+/// @tparam HasBlocks of several rows
+template <bool HasBlocks, int Stride, class Scalar, class Value, class Ordinal, class Offset>
 void solve_blocks_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                        int levels, KernelGraphs& graphs) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::blocks");
-  const auto kernel = solve_blocks_kernel<Stride, Scalar, Value, Ordinal, Offset>;
-  KernelGraphs::Shape shape{0, wide_lanes, 0};
+  const auto kernel = solve_blocks_kernel<HasBlocks, Stride, Scalar, Value, Ordinal, Offset>;
+  constexpr std::size_t warp_bytes = sizeof(WarpShared<Scalar, Value>), team_bytes = std::size_t(72) << 10;
+  constexpr std::size_t all_warps = wide_lanes / narrow_lanes;
+  constexpr std::size_t warps = HasBlocks ? std::min(all_warps, team_bytes / warp_bytes) : all_warps;
+  KernelGraphs::Shape shape{0, wide_lanes, HasBlocks ? warps * warp_bytes : 0};
   const int most = graphs.teams_at_once(exec, kernel, shape);
   const std::int64_t wide_tasks = data.n_tasks - data.narrow_tasks;
-  constexpr int warps = wide_lanes / narrow_lanes;
-  std::int64_t narrow_teams = (levels_ahead * data.narrow_tasks / levels + warps - 1) / warps;
-  narrow_teams = std::min<std::int64_t>(
-      {narrow_teams, (data.narrow_tasks + warps - 1) / warps, wide_tasks > 0 ? most / 2 : most});
-  if (narrow_teams == 0 && data.narrow_tasks > 0) narrow_teams = 1;
-  const auto wide_teams = std::min<std::int64_t>(wide_tasks, most - narrow_teams);
-  shape.teams = static_cast<unsigned>(narrow_teams + wide_teams);
-  graphs.launch_cooperative(exec.cuda_stream(), kernel, data.current, shape, data,
-                            static_cast<int>(narrow_teams));
+  const TeamSplit split = share_out_teams<HasBlocks>(data.narrow_tasks, wide_tasks, levels, most, warps);
+  const auto wide_teams = std::min<std::int64_t>(wide_tasks, most - split.narrow_teams);
+  shape.teams = static_cast<unsigned>(split.narrow_teams + wide_teams);
+  graphs.launch_cooperative(exec.cuda_stream(), kernel, data.current, shape, data, split);
 }
 
 }  // namespace lutra::Impl

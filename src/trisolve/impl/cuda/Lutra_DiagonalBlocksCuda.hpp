@@ -55,29 +55,58 @@ __device__ __forceinline__ void multiply_inverse(const Data& data, BlockShape sh
   sum_over_lanes(y, shape.lanes());
 }
 
-/// The lines of the inverses of a narrow task, on their way to the first-level cache while its warp waits for
-/// what the blocks need: registers are short.
-template <class Value>
-struct TouchedLines {
-  static constexpr int line_bytes = 128;
-  static constexpr int most =
-      (most_block_rows * static_cast<int>(sizeof(Value)) + line_bytes - 1) / line_bytes;
-  int word[most] = {};
+/// Where the packed inverses of a narrow task stand in shared memory, entry e of lane l at e·pitch + l: rows
+/// of 32 and one more, so that neither entries of a lane nor those of an entry meet in one bank.
+inline constexpr int staged_pitch = narrow_lanes + 1;
 
-  __device__ __forceinline__ void touch(const Value* inverses, int entries, int lane) {
-    const auto* bytes = reinterpret_cast<const unsigned char*>(inverses);
-    const int size = entries * narrow_lanes * static_cast<int>(sizeof(Value));
-#pragma unroll
-    for (int k = 0; k < most; ++k) {
-      const int at = (k * narrow_lanes + lane) * line_bytes;
-      if (at < size) asm volatile("ld.global.ca.s32 %0, [%1];" : "=r"(word[k]) : "l"(bytes + at));
-    }
+/// What a warp keeps in shared memory of a narrow task with blocks.
+template <class Scalar, class Value>
+struct WarpShared {
+  Scalar sums[most_block_rows];  ///< by row, for all lanes to read
+  Value inverses[most_block_rows * staged_pitch];
+};
+
+/// Copies to shared memory in the background.
+template <class Value>
+__device__ __forceinline__ void copy_later(Value* to, const Value* from) {
+  asm volatile(
+      "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
+      "l"(from), "n"(sizeof(Value))
+      : "memory");
+}
+/// Waits for what this thread copies.
+__device__ __forceinline__ void await_copies() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+/// Brings the packed inverses of a narrow task to shared memory while its warp waits for what the blocks
+/// need: registers are short, and the first-level cache has not room for those of all warps.
+template <class Value>
+__device__ __forceinline__ void stage_inverses(const Value* packed, int entries, int lane, Value* staged) {
+  __syncwarp();  // the task before may still be read
+  for (int e = 0; e < entries; ++e)
+    copy_later(staged + e * staged_pitch + lane, packed + e * narrow_lanes + lane);
+}
+
+/// The same in wide tasks: value p of the packed inverse stands at p + p / 16, so that T, which is read
+/// across, does not meet in one bank either.
+__device__ __forceinline__ int staged_wide_position(int p) {
+  return p + p / (narrow_lanes / 2);
+}
+
+/// A diagonal block T and its inverse V, as they are staged.
+template <bool Wide, class Scalar, class Value, class Data>
+struct StagedBlock {
+  const Data& data;
+  const Value* staged;  ///< of the block's first lane
+  BlockShape shape;
+  __device__ __forceinline__ Scalar inverse(int i, int j) const {
+    const int lane = (i << shape.log_lanes) + (j & (shape.lanes() - 1)), e = j >> shape.log_lanes;
+    const int at = Wide ? staged_wide_position(e * wide_lanes + lane) : e * staged_pitch + lane;
+    return Scalar(data.value(staged + at));
   }
-  /// Waits for them.
-  __device__ __forceinline__ void arrive() const {
-#pragma unroll
-    for (int k = 0; k < most; ++k) asm volatile("" ::"r"(word[k]));
-  }
+  /// Below the diagonal.
+  __device__ __forceinline__ Scalar entry(int i, int j) const { return inverse(j, i); }
 };
 
 inline constexpr int inverse_entries_at_once = 8;
@@ -87,71 +116,48 @@ inline constexpr int most_wide_inverse_entries = 2;  ///< a lane of a wide task 
 template <class Scalar, class Value, class Data>
 struct WarpBlock {
   const Data& data;
-  const Value* packed;  ///< of the task
+  WarpShared<Scalar, Value>& shared;
   BlockShape shape;
   int rows;
   int lane;
 
   __device__ __forceinline__ int row() const { return lane >> shape.log_lanes; }
   __device__ __forceinline__ int row_lane() const { return lane & (shape.lanes() - 1); }
-  /// Value of row j, to every lane.
-  __device__ __forceinline__ Scalar from_row(const Scalar& own, int j) const {
-    return shuffle_from(own, (j << shape.log_lanes) & (narrow_lanes - 1));
-  }
   /// Where T's entries of the lane's row stand, transposed above the inverse.
   __device__ __forceinline__ const Value* own_row() const {
-    return packed + (row() >> shape.log_lanes) * narrow_lanes + (row() & (shape.lanes() - 1));
+    return shared.inverses + (row() >> shape.log_lanes) * staged_pitch + (row() & (shape.lanes() - 1));
+  }
+  /// Lets all lanes read the rows' values.
+  __device__ __forceinline__ void share(const Scalar& own) const {
+    __syncwarp();
+    if (row_lane() == 0) shared.sums[row()] = own;
+    __syncwarp();
   }
 
   /// The lane's row of V·s, in all lanes of the row.
   __device__ __forceinline__ Scalar multiply_inverse(const Scalar& s) const {
-    constexpr int count = inverse_entries_at_once;
-    Scalar y[2] = {Scalar(0), Scalar(0)};
-    for (int first = 0; first << shape.log_lanes < rows; first += count) {
-      Value v[count];
-#pragma unroll
-      for (int e = 0; e < count; ++e) v[e] = packed[(first + e) * narrow_lanes + lane];
-#pragma unroll
-      for (int e = 0; e < count; ++e) {
-        const int j = row_lane() + ((first + e) << shape.log_lanes);
-        const Scalar other = from_row(s, j);
-        if (j <= row()) y[e % 2] += Scalar(data.value(&v[e])) * other;
-      }
-    }
-    return sum_over_row(y[0] + y[1]);
+    share(s);
+    return product(row() + 1, [&](int e, int) { return shared.inverses[e * staged_pitch + lane]; });
   }
   /// The lane's row of s − T·y, in all lanes of the row.
   __device__ __forceinline__ Scalar residual(const Scalar& s, const Scalar& y) const {
-    constexpr int count = inverse_entries_at_once;
-    Scalar product(0);
-    for (int first = 0; first << shape.log_lanes < rows; first += count) {
-      Value t[count];
-#pragma unroll
-      for (int e = 0; e < count; ++e) {
-        const int j = row_lane() + ((first + e) << shape.log_lanes);
-        t[e] = j < row() ? own_row()[j << shape.log_lanes] : Value(0);
-      }
-#pragma unroll
-      for (int e = 0; e < count; ++e) {
-        const int j = row_lane() + ((first + e) << shape.log_lanes);
-        const Scalar other = from_row(y, j);
-        if (j < row()) product += Scalar(data.value(&t[e])) * other;
-      }
-    }
-    return s - sum_over_row(product) - y / Scalar(data.value(own_row() + (row() << shape.log_lanes)));
+    share(y);
+    const Value* const t = own_row();
+    const Scalar others = product(row(), [&](int, int j) { return t[min(j, row()) << shape.log_lanes]; });
+    return s - others - y / Scalar(data.value(t + (row() << shape.log_lanes)));
   }
   __device__ __forceinline__ Scalar substitute(Scalar s) const {
     constexpr int count = inverse_entries_at_once;
+    const Value* const own = own_row();
     for (int first = 0; first < rows; first += count) {
       Value t[count];
 #pragma unroll
-      for (int e = 0; e < count; ++e)
-        t[e] = first + e <= row() ? own_row()[(first + e) << shape.log_lanes] : Value(0);
+      for (int e = 0; e < count; ++e) t[e] = own[min(first + e, row()) << shape.log_lanes];
 #pragma unroll
       for (int e = 0; e < count; ++e) {
         const int j = first + e;
         if (j == row()) s = Scalar(data.value(&t[e])) * s;
-        const Scalar x = from_row(s, j);
+        const Scalar x = shuffle_from(s, (j << shape.log_lanes) & (narrow_lanes - 1));
         if (j < row()) s -= Scalar(data.value(&t[e])) * x;
       }
     }
@@ -166,8 +172,28 @@ struct WarpBlock {
   }
 
  private:
-  __device__ __forceinline__ Scalar sum_over_row(const Scalar& part) const {
-    Scalar sum[1] = {part};
+  /// Sum of factors times shared values, those of the first `end` rows, in all lanes of the row.
+  /// @param factor (e, j) gives the one for the lane's e-th row, which is j
+  template <class Factor>
+  __device__ __forceinline__ Scalar product(int end, const Factor& factor) const {
+    constexpr int count = inverse_entries_at_once;
+    Scalar y[4] = {Scalar(0), Scalar(0), Scalar(0), Scalar(0)};
+    for (int first = 0; first << shape.log_lanes < rows; first += count) {
+      Value v[count];
+      Scalar other[count];
+#pragma unroll
+      for (int e = 0; e < count; ++e) {
+        const int j = row_lane() + ((first + e) << shape.log_lanes);
+        v[e] = factor(first + e, j);
+        other[e] = shared.sums[j];
+      }
+#pragma unroll
+      for (int e = 0; e < count; ++e) {
+        const int j = row_lane() + ((first + e) << shape.log_lanes);
+        if (j < end) y[e % 4] += Scalar(data.value(&v[e])) * other[e];
+      }
+    }
+    Scalar sum[1] = {(y[0] + y[1]) + (y[2] + y[3])};
     sum_over_lanes(sum, shape.lanes());
     return sum[0];
   }
@@ -210,14 +236,15 @@ __device__ __forceinline__ void substitute_block(const Block& block, BlockShape 
 }
 
 /// The diagonal block of a wide task, by the whole team; sums in, solutions out, in all lanes of a row.
-template <int Stride, class Scalar, class Value, class Data, class Task, class Position>
-__device__ __forceinline__ void apply_wide_block(const Data& data, const Task& task, const Position& at,
-                                                 BlockUse use, const Value (&inverse)[most_inverse_entries],
-                                                 Scalar* shared, Scalar (&sum)[Stride]) {
-  const PackedBlock<Scalar, Data, Task> block{data, task, at.block};
+/// @param staged the packed inverse in shared memory, complete at the next barrier
+/// @param shared [rows × Stride] not read by anyone any more
+template <int Stride, class Scalar, class Value, class Data, class Position>
+__device__ __forceinline__ void apply_wide_block(const Data& data, BlockShape shape, const Position& at,
+                                                 BlockUse use, const Value* staged, Scalar* shared,
+                                                 Scalar (&sum)[Stride]) {
+  const StagedBlock<true, Scalar, Value, Data> block{data, staged, shape};
   const auto from_row = [&](int j, int r) { return shared[j * Stride + r]; };
   const auto share = [&](const Scalar(&values)[Stride]) {
-    __syncthreads();
     if (at.lane == 0) {
 #pragma unroll
       for (int r = 0; r < Stride; ++r) shared[at.row * Stride + r] = values[r];
@@ -225,7 +252,8 @@ __device__ __forceinline__ void apply_wide_block(const Data& data, const Task& t
     __syncthreads();
   };
   if (use == BlockUse::substitute) {
-    substitute_block(block, task.shape, at.row, at.active, sum, [&](int j, int r, const Scalar& value) {
+    __syncthreads();
+    substitute_block(block, shape, at.row, at.active, sum, [&](int j, int r, const Scalar& value) {
       if (at.row == j && at.lane == 0) shared[j * Stride + r] = value;
       __syncthreads();
       return shared[j * Stride + r];
@@ -234,13 +262,21 @@ __device__ __forceinline__ void apply_wide_block(const Data& data, const Task& t
   }
   Scalar y[Stride];
   share(sum);
-  multiply_inverse(data, task.shape, inverse, at.row, at.lane, from_row, y);
+  Value inverse[most_inverse_entries];
+#pragma unroll
+  for (int e = 0; e < most_wide_inverse_entries; ++e) {
+    if (e < shape.inverse_entries())
+      inverse[e] = staged[staged_wide_position(e * wide_lanes + static_cast<int>(threadIdx.x))];
+  }
+  multiply_inverse(data, shape, inverse, at.row, at.lane, from_row, y);
   if (use == BlockUse::refined) {
     Scalar residual[Stride], correction[Stride];
+    __syncthreads();
     share(y);
-    block_residual(block, task.shape, at.active ? at.row : 0, at.lane, sum, y, from_row, residual);
+    block_residual(block, shape, at.active ? at.row : 0, at.lane, sum, y, from_row, residual);
+    __syncthreads();
     share(residual);
-    multiply_inverse(data, task.shape, inverse, at.row, at.lane, from_row, correction);
+    multiply_inverse(data, shape, inverse, at.row, at.lane, from_row, correction);
 #pragma unroll
     for (int r = 0; r < Stride; ++r) y[r] += correction[r];
   }
@@ -250,23 +286,28 @@ __device__ __forceinline__ void apply_wide_block(const Data& data, const Task& t
 
 /// The diagonal blocks of a narrow task, by shuffles; blocks in registers have up to eight rows, so that
 /// substitution does where an inverse would lose accuracy.
-template <int Stride, class Scalar, class Value, class Data, class Task, class Position>
-__device__ __forceinline__ void apply_narrow_blocks(const Data& data, const Task& task, const Position& at,
-                                                    BlockUse use,
-                                                    const Value (&inverse)[most_inverse_entries], int lane,
+template <int Stride, class Scalar, class Value, class Data, class Position>
+__device__ __forceinline__ void apply_narrow_blocks(const Data& data, BlockShape shape, const Position& at,
+                                                    BlockUse use, const Value* staged, int lane,
                                                     Scalar (&sum)[Stride]) {
-  const PackedBlock<Scalar, Data, Task> block{data, task, at.block};
-  const int lane_of_row0 = lane & ~(task.shape.block_lanes() - 1);
-  const int row_lanes = task.shape.lanes();
+  const int lane_of_row0 = lane & ~(shape.block_lanes() - 1);
+  const StagedBlock<false, Scalar, Value, Data> block{data, staged + lane_of_row0, shape};
+  Value inverse[most_inverse_entries];
+#pragma unroll
+  for (int e = 0; e < most_inverse_entries; ++e) {
+    if (e < shape.inverse_entries()) inverse[e] = staged[e * staged_pitch + lane];
+  }
   Scalar s[Stride];
 #pragma unroll
   for (int r = 0; r < Stride; ++r) s[r] = sum[r];
-  const auto from_row = [&](int j, int r) { return shuffle_from(s[r], lane_of_row0 + j * row_lanes); };
-  multiply_inverse(data, task.shape, inverse, at.row, at.lane, from_row, sum);
+  const auto from_row = [&](int j, int r) {
+    return shuffle_from(s[r], lane_of_row0 + (j << shape.log_lanes));
+  };
+  multiply_inverse(data, shape, inverse, at.row, at.lane, from_row, sum);
   const bool takes_part = at.active && use != BlockUse::inverse;
   if (!__any_sync(0xffffffffu, takes_part)) return;
-  substitute_block(block, task.shape, at.row, takes_part, s, [&](int j, int r, const Scalar& value) {
-    return shuffle_from(value, lane_of_row0 + j * row_lanes);
+  substitute_block(block, shape, at.row, takes_part, s, [&](int j, int r, const Scalar& value) {
+    return shuffle_from(value, lane_of_row0 + (j << shape.log_lanes));
   });
 #pragma unroll
   for (int r = 0; r < Stride; ++r) sum[r] = takes_part ? s[r] : sum[r];

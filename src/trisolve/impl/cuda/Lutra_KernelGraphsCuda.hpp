@@ -39,7 +39,7 @@ class KernelGraphs {
   int teams_at_once(const Kokkos::Cuda& exec, void (*kernel)(Parameters...), const Shape& shape) {
     const auto* const function = reinterpret_cast<const void*>(kernel);
     for (const auto& known : m_occupancies) {
-      if (known.kernel == function) return known.teams;
+      if (known.kernel == function && known.shared_bytes == shape.shared_bytes) return known.teams;
     }
     if (shape.shared_bytes > 0) {
       check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -51,7 +51,7 @@ class KernelGraphs {
                    &of_a_multiprocessor, kernel, static_cast<int>(shape.threads), shape.shared_bytes),
                "looking up how many teams run at once");
     const int teams = of_a_multiprocessor * exec.cuda_device_prop().multiProcessorCount;
-    m_occupancies.push_back({function, teams});
+    m_occupancies.push_back({function, shape.shared_bytes, teams});
     return teams;
   }
 
@@ -85,7 +85,8 @@ class KernelGraphs {
     const void* kernel = nullptr;
     const void* slot = nullptr;
     Shape shape;
-    std::shared_ptr<const void> arguments;  ///< a pair of the kernel's own types; null: those it was made with
+    std::shared_ptr<const void>
+        arguments;  ///< a pair of the kernel's own types; null: those it was made with
     CudaOwner<cudaGraph_t> graph;
     CudaOwner<cudaGraphExec_t> exec;
     cudaGraphNode_t node = nullptr;  ///< belongs to the graph
@@ -94,6 +95,7 @@ class KernelGraphs {
   /// Teams of a kernel that run at once.
   struct Occupancy {
     const void* kernel = nullptr;
+    std::size_t shared_bytes = 0;
     int teams = 0;
   };
 

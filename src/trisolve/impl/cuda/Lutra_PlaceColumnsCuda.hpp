@@ -127,18 +127,6 @@ __device__ __forceinline__ Two<Scalar> product(const Scalar& factor, const Two<S
   return {{factor * x.of[0], factor * x.of[1]}};
 }
 
-/// Copies to shared memory in the background.
-template <class Value>
-__device__ __forceinline__ void copy_later(Value* to, const Value* from) {
-  asm volatile(
-      "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
-      "l"(from), "n"(sizeof(Value))
-      : "memory");
-}
-__device__ __forceinline__ void await_copies() {
-  asm volatile("cp.async.wait_all;" ::: "memory");
-}
-
 /// Whether the watchdog has ended the solve; ends it where this wait, begun at `begun`, takes too long. The
 /// same for all threads of a warp.
 template <class Data>

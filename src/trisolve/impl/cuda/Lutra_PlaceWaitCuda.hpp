@@ -48,6 +48,13 @@ __device__ __forceinline__ void read_place(const Kokkos::complex<Real>* place,
   for (int r = 0; r < Stride; ++r) x[r] = Kokkos::complex<Real>(parts[2 * r], parts[2 * r + 1]);
 }
 
+/// Reads what does not change, now: a plain load might be moved behind a wait that comes before its use.
+__device__ __forceinline__ BlockUse read_now(const BlockUse* place) {
+  unsigned value;
+  asm volatile("ld.global.u8 %0, [%1];" : "=r"(value) : "l"(place));
+  return static_cast<BlockUse>(value);
+}
+
 /// Reads a solution that may have been there for long, through the first-level cache. A copy there that is
 /// not marked is right, since a value is written once.
 __device__ __forceinline__ double read_cached(const double* place) {
