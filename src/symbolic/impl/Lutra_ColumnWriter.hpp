@@ -26,8 +26,8 @@ struct BitNumbers {
   }
 };
 
-/// Writes the columns of words, ascending, one behind the other. Of words with many bits it writes eight numbers
-/// for each eight bits, of which those beyond the last one set are written over by what follows.
+/// Writes the columns of words, ascending, one behind the other. Of words with many bits it writes eight
+/// numbers for each eight bits, of which those beyond the last one set are written over by what follows.
 template <class Ordinal>
 class ColumnWriter {
  public:

@@ -97,7 +97,7 @@ void link_forest_in_order(const CsrPattern<Ordinal, Offset, Memory>& pattern,
   }
 }
 
-/// Where the rows begin that ForestTop is to link: n/32 rows or fewer, such that most of them have entries
+/// Where the rows begin that ForestTop is to link: n/32 rows or fewer, such that seven of eight have entries
 /// before all of these, as those of large separators have, which are chains of the tree. n where there is no
 /// such part. Looks at no more than 32 entries of a row.
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -131,7 +131,7 @@ Ordinal first_of_top(const ExecutionSpace& exec,
   exec.fence("lutra::symbolic: rows that reach down are counted");
   for (int k = 0; k < candidates; ++k) {
     const Ordinal rows = rows_of(k);
-    if (rows >= Top::panel && rows <= Top::most_rows && 2 * known(k) > rows) return n - rows;
+    if (rows >= Top::panel && rows <= Top::most_rows && known(k) >= rows - rows / 8) return n - rows;
   }
   return n;
 }

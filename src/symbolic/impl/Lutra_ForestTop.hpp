@@ -75,8 +75,7 @@ struct ForestTop {
       const int rows = static_cast<int>(n - begin < panel ? n - begin : panel);
       clear(team, shared, begin, rows);
       team.team_barrier();  // the panel is empty
-      gather(team, shared, pattern, shared.ends[0], begin, rows);
-      if (mirror.row_map.extent(0) > 0) gather(team, shared, mirror, shared.ends[1], begin, rows);
+      gather(team, shared, begin, rows);
       team.team_barrier();  // all sets are known
       const int n_roots = shared.n_roots;
       link_roots(team, shared, begin, n_roots);
@@ -110,14 +109,19 @@ struct ForestTop {
     Kokkos::single(Kokkos::PerTeam(team), [&]() { shared.n_roots = 0; });
   }
 
-  KOKKOS_FUNCTION void gather(const Team& team, Panel& shared, const Pattern& from, const Offset* ends,
-                              Ordinal begin, int rows) const {
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, ends[0], ends[rows]), [&](const Offset p) {
+  /// Entries of the rows in the pattern, and behind them those in its mirror.
+  KOKKOS_FUNCTION void gather(const Team& team, Panel& shared, Ordinal begin, int rows) const {
+    const Offset own = shared.ends[0][rows] - shared.ends[0][0];
+    const Offset mirrored = shared.ends[1][rows] - shared.ends[1][0];
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, own + mirrored), [&](const Offset k) {
+      const int kind = k < own ? 0 : 1;
+      const Offset* ends = shared.ends[kind];
+      const Offset p = ends[0] + (kind == 0 ? k : k - own);
+      const Ordinal v = kind == 0 ? pattern.entries(p) : mirror.entries(p);
       int row = 0;
       for (int step = panel / 2; step > 0; step /= 2) {
         if (ends[row + step] <= p) row += step;
       }
-      const Ordinal v = from.entries(p);
       if (v >= begin + row) return;
       const Word bit = Word(1) << row;
       if (v >= begin) {
@@ -125,6 +129,7 @@ struct ForestTop {
         return;
       }
       const Ordinal root = root_of(parent, shortcut, v, pattern.n_rows);
+      if ((load_relaxed(above(root)) & bit) != 0) return;
       if (Kokkos::atomic_fetch_or(&above(root), bit) != 0) return;
       roots(Kokkos::atomic_fetch_add(&shared.n_roots, 1)) = root;
     });
