@@ -163,13 +163,13 @@ struct AncestorLowerRows {
   /// so that all eight are loaded at once.
   /// @param first the vertex of the word's first bit
   KOKKOS_FUNCTION Word missing(Word word, int shift, Ordinal first, Ordinal d) const {
-    Offset place[8];
+    Offset at[8];
     Word column[8], out = 0;
     for (int k = 0; k < 8; ++k) {
       const bool member = (word >> (shift + k) & 1) != 0;
-      place[k] = member ? sets.map(first + shift + k) + d / 64 : Offset(-1);
+      at[k] = member ? sets.map(first + shift + k) + d / 64 : Offset(-1);
     }
-    for (int k = 0; k < 8; ++k) column[k] = place[k] >= 0 ? sets.lower(place[k]) : ~Word(0);
+    for (int k = 0; k < 8; ++k) column[k] = at[k] >= 0 ? sets.lower(at[k]) : ~Word(0);
     for (int k = 0; k < 8; ++k) out |= (~column[k] >> (d % 64) & 1) << (shift + k);
     return out;
   }
