@@ -4,6 +4,7 @@
 
 #include "Lutra_AncestorRows.hpp"
 #include "Lutra_TreeRoad.hpp"
+#include "Lutra_WordBits.hpp"
 
 namespace lutra::Impl {
 
@@ -122,7 +123,7 @@ struct AncestorRoad {
         "lutra::symbolic::members",
         Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Offset>>(m_exec, 0,
                                                                        static_cast<Offset>(sets.extent(0))),
-        KOKKOS_LAMBDA(const Offset w, Offset& total) { total += Kokkos::popcount(sets(w)); }, sum);
+        KOKKOS_LAMBDA(const Offset w, Offset& total) { total += count_ones(sets(w)); }, sum);
     return sum;
   }
 
@@ -190,8 +191,7 @@ struct AncestorRoad {
             Offset count = 0;
             Kokkos::parallel_reduce(
                 Kokkos::ThreadVectorRange(team, Sets::words(sets.depth(i))),
-                [&](const Ordinal w, Offset& sum) { sum += Kokkos::popcount(sets.upper(sets.map(i) + w)); },
-                count);
+                [&](const Ordinal w, Offset& sum) { sum += count_ones(sets.upper(sets.map(i) + w)); }, count);
             Kokkos::single(Kokkos::PerThread(team), [&]() { counts(i) = count; });
           });
         });

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "Lutra_AncestorSets.hpp"
+#include "Lutra_WordBits.hpp"
 
 namespace lutra::Impl {
 
@@ -220,7 +221,7 @@ struct AncestorRowWriter {
         const Word bits = sets.upper(sets.map(i) + w) & mask;
         if (bits == 0) continue;
         write_word(team, bits, above + (most - w * 64), to);
-        to += static_cast<Offset>(Kokkos::popcount(bits));
+        to += static_cast<Offset>(count_ones(bits));
       }
       above = sets.parent(top);
     }
@@ -238,7 +239,7 @@ struct AncestorRowWriter {
   KOKKOS_FUNCTION void write_word(const Team& team, Word bits, Ordinal of_bit_zero, Offset to) const {
     if constexpr (is_host_space<ExecutionSpace>) {
       for (Word rest = bits; rest != 0;) {
-        const int bit = 63 - Kokkos::countl_zero(rest);
+        const int bit = highest_one(rest);
         rest &= ~(Word(1) << bit);
         entries(to++) = of_bit_zero - static_cast<Ordinal>(bit);
       }
@@ -246,7 +247,7 @@ struct AncestorRowWriter {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, 64), [&](const int bit) {
         const Word from_here = bits >> bit;
         if ((from_here & 1) == 0) return;
-        entries(to + Kokkos::popcount(from_here >> 1)) = of_bit_zero - static_cast<Ordinal>(bit);
+        entries(to + count_ones(from_here >> 1)) = of_bit_zero - static_cast<Ordinal>(bit);
       });
     }
   }

@@ -5,6 +5,7 @@
 #include "Lutra_CsrView.hpp"
 #include "Lutra_PatternSymmetry.hpp"
 #include "Lutra_RowSubtrees.hpp"
+#include "Lutra_WordBits.hpp"
 
 namespace lutra::Impl {
 
@@ -206,7 +207,7 @@ struct AncestorElimination {
         Kokkos::ThreadVectorRange(team, n_words),
         [&](const Ordinal w, Ordinal& most) {
           const Word bits = pick(w);
-          const Ordinal d = bits == 0 ? -1 : w * 64 + 63 - static_cast<Ordinal>(Kokkos::countl_zero(bits));
+          const Ordinal d = bits == 0 ? -1 : w * 64 + static_cast<Ordinal>(highest_one(bits));
           if (d > most) most = d;
         },
         Kokkos::Max<Ordinal>(found));
@@ -239,7 +240,7 @@ struct AncestorElimination {
       const Word low = sets.lower(from + w), up = sets.upper(from + w);
       Word rest = (low | up) & Sets::below(most + 1, w) & ~Sets::below(least > w * 64 ? least : w * 64, w);
       while (rest != 0) {
-        const int bit = 63 - Kokkos::countl_zero(rest);
+        const int bit = highest_one(rest);
         const Word mask = Word(1) << bit;
         rest &= ~mask;
         const Ordinal d = w * 64 + static_cast<Ordinal>(bit);

@@ -8,6 +8,7 @@
 #include "Lutra_CsrView.hpp"
 #include "Lutra_RelaxedAccess.hpp"
 #include "Lutra_TeamBits.hpp"
+#include "Lutra_WordBits.hpp"
 
 namespace lutra::Impl {
 
@@ -206,7 +207,7 @@ struct Fill2Search {
         Kokkos::TeamThreadRange(team, first, last + 1),
         [&](const std::size_t s, std::size_t& least) {
           const Word used = slots.active.summary(slot, s);
-          const std::size_t w = s * 64 + static_cast<std::size_t>(Kokkos::countr_zero(used));
+          const std::size_t w = s * 64 + static_cast<std::size_t>(lowest_one(used));
           if (used != 0 && w < least) least = w;
         },
         Kokkos::Min<std::size_t>(word));
@@ -221,7 +222,7 @@ struct Fill2Search {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, begin, begin + group), [&](const std::size_t w) {
       if (w >= slots.active.words.extent(1)) return;
       for (Word rest = slots.active.words(slot, w); rest != 0; rest &= rest - 1) {
-        const auto v = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(Kokkos::countr_zero(rest)));
+        const auto v = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(lowest_one(rest)));
         state.queue[count(state.queued, Ordinal(1))] = v;
       }
       slots.active.words(slot, w) = 0;
@@ -266,8 +267,8 @@ struct Fill2Search {
       Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_words), [&](const std::size_t k) {
         if (static_cast<Word>(slots.places(slot, k)) != word_of_diagonal) return;
         const Word below = (Word(1) << (source % 64)) - 1;
-        lower_counts(source) = slots.places(slot, half + k) +
-                               Kokkos::popcount(slots.found.words(slot, word_of_diagonal) & below);
+        lower_counts(source) =
+            slots.places(slot, half + k) + count_ones(slots.found.words(slot, word_of_diagonal) & below);
       });
     }
     team.team_barrier();  // words have been read

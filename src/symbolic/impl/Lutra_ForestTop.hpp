@@ -6,6 +6,7 @@
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_RelaxedAccess.hpp"
+#include "Lutra_WordBits.hpp"
 
 namespace lutra::Impl {
 
@@ -139,7 +140,7 @@ struct ForestTop {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n_roots), [&](const int k) {
       const Ordinal root = roots(k);
       const Word rows = Kokkos::atomic_exchange(&above(root), Word(0));
-      const int least = Kokkos::countr_zero(rows);
+      const int least = lowest_one(rows);
       parent(root) = begin + least;
       if ((rows & (rows - 1)) != 0) Kokkos::atomic_or(&shared.above[least], rows & (rows - 1));
     });
@@ -152,7 +153,7 @@ struct ForestTop {
     for (int k = 0; k < rows; ++k) {
       const Word above_row = own | passed;
       own = k + 1 < rows ? shared.above[k + 1] : Word(0);
-      const int least = above_row == 0 ? k : Kokkos::countr_zero(above_row);
+      const int least = above_row == 0 ? k : lowest_one(above_row);
       const Word rest = above_row & (above_row - 1);
       shared.parent[k] = shared.top[0][k] = least;
       passed = least == k + 1 ? rest : Word(0);

@@ -4,6 +4,7 @@
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_TeamBits.hpp"
+#include "Lutra_WordBits.hpp"
 
 namespace lutra::Impl {
 
@@ -131,7 +132,7 @@ struct RowSubtrees {
         Kokkos::TeamThreadRange(team, begin, end),
         [&](const std::size_t s, Ordinal& sum) {
           bits.for_words(slot, s, [&](const std::size_t w, const Word word) {
-            sum += static_cast<Ordinal>(Kokkos::popcount(word));
+            sum += static_cast<Ordinal>(count_ones(word));
             add_steps(starts(slot, w, word), w, source);
           });
         },
@@ -149,7 +150,7 @@ struct RowSubtrees {
 
   KOKKOS_FUNCTION void add_steps(Word at, std::size_t w, Ordinal source) const {
     for (; at != 0; at &= at - 1) {
-      const auto first = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(Kokkos::countr_zero(at)));
+      const auto first = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(lowest_one(at)));
       const Ordinal run_last = runs.last(runs.of(first));
       add_shared<ExecutionSpace>(count_steps(first), Ordinal(1));
       add_shared<ExecutionSpace>(count_steps(run_last < source ? run_last + 1 : source), Ordinal(-1));
@@ -170,7 +171,7 @@ struct RowSubtrees {
   /// Enters `source` in the lists of supernodes that the row enters here, except its own.
   KOKKOS_FUNCTION void enter_lists(Word at, std::size_t w, Ordinal source) const {
     for (; at != 0; at &= at - 1) {
-      const auto first = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(Kokkos::countr_zero(at)));
+      const auto first = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(lowest_one(at)));
       const Ordinal run = runs.of(first);
       if (runs.last(run) < source) {
         lists(fetch_add_shared<ExecutionSpace>(list_ends(run), Offset(1))) = source;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_WordBits.hpp"
 
 namespace lutra::Impl {
 
@@ -88,7 +89,7 @@ struct TeamBits {
   template <class Visit>
   KOKKOS_FUNCTION void for_words(std::size_t slot, std::size_t s, const Visit& visit) const {
     for (Word used = summary(slot, s); used != 0; used &= used - 1) {
-      const std::size_t w = s * 64 + static_cast<std::size_t>(Kokkos::countr_zero(used));
+      const std::size_t w = s * 64 + static_cast<std::size_t>(lowest_one(used));
       visit(w, words(slot, w));
     }
   }
@@ -137,7 +138,7 @@ struct TeamBits {
         places(slot, sum >> member_bits) = static_cast<Ordinal>(w);
         places(slot, half + (sum >> member_bits)) = static_cast<Ordinal>(sum & member_mask);
       }
-      sum += (Word(1) << member_bits) + static_cast<Word>(Kokkos::popcount(word));
+      sum += (Word(1) << member_bits) + static_cast<Word>(count_ones(word));
     });
   }
 
@@ -153,9 +154,9 @@ struct TeamBits {
       const auto w = static_cast<std::size_t>(places(slot, t / 8));
       const Word word = words(slot, w), eight = Word(255) << shift;
       if ((word & eight) == 0) return;
-      Ordinal* to = target + places(slot, half + t / 8) + Kokkos::popcount(word & ~(~Word(0) << shift));
+      Ordinal* to = target + places(slot, half + t / 8) + count_ones(word & ~(~Word(0) << shift));
       for (Word rest = word & eight; rest != 0; rest &= rest - 1) {
-        *to++ = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(Kokkos::countr_zero(rest)));
+        *to++ = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(lowest_one(rest)));
       }
       at_eight(w, word, eight);
     });
