@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "Lutra_ColumnWriter.hpp"
 #include "Lutra_SubtreeBins.hpp"
 
 namespace lutra::Impl {
