@@ -18,7 +18,8 @@ KOKKOS_FUNCTION bool is_in_one_chain(const Runs<Ordinal, MemorySpace>& chains, O
 
 /// Columns of L of 64 vertices in one chain, transposed where they are: bit k of word d / 64 of vertex d % 64
 /// then says whether the ancestor at depth d is in the column of vertex k. As the sets of the 64 get shorter
-/// from one to the next, each word has a place.
+/// from one to the next, each word has a place. 64 × 64 bits are transposed by exchanging halves, quarters
+/// and so on (Warren, Hacker's Delight, 7-3).
 template <class Ordinal, class Offset, class ExecutionSpace>
 struct LowerTranspose {
   using Memory = typename ExecutionSpace::memory_space;

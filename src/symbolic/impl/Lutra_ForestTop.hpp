@@ -35,7 +35,8 @@ KOKKOS_FUNCTION Ordinal root_of(const View& parent, const View& shortcut, Ordina
 /// The last rows of the elimination forest, for which tokens (see ForestLinker) would walk one behind the
 /// other through a chain that they make as they go: one team takes them in panels of 64 rows. Each entry of
 /// the panel's rows says that a tree of the forest below, named by its root, lies under a row; these rows
-/// become a set of 64 bits. The least of a set is the parent of the root, and has the others as ancestors.
+/// become a set of 64 bits. The least of a set is the parent of the root, and has the others as ancestors:
+/// Liu's forest (see ForestLinker), by elimination on the roots instead of climbing.
 template <class Ordinal, class Offset, class ExecutionSpace>
 struct ForestTop {
   using Memory = typename ExecutionSpace::memory_space;

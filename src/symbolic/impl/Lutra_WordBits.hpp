@@ -7,7 +7,8 @@
 
 namespace lutra::Impl {
 
-// On devices Kokkos 4.6's popcount, countr_zero and countl_zero are loops; those it calls builtin are instructions.
+// On devices Kokkos 4.6's popcount, countr_zero and countl_zero are loops; those it calls builtin are
+// instructions.
 
 /// How many bits of `word` are set.
 template <class Word>

@@ -6,7 +6,8 @@
 
 namespace lutra::Impl {
 
-/// Elimination along a long chain of which no other child is left to do, by a block, in panels of up to 64
+/// AncestorElimination (symmetric pruning, Eisenstat and Liu) along a long chain of which no other child is
+/// left to do, by a block, in panels of up to 64
 /// vertices whose depths have their bits in one word of all sets, the *corner*. One warp eliminates on the
 /// corners, which say who passes on to whom. Then each thread takes a word of all sets of the panel, which
 /// depends on the same word of others only: it goes through the vertices with that word in a register,

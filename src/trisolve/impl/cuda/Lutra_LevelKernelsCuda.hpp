@@ -178,18 +178,26 @@ __device__ __forceinline__ void solve_in_place(const Data& data,
   for (int r = 0; r < Stride; ++r) own[r] = sum[r];
 }
 
+/// What a warp of a thick level's launch loads of its task while the level before ends.
+template <int Ahead, class Scalar, class Value, class Ordinal, class Offset>
+__device__ __forceinline__ void load_level_task(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
+                                                Ordinal first_task, Ordinal end_task,
+                                                LaneTask<Ahead, Value, Ordinal, Offset>& task) {
+  begin_launch_after();
+  const auto warp = static_cast<Ordinal>(blockIdx.x * level_warps + threadIdx.x / narrow_lanes);
+  load_task(data, first_task + warp, end_task, Ordinal(0), task);
+  place_lane(task);
+  load_entries(data, task);
+}
+
 /// A thick level, a warp a task. All but right-hand sides and solutions is loaded while the level before
 /// ends. What the wait for that promises holds for cached reading too.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(level_warps* narrow_lanes)
     thick_level_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
                        Ordinal end_task) {
-  begin_launch_after();
-  const auto warp = static_cast<Ordinal>(blockIdx.x * level_warps + threadIdx.x / narrow_lanes);
   LaneTask<level_entries_ahead<Stride, Scalar>, Value, Ordinal, Offset> task;
-  load_task(data, first_task + warp, end_task, Ordinal(0), task);
-  place_lane(task);
-  load_entries(data, task);
+  load_level_task(data, first_task, end_task, task);
   wait_for_launch_before();
   solve_in_place<true, Stride>(data, task);
 }
@@ -201,12 +209,8 @@ template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(level_warps* narrow_lanes)
     whole_level_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
                        Ordinal end_task, bool is_needed) {
-  begin_launch_after();
-  const auto warp = static_cast<Ordinal>(blockIdx.x * level_warps + threadIdx.x / narrow_lanes);
   LaneTask<level_entries_ahead<Stride, Scalar>, Value, Ordinal, Offset> task;
-  load_task(data, first_task + warp, end_task, Ordinal(0), task);
-  place_lane(task);
-  load_entries(data, task);
+  load_level_task(data, first_task, end_task, task);
   Scalar sum[Stride];
 #pragma unroll
   for (int r = 0; r < Stride; ++r) sum[r] = Scalar(0);
