@@ -7,12 +7,12 @@
 namespace lutra::Impl {
 
 /// AncestorElimination (symmetric pruning, Eisenstat and Liu) along a long chain of which no other child is
-/// left to do, by a block, in panels of up to 64
-/// vertices whose depths have their bits in one word of all sets, the *corner*. One warp eliminates on the
-/// corners, which say who passes on to whom. Then each thread takes a word of all sets of the panel, which
-/// depends on the same word of others only: it goes through the vertices with that word in a register,
-/// loading own words of vertices far ahead. Vertices that are open at the end of a panel, not yet past a
-/// vertex that is both U's and L's, pass on to all that lie further up, as everywhere else.
+/// left to do, by a block, in panels of up to 64 vertices whose depths have their bits in one word of all
+/// sets, the *corner*. One warp eliminates on the corners, which say who passes on to whom. Then each thread
+/// takes a word of all sets of the panel, which depends on the same word of others only: it goes through the
+/// vertices with that word in a register, loading own words of vertices far ahead. Vertices that are open at
+/// the end of a panel, not yet past a vertex that is both U's and L's, pass on to all that lie further up, as
+/// everywhere else.
 template <class Ordinal, class Offset>
 struct LongChains<Ordinal, Offset, Kokkos::Cuda> {
   static constexpr bool exists = true;
