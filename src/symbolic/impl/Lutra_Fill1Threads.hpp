@@ -6,6 +6,8 @@
 #include <bit>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "Lutra_ColumnWriter.hpp"
@@ -28,6 +30,8 @@ struct Fill1Threads {
   using Worker = Fill1Worker<Ordinal>;
   using Word = std::uint64_t;
   static constexpr std::size_t most_top_rows = 50000;
+  static constexpr std::size_t rows_each = 1024;  ///< of a block of the result
+  static constexpr std::size_t parts_each = 32;   ///< of the result, for each thread
 
   Fill1Threads(const Pattern& pattern, const MemoryBudget& budget, int threads)
       : Fill1Threads(pattern, budget, static_cast<std::size_t>(threads),
@@ -44,6 +48,7 @@ struct Fill1Threads {
     by_all(m_bins.begin.size() - 1, [&](Worker& worker, std::size_t bin) { search_bin(worker, bin); });
     by_all(rows, [&](Worker& worker, std::size_t k) { search_below(worker, k); });
     search_top();
+    by_all(rows, [&](Worker&, std::size_t k) { count_in_top(k); });
     return collect();
   }
 
@@ -70,11 +75,22 @@ struct Fill1Threads {
 
   void search_bin(Worker& worker, std::size_t bin) {
     for (std::size_t p = m_bins.begin[bin]; p < m_bins.begin[bin + 1]; ++p) {
-      for (Ordinal source = m_bins.runs[p].begin; source < m_bins.runs[p].end; ++source) {
-        const Ordinal least = start_row(m_pattern, source, worker.reached);
-        m_found(source) = sweep_row(m_rows, worker, source, least);
-      }
+      for (Ordinal source = m_bins.runs[p].begin; source < m_bins.runs[p].end;)
+        source = search_rows_of_block(worker, source, m_bins.runs[p].end);
     }
+  }
+
+  /// Rows of a subtree from `source` up to `end` or the end of their block of the result, which is returned.
+  Ordinal search_rows_of_block(Worker& worker, Ordinal source, Ordinal end) {
+    const std::size_t block = block_of(source);
+    Lengths lengths;
+    for (; source < end && block_of(source) == block; ++source) {
+      const Ordinal least = start_row(m_pattern, source, worker.reached);
+      m_found(source) = sweep_row(m_rows, worker, source, least);
+      lengths += lengths_of(m_found(source));
+    }
+    add_to_block(block, lengths);
+    return source;
   }
 
   /// The part of a row of the top that lies in subtrees, and the set of what is reached in the top.
@@ -173,36 +189,57 @@ struct Fill1Threads {
     return sum;
   }
 
+  /// Entries of rows, and those of L among them.
+  struct Lengths {
+    Offset all = 0, lower = 0;
+    Lengths& operator+=(const Lengths& other) {
+      all += other.all;
+      lower += other.lower;
+      return *this;
+    }
+  };
+
+  static Lengths lengths_of(const FoundRow<Ordinal>& found) {
+    return {static_cast<Offset>(found.length), static_cast<Offset>(found.n_lower)};
+  }
+
+  static std::size_t block_of(Ordinal row) { return static_cast<std::size_t>(row) / rows_each; }
+
+  void add_to_block(std::size_t block, const Lengths& lengths) {
+    Kokkos::atomic_add(&m_before[block + 1].all, lengths.all);
+    Kokkos::atomic_add(&m_before[block + 1].lower, lengths.lower);
+  }
+
+  /// Adds what a row of the top holds within the top to its lengths.
+  void count_in_top(std::size_t place) {
+    const Ordinal source = m_bins.top[place];
+    const Word* const set = set_of(place);
+    FoundRow<Ordinal>& found = m_found(source);
+    found.length += static_cast<Ordinal>(count(set, 0, m_bins.top.size()));
+    found.n_lower += static_cast<Ordinal>(count(set, 0, place));
+    add_to_block(block_of(source), lengths_of(found));
+  }
+
   Result collect() {
     Result result;
     result.n = m_n;
     result.road = SymbolicRoad::fill1;
     result.charge = Charge(m_budget);
-    const Host exec;
-    auto row_map =
-        result.charge.template allocate<HostArray<Offset>>(exec, "lutra::symbolic::row_map", m_n + 1);
-    auto diagonal =
-        result.charge.template allocate<HostArray<Offset>>(exec, "lutra::symbolic::diagonal", m_n);
-    constexpr std::size_t rows_each = 1024;
+    for (std::size_t block = 0; block + 1 < m_before.size(); ++block) m_before[block + 1] += m_before[block];
+    result.nnz_l = m_before.back().lower;
+    result.nnz_u = m_before.back().all - result.nnz_l;
     const auto n = static_cast<std::size_t>(m_n);
-    const std::size_t n_blocks = (n + rows_each - 1) / rows_each;
-    std::vector<Lengths> before(n_blocks + 1);  // of the rows before each block
-    by_all(n_blocks, [&](Worker&, std::size_t block) {
-      for (std::size_t i = block * rows_each; i < std::min(n, (block + 1) * rows_each); ++i) {
-        before[block + 1] += lengths_of(i);
-      }
-    });
-    for (std::size_t block = 0; block < n_blocks; ++block) before[block + 1] += before[block];
-    result.nnz_l = before.back().lower;
-    result.nnz_u = before.back().all - result.nnz_l;
-    auto entries = allocate_in_large_pages<Ordinal>(result.charge, m_budget, exec, "lutra::symbolic::entries",
-                                                    static_cast<std::size_t>(before.back().all));
+    const auto row_map = allocate<Offset>(result.charge, "lutra::symbolic::row_map", n + 1);
+    const auto diagonal = allocate<Offset>(result.charge, "lutra::symbolic::diagonal", n);
+    const auto entries = allocate<Ordinal>(result.charge, "lutra::symbolic::entries",
+                                           static_cast<std::size_t>(m_before.back().all));
     row_map(0) = 0;
-    by_all(n_blocks, [&](Worker&, std::size_t block) {
-      Offset place = before[block].all;
-      ColumnWriter<Ordinal> writer(entries.data() + place, entries.data() + before[block + 1].all);
-      for (std::size_t i = block * rows_each; i < std::min(n, (block + 1) * rows_each); ++i) {
-        const Lengths own = lengths_of(i);
+    by_all(m_workers.size() * parts_each, [&](Worker&, std::size_t k) {
+      const auto [first, last] = blocks_of_part(k);
+      Offset place = m_before[first].all;
+      ColumnWriter<Ordinal> writer(entries.data() + place, entries.data() + m_before[last].all);
+      for (std::size_t i = first * rows_each; i < std::min(n, last * rows_each); ++i) {
+        const Lengths own = lengths_of(m_found(i));
         write_row(i, writer);
         diagonal(i) = place + own.lower;
         row_map(i + 1) = place += own.all;
@@ -214,25 +251,26 @@ struct Fill1Threads {
     return result;
   }
 
-  /// Entries of rows, and those of L among them.
-  struct Lengths {
-    Offset all = 0, lower = 0;
-    Lengths& operator+=(const Lengths& other) {
-      all += other.all;
-      lower += other.lower;
-      return *this;
-    }
-  };
+  template <class T>
+  HostArray<T> allocate(Charge& charge, const std::string& label, std::size_t length) const {
+    return allocate_in_large_pages<T>(charge, m_budget, Host(), label, length);
+  }
 
-  Lengths lengths_of(std::size_t i) const {
-    const FoundRow<Ordinal>& found = m_found(i);
-    Lengths lengths{static_cast<Offset>(found.length), static_cast<Offset>(found.n_lower)};
-    if (m_bins.place[i] < 0) return lengths;
-    const auto place = static_cast<std::size_t>(m_bins.place[i]);
-    const Word* const set = set_of(place);
-    lengths +=
-        {static_cast<Offset>(count(set, 0, m_bins.top.size())), static_cast<Offset>(count(set, 0, place))};
-    return lengths;
+  /// First block of rows of the k-th part of the result, and the one behind its last. Parts have about as
+  /// many entries each. Those written at the same time are far from each other: where two threads touch a
+  /// large page for the first time at once, both clear one.
+  std::pair<std::size_t, std::size_t> blocks_of_part(std::size_t k) const {
+    const std::size_t part = k % m_workers.size() * parts_each + k / m_workers.size();
+    return {first_block(part), first_block(part + 1)};
+  }
+
+  std::size_t first_block(std::size_t part) const {
+    const Offset all = m_before.back().all;
+    const Offset each = all / static_cast<Offset>(m_workers.size() * parts_each) + 1;
+    const auto at =
+        std::lower_bound(m_before.begin(), m_before.end(), std::min(all, static_cast<Offset>(part) * each),
+                         [](const Lengths& before, Offset entries) { return before.all < entries; });
+    return static_cast<std::size_t>(at - m_before.begin());
   }
 
   void write_row(std::size_t i, ColumnWriter<Ordinal>& writer) const {
@@ -266,7 +304,8 @@ struct Fill1Threads {
     Word found = set[word.first / 64] >> shift;
     if (shift + count > 64) found |= set[word.first / 64 + 1] << (64 - shift);
     found &= bits_between(0, count);
-    if (count == 64 || found == 0) return found;
+    const Ordinal begin = m_bins.top[word.first];
+    if (m_bins.top[word.end - 1] - begin == static_cast<Ordinal>(count - 1)) return found << (begin % 64);
     Word bits = 0;
     for (; found != 0; found &= found - 1) {
       const Ordinal v = m_bins.top[word.first + static_cast<std::size_t>(std::countr_zero(found))];
@@ -286,7 +325,8 @@ struct Fill1Threads {
             Fill1Rows<Ordinal>::bytes(m_n) + static_cast<std::size_t>(m_n) * sizeof(FoundRow<Ordinal>) +
                 HostArena::loss(1) + threads * Worker::bytes_each(m_n, first_chunk))),
         m_rows(m_arena, m_n),
-        m_found(m_arena.template cut<HostArray<FoundRow<Ordinal>>>(m_n)) {
+        m_found(m_arena.template cut<HostArray<FoundRow<Ordinal>>>(m_n)),
+        m_before((static_cast<std::size_t>(m_n) + rows_each - 1) / rows_each + 1) {
     for (std::size_t t = 0; t < threads; ++t)
       m_workers.emplace_back(m_arena, budget, m_n, first_chunk, &m_guard);
   }
@@ -297,7 +337,8 @@ struct Fill1Threads {
   Charge m_scratch;
   HostArena m_arena;
   Fill1Rows<Ordinal> m_rows;
-  HostArray<FoundRow<Ordinal>> m_found;  ///< [n] rows; of rows of the top the part in subtrees
+  HostArray<FoundRow<Ordinal>> m_found;  ///< [n] rows; of rows of the top the words in subtrees only
+  std::vector<Lengths> m_before;         ///< [blocks + 1] of each block of rows behind it, then of all before
   std::mutex m_guard;                    ///< of the budget
   std::vector<Worker> m_workers;
   SubtreeBins<Ordinal> m_bins;

@@ -103,24 +103,30 @@ struct ClosedRanges {
     cut({0, rows.n_rows});
   }
 
-  /// until: the least neighbour of each row, or the row itself.
+  /// until: the least neighbour of each row, or the row itself. First of its own entries, then of those that
+  /// other rows have in its column, which few are where the pattern is nearly symmetric.
   void find_least(std::size_t threads) const {
+    for_rows(threads, [&](std::size_t i) {
+      auto least = static_cast<Ordinal>(i);
+      for (Offset p = pattern.row_map(i); p < pattern.row_map(i + 1); ++p)
+        least = std::min(least, pattern.entries(p));
+      until(i) = least;
+    });
+    for_rows(threads, [&](std::size_t i) {
+      const auto row = static_cast<Ordinal>(i);
+      for (Offset p = pattern.row_map(i); p < pattern.row_map(i + 1); ++p) {
+        const Ordinal j = pattern.entries(p);
+        lower(until(j > row ? j : row), row);  // the row's own is no greater
+      }
+    });
+  }
+
+  /// visit(i) for all rows i, by all threads.
+  template <class Visit>
+  void for_rows(std::size_t threads, const Visit& visit) const {
     const auto n = static_cast<std::size_t>(pattern.n_rows), n_tasks = 8 * threads;
     for_each_task(threads, n_tasks, [&](std::size_t, std::size_t k) {
-      for (std::size_t i = k * n / n_tasks; i < (k + 1) * n / n_tasks; ++i)
-        until(i) = static_cast<Ordinal>(i);
-    });
-    for_each_task(threads, n_tasks, [&](std::size_t, std::size_t k) {
-      for (std::size_t i = k * n / n_tasks; i < (k + 1) * n / n_tasks; ++i) {
-        const auto row = static_cast<Ordinal>(i);
-        Ordinal least = row;
-        for (Offset p = pattern.row_map(i); p < pattern.row_map(i + 1); ++p) {
-          const Ordinal j = pattern.entries(p);
-          least = j < least ? j : least;
-          if (j > row) lower(until(j), row);
-        }
-        if (least < row) lower(until(i), least);
-      }
+      for (std::size_t i = k * n / n_tasks; i < (k + 1) * n / n_tasks; ++i) visit(i);
     });
   }
 
