@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "Lutra_FrontTree.hpp"
 #include "Lutra_PerfGilbertPeierls.hpp"
 #include "Lutra_PerfOrdered.hpp"
 #include "Lutra_Supernodes.hpp"
@@ -70,6 +71,21 @@ Measurement measure_gilbert_peierls(const SymbolicCase& c) {
   return result;
 }
 
+/// What the engine of fronts wants to know: the tree, column counts and the rows of each front, of A + Aᵀ.
+/// The pattern of the factors without a list for each row.
+Measurement measure_front_tree(const SymbolicCase& c) {
+  const HostMatrix<char>& host = c.ordered().host;
+  const CsrPattern<int, std::int64_t, Kokkos::HostSpace> pattern = make_view(host).pattern();
+  FrontTree<int> tree;
+  auto samples = measure(
+      c.run.samples, [&] { tree = {}; }, [&] { tree = make_front_tree(pattern); });
+  Measurement result{std::move(samples), {}, "one host thread, fronts of A + A^T"};
+  result.counters["n"] = host.n_rows;
+  result.counters["fronts"] = tree.count();
+  result.counters["flops"] = tree.flops;
+  return result;
+}
+
 Measurement measure_supernodes(const SymbolicCase& c) {
   const Ordered& ordered = c.ordered();
   const MemoryBudget budget;
@@ -92,6 +108,7 @@ void register_roads(const SymbolicCase& c) {
     add("lutra-" + std::string(name_of(road)), {road});
   add("lutra-fill2-portable", {SymbolicRoad::fill2, true});
   add("lutra-ancestors-portable", {SymbolicRoad::ancestors, true});
+  add_benchmark(c.matrix.name, "symbolic", "lutra-fronts", [c] { return measure_front_tree(c); });
   add_benchmark(c.matrix.name, "symbolic", "gilbert-peierls", [c] { return measure_gilbert_peierls(c); });
   add_benchmark(c.matrix.name, "supernodes", "lutra", [c] { return measure_supernodes(c); });
 }
