@@ -111,7 +111,10 @@ struct AncestorRoad {
       if (m_portable || most == 0) return;
       const auto next = scratch<Kokkos::View<Ordinal, Memory>>("next_chain");
       Kokkos::deep_copy(m_exec, next, Ordinal(0));
-      Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, most, Chains::warps, Chains::lanes);
+      // Bounds, since a kernel for 64-bit ordinals would otherwise take more registers than so many threads
+      // have.
+      Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<threads, 1>> policy(m_exec, most, Chains::warps,
+                                                                                  Chains::lanes);
       policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(sizeof(typename Chains::Shared) + 16)));
       Kokkos::parallel_for("lutra::symbolic::long_chains", policy, Chains{elimination, next});
     }
