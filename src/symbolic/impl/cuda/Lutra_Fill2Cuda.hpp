@@ -47,7 +47,7 @@ struct WarpFill2 {
 
   static int mark_words_for(std::size_t n) { return static_cast<int>((n + 1023) / 1024 * 32); }
 
-  /// What a warp knows of its row. Uniform, but for `lowest`, `highest` and `held`.
+  /// What a warp knows of its row. Uniform, but for `lowest` and `highest`.
   struct Row {
     std::uint32_t* marks;
     uint2* near;  ///< bottom of the stack: rows of A of the vertices
@@ -55,7 +55,6 @@ struct WarpFill2 {
     int source, threshold;
     int waiting;          ///< vertices on the stack
     int n_lower;          ///< entries of L found
-    int held;             ///< the lane's own of the last entries of L, not yet in memory
     int lowest, highest;  ///< vertices marked by the lane
     unsigned long long edges;
   };
@@ -95,37 +94,79 @@ struct WarpFill2 {
     row.threshold = -1;  // each edge of the source is an entry
     __syncwarp();
     expand_one(row, row.source);
-    while (true) {
-      row.threshold = next_mark(row, row.threshold + 1);
-      if (row.threshold >= row.source) break;
-      hold_lower(row);
-      expand_one(row, row.threshold);
-      while (row.waiting > 0) expand_some(row);
-    }
+    const int lowest = -max_over_lanes(-row.lowest);
+    for (int line = lowest / lanes; line * lanes < row.source; line = next_line(row, line + 1))
+      search_line(row, line);
   }
 
-  /// The first marked vertex from `from` on; the source is marked, and no `from` is beyond it.
-  __device__ int next_mark(const Row& row, int from) const {
-    for (int block = from / 1024 * 32;; block += lanes) {
+  /// The first word from `from` on that has marks; that of the source has, and no `from` is beyond it.
+  __device__ int next_line(const Row& row, int from) const {
+    if (from > row.source / lanes) return from;
+    for (int block = from / lanes * lanes;; block += lanes) {
       const int w = block + lane();
-      std::uint32_t bits = row.marks[w];
-      if (w < from / 32) bits = 0;
-      if (w == from / 32) bits &= ~0u << (from % 32);
-      const unsigned used = __ballot_sync(all, bits != 0);
-      if (used == 0) continue;
-      const int first = __ffs(used) - 1;
-      return (block + first) * 32 + __ffs(__shfl_sync(all, bits, first)) - 1;
+      const unsigned used = __ballot_sync(all, w >= from && row.marks[w] != 0);
+      if (used != 0) return block + __ffs(used) - 1;
     }
   }
 
-  /// Takes the threshold into the row of L, in memory 32 at a time.
-  __device__ void hold_lower(Row& row) const {
-    if (lane() == row.n_lower % lanes) row.held = row.threshold;
-    if (++row.n_lower % lanes == 0) flush_lower(row, row.n_lower - lanes, lanes);
+  /// The thresholds among 32 vertices. All that nothing new is below of are checked at once; from the others
+  /// is searched in ascending order, each once what is known of those before it is done.
+  __device__ void search_line(Row& row, int line) const {
+    const int first = line * lanes;
+    const unsigned below = row.source - first >= lanes ? all : (1u << (row.source - first)) - 1u;
+    unsigned settled = 0;   // entries of L that are done with
+    unsigned needed = 0;    // entries of L to search from
+    unsigned open = below;  // vertices that may still become entries of L
+    while (true) {
+      const unsigned unchecked = row.marks[line] & open & ~(settled | needed);
+      const unsigned up_to_first = needed ^ (needed - 1u);  // all where none is needed
+      if ((unchecked & up_to_first) != 0) {
+        needed |= check(row, first, unchecked);
+        settled |= unchecked & ~needed;
+      } else if (needed != 0) {
+        const unsigned bit = needed & (~needed + 1u);
+        row.threshold = first + __ffs(bit) - 1;
+        expand_one(row, row.threshold);
+        while (row.waiting > 0) expand_some(row);
+        settled |= bit;
+        needed ^= bit;
+        open = below & ~(bit | (bit - 1u));
+      } else {
+        break;
+      }
+    }
+    list_lower(row, first, settled);
   }
-  __device__ void flush_lower(const Row& row, int first, int count) const {
+
+  /// Adds vertices of a line to the row of L.
+  __device__ void list_lower(Row& row, int first, unsigned bits) const {
     const int end = static_cast<int>(stacks.extent(1));
-    if (lane() < count) row.far[end - 1 - first - lane()] = row.held;
+    if ((bits >> lane() & 1u) != 0)
+      row.far[end - 1 - row.n_lower - __popc(bits & ((1u << lane()) - 1u))] = first + lane();
+    row.n_lower += __popc(bits);
+  }
+
+  /// Walks over the edges of entries of L, a bit each, up only. Returns those that have vertices not met
+  /// below them.
+  __device__ unsigned check(Row& row, int first, unsigned bits) const {
+    const int rank = __popc(bits & ((1u << lane()) - 1u)), count = __popc(bits);
+    if ((bits >> lane() & 1u) != 0) {  // the stack is empty
+      row.near[rank] = rows(first + lane());
+      row.near[lanes + rank].x = static_cast<unsigned>(lane());
+    }
+    __syncwarp();
+    const uint2 a = lane() < count ? row.near[lane()] : uint2{0, 0};
+    const int place = lane() < count ? static_cast<int>(row.near[lanes + lane()].x) : 0;
+    unsigned needed = 0;
+    deal(row, a, count, [&](bool there, unsigned p, int owner) {
+      const int from = __shfl_sync(all, place, owner);
+      const int w = there ? entry(p) : first + from;
+      const bool news = there && !has(row, w);
+      if (news && w > first + from) mark(row, w);
+      if (news && w < first + from) needed |= 1u << from;
+    });
+    __syncwarp();
+    return or_over_lanes(needed);
   }
 
   /// Walks over the edges of one vertex.
@@ -155,12 +196,15 @@ struct WarpFill2 {
     if (taken == 1) {
       expand_row(row, uint2{__shfl_sync(all, a.x, 0), __shfl_sync(all, a.y, 0)});
     } else {
-      expand_rows(row, a, taken);
+      deal(row, a, taken, [&](bool there, unsigned p, int) { meet(row, there, p); });
     }
     __syncwarp();
   }
 
-  __device__ void expand_rows(Row& row, uint2 a, int taken) const {
+  /// f(there, place of the entry, lane of the vertex) for each edge of the vertices of the first lanes, by
+  /// the whole warp, 32 at a time.
+  template <class F>
+  __device__ void deal(Row& row, uint2 a, int taken, const F& f) const {
     const int width = lane() < taken ? (a.y > 0 ? static_cast<int>(a.y) : 1) : 0;
     int end = width;  // inclusive sums of widths
     for (int step = 1; step < lanes; step *= 2) {
@@ -178,28 +222,28 @@ struct WarpFill2 {
       const int mine = owner + __popc(heads & ((2u << lane()) - 1u));
       const unsigned from = __shfl_sync(all, shift, mine & 31);
       const bool there = e + lane() < n_edges && (without >> (mine & 31) & 1u) == 0;
-      meet(row, there, from + static_cast<unsigned>(e + lane()));
+      f(there, from + static_cast<unsigned>(e + lane()), mine & 31);
       owner += __popc(heads);
     }
   }
 
   __device__ int entry(unsigned p) const { return static_cast<int>(common.pattern.entries.data()[p]); }
 
+  __device__ static bool has(const Row& row, int w) { return (row.marks[w / 32] >> (w % 32) & 1u) != 0; }
+
+  /// Marks w; false where another lane was first.
+  __device__ static bool mark(Row& row, int w) {
+    row.lowest = min(row.lowest, w);
+    row.highest = max(row.highest, w);
+    const std::uint32_t bit = 1u << (w % 32);
+    return (atomicOr(row.marks + w / 32, bit) & bit) == 0;
+  }
+
   /// Entry p of A leads to w. Where w was not met before, it is marked; below the threshold, it is walked
   /// from.
   __device__ void meet(Row& row, bool there, unsigned p) const {
     const int w = there ? entry(p) : 0;
-    bool fresh = false;
-    if (there) {
-      const std::uint32_t bit = 1u << (w % 32);
-      if ((row.marks[w / 32] & bit) == 0) {
-        fresh = (atomicOr(row.marks + w / 32, bit) & bit) == 0;
-      }
-    }
-    if (fresh) {
-      row.lowest = min(row.lowest, w);
-      row.highest = max(row.highest, w);
-    }
+    const bool fresh = there && !has(row, w) && mark(row, w);
     const bool waits = fresh && w < row.threshold;
     const unsigned waiting = __ballot_sync(all, waits);
     if (waits) {
@@ -215,7 +259,6 @@ struct WarpFill2 {
 
   /// Counts the row, writes it where it goes, and clears the marks.
   __device__ void finish(Row& row) const {
-    if (row.n_lower % lanes != 0) flush_lower(row, row.n_lower / lanes * lanes, row.n_lower % lanes);
     const int first_word = row.source / 32;
     const int end_word = max_over_lanes(row.highest) / 32 + 1;
     int upper = 0;
