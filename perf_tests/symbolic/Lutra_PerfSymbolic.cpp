@@ -125,6 +125,7 @@ void register_fill2(const SymbolicCase& c) {
   for (const std::size_t mb : limits_mb) add("symbolic-limit-" + std::to_string(mb), {}, mb << 20);
   const std::pair<const char*, bool Impl::Fill2Tuning::*> parts[] = {
       {"shared-marks", &Impl::Fill2Tuning::shared_marks},
+      {"groups", &Impl::Fill2Tuning::groups},
       {"kept-rows", &Impl::Fill2Tuning::keep_rows},
       {"bubble-removal", &Impl::Fill2Tuning::remove_bubbles},
       {"last-first", &Impl::Fill2Tuning::last_first}};

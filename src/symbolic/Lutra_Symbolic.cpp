@@ -101,8 +101,8 @@ ResultOn<Ordinal, Offset, ExecutionSpace> road_asked_for(
 // thread and sends to the device, for a row of fill2, and for an edge it walks over.
 constexpr double host_row_seconds = 1e-7;
 constexpr double host_entry_seconds = 4e-9;
-constexpr double device_row_seconds = 1e-7;
-constexpr double device_edge_seconds = 3.5e-11;
+constexpr double device_row_seconds = 2.5e-7;
+constexpr double device_edge_seconds = 7e-12;
 
 double fill1_seconds(double rows, double nnz) {
   return host_row_seconds * rows + host_entry_seconds * nnz;

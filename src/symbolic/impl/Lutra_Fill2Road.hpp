@@ -151,7 +151,10 @@ struct Fill2Road {
       if (begin < end) {
         m_search.entries = buffers[turn];
         m_search.first_entry = row_map(begin);
-        search_range(begin, end);
+        if (!search_groups(arena, begin, end)) {
+          if (group_slots(arena, end - begin) > 0) divide(arena, slots, rows);
+          search_range(begin, end);
+        }
       }
       copy_out(copier, buffers[1 - turn], entries, row_map(copied), row_map(begin));
       m_exec.fence("lutra::symbolic: a range of rows is complete");
@@ -214,6 +217,7 @@ struct Fill2Road {
     m_starts = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_starts", m_n);
     Kokkos::deep_copy(m_exec, m_search.kept.end, Offset(0));
     Kokkos::deep_copy(m_exec, m_search.statistics, std::uint64_t(0));
+    Kokkos::deep_copy(m_exec, m_search.counts, Offset(0));  // not found yet
     if constexpr (Special::exists) m_special.prepare(m_exec, m_search.pattern, m_tuning, m_scratch);
   }
 
@@ -293,10 +297,12 @@ struct Fill2Road {
     const auto arena =
         charge.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::fill2_arena", bytes);
     const bool all_fit = bytes >= teams * each + Arena<Memory>::loss(8);
-    const bool one_range = all_fit || !m_tuning.remove_bubbles || places != rows;
+    const bool one_range =
+        all_fit || !m_tuning.remove_bubbles || places != rows || group_slots(arena, places) > 0;
     const std::size_t step = one_range ? places : (rows + n_ranges - 1) / n_ranges;
     for (std::size_t begin = 0; begin < places; begin += step) {
       const std::size_t end = std::min(places, begin + step), sources = one_range ? rows : end;
+      if (search_groups(arena, begin, end)) continue;
       const std::size_t fitting = (bytes - Arena<Memory>::loss(8)) / slot_bytes(sources);
       const std::size_t slots = std::max<std::size_t>(1, std::min({teams, end - begin, fitting}));
       divide(arena, slots, sources);
@@ -306,6 +312,31 @@ struct Fill2Road {
       m_exec.fence("lutra::symbolic: the arena is divided anew");
     }
     m_search.slots = {};
+  }
+
+  /// Groups of sources, of so many, that the arena has room for; none where they do not pay.
+  std::size_t group_slots(const typename Arena<Memory>::Bytes& arena, std::size_t sources) const {
+    if constexpr (Special::exists) {
+      if (m_special.used) return m_special.group_slots(m_n, arena.extent(0), sources);
+    }
+    return 0;
+  }
+
+  /// Searches from a range of places by groups; true where that finds all of their rows. Slots have to be cut
+  /// from the arena anew.
+  bool search_groups(const typename Arena<Memory>::Bytes& arena, std::size_t begin, std::size_t end) {
+    if constexpr (Special::exists) {
+      const std::size_t slots = group_slots(arena, end - begin);
+      if (slots == 0) return false;
+      Kokkos::deep_copy(m_exec, m_search.next, Ordinal(0));
+      m_search.first_place = static_cast<Ordinal>(begin);
+      m_search.end_place = static_cast<Ordinal>(end);
+      m_facts.slots = std::max(m_facts.slots, slots * m_special.groups.size);
+      m_facts.slot_bytes =
+          std::max(m_facts.slot_bytes, m_special.groups.slot_bytes(m_n) / m_special.groups.size);
+      return m_special.groups.run(m_exec, arena, slots, m_search);
+    }
+    return false;
   }
 
   /// Cuts `teams` slots for sources below `sources` from the arena.

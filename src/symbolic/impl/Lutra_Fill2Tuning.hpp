@@ -11,6 +11,7 @@ namespace lutra::Impl {
 struct Fill2Tuning {
   bool portable = false;       ///< the kernel for all execution spaces, also on CUDA
   bool shared_marks = true;    ///< on CUDA: marks in shared memory where enough fit
+  bool groups = true;          ///< on CUDA: many sources at once, where marks are not in shared memory
   bool keep_rows = true;       ///< stage two copies rows that stage one found, where there is room
   bool window_labels = true;   ///< portable: labels outlive their source; else they are set anew for each
   bool remove_bubbles = true;  ///< slots only as long as the sources of a range need

@@ -9,7 +9,9 @@
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_Fill2.hpp"
 #include "Lutra_Fill2Tuning.hpp"
+#include "Lutra_GroupFill2RunsCuda.hpp"
 #include "Lutra_MemoryBudget.hpp"
+#include "Lutra_WarpLanesCuda.hpp"
 
 // fill2 for CUDA: a warp a source, nothing but warp-level synchronization, and marks in shared memory where
 // enough of them fit. As many warps are resident as registers and shared memory hold, so that the loads of
@@ -82,7 +84,11 @@ struct WarpFill2 {
   }
 
   __device__ int next_source() const {
-    const int source = lane() == 0 ? static_cast<int>(common.take_source()) : 0;
+    int source = 0;
+    if (lane() == 0) {
+      do source = static_cast<int>(common.take_source());
+      while (source >= 0 && !common.store && common.counts(source) != 0);  // found in a group
+    }
     return __shfl_sync(all, source, 0);
   }
 
@@ -308,23 +314,6 @@ struct WarpFill2 {
       }
     }
   }
-
-  __device__ static unsigned or_over_lanes(unsigned value) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_or_sync(all, value);
-#else
-    for (int step = lanes / 2; step > 0; step /= 2) value |= __shfl_xor_sync(all, value, step);
-    return value;
-#endif
-  }
-  __device__ static int max_over_lanes(int value) {
-    for (int step = lanes / 2; step > 0; step /= 2) value = max(value, __shfl_xor_sync(all, value, step));
-    return value;
-  }
-  __device__ static int sum_over_lanes(int value) {
-    for (int step = lanes / 2; step > 0; step /= 2) value += __shfl_xor_sync(all, value, step);
-    return value;
-  }
 };
 
 template <class Search, bool SharedMarks>
@@ -389,6 +378,8 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
       false;  ///< numbers of vertices and entries fit in 32 bits, and the portable kernel is not forced
   WarpFill2Shape shape;
   Search search;
+  bool in_groups = false;  ///< where that is faster and memory suffices
+  GroupFill2Runs<Ordinal, Offset> groups;
 
   void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Tuning& tuning, Charge& scratch) {
     const auto n = static_cast<std::size_t>(pattern.n_rows);
@@ -396,6 +387,8 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
     if (!used) return;
     shape = WarpFill2Shape::make<Search>(exec, n, tuning.shared_marks);
     search.mark_words = Search::mark_words_for(n);
+    in_groups = tuning.groups && !shape.shared_marks && pattern.n_rows <= groups.most_rows;
+    if (in_groups) groups.prepare(exec, pattern.n_rows, scratch);
     search.rows =
         scratch.allocate<Kokkos::View<uint2*, Kokkos::CudaSpace>>(exec, "lutra::symbolic::packed_rows", n);
     const auto rows = search.rows;
@@ -407,6 +400,11 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
           rows(i) =
               uint2{static_cast<unsigned>(row_map(i)), static_cast<unsigned>(row_map(i + 1) - row_map(i))};
         });
+  }
+
+  /// Slots for groups that so many bytes hold and so many sources make use of.
+  std::size_t group_slots(std::int64_t n, std::size_t bytes, std::size_t sources) const {
+    return in_groups ? groups.slots(n, bytes, static_cast<std::int64_t>(sources)) : 0;
   }
 
   /// Bytes of a slot for sources below `sources`.

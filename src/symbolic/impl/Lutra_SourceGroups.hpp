@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SOURCEGROUPS_HPP
+#define LUTRA_SOURCEGROUPS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+
+namespace lutra::Impl {
+
+/// How a list of sources is cut into groups that are searched from at once: 32 each. The last ones take
+/// longest, so the last groups, two a multiprocessor of a large device, are of 16.
+struct SourceGroups {
+  static constexpr int size = 32, late_size = 16;
+  static constexpr std::int64_t late_sources = 264 * late_size;
+
+  std::int64_t sources;
+
+  KOKKOS_FUNCTION std::int64_t early_sources() const {
+    return sources > late_sources ? sources - late_sources : 0;
+  }
+  KOKKOS_FUNCTION std::int64_t early_groups() const { return (early_sources() + size - 1) / size; }
+  KOKKOS_FUNCTION std::int64_t count() const {
+    return early_groups() + (sources - early_sources() + late_size - 1) / late_size;
+  }
+  /// The first source of a group; that of the group behind the last, and of no group at all, is the end.
+  KOKKOS_FUNCTION std::int64_t begin(std::int64_t group) const {
+    if (group < 0 || group >= count()) return sources;
+    const std::int64_t late = group - early_groups();
+    return late < 0 ? group * size : early_sources() + late * late_size;
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

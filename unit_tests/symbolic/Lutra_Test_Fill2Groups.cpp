@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// fill2 by groups of sources, which CUDA has where marks are not in shared memory; elsewhere what it is
+// there.
+#include <algorithm>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <numeric>
+#include <random>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_Fill1.hpp"
+#include "Lutra_Reference_Lu.hpp"
+#include "Lutra_Symbolic.hpp"
+#include "Lutra_SymbolicRoads.hpp"
+#include "Lutra_SymbolicRows.hpp"
+#include "Lutra_SymbolicTestPatterns.hpp"
+#include "Lutra_TestDevice.hpp"
+#include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace lutra::Test {
+
+TEMPLATE_LIST_TEST_CASE("fill2 finds by groups of sources what it finds for each", "[symbolic]",
+                        PatternTypes) {
+  using MatrixType = Matrix<TestType>;
+  using Space = typename TestType::Space;
+  std::mt19937 random(3232);
+  lutra::Impl::Fill2Tuning in_groups;  // as for matrices whose marks shared memory does not hold
+  in_groups.shared_marks = false;
+  const auto check = [&](const MatrixType& matrix, const Rows& expected) {
+    const auto device = to_space<Space>(matrix);
+    for (const bool last_first : {true, false}) {
+      auto tuning = in_groups;
+      tuning.last_first = last_first;
+      const auto filled = lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(), tuning);
+      REQUIRE(to_rows(filled) == expected);
+      std::int64_t below = 0;
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        below += std::lower_bound(expected[i].begin(), expected[i].end(), i) - expected[i].begin();
+      CHECK(filled.nnz_l == below);
+    }
+  };
+  for (const int n : {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200, 400}) {
+    for (const double mean : {0.5, 1.5, 3.0, 20.0}) {  // rows longer than the table's besides
+      INFO("n " << n << ", mean " << mean);
+      const auto matrix = random_matrix<MatrixType>(n, std::min(1.0, mean / n), 0.0, random);
+      check(matrix, Reference::lu_pattern(matrix));
+      const auto mirrored = add_mirror(matrix);
+      check(mirrored, Reference::lu_pattern(mirrored));
+    }
+  }
+  // More sources than go into small groups; levels longer than shared memory holds, and hubs.
+  for (const auto& matrix :
+       {dissected_chains<MatrixType>(1500, 4, random), one_sided_chain<MatrixType>(5000, random),
+        chain_with_twigs<MatrixType>(6000, 5, random),
+        random_matrix<MatrixType>(5000, 1.2 / 5000, 0.0, random)}) {
+    const auto device = to_space<Space>(matrix);
+    check(matrix,
+          to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill1})));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("fill2 by groups does with every budget that suffices", "[symbolic]", PatternTypes) {
+  using Space = typename TestType::Space;
+  std::mt19937 random(41);
+  const int n = 600;
+  const auto matrix = random_matrix<Matrix<TestType>>(n, 2.0 / n, 0.0, random);
+  const auto expected = Reference::lu_pattern(matrix);
+  const auto device = to_space<Space>(matrix);
+  lutra::Impl::Fill2Tuning tuning;
+  tuning.shared_marks = false;
+  std::size_t least = 0;
+  for (std::size_t limit = 1024; limit < (std::size_t(1) << 26); limit += limit / 8) {
+    try {
+      const auto filled = lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(limit), tuning);
+      if (least == 0) least = limit;
+      REQUIRE(to_rows(filled) == expected);
+      if (limit % 3 == 0) {
+        const auto streamed =
+            lutra::Impl::fill2_to_host(Space(), device.pattern(), MemoryBudget(limit), tuning);
+        REQUIRE(to_rows(streamed) == expected);
+      }
+    } catch (const OutOfMemoryError&) {
+      REQUIRE(least == 0);
+    }
+  }
+  CHECK(least > 0);
+  tuning.groups = false;  // groups need no more than there is
+  CHECK_NOTHROW(lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(least), tuning));
+}
+
+TEMPLATE_LIST_TEST_CASE("fill2 by groups takes lists of sources with gaps and in any order", "[symbolic]",
+                        PatternTypes) {
+  using Space = typename TestType::Space;
+  using Ordinal = typename TestType::Ordinal;
+  std::mt19937 random(97);
+  const int n = 500;
+  const auto matrix = add_mirror(random_matrix<Matrix<TestType>>(n, 1.2 / n, 0.0, random));
+  const auto expected = Reference::lu_pattern(matrix);
+  const auto device = to_space<Space>(matrix);
+  lutra::Impl::Fill2Tuning tuning;
+  tuning.shared_marks = false;
+  std::vector<Ordinal> order(n);
+  std::iota(order.begin(), order.end(), Ordinal(0));
+  for (const bool shuffled : {false, true}) {
+    if (shuffled) std::shuffle(order.begin(), order.end(), random);
+    for (const std::size_t step : {1u, 3u, 7u}) {
+      for (const std::size_t most : {1u, 31u, 32u, 33u, 500u}) {
+        for (const bool keep : {true, false}) {
+          std::vector<Ordinal> sources;
+          for (std::size_t k = 0; k < order.size() && sources.size() < most; k += step)
+            sources.push_back(order[k]);
+          tuning.keep_rows = keep;
+          const auto found = lutra::Impl::fill2_rows(
+              Space(), device.pattern(), list_on_device<TestType>(sources), MemoryBudget(), tuning);
+          const auto rows = rows_of(found, sources);
+          for (std::size_t k = 0; k < sources.size(); ++k)
+            REQUIRE(rows[k] == expected[static_cast<std::size_t>(sources[k])]);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace lutra::Test
