@@ -292,7 +292,7 @@ struct Fill2Road {
     const std::size_t each = slot_bytes(rows);
     const std::size_t room = m_budget.limit_bytes() == 0 ? std::max(unlimited_arena_bytes, each + slack)
                                                          : m_budget.available_bytes();
-    const std::size_t bytes = std::min(room - slack / 2, teams * each + Arena<Memory>::loss(8));
+    const std::size_t bytes = std::min(room - slack / 2, arena_bytes(teams * each + Arena<Memory>::loss(8)));
     Charge charge(m_budget);
     const auto arena =
         charge.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::fill2_arena", bytes);
@@ -312,6 +312,14 @@ struct Fill2Road {
       m_exec.fence("lutra::symbolic: the arena is divided anew");
     }
     m_search.slots = {};
+  }
+
+  /// Bytes an arena should have, where slots for all teams take so many.
+  std::size_t arena_bytes(std::size_t for_teams) const {
+    if constexpr (Special::exists) {
+      if (m_special.used) return m_special.arena_bytes(m_n, static_cast<std::size_t>(m_count), for_teams);
+    }
+    return for_teams;
   }
 
   /// Groups of sources, of so many, that the arena has room for; none where they do not pay.

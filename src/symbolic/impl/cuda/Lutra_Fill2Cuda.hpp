@@ -402,6 +402,12 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
         });
   }
 
+  /// Bytes an arena should have, for groups and for warps that do what those leave.
+  std::size_t arena_bytes(std::int64_t n, std::size_t sources, std::size_t for_warps) const {
+    return in_groups ? std::max(groups.bytes(n, static_cast<std::int64_t>(sources)), for_warps / 4)
+                     : for_warps;
+  }
+
   /// Slots for groups that so many bytes hold and so many sources make use of.
   std::size_t group_slots(std::int64_t n, std::size_t bytes, std::size_t sources) const {
     return in_groups ? groups.slots(n, bytes, static_cast<std::int64_t>(sources)) : 0;

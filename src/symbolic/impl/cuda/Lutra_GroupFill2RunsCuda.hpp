@@ -22,8 +22,7 @@ struct GroupFill2Runs {
 
   Kernel kernel;
   std::size_t shared_bytes = 0;
-  std::size_t running = 0;   ///< blocks that run at once
-  std::size_t worth_it = 0;  ///< fewer slots are worse than as many warps as fit
+  std::size_t running = 0;  ///< blocks that run at once
 
   void prepare(const Kokkos::Cuda& exec, std::int64_t n, Charge& scratch) {
     shared_bytes = sizeof(typename Kernel::Shared) +
@@ -37,7 +36,6 @@ struct GroupFill2Runs {
                "asking how many blocks of fill2 run at once");
     const auto processors = static_cast<std::size_t>(exec.cuda_device_prop().multiProcessorCount);
     running = static_cast<std::size_t>(blocks) * processors;
-    worth_it = processors / 2;
     kernel.abandoned =
         scratch.allocate<Kokkos::View<int, Kokkos::CudaSpace>>(exec, "lutra::symbolic::abandoned");
   }
@@ -48,12 +46,20 @@ struct GroupFill2Runs {
     return 2 * words * sizeof(std::uint32_t) + 2 * far_length(n) * sizeof(uint2);
   }
 
-  /// Slots that `bytes` have room for, none where so few do not pay.
+  /// Bytes that all blocks that run at once make use of.
+  std::size_t bytes(std::int64_t n, std::int64_t sources) const {
+    return slots_wanted(sources) * slot_bytes(n) + bytes_beside(n);
+  }
+  /// Slots that `bytes` have room for. Even one is worth it: as many bytes hold three slots of warps.
   std::size_t slots(std::int64_t n, std::size_t bytes, std::int64_t sources) const {
-    const std::size_t wanted = std::min(running, static_cast<std::size_t>(SourceGroups{sources}.count()));
-    const std::size_t beside = static_cast<std::size_t>(n) * Kernel::width * sizeof(int) + Memory::loss(8);
-    const std::size_t fitting = bytes < beside ? 0 : (bytes - beside) / slot_bytes(n);
-    return fitting < std::min(wanted, worth_it) ? 0 : std::min(wanted, fitting);
+    const std::size_t fitting = bytes < bytes_beside(n) ? 0 : (bytes - bytes_beside(n)) / slot_bytes(n);
+    return std::min(slots_wanted(sources), fitting);
+  }
+  std::size_t slots_wanted(std::int64_t sources) const {
+    return std::min(running, static_cast<std::size_t>(SourceGroups{sources}.count()));
+  }
+  static std::size_t bytes_beside(std::int64_t n) {
+    return static_cast<std::size_t>(n) * Kernel::width * sizeof(int) + Memory::loss(8);
   }
 
   /// Rows of A side by side, so that an edge is loaded as soon as its vertex is known.
