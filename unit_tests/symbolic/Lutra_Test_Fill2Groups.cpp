@@ -51,10 +51,21 @@ TEMPLATE_LIST_TEST_CASE("fill2 finds by groups of sources what it finds for each
       check(mirrored, Reference::lu_pattern(mirrored));
     }
   }
-  // More sources than go into small groups; levels longer than shared memory holds, and hubs.
+  // Groups that are left to searches from each source: one vertex a level, and a level longer than there is
+  // room for.
+  const int n = 6000;
+  MatrixType hub{n, n, {0}, {}, {}};
+  for (int i = 0; i < n; ++i) {
+    for (int j = i == n - 2 ? 0 : i; j < i; ++j) hub.entries.push_back(j);
+    if (i == n - 1) hub.entries.push_back(n - 2);
+    hub.entries.push_back(i);
+    hub.row_map.push_back(hub.nnz());
+  }
+  hub.values.assign(hub.entries.size(), 1.0);
+  // More sources than go into small groups, and rows longer than the table's.
   for (const auto& matrix :
-       {dissected_chains<MatrixType>(1500, 4, random), one_sided_chain<MatrixType>(5000, random),
-        chain_with_twigs<MatrixType>(6000, 5, random),
+       {hub, banded_matrix<MatrixType>(3000, {1}), dissected_chains<MatrixType>(1500, 4, random),
+        one_sided_chain<MatrixType>(5000, random), chain_with_twigs<MatrixType>(6000, 5, random),
         random_matrix<MatrixType>(5000, 1.2 / 5000, 0.0, random)}) {
     const auto device = to_space<Space>(matrix);
     check(matrix,

@@ -37,6 +37,7 @@ struct GroupFill2 {
   static constexpr int none = -1, longer = -2;  ///< in `table`: no entry, and A has more
   static constexpr int at_once = lanes / width;
   static constexpr int least_levels = 1024, least_width = 8;  ///< of groups that are not left to others
+  static constexpr int most_abandoned = 32;                   ///< after so many, all are left to others
   static constexpr unsigned all = 0xffffffffu;
 
   using Search = Fill2Search<Ordinal, Offset, Kokkos::Cuda>;
@@ -114,7 +115,8 @@ struct GroupFill2 {
   __device__ void choose_group(Shared& shared) const {
     const SourceGroups groups{common.end_place - common.first_place};
     const auto taken = static_cast<std::int64_t>(Kokkos::atomic_fetch_add(&common.next(), Ordinal(1)));
-    const std::int64_t group = common.last_first ? groups.count() - 1 - taken : taken;
+    const bool stop = Kokkos::atomic_load(abandoned.data()) >= most_abandoned;
+    const std::int64_t group = stop ? -1 : common.last_first ? groups.count() - 1 - taken : taken;
     shared.first_place = static_cast<int>(common.first_place + groups.begin(group));
     shared.end_place = static_cast<int>(common.first_place + groups.begin(group + 1));
   }
