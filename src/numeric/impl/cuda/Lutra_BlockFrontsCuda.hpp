@@ -140,11 +140,11 @@ struct FrontTaskPart {
   GatherPart narrow;                    ///< of narrow children
 };
 
-/// One task of the data-flow launch: a front as a whole, one or two neighbouring tiles of a front, or
-/// clearing some of its panels.
+/// One task of the data-flow launch: a front as a whole, one or two neighbouring tiles of a front, clearing
+/// some of its panels, or the walk down its diagonal.
 template <class Ordinal, class Offset>
 struct FrontTask {
-  static constexpr int whole = -1, clearing = -2;
+  static constexpr int whole = -1, clearing = -2, walking = -3;
   Ordinal front = 0;
   int row = whole, column = -1;  ///< of the first tile, or what else there is to do
   int rows = 1, columns = 1;     ///< tiles, one of the two being 1
@@ -154,6 +154,7 @@ struct FrontTask {
   Offset inverses = 0;           ///< numbers of inverses before those of the front
   int inverse_blocks = 0;        ///< blocks of lines of them
   Offset links = -1;             ///< of the front; −1: diagonal tiles take their neighbours from the panels
+  bool is_walked = false;        ///< whether one team works all diagonal tiles of the front
   bool takes_panels = false;     ///< whether children have added to the front's panels
   FrontTaskPart<Offset> parts[2];  ///< of each tile; to clear, `entries` of the first are numbers of panels
 };

@@ -109,40 +109,12 @@ __device__ inline void TileWork<tiles, interchanges, Scalar, Ordinal, Offset>::s
 
 template <int tiles, bool interchanges, class Scalar, class Ordinal, class Offset>
 __device__ inline void TileWork<tiles, interchanges, Scalar, Ordinal, Offset>::factorize_diagonal() const {
-  const int first = cut.begin(task.row), pivots = cut.extent(task.row),
-            thread = static_cast<int>(threadIdx.x);
-  const int blocks = (pivots + pivot_panel - 1) / pivot_panel, used = blocks * pivot_panel;
-  Scalar* const tile = memory.space;
-  if (pivots + thread < used) tile[(pivots + thread) * (pitch + 1)] = Scalar(1);
-  if constexpr (interchanges) order_rows(first, pivots);
-  __syncthreads();
-  const TileDiagonal<Scalar> diagonal{
-      tile, tile + Memory::single, tile + 2 * Memory::single, memory.copies, blocks, rule};
-  diagonal.run([&](int j, bool replaced) {
-    if (j < pivots) launch.data.note_pivot(front, first + j, replaced);
-  });
-  Scalar* const lower = inverse(task.row, false);
-  Scalar* const upper = inverse(task.row, true);
-  const InverseTile places = places_of_inverse(task.row, true);
-  const int outer = thread % edge;  // row of L, column of U
-  for (int begin = 0; begin <= outer && begin < used; begin += InverseTile::block) {
-    const int first = places(begin, begin) - begin, length = used - begin;
-#pragma unroll
-    for (int line = thread / edge; line < InverseTile::block; line += front_threads / edge) {
-      if (outer >= used) continue;
-      const int inner = begin + line, from = inner * pitch + outer, to = first + line * length + outer;
-      if constexpr (!interchanges) lower[to] = outer < inner ? Scalar(0) : diagonal.lower[from];
-      upper[to] = outer < inner ? Scalar(0) : diagonal.upper[from];
-    }
-  }
-  if constexpr (interchanges) store_ordered_inverse(diagonal.lower, first, pivots, used);
-  tell();
-  Scalar* const panel = launch.data.panels + front.lower + first + static_cast<Offset>(first) * front.size();
-#pragma unroll 4
-  for (int e = thread; e < edge * edge; e += front_threads) {
-    const int r = e % edge, c = e / edge;
-    if (r < pivots && c < pivots) panel[r + static_cast<Offset>(c) * front.size()] = tile[c * pitch + r];
-  }
+  if constexpr (interchanges) order_rows(cut.begin(task.row), cut.extent(task.row));
+  const DiagonalTile<Scalar> tile = diagonal_tile();
+  factorize_tile(tile);
+  if constexpr (interchanges)
+    store_ordered_inverse(memory.space + Memory::single, cut.begin(task.row), tile.pivots,
+                          tile.blocks() * pivot_panel);
 }
 
 }  // namespace lutra::Impl

@@ -55,7 +55,9 @@ struct FrontLaunch {
   Scalar* lower_inverses = nullptr;  ///< of pivots' tiles; those of U are the first
   Scalar* links = nullptr;           ///< tiles next to diagonal ones, on their way to the next diagonal tile
   TaskProgress progress;             ///< of the second launch
-  int run = 0;                       ///< number of this factorization
+  int* walkers = nullptr;            ///< [multiprocessors] teams on each that walk down a front's diagonal
+  int multiprocessors = 1;
+  int run = 0;  ///< number of this factorization
   double watchdog_seconds = front_watchdog_seconds;
 };
 
@@ -75,6 +77,15 @@ __device__ __forceinline__ int read_flag(const int* flag) {
 }
 __device__ __forceinline__ void write_flag(int* flag, int value) {
   asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+}
+
+/// Counts the walkers of this multiprocessor. Its number need not be below that of all of them: two may share
+/// a count.
+template <class Launch>
+__device__ __forceinline__ int* walkers_here(const Launch& launch) {
+  int number;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(number));
+  return launch.walkers + number % launch.multiprocessors;
 }
 
 /// Ends all waiting once one team has waited too long.

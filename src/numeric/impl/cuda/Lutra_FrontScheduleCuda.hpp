@@ -76,7 +76,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     m_done = flags("lutra::numeric::front_flags", static_cast<std::size_t>(plan.count));
     m_tile_done = flags("lutra::numeric::tile_flags", static_cast<std::size_t>(order.flags));
     m_arrived = flags("lutra::numeric::arrived_tiles", static_cast<std::size_t>(plan.count));
-    m_tickets = flags("lutra::numeric::tickets", 3 + order.tasks.size() / tasks_a_chunk);
+    m_chunks = order.tasks.size() / tasks_a_chunk;
+    m_tickets = flags("lutra::numeric::tickets", 3 + m_chunks + multiprocessors(exec));
     m_inverses = order.inverses;
     m_inverse_blocks = order.inverse_blocks;
     m_links = charge.template allocate<Kokkos::View<Scalar*, Memory>>(exec, "lutra::numeric::tile_links",
@@ -107,6 +108,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     launch.run = m_run = m_run < std::numeric_limits<int>::max() ? m_run + 1 : 1;
     const auto stream = exec.cuda_stream();
     launch.progress = {m_tickets.data() + 2, m_tickets.data() + 3};
+    launch.walkers = m_tickets.data() + 3 + m_chunks;
+    launch.multiprocessors = static_cast<int>(multiprocessors(exec));
     check_cuda(cudaMemsetAsync(m_tickets.data(), 0, m_tickets.extent(0) * sizeof(int), stream),
                "starting a factorization");
     if (data.pivot_threshold > 0) {
@@ -173,6 +176,10 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     }
   }
 
+  static std::size_t multiprocessors(const Kokkos::Cuda& exec) {
+    return static_cast<std::size_t>(exec.cuda_device_prop().multiProcessorCount);
+  }
+
   /// As many blocks as run at once, no more than there is work for.
   template <class Kernel>
   static int blocks(const Kokkos::Cuda& exec, Kernel kernel, int threads, std::size_t bytes,
@@ -183,8 +190,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     int per_processor = 0;
     check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel, threads, bytes),
                "asking how many blocks run at once");
-    const auto most = static_cast<std::size_t>(std::max(1, per_processor)) *
-                      static_cast<std::size_t>(exec.cuda_device_prop().multiProcessorCount);
+    const auto most = static_cast<std::size_t>(std::max(1, per_processor)) * multiprocessors(exec);
     return static_cast<int>(std::min(most, work));
   }
 
@@ -217,8 +223,10 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   Kokkos::View<const Contribution<Offset>*, Memory> m_contributions;
   Kokkos::View<const int*, Memory> m_cuts;
   Kokkos::View<int*, Memory> m_done, m_tile_done, m_arrived;
-  Kokkos::View<int*, Memory> m_tickets;  ///< of the two launches, chunks known to be complete, tasks of each
-  LaunchSizes m_sizes[2];                ///< without and with interchanges
+  Kokkos::View<int*, Memory> m_tickets;  ///< of the two launches, chunks known to be complete, tasks of each,
+                                         ///< walkers of multiprocessors
+  std::size_t m_chunks = 0;
+  LaunchSizes m_sizes[2];  ///< without and with interchanges
   double m_watchdog_seconds = front_watchdog_seconds;
   Offset m_corners = 0;
   Offset m_inverses = 0;     ///< numbers of inverses of one triangle, without interchanges

@@ -26,6 +26,11 @@ inline constexpr int least_paired_tiles = 24;
 /// for what it needs would be a larger part of the front.
 inline constexpr int least_linked_tiles = 4;
 
+/// In fronts of so many pivot tiles one team works all diagonal tiles: a walker. Of the teams no more than
+/// one in `teams_a_walker` are walkers, of the largest fronts, so that there are always teams for what they
+/// wait for.
+inline constexpr int least_walked_tiles = 12, teams_a_walker = 16;
+
 /// Which tiles of a front are worked two at a time: neighbours in a column, in U neighbours in a row, neither
 /// of them next to the diagonal, whose tiles are waited for, and both of pivots or both of further rows.
 class TilePairs {
@@ -73,6 +78,7 @@ class FrontTaskOrder {
       : fronts(plan.host_fronts), m_plan(plan), m_children(children), m_places(places) {
     find_small();
     measure_paths();
+    choose_walked(teams / teams_a_walker);
     for (Ordinal f = 0; f < m_plan.count; ++f) add_tasks(f);
     std::stable_sort(small_tasks.begin(), small_tasks.end(), [&](const Small& a, const Small& b) {
       return m_start[index(a.front)] > m_start[index(b.front)];
@@ -114,6 +120,7 @@ class FrontTaskOrder {
         for (; next < m_tasks.size() && m_tasks[next].front == f; ++next) {
           Task& task = m_tasks[next];
           task.wide_end = wide_end;
+          if (task.row < 0) continue;
           task.parts[0] = parts[static_cast<std::size_t>(task.row * count + task.column)];
           if (task.rows + task.columns > 2)
             task.parts[1] = parts[static_cast<std::size_t>((task.row + task.rows - 1) * count + task.column +
@@ -195,6 +202,18 @@ class FrontTaskOrder {
     return wide_end;
   }
 
+  /// The fronts with most pivots are walked, up to `most` of them.
+  void choose_walked(int most) {
+    std::vector<Ordinal> walked;
+    for (Ordinal f = 0; f < m_plan.count; ++f) {
+      if (is_tiled(f) && tiles_of(f).pivot_tiles() >= least_walked_tiles) walked.push_back(f);
+    }
+    std::ranges::stable_sort(walked, std::greater<>{}, [&](Ordinal f) { return front(f).pivots; });
+    walked.resize(std::min(walked.size(), static_cast<std::size_t>(most)));
+    m_walked.assign(index(m_plan.count), 0);
+    for (const Ordinal f : walked) m_walked[index(f)] = 1;
+  }
+
   void add_tasks(Ordinal f) {
     if (m_small[index(f)]) {
       small_tasks.push_back({f});
@@ -225,6 +244,7 @@ class FrontTaskOrder {
         task.inverses = inverses;
         task.inverse_blocks = inverse_blocks;
         if (is_linked) task.links = links;
+        task.is_walked = m_walked[index(f)];
         const int step = std::min({i, j, pivots});
         // a tile starts before its turn by the time it needs for the products before that; next to the
         // diagonal it is wanted first
@@ -232,10 +252,15 @@ class FrontTaskOrder {
         add(task, step == pivots
                       ? end
                       : end + (pivots - step) * FrontTimes::step - within + step * FrontTimes::product);
+        if (task.is_walked && i + j == 0) {  // the walker follows the first tile
+          task.row = Task::walking;
+          add(task, end + pivots * FrontTimes::step);
+        }
       }
     }
-    flags += static_cast<Offset>(count) * count + 2 * pivots;
-    if (is_linked) links += static_cast<Offset>(2) * tile_links * tiles.edge * tiles.edge;
+    flags += static_cast<Offset>(count) * count + 3 * pivots;
+    if (is_linked)
+      links += static_cast<Offset>(m_walked[index(f)] ? 3 : 2) * tile_links * tiles.edge * tiles.edge;
     inverses += InverseTile::numbers_of_front(tiles);
     inverse_blocks += FrontTiles::inverse_lines(front(f).pivots) / InverseTile::block;
   }
@@ -413,7 +438,7 @@ class FrontTaskOrder {
   std::int64_t m_behind = 0;        ///< chunks that a place waits before it is given away
   std::vector<Ordinal> m_children;  ///< of each front, in the end wide ones first
   const std::vector<int>& m_places;
-  std::vector<char> m_small;
+  std::vector<char> m_small, m_walked;
   std::vector<int> m_passed;
   std::vector<double> m_start;       ///< [count] time from a front's first task to the end of its root
   std::vector<Task> m_tasks;         ///< by fronts

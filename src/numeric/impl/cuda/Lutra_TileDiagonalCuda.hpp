@@ -108,8 +108,10 @@ struct TileDiagonal {
   const PivotRule<Scalar>& rule;
 
   /// @param note called as note(pivot, replaced) once for each pivot
-  template <class Note>
-  __device__ __forceinline__ void run(const Note& note) const {
+  /// @param keep called as keep(k, warp, warps) by some of the block's warps once rows of blocks k of L\U and
+  ///             X and columns k of L\U and V are what they will be
+  template <class Note, class Keep>
+  __device__ __forceinline__ void run(const Note& note, const Keep& keep) const {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     for (int k = 0; k < blocks; ++k) {
       if (warp < 2) {
@@ -121,11 +123,13 @@ struct TileDiagonal {
         }
       } else if (k > 0) {
         update(k - 1, warp - 2, front_warps - 2);
+        keep(k - 1, warp - 2, front_warps - 2);
       }
       __syncthreads();
       multiply_panels(k, warp);
       __syncthreads();
     }
+    keep(blocks - 1, warp, front_warps);
   }
 
  private:
@@ -199,11 +203,12 @@ struct TileDiagonal {
     if (of_column) columns[block + own] = Scalar(0);  // what is subtracted before the first pivot
     const Pair* const row_of = reinterpret_cast<const Pair*>(of_column ? columns : lines);
     int read = of_column ? block / 2 : 0;
+    const auto threshold = rule.threshold;
     bool small = false;
 #pragma unroll 1
     for (int j = 0; j < block; ++j, to += to_step) {
       const Scalar met = from_lane(a[0], j);
-      small = small | (ScalarTraits<Scalar>::magnitude(met) < rule.threshold);
+      small = small | (ScalarTraits<Scalar>::magnitude(met) < threshold);
       const int turn = j % 2 * block;
       if (lane == j) {
         Pair* const line = reinterpret_cast<Pair*>(lines + turn);
@@ -213,6 +218,10 @@ struct TileDiagonal {
       const Scalar pivot = choose(met, j);
       const PivotDivision<Scalar> divide(pivot);
       __syncwarp();
+      Pair line[block / 2];
+#pragma unroll
+      for (int e = 0; e < block / 2; ++e) line[e] = row_of[read + e];
+      read = block / 2 - read;
       const Scalar l = divide(a[0]);
       Scalar factor = lane > j ? l : Scalar(0);
       if constexpr (of_lower) {  // one store by all lanes, some of them to nowhere, takes less than branches
@@ -223,13 +232,11 @@ struct TileDiagonal {
       } else {
         *to = lane > j ? l : lane == j ? pivot : a[0];
       }
-      const Pair* const line = row_of + read;
-      read = block / 2 - read;
+      __syncwarp();  // or the compiler would have each load wait until the one before is used
 #pragma unroll
       for (int e = 1; e < block; e += 2) {
-        const Pair next = line[e / 2];
-        a[e - 1] = a[e] - factor * next.first;
-        a[e] = a[e + 1] - factor * next.second;
+        a[e - 1] = a[e] - factor * line[e / 2].first;
+        a[e] = a[e + 1] - factor * line[e / 2].second;
       }
     }
     if (of_column) *to = a[0];

@@ -2,7 +2,7 @@
 #ifndef LUTRA_TILEFRONTSCUDA_HPP
 #define LUTRA_TILEFRONTSCUDA_HPP
 
-#include "Lutra_DiagonalTaskCuda.hpp"
+#include "Lutra_DiagonalWalkCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -16,9 +16,17 @@ __global__ void __launch_bounds__(front_threads, 2)
   auto& memory = *reinterpret_cast<TileMemory<Scalar>*>(shared_memory);
   Scalar* const S = reinterpret_cast<Scalar*>(shared_memory);
   const PivotRule<Scalar> rule = launch.data.pivot_rule();
+  int walkers_beside = 0;  // on this multiprocessor, as the first thread saw them when its task began
   for (;;) {
     __syncthreads();
-    if (threadIdx.x == 0) ticket_taken = atomicAdd(ticket, 1);
+    if (threadIdx.x == 0) {
+      // who walks down a diagonal is waited for by many, and slower beside others
+      if (walkers_beside > 0) {
+        while (read_flag(walkers_here(launch)) > 0) __nanosleep(500);
+      }
+      ticket_taken = atomicAdd(ticket, 1);
+      walkers_beside = read_flag(walkers_here(launch));
+    }
     __syncthreads();
     const TaskTurn turn{ticket_taken, n};
     if (turn.task >= n) return;
@@ -28,6 +36,14 @@ __global__ void __launch_bounds__(front_threads, 2)
       continue;
     }
     const Front<Ordinal, Offset> front = launch.data.fronts[task.front];
+    if (task.row == FrontTask<Ordinal, Offset>::walking) {
+      if constexpr (interchanges) {
+        if (threadIdx.x == 0) count_task(launch.progress, turn.task, turn.tasks);
+      } else {
+        work_diagonal(launch, task, front, rule, turn);
+      }
+      continue;
+    }
     if (task.row >= 0) {
       const FrontTiles cut(front.pivots, front.below, front_tile<Scalar>);
       if (task.rows + task.columns > 2) {

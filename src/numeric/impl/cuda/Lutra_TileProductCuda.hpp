@@ -54,6 +54,20 @@ struct TileProduct {
       }
     }
   }
+  /// The same where B is zero, or not there, at outer indices before the inner one's block of 16.
+  template <class Place>
+  __device__ __forceinline__ void add_triangle(const Scalar* A, const Scalar* B) {
+    const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
+    for (int p = 0; p < 16 * columns; ++p) {
+#pragma unroll
+      for (int c = 0; c < columns; ++c) {
+        if (c < p / 16) continue;
+        const Scalar b = B[Place::of(p, y + 16 * c)];
+#pragma unroll
+        for (int i = 0; i < rows; ++i) sum[i][c] += A[Place::of(p, x + 16 * i)] * b;
+      }
+    }
+  }
   template <class Visit>
   __device__ __forceinline__ void for_each(const Visit& visit) {
     const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
@@ -115,19 +129,34 @@ struct TileProduct<double, tiles> {
     const OperandLane<PlaceA> a_at(A, t, first_row() + g);
     const OperandLane<PlaceB> b_at(B, t, first_column() + g);
 #pragma unroll 2
-    for (int p = 0; p < depth; p += 8) {
-      double a[tiles][4];
+    for (int p = 0; p < depth; p += 8) add_slice<0>(a_at, b_at, p);
+  }
+  /// The same where B is zero, or not there, at outer indices before the inner one's block of 16.
+  template <class Place>
+  __device__ __forceinline__ void add_triangle(const double* A, const double* B) {
+    const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
+    const OperandLane<Place> a_at(A, t, first_row() + g);
+    const OperandLane<Place> b_at(B, t, first_column() + g);
+    const int whole = first_column() + 16;  // inner indices for which all this warp's columns are there
+#pragma unroll 2
+    for (int p = 0; p < whole; p += 8) add_slice<0>(a_at, b_at, p);
 #pragma unroll
-      for (int i = 0; i < tiles; ++i) {
+    for (int p = 0; p < 16; p += 8) add_slice<2>(a_at, b_at, whole + p);
+  }
+  /// Adds the products of eight inner indices for 16 × 8 parts from column `first` on.
+  template <int first, class A, class B>
+  __device__ __forceinline__ void add_slice(const A& a_at, const B& b_at, int p) {
+    double a[tiles][4];
 #pragma unroll
-        for (int e = 0; e < 4; ++e) a[i][e] = a_at(p + e / 2 * 4, 16 * i + e % 2 * 8);
-      }
+    for (int i = 0; i < tiles; ++i) {
 #pragma unroll
-      for (int c = 0; c < 4; ++c) {
-        const double b0 = b_at(p, 8 * c), b1 = b_at(p + 4, 8 * c);
+      for (int e = 0; e < 4; ++e) a[i][e] = a_at(p + e / 2 * 4, 16 * i + e % 2 * 8);
+    }
 #pragma unroll
-        for (int i = 0; i < tiles; ++i) multiply_add(sum[i][c], a[i], b0, b1);
-      }
+    for (int c = first; c < 4; ++c) {
+      const double b0 = b_at(p, 8 * c), b1 = b_at(p + 4, 8 * c);
+#pragma unroll
+      for (int i = 0; i < tiles; ++i) multiply_add(sum[i][c], a[i], b0, b1);
     }
   }
   template <class Visit>

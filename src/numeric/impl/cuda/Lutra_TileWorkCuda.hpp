@@ -2,9 +2,8 @@
 #ifndef LUTRA_TILEWORKCUDA_HPP
 #define LUTRA_TILEWORKCUDA_HPP
 
-#include "Lutra_FrontTiles.hpp"
+#include "Lutra_DiagonalFactorsCuda.hpp"
 #include "Lutra_SharedEntryCuda.hpp"
-#include "Lutra_TileDiagonalCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -14,20 +13,6 @@ namespace lutra::Impl {
 // each tile is read and written once, and no task list but the tiles themselves is needed. Tiles of wide
 // fronts that are not next to the diagonal are taken two at a time, one above the other, or in U side by
 // side, so that each operand in shared memory serves more products.
-
-/// Shared memory of the data-flow kernel, used anew by each step of a task.
-template <class Scalar>
-struct TileMemory {
-  static constexpr int edge = front_tile<Scalar>;
-  static constexpr int single = edge * (edge + operand_pad), pair = edge * (2 * edge + operand_pad);
-  static constexpr int first_words = product_depth * (2 * edge + operand_pad);  ///< of A for one turn
-  static constexpr int turn_words = first_words + product_depth * (edge + operand_pad);
-  static constexpr int words = std::max({product_stages * turn_words, pair + single, 3 * single});
-  Scalar space[words];  ///< tiles with an inverse or two behind them, or the turns of a product
-  Scalar copies[TileDiagonal<Scalar>::scratch_words];
-  int ready[2];  ///< pivot tiles whose parts of L and U are there, as seen in turns of even and of odd number
-  int awaited;   ///< the same, seen by who could not go on
-};
 
 /// All the steps of a task of `tiles` tiles need to know. Its first direction is that of its rows, in U that
 /// of its columns: U is worked transposed.
@@ -86,6 +71,15 @@ struct TileWork {
   __device__ int* link_flag(int s, bool of_upper) const {
     return flag(cut.count(), 0) + 2 * s + (of_upper ? 1 : 0);
   }
+  /// Whether the tile is a diagonal one that the front's walker factorizes.
+  __device__ bool is_walked() const {
+    return tiles == 1 && !interchanges && task.is_walked && task.row == task.column && !in_corner();
+  }
+  /// Where diagonal tile s is handed on to the walker, less all products but the last.
+  __device__ Scalar* diagonal_link(int s) const {
+    return launch.links + task.links + (2 * tile_links + s % tile_links) * edge * edge;
+  }
+  __device__ int* diagonal_link_flag(int s) const { return flag(cut.count(), 0) + 2 * pivot_tiles() + s; }
   /// Positions in `count` tiles.
   __device__ int extent(int tile, int count) const {
     return cut.begin(tile + count - 1) + cut.extent(tile + count - 1) - cut.begin(tile);
@@ -261,14 +255,13 @@ struct TileWork {
     }
   }
 
-  /// Hands what `product` holds on to the next diagonal tile.
-  __device__ void hand_on(Product& product) const {
-    Scalar* const to = link(steps(), in_upper());
+  /// Hands what `product` holds on to who works a diagonal tile.
+  __device__ void hand_on(Product& product, Scalar* to, int* flag_there) const {
     product.for_each([&](int a, int b, const Scalar& value) { to[b * edge + a] = -value; });
     __syncthreads();
     if (threadIdx.x != 0) return;
     __threadfence();
-    write_flag(link_flag(steps(), in_upper()), launch.run);
+    write_flag(flag_there, launch.run);
   }
 
   /// Sends a turn of a whole tile, lines of `edge` numbers one behind the other, into shared memory.
@@ -357,7 +350,20 @@ struct TileWork {
   /// Stores the inverse of a diagonal tile's L as one that takes rows in their own order.
   __device__ void store_ordered_inverse(const Scalar* from, int first, int pivots, int used) const;
 
-  /// LU of a diagonal tile, and the inverses of its triangles.
+  /// What there is to a diagonal tile beside its numbers in shared memory.
+  __device__ DiagonalTile<Scalar> diagonal_tile() const {
+    const int first = cut.begin(task.row);
+    const Offset size = front.size();
+    return {interchanges ? nullptr : inverse(task.row, false),
+            inverse(task.row, true),
+            launch.data.panels + front.lower + first + first * size,
+            size,
+            cut.extent(task.row),
+            launch.data.perturbed + front.first_pivot + first,
+            &launch.data.outcome->perturbed,
+            rule.threshold};
+  }
+  /// LU of a diagonal tile in shared memory, and the inverses of its triangles, all of which is stored.
   __device__ void factorize_diagonal() const;
 
   /// Tiles of L times the inverse of their column's U, or the inverse of their row's L times tiles of U. The
@@ -405,7 +411,7 @@ struct TileWork {
   __device__ void run() const {
     assemble();
     Product product;
-    if (steps() > 0 || hands_on()) {
+    if (steps() > 0 || hands_on() || is_walked()) {
       const auto entry = [&](int a, int b) -> Scalar& { return memory.space[b * pitch + a]; };
       product.for_each([&](int a, int b, Scalar& sum) { sum = -entry(a, b); });
       __syncthreads();
@@ -417,7 +423,12 @@ struct TileWork {
         return;
       }
       if constexpr (tiles == 1) {
-        if (hands_on()) hand_on(product);
+        if (hands_on()) hand_on(product, link(steps(), in_upper()), link_flag(steps(), in_upper()));
+        if (is_walked()) {
+          hand_on(product, diagonal_link(steps()), diagonal_link_flag(steps()));
+          if (threadIdx.x == 0) count_task(launch.progress, turn.task, turn.tasks);
+          return;
+        }
         if (makes_last) {
           __syncthreads();
           add_last_product(product);
@@ -430,6 +441,7 @@ struct TileWork {
       if (task.row == task.column) {
         __syncthreads();
         factorize_diagonal();
+        tell();
         return;
       }
     }

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_DIAGONALWALKCUDA_HPP
+#define LUTRA_DIAGONALWALKCUDA_HPP
+
+#include "Lutra_DiagonalTaskCuda.hpp"
+
+namespace lutra::Impl {
+
+/// The walk down the diagonal of a front of many pivot tiles: one team factorizes all diagonal tiles one after
+/// the other, so that what one leaves to the next stays in shared memory. Teams of their own assemble
+/// diagonal tiles and subtract all products but the last; that one the walker makes of what the two
+/// neighbours of the tile before hand on. All it needs to know are values of its own, since what a kernel
+/// keeps in local memory is far away whenever flags have been looked at.
+template <class Scalar>
+struct DiagonalWalk {
+  static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad;
+  static constexpr int single = TileMemory<Scalar>::single;
+  using Product = TileProduct<Scalar, 1>;
+  using Place = OperandPlace<OperandOrder::outer, edge>;
+
+  /// What waits need of a launch.
+  struct Wait {
+    int run;
+    double watchdog_seconds;
+    struct {
+      FrontLuOutcome* outcome;
+    } data;
+  };
+
+  DiagonalTile<Scalar> first;  ///< the first of the tiles, of all the front's pivots
+  const Scalar* links;         ///< the front's
+  int* flags;                  ///< of the front's tiles
+  int tiles, pivot_tiles;      ///< of the front, along an edge
+  int front;
+  Wait wait;
+
+  /// The first tile, from where it was handed on.
+  __device__ __forceinline__ void begin() const {
+    if (threadIdx.x == 0) wait_for(diagonal_flag(0));
+    __syncthreads();
+    Product product;
+    load_diagonal(product, 0);
+    store(product);
+  }
+  /// Tile s, with what is looked at meanwhile.
+  __device__ __forceinline__ DiagonalTile<Scalar> diagonal(int s) const {
+    DiagonalTile<Scalar> own = first;
+    own.lower += static_cast<std::int64_t>(s) * InverseTile::numbers(edge);
+    own.upper += static_cast<std::int64_t>(s) * InverseTile::numbers(edge);
+    own.panel += s * edge * (first.size + 1);
+    own.pivots = min(first.pivots - s * edge, edge);
+    own.perturbed += s * edge;
+    if (s + 1 < pivot_tiles) {
+      own.pair = link_flag(s, 0);
+      own.single = diagonal_flag(s + 1);
+      own.raised = wait.run;
+    }
+    return own;
+  }
+  /// From the factors of tile s in shared memory to tile s + 1. Nobody is kept waiting for those of tile s
+  /// until something is there for tile s + 1, which may come later in the order of tasks.
+  __device__ __forceinline__ void go_on(int s) const {
+    __syncthreads();
+    const bool ready = tile_memory<Scalar>().awaited != 0;
+    if (!ready) {
+      tell(s);
+      if (threadIdx.x >= front_threads - 32) wait_for_links(s);
+      __syncthreads();
+    }
+    Product product;
+    add_last_product(product, s, !ready);
+    store(product);
+  }
+  /// Raises the flag of tile s.
+  __device__ __forceinline__ void tell(int s) const {
+    if (threadIdx.x == 0) raise_flag(tile_flag(s), wait.run);
+  }
+
+ private:
+  __device__ int* tile_flag(int s) const { return flags + static_cast<std::int64_t>(s) * (tiles + 1); }
+  __device__ int* link_flag(int s, int of_upper) const {
+    return flags + static_cast<std::int64_t>(tiles) * tiles + 2 * s + of_upper;
+  }
+  __device__ int* diagonal_flag(int s) const { return link_flag(pivot_tiles, 0) + s; }
+  __device__ const Scalar* link(int s, int of_upper) const {
+    return links + (s % tile_links * 2 + of_upper) * edge * edge;
+  }
+  __device__ const Scalar* diagonal_link(int s) const {
+    return links + (2 * tile_links + s % tile_links) * edge * edge;
+  }
+  /// The three flags of what follows tile s, a lane each.
+  __device__ int* next_flag(int s, int lane) const {
+    return lane < 2 ? link_flag(s, lane) : diagonal_flag(s + 1);
+  }
+  __device__ __forceinline__ void wait_for(const int* flag) const {
+    const Wait waiting = wait;
+    wait_for_flag(waiting, flag, front);
+  }
+  __device__ __forceinline__ void wait_for_links(int s) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    if (lane < 3) wait_for(next_flag(s, lane));
+    __syncwarp();
+  }
+
+  /// Puts −(what is in `product`) where tiles are factorized.
+  __device__ __forceinline__ void store(Product& product) const {
+    Scalar* const tile = tile_memory<Scalar>().space;
+    product.for_each([&](int a, int b, const Scalar& sum) { tile[b * pitch + a] = -sum; });
+    __syncthreads();
+  }
+  /// Takes diagonal tile s less all products but the last.
+  __device__ __forceinline__ void load_diagonal(Product& product, int s) const {
+    const Scalar* const from = diagonal_link(s);
+    product.for_each([&](int a, int b, Scalar& sum) { sum = -from[b * edge + a]; });
+  }
+
+  /// Sends a tile that was handed on into shared memory.
+  __device__ __forceinline__ static void send(Scalar* to, const Scalar* from) {
+    using Piece = int4;
+    constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
+    const int place = static_cast<int>(threadIdx.x) % pieces * whole;
+#pragma unroll
+    for (int p = 0; p < edge; p += front_threads / pieces) {
+      const int line = p + static_cast<int>(threadIdx.x) / pieces;
+      __pipeline_memcpy_async(to + line * pitch + place, from + line * edge + place, sizeof(Piece));
+    }
+    __pipeline_commit();
+  }
+
+  /// Makes the factors of the last product of diagonal tile s + 1, of what the neighbours of tile s hand on
+  /// and of the inverses in shared memory, and leaves −(the tile) in `product`.
+  __device__ __forceinline__ void add_last_product(Product& product, int s, bool told) const {
+    Scalar* const left = tile_memory<Scalar>().space;
+    const Scalar* const lower_inverse = left + single;
+    Scalar* const upper_inverse = left + 2 * single;
+    Scalar* const above = upper_inverse;
+    send(left, link(s, false));
+    Product factor;
+    factor.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
+    wait_for_turn(0);
+    __syncthreads();
+    factor.template add_triangle<Place>(left, upper_inverse);
+    __syncthreads();
+    send(above, link(s, true));
+    load_diagonal(product, s + 1);
+    if (!told) tell(s);
+    factor.for_each([&](int a, int b, Scalar& sum) {
+      left[b * pitch + a] = sum;
+      sum = Scalar(0);
+    });
+    wait_for_turn(0);
+    __syncthreads();
+    factor.template add_triangle<Place>(above, lower_inverse);
+    __syncthreads();
+    factor.for_each([&](int a, int b, const Scalar& sum) { above[b * pitch + a] = sum; });
+    __syncthreads();
+    product.template add<Place, Place>(left, above, edge);
+    __syncthreads();
+  }
+};
+
+/// The walk of this block, in shared memory: the registers are for numbers.
+template <class Scalar>
+__device__ __forceinline__ DiagonalWalk<Scalar>& shared_walk() {
+  __shared__ DiagonalWalk<Scalar> walk;
+  return walk;
+}
+
+/// Functions of their own, for which registers are allotted by themselves.
+template <class Scalar>
+__device__ __noinline__ void begin_walk() {
+  shared_walk<Scalar>().begin();
+}
+template <class Scalar>
+__device__ __noinline__ void go_on(int s) {
+  shared_walk<Scalar>().go_on(s);
+}
+
+/// The task of a walker.
+template <class Scalar, class Ordinal, class Offset>
+__device__ __forceinline__ void work_diagonal(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
+                                              const FrontTask<Ordinal, Offset>& task,
+                                              const Front<Ordinal, Offset>& front,
+                                              const PivotRule<Scalar>& rule, const TaskTurn& turn) {
+  if (threadIdx.x == 0) {
+    // nothing it reads is ever written over, so that nobody needs to wait for its end
+    count_task(launch.progress, turn.task, turn.tasks);
+    atomicAdd(walkers_here(launch), 1);
+  }
+  const FrontTiles cut(front.pivots, front.below, front_tile<Scalar>);
+  const DiagonalWalk<Scalar> walk{{launch.lower_inverses + task.inverses,
+                                      launch.data.inverses + task.inverses,
+                                      launch.data.panels + front.lower,
+                                      front.size(),
+                                      front.pivots,
+                                      launch.data.perturbed + front.first_pivot,
+                                      &launch.data.outcome->perturbed,
+                                      rule.threshold},
+                                     launch.links + task.links,
+                                     launch.tile_done + task.flags,
+                                     cut.count(),
+                                     cut.pivot_tiles(),
+                                     static_cast<int>(task.front),
+                                     {launch.run, launch.watchdog_seconds, {launch.data.outcome}}};
+  if (threadIdx.x == 0) shared_walk<Scalar>() = walk;
+  __syncthreads();
+  begin_walk<Scalar>();
+  for (int s = 0;; ++s) {
+    factorize_tile(shared_walk<Scalar>().diagonal(s));
+    if (s + 1 == cut.pivot_tiles()) break;
+    go_on<Scalar>(s);
+  }
+  __syncthreads();
+  shared_walk<Scalar>().tell(cut.pivot_tiles() - 1);
+  if (threadIdx.x == 0) atomicSub(walkers_here(launch), 1);
+}
+
+}  // namespace lutra::Impl
+
+#endif
