@@ -6,8 +6,8 @@
 
 namespace lutra::Impl {
 
-/// The walk down the diagonal of a front of many pivot tiles: one team factorizes all diagonal tiles one after
-/// the other, so that what one leaves to the next stays in shared memory. Teams of their own assemble
+/// The walk down the diagonal of a front of many pivot tiles: one team factorizes all diagonal tiles one
+/// after the other, so that what one leaves to the next stays in shared memory. Teams of their own assemble
 /// diagonal tiles and subtract all products but the last; that one the walker makes of what the two
 /// neighbours of the tile before hand on. All it needs to know are values of its own, since what a kernel
 /// keeps in local memory is far away whenever flags have been looked at.
@@ -102,16 +102,16 @@ struct DiagonalWalk {
     __syncwarp();
   }
 
-  /// Puts −(what is in `product`) where tiles are factorized.
+  /// Puts what is in `product` where tiles are factorized.
   __device__ __forceinline__ void store(Product& product) const {
     Scalar* const tile = tile_memory<Scalar>().space;
-    product.for_each([&](int a, int b, const Scalar& sum) { tile[b * pitch + a] = -sum; });
+    product.for_each([&](int a, int b, const Scalar& sum) { tile[b * pitch + a] = sum; });
     __syncthreads();
   }
   /// Takes diagonal tile s less all products but the last.
   __device__ __forceinline__ void load_diagonal(Product& product, int s) const {
     const Scalar* const from = diagonal_link(s);
-    product.for_each([&](int a, int b, Scalar& sum) { sum = -from[b * edge + a]; });
+    product.for_each([&](int a, int b, Scalar& sum) { sum = from[b * edge + a]; });
   }
 
   /// Sends a tile that was handed on into shared memory.
@@ -128,13 +128,14 @@ struct DiagonalWalk {
   }
 
   /// Makes the factors of the last product of diagonal tile s + 1, of what the neighbours of tile s hand on
-  /// and of the inverses in shared memory, and leaves −(the tile) in `product`.
+  /// and of the inverses in shared memory, and leaves the tile in `product`.
   __device__ __forceinline__ void add_last_product(Product& product, int s, bool told) const {
     Scalar* const left = tile_memory<Scalar>().space;
     const Scalar* const lower_inverse = left + single;
     Scalar* const upper_inverse = left + 2 * single;
     Scalar* const above = upper_inverse;
     send(left, link(s, false));
+    load_diagonal(product, s + 1);
     Product factor;
     factor.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
     wait_for_turn(0);
@@ -142,10 +143,9 @@ struct DiagonalWalk {
     factor.template add_triangle<Place>(left, upper_inverse);
     __syncthreads();
     send(above, link(s, true));
-    load_diagonal(product, s + 1);
     if (!told) tell(s);
     factor.for_each([&](int a, int b, Scalar& sum) {
-      left[b * pitch + a] = sum;
+      left[b * pitch + a] = -sum;
       sum = Scalar(0);
     });
     wait_for_turn(0);
@@ -188,20 +188,16 @@ __device__ __forceinline__ void work_diagonal(const FrontLaunch<Scalar, Ordinal,
     atomicAdd(walkers_here(launch), 1);
   }
   const FrontTiles cut(front.pivots, front.below, front_tile<Scalar>);
-  const DiagonalWalk<Scalar> walk{{launch.lower_inverses + task.inverses,
-                                      launch.data.inverses + task.inverses,
-                                      launch.data.panels + front.lower,
-                                      front.size(),
-                                      front.pivots,
-                                      launch.data.perturbed + front.first_pivot,
-                                      &launch.data.outcome->perturbed,
-                                      rule.threshold},
-                                     launch.links + task.links,
-                                     launch.tile_done + task.flags,
-                                     cut.count(),
-                                     cut.pivot_tiles(),
-                                     static_cast<int>(task.front),
-                                     {launch.run, launch.watchdog_seconds, {launch.data.outcome}}};
+  const DiagonalWalk<Scalar> walk{
+      {launch.lower_inverses + task.inverses, launch.data.inverses + task.inverses,
+       launch.data.panels + front.lower, front.size(), front.pivots,
+       launch.data.perturbed + front.first_pivot, &launch.data.outcome->perturbed, rule.threshold},
+      launch.links + task.links,
+      launch.tile_done + task.flags,
+      cut.count(),
+      cut.pivot_tiles(),
+      static_cast<int>(task.front),
+      {launch.run, launch.watchdog_seconds, {launch.data.outcome}}};
   if (threadIdx.x == 0) shared_walk<Scalar>() = walk;
   __syncthreads();
   begin_walk<Scalar>();

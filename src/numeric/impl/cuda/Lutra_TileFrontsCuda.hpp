@@ -6,6 +6,31 @@
 
 namespace lutra::Impl {
 
+/// What a block knows of its task, in shared memory: the registers are for numbers.
+template <class Scalar, class Ordinal, class Offset>
+struct SharedTask {
+  FrontLaunch<Scalar, Ordinal, Offset> launch;
+  FrontTask<Ordinal, Offset> task;
+  Front<Ordinal, Offset> front;
+  PivotRule<Scalar> rule;
+  TaskTurn turn;
+};
+template <class Scalar, class Ordinal, class Offset>
+__device__ __forceinline__ SharedTask<Scalar, Ordinal, Offset>& shared_task() {
+  __shared__ __align__(16) unsigned char space[sizeof(SharedTask<Scalar, Ordinal, Offset>)];
+  return *reinterpret_cast<SharedTask<Scalar, Ordinal, Offset>*>(space);
+}
+
+/// A function of its own, for which registers are allotted by themselves.
+template <int tiles, bool interchanges, class Scalar, class Ordinal, class Offset>
+__device__ __noinline__ void work_tiles() {
+  auto& own = shared_task<Scalar, Ordinal, Offset>();
+  const FrontTiles cut(own.front.pivots, own.front.below, front_tile<Scalar>);
+  TileWork<tiles, interchanges, Scalar, Ordinal, Offset>{
+      own.launch, own.task, own.front, cut, tile_memory<Scalar>(), own.rule, own.turn}
+      .run();
+}
+
 /// Middle and large fronts as data flow: blocks take tasks in an order in which each follows all it needs.
 template <bool interchanges, class Scalar, class Ordinal, class Offset>
 __global__ void __launch_bounds__(front_threads, 2)
@@ -13,9 +38,12 @@ __global__ void __launch_bounds__(front_threads, 2)
                        int n, int* ticket) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   __shared__ int ticket_taken;
-  auto& memory = *reinterpret_cast<TileMemory<Scalar>*>(shared_memory);
   Scalar* const S = reinterpret_cast<Scalar*>(shared_memory);
   const PivotRule<Scalar> rule = launch.data.pivot_rule();
+  if (threadIdx.x == 0) {
+    shared_task<Scalar, Ordinal, Offset>().launch = launch;
+    shared_task<Scalar, Ordinal, Offset>().rule = rule;
+  }
   int walkers_beside = 0;  // on this multiprocessor, as the first thread saw them when its task began
   for (;;) {
     __syncthreads();
@@ -45,13 +73,17 @@ __global__ void __launch_bounds__(front_threads, 2)
       continue;
     }
     if (task.row >= 0) {
-      const FrontTiles cut(front.pivots, front.below, front_tile<Scalar>);
+      if (threadIdx.x == 0) {
+        auto& own = shared_task<Scalar, Ordinal, Offset>();
+        own.task = task;
+        own.front = front;
+        own.turn = turn;
+      }
+      __syncthreads();
       if (task.rows + task.columns > 2) {
-        TileWork<2, interchanges, Scalar, Ordinal, Offset>{launch, task, front, cut, memory, rule, turn}
-            .run();
+        work_tiles<2, interchanges, Scalar, Ordinal, Offset>();
       } else {
-        TileWork<1, interchanges, Scalar, Ordinal, Offset>{launch, task, front, cut, memory, rule, turn}
-            .run();
+        work_tiles<1, interchanges, Scalar, Ordinal, Offset>();
       }
       continue;
     }

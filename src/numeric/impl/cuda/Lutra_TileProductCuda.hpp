@@ -182,53 +182,59 @@ struct GlobalPart {
   int inners, outers;         ///< extents; beyond them stands zero
 };
 
-/// Sends an operand into shared memory turn by turn. Neighbouring threads follow the stride that is 1.
+/// Sends an operand into shared memory turn by turn. Neighbouring threads follow the stride that is 1; where
+/// all lines begin at multiples of 16 bytes, copies are of as many, which leaves more of the memory pipeline
+/// to fragments.
 template <class Scalar, OperandOrder order, int width>
 class OperandSender {
   static constexpr bool by_outer = order == OperandOrder::outer;
-  static constexpr int step = by_outer ? front_threads / width : front_threads / product_depth;
-  static constexpr int copies = product_depth * width / front_threads;
+  static constexpr int line = by_outer ? width : product_depth, lines = by_outer ? product_depth : width;
+  static constexpr int most = 16 / static_cast<int>(sizeof(Scalar));  ///< numbers of a copy
 
  public:
   __device__ explicit OperandSender(const GlobalPart<Scalar>& part)
-      : m_stride(by_outer ? part.inner : part.outer),
-        m_from(part.data + (by_outer ? q() + p() * m_stride : p() + q() * m_stride)),
-        m_inners(part.inners),
-        m_outers(part.outers) {}
+      : m_stride(by_outer ? part.inner : part.outer) {
+    m_numbers = reinterpret_cast<std::uintptr_t>(part.data) % 16 == 0 && m_stride % most == 0 ? most : 1;
+    const int pieces = line / m_numbers, thread = static_cast<int>(threadIdx.x);
+    const int along = thread % pieces * m_numbers, across = thread / pieces;
+    m_from = part.data + along + across * m_stride;
+    m_place = OperandPlace<order, width>::of(by_outer ? across : along, by_outer ? along : across);
+    m_along = (by_outer ? part.outers : part.inners) - along;
+    m_across = (by_outer ? part.inners : part.outers) - across;
+  }
 
   __device__ __forceinline__ void send(Scalar* to) {
-    if (m_outers >= width && m_inners >= product_depth) {
-      copy([](int, int) { return true; }, to);
+    if (m_numbers == 1) {
+      copy<1>(to + m_place);
     } else {
-      copy([&](int p, int q) { return p < m_inners && q < m_outers; }, to);
+      copy<most>(to + m_place);
     }
     m_from += by_outer ? product_depth * m_stride : product_depth;
-    m_inners -= product_depth;
+    (by_outer ? m_across : m_along) -= product_depth;
   }
 
  private:
-  /// This thread's first entry of a turn.
-  __device__ static int p() {
-    return static_cast<int>(by_outer ? threadIdx.x / width : threadIdx.x % product_depth);
-  }
-  __device__ static int q() {
-    return static_cast<int>(by_outer ? threadIdx.x % width : threadIdx.x / product_depth);
-  }
-
-  template <class There>
-  __device__ __forceinline__ void copy(const There& is_there, Scalar* to) const {
+  template <int numbers>
+  __device__ __forceinline__ void copy(Scalar* to) const {
+    constexpr int step = front_threads / (line / numbers);  // lines
+    constexpr int pitch = by_outer ? OperandPlace<order, width>::pitch : product_depth;
+    static_assert(by_outer || step % 4 == 0);
+    const int there = min(max(m_along, 0), numbers);
+    const Scalar* from = m_from;
 #pragma unroll
-    for (int e = 0; e < copies; ++e) {
-      const int p_e = p() + (by_outer ? e * step : 0), q_e = q() + (by_outer ? 0 : e * step);
-      // an entry that is not there is not read
-      __pipeline_memcpy_async(to + OperandPlace<order, width>::of(p_e, q_e), m_from + e * step * m_stride,
-                              sizeof(Scalar), is_there(p_e, q_e) ? 0 : sizeof(Scalar));
+    for (int e = 0; e < lines / step; ++e) {
+      // what is not there is not read
+      __pipeline_memcpy_async(to + e * step * pitch, from, numbers * sizeof(Scalar),
+                              (numbers - (e * step < m_across ? there : 0)) * sizeof(Scalar));
+      from += step * m_stride;
+      asm volatile("" : "+l"(from));  // a pointer for each copy would take too many registers
     }
   }
 
   std::int64_t m_stride;   ///< the one that is not 1
-  const Scalar* m_from;    ///< this thread's first entry of the next turn
-  int m_inners, m_outers;  ///< inner indices from the next turn on and outer ones that are there
+  const Scalar* m_from;    ///< this thread's first copy of the next turn
+  int m_numbers, m_place;  ///< numbers of a copy; where this thread's first one goes
+  int m_along, m_across;   ///< numbers of the line and lines from this thread's first copy of the turn on
 };
 
 /// Waits until no more than so many turns sent last are on their way.
