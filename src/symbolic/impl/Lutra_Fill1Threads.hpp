@@ -237,13 +237,13 @@ struct Fill1Threads {
     by_all(m_workers.size() * parts_each, [&](Worker&, std::size_t k) {
       const auto [first, last] = blocks_of_part(k);
       Offset place = m_before[first].all;
-      ColumnWriter<Ordinal> writer(entries.data() + place, entries.data() + m_before[last].all);
       for (std::size_t i = first * rows_each; i < std::min(n, last * rows_each); ++i) {
         const Lengths own = lengths_of(m_found(i));
-        write_row(i, writer);
         diagonal(i) = place + own.lower;
         row_map(i + 1) = place += own.all;
       }
+      ColumnWriter<Ordinal> writer(entries.data() + m_before[first].all, entries.data() + m_before[last].all);
+      write_rows(first * rows_each, std::min(n, last * rows_each), writer);
     });
     result.row_map = row_map;
     result.diagonal = diagonal;
@@ -273,12 +273,22 @@ struct Fill1Threads {
     return static_cast<std::size_t>(at - m_before.begin());
   }
 
-  void write_row(std::size_t i, ColumnWriter<Ordinal>& writer) const {
-    const FoundRow<Ordinal>& found = m_found(i);
-    if (m_bins.place[i] < 0) {
-      writer.write(found.begin, found.end);
-      return;
+  /// Rows of a subtree, which stand one after the other where they were found, at once.
+  void write_rows(std::size_t begin, std::size_t end, ColumnWriter<Ordinal>& writer) const {
+    for (std::size_t i = begin; i < end;) {
+      if (m_bins.place[i] >= 0) {
+        write_row_of_top(i++, writer);
+        continue;
+      }
+      const FoundRow<Ordinal>& found = m_found(i);
+      const RowWord<Ordinal>* last = found.end;
+      for (++i; i < end && m_bins.place[i] < 0 && m_found(i).begin == last; ++i) last = m_found(i).end;
+      writer.write(found.begin, last);
     }
+  }
+
+  void write_row_of_top(std::size_t i, ColumnWriter<Ordinal>& writer) const {
+    const FoundRow<Ordinal>& found = m_found(i);
     const Word* const set = set_of(static_cast<std::size_t>(m_bins.place[i]));
     const RowWord<Ordinal>* below = found.begin;
     for (const TopWord& word : m_top_words) {
