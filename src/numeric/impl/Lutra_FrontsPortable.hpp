@@ -17,6 +17,12 @@ struct FrontCutting {
   static FrontPlanOptions options() { return {}; }
 };
 
+/// Notes whether a pivot was replaced, and counts it.
+KOKKOS_INLINE_FUNCTION void note_pivot(unsigned char& perturbed, std::int64_t& count, bool replaced) {
+  perturbed = replaced ? 1 : 0;
+  if (replaced) Kokkos::atomic_add(&count, std::int64_t(1));
+}
+
 /// Raw arrays of a factorization in fronts, as kernels of every kind take them.
 template <class Scalar, class Ordinal, class Offset>
 struct FrontLuData {
@@ -44,8 +50,7 @@ struct FrontLuData {
             static_cast<RealOf<Scalar>>(pivot_threshold), interchanged_pivots};
   }
   KOKKOS_FUNCTION void note_pivot(const Front<Ordinal, Offset>& front, int j, bool replaced) const {
-    perturbed[front.first_pivot + j] = replaced ? 1 : 0;
-    if (replaced) Kokkos::atomic_add(&outcome->perturbed, std::int64_t(1));
+    Impl::note_pivot(perturbed[front.first_pivot + j], outcome->perturbed, replaced);
   }
   KOKKOS_FUNCTION void note_exchange(const Front<Ordinal, Offset>& front, int j, int row) const {
     Ordinal* const order = row_of_pivot + front.first_pivot;

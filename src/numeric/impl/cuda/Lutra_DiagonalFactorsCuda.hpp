@@ -60,9 +60,7 @@ struct DiagonalTile {
     const TileDiagonal<Scalar> diagonal{tile, tile + words, tile + 2 * words, memory.copies, blocks(), rule};
     diagonal.run(
         [&](int j, bool replaced) {
-          if (j >= pivots) return;
-          perturbed[j] = replaced ? 1 : 0;
-          if (replaced) Kokkos::atomic_add(perturbations, std::int64_t(1));
+          if (j < pivots) note_pivot(perturbed[j], *perturbations, replaced);
         },
         [&](int k, int warp, int warps) {
           store_inverse_part(diagonal.upper, upper, k, warp, warps);

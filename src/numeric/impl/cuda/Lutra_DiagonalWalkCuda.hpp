@@ -6,9 +6,10 @@
 
 namespace lutra::Impl {
 
-/// The walk down the diagonal of a front of many pivot tiles: one team factorizes all diagonal tiles one
-/// after the other, so that what one leaves to the next stays in shared memory. Teams of their own assemble
-/// diagonal tiles and subtract all products but the last; that one the walker makes of what the two
+/// The walk down the diagonal of a front of many pivot tiles, which is the critical path of LU by tiles
+/// (Buttari, Langou, Kurzak and Dongarra, Parallel Computing 35, 2009): one team factorizes all diagonal
+/// tiles one after the other, so that what one leaves to the next stays in shared memory. Teams of their own
+/// assemble diagonal tiles and subtract all products but the last; that one the walker makes of what the two
 /// neighbours of the tile before hand on. All it needs to know are values of its own, since what a kernel
 /// keeps in local memory is far away whenever flags have been looked at.
 template <class Scalar>

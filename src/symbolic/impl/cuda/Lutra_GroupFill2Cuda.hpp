@@ -13,8 +13,10 @@
 
 namespace lutra::Impl {
 
-/// Search from a group of sources at once, in the order of Rose and Tarjan's fill2 as WarpFill2: bit b of
-/// each word is source b of the group. Neighbouring sources walk nearly the same edges, here together.
+/// Search from a group of sources at once, in the order of Rose and Tarjan's fill2 (GSoFa, Figure 3b) as
+/// WarpFill2, with GSoFa's combined frontiers of concurrent sources; what its tracker arrays say of a vertex
+/// is a word here, of which bit b is source b of the group. Neighbouring sources walk nearly the same edges,
+/// here together.
 ///
 /// Thresholds go up in common, a line of 32 vertices at a time. Those that no source meets anything new below
 /// are done all at once ("checked"). From each other one is searched, one after the other, by levels: a
@@ -409,73 +411,10 @@ struct GroupFill2 {
     for_share_of_bits(words, lines_of, warp(), warps, f);
   }
 
-  /// Counts the rows, and writes them where they go.
-  __device__ void finish(Group& g) const {
-    __syncthreads();
-    int count = 0, lower = 0;
-    for_own_lines(g, [&](int line) {
-      const std::uint32_t row = transpose_lanes(row_bits(g, line));
-      const int first = line * lanes;
-      const std::uint32_t below = g.source >= first + lanes ? all
-                                  : g.source <= first       ? 0u
-                                                            : (1u << (g.source - first)) - 1u;
-      count += __popc(row);
-      lower += __popc(row & below);
-    });
-    g.shared->counts[warp()][lane()] = count;
-    g.shared->lower_counts[warp()][lane()] = lower;
-    count_work(g);
-    __syncthreads();
-    if (warp() == 0) {
-      int length = 0, lower_length = 0;
-      for (int w = 0; w < warps; ++w) {
-        const int here = g.shared->counts[w][lane()];
-        g.shared->counts[w][lane()] = length;
-        length += here;
-        lower_length += g.shared->lower_counts[w][lane()];
-      }
-      g.shared->targets[lane()] = settle(g, lower_length, length);
-    }
-    __syncthreads();
-    long long target = g.shared->targets[lane()];
-    if (target >= 0) target += g.shared->counts[warp()][lane()];
-    const unsigned wanted = __ballot_sync(all, target >= 0);
-    if (wanted == 0) return;
-    Ordinal* const rows = common.store ? common.entries.data() : common.kept.entries.data();
-    for_own_lines(g, [&](int line) {
-      const std::uint32_t row = transpose_lanes(row_bits(g, line));
-      for (unsigned left = __ballot_sync(all, row != 0) & wanted; left != 0; left &= left - 1) {
-        const int b = __ffs(left) - 1;
-        const std::uint32_t bits = __shfl_sync(all, row, b);
-        const long long to = __shfl_sync(all, target, b);
-        if ((bits >> lane() & 1u) != 0) {
-          rows[to + __popc(bits & ((1u << lane()) - 1u))] = static_cast<Ordinal>(line * lanes + lane());
-        }
-      }
-      if (target >= 0) target += __popc(row);
-    });
-  }
-
-  /// Writes the counts of the lane's row; returns where the row goes, -1 where there is no room or no row.
-  __device__ long long settle(const Group& g, int lower_length, int length) const {
-    if (lane() == 0) {
-      Kokkos::atomic_add(&common.statistics(0), static_cast<std::uint64_t>(g.shared->edges));
-      Kokkos::atomic_add(&common.statistics(1), static_cast<std::uint64_t>(g.shared->revisits));
-    }
-    if (g.source < 0) return -1;
-    const auto source = static_cast<Ordinal>(g.source);
-    const Offset target =
-        common.place_row(source, static_cast<Offset>(lower_length), static_cast<Offset>(length));
-    if (common.store) common.kept.place(source) = 0;  // no other search is needed
-    return static_cast<long long>(target);
-  }
-
-  __device__ void count_work(Group& g) const {
-    const int edges = sum_over_lanes(g.edges), again = sum_over_lanes(g.revisits);
-    if (lane() != 0) return;
-    atomicAdd(&g.shared->edges, static_cast<unsigned long long>(edges));
-    atomicAdd(&g.shared->revisits, static_cast<unsigned long long>(again));
-  }
+  /// Counts the rows, and writes them where they go (Lutra_GroupFill2RowsCuda.hpp).
+  __device__ void finish(Group& g) const;
+  __device__ long long settle(const Group& g, int lower_length, int length) const;
+  __device__ void count_work(Group& g) const;
 
   __device__ void clear(Group& g) const {
     __syncthreads();

@@ -7,7 +7,7 @@
 
 #include "Lutra_Arena.hpp"
 #include "Lutra_CheckCuda.hpp"
-#include "Lutra_GroupFill2Cuda.hpp"
+#include "Lutra_GroupFill2RowsCuda.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
 namespace lutra::Impl {
