@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "Lutra_ClimbedRows.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Fill1.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -31,13 +32,16 @@ Kokkos::View<T*, typename ExecutionSpace::memory_space> upload(
 // Rows for which threads are worth their start, and the forest.
 constexpr int least_rows_for_threads = 20000;
 
-/// fill1 by all threads of the host, or by one where there are few rows or the budget does not suffice.
+/// fill1 by all threads of the host, or by one where there are few rows or the budget does not suffice. One
+/// thread climbs where that is faster.
 template <class Ordinal, class Offset>
 LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_that_fits(
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget, bool serial) {
   const int threads = Kokkos::DefaultHostExecutionSpace().concurrency();
-  if (serial || threads < 2 || pattern.n_rows < least_rows_for_threads)
+  if (serial || threads < 2 || pattern.n_rows < least_rows_for_threads) {
+    if (auto climbed = Impl::climb_rows(pattern, budget)) return *climbed;
     return Impl::fill1(pattern, budget, 1);
+  }
   try {
     return Impl::fill1(pattern, budget, threads);
   } catch (const OutOfMemoryError&) {

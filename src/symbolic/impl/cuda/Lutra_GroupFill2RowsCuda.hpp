@@ -58,7 +58,8 @@ __device__ inline void GroupFill2<Ordinal, Offset>::finish(Group& g) const {
 
 /// Writes the counts of the lane's row; returns where the row goes, -1 where there is no room or no row.
 template <class Ordinal, class Offset>
-__device__ inline long long GroupFill2<Ordinal, Offset>::settle(const Group& g, int lower_length, int length) const {
+__device__ inline long long GroupFill2<Ordinal, Offset>::settle(const Group& g, int lower_length,
+                                                                int length) const {
   if (lane() == 0) {
     Kokkos::atomic_add(&common.statistics(0), static_cast<std::uint64_t>(g.shared->edges));
     Kokkos::atomic_add(&common.statistics(1), static_cast<std::uint64_t>(g.shared->revisits));

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_ClimbedRows.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "Lutra_Fill1.hpp"
+#include "Lutra_Fill1Rows.hpp"
+#include "Lutra_Instantiate.hpp"
+
+namespace lutra::Impl {
+namespace {
+
+template <class Ordinal, class Offset>
+class ClimbedRows {
+ public:
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  using Pattern = CsrPattern<Ordinal, Offset, Kokkos::HostSpace>;
+  using Result = LuPattern<Ordinal, Offset, Kokkos::HostSpace>;
+  static constexpr std::size_t most_rows = std::size_t(1) << 15;
+  /// Entries of L that there is room for, for each row done and for each row.
+  static constexpr Ordinal most_each = 16, most_ahead = 2;
+  static constexpr double most_average = 17;  ///< entries of L a row, beyond which rows are cheaper as words
+
+  /// True where rows may be worth climbing for and there is memory to try.
+  static bool suits(const Pattern& pattern, const MemoryBudget& budget) {
+    const auto n = static_cast<std::size_t>(pattern.n_rows);
+    return n > 0 && n <= most_rows && bytes(n) <= budget.available_bytes() / 4;
+  }
+
+  ClimbedRows(const Pattern& pattern, const MemoryBudget& budget)
+      : m_pattern(pattern),
+        m_budget(budget),
+        m_n(pattern.n_rows),
+        m_scratch(budget),
+        m_arena(allocate_in_large_pages<char>(m_scratch, budget, Host(), "lutra::symbolic::climbs",
+                                              bytes(static_cast<std::size_t>(m_n)))),
+        m_upper(m_arena.template cut<HostArray<Range>>(m_n)),
+        m_vertex(m_arena.template cut<HostArray<Vertex>>(m_n)),
+        m_rows(m_arena.template cut<HostArray<Row>>(m_n)),
+        m_lower(m_arena.template cut<HostArray<Ordinal>>(most_numbers(static_cast<std::size_t>(m_n)))),
+        m_place(m_arena.template cut<HostArray<Ordinal>>(m_n)) {}
+
+  std::optional<Result> run() {
+    Kokkos::deep_copy(m_place, Ordinal(-1));
+    if (!match_entries() || !climb()) return std::nullopt;
+    number_doubtful();
+    if (m_doubtful.size() > static_cast<std::size_t>(m_n) / 4) return std::nullopt;
+    const Inner inner = m_doubtful.empty() ? Inner{} : find_inner();
+    return collect(inner);
+  }
+
+ private:
+  struct Range {
+    Offset next, end;
+  };
+  struct Row {
+    Ordinal begin, end;
+  };
+  struct alignas(4 * sizeof(Ordinal)) Vertex {
+    Ordinal parent;   ///< in the forest, -1: none yet
+    Ordinal reached;  ///< last row whose way up came here
+    Ordinal count;    ///< of those rows
+  };
+  /// What is found for the doubtful, by their numbers.
+  struct Inner {
+    Result rows;
+    std::vector<Offset> column_begin;  ///< [doubtful + 1]
+    std::vector<Ordinal> column_rows;  ///< of columns of L, ascending
+  };
+
+  /// What the average length of rows will be once all are there. Orders by dissection begin with parts of the
+  /// whole, and on grids the average grows by the same each time the part is four times as large.
+  struct AverageForecast {
+    Ordinal n;
+    double before = 0;  ///< the average when a sixteenth was there
+
+    /// To be asked once for each number of rows done.
+    bool stays_below(double most, Ordinal rows, Ordinal length) {
+      if (rows == 0 || (rows != n / 16 && rows != n / 4)) return true;
+      const double average = static_cast<double>(length) / static_cast<double>(rows);
+      const double expected = rows == n / 4 ? 2 * average - before : average;
+      before = average;
+      return expected <= most;
+    }
+  };
+
+  static std::size_t most_numbers(std::size_t n) {
+    return n * static_cast<std::size_t>(most_each + most_ahead + 1);
+  }
+  static std::size_t bytes(std::size_t n) {
+    return n * (sizeof(Range) + sizeof(Vertex) + sizeof(Row) + sizeof(Ordinal)) +
+           most_numbers(n) * sizeof(Ordinal) + HostArena::loss(5);
+  }
+
+  /// Takes each entry below the diagonal together with its mirror image; both come in ascending order. False
+  /// where rows are not sorted, or many entries have none.
+  bool match_entries() {
+    const auto most = static_cast<std::size_t>(m_n) / 8;
+    for (Ordinal i = 0; i < m_n; ++i) {
+      const Offset end = m_pattern.row_map(i + 1);
+      Offset p = m_pattern.row_map(i);
+      for (; p < end && m_pattern.entries(p) < i; ++p) match_entry(i, m_pattern.entries(p));
+      if (p < end && m_pattern.entries(p) == i) ++p;
+      m_upper(i) = {p, end};
+      if (m_alone > most) return false;
+    }
+    for (Ordinal j = 0; j < m_n; ++j) {
+      for (Range& rest = m_upper(j); rest.next < rest.end; ++rest.next)
+        add_alone(j, m_pattern.entries(rest.next));
+    }
+    std::sort(m_extra.begin(), m_extra.end());
+    return m_sorted && m_alone <= most;
+  }
+
+  void match_entry(Ordinal i, Ordinal j) {
+    Range& upper = m_upper(j);
+    while (upper.next < upper.end && m_pattern.entries(upper.next) < i)
+      add_alone(j, m_pattern.entries(upper.next++));
+    if (upper.next < upper.end && m_pattern.entries(upper.next) == i) {
+      ++upper.next;
+    } else {
+      m_place(j) = 0;
+      ++m_alone;
+    }
+  }
+
+  /// Entry (j, i) has no mirror image.
+  void add_alone(Ordinal j, Ordinal i) {
+    m_sorted = m_sorted && i > j;
+    m_place(j) = 0;
+    m_extra.emplace_back(i, j);
+    ++m_alone;
+  }
+
+  /// Forest, and rows of L of A + Aᵀ in the order they are come by. False where they become too many.
+  bool climb() {
+    Ordinal* to = m_lower.data();
+    auto extra = m_extra.begin();
+    AverageForecast forecast{m_n};
+    for (Ordinal i = 0; i < m_n; ++i) {
+      const auto begin = static_cast<Ordinal>(to - m_lower.data());
+      if (begin > most_each * i + most_ahead * m_n || !forecast.stays_below(most_average, i, begin))
+        return false;
+      m_vertex(i) = {-1, i, 0};
+      const Offset row_end = m_pattern.row_map(i + 1);
+      for (Offset p = m_pattern.row_map(i); p < row_end && m_pattern.entries(p) < i; ++p)
+        to = climb_from(m_pattern.entries(p), i, m_vertex.data(), to);
+      for (; extra != m_extra.end() && extra->first == i; ++extra)
+        to = climb_from(extra->second, i, m_vertex.data(), to);
+      m_rows(i) = {begin, static_cast<Ordinal>(to - m_lower.data())};
+    }
+    return true;
+  }
+
+  /// Lists what lies between j and row i and was not come by yet; returns where the list ends.
+  static Ordinal* climb_from(Ordinal j, Ordinal i, Vertex* vertices, Ordinal* to) {
+    for (Vertex* v = vertices + j; v->reached != i; v = vertices + j) {
+      v->parent = v->parent < 0 ? i : v->parent;
+      v->reached = i;
+      ++v->count;
+      *to++ = j;
+      j = v->parent;
+    }
+    return to;
+  }
+
+  /// m_doubtful and m_place, of vertices with entries alone and all above them.
+  void number_doubtful() {
+    if (m_alone == 0) return;
+    for (Ordinal i = 0; i < m_n; ++i) {
+      if (m_place(i) < 0) continue;
+      m_place(i) = static_cast<Ordinal>(m_doubtful.size());
+      m_doubtful.push_back(i);
+      if (m_vertex(i).parent >= 0) m_place(m_vertex(i).parent) = 0;
+    }
+  }
+
+  /// visit(a, b) for the entries of the doubtful by their numbers: A's, and for each vertex with a doubtful
+  /// parent those of the parent with what it passes on, its other rows; the rest of these follow.
+  template <class Visit>
+  void for_inner_entries(const Visit& visit) const {
+    for (const Ordinal i : m_doubtful) {
+      const Ordinal a = m_place(i);
+      for (Offset p = m_pattern.row_map(i); p < m_pattern.row_map(i + 1); ++p) {
+        const Ordinal b = m_place(m_pattern.entries(p));
+        if (b >= 0) visit(a, b);
+      }
+      for (Ordinal p = m_rows(i).begin; p < m_rows(i).end; ++p) {
+        const Ordinal k = m_lower(p), parent = m_vertex(k).parent;
+        if (m_place(k) >= 0 || parent == i || m_place(parent) < 0) continue;
+        visit(a, m_place(parent));
+        visit(m_place(parent), a);
+      }
+    }
+  }
+
+  /// The pattern of the doubtful, and their rows here without them. Rows handed to fill1 are not sorted, and
+  /// some columns are there twice, which it does not mind.
+  Inner find_inner() {
+    const std::size_t count = m_doubtful.size();
+    const auto row_map =
+        m_scratch.allocate<HostArray<Offset>>(Host(), "lutra::symbolic::doubtful_rows", count + 1);
+    Kokkos::deep_copy(row_map, Offset(0));
+    for_inner_entries([&](Ordinal a, Ordinal) { ++row_map(static_cast<std::size_t>(a) + 1); });
+    for (std::size_t a = 0; a < count; ++a) row_map(a + 1) += row_map(a);
+    const auto entries =
+        m_scratch.allocate<HostArray<Ordinal>>(Host(), "lutra::symbolic::doubtful_entries", row_map(count));
+    std::vector<Offset> next(row_map.data(), row_map.data() + count);
+    for_inner_entries([&](Ordinal a, Ordinal b) { entries(next[static_cast<std::size_t>(a)]++) = b; });
+    for (const Ordinal i : m_doubtful) {
+      Ordinal* const begin = &m_lower(m_rows(i).begin);
+      Ordinal* const end =
+          std::remove_if(begin, begin + (m_rows(i).end - m_rows(i).begin),
+                         [&](Ordinal k) { return m_place(k) >= 0; });
+      m_rows(i).end = m_rows(i).begin + static_cast<Ordinal>(end - begin);
+    }
+    const auto n = static_cast<Ordinal>(count);
+    Inner inner{fill1(Pattern{n, n, row_map, entries}, m_budget, 1), std::vector<Offset>(count + 1), {}};
+    transpose_lower(inner);
+    return inner;
+  }
+
+  static void transpose_lower(Inner& inner) {
+    const Result& rows = inner.rows;
+    const auto for_lower = [&](const auto& visit) {
+      for (Ordinal a = 0; a < rows.n; ++a) {
+        for (Offset p = rows.row_map(a); p < rows.diagonal(a); ++p)
+          visit(static_cast<std::size_t>(rows.entries(p)), a);
+      }
+    };
+    for_lower([&](std::size_t b, Ordinal) { ++inner.column_begin[b + 1]; });
+    for (std::size_t b = 0; b + 1 < inner.column_begin.size(); ++b)
+      inner.column_begin[b + 1] += inner.column_begin[b];
+    std::vector<Offset> next(inner.column_begin.begin(), inner.column_begin.end() - 1);
+    inner.column_rows.resize(static_cast<std::size_t>(rows.nnz_l));
+    for_lower(
+        [&](std::size_t b, Ordinal a) { inner.column_rows[static_cast<std::size_t>(next[b]++)] = a; });
+  }
+
+  Result collect(const Inner& inner) const {
+    Result result;
+    result.n = m_n;
+    result.road = SymbolicRoad::fill1;
+    result.charge = Charge(m_budget);
+    const auto row_map =
+        result.charge.template allocate<HostArray<Offset>>(Host(), "lutra::symbolic::row_map", m_n + 1);
+    const auto diagonal =
+        result.charge.template allocate<HostArray<Offset>>(Host(), "lutra::symbolic::diagonal", m_n);
+    row_map(0) = 0;
+    for (Ordinal i = 0; i < m_n; ++i) {
+      auto lower = static_cast<Offset>(m_rows(i).end - m_rows(i).begin);
+      auto upper = static_cast<Offset>(m_vertex(i).count);
+      if (const Ordinal a = m_place(i); a >= 0) {
+        lower += inner.rows.diagonal(a) - inner.rows.row_map(a);
+        upper = inner.rows.row_map(a + 1) - inner.rows.diagonal(a) - 1;
+      }
+      diagonal(i) = row_map(i) + lower;
+      row_map(i + 1) = diagonal(i) + 1 + upper;
+      result.nnz_l += lower;
+    }
+    result.nnz_u = row_map(m_n) - result.nnz_l;
+    result.row_map = row_map;
+    result.diagonal = diagonal;
+    const auto entries =
+        allocate_in_large_pages<Ordinal>(result.charge, m_budget, Host(), "lutra::symbolic::entries",
+                                         static_cast<std::size_t>(row_map(m_n)));
+    result.entries = entries;
+    write_upper(inner, result, entries.data());
+    write_lower(inner, result, entries.data());
+    return result;
+  }
+
+  /// Columns of L, which rows of U are: of all rows ascending, each to the columns it has entries in.
+  void write_upper(const Inner& inner, const Result& result, Ordinal* entries) const {
+    const HostArray<Range>& place = m_upper;  // where the next entry of each goes
+    for (Ordinal i = 0; i < m_n; ++i) {
+      entries[result.diagonal(i)] = i;
+      place(i).next = result.diagonal(i) + 1;
+    }
+    for (Ordinal i = 0; i < m_n; ++i) {
+      for (Ordinal p = m_rows(i).begin; p < m_rows(i).end; ++p) entries[place(m_lower(p)).next++] = i;
+    }
+    for (Ordinal a = 0; a < static_cast<Ordinal>(m_doubtful.size()); ++a) {
+      Ordinal* to = entries + result.diagonal(doubtful(a)) + 1;
+      for (Offset p = inner.rows.diagonal(a) + 1; p < inner.rows.row_map(a + 1); ++p)
+        *to++ = doubtful(inner.rows.entries(p));
+    }
+  }
+
+  /// Rows of L: of all columns ascending, each to its rows.
+  void write_lower(const Inner& inner, const Result& result, Ordinal* entries) const {
+    const HostArray<Range>& place = m_upper;
+    for (Ordinal i = 0; i < m_n; ++i) place(i).next = result.row_map(i);
+    for (Ordinal j = 0; j < m_n; ++j) {
+      if (m_place(j) < 0) {
+        for (Offset p = result.diagonal(j) + 1; p < result.row_map(j + 1); ++p)
+          entries[place(entries[p]).next++] = j;
+        continue;
+      }
+      const auto b = static_cast<std::size_t>(m_place(j));
+      for (Offset p = inner.column_begin[b]; p < inner.column_begin[b + 1]; ++p)
+        entries[place(doubtful(inner.column_rows[static_cast<std::size_t>(p)])).next++] = j;
+    }
+  }
+
+  Ordinal doubtful(Ordinal number) const { return m_doubtful[static_cast<std::size_t>(number)]; }
+
+  Pattern m_pattern;
+  MemoryBudget m_budget;
+  Ordinal m_n;
+  Charge m_scratch;
+  HostArena m_arena;
+  HostArray<Range> m_upper;    ///< [n] entries behind the diagonal not matched yet
+  HostArray<Vertex> m_vertex;  ///< [n]
+  HostArray<Row> m_rows;       ///< [n] of L in `m_lower`
+  HostArray<Ordinal> m_lower;
+  HostArray<Ordinal> m_place;  ///< [n] number among the doubtful, -1: not doubtful
+  std::vector<std::pair<Ordinal, Ordinal>> m_extra;  ///< (i, j), j < i: A has (j, i) only, ascending
+  std::vector<Ordinal> m_doubtful;                   ///< ascending
+  std::size_t m_alone = 0;                           ///< entries without a mirror image
+  bool m_sorted = true;
+};
+
+}  // namespace
+
+template <class Ordinal, class Offset>
+std::optional<LuPattern<Ordinal, Offset, Kokkos::HostSpace>> climb_rows(
+    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget) {
+  if (!ClimbedRows<Ordinal, Offset>::suits(pattern, budget)) return std::nullopt;
+  return ClimbedRows<Ordinal, Offset>(pattern, budget).run();
+}
+
+#define LUTRA_CLIMB_ROWS(Ordinal, Offset)                                                      \
+  template std::optional<LuPattern<Ordinal, Offset, Kokkos::HostSpace>> climb_rows(            \
+      const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, const MemoryBudget&);
+LUTRA_FOR_EACH_PATTERN(LUTRA_CLIMB_ROWS)
+
+}  // namespace lutra::Impl
