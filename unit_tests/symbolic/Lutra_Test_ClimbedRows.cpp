@@ -117,8 +117,7 @@ TEMPLATE_LIST_TEST_CASE("rows that are not worth climbing for are left to fill1"
   }
   SECTION("much fill, from the first rows on or in the last ones") {
     CHECK_FALSE(climbs_to_the_pattern(banded_matrix<MatrixType>(1000, {1, 40})));
-    CHECK_FALSE(
-        climbs_to_the_pattern(add_mirror(random_matrix<MatrixType>(1500, 1.5 / 1500, 0.0, random))));
+    CHECK_FALSE(climbs_to_the_pattern(add_mirror(random_matrix<MatrixType>(1500, 1.5 / 1500, 0.0, random))));
   }
   SECTION("many rows, or little memory") {
     CHECK_FALSE(climbs_to_the_pattern(banded_matrix<MatrixType>(40000, {1})));

@@ -26,7 +26,8 @@ class ClimbedRows {
   /// True where rows may be worth climbing for and there is memory to try.
   static bool suits(const Pattern& pattern, const MemoryBudget& budget) {
     const auto n = static_cast<std::size_t>(pattern.n_rows);
-    return n > 0 && n <= most_rows && bytes(n) <= budget.available_bytes() / 4;
+    return n > 0 && n <= most_rows && static_cast<std::size_t>(pattern.nnz()) <= n * n &&
+           bytes(n) <= budget.available_bytes() / 4;
   }
 
   ClimbedRows(const Pattern& pattern, const MemoryBudget& budget)
@@ -53,7 +54,7 @@ class ClimbedRows {
 
  private:
   struct Range {
-    Offset next, end;
+    Ordinal next, end;  ///< so few rows have so few entries
   };
   struct Row {
     Ordinal begin, end;
@@ -86,6 +87,8 @@ class ClimbedRows {
     }
   };
 
+  static constexpr Ordinal passes_on = -2;  ///< in `m_place`: not doubtful, but the parent is
+
   static std::size_t most_numbers(std::size_t n) {
     return n * static_cast<std::size_t>(most_each + most_ahead + 1);
   }
@@ -103,7 +106,7 @@ class ClimbedRows {
       Offset p = m_pattern.row_map(i);
       for (; p < end && m_pattern.entries(p) < i; ++p) match_entry(i, m_pattern.entries(p));
       if (p < end && m_pattern.entries(p) == i) ++p;
-      m_upper(i) = {p, end};
+      m_upper(i) = {static_cast<Ordinal>(p), static_cast<Ordinal>(end)};
       if (m_alone > most) return false;
     }
     for (Ordinal j = 0; j < m_n; ++j) {
@@ -175,49 +178,52 @@ class ClimbedRows {
       m_doubtful.push_back(i);
       if (m_vertex(i).parent >= 0) m_place(m_vertex(i).parent) = 0;
     }
+    for (Ordinal k = 0; k < m_n; ++k) {
+      const Ordinal parent = m_vertex(k).parent;
+      if (m_place(k) < 0 && parent >= 0 && m_place(parent) >= 0) m_place(k) = passes_on;
+    }
   }
 
-  /// visit(a, b) for the entries of the doubtful by their numbers: A's, and for each vertex with a doubtful
-  /// parent those of the parent with what it passes on, its other rows; the rest of these follow.
-  template <class Visit>
-  void for_inner_entries(const Visit& visit) const {
-    for (const Ordinal i : m_doubtful) {
-      const Ordinal a = m_place(i);
-      for (Offset p = m_pattern.row_map(i); p < m_pattern.row_map(i + 1); ++p) {
-        const Ordinal b = m_place(m_pattern.entries(p));
-        if (b >= 0) visit(a, b);
-      }
-      for (Ordinal p = m_rows(i).begin; p < m_rows(i).end; ++p) {
-        const Ordinal k = m_lower(p), parent = m_vertex(k).parent;
-        if (m_place(k) >= 0 || parent == i || m_place(parent) < 0) continue;
-        visit(a, m_place(parent));
-        visit(m_place(parent), a);
-      }
+  /// Takes the doubtful out of row i, which is one of them, and adds what is known of it to their matrix: A's
+  /// entries, and, for each vertex with a doubtful parent, what that passes on to its parent, its other rows;
+  /// the rest of its entries follow from these.
+  void move_doubtful(Ordinal i, std::vector<std::pair<Ordinal, Ordinal>>& inner) {
+    const Ordinal a = m_place(i);
+    for (Offset p = m_pattern.row_map(i); p < m_pattern.row_map(i + 1); ++p) {
+      if (const Ordinal b = m_place(m_pattern.entries(p)); b >= 0) inner.emplace_back(a, b);
     }
+    Ordinal* const row = m_lower.data() + m_rows(i).begin;
+    Ordinal* to = row;
+    for (const Ordinal* from = row; from != m_lower.data() + m_rows(i).end; ++from) {
+      const Ordinal place = m_place(*from);
+      if (place >= 0) continue;
+      *to++ = *from;
+      if (place != passes_on || m_vertex(*from).parent == i) continue;
+      const Ordinal parent = m_place(m_vertex(*from).parent);
+      inner.emplace_back(a, parent);
+      inner.emplace_back(parent, a);
+    }
+    m_rows(i).end = m_rows(i).begin + static_cast<Ordinal>(to - row);
   }
 
   /// The pattern of the doubtful, and their rows here without them. Rows handed to fill1 are not sorted, and
   /// some columns are there twice, which it does not mind.
   Inner find_inner() {
-    const std::size_t count = m_doubtful.size();
+    const auto n = static_cast<Ordinal>(m_doubtful.size());
+    std::vector<std::pair<Ordinal, Ordinal>> positions;
+    for (const Ordinal i : m_doubtful) move_doubtful(i, positions);
     const auto row_map =
-        m_scratch.allocate<HostArray<Offset>>(Host(), "lutra::symbolic::doubtful_rows", count + 1);
-    Kokkos::deep_copy(row_map, Offset(0));
-    for_inner_entries([&](Ordinal a, Ordinal) { ++row_map(static_cast<std::size_t>(a) + 1); });
-    for (std::size_t a = 0; a < count; ++a) row_map(a + 1) += row_map(a);
+        m_scratch.allocate<HostArray<Offset>>(Host(), "lutra::symbolic::doubtful_rows", n + 1);
     const auto entries =
-        m_scratch.allocate<HostArray<Ordinal>>(Host(), "lutra::symbolic::doubtful_entries", row_map(count));
-    std::vector<Offset> next(row_map.data(), row_map.data() + count);
-    for_inner_entries([&](Ordinal a, Ordinal b) { entries(next[static_cast<std::size_t>(a)]++) = b; });
-    for (const Ordinal i : m_doubtful) {
-      Ordinal* const begin = &m_lower(m_rows(i).begin);
-      Ordinal* const end =
-          std::remove_if(begin, begin + (m_rows(i).end - m_rows(i).begin),
-                         [&](Ordinal k) { return m_place(k) >= 0; });
-      m_rows(i).end = m_rows(i).begin + static_cast<Ordinal>(end - begin);
-    }
-    const auto n = static_cast<Ordinal>(count);
-    Inner inner{fill1(Pattern{n, n, row_map, entries}, m_budget, 1), std::vector<Offset>(count + 1), {}};
+        m_scratch.allocate<HostArray<Ordinal>>(Host(), "lutra::symbolic::doubtful_entries", positions.size());
+    Kokkos::deep_copy(row_map, Offset(0));
+    for (const auto& [a, b] : positions) ++row_map(a + 1);
+    for (Ordinal a = 0; a < n; ++a) row_map(a + 1) += row_map(a);
+    std::vector<Offset> next(row_map.data(), row_map.data() + n);
+    for (const auto& [a, b] : positions) entries(next[static_cast<std::size_t>(a)]++) = b;
+    Inner inner{fill1(Pattern{n, n, row_map, entries}, m_budget, 1),
+                std::vector<Offset>(static_cast<std::size_t>(n) + 1),
+                {}};
     transpose_lower(inner);
     return inner;
   }
@@ -235,8 +241,7 @@ class ClimbedRows {
       inner.column_begin[b + 1] += inner.column_begin[b];
     std::vector<Offset> next(inner.column_begin.begin(), inner.column_begin.end() - 1);
     inner.column_rows.resize(static_cast<std::size_t>(rows.nnz_l));
-    for_lower(
-        [&](std::size_t b, Ordinal a) { inner.column_rows[static_cast<std::size_t>(next[b]++)] = a; });
+    for_lower([&](std::size_t b, Ordinal a) { inner.column_rows[static_cast<std::size_t>(next[b]++)] = a; });
   }
 
   Result collect(const Inner& inner) const {
@@ -263,9 +268,8 @@ class ClimbedRows {
     result.nnz_u = row_map(m_n) - result.nnz_l;
     result.row_map = row_map;
     result.diagonal = diagonal;
-    const auto entries =
-        allocate_in_large_pages<Ordinal>(result.charge, m_budget, Host(), "lutra::symbolic::entries",
-                                         static_cast<std::size_t>(row_map(m_n)));
+    const auto entries = allocate_in_large_pages<Ordinal>(
+        result.charge, m_budget, Host(), "lutra::symbolic::entries", static_cast<std::size_t>(row_map(m_n)));
     result.entries = entries;
     write_upper(inner, result, entries.data());
     write_lower(inner, result, entries.data());
@@ -277,7 +281,7 @@ class ClimbedRows {
     const HostArray<Range>& place = m_upper;  // where the next entry of each goes
     for (Ordinal i = 0; i < m_n; ++i) {
       entries[result.diagonal(i)] = i;
-      place(i).next = result.diagonal(i) + 1;
+      place(i).next = static_cast<Ordinal>(result.diagonal(i)) + 1;
     }
     for (Ordinal i = 0; i < m_n; ++i) {
       for (Ordinal p = m_rows(i).begin; p < m_rows(i).end; ++p) entries[place(m_lower(p)).next++] = i;
@@ -292,7 +296,7 @@ class ClimbedRows {
   /// Rows of L: of all columns ascending, each to its rows.
   void write_lower(const Inner& inner, const Result& result, Ordinal* entries) const {
     const HostArray<Range>& place = m_upper;
-    for (Ordinal i = 0; i < m_n; ++i) place(i).next = result.row_map(i);
+    for (Ordinal i = 0; i < m_n; ++i) place(i).next = static_cast<Ordinal>(result.row_map(i));
     for (Ordinal j = 0; j < m_n; ++j) {
       if (m_place(j) < 0) {
         for (Offset p = result.diagonal(j) + 1; p < result.row_map(j + 1); ++p)
@@ -316,7 +320,7 @@ class ClimbedRows {
   HostArray<Vertex> m_vertex;  ///< [n]
   HostArray<Row> m_rows;       ///< [n] of L in `m_lower`
   HostArray<Ordinal> m_lower;
-  HostArray<Ordinal> m_place;  ///< [n] number among the doubtful, -1: not doubtful
+  HostArray<Ordinal> m_place;  ///< [n] number among the doubtful, negative where it is none
   std::vector<std::pair<Ordinal, Ordinal>> m_extra;  ///< (i, j), j < i: A has (j, i) only, ascending
   std::vector<Ordinal> m_doubtful;                   ///< ascending
   std::size_t m_alone = 0;                           ///< entries without a mirror image
@@ -332,8 +336,8 @@ std::optional<LuPattern<Ordinal, Offset, Kokkos::HostSpace>> climb_rows(
   return ClimbedRows<Ordinal, Offset>(pattern, budget).run();
 }
 
-#define LUTRA_CLIMB_ROWS(Ordinal, Offset)                                                      \
-  template std::optional<LuPattern<Ordinal, Offset, Kokkos::HostSpace>> climb_rows(            \
+#define LUTRA_CLIMB_ROWS(Ordinal, Offset)                                           \
+  template std::optional<LuPattern<Ordinal, Offset, Kokkos::HostSpace>> climb_rows( \
       const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, const MemoryBudget&);
 LUTRA_FOR_EACH_PATTERN(LUTRA_CLIMB_ROWS)
 
