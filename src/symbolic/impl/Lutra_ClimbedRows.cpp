@@ -35,8 +35,8 @@ class ClimbedRows {
         m_budget(budget),
         m_n(pattern.n_rows),
         m_scratch(budget),
-        m_arena(allocate_in_large_pages<char>(m_scratch, budget, Host(), "lutra::symbolic::climbs",
-                                              bytes(static_cast<std::size_t>(m_n)))),
+        m_arena(m_scratch.allocate<HostArray<char>>(Host(), "lutra::symbolic::climbs",
+                                                    bytes(static_cast<std::size_t>(m_n)))),
         m_upper(m_arena.template cut<HostArray<Range>>(m_n)),
         m_vertex(m_arena.template cut<HostArray<Vertex>>(m_n)),
         m_rows(m_arena.template cut<HostArray<Row>>(m_n)),
@@ -45,7 +45,9 @@ class ClimbedRows {
 
   std::optional<Result> run() {
     Kokkos::deep_copy(m_place, Ordinal(-1));
-    if (!match_entries() || !climb()) return std::nullopt;
+    const Ordinal quarter = m_n / 4;
+    if (!climb(0, quarter) || expected_average(quarter) > most_average) return std::nullopt;
+    if (!match_entries() || !climb(m_extra.empty() ? quarter : 0, m_n)) return std::nullopt;
     number_doubtful();
     if (m_doubtful.size() > static_cast<std::size_t>(m_n) / 4) return std::nullopt;
     const Inner inner = m_doubtful.empty() ? Inner{} : find_inner();
@@ -69,22 +71,6 @@ class ClimbedRows {
     Result rows;
     std::vector<Offset> column_begin;  ///< [doubtful + 1]
     std::vector<Ordinal> column_rows;  ///< of columns of L, ascending
-  };
-
-  /// What the average length of rows will be once all are there. Orders by dissection begin with parts of the
-  /// whole, and on grids the average grows by the same each time the part is four times as large.
-  struct AverageForecast {
-    Ordinal n;
-    double before = 0;  ///< the average when a sixteenth was there
-
-    /// To be asked once for each number of rows done.
-    bool stays_below(double most, Ordinal rows, Ordinal length) {
-      if (rows == 0 || (rows != n / 16 && rows != n / 4)) return true;
-      const double average = static_cast<double>(length) / static_cast<double>(rows);
-      const double expected = rows == n / 4 ? 2 * average - before : average;
-      before = average;
-      return expected <= most;
-    }
   };
 
   static constexpr Ordinal passes_on = -2;  ///< in `m_place`: not doubtful, but the parent is
@@ -137,15 +123,14 @@ class ClimbedRows {
     ++m_alone;
   }
 
-  /// Forest, and rows of L of A + Aᵀ in the order they are come by. False where they become too many.
-  bool climb() {
-    Ordinal* to = m_lower.data();
+  /// Forest, and rows of L of A + Aᵀ in the order they are come by, from `first` on, those before being
+  /// there. False where they become too many.
+  bool climb(Ordinal first, Ordinal last) {
     auto extra = m_extra.begin();
-    AverageForecast forecast{m_n};
-    for (Ordinal i = 0; i < m_n; ++i) {
+    Ordinal* to = m_lower.data() + (first > 0 ? m_rows(first - 1).end : 0);
+    for (Ordinal i = first; i < last; ++i) {
       const auto begin = static_cast<Ordinal>(to - m_lower.data());
-      if (begin > most_each * i + most_ahead * m_n || !forecast.stays_below(most_average, i, begin))
-        return false;
+      if (begin > most_each * i + most_ahead * m_n) return false;
       m_vertex(i) = {-1, i, 0};
       const Offset row_end = m_pattern.row_map(i + 1);
       for (Offset p = m_pattern.row_map(i); p < row_end && m_pattern.entries(p) < i; ++p)
@@ -155,6 +140,16 @@ class ClimbedRows {
       m_rows(i) = {begin, static_cast<Ordinal>(to - m_lower.data())};
     }
     return true;
+  }
+
+  /// The average length that the first rows make expect once all are there. Orders by dissection begin with
+  /// parts of the whole, and on grids the average grows by the same each time the part is four times as
+  /// large.
+  double expected_average(Ordinal rows) const {
+    const auto average_of = [&](Ordinal count) {
+      return count == 0 ? 0.0 : static_cast<double>(m_rows(count - 1).end) / static_cast<double>(count);
+    };
+    return 2 * average_of(rows) - average_of(rows / 4);
   }
 
   /// Lists what lies between j and row i and was not come by yet; returns where the list ends.
