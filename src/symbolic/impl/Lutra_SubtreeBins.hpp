@@ -121,13 +121,30 @@ struct ClosedRanges {
     });
   }
 
-  /// visit(i) for all rows i, by all threads.
+  /// visit(i) for all rows i, by all threads, in parts of about one weight: the last rows may be long.
   template <class Visit>
   void for_rows(std::size_t threads, const Visit& visit) const {
-    const auto n = static_cast<std::size_t>(pattern.n_rows), n_tasks = 8 * threads;
+    const std::size_t n_tasks = 8 * threads;
     for_each_task(threads, n_tasks, [&](std::size_t, std::size_t k) {
-      for (std::size_t i = k * n / n_tasks; i < (k + 1) * n / n_tasks; ++i) visit(i);
+      const std::size_t end = row_behind(k + 1, n_tasks);
+      for (std::size_t i = row_behind(k, n_tasks); i < end; ++i) visit(i);
     });
+  }
+
+  /// The first row behind k of `parts` of the weight.
+  std::size_t row_behind(std::size_t k, std::size_t parts) const {
+    const auto n = static_cast<std::size_t>(pattern.n_rows);
+    const auto wanted = static_cast<double>(weight_of_rows(pattern, 0, n)) * static_cast<double>(k) /
+                        static_cast<double>(parts);
+    std::size_t begin = 0, end = n;
+    while (begin < end) {
+      const std::size_t middle = (begin + end) / 2;
+      if (static_cast<double>(weight_of_rows(pattern, 0, middle)) < wanted)
+        begin = middle + 1;
+      else
+        end = middle;
+    }
+    return begin;
   }
 
   static void lower(Ordinal& value, Ordinal to) {
