@@ -215,8 +215,9 @@ struct Fill1Threads {
     const Ordinal source = m_bins.top[place];
     const Word* const set = set_of(place);
     FoundRow<Ordinal>& found = m_found(source);
-    found.length += static_cast<Ordinal>(count(set, 0, m_bins.top.size()));
-    found.n_lower += static_cast<Ordinal>(count(set, 0, place));
+    const auto lower = static_cast<Ordinal>(count(set, 0, place));
+    found.n_lower += lower;
+    found.length += lower + static_cast<Ordinal>(count(set, place, m_bins.top.size()));
     add_to_block(block_of(source), lengths_of(found));
   }
 
