@@ -3,7 +3,7 @@
 #define LUTRA_DIAGONALFACTORSCUDA_HPP
 
 #include "Lutra_FrontTiles.hpp"
-#include "Lutra_TileDiagonalCuda.hpp"
+#include "Lutra_TileDiagonalDoubleCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -20,6 +20,9 @@ struct TileMemory {
   int ready[2];  ///< pivot tiles whose parts of L and U are there, as seen in turns of even and of odd number
   int awaited;   ///< the same, seen by who could not go on
 };
+
+// two blocks on a multiprocessor of compute capability 9.0, with what is shared beside
+static_assert(sizeof(TileMemory<double>) <= 112 * 1024);
 
 /// The kernel's own: functions that are not inlined know by it that it is shared.
 template <class Scalar>
@@ -63,9 +66,7 @@ struct DiagonalTile {
           if (j < pivots) note_pivot(perturbed[j], *perturbations, replaced);
         },
         [&](int k, int warp, int warps) {
-          store_inverse_part(diagonal.upper, upper, k, warp, warps);
-          if (lower != nullptr) store_inverse_part(diagonal.lower, lower, k, warp, warps);
-          store_tile_part(tile, k, warp, warps);
+          store_parts(diagonal, k, warp, warps);
           if (pair != nullptr && k == blocks() - 2 && warp == warps - 1) look(memory.awaited);
         });
   }
@@ -77,42 +78,84 @@ struct DiagonalTile {
     const bool all_there = __all_sync(0xffffffffu, there);
     if (lane == 0) all = all_there;
   }
-  /// Stores block k of places of each line of an inverse.
-  __device__ __forceinline__ void store_inverse_part(const Scalar* from, Scalar* to, int k, int warp,
-                                                     int warps) const {
-    using Piece = int4;
-    constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = block / whole, lines = 32 / pieces;
-    const InverseTile places{blocks() * block, false};
-    const int lane = static_cast<int>(threadIdx.x) % 32, outer = k * block + lane % pieces * whole;
-    for (int line = warp * lines + lane / pieces; line < (k + 1) * block; line += warps * lines) {
-      struct alignas(Piece) Numbers {
-        Scalar number[whole];
-      } numbers = *reinterpret_cast<const Numbers*>(from + line * pitch + outer);
-#pragma unroll
-      for (int e = 0; e < whole; ++e) {
-        if (outer + e < line) numbers.number[e] = Scalar(0);
+  // What is complete with block k of pivots goes to memory in parts of 16 x 16, a warp each: places of block
+  // k of each line of the inverses, row and column k of blocks of the tile.
+  __device__ __forceinline__ void store_parts(const TileDiagonal<Scalar>& diagonal, int k, int warp,
+                                              int warps) const {
+    const int of_upper = k + 1, of_inverses = lower == nullptr ? of_upper : 2 * of_upper;
+    const int behind = edge / block - 1 - k;
+    for (int part = warp; part <= of_inverses + 2 * behind; part += warps) {
+      if (part < of_upper) {
+        store_inverse_part(diagonal.upper, upper, part, k);
+      } else if (part < of_inverses) {
+        store_inverse_part(diagonal.lower, lower, part - of_upper, k);
+      } else {
+        const int place = part - of_inverses;  // down the column, then along the row
+        store_tile_part(diagonal.tile, place > behind ? k : k + place,
+                        place > behind ? k + place - behind : k);
       }
-      *reinterpret_cast<Numbers*>(to + places(line, outer)) = numbers;
     }
   }
-  /// Writes row and column k of blocks to the panel.
-  __device__ __forceinline__ void store_tile_part(const Scalar* tile, int k, int warp, int warps) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32, begin = k * block;
-    const auto copy = [&](int r, int c) {
-      if (r < pivots && c < pivots) panel[r + c * size] = tile[c * pitch + r];
-    };
-    for (int c = begin + warp; c < begin + block; c += warps) {
-      for (int r = begin + lane; r < edge; r += 32) copy(r, c);
+  /// Places of block k of block b of lines.
+  __device__ __forceinline__ void store_inverse_part(const Scalar* from, Scalar* to, int b, int k) const {
+    using Piece = int4;
+    constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = block / whole, lines = 32 / pieces;
+    struct alignas(Piece) Numbers {
+      Scalar number[whole];
+    } numbers[block / lines];
+    const InverseTile places{blocks() * block, false};
+    const int lane = static_cast<int>(threadIdx.x) % 32, line = b * block + lane / pieces;
+    const int outer = k * block + lane % pieces * whole, length = places.lines - b * block;
+    const Scalar* const at = from + line * pitch + outer;
+#pragma unroll
+    for (int n = 0; n < block / lines; ++n) {
+      numbers[n] = *reinterpret_cast<const Numbers*>(at + n * lines * pitch);
+#pragma unroll
+      for (int e = 0; e < whole; ++e) {
+        if (outer + e < line + n * lines) numbers[n].number[e] = Scalar(0);
+      }
     }
-    for (int c = begin + block + 2 * warp + lane / block; c < edge; c += 2 * warps)
-      copy(begin + lane % block, c);
+    Scalar* const there = to + places(line, outer);
+#pragma unroll
+    for (int n = 0; n < block / lines; ++n)
+      *reinterpret_cast<Numbers*>(there + n * lines * length) = numbers[n];
+  }
+  /// Block (i, j) of the tile.
+  __device__ __forceinline__ void store_tile_part(const Scalar* tile, int i, int j) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32, r = i * block + lane % block,
+              c = j * block + lane / block;
+    const std::int64_t step = 2 * size;
+    const int columns = r < pivots ? pivots - c : 0;
+    const Scalar* const from = tile + c * pitch + r;
+    Scalar* to = panel + r + c * size;
+    Scalar numbers[block / 2];
+#pragma unroll
+    for (int n = 0; n < block / 2; ++n) numbers[n] = from[2 * n * pitch];
+#pragma unroll
+    for (int n = 0; n < block / 2; ++n, to += step) {
+      if (2 * n < columns) *to = numbers[n];
+    }
   }
 };
 
+/// The tile a block factorizes, in shared memory: in local memory it would be far away whenever flags have
+/// been looked at.
+template <class Scalar>
+__device__ __forceinline__ DiagonalTile<Scalar>& shared_tile() {
+  __shared__ __align__(16) unsigned char space[sizeof(DiagonalTile<Scalar>)];
+  return *reinterpret_cast<DiagonalTile<Scalar>*>(space);
+}
+
 /// A function of its own, since among all else that the kernel holds its loops are short of registers.
 template <class Scalar>
-__device__ __noinline__ void factorize_tile(const DiagonalTile<Scalar> tile) {
-  tile.factorize();
+__device__ __noinline__ void factorize_shared_tile() {
+  shared_tile<Scalar>().factorize();
+}
+template <class Scalar>
+__device__ __forceinline__ void factorize_tile(const DiagonalTile<Scalar>& tile) {
+  if (threadIdx.x == 0) shared_tile<Scalar>() = tile;
+  __syncthreads();
+  factorize_shared_tile<Scalar>();
 }
 
 }  // namespace lutra::Impl

@@ -2,6 +2,7 @@
 #ifndef LUTRA_DIAGONALWALKCUDA_HPP
 #define LUTRA_DIAGONALWALKCUDA_HPP
 
+#include "Lutra_DiagonalStepCuda.hpp"
 #include "Lutra_DiagonalTaskCuda.hpp"
 
 namespace lutra::Impl {
@@ -15,9 +16,6 @@ namespace lutra::Impl {
 template <class Scalar>
 struct DiagonalWalk {
   static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad;
-  static constexpr int single = TileMemory<Scalar>::single;
-  using Product = TileProduct<Scalar, 1>;
-  using Place = OperandPlace<OperandOrder::outer, edge>;
 
   /// What waits need of a launch.
   struct Wait {
@@ -39,9 +37,11 @@ struct DiagonalWalk {
   __device__ __forceinline__ void begin() const {
     if (threadIdx.x == 0) wait_for(diagonal_flag(0));
     __syncthreads();
-    Product product;
-    load_diagonal(product, 0);
-    store(product);
+    const Scalar* const from = diagonal_link(0);
+    Scalar* const tile = tile_memory<Scalar>().space;
+    for (int e = static_cast<int>(threadIdx.x); e < edge * edge; e += front_threads)
+      tile[e / edge * pitch + e % edge] = from[e];
+    __syncthreads();
   }
   /// Tile s, with what is looked at meanwhile.
   __device__ __forceinline__ DiagonalTile<Scalar> diagonal(int s) const {
@@ -68,9 +68,10 @@ struct DiagonalWalk {
       if (threadIdx.x >= front_threads - 32) wait_for_links(s);
       __syncthreads();
     }
-    Product product;
-    add_last_product(product, s, !ready);
-    store(product);
+    const DiagonalStep<Scalar> step{link(s, false), link(s, true), diagonal_link(s + 1)};
+    step.run([&] {
+      if (ready) tell(s);
+    });
   }
   /// Raises the flag of tile s.
   __device__ __forceinline__ void tell(int s) const {
@@ -101,62 +102,6 @@ struct DiagonalWalk {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     if (lane < 3) wait_for(next_flag(s, lane));
     __syncwarp();
-  }
-
-  /// Puts what is in `product` where tiles are factorized.
-  __device__ __forceinline__ void store(Product& product) const {
-    Scalar* const tile = tile_memory<Scalar>().space;
-    product.for_each([&](int a, int b, const Scalar& sum) { tile[b * pitch + a] = sum; });
-    __syncthreads();
-  }
-  /// Takes diagonal tile s less all products but the last.
-  __device__ __forceinline__ void load_diagonal(Product& product, int s) const {
-    const Scalar* const from = diagonal_link(s);
-    product.for_each([&](int a, int b, Scalar& sum) { sum = from[b * edge + a]; });
-  }
-
-  /// Sends a tile that was handed on into shared memory.
-  __device__ __forceinline__ static void send(Scalar* to, const Scalar* from) {
-    using Piece = int4;
-    constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
-    const int place = static_cast<int>(threadIdx.x) % pieces * whole;
-#pragma unroll
-    for (int p = 0; p < edge; p += front_threads / pieces) {
-      const int line = p + static_cast<int>(threadIdx.x) / pieces;
-      __pipeline_memcpy_async(to + line * pitch + place, from + line * edge + place, sizeof(Piece));
-    }
-    __pipeline_commit();
-  }
-
-  /// Makes the factors of the last product of diagonal tile s + 1, of what the neighbours of tile s hand on
-  /// and of the inverses in shared memory, and leaves the tile in `product`.
-  __device__ __forceinline__ void add_last_product(Product& product, int s, bool told) const {
-    Scalar* const left = tile_memory<Scalar>().space;
-    const Scalar* const lower_inverse = left + single;
-    Scalar* const upper_inverse = left + 2 * single;
-    Scalar* const above = upper_inverse;
-    send(left, link(s, false));
-    load_diagonal(product, s + 1);
-    Product factor;
-    factor.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
-    wait_for_turn(0);
-    __syncthreads();
-    factor.template add_triangle<Place>(left, upper_inverse);
-    __syncthreads();
-    send(above, link(s, true));
-    if (!told) tell(s);
-    factor.for_each([&](int a, int b, Scalar& sum) {
-      left[b * pitch + a] = -sum;
-      sum = Scalar(0);
-    });
-    wait_for_turn(0);
-    __syncthreads();
-    factor.template add_triangle<Place>(above, lower_inverse);
-    __syncthreads();
-    factor.for_each([&](int a, int b, const Scalar& sum) { above[b * pitch + a] = sum; });
-    __syncthreads();
-    product.template add<Place, Place>(left, above, edge);
-    __syncthreads();
   }
 };
 

@@ -90,6 +90,12 @@ __device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[4
       : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b0), "d"(b1));
 }
 
+/// Whether an operand stands in outer order.
+template <class Place>
+inline constexpr bool is_outer = false;
+template <int width>
+inline constexpr bool is_outer<OperandPlace<OperandOrder::outer, width>> = true;
+
 /// A lane's view of an operand: entries (p + t, q + g), p a multiple of 4 and q of 8.
 template <class Place>
 struct OperandLane;
@@ -128,7 +134,9 @@ struct TileProduct<double, tiles> {
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
     const OperandLane<PlaceA> a_at(A, t, first_row() + g);
     const OperandLane<PlaceB> b_at(B, t, first_column() + g);
-#pragma unroll 2
+    // with an operand in inner order sums would be sent out of the registers for two slices at once
+    constexpr int slices = is_outer<PlaceA> && is_outer<PlaceB> ? 2 : 1;
+#pragma unroll slices
     for (int p = 0; p < depth; p += 8) add_slice<0>(a_at, b_at, p);
   }
   /// The same where B is zero, or not there, at outer indices before the inner one's block of 16.
@@ -193,48 +201,51 @@ class OperandSender {
 
  public:
   __device__ explicit OperandSender(const GlobalPart<Scalar>& part)
-      : m_stride(by_outer ? part.inner : part.outer) {
+      : m_stride(static_cast<int>(by_outer ? part.inner : part.outer)),
+        m_inners(part.inners),
+        m_outers(part.outers) {
     m_numbers = reinterpret_cast<std::uintptr_t>(part.data) % 16 == 0 && m_stride % most == 0 ? most : 1;
     const int pieces = line / m_numbers, thread = static_cast<int>(threadIdx.x);
-    const int along = thread % pieces * m_numbers, across = thread / pieces;
-    m_from = part.data + along + across * m_stride;
-    m_place = OperandPlace<order, width>::of(by_outer ? across : along, by_outer ? along : across);
-    m_along = (by_outer ? part.outers : part.inners) - along;
-    m_across = (by_outer ? part.inners : part.outers) - across;
+    m_from = part.data + thread % pieces * m_numbers + static_cast<std::int64_t>(thread / pieces) * m_stride;
   }
 
   __device__ __forceinline__ void send(Scalar* to) {
     if (m_numbers == 1) {
-      copy<1>(to + m_place);
+      copy<1>(to);
     } else {
-      copy<most>(to + m_place);
+      copy<most>(to);
     }
-    m_from += by_outer ? product_depth * m_stride : product_depth;
-    (by_outer ? m_across : m_along) -= product_depth;
+    m_from += by_outer ? static_cast<std::int64_t>(product_depth) * m_stride : product_depth;
+    m_inners -= product_depth;
   }
 
  private:
   template <int numbers>
   __device__ __forceinline__ void copy(Scalar* to) const {
-    constexpr int step = front_threads / (line / numbers);  // lines
+    constexpr int pieces = line / numbers, step = front_threads / pieces;  // lines
     constexpr int pitch = by_outer ? OperandPlace<order, width>::pitch : product_depth;
     static_assert(by_outer || step % 4 == 0);
-    const int there = min(max(m_along, 0), numbers);
+    int thread;  // asked for anew: what follows from it would take registers that products need
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    const int along = thread % pieces * numbers, across = thread / pieces;
+    to += OperandPlace<order, width>::of(by_outer ? across : along, by_outer ? along : across);
+    const int there = min(max((by_outer ? m_outers : m_inners) - along, 0), numbers);
+    const int lines_there = (by_outer ? m_inners : m_outers) - across;
     const Scalar* from = m_from;
 #pragma unroll
     for (int e = 0; e < lines / step; ++e) {
       // what is not there is not read
       __pipeline_memcpy_async(to + e * step * pitch, from, numbers * sizeof(Scalar),
-                              (numbers - (e * step < m_across ? there : 0)) * sizeof(Scalar));
-      from += step * m_stride;
+                              (numbers - (e * step < lines_there ? there : 0)) * sizeof(Scalar));
+      from += static_cast<std::int64_t>(step) * m_stride;
       asm volatile("" : "+l"(from));  // a pointer for each copy would take too many registers
     }
   }
 
-  std::int64_t m_stride;   ///< the one that is not 1
   const Scalar* m_from;    ///< this thread's first copy of the next turn
-  int m_numbers, m_place;  ///< numbers of a copy; where this thread's first one goes
-  int m_along, m_across;   ///< numbers of the line and lines from this thread's first copy of the turn on
+  int m_stride;            ///< the one that is not 1
+  int m_inners, m_outers;  ///< from the next turn on
+  int m_numbers;           ///< of a copy
 };
 
 /// Waits until no more than so many turns sent last are on their way.

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_DIAGONALSTEPCUDA_HPP
+#define LUTRA_DIAGONALSTEPCUDA_HPP
+
+#include "Lutra_TileWorkCuda.hpp"
+
+namespace lutra::Impl {
+
+/// From a diagonal tile to the next one: with the inverses of tile s in shared memory, as they have been left
+/// by its factorization, and what its neighbours are before they are finished, L(s + 1, s) and U(s, s + 1)
+/// and the last product of tile s + 1, which takes the place of tile s.
+template <class Scalar>
+struct DiagonalStep {
+  static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad;
+  static constexpr int single = TileMemory<Scalar>::single;
+  using Product = TileProduct<Scalar, 1>;
+  using Place = OperandPlace<OperandOrder::outer, edge>;
+
+  const Scalar* left;   ///< below tile s, by columns
+  const Scalar* above;  ///< beside it, by rows
+  const Scalar* own;    ///< tile s + 1 less all products but the last, by columns
+
+  /// @param tell called by all threads on the way
+  template <class Tell>
+  __device__ __forceinline__ void run(const Tell& tell) const {
+    Scalar* const first = tile_memory<Scalar>().space;
+    const Scalar* const lower_inverse = first + single;
+    Scalar* const upper_inverse = first + 2 * single;
+    Scalar* const second = upper_inverse;
+    Product product, factor;
+    send(first, left);
+    product.for_each([&](int a, int b, Scalar& sum) { sum = own[b * edge + a]; });
+    factor.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
+    wait_for_turn(0);
+    __syncthreads();
+    factor.template add_triangle<Place>(first, upper_inverse);
+    __syncthreads();
+    send(second, above);
+    tell();
+    factor.for_each([&](int a, int b, Scalar& sum) {
+      first[b * pitch + a] = -sum;
+      sum = Scalar(0);
+    });
+    wait_for_turn(0);
+    __syncthreads();
+    factor.template add_triangle<Place>(second, lower_inverse);
+    __syncthreads();
+    factor.for_each([&](int a, int b, const Scalar& sum) { second[b * pitch + a] = sum; });
+    __syncthreads();
+    product.template add<Place, Place>(first, second, edge);
+    __syncthreads();
+    product.for_each([&](int a, int b, const Scalar& sum) { first[b * pitch + a] = sum; });
+    __syncthreads();
+  }
+
+ private:
+  /// Sends a tile that was handed on into shared memory.
+  __device__ __forceinline__ static void send(Scalar* to, const Scalar* from) {
+    using Piece = int4;
+    constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
+    const int place = static_cast<int>(threadIdx.x) % pieces * whole;
+#pragma unroll
+    for (int p = 0; p < edge; p += front_threads / pieces) {
+      const int line = p + static_cast<int>(threadIdx.x) / pieces;
+      __pipeline_memcpy_async(to + line * pitch + place, from + line * edge + place, sizeof(Piece));
+    }
+    __pipeline_commit();
+  }
+};
+
+/// In double precision four warps make L and four Uᵀ at once, 16 rows each, of what they read straight into
+/// registers; then all of them make the product. Rows g and g + 8 of a matrix unit's operand are rows 2g and
+/// 2g + 1 of these, so that two numbers are read and written at once.
+template <>
+struct DiagonalStep<double> {
+  static constexpr int edge = front_tile<double>, pitch = edge + operand_pad, parts = edge / 8;
+  static constexpr int single = TileMemory<double>::single;
+  static constexpr int factor_pitch =
+      edge + 2;  ///< of L and Uᵀ: what a quarter of a warp reads meets no bank twice
+  static_assert(edge * factor_pitch <= single);
+
+  const double *left, *above, *own;
+
+  template <class Tell>
+  __device__ __forceinline__ void run(const Tell& tell) const {
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const bool of_upper = warp >= front_warps / 2;
+    double* const space = tile_memory<double>().space;
+    double* const lower_factor = space;
+    double* const upper_factor = space + 2 * single;
+    Factor factor;
+    factor.make((of_upper ? above : left) + first_row(), space + (of_upper ? single : 2 * single), tell);
+    double before[4][4], sum[4][4] = {};
+    load(before);
+    __syncthreads();
+    factor.store((of_upper ? upper_factor : lower_factor) + first_row());
+    __syncthreads();
+    multiply(sum, lower_factor + first_row(), upper_factor + first_column());
+    __syncthreads();
+    store(before, sum, space);
+    __syncthreads();
+  }
+
+ private:
+  __device__ __forceinline__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
+  /// The first of this lane's two rows, and of its warp's 32 columns.
+  __device__ __forceinline__ static int first_row() {
+    return 16 * (static_cast<int>(threadIdx.x) / 32 % 4) + lane() / 4 * 2;
+  }
+  __device__ __forceinline__ static int first_column() { return 32 * (static_cast<int>(threadIdx.x) / 128); }
+
+  __device__ __forceinline__ static double2 load_pair(const double* from) {
+    return *reinterpret_cast<const double2*>(from);
+  }
+  __device__ __forceinline__ static void store_pair(double* to, double first, double second) {
+    *reinterpret_cast<double2*>(to) = make_double2(first, second);
+  }
+
+  /// 16 rows of L or Uᵀ. Eight inner indices after the other, the last ones first: as many parts of the
+  /// result are in work as parts of the operand are done with.
+  struct Factor {
+    double sum[parts][4];
+
+    /// @param from this lane's rows of the operand, by columns
+    /// @param inverse what it is multiplied by from the right, by rows, an upper triangle
+    template <class Tell>
+    __device__ __forceinline__ void make(const double* from, const double* inverse, const Tell& tell) {
+      const int g = lane() / 4, t = lane() % 4;
+      double operand[parts][4];
+#pragma unroll
+      for (int p = 0; p < parts; ++p) {
+        const double2 a = load_pair(from + (8 * p + t) * edge), b = load_pair(from + (8 * p + t + 4) * edge);
+        operand[p][0] = a.x;
+        operand[p][1] = a.y;
+        operand[p][2] = b.x;
+        operand[p][3] = b.y;
+      }
+#pragma unroll
+      for (int p = parts; p-- > 0;) {
+        if (p == parts / 2) tell();  // what is to be seen by others has been stored meanwhile
+        double b[parts][2];
+#pragma unroll
+        for (int c = p; c < parts; ++c) {
+          const double* const at = inverse + (8 * p + t) * pitch + 8 * c + g;
+          b[c][0] = at[0];
+          b[c][1] = at[4 * pitch];
+        }
+#pragma unroll
+        for (int e = 0; e < 4; ++e) sum[p][e] = 0;
+#pragma unroll
+        for (int c = parts; c-- > p;) multiply_add(sum[c], operand[p], b[c][0], b[c][1]);
+      }
+    }
+    /// Stores it by columns.
+    __device__ __forceinline__ void store(double* to) const {
+#pragma unroll
+      for (int c = 0; c < parts; ++c) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e)
+          store_pair(to + (8 * c + lane() % 4 * 2 + e) * factor_pitch, sum[c][e], sum[c][2 + e]);
+      }
+    }
+  };
+
+  /// This warp's 16 x 32 of tile s + 1, four parts of 16 x 8.
+  __device__ __forceinline__ void load(double (&before)[4][4]) const {
+    const double* const from = own + (first_column() + lane() % 4 * 2) * edge + first_row();
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const double2 pair = load_pair(from + (8 * c + e) * edge);
+        before[c][e] = pair.x;
+        before[c][2 + e] = pair.y;
+      }
+    }
+  }
+  __device__ __forceinline__ static void multiply(double (&sum)[4][4], const double* lower,
+                                                  const double* upper) {
+    const int g = lane() / 4, t = lane() % 4;
+#pragma unroll 4
+    for (int p = 0; p < edge; p += 8) {
+      const int line = (p + 2 * t) * factor_pitch;
+      const double2 first = load_pair(lower + line), second = load_pair(lower + line + factor_pitch);
+      const double a[4] = {first.x, first.y, second.x, second.y};
+#pragma unroll
+      for (int c = 0; c < 4; ++c)
+        multiply_add(sum[c], a, upper[line + 8 * c + g], upper[line + factor_pitch + 8 * c + g]);
+    }
+  }
+  __device__ __forceinline__ static void store(const double (&before)[4][4], const double (&sum)[4][4],
+                                               double* tile) {
+    double* const to = tile + (first_column() + lane() % 4 * 2) * pitch + first_row();
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e)
+        store_pair(to + (8 * c + e) * pitch, before[c][e] - sum[c][e], before[c][2 + e] - sum[c][2 + e]);
+    }
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif
