@@ -8,6 +8,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <numeric>
 #include <random>
+#include <type_traits>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Fill1.hpp"
@@ -22,6 +23,16 @@
 
 namespace lutra::Test {
 
+/// Whether fill2 has groups in a space.
+template <class Space>
+constexpr bool has_groups() {
+#ifdef KOKKOS_ENABLE_CUDA
+  return std::is_same_v<Space, Kokkos::Cuda>;
+#else
+  return false;
+#endif
+}
+
 TEMPLATE_LIST_TEST_CASE("fill2 finds by groups of sources what it finds for each", "[symbolic]",
                         PatternTypes) {
   using MatrixType = Matrix<TestType>;
@@ -31,24 +42,27 @@ TEMPLATE_LIST_TEST_CASE("fill2 finds by groups of sources what it finds for each
   in_groups.shared_marks = false;
   const auto check = [&](const MatrixType& matrix, const Rows& expected) {
     const auto device = to_space<Space>(matrix);
+    lutra::Impl::Fill2Facts facts;
     for (const bool last_first : {true, false}) {
       auto tuning = in_groups;
       tuning.last_first = last_first;
-      const auto filled = lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(), tuning);
+      const auto filled = lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(), tuning, &facts);
       REQUIRE(to_rows(filled) == expected);
+      CHECK((facts.groups + facts.groups_left > 0) == has_groups<Space>());
       std::int64_t below = 0;
       for (std::size_t i = 0; i < expected.size(); ++i)
         below += std::lower_bound(expected[i].begin(), expected[i].end(), i) - expected[i].begin();
       CHECK(filled.nnz_l == below);
     }
+    return facts;
   };
   for (const int n : {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200, 400}) {
     for (const double mean : {0.5, 1.5, 3.0, 20.0}) {  // rows longer than the table's besides
       INFO("n " << n << ", mean " << mean);
       const auto matrix = random_matrix<MatrixType>(n, std::min(1.0, mean / n), 0.0, random);
-      check(matrix, Reference::lu_pattern(matrix));
+      CHECK(check(matrix, Reference::lu_pattern(matrix)).groups_left == 0);
       const auto mirrored = add_mirror(matrix);
-      check(mirrored, Reference::lu_pattern(mirrored));
+      CHECK(check(mirrored, Reference::lu_pattern(mirrored)).groups_left == 0);
     }
   }
   // Groups that are left to searches from each source: one vertex a level, and a level longer than there is
@@ -62,14 +76,18 @@ TEMPLATE_LIST_TEST_CASE("fill2 finds by groups of sources what it finds for each
     hub.row_map.push_back(hub.nnz());
   }
   hub.values.assign(hub.entries.size(), 1.0);
+  const auto find_rows = [](const MatrixType& matrix) {
+    const auto device = to_space<Space>(matrix);
+    return to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill1}));
+  };
+  for (const auto& matrix : {hub, banded_matrix<MatrixType>(6000, {1})})
+    CHECK((check(matrix, find_rows(matrix)).groups_left > 0) == has_groups<Space>());
   // More sources than go into small groups, and rows longer than the table's.
   for (const auto& matrix :
-       {hub, banded_matrix<MatrixType>(3000, {1}), dissected_chains<MatrixType>(1500, 4, random),
-        one_sided_chain<MatrixType>(5000, random), chain_with_twigs<MatrixType>(6000, 5, random),
+       {dissected_chains<MatrixType>(1500, 4, random), one_sided_chain<MatrixType>(5000, random),
+        chain_with_twigs<MatrixType>(6000, 5, random),
         random_matrix<MatrixType>(5000, 1.2 / 5000, 0.0, random)}) {
-    const auto device = to_space<Space>(matrix);
-    check(matrix,
-          to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill1})));
+    check(matrix, find_rows(matrix));
   }
 }
 

@@ -86,19 +86,20 @@ struct Fill2Search {
 
   CsrPattern<Ordinal, Offset, Memory> pattern;
   Slots slots;
-  Kokkos::View<Ordinal, Memory> next;               ///< sources of this launch taken so far
-  Ordinal first_place, end_place;                   ///< places in `sources` of this launch
-  Kokkos::View<const Ordinal*, Memory> sources;     ///< rows to search from; empty: all, place i being row i
-  Kokkos::View<Offset*, Memory> lower_counts;       ///< [n] out in stage one
-  Kokkos::View<Offset*, Memory> counts;             ///< [n] out in stage one, all of L + U
-  KeptRows<Ordinal, Offset, Memory> kept;           ///< out in stage one, `place` in in stage two
-  Kokkos::View<const Offset*, Memory> row_map;      ///< [n + 1] in, stage two only
-  Kokkos::View<Ordinal*, Memory> entries;           ///< out in stage two
-  Kokkos::View<std::uint64_t*, Memory> statistics;  ///< [2] edges and revisits, added to
-  Offset first_entry;                               ///< stage two: of L + U, which goes to entries(0)
-  bool store;                                       ///< stage two
-  bool window_labels;                               ///< labels outlive their source
-  bool last_first;                                  ///< the last source of the launch is taken first
+  Kokkos::View<Ordinal, Memory> next;            ///< sources of this launch taken so far
+  Ordinal first_place, end_place;                ///< places in `sources` of this launch
+  Kokkos::View<const Ordinal*, Memory> sources;  ///< rows to search from; empty: all, place i being row i
+  Kokkos::View<Offset*, Memory> lower_counts;    ///< [n] out in stage one
+  Kokkos::View<Offset*, Memory> counts;          ///< [n] out in stage one, all of L + U
+  KeptRows<Ordinal, Offset, Memory> kept;        ///< out in stage one, `place` in in stage two
+  Kokkos::View<const Offset*, Memory> row_map;   ///< [n + 1] in, stage two only
+  Kokkos::View<Ordinal*, Memory> entries;        ///< out in stage two
+  Kokkos::View<std::uint64_t*, Memory>
+      statistics;      ///< [4] edges, revisits, groups of sources done and left to others; added to
+  Offset first_entry;  ///< stage two: of L + U, which goes to entries(0)
+  bool store;          ///< stage two
+  bool window_labels;  ///< labels outlive their source
+  bool last_first;     ///< the last source of the launch is taken first
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     auto& state = *static_cast<RowState*>(team.team_shmem().get_shmem(sizeof(RowState)));

@@ -213,7 +213,7 @@ struct Fill2Road {
     m_search.next =
         m_scratch.template allocate<Kokkos::View<Ordinal, Memory>>(m_exec, "lutra::symbolic::next_source");
     m_search.statistics = m_scratch.template allocate<Kokkos::View<std::uint64_t*, Memory>>(
-        m_exec, "lutra::symbolic::statistics", 2);
+        m_exec, "lutra::symbolic::statistics", 4);
     m_starts = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_starts", m_n);
     Kokkos::deep_copy(m_exec, m_search.kept.end, Offset(0));
     Kokkos::deep_copy(m_exec, m_search.statistics, std::uint64_t(0));
@@ -226,6 +226,8 @@ struct Fill2Road {
     Fill2Facts facts = m_facts;
     facts.edges = counted(0);
     facts.revisits = counted(1);
+    facts.groups = static_cast<std::size_t>(counted(2));
+    facts.groups_left = static_cast<std::size_t>(counted(3));
     return facts;
   }
 

@@ -25,6 +25,8 @@ struct Fill2Facts {
   std::size_t slots = 0;           ///< sources in flight, at most
   std::size_t slot_bytes = 0;      ///< of memory for each
   std::size_t searched_again = 0;  ///< rows that stage two had to search for
+  std::size_t groups = 0;          ///< on CUDA: of sources searched from at once, both stages
+  std::size_t groups_left = 0;     ///< on CUDA: groups given up, whose sources were searched from one by one
 };
 
 }  // namespace lutra::Impl

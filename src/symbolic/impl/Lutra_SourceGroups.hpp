@@ -8,10 +8,10 @@
 namespace lutra::Impl {
 
 /// How a list of sources is cut into groups that are searched from at once: 32 each. The last ones take
-/// longest, so the last groups, two a multiprocessor of a large device, are of 16.
+/// longest, so the last groups, one a multiprocessor of a large device, are of 16.
 struct SourceGroups {
   static constexpr int size = 32, late_size = 16;
-  static constexpr std::int64_t late_sources = 264 * late_size;
+  static constexpr std::int64_t late_sources = 132 * late_size;
 
   std::int64_t sources;
 

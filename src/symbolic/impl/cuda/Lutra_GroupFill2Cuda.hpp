@@ -18,29 +18,30 @@ namespace lutra::Impl {
 /// is a word here, of which bit b is source b of the group. Neighbouring sources walk nearly the same edges,
 /// here together.
 ///
-/// Thresholds go up in common, a line of 32 vertices at a time. Those that no source meets anything new below
-/// are done all at once ("checked"). From each other one is searched, one after the other, by levels: a
-/// vertex of a level carries the sources that have come to it from this threshold and have not walked from it
-/// before. A source needs its own thresholds in ascending order, no more; all steps of a group keep to that,
-/// so each bit is what WarpFill2 finds. What lies above a threshold may be marked any time from when it is
-/// known to be one.
+/// Thresholds go up in common, a span of vertices at a time, a thread each. Those that no source meets
+/// anything new below are done all at once ("checked"). From the first of the others is searched; then what
+/// is left is checked again, for most of it the search has settled. A vertex of a search carries the sources
+/// that have come to it from this threshold and have not walked from it before. A source needs its own
+/// thresholds in ascending order, no more; all steps of a group keep to that, so each bit is what WarpFill2
+/// finds. What lies above a threshold may be marked any time from when it is known to be one.
 ///
 /// A group that goes through many levels with few vertices each, as circuits do, waits for latencies. It is
 /// left to WarpFill2, as is one whose level overflows.
 template <class Ordinal, class Offset>
 struct GroupFill2 {
   static constexpr int lanes = 32;
-  static constexpr int threads = 256;  ///< of a block
+  static constexpr int threads = 256;  ///< of a block, and vertices of a span
   static constexpr int blocks = 4;     ///< of a multiprocessor; for more there are not the registers
   static constexpr int warps = threads / lanes;
   static constexpr int near_length = 1024;  ///< vertices of a level that are kept in shared memory
   static constexpr int n_claims = 1024;
-  static constexpr int width = 8;  ///< entries of a row in `table`, and lanes that walk from a vertex
-  static constexpr int none = -1, longer = -2;  ///< in `table`: no entry, and A has more
-  static constexpr int at_once = lanes / width;
-  static constexpr int least_levels = 1024, least_width = 8;  ///< of groups that are not left to others
-  static constexpr int most_abandoned = 32;                   ///< after so many, all are left to others
+  static constexpr int width = 8;  ///< entries of a row in `table`
+  static constexpr int each = 4;   ///< of those, how many a lane walks over
+  static constexpr int lanes_each = width / each, at_once = lanes / lanes_each;
+  static constexpr int least_levels = 4096, least_width = 12;  ///< of groups that are not left to others
+  static constexpr int most_abandoned = 32;                    ///< after so many, all are left to others
   static constexpr unsigned all = 0xffffffffu;
+  static constexpr unsigned unseen = 1u << 31;  ///< in `staged`: nobody has met the vertex before
 
   using Search = Fill2Search<Ordinal, Offset, Kokkos::Cuda>;
   using Words = Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
@@ -49,22 +50,28 @@ struct GroupFill2 {
 
   Search common;  ///< sources, counts, and where rows go; its slots are not used
   Table table;  ///< (v, width): row of A without its diagonal, or the first seven entries of it and `longer`
-  Words met;    ///< (slot, 32·lines): bit b of v: source b has met v; zero between two groups
-  Words lower;  ///< (slot, 32·lines): bit b of v: v is an entry of L of source b, where `listed`
-  Levels far;   ///< (slot, 2·far_length): what of two levels does not fit in shared memory
+  int none, longer;  ///< in `table`: no entry, and A has more; vertices behind all others that all have met
+  Words met;         ///< (slot, words): bit b of v: source b has met v; zero between two groups
+  Words lower;       ///< (slot, words): bit b of v: v is an entry of L of source b, where `listed`
+  Levels far;        ///< (slot, 2·far_length): what of two levels does not fit in shared memory
   Kokkos::View<int, Kokkos::CudaSpace> abandoned;  ///< groups left to others
 
   struct Shared {
     uint2 near[2][near_length];           ///< vertices of two levels, and sources that walk from them
+    uint2 staged[warps][lanes * each];    ///< where a warp's edges lead to and which sources are new there
     unsigned long long claims[n_claims];  ///< vertices met, and by which sources, by vertex modulo n_claims
-    std::uint32_t need[lanes];   ///< of each vertex of a line: sources that meet something new below it
-    int sources[lanes];          ///< of the group, -1 where there are less
-    int lengths[3];              ///< of the level walked from, the next and the one after
-    int first_place, end_place;  ///< of the group, none where the first is not below the end
-    int overflow;                ///< a level was longer than there is room
+    unsigned needed[2][warps];            ///< of a span: vertices to search from, rounds taking turns
+    std::uint32_t first_need[2][warps];   ///< sources of the first of those
+    int sources[lanes];                   ///< of the group, -1 where there are less
+    int least, greatest;                  ///< of those
+    int lengths[3];                       ///< of the level walked from, the next and the one after
+    int handed;                           ///< vertices one warp leaves to all
+    int first_place, end_place;           ///< of the group, none where the first is not below the end
+    int overflow;                         ///< a level was longer than there is room
+    int levels;                           ///< walked from so far
+    long long walked;                     ///< vertices of those
     int counts[warps][lanes], lower_counts[warps][lanes];  ///< of entries, by warp and source
     long long targets[lanes];                              ///< where rows go, -1: nowhere
-    unsigned long long edges, revisits;
   };
 
   /// What a thread knows of its group.
@@ -73,42 +80,52 @@ struct GroupFill2 {
     std::uint32_t* touched;  ///< a bit for each line that has been met
     std::uint32_t* listed;   ///< a bit for each line of `lower` that has been written
     std::uint32_t* met;
-    std::uint32_t* lower;
-    uint2* far;
-    int source;           ///< that of the lane, -1 where there is none
-    int least, greatest;  ///< sources
-    int turn;             ///< level walked from: lengths[turn % 3]
-    int levels;           ///< walked from so far
-    long long walked;     ///< vertices of those
-    int edges, revisits;  ///< the thread's own
+    int turn;      ///< level walked from
+    int round;     ///< of checks
+    int edges;     ///< walked over by the thread
+    int revisits;  ///< vertices to walk from that the thread counted, less those that nobody had met before
   };
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x % lanes); }
   __device__ static int warp() { return static_cast<int>(threadIdx.x / lanes); }
+  /// A pointer to global memory that is kept in registers, where compilers would rather compute it anew for
+  /// each access.
+  template <class T>
+  __device__ static T* keep(T* pointer) {
+    auto address = __cvta_generic_to_global(pointer);
+    asm volatile("" : "+l"(address));
+    return static_cast<T*>(__cvta_global_to_generic(address));
+  }
+  __device__ static unsigned lanes_below() { return (1u << lane()) - 1u; }
+  /// Lines of 32 vertices, a multiple of a span's.
   __host__ __device__ static int lines_for(std::int64_t n) {
-    return static_cast<int>((n + lanes - 1) / lanes);
+    return static_cast<int>((n + threads - 1) / threads) * warps;
   }
   __host__ __device__ static int summary_words_for(std::int64_t n) {
     return (lines_for(n) + lanes - 1) / lanes;
   }
+  /// Words of `met` a slot has: those of `none` and `longer` besides.
+  static std::size_t words_for(std::int64_t n) { return static_cast<std::size_t>(lines_for(n) + 1) * lanes; }
   __device__ int summary_words() const { return summary_words_for(common.pattern.n_rows); }
+  __device__ int far_length() const { return static_cast<int>(far.extent(1) / 2); }
 
   __device__ void run(unsigned char* memory) const {
     Group g;
     g.shared = reinterpret_cast<Shared*>(memory);
     g.touched = reinterpret_cast<std::uint32_t*>(memory + sizeof(Shared));
     g.listed = g.touched + summary_words();
-    g.met = &met(blockIdx.x, 0);
-    g.lower = &lower(blockIdx.x, 0);
-    g.far = &far(blockIdx.x, 0);
+    g.met = keep(&met(blockIdx.x, 0));
+    if (threadIdx.x == 0) g.met[none] = g.met[longer] = all;
     for (int k = static_cast<int>(threadIdx.x); k < 2 * summary_words(); k += threads) g.touched[k] = 0;
     while (take_group(g)) {
       start(g);
-      if (search_all(g)) {
+      const bool found = search_all(g);
+      if (found) {
         finish(g);
       } else if (threadIdx.x == 0) {
         atomicAdd(abandoned.data(), 1);
       }
+      count_work(g, found);
       clear(g);
     }
   }
@@ -133,22 +150,20 @@ struct GroupFill2 {
     Shared& shared = *g.shared;
     if (threadIdx.x == 0) {
       choose_group(shared);
-      shared.overflow = shared.lengths[0] = shared.lengths[1] = shared.lengths[2] = 0;
-      shared.edges = shared.revisits = 0;
+      shared.overflow = shared.lengths[0] = shared.lengths[1] = shared.lengths[2] = shared.levels = 0;
+      shared.walked = 0;
     }
     for (int k = static_cast<int>(threadIdx.x); k < n_claims; k += threads) shared.claims[k] = ~0ull;
     __syncthreads();
     const int place = shared.first_place + lane();
     if (shared.first_place >= shared.end_place) return false;
-    g.source = place < shared.end_place ? source_at(place) : -1;
     if (warp() == 0) {
-      shared.sources[lane()] = g.source;
-      shared.need[lane()] = 0;
+      const int source = place < shared.end_place ? source_at(place) : -1;
+      shared.sources[lane()] = source;
+      shared.greatest = max_over_lanes(source);
+      shared.least = -max_over_lanes(source < 0 ? -0x7fffffff : -source);
     }
-    g.greatest = max_over_lanes(g.source);
-    g.least = -max_over_lanes(g.source < 0 ? -0x7fffffff : -g.source);
-    g.turn = g.levels = g.edges = g.revisits = 0;
-    g.walked = 0;
+    g.turn = g.round = g.edges = g.revisits = 0;
     __syncthreads();
     return true;
   }
@@ -179,7 +194,7 @@ struct GroupFill2 {
 
   /// Sources v is below.
   __device__ std::uint32_t above(const Group& g, int v) const {
-    if (v < g.least) return all;
+    if (v < g.shared->least) return all;
     std::uint32_t bits = 0;
     for (int b = 0; b < lanes; ++b) bits |= g.shared->sources[b] > v ? 1u << b : 0u;
     return bits;
@@ -187,14 +202,16 @@ struct GroupFill2 {
 
   /// All thresholds; false where the group is better left to others.
   __device__ bool search_all(Group& g) const {
-    const int end = g.greatest / lanes + 1;
-    for (int line = next_line(g, 0); line < end; line = next_line(g, line + 1)) {
-      if (!search_line(g, line)) return false;
+    const int end = g.shared->greatest / threads + 1;
+    for (int span = next_span(g, 0); span < end; span = next_span(g, span + 1)) {
+      if (!search_span(g, span)) return false;
     }
     return true;
   }
 
-  /// The first line met from `from` on; the line of the greatest source is met.
+  /// The first span met from `from` on; that of the greatest source is met.
+  __device__ int next_span(const Group& g, int from) const { return next_line(g, from * warps) / warps; }
+
   __device__ int next_line(const Group& g, int from) const {
     const int words = summary_words();
     for (int block = from / lanes;; block += lanes) {
@@ -210,190 +227,141 @@ struct GroupFill2 {
     }
   }
 
-  /// Thresholds of a line. Every warp knows all of them, a lane each, and decides the same.
-  __device__ bool search_line(Group& g, int line) const {
-    const int t = line * lanes + lane();
+  /// Thresholds of a span, a thread each; false where the group is better left to others.
+  __device__ bool search_span(Group& g, int span) const {
+    const int place = static_cast<int>(threadIdx.x), t = span * threads + place;
     const std::uint32_t allowed = above(g, t);
-    std::uint32_t settled = 0;  // sources that t is an entry of L of, walked from
+    std::uint32_t settled = 0;  // sources that t is an entry of L of and nothing new is below
     std::uint32_t need = 0;     // sources that t is an entry of L of and has to be searched from
-    int frozen = 0;             // lanes below are done with
+    int frozen = 0;             // places below are done with
+    __syncthreads();            // all know the span, and what the last one needed
+    std::uint32_t unchecked = g.met[t] & allowed;
     while (true) {
-      const std::uint32_t met = g.met[t] & allowed;
-      const std::uint32_t unchecked = lane() < frozen ? 0u : met & ~(settled | need);
-      const unsigned to_search = __ballot_sync(all, need != 0);
-      const unsigned to_check = __ballot_sync(all, unchecked != 0);
-      const unsigned up_to_first = to_search == 0 ? all : to_search ^ (to_search - 1);
-      if ((to_check & up_to_first) != 0) {
-        need |= check_line(g, line, unchecked);
-        settled |= unchecked & ~need;
-      } else if (to_search != 0) {
-        if (is_left(g)) return leave();
-        const int first = __ffs(to_search) - 1;
-        search_below(g, line * lanes + first, __shfl_sync(all, need, first));
-        if (lane() == first) {
-          settled |= need;
-          need = 0;
+      bool marked_here = false;
+      const std::uint32_t fresh = check(g, t, unchecked, marked_here);
+      need |= fresh;
+      settled |= unchecked & ~fresh;
+      show_need(g, need);
+      const bool marked = __syncthreads_or(marked_here) != 0;
+      const int first = first_needed(g);
+      if (marked) {  // what comes before the first to search from is checked first
+        unchecked = place < frozen ? 0u : g.met[t] & allowed & ~(settled | need);
+        if (__syncthreads_or(unchecked != 0 && place <= first) != 0) {
+          ++g.round;
+          continue;
         }
-        frozen = first + 1;
-      } else {
-        break;
       }
+      if (first == threads) break;
+      if (!search_below(g, span * threads + first, g.shared->first_need[g.round % 2][first / lanes]))
+        return false;
+      frozen = first + 1;
+      if (place == first) settled |= need;
+      unchecked = place < frozen ? 0u : g.met[t] & allowed & ~settled;
+      need = 0;
+      ++g.round;
     }
-    if (warp() == 0) {
-      g.lower[t] = settled;
-      if (lane() == 0) g.listed[line / lanes] |= 1u << (line % lanes);
+    if (__ballot_sync(all, settled != 0) != 0) {
+      lower(blockIdx.x, t) = settled;
+      if (lane() == 0) atomicOr(g.listed + t / lanes / lanes, 1u << (t / lanes % lanes));
     }
-    return g.shared->overflow == 0 ? true : leave();
+    return true;
   }
 
-  __device__ bool is_left(const Group& g) const {
-    return g.shared->overflow != 0 ||
-           (g.levels > least_levels && g.walked < least_width * static_cast<long long>(g.levels));
-  }
-  __device__ static bool leave() {
-    __syncthreads();  // no one still looks at what is cleared
-    return false;
+  __device__ void show_need(const Group& g, std::uint32_t need) const {
+    const unsigned needed = __ballot_sync(all, need != 0);
+    if (lane() == 0) g.shared->needed[g.round % 2][warp()] = needed;
+    if (lane() == __ffs(needed) - 1) g.shared->first_need[g.round % 2][warp()] = need;
   }
 
-  /// Walks over the edges of the vertices of a line, of each with the sources in the lane's `bits`. What is
-  /// above is marked. Returns the sources of the lane's vertex that have something new below it.
-  __device__ std::uint32_t check_line(Group& g, int line, std::uint32_t bits) const {
-    __syncthreads();  // all have seen the marks
-    const unsigned filled = __ballot_sync(all, bits != 0);
-    for (int k = warp() * at_once; k < lanes; k += warps * at_once) {
-      if ((filled >> k & ((1u << at_once) - 1u)) == 0) continue;
-      const int from = k + lane() / width;
+  /// The place of the first vertex of the span to search from, `threads` where there is none.
+  __device__ int first_needed(const Group& g) const {
+    int first = threads;
+    for (int w = warps; w-- > 0;) {
+      const unsigned needed = g.shared->needed[g.round % 2][w];
+      if (needed != 0) first = w * lanes + __ffs(needed) - 1;
+    }
+    return first;
+  }
+
+  /// Walks over the edges of the lane's vertex t with the sources in `bits`. What is above is marked.
+  /// @param marked_here set where that is in the same span
+  /// @return the sources that have something new below t
+  __device__ std::uint32_t check(Group& g, int t, std::uint32_t bits, bool& marked_here) const {
+    if (__ballot_sync(all, bits != 0) == 0) return 0;
+    std::uint32_t need = 0;
+    int last = none;
+#pragma unroll 1
+    for (int begin = 0; begin < width; begin += 4) {
+      int entry[4];
+      load_entries<4>(entry, table.data() + static_cast<std::size_t>(t) * width + begin);
+      std::uint32_t before[4];
+      for (int k = 0; k < 4; ++k) entry[k] = bits != 0 ? entry[k] : none;
+      for (int k = 0; k < 4; ++k) before[k] = g.met[entry[k]];
+      for (int k = 0; k < 4; ++k) {
+        g.edges += entry[k] < none ? 1 : 0;
+        need |= check_edge(g, t, entry[k], bits & ~before[k], before[k], marked_here);
+      }
+      last = entry[3];
+    }
+    for (unsigned left = __ballot_sync(all, last == longer); left != 0; left &= left - 1) {
+      const int from = __ffs(left) - 1, u = __shfl_sync(all, t, from);
       const std::uint32_t its_bits = __shfl_sync(all, bits, from);
-      const int v = line * lanes + from;
-      walk(g, v, its_bits, table_entry(v, its_bits != 0), [&](bool edge, int u, int w, std::uint32_t b) {
-        if (!edge) return;
-        const std::uint32_t before = g.met[w], fresh = b & ~before;
-        if (fresh == 0) return;
-        if (w > u)
-          mark(g, w, fresh, before);
-        else
-          atomicOr(&g.shared->need[u % lanes], fresh);
-      });
+      std::uint32_t its_need = 0;
+      const auto end = common.pattern.row_map(u + 1);
+      for (auto e = common.pattern.row_map(u) + width - 1 + lane(); e < end; e += lanes) {
+        const int w = static_cast<int>(common.pattern.entries.data()[e]);
+        const std::uint32_t was = g.met[w];
+        ++g.edges;
+        its_need |= check_edge(g, u, w, its_bits & ~was, was, marked_here);
+      }
+      its_need = or_over_lanes(its_need);
+      if (lane() == from) need |= its_need;
     }
-    __syncthreads();  // all is marked
-    const std::uint32_t need = g.shared->need[lane()];
-    __syncthreads();  // all have seen it
-    if (warp() == 0) g.shared->need[lane()] = 0;
     return need;
   }
 
-  /// Meets all that `bits` reach from t through vertices below it.
-  __device__ void search_below(Group& g, int t, std::uint32_t bits) const {
-    __syncthreads();  // all have seen the marks
-    if (warp() == 0) {
-      const std::uint32_t its_bits = lane() < width ? bits : 0u;
-      walk(g, t, its_bits, table_entry(t, its_bits != 0),
-           [&](bool edge, int, int w, std::uint32_t b) { meet(g, edge, w, b, t); });
-    }
-    __syncthreads();
-    while (true) {
-      ++g.turn;
-      const int length = min(g.shared->lengths[g.turn % 3], near_length + far_length());
-      if (threadIdx.x == 0) g.shared->lengths[(g.turn + 2) % 3] = 0;
-      if (length == 0) break;
-      ++g.levels;
-      g.walked += length;
-      walk_level(g, length, t);
-      __syncthreads();
-    }
+  __device__ std::uint32_t check_edge(Group& g, int t, int w, std::uint32_t fresh, std::uint32_t before,
+                                      bool& marked_here) const {
+    if (fresh == 0) return 0;
+    if (w < t) return fresh;
+    mark(g, w, fresh, before);
+    marked_here |= w / threads == t / threads;
+    return 0;
   }
 
-  __device__ uint2 item(const Group& g, int at, int length) const {
-    if (at >= length) return uint2{0, 0};
-    const int side = g.turn % 2;
-    return at < near_length ? g.shared->near[side][at] : g.far[side * far_length() + at - near_length];
-  }
-
-  /// Walks from the vertices of a level, a few a warp at a time; edges of the next few are loaded meanwhile.
-  __device__ void walk_level(Group& g, int length, int t) const {
-    int at = warp() * at_once + lane() / width;
-    uint2 own = item(g, at, length);
-    int edge = table_entry(static_cast<int>(own.x), own.y != 0);
-    for (int begin = warp() * at_once; begin < length; begin += warps * at_once) {
-      at += warps * at_once;
-      const uint2 next = item(g, at, length);
-      const int next_edge = table_entry(static_cast<int>(next.x), next.y != 0);
-      walk(g, static_cast<int>(own.x), own.y, edge,
-           [&](bool there, int, int w, std::uint32_t b) { meet(g, there, w, b, t); });
-      own = next;
-      edge = next_edge;
+  /// Some entries of a row of the table. @param from a multiple of four
+  template <int count>
+  __device__ static void load_entries(int (&entry)[count], const int* from) {
+    static_assert(count % 4 == 0);
+    for (int k = 0; k < count; k += 4) {
+      const int4 four = *reinterpret_cast<const int4*>(from + k);
+      entry[k] = four.x;
+      entry[k + 1] = four.y;
+      entry[k + 2] = four.z;
+      entry[k + 3] = four.w;
     }
   }
 
-  __device__ int far_length() const { return static_cast<int>(far.extent(1) / 2); }
-
-  /// The lane's place of the table's row v; `none` where no vertex is `there`.
-  __device__ int table_entry(int v, bool there) const { return there ? table(v, lane() % width) : none; }
-
-  /// f(there, v, w, bits) for each edge (v, w), by the whole warp; a vertex for each eight lanes.
-  /// @param entry the lane's table_entry
-  template <class F>
-  __device__ void walk(Group& g, int v, std::uint32_t bits, int entry, const F& f) const {
-    g.edges += entry >= 0 ? 1 : 0;
-    f(entry >= 0, v, entry, bits);
-    for (unsigned left = __ballot_sync(all, entry == longer); left != 0; left &= left - 1) {
-      const int from = __ffs(left) - 1, u = __shfl_sync(all, v, from);
-      const std::uint32_t its_bits = __shfl_sync(all, bits, from);
-      const auto begin = common.pattern.row_map(u) + width - 1, end = common.pattern.row_map(u + 1);
-      for (auto e = begin; e < end; e += lanes) {
-        const bool edge = e + lane() < end;
-        g.edges += edge ? 1 : 0;
-        f(edge, u, edge ? static_cast<int>(common.pattern.entries.data()[e + lane()]) : 0, its_bits);
-      }
-    }
-  }
-
-  /// An edge leads `bits` to w. What is new is marked; below the threshold it is walked from. By whole warps.
-  __device__ void meet(Group& g, bool there, int w, std::uint32_t bits, int t) const {
-    std::uint32_t fresh = 0, before = 0;
-    if (there) {
-      before = g.met[w];
-      fresh = bits & ~before;
-      if (fresh != 0) {
-        mark(g, w, fresh, before);
-        fresh = w < t ? claim(g, w, fresh) : 0u;
-      }
-    }
-    const unsigned waiting = __ballot_sync(all, fresh != 0);
-    if (waiting == 0) return;
-    const int next = g.turn + 1;
-    int base = 0;
-    if (lane() == 0) base = atomicAdd(&g.shared->lengths[next % 3], __popc(waiting));
-    base = __shfl_sync(all, base, 0);
-    if (fresh == 0) return;
-    if (before != 0) ++g.revisits;
-    const int at = base + __popc(waiting & ((1u << lane()) - 1u));
-    const uint2 waits{static_cast<unsigned>(w), fresh};
-    if (at < near_length) {
-      g.shared->near[next % 2][at] = waits;
-    } else if (at - near_length < far_length()) {
-      g.far[(next % 2) * far_length() + at - near_length] = waits;
-    } else {
-      atomicExch(&g.shared->overflow, 1);
-    }
-  }
-
-  /// Of `bits`, those that nobody else is seen to have met w with. A claim may be lost, and w be walked from
-  /// twice; none is there of what has not been met.
-  __device__ std::uint32_t claim(const Group& g, int w, std::uint32_t bits) const {
-    const unsigned long long mine = static_cast<unsigned long long>(bits) << 32 | static_cast<unsigned>(w);
-    const unsigned long long old = atomicExch(&g.shared->claims[w % n_claims], mine);
-    return static_cast<unsigned>(old) == static_cast<unsigned>(w)
-               ? bits & ~static_cast<std::uint32_t>(old >> 32)
-               : bits;
-  }
+  /// Meets all that `bits` reach from t through vertices below it; false where the group is better left to
+  /// others.
+  __device__ bool search_below(Group& g, int t, std::uint32_t bits) const;
+  __device__ void walk_narrow(Group& g, int t, int count) const;
+  __device__ void walk_wide(Group& g, int t, int length) const;
+  template <class Place>
+  __device__ void walk(Group& g, uint2 own, const int (&entry)[each], int t, int side,
+                       const Place& place) const;
+  template <class Place>
+  __device__ void meet(Group& g, const int (&w)[each], std::uint32_t bits, int t, int side,
+                       const Place& place) const;
+  __device__ int stage(const Group& g, const int (&w)[each], std::uint32_t bits) const;
+  __device__ void put(const Group& g, int side, int at, uint2 item) const;
 
   /// Of 32 vertices in lanes, the sources whose row has them.
   __device__ std::uint32_t row_bits(const Group& g, int line) const {
     const int v = line * lanes + lane();
     const bool listed = (g.listed[line / lanes] >> (line % lanes) & 1u) != 0;
     const std::uint32_t allowed = above(g, v);
-    std::uint32_t bits = listed ? g.lower[v] & allowed : 0u;
+    std::uint32_t bits = listed ? lower(blockIdx.x, v) & allowed : 0u;
     if (allowed != all) bits |= g.met[v] & ~allowed;
     return bits;
   }
@@ -401,7 +369,7 @@ struct GroupFill2 {
   /// f(line) for the warp's share of the lines with entries, in ascending order.
   template <class F>
   __device__ void for_own_lines(const Group& g, const F& f) const {
-    const int words = summary_words(), first_upper = g.least / lanes;
+    const int words = summary_words(), first_upper = g.shared->least / lanes;
     const auto lines_of = [&](int w) {
       if (w >= words) return 0u;
       const int below = first_upper - w * lanes;
@@ -414,7 +382,7 @@ struct GroupFill2 {
   /// Counts the rows, and writes them where they go (Lutra_GroupFill2RowsCuda.hpp).
   __device__ void finish(Group& g) const;
   __device__ long long settle(const Group& g, int lower_length, int length) const;
-  __device__ void count_work(Group& g) const;
+  __device__ void count_work(const Group& g, bool found) const;
 
   __device__ void clear(Group& g) const {
     __syncthreads();

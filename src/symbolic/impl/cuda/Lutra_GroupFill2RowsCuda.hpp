@@ -12,19 +12,19 @@ namespace lutra::Impl {
 template <class Ordinal, class Offset>
 __device__ inline void GroupFill2<Ordinal, Offset>::finish(Group& g) const {
   __syncthreads();
+  const int source = g.shared->sources[lane()];
   int count = 0, lower = 0;
   for_own_lines(g, [&](int line) {
     const std::uint32_t row = transpose_lanes(row_bits(g, line));
     const int first = line * lanes;
-    const std::uint32_t below = g.source >= first + lanes ? all
-                                : g.source <= first       ? 0u
-                                                          : (1u << (g.source - first)) - 1u;
+    const std::uint32_t below = source >= first + lanes ? all
+                                : source <= first       ? 0u
+                                                        : (1u << (source - first)) - 1u;
     count += __popc(row);
     lower += __popc(row & below);
   });
   g.shared->counts[warp()][lane()] = count;
   g.shared->lower_counts[warp()][lane()] = lower;
-  count_work(g);
   __syncthreads();
   if (warp() == 0) {
     int length = 0, lower_length = 0;
@@ -60,12 +60,8 @@ __device__ inline void GroupFill2<Ordinal, Offset>::finish(Group& g) const {
 template <class Ordinal, class Offset>
 __device__ inline long long GroupFill2<Ordinal, Offset>::settle(const Group& g, int lower_length,
                                                                 int length) const {
-  if (lane() == 0) {
-    Kokkos::atomic_add(&common.statistics(0), static_cast<std::uint64_t>(g.shared->edges));
-    Kokkos::atomic_add(&common.statistics(1), static_cast<std::uint64_t>(g.shared->revisits));
-  }
-  if (g.source < 0) return -1;
-  const auto source = static_cast<Ordinal>(g.source);
+  if (g.shared->sources[lane()] < 0) return -1;
+  const auto source = static_cast<Ordinal>(g.shared->sources[lane()]);
   const Offset target =
       common.place_row(source, static_cast<Offset>(lower_length), static_cast<Offset>(length));
   if (common.store) common.kept.place(source) = 0;  // no other search is needed
@@ -73,11 +69,12 @@ __device__ inline long long GroupFill2<Ordinal, Offset>::settle(const Group& g, 
 }
 
 template <class Ordinal, class Offset>
-__device__ inline void GroupFill2<Ordinal, Offset>::count_work(Group& g) const {
+__device__ inline void GroupFill2<Ordinal, Offset>::count_work(const Group& g, bool found) const {
   const int edges = sum_over_lanes(g.edges), again = sum_over_lanes(g.revisits);
   if (lane() != 0) return;
-  atomicAdd(&g.shared->edges, static_cast<unsigned long long>(edges));
-  atomicAdd(&g.shared->revisits, static_cast<unsigned long long>(again));
+  Kokkos::atomic_add(&common.statistics(0), static_cast<std::uint64_t>(edges));
+  Kokkos::atomic_add(&common.statistics(1), static_cast<std::uint64_t>(again));
+  if (warp() == 0) Kokkos::atomic_add(&common.statistics(found ? 2 : 3), std::uint64_t(1));
 }
 
 }  // namespace lutra::Impl

@@ -8,6 +8,7 @@
 #include "Lutra_Arena.hpp"
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_GroupFill2RowsCuda.hpp"
+#include "Lutra_GroupFill2SearchCuda.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
 namespace lutra::Impl {
@@ -42,7 +43,7 @@ struct GroupFill2Runs {
 
   static std::size_t far_length(std::int64_t n) { return static_cast<std::size_t>(n) / 4 + 256; }
   static std::size_t slot_bytes(std::int64_t n) {
-    const auto words = static_cast<std::size_t>(Kernel::lines_for(n)) * Kernel::lanes;
+    const auto words = Kernel::words_for(n);
     return 2 * words * sizeof(std::uint32_t) + 2 * far_length(n) * sizeof(uint2);
   }
 
@@ -68,7 +69,10 @@ struct GroupFill2Runs {
     constexpr int width = Kernel::width;
     kernel.table =
         arena.cut<typename Kernel::Table>(static_cast<std::size_t>(pattern.n_rows), std::size_t(width));
+    kernel.none = Kernel::lines_for(pattern.n_rows) * Kernel::lanes;
+    kernel.longer = kernel.none + 1;
     const auto table = kernel.table;
+    const int none = kernel.none, longer = kernel.longer;
     Kokkos::parallel_for(
         "lutra::symbolic::table_of_rows", Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, pattern.n_rows),
         KOKKOS_LAMBDA(const std::int64_t i) {
@@ -81,9 +85,9 @@ struct GroupFill2Runs {
           }
           if (used > width) {
             for (int k = 0; k < width - 1; ++k) table(i, k) = static_cast<int>(pattern.entries(begin + k));
-            table(i, width - 1) = Kernel::longer;
+            table(i, width - 1) = longer;
           }
-          for (; used < width; ++used) table(i, used) = Kernel::none;
+          for (; used < width; ++used) table(i, used) = none;
         });
   }
 
@@ -92,7 +96,7 @@ struct GroupFill2Runs {
            const typename Kernel::Search& common) {
     Memory arena(bytes);
     fill_table(exec, arena, common.pattern);
-    const auto words = static_cast<std::size_t>(Kernel::lines_for(common.pattern.n_rows)) * Kernel::lanes;
+    const auto words = Kernel::words_for(common.pattern.n_rows);
     kernel.met = arena.cut<typename Kernel::Words>(slots, words);
     kernel.lower = arena.cut<typename Kernel::Words>(slots, words);
     kernel.far = arena.cut<typename Kernel::Levels>(slots, 2 * far_length(common.pattern.n_rows));
