@@ -22,6 +22,9 @@ struct FrontTimes {
 /// Fronts of so many tiles along an edge have tasks of two tiles; in narrower ones there are too few of them.
 inline constexpr int least_paired_tiles = 24;
 
+/// Pivot tiles of such fronts whose rows and columns are taken together.
+inline constexpr int steps_together = 2;
+
 /// In fronts of so many pivot tiles a diagonal tile makes its last product itself; in smaller ones the room
 /// for what it needs would be a larger part of the front.
 inline constexpr int least_linked_tiles = 4;
@@ -226,6 +229,23 @@ class FrontTaskOrder {
     }
   }
 
+  /// When the task of a tile is to start, counted back from the corner's. A tile starts before its turn by
+  /// the time it needs for the products before that; next to the diagonal it is wanted first. In fronts with
+  /// tasks of two tiles the rows and columns of some pivot tiles are taken together, those that meet on the
+  /// diagonal at one place one after the other, and so, added in order of rows, each behind what it needs:
+  /// neighbours then read one tile of L or U at about the same time, which reaches them from L2.
+  static double tile_start(const FrontTiles& tiles, int i, int j) {
+    const int pivots = tiles.pivot_tiles(), step = std::min(i, j);
+    if (step >= pivots) return 0;
+    if (tiles.count() >= least_paired_tiles) {
+      const int first = step - step % steps_together;
+      return (pivots - first) * FrontTimes::step + first * FrontTimes::product -
+             1e-3 * (std::max(i, j) - first);
+    }
+    const double within = i == j ? 0 : std::abs(i - j) == 1 ? FrontTimes::step / 4 : FrontTimes::step / 3;
+    return (pivots - step) * FrontTimes::step - within + step * FrontTimes::product;
+  }
+
   void add_tiles(Ordinal f) {
     const FrontTiles tiles = tiles_of(f);
     const int count = tiles.count(), pivots = tiles.pivot_tiles();
@@ -245,13 +265,7 @@ class FrontTaskOrder {
         task.inverse_blocks = inverse_blocks;
         if (is_linked) task.links = links;
         task.is_walked = m_walked[index(f)];
-        const int step = std::min({i, j, pivots});
-        // a tile starts before its turn by the time it needs for the products before that; next to the
-        // diagonal it is wanted first
-        const double within = i == j ? 0 : std::abs(i - j) == 1 ? FrontTimes::step / 4 : FrontTimes::step / 3;
-        add(task, step == pivots
-                      ? end
-                      : end + (pivots - step) * FrontTimes::step - within + step * FrontTimes::product);
+        add(task, end + tile_start(tiles, i, j));
         if (task.is_walked && i + j == 0) {  // the walker follows the first tile
           task.row = Task::walking;
           add(task, end + pivots * FrontTimes::step);
