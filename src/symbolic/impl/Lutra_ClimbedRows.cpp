@@ -43,6 +43,8 @@ class ClimbedRows {
         m_lower(m_arena.template cut<HostArray<Ordinal>>(most_numbers(static_cast<std::size_t>(m_n)))),
         m_place(m_arena.template cut<HostArray<Ordinal>>(m_n)) {}
 
+  /// A quarter of the rows, climbed for as if no entry above the diagonal stood alone, tells how long rows
+  /// will be. It is climbed for again where some do.
   std::optional<Result> run() {
     Kokkos::deep_copy(m_place, Ordinal(-1));
     const Ordinal quarter = m_n / 4;
