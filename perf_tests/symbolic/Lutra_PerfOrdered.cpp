@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "Lutra_Fill1.hpp"
 #include "Lutra_Ordering.hpp"
 
 namespace lutra::Perf {
@@ -62,9 +63,14 @@ Ordered::Ordered(const PerfMatrix& matrix) {
     host = permute(A, permutation);
   });
   device = {host.n_rows, host.n_cols, to_device(host.row_map), to_device(host.entries)};
-  const auto filled = factorize_symbolic(ExecutionSpace(), device, MemoryBudget(), {SymbolicRoad::fill1});
+  // the sweep itself, since the road of that name may climb or divide the rows among threads, as lines do
+  const auto swept = Impl::fill1<int, std::int64_t>(make_view(host).pattern(), MemoryBudget(), 1);
+  DeviceFilled filled;
+  filled.row_map = Kokkos::create_mirror_view_and_copy(MemorySpace(), swept.row_map);
+  filled.entries = Kokkos::create_mirror_view_and_copy(MemorySpace(), swept.entries);
+  filled.diagonal = Kokkos::create_mirror_view_and_copy(MemorySpace(), swept.diagonal);
   expected = print_of(filled);
-  nnz_lu = static_cast<double>(filled.nnz_l + filled.nnz_u);
+  nnz_lu = static_cast<double>(swept.nnz_l + swept.nnz_u);
 }
 
 Measurement describe_pattern(const PerfRun& run, Samples samples, const Ordered& ordered,

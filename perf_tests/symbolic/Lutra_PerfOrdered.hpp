@@ -22,7 +22,7 @@ struct Ordered {
   std::vector<int> permutation;  ///< [n] row and column eliminated as k-th
   HostMatrix<char> host;
   DevicePattern device;
-  std::uint64_t expected = 0;  ///< print of the pattern of L + U, by fill1
+  std::uint64_t expected = 0;  ///< print of the pattern of L + U, by fill1's sweep on one thread
   double nnz_lu = 0;
 };
 

@@ -12,6 +12,9 @@
 namespace lutra::Impl {
 namespace {
 
+/// climb_rows step by step: entries are matched with their mirror images, rows of L of A + Aᵀ climbed for
+/// (row subtrees, Liu 1990, found as Davis' LDL finds them), the doubtful handed to fill1, and U and L
+/// written by transpositions.
 template <class Ordinal, class Offset>
 class ClimbedRows {
  public:

@@ -6,8 +6,9 @@
 
 namespace lutra::Impl {
 
-// The diagonal tile in double precision: LU in blocks of eight pivots, with the inverses X of L and V of U,
-// all of which stands in one matrix M of 64 x 64. At step k, with the diagonal block D = L_k U_k and its
+// The diagonal tile in double precision: right-looking LU in blocks of eight pivots, with the inverses X of L
+// and V of U made in the places that A leaves, as Gauss-Jordan elimination does; all of it stands in one
+// matrix M of 64 x 64. At step k, with the diagonal block D = L_k U_k and its
 // inverses X_k of L_k and V_k of U_k,
 //
 //   M(i, j) -= (M(i, k) V_k) (X_k M(k, j)),  where M(i, k) V_k is L(i, k) below D and V(i, k) above it, and

@@ -60,15 +60,19 @@ struct GroupFill2Runs {
     return std::min(running, static_cast<std::size_t>(SourceGroups{sources}.count()));
   }
   static std::size_t bytes_beside(std::int64_t n) {
-    return static_cast<std::size_t>(n) * Kernel::width * sizeof(int) + Memory::loss(8);
+    return table_rows(n) * Kernel::width * sizeof(int) + Memory::loss(8);
+  }
+
+  /// Lanes behind the last vertex of a line load rows of the table too, and make nothing of them.
+  static std::size_t table_rows(std::int64_t n) {
+    return static_cast<std::size_t>(n + Kernel::lanes - 1) / Kernel::lanes * Kernel::lanes;
   }
 
   /// Rows of A side by side, so that an edge is loaded as soon as its vertex is known.
   template <class Pattern>
   void fill_table(const Kokkos::Cuda& exec, Memory& arena, const Pattern& pattern) {
     constexpr int width = Kernel::width;
-    kernel.table =
-        arena.cut<typename Kernel::Table>(static_cast<std::size_t>(pattern.n_rows), std::size_t(width));
+    kernel.table = arena.cut<typename Kernel::Table>(table_rows(pattern.n_rows), std::size_t(width));
     kernel.none = Kernel::lines_for(pattern.n_rows) * Kernel::lanes;
     kernel.longer = kernel.none + 1;
     const auto table = kernel.table;
