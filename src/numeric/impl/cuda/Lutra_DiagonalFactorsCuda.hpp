@@ -12,11 +12,13 @@ template <class Scalar>
 struct TileMemory {
   static constexpr int edge = front_tile<Scalar>;
   static constexpr int single = edge * (edge + operand_pad), pair = edge * (2 * edge + operand_pad);
-  static constexpr int first_words = product_depth * (2 * edge + operand_pad);  ///< of A for one turn
-  static constexpr int turn_words = first_words + product_depth * (edge + operand_pad);
-  static constexpr int words = std::max({product_stages * turn_words, pair + single, 3 * single});
+  template <class Turns>
+  static constexpr int product_words = Turns::stages* Turns::words;
+  static constexpr int words = std::max({product_words<ProductTurns<Scalar, 1>>,
+                                         product_words<ProductTurns<Scalar, 2>>, pair + single, 3 * single});
   Scalar space[words];  ///< tiles with an inverse or two behind them, or the turns of a product
   Scalar copies[TileDiagonal<Scalar>::scratch_words];
+  OperandSource<Scalar> first, second;  ///< of the product that is worked
   int ready[2];  ///< pivot tiles whose parts of L and U are there, as seen in turns of even and of odd number
   int awaited;   ///< the same, seen by who could not go on
 };

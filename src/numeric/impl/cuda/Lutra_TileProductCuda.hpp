@@ -18,16 +18,26 @@ inline constexpr int product_stages = 4;
 /// of 8 bytes.
 inline constexpr int operand_pad = 4;
 
+/// The turns of a product of `tiles` tiles in shared memory, A's part first. Two tiles have long ones, which
+/// leaves less to do between products, one tile, which others wait for, short ones.
+template <class Scalar, int tiles>
+struct ProductTurns {
+  static constexpr int edge = front_tile<Scalar>, depth = tiles == 1 ? product_depth : 2 * product_depth;
+  static constexpr int stages = product_stages * product_depth / depth, a_tile = edge / depth;
+  static constexpr int first_words = depth * (tiles * edge + operand_pad);
+  static constexpr int words = first_words + depth * (edge + operand_pad);
+};
+
 /// Which of an operand's indices neighbours in memory differ in: the one A·B sums over, or the other one.
 enum class OperandOrder { inner, outer };
 
 /// Where entry (p, q), p being the inner index, of an operand stands in shared memory. Rows of an operand in
 /// inner order are turned about by their number, so that fragments meet no bank twice.
-template <OperandOrder order, int width>
+template <OperandOrder order, int width, int depth = product_depth>
 struct OperandPlace {
   static constexpr int pitch = width + operand_pad;
   __device__ __forceinline__ static int of(int p, int q) {
-    return order == OperandOrder::outer ? p * pitch + q : q * product_depth + (p ^ (q % 4 * 4));
+    return order == OperandOrder::outer ? p * pitch + q : q * depth + (p ^ (q % 4 * 4));
   }
 };
 
@@ -90,17 +100,26 @@ __device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[4
       : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b0), "d"(b1));
 }
 
+/// The same for four inner indices: lane 4g + t holds A's (g, t), (g + 8, t) and B's (t, g).
+__device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[2], double b) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+      "{%0, %1, %2, %3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a[0]), "d"(a[1]), "d"(b));
+}
+
 /// Whether an operand stands in outer order.
 template <class Place>
 inline constexpr bool is_outer = false;
-template <int width>
-inline constexpr bool is_outer<OperandPlace<OperandOrder::outer, width>> = true;
+template <int width, int depth>
+inline constexpr bool is_outer<OperandPlace<OperandOrder::outer, width, depth>> = true;
 
 /// A lane's view of an operand: entries (p + t, q + g), p a multiple of 4 and q of 8.
 template <class Place>
 struct OperandLane;
-template <int width>
-struct OperandLane<OperandPlace<OperandOrder::outer, width>> {
+template <int width, int depth>
+struct OperandLane<OperandPlace<OperandOrder::outer, width, depth>> {
   const double* at;
   __device__ __forceinline__ OperandLane(const double* operand, int t, int g)
       : at(operand + t * OperandPlace<OperandOrder::outer, width>::pitch + g) {}
@@ -108,15 +127,13 @@ struct OperandLane<OperandPlace<OperandOrder::outer, width>> {
     return at[p * OperandPlace<OperandOrder::outer, width>::pitch + q];
   }
 };
-template <int width>
-struct OperandLane<OperandPlace<OperandOrder::inner, width>> {
+template <int width, int depth>
+struct OperandLane<OperandPlace<OperandOrder::inner, width, depth>> {
   const double* at;
   int turned;
   __device__ __forceinline__ OperandLane(const double* operand, int t, int g)
-      : at(operand + g * product_depth + t), turned(g % 4 * 4) {}
-  __device__ __forceinline__ double operator()(int p, int q) const {
-    return at[q * product_depth + (p ^ turned)];
-  }
+      : at(operand + g * depth + t), turned(g % 4 * 4) {}
+  __device__ __forceinline__ double operator()(int p, int q) const { return at[q * depth + (p ^ turned)]; }
 };
 
 /// The same with the matrix units: a warp has 16·tiles × 32 of C.
@@ -167,6 +184,30 @@ struct TileProduct<double, tiles> {
       for (int i = 0; i < tiles; ++i) multiply_add(sum[i][c], a[i], b0, b1);
     }
   }
+  /// Operands of four inner indices.
+  struct Slice {
+    double a[tiles][2], b[4];
+  };
+  template <class PlaceA, class PlaceB>
+  __device__ __forceinline__ static void fetch(Slice& slice, const double* A, const double* B, int p) {
+    const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
+    const OperandLane<PlaceA> a_at(A, t, first_row() + g);
+    const OperandLane<PlaceB> b_at(B, t, first_column() + g);
+#pragma unroll
+    for (int i = 0; i < tiles; ++i) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) slice.a[i][e] = a_at(p, 16 * i + e * 8);
+    }
+#pragma unroll
+    for (int c = 0; c < 4; ++c) slice.b[c] = b_at(p, 8 * c);
+  }
+  __device__ __forceinline__ void multiply(const Slice& slice) {
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+#pragma unroll
+      for (int i = 0; i < tiles; ++i) multiply_add(sum[i][c], slice.a[i], slice.b[c]);
+    }
+  }
   template <class Visit>
   __device__ __forceinline__ void for_each(const Visit& visit) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -182,6 +223,42 @@ struct TileProduct<double, tiles> {
   }
 };
 
+/// The slices of a product's turns, worked one after the other.
+template <class Product, class PlaceA, class PlaceB, int depth>
+struct OperandSlices {
+  template <class Scalar>
+  __device__ __forceinline__ void begin(Product&, const Scalar*, const Scalar*) {}
+  template <class Scalar>
+  __device__ __forceinline__ void go_on(Product& product, const Scalar* A, const Scalar* B) {
+    product.template add<PlaceA, PlaceB>(A, B, depth);
+  }
+  __device__ __forceinline__ void end(Product&) {}
+};
+
+/// With two tiles slices are of four inner indices, and each is fetched before the one before it is
+/// multiplied, the first one of a turn before the last one of the turn before.
+template <class PlaceA, class PlaceB, int depth>
+struct OperandSlices<TileProduct<double, 2>, PlaceA, PlaceB, depth> {
+  using Product = TileProduct<double, 2>;
+  static constexpr int width = 4;
+  typename Product::Slice slice[2] = {};
+
+  __device__ __forceinline__ void step(Product& product, const double* A, const double* B, int s) {
+    Product::template fetch<PlaceA, PlaceB>(slice[s % 2], A, B, width * s);
+    product.multiply(slice[(s + 1) % 2]);
+  }
+  __device__ __forceinline__ void begin(Product& product, const double* A, const double* B) {
+    step(product, A, B, 0);
+  }
+  __device__ __forceinline__ void go_on(Product& product, const double* A, const double* B) {
+#pragma unroll
+    for (int s = 1; s < depth / width; ++s) step(product, A, B, s);
+  }
+  __device__ __forceinline__ void end(Product& product) {
+    product.multiply(slice[1]);
+  }
+};
+
 /// A part of a matrix in global memory, one of its strides being 1.
 template <class Scalar>
 struct GlobalPart {
@@ -190,73 +267,110 @@ struct GlobalPart {
   int inners, outers;         ///< extents; beyond them stands zero
 };
 
+/// Sends one or two numbers into shared memory, or zeros where they are not there.
+template <int bytes>
+__device__ __forceinline__ void send_numbers(void* to, const void* from, bool there) {
+  const auto at = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  if constexpr (bytes == 16) {
+    asm volatile(
+        "{\n.reg .pred absent;\nsetp.eq.s32 absent, %2, 0;\n"
+        "cp.async.cg.shared.global [%0], [%1], 16, absent;\n}\n" ::"r"(at),
+        "l"(from), "r"(static_cast<int>(there))
+        : "memory");
+  } else {
+    asm volatile(
+        "{\n.reg .pred absent;\nsetp.eq.s32 absent, %2, 0;\n"
+        "cp.async.ca.shared.global [%0], [%1], %3, absent;\n}\n" ::"r"(at),
+        "l"(from), "r"(static_cast<int>(there)), "n"(bytes)
+        : "memory");
+  }
+}
+
+/// An operand as those who send it into shared memory see it; kept in shared memory itself, since registers
+/// are for numbers.
+template <class Scalar>
+struct OperandSource {
+  const Scalar* data;
+  int stride;          ///< the one that is not 1
+  int inners, outers;  ///< extents; beyond them stands zero
+  int numbers;         ///< of a copy
+};
+
 /// Sends an operand into shared memory turn by turn. Neighbouring threads follow the stride that is 1; where
 /// all lines begin at multiples of 16 bytes, copies are of as many, which leaves more of the memory pipeline
 /// to fragments.
-template <class Scalar, OperandOrder order, int width>
-class OperandSender {
+template <class Scalar, OperandOrder order, int width, int depth>
+struct OperandSender {
   static constexpr bool by_outer = order == OperandOrder::outer;
-  static constexpr int line = by_outer ? width : product_depth, lines = by_outer ? product_depth : width;
+  static constexpr int line = by_outer ? width : depth, lines = by_outer ? depth : width;
   static constexpr int most = 16 / static_cast<int>(sizeof(Scalar));  ///< numbers of a copy
 
- public:
-  __device__ explicit OperandSender(const GlobalPart<Scalar>& part)
-      : m_stride(static_cast<int>(by_outer ? part.inner : part.outer)),
-        m_inners(part.inners),
-        m_outers(part.outers) {
-    m_numbers = reinterpret_cast<std::uintptr_t>(part.data) % 16 == 0 && m_stride % most == 0 ? most : 1;
-    const int pieces = line / m_numbers, thread = static_cast<int>(threadIdx.x);
-    m_from = part.data + thread % pieces * m_numbers + static_cast<std::int64_t>(thread / pieces) * m_stride;
+  using Place = OperandPlace<order, width, depth>;
+
+  __device__ static OperandSource<Scalar> source(const GlobalPart<Scalar>& part) {
+    const int stride = static_cast<int>(by_outer ? part.inner : part.outer);
+    const int along = by_outer ? part.outers : part.inners;
+    const bool wide = reinterpret_cast<std::uintptr_t>(part.data) % 16 == 0 && (stride | along) % most == 0;
+    return {part.data, stride, part.inners, part.outers, wide ? most : 1};
   }
 
-  __device__ __forceinline__ void send(Scalar* to) {
-    if (m_numbers == 1) {
-      copy<1>(to);
+  __device__ __forceinline__ static void send(const OperandSource<Scalar>& source, Scalar* to, int turn) {
+    if (source.numbers == 1) {
+      copy<1>(source, to, turn);
     } else {
-      copy<most>(to);
+      copy<most>(source, to, turn);
     }
-    m_from += by_outer ? static_cast<std::int64_t>(product_depth) * m_stride : product_depth;
-    m_inners -= product_depth;
   }
 
  private:
   template <int numbers>
-  __device__ __forceinline__ void copy(Scalar* to) const {
+  __device__ __forceinline__ static void copy(const OperandSource<Scalar>& source, Scalar* to, int turn) {
     constexpr int pieces = line / numbers, step = front_threads / pieces;  // lines
-    constexpr int pitch = by_outer ? OperandPlace<order, width>::pitch : product_depth;
+    constexpr int pitch = by_outer ? Place::pitch : depth;
     static_assert(by_outer || step % 4 == 0);
-    int thread;  // asked for anew: what follows from it would take registers that products need
+    unsigned thread;  // asked for anew: what follows from it would take registers that products need
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-    const int along = thread % pieces * numbers, across = thread / pieces;
-    to += OperandPlace<order, width>::of(by_outer ? across : along, by_outer ? along : across);
-    const int there = min(max((by_outer ? m_outers : m_inners) - along, 0), numbers);
-    const int lines_there = (by_outer ? m_inners : m_outers) - across;
-    const Scalar* from = m_from;
+    const int along = static_cast<int>(thread % pieces) * numbers, across = static_cast<int>(thread / pieces);
+    const int first = turn * depth, stride = source.stride;
+    to += Place::of(by_outer ? across : along, by_outer ? along : across);
+    const int inners = source.inners - first;
+    const int lines_there =
+        along < (by_outer ? source.outers : inners) ? (by_outer ? inners : source.outers) - across : 0;
+    const Scalar* from = source.data + along +
+                         static_cast<std::int64_t>(by_outer ? first + across : across) * stride +
+                         (by_outer ? 0 : first);
+    const std::int64_t apart = static_cast<std::int64_t>(step) * stride;
+    // a copy holds its pointer until it is on its way: the next one has another
+    const Scalar* next[2] = {from, from + apart};
 #pragma unroll
     for (int e = 0; e < lines / step; ++e) {
-      // what is not there is not read
-      __pipeline_memcpy_async(to + e * step * pitch, from, numbers * sizeof(Scalar),
-                              (numbers - (e * step < lines_there ? there : 0)) * sizeof(Scalar));
-      from += static_cast<std::int64_t>(step) * m_stride;
-      asm volatile("" : "+l"(from));  // a pointer for each copy would take too many registers
+      send_numbers<numbers* static_cast<int>(sizeof(Scalar))>(to + e * step * pitch, next[e % 2],
+                                                              e * step < lines_there);
+      next[e % 2] += 2 * apart;
+      asm volatile("" : "+l"(next[e % 2]));  // a pointer for each copy would take too many registers
     }
   }
-
-  const Scalar* m_from;    ///< this thread's first copy of the next turn
-  int m_stride;            ///< the one that is not 1
-  int m_inners, m_outers;  ///< from the next turn on
-  int m_numbers;           ///< of a copy
 };
 
 /// Waits until no more than so many turns sent last are on their way.
 __device__ __forceinline__ void wait_for_turn(int beyond) {
-  static_assert(product_stages == 4);
   if (beyond >= 3) {
     __pipeline_wait_prior(3);
   } else if (beyond == 2) {
     __pipeline_wait_prior(2);
   } else if (beyond == 1) {
     __pipeline_wait_prior(1);
+  } else {
+    __pipeline_wait_prior(0);
+  }
+}
+
+/// The same in a product of so many stages, where most often as many turns are on their way as there can be.
+template <int stages>
+__device__ __forceinline__ void wait_for_operands(int beyond) {
+  constexpr int usual = stages > 2 ? stages - 2 : 1;
+  if (beyond >= usual) {
+    __pipeline_wait_prior(usual);
   } else {
     __pipeline_wait_prior(0);
   }

@@ -29,8 +29,9 @@ struct TileWork {
   using Memory = TileMemory<Scalar>;
   using Product = TileProduct<Scalar, tiles>;
   static constexpr int edge = front_tile<Scalar>, width = tiles * edge, pitch = width + operand_pad;
-  static constexpr int turns_a_tile = edge / product_depth;
-  static_assert(pivot_panel == FrontTiles::inverse_block && product_depth == FrontTiles::inverse_block);
+  using Turns = ProductTurns<Scalar, tiles>;
+  static_assert(pivot_panel == FrontTiles::inverse_block);
+  static constexpr int inverse_depth = FrontTiles::inverse_block, inverse_turns = edge / inverse_depth;
 
   __device__ int pivot_tiles() const { return cut.pivot_tiles(); }
   __device__ int steps() const {  // pivot tiles before this tile
@@ -195,48 +196,60 @@ struct TileWork {
     return wait && ready == s ? s + 1 : ready;  // the watchdog ended the wait
   }
 
-  /// Adds the products of the pivot tiles with the first `pivots` pivots.
+  /// Sends turns from `sent` on for as long as there is room before turn `end` and their pivot tiles, the
+  /// first `ready` of them, are there.
+  template <class FirstSender, class SecondSender>
+  __device__ __forceinline__ void send_turns(int& sent, int end, int ready) const {
+    for (end = min(end, ready * Turns::a_tile); sent < end; ++sent) {
+      Scalar* const turn = memory.space + static_cast<unsigned>(sent) % Turns::stages * Turns::words;
+      FirstSender::send(memory.first, turn, sent);
+      SecondSender::send(memory.second, turn + Turns::first_words, sent);
+      __pipeline_commit();
+    }
+  }
+
+  /// Adds the products of the pivot tiles with the first `pivots` pivots. Where no turn is on its way, the
+  /// next pivot tile is waited for.
   template <OperandOrder first_order, OperandOrder second_order>
   __device__ __forceinline__ void add_products(Product& product, const GlobalPart<Scalar>& first,
                                                const GlobalPart<Scalar>& second, int pivots) const {
-    using FirstPlace = OperandPlace<first_order, width>;
-    using SecondPlace = OperandPlace<second_order, edge>;
-    OperandSender<Scalar, first_order, width> send_first(first);
-    OperandSender<Scalar, second_order, edge> send_second(second);
-    const int last = (pivots + product_depth - 1) / product_depth;
+    using FirstSender = OperandSender<Scalar, first_order, width, Turns::depth>;
+    using SecondSender = OperandSender<Scalar, second_order, edge, Turns::depth>;
+    if (threadIdx.x == 0) {
+      memory.first = FirstSender::source(first);
+      memory.second = SecondSender::source(second);
+    }
+    OperandSlices<Product, typename FirstSender::Place, typename SecondSender::Place, Turns::depth> slices;
+    const int last = (pivots + Turns::depth - 1) / Turns::depth;
     int sent = 0, ready = 0;  // turns on their way or there, pivot tiles that are there
     bool looked = false;
-    const auto send = [&](int q) {
-      for (; sent < q + product_stages && sent < last && sent < ready * turns_a_tile; ++sent) {
-        Scalar* const turn = memory.space + sent % product_stages * Memory::turn_words;
-        send_first.send(turn);
-        send_second.send(turn + Memory::first_words);
-        __pipeline_commit();
-      }
-    };
-    for (int q = 0; q < last; ++q) {
-      if (sent == q) {
+    for (int q = 0; q < last;) {
+      const bool starved = sent == q;
+      const Scalar* const turn = memory.space + static_cast<unsigned>(q) % Turns::stages * Turns::words;
+      if (starved) {
         if (threadIdx.x < 32) {
-          const int found = look_for_steps(q / turns_a_tile, true);
+          const int found = look_for_steps(q / Turns::a_tile, true);
           if (threadIdx.x == 0) memory.awaited = found;
         }
         __syncthreads();
         ready = memory.awaited;
-        looked = false;
-        send(q);
+      } else {
+        wait_for_operands<Turns::stages>(sent - 1 - q);
+        __syncthreads();
+        if (looked) ready = memory.ready[(q + 1) % 2];
+        slices.begin(product, turn, turn + Turns::first_words);
       }
-      wait_for_turn(sent - 1 - q);
-      __syncthreads();
-      if (looked) ready = memory.ready[(q + 1) % 2];
-      send(q);
-      looked = sent < last && sent == ready * turns_a_tile;
+      send_turns<FirstSender, SecondSender>(sent, min(q + Turns::stages, last), ready);
+      looked = !starved && sent < last && sent == ready * Turns::a_tile;
       if (looked && threadIdx.x < 32) {
         const int found = look_for_steps(ready, false);
         if (threadIdx.x == 0) memory.ready[q % 2] = found;
       }
-      const Scalar* const turn = memory.space + q % product_stages * Memory::turn_words;
-      product.template add<FirstPlace, SecondPlace>(turn, turn + Memory::first_words, product_depth);
+      if (starved) continue;
+      slices.go_on(product, turn, turn + Turns::first_words);
+      ++q;
     }
+    slices.end(product);
   }
 
   __device__ void add_products(Product& product, int pivots) const {
@@ -268,8 +281,8 @@ struct TileWork {
   __device__ __forceinline__ static void send_lines(Scalar* to, const Scalar* from, int turn) {
     using Piece = int4;
     constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
-    for (int e = static_cast<int>(threadIdx.x); e < product_depth * pieces; e += front_threads) {
-      const int p = turn * product_depth + e / pieces, place = e % pieces * whole;
+    for (int e = static_cast<int>(threadIdx.x); e < inverse_depth * pieces; e += front_threads) {
+      const int p = turn * inverse_depth + e / pieces, place = e % pieces * whole;
       __pipeline_memcpy_async(to + p * (edge + operand_pad) + place, from + p * edge + place, sizeof(Piece));
     }
   }
@@ -279,9 +292,9 @@ struct TileWork {
     using Piece = int4;
     constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
     const InverseTile places = places_of_inverse(s, of_upper);
-    const int first = turn * product_depth, begin = places.begin(first), length = places.lines - begin;
+    const int first = turn * inverse_depth, begin = places.begin(first), length = places.lines - begin;
     const Scalar* const line = inverse(s, of_upper) + places(first, begin) - begin;
-    for (int e = static_cast<int>(threadIdx.x); e < product_depth * pieces; e += front_threads) {
+    for (int e = static_cast<int>(threadIdx.x); e < inverse_depth * pieces; e += front_threads) {
       const int place = e % pieces * whole;
       Scalar* const at = to + (first + e / pieces) * (edge + operand_pad) + place;
       if (place >= begin && place < places.lines) {
@@ -371,7 +384,7 @@ struct TileWork {
   __device__ void multiply_by_inverse(Product& product) const {
     const bool upper = in_upper();
     const int s = upper ? task.row : task.column;
-    const int last = (cut.extent(s) + product_depth - 1) / product_depth;
+    const int last = (cut.extent(s) + inverse_depth - 1) / inverse_depth;
     Scalar* const operand = memory.space + edge * pitch;
     if (threadIdx.x == 0) wait_for_flag(launch, flag(s, s), task.front);
     __syncthreads();
@@ -384,8 +397,8 @@ struct TileWork {
       wait_for_turn(last - 1 - q);
       __syncthreads();
       product.template add<OperandPlace<OperandOrder::outer, width>, OperandPlace<OperandOrder::outer, edge>>(
-          memory.space + q * product_depth * pitch, operand + q * product_depth * (edge + operand_pad),
-          product_depth);
+          memory.space + q * inverse_depth * pitch, operand + q * inverse_depth * (edge + operand_pad),
+          inverse_depth);
     }
     store(product);
   }
