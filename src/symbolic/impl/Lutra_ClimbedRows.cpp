@@ -8,210 +8,128 @@
 #include "Lutra_Fill1.hpp"
 #include "Lutra_Fill1Rows.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_RowClimber.hpp"
+#include "Lutra_Supervariables.hpp"
 
 namespace lutra::Impl {
 namespace {
 
-/// climb_rows step by step: entries are matched with their mirror images, rows of L of A + Aᵀ climbed for
-/// (row subtrees, Liu 1990, found as Davis' LDL finds them), the doubtful handed to fill1, and U and L
-/// written by transpositions.
+/// climb_rows step by step: supervariables are found, rows of L of A + Aᵀ climbed for, the doubtful handed to
+/// fill1, U and L sorted by counting, and supervariables written as the rows they stand for.
 template <class Ordinal, class Offset>
 class ClimbedRows {
  public:
   using Host = Kokkos::DefaultHostExecutionSpace;
   using Pattern = CsrPattern<Ordinal, Offset, Kokkos::HostSpace>;
   using Result = LuPattern<Ordinal, Offset, Kokkos::HostSpace>;
-  static constexpr std::size_t most_rows = std::size_t(1) << 15;
-  /// Entries of L that there is room for, for each row done and for each row.
-  static constexpr Ordinal most_each = 16, most_ahead = 2;
-  static constexpr double most_average = 17;  ///< entries of L a row, beyond which rows are cheaper as words
+  using Climber = RowClimber<Ordinal, Offset>;
+  using Number = std::uint32_t;
 
   /// True where rows may be worth climbing for and there is memory to try.
   static bool suits(const Pattern& pattern, const MemoryBudget& budget) {
     const auto n = static_cast<std::size_t>(pattern.n_rows);
-    return n > 0 && n <= most_rows && static_cast<std::size_t>(pattern.nnz()) <= n * n &&
-           bytes(n) <= budget.available_bytes() / 4;
+    return n > 0 && n <= PackedPosition::most_rows && static_cast<std::size_t>(pattern.nnz()) <= n * n &&
+           static_cast<std::size_t>(pattern.nnz()) < std::size_t(1) << 31 &&
+           Climber::bytes(n) <= budget.available_bytes() / 4;
   }
 
   ClimbedRows(const Pattern& pattern, const MemoryBudget& budget)
-      : m_pattern(pattern),
-        m_budget(budget),
-        m_n(pattern.n_rows),
-        m_scratch(budget),
-        m_arena(m_scratch.allocate<HostArray<char>>(Host(), "lutra::symbolic::climbs",
-                                                    bytes(static_cast<std::size_t>(m_n)))),
-        m_upper(m_arena.template cut<HostArray<Range>>(m_n)),
-        m_vertex(m_arena.template cut<HostArray<Vertex>>(m_n)),
-        m_rows(m_arena.template cut<HostArray<Row>>(m_n)),
-        m_lower(m_arena.template cut<HostArray<Ordinal>>(most_numbers(static_cast<std::size_t>(m_n)))),
-        m_place(m_arena.template cut<HostArray<Ordinal>>(m_n)) {}
+      : m_pattern(pattern), m_budget(budget), m_scratch(budget) {}
 
-  /// A quarter of the rows, climbed for as if no entry above the diagonal stood alone, tells how long rows
-  /// will be. It is climbed for again where some do.
   std::optional<Result> run() {
-    Kokkos::deep_copy(m_place, Ordinal(-1));
-    const Ordinal quarter = m_n / 4;
-    if (!climb(0, quarter) || expected_average(quarter) > most_average) return std::nullopt;
-    if (!match_entries() || !climb(m_extra.empty() ? quarter : 0, m_n)) return std::nullopt;
-    number_doubtful();
-    if (m_doubtful.size() > static_cast<std::size_t>(m_n) / 4) return std::nullopt;
-    const Inner inner = m_doubtful.empty() ? Inner{} : find_inner();
-    return collect(inner);
+    Pattern quotient = m_pattern;
+    if (Supervariables<Ordinal, Offset>::suit(m_pattern, m_budget) && !m_blocks.find(m_pattern, m_scratch))
+      m_blocks = {};
+    if (m_blocks.found()) quotient = m_blocks.quotient();
+    m_n = static_cast<Number>(quotient.n_rows);
+    HostArena arena(m_scratch.allocate<HostArray<char>>(
+        Host(), "lutra::symbolic::climbs",
+        Climber::bytes(m_n) + 5 * m_n * sizeof(Number) + HostArena::loss(5)));
+    Climber climber(quotient, arena);
+    m_state = arena.template cut<HostArray<std::int32_t>>(m_n);
+    m_diagonal = arena.template cut<HostArray<Number>>(m_n);
+    m_lower_end = arena.template cut<HostArray<Number>>(m_n);
+    m_place = arena.template cut<HostArray<Number>>(m_n);
+    m_length = arena.template cut<HostArray<Number>>(m_n);
+    std::fill_n(m_state.data(), m_n, clear);
+    if (!climb(climber)) return std::nullopt;
+    number_doubtful(climber);
+    if (m_doubtful.size() > static_cast<std::size_t>(m_pattern.n_rows) / 4) return std::nullopt;
+    Result inner;
+    if (!m_doubtful.empty()) {
+      inner = find_inner(climber);
+      drop_doubtful(climber);
+    }
+    return m_blocks.found() ? collect_blocks(climber, inner) : collect(climber, inner);
   }
 
  private:
-  struct Range {
-    Ordinal next, end;  ///< so few rows have so few entries
-  };
-  struct Row {
-    Ordinal begin, end;
-  };
-  struct alignas(4 * sizeof(Ordinal)) Vertex {
-    Ordinal parent;   ///< in the forest, -1: none yet
-    Ordinal reached;  ///< last row whose way up came here
-    Ordinal count;    ///< of those rows
-  };
-  /// What is found for the doubtful, by their numbers.
-  struct Inner {
-    Result rows;
-    std::vector<Offset> column_begin;  ///< [doubtful + 1]
-    std::vector<Ordinal> column_rows;  ///< of columns of L, ascending
-  };
+  // In `m_state`, beside numbers among the doubtful.
+  static constexpr std::int32_t clear = -1;
+  static constexpr std::int32_t passes_on = -2;  ///< not doubtful, but the parent is
 
-  static constexpr Ordinal passes_on = -2;  ///< in `m_place`: not doubtful, but the parent is
+  static Ordinal block(Number g) { return static_cast<Ordinal>(g); }
 
-  static std::size_t most_numbers(std::size_t n) {
-    return n * static_cast<std::size_t>(most_each + most_ahead + 1);
-  }
-  static std::size_t bytes(std::size_t n) {
-    return n * (sizeof(Range) + sizeof(Vertex) + sizeof(Row) + sizeof(Ordinal)) +
-           most_numbers(n) * sizeof(Ordinal) + HostArena::loss(5);
-  }
-
-  /// Takes each entry below the diagonal together with its mirror image; both come in ascending order. False
-  /// where rows are not sorted, or many entries have none.
-  bool match_entries() {
-    const auto most = static_cast<std::size_t>(m_n) / 8;
-    for (Ordinal i = 0; i < m_n; ++i) {
-      const Offset end = m_pattern.row_map(i + 1);
-      Offset p = m_pattern.row_map(i);
-      for (; p < end && m_pattern.entries(p) < i; ++p) match_entry(i, m_pattern.entries(p));
-      if (p < end && m_pattern.entries(p) == i) ++p;
-      m_upper(i) = {static_cast<Ordinal>(p), static_cast<Ordinal>(end)};
-      if (m_alone > most) return false;
-    }
-    for (Ordinal j = 0; j < m_n; ++j) {
-      for (Range& rest = m_upper(j); rest.next < rest.end; ++rest.next)
-        add_alone(j, m_pattern.entries(rest.next));
-    }
-    std::sort(m_extra.begin(), m_extra.end());
-    return m_sorted && m_alone <= most;
-  }
-
-  void match_entry(Ordinal i, Ordinal j) {
-    Range& upper = m_upper(j);
-    while (upper.next < upper.end && m_pattern.entries(upper.next) < i)
-      add_alone(j, m_pattern.entries(upper.next++));
-    if (upper.next < upper.end && m_pattern.entries(upper.next) == i) {
-      ++upper.next;
-    } else {
-      m_place(j) = 0;
-      ++m_alone;
-    }
-  }
-
-  /// Entry (j, i) has no mirror image.
-  void add_alone(Ordinal j, Ordinal i) {
-    m_sorted = m_sorted && i > j;
-    m_place(j) = 0;
-    m_extra.emplace_back(i, j);
-    ++m_alone;
-  }
-
-  /// Forest, and rows of L of A + Aᵀ in the order they are come by, from `first` on, those before being
-  /// there. False where they become too many.
-  bool climb(Ordinal first, Ordinal last) {
-    auto extra = m_extra.begin();
-    Ordinal* to = m_lower.data() + (first > 0 ? m_rows(first - 1).end : 0);
-    for (Ordinal i = first; i < last; ++i) {
-      const auto begin = static_cast<Ordinal>(to - m_lower.data());
-      if (begin > most_each * i + most_ahead * m_n) return false;
-      m_vertex(i) = {-1, i, 0};
-      const Offset row_end = m_pattern.row_map(i + 1);
-      for (Offset p = m_pattern.row_map(i); p < row_end && m_pattern.entries(p) < i; ++p)
-        to = climb_from(m_pattern.entries(p), i, m_vertex.data(), to);
-      for (; extra != m_extra.end() && extra->first == i; ++extra)
-        to = climb_from(extra->second, i, m_vertex.data(), to);
-      m_rows(i) = {begin, static_cast<Ordinal>(to - m_lower.data())};
-    }
-    return true;
-  }
-
-  /// The average length that the first rows make expect once all are there. Orders by dissection begin with
-  /// parts of the whole, and on grids the average grows by the same each time the part is four times as
-  /// large.
-  double expected_average(Ordinal rows) const {
-    const auto average_of = [&](Ordinal count) {
-      return count == 0 ? 0.0 : static_cast<double>(m_rows(count - 1).end) / static_cast<double>(count);
+  /// Notes blocks that are there in part, and entries without a mirror image.
+  bool climb(Climber& climber) {
+    const auto& ragged = m_blocks.ragged();
+    const std::size_t most = m_n / 8;
+    if (ragged.size() > most) return false;
+    const auto note = [&](Number g, Number h) {
+      m_state(g) = m_state(h) = 0;
+      m_any_doubtful = true;
     };
-    return 2 * average_of(rows) - average_of(rows / 4);
+    for (const auto& [g, h] : ragged) note(static_cast<Number>(g), static_cast<Number>(h));
+    return climber.climb(most - ragged.size(), note);
   }
 
-  /// Lists what lies between j and row i and was not come by yet; returns where the list ends.
-  static Ordinal* climb_from(Ordinal j, Ordinal i, Vertex* vertices, Ordinal* to) {
-    for (Vertex* v = vertices + j; v->reached != i; v = vertices + j) {
-      v->parent = v->parent < 0 ? i : v->parent;
-      v->reached = i;
-      ++v->count;
-      *to++ = j;
-      j = v->parent;
+  /// Vertices with such entries and all above them.
+  void number_doubtful(const Climber& climber) {
+    if (!m_any_doubtful) return;
+    for (Number g = 0; g < m_n; ++g) {
+      if (m_state(g) < 0) continue;
+      m_state(g) = static_cast<std::int32_t>(m_doubtful.size());
+      for (Ordinal k = 0; k < m_blocks.size(block(g)); ++k)
+        m_doubtful.push_back(m_blocks.first(block(g)) + k);
+      if (!climber.is_root(g)) m_state(climber.parent(g)) = 0;
     }
-    return to;
-  }
-
-  /// m_doubtful and m_place, of vertices with entries alone and all above them.
-  void number_doubtful() {
-    if (m_alone == 0) return;
-    for (Ordinal i = 0; i < m_n; ++i) {
-      if (m_place(i) < 0) continue;
-      m_place(i) = static_cast<Ordinal>(m_doubtful.size());
-      m_doubtful.push_back(i);
-      if (m_vertex(i).parent >= 0) m_place(m_vertex(i).parent) = 0;
-    }
-    for (Ordinal k = 0; k < m_n; ++k) {
-      const Ordinal parent = m_vertex(k).parent;
-      if (m_place(k) < 0 && parent >= 0 && m_place(parent) >= 0) m_place(k) = passes_on;
+    for (Number g = 0; g < m_n; ++g) {
+      if (m_state(g) < 0 && !climber.is_root(g) && m_state(climber.parent(g)) >= 0) m_state(g) = passes_on;
     }
   }
 
-  /// Takes the doubtful out of row i, which is one of them, and adds what is known of it to their matrix: A's
-  /// entries, and, for each vertex with a doubtful parent, what that passes on to its parent, its other rows;
-  /// the rest of its entries follow from these.
-  void move_doubtful(Ordinal i, std::vector<std::pair<Ordinal, Ordinal>>& inner) {
-    const Ordinal a = m_place(i);
-    for (Offset p = m_pattern.row_map(i); p < m_pattern.row_map(i + 1); ++p) {
-      if (const Ordinal b = m_place(m_pattern.entries(p)); b >= 0) inner.emplace_back(a, b);
+  /// Number among the doubtful, of one of them.
+  Ordinal number_of(Ordinal v) const {
+    const Ordinal g = m_blocks.of(v);
+    return static_cast<Ordinal>(m_state(g)) + (v - m_blocks.first(g));
+  }
+
+  /// Adds what is known of row v, a doubtful one, to the matrix of the doubtful: A's entries, and, for each
+  /// vertex with a doubtful parent, what that passes on to its parent, its other rows; the rest of its
+  /// entries follow from these.
+  void add_doubtful(const Climber& climber, Ordinal v,
+                    std::vector<std::pair<Ordinal, Ordinal>>& inner) const {
+    const auto g = static_cast<Number>(m_blocks.of(v));
+    const Ordinal a = number_of(v);
+    for (Offset p = m_pattern.row_map(v); p < m_pattern.row_map(v + 1); ++p) {
+      const Ordinal w = m_pattern.entries(p);
+      if (m_state(m_blocks.of(w)) >= 0) inner.emplace_back(a, number_of(w));
     }
-    Ordinal* const row = m_lower.data() + m_rows(i).begin;
-    Ordinal* to = row;
-    for (const Ordinal* from = row; from != m_lower.data() + m_rows(i).end; ++from) {
-      const Ordinal place = m_place(*from);
-      if (place >= 0) continue;
-      *to++ = *from;
-      if (place != passes_on || m_vertex(*from).parent == i) continue;
-      const Ordinal parent = m_place(m_vertex(*from).parent);
+    for (Number p = climber.begin()(g); p < climber.begin()(g + 1); ++p) {
+      const Number j = climber.list()(p).column();
+      if (m_state(j) != passes_on || climber.parent(j) == g) continue;
+      const auto parent = static_cast<Ordinal>(m_state(climber.parent(j)));
       inner.emplace_back(a, parent);
       inner.emplace_back(parent, a);
     }
-    m_rows(i).end = m_rows(i).begin + static_cast<Ordinal>(to - row);
   }
 
-  /// The pattern of the doubtful, and their rows here without them. Rows handed to fill1 are not sorted, and
-  /// some columns are there twice, which it does not mind.
-  Inner find_inner() {
+  /// The pattern of the doubtful. Rows handed to fill1 are not sorted, and some columns are there twice,
+  /// which it does not mind.
+  Result find_inner(const Climber& climber) {
     const auto n = static_cast<Ordinal>(m_doubtful.size());
     std::vector<std::pair<Ordinal, Ordinal>> positions;
-    for (const Ordinal i : m_doubtful) move_doubtful(i, positions);
+    for (const Ordinal v : m_doubtful) add_doubtful(climber, v, positions);
     const auto row_map =
         m_scratch.allocate<HostArray<Offset>>(Host(), "lutra::symbolic::doubtful_rows", n + 1);
     const auto entries =
@@ -221,110 +139,220 @@ class ClimbedRows {
     for (Ordinal a = 0; a < n; ++a) row_map(a + 1) += row_map(a);
     std::vector<Offset> next(row_map.data(), row_map.data() + n);
     for (const auto& [a, b] : positions) entries(next[static_cast<std::size_t>(a)]++) = b;
-    Inner inner{fill1(Pattern{n, n, row_map, entries}, m_budget, 1),
-                std::vector<Offset>(static_cast<std::size_t>(n) + 1),
-                {}};
-    transpose_lower(inner);
-    return inner;
+    return fill1(Pattern{n, n, row_map, entries}, m_budget, 1);
   }
 
-  static void transpose_lower(Inner& inner) {
-    const Result& rows = inner.rows;
-    const auto for_lower = [&](const auto& visit) {
-      for (Ordinal a = 0; a < rows.n; ++a) {
-        for (Offset p = rows.row_map(a); p < rows.diagonal(a); ++p)
-          visit(static_cast<std::size_t>(rows.entries(p)), a);
+  /// Takes columns of doubtful vertices out of what was climbed for, since fill1 has found what is there.
+  void drop_doubtful(const Climber& climber) const {
+    Number to = 0, from = 0;
+    for (Number i = 0; i < m_n; ++i) {
+      for (; from < climber.begin()(i + 1); ++from) {
+        const PackedPosition position = climber.list()(from);
+        climber.list()(to) = position;
+        to += m_state(position.column()) < 0 ? 1 : 0;
       }
-    };
-    for_lower([&](std::size_t b, Ordinal) { ++inner.column_begin[b + 1]; });
-    for (std::size_t b = 0; b + 1 < inner.column_begin.size(); ++b)
-      inner.column_begin[b + 1] += inner.column_begin[b];
-    std::vector<Offset> next(inner.column_begin.begin(), inner.column_begin.end() - 1);
-    inner.column_rows.resize(static_cast<std::size_t>(rows.nnz_l));
-    for_lower([&](std::size_t b, Ordinal a) { inner.column_rows[static_cast<std::size_t>(next[b]++)] = a; });
+      climber.begin()(i + 1) = to;
+      if (m_state(i) >= 0) climber.count(i) = 0;
+    }
   }
 
-  Result collect(const Inner& inner) const {
+  /// Sorts what was climbed for into rows whose diagonals and beginnings are set, by columns, which are rows
+  /// of U, and these by rows. All rows of one length after the other would be two transpositions; here no
+  /// branch depends on their lengths.
+  void sort_rows(const Climber& climber, Ordinal* entries) {
+    const Number length = climber.begin()(m_n);
+    const auto by_columns =
+        m_scratch.allocate<HostArray<PackedPosition>>(Host(), "lutra::symbolic::by_columns", length);
+    const PackedPosition* const list = climber.list().data();
+    PackedPosition* const sorted = by_columns.data();
+    Number* const place = m_place.data();
+    Number* const lower = m_lower_end.data();
+    Number next = 0;
+    for (Number j = 0; j < m_n; ++j) {
+      place[j] = next;
+      next += climber.count(j);
+    }
+    for (Number p = 0; p < length; ++p) sorted[place[list[p].column()]++] = list[p];
+    for (Number j = 0; j < m_n; ++j) {  // from there on to a row of U
+      entries[m_diagonal(j)] = static_cast<Ordinal>(j);
+      place[j] = m_diagonal(j) + 1 + climber.count(j) - place[j];
+    }
+    for (Number p = 0; p < length; ++p) {
+      const Number i = sorted[p].row(), j = sorted[p].column();
+      entries[p + place[j]] = static_cast<Ordinal>(i);
+      entries[lower[i]++] = static_cast<Ordinal>(j);
+    }
+  }
+
+  Result begin_result() {
     Result result;
-    result.n = m_n;
+    result.n = m_pattern.n_rows;
     result.road = SymbolicRoad::fill1;
     result.charge = Charge(m_budget);
-    const auto row_map =
-        result.charge.template allocate<HostArray<Offset>>(Host(), "lutra::symbolic::row_map", m_n + 1);
-    const auto diagonal =
-        result.charge.template allocate<HostArray<Offset>>(Host(), "lutra::symbolic::diagonal", m_n);
-    row_map(0) = 0;
-    for (Ordinal i = 0; i < m_n; ++i) {
-      auto lower = static_cast<Offset>(m_rows(i).end - m_rows(i).begin);
-      auto upper = static_cast<Offset>(m_vertex(i).count);
-      if (const Ordinal a = m_place(i); a >= 0) {
-        lower += inner.rows.diagonal(a) - inner.rows.row_map(a);
-        upper = inner.rows.row_map(a + 1) - inner.rows.diagonal(a) - 1;
-      }
-      diagonal(i) = row_map(i) + lower;
-      row_map(i + 1) = diagonal(i) + 1 + upper;
-      result.nnz_l += lower;
-    }
-    result.nnz_u = row_map(m_n) - result.nnz_l;
-    result.row_map = row_map;
-    result.diagonal = diagonal;
-    const auto entries = allocate_in_large_pages<Ordinal>(
-        result.charge, m_budget, Host(), "lutra::symbolic::entries", static_cast<std::size_t>(row_map(m_n)));
-    result.entries = entries;
-    write_upper(inner, result, entries.data());
-    write_lower(inner, result, entries.data());
+    m_row_map =
+        result.charge.template allocate<HostArray<Offset>>(Host(), "lutra::symbolic::row_map", result.n + 1);
+    m_diagonals =
+        result.charge.template allocate<HostArray<Offset>>(Host(), "lutra::symbolic::diagonal", result.n);
+    result.row_map = m_row_map;
+    result.diagonal = m_diagonals;
+    m_row_map(0) = 0;
     return result;
   }
 
-  /// Columns of L, which rows of U are: of all rows ascending, each to the columns it has entries in.
-  void write_upper(const Inner& inner, const Result& result, Ordinal* entries) const {
-    const HostArray<Range>& place = m_upper;  // where the next entry of each goes
-    for (Ordinal i = 0; i < m_n; ++i) {
-      entries[result.diagonal(i)] = i;
-      place(i).next = static_cast<Ordinal>(result.diagonal(i)) + 1;
-    }
-    for (Ordinal i = 0; i < m_n; ++i) {
-      for (Ordinal p = m_rows(i).begin; p < m_rows(i).end; ++p) entries[place(m_lower(p)).next++] = i;
-    }
-    for (Ordinal a = 0; a < static_cast<Ordinal>(m_doubtful.size()); ++a) {
-      Ordinal* to = entries + result.diagonal(doubtful(a)) + 1;
-      for (Offset p = inner.rows.diagonal(a) + 1; p < inner.rows.row_map(a + 1); ++p)
-        *to++ = doubtful(inner.rows.entries(p));
-    }
+  Ordinal* allocate_entries(Result& result, Offset length) const {
+    const auto entries = allocate_in_large_pages<Ordinal>(
+        result.charge, m_budget, Host(), "lutra::symbolic::entries", static_cast<std::size_t>(length));
+    result.entries = entries;
+    return entries.data();
   }
 
-  /// Rows of L: of all columns ascending, each to its rows.
-  void write_lower(const Inner& inner, const Result& result, Ordinal* entries) const {
-    const HostArray<Range>& place = m_upper;
-    for (Ordinal i = 0; i < m_n; ++i) place(i).next = static_cast<Ordinal>(result.row_map(i));
-    for (Ordinal j = 0; j < m_n; ++j) {
-      if (m_place(j) < 0) {
-        for (Offset p = result.diagonal(j) + 1; p < result.row_map(j + 1); ++p)
-          entries[place(entries[p]).next++] = j;
-        continue;
+  /// Rows are those climbed for.
+  Result collect(const Climber& climber, const Result& inner) {
+    Result result = begin_result();
+    for (Number i = 0; i < m_n; ++i) {
+      auto lower = static_cast<Offset>(climber.begin()(i + 1) - climber.begin()(i));
+      auto upper = static_cast<Offset>(climber.count(i));
+      m_lower_end(i) = static_cast<Number>(m_row_map(i));
+      if (m_state(i) >= 0) {
+        lower += inner.diagonal(m_state(i)) - inner.row_map(m_state(i));
+        upper = inner.row_map(m_state(i) + 1) - inner.diagonal(m_state(i)) - 1;
       }
-      const auto b = static_cast<std::size_t>(m_place(j));
-      for (Offset p = inner.column_begin[b]; p < inner.column_begin[b + 1]; ++p)
-        entries[place(doubtful(inner.column_rows[static_cast<std::size_t>(p)])).next++] = j;
+      m_diagonals(i) = m_row_map(i) + lower;
+      m_row_map(i + 1) = m_diagonals(i) + 1 + upper;
+      m_diagonal(i) = static_cast<Number>(m_diagonals(i));
+      result.nnz_l += lower;
+    }
+    result.nnz_u = m_row_map(m_n) - result.nnz_l;
+    Ordinal* const entries = allocate_entries(result, m_row_map(m_n));
+    sort_rows(climber, entries);
+    for (const Ordinal v : m_doubtful) {
+      const std::vector<Ordinal> known(entries + m_row_map(v), entries + m_lower_end(v));
+      merge_doubtful(v, known, inner, entries);
+    }
+    return result;
+  }
+
+  /// Rows climbed for stand for all of their block, which are the same.
+  Result collect_blocks(const Climber& climber, const Result& inner) {
+    Number length = 0;
+    for (Number g = 0; g < m_n; ++g) {
+      m_lower_end(g) = length;
+      m_diagonal(g) = length + climber.begin()(g + 1) - climber.begin()(g);
+      length = m_diagonal(g) + 1 + climber.count(g);
+    }
+    const auto quotient =
+        m_scratch.allocate<HostArray<Ordinal>>(Host(), "lutra::symbolic::quotient_rows", length);
+    sort_rows(climber, quotient.data());
+    Result result = begin_result();
+    const Offset all = measure_rows(climber, inner);
+    Ordinal* const entries = allocate_entries(result, all);
+    const Ordinal* row = quotient.data();
+    for (Number g = 0; g < m_n; ++g) {
+      const Ordinal* const diagonal = quotient.data() + m_diagonal(g);
+      const Ordinal* const end = diagonal + 1 + climber.count(g);
+      if (m_state(g) < 0) {
+        expand_block(g, row, end, m_row_map(m_blocks.first(block(g))), entries);
+      } else {
+        expand_doubtful(g, row, diagonal, inner, entries);
+      }
+      row = end;
+    }
+    for (Ordinal v = 0; v < m_pattern.n_rows; ++v) result.nnz_l += m_diagonals(v) - m_row_map(v);
+    result.nnz_u = all - result.nnz_l;
+    return result;
+  }
+
+  /// Sets `m_length`, of the rows that stand for others, without doubtful columns; returns all their entries.
+  Offset measure_rows(const Climber& climber, const Result& inner) const {
+    const Ordinal* const first = m_blocks.firsts();
+    Number* const length = m_length.data();
+    for (Number g = 0; g < m_n; ++g)
+      length[g] = m_state(g) < 0 ? static_cast<Number>(first[g + 1] - first[g]) : 0;
+    for (Number p = 0; p < climber.begin()(m_n); ++p) {
+      const Number i = climber.list()(p).row(), j = climber.list()(p).column();
+      length[i] += static_cast<Number>(first[j + 1] - first[j]);
+      length[j] += static_cast<Number>(first[i + 1] - first[i]);
+    }
+    Offset sum = m_doubtful.empty() ? 0 : inner.row_map(inner.n);
+    for (Number g = 0; g < m_n; ++g)
+      sum += static_cast<Offset>(first[g + 1] - first[g]) * static_cast<Offset>(length[g]);
+    return sum;
+  }
+
+  /// Writes the rows of block g, which are all the same: of the quotient's row the members of its blocks.
+  void expand_block(Number g, const Ordinal* row, const Ordinal* row_end, Offset at, Ordinal* entries) const {
+    const Ordinal* const first = m_blocks.firsts();
+    const Ordinal v = first[g], last = first[g + 1] - v - 1;
+    const auto length = static_cast<Offset>(m_length(g));
+    const Offset to_last = last * length;
+    Ordinal* to = entries + at;
+    Ordinal* own = to;
+    for (; row != row_end; ++row) {
+      const Ordinal begin = first[*row], more = first[*row + 1] - begin - 1;
+      own = *row == static_cast<Ordinal>(g) ? to : own;
+      to[0] = to[to_last] = begin;
+      to[more] = to[to_last + more] = begin + more;
+      for (Ordinal k = 1; k < more; ++k) to[k] = to[to_last + k] = begin + k;
+      to += more + 1;
+    }
+    m_row_map(v + last) = at + to_last;
+    m_row_map(v + last + 1) = at + to_last + length;
+    m_diagonals(v) = own - entries;
+    m_diagonals(v + last) = own - entries + to_last + last;
+    for (Ordinal k = 1; k < last; ++k) {
+      m_row_map(v + k) = at + k * length;
+      m_diagonals(v + k) = own - entries + k * length + k;
+      std::copy_n(entries + at, length, entries + at + k * length);
     }
   }
 
-  Ordinal doubtful(Ordinal number) const { return m_doubtful[static_cast<std::size_t>(number)]; }
+  /// Writes the members of the blocks of a list, ascending.
+  void expand(const Ordinal* from, const Ordinal* end, Ordinal* to) const {
+    for (; from != end; ++from) {
+      for (Ordinal k = 0; k < m_blocks.size(*from); ++k) *to++ = m_blocks.first(*from) + k;
+    }
+  }
+
+  /// Row is the quotient's, with columns that are not doubtful.
+  void expand_doubtful(Number g, const Ordinal* row, const Ordinal* row_end, const Result& inner,
+                       Ordinal* entries) const {
+    const Number length = m_length(g);
+    std::vector<Ordinal> known(length);
+    expand(row, row_end, known.data());
+    for (Ordinal k = 0; k < m_blocks.size(block(g)); ++k) {
+      const Ordinal v = m_blocks.first(block(g)) + k, a = number_of(v);
+      m_diagonals(v) = m_row_map(v) + static_cast<Offset>(length) + inner.diagonal(a) - inner.row_map(a);
+      m_row_map(v + 1) = m_row_map(v) + static_cast<Offset>(length) + inner.row_map(a + 1) - inner.row_map(a);
+      merge_doubtful(v, known, inner, entries);
+    }
+  }
+
+  /// Row v from its columns that are not doubtful and those that are.
+  void merge_doubtful(Ordinal v, const std::vector<Ordinal>& known, const Result& inner,
+                      Ordinal* entries) const {
+    const Ordinal a = number_of(v);
+    Ordinal* to = entries + m_row_map(v);
+    auto next = known.begin();
+    for (Offset p = inner.row_map(a); p < inner.row_map(a + 1); ++p) {
+      const Ordinal w = m_doubtful[static_cast<std::size_t>(inner.entries(p))];
+      while (next != known.end() && *next < w) *to++ = *next++;
+      *to++ = w;
+    }
+  }
 
   Pattern m_pattern;
   MemoryBudget m_budget;
-  Ordinal m_n;
   Charge m_scratch;
-  HostArena m_arena;
-  HostArray<Range> m_upper;    ///< [n] entries behind the diagonal not matched yet
-  HostArray<Vertex> m_vertex;  ///< [n]
-  HostArray<Row> m_rows;       ///< [n] of L in `m_lower`
-  HostArray<Ordinal> m_lower;
-  HostArray<Ordinal> m_place;  ///< [n] number among the doubtful, negative where it is none
-  std::vector<std::pair<Ordinal, Ordinal>> m_extra;  ///< (i, j), j < i: A has (j, i) only, ascending
-  std::vector<Ordinal> m_doubtful;                   ///< ascending
-  std::size_t m_alone = 0;                           ///< entries without a mirror image
-  bool m_sorted = true;
+  Supervariables<Ordinal, Offset> m_blocks;  ///< each row one of its own where there are few of several
+  Number m_n = 0;                            ///< of them
+  HostArray<std::int32_t> m_state;           ///< [m_n] `clear`, `passes_on`, or number among the doubtful
+  HostArray<Number> m_diagonal;              ///< [m_n] where diagonals go
+  HostArray<Number> m_lower_end;             ///< [m_n] where the next entry of a row of L goes
+  HostArray<Number> m_place;                 ///< [m_n] where the next entry of a column of L goes
+  HostArray<Number> m_length;                ///< [m_n] of a row of a block, without doubtful columns
+  std::vector<Ordinal> m_doubtful;           ///< rows, ascending
+  HostArray<Offset> m_row_map, m_diagonals;  ///< of the result
+  bool m_any_doubtful = false;
 };
 
 }  // namespace

@@ -9,22 +9,22 @@
 namespace lutra::Impl {
 
 /// The pattern of L + U on the host, by one thread, for matrices with little fill and nearly symmetric
-/// patterns, as circuits and power flow have them: up to twice as fast as fill1, whose pattern it is.
+/// patterns, as circuits and power flow have them: up to three times as fast as fill1, whose pattern it is.
 ///
-/// Let F be the elimination forest of A + Aᵀ. Where all entries of A that vertices of a subtree of F have
-/// with greater ones are there in both directions, the columns of L and rows of U of that subtree are the
-/// same lists, those of A + Aᵀ. Row i of L is then what lies on the ways up F from the entries of row i to i,
-/// and the forest itself is found on the way (Liu, SIAM J. Matrix Anal. Appl. 11, 1990; Davis, ACM Trans.
-/// Math. Softw. 31, 2005). Two transpositions sort the rows. What lies above an entry without its mirror
-/// image is *doubtful*. That is closed upwards, so what is left there is a matrix of its own, of A's entries
-/// and those the others pass on, and fill1 finds its pattern.
+/// Rows next to each other with the same columns are one vertex (Supervariables). Let S be a pattern that holds
+/// the entries of A whose mirror images are there too, and F its elimination forest. An entry without its
+/// mirror image makes both its vertices *doubtful*, and what lies above them in F. Elsewhere columns of L and
+/// rows of U are the same lists, and those of S: no way through smaller vertices leads to a doubtful one but
+/// as its end. Row i of L is what lies on the ways up F from the entries of row i to i, and F itself is found
+/// on the way (RowClimber). The doubtful are a matrix of their own, of A's entries and those the others pass
+/// on, and fill1 finds its pattern. Rows are sorted by counting.
 ///
-/// Work: nnz(A) + 3 nnz(L of A + Aᵀ) numbers touched, in any order. Memory beside the result: up to 32
-/// ordinals a row.
+/// Work: nnz(A) + 4 nnz(L of S) numbers touched, of supervariables, and each entry of the result written
+/// once. Memory beside the result: up to 32 ordinals a row.
 ///
-/// @param pattern square, rows sorted or not
-/// @return nothing where the rows are not sorted, or too many to fit in cache, where many entries have no
-///         mirror image, rows are expected to become long, or the budget is short
+/// @param pattern square, rows sorted or not; where they are not, more of them are doubtful
+/// @return nothing where rows are too many to be counted in 16 bits, where many entries have no mirror image,
+///         rows are expected to become long, or the budget is short
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset>
 std::optional<LuPattern<Ordinal, Offset, Kokkos::HostSpace>> climb_rows(
