@@ -44,13 +44,15 @@ class ClimbedRows {
     m_n = static_cast<Number>(quotient.n_rows);
     HostArena arena(m_scratch.allocate<HostArray<char>>(
         Host(), "lutra::symbolic::climbs",
-        Climber::bytes(m_n) + 5 * m_n * sizeof(Number) + HostArena::loss(5)));
+        Climber::bytes(m_n) + m_n * (4 * sizeof(Number) + sizeof(Length)) + (m_n + 1) * sizeof(Expansion) +
+            HostArena::loss(6)));
     Climber climber(quotient, arena);
     m_state = arena.template cut<HostArray<std::int32_t>>(m_n);
     m_diagonal = arena.template cut<HostArray<Number>>(m_n);
     m_lower_end = arena.template cut<HostArray<Number>>(m_n);
     m_place = arena.template cut<HostArray<Number>>(m_n);
-    m_length = arena.template cut<HostArray<Number>>(m_n);
+    m_length = arena.template cut<HostArray<Length>>(m_n);
+    m_expansion = arena.template cut<HostArray<Expansion>>(m_n + 1);
     std::fill_n(m_state.data(), m_n, clear);
     if (!climb(climber)) return std::nullopt;
     number_doubtful(climber);
@@ -64,23 +66,29 @@ class ClimbedRows {
   }
 
  private:
-  // In `m_state`, beside numbers among the doubtful.
-  static constexpr std::int32_t clear = -1;
-  static constexpr std::int32_t passes_on = -2;  ///< not doubtful, but the parent is
+  /// Entries of a row of a block before and behind the block's own, without doubtful columns.
+  struct Length {
+    Number lower, upper;
+  };
+  /// Where the first row of a block goes, and how far from there the last one.
+  struct Expansion {
+    Offset at, to_last;
+  };
+
+  static constexpr std::int32_t clear = -1;  ///< in `m_state`: not among the doubtful
 
   static Ordinal block(Number g) { return static_cast<Ordinal>(g); }
 
   /// Notes blocks that are there in part, and entries without a mirror image.
   bool climb(Climber& climber) {
     const auto& ragged = m_blocks.ragged();
-    const std::size_t most = m_n / 8;
-    if (ragged.size() > most) return false;
+    if (ragged.size() > m_n / 8) return false;
     const auto note = [&](Number g, Number h) {
       m_state(g) = m_state(h) = 0;
       m_any_doubtful = true;
     };
     for (const auto& [g, h] : ragged) note(static_cast<Number>(g), static_cast<Number>(h));
-    return climber.climb(most - ragged.size(), note);
+    return climber.climb(note);
   }
 
   /// Vertices with such entries and all above them.
@@ -89,12 +97,10 @@ class ClimbedRows {
     for (Number g = 0; g < m_n; ++g) {
       if (m_state(g) < 0) continue;
       m_state(g) = static_cast<std::int32_t>(m_doubtful.size());
+      m_doubtful_blocks.push_back(g);
       for (Ordinal k = 0; k < m_blocks.size(block(g)); ++k)
         m_doubtful.push_back(m_blocks.first(block(g)) + k);
       if (!climber.is_root(g)) m_state(climber.parent(g)) = 0;
-    }
-    for (Number g = 0; g < m_n; ++g) {
-      if (m_state(g) < 0 && !climber.is_root(g) && m_state(climber.parent(g)) >= 0) m_state(g) = passes_on;
     }
   }
 
@@ -104,23 +110,26 @@ class ClimbedRows {
     return static_cast<Ordinal>(m_state(g)) + (v - m_blocks.first(g));
   }
 
-  /// Adds what is known of row v, a doubtful one, to the matrix of the doubtful: A's entries, and, for each
-  /// vertex with a doubtful parent, what that passes on to its parent, its other rows; the rest of its
-  /// entries follow from these.
-  void add_doubtful(const Climber& climber, Ordinal v,
-                    std::vector<std::pair<Ordinal, Ordinal>>& inner) const {
-    const auto g = static_cast<Number>(m_blocks.of(v));
-    const Ordinal a = number_of(v);
-    for (Offset p = m_pattern.row_map(v); p < m_pattern.row_map(v + 1); ++p) {
-      const Ordinal w = m_pattern.entries(p);
-      if (m_state(m_blocks.of(w)) >= 0) inner.emplace_back(a, number_of(w));
+  /// Adds what is known of doubtful rows to their matrix: A's entries, and, for each vertex with a doubtful
+  /// parent, what that passes on to its parent, its other rows; the rest of their entries follow from these.
+  void add_doubtful(const Climber& climber, Number g, std::vector<std::pair<Ordinal, Ordinal>>& inner) const {
+    const auto begin = static_cast<Ordinal>(m_state(g)), end = begin + m_blocks.size(block(g));
+    for (Ordinal a = begin; a < end; ++a) {
+      const Ordinal v = m_doubtful[static_cast<std::size_t>(a)];
+      for (Offset p = m_pattern.row_map(v); p < m_pattern.row_map(v + 1); ++p) {
+        const Ordinal w = m_pattern.entries(p);
+        if (m_state(m_blocks.of(w)) >= 0) inner.emplace_back(a, number_of(w));
+      }
     }
     for (Number p = climber.begin()(g); p < climber.begin()(g + 1); ++p) {
       const Number j = climber.list()(p).column();
-      if (m_state(j) != passes_on || climber.parent(j) == g) continue;
-      const auto parent = static_cast<Ordinal>(m_state(climber.parent(j)));
-      inner.emplace_back(a, parent);
-      inner.emplace_back(parent, a);
+      const Number parent = climber.parent(j);
+      if (m_state(j) >= 0 || m_state(parent) < 0 || parent == g || m_place(parent) == g) continue;
+      m_place(parent) = g;  // g is joined to it
+      for (Ordinal a = begin; a < end; ++a) {
+        inner.emplace_back(a, static_cast<Ordinal>(m_state(parent)));
+        inner.emplace_back(static_cast<Ordinal>(m_state(parent)), a);
+      }
     }
   }
 
@@ -129,7 +138,8 @@ class ClimbedRows {
   Result find_inner(const Climber& climber) {
     const auto n = static_cast<Ordinal>(m_doubtful.size());
     std::vector<std::pair<Ordinal, Ordinal>> positions;
-    for (const Ordinal v : m_doubtful) add_doubtful(climber, v, positions);
+    std::fill_n(m_place.data(), m_n, m_n);
+    for (const Number g : m_doubtful_blocks) add_doubtful(climber, g, positions);
     const auto row_map =
         m_scratch.allocate<HostArray<Offset>>(Host(), "lutra::symbolic::doubtful_rows", n + 1);
     const auto entries =
@@ -143,17 +153,28 @@ class ClimbedRows {
   }
 
   /// Takes columns of doubtful vertices out of what was climbed for, since fill1 has found what is there.
+  /// Only doubtful rows have any.
   void drop_doubtful(const Climber& climber) const {
-    Number to = 0, from = 0;
-    for (Number i = 0; i < m_n; ++i) {
-      for (; from < climber.begin()(i + 1); ++from) {
-        const PackedPosition position = climber.list()(from);
-        climber.list()(to) = position;
+    Number* const begin = climber.begin().data();
+    PackedPosition* const list = climber.list().data();
+    Number from = begin[m_doubtful_blocks.front()], to = from;
+    for (std::size_t k = 0; k < m_doubtful_blocks.size(); ++k) {
+      const Number g = m_doubtful_blocks[k], end = begin[g + 1];
+      const Number next = k + 1 < m_doubtful_blocks.size() ? m_doubtful_blocks[k + 1] : m_n;
+      climber.count(g) = 0;
+      begin[g] = to;
+      for (; from < end; ++from) {
+        const PackedPosition position = list[from];
+        list[to] = position;
         to += m_state(position.column()) < 0 ? 1 : 0;
       }
-      climber.begin()(i + 1) = to;
-      if (m_state(i) >= 0) climber.count(i) = 0;
+      from = begin[next];
+      std::move(list + end, list + from, list + to);
+      const Number dropped = end - to;
+      for (Number i = g + 1; i < next; ++i) begin[i] -= dropped;
+      to += from - end;
     }
+    begin[m_n] = to;
   }
 
   /// Sorts what was climbed for into rows whose diagonals and beginnings are set, by columns, which are rows
@@ -232,99 +253,129 @@ class ClimbedRows {
     return result;
   }
 
-  /// Rows climbed for stand for all of their block, which are the same.
+  /// Rows climbed for stand for all of their block, which are the same. The doubtful come last.
   Result collect_blocks(const Climber& climber, const Result& inner) {
-    Number length = 0;
-    for (Number g = 0; g < m_n; ++g) {
-      m_lower_end(g) = length;
-      m_diagonal(g) = length + climber.begin()(g + 1) - climber.begin()(g);
-      length = m_diagonal(g) + 1 + climber.count(g);
+    Number length = 0, certain_length = 0;
+    for (const bool certain : {true, false}) {
+      for (Number g = 0; g < m_n; ++g) {
+        if ((m_state(g) < 0) != certain) continue;
+        m_lower_end(g) = length;
+        m_diagonal(g) = length + climber.begin()(g + 1) - climber.begin()(g);
+        length = m_diagonal(g) + 1 + climber.count(g);
+      }
+      certain_length = certain ? length : certain_length;
+      if (m_doubtful.empty()) break;
     }
     const auto quotient =
         m_scratch.allocate<HostArray<Ordinal>>(Host(), "lutra::symbolic::quotient_rows", length);
     sort_rows(climber, quotient.data());
     Result result = begin_result();
-    const Offset all = measure_rows(climber, inner);
-    Ordinal* const entries = allocate_entries(result, all);
-    const Ordinal* row = quotient.data();
-    for (Number g = 0; g < m_n; ++g) {
-      const Ordinal* const diagonal = quotient.data() + m_diagonal(g);
-      const Ordinal* const end = diagonal + 1 + climber.count(g);
-      if (m_state(g) < 0) {
-        expand_block(g, row, end, m_row_map(m_blocks.first(block(g))), entries);
-      } else {
-        expand_doubtful(g, row, diagonal, inner, entries);
-      }
-      row = end;
-    }
-    for (Ordinal v = 0; v < m_pattern.n_rows; ++v) result.nnz_l += m_diagonals(v) - m_row_map(v);
+    measure_blocks(climber);
+    result.nnz_l = place_blocks(climber, inner, quotient.data());
+    const Offset all = m_row_map(m_pattern.n_rows);
     result.nnz_u = all - result.nnz_l;
+    Ordinal* const entries = allocate_entries(result, all);
+    expand_blocks(quotient.data(), certain_length, entries);
+    for (const Number g : m_doubtful_blocks) {
+      const Ordinal* const diagonal = quotient.data() + m_diagonal(g);
+      expand_doubtful(g, diagonal - (climber.begin()(g + 1) - climber.begin()(g)), diagonal, inner, entries);
+    }
+    for (Number g = 0; g < m_n; ++g) {
+      if (m_blocks.size(block(g)) > 2 && m_state(g) < 0)
+        repeat_row(m_blocks.first(block(g)), m_blocks.size(block(g)), entries);
+    }
     return result;
   }
 
-  /// Sets `m_length`, of the rows that stand for others, without doubtful columns; returns all their entries.
-  Offset measure_rows(const Climber& climber, const Result& inner) const {
+  /// Sets `m_length`.
+  void measure_blocks(const Climber& climber) const {
     const Ordinal* const first = m_blocks.firsts();
-    Number* const length = m_length.data();
-    for (Number g = 0; g < m_n; ++g)
-      length[g] = m_state(g) < 0 ? static_cast<Number>(first[g + 1] - first[g]) : 0;
-    for (Number p = 0; p < climber.begin()(m_n); ++p) {
-      const Number i = climber.list()(p).row(), j = climber.list()(p).column();
-      length[i] += static_cast<Number>(first[j + 1] - first[j]);
-      length[j] += static_cast<Number>(first[i + 1] - first[i]);
-    }
-    Offset sum = m_doubtful.empty() ? 0 : inner.row_map(inner.n);
-    for (Number g = 0; g < m_n; ++g)
-      sum += static_cast<Offset>(first[g + 1] - first[g]) * static_cast<Offset>(length[g]);
-    return sum;
-  }
-
-  /// Writes the rows of block g, which are all the same: of the quotient's row the members of its blocks.
-  void expand_block(Number g, const Ordinal* row, const Ordinal* row_end, Offset at, Ordinal* entries) const {
-    const Ordinal* const first = m_blocks.firsts();
-    const Ordinal v = first[g], last = first[g + 1] - v - 1;
-    const auto length = static_cast<Offset>(m_length(g));
-    const Offset to_last = last * length;
-    Ordinal* to = entries + at;
-    Ordinal* own = to;
-    for (; row != row_end; ++row) {
-      const Ordinal begin = first[*row], more = first[*row + 1] - begin - 1;
-      own = *row == static_cast<Ordinal>(g) ? to : own;
-      to[0] = to[to_last] = begin;
-      to[more] = to[to_last + more] = begin + more;
-      for (Ordinal k = 1; k < more; ++k) to[k] = to[to_last + k] = begin + k;
-      to += more + 1;
-    }
-    m_row_map(v + last) = at + to_last;
-    m_row_map(v + last + 1) = at + to_last + length;
-    m_diagonals(v) = own - entries;
-    m_diagonals(v + last) = own - entries + to_last + last;
-    for (Ordinal k = 1; k < last; ++k) {
-      m_row_map(v + k) = at + k * length;
-      m_diagonals(v + k) = own - entries + k * length + k;
-      std::copy_n(entries + at, length, entries + at + k * length);
+    const PackedPosition* const list = climber.list().data();
+    Length* const length = m_length.data();
+    const Number end = climber.begin()(m_n);
+    std::fill_n(length, m_n, Length{0, 0});
+    for (Number p = 0; p < end; ++p) {
+      const Number i = list[p].row(), j = list[p].column();
+      length[i].lower += static_cast<Number>(first[j + 1] - first[j]);
+      length[j].upper += static_cast<Number>(first[i + 1] - first[i]);
     }
   }
 
-  /// Writes the members of the blocks of a list, ascending.
-  void expand(const Ordinal* from, const Ordinal* end, Ordinal* to) const {
-    for (; from != end; ++from) {
-      for (Ordinal k = 0; k < m_blocks.size(*from); ++k) *to++ = m_blocks.first(*from) + k;
+  /// Sets the places of all rows, and marks the first entry of each row of the quotient that is expanded.
+  /// @return entries of L
+  Offset place_blocks(const Climber& climber, const Result& inner, Ordinal* quotient) const {
+    Offset at = 0, all_lower = m_doubtful.empty() ? 0 : inner.nnz_l;
+    Expansion* expansion = m_expansion.data();
+    for (Number g = 0; g < m_n; ++g) {
+      const Ordinal v = m_blocks.first(block(g)), last = m_blocks.size(block(g)) - 1;
+      const auto lower = static_cast<Offset>(m_length(g).lower);
+      all_lower += (last + 1) * lower;
+      if (m_state(g) >= 0) {
+        for (Ordinal w = v; w <= v + last; ++w) {
+          const Ordinal a = number_of(w);
+          m_row_map(w) = at;
+          m_diagonals(w) = at + lower + inner.diagonal(a) - inner.row_map(a);
+          at += lower + inner.row_map(a + 1) - inner.row_map(a);
+        }
+        continue;
+      }
+      const Offset length = lower + 1 + static_cast<Offset>(last) + static_cast<Offset>(m_length(g).upper);
+      const Offset to_last = static_cast<Offset>(last) * length;
+      *expansion++ = {at, to_last};
+      all_lower += (last + 1) * last / 2;
+      Ordinal& first = quotient[m_diagonal(g) - (climber.begin()(g + 1) - climber.begin()(g))];
+      first = ~first;
+      m_row_map(v) = at;
+      m_row_map(v + last) = at + to_last;
+      m_diagonals(v) = at + lower;
+      m_diagonals(v + last) = at + to_last + lower + static_cast<Offset>(last);
+      for (Ordinal k = 1; k < last; ++k) {
+        m_row_map(v + k) = at + static_cast<Offset>(k) * length;
+        m_diagonals(v + k) = m_row_map(v + k) + lower + static_cast<Offset>(k);
+      }
+      at += length + to_last;
     }
+    m_row_map(m_pattern.n_rows) = at;
+    return all_lower;
+  }
+
+  /// Writes the first and the last row of each block, whatever row a member of the list belongs to: no branch
+  /// depends on the lengths of rows.
+  void expand_blocks(const Ordinal* quotient, Number length, Ordinal* entries) const {
+    const Ordinal* const first = m_blocks.firsts();
+    const Expansion* next = m_expansion.data();
+    Offset at = 0, to_last = 0;
+    for (Number p = 0; p < length; ++p) {
+      const Ordinal entry = quotient[p], begins = entry < 0 ? 1 : 0, h = entry ^ -begins;
+      const Offset next_at = next->at, next_to_last = next->to_last;
+      at = begins != 0 ? next_at : at;
+      to_last = begins != 0 ? next_to_last : to_last;
+      next += begins;
+      const Ordinal begin = first[h], more = first[h + 1] - begin - 1;
+      Ordinal *const to = entries + at, *const copy = to + to_last;
+      to[0] = copy[0] = begin;
+      to[more] = copy[more] = begin + more;
+      for (Ordinal k = 1; k < more; ++k) to[k] = copy[k] = begin + k;
+      at += more + 1;
+    }
+  }
+
+  /// Rows of a block between the first and the last.
+  void repeat_row(Ordinal v, Ordinal size, Ordinal* entries) const {
+    const Offset at = m_row_map(v), length = m_row_map(v + 1) - at;
+    for (Ordinal k = 1; k + 1 < size; ++k)
+      std::copy_n(entries + at, length, entries + at + static_cast<Offset>(k) * length);
   }
 
   /// Row is the quotient's, with columns that are not doubtful.
   void expand_doubtful(Number g, const Ordinal* row, const Ordinal* row_end, const Result& inner,
                        Ordinal* entries) const {
-    const Number length = m_length(g);
-    std::vector<Ordinal> known(length);
-    expand(row, row_end, known.data());
-    for (Ordinal k = 0; k < m_blocks.size(block(g)); ++k) {
-      const Ordinal v = m_blocks.first(block(g)) + k, a = number_of(v);
-      m_diagonals(v) = m_row_map(v) + static_cast<Offset>(length) + inner.diagonal(a) - inner.row_map(a);
-      m_row_map(v + 1) = m_row_map(v) + static_cast<Offset>(length) + inner.row_map(a + 1) - inner.row_map(a);
-      merge_doubtful(v, known, inner, entries);
+    std::vector<Ordinal> known;
+    for (; row != row_end; ++row) {
+      for (Ordinal k = 0; k < m_blocks.size(*row); ++k) known.push_back(m_blocks.first(*row) + k);
     }
+    for (Ordinal k = 0; k < m_blocks.size(block(g)); ++k)
+      merge_doubtful(m_blocks.first(block(g)) + k, known, inner, entries);
   }
 
   /// Row v from its columns that are not doubtful and those that are.
@@ -345,12 +396,14 @@ class ClimbedRows {
   Charge m_scratch;
   Supervariables<Ordinal, Offset> m_blocks;  ///< each row one of its own where there are few of several
   Number m_n = 0;                            ///< of them
-  HostArray<std::int32_t> m_state;           ///< [m_n] `clear`, `passes_on`, or number among the doubtful
+  HostArray<std::int32_t> m_state;           ///< [m_n] number among the doubtful, or `clear`
   HostArray<Number> m_diagonal;              ///< [m_n] where diagonals go
   HostArray<Number> m_lower_end;             ///< [m_n] where the next entry of a row of L goes
   HostArray<Number> m_place;                 ///< [m_n] where the next entry of a column of L goes
-  HostArray<Number> m_length;                ///< [m_n] of a row of a block, without doubtful columns
+  HostArray<Length> m_length;                ///< [m_n]
+  HostArray<Expansion> m_expansion;          ///< [m_n + 1] of blocks that are not doubtful
   std::vector<Ordinal> m_doubtful;           ///< rows, ascending
+  std::vector<Number> m_doubtful_blocks;     ///< ascending
   HostArray<Offset> m_row_map, m_diagonals;  ///< of the result
   bool m_any_doubtful = false;
 };

@@ -2,6 +2,7 @@
 #ifndef LUTRA_ROWCLIMBER_HPP
 #define LUTRA_ROWCLIMBER_HPP
 
+#include <algorithm>
 #include <cstdint>
 
 #include "Lutra_Arena.hpp"
@@ -13,7 +14,7 @@ namespace lutra::Impl {
 struct PackedPosition {
   std::uint32_t bits;
 
-  static constexpr std::size_t most_rows = std::size_t(1) << 16;
+  static constexpr std::size_t most_rows = (std::size_t(1) << 16) - 1;
   static PackedPosition of(std::uint32_t row, std::uint32_t column) { return {row << 16 | column}; }
   std::uint32_t row() const { return bits >> 16; }
   std::uint32_t column() const { return bits & 0xffffu; }
@@ -32,9 +33,10 @@ class RowClimber {
   using Arena = Impl::Arena<Kokkos::HostSpace>;
   using Number = std::uint32_t;
 
+  /// Entries of L a row beyond which rows are cheaper as words, and sooner where they no longer fit in cache.
+  static double most_average(std::size_t n) { return n <= 20000 ? 20 : 17; }
   /// Entries of L that there is room for, for each row done and for each row.
-  static constexpr Number most_each = 16, most_ahead = 2;
-  static constexpr double most_average = 17;  ///< entries of L a row, beyond which rows are cheaper as words
+  static constexpr Number most_each = 19, most_ahead = 2;
 
   static std::size_t bytes(std::size_t n) {
     return n * sizeof(Vertex) + (2 * n + 1) * sizeof(Number) + most_numbers(n) * sizeof(PackedPosition) +
@@ -51,19 +53,18 @@ class RowClimber {
 
   /// A quarter of the rows tells how long they will be.
   /// @param note note(i, j): one of the entries (i, j) and (j, i) is there without the other
-  /// @param most such entries
-  /// @return false where there are more, or rows are expected to become long
+  /// @return false where many are, or rows are expected to become long
   template <class Note>
-  bool climb(std::size_t most, const Note& note) {
+  bool climb(const Note& note) {
     m_begin(0) = 0;
     const Number quarter = m_n / 4;
-    if (!climb_rows(0, quarter, most, note) || expected_average(quarter) > most_average ||
-        !climb_rows(quarter, m_n, most, note))
+    if (!climb_rows(0, quarter, note) || expected_average(quarter) > most_average(m_n) ||
+        !climb_rows(quarter, m_n, note))
       return false;
     for (Number j = 0; j < m_n; ++j) {
       for (; m_vertex(j).unmatched > 0; skip_unmatched(j)) note(j, next_upper(j));
     }
-    return m_alone <= most;
+    return m_alone <= most_alone(m_n);
   }
 
   bool is_root(Number j) const { return m_vertex(j).parent == j; }
@@ -82,9 +83,9 @@ class RowClimber {
     std::uint16_t unmatched;  ///< entries behind the diagonal not matched yet
   };
 
-  static std::size_t most_numbers(std::size_t n) {
-    return n * static_cast<std::size_t>(most_each + most_ahead + 1);
-  }
+  static std::size_t most_numbers(std::size_t n) { return n * (most_each + most_ahead + 1); }
+  /// Entries without a mirror image that i rows may have.
+  Number most_alone(Number i) const { return std::min(m_n / 8, i / 4 + 16); }
   Number next_upper(Number j) const { return static_cast<Number>(m_pattern.entries(m_upper(j))); }
   void skip_unmatched(Number j) {
     ++m_upper(j);
@@ -93,7 +94,7 @@ class RowClimber {
   }
 
   template <class Note>
-  bool climb_rows(Number first, Number last, std::size_t most, const Note& note) {
+  bool climb_rows(Number first, Number last, const Note& note) {
     Vertex* const vertices = m_vertex.data();
     Number* const upper = m_upper.data();
     const Ordinal* const entries = m_pattern.entries.data();
@@ -101,7 +102,8 @@ class RowClimber {
     PackedPosition* const list = m_list.data();
     PackedPosition* to = list + m_begin(first);
     for (Number i = first; i < last; ++i) {
-      if (to - list > static_cast<std::ptrdiff_t>(most_each * i + most_ahead * m_n) || m_alone > most)
+      if (to - list > static_cast<std::ptrdiff_t>(most_each * i + most_ahead * m_n) ||
+          m_alone > most_alone(i))
         return false;
       vertices[i].parent = vertices[i].reached = static_cast<std::uint16_t>(i);
       const Offset row_end = row_map[i + 1];
@@ -168,7 +170,7 @@ class RowClimber {
   Array<Number> m_upper;   ///< [n] the next entry behind the diagonal to be matched
   Array<Number> m_begin;   ///< [n + 1] rows of L in `m_list`
   Array<PackedPosition> m_list;
-  std::size_t m_alone = 0;  ///< entries without a mirror image
+  Number m_alone = 0;  ///< entries without a mirror image
 };
 
 }  // namespace lutra::Impl
