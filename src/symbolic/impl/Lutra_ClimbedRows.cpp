@@ -82,7 +82,7 @@ class ClimbedRows {
   /// Notes blocks that are there in part, and entries without a mirror image.
   bool climb(Climber& climber) {
     const auto& ragged = m_blocks.ragged();
-    if (ragged.size() > m_n / 8) return false;
+    if (ragged.size() > m_n / 16) return false;
     const auto note = [&](Number g, Number h) {
       m_state(g) = m_state(h) = 0;
       m_any_doubtful = true;
@@ -138,6 +138,7 @@ class ClimbedRows {
   Result find_inner(const Climber& climber) {
     const auto n = static_cast<Ordinal>(m_doubtful.size());
     std::vector<std::pair<Ordinal, Ordinal>> positions;
+    positions.reserve(16 * m_doubtful.size());
     std::fill_n(m_place.data(), m_n, m_n);
     for (const Number g : m_doubtful_blocks) add_doubtful(climber, g, positions);
     const auto row_map =
@@ -370,9 +371,11 @@ class ClimbedRows {
   /// Row is the quotient's, with columns that are not doubtful.
   void expand_doubtful(Number g, const Ordinal* row, const Ordinal* row_end, const Result& inner,
                        Ordinal* entries) const {
-    std::vector<Ordinal> known;
+    std::vector<Ordinal> known(m_length(g).lower);
+    const Ordinal* const first = m_blocks.firsts();
+    Ordinal* to = known.data();
     for (; row != row_end; ++row) {
-      for (Ordinal k = 0; k < m_blocks.size(*row); ++k) known.push_back(m_blocks.first(*row) + k);
+      for (Ordinal v = first[*row]; v < first[*row + 1]; ++v) *to++ = v;
     }
     for (Ordinal k = 0; k < m_blocks.size(block(g)); ++k)
       merge_doubtful(m_blocks.first(block(g)) + k, known, inner, entries);

@@ -85,7 +85,7 @@ class RowClimber {
 
   static std::size_t most_numbers(std::size_t n) { return n * (most_each + most_ahead + 1); }
   /// Entries without a mirror image that i rows may have.
-  Number most_alone(Number i) const { return std::min(m_n / 8, i / 4 + 16); }
+  Number most_alone(Number i) const { return i / 16 + 16; }
   Number next_upper(Number j) const { return static_cast<Number>(m_pattern.entries(m_upper(j))); }
   void skip_unmatched(Number j) {
     ++m_upper(j);
