@@ -417,7 +417,11 @@ template <class Ordinal, class Offset>
 std::optional<LuPattern<Ordinal, Offset, Kokkos::HostSpace>> climb_rows(
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget) {
   if (!ClimbedRows<Ordinal, Offset>::suits(pattern, budget)) return std::nullopt;
-  return ClimbedRows<Ordinal, Offset>(pattern, budget).run();
+  try {
+    return ClimbedRows<Ordinal, Offset>(pattern, budget).run();
+  } catch (const OutOfMemoryError&) {  // fill1 needs less
+    return std::nullopt;
+  }
 }
 
 #define LUTRA_CLIMB_ROWS(Ordinal, Offset)                                           \

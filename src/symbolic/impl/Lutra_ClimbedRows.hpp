@@ -20,12 +20,12 @@ namespace lutra::Impl {
 /// pass on, and fill1 finds its pattern. Rows are sorted by counting.
 ///
 /// Work: nnz(A) + 4 nnz(L of S) numbers touched, of supervariables, and each entry of the result written
-/// once. Memory beside the result: up to 32 ordinals a row.
+/// once. Memory beside the result: up to 48 numbers of 32 bits a row, and A's pattern once more where there
+/// are supervariables.
 ///
 /// @param pattern square, rows sorted or not; where they are not, more of them are doubtful
 /// @return nothing where rows are too many to be counted in 16 bits, where many entries have no mirror image,
 ///         rows are expected to become long, or the budget is short
-/// @throws OutOfMemoryError
 template <class Ordinal, class Offset>
 std::optional<LuPattern<Ordinal, Offset, Kokkos::HostSpace>> climb_rows(
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget);
