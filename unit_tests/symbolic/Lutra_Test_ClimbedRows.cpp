@@ -193,7 +193,7 @@ TEMPLATE_LIST_TEST_CASE("rows that are not worth climbing for are left to fill1"
     CHECK_FALSE(lutra::Impl::climb_rows(make_view(matrix).pattern(), MemoryBudget(100000)).has_value());
     const auto twins = blow_up(add_mirror(dissected_chains<MatrixType>(60, 3, random)), 20, ~0u, random);
     int climbed = 0, given_up = 0;
-    for (std::size_t limit = 10000; limit < 30000000; limit += limit / 9) {
+    for (std::size_t limit = 10000; limit < 30000000; limit += limit / 50) {
       const MemoryBudget budget(limit);
       const bool done = lutra::Impl::climb_rows(make_view(twins).pattern(), budget).has_value();
       ++(done ? climbed : given_up);
