@@ -178,7 +178,7 @@ __device__ void clear_panels(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
     launch.data.panels[p] = Scalar(0);
   __syncthreads();
   if (thread != 0) return;
-  __threadfence();
+  fence();
   count_task(launch.progress, turn.task, turn.tasks);
 }
 
@@ -244,7 +244,7 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   }
   __syncthreads();
   if (thread != 0) return;
-  __threadfence();
+  fence();
   write_flag(launch.done + task.front, launch.run);
   count_task(launch.progress, turn.task, turn.tasks);
 }

@@ -79,6 +79,13 @@ __device__ __forceinline__ void write_flag(int* flag, int value) {
   asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
 
+/// What was read before is older than what is read or written after, what was written before is seen by who
+/// sees what is written after: for both sides of a flag. A fraction of `__threadfence`, which also puts all
+/// threads' fences into one order.
+__device__ __forceinline__ void fence() {
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
 /// Counts the walkers of this multiprocessor. Its number need not be below that of all of them: two may share
 /// a count.
 template <class Launch>
@@ -99,13 +106,15 @@ __device__ bool waited_too_long(const Launch& launch, int front, std::uint64_t& 
   return *static_cast<const volatile int*>(stopped) >= 0;
 }
 
-/// Waits until a flag stands at this factorization's number.
+/// Waits until a flag stands at this factorization's number. Order is made once, at the end: with each look
+/// it would empty the first level cache, of the other block on the multiprocessor too.
 template <class Launch>
 __device__ __forceinline__ void wait_for_flag(const Launch& launch, const int* flag, int front) {
   std::uint64_t begun = 0;
-  for (unsigned spins = 1; load_flag(flag) != launch.run; ++spins) {
-    if (spins % 256 == 0 && waited_too_long(launch, front, begun)) return;
+  for (unsigned spins = 1; read_flag(flag) != launch.run; ++spins) {
+    if (spins % 256 == 0 && waited_too_long(launch, front, begun)) break;
   }
+  fence();
 }
 
 /// Waits for all children of a front, lanes of a warp each for some of them.
@@ -128,7 +137,7 @@ __device__ __forceinline__ void wait_for_chunks(const Launch& launch, int chunks
     if (known >= chunks) break;
     const int chunk = known + lane;
     const bool complete = chunk < chunks && read_flag(launch.progress.complete + chunk) == tasks_a_chunk;
-    __threadfence();  // whoever reads what is known next sees what these tasks have read and written
+    fence();  // whoever reads what is known next sees what these tasks have read and written
     const unsigned all = __ballot_sync(0xffffffffu, complete);
     const int more = all == 0xffffffffu ? 32 : __ffs(static_cast<int>(~all)) - 1;
     if (more > 0 && lane == 0) atomicMax(launch.progress.known, known + more);
@@ -136,7 +145,7 @@ __device__ __forceinline__ void wait_for_chunks(const Launch& launch, int chunks
     if (more == 0 && spins % 256 == 0 && __any_sync(0xffffffffu, waited_too_long(launch, front, begun)))
       break;
   }
-  __threadfence();
+  fence();
 }
 
 /// Counts a task as complete; by one thread, what the task has read and written being behind a fence.

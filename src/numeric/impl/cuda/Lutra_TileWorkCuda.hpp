@@ -190,7 +190,7 @@ struct TileWork {
         other = read_flag(task.rows > 1 ? flag(task.row + 1, step) : flag(step, task.column + 1));
       there = left == launch.run && above == launch.run && other == launch.run;
     }
-    __threadfence();  // what those flags stand for is read after them
+    fence();  // what those flags stand for is read after them
     const unsigned all = __ballot_sync(0xffffffffu, there);
     const int ready = s + (all == 0xffffffffu ? 32 : __ffs(static_cast<int>(~all)) - 1);
     return wait && ready == s ? s + 1 : ready;  // the watchdog ended the wait
@@ -273,7 +273,7 @@ struct TileWork {
     product.for_each([&](int a, int b, const Scalar& value) { to[b * edge + a] = -value; });
     __syncthreads();
     if (threadIdx.x != 0) return;
-    __threadfence();
+    fence();
     write_flag(flag_there, launch.run);
   }
 
@@ -407,7 +407,7 @@ struct TileWork {
   __device__ void tell() const {
     __syncthreads();
     if (threadIdx.x != 0) return;
-    __threadfence();
+    fence();
     count_task(launch.progress, turn.task, turn.tasks);
     if (!in_corner()) {
       write_flag(flag(task.row, task.column), launch.run);
@@ -416,7 +416,7 @@ struct TileWork {
     }
     const int edge_tiles = cut.count() - pivot_tiles();
     if (atomicAdd(launch.arrived + task.front, tiles) + tiles < edge_tiles * edge_tiles) return;
-    __threadfence();
+    fence();
     launch.arrived[task.front] = 0;  // for the next factorization
     raise_flag(launch.done + task.front, launch.run);
   }
