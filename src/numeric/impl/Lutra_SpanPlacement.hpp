@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "Lutra_FallingOrder.hpp"
 
 namespace lutra::Impl {
 
@@ -40,38 +40,38 @@ struct SpanPlaces {
 /// Best fit, backwards in time: places spans in the order in which they end, the last ones first, each in the
 /// smallest gap it fits into. So a gap that a fixed span leaves is there for whoever ends before that one
 /// begins, and neighbouring gaps are one. On assembly trees within a tenth of what is needed at once. Host
-/// code, O(spans · log spans).
+/// code, O(spans · log gaps); of spans that end together, most take the next part of one gap, which costs no
+/// more than a look for a smaller one.
 class SpanPlacement {
  public:
   /// @param fixed do not overlap
   /// @param fixed_end behind all fixed places: what lies before that no fixed span has is nobody's
+  /// @param least_end ends below are of no interest: in `freed` they may be −1
   static SpanPlaces place(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed = {},
-                          std::int64_t fixed_end = 0) {
+                          std::int64_t fixed_end = 0,
+                          std::int64_t least_end = std::numeric_limits<std::int64_t>::min()) {
     SpanPlacement placement(fixed_end);
     placement.place_backwards(spans, fixed);
-    placement.find_freed(spans, fixed);
+    placement.find_freed(spans, fixed, least_end);
     return std::move(placement.m_result);
   }
 
  private:
   using Gaps = std::map<std::int64_t, std::int64_t>;  // sizes by first number
+  struct Gap {
+    std::int64_t first = 0, size = 0;
+  };
 
   explicit SpanPlacement(std::int64_t fixed_end) { m_result.total = fixed_end; }
 
-  /// Indices of a list by falling keys.
-  template <class List, class Key>
-  static std::vector<std::size_t> by_falling(const List& list, const Key& key) {
-    std::vector<std::size_t> order(list.size());
-    std::iota(order.begin(), order.end(), std::size_t(0));
-    std::ranges::stable_sort(order, std::greater<>{}, [&](std::size_t i) { return key(list[i]); });
-    return order;
-  }
-
   void place_backwards(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed) {
     m_result.place.assign(spans.size(), 0);
-    const auto by_end = by_falling(spans, [](const Span& span) { return std::pair(span.end, span.size); });
-    const auto by_begin = by_falling(spans, [](const Span& span) { return span.begin; });
-    const auto fixed_by_begin = by_falling(fixed, [](const FixedSpan& span) { return span.begin; });
+    auto by_end = falling_order<std::size_t>(spans.size(), [&](std::size_t s) { return spans[s].size; });
+    sort_falling(by_end, [&](std::size_t s) { return spans[s].end; });
+    const auto by_begin =
+        falling_order<std::size_t>(spans.size(), [&](std::size_t s) { return spans[s].begin; });
+    const auto fixed_by_begin =
+        falling_order<std::size_t>(fixed.size(), [&](std::size_t f) { return fixed[f].begin; });
     std::size_t begun = 0, fixed_begun = 0;
     for (const std::size_t s : by_end) {
       for (; begun < by_begin.size() && spans[by_begin[begun]].begin >= spans[s].end; ++begun)
@@ -96,9 +96,16 @@ class SpanPlacement {
     return size;
   }
 
+  /// The gap that was cut last goes back among the others.
+  void put_back() {
+    if (m_cut.size > 0) add(m_cut.first, m_cut.size);
+    m_cut = {};
+  }
+
   /// A gap joins its neighbours.
   void release(std::int64_t first, std::int64_t size) {
     if (size == 0) return;
+    put_back();
     auto next = m_gaps.lower_bound(first);
     if (next != m_gaps.begin()) {
       const auto before = std::prev(next);
@@ -114,16 +121,25 @@ class SpanPlacement {
 
   std::int64_t take(std::int64_t size) {
     const auto fit = m_by_size.lower_bound({size, 0});
-    if (fit != m_by_size.end()) {
-      const std::int64_t first = fit->second;
-      const std::int64_t left = remove(m_gaps.find(first)) - size;
-      if (left > 0) add(first + size, left);
-      return first;
+    if (m_cut.size < size || (fit != m_by_size.end() && *fit < std::pair(m_cut.size, m_cut.first))) {
+      if (fit == m_by_size.end()) return take_end(size);
+      const Gap gap{fit->second, fit->first};
+      remove(m_gaps.find(gap.first));
+      put_back();
+      m_cut = gap;
     }
+    const std::int64_t first = m_cut.first;
+    m_cut = {first + size, m_cut.size - size};
+    return first;
+  }
+
+  /// Behind all others; where the last gap reaches the end, it is made longer.
+  std::int64_t take_end(std::int64_t size) {
+    put_back();
     std::int64_t first = m_result.total;
     if (!m_gaps.empty()) {
       const auto last = std::prev(m_gaps.end());
-      if (last->first + last->second == m_result.total) {  // the last gap is made longer
+      if (last->first + last->second == m_result.total) {
         first = last->first;
         remove(last);
       }
@@ -133,11 +149,14 @@ class SpanPlacement {
   }
 
   /// Forwards in time: each stretch of the array knows who stood there last.
-  void find_freed(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed) {
+  void find_freed(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed,
+                  std::int64_t least_end) {
     m_result.freed.assign(spans.size(), -1);
     m_result.fixed_freed.assign(fixed.size(), -1);
-    const auto by_begin = by_falling(spans, [](const Span& span) { return -span.begin; });
-    const auto fixed_by_begin = by_falling(fixed, [](const FixedSpan& span) { return -span.begin; });
+    const auto by_begin =
+        falling_order<std::size_t>(spans.size(), [&](std::size_t s) { return -spans[s].begin; });
+    const auto fixed_by_begin =
+        falling_order<std::size_t>(fixed.size(), [&](std::size_t f) { return -fixed[f].begin; });
     std::size_t f = 0;
     const auto fix = [&](std::int64_t until) {
       for (; f < fixed.size() && fixed[fixed_by_begin[f]].begin <= until; ++f) {
@@ -146,6 +165,8 @@ class SpanPlacement {
       }
     };
     for (const std::size_t s : by_begin) {
+      // who stood there before has ended by then, so that all of that is of no interest either
+      if (spans[s].end < least_end) continue;
       fix(spans[s].begin);
       if (spans[s].size > 0) m_result.freed[s] = occupy(m_result.place[s], spans[s].size, spans[s].end);
     }
@@ -179,6 +200,7 @@ class SpanPlacement {
   SpanPlaces m_result;
   Gaps m_gaps;
   std::set<std::pair<std::int64_t, std::int64_t>> m_by_size;
+  Gap m_cut;  ///< what is left of the gap cut last, which is not among the others; none of it: size 0
   std::map<std::int64_t, Stretch> m_last;  ///< by first number
 };
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <numeric>
 #include <vector>
 
+#include "Lutra_FallingOrder.hpp"
 #include "Lutra_SmallFrontsCuda.hpp"
 #include "Lutra_SpanPlacement.hpp"
 #include "Lutra_TileFrontsCuda.hpp"
@@ -82,15 +82,12 @@ class FrontTaskOrder {
     find_small();
     measure_paths();
     choose_walked(teams / teams_a_walker);
+    reserve_tasks();
     for (Ordinal f = 0; f < m_plan.count; ++f) add_tasks(f);
-    std::stable_sort(small_tasks.begin(), small_tasks.end(), [&](const Small& a, const Small& b) {
-      return m_start[index(a.front)] > m_start[index(b.front)];
-    });
-    m_order.resize(m_tasks.size());
-    std::iota(m_order.begin(), m_order.end(), std::size_t(0));
-    std::stable_sort(m_order.begin(), m_order.end(),
-                     [&](std::size_t a, std::size_t b) { return m_priority[a] > m_priority[b]; });
+    sort_small();
+    m_order = falling_order<std::size_t>(m_tasks.size(), [&](std::size_t t) { return m_priority[t]; });
     m_behind = teams / tasks_a_chunk;
+    note_parts();
     pass_corners();
     add_clearing();
     place_corners();
@@ -104,6 +101,7 @@ class FrontTaskOrder {
                             m_children.begin() + static_cast<std::ptrdiff_t>(front.children_end),
                             [&](Ordinal c) { return !is_narrow(fronts[index(c)]); });
     }
+    lists.reserve(is_narrow.numbers());
     std::vector<std::size_t> small_of(index(m_plan.count));
     for (std::size_t t = 0; t < small_tasks.size(); ++t) small_of[index(small_tasks[t].front)] = t;
     std::size_t next = 0;  // in m_tasks, which stand by fronts
@@ -191,7 +189,8 @@ class FrontTaskOrder {
 
   /// Lists of a front's narrow children. @returns the end of its wide ones
   Offset list_narrow(Ordinal f, const NarrowChildren<Offset>& is_narrow) {
-    std::vector<const Front<Ordinal, Offset>*> narrow;
+    std::vector<const Front<Ordinal, Offset>*>& narrow = m_narrow;
+    narrow.clear();
     Offset wide_end = front(f).children;
     for (Offset c = front(f).children; c < front(f).children_end; ++c) {
       const auto& child = front(m_children[static_cast<std::size_t>(c)]);
@@ -215,6 +214,26 @@ class FrontTaskOrder {
     walked.resize(std::min(walked.size(), static_cast<std::size_t>(most)));
     m_walked.assign(index(m_plan.count), 0);
     for (const Ordinal f : walked) m_walked[index(f)] = 1;
+  }
+
+  void reserve_tasks() {
+    std::size_t tiles = 0, small = 0;
+    for (Ordinal f = 0; f < m_plan.count; ++f) {
+      const auto count = static_cast<std::size_t>(is_tiled(f) ? tiles_of(f).count() : 1);
+      (m_small[index(f)] ? small : tiles) += count * count;
+    }
+    tiles += static_cast<std::size_t>(std::ranges::count(m_walked, char(1)));
+    m_tasks.reserve(tiles);
+    m_priority.reserve(m_tasks.capacity());
+    small_tasks.reserve(small);
+  }
+
+  void sort_small() {
+    std::vector<Ordinal> order;
+    order.reserve(small_tasks.size());
+    for (const Small& task : small_tasks) order.push_back(task.front);
+    sort_falling(order, [&](Ordinal f) { return m_start[index(f)]; });
+    for (std::size_t t = 0; t < order.size(); ++t) small_tasks[t].front = order[t];
   }
 
   void add_tasks(Ordinal f) {
@@ -283,11 +302,28 @@ class FrontTaskOrder {
   /// belongs to the step below. A step's number is that of the chunks up to it.
   static std::int64_t step_of(std::size_t t) { return 1 + static_cast<std::int64_t>(t) / tasks_a_chunk; }
 
+  /// What of a front a task writes, in the order of tasks.
+  struct Part {
+    Ordinal front;
+    enum : char { panels, corner, whole, clearing } what;
+  };
+
+  Part part_of(const Task& task) const {
+    return {task.front, task.row == Task::whole      ? Part::whole
+                        : task.row == Task::clearing ? Part::clearing
+                        : in_corner(task)            ? Part::corner
+                                                     : Part::panels};
+  }
+  void note_parts() {
+    m_parts.resize(m_order.size());
+    for (std::size_t t = 0; t < m_order.size(); ++t) m_parts[t] = part_of(task(m_order[t]));
+  }
+
   /// Where in the order the contribution of each front in tiles begins.
   std::vector<std::size_t> first_of_corners() const {
-    std::vector<std::size_t> first(index(m_plan.count), m_order.size());
-    for (std::size_t t = m_order.size(); t-- > 0;) {
-      if (in_corner(task(m_order[t]))) first[index(task(m_order[t]).front)] = t;
+    std::vector<std::size_t> first(index(m_plan.count), m_parts.size());
+    for (std::size_t t = m_parts.size(); t-- > 0;) {
+      if (m_parts[t].what == Part::corner) first[index(m_parts[t].front)] = t;
     }
     return first;
   }
@@ -295,12 +331,14 @@ class FrontTaskOrder {
   /// The two widest children of a front in tiles, if they are in tiles too, add to its panels at once, but
   /// for those that come so early that nobody could clear the panels before.
   void pass_corners() {
-    const auto first = first_of_corners();
+    m_first = first_of_corners();
+    const auto& first = m_first;
     const auto least = static_cast<std::size_t>((m_behind + 2) * tasks_a_chunk);
     m_passed.assign(index(m_plan.count), 0);
+    std::vector<Ordinal> wide;
     for (Ordinal f = 0; f < m_plan.count; ++f) {
       if (!is_tiled(f)) continue;
-      std::vector<Ordinal> wide;
+      wide.clear();
       for (Offset c = front(f).children; c < front(f).children_end; ++c) {
         const Ordinal child = m_children[static_cast<std::size_t>(c)];
         if (is_tiled(child) && front(child).below > narrow_child && first[index(child)] >= least)
@@ -318,7 +356,7 @@ class FrontTaskOrder {
   /// Panels that children add to are cleared by tasks of their own, a while before the first of the children
   /// does so: until then contributions may stand there.
   void add_clearing() {
-    const auto first = first_of_corners();
+    const auto& first = m_first;
     std::vector<std::size_t> wanted(index(m_plan.count), m_order.size());  // first to add to a front's panels
     for (Ordinal f = 0; f < m_plan.count; ++f) {
       if (m_passed[index(f)] == 0) continue;
@@ -342,13 +380,20 @@ class FrontTaskOrder {
     }
     std::ranges::stable_sort(inserted, {}, [](const auto& task) { return task.first; });
     std::vector<std::size_t> merged;
+    std::vector<Part> parts;
     merged.reserve(m_order.size() + inserted.size());
+    parts.reserve(merged.capacity());
     auto next = inserted.begin();
     for (std::size_t t = 0; t < m_order.size(); ++t) {
-      for (; next != inserted.end() && next->first <= t; ++next) merged.push_back(next->second);
+      for (; next != inserted.end() && next->first <= t; ++next) {
+        merged.push_back(next->second);
+        parts.push_back(part_of(task(next->second)));
+      }
       merged.push_back(m_order[t]);
+      parts.push_back(m_parts[t]);
     }
     m_order = std::move(merged);
+    m_parts = std::move(parts);
   }
 
   Offset panel_numbers(Ordinal f) const {
@@ -367,13 +412,13 @@ class FrontTaskOrder {
 
   std::vector<FrontSteps> find_steps() const {
     std::vector<FrontSteps> steps(index(m_plan.count));
-    for (std::size_t t = 0; t < m_order.size(); ++t) {
-      const Task& now = task(m_order[t]);
+    for (std::size_t t = 0; t < m_parts.size(); ++t) {
+      const Part now = m_parts[t];
       FrontSteps& own = steps[index(now.front)];
       own.last = step_of(t);
       if (own.panels == 0) own.panels = own.last;
-      if (now.row == Task::clearing) own.cleared = own.last;
-      if ((now.row == Task::whole || in_corner(now)) && own.corner == 0) own.corner = own.last;
+      if (now.what == Part::clearing) own.cleared = own.last;
+      if ((now.what == Part::whole || now.what == Part::corner) && own.corner == 0) own.corner = own.last;
     }
     return steps;
   }
@@ -396,22 +441,23 @@ class FrontTaskOrder {
       panels.push_back({fronts[f].lower, panel_numbers(static_cast<Ordinal>(f)), steps[f].panels});
       front_of_panels.push_back(f);
     }
-    const SpanPlaces places = SpanPlacement::place(spans, panels, m_plan.panels);
+    const SpanPlaces places = SpanPlacement::place(spans, panels, m_plan.panels, m_behind + 2);
     corners = static_cast<Offset>(places.total) - m_plan.panels;
+    contributions.reserve(fronts.size());
     for (std::size_t f = 0; f < fronts.size(); ++f) {
       fronts[f].corner = static_cast<Offset>(places.place[f]);
       contributions.push_back({fronts[f].corner, m_passed[f]});
     }
     std::vector<std::int64_t> panels_freed(fronts.size(), -1);
     for (std::size_t p = 0; p < panels.size(); ++p) panels_freed[front_of_panels[p]] = places.fixed_freed[p];
-    for (const std::size_t t : m_order) set_waits(task(t), steps, places.freed, panels_freed);
+    for (std::size_t t = 0; t < m_order.size(); ++t)
+      set_waits(m_parts[t].what == Part::corner, steps, places.freed, panels_freed, task(m_order[t]));
   }
 
   /// Which tasks are to be complete before a task writes.
-  void set_waits(Task& task, const std::vector<FrontSteps>& steps, const std::vector<std::int64_t>& freed,
-                 const std::vector<std::int64_t>& panels_freed) const {
+  void set_waits(bool corner, const std::vector<FrontSteps>& steps, const std::vector<std::int64_t>& freed,
+                 const std::vector<std::int64_t>& panels_freed, Task& task) const {
     const std::size_t f = index(task.front);
-    const bool corner = in_corner(task);
     task.takes_panels = steps[f].cleared > 0;
     std::int64_t end = corner ? freed[f] : panels_freed[f];               // of those that stood there
     if (!corner && task.row >= 0 && task.row + task.column > 0) end = 0;  // the first tile has waited
@@ -453,12 +499,15 @@ class FrontTaskOrder {
   std::vector<Ordinal> m_children;  ///< of each front, in the end wide ones first
   const std::vector<int>& m_places;
   std::vector<char> m_small, m_walked;
+  std::vector<const Front<Ordinal, Offset>*> m_narrow;  ///< narrow children of a front
   std::vector<int> m_passed;
   std::vector<double> m_start;       ///< [count] time from a front's first task to the end of its root
   std::vector<Task> m_tasks;         ///< by fronts
   std::vector<double> m_priority;    ///< of each of them
   std::vector<Task> m_clearing;      ///< tasks that clear panels
   std::vector<std::size_t> m_order;  ///< in `m_tasks`, from its end on in `m_clearing`
+  std::vector<Part> m_parts;         ///< what each task in the order writes
+  std::vector<std::size_t> m_first;  ///< [count] see `first_of_corners`, before tasks are added to the order
 };
 
 }  // namespace lutra::Impl

@@ -3,9 +3,9 @@
 #define LUTRA_FRONTSOLVETASKSCUDA_HPP
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
+#include "Lutra_FallingOrder.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontTiles.hpp"
 
@@ -97,10 +97,7 @@ class FrontSolveTasks {
     }
     template <class Kept>
     std::vector<Kept> sorted() const {
-      std::vector<std::size_t> order(tasks.size());
-      std::iota(order.begin(), order.end(), std::size_t(0));
-      std::stable_sort(order.begin(), order.end(),
-                       [&](std::size_t a, std::size_t b) { return priority[a] > priority[b]; });
+      const auto order = falling_order<std::size_t>(tasks.size(), [&](std::size_t t) { return priority[t]; });
       std::vector<Kept> result;
       result.reserve(order.size());
       for (const std::size_t t : order) result.push_back(tasks[t]);
