@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -270,6 +271,23 @@ HostMatrix<char, Ordinal, Offset> permuted_pattern(const CsrPattern<Ordinal, Off
   return result;
 }
 
+/// The tree of fronts, on devices by their threads where there is room.
+/// @param on_host a copy of A
+template <class Ordinal, class Offset, class ExecutionSpace>
+FrontTree<Ordinal> build_tree(const ExecutionSpace& exec,
+                              const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                              const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host,
+                              const PivotOrder<Ordinal>& pivots, const MemoryBudget& budget) {
+  if constexpr (!Impl::is_host_space<ExecutionSpace>) {
+    try {
+      if (A.n_rows < std::numeric_limits<int>::max())
+        return make_front_tree(exec, A, pivots.rows, pivots.columns, budget);
+    } catch (const OutOfMemoryError&) {  // the host has room
+    }
+  }
+  return make_front_tree(make_view(permuted_pattern(on_host, pivots)).pattern());
+}
+
 /// Fronts bring an order and a pattern of their own.
 bool may_take_fronts(const LuOptions& options) {
   return options.engine == Engine::supernodal || options.pivoting == Pivoting::within_fronts ||
@@ -431,7 +449,7 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   FrontTree<Ordinal> tree;
   Kokkos::Timer tree_timer;
   if (may_take_fronts(options) || wants_tree_order<ExecutionSpace>(options))
-    tree = make_front_tree(make_view(permuted_pattern(on_host.pattern(), *pivots)).pattern());
+    tree = build_tree(exec, A.pattern(), on_host.pattern(), *pivots, budget);
   analysis.engine = choose_engine<Scalar, Offset>(exec, options, tree, budget, report);
   report.choice.engine = name_of(analysis.engine);
   const double tree_seconds = tree_timer.seconds();

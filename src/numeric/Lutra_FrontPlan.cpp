@@ -7,7 +7,7 @@
 
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Forest.hpp"
-#include "Lutra_FrontTiles.hpp"
+#include "Lutra_FrontEntries.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -74,14 +74,6 @@ Fronts<Ordinal, Offset> lay_out(const FrontTree<Ordinal>& tree, Offset& panels, 
   return fronts;
 }
 
-/// Position in a front of a place of F that it holds.
-template <class Ordinal, class Offset>
-int position_in(const Front<Ordinal, Offset>& front, const FrontTree<Ordinal>& tree, Ordinal place) {
-  if (place < front.first_pivot + front.pivots) return static_cast<int>(place - front.first_pivot);
-  const auto begin = tree.rows.begin() + static_cast<std::ptrdiff_t>(front.rows);
-  return front.pivots + static_cast<int>(std::lower_bound(begin, begin + front.below, place) - begin);
-}
-
 /// Where each further row of a front stands in the parent.
 template <class Ordinal, class Offset>
 std::vector<int> places_in_parents(const Fronts<Ordinal, Offset>& fronts, const FrontTree<Ordinal>& tree) {
@@ -123,107 +115,6 @@ std::vector<Ordinal> list_children(Fronts<Ordinal, Offset>& fronts) {
   return children;
 }
 
-template <class Ordinal>
-std::vector<Ordinal> inverse(const std::vector<Ordinal>& order) {
-  std::vector<Ordinal> place(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k) at(place, order[k]) = static_cast<Ordinal>(k);
-  return place;
-}
-
-/// Entries of A by fronts.
-template <class Offset>
-struct EntryLists {
-  std::vector<FrontPlace> place;
-  std::vector<Offset> source;  ///< in the user's matrix
-};
-
-/// Calls visit(front, entry, place in F's rows, in F's columns).
-template <class Ordinal, class Offset, class Visit>
-void for_each_entry(const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& entries,
-                    const Visit& visit) {
-  const auto row_place = inverse(entries.row_order), col_place = inverse(entries.col_order);
-  std::vector<Ordinal> front_of(static_cast<std::size_t>(tree.n));
-  for (Ordinal f = 0; f < tree.count(); ++f) {
-    std::fill(front_of.begin() + static_cast<std::ptrdiff_t>(at(tree.pivot_begin, f)),
-              front_of.begin() + static_cast<std::ptrdiff_t>(at(tree.pivot_begin, f + 1)), f);
-  }
-  for (Ordinal i = 0; i < entries.A.n_rows; ++i) {
-    for (Offset p = entries.A.row_map(i); p < entries.A.row_map(i + 1); ++p) {
-      const Ordinal j = entries.A.entries(p);
-      const Ordinal row = at(row_place, i), column = at(col_place, j);
-      visit(at(front_of, std::min(row, column)), p, row, column);
-    }
-  }
-}
-
-/// Within fronts that are cut, entries follow the order of tiles.
-template <class Ordinal, class Offset>
-void sort_by_tiles(const Fronts<Ordinal, Offset>& fronts, const FrontPlanOptions& options,
-                   EntryLists<Offset>& lists) {
-  std::vector<std::pair<std::int64_t, Offset>> keys;
-  for (const auto& front : fronts) {
-    if (front.size() <= options.most_whole) continue;
-    const Impl::FrontTiles tiles(front.pivots, front.below, options.tile);
-    keys.clear();
-    for (Offset q = front.entries; q < front.entries_end; ++q) {
-      const FrontPlace place = at(lists.place, q);
-      keys.push_back(
-          {static_cast<std::int64_t>(tiles.of(place.row)) * tiles.count() + tiles.of(place.column), q});
-    }
-    std::sort(keys.begin(), keys.end());
-    EntryLists<Offset> sorted;
-    for (const auto& key : keys) {
-      sorted.place.push_back(at(lists.place, key.second));
-      sorted.source.push_back(at(lists.source, key.second));
-    }
-    const auto to = static_cast<std::ptrdiff_t>(front.entries);
-    std::copy(sorted.place.begin(), sorted.place.end(), lists.place.begin() + to);
-    std::copy(sorted.source.begin(), sorted.source.end(), lists.source.begin() + to);
-  }
-}
-
-template <class Ordinal, class Offset>
-EntryLists<Offset> list_entries(const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& entries,
-                                const FrontPlanOptions& options, Fronts<Ordinal, Offset>& fronts) {
-  for_each_entry(tree, entries, [&](Ordinal f, Offset, Ordinal, Ordinal) { ++at(fronts, f).entries_end; });
-  Offset sum = 0;
-  for (auto& front : fronts) {
-    front.entries = sum;
-    sum += front.entries_end;
-    front.entries_end = front.entries;
-  }
-  EntryLists<Offset> lists;
-  lists.place.resize(static_cast<std::size_t>(sum));
-  lists.source.resize(lists.place.size());
-  for_each_entry(tree, entries, [&](Ordinal f, Offset p, Ordinal row, Ordinal column) {
-    auto& front = at(fronts, f);
-    const Offset q = front.entries_end++;
-    at(lists.place, q) = {position_in(front, tree, row), position_in(front, tree, column)};
-    at(lists.source, q) = p;
-  });
-  sort_by_tiles(fronts, options, lists);
-  return lists;
-}
-
-/// Bits shift, shift + 1, … of rows and columns, 16 of them each.
-std::vector<std::uint32_t> pack_places(const std::vector<FrontPlace>& places, int shift) {
-  std::vector<std::uint32_t> packed;
-  packed.reserve(places.size());
-  for (const FrontPlace place : places) {
-    const auto row = static_cast<std::uint32_t>(place.row) >> shift & 0xffffu;
-    packed.push_back(row << 16 | (static_cast<std::uint32_t>(place.column) >> shift & 0xffffu));
-  }
-  return packed;
-}
-
-/// Where each entry of the user's matrix goes.
-template <class Target, class Offset>
-std::vector<Target> targets_of(const std::vector<Offset>& source) {
-  std::vector<Target> target(source.size());
-  for (std::size_t q = 0; q < source.size(); ++q) at(target, source[q]) = static_cast<Target>(q);
-  return target;
-}
-
 template <class Ordinal, class Offset>
 std::vector<Ordinal> mark_rows(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) {
   std::vector<Ordinal> marks;
@@ -238,23 +129,66 @@ std::vector<Ordinal> mark_rows(const CsrPattern<Ordinal, Offset, Kokkos::HostSpa
   return marks;
 }
 
-/// Puts the way of each entry of A into the plan.
-template <class ExecutionSpace, class Ordinal, class Offset>
-void upload_entries(const ExecutionSpace& exec, const EntryLists<Offset>& lists,
-                    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, bool any_high,
-                    FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
+/// The way of each entry of A on a host.
+template <class Ordinal, class Offset, class ExecutionSpace>
+void list_entries_on_host(const ExecutionSpace& exec, const FrontEntries<Ordinal, Offset>& entries,
+                          const std::vector<std::int64_t>& first_tile, const std::vector<Ordinal>& rows,
+                          bool any_high,
+                          FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
+  auto& fronts = plan.host_fronts;
+  Impl::HostFrontEntries<Ordinal, Offset> lists(fronts, first_tile, rows, entries, plan.options);
+  const auto packed = [&](int shift) {
+    std::vector<std::uint32_t> result;
+    result.reserve(lists.place.size());
+    for (const FrontPlace& place : lists.place) result.push_back(Impl::pack_place(place, shift));
+    return result;
+  };
   const auto upload = [&](auto& view, const char* label, const auto& host) {
     view = Impl::upload(exec, plan.charge, label, host);
   };
-  upload(plan.entry_place.low, "lutra::numeric::entry_place", pack_places(lists.place, 0));
-  if (any_high)
-    upload(plan.entry_place.high, "lutra::numeric::entry_place_high", pack_places(lists.place, 16));
-  if (lists.source.size() <= std::numeric_limits<std::uint32_t>::max()) {
-    upload(plan.entry_target, "lutra::numeric::entry_target", targets_of<std::uint32_t>(lists.source));
+  upload(plan.entry_place.low, "lutra::numeric::entry_place", packed(0));
+  if (any_high) upload(plan.entry_place.high, "lutra::numeric::entry_place_high", packed(16));
+  if (lists.target.size() <= std::numeric_limits<std::uint32_t>::max()) {
+    upload(plan.entry_target, "lutra::numeric::entry_target",
+           std::vector<std::uint32_t>(lists.target.begin(), lists.target.end()));
   } else {
-    upload(plan.entry_target_wide, "lutra::numeric::entry_target", targets_of<Offset>(lists.source));
+    upload(plan.entry_target_wide, "lutra::numeric::entry_target", lists.target);
   }
-  upload(plan.entry_marks, "lutra::numeric::entry_marks", mark_rows(A));
+  upload(plan.entry_marks, "lutra::numeric::entry_marks", mark_rows(entries.A));
+  plan.host_tile_entries = std::move(lists.tile_begin);
+}
+
+/// Puts the way of each entry of A into the plan, and fronts, which then have their entries.
+template <class Ordinal, class Offset, class ExecutionSpace>
+void plan_entries(const ExecutionSpace& exec, const FrontEntries<Ordinal, Offset>& entries,
+                  const std::vector<Ordinal>& rows, const MemoryBudget& budget,
+                  FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
+  auto& fronts = plan.host_fronts;
+  const auto first_tile = Impl::number_tiles(fronts, plan.options);
+  const bool any_high = std::ranges::any_of(fronts, [](const auto& front) { return front.size() > 1 << 16; });
+  const auto set_entries = [&] {
+    for (std::size_t f = 0; f < fronts.size(); ++f) {
+      fronts[f].entries = at(plan.host_tile_entries, first_tile[f]);
+      fronts[f].entries_end = at(plan.host_tile_entries, first_tile[f + 1]);
+    }
+  };
+  using Maker = Impl::FrontEntryMaker<Ordinal, Offset, ExecutionSpace>;
+  const bool on_host = Impl::is_host_space<ExecutionSpace> || !Maker::fits(plan, budget);
+  if (on_host) {
+    list_entries_on_host(exec, entries, first_tile, rows, any_high, plan);
+    set_entries();
+    plan.fronts = Impl::upload(exec, plan.charge, "lutra::numeric::fronts", fronts);
+  } else {
+    const auto on_device =
+        plan.charge.template allocate<typename Maker::Fronts>(exec, "lutra::numeric::fronts", fronts.size());
+    Kokkos::deep_copy(
+        exec, on_device,
+        Kokkos::View<const Front<Ordinal, Offset>*, Kokkos::HostSpace>(fronts.data(), fronts.size()));
+    plan.host_tile_entries =
+        Maker(exec, plan, budget).make(on_device, first_tile, entries.row_order, entries.col_order, any_high);
+    set_entries();
+    plan.fronts = on_device;
+  }
 }
 
 /// A copy of the user's pattern, for who has none in that memory.
@@ -284,12 +218,6 @@ std::vector<Ordinal> order_by_levels(const FrontTree<Ordinal>& tree, const Front
                      [&](Ordinal a, Ordinal b) { return at(fronts, a).size() > at(fronts, b).size(); });
   }
   return by_level;
-}
-
-/// Whether any front has more rows than that.
-template <class Fronts>
-bool has_front_above(const Fronts& fronts, int rows) {
-  return std::ranges::any_of(fronts, [&](const auto& front) { return front.size() > rows; });
 }
 
 /// Lengths of the rows of L + U as a row map, and where each front's pivots begin in its further rows.
@@ -406,16 +334,13 @@ FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
   auto& plan = outline.plan;
   auto& fronts = plan.host_fronts;
   plan.charge = Charge(budget);
-  const auto lists = list_entries(tree, entries, options, fronts);
-  plan.fronts = Impl::upload(exec, plan.charge, "lutra::numeric::fronts", fronts);
   plan.rows = Impl::upload(exec, plan.charge, "lutra::numeric::front_rows", tree.rows);
   plan.places = Impl::upload(exec, plan.charge, "lutra::numeric::places", outline.places);
   plan.children = Impl::upload(exec, plan.charge, "lutra::numeric::children", outline.children);
-  upload_entries(exec, lists, entries.A, has_front_above(fronts, 1 << 16), plan);
   plan.A = A.row_map.extent(0) > 0 ? A : copy_pattern(exec, plan.charge, entries.A);
+  plan_entries(exec, entries, tree.rows, budget, plan);
   plan.by_level =
       Impl::upload(exec, plan.charge, "lutra::numeric::fronts_by_level", order_by_levels(tree, fronts, plan));
-  if (has_front_above(fronts, options.most_whole)) plan.host_entry_place = lists.place;
   return std::move(plan);
 }
 

@@ -89,8 +89,9 @@ struct FrontPlan {
   std::vector<Ordinal> level_map;                      ///< [levels + 1] in `by_level`
   std::vector<Ordinal> level_pivots;                   ///< [levels] pivots of a level's fronts
   std::vector<Front<Ordinal, Offset>> host_fronts;     ///< as `fronts`, for plans of launches
-  std::vector<FrontPlace> host_entry_place;  ///< as `entry_place`, where fronts are tiled; else empty
-  Offset panels = 0;                         ///< numbers in all panels
+  std::vector<Offset> host_tile_entries;  ///< [tiles + 1] first entry of F in each tile, those of a front by
+                                          ///< rows of tiles, a front that is not cut being one
+  Offset panels = 0;                      ///< numbers in all panels
   Offset corners = 0;  ///< numbers contributions have room for; a front may take the place of what its
                        ///< children have added, so that fronts are to be worked after all below them
   double flops = 0;

@@ -7,7 +7,10 @@
 #include <type_traits>
 
 #include "Lutra_ColumnCounts.hpp"
+#include "Lutra_FrontRows.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_PermutePattern.hpp"
+#include "Lutra_SymbolicRoads.hpp"
 
 namespace lutra {
 namespace {
@@ -26,13 +29,10 @@ struct PostorderedTree {
   std::vector<Index> count;   ///< [n] entries of each column of L below the diagonal
 };
 
+/// @param parent [n] −1 for a root @param count [n] entries of each column of L below the diagonal
 template <class Index>
-PostorderedTree<Index> postordered_tree(const Impl::SymmetricGraph<Index>& graph) {
-  const Index n = graph.size();
-  std::vector<Index> identity(static_cast<std::size_t>(n));
-  std::iota(identity.begin(), identity.end(), Index(0));
-  const auto parent = Impl::elimination_tree(graph, identity);
-  const auto count = Impl::column_counts(graph, identity, parent);
+PostorderedTree<Index> postordered_tree(const std::vector<Index>& parent, const std::vector<Index>& count) {
+  const auto n = static_cast<Index>(parent.size());
   PostorderedTree<Index> tree;
   tree.place = Impl::postorder(parent);
   tree.column.resize(parent.size());
@@ -45,6 +45,14 @@ PostorderedTree<Index> postordered_tree(const Impl::SymmetricGraph<Index>& graph
     at(tree.count, p) = at(count, j);
   }
   return tree;
+}
+
+template <class Index>
+PostorderedTree<Index> postordered_tree(const Impl::SymmetricGraph<Index>& graph) {
+  std::vector<Index> identity(static_cast<std::size_t>(graph.size()));
+  std::iota(identity.begin(), identity.end(), Index(0));
+  const auto parent = Impl::elimination_tree(graph, identity);
+  return postordered_tree(parent, Impl::column_counts(graph, identity, parent));
 }
 
 double stored(double pivots, double below) {
@@ -141,11 +149,12 @@ class Amalgamation {
   }
 
   void take_children(Index group) {
-    std::vector<Index> children;
-    for (Index c = at(m_first_child, group); c >= 0; c = at(m_next_child, c)) children.push_back(c);
-    std::stable_sort(children.begin(), children.end(),
-                     [&](Index a, Index b) { return at(m_tree.count, a) > at(m_tree.count, b); });
-    for (const Index c : children) {
+    m_children.clear();
+    for (Index c = at(m_first_child, group); c >= 0; c = at(m_next_child, c)) m_children.push_back(c);
+    const auto is_larger = [&](Index a, Index b) { return at(m_tree.count, a) > at(m_tree.count, b); };
+    if (!std::is_sorted(m_children.begin(), m_children.end(), is_larger))
+      std::stable_sort(m_children.begin(), m_children.end(), is_larger);
+    for (const Index c : m_children) {
       if (worth_merging(c, group)) merge(c, group);
     }
   }
@@ -156,6 +165,7 @@ class Amalgamation {
   std::vector<Index> m_pivots;  ///< by group
   std::vector<double> m_exact;  ///< by group: numbers stored without zeros
   std::vector<Index> m_first_child, m_next_child;
+  std::vector<Index> m_children;  ///< of a group, largest first
 };
 
 /// Numbers groups in postorder of their tree, and columns by groups.
@@ -227,27 +237,54 @@ void collect_rows(const Impl::SymmetricGraph<Index>& graph, const std::vector<In
   }
 }
 
-template <class Index, class Ordinal, class Offset>
-FrontTree<Ordinal> make_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                             const FrontTreeOptions& options) {
+/// Fronts without rows.
+template <class Ordinal, class Index>
+FrontTree<Ordinal> amalgamate(const PostorderedTree<Index>& tree, const FrontTreeOptions& options,
+                              std::vector<Index>& new_place) {
   FrontTree<Ordinal> fronts;
-  fronts.n = pattern.n_rows;
-  const auto graph = Impl::symmetric_graph<Index>(pattern);
-  std::vector<Index> new_place;
-  {
-    const auto tree = postordered_tree(graph);
-    Amalgamation<Index> amalgamation(tree, options);
-    const auto group = amalgamation.run();
-    fronts.zeros = amalgamation.zeros();
-    number_groups(tree, group, fronts, new_place);
-  }
-  collect_rows(graph, new_place, fronts);
+  fronts.n = static_cast<Ordinal>(tree.parent.size());
+  Amalgamation<Index> amalgamation(tree, options);
+  const auto group = amalgamation.run();
+  fronts.zeros = amalgamation.zeros();
+  number_groups(tree, group, fronts, new_place);
+  return fronts;
+}
+
+template <class Ordinal>
+void count_flops(FrontTree<Ordinal>& fronts) {
   for (Ordinal f = 0; f < fronts.count(); ++f) {
     fronts.flops +=
         elimination_flops(static_cast<double>(at(fronts.pivot_begin, f + 1) - at(fronts.pivot_begin, f)),
                           static_cast<double>(at(fronts.row_begin, f + 1) - at(fronts.row_begin, f)));
   }
+}
+
+template <class Index, class Ordinal, class Offset>
+FrontTree<Ordinal> make_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                             const FrontTreeOptions& options) {
+  const auto graph = Impl::symmetric_graph<Index>(pattern);
+  std::vector<Index> new_place;
+  auto fronts = amalgamate<Ordinal>(postordered_tree(graph), options, new_place);
+  collect_rows(graph, new_place, fronts);
+  count_flops(fronts);
   return fronts;
+}
+
+/// Forest and counts on the host.
+template <class Ordinal, class Memory>
+PostorderedTree<Ordinal> postordered_tree(const Impl::ColumnTree<Ordinal, Memory>& columns) {
+  const auto n = columns.parent.extent(0);
+  const auto copy = [n](const auto& from) {
+    std::vector<Ordinal> to(n);
+    Kokkos::deep_copy(Kokkos::View<Ordinal*, Kokkos::HostSpace>(to.data(), n),
+                      Kokkos::subview(from, std::pair(std::size_t(0), n)));
+    return to;
+  };
+  auto parent = copy(columns.parent);
+  for (Ordinal& above : parent) {
+    if (above == static_cast<Ordinal>(n)) above = -1;
+  }
+  return postordered_tree(parent, copy(columns.count));
 }
 
 }  // namespace
@@ -259,6 +296,31 @@ FrontTree<Ordinal> make_front_tree(const CsrPattern<Ordinal, Offset, Kokkos::Hos
                                   pattern.n_rows < std::numeric_limits<int>::max();
   return int_counts_entries ? make_tree<int>(pattern, options) : make_tree<std::int64_t>(pattern, options);
 }
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+FrontTree<Ordinal> make_front_tree(
+    const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order, const MemoryBudget& budget,
+    const FrontTreeOptions& options) {
+  Charge scratch(budget);
+  const auto F = Impl::permute_pattern(
+      exec, scratch, A, Impl::upload(exec, scratch, "lutra::numeric::rows of F", row_order),
+      Impl::upload(exec, scratch, "lutra::numeric::columns of F", col_order));
+  std::vector<Ordinal> new_place;
+  auto fronts = amalgamate<Ordinal>(
+      postordered_tree(Impl::column_tree<Ordinal, Offset, ExecutionSpace>(exec, F, budget)), options,
+      new_place);
+  Impl::FrontRowsMaker<Ordinal, Offset, ExecutionSpace>(exec, budget).make(F, fronts);
+  count_flops(fronts);
+  return fronts;
+}
+
+#define LUTRA_MAKE_FRONT_TREE_OF(Ordinal, Offset, Space)                              \
+  template FrontTree<Ordinal> make_front_tree(                                        \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, \
+      const std::vector<Ordinal>&, const std::vector<Ordinal>&, const MemoryBudget&,  \
+      const FrontTreeOptions&);
+LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_MAKE_FRONT_TREE_OF)
 
 #define LUTRA_MAKE_FRONT_TREE(Ordinal, Offset)                                                       \
   template FrontTree<Ordinal> make_front_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_MemoryBudget.hpp"
 
 namespace lutra {
 
@@ -48,6 +49,18 @@ struct FrontTree {
 template <class Ordinal, class Offset>
 FrontTree<Ordinal> make_front_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                    const FrontTreeOptions& options = {});
+
+/// The same tree, with forest, column counts and rows of fronts found by all threads of an execution space;
+/// amalgamation is on the host. Device memory: some 30 bytes an entry of A and 24 a row of all fronts beside
+/// what symbolic factorization needs for its forest; less than 2³² rows and fronts.
+/// @param A         rows sorted or not, no entry twice
+/// @param row_order [n] user's row at each place of F, and user's columns
+/// @throws OutOfMemoryError
+template <class Ordinal, class Offset, class ExecutionSpace>
+FrontTree<Ordinal> make_front_tree(
+    const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order, const MemoryBudget& budget,
+    const FrontTreeOptions& options = {});
 
 }  // namespace lutra
 

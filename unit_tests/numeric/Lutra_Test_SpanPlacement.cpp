@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <functional>
+#include <iterator>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <random>
 
 #include "Lutra_SpanPlacement.hpp"
@@ -40,6 +45,60 @@ void check(const std::vector<Span>& spans, const SpanPlaces& places,
       REQUIRE(later.freed >= earlier.end);
     }
   }
+}
+
+/// Best fit backwards in time, as it is defined.
+std::vector<std::int64_t> plain_places(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed,
+                                       std::int64_t total) {
+  std::map<std::int64_t, std::int64_t> gaps;  // sizes by first number
+  const auto release = [&](std::int64_t first, std::int64_t size) {
+    if (size == 0) return;
+    gaps[first] = size;
+    for (auto gap = gaps.begin(); gap != gaps.end();) {
+      const auto next = std::next(gap);
+      if (next == gaps.end() || gap->first + gap->second != next->first) {
+        gap = next;
+      } else {
+        gap->second += next->second;
+        gaps.erase(next);
+      }
+    }
+  };
+  std::vector<std::size_t> order(spans.size());
+  std::iota(order.begin(), order.end(), std::size_t(0));
+  std::ranges::stable_sort(order, std::greater<>{},
+                           [&](std::size_t s) { return std::pair(spans[s].end, spans[s].size); });
+  std::vector<std::int64_t> place(spans.size(), 0);
+  std::vector<char> released(spans.size(), 0), fixed_released(fixed.size(), 0);
+  for (const std::size_t s : order) {
+    for (std::size_t t = 0; t < spans.size(); ++t) {
+      if (released[t] || spans[t].begin < spans[s].end) continue;
+      release(place[t], spans[t].size);
+      released[t] = 1;
+    }
+    for (std::size_t f = 0; f < fixed.size(); ++f) {
+      if (fixed_released[f] || fixed[f].begin < spans[s].end) continue;
+      release(fixed[f].place, fixed[f].size);
+      fixed_released[f] = 1;
+    }
+    if (spans[s].size == 0) continue;
+    auto best = gaps.end();
+    for (auto gap = gaps.begin(); gap != gaps.end(); ++gap) {
+      if (gap->second >= spans[s].size && (best == gaps.end() || gap->second < best->second)) best = gap;
+    }
+    if (best == gaps.end()) {
+      const bool at_end = !gaps.empty() && gaps.rbegin()->first + gaps.rbegin()->second == total;
+      place[s] = at_end ? gaps.rbegin()->first : total;
+      if (at_end) gaps.erase(std::prev(gaps.end()));
+      total = place[s] + spans[s].size;
+    } else {
+      place[s] = best->first;
+      const std::int64_t left = best->second - spans[s].size;
+      gaps.erase(best);
+      if (left > 0) gaps[place[s] + spans[s].size] = left;
+    }
+  }
+  return place;
 }
 
 }  // namespace
@@ -96,7 +155,17 @@ TEST_CASE("random spans do not meet", "[numeric]") {
       fixed.push_back({fixed_end + up_to(3), up_to(1000), up_to(100)});
       fixed_end = fixed.back().place + fixed.back().size;
     }
-    check(spans, SpanPlacement::place(spans, fixed, fixed_end), fixed);
+    const auto places = SpanPlacement::place(spans, fixed, fixed_end);
+    check(spans, places, fixed);
+    REQUIRE(places.place == plain_places(spans, fixed, fixed_end));
+    const std::int64_t least_end = up_to(60);
+    const auto late = SpanPlacement::place(spans, fixed, fixed_end, least_end);
+    REQUIRE(late.place == places.place);
+    const auto check_freed = [&](std::int64_t found, std::int64_t expected) {
+      REQUIRE((expected < least_end ? found < least_end : found == expected));
+    };
+    for (std::size_t s = 0; s < spans.size(); ++s) check_freed(late.freed[s], places.freed[s]);
+    for (std::size_t f = 0; f < fixed.size(); ++f) check_freed(late.fixed_freed[f], places.fixed_freed[f]);
   }
 }
 

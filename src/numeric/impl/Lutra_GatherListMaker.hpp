@@ -153,7 +153,8 @@ class GatherListMaker {
       row_key[a] = (block.row_place[a] - block.row) * packed_place_rows - block.column;
     for (int b = 0; b < block.columns; ++b) {
       const std::uint32_t from =
-          block.corner + static_cast<std::uint32_t>((block.first_column + b) * block.stride + block.first_row);
+          block.corner +
+          static_cast<std::uint32_t>((block.first_column + b) * block.stride + block.first_row);
       const int column = block.column_place[b];
       for (int a = 0; a < block.rows; ++a)
         visit(static_cast<std::size_t>(row_key[a] + column), from + static_cast<std::uint32_t>(a));
@@ -243,10 +244,10 @@ class GatherListMaker {
   std::vector<Block> m_blocks;
   std::vector<Place> m_place = std::vector<Place>(places_of_tile);  ///< by place, zero but for `m_places`
   std::vector<std::uint64_t> m_there = std::vector<std::uint64_t>(places_of_tile / 64);  ///< a bit a place
-  int m_rows_end = 0;                      ///< places of rows from here on are not there
-  std::vector<unsigned short> m_places;    ///< of the tile, ascending
-  std::vector<std::uint32_t> m_width;      ///< [levels]
-  std::vector<std::uint32_t> m_next;       ///< [levels] next target of those with so many numbers
+  int m_rows_end = 0;                    ///< places of rows from here on are not there
+  std::vector<unsigned short> m_places;  ///< of the tile, ascending
+  std::vector<std::uint32_t> m_width;    ///< [levels]
+  std::vector<std::uint32_t> m_next;     ///< [levels] next target of those with so many numbers
 };
 
 }  // namespace lutra::Impl

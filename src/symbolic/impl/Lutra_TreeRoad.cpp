@@ -43,6 +43,15 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> etree(
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
+ColumnTree<Ordinal, typename ExecutionSpace::memory_space> column_tree(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget) {
+  const MirroredPattern<Ordinal, Offset, ExecutionSpace> both(exec, pattern, budget);
+  return TreeRoad<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget).tree(both.mirror);
+}
+
+template <class Ordinal, class Offset, class ExecutionSpace>
 LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> ancestors(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
@@ -81,6 +90,8 @@ std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>>
 
 #define LUTRA_ETREE(Ordinal, Offset, Space)                                                                 \
   template LuPattern<Ordinal, Offset, typename Space::memory_space> etree(                                  \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
+  template ColumnTree<Ordinal, typename Space::memory_space> column_tree(                                   \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
   template LuPattern<Ordinal, Offset, typename Space::memory_space> ancestors(                              \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,  \

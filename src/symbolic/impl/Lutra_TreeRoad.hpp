@@ -62,6 +62,14 @@ struct TreeRoad {
     return m_result;
   }
 
+  /// The forest and entries of each column of L, without rows.
+  /// @param mirror as for `run`
+  ColumnTree<Ordinal, Memory> tree(const Pattern& mirror) {
+    plant(mirror);
+    count();
+    return {m_parent, m_column_counts, m_scratch};
+  }
+
   /// What other roads have to do, from the counts of A + Aᵀ; the forest has been planted.
   void forecast(const OrdinalView& depth, RoadForecast& forecast) {
     count();

@@ -105,7 +105,8 @@ class FrontTaskOrder {
     std::vector<std::size_t> small_of(index(m_plan.count));
     for (std::size_t t = 0; t < small_tasks.size(); ++t) small_of[index(small_tasks[t].front)] = t;
     std::size_t next = 0;  // in m_tasks, which stand by fronts
-    for (Ordinal f = 0; f < m_plan.count; ++f) {
+    std::size_t tile = 0;  // of all fronts
+    for (Ordinal f = 0; f < m_plan.count; ++f, tile += lists.parts.size()) {
       const Offset wide_end = list_narrow(f, is_narrow);
       if (m_small[index(f)]) {
         Small& task = small_tasks[small_of[index(f)]];
@@ -116,7 +117,7 @@ class FrontTaskOrder {
         task.wide_end = wide_end;
         task.parts[0].narrow = lists.parts.front();
       } else {
-        const auto parts = parts_of_tiles(f);
+        const auto& parts = parts_of_tiles(tile);
         const int count = tiles_of(f).count();
         for (; next < m_tasks.size() && m_tasks[next].front == f; ++next) {
           Task& task = m_tasks[next];
@@ -468,25 +469,15 @@ class FrontTaskOrder {
   }
 
   /// By rows of tiles.
-  std::vector<FrontTaskPart<Offset>> parts_of_tiles(Ordinal f) const {
-    const FrontTiles tiles = tiles_of(f);
-    std::vector<FrontTaskPart<Offset>> parts(lists.parts.size());
-    Offset entries = front(f).entries;
-    for (int i = 0, t = 0; i < tiles.count(); ++i) {
-      for (int j = 0; j < tiles.count(); ++j, ++t) {
-        auto& part = parts[static_cast<std::size_t>(t)];
-        part.narrow = lists.parts[static_cast<std::size_t>(t)];
-        part.entries = entries;
-        while (entries < front(f).entries_end && in_tile(tiles, entries, i, j)) ++entries;
-        part.entries_end = entries;
-      }
+  /// @param first_tile of the front
+  const std::vector<FrontTaskPart<Offset>>& parts_of_tiles(std::size_t first_tile) {
+    m_tile_parts.resize(lists.parts.size());
+    for (std::size_t t = 0; t < m_tile_parts.size(); ++t) {
+      m_tile_parts[t].narrow = lists.parts[t];
+      m_tile_parts[t].entries = m_plan.host_tile_entries[first_tile + t];
+      m_tile_parts[t].entries_end = m_plan.host_tile_entries[first_tile + t + 1];
     }
-    return parts;
-  }
-
-  bool in_tile(const FrontTiles& tiles, Offset entry, int i, int j) const {
-    const FrontPlace place = m_plan.host_entry_place[static_cast<std::size_t>(entry)];
-    return tiles.of(place.row) == i && tiles.of(place.column) == j;
+    return m_tile_parts;
   }
 
   void add(const Task& task, double priority) {
@@ -500,6 +491,7 @@ class FrontTaskOrder {
   const std::vector<int>& m_places;
   std::vector<char> m_small, m_walked;
   std::vector<const Front<Ordinal, Offset>*> m_narrow;  ///< narrow children of a front
+  std::vector<FrontTaskPart<Offset>> m_tile_parts;      ///< of a front's tiles
   std::vector<int> m_passed;
   std::vector<double> m_start;       ///< [count] time from a front's first task to the end of its root
   std::vector<Task> m_tasks;         ///< by fronts

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTENTRIES_HPP
+#define LUTRA_FRONTENTRIES_HPP
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_Sort.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "Lutra_FrontPlan.hpp"
+#include "Lutra_FrontTiles.hpp"
+#include "Lutra_Upload.hpp"
+
+namespace lutra::Impl {
+
+// Entries of A by fronts, in those that are cut by tiles, by the user's order within one. Tiles are numbered
+// through all fronts, by rows of tiles; a front that is not cut is one.
+
+/// [count + 1] number of each front's first tile
+template <class Fronts>
+std::vector<std::int64_t> number_tiles(const Fronts& fronts, const FrontPlanOptions& options) {
+  std::vector<std::int64_t> first;
+  first.reserve(fronts.size() + 1);
+  first.push_back(0);
+  for (const auto& front : fronts) {
+    const bool is_cut = front.size() > options.most_whole;
+    const std::int64_t edge = is_cut ? FrontTiles(front.pivots, front.below, options.tile).count() : 1;
+    first.push_back(first.back() + edge * edge);
+  }
+  return first;
+}
+
+/// Position in a front of a place of F that it holds.
+/// @param rows further rows of all fronts
+template <class Ordinal, class Offset>
+KOKKOS_FUNCTION int position_in_front(const Front<Ordinal, Offset>& front, const Ordinal* rows,
+                                      Ordinal place) {
+  if (place < front.first_pivot + front.pivots) return static_cast<int>(place - front.first_pivot);
+  const Ordinal* const own = rows + front.rows;
+  int begin = 0, end = front.below;  // the first row that is not smaller
+  while (begin < end) {
+    const int middle = begin + (end - begin) / 2;
+    if (own[middle] < place) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return front.pivots + begin;
+}
+
+/// Tile of a position among those of its front.
+template <class Ordinal, class Offset>
+KOKKOS_FUNCTION std::int64_t tile_in_front(const Front<Ordinal, Offset>& front,
+                                           const FrontPlanOptions& options, const FrontPlace& place) {
+  if (front.size() <= options.most_whole) return 0;
+  const FrontTiles tiles(front.pivots, front.below, options.tile);
+  return static_cast<std::int64_t>(tiles.of(place.row)) * tiles.count() + tiles.of(place.column);
+}
+
+/// Bits shift, shift + 1, … of row and column, 16 of them each.
+KOKKOS_INLINE_FUNCTION std::uint32_t pack_place(const FrontPlace& place, int shift) {
+  return static_cast<std::uint32_t>(place.row) >> shift << 16 |
+         (static_cast<std::uint32_t>(place.column) >> shift & 0xffffu);
+}
+
+/// The first row that ends behind an entry: the one which holds it.
+template <class RowMap, class Ordinal>
+KOKKOS_FUNCTION Ordinal row_holding(const RowMap& row_map, Ordinal n_rows, std::int64_t entry) {
+  Ordinal begin = 0, end = n_rows;
+  while (begin < end) {
+    const Ordinal middle = begin + (end - begin) / 2;
+    if (row_map(middle + 1) <= entry) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return begin;
+}
+
+/// The lists by all threads of an execution space: a key an entry, its tile and its number, which are sorted.
+/// @param Plan with `A`, `rows`, `count` and `options`
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct FrontEntryMaker {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Plan = FrontPlan<Ordinal, Offset, Memory>;
+  using Fronts = Kokkos::View<Front<Ordinal, Offset>*, Memory>;
+  using OrdinalView = Kokkos::View<Ordinal*, Memory>;
+  using Words = Kokkos::View<std::uint32_t*, Memory>;
+  using Keys = Kokkos::View<std::uint64_t*, Memory>;
+  using Range = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+
+  ExecutionSpace exec;
+  Plan& plan;
+  Charge scratch;
+  std::int64_t nnz;
+  int entry_bits;  ///< of a key that are the entry's number
+
+  FrontEntryMaker(const ExecutionSpace& space, Plan& of, const MemoryBudget& budget)
+      : exec(space),
+        plan(of),
+        scratch(budget),
+        nnz(static_cast<std::int64_t>(of.A.nnz())),
+        entry_bits(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(nnz)))) {}
+
+  /// Whether there is room for keys, twice that to sort them, and places beside the plan's own arrays.
+  static bool fits(const Plan& plan, const MemoryBudget& budget) {
+    constexpr std::size_t bytes_an_entry = 3 * sizeof(std::uint64_t) + 6 * sizeof(std::uint32_t);
+    return bytes_an_entry * static_cast<std::size_t>(plan.A.nnz()) +
+               8 * sizeof(Ordinal) * static_cast<std::size_t>(plan.n) <
+           budget.available_bytes();
+  }
+
+  /// @param fronts     of the plan, whose entries are filled in
+  /// @param first_tile as `number_tiles` says
+  /// @param any_high   whether positions need more than 16 bits
+  /// @returns [tiles + 1] first entry of each tile
+  std::vector<Offset> make(const Fronts& fronts, const std::vector<std::int64_t>& first_tile,
+                           const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order,
+                           bool any_high) {
+    const auto rows = invert(row_order), columns = invert(col_order);
+    const auto tile_of_front = upload(exec, scratch, "lutra::numeric::first_tile", first_tile);
+    const auto keys = scratch.template allocate<Keys>(exec, "lutra::numeric::entry_keys", nnz);
+    const auto low = scratch.template allocate<Words>(exec, "lutra::numeric::places_by_user", nnz);
+    const auto high =
+        scratch.template allocate<Words>(exec, "lutra::numeric::places_by_user", any_high ? nnz : 0);
+    place_entries(fronts, tile_of_front, rows, columns, keys, low, high);
+    Kokkos::sort(exec, keys);
+    plan.entry_place.low = in_order(keys, low, "lutra::numeric::entry_place");
+    if (any_high) plan.entry_place.high = in_order(keys, high, "lutra::numeric::entry_place_high");
+    if (nnz <= static_cast<std::int64_t>(std::numeric_limits<std::uint32_t>::max())) {
+      plan.entry_target = targets<std::uint32_t>(keys);
+    } else {
+      plan.entry_target_wide = targets<Offset>(keys);
+    }
+    mark_rows();
+    const auto begin = begin_tiles(keys, first_tile.back());
+    begin_fronts(fronts, tile_of_front, begin);
+    std::vector<Offset> result(begin.extent(0));
+    Kokkos::deep_copy(exec, Kokkos::View<Offset*, Kokkos::HostSpace>(result.data(), result.size()), begin);
+    exec.fence("lutra::numeric: entries are in the order of fronts");
+    return result;
+  }
+
+  OrdinalView invert(const std::vector<Ordinal>& order) {
+    const auto from = upload(exec, scratch, "lutra::numeric::order", order);
+    const auto place = scratch.template allocate<OrdinalView>(exec, "lutra::numeric::places", order.size());
+    Kokkos::parallel_for(
+        "lutra::numeric::invert_order", Range(exec, 0, static_cast<std::int64_t>(order.size())),
+        KOKKOS_LAMBDA(const std::int64_t k) { place(from(k)) = static_cast<Ordinal>(k); });
+    return place;
+  }
+
+  template <class Tiles>
+  void place_entries(const Fronts& fronts, const Tiles& first_tile, const OrdinalView& row_place,
+                     const OrdinalView& col_place, const Keys& keys, const Words& low, const Words& high) {
+    const auto A_map = plan.A.row_map;
+    const auto A_entries = plan.A.entries;
+    const Ordinal* const rows = plan.rows.data();
+    const Ordinal n = plan.n, count = plan.count;
+    const FrontPlanOptions options = plan.options;
+    const int bits = entry_bits;
+    Kokkos::parallel_for(
+        "lutra::numeric::place_entries", Range(exec, 0, nnz), KOKKOS_LAMBDA(const std::int64_t p) {
+          const Ordinal row = row_place(row_holding(A_map, n, p)), column = col_place(A_entries(p));
+          const Ordinal pivot = row < column ? row : column;
+          Ordinal f = 0, end = count;  // the last front that begins at or before the pivot
+          while (end - f > 1) {
+            const Ordinal middle = f + (end - f) / 2;
+            if (fronts(middle).first_pivot <= pivot) {
+              f = middle;
+            } else {
+              end = middle;
+            }
+          }
+          const auto front = fronts(f);
+          const FrontPlace place{position_in_front(front, rows, row), position_in_front(front, rows, column)};
+          const auto tile = static_cast<std::uint64_t>(first_tile(f) + tile_in_front(front, options, place));
+          keys(p) = tile << bits | static_cast<std::uint64_t>(p);
+          low(p) = pack_place(place, 0);
+          if (high.extent(0) > 0) high(p) = pack_place(place, 16);
+        });
+  }
+
+  Words in_order(const Keys& keys, const Words& by_user, const char* label) {
+    const auto result = plan.charge.template allocate<Words>(exec, label, nnz);
+    const std::uint64_t mask = (std::uint64_t(1) << entry_bits) - 1;
+    Kokkos::parallel_for(
+        "lutra::numeric::order_places", Range(exec, 0, nnz), KOKKOS_LAMBDA(const std::int64_t q) {
+          result(q) = by_user(static_cast<std::int64_t>(keys(q) & mask));
+        });
+    return result;
+  }
+
+  template <class Target>
+  Kokkos::View<Target*, Memory> targets(const Keys& keys) {
+    const auto target = plan.charge.template allocate<Kokkos::View<Target*, Memory>>(
+        exec, "lutra::numeric::entry_target", nnz);
+    const std::uint64_t mask = (std::uint64_t(1) << entry_bits) - 1;
+    Kokkos::parallel_for(
+        "lutra::numeric::entry_target", Range(exec, 0, nnz), KOKKOS_LAMBDA(const std::int64_t q) {
+          target(static_cast<std::int64_t>(keys(q) & mask)) = static_cast<Target>(q);
+        });
+    return target;
+  }
+
+  /// The user's row of each entry that is marked, and of the last one.
+  void mark_rows() {
+    const std::int64_t marks = (nnz + entries_a_mark - 1) / entries_a_mark, last = nnz - 1;
+    const auto result =
+        plan.charge.template allocate<OrdinalView>(exec, "lutra::numeric::entry_marks", marks + 1);
+    const auto A_map = plan.A.row_map;
+    const Ordinal n = plan.n;
+    Kokkos::parallel_for(
+        "lutra::numeric::entry_marks", Range(exec, 0, marks + 1), KOKKOS_LAMBDA(const std::int64_t k) {
+          result(k) = last < 0 ? Ordinal(0) : row_holding(A_map, n, k < marks ? k * entries_a_mark : last);
+        });
+    plan.entry_marks = result;
+  }
+
+  /// First entry of each tile, by binary searches.
+  Kokkos::View<Offset*, Memory> begin_tiles(const Keys& keys, std::int64_t tiles) {
+    const auto begin =
+        scratch.template allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::numeric::tile_begin", tiles + 1);
+    const std::int64_t n_keys = nnz;
+    const int bits = entry_bits;
+    Kokkos::parallel_for(
+        "lutra::numeric::tile_begin", Range(exec, 0, tiles + 1), KOKKOS_LAMBDA(const std::int64_t t) {
+          const std::uint64_t first = static_cast<std::uint64_t>(t) << bits;
+          std::int64_t from = 0, to = n_keys;
+          while (from < to) {
+            const std::int64_t middle = from + (to - from) / 2;
+            if (keys(middle) < first) {
+              from = middle + 1;
+            } else {
+              to = middle;
+            }
+          }
+          begin(t) = static_cast<Offset>(from);
+        });
+    return begin;
+  }
+
+  template <class Tiles, class Begin>
+  void begin_fronts(const Fronts& fronts, const Tiles& first_tile, const Begin& begin) {
+    Kokkos::parallel_for(
+        "lutra::numeric::front_entries", Range(exec, 0, plan.count), KOKKOS_LAMBDA(const std::int64_t f) {
+          fronts(f).entries = begin(first_tile(f));
+          fronts(f).entries_end = begin(first_tile(f + 1));
+        });
+  }
+};
+
+/// The same by one thread of a host: entries are counted by tiles, then put there.
+template <class Ordinal, class Offset>
+struct HostFrontEntries {
+  std::vector<FrontPlace> place;    ///< [nnz(A)] in the order of fronts
+  std::vector<Offset> target;       ///< [nnz(A)] of each of the user's entries
+  std::vector<Offset> tile_begin;   ///< [tiles + 1]
+
+  template <class Fronts>
+  HostFrontEntries(const Fronts& fronts, const std::vector<std::int64_t>& first_tile,
+                   const std::vector<Ordinal>& rows, const FrontEntries<Ordinal, Offset>& entries,
+                   const FrontPlanOptions& options)
+      : place(entries.A.entries.extent(0)),
+        target(place.size()),
+        tile_begin(static_cast<std::size_t>(first_tile.back()) + 2, 0) {
+    const auto row_place = inverse(entries.row_order), col_place = inverse(entries.col_order);
+    std::vector<std::size_t> front_of(row_place.size());
+    for (std::size_t f = 0; f < fronts.size(); ++f)
+      std::fill_n(front_of.begin() + static_cast<std::ptrdiff_t>(fronts[f].first_pivot), fronts[f].pivots, f);
+    std::vector<FrontPlace> by_user(place.size());
+    for (Ordinal i = 0; i < entries.A.n_rows; ++i) {
+      const Ordinal row = row_place[static_cast<std::size_t>(i)];
+      for (Offset p = entries.A.row_map(i); p < entries.A.row_map(i + 1); ++p) {
+        const auto e = static_cast<std::size_t>(p);
+        const Ordinal column = col_place[static_cast<std::size_t>(entries.A.entries(p))];
+        const std::size_t f = front_of[static_cast<std::size_t>(std::min(row, column))];
+        by_user[e] = {position_in_front(fronts[f], rows.data(), row),
+                      position_in_front(fronts[f], rows.data(), column)};
+        target[e] = static_cast<Offset>(first_tile[f] + tile_in_front(fronts[f], options, by_user[e]));
+        ++tile_begin[static_cast<std::size_t>(target[e]) + 2];
+      }
+    }
+    for (std::size_t t = 2; t < tile_begin.size(); ++t) tile_begin[t] += tile_begin[t - 1];
+    for (std::size_t e = 0; e < target.size(); ++e) {
+      target[e] = tile_begin[static_cast<std::size_t>(target[e]) + 1]++;
+      place[static_cast<std::size_t>(target[e])] = by_user[e];
+    }
+    tile_begin.pop_back();
+  }
+
+ private:
+  static std::vector<Ordinal> inverse(const std::vector<Ordinal>& order) {
+    std::vector<Ordinal> result(order.size());
+    for (std::size_t k = 0; k < order.size(); ++k)
+      result[static_cast<std::size_t>(order[k])] = static_cast<Ordinal>(k);
+    return result;
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTROWS_HPP
+#define LUTRA_FRONTROWS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_Sort.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "Lutra_FrontTree.hpp"
+#include "Lutra_MemoryBudget.hpp"
+#include "Lutra_Upload.hpp"
+
+namespace lutra::Impl {
+
+/// Rows of each front beyond its pivots, by all threads of an execution space.
+///
+/// Row w is in the fronts on the paths of the tree from those of its neighbours v < w up to its own. With its
+/// neighbours in postorder, the path from one of them leads to new fronts until it comes to a front in whose
+/// subtree the next neighbour is too (the skeleton of a row subtree: J. W. H. Liu, ACM Trans. Math. Software
+/// 12, 1986). So each front is met once for a row, without marks, and edges are independent of each other.
+/// Pairs of a front and a row are sorted then. Numbers of rows and fronts take 64 bits together.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct FrontRowsMaker {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Pattern = CsrPattern<Ordinal, Offset, Memory>;
+  using Keys = Kokkos::View<std::uint64_t*, Memory>;
+  using OrdinalView = Kokkos::View<Ordinal*, Memory>;
+  using Range = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+
+  /// The tree as climbs read it.
+  struct Climb {
+    Keys edges;  ///< sorted: greater end, smaller end
+    Kokkos::View<const Ordinal*, Memory> front_of, pivot_begin, parent;
+    std::int64_t n;
+    int bits;
+
+    /// Calls visit(front, row) for each front the row has from edge k and from none behind it.
+    template <class Visit>
+    KOKKOS_FUNCTION void operator()(std::int64_t k, const Visit& visit) const {
+      const std::uint64_t mask = (std::uint64_t(1) << bits) - 1;
+      const auto row = static_cast<std::int64_t>(edges(k) >> bits);
+      if (row >= n) return;  // no edge
+      const auto n_edges = static_cast<std::int64_t>(edges.extent(0));
+      const bool is_last = k + 1 == n_edges || static_cast<std::int64_t>(edges(k + 1) >> bits) != row;
+      const auto next = is_last ? row : static_cast<std::int64_t>(edges(k + 1) & mask);
+      Ordinal f = front_of(static_cast<std::int64_t>(edges(k) & mask));
+      while (next >= pivot_begin(f + 1)) {
+        visit(f, row);
+        f = parent(f);
+      }
+    }
+  };
+
+  ExecutionSpace exec;
+  MemoryBudget budget;
+  Charge scratch;
+
+  FrontRowsMaker(const ExecutionSpace& space, const MemoryBudget& of)
+      : exec(space), budget(of), scratch(of) {}
+
+  /// @param F    in the order before the tree's
+  /// @param tree whose rows are filled in
+  void make(const Pattern& F, FrontTree<Ordinal>& tree) {
+    const Climb climb = prepare(F, tree);
+    const std::int64_t n_edges = static_cast<std::int64_t>(climb.edges.extent(0));
+    std::int64_t total = 0;
+    Kokkos::parallel_reduce(
+        "lutra::numeric::count_front_rows", Range(exec, 0, n_edges),
+        KOKKOS_LAMBDA(const std::int64_t k, std::int64_t& sum) {
+          climb(k, [&](Ordinal, std::int64_t) { ++sum; });
+        },
+        total);
+    budget.require("lutra::numeric::front_rows", 2 * sizeof(std::uint64_t) * static_cast<std::size_t>(total));
+    const auto pairs = scratch.template allocate<Keys>(exec, "lutra::numeric::front_rows", total);
+    const int bits = climb.bits;
+    Kokkos::parallel_scan(
+        "lutra::numeric::list_front_rows", Range(exec, 0, n_edges),
+        KOKKOS_LAMBDA(const std::int64_t k, std::int64_t& sum, const bool final) {
+          climb(k, [&](Ordinal f, std::int64_t row) {
+            if (final) pairs(sum) = static_cast<std::uint64_t>(f) << bits | static_cast<std::uint64_t>(row);
+            ++sum;
+          });
+        });
+    Kokkos::sort(exec, pairs);
+    split(pairs, bits, tree);
+  }
+
+  Climb prepare(const Pattern& F, const FrontTree<Ordinal>& tree) {
+    Climb climb;
+    climb.n = static_cast<std::int64_t>(tree.n);
+    climb.bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(tree.n)));
+    climb.pivot_begin = upload(exec, scratch, "lutra::numeric::pivot_begin", tree.pivot_begin);
+    climb.parent = upload(exec, scratch, "lutra::numeric::front_parent", tree.parent);
+    const auto order = upload(exec, scratch, "lutra::numeric::tree_order", tree.order);
+    const auto place = scratch.template allocate<OrdinalView>(exec, "lutra::numeric::tree_places", tree.n);
+    const auto front_of = scratch.template allocate<OrdinalView>(exec, "lutra::numeric::front_of", tree.n);
+    const auto pivot_begin = climb.pivot_begin;
+    const Ordinal count = tree.count();
+    Kokkos::parallel_for(
+        "lutra::numeric::tree_places", Range(exec, 0, climb.n), KOKKOS_LAMBDA(const std::int64_t k) {
+          place(order(k)) = static_cast<Ordinal>(k);
+          Ordinal f = 0, end = count;  // the last front that begins at or before k
+          while (end - f > 1) {
+            const Ordinal middle = f + (end - f) / 2;
+            if (pivot_begin(middle) <= k) {
+              f = middle;
+            } else {
+              end = middle;
+            }
+          }
+          front_of(k) = f;
+        });
+    climb.front_of = front_of;
+    climb.edges = sorted_edges(F, place, climb.bits);
+    return climb;
+  }
+
+  /// Edges of the graph of F + Fᵀ, some of them twice; entries of the diagonal come behind as what is none.
+  Keys sorted_edges(const Pattern& F, const OrdinalView& place, int bits) {
+    const auto nnz = static_cast<std::size_t>(F.nnz());
+    budget.require("lutra::numeric::tree_edges", 2 * sizeof(std::uint64_t) * nnz);
+    const auto edges = scratch.template allocate<Keys>(exec, "lutra::numeric::tree_edges", nnz);
+    const auto row_map = F.row_map;
+    const auto entries = F.entries;
+    const Ordinal n = F.n_rows;
+    const auto none = static_cast<std::uint64_t>(n) << bits;
+    Kokkos::parallel_for(
+        "lutra::numeric::tree_edges", Range(exec, 0, n), KOKKOS_LAMBDA(const std::int64_t i) {
+          const auto row = static_cast<std::uint64_t>(place(i));
+          for (Offset p = row_map(i); p < row_map(i + 1); ++p) {
+            const auto column = static_cast<std::uint64_t>(place(entries(p)));
+            edges(p) = row == column ? none : row > column ? row << bits | column : column << bits | row;
+          }
+        });
+    Kokkos::sort(exec, edges);
+    return edges;
+  }
+
+  /// Pairs, sorted, into the tree's lists.
+  void split(const Keys& pairs, int bits, FrontTree<Ordinal>& tree) {
+    const std::int64_t total = static_cast<std::int64_t>(pairs.extent(0)), count = tree.count();
+    const auto rows = scratch.template allocate<OrdinalView>(exec, "lutra::numeric::front_rows", total);
+    const auto begin = scratch.template allocate<Kokkos::View<std::int64_t*, Memory>>(
+        exec, "lutra::numeric::row_begin", count + 1);
+    const std::uint64_t mask = (std::uint64_t(1) << bits) - 1;
+    Kokkos::parallel_for(
+        "lutra::numeric::front_rows", Range(exec, 0, total),
+        KOKKOS_LAMBDA(const std::int64_t k) { rows(k) = static_cast<Ordinal>(pairs(k) & mask); });
+    Kokkos::parallel_for(
+        "lutra::numeric::row_begin", Range(exec, 0, count + 1), KOKKOS_LAMBDA(const std::int64_t f) {
+          const std::uint64_t first = static_cast<std::uint64_t>(f) << bits;
+          std::int64_t from = 0, to = total;
+          while (from < to) {
+            const std::int64_t middle = from + (to - from) / 2;
+            if (pairs(middle) < first) {
+              from = middle + 1;
+            } else {
+              to = middle;
+            }
+          }
+          begin(f) = from;
+        });
+    tree.rows.resize(static_cast<std::size_t>(total));
+    tree.row_begin.resize(static_cast<std::size_t>(count) + 1);
+    Kokkos::deep_copy(exec, Kokkos::View<Ordinal*, Kokkos::HostSpace>(tree.rows.data(), tree.rows.size()),
+                      rows);
+    Kokkos::deep_copy(
+        exec, Kokkos::View<std::int64_t*, Kokkos::HostSpace>(tree.row_begin.data(), tree.row_begin.size()),
+        begin);
+    exec.fence("lutra::numeric: rows of fronts are known");
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif
