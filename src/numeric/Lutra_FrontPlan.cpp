@@ -96,6 +96,25 @@ std::vector<int> places_in_parents(const Fronts<Ordinal, Offset>& fronts, const 
   return places;
 }
 
+/// The same by all threads of an execution space.
+template <class ExecutionSpace, class Plan>
+auto places_in_parents(const ExecutionSpace& exec, Plan& plan) -> decltype(plan.places) {
+  using View = typename decltype(plan.places)::non_const_type;
+  const auto n_rows = static_cast<std::int64_t>(plan.rows.extent(0));
+  const auto places = plan.charge.template allocate<View>(exec, "lutra::numeric::places", n_rows);
+  const auto fronts = plan.fronts;
+  const auto rows = plan.rows;
+  const auto count = plan.count;
+  Kokkos::parallel_for(
+      "lutra::numeric::places",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, n_rows),
+      KOKKOS_LAMBDA(const std::int64_t r) {
+        const auto parent = fronts(Impl::front_of_row(fronts, count, r)).parent;
+        places(r) = parent < 0 ? 0 : Impl::position_in_front(fronts(parent), rows.data(), rows(r));
+      });
+  return places;
+}
+
 template <class Ordinal, class Offset>
 std::vector<Ordinal> list_children(Fronts<Ordinal, Offset>& fronts) {
   for (const auto& front : fronts) {
@@ -308,10 +327,8 @@ void fill_rows(const ExecutionSpace& exec, const Plan& plan, const StartView& ro
       });
 }
 
-}  // namespace
-
 template <class ExecutionSpace, class Offset, class Ordinal>
-FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_fronts(
+FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_without_places(
     const FrontTree<Ordinal>& tree, const FrontPlanOptions& options) {
   FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline;
   auto& plan = outline.plan;
@@ -321,7 +338,16 @@ FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_fro
   plan.flops = tree.flops;
   plan.host_fronts = lay_out<Offset>(tree, plan.panels, plan.corners);
   outline.children = list_children(plan.host_fronts);
-  outline.places = places_in_parents(plan.host_fronts, tree);
+  return outline;
+}
+
+}  // namespace
+
+template <class ExecutionSpace, class Offset, class Ordinal>
+FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_fronts(
+    const FrontTree<Ordinal>& tree, const FrontPlanOptions& options) {
+  auto outline = outline_without_places<ExecutionSpace, Offset>(tree, options);
+  outline.places = places_in_parents(outline.plan.host_fronts, tree);
   return outline;
 }
 
@@ -330,15 +356,20 @@ FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
     const ExecutionSpace& exec, const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& entries,
     const MemoryBudget& budget, const FrontPlanOptions& options,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
-  auto outline = outline_fronts<ExecutionSpace, Offset>(tree, options);
+  constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
+  auto outline = outline_without_places<ExecutionSpace, Offset>(tree, options);
   auto& plan = outline.plan;
   auto& fronts = plan.host_fronts;
   plan.charge = Charge(budget);
   plan.rows = Impl::upload(exec, plan.charge, "lutra::numeric::front_rows", tree.rows);
-  plan.places = Impl::upload(exec, plan.charge, "lutra::numeric::places", outline.places);
   plan.children = Impl::upload(exec, plan.charge, "lutra::numeric::children", outline.children);
   plan.A = A.row_map.extent(0) > 0 ? A : copy_pattern(exec, plan.charge, entries.A);
   plan_entries(exec, entries, tree.rows, budget, plan);
+  if constexpr (on_host) {
+    plan.places = Impl::upload(exec, plan.charge, "lutra::numeric::places", places_in_parents(fronts, tree));
+  } else {
+    plan.places = places_in_parents(exec, plan);
+  }
   plan.by_level =
       Impl::upload(exec, plan.charge, "lutra::numeric::fronts_by_level", order_by_levels(tree, fronts, plan));
   return std::move(plan);

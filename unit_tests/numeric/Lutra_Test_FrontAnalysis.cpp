@@ -58,7 +58,8 @@ std::vector<Matrix<Types>> patterns(std::mt19937& random) {
   using MatrixType = Matrix<Types>;
   std::vector<MatrixType> all{from_dense<MatrixType>({}), from_dense<MatrixType>({{1}})};
   for (const int n : {7, 40, 150}) {
-    for (const double mean : {0.0, 1.5, 4.0}) all.push_back(random_matrix<MatrixType>(n, mean / n, 0.0, random));
+    for (const double mean : {0.0, 1.5, 4.0})
+      all.push_back(random_matrix<MatrixType>(n, mean / n, 0.0, random));
   }
   for (const auto& [kind, size] :
        {std::pair("poisson2d", 20), std::pair("poisson3d", 9), std::pair("circuit", 600),
@@ -200,9 +201,10 @@ TEST_CASE("indices by falling keys stand as a stable sort puts them", "[numeric]
   const auto check = [](const auto& keys) {
     std::vector<int> expected(keys.size());
     std::iota(expected.begin(), expected.end(), 0);
-    std::ranges::stable_sort(expected, std::greater<>{}, [&](int i) { return keys[static_cast<std::size_t>(i)]; });
-    CHECK(lutra::Impl::falling_order<int>(keys.size(),
-                                          [&](int i) { return keys[static_cast<std::size_t>(i)]; }) == expected);
+    std::ranges::stable_sort(expected, std::greater<>{},
+                             [&](int i) { return keys[static_cast<std::size_t>(i)]; });
+    CHECK(lutra::Impl::falling_order<int>(
+              keys.size(), [&](int i) { return keys[static_cast<std::size_t>(i)]; }) == expected);
   };
   for (const std::size_t n : {0, 1, 2, 50, 3000}) {
     std::vector<double> reals(n);
@@ -238,7 +240,8 @@ TEST_CASE("lists of narrow children are those of sorted numbers", "[numeric]") {
       child.rows = static_cast<std::int64_t>(places.size());
       child.corner = corner;
       corner += child.below * child.below + up_to(9);
-      std::vector<int> all(static_cast<std::size_t>(turn % 3 == 0 ? std::min(pivots + below, 20) : pivots + below));
+      std::vector<int> all(
+          static_cast<std::size_t>(turn % 3 == 0 ? std::min(pivots + below, 20) : pivots + below));
       std::iota(all.begin(), all.end(), 0);
       child.below = std::min(child.below, static_cast<int>(all.size()));
       std::ranges::sample(all, std::back_inserter(places), child.below, random);
@@ -330,8 +333,8 @@ TEMPLATE_LIST_TEST_CASE("entries of A stand in the order of fronts and tiles", "
     };
     check();
     const auto first_tile = lutra::Impl::number_tiles(plan.host_fronts, options);
-    const lutra::Impl::HostFrontEntries<Ordinal, Offset> host(plan.host_fronts, first_tile, tree.rows, entries,
-                                                              options);
+    const lutra::Impl::HostFrontEntries<Ordinal, Offset> host(plan.host_fronts, first_tile, tree.rows,
+                                                              entries, options);
     REQUIRE(host.target == expected.target);
     REQUIRE(host.tile_begin == expected.tile_begin);
     REQUIRE(packed(host.place, 0) == packed(expected.place, 0));
@@ -339,7 +342,8 @@ TEMPLATE_LIST_TEST_CASE("entries of A stand in the order of fronts and tiles", "
     auto blank = plan.host_fronts;
     for (auto& front : blank) front.entries = front.entries_end = -1;
     const auto fronts = to_space<Space>(blank);
-    plan.host_tile_entries = Maker(exec, plan, MemoryBudget()).make(fronts, first_tile, tree.order, tree.order, true);
+    plan.host_tile_entries =
+        Maker(exec, plan, MemoryBudget()).make(fronts, first_tile, tree.order, tree.order, true);
     check();
     REQUIRE(to_vector(plan.entry_place.high) == packed(expected.place, 16));
     REQUIRE(to_vector(plan.entry_marks) == marks);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "Lutra_FrontPlan.hpp"
+#include "Lutra_FrontSearch.hpp"
 #include "Lutra_FrontTiles.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -34,25 +35,6 @@ std::vector<std::int64_t> number_tiles(const Fronts& fronts, const FrontPlanOpti
   return first;
 }
 
-/// Position in a front of a place of F that it holds.
-/// @param rows further rows of all fronts
-template <class Ordinal, class Offset>
-KOKKOS_FUNCTION int position_in_front(const Front<Ordinal, Offset>& front, const Ordinal* rows,
-                                      Ordinal place) {
-  if (place < front.first_pivot + front.pivots) return static_cast<int>(place - front.first_pivot);
-  const Ordinal* const own = rows + front.rows;
-  int begin = 0, end = front.below;  // the first row that is not smaller
-  while (begin < end) {
-    const int middle = begin + (end - begin) / 2;
-    if (own[middle] < place) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return front.pivots + begin;
-}
-
 /// Tile of a position among those of its front.
 template <class Ordinal, class Offset>
 KOKKOS_FUNCTION std::int64_t tile_in_front(const Front<Ordinal, Offset>& front,
@@ -66,21 +48,6 @@ KOKKOS_FUNCTION std::int64_t tile_in_front(const Front<Ordinal, Offset>& front,
 KOKKOS_INLINE_FUNCTION std::uint32_t pack_place(const FrontPlace& place, int shift) {
   return static_cast<std::uint32_t>(place.row) >> shift << 16 |
          (static_cast<std::uint32_t>(place.column) >> shift & 0xffffu);
-}
-
-/// The first row that ends behind an entry: the one which holds it.
-template <class RowMap, class Ordinal>
-KOKKOS_FUNCTION Ordinal row_holding(const RowMap& row_map, Ordinal n_rows, std::int64_t entry) {
-  Ordinal begin = 0, end = n_rows;
-  while (begin < end) {
-    const Ordinal middle = begin + (end - begin) / 2;
-    if (row_map(middle + 1) <= entry) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
 }
 
 /// The lists by all threads of an execution space: a key an entry, its tile and its number, which are sorted.
@@ -169,15 +136,7 @@ struct FrontEntryMaker {
         "lutra::numeric::place_entries", Range(exec, 0, nnz), KOKKOS_LAMBDA(const std::int64_t p) {
           const Ordinal row = row_place(row_holding(A_map, n, p)), column = col_place(A_entries(p));
           const Ordinal pivot = row < column ? row : column;
-          Ordinal f = 0, end = count;  // the last front that begins at or before the pivot
-          while (end - f > 1) {
-            const Ordinal middle = f + (end - f) / 2;
-            if (fronts(middle).first_pivot <= pivot) {
-              f = middle;
-            } else {
-              end = middle;
-            }
-          }
+          const Ordinal f = front_of_pivot(fronts, count, pivot);
           const auto front = fronts(f);
           const FrontPlace place{position_in_front(front, rows, row), position_in_front(front, rows, column)};
           const auto tile = static_cast<std::uint64_t>(first_tile(f) + tile_in_front(front, options, place));
@@ -225,23 +184,15 @@ struct FrontEntryMaker {
 
   /// First entry of each tile, by binary searches.
   Kokkos::View<Offset*, Memory> begin_tiles(const Keys& keys, std::int64_t tiles) {
-    const auto begin =
-        scratch.template allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::numeric::tile_begin", tiles + 1);
+    const auto begin = scratch.template allocate<Kokkos::View<Offset*, Memory>>(
+        exec, "lutra::numeric::tile_begin", tiles + 1);
     const std::int64_t n_keys = nnz;
     const int bits = entry_bits;
     Kokkos::parallel_for(
         "lutra::numeric::tile_begin", Range(exec, 0, tiles + 1), KOKKOS_LAMBDA(const std::int64_t t) {
           const std::uint64_t first = static_cast<std::uint64_t>(t) << bits;
-          std::int64_t from = 0, to = n_keys;
-          while (from < to) {
-            const std::int64_t middle = from + (to - from) / 2;
-            if (keys(middle) < first) {
-              from = middle + 1;
-            } else {
-              to = middle;
-            }
-          }
-          begin(t) = static_cast<Offset>(from);
+          begin(t) = static_cast<Offset>(
+              first_not_before(std::int64_t(0), n_keys, [&](std::int64_t k) { return keys(k) < first; }));
         });
     return begin;
   }
@@ -259,9 +210,9 @@ struct FrontEntryMaker {
 /// The same by one thread of a host: entries are counted by tiles, then put there.
 template <class Ordinal, class Offset>
 struct HostFrontEntries {
-  std::vector<FrontPlace> place;    ///< [nnz(A)] in the order of fronts
-  std::vector<Offset> target;       ///< [nnz(A)] of each of the user's entries
-  std::vector<Offset> tile_begin;   ///< [tiles + 1]
+  std::vector<FrontPlace> place;   ///< [nnz(A)] in the order of fronts
+  std::vector<Offset> target;      ///< [nnz(A)] of each of the user's entries
+  std::vector<Offset> tile_begin;  ///< [tiles + 1]
 
   template <class Fronts>
   HostFrontEntries(const Fronts& fronts, const std::vector<std::int64_t>& first_tile,

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "Lutra_BinarySearch.hpp"
 #include "Lutra_FrontTree.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_Upload.hpp"
@@ -102,16 +103,8 @@ struct FrontRowsMaker {
     Kokkos::parallel_for(
         "lutra::numeric::tree_places", Range(exec, 0, climb.n), KOKKOS_LAMBDA(const std::int64_t k) {
           place(order(k)) = static_cast<Ordinal>(k);
-          Ordinal f = 0, end = count;  // the last front that begins at or before k
-          while (end - f > 1) {
-            const Ordinal middle = f + (end - f) / 2;
-            if (pivot_begin(middle) <= k) {
-              f = middle;
-            } else {
-              end = middle;
-            }
-          }
-          front_of(k) = f;
+          front_of(k) =
+              first_not_before(Ordinal(1), count, [&](Ordinal f) { return pivot_begin(f) <= k; }) - 1;
         });
     climb.front_of = front_of;
     climb.edges = sorted_edges(F, place, climb.bits);
@@ -152,16 +145,8 @@ struct FrontRowsMaker {
     Kokkos::parallel_for(
         "lutra::numeric::row_begin", Range(exec, 0, count + 1), KOKKOS_LAMBDA(const std::int64_t f) {
           const std::uint64_t first = static_cast<std::uint64_t>(f) << bits;
-          std::int64_t from = 0, to = total;
-          while (from < to) {
-            const std::int64_t middle = from + (to - from) / 2;
-            if (pairs(middle) < first) {
-              from = middle + 1;
-            } else {
-              to = middle;
-            }
-          }
-          begin(f) = from;
+          begin(f) =
+              first_not_before(std::int64_t(0), total, [&](std::int64_t k) { return pairs(k) < first; });
         });
     tree.rows.resize(static_cast<std::size_t>(total));
     tree.row_begin.resize(static_cast<std::size_t>(count) + 1);

@@ -2,50 +2,13 @@
 #ifndef LUTRA_PORTABLEFRONTSWEEPS_HPP
 #define LUTRA_PORTABLEFRONTSWEEPS_HPP
 
-#include <limits>
-#include <numeric>
-#include <vector>
-
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontLu.hpp"
 #include "Lutra_FrontSolvePortable.hpp"
+#include "Lutra_FrontSources.hpp"
 #include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
-
-/// For each position of each front, the rows of children that come to stand there.
-struct FrontSources {
-  std::vector<std::uint32_t> begin;   ///< [positions of all fronts + 1]
-  std::vector<std::uint32_t> source;  ///< rows of children, counted through all fronts
-};
-
-/// @param places as in the plan, on the host
-/// @throws OutOfMemoryError for more rows than 32 bits count
-template <class Ordinal, class Offset>
-FrontSources list_sources(const std::vector<Front<Ordinal, Offset>>& fronts, std::int64_t n,
-                          const int* places, std::size_t n_places) {
-  if (static_cast<std::uint64_t>(n) + n_places >= std::numeric_limits<std::uint32_t>::max()) {
-    throw OutOfMemoryError("solves on fronts: their rows are more than 32 bits count; ask for another method",
-                           n_places * sizeof(std::uint64_t));
-  }
-  FrontSources result;
-  result.begin.assign(static_cast<std::size_t>(n) + n_places + 1, 0);
-  const auto for_each_source = [&](const auto& visit) {
-    for (const auto& front : fronts) {
-      if (front.parent < 0) continue;
-      const auto& parent = fronts[static_cast<std::size_t>(front.parent)];
-      const auto position =
-          static_cast<std::size_t>(parent.rows) + static_cast<std::size_t>(parent.first_pivot);
-      for (Offset r = front.rows; r < front.rows + front.below; ++r)
-        visit(position + static_cast<std::size_t>(places[r]), static_cast<std::uint32_t>(r));
-    }
-  };
-  for_each_source([&](std::size_t position, std::uint32_t) { ++result.begin[position + 1]; });
-  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
-  result.source.resize(result.begin.back());
-  std::vector<std::uint32_t> next(result.begin.begin(), result.begin.end() - 1);
-  for_each_source([&](std::size_t position, std::uint32_t row) { result.source[next[position]++] = row; });
-  return result;
-}
 
 /// What every kind of sweep needs: the lists of sources, and room for vectors.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -57,11 +20,16 @@ class FrontSweepsBase {
 
   FrontSweepsBase(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget)
       : m_budget(budget), m_charge(budget) {
-    const auto places = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), plan.places);
-    const auto lists =
-        list_sources(plan.host_fronts, static_cast<std::int64_t>(plan.n), places.data(), places.extent(0));
-    m_source_begin = upload(exec, m_charge, "lutra::trisolve::source_begin", lists.begin);
-    m_source = upload(exec, m_charge, "lutra::trisolve::sources", lists.source);
+    if constexpr (is_host_space<ExecutionSpace>) {
+      const auto lists = list_sources(plan.host_fronts, static_cast<std::int64_t>(plan.n), plan.places.data(),
+                                      plan.places.extent(0));
+      m_source_begin = upload(exec, m_charge, "lutra::trisolve::source_begin", lists.begin);
+      m_source = upload(exec, m_charge, "lutra::trisolve::sources", lists.source);
+    } else {
+      const auto lists = list_sources(exec, plan, budget, m_charge);
+      m_source_begin = lists.begin;
+      m_source = lists.source;
+    }
   }
 
   Data data_of(const Plan& plan, const Scalar* panels) const {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTSEARCH_HPP
+#define LUTRA_FRONTSEARCH_HPP
+
+#include <cstdint>
+
+#include "Lutra_BinarySearch.hpp"
+#include "Lutra_FrontPlan.hpp"
+
+namespace lutra::Impl {
+
+// Where things stand in fronts and matrices, by binary searches.
+
+/// The front that eliminates a place of F. There is one front at least.
+template <class Fronts, class Ordinal>
+KOKKOS_FUNCTION Ordinal front_of_pivot(const Fronts& fronts, Ordinal count, Ordinal place) {
+  return first_not_before(Ordinal(1), count, [&](Ordinal f) { return fronts(f).first_pivot <= place; }) - 1;
+}
+
+/// The front that has an entry of the lists of further rows.
+template <class Fronts, class Ordinal, class Offset>
+KOKKOS_FUNCTION Ordinal front_of_row(const Fronts& fronts, Ordinal count, Offset entry) {
+  return first_not_before(Ordinal(1), count, [&](Ordinal f) { return fronts(f).rows <= entry; }) - 1;
+}
+
+/// Position in a front of a place of F that it holds.
+/// @param rows further rows of all fronts
+template <class Ordinal, class Offset>
+KOKKOS_FUNCTION int position_in_front(const Front<Ordinal, Offset>& front, const Ordinal* rows,
+                                      Ordinal place) {
+  if (place < front.first_pivot + front.pivots) return static_cast<int>(place - front.first_pivot);
+  const Ordinal* const own = rows + front.rows;
+  return front.pivots + first_not_before(0, front.below, [&](int r) { return own[r] < place; });
+}
+
+/// The first row that ends behind an entry: the one which holds it.
+template <class RowMap, class Ordinal>
+KOKKOS_FUNCTION Ordinal row_holding(const RowMap& row_map, Ordinal n_rows, std::int64_t entry) {
+  return first_not_before(Ordinal(0), n_rows, [&](Ordinal i) { return row_map(i + 1) <= entry; });
+}
+
+}  // namespace lutra::Impl
+
+#endif

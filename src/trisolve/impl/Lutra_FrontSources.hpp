@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTSOURCES_HPP
+#define LUTRA_FRONTSOURCES_HPP
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_Sort.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_FrontPlan.hpp"
+#include "Lutra_FrontSearch.hpp"
+
+namespace lutra::Impl {
+
+/// For each position of each front, the rows of children that come to stand there.
+struct FrontSources {
+  std::vector<std::uint32_t> begin;   ///< [positions of all fronts + 1]
+  std::vector<std::uint32_t> source;  ///< rows of children, counted through all fronts
+};
+
+/// @throws OutOfMemoryError for more rows than 32 bits count
+inline void check_sources(std::int64_t n, std::size_t n_places) {
+  if (static_cast<std::uint64_t>(n) + n_places >= std::numeric_limits<std::uint32_t>::max()) {
+    throw OutOfMemoryError("solves on fronts: their rows are more than 32 bits count; ask for another method",
+                           n_places * sizeof(std::uint64_t));
+  }
+}
+
+/// @param places as in the plan, on the host
+/// @throws OutOfMemoryError for more rows than 32 bits count
+template <class Ordinal, class Offset>
+FrontSources list_sources(const std::vector<Front<Ordinal, Offset>>& fronts, std::int64_t n,
+                          const int* places, std::size_t n_places) {
+  check_sources(n, n_places);
+  FrontSources result;
+  result.begin.assign(static_cast<std::size_t>(n) + n_places + 1, 0);
+  const auto for_each_source = [&](const auto& visit) {
+    for (const auto& front : fronts) {
+      if (front.parent < 0) continue;
+      const auto& parent = fronts[static_cast<std::size_t>(front.parent)];
+      const auto position =
+          static_cast<std::size_t>(parent.rows) + static_cast<std::size_t>(parent.first_pivot);
+      for (Offset r = front.rows; r < front.rows + front.below; ++r)
+        visit(position + static_cast<std::size_t>(places[r]), static_cast<std::uint32_t>(r));
+    }
+  };
+  for_each_source([&](std::size_t position, std::uint32_t) { ++result.begin[position + 1]; });
+  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
+  result.source.resize(result.begin.back());
+  std::vector<std::uint32_t> next(result.begin.begin(), result.begin.end() - 1);
+  for_each_source([&](std::size_t position, std::uint32_t row) { result.source[next[position]++] = row; });
+  return result;
+}
+
+/// The same where the plan is, by sorted pairs of a position and a row.
+template <class MemorySpace>
+struct FrontSourceViews {
+  Kokkos::View<const std::uint32_t*, MemorySpace> begin, source;
+};
+
+/// @throws OutOfMemoryError
+template <class ExecutionSpace, class Plan>
+FrontSourceViews<typename ExecutionSpace::memory_space> list_sources(const ExecutionSpace& exec,
+                                                                     const Plan& plan,
+                                                                     const MemoryBudget& budget,
+                                                                     Charge& charge) {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Range = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  using Words = Kokkos::View<std::uint32_t*, Memory>;
+  const auto n_rows = static_cast<std::int64_t>(plan.rows.extent(0));
+  const std::int64_t positions = static_cast<std::int64_t>(plan.n) + n_rows;
+  check_sources(static_cast<std::int64_t>(plan.n), plan.rows.extent(0));
+  const auto begin = charge.allocate<Words>(exec, "lutra::trisolve::source_begin", positions + 1);
+  const auto source = charge.allocate<Words>(exec, "lutra::trisolve::sources", n_rows);
+  budget.require("lutra::trisolve::source_keys", 2 * sizeof(std::uint64_t) * plan.rows.extent(0));
+  Charge scratch(budget);
+  const auto keys = scratch.allocate<Kokkos::View<std::uint64_t*, Memory>>(
+      exec, "lutra::trisolve::source_keys", n_rows);
+  const auto fronts = plan.fronts;
+  const auto places = plan.places;
+  const auto count = plan.count;
+  Kokkos::parallel_for(
+      "lutra::trisolve::source_keys", Range(exec, 0, n_rows), KOKKOS_LAMBDA(const std::int64_t r) {
+        const auto up = fronts(front_of_row(fronts, count, r)).parent;
+        std::uint64_t position = std::numeric_limits<std::uint32_t>::max();  // nobody's
+        if (up >= 0) {
+          const auto parent = fronts(up);
+          position = static_cast<std::uint64_t>(parent.rows) +
+                     static_cast<std::uint64_t>(parent.first_pivot) + static_cast<std::uint64_t>(places(r));
+        }
+        keys(r) = position << 32 | static_cast<std::uint64_t>(r);
+      });
+  Kokkos::sort(exec, keys);
+  Kokkos::parallel_for(
+      "lutra::trisolve::sources", Range(exec, 0, n_rows),
+      KOKKOS_LAMBDA(const std::int64_t k) { source(k) = static_cast<std::uint32_t>(keys(k)); });
+  Kokkos::parallel_for(
+      "lutra::trisolve::source_begin", Range(exec, 0, positions + 1), KOKKOS_LAMBDA(const std::int64_t p) {
+        const std::uint64_t first = static_cast<std::uint64_t>(p) << 32;
+        begin(p) = static_cast<std::uint32_t>(
+            first_not_before(std::int64_t(0), n_rows, [&](std::int64_t k) { return keys(k) < first; }));
+      });
+  exec.fence("lutra::trisolve: keys are freed");
+  return {begin, source};
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+
+#include "Lutra_FrontSources.hpp"
+#include "Lutra_TestDevice.hpp"
+#include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace lutra::Test {
+
+TEMPLATE_LIST_TEST_CASE("sources of fronts by sorted pairs are those counted", "[trisolve]", PatternTypes) {
+  using Ordinal = typename TestType::Ordinal;
+  using Offset = typename TestType::Offset;
+  using Space = typename TestType::Space;
+  std::mt19937 random(5);
+  const Space exec;
+  for (const int n : {0, 1, 30, 200}) {
+    for (const double mean : {0.0, 1.0, 3.0}) {
+      INFO("n " << n << ", mean " << mean);
+      const auto A = random_matrix<Matrix<TestType>>(n, n > 0 ? mean / n : 0, 0.0, random);
+      const auto tree = make_front_tree(make_view(A).pattern());
+      const auto plan = plan_fronts(
+          exec, tree, FrontEntries<Ordinal, Offset>{make_view(A).pattern(), tree.order, tree.order}, MemoryBudget());
+      const auto places = to_vector(plan.places);
+      // each further row of a front stands in its parent's list, or among its pivots
+      for (const auto& front : plan.host_fronts) {
+        for (Offset r = front.rows; r < front.rows + front.below; ++r) {
+          const auto& parent = plan.host_fronts[static_cast<std::size_t>(front.parent)];
+          const int place = places[static_cast<std::size_t>(r)];
+          const auto row = place < parent.pivots
+                               ? parent.first_pivot + static_cast<Ordinal>(place)
+                               : tree.rows[static_cast<std::size_t>(parent.rows + place - parent.pivots)];
+          REQUIRE(row == tree.rows[static_cast<std::size_t>(r)]);
+        }
+      }
+      const auto expected = lutra::Impl::list_sources(plan.host_fronts, static_cast<std::int64_t>(plan.n),
+                                                      places.data(), places.size());
+      Charge charge{MemoryBudget()};
+      const auto lists = lutra::Impl::list_sources(exec, plan, MemoryBudget(), charge);
+      REQUIRE(to_vector(lists.begin) == expected.begin);
+      REQUIRE(to_vector(lists.source) == expected.source);
+    }
+  }
+}
+
+}  // namespace lutra::Test
