@@ -172,7 +172,7 @@ FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
   using Schedule = Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>;
   FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> factors;
   factors.charge = Charge(budget);
-  factors.schedule = std::make_shared<Schedule>(exec, plan, factors.charge);
+  factors.schedule = std::make_shared<Schedule>(exec, plan, budget, factors.charge);
   return factors;
 }
 

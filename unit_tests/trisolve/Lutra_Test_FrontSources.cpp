@@ -22,7 +22,8 @@ TEMPLATE_LIST_TEST_CASE("sources of fronts by sorted pairs are those counted", "
       const auto A = random_matrix<Matrix<TestType>>(n, n > 0 ? mean / n : 0, 0.0, random);
       const auto tree = make_front_tree(make_view(A).pattern());
       const auto plan = plan_fronts(
-          exec, tree, FrontEntries<Ordinal, Offset>{make_view(A).pattern(), tree.order, tree.order}, MemoryBudget());
+          exec, tree, FrontEntries<Ordinal, Offset>{make_view(A).pattern(), tree.order, tree.order},
+          MemoryBudget());
       const auto places = to_vector(plan.places);
       // each further row of a front stands in its parent's list, or among its pivots
       for (const auto& front : plan.host_fronts) {

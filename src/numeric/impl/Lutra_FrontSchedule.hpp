@@ -10,7 +10,8 @@ namespace lutra::Impl {
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct FrontSchedule {
   FrontSchedule(const ExecutionSpace&,
-                const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>&, Charge&) {}
+                const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>&, const MemoryBudget&,
+                Charge&) {}
 
   void run(const ExecutionSpace& exec,
            const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,

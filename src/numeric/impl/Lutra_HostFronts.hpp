@@ -135,7 +135,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
   using Real = RealOf<Scalar>;
   using Plan = FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>;
 
-  FrontSchedule(const ExecutionSpace& exec, const Plan& plan, Charge& charge)
+  FrontSchedule(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget&, Charge& charge)
       : m_kernel(best_product<Real>()) {
     const auto threads = static_cast<std::size_t>(exec.concurrency());
     m_buffers = charge.template allocate<Kokkos::View<Real*, Kokkos::HostSpace>>(

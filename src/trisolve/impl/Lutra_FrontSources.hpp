@@ -79,8 +79,8 @@ FrontSourceViews<typename ExecutionSpace::memory_space> list_sources(const Execu
   const auto source = charge.allocate<Words>(exec, "lutra::trisolve::sources", n_rows);
   budget.require("lutra::trisolve::source_keys", 2 * sizeof(std::uint64_t) * plan.rows.extent(0));
   Charge scratch(budget);
-  const auto keys = scratch.allocate<Kokkos::View<std::uint64_t*, Memory>>(
-      exec, "lutra::trisolve::source_keys", n_rows);
+  const auto keys =
+      scratch.allocate<Kokkos::View<std::uint64_t*, Memory>>(exec, "lutra::trisolve::source_keys", n_rows);
   const auto fronts = plan.fronts;
   const auto places = plan.places;
   const auto count = plan.count;

@@ -46,7 +46,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   using Plan = FrontPlan<Ordinal, Offset, Memory>;
   using Data = FrontLuData<Scalar, Ordinal, Offset>;
 
-  FrontSchedule(const Kokkos::Cuda& exec, const Plan& plan, Charge& charge) {
+  FrontSchedule(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget, Charge& charge) {
     std::vector<ChildRef<Offset>> refs;
     std::vector<int> cuts;
     const auto to_host = [](const auto& view) {
@@ -64,7 +64,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     m_lists = upload(exec, charge, "lutra::numeric::gather_lists",
                      std::vector<GatherLists>{{m_target_place.data(), m_target_source.data()}});
     m_small = upload(exec, charge, "lutra::numeric::small_fronts", order.small_tasks);
-    m_tasks = upload(exec, charge, "lutra::numeric::front_tasks", order.tasks);
+    m_tasks = put_in_order(exec, budget, charge, order);
     m_contributions = upload(exec, charge, "lutra::numeric::contributions", order.contributions);
     m_children = upload(exec, charge, "lutra::numeric::child_refs", refs);
     m_cuts = upload(exec, charge, "lutra::numeric::child_cuts", cuts);
@@ -76,13 +76,30 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     m_done = flags("lutra::numeric::front_flags", static_cast<std::size_t>(plan.count));
     m_tile_done = flags("lutra::numeric::tile_flags", static_cast<std::size_t>(order.flags));
     m_arrived = flags("lutra::numeric::arrived_tiles", static_cast<std::size_t>(plan.count));
-    m_chunks = order.tasks.size() / tasks_a_chunk;
+    m_chunks = order.order().size() / tasks_a_chunk;
     m_tickets = flags("lutra::numeric::tickets", 3 + m_chunks + multiprocessors(exec));
     m_inverses = order.inverses;
     m_inverse_blocks = order.inverse_blocks;
     m_links = charge.template allocate<Kokkos::View<Scalar*, Memory>>(exec, "lutra::numeric::tile_links",
                                                                       order.links);
     size_launches<false>(exec);
+  }
+
+  /// Tasks in their order, in device memory.
+  static Kokkos::View<const FrontTask<Ordinal, Offset>*, Memory> put_in_order(
+      const Kokkos::Cuda& exec, const MemoryBudget& budget, Charge& charge,
+      const FrontTaskOrder<Ordinal, Offset>& order) {
+    Charge scratch(budget);
+    const auto result = charge.template allocate<Kokkos::View<FrontTask<Ordinal, Offset>*, Memory>>(
+        exec, "lutra::numeric::front_tasks", order.order().size());
+    const auto by_front = upload(exec, scratch, "lutra::numeric::tasks_by_fronts", order.tasks());
+    const auto source = upload(exec, scratch, "lutra::numeric::task_order", order.order());
+    Kokkos::parallel_for(
+        "lutra::numeric::order_tasks",
+        Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<std::int64_t>(order.order().size())),
+        KOKKOS_LAMBDA(const std::int64_t t) { result(t) = by_front(source(t)); });
+    exec.fence("lutra::numeric: tasks are in order");
+    return result;
   }
 
   /// What it would take, without anything on the device.

@@ -85,7 +85,7 @@ class FrontTaskOrder {
     reserve_tasks();
     for (Ordinal f = 0; f < m_plan.count; ++f) add_tasks(f);
     sort_small();
-    m_order = falling_order<std::size_t>(m_tasks.size(), [&](std::size_t t) { return m_priority[t]; });
+    m_order = falling_order<std::uint32_t>(m_tasks.size(), [&](std::uint32_t t) { return m_priority[t]; });
     m_behind = teams / tasks_a_chunk;
     note_parts();
     pass_corners();
@@ -130,9 +130,13 @@ class FrontTaskOrder {
         }
       }
     }
-    tasks.reserve(m_order.size());
-    for (const std::size_t t : m_order) tasks.push_back(task(t));
+    m_tasks.insert(m_tasks.end(), m_clearing.begin(), m_clearing.end());
   }
+
+  /// Tasks by fronts, behind them those that clear panels.
+  const std::vector<Task>& tasks() const { return m_tasks; }
+  /// Where in `tasks` each task in the order stands.
+  const std::vector<std::uint32_t>& order() const { return m_order; }
 
   const std::vector<Ordinal>& children() const { return m_children; }
 
@@ -142,11 +146,10 @@ class FrontTaskOrder {
   Offset corners = 0;                               ///< numbers contributions need behind the panels
   std::vector<Small> small_tasks;                   ///< in order
   GatherListMaker<Ordinal, Offset> lists;
-  std::vector<Task> tasks;  ///< in order
-  Offset flags = 0;         ///< of tiles
-  Offset inverses = 0;      ///< numbers of all diagonal tiles' inverses, of U's or of L's
-  int inverse_blocks = 0;   ///< blocks of lines of them
-  Offset links = 0;         ///< numbers on their way to diagonal tiles
+  Offset flags = 0;        ///< of tiles
+  Offset inverses = 0;     ///< numbers of all diagonal tiles' inverses, of U's or of L's
+  int inverse_blocks = 0;  ///< blocks of lines of them
+  Offset links = 0;        ///< numbers on their way to diagonal tiles
 
  private:
   static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
@@ -364,13 +367,14 @@ class FrontTaskOrder {
       std::size_t& at = wanted[index(front(f).parent)];
       at = std::min(at, first[index(f)]);
     }
-    std::vector<std::pair<std::size_t, std::size_t>> inserted;  // before which task, which one
+    std::vector<std::pair<std::size_t, std::uint32_t>> inserted;  // before which task, which one
     const auto ahead = static_cast<std::size_t>((m_behind + 1) * tasks_a_chunk);
     for (Ordinal f = 0; f < m_plan.count; ++f) {
       if (wanted[index(f)] == m_order.size()) continue;
       const Offset end = front(f).lower + panel_numbers(f);
       for (Offset begin = front(f).lower; begin < end; begin += cleared_numbers) {
-        inserted.emplace_back(wanted[index(f)] - ahead, m_tasks.size() + m_clearing.size());
+        inserted.emplace_back(wanted[index(f)] - ahead,
+                              static_cast<std::uint32_t>(m_tasks.size() + m_clearing.size()));
         Task clearing;
         clearing.front = f;
         clearing.row = Task::clearing;
@@ -380,7 +384,7 @@ class FrontTaskOrder {
       }
     }
     std::ranges::stable_sort(inserted, {}, [](const auto& task) { return task.first; });
-    std::vector<std::size_t> merged;
+    std::vector<std::uint32_t> merged;
     std::vector<Part> parts;
     merged.reserve(m_order.size() + inserted.size());
     parts.reserve(merged.capacity());
@@ -493,12 +497,12 @@ class FrontTaskOrder {
   std::vector<const Front<Ordinal, Offset>*> m_narrow;  ///< narrow children of a front
   std::vector<FrontTaskPart<Offset>> m_tile_parts;      ///< of a front's tiles
   std::vector<int> m_passed;
-  std::vector<double> m_start;       ///< [count] time from a front's first task to the end of its root
-  std::vector<Task> m_tasks;         ///< by fronts
-  std::vector<double> m_priority;    ///< of each of them
-  std::vector<Task> m_clearing;      ///< tasks that clear panels
-  std::vector<std::size_t> m_order;  ///< in `m_tasks`, from its end on in `m_clearing`
-  std::vector<Part> m_parts;         ///< what each task in the order writes
+  std::vector<double> m_start;         ///< [count] time from a front's first task to the end of its root
+  std::vector<Task> m_tasks;           ///< by fronts
+  std::vector<double> m_priority;      ///< of each of them
+  std::vector<Task> m_clearing;        ///< tasks that clear panels
+  std::vector<std::uint32_t> m_order;  ///< in `m_tasks`, from its end on in `m_clearing`
+  std::vector<Part> m_parts;           ///< what each task in the order writes
   std::vector<std::size_t> m_first;  ///< [count] see `first_of_corners`, before tasks are added to the order
 };
 
