@@ -302,6 +302,7 @@ FrontTree<Ordinal> make_front_tree(
     const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order, const MemoryBudget& budget,
     const FrontTreeOptions& options) {
+  if (A.n_rows == 0) return make_front_tree(CsrPattern<Ordinal, Offset, Kokkos::HostSpace>(), options);
   Charge scratch(budget);
   const auto F = Impl::permute_pattern(
       exec, scratch, A, Impl::upload(exec, scratch, "lutra::numeric::rows of F", row_order),

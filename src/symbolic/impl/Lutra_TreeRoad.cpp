@@ -48,7 +48,11 @@ ColumnTree<Ordinal, typename ExecutionSpace::memory_space> column_tree(
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget) {
   const MirroredPattern<Ordinal, Offset, ExecutionSpace> both(exec, pattern, budget);
-  return TreeRoad<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget).tree(both.mirror);
+  // Who asks for no more than counts is to keep what fits its entries, so that workspaces are no peak of its
+  // memory: some hundred rows at once, which the device works in a few milliseconds.
+  constexpr std::size_t bytes_an_entry = 40;
+  const std::size_t workspace = bytes_an_entry * static_cast<std::size_t>(pattern.nnz());
+  return TreeRoad<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget).tree(both.mirror, workspace);
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>

@@ -63,8 +63,10 @@ struct TreeRoad {
   }
 
   /// The forest and entries of each column of L, without rows.
-  /// @param mirror as for `run`
-  ColumnTree<Ordinal, Memory> tree(const Pattern& mirror) {
+  /// @param mirror    as for `run`
+  /// @param workspace most bytes of sets of bits that rows are walked with at once
+  ColumnTree<Ordinal, Memory> tree(const Pattern& mirror, std::size_t workspace) {
+    m_most_workspace = workspace;
     plant(mirror);
     count();
     return {m_parent, m_column_counts, m_scratch};
@@ -326,8 +328,7 @@ struct TreeRoad {
     const auto rows = static_cast<std::size_t>(m_n);
     const std::size_t words = TeamBits<Memory>::words_for(rows);
     const std::size_t each = TeamBits<Memory>::bytes_each(rows) + 2 * words * sizeof(Ordinal);
-    const std::size_t room =
-        std::min(m_budget.available_bytes(), std::max(most_workspace_bytes, each + slack));
+    const std::size_t room = std::min(m_budget.available_bytes(), std::max(m_most_workspace, each + slack));
     const std::size_t fitting = room > slack ? (room - slack) / each : 0;
     const std::size_t teams = std::max<std::size_t>(1, std::min(most_teams(), fitting));
     const auto bytes = teams * each + Arena<Memory>::loss(4) + sizeof(Ordinal);
@@ -373,6 +374,7 @@ struct TreeRoad {
   Charge m_scratch;
   Result m_result;
   Walk m_walk;
+  std::size_t m_most_workspace = most_workspace_bytes;
   typename Arena<Memory>::Bytes m_workspace;  ///< what the walk's bits and places are cut from
   OrdinalView m_parent;                       ///< [n]
   OffsetView m_row_counts;                    ///< [n] entries of L in each row
