@@ -121,8 +121,9 @@ template <class ExecutionSpace, class Offset, class Ordinal>
 FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_fronts(
     const FrontTree<Ordinal>& tree, const FrontPlanOptions& options);
 
-/// Offsets of fronts, the way of each entry of A and of each child's row into its front, levels. Host code;
-/// O(nnz(A)·log f + rows).
+/// Offsets of fronts, the way of each entry of A and of each child's row into its front, levels. Offsets and
+/// levels are found on the host; entries and rows, on devices, by all threads, which takes room for sorted
+/// keys for a while; where that is short, on the host too. O(nnz(A)·log f + rows).
 /// @param entries its orders already follow `tree.order`
 /// @param A       the pattern of `entries` in the space's memory, which the plan shares; empty: it has a copy
 /// @throws OutOfMemoryError

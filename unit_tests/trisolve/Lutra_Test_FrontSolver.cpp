@@ -342,6 +342,7 @@ TEST_CASE("a front that waits for itself ends a solve with its row", "[trisolve]
     const auto good_solver = fixture.solver;
     auto plan = fixture.plan;
     plan.host_fronts[1].parent = 1;
+    plan.fronts = to_space<Kokkos::Cuda>(plan.host_fronts);
     fixture.solver = FrontSolver<double, int, std::int64_t, Kokkos::Cuda>(fixture.exec, plan, MemoryBudget(),
                                                                           {false, 0.05});
     const std::vector<double> b(static_cast<std::size_t>(fixture.matrix.n_rows), 1.0);

@@ -175,8 +175,9 @@ class GapStore {
   static constexpr std::int64_t small = 1024;
   FlatMap m_size_by_first, m_first_by_end;
   std::vector<std::vector<std::int64_t>> m_heaps = std::vector<std::vector<std::int64_t>>(small);
-  std::vector<std::uint64_t> m_there = std::vector<std::uint64_t>(small / 64);  ///< sizes whose heap holds any
-  std::set<std::pair<std::int64_t, std::int64_t>> m_large;                      ///< but for `m_last`
+  std::vector<std::uint64_t> m_there =
+      std::vector<std::uint64_t>(small / 64);               ///< sizes whose heap holds any
+  std::set<std::pair<std::int64_t, std::int64_t>> m_large;  ///< but for `m_last`
   Gap m_last;
 };
 
