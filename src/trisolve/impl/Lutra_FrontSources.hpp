@@ -81,13 +81,14 @@ FrontSourceViews<typename ExecutionSpace::memory_space> list_sources(const Execu
   Charge scratch(budget);
   const auto keys =
       scratch.allocate<Kokkos::View<std::uint64_t*, Memory>>(exec, "lutra::trisolve::source_keys", n_rows);
+  constexpr std::uint64_t nobodys = std::numeric_limits<std::uint32_t>::max();
   const auto fronts = plan.fronts;
   const auto places = plan.places;
   const auto count = plan.count;
   Kokkos::parallel_for(
       "lutra::trisolve::source_keys", Range(exec, 0, n_rows), KOKKOS_LAMBDA(const std::int64_t r) {
         const auto up = fronts(front_of_row(fronts, count, r)).parent;
-        std::uint64_t position = std::numeric_limits<std::uint32_t>::max();  // nobody's
+        std::uint64_t position = nobodys;
         if (up >= 0) {
           const auto parent = fronts(up);
           position = static_cast<std::uint64_t>(parent.rows) +
