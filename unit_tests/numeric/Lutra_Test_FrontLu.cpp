@@ -371,6 +371,7 @@ TEMPLATE_LIST_TEST_CASE("one wide front: L·(U·x) is A·x, its contribution sta
     sizes.insert(sizes.end(), {{1536, 0}, {1537, 0}, {768, 800}, {63, 1601}, {1000, 641}, {130, 1664}});
     sizes.insert(sizes.end(), {{192, 0}, {256, 0}, {257, 0}, {258, 30}, {128, 10}, {300, 50}, {1538, 0}});
     sizes.insert(sizes.end(), {{770, 802}, {62, 1602}, {1000, 642}});
+    sizes.insert(sizes.end(), {{2817, 0}, {2822, 30}, {1000, 1841}, {1000, 1842}, {63, 2801}, {62, 2802}});
     // as many pivot tiles as one team walks down, of either edge, and one less
     sizes.insert(sizes.end(), {{705, 0}, {704, 30}, {768, 1}, {769, 100}, {353, 0}, {352, 40}, {384, 70}});
   }

@@ -237,6 +237,14 @@ TEMPLATE_LIST_TEST_CASE("threshold pivoting in fronts of every size", "[numeric]
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("threshold pivoting in fronts whose tiles devices work two at a time", "[numeric]",
+                        AllTypes) {
+  if (std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>) return;
+  std::mt19937 random(23);
+  check_front<TestType>(2830, 0, 0.1, false, random);
+  check_front<TestType>(900, 1950, 0.1, false, random);
+}
+
 TEMPLATE_LIST_TEST_CASE("threshold pivoting gives the same bits from run to run", "[numeric]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(22);

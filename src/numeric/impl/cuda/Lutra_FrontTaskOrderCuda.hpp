@@ -11,6 +11,7 @@
 #include "Lutra_SmallFrontsCuda.hpp"
 #include "Lutra_SpanPlacement.hpp"
 #include "Lutra_TileFrontsCuda.hpp"
+#include "Lutra_TilePairsCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -18,9 +19,6 @@ namespace lutra::Impl {
 struct FrontTimes {
   static constexpr double start = 6, pivot = 0.25, child = 0.3, step = 18, product = 1.2;
 };
-
-/// Fronts of so many tiles along an edge have tasks of two tiles; in narrower ones there are too few of them.
-inline constexpr int least_paired_tiles = 24;
 
 /// Pivot tiles of such fronts whose rows and columns are taken together.
 inline constexpr int steps_together = 2;
@@ -33,31 +31,6 @@ inline constexpr int least_linked_tiles = 4;
 /// one in `teams_a_walker` are walkers, of the largest fronts, so that there are always teams for what they
 /// wait for.
 inline constexpr int least_walked_tiles = 12, teams_a_walker = 16;
-
-/// Which tiles of a front are worked two at a time: neighbours in a column, in U neighbours in a row, neither
-/// of them next to the diagonal, whose tiles are waited for, and both of pivots or both of further rows.
-class TilePairs {
- public:
-  explicit TilePairs(const FrontTiles& tiles) : m_tiles(tiles), m_any(tiles.count() >= least_paired_tiles) {}
-
-  bool in_upper(int i, int j) const { return i < j && i < m_tiles.pivot_tiles(); }
-  bool is_first(int i, int j) const { return m_any && (in_upper(i, j) ? starts(j, i) : starts(i, j)); }
-  bool is_second(int i, int j) const {
-    return m_any && (in_upper(i, j) ? starts(j - 1, i) : starts(i - 1, j));
-  }
-
- private:
-  /// A pair starts at tile `place` of column, or in U row, `line`.
-  bool starts(int place, int line) const {
-    const int pivots = m_tiles.pivot_tiles(), begin = place < pivots ? 0 : pivots;
-    const int end = place < pivots ? pivots : m_tiles.count();
-    const bool aligned = place >= 0 && (place - begin) % 2 == 0 && place + 1 < end;
-    return aligned && (line >= pivots || place > line + 1);
-  }
-
-  FrontTiles m_tiles;
-  bool m_any;
-};
 
 /// Numbers of panels that one task clears.
 inline constexpr int cleared_numbers = 1 << 15;
@@ -257,10 +230,10 @@ class FrontTaskOrder {
   /// tasks of two tiles the rows and columns of some pivot tiles are taken together, those that meet on the
   /// diagonal at one place one after the other, and so, added in order of rows, each behind what it needs:
   /// neighbours then read one tile of L or U at about the same time, which reaches them from L2.
-  static double tile_start(const FrontTiles& tiles, int i, int j) {
+  static double tile_start(const FrontTiles& tiles, bool paired, int i, int j) {
     const int pivots = tiles.pivot_tiles(), step = std::min(i, j);
     if (step >= pivots) return 0;
-    if (tiles.count() >= least_paired_tiles) {
+    if (paired) {
       const int first = step - step % steps_together;
       return (pivots - first) * FrontTimes::step + first * FrontTimes::product -
              1e-3 * (std::max(i, j) - first);
@@ -272,7 +245,7 @@ class FrontTaskOrder {
   void add_tiles(Ordinal f) {
     const FrontTiles tiles = tiles_of(f);
     const int count = tiles.count(), pivots = tiles.pivot_tiles();
-    const TilePairs pairs(tiles);
+    const TilePairs pairs(tiles, front(f).parent < 0);
     const bool is_linked = pivots >= least_linked_tiles;
     const double end = (front(f).parent < 0 ? 0 : m_start[index(front(f).parent)]) + corner_time(f);
     for (int i = 0; i < count; ++i) {
@@ -288,7 +261,7 @@ class FrontTaskOrder {
         task.inverse_blocks = inverse_blocks;
         if (is_linked) task.links = links;
         task.is_walked = m_walked[index(f)];
-        add(task, end + tile_start(tiles, i, j));
+        add(task, end + tile_start(tiles, pairs.any(), i, j));
         if (task.is_walked && i + j == 0) {  // the walker follows the first tile
           task.row = Task::walking;
           add(task, end + pivots * FrontTimes::step);
