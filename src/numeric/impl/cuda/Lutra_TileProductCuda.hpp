@@ -9,10 +9,11 @@
 namespace lutra::Impl {
 
 // Products of tiles by one block: C = A·B, A being one or two tiles high and B one tile wide. Both operands
-// go through shared memory in turns of `product_depth` inner indices.
+// go through shared memory in turns of some inner indices.
 
+/// Inner indices of a turn of a product of one tile.
 inline constexpr int product_depth = 16;
-/// Turns that shared memory has room for: one is worked on while the others are on their way.
+/// Such turns that shared memory has room for: one is worked on while the others are on their way.
 inline constexpr int product_stages = 4;
 /// What rows of an operand in shared memory are longer than wide: 16 lanes of a fragment then touch 16 banks
 /// of 8 bytes.
@@ -339,13 +340,13 @@ struct OperandSender {
     const Scalar* from = source.data + along +
                          static_cast<std::int64_t>(by_outer ? first + across : across) * stride +
                          (by_outer ? 0 : first);
+    constexpr int bytes = numbers * static_cast<int>(sizeof(Scalar));
     const std::int64_t apart = static_cast<std::int64_t>(step) * stride;
     // a copy holds its pointer until it is on its way: the next one has another
     const Scalar* next[2] = {from, from + apart};
 #pragma unroll
     for (int e = 0; e < lines / step; ++e) {
-      send_numbers<numbers* static_cast<int>(sizeof(Scalar))>(to + e * step * pitch, next[e % 2],
-                                                              e * step < lines_there);
+      send_numbers<bytes>(to + e * step * pitch, next[e % 2], e * step < lines_there);
       next[e % 2] += 2 * apart;
       asm volatile("" : "+l"(next[e % 2]));  // a pointer for each copy would take too many registers
     }
