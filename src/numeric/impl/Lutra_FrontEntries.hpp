@@ -14,6 +14,7 @@
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontSearch.hpp"
 #include "Lutra_FrontTiles.hpp"
+#include "Lutra_PermutePattern.hpp"
 #include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
@@ -117,9 +118,7 @@ struct FrontEntryMaker {
   OrdinalView invert(const std::vector<Ordinal>& order) {
     const auto from = upload(exec, scratch, "lutra::numeric::order", order);
     const auto place = scratch.template allocate<OrdinalView>(exec, "lutra::numeric::places", order.size());
-    Kokkos::parallel_for(
-        "lutra::numeric::invert_order", Range(exec, 0, static_cast<std::int64_t>(order.size())),
-        KOKKOS_LAMBDA(const std::int64_t k) { place(from(k)) = static_cast<Ordinal>(k); });
+    invert_permutation(exec, from, place);
     return place;
   }
 
