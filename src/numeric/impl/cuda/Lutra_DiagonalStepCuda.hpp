@@ -33,7 +33,7 @@ struct DiagonalStep {
     factor.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
     wait_for_turn(0);
     __syncthreads();
-    factor.template add_triangle<Place>(first, upper_inverse);
+    factor.template add_triangle<Place, Place>(first, upper_inverse, edge);
     __syncthreads();
     send(second, above);
     tell();
@@ -43,7 +43,7 @@ struct DiagonalStep {
     });
     wait_for_turn(0);
     __syncthreads();
-    factor.template add_triangle<Place>(second, lower_inverse);
+    factor.template add_triangle<Place, Place>(second, lower_inverse, edge);
     __syncthreads();
     factor.for_each([&](int a, int b, const Scalar& sum) { second[b * pitch + a] = sum; });
     __syncthreads();

@@ -11,20 +11,19 @@ namespace lutra::Impl {
 // Products of tiles by one block: C = A·B, A being one or two tiles high and B one tile wide. Both operands
 // go through shared memory in turns of some inner indices.
 
-/// Inner indices of a turn of a product of one tile.
-inline constexpr int product_depth = 16;
-/// Such turns that shared memory has room for: one is worked on while the others are on their way.
-inline constexpr int product_stages = 4;
+/// Inner indices of a turn.
+inline constexpr int product_depth = 32;
+/// Turns that shared memory has room for: one is worked on while the other is on its way.
+inline constexpr int product_stages = 2;
 /// What rows of an operand in shared memory are longer than wide: 16 lanes of a fragment then touch 16 banks
 /// of 8 bytes.
 inline constexpr int operand_pad = 4;
 
-/// The turns of a product of `tiles` tiles in shared memory, A's part first. Two tiles have long ones, which
-/// leaves less to do between products, one tile, which others wait for, short ones.
+/// The turns of a product of `tiles` tiles in shared memory, A's part first.
 template <class Scalar, int tiles>
 struct ProductTurns {
-  static constexpr int edge = front_tile<Scalar>, depth = tiles == 1 ? product_depth : 2 * product_depth;
-  static constexpr int stages = product_stages * product_depth / depth, a_tile = edge / depth;
+  static constexpr int edge = front_tile<Scalar>, depth = product_depth;
+  static constexpr int stages = product_stages, a_tile = edge / depth;
   static constexpr int first_words = depth * (tiles * edge + operand_pad);
   static constexpr int words = first_words + depth * (edge + operand_pad);
 };
@@ -66,16 +65,17 @@ struct TileProduct {
     }
   }
   /// The same where B is zero, or not there, at outer indices before the inner one's block of 16.
-  template <class Place>
-  __device__ __forceinline__ void add_triangle(const Scalar* A, const Scalar* B) {
+  /// @param depth a multiple of 16
+  template <class PlaceA, class PlaceB>
+  __device__ __forceinline__ void add_triangle(const Scalar* A, const Scalar* B, int depth) {
     const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
-    for (int p = 0; p < 16 * columns; ++p) {
+    for (int p = 0; p < depth; ++p) {
 #pragma unroll
       for (int c = 0; c < columns; ++c) {
         if (c < p / 16) continue;
-        const Scalar b = B[Place::of(p, y + 16 * c)];
+        const Scalar b = B[PlaceB::of(p, y + 16 * c)];
 #pragma unroll
-        for (int i = 0; i < rows; ++i) sum[i][c] += A[Place::of(p, x + 16 * i)] * b;
+        for (int i = 0; i < rows; ++i) sum[i][c] += A[PlaceA::of(p, x + 16 * i)] * b;
       }
     }
   }
@@ -158,14 +158,17 @@ struct TileProduct<double, tiles> {
     for (int p = 0; p < depth; p += 8) add_slice<0>(a_at, b_at, p);
   }
   /// The same where B is zero, or not there, at outer indices before the inner one's block of 16.
-  template <class Place>
-  __device__ __forceinline__ void add_triangle(const double* A, const double* B) {
+  /// @param depth a multiple of 16
+  template <class PlaceA, class PlaceB>
+  __device__ __forceinline__ void add_triangle(const double* A, const double* B, int depth) {
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
-    const OperandLane<Place> a_at(A, t, first_row() + g);
-    const OperandLane<Place> b_at(B, t, first_column() + g);
+    const OperandLane<PlaceA> a_at(A, t, first_row() + g);
+    const OperandLane<PlaceB> b_at(B, t, first_column() + g);
     const int whole = first_column() + 16;  // inner indices for which all this warp's columns are there
-#pragma unroll 2
-    for (int p = 0; p < whole; p += 8) add_slice<0>(a_at, b_at, p);
+    const int end = depth < whole ? depth : whole;
+#pragma unroll 1
+    for (int p = 0; p < end; p += 8) add_slice<0>(a_at, b_at, p);
+    if (depth <= whole) return;
 #pragma unroll
     for (int p = 0; p < 16; p += 8) add_slice<2>(a_at, b_at, whole + p);
   }
@@ -236,11 +239,11 @@ struct OperandSlices {
   __device__ __forceinline__ void end(Product&) {}
 };
 
-/// With two tiles slices are of four inner indices, and each is fetched before the one before it is
+/// With matrix units slices are of four inner indices, and each is fetched before the one before it is
 /// multiplied, the first one of a turn before the last one of the turn before.
-template <class PlaceA, class PlaceB, int depth>
-struct OperandSlices<TileProduct<double, 2>, PlaceA, PlaceB, depth> {
-  using Product = TileProduct<double, 2>;
+template <int tiles, class PlaceA, class PlaceB, int depth>
+struct OperandSlices<TileProduct<double, tiles>, PlaceA, PlaceB, depth> {
+  using Product = TileProduct<double, tiles>;
   static constexpr int width = 4;
   typename Product::Slice slice[2] = {};
 

@@ -388,17 +388,17 @@ struct TileWork {
     Scalar* const operand = memory.space + edge * pitch;
     if (threadIdx.x == 0) wait_for_flag(launch, flag(s, s), task.front);
     __syncthreads();
-    for (int q = 0; q < last; ++q) {
-      send_inverse(operand, s, !upper, q);
-      __pipeline_commit();
-    }
+    for (int q = 0; q < last; ++q) send_inverse(operand, s, !upper, q);
+    __pipeline_commit();
     product.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
-    for (int q = 0; q < last; ++q) {
-      wait_for_turn(last - 1 - q);
-      __syncthreads();
-      product.template add<OperandPlace<OperandOrder::outer, width>, OperandPlace<OperandOrder::outer, edge>>(
-          memory.space + q * inverse_depth * pitch, operand + q * inverse_depth * (edge + operand_pad),
-          inverse_depth);
+    wait_for_turn(0);
+    __syncthreads();
+    using First = OperandPlace<OperandOrder::outer, width>;
+    using Second = OperandPlace<OperandOrder::outer, edge>;
+    if (places_of_inverse(s, !upper).whole) {
+      product.template add<First, Second>(memory.space, operand, last * inverse_depth);
+    } else {
+      product.template add_triangle<First, Second>(memory.space, operand, last * inverse_depth);
     }
     store(product);
   }
