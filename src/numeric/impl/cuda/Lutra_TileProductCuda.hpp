@@ -369,12 +369,11 @@ __device__ __forceinline__ void wait_for_turn(int beyond) {
   }
 }
 
-/// The same in a product of so many stages, where most often as many turns are on their way as there can be.
-template <int stages>
+/// The same in a product, where one turn is on its way most often, and never more.
 __device__ __forceinline__ void wait_for_operands(int beyond) {
-  constexpr int usual = stages > 2 ? stages - 2 : 1;
-  if (beyond >= usual) {
-    __pipeline_wait_prior(usual);
+  static_assert(product_stages == 2);
+  if (beyond > 0) {
+    __pipeline_wait_prior(1);
   } else {
     __pipeline_wait_prior(0);
   }

@@ -234,7 +234,7 @@ struct TileWork {
         __syncthreads();
         ready = memory.awaited;
       } else {
-        wait_for_operands<Turns::stages>(sent - 1 - q);
+        wait_for_operands(sent - 1 - q);
         __syncthreads();
         if (looked) ready = memory.ready[(q + 1) % 2];
         slices.begin(product, turn, turn + Turns::first_words);
