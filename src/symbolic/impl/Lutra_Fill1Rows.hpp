@@ -91,9 +91,9 @@ struct Fill1Rows {
   Word to_next(std::size_t number) const { return load_relaxed(leads_to_next(number)); }
 };
 
-/// What one thread works with.
+/// What one thread works with, in cache lines of its own.
 template <class Ordinal>
-struct Fill1Worker {
+struct alignas(128) Fill1Worker {
   using Chunks = RowChunks<RowWord<Ordinal>>;
   HostArray<SweepSet::Word> bits;  ///< of `reached`
   SweepSet reached;

@@ -12,16 +12,17 @@
 
 #include "Lutra_ColumnWriter.hpp"
 #include "Lutra_SubtreeBins.hpp"
+#include "Lutra_TopSets.hpp"
 
 namespace lutra::Impl {
 
-/// fill1 by several threads, in four phases.
+/// fill1 by several threads, in three phases.
 /// 1. Rows of subtrees, a bin of subtrees a task.
-/// 2. For each row of the top, its entries in subtrees and what they lead to in the top, a row a task: that
-///    needs rows of subtrees only.
-/// 3. The rest of the rows of the top, one after the other: what they lead to within the top, as sets of bits
-///    that are merged by words, and pruned as fill1 prunes rows.
-/// 4. Copies, and merges of both parts of the rows of the top.
+/// 2. For each row of the top, its entries in subtrees and what they lead to in the top, some rows a task:
+/// that
+///    needs rows of subtrees only. Meanwhile the rest of the rows of the top, one after the other: what they
+///    lead to within the top, as sets of bits that are merged by words, and pruned as fill1 prunes rows.
+/// 3. Copies, and merges of both parts of the rows of the top.
 template <class Ordinal, class Offset>
 struct Fill1Threads {
   using Host = Kokkos::DefaultHostExecutionSpace;
@@ -30,8 +31,8 @@ struct Fill1Threads {
   using Worker = Fill1Worker<Ordinal>;
   using Word = std::uint64_t;
   static constexpr std::size_t most_top_rows = 50000;
-  static constexpr std::size_t rows_each = 1024;  ///< of a block of the result
-  static constexpr std::size_t parts_each = 32;   ///< of the result, for each thread
+  static constexpr std::size_t rows_each = 256;  ///< of a block of the result
+  static constexpr std::size_t parts_each = 32;  ///< of the result, for each thread
 
   Fill1Threads(const Pattern& pattern, const MemoryBudget& budget, int threads)
       : Fill1Threads(pattern, budget, static_cast<std::size_t>(threads),
@@ -42,27 +43,53 @@ struct Fill1Threads {
     m_bins = make_bins(m_pattern, m_budget, m_workers.size());
     const std::size_t rows = m_bins.top.size();
     if (rows > most_top_rows) return std::nullopt;
-    m_words = (rows + 63) / 64;
-    m_top = m_scratch.allocate<HostArray<Word>>(Host(), "lutra::symbolic::top_sets", rows * m_words);
+    m_top = TopSets(m_scratch, rows);
     mark_top();
     by_all(m_bins.begin.size() - 1, [&](Worker& worker, std::size_t bin) { search_bin(worker, bin); });
-    by_all(rows, [&](Worker& worker, std::size_t k) { search_below(worker, k); });
-    search_top();
-    by_all(rows, [&](Worker&, std::size_t k) { count_in_top(k); });
+    search_rows_of_top();
     return collect();
   }
 
-  /// m_in_top and m_top_words, of m_bins.top.
+  /// m_in_top, m_first_place and m_top_words, of m_bins.top.
   void mark_top() {
-    m_in_top = m_scratch.allocate<HostArray<Word>>(Host(), "lutra::symbolic::in_top",
-                                                   (static_cast<std::size_t>(m_n) + 63) / 64);
+    const std::size_t words = (static_cast<std::size_t>(m_n) + 63) / 64;
+    m_in_top = m_scratch.allocate<HostArray<Word>>(Host(), "lutra::symbolic::in_top", words);
+    m_first_place = m_scratch.allocate<HostArray<Ordinal>>(Host(), "lutra::symbolic::first_place", words);
     Kokkos::deep_copy(m_in_top, Word(0));
     for (std::size_t place = 0; place < m_bins.top.size(); ++place) {
       const Ordinal v = m_bins.top[place];
       m_in_top(v / 64) |= Word(1) << (v % 64);
-      if (m_top_words.empty() || m_top_words.back().number != v / 64)
+      if (m_top_words.empty() || m_top_words.back().number != v / 64) {
         m_top_words.push_back({v / 64, place, place});
+        m_first_place(v / 64) = static_cast<Ordinal>(place);
+      }
       ++m_top_words.back().end;
+    }
+  }
+
+  bool is_in_top(Ordinal row) const { return (m_in_top(row / 64) >> (row % 64) & 1) != 0; }
+
+  /// Of a row of the top.
+  std::size_t place_of(Ordinal row) const {
+    const Word before = m_in_top(row / 64) & ((Word(1) << (row % 64)) - 1);
+    return static_cast<std::size_t>(m_first_place(row / 64)) + static_cast<std::size_t>(count_bits(before));
+  }
+
+  /// Puts rows of the top into a set of places.
+  /// @param bits of word `number`, one at least
+  void insert_places(Word* set, std::size_t number, Word bits) const {
+    const Word in_top = m_in_top(number);
+    const int begin = std::countr_zero(in_top);
+    auto place = static_cast<std::size_t>(m_first_place(number));
+    if ((in_top >> begin & ((in_top >> begin) + 1)) == 0) {  // rows one behind the other, as their places
+      const Word shifted = bits >> begin;
+      set[place / 64] |= shifted << (place % 64);
+      const Word behind = place % 64 == 0 ? 0 : shifted >> (64 - place % 64);
+      if (behind != 0) set[place / 64 + 1] |= behind;
+      return;
+    }
+    for (Word rest = in_top; rest != 0; rest &= rest - 1, ++place) {
+      if ((bits & rest & (~rest + 1)) != 0) set[place / 64] |= Word(1) << (place % 64);
     }
   }
 
@@ -93,11 +120,30 @@ struct Fill1Threads {
     return source;
   }
 
+  void search_rows_of_top() {
+    constexpr std::size_t each = 8;  // rows of a task
+    const std::size_t rows = m_top.rows();
+    const auto for_rows = [&](std::size_t k, const auto& visit) {
+      for (std::size_t place = k * each; place < std::min(rows, (k + 1) * each); ++place) visit(place);
+    };
+    for_each_task_in_order(
+        m_workers.size(), (rows + each - 1) / each,
+        [&](std::size_t thread, std::size_t k) {
+          for_rows(k, [&](std::size_t place) { search_below(m_workers[thread], place); });
+        },
+        [&](std::size_t k) {
+          for_rows(k, [&](std::size_t place) {
+            m_top.complete(place);
+            count_in_top(place);
+          });
+        });
+  }
+
   /// The part of a row of the top that lies in subtrees, and the set of what is reached in the top.
   void search_below(Worker& worker, std::size_t place) {
     const Ordinal source = m_bins.top[place];
-    Word* const set = set_of(place);
-    std::fill(set, set + m_words, Word(0));
+    Word* const set = m_top.of(place);
+    std::fill(set, set + m_top.words(), Word(0));
     const Ordinal least = start_row(m_pattern, source, worker.reached);
     RowWord<Ordinal>* const begin = worker.chunks.begin_row(most_words(m_n, least));
     RowWord<Ordinal>* end = begin;
@@ -112,81 +158,13 @@ struct Fill1Threads {
         },
         [&](std::size_t number, Word bits) {
           const Word below = bits & ~m_in_top(number);
-          for (Word rest = bits & m_in_top(number); rest != 0; rest &= rest - 1) {
-            const auto bit = static_cast<std::size_t>(
-                m_bins.place[number * 64 + static_cast<std::size_t>(std::countr_zero(rest))]);
-            set[bit / 64] |= Word(1) << (bit % 64);
-          }
+          if (below != bits) insert_places(set, number, bits & m_in_top(number));
           if (below == 0) return;
           length += count_bits(below);
           *end++ = RowWord<Ordinal>(below, number);
         });
     worker.chunks.end_row(end);
     m_found(source) = {begin, end, static_cast<Ordinal>(length), static_cast<Ordinal>(length)};
-  }
-
-  Word* set_of(std::size_t place) const { return m_top.data() + place * m_words; }
-
-  /// Completes the sets of the top. Runs of rows that each lead to the next one only are passed at once.
-  void search_top() {
-    const std::size_t rows = m_bins.top.size();
-    std::vector<std::size_t> last(rows, rows);  // of a row of U, the last entry that has to be walked
-    std::vector<std::size_t> only(rows, rows);  // the same where it is the only one
-    // Bit set of rows whose only one is the next row.
-    const auto to_next = m_scratch.allocate<HostArray<Word>>(Host(), "lutra::symbolic::to_next", m_words);
-    Kokkos::deep_copy(to_next, Word(0));
-    for (std::size_t t = 0; t < rows; ++t) {
-      Word* const set = set_of(t);
-      for (std::size_t w = 0; w <= t / 64; ++w) {
-        const Word before = w == t / 64 ? (Word(1) << (t % 64)) - 1 : ~Word(0);
-        Word done = 0;  // bits of this word that were walked from
-        for (Word rest = set[w] & before; rest != 0; rest = set[w] & before & ~done) {
-          const auto bit = static_cast<std::size_t>(std::countr_zero(rest));
-          const std::size_t k = w * 64 + bit;
-          const auto run = static_cast<std::size_t>(std::countr_one(to_next(w) >> bit));
-          done |= bits_between(bit, bit + (run > 0 ? run : 1));
-          if (run > 0) {
-            const std::size_t end = bit + run;  // the last one's next
-            set[w] |= bits_between(bit, end);
-            set[w + end / 64] |= Word(1) << (end % 64);
-          } else if (only[k] < rows) {
-            set[only[k] / 64] |= Word(1) << (only[k] % 64);
-          } else {
-            merge_and_prune(k, t, last[k], only[k]);
-            if (only[k] == k + 1) to_next(w) |= Word(1) << bit;
-          }
-        }
-      }
-    }
-  }
-
-  /// Merges row k of U, up to its entry `last`, into set t; where it has t itself, no row behind t needs
-  /// more.
-  void merge_and_prune(std::size_t k, std::size_t t, std::size_t& last, std::size_t& only) const {
-    const Word* const from = set_of(k);
-    Word* const to = set_of(t);
-    const std::size_t first = k + 1, end = last < m_bins.top.size() ? last + 1 : m_bins.top.size();
-    for (std::size_t w = first / 64; w * 64 < end; ++w) {
-      Word bits = from[w];
-      if (w == first / 64) bits &= ~Word(0) << (first % 64);
-      if ((w + 1) * 64 > end) bits &= ~(~Word(0) << (end % 64));
-      to[w] |= bits;
-    }
-    if (end <= t || (from[t / 64] >> (t % 64) & 1) == 0 || last < m_bins.top.size()) return;
-    last = t;
-    if (count(from, first, t) == 0) only = t;
-  }
-
-  /// Bits from `begin` to `end` - 1.
-  static std::size_t count(const Word* set, std::size_t begin, std::size_t end) {
-    std::size_t sum = 0;
-    for (std::size_t w = begin / 64; w * 64 < end; ++w) {
-      Word bits = set[w];
-      if (w == begin / 64) bits &= ~Word(0) << (begin % 64);
-      if ((w + 1) * 64 > end) bits &= ~(~Word(0) << (end % 64));
-      sum += static_cast<std::size_t>(count_bits(bits));
-    }
-    return sum;
   }
 
   /// Entries of rows, and those of L among them.
@@ -213,11 +191,10 @@ struct Fill1Threads {
   /// Adds what a row of the top holds within the top to its lengths.
   void count_in_top(std::size_t place) {
     const Ordinal source = m_bins.top[place];
-    const Word* const set = set_of(place);
     FoundRow<Ordinal>& found = m_found(source);
-    const auto lower = static_cast<Ordinal>(count(set, 0, place));
+    const auto lower = static_cast<Ordinal>(m_top.count(place, 0, place));
     found.n_lower += lower;
-    found.length += lower + static_cast<Ordinal>(count(set, place, m_bins.top.size()));
+    found.length += lower + static_cast<Ordinal>(m_top.count(place, place, m_top.rows()));
     add_to_block(block_of(source), lengths_of(found));
   }
 
@@ -230,10 +207,11 @@ struct Fill1Threads {
     result.nnz_l = m_before.back().lower;
     result.nnz_u = m_before.back().all - result.nnz_l;
     const auto n = static_cast<std::size_t>(m_n);
-    const auto row_map = allocate<Offset>(result.charge, "lutra::symbolic::row_map", n + 1);
-    const auto diagonal = allocate<Offset>(result.charge, "lutra::symbolic::diagonal", n);
-    const auto entries = allocate<Ordinal>(result.charge, "lutra::symbolic::entries",
-                                           static_cast<std::size_t>(m_before.back().all));
+    const auto row_map = allocate_offsets(result.charge, "lutra::symbolic::row_map", n + 1);
+    const auto diagonal = allocate_offsets(result.charge, "lutra::symbolic::diagonal", n);
+    const auto entries =
+        allocate_in_large_pages<Ordinal>(result.charge, m_budget, Host(), "lutra::symbolic::entries",
+                                         static_cast<std::size_t>(m_before.back().all));
     row_map(0) = 0;
     by_all(m_workers.size() * parts_each, [&](Worker&, std::size_t k) {
       const auto [first, last] = blocks_of_part(k);
@@ -252,9 +230,12 @@ struct Fill1Threads {
     return result;
   }
 
-  template <class T>
-  HostArray<T> allocate(Charge& charge, const std::string& label, std::size_t length) const {
-    return allocate_in_large_pages<T>(charge, m_budget, Host(), label, length);
+  /// Offsets of rows. Those of few rows have no large pages to themselves: where factors are sought again and
+  /// again, the heap soon holds that much.
+  HostArray<Offset> allocate_offsets(Charge& charge, const std::string& label, std::size_t length) const {
+    if (length * sizeof(Offset) < large_page_bytes)
+      return charge.allocate<HostArray<Offset>>(Host(), label, length);
+    return allocate_in_large_pages<Offset>(charge, m_budget, Host(), label, length);
   }
 
   /// First block of rows of the k-th part of the result, and the one behind its last. Parts have about as
@@ -277,20 +258,21 @@ struct Fill1Threads {
   /// Rows of a subtree, which stand one after the other where they were found, at once.
   void write_rows(std::size_t begin, std::size_t end, ColumnWriter<Ordinal>& writer) const {
     for (std::size_t i = begin; i < end;) {
-      if (m_bins.place[i] >= 0) {
+      if (is_in_top(static_cast<Ordinal>(i))) {
         write_row_of_top(i++, writer);
         continue;
       }
       const FoundRow<Ordinal>& found = m_found(i);
       const RowWord<Ordinal>* last = found.end;
-      for (++i; i < end && m_bins.place[i] < 0 && m_found(i).begin == last; ++i) last = m_found(i).end;
+      for (++i; i < end && !is_in_top(static_cast<Ordinal>(i)) && m_found(i).begin == last; ++i)
+        last = m_found(i).end;
       writer.write(found.begin, last);
     }
   }
 
   void write_row_of_top(std::size_t i, ColumnWriter<Ordinal>& writer) const {
     const FoundRow<Ordinal>& found = m_found(i);
-    const Word* const set = set_of(static_cast<std::size_t>(m_bins.place[i]));
+    const Word* const set = m_top.of(place_of(static_cast<Ordinal>(i)));
     const RowWord<Ordinal>* below = found.begin;
     for (const TopWord& word : m_top_words) {
       Word bits = bits_of(set, word);
@@ -353,10 +335,10 @@ struct Fill1Threads {
   std::mutex m_guard;                    ///< of the budget
   std::vector<Worker> m_workers;
   SubtreeBins<Ordinal> m_bins;
-  HostArray<Word> m_top;             ///< [top, words] sets of L + U within the top, by places in it
+  TopSets m_top;                     ///< of L + U within the top
   HostArray<Word> m_in_top;          ///< bit set of the rows of the top
+  HostArray<Ordinal> m_first_place;  ///< of the first row of the top in each word that has any
   std::vector<TopWord> m_top_words;  ///< ascending
-  std::size_t m_words = 0;           ///< of a set
 };
 
 }  // namespace lutra::Impl

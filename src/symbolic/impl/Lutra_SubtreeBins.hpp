@@ -3,7 +3,10 @@
 #define LUTRA_SUBTREEBINS_HPP
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <queue>
+#include <utility>
 #include <vector>
 
 #include "Lutra_EliminationForest.hpp"
@@ -22,7 +25,6 @@ struct SubtreeBins {
   std::vector<Run> runs;           ///< of rows, bin after bin; those of one subtree ascending
   std::vector<std::size_t> begin;  ///< [bins + 1] first run
   std::vector<Ordinal> top;        ///< rows, ascending
-  std::vector<Ordinal> place;      ///< [n] of a row in `top`, -1 for rows in bins
 };
 
 /// What a row weighs: its entries in A, and 1.
@@ -39,45 +41,57 @@ Offset most_weight(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern
   return 2 * weight_of_rows(pattern, 0, n) / (5 * static_cast<Offset>(threads)) + 1;
 }
 
-/// Bins of subtrees, four a thread: heaviest first, each to the lightest bin so far. Returns the bin of each.
+/// Bins of subtrees: heaviest first, each to the lightest bin so far. Returns the bin of each. Bins are
+/// filled in their order, so that the first ones, which are begun first, hold the heaviest.
 template <class Offset>
 std::vector<std::size_t> assign_bins(const std::vector<Offset>& weights, std::size_t n_bins) {
   std::vector<std::size_t> order(weights.size()), bin_of(weights.size());
   std::iota(order.begin(), order.end(), std::size_t(0));
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return weights[a] > weights[b]; });
-  std::vector<Offset> load(n_bins);
+  using Load = std::pair<Offset, std::size_t>;  // of a bin, and its number
+  std::priority_queue<Load, std::vector<Load>, std::greater<Load>> loads;
+  for (std::size_t bin = 0; bin < n_bins; ++bin) loads.push({Offset(0), bin});
   for (const std::size_t tree : order) {
-    bin_of[tree] = static_cast<std::size_t>(std::min_element(load.begin(), load.end()) - load.begin());
-    load[bin_of[tree]] += weights[tree];
+    const auto [load, bin] = loads.top();
+    loads.pop();
+    bin_of[tree] = bin;
+    loads.push({load + weights[tree], bin});
   }
   return bin_of;
 }
 
-/// Puts runs of subtrees into bins; rows in none are the top.
+/// Rows below n that no run holds, ascending.
+template <class Ordinal>
+std::vector<Ordinal> rows_between(Ordinal n, std::vector<typename SubtreeBins<Ordinal>::Run> runs) {
+  std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  runs.push_back({n, n});
+  std::vector<Ordinal> rows;
+  Ordinal row = 0;
+  for (const auto& run : runs) {
+    for (; row < run.begin; ++row) rows.push_back(row);
+    row = run.end;
+  }
+  return rows;
+}
+
+/// Puts runs of subtrees into bins, `bins_each` a thread; rows in none are the top.
 /// @param subtree [runs] number of the subtree each belongs to
 template <class Ordinal, class Offset>
-SubtreeBins<Ordinal> fill_bins(std::size_t n, const std::vector<typename SubtreeBins<Ordinal>::Run>& runs,
+SubtreeBins<Ordinal> fill_bins(Ordinal n, const std::vector<typename SubtreeBins<Ordinal>::Run>& runs,
                                const std::vector<std::size_t>& subtree, const std::vector<Offset>& weights,
                                std::size_t threads) {
-  const std::size_t n_bins = 4 * threads;
+  constexpr std::size_t bins_each = 16;
+  const std::size_t n_bins = bins_each * threads;
   const auto bin_of = assign_bins(weights, n_bins);
   SubtreeBins<Ordinal> bins;
+  bins.top = rows_between(n, runs);
   bins.begin.assign(n_bins + 1, 0);
   for (const std::size_t tree : subtree) ++bins.begin[bin_of[tree] + 1];
   std::partial_sum(bins.begin.begin(), bins.begin.end(), bins.begin.begin());
   bins.runs.resize(runs.size());
-  bins.place.assign(n, Ordinal(0));
   std::vector<std::size_t> next(bins.begin.begin(), bins.begin.end() - 1);
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    bins.runs[next[bin_of[subtree[r]]]++] = runs[r];
-    std::fill(bins.place.begin() + runs[r].begin, bins.place.begin() + runs[r].end, Ordinal(-1));
-  }
-  for (std::size_t v = 0; v < n; ++v) {
-    if (bins.place[v] < 0) continue;
-    bins.place[v] = static_cast<Ordinal>(bins.top.size());
-    bins.top.push_back(static_cast<Ordinal>(v));
-  }
+  for (std::size_t r = 0; r < runs.size(); ++r) bins.runs[next[bin_of[subtree[r]]]++] = runs[r];
   return bins;
 }
 
@@ -99,7 +113,7 @@ struct ClosedRanges {
     using Host = Kokkos::DefaultHostExecutionSpace;
     until = m_scratch.allocate<HostArray<Ordinal>>(Host(), "lutra::symbolic::closed_ranges", rows.n_rows);
     find_least(threads);
-    find_ends();
+    find_ends(threads);
     cut({0, rows.n_rows});
   }
 
@@ -151,16 +165,46 @@ struct ClosedRanges {
     if (load_relaxed(value) > to) Kokkos::atomic_min(&value, to);
   }
 
-  /// until, from the least neighbours: a row ends all ranges that begin behind its own.
-  void find_ends() const {
-    std::vector<Ordinal> open;  // where ranges begin that have not ended, ascending
-    for (Ordinal j = 0; j < pattern.n_rows; ++j) {
-      const Ordinal least = until(j);
-      for (; !open.empty() && open.back() > least; open.pop_back()) until(open.back()) = j;
-      until(j) = j;
-      if (least == j) open.push_back(j);
+  /// until, from the least neighbours: a row ends all ranges that begin behind its own. Each thread does so
+  /// for ranges that begin and end in its share of the rows; one thread for the few others.
+  void find_ends(std::size_t threads) const {
+    std::vector<Share> shares(threads);
+    for_each_task(threads, threads,
+                  [&](std::size_t, std::size_t k) { shares[k] = ends_within(share(k, threads)); });
+    std::vector<Ordinal> open;
+    for (const Share& own : shares) {
+      for (const Run end : own.ends) close(open, end.begin, end.end);
+      open.insert(open.end(), own.open.begin(), own.open.end());
     }
     for (const Ordinal a : open) until(a) = pattern.n_rows;
+  }
+
+  /// What a share of the rows leaves to do.
+  struct Share {
+    std::vector<Ordinal> open;  ///< where ranges begin that have not ended, ascending
+    std::vector<Run> ends;      ///< least neighbours before the share, descending, and the rows they are of
+  };
+
+  Run share(std::size_t k, std::size_t shares) const {
+    const auto n = static_cast<std::size_t>(pattern.n_rows);
+    return {static_cast<Ordinal>(n * k / shares), static_cast<Ordinal>(n * (k + 1) / shares)};
+  }
+
+  Share ends_within(Run rows) const {
+    Share own;
+    for (Ordinal j = rows.begin; j < rows.end; ++j) {
+      const Ordinal least = until(j);
+      close(own.open, least, j);
+      if (least < (own.ends.empty() ? rows.begin : own.ends.back().begin)) own.ends.push_back({least, j});
+      until(j) = j;
+      if (least == j) own.open.push_back(j);
+    }
+    return own;
+  }
+
+  /// Ends ranges that begin behind `least` at row j.
+  void close(std::vector<Ordinal>& open, Ordinal least, Ordinal j) const {
+    for (; !open.empty() && open.back() > least; open.pop_back()) until(open.back()) = j;
   }
 
   /// Cuts closed ranges into some that are light enough; what lies between them is the top. From the end, the
@@ -214,7 +258,7 @@ SubtreeBins<Ordinal> bin_ranges(const CsrPattern<Ordinal, Offset, Kokkos::HostSp
   }
   std::vector<std::size_t> own(ranges.found.size());
   std::iota(own.begin(), own.end(), std::size_t(0));
-  return fill_bins<Ordinal>(static_cast<std::size_t>(pattern.n_rows), ranges.found, own, weights, threads);
+  return fill_bins<Ordinal>(pattern.n_rows, ranges.found, own, weights, threads);
 }
 
 /// Bins of subtrees of the elimination forest, whatever the order of the rows.
@@ -252,7 +296,7 @@ SubtreeBins<Ordinal> bin_subtrees(const CsrPattern<Ordinal, Offset, Kokkos::Host
       tree_of_run.push_back(subtree[v]);
     }
   }
-  return fill_bins<Ordinal>(n, runs, tree_of_run, weights, threads);
+  return fill_bins<Ordinal>(pattern.n_rows, runs, tree_of_run, weights, threads);
 }
 
 /// Bins for fill1 by several threads: of ranges, which take little time, or, where the order is none by
