@@ -19,9 +19,8 @@ namespace lutra::Impl {
 /// fill1 by several threads, in three phases.
 /// 1. Rows of subtrees, a bin of subtrees a task.
 /// 2. For each row of the top, its entries in subtrees and what they lead to in the top, some rows a task:
-/// that
-///    needs rows of subtrees only. Meanwhile the rest of the rows of the top, one after the other: what they
-///    lead to within the top, as sets of bits that are merged by words, and pruned as fill1 prunes rows.
+///    that needs rows of subtrees only. Meanwhile the rest of the rows of the top, one after the other: what
+///    they lead to within the top, as sets of bits that are merged by words, and pruned as fill1 prunes rows.
 /// 3. Copies, and merges of both parts of the rows of the top.
 template <class Ordinal, class Offset>
 struct Fill1Threads {
