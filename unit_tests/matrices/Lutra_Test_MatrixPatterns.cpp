@@ -25,8 +25,8 @@ using Space = Kokkos::DefaultExecutionSpace;
 
 // Entries of L + U beyond which a pattern is left out; LUTRA_MATRICES_FILL sets another figure.
 constexpr double default_most_entries = 2e6;
-// Share of those up to which the slow roads are taken as well.
-constexpr double slow_share = 0.05;
+// Entries up to which the slow roads are taken as well.
+constexpr std::size_t most_slow_entries = 100000;
 // Rows up to which plain elimination is asked as well.
 constexpr int most_plain_rows = 1500;
 
@@ -121,8 +121,7 @@ bool check_pattern(const HostMatrix<char>& matrix) {
   check_same(factorize_symbolic(exec, device.pattern(), MemoryBudget(), {SymbolicRoad::ancestors}), expected);
   check_same(factorize_symbolic(exec, device.pattern(), MemoryBudget()), expected);
   check_same(lutra::Impl::fill1(make_view(matrix).pattern(), MemoryBudget(), 3), expected);
-  if (static_cast<double>(expected.entries.extent(0)) <= most_entries() * slow_share)
-    check_slow_roads(exec, device.pattern(), expected);
+  if (expected.entries.extent(0) <= most_slow_entries) check_slow_roads(exec, device.pattern(), expected);
   const auto tree = factorize_symbolic(exec, device.pattern(), MemoryBudget(), {SymbolicRoad::etree});
   if (tree.exact) {
     check_same(tree, expected);
