@@ -13,7 +13,8 @@
 namespace lutra::Impl {
 
 /// Rows of L + U within the top as sets of bits, a bit for each place in the top. At first a row's set holds
-/// what its entries lead to through rows of subtrees.
+/// what its entries lead to through rows of subtrees. Completed as fill1 completes rows (Fill1.hpp: Rose and
+/// Tarjan, with the symmetric pruning of Eisenstat and Liu), but by words of places.
 class TopSets {
  public:
   using Word = std::uint64_t;
