@@ -10,6 +10,8 @@ foreach(directory IN LISTS header_dirs)
   install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra")
 endforeach()
 
+install(FILES "${PROJECT_BINARY_DIR}/generated/Lutra_Config.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra")
+
 install(TARGETS lutra EXPORT LutraTargets)
 install(EXPORT LutraTargets NAMESPACE Lutra:: DESTINATION "${Lutra_cmake_dir}")
 if(TARGET lutra_cli)
@@ -22,7 +24,7 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/LutraConfig.cmake.in"
   "${CMAKE_CURRENT_BINARY_DIR}/LutraConfig.cmake" INSTALL_DESTINATION "${Lutra_cmake_dir}"
   NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/LutraConfigVersion.cmake"
-                                 COMPATIBILITY SameMajorVersion)
+                                 COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/LutraConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/LutraConfigVersion.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/FindMETIS.cmake" "${CMAKE_CURRENT_LIST_DIR}/FindAMD.cmake"
         DESTINATION "${Lutra_cmake_dir}")

@@ -8,23 +8,48 @@
 #include <tuple>
 #include <utility>
 
+#include "Lutra_Config.hpp"
+
 namespace lutra::Test {
 
-using Scalars = std::tuple<float, double, Kokkos::complex<float>, Kokkos::complex<double>>;
-using Ordinals = std::tuple<int, std::int64_t>;
+/// Every scalar type of this build.
+using Scalars = decltype(std::tuple_cat(
+#ifdef LUTRA_HAS_F32
+    std::declval<std::tuple<float>>(),
+#endif
+#ifdef LUTRA_HAS_F64
+    std::declval<std::tuple<double>>(),
+#endif
+#ifdef LUTRA_HAS_C64
+    std::declval<std::tuple<Kokkos::complex<float>>>(),
+#endif
+#ifdef LUTRA_HAS_C128
+    std::declval<std::tuple<Kokkos::complex<double>>>(),
+#endif
+    std::declval<std::tuple<>>()));
 
-/// Every execution space of this Kokkos build.
+/// Every index type of this build.
+using Ordinals = decltype(std::tuple_cat(
+#ifdef LUTRA_HAS_INT32
+    std::declval<std::tuple<int>>(),
+#endif
+#ifdef LUTRA_HAS_INT64
+    std::declval<std::tuple<std::int64_t>>(),
+#endif
+    std::declval<std::tuple<>>()));
+
+/// Every execution space of this build.
 using Spaces = decltype(std::tuple_cat(
-#ifdef KOKKOS_ENABLE_OPENMP
+#ifdef LUTRA_HAS_OPENMP
     std::declval<std::tuple<Kokkos::OpenMP>>(),
 #endif
-#ifdef KOKKOS_ENABLE_CUDA
+#ifdef LUTRA_HAS_CUDA
     std::declval<std::tuple<Kokkos::Cuda>>(),
 #endif
-#ifdef KOKKOS_ENABLE_HIP
+#ifdef LUTRA_HAS_HIP
     std::declval<std::tuple<Kokkos::HIP>>(),
 #endif
-#ifdef KOKKOS_ENABLE_SERIAL
+#ifdef LUTRA_HAS_SERIAL
     std::declval<std::tuple<Kokkos::Serial>>()
 #else
     std::declval<std::tuple<>>()

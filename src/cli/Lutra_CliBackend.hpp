@@ -8,22 +8,23 @@
 #include <string>
 #include <type_traits>
 
+#include "Lutra_Config.hpp"
 #include "Lutra_ReportJson.hpp"
 
 namespace lutra::Cli {
 
 template <class ExecutionSpace>
 std::string backend_name() {
-#ifdef KOKKOS_ENABLE_SERIAL
+#ifdef LUTRA_HAS_SERIAL
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Serial>) return "serial";
 #endif
-#ifdef KOKKOS_ENABLE_OPENMP
+#ifdef LUTRA_HAS_OPENMP
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::OpenMP>) return "openmp";
 #endif
-#ifdef KOKKOS_ENABLE_CUDA
+#ifdef LUTRA_HAS_CUDA
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) return "cuda";
 #endif
-#ifdef KOKKOS_ENABLE_HIP
+#ifdef LUTRA_HAS_HIP
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::HIP>) return "hip";
 #endif
 }
@@ -36,16 +37,16 @@ inline std::string default_backend() {
 /// Calls task.operator()<ExecutionSpace>() for the backend of that name, which is one of those built.
 template <class Task>
 auto with_backend(const std::string& backend, const Task& task) {
-#ifdef KOKKOS_ENABLE_SERIAL
+#ifdef LUTRA_HAS_SERIAL
   if (backend == "serial") return task.template operator()<Kokkos::Serial>();
 #endif
-#ifdef KOKKOS_ENABLE_OPENMP
+#ifdef LUTRA_HAS_OPENMP
   if (backend == "openmp") return task.template operator()<Kokkos::OpenMP>();
 #endif
-#ifdef KOKKOS_ENABLE_CUDA
+#ifdef LUTRA_HAS_CUDA
   if (backend == "cuda") return task.template operator()<Kokkos::Cuda>();
 #endif
-#ifdef KOKKOS_ENABLE_HIP
+#ifdef LUTRA_HAS_HIP
   if (backend == "hip") return task.template operator()<Kokkos::HIP>();
 #endif
   throw std::logic_error("backend " + backend + " was not checked");
@@ -59,11 +60,11 @@ RunInfo describe_run() {
   constexpr bool on_host =
       Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
   if constexpr (on_host) run.threads = ExecutionSpace().concurrency();
-#ifdef KOKKOS_ENABLE_CUDA
+#ifdef LUTRA_HAS_CUDA
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>)
     run.device = Kokkos::Cuda().cuda_device_prop().name;
 #endif
-#ifdef KOKKOS_ENABLE_HIP
+#ifdef LUTRA_HAS_HIP
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::HIP>)
     run.device = Kokkos::HIP().hip_device_prop().name;
 #endif

@@ -17,16 +17,25 @@
 namespace lutra::Cli {
 
 /// Calls task.operator()<Scalar, ExecutionSpace>() for "f32" or "f64", real or complex, on a backend that is
-/// built.
+/// built. @throws InputError for a scalar type this build lacks
 template <class Task>
 auto with_types(const std::string& scalar, bool is_complex, const std::string& backend, const Task& task) {
   return with_backend(backend, [&]<class ExecutionSpace>() {
-    if (scalar == "f32") {
-      return is_complex ? task.template operator()<Kokkos::complex<float>, ExecutionSpace>()
-                        : task.template operator()<float, ExecutionSpace>();
-    }
-    return is_complex ? task.template operator()<Kokkos::complex<double>, ExecutionSpace>()
-                      : task.template operator()<double, ExecutionSpace>();
+#ifdef LUTRA_HAS_F32
+    if (scalar == "f32" && !is_complex) return task.template operator()<float, ExecutionSpace>();
+#endif
+#ifdef LUTRA_HAS_F64
+    if (scalar == "f64" && !is_complex) return task.template operator()<double, ExecutionSpace>();
+#endif
+#ifdef LUTRA_HAS_C64
+    if (scalar == "f32" && is_complex)
+      return task.template operator()<Kokkos::complex<float>, ExecutionSpace>();
+#endif
+#ifdef LUTRA_HAS_C128
+    if (scalar == "f64" && is_complex)
+      return task.template operator()<Kokkos::complex<double>, ExecutionSpace>();
+#endif
+    throw InputError("--scalar " + scalar + (is_complex ? ", complex," : "") + " is not built in");
   });
 }
 
@@ -45,9 +54,9 @@ inline std::int64_t check_solvable(const std::string& file, const MatrixMarketMa
 }
 
 /// The options with the columns of --ordering FILE, where there is one.
-inline LuOptions with_given_ordering(const SolverOptions& options, std::int64_t n) {
+inline LuOptions with_user_permutation(const SolverOptions& options, std::int64_t n) {
   LuOptions lu = options.lu;
-  if (!options.ordering_file.empty()) lu.given_ordering = read_ordering(options.ordering_file, n);
+  if (!options.ordering_file.empty()) lu.user_permutation = read_ordering(options.ordering_file, n);
   return lu;
 }
 

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FACTORIZATION_HPP
+#define LUTRA_FACTORIZATION_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "Lutra_LinearOperator.hpp"
+#include "Lutra_ScalarTraits.hpp"
+
+namespace lutra {
+
+/// The values of a matrix in the order of the analyzed pattern, with the scales applied to its rows and
+/// columns.
+template <class Scalar, class MemorySpace>
+struct ScaledValues {
+  Kokkos::View<const Scalar*, MemorySpace> values;             ///< [nnz(A)]
+  Kokkos::View<const RealOf<Scalar>*, MemorySpace> row_scale;  ///< [n]
+  Kokkos::View<const RealOf<Scalar>*, MemorySpace> col_scale;  ///< [n]
+};
+
+/// What happened to the pivots of one numeric factorization.
+struct FactorizationOutcome {
+  std::int64_t perturbed = 0;                ///< pivots replaced by a larger one
+  std::optional<std::int64_t> interchanged;  ///< pivots taken from other rows; of threshold pivoting
+  double largest_entry = 0;                  ///< max |entry of the scaled matrix|
+  double largest_factor = 0;                 ///< max |entry of the factors|; infinity where one is not finite
+
+  bool is_finite() const { return largest_factor < std::numeric_limits<double>::infinity(); }
+  /// max |entry of the factors| / max |entry of the scaled matrix|
+  double growth() const { return largest_entry > 0 ? largest_factor / largest_entry : 0.0; }
+};
+
+/// A perturbed pivot by the user's row and column.
+struct PerturbedPivot {
+  std::int64_t row = 0, column = 0;
+};
+
+/// Factors of one matrix after another on one pattern: what every engine implements (multifrontal and
+/// simplicial LU; LDLᵀ and incomplete factorizations alike), and all that refinement, Krylov methods and the
+/// driver know of one. Permutations and scales are the engine's affair: `apply` takes and gives vectors by
+/// the user's rows and columns.
+template <class Scalar, class ExecutionSpace>
+class Factorization : public Preconditioner<Scalar, ExecutionSpace> {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+
+  /// Factorizes; allocates only the first time. Waits for the device once, for the outcome.
+  /// @param perturbation least magnitude of a pivot over the largest entry of the scaled matrix
+  /// @throws OutOfMemoryError; TimeoutError where the watchdog gave up
+  virtual FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
+                                         double perturbation) = 0;
+
+  /// The perturbed pivots of the last factorization, on the host, by elimination order. Fences.
+  virtual std::vector<PerturbedPivot> perturbed_pivots(const ExecutionSpace& exec) const = 0;
+
+  /// The row at which the watchdog gave up an `apply` since the last call, or −1. Fences.
+  virtual std::int64_t consume_timeout(const ExecutionSpace& exec) = 0;
+};
+
+}  // namespace lutra
+
+#endif

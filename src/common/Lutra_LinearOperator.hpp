@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LINEAROPERATOR_HPP
+#define LUTRA_LINEAROPERATOR_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+#include "Lutra_DenseRows.hpp"
+#include "Lutra_Transposition.hpp"
+
+namespace lutra {
+
+/// A square linear operator that can be applied: all that Krylov methods and refinement ask of a matrix.
+template <class Scalar, class ExecutionSpace>
+class LinearOperator {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Rows = DenseRows<Scalar, Memory>;
+
+  virtual ~LinearOperator() = default;
+  /// Order of the operator.
+  virtual std::int64_t size() const = 0;
+  /// Y = A·X for all columns; X and Y do not overlap. Neither checks nor fences.
+  virtual void apply(const ExecutionSpace& exec, const Rows& X, const Rows& Y) const = 0;
+};
+
+/// An approximate inverse: all that Krylov methods and refinement ask of factors.
+template <class Scalar, class ExecutionSpace>
+class Preconditioner {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Rows = DenseRows<Scalar, Memory>;
+
+  virtual ~Preconditioner() = default;
+  /// X ≈ op(A)⁻¹·B for all columns; X may be B. Neither checks nor fences.
+  virtual void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) = 0;
+};
+
+}  // namespace lutra
+
+#endif
