@@ -129,10 +129,10 @@ def print_table(lines, axes):
         for solver in axes.solvers:
             row = [lines.get((matrix, stage, solver)) for stage in axes.stages]
             if any(row):
-                print(markdown_row([matrix, solver, *map(seconds_text, row), *facts_of(row)]))
+                print(markdown_row([matrix, solver, *map(seconds_text, row), *properties_of(row)]))
 
 
-def facts_of(row):
+def properties_of(row):
     """Counts and errors, from the last stage of a row that has them; of several errors the worst."""
     def last(name):
         return next((l.count(name) for l in reversed(row) if l is not None and l.count(name) is not None), None)

@@ -128,11 +128,11 @@ inline LowerRows arrow_rows(std::size_t n) {
   return rows;
 }
 
-/// One of all these, with a name for it; `most_entries` bounds its entries roughly.
-inline LowerRows any_rows(std::size_t n, std::size_t most_entries, std::mt19937& random, std::string& name) {
-  const std::size_t most_length = std::max<std::size_t>(1, most_entries / n);
+/// One of all these, with a name for it; `max_entries` bounds its entries roughly.
+inline LowerRows any_rows(std::size_t n, std::size_t max_entries, std::mt19937& random, std::string& name) {
+  const std::size_t max_length = std::max<std::size_t>(1, max_entries / n);
   const double mean = std::min(0.1 * std::pow(10.0, 3.5 * std::generate_canonical<double, 32>(random)),
-                               static_cast<double>(most_length));
+                               static_cast<double>(max_length));
   const auto length = static_cast<std::size_t>(std::ceil(mean));
   switch (any_of(random, 0, 9)) {
     case 0:
@@ -152,7 +152,7 @@ inline LowerRows any_rows(std::size_t n, std::size_t most_entries, std::mt19937&
       return wide_rows(n, any_of(random, 1, 400), std::min<std::size_t>(length, 8), random);
     case 5:
       name = "blocks";
-      return blocked_rows(n, any_of(random, 2, std::min<std::size_t>(70, 2 * most_length)),
+      return blocked_rows(n, any_of(random, 2, std::min<std::size_t>(70, 2 * max_length)),
                           std::min(mean, 20.0), random);
     case 6:
       name = "arrow";
@@ -162,7 +162,7 @@ inline LowerRows any_rows(std::size_t n, std::size_t most_entries, std::mt19937&
       return scattered_rows(n, mean, any_of(random, 1, 60), random);
     case 8:
       name = "dense";
-      return banded_rows(n, std::min(n, 2 * most_length));
+      return banded_rows(n, std::min(n, 2 * max_length));
     default:
       name = "scattered";
       return scattered_rows(n, mean, n, random);
@@ -268,9 +268,9 @@ TestTriangle<MatrixType> with_values(const LowerRows& rows, TriangleSide side, D
 
 /// A triangle of any pattern, side, diagonal and condition.
 template <class MatrixType>
-TestTriangle<MatrixType> random_triangle(std::size_t n, std::size_t most_entries, std::mt19937& random) {
+TestTriangle<MatrixType> random_triangle(std::size_t n, std::size_t max_entries, std::mt19937& random) {
   std::string name;
-  const LowerRows rows = any_rows(n, most_entries, random, name);
+  const LowerRows rows = any_rows(n, max_entries, random, name);
   const auto side = chance(random, 0.5) ? TriangleSide::lower : TriangleSide::upper;
   const auto diagonal = chance(random, 0.7) ? DiagonalKind::stored : DiagonalKind::unit;
   const bool graded = chance(random, 0.3), more = chance(random, 0.3);

@@ -10,7 +10,7 @@
 namespace lutra::Perf {
 namespace {
 
-constexpr int most_refinement_steps = 10;
+constexpr int max_refinement_steps = 10;
 
 const char* name_of(cudssStatus_t status) {
   switch (status) {
@@ -71,7 +71,7 @@ class CudssSolver final : public Peer {
   void solve_once() override { solve_refining(0); }
   void solve() override;
   std::vector<double> solution() const override { return to_host(m_x); }
-  SolverFacts facts() const override;
+  SolverProperties properties() const override;
 
  private:
   static constexpr int unknown_steps = -1;
@@ -132,13 +132,13 @@ void CudssSolver::solve() {
   for (m_refinement_steps = 0;; ++m_refinement_steps) {
     solve_refining(m_refinement_steps);
     const double error = backward_errors(m_matrix, m_host_b, solution()).componentwise;
-    if (error <= tolerance || m_refinement_steps == most_refinement_steps) return;
+    if (error <= tolerance || m_refinement_steps == max_refinement_steps) return;
   }
 }
 
-SolverFacts CudssSolver::facts() const {
-  SolverFacts facts;
-  facts.label = "defaults";
+SolverProperties CudssSolver::properties() const {
+  SolverProperties properties;
+  properties.label = "defaults";
   const auto get = [&](cudssDataParam_t what, auto& value) {
     std::size_t written = 0;
     return cudssDataGet(m_library.handle, m_data, what, &value, sizeof value, &written) ==
@@ -146,12 +146,12 @@ SolverFacts CudssSolver::facts() const {
   };
   std::int64_t nnz = 0, memory[16] = {};
   int pivots = 0;
-  if (get(CUDSS_DATA_LU_NNZ, nnz)) facts.counters["nnz_lu"] = static_cast<double>(nnz);
-  if (get(CUDSS_DATA_NPIVOTS, pivots)) facts.counters["perturbed_pivots"] = pivots;
+  if (get(CUDSS_DATA_LU_NNZ, nnz)) properties.counters["nnz_lu"] = static_cast<double>(nnz);
+  if (get(CUDSS_DATA_NPIVOTS, pivots)) properties.counters["perturbed_pivots"] = pivots;
   if (get(CUDSS_DATA_MEMORY_ESTIMATES, memory))
-    facts.counters["peak_bytes"] = static_cast<double>(memory[1]);  // on the device, at the worst moment
-  if (m_refinement_steps != unknown_steps) facts.counters["refinement_steps"] = m_refinement_steps;
-  return facts;
+    properties.counters["peak_bytes"] = static_cast<double>(memory[1]);  // on the device, at the worst moment
+  if (m_refinement_steps != unknown_steps) properties.counters["refinement_steps"] = m_refinement_steps;
+  return properties;
 }
 
 std::unique_ptr<Peer> make_cudss(const HostMatrix<double>& matrix, const std::vector<double>& b) {

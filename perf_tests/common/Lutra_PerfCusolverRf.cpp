@@ -17,7 +17,7 @@
 namespace lutra::Perf {
 namespace {
 
-constexpr int most_refinement_steps = 10;
+constexpr int max_refinement_steps = 10;
 
 void check(cusolverStatus_t status, const char* step) {
   if (status != CUSOLVER_STATUS_SUCCESS)
@@ -48,7 +48,7 @@ struct HostFactors {
 };
 
 HostFactors factors_of(const HostMatrix<double>& matrix) {
-  const Factored<double> factored(matrix, {.engine = Engine::column});
+  const Factored<double> factored(matrix, {.engine = Engine::simplicial});
   const auto& analysis = factored.analysis;
   HostFactors result;
   result.row_order = to_host(analysis.row_order);
@@ -114,7 +114,7 @@ class CusolverRf final : public Peer {
   void solve_once() override { solve_refining(0); }
   void solve() override;
   std::vector<double> solution() const override { return to_host(m_residual.x); }
-  SolverFacts facts() const override;
+  SolverProperties properties() const override;
 
  private:
   static constexpr int unknown_steps = -1;
@@ -201,16 +201,16 @@ void CusolverRf::solve() {
   for (m_refinement_steps = 0;; ++m_refinement_steps) {
     solve_refining(m_refinement_steps);
     const double error = backward_errors(m_matrix, m_host_b, solution()).componentwise;
-    if (error <= tolerance || m_refinement_steps == most_refinement_steps) return;
+    if (error <= tolerance || m_refinement_steps == max_refinement_steps) return;
   }
 }
 
-SolverFacts CusolverRf::facts() const {
-  SolverFacts facts;
-  facts.label = "pivots, ordering and pattern of lutra";
-  facts.counters["nnz_lu"] = static_cast<double>(m_factors.L.nnz()) + m_factors.U.nnz();
-  if (m_refinement_steps != unknown_steps) facts.counters["refinement_steps"] = m_refinement_steps;
-  return facts;
+SolverProperties CusolverRf::properties() const {
+  SolverProperties properties;
+  properties.label = "pivots, ordering and pattern of lutra";
+  properties.counters["nnz_lu"] = static_cast<double>(m_factors.L.nnz()) + m_factors.U.nnz();
+  if (m_refinement_steps != unknown_steps) properties.counters["refinement_steps"] = m_refinement_steps;
+  return properties;
 }
 
 std::unique_ptr<Peer> make_cusolver_rf(const HostMatrix<double>& matrix, const std::vector<double>& b) {

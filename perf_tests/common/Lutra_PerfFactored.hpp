@@ -15,7 +15,8 @@ struct Factored {
 
   /// Analyzes and factorizes, by columns unless told otherwise. @throws std::runtime_error where the matrix
   /// cannot be factorized
-  explicit Factored(const HostMatrix<Scalar>& host, const LuOptions& options = {.engine = Engine::column});
+  explicit Factored(const HostMatrix<Scalar>& host,
+                    const LuOptions& options = {.engine = Engine::simplicial});
 
   /// Scales, scatters and factorizes again, into `factors`; empty ones are allocated.
   void factorize();

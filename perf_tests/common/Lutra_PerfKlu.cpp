@@ -9,7 +9,7 @@
 namespace lutra::Perf {
 namespace {
 
-constexpr int most_refinement_steps = 10;
+constexpr int max_refinement_steps = 10;
 
 class KluSolver final : public Peer {
  public:
@@ -51,7 +51,7 @@ class KluSolver final : public Peer {
   }
   void solve() override;
   std::vector<double> solution() const override { return m_x; }
-  SolverFacts facts() const override;
+  SolverProperties properties() const override;
 
  private:
   void check(bool done, const char* step) const {
@@ -106,26 +106,27 @@ double KluSolver::residual(std::vector<double>& r) const {
 void KluSolver::solve() {
   solve_once();
   std::vector<double> r(m_b.size());
-  while (!(residual(r) <= tolerance) && m_refinement_steps < most_refinement_steps) {
+  while (!(residual(r) <= tolerance) && m_refinement_steps < max_refinement_steps) {
     solve_in_place(r);
     for (std::size_t i = 0; i < r.size(); ++i) m_x[i] += r[i];
     ++m_refinement_steps;
   }
 }
 
-SolverFacts KluSolver::facts() const {
-  SolverFacts facts;
-  facts.label = m_order.rows.empty() ? "btf " + std::to_string(m_symbolic->nblocks) + " blocks, ordering amd"
-                                     : "ordering of lutra";
-  facts.counters["peak_bytes"] = static_cast<double>(m_common.mempeak);
-  facts.counters["refinement_steps"] = m_refinement_steps;
-  if (m_numeric == nullptr) return facts;
+SolverProperties KluSolver::properties() const {
+  SolverProperties properties;
+  properties.label = m_order.rows.empty()
+                         ? "btf " + std::to_string(m_symbolic->nblocks) + " blocks, ordering amd"
+                         : "ordering of lutra";
+  properties.counters["peak_bytes"] = static_cast<double>(m_common.mempeak);
+  properties.counters["refinement_steps"] = m_refinement_steps;
+  if (m_numeric == nullptr) return properties;
   klu_flops(m_symbolic, m_numeric, &m_common);
-  facts.counters["flops"] = m_common.flops;
-  facts.counters["nnz_lu"] = static_cast<double>(m_numeric->lnz) - m_columns.n + m_numeric->unz +
-                             m_numeric->nzoff;  // L's diagonal is ones
-  facts.counters["off_diagonal_pivots"] = m_common.noffdiag;
-  return facts;
+  properties.counters["flops"] = m_common.flops;
+  properties.counters["nnz_lu"] = static_cast<double>(m_numeric->lnz) - m_columns.n + m_numeric->unz +
+                                  m_numeric->nzoff;  // L's diagonal is ones
+  properties.counters["off_diagonal_pivots"] = m_common.noffdiag;
+  return properties;
 }
 
 std::unique_ptr<Peer> make_klu(const HostMatrix<double>& matrix, const std::vector<double>& b) {

@@ -24,7 +24,7 @@ class LutraSolver final : public Solver<Scalar> {
   void refactorize() override { factorize_again(); }
   void solve() override { m_solver->solve(m_b, m_x); }
   std::vector<Scalar> solution() const override { return to_host(m_x); }
-  SolverFacts facts() const override;
+  SolverProperties properties() const override;
 
  private:
   void factorize_again() {
@@ -47,14 +47,14 @@ class LutraSolver final : public Solver<Scalar> {
 };
 
 template <class Scalar>
-SolverFacts LutraSolver<Scalar>::facts() const {
+SolverProperties LutraSolver<Scalar>::properties() const {
   const Report& report = m_solver->report();
-  SolverFacts facts;
+  SolverProperties properties;
   const auto keep = [&](const char* name, const auto& value) {
-    if (value) facts.counters[name] = static_cast<double>(*value);
+    if (value) properties.counters[name] = static_cast<double>(*value);
   };
   if (report.factors.nnz_l)
-    facts.counters["nnz_lu"] = static_cast<double>(*report.factors.nnz_l + *report.factors.nnz_u);
+    properties.counters["nnz_lu"] = static_cast<double>(*report.factors.nnz_l + *report.factors.nnz_u);
   keep("flops", report.factors.flops);
   keep("levels", report.factors.levels);
   keep("perturbed_pivots", report.pivots.perturbed);
@@ -66,11 +66,11 @@ SolverFacts LutraSolver<Scalar>::facts() const {
   keep("levelization_s", report.times.levelization);
   keep("solve_s", report.times.solve);
   keep("refine_s", report.times.refine);
-  facts.counters["refinement_steps"] = static_cast<double>(report.refinement_steps);
-  facts.counters["peak_bytes"] = static_cast<double>(report.memory.device_peak_bytes);
-  facts.label = "matching " + report.choice.matching + ", ordering " + report.choice.ordering;
-  for (const std::string& escalation : report.escalations) facts.label += ", " + escalation;
-  return facts;
+  properties.counters["refinement_steps"] = static_cast<double>(report.refinement_steps);
+  properties.counters["peak_bytes"] = static_cast<double>(report.memory.device_peak_bytes);
+  properties.label = "matching " + report.choice.matching + ", ordering " + report.choice.ordering;
+  for (const std::string& escalation : report.escalations) properties.label += ", " + escalation;
+  return properties;
 }
 
 }  // namespace

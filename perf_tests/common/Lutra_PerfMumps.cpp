@@ -35,7 +35,7 @@ class MumpsSolver final : public Peer {
   void solve_once() override { solve_refining(0); }
   void solve() override { solve_refining(10); }
   std::vector<double> solution() const override { return m_x; }
-  SolverFacts facts() const override;
+  SolverProperties properties() const override;
 
  private:
   // Numbers of controls and results as in MUMPS' manual, from 1.
@@ -54,8 +54,8 @@ class MumpsSolver final : public Peer {
                              " ends with INFOG(1) = " + std::to_string(infog(1)) +
                              (infog(1) == -10 || infog(1) == -6 ? " (singular)" : ""));
   }
-  void solve_refining(int most_steps) {
-    icntl(10) = most_steps;
+  void solve_refining(int max_steps) {
+    icntl(10) = max_steps;
     m_x = m_b;
     m_mumps.rhs = m_x.data();
     run(3, "solve");
@@ -96,19 +96,19 @@ bool MumpsSolver::factorized_in(int attempt) {
   return (infog(1) != -8 && infog(1) != -9) || attempt == 2;
 }
 
-SolverFacts MumpsSolver::facts() const {
+SolverProperties MumpsSolver::properties() const {
   static const char* const orderings[] = {"amd", "given", "amf", "scotch", "pord", "metis", "qamd"};
-  SolverFacts facts;
+  SolverProperties properties;
   const int used = infog(7);
-  facts.label = std::string("ordering ") + (used >= 0 && used < 7 ? orderings[used] : "unknown");
-  if (!m_analyzed) return facts;
+  properties.label = std::string("ordering ") + (used >= 0 && used < 7 ? orderings[used] : "unknown");
+  if (!m_analyzed) return properties;
   const double nnz = infog(29);  // in millions where negative
-  facts.counters["nnz_lu"] = nnz < 0 ? -1e6 * nnz : nnz;
-  facts.counters["flops"] = m_mumps.rinfog[3 - 1];
-  facts.counters["peak_bytes"] = 1e6 * infog(22);
-  facts.counters["delayed_pivots"] = infog(13);
-  facts.counters["refinement_steps"] = infog(15);
-  return facts;
+  properties.counters["nnz_lu"] = nnz < 0 ? -1e6 * nnz : nnz;
+  properties.counters["flops"] = m_mumps.rinfog[3 - 1];
+  properties.counters["peak_bytes"] = 1e6 * infog(22);
+  properties.counters["delayed_pivots"] = infog(13);
+  properties.counters["refinement_steps"] = infog(15);
+  return properties;
 }
 
 std::unique_ptr<Peer> make_mumps(const HostMatrix<double>& matrix, const std::vector<double>& b) {

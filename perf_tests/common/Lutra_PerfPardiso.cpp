@@ -47,14 +47,15 @@ class PardisoSolver final : public Peer {
   }
   void solve() override { run(33, "solve"); }
   std::vector<double> solution() const override { return m_x; }
-  SolverFacts facts() const override {
-    SolverFacts facts;
-    facts.label = "ordering metis";
-    facts.counters["nnz_lu"] = static_cast<double>(m_parameters[17]);
-    facts.counters["perturbed_pivots"] = static_cast<double>(m_parameters[13]);
-    facts.counters["refinement_steps"] = static_cast<double>(m_parameters[6]);
-    facts.counters["peak_bytes"] = 1024.0 * std::max(m_parameters[14], m_parameters[15] + m_parameters[16]);
-    return facts;
+  SolverProperties properties() const override {
+    SolverProperties properties;
+    properties.label = "ordering metis";
+    properties.counters["nnz_lu"] = static_cast<double>(m_parameters[17]);
+    properties.counters["perturbed_pivots"] = static_cast<double>(m_parameters[13]);
+    properties.counters["refinement_steps"] = static_cast<double>(m_parameters[6]);
+    properties.counters["peak_bytes"] =
+        1024.0 * std::max(m_parameters[14], m_parameters[15] + m_parameters[16]);
+    return properties;
   }
 
  private:

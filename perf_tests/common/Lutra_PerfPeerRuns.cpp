@@ -13,8 +13,8 @@ Measurement measure_peer(const PerfRun& run, const HostMatrix<double>& matrix, c
   auto samples = measure(
       run.samples, [&] { step.prepare(*peer); }, [&] { step.timed(*peer); });
   peer->solve_once();
-  SolverFacts facts = peer->facts();
-  Measurement result{std::move(samples), std::move(facts.counters), std::move(facts.label)};
+  SolverProperties properties = peer->properties();
+  Measurement result{std::move(samples), std::move(properties.counters), std::move(properties.label)};
   result.counters["n"] = matrix.n_rows;
   result.counters["nnz"] = static_cast<double>(matrix.nnz());
   result.note(backward_errors(matrix, b, peer->solution()));

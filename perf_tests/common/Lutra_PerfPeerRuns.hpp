@@ -15,7 +15,8 @@ struct PeerStep {
   void (*timed)(Peer& peer);
 };
 
-/// Registers the step for every peer, with facts and the backward errors of one solve without refinement.
+/// Registers the step for every peer, with properties and the backward errors of one solve without
+/// refinement.
 void add_peer_benchmarks(const PerfRun& run, const std::string& name, const HostMatrix<double>& matrix,
                          const PeerStep& step);
 

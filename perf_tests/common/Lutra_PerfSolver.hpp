@@ -12,7 +12,7 @@
 namespace lutra::Perf {
 
 /// What a solver says of its own work.
-struct SolverFacts {
+struct SolverProperties {
   std::map<std::string, double> counters{};  ///< nnz_lu, flops, peak_bytes, …
   std::string label{};                       ///< ordering and other choices
 };
@@ -31,7 +31,7 @@ class Solver {
   /// Solves, and refines until the answer is within the tolerance or the solver gives up.
   virtual void solve() = 0;
   virtual std::vector<Scalar> solution() const = 0;
-  virtual SolverFacts facts() const = 0;
+  virtual SolverProperties properties() const = 0;
 };
 
 /// A peer: can solve without refinement too. It works on the host, or like cuDSS on the device.

@@ -43,7 +43,7 @@ class UmfpackSolver final : public Peer {
   void solve_once() override { solve_refining(0); }
   void solve() override { solve_refining(10); }
   std::vector<double> solution() const override { return m_x; }
-  SolverFacts facts() const override;
+  SolverProperties properties() const override;
 
  private:
   const int* map() const { return m_columns.column_map.data(); }
@@ -54,8 +54,8 @@ class UmfpackSolver final : public Peer {
     throw std::runtime_error(std::string(step) + " ends with status " + std::to_string(status) +
                              (status == UMFPACK_WARNING_singular_matrix ? " (singular)" : ""));
   }
-  void solve_refining(int most_steps) {
-    m_control[UMFPACK_IRSTEP] = most_steps;
+  void solve_refining(int max_steps) {
+    m_control[UMFPACK_IRSTEP] = max_steps;
     check(umfpack_di_solve(UMFPACK_A, map(), rows(), values(), m_x.data(), m_b.data(), m_numeric,
                            m_control.data(), m_info.data()),
           "umfpack_di_solve");
@@ -77,18 +77,19 @@ std::string ordering_name(double used) {
   return std::to_string(static_cast<int>(used));
 }
 
-SolverFacts UmfpackSolver::facts() const {
-  SolverFacts facts;
-  facts.label =
+SolverProperties UmfpackSolver::properties() const {
+  SolverProperties properties;
+  properties.label =
       "ordering " + ordering_name(m_info[UMFPACK_ORDERING_USED]) +
       (m_info[UMFPACK_STRATEGY_USED] == UMFPACK_STRATEGY_SYMMETRIC ? ", symmetric" : ", unsymmetric") +
       " strategy";
-  if (m_numeric == nullptr) return facts;
-  facts.counters["nnz_lu"] = m_info[UMFPACK_LNZ] - m_columns.n + m_info[UMFPACK_UNZ];  // L's diagonal is ones
-  facts.counters["flops"] = m_info[UMFPACK_FLOPS];
-  facts.counters["peak_bytes"] = m_info[UMFPACK_PEAK_MEMORY] * m_info[UMFPACK_SIZE_OF_UNIT];
-  facts.counters["refinement_steps"] = m_info[UMFPACK_IR_TAKEN] > 0 ? m_info[UMFPACK_IR_TAKEN] : 0;
-  return facts;
+  if (m_numeric == nullptr) return properties;
+  properties.counters["nnz_lu"] =
+      m_info[UMFPACK_LNZ] - m_columns.n + m_info[UMFPACK_UNZ];  // L's diagonal is ones
+  properties.counters["flops"] = m_info[UMFPACK_FLOPS];
+  properties.counters["peak_bytes"] = m_info[UMFPACK_PEAK_MEMORY] * m_info[UMFPACK_SIZE_OF_UNIT];
+  properties.counters["refinement_steps"] = m_info[UMFPACK_IR_TAKEN] > 0 ? m_info[UMFPACK_IR_TAKEN] : 0;
+  return properties;
 }
 
 std::unique_ptr<Peer> make_umfpack(const HostMatrix<double>& matrix, const std::vector<double>& b) {

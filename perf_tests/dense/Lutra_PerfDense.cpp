@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One front of given pivots and further rows by the kernels of the supernodal engine, beside the rate of
+// One front of given pivots and further rows by the kernels of the multifrontal engine, beside the rate of
 // dgemm and, where all its rows are pivots, the dense LU of the device's or the host's own library; and many
 // small and middle fronts at once, beside the limits of memory and arithmetic.
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Levels of the column factorization and of the triangular solves, and the whole plan of the column
 // factorization. `portable` is a launch a level on every backend, `host` one sequential pass over the nodes,
-// as GLU 3.0 does it, on patterns that are there already. `forest` are the levels of the supernodal engine's
-// fronts from their parents; there `host` is the pass that the plan of the fronts takes.
+// as GLU 3.0 does it, on patterns that are there already. `forest` are the levels of the multifrontal
+// engine's fronts from their parents; there `host` is the pass that the plan of the fronts takes.
 #include <algorithm>
 
 #include "Lutra_Forest.hpp"
@@ -93,7 +93,7 @@ template <class Scalar>
 Measurement measure_levels(const PerfRun& run, const HostMatrix<Scalar>& matrix, Nodes nodes, Way way) {
   const Factored<Scalar> factored(matrix);
   const MemoryBudget budget;
-  const auto plan = plan_column_lu(factored.exec, factored.analysis.plan.rows, MemoryBudget());
+  const auto plan = plan_right_looking_lu(factored.exec, factored.analysis.plan.rows, MemoryBudget());
   const Graph graph = graph_of(plan, nodes);
   const HostGraph host(graph, nodes == Nodes::upper);
   std::size_t levels = 0;
@@ -117,7 +117,7 @@ Measurement measure_levels(const PerfRun& run, const HostMatrix<Scalar>& matrix,
 /// Parents are read, order and level of each front are written.
 template <class Scalar>
 Measurement measure_forest(const PerfRun& run, const HostMatrix<Scalar>& matrix, Way way) {
-  const Factored<Scalar> factored(matrix, {.engine = Engine::supernodal});
+  const Factored<Scalar> factored(matrix, {.engine = Engine::multifrontal});
   std::vector<int> parent;
   for (const auto& front : factored.analysis.fronts.host_fronts) parent.push_back(front.parent);
   const Kokkos::View<const int*, MemorySpace> on_device = to_device(parent);
@@ -144,8 +144,8 @@ template <class Scalar>
 Measurement measure_plan(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
   const Factored<Scalar> factored(matrix);
   const MemoryBudget budget;
-  auto samples =
-      measure(run.samples, [&] { plan_column_lu(factored.exec, factored.analysis.plan.rows, budget); });
+  auto samples = measure(run.samples,
+                         [&] { plan_right_looking_lu(factored.exec, factored.analysis.plan.rows, budget); });
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   result.counters["peak_bytes"] = static_cast<double>(budget.peak_bytes());
   const double n = matrix.n_rows, nnz_lu = result.counters["nnz_lu"];

@@ -2,7 +2,7 @@
 // Factorization with new memory and with memory there already, and each engine's kernels by themselves,
 // beside the peers'. Lines of `lutra` take the engine the library chooses. Backward errors are those of a
 // solve without refinement: what the factors alone are worth. Lines of `columns` other than `lutra` switch
-// one choice of the column engine on CUDA (Impl::ColumnTuning), after the comparisons of "End-to-End LU
+// one choice of the simplicial engine on CUDA (Impl::ColumnTuning), after the comparisons of "End-to-End LU
 // Factorization …", section 4.4, and of GLU 3.0, whose way is nearest to `dense-launch-a-level`.
 #include <cmath>
 
@@ -80,23 +80,26 @@ Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const Impl:
   if constexpr (lutra::Impl::is_host_space<ExecutionSpace>) {
     static_cast<void>(tuning);
     return measure(run.samples, [&] {
-      factorize_rows<Scalar>(factored.exec, factored.analysis.row_plan, factors.F_values, threshold,
-                             factors.row_work, factors.row_values, factors.perturbed);
+      factorize_up_looking<Scalar>(factored.exec, factored.analysis.row_plan, factors.F_values, threshold,
+                                   factors.row_work, factors.row_values, factors.perturbed);
     });
   } else {
     const auto start = scaled_columns(factored);
     factored.analysis.plan.tasks = {};  // its maps
-    const auto plan = plan_column_lu(factored.exec, factored.analysis.plan.rows, factored.budget, tuning);
+    const auto plan =
+        plan_right_looking_lu(factored.exec, factored.analysis.plan.rows, factored.budget, tuning);
     return measure(
         run.samples, [&] { Kokkos::deep_copy(factors.column_values, start); },
-        [&] { factorize_columns(factored.exec, plan, factors.column_values, threshold, factors.perturbed); });
+        [&] {
+          factorize_right_looking(factored.exec, plan, factors.column_values, threshold, factors.perturbed);
+        });
   }
 }
 
 template <class Scalar>
 Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix,
                             const Impl::ColumnTuning& tuning) {
-  Factored<Scalar> factored(matrix, with_engine(Engine::column));
+  Factored<Scalar> factored(matrix, with_engine(Engine::simplicial));
   auto samples = time_columns(run, factored, tuning);
   hand_over_factors(factored.exec, factored.analysis,
                     factored.factors);  // the residual is that of what was timed
@@ -107,7 +110,7 @@ Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix
   return result;
 }
 
-/// The column engine's kernels, as they are chosen and with one choice switched.
+/// The simplicial engine's kernels, as they are chosen and with one choice switched.
 template <class Scalar>
 void register_columns(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
   using Impl::ColumnFormat;
@@ -139,7 +142,7 @@ void register_columns(const PerfRun& run, const std::string& name, const HostMat
 /// The fronts alone, from the user's values to the panels.
 template <class Scalar>
 Measurement measure_fronts(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
-  Factored<Scalar> factored(matrix, with_engine(Engine::supernodal));
+  Factored<Scalar> factored(matrix, with_engine(Engine::multifrontal));
   const auto& analysis = factored.analysis;
   const double perturbation = std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 8.0);
   auto samples = measure(run.samples, [&] {
@@ -161,8 +164,8 @@ void register_matrix(const PerfRun& run, const std::string& name, const HostMatr
     Engine engine;
   };
   constexpr Named engines[] = {{"lutra", Engine::automatic},
-                               {"lutra-column", Engine::column},
-                               {"lutra-supernodal", Engine::supernodal}};
+                               {"lutra-simplicial", Engine::simplicial},
+                               {"lutra-multifrontal", Engine::multifrontal}};
   register_columns(run, name, matrix);
   add_benchmark(name, "fronts", "lutra", [&] { return measure_fronts(run, matrix); });
   for (const Named& named : engines) {

@@ -55,22 +55,22 @@ template <class Scalar>
 Measurement measure_auction(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
   const auto device = to_device(matrix);
   const MemoryBudget budget;
-  AuctionFacts facts;
+  AuctionStatistics properties;
   MatchingResult<int> matching;
-  auto samples =
-      measure(run.samples, [&] { matching = match_auction(ExecutionSpace(), device, budget, {}, &facts); });
+  auto samples = measure(
+      run.samples, [&] { matching = match_auction(ExecutionSpace(), device, budget, {}, &properties); });
   LuOptions options;
   options.matching = Matching::auction;
   Measurement result = bounded(run, matrix, described(std::move(samples), matrix, options));
   const auto exact = match_exact(make_view(matrix));
   result.counters["peak_bytes"] = static_cast<double>(budget.peak_bytes());
-  result.counters["phases"] = facts.phases;
-  result.counters["rounds"] = facts.rounds;
-  result.counters["left_to_paths"] = static_cast<double>(facts.left_to_paths);
+  result.counters["phases"] = properties.phases;
+  result.counters["rounds"] = properties.rounds;
+  result.counters["left_to_paths"] = static_cast<double>(properties.left_to_paths);
   if (exact.numeric_rank_bound < matrix.n_rows) return result;
   result.counters["quality"] =
       std::exp(mean_log(matrix, matching.row_of_column) - mean_log(matrix, exact.row_of_column));
-  result.counters["quality_bound"] = std::exp(-facts.log_loss_bound / matrix.n_rows);
+  result.counters["quality_bound"] = std::exp(-properties.log_loss_bound / matrix.n_rows);
   return result;
 }
 

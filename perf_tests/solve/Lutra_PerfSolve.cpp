@@ -20,8 +20,8 @@ struct Problem {
 template <class Scalar>
 Measurement described(Samples samples, Solver<Scalar>& solver, const Problem<Scalar>& problem) {
   solver.solve();
-  SolverFacts facts = solver.facts();
-  Measurement result{std::move(samples), std::move(facts.counters), std::move(facts.label)};
+  SolverProperties properties = solver.properties();
+  Measurement result{std::move(samples), std::move(properties.counters), std::move(properties.label)};
   result.counters["n"] = problem.matrix.n_rows;
   result.counters["nnz"] = static_cast<double>(problem.matrix.nnz());
   result.judge(backward_errors(problem.matrix, problem.b, solver.solution()));

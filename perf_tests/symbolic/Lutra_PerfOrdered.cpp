@@ -63,7 +63,7 @@ Ordered::Ordered(const PerfMatrix& matrix) {
     host = permute(A, permutation);
   });
   device = {host.n_rows, host.n_cols, to_device(host.row_map), to_device(host.entries)};
-  // the sweep itself, since the road of that name may climb or divide the rows among threads, as lines do
+  // the sweep itself, since the method of that name may climb or divide the rows among threads, as lines do
   const auto swept = Impl::fill1<int, std::int64_t>(make_view(host).pattern(), MemoryBudget(), 1);
   DeviceFilled filled;
   filled.row_map = Kokkos::create_mirror_view_and_copy(MemorySpace(), swept.row_map);
@@ -78,7 +78,7 @@ Measurement describe_pattern(const PerfRun& run, Samples samples, const Ordered&
   if (filled.exact && print_of(filled) != ordered.expected)
     throw std::runtime_error("not the pattern fill1 finds");
   Measurement result{std::move(samples), {}, {}};
-  result.label = std::string(name_of(filled.road)) + (filled.exact ? "" : ", a superset");
+  result.label = std::string(name_of(filled.method)) + (filled.exact ? "" : ", a superset");
   const double n = ordered.host.n_rows, nnz = static_cast<double>(ordered.host.nnz());
   result.counters["n"] = n;
   result.counters["nnz"] = nnz;

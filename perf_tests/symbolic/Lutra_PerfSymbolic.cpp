@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The pattern of L + U of a matrix in METIS' order: by each road, under memory limits, with optimisations
+// The pattern of L + U of a matrix in METIS' order: by each method, under memory limits, with optimisations
 // switched off one by one, and by peers. Each pattern found is compared with fill1's.
 #include <memory>
 #include <stdexcept>
@@ -8,7 +8,7 @@
 #include "Lutra_PerfGilbertPeierls.hpp"
 #include "Lutra_PerfOrdered.hpp"
 #include "Lutra_Supernodes.hpp"
-#include "Lutra_SymbolicRoads.hpp"
+#include "Lutra_SymbolicMethods.hpp"
 
 namespace lutra::Perf {
 namespace {
@@ -25,7 +25,7 @@ struct SymbolicCase {
   }
 };
 
-Measurement measure_road(const SymbolicCase& c, const SymbolicOptions& options) {
+Measurement measure_method(const SymbolicCase& c, const SymbolicOptions& options) {
   const Ordered& ordered = c.ordered();
   const MemoryBudget budget;
   DeviceFilled filled;
@@ -42,18 +42,18 @@ Measurement measure_fill2(const SymbolicCase& c, const Impl::Fill2Tuning& tuning
   const Ordered& ordered = c.ordered();
   const MemoryBudget budget(limit);
   DeviceFilled filled;
-  Impl::Fill2Facts facts;
+  Impl::Fill2Facts properties;
   auto samples = measure(
       c.run.samples, [&] { filled = {}; },
-      [&] { filled = Impl::fill2(ExecutionSpace(), ordered.device, budget, tuning, &facts); });
+      [&] { filled = Impl::fill2(ExecutionSpace(), ordered.device, budget, tuning, &properties); });
   Measurement result = describe_pattern(c.run, std::move(samples), ordered, filled);
   result.counters["peak_bytes"] = static_cast<double>(budget.peak_bytes());
-  result.counters["edges"] = static_cast<double>(facts.edges);
-  result.counters["revisits"] = static_cast<double>(facts.revisits);
-  result.counters["edge_bytes"] = static_cast<double>(facts.edges) * sizeof(int);
-  result.counters["slots"] = static_cast<double>(facts.slots);
-  result.counters["slot_bytes"] = static_cast<double>(facts.slot_bytes);
-  result.counters["rows_searched_again"] = static_cast<double>(facts.searched_again);
+  result.counters["edges"] = static_cast<double>(properties.edges);
+  result.counters["revisits"] = static_cast<double>(properties.revisits);
+  result.counters["edge_bytes"] = static_cast<double>(properties.edges) * sizeof(int);
+  result.counters["slots"] = static_cast<double>(properties.slots);
+  result.counters["slot_bytes"] = static_cast<double>(properties.slot_bytes);
+  result.counters["rows_searched_again"] = static_cast<double>(properties.searched_again);
   return result;
 }
 
@@ -111,16 +111,16 @@ Measurement measure_supernodes(const SymbolicCase& c) {
   return result;
 }
 
-void register_roads(const SymbolicCase& c) {
+void register_methods(const SymbolicCase& c) {
   const auto add = [&](const std::string& solver, const SymbolicOptions& options) {
-    add_benchmark(c.matrix.name, "symbolic", solver, [c, options] { return measure_road(c, options); });
+    add_benchmark(c.matrix.name, "symbolic", solver, [c, options] { return measure_method(c, options); });
   };
   add("lutra", {});
-  for (const SymbolicRoad road :
-       {SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::etree, SymbolicRoad::ancestors})
-    add("lutra-" + std::string(name_of(road)), {road});
-  add("lutra-fill2-portable", {SymbolicRoad::fill2, true});
-  add("lutra-ancestors-portable", {SymbolicRoad::ancestors, true});
+  for (const SymbolicMethod method :
+       {SymbolicMethod::fill1, SymbolicMethod::fill2, SymbolicMethod::etree, SymbolicMethod::ancestors})
+    add("lutra-" + std::string(name_of(method)), {method});
+  add("lutra-fill2-portable", {SymbolicMethod::fill2, true});
+  add("lutra-ancestors-portable", {SymbolicMethod::ancestors, true});
   add_benchmark(c.matrix.name, "symbolic", "lutra-fronts", [c] { return measure_front_tree(c); });
   add_benchmark(c.matrix.name, "symbolic", "gilbert-peierls", [c] { return measure_gilbert_peierls(c); });
   add_benchmark(c.matrix.name, "supernodes", "lutra", [c] { return measure_supernodes(c); });
@@ -134,7 +134,7 @@ void register_fill2(const SymbolicCase& c) {
     add_benchmark(c.matrix.name, stage, "lutra-fill2",
                   [c, tuning, limit] { return measure_fill2(c, tuning, limit); });
   };
-  add("symbolic-facts", {}, 0);
+  add("symbolic-properties", {}, 0);
   for (const std::size_t mb : limits_mb) add("symbolic-limit-" + std::to_string(mb), {}, mb << 20);
   const std::pair<const char*, bool Impl::Fill2Tuning::*> parts[] = {
       {"shared-marks", &Impl::Fill2Tuning::shared_marks},
@@ -187,7 +187,7 @@ void register_peers([[maybe_unused]] const SymbolicCase& c) {
 void register_benchmarks(const PerfRun& run) {
   for (const PerfMatrix& matrix : run.matrices) {
     const SymbolicCase c{run, matrix};
-    register_roads(c);
+    register_methods(c);
     register_fill2(c);
     register_peers(c);
   }

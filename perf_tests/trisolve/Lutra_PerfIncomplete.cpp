@@ -10,7 +10,7 @@
 namespace lutra::Perf {
 namespace {
 
-constexpr double least_pivot = 1e-8;  // over the row's largest value
+constexpr double min_pivot = 1e-8;  // over the row's largest value
 
 /// A matrix whose diagonal is stored.
 struct WithDiagonal {
@@ -64,7 +64,7 @@ void eliminate_row(WithDiagonal& factors, int i, std::vector<std::int64_t>& plac
     largest = std::max(largest, std::abs(M.values[at(p)]));
   }
   double& pivot = M.values[at(factors.diagonal[row])];
-  if (std::abs(pivot) <= least_pivot * largest) pivot = largest > 0 ? largest : 1.0;
+  if (std::abs(pivot) <= min_pivot * largest) pivot = largest > 0 ? largest : 1.0;
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ Errors triangle_errors(const TriangleSystem& system, const std::vector<double>& 
                        VectorOrder order);
 
 /// What a solver of triangles says of its own work.
-struct TriangleFacts {
+struct TriangleProperties {
   std::map<std::string, double> counters{};
   std::string label{};
 };
@@ -57,14 +57,14 @@ class TriangleSolve {
   virtual void update() = 0;   ///< takes values again, the pattern being known
   virtual void solve() = 0;    ///< all right-hand sides
   virtual std::vector<double> solution() const = 0;  ///< [n × k] in the order of its kind
-  virtual TriangleFacts facts() const { return {}; }
+  virtual TriangleProperties properties() const { return {}; }
 };
 
 /// A kind of solver this build has.
 struct TriangleKind {
   std::string name;
   std::string version;
-  int least_columns = 1, most_columns = 128;  ///< right-hand sides it is run with
+  int min_columns = 1, max_columns = 128;  ///< right-hand sides it is run with
   VectorOrder order = VectorOrder::by_columns;
   bool single = false;  ///< keeps factors in float, and is judged by that
   std::function<std::unique_ptr<TriangleSolve>(const TriangleSystem&)> make;

@@ -95,7 +95,7 @@ TrianglePair from_pattern(int n, const std::function<void(int, std::vector<int>&
 struct Pattern {
   const char* name;
   TrianglePair (*make)(int n);
-  int most_rows;
+  int max_rows;
 };
 
 void add_sources_of(const PerfMatrix& matrix, std::vector<TriangleSource>& sources) {
@@ -159,7 +159,7 @@ std::vector<TriangleSource> triangle_sources(const PerfRun& run) {
     with_scalar(matrix, [&](const auto& values) { largest = std::max(largest, values.n_rows); });
   }
   for (const Pattern& pattern : patterns) {
-    const int n = std::min(largest, pattern.most_rows);
+    const int n = std::min(largest, pattern.max_rows);
     sources.push_back(
         {pattern.name + (":" + std::to_string(n)), "pattern", [make = pattern.make, n] { return make(n); }});
   }

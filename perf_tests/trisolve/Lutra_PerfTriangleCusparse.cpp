@@ -184,7 +184,7 @@ TriangleKind spsm_kind(const char* name, VectorOrder order) {
   TriangleKind kind;
   kind.name = name;
   kind.order = order;
-  kind.least_columns = order == VectorOrder::by_rows ? 2 : 1;
+  kind.min_columns = order == VectorOrder::by_rows ? 2 : 1;
   kind.make = [order](const TriangleSystem& system) { return std::make_unique<SpsmTriangle>(system, order); };
   return kind;
 }
@@ -202,7 +202,7 @@ std::string cusparse_version() {
 std::vector<TriangleKind> cusparse_triangle_kinds() {
   TriangleKind spsv;
   spsv.name = "spsv";
-  spsv.most_columns = 1;
+  spsv.max_columns = 1;
   spsv.make = [](const TriangleSystem& system) { return std::make_unique<SpsvTriangle>(system); };
   std::vector<TriangleKind> kinds{spsv, spsm_kind("spsm", VectorOrder::by_columns),
                                   spsm_kind("spsm-rows", VectorOrder::by_rows)};

@@ -41,7 +41,7 @@ class KokkosTriangle final : public TriangleSolve {
   void update() override { Kokkos::deep_copy(ExecutionSpace(), m_values, m_new_values); }
   void solve() override { KokkosSparse::sptrsv_solve(&m_handle, m_row_map, m_entries, m_values, m_b, m_x); }
   std::vector<double> solution() const override { return to_host(m_x); }
-  TriangleFacts facts() const override { return {{}, "SEQLVLSCHD_TP1"}; }
+  TriangleProperties properties() const override { return {{}, "SEQLVLSCHD_TP1"}; }
 
  private:
   using Handle = KokkosKernels::Experimental::KokkosKernelsHandle<int, int, double, ExecutionSpace,
@@ -60,7 +60,7 @@ std::vector<TriangleKind> kokkos_kernels_triangle_kinds() {
   TriangleKind kind;
   kind.name = "kokkos-kernels";
   kind.version = version_info().kokkos_kernels;
-  kind.most_columns = 1;
+  kind.max_columns = 1;
   kind.make = [](const TriangleSystem& system) { return std::make_unique<KokkosTriangle>(system); };
   return {kind};
 }

@@ -38,7 +38,7 @@ class LutraTriangle final : public TriangleSolve {
     const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_X);
     return {host.data(), host.data() + host.size()};
   }
-  TriangleFacts facts() const override;
+  TriangleProperties properties() const override;
 
  private:
   using Vectors = Kokkos::View<double**, Layout, MemorySpace>;
@@ -54,21 +54,21 @@ class LutraTriangle final : public TriangleSolve {
 };
 
 template <class Layout>
-TriangleFacts LutraTriangle<Layout>::facts() const {
+TriangleProperties LutraTriangle<Layout>::properties() const {
   const TriangularReport& report = m_solver->report();
   const auto number = [](auto count) { return static_cast<double>(count); };
-  TriangleFacts facts;
-  facts.counters = {{"block_levels", number(report.block_levels)},
-                    {"blocks", number(report.blocks)},
-                    {"inverted_blocks", number(report.inverted_blocks)},
-                    {"stored_entries", number(report.stored_entries)},
-                    {"bytes", number(report.bytes)},
-                    {"predicted_s", report.predicted_seconds},
-                    {"predicted_levels_s", report.predicted_levels_seconds},
-                    {"predicted_syncfree_s", report.predicted_syncfree_seconds},
-                    {"predicted_supernodal_s", report.predicted_supernodal_seconds}};
-  facts.label = std::string(name_of(report.method)) + ": " + report.why;
-  return facts;
+  TriangleProperties properties;
+  properties.counters = {{"block_levels", number(report.block_levels)},
+                         {"blocks", number(report.blocks)},
+                         {"inverted_blocks", number(report.inverted_blocks)},
+                         {"stored_entries", number(report.stored_entries)},
+                         {"bytes", number(report.bytes)},
+                         {"predicted_s", report.predicted_seconds},
+                         {"predicted_levels_s", report.predicted_levels_seconds},
+                         {"predicted_syncfree_s", report.predicted_syncfree_seconds},
+                         {"predicted_supernodal_s", report.predicted_supernodal_seconds}};
+  properties.label = std::string(name_of(report.method)) + ": " + report.why;
+  return properties;
 }
 
 template <class Layout>
@@ -79,7 +79,7 @@ TriangleKind kind_of(const std::string& name, const TriangularOptions& options) 
   kind.single = options.precision == FactorPrecision::single;
   if (std::is_same_v<Layout, Kokkos::LayoutRight>) {
     kind.order = VectorOrder::by_rows;
-    kind.least_columns = 2;
+    kind.min_columns = 2;
   }
   kind.make = [options](const TriangleSystem& system) {
     return std::unique_ptr<TriangleSolve>(new LutraTriangle<Layout>(system, options));

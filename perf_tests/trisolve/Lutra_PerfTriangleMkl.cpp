@@ -126,7 +126,7 @@ TriangleKind mkl_kind(const char* name, const std::string& version, VectorOrder 
   kind.name = name;
   kind.version = version;
   kind.order = order;
-  kind.least_columns = order == VectorOrder::by_rows ? 2 : 1;
+  kind.min_columns = order == VectorOrder::by_rows ? 2 : 1;
   kind.make = [order](const TriangleSystem& system) { return std::make_unique<MklTriangle>(system, order); };
   return kind;
 }

@@ -3,7 +3,7 @@
 // update of values and solve apart, of incomplete and complete factors and of plain patterns. And `trisolve`:
 // solves with the factors of a whole factorization, scaling and permutation included, beside the peers of the
 // factorization; those are not refined, and the peers' factors are their own: compare times a nonzero.
-// `lutra` takes the engine the library chooses, `lutra-column` the triangles of the column engine,
+// `lutra` takes the engine the library chooses, `lutra-column` the triangles of the simplicial engine,
 // `lutra-triangles` the factors by rows without blocks, whatever the engine.
 #include <benchmark/benchmark.h>
 
@@ -119,8 +119,8 @@ Measurement measure_line(const PerfRun& run, Workbench& bench, const TriangleLin
   auto samples = measure(run.samples, [&] { run_step(solver, line.step); });
   if (line.step != TriangleLine::Step::solve) solver.solve();
   const auto x = solver.solution();
-  TriangleFacts facts = solver.facts();
-  Measurement result{std::move(samples), std::move(facts.counters), std::move(facts.label)};
+  TriangleProperties properties = solver.properties();
+  Measurement result{std::move(samples), std::move(properties.counters), std::move(properties.label)};
   result.counters["n"] = static_cast<double>(system.n());
   result.counters["nnz"] = static_cast<double>(system.matrix.nnz());
   result.counters["levels"] = static_cast<double>(system.levels);
@@ -151,12 +151,12 @@ void add_line(const PerfRun& run, const std::shared_ptr<Triangles>& triangles, c
 void add_lines(const PerfRun& run, const std::shared_ptr<Triangles>& triangles, const TriangleSource& source,
                const TriangleKind& kind, TriangleSide side) {
   using Step = TriangleLine::Step;
-  if (kind.least_columns == 1) {
+  if (kind.min_columns == 1) {
     add_line(run, triangles, {source, kind, side, 1, Step::analyze});
     add_line(run, triangles, {source, kind, side, 1, Step::update});
   }
   for (const int columns : {1, 2, 4, 8, 16, 32, 64, 128}) {
-    if (columns < kind.least_columns || columns > kind.most_columns) continue;
+    if (columns < kind.min_columns || columns > kind.max_columns) continue;
     add_line(run, triangles, {source, kind, side, columns, Step::solve});
   }
 }
@@ -204,7 +204,7 @@ Measurement measure_factors(const PerfRun& run, const HostMatrix<Scalar>& matrix
 template <class Scalar>
 void register_factors(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
   LuOptions by_columns, by_triangles;
-  by_columns.engine = Engine::column;
+  by_columns.engine = Engine::simplicial;
   by_triangles.trisolve = TrisolveMethod::syncfree;
   const std::pair<const char*, LuOptions> lines[] = {
       {"lutra", {}}, {"lutra-column", by_columns}, {"lutra-triangles", by_triangles}};

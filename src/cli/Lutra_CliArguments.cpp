@@ -48,7 +48,7 @@ void add_solver_options(CLI::App& app, Arguments& a) {
                  "auto, metis, amd, natural, or a file of columns in elimination order")
       ->type_name("NAME|FILE");
   app.add_option("--matching", a.matching, "auto, none, auction, exact")->type_name("NAME");
-  app.add_option("--engine", a.engine, "auto, column, supernodal")->type_name("NAME");
+  app.add_option("--engine", a.engine, "auto, simplicial, multifrontal")->type_name("NAME");
   app.add_option("--symbolic", a.symbolic, "auto, fill2, fill1, etree, ancestors")->type_name("NAME");
   app.add_option("--pivot", a.pivot, "auto, static, threshold (within fronts)")->type_name("NAME");
   app.add_option("--pivot-tol", a.pivot_tol, "threshold of threshold pivoting")->type_name("U");
@@ -141,7 +141,7 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
   if (version) std::replace(words.begin(), words.end(), std::string("--json=-"), std::string("--json"));
   if (!words.empty() && !words.front().starts_with('-') && !has_command(app, words.front())) {
     print_error("there is no command '" + words.front() + "'; see lutra --help");
-    return {std::nullopt, exit_wrong_input};
+    return {std::nullopt, exit_invalid_input};
   }
   std::reverse(words.begin(), words.end());  // the order CLI11 takes a vector in
   try {
@@ -157,7 +157,7 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
     const auto chosen = app.get_subcommands();
     const std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
     print_error(std::string(error.what()) + "; see lutra" + command + " --help");
-    return {std::nullopt, exit_wrong_input};
+    return {std::nullopt, exit_invalid_input};
   }
   arguments.command = app.get_subcommands().front()->get_name();
   if (arguments.files.empty()) arguments.files = {file};

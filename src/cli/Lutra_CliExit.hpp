@@ -9,8 +9,9 @@ namespace lutra::Cli {
 // Exit statuses: what scripts go by.
 inline constexpr int exit_solved = 0;         ///< solved and checked, or done
 inline constexpr int exit_defect = 1;         ///< a defect of Lutra
-inline constexpr int exit_wrong_input = 2;    ///< the call or a file is wrong
-inline constexpr int exit_wrong_numbers = 3;  ///< singular, broken down, or the error is above the tolerance
+inline constexpr int exit_invalid_input = 2;  ///< the call or a file is wrong
+inline constexpr int exit_numerical_failure =
+    3;  ///< singular, broken down, or the error is above the tolerance
 inline constexpr int exit_out_of_memory = 4;
 
 constexpr int exit_status(Status status) {
@@ -22,7 +23,7 @@ constexpr int exit_status(Status status) {
     case Status::out_of_memory:
       return exit_out_of_memory;
     default:
-      return exit_wrong_numbers;
+      return exit_numerical_failure;
   }
 }
 

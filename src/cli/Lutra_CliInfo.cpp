@@ -4,8 +4,8 @@
 #include "Lutra_CliOptions.hpp"
 #include "Lutra_CliOutput.hpp"
 #include "Lutra_CliText.hpp"
-#include "Lutra_MatrixFacts.hpp"
 #include "Lutra_MatrixMarket.hpp"
+#include "Lutra_MatrixProperties.hpp"
 #include "Lutra_SparseLU.hpp"
 #include "Lutra_StructureSvg.hpp"
 
@@ -19,20 +19,23 @@ std::string header_text(const MatrixMarketHeader& header) {
          symmetries[static_cast<int>(header.symmetry)];
 }
 
-std::string facts_text(const std::string& file, const MatrixMarketHeader& header, const MatrixFacts& facts) {
+std::string properties_text(const std::string& file, const MatrixMarketHeader& header,
+                            const MatrixProperties& properties) {
   const auto number = [](std::int64_t value) { return std::to_string(value); };
-  return text_line("matrix", file + ": " + number(facts.rows) + " × " + number(facts.cols) + ", " +
-                                 number(facts.nnz) + " entries, " + header_text(header)) +
-         text_line("symmetry", "pattern " + short_number(facts.pattern_symmetry) + ", values " +
-                                   short_number(facts.value_symmetry)) +
-         text_line("rank",
-                   (facts.structural_rank ? "structural rank " + number(*facts.structural_rank) + ", " : "") +
-                       "zero diagonals " + number(facts.zero_diagonals) + ", empty rows " +
-                       number(facts.empty_rows) + ", empty columns " + number(facts.empty_columns)) +
-         text_line("shape", "bandwidth " + number(facts.lower_bandwidth) + " below and " +
-                                number(facts.upper_bandwidth) + " above the diagonal, longest row " +
-                                number(facts.longest_row) + ", longest column " +
-                                number(facts.longest_column));
+  return text_line("matrix", file + ": " + number(properties.rows) + " × " + number(properties.cols) + ", " +
+                                 number(properties.nnz) + " entries, " + header_text(header)) +
+         text_line("symmetry", "pattern " + short_number(properties.pattern_symmetry) + ", values " +
+                                   short_number(properties.value_symmetry)) +
+         text_line(
+             "rank",
+             (properties.structural_rank ? "structural rank " + number(*properties.structural_rank) + ", "
+                                         : "") +
+                 "zero diagonals " + number(properties.zero_diagonals) + ", empty rows " +
+                 number(properties.empty_rows) + ", empty columns " + number(properties.empty_columns)) +
+         text_line("shape", "bandwidth " + number(properties.lower_bandwidth) + " below and " +
+                                number(properties.upper_bandwidth) + " above the diagonal, longest row " +
+                                number(properties.longest_row) + ", longest column " +
+                                number(properties.longest_column));
 }
 
 // order[k] = index at place k → place of each index.
@@ -77,7 +80,7 @@ int inform(const Arguments& arguments, const MatrixMarketHeader& header, const H
   const std::string& file = arguments.files.front();
   Progress progress(true);
   progress.show("analyzing");
-  std::string text = facts_text(file, header, matrix_facts(make_view(A)));
+  std::string text = properties_text(file, header, matrix_properties(make_view(A)));
   FactorStructure structure;
   add_analysis(A, text, structure);
   if (arguments.svg) write_structure_svg(*arguments.svg, picture(file, A, structure));

@@ -31,7 +31,7 @@ int report_failures(const Arguments& arguments) {
     return run(arguments);
   } catch (const InputError& error) {
     print_error(error.what());
-    return exit_wrong_input;
+    return exit_invalid_input;
   } catch (const OutOfMemoryError& error) {
     print_error(error.what());
     return exit_out_of_memory;
@@ -66,9 +66,9 @@ int main(int argc, char* argv[]) {
     return Cli::report_failures(*parsed.arguments);
   } catch (const lutra::InputError& error) {  // help that cannot be written
     Cli::print_error(error.what());
-    return Cli::exit_wrong_input;
+    return Cli::exit_invalid_input;
   } catch (const std::exception& error) {  // no device, say
     Cli::print_error(std::string("cannot start: ") + error.what());
-    return Cli::exit_wrong_input;
+    return Cli::exit_invalid_input;
   }
 }

@@ -48,7 +48,7 @@ void refuse_unless_absent(bool given, const std::string& option, const std::stri
 void check_names(const Arguments& a) {
   check_name("--method", a.method, {"auto", "lu"}, {"ldlt", "gmres", "bicgstab", "cg"});
   check_name("--scalar", a.scalar, {"f32", "f64"}, {});
-  check_name("--engine", a.engine, {"auto", "column", "supernodal"}, {});
+  check_name("--engine", a.engine, {"auto", "simplicial", "multifrontal"}, {});
   check_name("--symbolic", a.symbolic, {"auto", "fill2", "fill1", "etree", "ancestors"}, {});
   check_name("--pivot", a.pivot, {"auto", "static", "threshold"}, {});
   check_name("--precond", a.precond, {"none"}, {"ilu0", "iluk", "parilu", "parilut"});
@@ -86,7 +86,7 @@ void set_ordering(const Arguments& a, SolverOptions& options) {
     check_name("--ordering", a.ordering, {"auto", "metis", "amd", "natural", "a file that exists"},
                {"device"});
   }
-  options.lu.ordering = Ordering::given;
+  options.lu.ordering = Ordering::user;
   options.ordering_file = a.ordering;
 }
 
@@ -107,20 +107,20 @@ void set_matching(const Arguments& a, SolverOptions& options) {
 }
 
 void set_engine(const Arguments& a, SolverOptions& options) {
-  for (const Engine engine : {Engine::column, Engine::supernodal}) {
+  for (const Engine engine : {Engine::simplicial, Engine::multifrontal}) {
     if (a.engine == name_of(engine)) options.lu.engine = engine;
   }
 }
 
 void set_pivoting(const Arguments& a, SolverOptions& options) {
-  if (a.pivot == "static") options.lu.pivoting = Pivoting::diagonal;
+  if (a.pivot == "static") options.lu.pivoting = Pivoting::static_perturbed;
   if (a.pivot != "threshold") {
     if (a.pivot_tol) throw InputError("--pivot-tol belongs to --pivot threshold");
     return;
   }
-  options.lu.pivoting = Pivoting::within_fronts;
-  if (a.engine == "column")
-    throw InputError("--pivot threshold works in fronts; --engine column has static pivoting only");
+  options.lu.pivoting = Pivoting::threshold;
+  if (a.engine == "simplicial")
+    throw InputError("--pivot threshold works in fronts; --engine simplicial has static pivoting only");
   if (a.trisolve == "levels" || a.trisolve == "syncfree")
     throw InputError(
         "--pivot threshold solves on the fronts: there is --trisolve auto or supernodal with it");
@@ -131,9 +131,9 @@ void set_pivoting(const Arguments& a, SolverOptions& options) {
 }
 
 void set_symbolic(const Arguments& a, SolverOptions& options) {
-  for (const SymbolicRoad road :
-       {SymbolicRoad::fill2, SymbolicRoad::fill1, SymbolicRoad::etree, SymbolicRoad::ancestors}) {
-    if (a.symbolic == name_of(road)) options.lu.symbolic = road;
+  for (const SymbolicMethod method :
+       {SymbolicMethod::fill2, SymbolicMethod::fill1, SymbolicMethod::etree, SymbolicMethod::ancestors}) {
+    if (a.symbolic == name_of(method)) options.lu.symbolic = method;
   }
 }
 

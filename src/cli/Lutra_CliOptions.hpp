@@ -13,7 +13,7 @@ namespace lutra::Cli {
 
 /// Options of solve and sequence, checked: nothing that was asked for is left out silently.
 struct SolverOptions {
-  LuOptions lu;               ///< without `given_ordering`, which needs the size of the matrix
+  LuOptions lu;               ///< without `user_permutation`, which needs the size of the matrix
   std::string ordering_file;  ///< empty: none
   std::string backend;        ///< "serial", "openmp", "cuda" or "hip"; never "auto"
 };

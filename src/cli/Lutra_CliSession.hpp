@@ -13,7 +13,7 @@
 #include "Lutra_CliOptions.hpp"
 #include "Lutra_CliOutput.hpp"
 #include "Lutra_CliSystem.hpp"
-#include "Lutra_MatrixFacts.hpp"
+#include "Lutra_MatrixProperties.hpp"
 #include "Lutra_ReportJson.hpp"
 #include "Lutra_SparseLU.hpp"
 
@@ -30,16 +30,16 @@ inline std::optional<double> median(std::vector<double> values) {
 /// The "matrix" part of a record.
 template <class Scalar>
 MatrixSummary summarize(const std::string& file, const HostMatrix<Scalar>& A) {
-  const MatrixFacts facts = matrix_facts(make_view(A));
+  const MatrixProperties properties = matrix_properties(make_view(A));
   return {file,
-          facts.rows,
-          facts.cols,
-          facts.nnz,
+          properties.rows,
+          properties.cols,
+          properties.nnz,
           scalar_name<Scalar>(),
-          facts.pattern_symmetry,
-          facts.value_symmetry,
-          facts.structural_rank,
-          facts.zero_diagonals};
+          properties.pattern_symmetry,
+          properties.value_symmetry,
+          properties.structural_rank,
+          properties.zero_diagonals};
 }
 
 /// A matrix copied to where the execution space computes; not copied where that is the host.

@@ -30,12 +30,12 @@ std::string matrix_text(const MatrixSummary& matrix) {
   std::string text = text_line("matrix", matrix.file + ": " + std::to_string(matrix.rows) + " × " +
                                              std::to_string(matrix.cols) + ", " + std::to_string(matrix.nnz) +
                                              " entries, " + matrix.scalar);
-  std::string facts;
-  append(facts, "pattern symmetry", short_number(matrix.pattern_symmetry));
-  append(facts, "value symmetry", short_number(matrix.value_symmetry));
-  append(facts, "structural rank", count(matrix.structural_rank));
-  append(facts, "zero diagonals", count(matrix.zero_diagonals));
-  return text + text_line("", facts);
+  std::string properties;
+  append(properties, "pattern symmetry", short_number(matrix.pattern_symmetry));
+  append(properties, "value symmetry", short_number(matrix.value_symmetry));
+  append(properties, "structural rank", count(matrix.structural_rank));
+  append(properties, "zero diagonals", count(matrix.zero_diagonals));
+  return text + text_line("", properties);
 }
 
 std::string run_text(const RunInfo& run) {

@@ -58,9 +58,9 @@ class OutOfMemoryError : public std::bad_alloc {
 
 /// Work on the device that waited longer than it was allowed to and was given up; the message names where.
 /// Results of that call are NaN. It is a defect of the library, or of the machine.
-class HangError : public std::runtime_error {
+class TimeoutError : public std::runtime_error {
  public:
-  explicit HangError(const std::string& what) : std::runtime_error(what) {}
+  explicit TimeoutError(const std::string& what) : std::runtime_error(what) {}
 };
 
 }  // namespace lutra

@@ -8,10 +8,10 @@
 namespace lutra {
 
 namespace {
-constexpr std::size_t most_blocks = 32;  // a store holds
+constexpr std::size_t max_blocks = 32;  // a store holds
 }
 
-BlockStore::Block BlockStore::take(std::string_view space, std::size_t bytes) {
+MemoryPool::Block MemoryPool::take(std::string_view space, std::size_t bytes) {
   auto best = m_blocks.end();
   for (auto block = m_blocks.begin(); block != m_blocks.end(); ++block) {
     const bool fits = block->space == space && block->bytes >= bytes && block->bytes / 2 <= bytes + 4096;
@@ -23,12 +23,12 @@ BlockStore::Block BlockStore::take(std::string_view space, std::size_t bytes) {
   return taken;
 }
 
-void BlockStore::give(Block block) {
-  if (m_blocks.size() == most_blocks) m_blocks.erase(m_blocks.begin());
+void MemoryPool::give(Block block) {
+  if (m_blocks.size() == max_blocks) m_blocks.erase(m_blocks.begin());
   m_blocks.push_back(std::move(block));
 }
 
-MemoryBudget::MemoryBudget(std::size_t limit_bytes, std::shared_ptr<BlockStore> store)
+MemoryBudget::MemoryBudget(std::size_t limit_bytes, std::shared_ptr<MemoryPool> store)
     : m_account(std::make_shared<Account>()) {
   m_account->limit = limit_bytes;
   m_account->store = std::move(store);

@@ -17,7 +17,7 @@ namespace lutra {
 
 /// Memory that is no longer used and waits for its next use; what is held is freed with the store. For one
 /// execution space instance: who gets a block may still have to wait for work that used it before.
-class BlockStore {
+class MemoryPool {
  public:
   /// Memory of one space, and who frees it.
   struct Block {
@@ -43,8 +43,8 @@ class MemoryBudget {
   MemoryBudget() : MemoryBudget(0) {}
   /// @param limit_bytes most bytes that may be held at once; 0: no limit
   /// @param store       where memory comes from and goes to, if it is to be used again. Views are then not
-  ///                    counted by Kokkos and must not outlive their charge
-  explicit MemoryBudget(std::size_t limit_bytes, std::shared_ptr<BlockStore> store = {});
+  ///                    counted by Kokkos and must not outlive their reservation
+  explicit MemoryBudget(std::size_t limit_bytes, std::shared_ptr<MemoryPool> store = {});
 
   std::size_t limit_bytes() const noexcept { return m_account->limit; }
   std::size_t used_bytes() const noexcept { return m_account->used; }
@@ -56,26 +56,27 @@ class MemoryBudget {
   void require(const std::string& label, std::size_t bytes) const;
   void add(std::size_t bytes) noexcept;
   void remove(std::size_t bytes) noexcept;
-  BlockStore* store() const noexcept { return m_account->store.get(); }
+  MemoryPool* store() const noexcept { return m_account->store.get(); }
 
  private:
   struct Account {
     std::size_t limit = 0, used = 0, peak = 0;
-    std::shared_ptr<BlockStore> store;
+    std::shared_ptr<MemoryPool> store;
   };
   std::shared_ptr<Account> m_account;
 };
 
-/// The bytes a group of Views holds in a budget: given back when the last copy of the charge goes. A struct
-/// of Views carries one, so that budget and Views end together; a struct built by hand leaves it empty.
-class Charge {
+/// The bytes a group of Views holds in a budget: given back when the last copy of the reservation goes. A
+/// struct of Views carries one, so that budget and Views end together; a struct built by hand leaves it
+/// empty.
+class MemoryReservation {
  public:
-  Charge() = default;
-  explicit Charge(const MemoryBudget& budget) : m_entry(std::make_shared<Entry>(budget)) {}
+  MemoryReservation() = default;
+  explicit MemoryReservation(const MemoryBudget& budget) : m_entry(std::make_shared<Entry>(budget)) {}
 
   /// Takes one block of memory of which allocations to come get their pieces while it suffices: on a GPU an
-  /// allocation may cost more than the kernels that use it. Pieces live as long as the charge and are not
-  /// counted by Kokkos, so that Views of them must not outlive it. Does nothing where budget or memory is
+  /// allocation may cost more than the kernels that use it. Pieces live as long as the reservation and are
+  /// not counted by Kokkos, so that Views of them must not outlive it. Does nothing where budget or memory is
   /// short.
   template <class MemorySpace, class ExecutionSpace>
   void reserve(const ExecutionSpace& exec, const std::string& label, std::size_t bytes) {
@@ -124,11 +125,11 @@ class Charge {
     }
   };
 
-  /// Memory from the store or anew, which lives as long as the charge.
+  /// Memory from the store or anew, which lives as long as the reservation.
   template <class MemorySpace, class ExecutionSpace>
   char* take_block(const ExecutionSpace& exec, const std::string& label, std::size_t bytes) {
-    BlockStore* const store = m_entry->budget.store();
-    BlockStore::Block block;
+    MemoryPool* const store = m_entry->budget.store();
+    MemoryPool::Block block;
     if (store != nullptr) {
       m_entry->budget.require(label, bytes);
       block = store->take(MemorySpace::name(), bytes);
@@ -174,7 +175,7 @@ class Charge {
     MemoryBudget budget;
     std::size_t bytes = 0;
     Pieces pieces;
-    std::vector<BlockStore::Block> blocks;
+    std::vector<MemoryPool::Block> blocks;
   };
   std::shared_ptr<Entry> m_entry;
 };

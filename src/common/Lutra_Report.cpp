@@ -7,15 +7,15 @@
 namespace lutra {
 namespace {
 
-constexpr std::size_t most_names = 8;  // rows or columns spelled out before "and N more"
+constexpr std::size_t max_names = 8;  // rows or columns spelled out before "and N more"
 
 std::string named_list(const char* singular, const char* plural, const std::vector<std::int64_t>& indices,
                        int base) {
   std::string text = indices.size() == 1 ? singular : plural;
-  for (std::size_t i = 0; i < std::min(indices.size(), most_names); ++i) {
+  for (std::size_t i = 0; i < std::min(indices.size(), max_names); ++i) {
     text += (i == 0 ? " " : ", ") + std::to_string(indices[i] + base);
   }
-  if (indices.size() > most_names) text += " and " + std::to_string(indices.size() - most_names) + " more";
+  if (indices.size() > max_names) text += " and " + std::to_string(indices.size() - max_names) + " more";
   return text;
 }
 

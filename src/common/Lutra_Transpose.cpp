@@ -57,10 +57,11 @@ TransposedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> transp
   using Memory = typename ExecutionSpace::memory_space;
   using OffsetView = Kokkos::View<Offset*, Memory>;
   using EntryView = Kokkos::View<Ordinal*, Memory>;
-  Charge charge(budget), scratch(budget);
-  auto starts = charge.allocate<OffsetView>(exec, "lutra::common::transpose_row_map", pattern.n_cols + 1);
-  auto rows = charge.allocate<EntryView>(exec, "lutra::common::transpose_entries", pattern.nnz());
-  auto source = charge.allocate<OffsetView>(exec, "lutra::common::transpose_source", pattern.nnz());
+  MemoryReservation reservation(budget), scratch(budget);
+  auto starts =
+      reservation.allocate<OffsetView>(exec, "lutra::common::transpose_row_map", pattern.n_cols + 1);
+  auto rows = reservation.allocate<EntryView>(exec, "lutra::common::transpose_entries", pattern.nnz());
+  auto source = reservation.allocate<OffsetView>(exec, "lutra::common::transpose_source", pattern.nnz());
   auto next = scratch.allocate<OffsetView>(exec, "lutra::common::transpose_next", pattern.n_cols + 1);
 
   count_columns(exec, pattern, starts);
@@ -70,7 +71,7 @@ TransposedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> transp
     KokkosSparse::sort_crs_matrix(exec, starts, rows, source, pattern.n_rows);
   }
   exec.fence("lutra::transpose: scratch is freed");
-  return {{pattern.n_cols, pattern.n_rows, starts, rows}, source, charge};
+  return {{pattern.n_cols, pattern.n_rows, starts, rows}, source, reservation};
 }
 
 #define LUTRA_TRANSPOSE(Ordinal, Offset, Space)                                        \

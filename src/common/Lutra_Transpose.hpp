@@ -12,7 +12,7 @@ template <class Ordinal, class Offset, class MemorySpace>
 struct TransposedPattern {
   CsrPattern<Ordinal, Offset, MemorySpace> pattern;  ///< rows of the transpose, sorted
   Kokkos::View<const Offset*, MemorySpace> source;   ///< [nnz] position in the original of each entry
-  Charge charge;
+  MemoryReservation reservation;
 };
 
 /// Transposes a pattern in memory space of `exec`: counts, prefix sum, scatter, sort of each row; O(nnz) work

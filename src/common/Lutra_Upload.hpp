@@ -12,10 +12,11 @@ namespace lutra::Impl {
 /// A device copy of a host array.
 template <class ExecutionSpace, class T>
 Kokkos::View<const T*, typename ExecutionSpace::memory_space> upload(const ExecutionSpace& exec,
-                                                                     Charge& charge, const std::string& label,
+                                                                     MemoryReservation& reservation,
+                                                                     const std::string& label,
                                                                      const std::vector<T>& host) {
   auto device =
-      charge.allocate<Kokkos::View<T*, typename ExecutionSpace::memory_space>>(exec, label, host.size());
+      reservation.allocate<Kokkos::View<T*, typename ExecutionSpace::memory_space>>(exec, label, host.size());
   exec.fence("lutra: allocated before it is filled from the host");
   Kokkos::deep_copy(device, Kokkos::View<const T*, Kokkos::HostSpace>(host.data(), host.size()));
   return device;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_DenseRows.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {
@@ -29,10 +30,6 @@ struct BackwardErrors {
   std::vector<double> componentwise;  ///< maxᵢ |r|ᵢ / (|A||x| + |b|)ᵢ; 0/0 counts as 0
   std::vector<double> normwise;       ///< ‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)
 };
-
-/// Scratch of `compute_residual`, kept between calls.
-template <class Scalar, class MemorySpace>
-using DenseRows = Kokkos::View<Scalar**, Kokkos::LayoutRight, MemorySpace>;
 
 /// ‖op(A)‖∞, the greatest sum of magnitudes in a row. Fences `exec`.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

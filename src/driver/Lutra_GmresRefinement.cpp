@@ -12,8 +12,8 @@ namespace lutra {
 namespace {
 
 constexpr int restart = 60;  // iterations a cycle; replaced pivots that matter are rarely more
-constexpr int most_cycles = 4;
-constexpr double least_progress = 0.9;  // a cycle that leaves more of the error is the last
+constexpr int max_cycles = 4;
+constexpr double min_progress = 0.9;  // a cycle that leaves more of the error is the last
 constexpr double cycle_goal =
     1e-14;  // drop of the residual norm within a cycle; rounding ends it in any case
 
@@ -145,13 +145,14 @@ GmresOutcome refine_by_gmres(
     double goal, const BackwardErrors& errors,
     const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work, const MemoryBudget& budget) {
   using Vector = DenseRows<Scalar, typename ExecutionSpace::memory_space>;
-  Charge charge(budget);
+  MemoryReservation reservation(budget);
   const auto n = static_cast<std::size_t>(analysis.n());
   std::vector<Vector> basis, directions;
   for (int j = 0; j <= restart; ++j) {
-    basis.push_back(charge.allocate<Vector>(exec, "lutra::driver::gmres basis", n, std::size_t(1)));
+    basis.push_back(reservation.allocate<Vector>(exec, "lutra::driver::gmres basis", n, std::size_t(1)));
     if (j == restart) break;
-    directions.push_back(charge.allocate<Vector>(exec, "lutra::driver::gmres directions", n, std::size_t(1)));
+    directions.push_back(
+        reservation.allocate<Vector>(exec, "lutra::driver::gmres directions", n, std::size_t(1)));
   }
   GmresCycle<Scalar, Ordinal, Offset, ExecutionSpace> cycle{
       exec,  analysis,   factors,
@@ -161,7 +162,7 @@ GmresOutcome refine_by_gmres(
   GmresOutcome outcome{0, errors};
   if (!Kokkos::isfinite(errors.componentwise[0])) Kokkos::deep_copy(exec, work.X, Scalar{});  // start afresh
   compute_residual(exec, A, A_norm, work.B, work.X, work.R, work.magnitudes);
-  for (int c = 0; c < most_cycles && outcome.errors.componentwise[0] > goal; ++c) {
+  for (int c = 0; c < max_cycles && outcome.errors.componentwise[0] > goal; ++c) {
     const int iterations = cycle.run(work.R);
     outcome.iterations += iterations;
     if (iterations == 0) break;
@@ -169,7 +170,7 @@ GmresOutcome refine_by_gmres(
     const auto trial = compute_residual(exec, A, A_norm, work.B, work.trial_X, work.trial_R, work.magnitudes);
     const double before = outcome.errors.componentwise[0];
     Impl::keep_better<Scalar>(exec, trial, work, outcome.errors);
-    if (!(outcome.errors.componentwise[0] < least_progress * before)) break;
+    if (!(outcome.errors.componentwise[0] < min_progress * before)) break;
   }
   exec.fence("lutra::driver: the basis is freed");
   return outcome;

@@ -13,7 +13,7 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LuPermute.hpp"
-#include "Lutra_LuTriangles.hpp"
+#include "Lutra_LuTriangularSolves.hpp"
 #include "Lutra_Timer.hpp"
 
 namespace lutra {
@@ -79,14 +79,15 @@ MatchingResult<Ordinal> match_by_auction(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const MemoryBudget& budget, Report& report) {
-  AuctionFacts facts;
-  auto result = match_auction(exec, A, budget, {}, &facts);
-  const double mean = std::exp(-facts.log_loss_bound / static_cast<double>(std::max(A.n_rows, Ordinal(1))));
+  AuctionStatistics properties;
+  auto result = match_auction(exec, A, budget, {}, &properties);
+  const double mean =
+      std::exp(-properties.log_loss_bound / static_cast<double>(std::max(A.n_rows, Ordinal(1))));
   char text[160];
   std::snprintf(text, sizeof text,
                 "auction: rounds %d, phases %d, rows left to paths %lld, geometric mean of the diagonal at "
                 "least %.3f of the greatest",
-                facts.rounds, facts.phases, static_cast<long long>(facts.left_to_paths), mean);
+                properties.rounds, properties.phases, static_cast<long long>(properties.left_to_paths), mean);
   add_reason(report, text);
   report.choice.matching = "auction";
   return result;
@@ -147,8 +148,8 @@ std::string_view name_of(Ordering ordering) {
       return "metis";
     case Ordering::amd:
       return "amd";
-    case Ordering::given:
-      return "given";
+    case Ordering::user:
+      return "user";
     default:
       return "natural";
   }
@@ -160,8 +161,8 @@ std::vector<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::Hos
                                    const MatchingResult<Ordinal>& matching, const LuOptions& options,
                                    Report& report) {
   report.choice.ordering = name_of(options.ordering);
-  if (options.ordering == Ordering::given) {
-    return std::vector<Ordinal>(options.given_ordering.begin(), options.given_ordering.end());
+  if (options.ordering == Ordering::user) {
+    return std::vector<Ordinal>(options.user_permutation.begin(), options.user_permutation.end());
   }
   const auto matched = permute_rows(A, matching.row_of_column);
   auto result = order(make_view(matched).pattern(), options.ordering);
@@ -203,15 +204,15 @@ void upload_pivot_order(const ExecutionSpace& exec, const PivotOrder<Ordinal>& p
   using Real = typename Analysis::Real;
   const std::vector<Real> row_scale(pivots.matching.row_scale.begin(), pivots.matching.row_scale.end());
   const std::vector<Real> col_scale(pivots.matching.col_scale.begin(), pivots.matching.col_scale.end());
-  analysis.row_order = Impl::upload(exec, analysis.charge, "lutra::driver::row_order", pivots.rows);
-  analysis.col_order = Impl::upload(exec, analysis.charge, "lutra::driver::col_order", pivots.columns);
-  analysis.row_scale = Impl::upload(exec, analysis.charge, "lutra::driver::row_scale", row_scale);
-  analysis.col_scale = Impl::upload(exec, analysis.charge, "lutra::driver::col_scale", col_scale);
+  analysis.row_order = Impl::upload(exec, analysis.reservation, "lutra::driver::row_order", pivots.rows);
+  analysis.col_order = Impl::upload(exec, analysis.reservation, "lutra::driver::col_order", pivots.columns);
+  analysis.row_scale = Impl::upload(exec, analysis.reservation, "lutra::driver::row_scale", row_scale);
+  analysis.col_scale = Impl::upload(exec, analysis.reservation, "lutra::driver::col_scale", col_scale);
 }
 
 /// Whether solves read the fronts' panels, or L and U by rows.
 bool solves_on_fronts(const LuOptions& options, Engine engine) {
-  return engine == Engine::supernodal && options.solve_precision == FactorPrecision::working &&
+  return engine == Engine::multifrontal && options.solve_precision == FactorPrecision::working &&
          (options.trisolve == TrisolveMethod::automatic || options.trisolve == TrisolveMethod::supernodal);
 }
 
@@ -219,11 +220,11 @@ bool solves_on_fronts(const LuOptions& options, Engine engine) {
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void plan_solves(const ExecutionSpace& exec, const LuOptions& options, const MemoryBudget& budget,
                  LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis, Report& report) {
-  using Triangles = Impl::LuTriangles<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Triangles = Impl::LuTriangularSolves<Scalar, Ordinal, Offset, ExecutionSpace>;
   if (solves_on_fronts(options, analysis.engine)) {
     using Solver = FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>;
     FrontSolverOptions on_fronts;
-    on_fronts.interchanges = options.pivoting == Pivoting::within_fronts;
+    on_fronts.interchanges = options.pivoting == Pivoting::threshold;
     analysis.front_solver = std::make_shared<Solver>(exec, analysis.fronts, budget, on_fronts);
     report.choice.trisolve = name_of(TrisolveMethod::supernodal);
     if (options.trisolve == TrisolveMethod::automatic)
@@ -290,15 +291,15 @@ FrontTree<Ordinal> build_tree(const ExecutionSpace& exec,
 
 /// Fronts bring an order and a pattern of their own.
 bool may_take_fronts(const LuOptions& options) {
-  return options.engine == Engine::supernodal || options.pivoting == Pivoting::within_fronts ||
-         (options.engine == Engine::automatic && options.ordering != Ordering::given &&
-          options.symbolic == SymbolicRoad::automatic);
+  return options.engine == Engine::multifrontal || options.pivoting == Pivoting::threshold ||
+         (options.engine == Engine::automatic && options.ordering != Ordering::user &&
+          options.symbolic == SymbolicMethod::automatic);
 }
 
 /// Rows worked on hosts profit from an equivalent order in which rows of like patterns stand together.
 template <class ExecutionSpace>
 bool wants_tree_order(const LuOptions& options) {
-  return Impl::is_host_space<ExecutionSpace> && options.ordering != Ordering::given &&
+  return Impl::is_host_space<ExecutionSpace> && options.ordering != Ordering::user &&
          options.ordering != Ordering::natural;
 }
 
@@ -313,15 +314,15 @@ double numbers_of_panels(const FrontTree<Ordinal>& tree) {
   return numbers;
 }
 
-/// What the supernodal engine keeps for values.
+/// What the multifrontal engine keeps for values.
 template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
 double bytes_of_fronts(const ExecutionSpace& exec, const LuOptions& options, const FrontTree<Ordinal>& tree) {
   const FrontSizes sizes = sizes_of_fronts<Scalar, Offset>(exec, tree);
-  const double numbers = static_cast<double>(sizes.panels) + static_cast<double>(sizes.corners) +
+  const double numbers = static_cast<double>(sizes.panels) + static_cast<double>(sizes.contributions) +
                          static_cast<double>(sizes.inverses);
   // solves by triangles take the factors by rows beside the panels: values, columns, the way to the panels
   const std::size_t by_rows =
-      solves_on_fronts(options, Engine::supernodal) ? 0 : sizeof(Scalar) + sizeof(Ordinal) + sizeof(Offset);
+      solves_on_fronts(options, Engine::multifrontal) ? 0 : sizeof(Scalar) + sizeof(Ordinal) + sizeof(Offset);
   return sizeof(Scalar) * numbers + static_cast<double>(by_rows) * static_cast<double>(sizes.panels);
 }
 
@@ -330,25 +331,24 @@ template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
 Engine choose_engine(const ExecutionSpace& exec, const LuOptions& options, const FrontTree<Ordinal>& tree,
                      const MemoryBudget& budget, Report& report) {
   if (options.engine != Engine::automatic) return options.engine;
-  if (options.pivoting == Pivoting::within_fronts) {
-    add_reason(report, "supernodal engine: threshold pivoting works in its fronts");
-    return Engine::supernodal;
+  if (options.pivoting == Pivoting::threshold) {
+    add_reason(report, "multifrontal engine: threshold pivoting works in its fronts");
+    return Engine::multifrontal;
   }
   if (!may_take_fronts(options)) {
-    add_reason(report, "column engine: it keeps the ordering and the symbolic road asked for");
-    return Engine::column;
+    add_reason(report, "simplicial engine: it keeps the ordering and the symbolic method asked for");
+    return Engine::simplicial;
   }
   // On hosts rows win until fronts have much to do for each number they store, the zeros of amalgamation and
-  // of a pattern made symmetric among them. On devices the column engine pays launches for each of its
+  // of a pattern made symmetric among them. On devices the simplicial engine pays launches for each of its
   // levels, fronts pay two in all. Measured on circuits, power flow, memory chips and grids, on one host
   // thread and on an H200 (docs/numeric.md).
-  constexpr double least_flops_a_number = 40;
+  constexpr double min_flops_a_number = 40;
   const double numbers = numbers_of_panels(tree);
-  const bool enough_work =
-      !Impl::is_host_space<ExecutionSpace> || tree.flops >= least_flops_a_number * numbers;
+  const bool enough_work = !Impl::is_host_space<ExecutionSpace> || tree.flops >= min_flops_a_number * numbers;
   const bool fits = budget.limit_bytes() == 0 || bytes_of_fronts<Scalar, Offset>(exec, options, tree) <
                                                      static_cast<double>(budget.available_bytes());
-  const Engine engine = enough_work && fits ? Engine::supernodal : Engine::column;
+  const Engine engine = enough_work && fits ? Engine::multifrontal : Engine::simplicial;
   add_reason(
       report,
       std::string(name_of(engine)) + " engine: fronts would " +
@@ -364,7 +364,7 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class
 void plan_rows(const ExecutionSpace& exec, const MemoryBudget& budget, const Filled& filled,
                const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
                LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
-  analysis.row_plan = plan_row_lu(exec, filled, F, budget);
+  analysis.row_plan = plan_up_looking_lu(exec, filled, F, budget);
   analysis.plan.rows = filled;
   analysis.plan.flops = analysis.row_plan.flops;
   auto& level_map = analysis.plan.levels.level_map;
@@ -372,7 +372,7 @@ void plan_rows(const ExecutionSpace& exec, const MemoryBudget& budget, const Fil
   for (const Ordinal width : analysis.row_plan.level_widths) level_map.push_back(level_map.back() + width);
 }
 
-/// Symbolic factorization, levels and places of A's entries for the column engine.
+/// Symbolic factorization, levels and places of A's entries for the simplicial engine.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void plan_columns(const ExecutionSpace& exec, const LuOptions& options, const MemoryBudget& budget,
                   LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis, Report& report) {
@@ -381,33 +381,33 @@ void plan_columns(const ExecutionSpace& exec, const LuOptions& options, const Me
   LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> filled;
   CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permuted;
   {
-    Charge scratch(budget);
-    permuted = Impl::permute_pattern(exec, on_host ? analysis.charge : scratch, analysis.pattern,
+    MemoryReservation scratch(budget);
+    permuted = Impl::permute_pattern(exec, on_host ? analysis.reservation : scratch, analysis.pattern,
                                      analysis.row_order, analysis.col_order);
     filled = factorize_symbolic(exec, permuted, budget, {options.symbolic});
     if constexpr (!on_host) permuted = {};
   }
-  report.choice.symbolic = name_of(filled.road);
+  report.choice.symbolic = name_of(filled.method);
   if (!filled.why.empty()) add_reason(report, filled.why);
   report.times.symbolic = symbolic_timer.seconds();
   Impl::StageTimer levelization_timer(exec);
   if constexpr (on_host) {
     plan_rows(exec, budget, filled, permuted, analysis);
   } else {
-    analysis.plan = plan_column_lu(exec, filled, budget);
-    analysis.target = Impl::locate_entries(exec, analysis.charge, budget, analysis);
+    analysis.plan = plan_right_looking_lu(exec, filled, budget);
+    analysis.target = Impl::locate_entries(exec, analysis.reservation, budget, analysis);
   }
   report.times.levelization = levelization_timer.seconds();
 }
 
-/// Fronts and their plan for the supernodal engine; for solves by triangles the pattern of L + U as the
+/// Fronts and their plan for the multifrontal engine; for solves by triangles the pattern of L + U as the
 /// fronts store it.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void plan_supernodal(const ExecutionSpace& exec,
-                     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A_on_host,
-                     const FrontTree<Ordinal>& tree, const PivotOrder<Ordinal>& pivots,
-                     const LuOptions& options, const MemoryBudget& budget,
-                     LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
+void plan_multifrontal(const ExecutionSpace& exec,
+                       const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A_on_host,
+                       const FrontTree<Ordinal>& tree, const PivotOrder<Ordinal>& pivots,
+                       const LuOptions& options, const MemoryBudget& budget,
+                       LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
   analysis.fronts =
       plan_fronts(exec, tree, FrontEntries<Ordinal, Offset>{A_on_host, pivots.rows, pivots.columns}, budget,
                   front_plan_options<Scalar, ExecutionSpace>(), analysis.pattern);
@@ -423,7 +423,7 @@ void plan_supernodal(const ExecutionSpace& exec,
     analysis.plan.levels.level_map.push_back(analysis.plan.levels.level_map.back() + width);
   analysis.front_factors = std::make_shared<FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>>(
       make_front_factors<Scalar>(exec, analysis.fronts, budget));
-  if (options.pivoting == Pivoting::within_fronts)
+  if (options.pivoting == Pivoting::threshold)
     analysis.front_factors->pivot_threshold = options.pivot_threshold;
 }
 
@@ -434,18 +434,18 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const LuOptions& options, const MemoryBudget& budget, Report& report) {
-  if (options.ordering == Ordering::given) check_permutation(options.given_ordering, A.n_rows);
+  if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
   LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analysis;
   report.choice.method = "lu";
   report.choice.symbolic = name_of(options.symbolic);
   report.choice.precond = "none";
   report.choice.pivot =
-      name_of(options.pivoting == Pivoting::automatic ? Pivoting::diagonal : options.pivoting);
+      name_of(options.pivoting == Pivoting::automatic ? Pivoting::static_perturbed : options.pivoting);
   const auto on_host = copy_to_host(A);
   auto pivots = choose_pivots(exec, A, on_host, options, budget, report);
   if (!pivots) return analysis;
 
-  analysis.charge = Charge(budget);
+  analysis.reservation = MemoryReservation(budget);
   FrontTree<Ordinal> tree;
   Kokkos::Timer tree_timer;
   if (may_take_fronts(options) || wants_tree_order<ExecutionSpace>(options))
@@ -453,22 +453,22 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   analysis.engine = choose_engine<Scalar, Offset>(exec, options, tree, budget, report);
   report.choice.engine = name_of(analysis.engine);
   const double tree_seconds = tree_timer.seconds();
-  if (analysis.engine == Engine::supernodal) {
+  if (analysis.engine == Engine::multifrontal) {
     pivots->reorder(tree.order);
     report.times.symbolic = tree_timer.seconds();
-    report.choice.symbolic = name_of(SymbolicRoad::etree);
-    if (options.symbolic != SymbolicRoad::automatic && options.symbolic != SymbolicRoad::etree)
+    report.choice.symbolic = name_of(SymbolicMethod::etree);
+    if (options.symbolic != SymbolicMethod::automatic && options.symbolic != SymbolicMethod::etree)
       add_reason(report,
-                 "supernodal engine: it takes etree instead of " + std::string(name_of(options.symbolic)));
+                 "multifrontal engine: it takes etree instead of " + std::string(name_of(options.symbolic)));
     report.factors.supernodes = tree.count();
   } else if (wants_tree_order<ExecutionSpace>(options)) {
     pivots->reorder(tree.order);
   }
   upload_pivot_order(exec, *pivots, analysis);
-  analysis.pattern = Impl::copy_pattern(exec, analysis.charge, A.pattern());
-  if (analysis.engine == Engine::supernodal) {
+  analysis.pattern = Impl::copy_pattern(exec, analysis.reservation, A.pattern());
+  if (analysis.engine == Engine::multifrontal) {
     Impl::StageTimer timer(exec);
-    plan_supernodal(exec, on_host.pattern(), tree, *pivots, options, budget, analysis);
+    plan_multifrontal(exec, on_host.pattern(), tree, *pivots, options, budget, analysis);
     report.times.levelization = timer.seconds();
   } else {
     plan_columns(exec, options, budget, analysis, report);
@@ -477,7 +477,7 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   Impl::StageTimer solves_timer(exec);
   plan_solves(exec, options, budget, analysis, report);
   *report.times.levelization += solves_timer.seconds();
-  const bool on_fronts = analysis.engine == Engine::supernodal;
+  const bool on_fronts = analysis.engine == Engine::multifrontal;
   const auto n = static_cast<std::int64_t>(A.n_rows);
   const auto numbers = static_cast<std::int64_t>(analysis.fronts.panels);
   report_counts(report, on_fronts ? (numbers - n) / 2 : static_cast<std::int64_t>(analysis.plan.rows.nnz_l),

@@ -2,7 +2,7 @@
 #include "Lutra_LuFactors.hpp"
 
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_LuTriangles.hpp"
+#include "Lutra_LuTriangularSolves.hpp"
 
 namespace lutra {
 namespace {
@@ -77,20 +77,21 @@ void allocate_factors(const ExecutionSpace& exec, const Analysis& analysis, cons
   if (factors.perturbed.extent(0) == n) return;
   const std::size_t nnz = analysis.plan.rows.entries.extent(0);
   Factors fresh;
-  fresh.charge = Charge(budget);
-  if (analysis.engine == Engine::column) {
+  fresh.reservation = MemoryReservation(budget);
+  if (analysis.engine == Engine::simplicial) {
     if constexpr (Impl::is_host_space<ExecutionSpace>) {
-      fresh.row_work = make_row_lu_workspace<Scalar>(analysis.row_plan, budget);
-      fresh.F_values = fresh.charge.template allocate<ValueView>(exec, "lutra::driver::F_values",
-                                                                 analysis.row_plan.F.entries.extent(0));
+      fresh.row_work = make_up_looking_lu_workspace<Scalar>(analysis.row_plan, budget);
+      fresh.F_values = fresh.reservation.template allocate<ValueView>(exec, "lutra::driver::F_values",
+                                                                      analysis.row_plan.F.entries.extent(0));
     } else {
       fresh.column_values =
-          fresh.charge.template allocate<ValueView>(exec, "lutra::numeric::values by columns", nnz);
+          fresh.reservation.template allocate<ValueView>(exec, "lutra::numeric::values by columns", nnz);
     }
   }
-  fresh.row_values = fresh.charge.template allocate<ValueView>(exec, "lutra::numeric::values by rows", nnz);
+  fresh.row_values =
+      fresh.reservation.template allocate<ValueView>(exec, "lutra::numeric::values by rows", nnz);
   fresh.perturbed =
-      fresh.charge.template allocate<decltype(factors.perturbed)>(exec, "lutra::numeric::perturbed", n);
+      fresh.reservation.template allocate<decltype(factors.perturbed)>(exec, "lutra::numeric::perturbed", n);
   factors = fresh;
 }
 
@@ -114,14 +115,14 @@ bool factorize_by_columns(const ExecutionSpace& exec,
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
     const double largest = scale_rows(exec, analysis, A_values, factors.F_values);
     const auto outcome =
-        factorize_rows<Scalar>(exec, analysis.row_plan, factors.F_values, threshold_for(largest),
-                               factors.row_work, factors.row_values, factors.perturbed);
+        factorize_up_looking<Scalar>(exec, analysis.row_plan, factors.F_values, threshold_for(largest),
+                                     factors.row_work, factors.row_values, factors.perturbed);
     hand_over_factors(exec, analysis, factors);
     return report_outcome(outcome.perturbed, largest, outcome.largest, report);
   } else {
     const double largest = scatter_scaled(exec, analysis, A_values, factors.column_values);
-    const auto outcome = factorize_columns<Scalar>(exec, analysis.plan, factors.column_values,
-                                                   threshold_for(largest), factors.perturbed);
+    const auto outcome = factorize_right_looking<Scalar>(exec, analysis.plan, factors.column_values,
+                                                         threshold_for(largest), factors.perturbed);
     hand_over_factors(exec, analysis, factors);
     return report_outcome(outcome.perturbed, largest, outcome.largest, report);
   }
@@ -143,8 +144,8 @@ bool factorize_by_fronts(const ExecutionSpace& exec,
   Kokkos::deep_copy(exec, outcome, fronts.outcome);
   exec.fence("lutra::driver: whether the factors are finite is known");
   if (outcome().stopped_front >= 0) {
-    throw HangError("factorize: front " + std::to_string(outcome().stopped_front) +
-                    " waited too long for its children, and the factorization was given up");
+    throw TimeoutError("factorize: front " + std::to_string(outcome().stopped_front) +
+                       " waited too long for its children, and the factorization was given up");
   }
   if (fronts.pivot_threshold > 0) report.pivots.interchanged = outcome().interchanged;
   return report_outcome(outcome().perturbed, outcome().largest_entry, outcome().largest_factor, report);
@@ -178,7 +179,7 @@ void hand_over_factors(const ExecutionSpace& exec,
     find_largest_factor(exec, *analysis.front_factors);
     return;
   }
-  if (analysis.engine == Engine::supernodal) {
+  if (analysis.engine == Engine::multifrontal) {
     gather_factors(exec, *analysis.front_factors, analysis.panel_source, factors.row_values);
   } else if constexpr (!Impl::is_host_space<ExecutionSpace>) {
     Impl::copy_by_source(exec, analysis.plan.row_to_column, factors.column_values, factors.row_values);
@@ -193,7 +194,7 @@ bool factorize_lu(const ExecutionSpace& exec,
                   double perturbation, const MemoryBudget& budget,
                   LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Report& report) {
   allocate_factors(exec, analysis, budget, factors);
-  return analysis.engine == Engine::supernodal
+  return analysis.engine == Engine::multifrontal
              ? factorize_by_fronts(exec, analysis, A_values, perturbation, budget, factors, report)
              : factorize_by_columns(exec, analysis, A_values, perturbation, factors, report);
 }

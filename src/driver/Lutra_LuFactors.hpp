@@ -12,13 +12,13 @@ namespace lutra {
 template <class Scalar, class MemorySpace>
 struct LuFactors {
   Kokkos::View<Scalar*, MemorySpace>
-      column_values;  ///< [nnz(L + U)] by columns; of the column engine on devices
+      column_values;  ///< [nnz(L + U)] by columns; of the simplicial engine on devices
   Kokkos::View<Scalar*, MemorySpace> row_values;        ///< [nnz(L + U)] by rows; for solves by triangles
   Kokkos::View<unsigned char*, MemorySpace> perturbed;  ///< [n] 1 where the pivot was replaced
   Kokkos::View<Scalar*, MemorySpace> F_values;          ///< [nnz(A)] scaled, by rows of F; of the column
                                                         ///< engine on hosts
-  RowLuWorkspace<Scalar> row_work;                      ///< of the column engine on hosts
-  Charge charge;
+  UpLookingLuWorkspace<Scalar> row_work;                ///< of the simplicial engine on hosts
+  MemoryReservation reservation;
 };
 
 /// Scales and scatters the values of A, factorizes, and hands the factors to the solves. Allocates `factors`

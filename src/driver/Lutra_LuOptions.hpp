@@ -19,16 +19,16 @@ namespace lutra {
 struct LuOptions {
   Ordering ordering = Ordering::automatic;  ///< fill-reducing ordering of the matched matrix
   std::vector<std::int64_t>
-      given_ordering{};  ///< with Ordering::given: user's columns in elimination order, from 0
+      user_permutation{};  ///< with Ordering::user: user's columns in elimination order, from 0
   Matching matching = Matching::automatic;  ///< which entries become pivots, and the scaling with them
   Engine engine = Engine::automatic;        ///< how the numbers of L and U are computed. The supernodal one
                                             ///< replaces the elimination order by an equivalent one and is
-                                            ///< not chosen automatically with a given ordering or road
+                                            ///< not chosen automatically with a user permutation or method
   TrisolveMethod trisolve = TrisolveMethod::automatic;         ///< how L and U are solved with
   FactorPrecision solve_precision = FactorPrecision::working;  ///< single: solves read L and U in single
                                                                ///< precision, refinement makes up for it
-  SymbolicRoad symbolic = SymbolicRoad::automatic;             ///< how the pattern of L + U is found; the
-                                                               ///< supernodal engine takes etree alone
+  SymbolicMethod symbolic = SymbolicMethod::automatic;         ///< how the pattern of L + U is found; the
+                                                               ///< multifrontal engine takes etree alone
   Pivoting pivoting = Pivoting::automatic;  ///< interchanges of rows; those within fronts take the supernodal
                                             ///< engine and solves on the fronts in working precision
   double pivot_threshold = 0.1;   ///< of interchanges: a diagonal entry stays where it is at least this times

@@ -8,13 +8,13 @@
 
 #include "Lutra_GmresRefinement.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_LuTriangles.hpp"
+#include "Lutra_LuTriangularSolves.hpp"
 #include "Lutra_RefinementKernels.hpp"
 
 namespace lutra {
 namespace {
 
-constexpr std::size_t most_columns_at_once = 16;  // right-hand sides in the workspace
+constexpr std::size_t max_columns_at_once = 16;  // right-hand sides in the workspace
 
 template <class Scalar>
 double default_tolerance() {
@@ -54,10 +54,10 @@ std::int64_t first_row_not_finite(const ExecutionSpace& exec, const BView& B) {
 void check_pivoting(const LuOptions& options) {
   if (!(options.pivot_threshold > 0 && options.pivot_threshold <= 1))
     throw InputError("options: pivot_threshold must be above 0 and at most 1");
-  if (options.pivoting != Pivoting::within_fronts) return;
-  if (options.engine == Engine::column)
+  if (options.pivoting != Pivoting::threshold) return;
+  if (options.engine == Engine::simplicial)
     throw InputError(
-        "options: threshold pivoting works in fronts; the column engine has static pivoting only");
+        "options: threshold pivoting works in fronts; the simplicial engine has static pivoting only");
   if (options.solve_precision != FactorPrecision::working)
     throw InputError("options: with threshold pivoting solves read the factors in working precision only");
   if (options.trisolve == TrisolveMethod::levels || options.trisolve == TrisolveMethod::syncfree)
@@ -96,7 +96,7 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const Matrix& A)
   m_n = A.n_rows;
   m_factors = {};
   m_values = {};
-  m_values_charge = {};
+  m_values_reservation = {};
   m_transposed = {};
   m_plain = m_transposed_operator = m_adjoint = {};
   m_work = {};
@@ -112,9 +112,9 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const Matrix& A)
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::copy_values(const Matrix& A) {
   if (m_values.extent(0) != A.values.extent(0)) {
-    m_values_charge = Charge(m_budget);
-    m_values = m_values_charge.template allocate<decltype(m_values)>(m_exec, "lutra::driver::values",
-                                                                     A.values.extent(0));
+    m_values_reservation = MemoryReservation(m_budget);
+    m_values = m_values_reservation.template allocate<decltype(m_values)>(m_exec, "lutra::driver::values",
+                                                                          A.values.extent(0));
   }
   Kokkos::deep_copy(m_exec, m_values, A.values);
   m_plain.norm = m_transposed_operator.norm = m_adjoint.norm = -1;
@@ -139,7 +139,7 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const Matrix& 
   const bool finite = factorize_within_growth();
   (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
   m_factorized_before = true;
-  judge_factors(finite);
+  check_singularity(finite);
   m_factor_escalations = m_report.escalations.size();
   update_memory();
 }
@@ -150,13 +150,13 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const Matrix& 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 bool LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_within_growth() {
   constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
-  constexpr double most_growth = 1e-3 / epsilon;
+  constexpr double max_growth = 1e-3 / epsilon;
   const Kokkos::View<const Scalar*, Memory> values = m_values;
   bool finite = factorize_lu(m_exec, m_analysis, values, m_perturbation, m_budget, m_factors, m_report);
   const bool replaced = *m_report.pivots.perturbed > 0;
   const double larger = std::pow(epsilon, 5.0 / 16.0);
   if (m_options.perturbation == 0 && replaced && m_perturbation < larger &&
-      (!finite || *m_report.pivots.growth > most_growth)) {
+      (!finite || *m_report.pivots.growth > max_growth)) {
     m_perturbation = larger;
     finite = factorize_lu(m_exec, m_analysis, values, m_perturbation, m_budget, m_factors, m_report);
   }
@@ -167,7 +167,7 @@ bool LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_within_growth(
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::judge_factors(bool finite) {
+void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::check_singularity(bool finite) {
   m_stage = Stage::factorized;
   if (!finite) {
     m_report.status = Status::breakdown;
@@ -224,7 +224,7 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::check_solve(
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::reserve_workspace(std::size_t n_rhs) {
-  const std::size_t columns = std::min(std::max<std::size_t>(1, n_rhs), most_columns_at_once);
+  const std::size_t columns = std::min(std::max<std::size_t>(1, n_rhs), max_columns_at_once);
   if (m_work.B.extent(1) == columns) return;
   m_work = {};
   m_work = make_solve_workspace<Scalar>(m_exec, static_cast<std::size_t>(m_analysis.n()), columns, m_budget);
@@ -244,14 +244,14 @@ Status LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
   m_report.refinement_steps = 0;
   m_report.escalations.resize(
       m_factor_escalations);  // those of the factorization stand, those of a former solve go
-  for (std::size_t first = 0; first < n_rhs; first += most_columns_at_once) {
-    const std::size_t k = std::min(most_columns_at_once, n_rhs - first);
+  for (std::size_t first = 0; first < n_rhs; first += max_columns_at_once) {
+    const std::size_t k = std::min(max_columns_at_once, n_rhs - first);
     if (k < m_work.B.extent(1))
       Kokkos::deep_copy(m_exec, m_work.B, Scalar{});  // columns past the last are zero
     copy_columns(m_exec, m_work.B, 0, B, first, k);
     auto outcome = solve_refined(m_exec, m_analysis, m_factors, op, A.view, A.norm,
                                  m_options.max_refinement_steps, m_work);
-    rescue_columns(op, A, k, outcome);
+    gmres_fallback(op, A, k, outcome);
     copy_columns(m_exec, X, first, m_work.X, 0, k);
     componentwise = std::max(componentwise, std::ranges::max(outcome.errors.componentwise));
     normwise = std::max(normwise, std::ranges::max(outcome.errors.normwise));
@@ -260,22 +260,22 @@ Status LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
     m_report.refinement_steps = std::max<std::int64_t>(m_report.refinement_steps, outcome.steps);
   }
   m_exec.fence("lutra::SparseLU::solve: X is complete");
-  const std::int64_t row = m_analysis.front_solver ? m_analysis.front_solver->take_hung_row(m_exec)
-                                                   : m_analysis.triangles->take_hung_row(m_exec);
+  const std::int64_t row = m_analysis.front_solver ? m_analysis.front_solver->consume_timeout(m_exec)
+                                                   : m_analysis.triangles->consume_timeout(m_exec);
   if (row >= 0) {
-    throw HangError("solve: row " + std::to_string(row) +
-                    " of the factors waited too long in a triangular solve, which was given up");
+    throw TimeoutError("solve: row " + std::to_string(row) +
+                       " of the factors waited too long in a triangular solve, which was given up");
   }
   m_report.errors = {normwise, componentwise, std::nullopt};
   m_report.times.solve = solve_seconds;
   m_report.times.refine = refine_seconds;
-  judge_solution();
+  assess_solution();
   update_memory();
   return m_report.status;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::rescue_columns(Transposition op, const Operator& A,
+void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::gmres_fallback(Transposition op, const Operator& A,
                                                                        std::size_t n_rhs,
                                                                        RefinementOutcome& outcome) {
   if (m_options.max_refinement_steps == 0) return;
@@ -313,7 +313,7 @@ double LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::tolerance() const {
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::judge_solution() {
+void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::assess_solution() {
   const double error = *m_report.errors.backward_componentwise;
   if (m_stage == Stage::singular_values) {  // found on the way: X solves the system, and so do many others
     m_report.status = Status::numerically_singular;

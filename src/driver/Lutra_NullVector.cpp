@@ -10,7 +10,7 @@
 namespace lutra {
 namespace {
 
-constexpr int most_steps = 12;
+constexpr int max_steps = 12;
 constexpr double rounding_factor = 32.0;
 
 /// A start that favours no direction: entries between 1 and 2 that look random, the same on every backend.
@@ -42,7 +42,7 @@ double scaled_residual(
   double residual = 0, norm = 0, size = 0;
   Kokkos::parallel_reduce(
       "lutra::driver::null_residual", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, analysis.n()),
-      KOKKOS_LAMBDA(const Ordinal i, double& most_residual, double& most_norm, double& most_size) {
+      KOKKOS_LAMBDA(const Ordinal i, double& max_residual, double& max_norm, double& max_size) {
         Scalar rest{};
         double row_sum = 0;
         for (Offset p = row_map(i); p < row_map(i + 1); ++p) {
@@ -55,9 +55,9 @@ double scaled_residual(
         const bool finite = Kokkos::isfinite(scaled) && Kokkos::isfinite(entry);
         const double shown = finite ? scaled : Kokkos::Experimental::infinity_v<double>;
         row_sum *= static_cast<double>(row_scale(i));
-        if (shown > most_residual) most_residual = shown;
-        if (row_sum > most_norm) most_norm = row_sum;
-        if (entry > most_size) most_size = entry;
+        if (shown > max_residual) max_residual = shown;
+        if (row_sum > max_norm) max_norm = row_sum;
+        if (entry > max_size) max_size = entry;
       },
       Kokkos::Max<double>(residual), Kokkos::Max<double>(norm), Kokkos::Max<double>(size));
   const double ratio = residual == 0 && size > 0 ? 0.0 : residual / (norm * size);
@@ -141,7 +141,7 @@ bool find_null_vector(
   fill_start(exec, R);
   Kokkos::deep_copy(exec, v, Scalar{});
   double best = Kokkos::Experimental::infinity_v<double>;  // least residual so far
-  for (int step = 0; step < most_steps; ++step) {
+  for (int step = 0; step < max_steps; ++step) {
     apply_factors(exec, analysis, factors, Transposition::none, R, D, W);
     if (!add_and_normalize(exec, analysis, D, v)) return false;
     const double ratio = scaled_residual(exec, analysis, A, v, R);

@@ -13,13 +13,13 @@ SolveWorkspace<Scalar, typename ExecutionSpace::memory_space> make_solve_workspa
     const ExecutionSpace& exec, std::size_t n, std::size_t k, const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
   SolveWorkspace<Scalar, Memory> work;
-  work.charge = Charge(budget);
+  work.reservation = MemoryReservation(budget);
   for (auto* rows : {&work.B, &work.X, &work.R, &work.trial_X, &work.trial_R}) {
-    *rows = work.charge.template allocate<DenseRows<Scalar, Memory>>(exec, "lutra::driver::solve workspace",
-                                                                     n, k);
+    *rows = work.reservation.template allocate<DenseRows<Scalar, Memory>>(
+        exec, "lutra::driver::solve workspace", n, k);
   }
   work.W = work.trial_R;
-  work.magnitudes = work.charge.template allocate<DenseRows<RealOf<Scalar>, Memory>>(
+  work.magnitudes = work.reservation.template allocate<DenseRows<RealOf<Scalar>, Memory>>(
       exec, "lutra::driver::solve magnitudes", n, k);
   return work;
 }

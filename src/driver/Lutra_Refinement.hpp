@@ -17,7 +17,7 @@ struct SolveWorkspace {
   DenseRows<Scalar, MemorySpace> W;        ///< scratch of the triangular solves; `trial_R`, which is
                                            ///< not there yet while they run
   DenseRows<RealOf<Scalar>, MemorySpace> magnitudes;  ///< |A||X| + |B|
-  Charge charge;
+  MemoryReservation reservation;
 };
 
 /// Allocates a workspace for n unknowns and k right-hand sides.

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 8> shades = {"#dbe9f6", "#bad6eb", "#89be
 
 // Lengths in pixels.
 constexpr int margin = 24, panel_side = 280, panel_gap = 32, head = 34, caption = 44;
-constexpr int chart_height = 130, chart_axis = 44, most_bars = 320;
+constexpr int chart_height = 130, chart_axis = 44, max_bars = 320;
 
 std::string decimal(double value) {
   std::array<char, 32> text{};
@@ -110,7 +110,7 @@ std::string level_chart(const std::vector<std::int64_t>& widths, int x, int y, i
   const auto n_levels = static_cast<std::int64_t>(widths.size());
   const std::int64_t widest = std::max(std::int64_t{1}, *std::max_element(widths.begin(), widths.end()));
   const double decades = std::max(1.0, std::ceil(std::log10(static_cast<double>(widest))));
-  const std::int64_t n_bars = std::min<std::int64_t>(n_levels, most_bars);
+  const std::int64_t n_bars = std::min<std::int64_t>(n_levels, max_bars);
   const double unit = chart_height / (decades + 0.25);  // pixels a decade; a width of 1 still shows a quarter
   const double bar = static_cast<double>(width - chart_axis) / static_cast<double>(n_bars);
   std::string svg = text_at(x, y - 14,
@@ -171,7 +171,7 @@ template <class Index>
 DensityGrid bin_density(const std::string& title, std::int64_t n_rows, std::int64_t n_cols,
                         std::span<const std::int64_t> row_map, std::span<const Index> entries,
                         std::span<const std::int64_t> row_position,
-                        std::span<const std::int64_t> col_position, std::int64_t most_cells) {
+                        std::span<const std::int64_t> col_position, std::int64_t max_cells) {
   if (row_map.size() != static_cast<std::size_t>(n_rows) + 1 ||
       row_map.back() != static_cast<std::int64_t>(entries.size())) {
     throw InputError("bin_density: row_map does not fit the number of rows or of entries");
@@ -179,7 +179,7 @@ DensityGrid bin_density(const std::string& title, std::int64_t n_rows, std::int6
   check_lengths(n_rows, row_position, "row_position");
   check_lengths(n_cols, col_position, "col_position");
   DensityGrid grid{
-      title, n_rows, n_cols, row_map.back(), std::min(n_rows, most_cells), std::min(n_cols, most_cells), {}};
+      title, n_rows, n_cols, row_map.back(), std::min(n_rows, max_cells), std::min(n_cols, max_cells), {}};
   const auto width = static_cast<std::size_t>(grid.grid_cols);
   grid.share.assign(static_cast<std::size_t>(grid.grid_rows) * width, 0);
   for (std::int64_t row = 0; row < n_rows; ++row) {

@@ -18,7 +18,7 @@ struct DensityGrid {
       share;  ///< [grid_rows · grid_cols] by rows: part of each cell's positions that hold an entry
 };
 
-/// Counts a pattern over a grid of at most `most_cells` cells along a side; a smaller matrix gets a cell a
+/// Counts a pattern over a grid of at most `max_cells` cells along a side; a smaller matrix gets a cell a
 /// position.
 /// @param row_map      [n_rows + 1] where each row starts in `entries`
 /// @param entries      [nnz] columns
@@ -29,7 +29,7 @@ template <class Index>
 DensityGrid bin_density(const std::string& title, std::int64_t n_rows, std::int64_t n_cols,
                         std::span<const std::int64_t> row_map, std::span<const Index> entries,
                         std::span<const std::int64_t> row_position = {},
-                        std::span<const std::int64_t> col_position = {}, std::int64_t most_cells = 200);
+                        std::span<const std::int64_t> col_position = {}, std::int64_t max_cells = 200);
 
 /// Patterns side by side and the widths of the levels below.
 struct StructurePicture {

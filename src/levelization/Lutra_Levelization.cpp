@@ -16,7 +16,7 @@ template <class Ordinal, class ExecutionSpace, class OrderView>
 void sort_levels(const ExecutionSpace& exec, const std::vector<Ordinal>& level_map, const OrderView& order,
                  const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
-  Charge scratch(budget);
+  MemoryReservation scratch(budget);
   auto device_map = scratch.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::levelization::level_map",
                                                                      level_map.size());
   Kokkos::View<const Ordinal*, Kokkos::HostSpace> host_map(level_map.data(), level_map.size());
@@ -41,7 +41,7 @@ void levelize_in_rounds(const ExecutionSpace& exec,
                         const NodeView& queue, const NodeView& level_of, std::vector<Ordinal>& level_map,
                         const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
-  Charge scratch(budget);
+  MemoryReservation scratch(budget);
   auto degrees = scratch.allocate<NodeView>(exec, "lutra::levelization::in_degrees", graph.n);
   auto queue_end = scratch.allocate<Kokkos::View<Ordinal, Memory>>(exec, "lutra::levelization::queue_end");
   Impl::count_in_degrees(exec, graph, degrees);
@@ -75,9 +75,10 @@ Levels<Ordinal, typename ExecutionSpace::memory_space> levelize(
   using NodeView = Kokkos::View<Ordinal*, Memory>;
   using Special = Impl::KahnSpecial<Ordinal, Offset, ExecutionSpace>;
   Levels<Ordinal, Memory> result;
-  result.charge = Charge(budget);
-  auto order = result.charge.template allocate<NodeView>(exec, "lutra::levelization::order", graph.n);
-  auto level_of = result.charge.template allocate<NodeView>(exec, "lutra::levelization::level_of", graph.n);
+  result.reservation = MemoryReservation(budget);
+  auto order = result.reservation.template allocate<NodeView>(exec, "lutra::levelization::order", graph.n);
+  auto level_of =
+      result.reservation.template allocate<NodeView>(exec, "lutra::levelization::level_of", graph.n);
   bool done = false;
   if constexpr (Special::exists) {
     if (!tuning.portable && graph.n > 0) {
@@ -107,10 +108,11 @@ Levels<Ordinal, typename ExecutionSpace::memory_space> levelize_forest(
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
     if (in_order && !tuning.portable) {
       Levels<Ordinal, Memory> result;
-      result.charge = Charge(budget);
-      const auto order = result.charge.template allocate<NodeView>(exec, "lutra::levelization::order", n);
+      result.reservation = MemoryReservation(budget);
+      const auto order =
+          result.reservation.template allocate<NodeView>(exec, "lutra::levelization::order", n);
       const auto level_of =
-          result.charge.template allocate<NodeView>(exec, "lutra::levelization::level_of", n);
+          result.reservation.template allocate<NodeView>(exec, "lutra::levelization::level_of", n);
       exec.fence("lutra::levelization: allocated before it is filled");
       result.level_map =
           Impl::levelize_in_order<Ordinal>({parent.data(), parent.extent(0)}, {order.data(), order.extent(0)},
@@ -120,7 +122,7 @@ Levels<Ordinal, typename ExecutionSpace::memory_space> levelize_forest(
       return result;
     }
   }
-  Charge scratch(budget);
+  MemoryReservation scratch(budget);
   DependencyGraph<Ordinal, Offset, Memory> graph;
   graph.n = n;
   graph.first = Impl::edges_to_parents<Ordinal, Offset>(exec, parent, scratch);

@@ -35,7 +35,7 @@ struct Levels {
   Kokkos::View<const Ordinal*, MemorySpace> order;     ///< [n] nodes level by level, ascending within one
   Kokkos::View<const Ordinal*, MemorySpace> level_of;  ///< [n]
   std::vector<Ordinal> level_map;  ///< [levels + 1], on the host: where each level starts in `order`
-  Charge charge;
+  MemoryReservation reservation;
 
   std::size_t size() const { return level_map.empty() ? 0 : level_map.size() - 1; }
 };

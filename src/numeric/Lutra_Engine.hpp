@@ -8,18 +8,19 @@ namespace lutra {
 
 /// Ways to the numbers of L and U.
 enum class Engine {
-  automatic,  ///< the one foreseen to take less time
-  column,     ///< sparse columns, exact pattern of F's factors (docs/numeric.md)
-  supernodal  ///< dense fronts on the pattern of F + Fᵀ
+  automatic,    ///< the one predicted to be faster
+  simplicial,   ///< on the exact pattern of L + U: right-looking by columns on devices, up-looking by rows on
+                ///< hosts
+  multifrontal  ///< dense frontal matrices on the pattern of F + Fᵀ (Duff and Reid, 1983)
 };
 
 /// The name the command line uses.
 constexpr std::string_view name_of(Engine engine) {
   switch (engine) {
-    case Engine::column:
-      return "column";
-    case Engine::supernodal:
-      return "supernodal";
+    case Engine::simplicial:
+      return "simplicial";
+    case Engine::multifrontal:
+      return "multifrontal";
     default:
       return "auto";
   }

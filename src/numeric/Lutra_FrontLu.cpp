@@ -171,8 +171,8 @@ FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
     const MemoryBudget& budget) {
   using Schedule = Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>;
   FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> factors;
-  factors.charge = Charge(budget);
-  factors.schedule = std::make_shared<Schedule>(exec, plan, budget, factors.charge);
+  factors.reservation = MemoryReservation(budget);
+  factors.schedule = std::make_shared<Schedule>(exec, plan, budget, factors.reservation);
   return factors;
 }
 
@@ -183,17 +183,17 @@ void allocate_values(const ExecutionSpace& exec,
                      FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
   if (factors.has_values()) return;
   auto fresh = factors;  // nothing has changed where memory runs out
-  fresh.values_charge = Charge(budget);
+  fresh.values_reservation = MemoryReservation(budget);
   const auto allocate = [&](auto& view, const char* label, auto... extents) {
     using View = std::remove_reference_t<decltype(view)>;
-    view = fresh.values_charge.template allocate<View>(exec, label, extents...);
+    view = fresh.values_reservation.template allocate<View>(exec, label, extents...);
   };
   const auto panels = static_cast<std::size_t>(plan.panels);
-  const auto corners = static_cast<std::size_t>(fresh.schedule->corners(plan));
+  const auto contributions = static_cast<std::size_t>(fresh.schedule->contributions(plan));
   const auto inverses =
       static_cast<std::size_t>(fresh.schedule->inverse_numbers(factors.pivot_threshold > 0));
   // one array: contributions may stand among panels, and allocations take time
-  const std::size_t entries_begin = aligned(panels + corners);
+  const std::size_t entries_begin = aligned(panels + contributions);
   const std::size_t inverses_begin = aligned(entries_begin + plan.A.entries.extent(0));
   Kokkos::View<Scalar*, typename ExecutionSpace::memory_space> all;
   allocate(all, "lutra::numeric::fronts and entries", inverses_begin + inverses);
@@ -201,7 +201,7 @@ void allocate_values(const ExecutionSpace& exec,
     return Kokkos::subview(all, std::pair(begin, end));
   };
   fresh.panels = part(0, panels);
-  fresh.corners = part(panels, panels + corners);
+  fresh.contributions = part(panels, panels + contributions);
   fresh.entries = part(entries_begin, entries_begin + plan.A.entries.extent(0));
   fresh.scratch = part(std::min(aligned(panels), inverses_begin), inverses_begin);
   fresh.inverses = part(inverses_begin, inverses_begin + inverses);
@@ -229,14 +229,14 @@ void factorize_fronts(const ExecutionSpace& exec,
   scale_entries<Scalar>(exec, plan, A, factors);
   if (portable) {
     factors.schedule->forget_inverses();
-    auto corners = factors.corners;
-    Charge room{MemoryBudget()};
-    if (corners.extent(0) < static_cast<std::size_t>(plan.corners)) {
+    auto contributions = factors.contributions;
+    MemoryReservation room{MemoryBudget()};
+    if (contributions.extent(0) < static_cast<std::size_t>(plan.contributions)) {
       // a schedule with an order of its own has its own places for contributions
-      corners = room.allocate<Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>>(
-          exec, "lutra::numeric::portable_corners", plan.corners);
+      contributions = room.allocate<Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>>(
+          exec, "lutra::numeric::portable_contributions", plan.contributions);
     }
-    data.corners = corners.data();
+    data.contributions = contributions.data();
     Impl::factorize_fronts_portable(exec, plan, data);
     if (room.bytes() > 0) exec.fence("lutra::numeric: contributions are no longer needed");
   } else {

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "Lutra_Factorization.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
@@ -28,8 +29,9 @@ struct FrontSchedule;
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct FrontFactors {
   using Memory = typename ExecutionSpace::memory_space;
-  Kokkos::View<Scalar*, Memory> panels;    ///< L\U by fronts
-  Kokkos::View<Scalar*, Memory> corners;   ///< contributions that have no place among the panels, behind them
+  Kokkos::View<Scalar*, Memory> panels;  ///< L\U by fronts
+  Kokkos::View<Scalar*, Memory>
+      contributions;                       ///< contributions that have no place among the panels, behind them
   Kokkos::View<Scalar*, Memory> entries;   ///< [nnz(A)] the scaled matrix by fronts
   Kokkos::View<Scalar*, Memory> scratch;   ///< both of these, which nobody reads between factorizations
   Kokkos::View<Scalar*, Memory> inverses;  ///< of diagonal tiles, where a schedule leaves them to the solves
@@ -43,16 +45,16 @@ struct FrontFactors {
                                                 ///< the diagonal tile and what is right of it does, and the
                                                 ///< inverse of L's tile takes rows as they came
   std::shared_ptr<Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> schedule;
-  Charge charge;         ///< of the schedule
-  Charge values_charge;  ///< of all else
+  MemoryReservation reservation;         ///< of the schedule
+  MemoryReservation values_reservation;  ///< of all else
 
   bool has_values() const { return no_outcome.data() != nullptr; }
   /// Gives all memory back but the schedule's.
   void release_values() {
-    panels = corners = entries = scratch = inverses = {};
+    panels = contributions = entries = scratch = inverses = {};
     row_of_pivot = {};
     outcome = no_outcome = {};
-    values_charge = {};
+    values_reservation = {};
   }
 };
 
@@ -62,9 +64,9 @@ FrontPlanOptions front_plan_options();
 
 /// Numbers that a factorization in fronts keeps in an execution space.
 struct FrontSizes {
-  std::int64_t panels = 0;    ///< of L + U
-  std::int64_t corners = 0;   ///< of contributions, those beside the panels
-  std::int64_t inverses = 0;  ///< of inverses of diagonal tiles, without interchanges
+  std::int64_t panels = 0;         ///< of L + U
+  std::int64_t contributions = 0;  ///< of contributions, those beside the panels
+  std::int64_t inverses = 0;       ///< of inverses of diagonal tiles, without interchanges
 };
 
 /// Without plan and values. O(rows of all fronts); on devices also what their order of tasks takes.
@@ -85,14 +87,6 @@ void allocate_values(const ExecutionSpace& exec,
                      const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
                      const MemoryBudget& budget,
                      FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors);
-
-/// A matrix by the user's rows and columns, with its scales.
-template <class Scalar, class MemorySpace>
-struct ScaledValues {
-  Kokkos::View<const Scalar*, MemorySpace> values;             ///< [nnz(A)]
-  Kokkos::View<const RealOf<Scalar>*, MemorySpace> row_scale;  ///< [n]
-  Kokkos::View<const RealOf<Scalar>*, MemorySpace> col_scale;  ///< [n]
-};
 
 /// Multifrontal LU (I. S. Duff and J. K. Reid, ACM Trans. Math. Software 9, 1983, on the pattern of F + Fᵀ):
 /// each front gathers its entries of F and its children's Schur complements, in one order whatever the

@@ -27,9 +27,9 @@ using Fronts = std::vector<Front<Ordinal, Offset>>;
 /// added by the children. The front's own goes to the first gap it fits into, or to the end.
 /// @returns numbers in all
 template <class Ordinal, class Offset>
-Offset place_corners(Fronts<Ordinal, Offset>& fronts) {
+Offset place_contributions(Fronts<Ordinal, Offset>& fronts) {
   struct Subtree {
-    Offset begin, corner, corner_end;
+    Offset begin, contribution, contribution_end;
   };
   std::vector<Subtree> open;  // finished subtrees whose parents are to come, in postorder
   std::vector<Ordinal> children(fronts.size(), 0);
@@ -39,9 +39,9 @@ Offset place_corners(Fronts<Ordinal, Offset>& fronts) {
     const Offset size = static_cast<Offset>(fronts[f].below) * fronts[f].below;
     const Offset begin = children[f] > 0 ? open[first].begin : end;
     Offset place = begin;
-    for (std::size_t c = first; c < open.size() && open[c].corner - place < size; ++c)
-      place = open[c].corner_end;
-    fronts[f].corner = place;
+    for (std::size_t c = first; c < open.size() && open[c].contribution - place < size; ++c)
+      place = open[c].contribution_end;
+    fronts[f].contribution = place;
     end = std::max(end, place + size);
     open.resize(first);
     open.push_back({begin, place, place + size});
@@ -56,7 +56,7 @@ Offset place_corners(Fronts<Ordinal, Offset>& fronts) {
 
 /// Sizes, offsets and parents.
 template <class Offset, class Ordinal>
-Fronts<Ordinal, Offset> lay_out(const FrontTree<Ordinal>& tree, Offset& panels, Offset& corners) {
+Fronts<Ordinal, Offset> lay_out(const FrontTree<Ordinal>& tree, Offset& panels, Offset& contributions) {
   Fronts<Ordinal, Offset> fronts(static_cast<std::size_t>(tree.count()));
   panels = 0;
   for (std::size_t f = 0; f < fronts.size(); ++f) {
@@ -70,7 +70,7 @@ Fronts<Ordinal, Offset> lay_out(const FrontTree<Ordinal>& tree, Offset& panels, 
     front.upper = front.lower + static_cast<Offset>(front.size()) * front.pivots;
     panels = front.upper + static_cast<Offset>(front.pivots) * front.below;
   }
-  corners = place_corners(fronts);
+  contributions = place_contributions(fronts);
   return fronts;
 }
 
@@ -101,7 +101,7 @@ template <class ExecutionSpace, class Plan>
 auto places_in_parents(const ExecutionSpace& exec, Plan& plan) -> decltype(plan.places) {
   using View = typename decltype(plan.places)::non_const_type;
   const auto n_rows = static_cast<std::int64_t>(plan.rows.extent(0));
-  const auto places = plan.charge.template allocate<View>(exec, "lutra::numeric::places", n_rows);
+  const auto places = plan.reservation.template allocate<View>(exec, "lutra::numeric::places", n_rows);
   const auto fronts = plan.fronts;
   const auto rows = plan.rows;
   const auto count = plan.count;
@@ -163,7 +163,7 @@ void list_entries_on_host(const ExecutionSpace& exec, const FrontEntries<Ordinal
     return result;
   };
   const auto upload = [&](auto& view, const char* label, const auto& host) {
-    view = Impl::upload(exec, plan.charge, label, host);
+    view = Impl::upload(exec, plan.reservation, label, host);
   };
   upload(plan.entry_place.low, "lutra::numeric::entry_place", packed(0));
   if (any_high) upload(plan.entry_place.high, "lutra::numeric::entry_place_high", packed(16));
@@ -196,10 +196,10 @@ void plan_entries(const ExecutionSpace& exec, const FrontEntries<Ordinal, Offset
   if (on_host) {
     list_entries_on_host(exec, entries, first_tile, rows, any_high, plan);
     set_entries();
-    plan.fronts = Impl::upload(exec, plan.charge, "lutra::numeric::fronts", fronts);
+    plan.fronts = Impl::upload(exec, plan.reservation, "lutra::numeric::fronts", fronts);
   } else {
-    const auto on_device =
-        plan.charge.template allocate<typename Maker::Fronts>(exec, "lutra::numeric::fronts", fronts.size());
+    const auto on_device = plan.reservation.template allocate<typename Maker::Fronts>(
+        exec, "lutra::numeric::fronts", fronts.size());
     Kokkos::deep_copy(
         exec, on_device,
         Kokkos::View<const Front<Ordinal, Offset>*, Kokkos::HostSpace>(fronts.data(), fronts.size()));
@@ -213,10 +213,12 @@ void plan_entries(const ExecutionSpace& exec, const FrontEntries<Ordinal, Offset
 /// A copy of the user's pattern, for who has none in that memory.
 template <class ExecutionSpace, class Ordinal, class Offset>
 CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> copy_pattern(
-    const ExecutionSpace& exec, Charge& charge, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) {
+    const ExecutionSpace& exec, MemoryReservation& reservation,
+    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) {
   const auto copy = [&](const char* label, const auto& from) {
     using Value = typename std::decay_t<decltype(from)>::non_const_value_type;
-    return Impl::upload(exec, charge, label, std::vector<Value>(from.data(), from.data() + from.extent(0)));
+    return Impl::upload(exec, reservation, label,
+                        std::vector<Value>(from.data(), from.data() + from.extent(0)));
   };
   return {A.n_rows, A.n_cols, copy("lutra::numeric::row_map of A", A.row_map),
           copy("lutra::numeric::entries of A", A.entries)};
@@ -336,7 +338,7 @@ FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_wit
   plan.count = tree.count();
   plan.options = options;
   plan.flops = tree.flops;
-  plan.host_fronts = lay_out<Offset>(tree, plan.panels, plan.corners);
+  plan.host_fronts = lay_out<Offset>(tree, plan.panels, plan.contributions);
   outline.children = list_children(plan.host_fronts);
   return outline;
 }
@@ -360,18 +362,19 @@ FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
   auto outline = outline_without_places<ExecutionSpace, Offset>(tree, options);
   auto& plan = outline.plan;
   auto& fronts = plan.host_fronts;
-  plan.charge = Charge(budget);
-  plan.rows = Impl::upload(exec, plan.charge, "lutra::numeric::front_rows", tree.rows);
-  plan.children = Impl::upload(exec, plan.charge, "lutra::numeric::children", outline.children);
-  plan.A = A.row_map.extent(0) > 0 ? A : copy_pattern(exec, plan.charge, entries.A);
+  plan.reservation = MemoryReservation(budget);
+  plan.rows = Impl::upload(exec, plan.reservation, "lutra::numeric::front_rows", tree.rows);
+  plan.children = Impl::upload(exec, plan.reservation, "lutra::numeric::children", outline.children);
+  plan.A = A.row_map.extent(0) > 0 ? A : copy_pattern(exec, plan.reservation, entries.A);
   plan_entries(exec, entries, tree.rows, budget, plan);
   if constexpr (on_host) {
-    plan.places = Impl::upload(exec, plan.charge, "lutra::numeric::places", places_in_parents(fronts, tree));
+    plan.places =
+        Impl::upload(exec, plan.reservation, "lutra::numeric::places", places_in_parents(fronts, tree));
   } else {
     plan.places = places_in_parents(exec, plan);
   }
-  plan.by_level =
-      Impl::upload(exec, plan.charge, "lutra::numeric::fronts_by_level", order_by_levels(tree, fronts, plan));
+  plan.by_level = Impl::upload(exec, plan.reservation, "lutra::numeric::fronts_by_level",
+                               order_by_levels(tree, fronts, plan));
   return std::move(plan);
 }
 
@@ -383,15 +386,16 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
   using OffsetView = Kokkos::View<Offset*, Memory>;
   LuPattern<Ordinal, Offset, Memory> result;
   result.n = plan.n;
-  result.charge = Charge(budget);
+  result.reservation = MemoryReservation(budget);
   const auto nnz = plan.panels;
-  auto row_map = result.charge.template allocate<OffsetView>(exec, "lutra::numeric::row_map", plan.n + 1);
-  auto diagonal = result.charge.template allocate<OffsetView>(exec, "lutra::numeric::diagonal", plan.n);
-  auto entries =
-      result.charge.template allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::numeric::entries", nnz);
-  auto sources = result.charge.template allocate<OffsetView>(exec, "lutra::numeric::panel_source", nnz);
+  auto row_map =
+      result.reservation.template allocate<OffsetView>(exec, "lutra::numeric::row_map", plan.n + 1);
+  auto diagonal = result.reservation.template allocate<OffsetView>(exec, "lutra::numeric::diagonal", plan.n);
+  auto entries = result.reservation.template allocate<Kokkos::View<Ordinal*, Memory>>(
+      exec, "lutra::numeric::entries", nnz);
+  auto sources = result.reservation.template allocate<OffsetView>(exec, "lutra::numeric::panel_source", nnz);
   map_rows(exec, plan, row_map, diagonal);
-  Charge scratch(budget);
+  MemoryReservation scratch(budget);
   const auto rows = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), plan.rows);
   const auto row_start =
       Impl::upload(exec, scratch, "lutra::numeric::row_start", start_rows(plan.host_fronts, plan.n, rows));
@@ -403,7 +407,7 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
   source = sources;
   result.nnz_l = (static_cast<Offset>(nnz) - plan.n) / 2;
   result.nnz_u = static_cast<Offset>(nnz) - result.nnz_l;
-  result.road = SymbolicRoad::etree;
+  result.method = SymbolicMethod::etree;
   result.exact = false;
   return result;
 }

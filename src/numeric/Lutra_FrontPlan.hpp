@@ -17,9 +17,9 @@ template <class Ordinal, class Offset>
 struct Front {
   Offset lower =
       0;  ///< in `panels`: its first `pivots` columns, f × pivots by columns; L\U of the pivots on top
-  Offset upper = 0;   ///< in `panels`: the pivots' rows of U beyond them, pivots × below by rows
-  Offset corner = 0;  ///< in `corners`: what the parent adds, below × below by columns
-  Offset rows = 0;    ///< in `rows` and `places`
+  Offset upper = 0;         ///< in `panels`: the pivots' rows of U beyond them, pivots × below by rows
+  Offset contribution = 0;  ///< in `contributions`: what the parent adds, below × below by columns
+  Offset rows = 0;          ///< in `rows` and `places`
   Offset entries = 0, entries_end = 0;    ///< of F in this front, in `entry_place`
   Offset children = 0, children_end = 0;  ///< in `children`
   Ordinal first_pivot = 0;
@@ -62,8 +62,8 @@ inline constexpr int entries_a_mark = 256;
 
 /// How a plan cuts fronts that are worked by several teams.
 struct FrontPlanOptions {
-  int tile = 64;        ///< edge of a tile of such a front
-  int most_whole = 96;  ///< fronts of more rows are cut into tiles
+  int tile = 64;       ///< edge of a tile of such a front
+  int max_whole = 96;  ///< fronts of more rows are cut into tiles
 };
 
 /// All a factorization in fronts needs besides values; made once for a pattern, in memory space
@@ -92,10 +92,10 @@ struct FrontPlan {
   std::vector<Offset> host_tile_entries;  ///< [tiles + 1] first entry of F in each tile, those of a front by
                                           ///< rows of tiles, a front that is not cut being one
   Offset panels = 0;                      ///< numbers in all panels
-  Offset corners = 0;  ///< numbers contributions have room for; a front may take the place of what its
-                       ///< children have added, so that fronts are to be worked after all below them
+  Offset contributions = 0;  ///< numbers contributions have room for; a front may take the place of what its
+                             ///< children have added, so that fronts are to be worked after all below them
   double flops = 0;
-  Charge charge;
+  MemoryReservation reservation;
 
   std::size_t levels() const { return level_map.empty() ? 0 : level_map.size() - 1; }
 };

@@ -10,7 +10,7 @@
 #include "Lutra_FrontRows.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PermutePattern.hpp"
-#include "Lutra_SymbolicRoads.hpp"
+#include "Lutra_SymbolicMethods.hpp"
 
 namespace lutra {
 namespace {
@@ -141,7 +141,7 @@ class Amalgamation {
     const double pivots = static_cast<double>(at(m_pivots, into)) + static_cast<double>(at(m_pivots, child));
     const double all = stored(pivots, static_cast<double>(at(m_tree.count, into)));
     const double zeros = all - at(m_exact, into) - at(m_exact, child);
-    if (pivots <= m_options.always && all <= static_cast<double>(m_options.most_always)) return true;
+    if (pivots <= m_options.always && all <= static_cast<double>(m_options.max_always)) return true;
     const double share = pivots <= m_options.narrow ? m_options.narrow_zeros
                          : pivots <= m_options.wide ? m_options.wide_zeros
                                                     : m_options.zeros;
@@ -303,7 +303,7 @@ FrontTree<Ordinal> make_front_tree(
     const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order, const MemoryBudget& budget,
     const FrontTreeOptions& options) {
   if (A.n_rows == 0) return make_front_tree(CsrPattern<Ordinal, Offset, Kokkos::HostSpace>(), options);
-  Charge scratch(budget);
+  MemoryReservation scratch(budget);
   const auto F = Impl::permute_pattern(
       exec, scratch, A, Impl::upload(exec, scratch, "lutra::numeric::rows of F", row_order),
       Impl::upload(exec, scratch, "lutra::numeric::columns of F", col_order));

@@ -18,8 +18,8 @@ struct FrontTreeOptions {
   double narrow_zeros = 0.5;  ///< … this share of zeros may be stored
   int wide = 64;
   double wide_zeros = 0.15;
-  double zeros = 0.05;             ///< share of zeros of wider fronts
-  std::int64_t most_always = 256;  ///< numbers a front may store for `always` to hold
+  double zeros = 0.05;            ///< share of zeros of wider fronts
+  std::int64_t max_always = 256;  ///< numbers a front may store for `always` to hold
 };
 
 /// The assembly tree of a matrix F that is factorized in dense fronts: a front eliminates `pivots`

@@ -8,14 +8,17 @@ namespace lutra {
 
 /// Which rows pivots are taken from while the numbers are computed.
 enum class Pivoting {
-  automatic,     ///< diagonal
-  diagonal,      ///< their own: matching and scaling have brought large entries there
-  within_fronts  ///< threshold pivoting among the pivots of a front, or of one of its tiles (docs/numeric.md)
+  automatic,         ///< static_perturbed
+  static_perturbed,  ///< the diagonal of the matched and scaled matrix; pivots that are too small are
+                     ///< perturbed
+  threshold  ///< threshold partial pivoting within fronts, or within a tile of a front (docs/numeric.md)
 };
 
 /// The name the command line uses.
 constexpr std::string_view name_of(Pivoting pivoting) {
-  return pivoting == Pivoting::automatic ? "auto" : pivoting == Pivoting::diagonal ? "static" : "threshold";
+  return pivoting == Pivoting::automatic          ? "auto"
+         : pivoting == Pivoting::static_perturbed ? "static"
+                                                  : "threshold";
 }
 
 }  // namespace lutra

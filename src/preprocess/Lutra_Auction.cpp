@@ -25,9 +25,9 @@ void check(std::int64_t n, const AuctionOptions& options) {
     throw InputError("matrix: an auction counts rows in 32 bits, this one has " + std::to_string(n));
   if (!(options.epsilon > 0) || !std::isfinite(options.epsilon))
     throw InputError("epsilon: has to be a number above 0, is " + std::to_string(options.epsilon));
-  if (options.patience < 1 || options.most_rounds < 1)
-    throw InputError("patience, most_rounds: have to be above 0, are " + std::to_string(options.patience) +
-                     ", " + std::to_string(options.most_rounds));
+  if (options.patience < 1 || options.max_rounds < 1)
+    throw InputError("patience, max_rounds: have to be above 0, are " + std::to_string(options.patience) +
+                     ", " + std::to_string(options.max_rounds));
 }
 
 template <class ViewType>
@@ -39,14 +39,14 @@ std::vector<typename ViewType::non_const_value_type> to_host(const ViewType& vie
 }
 
 template <class Phases>
-std::int64_t run_phases(Phases& phases, std::int64_t n, double epsilon, AuctionFacts& facts) {
+std::int64_t run_phases(Phases& phases, std::int64_t n, double epsilon, AuctionStatistics& properties) {
   std::int64_t left = phases.run(epsilon);
-  facts.phases = 1;
+  properties.phases = 1;
   if (left > n / share_that_stalls) {
     for (const double step : epsilon_steps) left = phases.run(step * epsilon);
-    facts.phases += static_cast<int>(std::size(epsilon_steps));
+    properties.phases += static_cast<int>(std::size(epsilon_steps));
   }
-  facts.rounds = phases.rounds();
+  properties.rounds = phases.rounds();
   return left;
 }
 
@@ -129,19 +129,19 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 MatchingResult<Ordinal> match_auction(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
-    const MemoryBudget& budget, const AuctionOptions& options, AuctionFacts* facts,
+    const MemoryBudget& budget, const AuctionOptions& options, AuctionStatistics* properties,
     const Impl::AuctionTuning& tuning) {
   using Memory = typename ExecutionSpace::memory_space;
   using DoubleView = Kokkos::View<double*, Memory>;
   Impl::require_square(matrix.n_rows, matrix.n_cols);
   check(matrix.n_rows, options);
-  AuctionFacts own;
-  AuctionFacts& done = facts != nullptr ? *facts : own;
+  AuctionStatistics own;
+  AuctionStatistics& done = properties != nullptr ? *properties : own;
   done = {};
   if (matrix.n_rows == 0) return {};
-  Charge charge(budget);
+  MemoryReservation reservation(budget);
   const auto take = [&](const char* label, std::size_t extent) {
-    return charge.allocate<DoubleView>(exec, label, extent);
+    return reservation.allocate<DoubleView>(exec, label, extent);
   };
   const auto cost = take("lutra::preprocess::cost", matrix.entries.extent(0));
   const auto n = static_cast<std::size_t>(matrix.n_rows);
@@ -171,7 +171,7 @@ MatchingResult<Ordinal> match_auction(
 #define LUTRA_MATCH_AUCTION(Scalar, Ordinal, Offset, Space)                                \
   template MatchingResult<Ordinal> match_auction(                                          \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
-      const MemoryBudget&, const AuctionOptions&, AuctionFacts*, const Impl::AuctionTuning&);
+      const MemoryBudget&, const AuctionOptions&, AuctionStatistics*, const Impl::AuctionTuning&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_MATCH_AUCTION)
 
 }  // namespace lutra

@@ -10,13 +10,13 @@ namespace lutra {
 
 /// How near an auction comes to the greatest product, and when it leaves the rest to path searches.
 struct AuctionOptions {
-  double epsilon = 0.05;   ///< the matched entries' geometric mean is at least e^−epsilon of the greatest
-  int patience = 50;       ///< a phase ends where so many rounds leave the number of bidders as it is
-  int most_rounds = 2000;  ///< in a phase
+  double epsilon = 0.05;  ///< the matched entries' geometric mean is at least e^−epsilon of the greatest
+  int patience = 50;      ///< a phase ends where so many rounds leave the number of bidders as it is
+  int max_rounds = 2000;  ///< in a phase
 };
 
 /// What an auction did, and what it is worth.
-struct AuctionFacts {
+struct AuctionStatistics {
   int phases = 0;                  ///< 1 where no epsilon scaling was needed
   int rounds = 0;                  ///< of all phases
   std::int64_t left_to_paths = 0;  ///< rows that the rounds left unmatched
@@ -38,7 +38,7 @@ struct AuctionFacts {
 /// `match_exact` where paths are needed.
 ///
 /// @param matrix square, in the execution space's memory, rows sorted or not; values finite
-/// @param facts  may be null
+/// @param properties  may be null
 /// @param tuning for tests and measurements
 /// @throws InputError for a matrix that is not square or has more rows than 32 bits count, an epsilon that is
 /// not above zero, patience or rounds below one; OutOfMemoryError
@@ -46,7 +46,7 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 MatchingResult<Ordinal> match_auction(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
-    const MemoryBudget& budget, const AuctionOptions& options = {}, AuctionFacts* facts = nullptr,
+    const MemoryBudget& budget, const AuctionOptions& options = {}, AuctionStatistics* properties = nullptr,
     const Impl::AuctionTuning& tuning = {});
 
 }  // namespace lutra

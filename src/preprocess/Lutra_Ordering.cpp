@@ -67,7 +67,7 @@ OrderingResult<Ordinal> better_of_amd_and_metis(const Impl::SymmetricGraph<Index
     return result<Ordinal>(amd.permutation, Ordering::amd,
                            amd_words + ": its fill is so low that METIS was not tried");
   }
-  if (graph.neighbours.size() > Impl::most_metis_entries()) {
+  if (graph.neighbours.size() > Impl::max_metis_entries()) {
     return result<Ordinal>(amd.permutation, Ordering::amd, amd_words + ": the matrix is too large for METIS");
   }
   const Candidate<Index> metis = with_forecast(graph, Impl::metis_permutation(graph));
@@ -100,7 +100,7 @@ void check_request(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern
                      std::to_string(pattern.n_rows) + " rows and " + std::to_string(pattern.n_cols) +
                      " columns");
   }
-  if (kind == Ordering::given)
+  if (kind == Ordering::user)
     throw InputError("kind: a given permutation is not computed; hand it to the solver");
 }
 

@@ -16,7 +16,7 @@ enum class Ordering {
   metis,      ///< nested dissection
   amd,        ///< approximate minimum degree
   natural,    ///< as the matrix comes
-  given       ///< a permutation the caller hands over
+  user        ///< a permutation the caller hands over
 };
 
 /// An ordering and why it was taken.
@@ -30,7 +30,7 @@ struct OrderingResult {
 /// Orders the pattern of A + Aᵀ, diagonal ignored, on the host.
 ///
 /// @param pattern square; rows sorted, no entry twice
-/// @param kind    not `given`: a given permutation needs no computing (see `check_permutation`)
+/// @param kind    not `user`: a given permutation needs no computing (see `check_permutation`)
 /// @throws InputError where the pattern is not square or is too large for the ordering's own index type
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset>

@@ -179,11 +179,11 @@ Supernodes<Ordinal, Offset, typename ExecutionSpace::memory_space> find_supernod
   const Ordinal n = filled.n;
   Supernodes<Ordinal, Offset, Memory> result;
   result.n = n;
-  result.charge = Charge(budget);
-  Charge scratch(budget);
-  auto lower = result.charge.template allocate<View>(exec, "lutra::symbolic::row_lengths_l", n);
-  auto upper = result.charge.template allocate<View>(exec, "lutra::symbolic::row_lengths_u", n);
-  auto of_row = result.charge.template allocate<View>(exec, "lutra::symbolic::supernode_of_row", n);
+  result.reservation = MemoryReservation(budget);
+  MemoryReservation scratch(budget);
+  auto lower = result.reservation.template allocate<View>(exec, "lutra::symbolic::row_lengths_l", n);
+  auto upper = result.reservation.template allocate<View>(exec, "lutra::symbolic::row_lengths_u", n);
+  auto of_row = result.reservation.template allocate<View>(exec, "lutra::symbolic::supernode_of_row", n);
   auto leads = scratch.allocate<View>(exec, "lutra::symbolic::leads", n);
   auto follows = scratch.allocate<Kokkos::View<std::uint64_t*, Memory>>(
       exec, "lutra::symbolic::follows", (static_cast<std::size_t>(n) + 63) / 64);
@@ -202,9 +202,9 @@ Supernodes<Ordinal, Offset, typename ExecutionSpace::memory_space> find_supernod
   }
   result.count = number<Ordinal>(exec, leads, of_row);
   auto begin =
-      result.charge.template allocate<View>(exec, "lutra::symbolic::supernode_begin", result.count + 1);
+      result.reservation.template allocate<View>(exec, "lutra::symbolic::supernode_begin", result.count + 1);
   auto parent =
-      result.charge.template allocate<View>(exec, "lutra::symbolic::supernode_parent", result.count);
+      result.reservation.template allocate<View>(exec, "lutra::symbolic::supernode_parent", result.count);
   if (n == 0) Kokkos::deep_copy(exec, begin, Ordinal(0));
   link<Ordinal, Offset>(exec, filled, of_row, begin, parent);
   exec.fence("lutra::symbolic: scratch is freed");

@@ -26,7 +26,7 @@ struct Supernodes {
   Kokkos::View<const Ordinal*, MemorySpace> lower;   ///< [n] entries of each row of L
   Kokkos::View<const Ordinal*, MemorySpace> upper;  ///< [n] entries of each row of U, the diagonal among them
   Offset zeros = 0;                                 ///< entries amalgamation adds to U
-  Charge charge;
+  MemoryReservation reservation;
 };
 
 /// Supernodes of type T3: one that begins at row r and extends through row s - 1 takes row s as well if and

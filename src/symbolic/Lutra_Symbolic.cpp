@@ -8,7 +8,7 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Fill1.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_SymbolicRoads.hpp"
+#include "Lutra_SymbolicMethods.hpp"
 
 namespace lutra {
 namespace {
@@ -21,16 +21,16 @@ using ResultOn = LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_spac
 /// A copy in the memory of `exec` of a View on the host.
 template <class ExecutionSpace, class T>
 Kokkos::View<T*, typename ExecutionSpace::memory_space> upload(
-    const ExecutionSpace& exec, Charge& charge, const std::string& label,
+    const ExecutionSpace& exec, MemoryReservation& reservation, const std::string& label,
     const Kokkos::View<const T*, Kokkos::HostSpace>& host) {
   using DeviceView = Kokkos::View<T*, typename ExecutionSpace::memory_space>;
-  auto device = charge.allocate<DeviceView>(exec, label, host.extent(0));
+  auto device = reservation.allocate<DeviceView>(exec, label, host.extent(0));
   Kokkos::deep_copy(exec, device, host);
   return device;
 }
 
 // Rows for which threads are worth their start, and the forest.
-constexpr int least_rows_for_threads = 20000;
+constexpr int min_rows_for_threads = 20000;
 
 /// fill1 by all threads of the host, or by one where there are few rows or the budget does not suffice. One
 /// thread climbs where that is faster.
@@ -38,7 +38,7 @@ template <class Ordinal, class Offset>
 LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_that_fits(
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget, bool serial) {
   const int threads = Kokkos::DefaultHostExecutionSpace().concurrency();
-  if (serial || threads < 2 || pattern.n_rows < least_rows_for_threads) {
+  if (serial || threads < 2 || pattern.n_rows < min_rows_for_threads) {
     if (auto climbed = Impl::climb_rows(pattern, budget)) return *climbed;
     return Impl::fill1(pattern, budget, 1);
   }
@@ -52,9 +52,9 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_that_fits(
 /// fill1, through copies on the host where the pattern is on a device. Those copies are not the device
 /// budget's; on a host everything is.
 template <class Ordinal, class Offset, class ExecutionSpace>
-ResultOn<Ordinal, Offset, ExecutionSpace> host_road(const ExecutionSpace& exec,
-                                                    const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
-                                                    const MemoryBudget& budget) {
+ResultOn<Ordinal, Offset, ExecutionSpace> host_method(
+    const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
+    const MemoryBudget& budget) {
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
     exec.fence("lutra::symbolic: the pattern is complete");
     return fill1_that_fits(pattern, budget, Impl::is_serial_space<ExecutionSpace>);
@@ -69,12 +69,12 @@ ResultOn<Ordinal, Offset, ExecutionSpace> host_road(const ExecutionSpace& exec,
     result.n = filled.n;
     result.nnz_l = filled.nnz_l;
     result.nnz_u = filled.nnz_u;
-    result.charge = Charge(budget);
-    result.row_map = upload(exec, result.charge, "lutra::symbolic::row_map", filled.row_map);
-    result.diagonal = upload(exec, result.charge, "lutra::symbolic::diagonal", filled.diagonal);
-    result.entries = upload(exec, result.charge, "lutra::symbolic::entries", filled.entries);
+    result.reservation = MemoryReservation(budget);
+    result.row_map = upload(exec, result.reservation, "lutra::symbolic::row_map", filled.row_map);
+    result.diagonal = upload(exec, result.reservation, "lutra::symbolic::diagonal", filled.diagonal);
+    result.entries = upload(exec, result.reservation, "lutra::symbolic::entries", filled.entries);
     exec.fence("lutra::symbolic: copies on the host are freed");
-    result.road = filled.road;
+    result.method = filled.method;
     return result;
   }
 }
@@ -86,13 +86,13 @@ Impl::Fill2Tuning tuning_of(const SymbolicOptions& options) {
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
-ResultOn<Ordinal, Offset, ExecutionSpace> road_asked_for(
+ResultOn<Ordinal, Offset, ExecutionSpace> method_asked_for(
     const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
     const MemoryBudget& budget, const SymbolicOptions& options) {
-  const SymbolicRoad road = options.road;
-  if (road == SymbolicRoad::fill2) return Impl::fill2(exec, pattern, budget, tuning_of(options));
-  if (road == SymbolicRoad::fill1) return host_road<Ordinal, Offset>(exec, pattern, budget);
-  if (road == SymbolicRoad::ancestors) return Impl::ancestors(exec, pattern, budget, options.portable);
+  const SymbolicMethod method = options.method;
+  if (method == SymbolicMethod::fill2) return Impl::fill2(exec, pattern, budget, tuning_of(options));
+  if (method == SymbolicMethod::fill1) return host_method<Ordinal, Offset>(exec, pattern, budget);
+  if (method == SymbolicMethod::ancestors) return Impl::ancestors(exec, pattern, budget, options.portable);
   auto result = Impl::etree(exec, pattern, budget);
   if (!result.exact) {
     result.why =
@@ -113,13 +113,13 @@ double fill1_seconds(double rows, double nnz) {
 }
 
 /// Threads of fill1 are worth about the root of their number.
-double host_road_seconds(const Impl::RoadForecast& forecast) {
-  const bool threads = forecast.rows >= least_rows_for_threads;
+double host_method_seconds(const Impl::MethodForecast& forecast) {
+  const bool threads = forecast.rows >= min_rows_for_threads;
   const double speedup = threads ? std::sqrt(Kokkos::DefaultHostExecutionSpace().concurrency()) : 1.0;
   return fill1_seconds(forecast.rows, forecast.nnz) / speedup;
 }
 
-double device_road_seconds(const Impl::RoadForecast& forecast) {
+double device_method_seconds(const Impl::MethodForecast& forecast) {
   return device_row_seconds * forecast.rows + device_edge_seconds * forecast.edges;
 }
 
@@ -128,18 +128,18 @@ constexpr double ancestors_call_seconds = 1.5e-3;
 constexpr double ancestors_step_seconds = 1e-6;
 constexpr double ancestors_word_seconds = 1.5e-10;
 // Most bytes of sets where there is no limit; and entries of L + U for each of A, as a guess.
-constexpr double most_set_bytes = 16.0 * (1 << 30);
+constexpr double max_set_bytes = 16.0 * (1 << 30);
 constexpr double usual_fill = 3;
 
-double ancestors_seconds(const Impl::RoadForecast& forecast) {
+double ancestors_seconds(const Impl::MethodForecast& forecast) {
   return ancestors_call_seconds + ancestors_step_seconds * forecast.height +
          ancestors_word_seconds * forecast.set_words;
 }
 
 /// Whether the sets fit, and the host is not foreseen to be done sooner even if there is little fill.
-[[maybe_unused]] bool ancestors_are_best(const Impl::RoadForecast& forecast, const MemoryBudget& budget) {
+[[maybe_unused]] bool ancestors_are_best(const Impl::MethodForecast& forecast, const MemoryBudget& budget) {
   const double bytes = 2 * sizeof(std::uint64_t) * forecast.set_words;
-  const double room = std::min(most_set_bytes, static_cast<double>(budget.available_bytes()) / 4);
+  const double room = std::min(max_set_bytes, static_cast<double>(budget.available_bytes()) / 4);
   const double nnz =
       std::min(usual_fill * (forecast.entries + forecast.rows), 2 * 64 * forecast.set_words + forecast.rows);
   return bytes <= room && ancestors_seconds(forecast) < fill1_seconds(forecast.rows, nnz);
@@ -149,30 +149,29 @@ std::string milliseconds(double seconds) {
   return std::to_string(std::llround(std::ceil(seconds * 1e3))) + " ms";
 }
 
-/// The road of `automatic`, where memory suffices for it.
+/// The method of `automatic`, where memory suffices for it.
 template <class Ordinal, class Offset, class ExecutionSpace>
-ResultOn<Ordinal, Offset, ExecutionSpace> best_road(const ExecutionSpace& exec,
-                                                    const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
-                                                    const MemoryBudget& budget,
-                                                    [[maybe_unused]] const SymbolicOptions& options) {
+ResultOn<Ordinal, Offset, ExecutionSpace> best_method(
+    const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
+    const MemoryBudget& budget, [[maybe_unused]] const SymbolicOptions& options) {
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    auto result = host_road<Ordinal, Offset>(exec, pattern, budget);
+    auto result = host_method<Ordinal, Offset>(exec, pattern, budget);
     result.why = "fill1: on a host the rows of U before a row are the shortest way to it";
     return result;
   } else {
-    Impl::RoadForecast forecast;
-    if (auto result =
-            Impl::tree_road_if_best(exec, pattern, budget, options.portable, ancestors_are_best, forecast)) {
-      result->why = result->road == SymbolicRoad::etree
+    Impl::MethodForecast forecast;
+    if (auto result = Impl::tree_method_if_best(exec, pattern, budget, options.portable, ancestors_are_best,
+                                                forecast)) {
+      result->why = result->method == SymbolicMethod::etree
                         ? "elimination tree: the pattern is symmetric"
                         : "sets of ancestors on the device: the pattern is not symmetric, and " +
                               milliseconds(ancestors_seconds(forecast)) + " are foreseen";
       return *result;
     }
-    const double host = host_road_seconds(forecast);
-    const double device = device_road_seconds(forecast);
+    const double host = host_method_seconds(forecast);
+    const double device = device_method_seconds(forecast);
     const bool on_host = host < device;
-    auto result = on_host ? host_road<Ordinal, Offset>(exec, pattern, budget)
+    auto result = on_host ? host_method<Ordinal, Offset>(exec, pattern, budget)
                           : Impl::fill2(exec, pattern, budget, tuning_of(options));
     result.why = std::string(on_host ? "fill1 on the host" : "fill2 on the device") +
                  ": the pattern is not symmetric, and " + milliseconds(on_host ? host : device) +
@@ -191,18 +190,18 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symb
     const MemoryBudget& budget, const SymbolicOptions& options) {
   if (pattern.n_rows != pattern.n_cols) throw InputError("pattern: it is not square");
   if (pattern.n_rows == 0) {  // there is nothing to divide among teams
-    auto result = host_road<Ordinal, Offset>(exec, pattern, budget);
-    if (options.road != SymbolicRoad::automatic) result.road = options.road;
+    auto result = host_method<Ordinal, Offset>(exec, pattern, budget);
+    if (options.method != SymbolicMethod::automatic) result.method = options.method;
     return result;
   }
-  if (options.road != SymbolicRoad::automatic) {
-    return road_asked_for<Ordinal, Offset>(exec, pattern, budget, options);
+  if (options.method != SymbolicMethod::automatic) {
+    return method_asked_for<Ordinal, Offset>(exec, pattern, budget, options);
   }
   try {
-    return best_road<Ordinal, Offset>(exec, pattern, budget, options);
+    return best_method<Ordinal, Offset>(exec, pattern, budget, options);
   } catch (const OutOfMemoryError&) {
     auto result = Impl::fill2(exec, pattern, budget, tuning_of(options));
-    result.why = "fill2: faster roads need more than the memory limit";
+    result.why = "fill2: faster methods need more than the memory limit";
     return result;
   }
 }
@@ -223,13 +222,14 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(
     result.diagonal = Kokkos::create_mirror_view_and_copy(host, filled.diagonal);
     result.nnz_l = filled.nnz_l;
     result.nnz_u = filled.nnz_u;
-    result.road = filled.road;
+    result.method = filled.method;
     result.exact = filled.exact;
     result.why = filled.why;
-    if constexpr (Impl::is_host_space<ExecutionSpace>) result.charge = filled.charge;
+    if constexpr (Impl::is_host_space<ExecutionSpace>) result.reservation = filled.reservation;
     return result;
   } catch (const OutOfMemoryError&) {
-    const bool may_stream = options.road == SymbolicRoad::automatic || options.road == SymbolicRoad::fill2;
+    const bool may_stream =
+        options.method == SymbolicMethod::automatic || options.method == SymbolicMethod::fill2;
     if (!may_stream) throw;
   }
   auto result = Impl::fill2_to_host(exec, pattern, budget, tuning_of(options));

@@ -20,10 +20,10 @@ struct LuPattern {
   Kokkos::View<const Offset*, MemorySpace> diagonal;  ///< [n] position of (i, i) in `entries`
   Offset nnz_l = 0;                                   ///< entries left of the diagonal
   Offset nnz_u = 0;                                   ///< entries on and right of the diagonal
-  SymbolicRoad road = SymbolicRoad::fill2;            ///< the road taken, never `automatic`
+  SymbolicMethod method = SymbolicMethod::fill2;      ///< the method taken, never `automatic`
   bool exact = true;  ///< false: some entries are not those of A's own factors, but of A + Aᵀ's
-  std::string why;    ///< why this road
-  Charge charge;
+  std::string why;    ///< why this method
+  MemoryReservation reservation;
 
   CsrPattern<Ordinal, Offset, MemorySpace> pattern() const { return {n, n, row_map, entries}; }
 };
@@ -31,16 +31,17 @@ struct LuPattern {
 /// Pattern of the LU factors of a square matrix eliminated in its given order without pivoting: (i, j) is an
 /// entry if and only if A has a path from i to j through vertices smaller than both.
 ///
-/// Three roads lead there (docs/symbolic.md): fill2, from each row on its own through A; fill1, row after row
-/// on the host; etree, for symmetric patterns. A device pattern takes the host road through a copy there.
-/// Where `automatic` chose a road that the budget does not suffice for, fill2 is taken, which needs least.
+/// Three methods lead there (docs/symbolic.md): fill2, from each row on its own through A; fill1, row after
+/// row on the host; etree, for symmetric patterns. A device pattern takes the host method through a copy
+/// there. Where `automatic` chose a method that the budget does not suffice for, fill2 is taken, which needs
+/// least.
 ///
 /// @param pattern square, in memory space of `exec`; rows need not be sorted but hold no column twice, the
 /// diagonal need not be there
-/// @return its `road` and `why` say what was done
+/// @return its `method` and `why` say what was done
 /// @throws InputError for a pattern that is not square
-/// @throws OutOfMemoryError where the budget does not suffice, naming the bytes that would do where the road
-/// is fill2
+/// @throws OutOfMemoryError where the budget does not suffice, naming the bytes that would do where the
+/// method is fill2
 template <class Ordinal, class Offset, class ExecutionSpace>
 LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symbolic(
     const ExecutionSpace& exec,

@@ -7,7 +7,7 @@
 namespace lutra {
 
 /// Ways to the pattern of L + U.
-enum class SymbolicRoad {
+enum class SymbolicMethod {
   automatic,  ///< fill1 on hosts; on devices etree where the pattern is symmetric, else the one of fill1,
               ///< fill2 and ancestors that is foreseen to take least time
   fill2,      ///< from each row on its own through A; exact, and parallel over rows
@@ -17,15 +17,15 @@ enum class SymbolicRoad {
 };
 
 /// The name the command line uses.
-constexpr std::string_view name_of(SymbolicRoad road) {
-  switch (road) {
-    case SymbolicRoad::fill2:
+constexpr std::string_view name_of(SymbolicMethod method) {
+  switch (method) {
+    case SymbolicMethod::fill2:
       return "fill2";
-    case SymbolicRoad::fill1:
+    case SymbolicMethod::fill1:
       return "fill1";
-    case SymbolicRoad::etree:
+    case SymbolicMethod::etree:
       return "etree";
-    case SymbolicRoad::ancestors:
+    case SymbolicMethod::ancestors:
       return "ancestors";
     default:
       return "auto";
@@ -34,7 +34,7 @@ constexpr std::string_view name_of(SymbolicRoad road) {
 
 /// Options of `factorize_symbolic`.
 struct SymbolicOptions {
-  SymbolicRoad road = SymbolicRoad::automatic;
+  SymbolicMethod method = SymbolicMethod::automatic;
   bool portable =
       false;  ///< kernels for all execution spaces also where there are some made for the space in use
 };

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_SymbolicRoads.hpp"
+#include "Lutra_SymbolicMethods.hpp"
 
 namespace lutra {
 namespace {

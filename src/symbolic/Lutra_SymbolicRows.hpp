@@ -15,7 +15,7 @@ struct SourceRows {
   Kokkos::View<const Ordinal*, MemorySpace> entries;  ///< [row_map(last)] columns, each row sorted
   Kokkos::View<const Offset*, MemorySpace> diagonal;  ///< [rows asked for] position of each row's diagonal
   Offset nnz_l = 0;                                   ///< entries left of the diagonal
-  Charge charge;
+  MemoryReservation reservation;
 };
 
 /// The rows of L + U of a list of sources, by fill2, which needs no other row for a row. So the rows of one

@@ -35,8 +35,9 @@ void FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::int64_t FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::take_hung_row(const ExecutionSpace& exec) {
-  return m_sweeps->take_hung_row(exec);
+std::int64_t FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::consume_timeout(
+    const ExecutionSpace& exec) {
+  return m_sweeps->consume_timeout(exec);
 }
 
 #define LUTRA_FRONT_SOLVER(Scalar, Ordinal, Offset, Space) \

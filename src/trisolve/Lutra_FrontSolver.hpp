@@ -59,7 +59,7 @@ class FrontSolver {
 
   /// The first pivot of the front at which the watchdog gave a solve up, or −1; makes the solver usable
   /// again. Fences.
-  std::int64_t take_hung_row(const ExecutionSpace& exec);
+  std::int64_t consume_timeout(const ExecutionSpace& exec);
 
  private:
   std::shared_ptr<Impl::FrontSweeps<Scalar, Ordinal, Offset, ExecutionSpace>> m_sweeps;

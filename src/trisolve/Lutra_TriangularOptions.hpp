@@ -42,7 +42,7 @@ struct TriangularOptions {
   FactorPrecision precision = FactorPrecision::working;
   int expected_rhs = 1;          ///< right-hand sides a solve usually has; weighs in the automatic choice
   bool portable = false;         ///< use the portable kernels where there are specialised ones too
-  double watchdog_seconds = 10;  ///< a row that waits longer ends the solve with a HangError
+  double watchdog_seconds = 10;  ///< a row that waits longer ends the solve with a TimeoutError
   std::size_t memory_limit = 0;  ///< bytes in the execution space's memory; 0: no limit
 };
 

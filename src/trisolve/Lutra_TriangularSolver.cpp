@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_OpSolve.hpp"
 #include "Lutra_Transpose.hpp"
 #include "Lutra_TriangleRows.hpp"
+#include "Lutra_TriangularSolveImpl.hpp"
 
 namespace lutra {
 
@@ -33,14 +33,14 @@ class TriangularSolve {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using Pattern = CsrPattern<Ordinal, Offset, Memory>;
-  using Op = OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Op = TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>;
   using Input = typename TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::const_multivector_type;
   using Output = typename TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::multivector_type;
 
   TriangularSolve(TriangularOptions options, const ExecutionSpace& exec)
       : m_options(options), m_exec(exec), m_budget(options.memory_limit) {
     // On devices allocations are a good part of an analysis. What an analysis leaves the next one takes.
-    if (!is_host_space<ExecutionSpace> && options.memory_limit == 0) m_store = std::make_shared<BlockStore>();
+    if (!is_host_space<ExecutionSpace> && options.memory_limit == 0) m_store = std::make_shared<MemoryPool>();
     if (!(options.watchdog_seconds > 0)) throw InputError("options: watchdog_seconds must be above 0");
     if (options.expected_rhs < 1) throw InputError("options: expected_rhs must be 1 or more");
   }
@@ -56,9 +56,9 @@ class TriangularSolve {
     }
     const MemoryBudget budget(m_options.memory_limit, m_store);
     Sides fresh;
-    fresh.charge = Charge(budget);
-    fresh.rows = split_triangle(m_exec, pattern, side, diagonal, fresh.charge);
-    fresh.plain = Op(m_exec, fresh.rows, m_options, budget, m_hang);
+    fresh.reservation = MemoryReservation(budget);
+    fresh.rows = split_triangle(m_exec, pattern, side, diagonal, fresh.reservation);
+    fresh.plain = Op(m_exec, fresh.rows, m_options, budget, m_timeout);
     m_budget = budget;
     m_sides = std::move(fresh);
     m_pattern = pattern;
@@ -76,8 +76,8 @@ class TriangularSolve {
     }
     check_triangle_values(m_exec, m_sides.rows, values, Kokkos::View<const Offset*, Memory>());
     if (m_values.extent(0) != values.extent(0) || !m_values.is_allocated()) {
-      m_values_charge = Charge(m_budget);
-      m_values = m_values_charge.template allocate<Kokkos::View<Scalar*, Memory>>(
+      m_values_reservation = MemoryReservation(m_budget);
+      m_values = m_values_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
           m_exec, "lutra::trisolve::values", values.extent(0));
     }
     Kokkos::deep_copy(m_exec, m_values, values);
@@ -99,7 +99,7 @@ class TriangularSolve {
       throw InputError("X: it is " + std::to_string(X.extent(0)) + " × " + std::to_string(X.extent(1)) +
                        ", but B is " + std::to_string(B.extent(0)) + " × " + std::to_string(B.extent(1)));
     }
-    throw_if_hung();
+    throw_if_timed_out();
     Op& solve = op == Transposition::none ? m_sides.plain : transposed();
     const MappedColumns<const Scalar> in{B.data(), B.stride(0), B.stride(1), nullptr};
     const MappedColumns<Scalar> out{X.data(), X.stride(0), X.stride(1), nullptr};
@@ -108,7 +108,7 @@ class TriangularSolve {
 
   void wait() {
     m_exec.fence("lutra::TriangularSolver::wait");
-    throw_if_hung();
+    throw_if_timed_out();
   }
 
   const TriangularReport& report(Transposition op) {
@@ -122,7 +122,7 @@ class TriangularSolve {
   struct Sides {
     TriangleRows<Ordinal, Offset, Memory> rows, transposed_rows;
     TransposedPattern<Ordinal, Offset, Memory> transpose;  ///< of the pattern; empty until it is needed
-    Charge charge;
+    MemoryReservation reservation;
     Op plain, transposed;
   };
 
@@ -131,35 +131,35 @@ class TriangularSolve {
       m_sides.transpose = transpose(m_exec, m_pattern, m_budget);
       const auto side = m_side == TriangleSide::lower ? TriangleSide::upper : TriangleSide::lower;
       m_sides.transposed_rows =
-          split_triangle(m_exec, m_sides.transpose.pattern, side, m_diagonal, m_sides.charge);
-      Op fresh(m_exec, m_sides.transposed_rows, m_options, m_budget, m_hang);
+          split_triangle(m_exec, m_sides.transpose.pattern, side, m_diagonal, m_sides.reservation);
+      Op fresh(m_exec, m_sides.transposed_rows, m_options, m_budget, m_timeout);
       fresh.set_values(m_exec, {m_values, m_sides.transpose.source});
       m_sides.transposed = std::move(fresh);
     }
     return m_sides.transposed;
   }
 
-  void throw_if_hung() {
+  void throw_if_timed_out() {
     for (Op* op : {&m_sides.plain, &m_sides.transposed}) {
       if (op->is_empty()) continue;
-      const std::int64_t row = op->take_hung_row(m_exec);
+      const std::int64_t row = op->consume_timeout(m_exec);
       if (row < 0) continue;
-      throw HangError("triangular solve: row " + std::to_string(row) + " waited for over " +
-                      std::to_string(m_options.watchdog_seconds) + " s and was given up");
+      throw TimeoutError("triangular solve: row " + std::to_string(row) + " waited for over " +
+                         std::to_string(m_options.watchdog_seconds) + " s and was given up");
     }
   }
 
   TriangularOptions m_options;
   ExecutionSpace m_exec;
-  std::shared_ptr<BlockStore> m_store;  ///< none: memory is freed at once
+  std::shared_ptr<MemoryPool> m_store;  ///< none: memory is freed at once
   MemoryBudget m_budget;
-  HangSpot m_hang{"lutra::trisolve::hang"};
+  TimeoutFlag m_timeout{"lutra::trisolve::timeout"};
   Sides m_sides;
   Pattern m_pattern;
   TriangleSide m_side = TriangleSide::lower;
   DiagonalKind m_diagonal = DiagonalKind::stored;
   Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz] the solver's copy, in the order of the pattern
-  Charge m_values_charge;
+  MemoryReservation m_values_reservation;
 };
 
 }  // namespace Impl

@@ -67,8 +67,8 @@ class TriangularSolver {
   /// @param X like B; may be B itself, may not overlap it otherwise
   /// Does not fence (but for that first transposed solve). Cost: the triangle is read once for up to 16
   /// right-hand sides.
-  /// @throws CallOrderError without values; InputError where extents do not fit; HangError where an earlier
-  /// solve
+  /// @throws CallOrderError without values; InputError where extents do not fit; TimeoutError where an
+  /// earlier solve
   ///         was given up by the watchdog
   template <class BView, class XView>
   void solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
@@ -83,7 +83,7 @@ class TriangularSolver {
     solve_views(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X), op);
   }
 
-  /// Waits for the solves so far. @throws HangError naming the row where the watchdog gave one up
+  /// Waits for the solves so far. @throws TimeoutError naming the row where the watchdog gave one up
   void wait();
 
   /// What was chosen and counted for op(T); the report of Tᵀ is empty before the first transposed solve.

@@ -123,10 +123,11 @@ TEST_CASE("options reach the solver", "[cli]") {
   CHECK(choice("--symbolic fill2")["symbolic"] == "fill2");
   CHECK(choice("--symbolic fill1")["symbolic"] == "fill1");
   CHECK(choice("--symbolic etree")["symbolic"] == "etree");
-  CHECK(choice("--engine supernodal")["engine"] == "supernodal");
-  CHECK(program.run("solve a.mtx --json --engine supernodal").json()["factors"]["supernodes"] > 0);
-  CHECK(choice("--method lu --engine column --symbolic fill2 --pivot static --trisolve levels")["method"] ==
-        "lu");
+  CHECK(choice("--engine multifrontal")["engine"] == "multifrontal");
+  CHECK(program.run("solve a.mtx --json --engine multifrontal").json()["factors"]["supernodes"] > 0);
+  CHECK(
+      choice("--method lu --engine simplicial --symbolic fill2 --pivot static --trisolve levels")["method"] ==
+      "lu");
   for (const std::string method : {"levels", "syncfree", "supernodal"}) {
     CHECK(choice("--trisolve " + method)["trisolve"] == method);
   }
@@ -134,7 +135,7 @@ TEST_CASE("options reach the solver", "[cli]") {
   CHECK(program.run("solve a.mtx --json").json()["pivots"]["interchanged"].is_null());
   const auto threshold = program.run("solve a.mtx --json --pivot threshold --pivot-tol 0.5").json();
   CHECK(threshold["choice"]["pivot"] == "threshold");
-  CHECK(threshold["choice"]["engine"] == "supernodal");
+  CHECK(threshold["choice"]["engine"] == "multifrontal");
   CHECK(threshold["pivots"]["interchanged"] >= 0);
   CHECK(program.run("solve a.mtx --json --refine 0").json()["refinement_steps"] == 0);
 }

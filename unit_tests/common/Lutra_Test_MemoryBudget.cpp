@@ -19,13 +19,13 @@ using Bytes = Kokkos::View<char*, Exec::memory_space>;
 TEST_CASE("a budget counts what is held and remembers the most", "[common]") {
   const MemoryBudget budget(1 << 20);
   {
-    Charge charge(budget);
-    const auto view = charge.allocate<Bytes>(Exec(), "a", 1000);
+    MemoryReservation reservation(budget);
+    const auto view = reservation.allocate<Bytes>(Exec(), "a", 1000);
     CHECK(view.extent(0) == 1000);
-    CHECK(charge.bytes() >= 1000);
-    CHECK(budget.used_bytes() == charge.bytes());
-    const Charge copy = charge;  // shares the entry
-    charge = Charge();
+    CHECK(reservation.bytes() >= 1000);
+    CHECK(budget.used_bytes() == reservation.bytes());
+    const MemoryReservation copy = reservation;  // shares the entry
+    reservation = MemoryReservation();
     CHECK(budget.used_bytes() >= 1000);
   }
   CHECK(budget.used_bytes() == 0);
@@ -41,34 +41,34 @@ TEST_CASE("a budget without limit refuses nothing", "[common]") {
 
 TEST_CASE("what does not fit is refused by name, and nothing is charged", "[common]") {
   const MemoryBudget budget(5000);
-  Charge charge(budget);
-  charge.allocate<Bytes>(Exec(), "first", 3000);
+  MemoryReservation reservation(budget);
+  reservation.allocate<Bytes>(Exec(), "first", 3000);
   const std::size_t used = budget.used_bytes();
-  CHECK_THROWS_AS(charge.allocate<Bytes>(Exec(), "second", 3000), OutOfMemoryError);
+  CHECK_THROWS_AS(reservation.allocate<Bytes>(Exec(), "second", 3000), OutOfMemoryError);
   CHECK_THROWS_WITH(
-      charge.allocate<Bytes>(Exec(), "second", 3000),
+      reservation.allocate<Bytes>(Exec(), "second", 3000),
       Catch::Matchers::ContainsSubstring("'second'") && Catch::Matchers::ContainsSubstring("5000"));
   CHECK(budget.used_bytes() == used);
 }
 
 TEST_CASE("memory the machine does not have is an OutOfMemoryError too", "[common]") {
-  Charge charge{MemoryBudget()};
-  CHECK_THROWS_AS(charge.allocate<Bytes>(Exec(), "absurd", std::size_t(1) << 60), OutOfMemoryError);
+  MemoryReservation reservation{MemoryBudget()};
+  CHECK_THROWS_AS(reservation.allocate<Bytes>(Exec(), "absurd", std::size_t(1) << 60), OutOfMemoryError);
 }
 
 TEST_CASE("pieces of a reserved block do not overlap, and what is left over does not stop anyone",
           "[common]") {
   const MemoryBudget budget(1 << 20);
-  Charge charge(budget);
-  charge.reserve<Exec::memory_space>(Exec(), "block", 1024);
+  MemoryReservation reservation(budget);
+  reservation.reserve<Exec::memory_space>(Exec(), "block", 1024);
   const std::size_t used = budget.used_bytes();
-  const auto first = charge.allocate<Bytes>(Exec(), "first", 300);
-  const auto second = charge.allocate<Kokkos::View<double*, Exec::memory_space>>(Exec(), "second", 30);
+  const auto first = reservation.allocate<Bytes>(Exec(), "first", 300);
+  const auto second = reservation.allocate<Kokkos::View<double*, Exec::memory_space>>(Exec(), "second", 30);
   CHECK(budget.used_bytes() == used);
   CHECK(reinterpret_cast<char*>(second.data()) >= first.data() + 300);
   CHECK(reinterpret_cast<std::uintptr_t>(second.data()) % 64 ==
         reinterpret_cast<std::uintptr_t>(first.data()) % 64);
-  const auto third = charge.allocate<Bytes>(Exec(), "third", 2000);  // no longer fits
+  const auto third = reservation.allocate<Bytes>(Exec(), "third", 2000);  // no longer fits
   CHECK(budget.used_bytes() > used);
   third(1999) = first(299) = 1;
   second(29) = 1;
@@ -76,25 +76,25 @@ TEST_CASE("pieces of a reserved block do not overlap, and what is left over does
 
 TEST_CASE("a block that does not fit the budget is not reserved", "[common]") {
   const MemoryBudget budget(1000);
-  Charge charge(budget);
-  charge.reserve<Exec::memory_space>(Exec(), "block", 1024);
+  MemoryReservation reservation(budget);
+  reservation.reserve<Exec::memory_space>(Exec(), "block", 1024);
   CHECK(budget.used_bytes() == 0);
-  CHECK(charge.allocate<Bytes>(Exec(), "small", 100).extent(0) == 100);
+  CHECK(reservation.allocate<Bytes>(Exec(), "small", 100).extent(0) == 100);
 }
 
 TEST_CASE("memory of a store is used again, for what is about as large", "[common]") {
-  const auto store = std::make_shared<BlockStore>();
+  const auto store = std::make_shared<MemoryPool>();
   const MemoryBudget budget(0, store);
   const auto address = [&](std::size_t bytes) {
-    Charge charge(budget);
-    return charge.allocate<Bytes>(Exec(), "a", bytes).data();
+    MemoryReservation reservation(budget);
+    return reservation.allocate<Bytes>(Exec(), "a", bytes).data();
   };
   const auto* const first = address(100000);
   CHECK(budget.used_bytes() == 0);
   CHECK(address(90000) == first);
   CHECK(address(10000) != first);
   {
-    Charge held(budget), other(budget);
+    MemoryReservation held(budget), other(budget);
     CHECK(held.allocate<Bytes>(Exec(), "held", 100000).data() == first);
     CHECK(other.allocate<Bytes>(Exec(), "other", 100000).data() != first);
     CHECK(budget.used_bytes() == held.bytes() + other.bytes());

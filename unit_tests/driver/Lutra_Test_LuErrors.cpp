@@ -80,17 +80,18 @@ TEMPLATE_LIST_TEST_CASE("malformed matrices are refused with their place", "[dri
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the report says which road the supernodal engine takes instead", "[driver]",
+TEMPLATE_LIST_TEST_CASE("the report says which method the multifrontal engine takes instead", "[driver]",
                         AllTypes) {
   const auto A = from_dense<Matrix<TestType>>({{2, 1}, {1, 3}});
   LuOptions options;
-  options.engine = Engine::supernodal;
-  for (const SymbolicRoad road : {SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::ancestors}) {
-    options.symbolic = road;
+  options.engine = Engine::multifrontal;
+  for (const SymbolicMethod method :
+       {SymbolicMethod::fill1, SymbolicMethod::fill2, SymbolicMethod::ancestors}) {
+    options.symbolic = method;
     Solver<TestType> solver(options);
     solver.analyze(A);
     CHECK(solver.report().choice.symbolic == "etree");
-    CHECK_THAT(solver.report().choice.why, ContainsSubstring("instead of " + std::string(name_of(road))));
+    CHECK_THAT(solver.report().choice.why, ContainsSubstring("instead of " + std::string(name_of(method))));
   }
 }
 
@@ -149,32 +150,32 @@ TEMPLATE_LIST_TEST_CASE("options out of range are refused", "[driver]", AllTypes
     options.pivot_threshold = 1.5;
   }
   SECTION("threshold pivoting by columns") {
-    options.pivoting = Pivoting::within_fronts;
-    options.engine = Engine::column;
+    options.pivoting = Pivoting::threshold;
+    options.engine = Engine::simplicial;
   }
   SECTION("threshold pivoting with solves by triangles") {
-    options.pivoting = Pivoting::within_fronts;
+    options.pivoting = Pivoting::threshold;
     options.trisolve = TrisolveMethod::levels;
   }
   SECTION("threshold pivoting with solves in single precision") {
-    options.pivoting = Pivoting::within_fronts;
+    options.pivoting = Pivoting::threshold;
     options.solve_precision = FactorPrecision::single;
   }
   CHECK_THROWS_AS(Solver<TestType>(options), InputError);
 }
 
-TEMPLATE_LIST_TEST_CASE("a given ordering that is none is refused with its place", "[driver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a user permutation that is none is refused with its place", "[driver]", AllTypes) {
   const auto A = from_dense<Matrix<TestType>>({{2, 1}, {1, 3}});
   LuOptions options;
-  options.ordering = Ordering::given;
+  options.ordering = Ordering::user;
   SECTION("too short") {
-    options.given_ordering = {0};
+    options.user_permutation = {0};
   }
   SECTION("twice") {
-    options.given_ordering = {0, 0};
+    options.user_permutation = {0, 0};
   }
   SECTION("out of range") {
-    options.given_ordering = {0, 2};
+    options.user_permutation = {0, 2};
   }
   Solver<TestType> solver(options);
   CHECK_THROWS_AS(solver.analyze(A), InputError);

@@ -54,33 +54,33 @@ TEMPLATE_LIST_TEST_CASE("solutions agree with dense elimination", "[driver]", Al
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("every road to the pattern leads to the solution", "[driver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("every method to the pattern leads to the solution", "[driver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(55);
   const auto A = permuted_matrix<Matrix<TestType>>(120, 2.0, random);
   const auto system = known_system(A);
   std::int64_t exact_entries = 0;
-  for (const SymbolicRoad road :
-       {SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::etree}) {
+  for (const SymbolicMethod method :
+       {SymbolicMethod::automatic, SymbolicMethod::fill1, SymbolicMethod::fill2, SymbolicMethod::etree}) {
     LuOptions options;
-    options.symbolic = road;
-    options.engine = Engine::column;  // fronts have a pattern of their own
+    options.symbolic = method;
+    options.engine = Engine::simplicial;  // fronts have a pattern of their own
     Solver<TestType> solver(options);
     solver.analyze(A);
     solver.factorize(A);
     std::vector<Scalar> x(system.b.size());
     const Report& report = solver.report();
-    INFO("road " << name_of(road));
+    INFO("method " << name_of(method));
     REQUIRE(solver.solve_host(system.b, x) == Status::success);
     CHECK(Reference::backward_errors(A, x, system.b).componentwise <= tight_bound<Scalar>());
     const std::int64_t entries = *report.factors.nnz_l + *report.factors.nnz_u;
-    if (road == SymbolicRoad::automatic) {
+    if (method == SymbolicMethod::automatic) {
       exact_entries = entries;
       CHECK(report.choice.symbolic != "auto");
     } else {
-      CHECK(report.choice.symbolic == name_of(road));
+      CHECK(report.choice.symbolic == name_of(method));
     }
-    if (road == SymbolicRoad::etree) {
+    if (method == SymbolicMethod::etree) {
       CHECK(entries > exact_entries);
       CHECK(report.choice.why.find("superset") != std::string::npos);
     } else {
@@ -94,14 +94,14 @@ TEMPLATE_LIST_TEST_CASE("both engines lead to the solution, with transposes too"
   std::mt19937 random(58);
   for (const int n : {1, 30, 200}) {
     auto A = permuted_matrix<Matrix<TestType>>(n, 2.5, random);
-    for (const Engine engine : {Engine::column, Engine::supernodal}) {
+    for (const Engine engine : {Engine::simplicial, Engine::multifrontal}) {
       LuOptions options;
       options.engine = engine;
       Solver<TestType> solver(options);
       solver.analyze(A);
       const Report& report = solver.report();
       CHECK(report.choice.engine == name_of(engine));
-      CHECK(report.factors.supernodes.has_value() == (engine == Engine::supernodal));
+      CHECK(report.factors.supernodes.has_value() == (engine == Engine::multifrontal));
       CHECK(report.factors.flops.has_value());
       for (int step = 0; step < 2; ++step) {
         for (auto& value : A.values)
@@ -135,18 +135,18 @@ TEMPLATE_LIST_TEST_CASE("threshold pivoting spares replaced pivots, values after
   LuOptions options;
   options.matching = Matching::none;
   options.max_refinement_steps = 0;
-  options.engine = Engine::supernodal;
+  options.engine = Engine::multifrontal;
   options.tolerance = std::sqrt(static_cast<double>(epsilon_of<Scalar>));
   Solver<TestType> diagonal(options);
   diagonal.analyze(A);
   diagonal.factorize(A);
   CHECK(*diagonal.report().pivots.perturbed > 0);
   CHECK_FALSE(diagonal.report().pivots.interchanged.has_value());
-  options.pivoting = Pivoting::within_fronts;
+  options.pivoting = Pivoting::threshold;
   options.engine = Engine::automatic;
   Solver<TestType> solver(options);
   solver.analyze(A);
-  CHECK(solver.report().choice.engine == "supernodal");
+  CHECK(solver.report().choice.engine == "multifrontal");
   for (const double factor : {1.0, 3.0}) {
     auto scaled = A;
     for (Scalar& value : scaled.values) value *= as_scalar<Scalar>(factor);
@@ -177,13 +177,13 @@ TEMPLATE_LIST_TEST_CASE("the engine is chosen by work and memory", "[driver]", A
     return solver.report().choice.engine;
   };
   const bool on_host = lutra::Impl::is_host_space<typename TestType::Space>;
-  CHECK(engine_of(sparse, {}) == (on_host ? "column" : "supernodal"));
-  CHECK(engine_of(dense, {}) == "supernodal");
+  CHECK(engine_of(sparse, {}) == (on_host ? "simplicial" : "multifrontal"));
+  CHECK(engine_of(dense, {}) == "multifrontal");
   LuOptions options;
-  options.symbolic = SymbolicRoad::fill1;
-  CHECK(engine_of(dense, options) == "column");
-  options.engine = Engine::supernodal;
-  CHECK(engine_of(dense, options) == "supernodal");
+  options.symbolic = SymbolicMethod::fill1;
+  CHECK(engine_of(dense, options) == "simplicial");
+  options.engine = Engine::multifrontal;
+  CHECK(engine_of(dense, options) == "multifrontal");
   const auto system = known_system(dense);
   Solver<TestType> solver;
   solver.analyze(dense);
@@ -323,14 +323,14 @@ TEMPLATE_LIST_TEST_CASE("options change the way, not the answer", "[driver]", Al
   const auto A = permuted_matrix<Matrix<TestType>>(40, 2.0, random);
   const auto system = known_system(A);
   std::vector<Scalar> x(system.b.size());
-  SECTION("a given ordering is used as given") {
+  SECTION("a user permutation is used as given") {
     LuOptions options;
-    options.ordering = Ordering::given;
-    for (std::int64_t j = 40; j-- > 0;) options.given_ordering.push_back(j);
+    options.ordering = Ordering::user;
+    for (std::int64_t j = 40; j-- > 0;) options.user_permutation.push_back(j);
     Solver<TestType> solver(options);
     solver.analyze(A);
-    CHECK(solver.structure().col_order == options.given_ordering);
-    CHECK(solver.report().choice.ordering == "given");
+    CHECK(solver.structure().col_order == options.user_permutation);
+    CHECK(solver.report().choice.ordering == "user");
     solver.factorize(A);
     CHECK(solver.solve_host(system.b, x) == Status::success);
   }

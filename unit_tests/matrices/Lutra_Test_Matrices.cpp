@@ -18,7 +18,7 @@ namespace {
 // LUTRA_MATRICES_ENGINE forces an engine: column or supernodal. LUTRA_MATRICES_MATCHING=auction takes that
 // instead of the exact one.
 // Predicted work beyond which a matrix is left to other engines; LUTRA_MATRICES_FLOPS sets another figure.
-constexpr double default_most_flops = 1e11;
+constexpr double default_max_flops = 1e11;
 constexpr double tolerance = 1e-12;
 
 /// How one matrix ended.
@@ -30,15 +30,15 @@ struct Record {
   double error = 0;  ///< componentwise backward error, recomputed
 };
 
-double most_flops() {
+double max_flops() {
   const char* text = std::getenv("LUTRA_MATRICES_FLOPS");
-  return text ? std::strtod(text, nullptr) : default_most_flops;
+  return text ? std::strtod(text, nullptr) : default_max_flops;
 }
 
 LuOptions options() {
   LuOptions result;
   const char* engine = std::getenv("LUTRA_MATRICES_ENGINE");
-  for (const Engine known : {Engine::column, Engine::supernodal}) {
+  for (const Engine known : {Engine::simplicial, Engine::multifrontal}) {
     if (engine && name_of(known) == engine) result.engine = known;
   }
   const char* matching = std::getenv("LUTRA_MATRICES_MATCHING");
@@ -89,7 +89,7 @@ void solve(const HostMatrix<Scalar>& A, Record& record) {
   SparseLU<Scalar> solver(options());
   solver.analyze(A);
   record.flops = solver.report().factors.flops.value_or(0);
-  if (record.flops > most_flops()) {
+  if (record.flops > max_flops()) {
     record.ending = "left out";
     return;
   }

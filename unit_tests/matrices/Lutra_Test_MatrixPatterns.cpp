@@ -24,15 +24,15 @@ namespace {
 using Space = Kokkos::DefaultExecutionSpace;
 
 // Entries of L + U beyond which a pattern is left out; LUTRA_MATRICES_FILL sets another figure.
-constexpr double default_most_entries = 2e6;
-// Entries up to which the slow roads are taken as well.
-constexpr std::size_t most_slow_entries = 100000;
+constexpr double default_max_entries = 2e6;
+// Entries up to which the slow methods are taken as well.
+constexpr std::size_t max_slow_entries = 100000;
 // Rows up to which plain elimination is asked as well.
-constexpr int most_plain_rows = 1500;
+constexpr int max_plain_rows = 1500;
 
-double most_entries() {
+double max_entries() {
   const char* text = std::getenv("LUTRA_MATRICES_FILL");
-  return text ? std::strtod(text, nullptr) : default_most_entries;
+  return text ? std::strtod(text, nullptr) : default_max_entries;
 }
 
 /// The pattern of A with rows and columns taken in the order given.
@@ -86,7 +86,7 @@ template <class Pattern>
 auto stream_with_least(const Space& exec, const Pattern& pattern) {
   for (std::size_t limit = std::size_t(1) << 14;; limit += limit / 8) {
     try {
-      return factorize_symbolic_to_host(exec, pattern, MemoryBudget(limit), {SymbolicRoad::fill2});
+      return factorize_symbolic_to_host(exec, pattern, MemoryBudget(limit), {SymbolicMethod::fill2});
     } catch (const OutOfMemoryError&) {
     }
   }
@@ -95,34 +95,35 @@ auto stream_with_least(const Space& exec, const Pattern& pattern) {
 /// What takes too long for every pattern: fill2's portable kernels where there are others, and its search
 /// with the least memory.
 template <class Pattern, class Expected>
-void check_slow_roads(const Space& exec, const Pattern& pattern, const Expected& expected) {
+void check_slow_methods(const Space& exec, const Pattern& pattern, const Expected& expected) {
   if (!lutra::Impl::is_host_space<Space>) {
-    check_same(factorize_symbolic(exec, pattern, MemoryBudget(), {SymbolicRoad::fill2, true}), expected);
+    check_same(factorize_symbolic(exec, pattern, MemoryBudget(), {SymbolicMethod::fill2, true}), expected);
   }
   check_same(stream_with_least(exec, pattern), expected);
 }
 
-/// All roads on one pattern; false where it fills too much.
+/// All methods on one pattern; false where it fills too much.
 bool check_pattern(const HostMatrix<char>& matrix) {
   const Space exec;
   const auto device = to_space<Space>(matrix);
-  const auto bytes = static_cast<std::size_t>(most_entries() * 16) + (std::size_t(1) << 20);
+  const auto bytes = static_cast<std::size_t>(max_entries() * 16) + (std::size_t(1) << 20);
   const Kokkos::DefaultHostExecutionSpace host;
   LuPattern<int, std::int64_t, Kokkos::HostSpace> expected;
   try {
     expected =
-        factorize_symbolic(host, make_view(matrix).pattern(), MemoryBudget(bytes), {SymbolicRoad::fill1});
+        factorize_symbolic(host, make_view(matrix).pattern(), MemoryBudget(bytes), {SymbolicMethod::fill1});
   } catch (const OutOfMemoryError&) {
     return false;
   }
-  if (matrix.n_rows <= most_plain_rows) CHECK((to_rows(expected) == Reference::lu_pattern(matrix)));
-  const auto searched = factorize_symbolic(exec, device.pattern(), MemoryBudget(), {SymbolicRoad::fill2});
+  if (matrix.n_rows <= max_plain_rows) CHECK((to_rows(expected) == Reference::lu_pattern(matrix)));
+  const auto searched = factorize_symbolic(exec, device.pattern(), MemoryBudget(), {SymbolicMethod::fill2});
   check_same(searched, expected);
-  check_same(factorize_symbolic(exec, device.pattern(), MemoryBudget(), {SymbolicRoad::ancestors}), expected);
+  check_same(factorize_symbolic(exec, device.pattern(), MemoryBudget(), {SymbolicMethod::ancestors}),
+             expected);
   check_same(factorize_symbolic(exec, device.pattern(), MemoryBudget()), expected);
   check_same(lutra::Impl::fill1(make_view(matrix).pattern(), MemoryBudget(), 3), expected);
-  if (expected.entries.extent(0) <= most_slow_entries) check_slow_roads(exec, device.pattern(), expected);
-  const auto tree = factorize_symbolic(exec, device.pattern(), MemoryBudget(), {SymbolicRoad::etree});
+  if (expected.entries.extent(0) <= max_slow_entries) check_slow_methods(exec, device.pattern(), expected);
+  const auto tree = factorize_symbolic(exec, device.pattern(), MemoryBudget(), {SymbolicMethod::etree});
   if (tree.exact) {
     check_same(tree, expected);
   } else {
@@ -137,7 +138,7 @@ bool check_pattern(const HostMatrix<char>& matrix) {
 
 }  // namespace
 
-TEST_CASE("all roads give one pattern on every matrix of a folder", "[matrices]") {
+TEST_CASE("all methods give one pattern on every matrix of a folder", "[matrices]") {
   const char* folder = std::getenv("LUTRA_MATRICES");
   if (!folder) SKIP("LUTRA_MATRICES names no folder");
   int checked = 0, left_out = 0;

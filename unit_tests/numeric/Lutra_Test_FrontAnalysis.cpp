@@ -9,7 +9,7 @@
 #include <numeric>
 #include <random>
 
-#include "Lutra_FallingOrder.hpp"
+#include "Lutra_ArgsortDescending.hpp"
 #include "Lutra_FrontEntries.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_GatherListMaker.hpp"
@@ -114,7 +114,7 @@ struct PlainEntries {
       std::vector<Ordinal> own;
       for (Ordinal k = tree.pivot_begin[f]; k < tree.pivot_begin[f + 1]; ++k) own.push_back(k);
       own.insert(own.end(), tree.rows.begin() + tree.row_begin[f], tree.rows.begin() + tree.row_begin[f + 1]);
-      const std::size_t edge = own.size() > static_cast<std::size_t>(options.most_whole)
+      const std::size_t edge = own.size() > static_cast<std::size_t>(options.max_whole)
                                    ? static_cast<std::size_t>(tiles(tree, f, options).count())
                                    : 1;
       first_tile.push_back(first_tile.back() + edge * edge);
@@ -203,7 +203,7 @@ TEST_CASE("indices by falling keys stand as a stable sort puts them", "[numeric]
     std::iota(expected.begin(), expected.end(), 0);
     std::ranges::stable_sort(expected, std::greater<>{},
                              [&](int i) { return keys[static_cast<std::size_t>(i)]; });
-    CHECK(lutra::Impl::falling_order<int>(
+    CHECK(lutra::Impl::argsort_descending<int>(
               keys.size(), [&](int i) { return keys[static_cast<std::size_t>(i)]; }) == expected);
   };
   for (const std::size_t n : {0, 1, 2, 50, 3000}) {
@@ -234,12 +234,12 @@ TEST_CASE("lists of narrow children are those of sorted numbers", "[numeric]") {
     const lutra::Impl::FrontTiles tiles(pivots, below, 64);
     std::vector<TestFront> fronts(static_cast<std::size_t>(turn < 4 ? turn : up_to(60)));
     std::vector<int> places;
-    std::int64_t corner = up_to(1000);
+    std::int64_t contribution = up_to(1000);
     for (TestFront& child : fronts) {
       child.below = std::min(pivots + below, up_to(lutra::Impl::narrow_child));
       child.rows = static_cast<std::int64_t>(places.size());
-      child.corner = corner;
-      corner += child.below * child.below + up_to(9);
+      child.contribution = contribution;
+      contribution += child.below * child.below + up_to(9);
       std::vector<int> all(
           static_cast<std::size_t>(turn % 3 == 0 ? std::min(pivots + below, 20) : pivots + below));
       std::iota(all.begin(), all.end(), 0);
@@ -263,7 +263,8 @@ TEST_CASE("lists of narrow children are those of sorted numbers", "[numeric]") {
             column -= tiles.begin(tiles.of(column));
           }
           numbers[static_cast<std::size_t>(tile)][row * lutra::Impl::packed_place_rows + column].push_back(
-              static_cast<std::uint32_t>(child.corner + a + static_cast<std::int64_t>(b) * child.below));
+              static_cast<std::uint32_t>(child.contribution + a +
+                                         static_cast<std::int64_t>(b) * child.below));
         }
       }
     }

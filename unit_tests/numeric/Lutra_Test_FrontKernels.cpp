@@ -71,17 +71,17 @@ void compare(const Dense<typename Types::Scalar>& A, int pivots, RealOf<typename
   std::vector<unsigned char> expected_flags;
   const auto expected = eliminate(A, pivots, threshold, expected_flags);
   std::vector<Scalar> lower(static_cast<std::size_t>(size * pivots)),
-      upper(static_cast<std::size_t>(pivots * below)), corner(static_cast<std::size_t>(below * below));
-  lutra::Impl::DenseFront<Scalar> front{lower.data(), upper.data(), corner.data(), pivots, below};
+      upper(static_cast<std::size_t>(pivots * below)), contribution(static_cast<std::size_t>(below * below));
+  lutra::Impl::DenseFront<Scalar> front{lower.data(), upper.data(), contribution.data(), pivots, below};
   for (int i = 0; i < size; ++i) {
     for (int j = 0; j < size; ++j)
       front.at(i, j) = A[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
   }
-  const auto L = to_space<Space>(lower), U = to_space<Space>(upper), C = to_space<Space>(corner);
+  const auto L = to_space<Space>(lower), U = to_space<Space>(upper), C = to_space<Space>(contribution);
   const auto flags = to_space<Space>(std::vector<unsigned char>(static_cast<std::size_t>(pivots), 9));
   factorize_on<Space, Scalar>({L.data(), U.data(), C.data(), pivots, below}, {threshold}, flags.data());
-  auto got_lower = to_vector(L), got_upper = to_vector(U), got_corner = to_vector(C);
-  front = {got_lower.data(), got_upper.data(), got_corner.data(), pivots, below};
+  auto got_lower = to_vector(L), got_upper = to_vector(U), got_contribution = to_vector(C);
+  front = {got_lower.data(), got_upper.data(), got_contribution.data(), pivots, below};
   const double bound = 100.0 * static_cast<double>(epsilon_of<Scalar>);
   for (int i = 0; i < size; ++i) {
     for (int j = 0; j < size; ++j) {

@@ -191,12 +191,12 @@ void check_one_front(int pivots, int below, std::mt19937& random) {
   const Kokkos::View<unsigned char*, Memory> perturbed("perturbed", static_cast<std::size_t>(size));
   factorize_fronts<Scalar>(exec, plan, {to_space<Space>(matrix.values), ones, ones}, 0, factors, perturbed);
   exec.fence();
-  const auto panels = to_vector(factors.panels), corners = to_vector(factors.corners);
+  const auto panels = to_vector(factors.panels), contributions = to_vector(factors.contributions);
   const auto entry = [&](int r, int c) {
     const auto at = [](const auto& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; };
     const std::int64_t f = size, k = pivots, m = below;
     if (c < pivots) return at(panels, r + c * f);
-    return r < pivots ? at(panels, f * k + r * m + c - k) : at(corners, r - k + (c - k) * m);
+    return r < pivots ? at(panels, f * k + r * m + c - k) : at(contributions, r - k + (c - k) * m);
   };
   std::vector<Scalar> product;  // U·x for x = 1, 2, 3, 1, …
   const auto x = [](int i) { return as_scalar<Scalar>(1 + i % 3); };
@@ -318,7 +318,7 @@ TEMPLATE_LIST_TEST_CASE("numbers of fronts are foreseen as they are kept", "[num
     auto factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
     allocate_values(exec, plan, MemoryBudget(), factors);
     CHECK(sizes.panels == static_cast<std::int64_t>(factors.panels.extent(0)));
-    CHECK(sizes.corners == static_cast<std::int64_t>(factors.corners.extent(0)));
+    CHECK(sizes.contributions == static_cast<std::int64_t>(factors.contributions.extent(0)));
     CHECK(sizes.inverses == static_cast<std::int64_t>(factors.inverses.extent(0)));
   }
 }

@@ -31,7 +31,7 @@ struct OneFront {
   FrontPlan<Ordinal, Offset, Memory> plan;
   FrontFactors<Scalar, Ordinal, Offset, Space> factors;
   bool tiled;  ///< rows are interchanged in tiles, and left of them they stay
-  std::vector<Scalar> panels, corners;
+  std::vector<Scalar> panels, contributions;
   std::vector<Ordinal> row_of_pivot;
   FrontLuOutcome outcome;
   std::vector<unsigned char> perturbed;
@@ -66,7 +66,7 @@ struct OneFront {
     factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
     factors.pivot_threshold = threshold;
     allocate_values(exec, plan, MemoryBudget(), factors);
-    tiled = !lutra::Impl::is_host_space<Space> && !portable && k + m > plan.options.most_whole;
+    tiled = !lutra::Impl::is_host_space<Space> && !portable && k + m > plan.options.max_whole;
     const auto ones = to_space<Space>(std::vector<RealOf<Scalar>>(size, 1));
     const Kokkos::View<unsigned char*, Memory> flags("perturbed", size);
     for (int run = 0; run < runs; ++run) {  // the last one with the matrix itself
@@ -77,7 +77,7 @@ struct OneFront {
     }
     exec.fence();
     panels = to_vector(factors.panels);
-    corners = to_vector(factors.corners);
+    contributions = to_vector(factors.contributions);
     row_of_pivot = to_vector(factors.row_of_pivot);
     if (!row_of_pivot.empty()) row_of_pivot.resize(static_cast<std::size_t>(k));  // it is of pivots only
     outcome = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), factors.outcome)();
@@ -88,7 +88,7 @@ struct OneFront {
     const std::int64_t f = pivots + below, k = pivots, m = below;
     const auto at = [](const auto& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; };
     if (c < pivots) return at(panels, r + c * f);
-    return r < pivots ? at(panels, f * k + r * m + c - k) : at(corners, r - k + (c - k) * m);
+    return r < pivots ? at(panels, f * k + r * m + c - k) : at(contributions, r - k + (c - k) * m);
   }
   /// First pivot of the block in which rows of pivot j are interchanged.
   int block_begin(int j) const { return lutra::Impl::is_host_space<Space> ? 0 : j - j % plan.options.tile; }
@@ -252,7 +252,7 @@ TEMPLATE_LIST_TEST_CASE("threshold pivoting gives the same bits from run to run"
   const auto value = [&](int r, int c) { return numbers[static_cast<std::size_t>(r * 170 + c)]; };
   const OneFront<TestType> first(130, 40, value, 0.1, 0), second(130, 40, value, 0.1, 0, false, 3);
   CHECK(first.panels == second.panels);
-  CHECK(first.corners == second.corners);
+  CHECK(first.contributions == second.contributions);
   CHECK(first.row_of_pivot == second.row_of_pivot);
   CHECK(first.outcome.interchanged == second.outcome.interchanged);
 }

@@ -86,13 +86,13 @@ void compare_product(const ProductKernel<RealOf<Scalar>>& kernel, const Edges& e
 template <class Scalar>
 struct StoredFront {
   int pivots, below;
-  std::vector<Scalar> lower, upper, corner;
+  std::vector<Scalar> lower, upper, contribution;
   std::vector<unsigned char> flags;
 
-  DenseFront<Scalar> dense() { return {lower.data(), upper.data(), corner.data(), pivots, below}; }
+  DenseFront<Scalar> dense() { return {lower.data(), upper.data(), contribution.data(), pivots, below}; }
 };
 
-constexpr double least_pivot = 0.5;
+constexpr double min_pivot = 0.5;
 
 /// Random numbers and a large diagonal; the third pivot is zero and stays so.
 template <class Scalar>
@@ -117,7 +117,7 @@ template <class Scalar, class Loop>
 StoredFront<Scalar> factorize(StoredFront<Scalar> stored, const Loop& loop) {
   const auto kernel = lutra::Impl::best_product<RealOf<Scalar>>();
   lutra::Impl::HostFront<Scalar, Loop>(kernel, loop)
-      .factorize(stored.dense(), {RealOf<Scalar>(least_pivot)},
+      .factorize(stored.dense(), {RealOf<Scalar>(min_pivot)},
                  [&](int j, bool replaced) { stored.flags[static_cast<std::size_t>(j)] = replaced ? 1 : 0; });
   return stored;
 }
@@ -127,9 +127,9 @@ template <class Scalar>
 StoredFront<Scalar> eliminate(StoredFront<Scalar> stored) {
   const auto front = stored.dense();
   for (int j = 0; j < front.pivots; ++j) {
-    const bool small = ScalarTraits<Scalar>::magnitude(front.at(j, j)) < RealOf<Scalar>(least_pivot);
+    const bool small = ScalarTraits<Scalar>::magnitude(front.at(j, j)) < RealOf<Scalar>(min_pivot);
     stored.flags[static_cast<std::size_t>(j)] = small ? 1 : 0;
-    if (small) front.at(j, j) = as_scalar<Scalar>(least_pivot);  // of zero
+    if (small) front.at(j, j) = as_scalar<Scalar>(min_pivot);  // of zero
     for (int i = j + 1; i < front.size(); ++i) {
       front.at(i, j) /= front.at(j, j);
       for (int c = j + 1; c < front.size(); ++c) front.at(i, c) -= front.at(i, j) * front.at(j, c);
@@ -174,14 +174,14 @@ TEMPLATE_LIST_TEST_CASE("fronts by host threads agree with plain elimination", "
     };
     compare(got.lower, expected.lower);
     compare(got.upper, expected.upper);
-    compare(got.corner, expected.corner);
+    compare(got.contribution, expected.contribution);
     CHECK(got.flags == expected.flags);
     // several threads: the same bits
     const auto shared = factorize(
         front, lutra::Impl::SharedLoop<Real, Kokkos::DefaultHostExecutionSpace>{exec, buffers.data()});
     CHECK(shared.lower == got.lower);
     CHECK(shared.upper == got.upper);
-    CHECK(shared.corner == got.corner);
+    CHECK(shared.contribution == got.contribution);
     CHECK(shared.flags == got.flags);
   }
 }

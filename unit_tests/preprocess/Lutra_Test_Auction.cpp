@@ -25,7 +25,7 @@ constexpr double nothing = Test::nothing;
 template <class Ordinal>
 struct Auctioned {
   MatchingResult<Ordinal> matching;
-  AuctionFacts facts;
+  AuctionStatistics properties;
 };
 
 template <class Space, class MatrixType>
@@ -33,7 +33,7 @@ auto auction(const MatrixType& a, const AuctionOptions& options = {},
              const Impl::AuctionTuning& tuning = {}) {
   Auctioned<typename decltype(MatrixType::entries)::value_type> result;
   result.matching =
-      match_auction(Space(), Test::to_space<Space>(a), MemoryBudget(), options, &result.facts, tuning);
+      match_auction(Space(), Test::to_space<Space>(a), MemoryBudget(), options, &result.properties, tuning);
   return result;
 }
 
@@ -62,23 +62,22 @@ void check_perfect(const MatrixType& a, const Auctioned<Ordinal>& result, double
   REQUIRE(matching.unmatched_rows.empty());
   REQUIRE(matching.unmatched_columns.empty());
   REQUIRE(std::set<Ordinal>(matching.row_of_column.begin(), matching.row_of_column.end()).size() == n);
-  double largest = 0, least_matched = std::numeric_limits<double>::infinity();
+  double largest = 0, min_matched = std::numeric_limits<double>::infinity();
   for (std::size_t r = 0; r < n; ++r) {
     for (auto k = static_cast<std::size_t>(a.row_map[r]); k < static_cast<std::size_t>(a.row_map[r + 1]);
          ++k) {
       const auto c = static_cast<std::size_t>(a.entries[k]);
       const double b = matching.row_scale[r] * Reference::size_of(a.values[k]) * matching.col_scale[c];
       largest = std::max(largest, b);
-      if (static_cast<std::size_t>(matching.row_of_column[c]) == r)
-        least_matched = std::min(least_matched, b);
+      if (static_cast<std::size_t>(matching.row_of_column[c]) == r) min_matched = std::min(min_matched, b);
     }
   }
   CHECK(largest <= 1 + 1e-12);
-  CHECK(least_matched >= std::exp(-epsilon) * (1 - 1e-12));
+  CHECK(min_matched >= std::exp(-epsilon) * (1 - 1e-12));
   const double loss = greatest - log_product(a, matching.row_of_column);
-  CHECK(loss <= result.facts.log_loss_bound + 1e-9);
-  CHECK(result.facts.log_loss_bound <= static_cast<double>(n) * epsilon + 1e-9);
-  CHECK(result.facts.log_loss_bound >= -1e-9);
+  CHECK(loss <= result.properties.log_loss_bound + 1e-9);
+  CHECK(result.properties.log_loss_bound <= static_cast<double>(n) * epsilon + 1e-9);
+  CHECK(result.properties.log_loss_bound >= -1e-9);
 }
 
 template <class Ordinal>
@@ -101,8 +100,8 @@ TEMPLATE_LIST_TEST_CASE("auction: cases worked by hand", "[auction]", Test::AllT
     const Matrix a = Test::from_dense<Matrix>({{-4.0}});
     const auto result = auction<Space>(a);
     check_perfect(a, result, std::log(4.0));
-    CHECK(result.facts.rounds == 1);
-    CHECK(result.facts.left_to_paths == 0);
+    CHECK(result.properties.rounds == 1);
+    CHECK(result.properties.left_to_paths == 0);
     CHECK_THAT(result.matching.row_scale[0] * result.matching.col_scale[0], WithinRel(0.25, 0.06));
   }
   SECTION("the largest entry is given up for a larger product: 9·9 > 10·1") {
@@ -126,7 +125,7 @@ TEMPLATE_LIST_TEST_CASE("auction: cases worked by hand", "[auction]", Test::AllT
     const auto result = auction<Space>(a);
     // All want column 0, row 0 gets it; rows 1, 2 go to their second choices, which are free.
     CHECK(result.matching.row_of_column == Rows{0, 1, 2});
-    CHECK(result.facts.rounds == 2);
+    CHECK(result.properties.rounds == 2);
     check_perfect(a, result, 3 * std::log(2.0));
   }
   SECTION("all entries alike: any permutation") {
@@ -140,7 +139,7 @@ TEMPLATE_LIST_TEST_CASE("auction: cases worked by hand", "[auction]", Test::AllT
     const auto result = auction<Space>(a);
     CHECK(result.matching.structural_rank == 0);
     CHECK(result.matching.row_of_column.empty());
-    CHECK(result.facts.rounds == 0);
+    CHECK(result.properties.rounds == 0);
   }
 }
 
@@ -163,7 +162,7 @@ TEMPLATE_LIST_TEST_CASE("auction: singular matrices end as with the exact matchi
     const auto result = auction<Space>(a);
     CAPTURE(a.n_rows);
     CHECK(result.matching.numeric_rank_bound < a.n_rows);
-    CHECK(result.facts.left_to_paths > 0);
+    CHECK(result.properties.left_to_paths > 0);
     check_same(result.matching, match_exact(make_view(a)));
   }
 }
@@ -207,7 +206,7 @@ TEMPLATE_LIST_TEST_CASE("auction: larger random matrices", "[auction]", SpaceTyp
         check_same(result.matching, exact);
       } else {
         check_perfect(a, result, log_product(a, exact.row_of_column));
-        paths = paths || result.facts.left_to_paths > 0;
+        paths = paths || result.properties.left_to_paths > 0;
       }
     }
   }
@@ -229,7 +228,7 @@ TEMPLATE_LIST_TEST_CASE("auction: in a price war epsilon is scaled", "[auction]"
   const Matrix a = Test::from_dense<Matrix>(picture);
   const auto result = auction<typename TestType::Space>(a);
   check_perfect(a, result, (rivals - 2) * std::log(1e-20));
-  CHECK(result.facts.phases == 4);
+  CHECK(result.properties.phases == 4);
   const auto& rows = result.matching.row_of_column;
   CHECK(rows[0] + rows[1] == 1);
   for (std::size_t c = 2; c < n; ++c) CHECK(static_cast<std::size_t>(rows[c]) == c);
@@ -250,15 +249,15 @@ TEMPLATE_LIST_TEST_CASE("auction: teams of many rounds, of one round, and a limi
     for (const int thin : {0, 20, 1000}) {
       const auto other = auction<Space>(a, {}, {.thin_round = thin});
       check_same(other.matching, result.matching);
-      CHECK(other.facts.rounds == result.facts.rounds);
-      CHECK(other.facts.phases == result.facts.phases);
-      CHECK(other.facts.left_to_paths == result.facts.left_to_paths);
+      CHECK(other.properties.rounds == result.properties.rounds);
+      CHECK(other.properties.phases == result.properties.phases);
+      CHECK(other.properties.left_to_paths == result.properties.left_to_paths);
     }
   }
   SECTION("after one round a phase the paths do the rest") {
-    const auto hasty = auction<Space>(a, {.most_rounds = 1});
-    CHECK(hasty.facts.left_to_paths > 0);
-    CHECK(hasty.facts.rounds == hasty.facts.phases);
+    const auto hasty = auction<Space>(a, {.max_rounds = 1});
+    CHECK(hasty.properties.left_to_paths > 0);
+    CHECK(hasty.properties.rounds == hasty.properties.phases);
     check_perfect(a, hasty, greatest);
   }
   SECTION("a small epsilon comes near, a large one is still a bound") {
@@ -293,7 +292,7 @@ TEMPLATE_LIST_TEST_CASE("auction: bad input is refused by its name", "[auction]"
   CHECK_THROWS_WITH(auction<Space>(a, {.epsilon = std::numeric_limits<double>::quiet_NaN()}),
                     ContainsSubstring("epsilon"));
   CHECK_THROWS_WITH(auction<Space>(a, {.patience = 0}), ContainsSubstring("patience"));
-  CHECK_THROWS_WITH(auction<Space>(a, {.most_rounds = 0}), ContainsSubstring("most_rounds"));
+  CHECK_THROWS_WITH(auction<Space>(a, {.max_rounds = 0}), ContainsSubstring("max_rounds"));
   CHECK_THROWS_AS(match_auction(Space(), Test::to_space<Space>(a), MemoryBudget(4)), OutOfMemoryError);
 }
 

@@ -185,7 +185,7 @@ TEST_CASE("ordering: what it refuses", "[ordering]") {
   CHECK_THROWS_MATCHES(order(make_view(wide).pattern(), Ordering::amd), InputError,
                        MessageMatches(ContainsSubstring("2 rows") && ContainsSubstring("3 columns")));
   const DoubleMatrix square = Test::from_dense<DoubleMatrix>({{1}});
-  CHECK_THROWS_AS(order(make_view(square).pattern(), Ordering::given), InputError);
+  CHECK_THROWS_AS(order(make_view(square).pattern(), Ordering::user), InputError);
 }
 
 TEST_CASE("permutation: the first mistake is named", "[ordering]") {

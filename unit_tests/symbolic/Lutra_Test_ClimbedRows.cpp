@@ -90,9 +90,9 @@ bool climbs_to_the_pattern(const MatrixType& matrix) {
   REQUIRE(to_vector(climbed->entries) == to_vector(expected.entries));
   CHECK(climbed->nnz_l == expected.nnz_l);
   CHECK(climbed->nnz_u == expected.nnz_u);
-  CHECK(climbed->road == SymbolicRoad::fill1);
+  CHECK(climbed->method == SymbolicMethod::fill1);
   CHECK(climbed->exact);
-  CHECK(budget.used_bytes() == climbed->charge.bytes());
+  CHECK(budget.used_bytes() == climbed->reservation.bytes());
   return true;
 }
 

@@ -14,7 +14,7 @@
 #include "Lutra_Fill1.hpp"
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_Symbolic.hpp"
-#include "Lutra_SymbolicRoads.hpp"
+#include "Lutra_SymbolicMethods.hpp"
 #include "Lutra_SymbolicRows.hpp"
 #include "Lutra_SymbolicTestPatterns.hpp"
 #include "Lutra_TestDevice.hpp"
@@ -42,19 +42,19 @@ TEMPLATE_LIST_TEST_CASE("fill2 finds by groups of sources what it finds for each
   in_groups.shared_marks = false;
   const auto check = [&](const MatrixType& matrix, const Rows& expected) {
     const auto device = to_space<Space>(matrix);
-    lutra::Impl::Fill2Facts facts;
+    lutra::Impl::Fill2Facts properties;
     for (const bool last_first : {true, false}) {
       auto tuning = in_groups;
       tuning.last_first = last_first;
-      const auto filled = lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(), tuning, &facts);
+      const auto filled = lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(), tuning, &properties);
       REQUIRE(to_rows(filled) == expected);
-      CHECK((facts.groups + facts.groups_left > 0) == has_groups<Space>());
+      CHECK((properties.groups + properties.groups_left > 0) == has_groups<Space>());
       std::int64_t below = 0;
       for (std::size_t i = 0; i < expected.size(); ++i)
         below += std::lower_bound(expected[i].begin(), expected[i].end(), i) - expected[i].begin();
       CHECK(filled.nnz_l == below);
     }
-    return facts;
+    return properties;
   };
   for (const int n : {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200, 400}) {
     for (const double mean : {0.5, 1.5, 3.0, 20.0}) {  // rows longer than the table's besides
@@ -78,7 +78,7 @@ TEMPLATE_LIST_TEST_CASE("fill2 finds by groups of sources what it finds for each
   hub.values.assign(hub.entries.size(), 1.0);
   const auto find_rows = [](const MatrixType& matrix) {
     const auto device = to_space<Space>(matrix);
-    return to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill1}));
+    return to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicMethod::fill1}));
   };
   for (const auto& matrix : {hub, banded_matrix<MatrixType>(6000, {1})})
     CHECK((check(matrix, find_rows(matrix)).groups_left > 0) == has_groups<Space>());

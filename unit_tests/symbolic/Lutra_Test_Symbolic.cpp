@@ -26,8 +26,8 @@ auto run(const MatrixType& matrix, const SymbolicOptions& options = {},
   using Space = typename Types::Space;
   const auto device = to_space<Space>(matrix);
   const auto filled = factorize_symbolic(Space(), device.pattern(), budget, options);
-  CHECK(filled.road != SymbolicRoad::automatic);
-  if (options.road != SymbolicRoad::automatic) CHECK(filled.road == options.road);
+  CHECK(filled.method != SymbolicMethod::automatic);
+  if (options.method != SymbolicMethod::automatic) CHECK(filled.method == options.method);
   const auto rows = to_rows(filled);
   const auto row_map = to_vector(filled.row_map);
   const auto diagonal = to_vector(filled.diagonal);
@@ -44,33 +44,33 @@ auto run(const MatrixType& matrix, const SymbolicOptions& options = {},
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("exact roads on cases worked by hand", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("exact methods on cases worked by hand", "[symbolic]", PatternTypes) {
   using MatrixType = Matrix<TestType>;
   const double o = nothing;
-  const SymbolicOptions road{
-      GENERATE(SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::ancestors)};
+  const SymbolicOptions method{GENERATE(SymbolicMethod::automatic, SymbolicMethod::fill1,
+                                        SymbolicMethod::fill2, SymbolicMethod::ancestors)};
   SECTION("one entry") {
-    CHECK(run<TestType>(from_dense<MatrixType>({{1}}), road) == Rows{{0}});
+    CHECK(run<TestType>(from_dense<MatrixType>({{1}}), method) == Rows{{0}});
   }
   SECTION("a diagonal that is not in the pattern is in the factors") {
-    CHECK(run<TestType>(from_dense<MatrixType>({{o, 1}, {1, o}}), road) == Rows{{0, 1}, {0, 1}});
+    CHECK(run<TestType>(from_dense<MatrixType>({{o, 1}, {1, o}}), method) == Rows{{0, 1}, {0, 1}});
   }
   SECTION("a tridiagonal matrix fills nothing") {
     CHECK(run<TestType>(from_dense<MatrixType>({{1, 1, o, o}, {1, 1, 1, o}, {o, 1, 1, 1}, {o, o, 1, 1}}),
-                        road) == Rows{{0, 1}, {0, 1, 2}, {1, 2, 3}, {2, 3}});
+                        method) == Rows{{0, 1}, {0, 1, 2}, {1, 2, 3}, {2, 3}});
   }
   SECTION("an arrow that points up fills everything") {
     CHECK(run<TestType>(from_dense<MatrixType>({{1, 1, 1, 1}, {1, 1, o, o}, {1, o, 1, o}, {1, o, o, 1}}),
-                        road) == Rows{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}});
+                        method) == Rows{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}});
   }
   SECTION("fill that is reached through fill, in L and U") {
     // Row 3 reaches 2 through 0 and 1 (fill in L), and through 2 it reaches 4 (fill in U).
     const auto matrix = from_dense<MatrixType>(
         {{1, 1, o, o, o}, {o, 1, 1, o, o}, {o, o, 1, o, 1}, {1, o, o, 1, o}, {o, o, o, 1, 1}});
-    CHECK(run<TestType>(matrix, road) == Rows{{0, 1}, {1, 2}, {2, 4}, {0, 1, 2, 3, 4}, {3, 4}});
+    CHECK(run<TestType>(matrix, method) == Rows{{0, 1}, {1, 2}, {2, 4}, {0, 1, 2, 3, 4}, {3, 4}});
   }
   SECTION("a path that must pass a larger vertex fills nothing") {
-    CHECK(run<TestType>(from_dense<MatrixType>({{1, o, 1}, {1, 1, o}, {o, 1, 1}}), road) ==
+    CHECK(run<TestType>(from_dense<MatrixType>({{1, o, 1}, {1, 1, o}, {o, 1, 1}}), method) ==
           Rows{{0, 2}, {0, 1, 2}, {1, 2}});
   }
 }
@@ -78,30 +78,30 @@ TEMPLATE_LIST_TEST_CASE("exact roads on cases worked by hand", "[symbolic]", Pat
 TEMPLATE_LIST_TEST_CASE("the elimination tree on cases worked by hand", "[symbolic]", PatternTypes) {
   using MatrixType = Matrix<TestType>;
   const double o = nothing;
-  const SymbolicOptions road{SymbolicRoad::etree};
+  const SymbolicOptions method{SymbolicMethod::etree};
   SECTION("no entries at all: a forest of roots") {
-    CHECK(run<TestType>(from_dense<MatrixType>({{o, o}, {o, o}}), road) == Rows{{0}, {1}});
+    CHECK(run<TestType>(from_dense<MatrixType>({{o, o}, {o, o}}), method) == Rows{{0}, {1}});
   }
   SECTION("a tridiagonal matrix: a chain, of which only the last two rows are a supernode") {
     CHECK(run<TestType>(from_dense<MatrixType>({{1, 1, o, o}, {1, 1, 1, o}, {o, 1, 1, 1}, {o, o, 1, 1}}),
-                        road) == Rows{{0, 1}, {0, 1, 2}, {1, 2, 3}, {2, 3}});
+                        method) == Rows{{0, 1}, {0, 1, 2}, {1, 2, 3}, {2, 3}});
   }
   SECTION("an arrow that points up: one supernode") {
     CHECK(run<TestType>(from_dense<MatrixType>({{1, 1, 1, 1}, {1, 1, o, o}, {1, o, 1, o}, {1, o, o, 1}}),
-                        road) == Rows{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}});
+                        method) == Rows{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}});
   }
   SECTION("two branches that meet, and a root apart") {
     // 0 and 1 hang from 3, 3 from 4; row 4 passes 3 only, though 0 is below it. 2 stands alone.
     CHECK(run<TestType>(
               from_dense<MatrixType>(
                   {{1, o, o, 1, o}, {o, 1, o, 1, 1}, {o, o, 1, o, o}, {1, 1, o, 1, o}, {o, 1, o, o, 1}}),
-              road) == Rows{{0, 3}, {1, 3, 4}, {2}, {0, 1, 3, 4}, {1, 3, 4}});
+              method) == Rows{{0, 3}, {1, 3, 4}, {2}, {0, 1, 3, 4}, {1, 3, 4}});
   }
   SECTION("a pattern that is not symmetric gives the factors of A + Aᵀ, and says so") {
     const auto device =
         to_space<typename TestType::Space>(from_dense<MatrixType>({{1, o, 1}, {1, 1, o}, {o, 1, 1}}));
     const auto filled =
-        factorize_symbolic(typename TestType::Space(), device.pattern(), MemoryBudget(), road);
+        factorize_symbolic(typename TestType::Space(), device.pattern(), MemoryBudget(), method);
     CHECK(to_rows(filled) == Rows{{0, 1, 2}, {0, 1, 2}, {0, 1, 2}});
     CHECK_FALSE(filled.exact);
     CHECK(filled.why.find("superset") != std::string::npos);
@@ -119,10 +119,10 @@ TEMPLATE_LIST_TEST_CASE("the elimination tree agrees with plain elimination", "[
       INFO("n " << n << ", about " << mean << " entries a row");
       const auto device = to_space<Space>(matrix);
       const auto filled =
-          factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::etree});
+          factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicMethod::etree});
       REQUIRE(filled.exact);
       const auto expected =
-          factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill1});
+          factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicMethod::fill1});
       if (n < 1000) {
         REQUIRE(to_rows(filled) == Reference::lu_pattern(matrix));
       } else {
@@ -130,16 +130,17 @@ TEMPLATE_LIST_TEST_CASE("the elimination tree agrees with plain elimination", "[
       }
       if (n > 1000) continue;
       const auto other = to_space<Space>(one_sided);
-      const auto bound = factorize_symbolic(Space(), other.pattern(), MemoryBudget(), {SymbolicRoad::etree});
+      const auto bound =
+          factorize_symbolic(Space(), other.pattern(), MemoryBudget(), {SymbolicMethod::etree});
       REQUIRE(to_rows(bound) == Reference::lu_pattern(add_mirror(one_sided)));
     }
   }
 }
 
 TEMPLATE_LIST_TEST_CASE("a matrix without rows has a pattern without rows", "[symbolic]", PatternTypes) {
-  const auto road = GENERATE(SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2,
-                             SymbolicRoad::etree, SymbolicRoad::ancestors);
-  CHECK(run<TestType>(Matrix<TestType>{0, 0, {0}, {}, {}}, {road}).empty());
+  const auto method = GENERATE(SymbolicMethod::automatic, SymbolicMethod::fill1, SymbolicMethod::fill2,
+                               SymbolicMethod::etree, SymbolicMethod::ancestors);
+  CHECK(run<TestType>(Matrix<TestType>{0, 0, {0}, {}, {}}, {method}).empty());
 }
 
 TEMPLATE_LIST_TEST_CASE("one entry without its mirror image is noticed", "[symbolic]", PatternTypes) {
@@ -149,24 +150,24 @@ TEMPLATE_LIST_TEST_CASE("one entry without its mirror image is noticed", "[symbo
   REQUIRE(matrix.entries.back() == 999);
   REQUIRE(matrix.entries[matrix.entries.size() - 2] == 998);
   const auto symmetric = to_space<Space>(matrix);
-  CHECK(factorize_symbolic(Space(), symmetric.pattern(), MemoryBudget(), {SymbolicRoad::etree}).exact);
+  CHECK(factorize_symbolic(Space(), symmetric.pattern(), MemoryBudget(), {SymbolicMethod::etree}).exact);
   matrix.entries[matrix.entries.size() - 2] = 997;  // (999, 997) for (999, 998)
   const auto device = to_space<Space>(matrix);
-  CHECK_FALSE(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::etree}).exact);
+  CHECK_FALSE(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicMethod::etree}).exact);
   CHECK(to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget())) ==
         Reference::lu_pattern(matrix));
 }
 
-TEMPLATE_LIST_TEST_CASE("exact roads agree with plain elimination", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("exact methods agree with plain elimination", "[symbolic]", PatternTypes) {
   using MatrixType = Matrix<TestType>;
   std::mt19937 random(4711);
   for (const int n : {2, 5, 17, 63, 64, 65, 128, 200}) {
     for (const double mean : {1.0, 2.5, 6.0}) {
       const auto matrix = random_matrix<MatrixType>(n, mean / n, 0.0, random);
       INFO("n " << n << ", about " << mean << " entries a row");
-      for (const SymbolicRoad road :
-           {SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::ancestors})
-        REQUIRE(run<TestType>(matrix, {road}) == Reference::lu_pattern(matrix));
+      for (const SymbolicMethod method : {SymbolicMethod::automatic, SymbolicMethod::fill1,
+                                          SymbolicMethod::fill2, SymbolicMethod::ancestors})
+        REQUIRE(run<TestType>(matrix, {method}) == Reference::lu_pattern(matrix));
     }
   }
 }
@@ -187,8 +188,8 @@ TEST_CASE("labels of fill2 outlive the numbers of their windows", "[symbolic]") 
   matrix.values.assign(matrix.entries.size(), 1.0);
   const auto view = make_view(matrix).pattern();
   const typename Types::Space exec;
-  const auto searched = factorize_symbolic(exec, view, MemoryBudget(), {SymbolicRoad::fill2});
-  const auto expected = factorize_symbolic(exec, view, MemoryBudget(), {SymbolicRoad::fill1});
+  const auto searched = factorize_symbolic(exec, view, MemoryBudget(), {SymbolicMethod::fill2});
+  const auto expected = factorize_symbolic(exec, view, MemoryBudget(), {SymbolicMethod::fill1});
   CHECK(to_vector(searched.row_map) == to_vector(expected.row_map));
   CHECK(to_vector(searched.entries) == to_vector(expected.entries));
 }
@@ -199,8 +200,8 @@ TEMPLATE_LIST_TEST_CASE("every budget that suffices gives the same pattern", "[s
   const auto matrix = random_matrix<Matrix<TestType>>(300, 0.01, 0.0, random);
   const auto expected = Reference::lu_pattern(matrix);
   const auto device = to_space<Space>(matrix);
-  const SymbolicOptions options{
-      GENERATE(SymbolicRoad::automatic, SymbolicRoad::fill1, SymbolicRoad::fill2, SymbolicRoad::ancestors)};
+  const SymbolicOptions options{GENERATE(SymbolicMethod::automatic, SymbolicMethod::fill1,
+                                         SymbolicMethod::fill2, SymbolicMethod::ancestors)};
   std::size_t least = 0;  // the least budget that is accepted
   for (std::size_t limit = 1024; limit < (std::size_t(1) << 24); limit += limit / 8) {
     try {
@@ -223,8 +224,9 @@ TEMPLATE_LIST_TEST_CASE("symbolic factorization refuses what it cannot do", "[sy
   const MemoryBudget small(1);
   CHECK_THROWS_AS(factorize_symbolic(Space(), square.pattern(), small), OutOfMemoryError);
   CHECK(small.used_bytes() == 0);  // nothing stays charged
-  CHECK_THROWS_WITH(factorize_symbolic(Space(), square.pattern(), MemoryBudget(2000), {SymbolicRoad::fill2}),
-                    Catch::Matchers::ContainsSubstring("one row in flight"));
+  CHECK_THROWS_WITH(
+      factorize_symbolic(Space(), square.pattern(), MemoryBudget(2000), {SymbolicMethod::fill2}),
+      Catch::Matchers::ContainsSubstring("one row in flight"));
 }
 
 }  // namespace lutra::Test

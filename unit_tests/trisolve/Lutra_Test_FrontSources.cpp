@@ -38,8 +38,8 @@ TEMPLATE_LIST_TEST_CASE("sources of fronts by sorted pairs are those counted", "
       }
       const auto expected = lutra::Impl::list_sources(plan.host_fronts, static_cast<std::int64_t>(plan.n),
                                                       places.data(), places.size());
-      Charge charge{MemoryBudget()};
-      const auto lists = lutra::Impl::list_sources(exec, plan, MemoryBudget(), charge);
+      MemoryReservation reservation{MemoryBudget()};
+      const auto lists = lutra::Impl::list_sources(exec, plan, MemoryBudget(), reservation);
       REQUIRE(to_vector(lists.begin) == expected.begin);
       REQUIRE(to_vector(lists.source) == expected.source);
     }

@@ -186,10 +186,10 @@ std::vector<typename Types::Scalar> column_of(const std::vector<typename Types::
 }
 
 template <class Types>
-Question<Types> random_question(std::size_t n, std::size_t most_entries, std::mt19937& random) {
+Question<Types> random_question(std::size_t n, std::size_t max_entries, std::mt19937& random) {
   using Scalar = typename Types::Scalar;
   Question<Types> question{
-      random_triangle<Matrix<Types>>(n, most_entries, random), random_trial(random), {}, {}};
+      random_triangle<Matrix<Types>>(n, max_entries, random), random_trial(random), {}, {}};
   const auto& [triangle, trial, B, solutions] = question;
   for (std::size_t p = 0; p < n * trial.k; ++p) question.B.push_back(random_value<Scalar>(random, 1));
   for (std::size_t c = 0; c < trial.k && !triangle.graded; ++c) {
@@ -239,12 +239,12 @@ void ask(TriangleSolver<Types>& solver, const Question<Types>& question, double 
 
 /// One seed: a triangle, one way to hold right-hand sides, every method.
 template <class Types>
-void try_seed(std::size_t seed, std::size_t most_rows, std::size_t most_entries) {
+void try_seed(std::size_t seed, std::size_t max_rows, std::size_t max_entries) {
   using Scalar = typename Types::Scalar;
   std::mt19937 random(static_cast<unsigned>(seed));
   const double u = std::generate_canonical<double, 32>(random);
-  const auto n = static_cast<std::size_t>(std::pow(static_cast<double>(most_rows), u));
-  const Question<Types> question = random_question<Types>(n, most_entries, random);
+  const auto n = static_cast<std::size_t>(std::pow(static_cast<double>(max_rows), u));
+  const Question<Types> question = random_question<Types>(n, max_entries, random);
   TriangularOptions options;
   options.portable = chance(random, 0.4);
   options.expected_rhs = static_cast<int>(question.trial.k);

@@ -42,12 +42,12 @@ struct Chain {
     lutra::Impl::StepBlocks<Ordinal, Memory> blocks;
     blocks.count = 2;
     const auto level = to_space<Space>(std::vector<Ordinal>{0, 1});
-    Charge scratch(budget);
+    MemoryReservation scratch(budget);
     plan = lutra::Impl::make_plan(exec, rows.access(), blocks, level, Ordinal(2), false, scratch, budget);
     entries = to_space<Space>(std::vector<double>(plan.columns.extent(0), 1.0));
     inverses = to_space<Space>(std::vector<double>(static_cast<std::size_t>(plan.inverse_entries), 1.0));
-    arrays =
-        lutra::Impl::SolutionArrays<double, Ordinal, Space>(exec, 2, budget, lutra::Impl::HangSpot("hang"));
+    arrays = lutra::Impl::SolutionArrays<double, Ordinal, Space>(exec, 2, budget,
+                                                                 lutra::Impl::TimeoutFlag("timeout"));
     arrays.reserve(exec, 1);
   }
 
@@ -96,20 +96,20 @@ TEMPLATE_LIST_TEST_CASE("a row that waits for itself is given up and named", "[t
     Chain<TestType> chain;
     chain.solve(portable, for_blocks);
     chain.exec.fence();
-    CHECK(chain.arrays.hung_place() == -1);
+    CHECK(chain.arrays.timed_out_position() == -1);
     CHECK(to_vector(chain.x) == std::vector<double>{1, 2});
 
     const auto good = to_vector(chain.plan.columns);
     chain.make_it_wait_for_itself();
     chain.solve(portable, for_blocks);
     chain.exec.fence();
-    CHECK(chain.arrays.hung_place() == 1);
+    CHECK(chain.arrays.timed_out_position() == 1);
     const auto x = to_vector(chain.x);
     CHECK(x[0] == 1);
     CHECK(x[1] != x[1]);
 
     chain.arrays.recover(chain.exec);
-    CHECK(chain.arrays.hung_place() == -1);
+    CHECK(chain.arrays.timed_out_position() == -1);
     Kokkos::deep_copy(chain.plan.columns, to_space<typename TestType::Space>(good));
     for (int again = 0; again < 3; ++again) {
       chain.solve(portable, for_blocks);

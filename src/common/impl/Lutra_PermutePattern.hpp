@@ -23,16 +23,17 @@ void invert_permutation(const ExecutionSpace& exec, const OrderView& order, cons
 /// Pattern of A(row_order, col_order); rows are not sorted.
 template <class Ordinal, class Offset, class ExecutionSpace, class OrderView>
 CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permute_pattern(
-    const ExecutionSpace& exec, Charge& charge,
+    const ExecutionSpace& exec, MemoryReservation& reservation,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A, const OrderView& row_order,
     const OrderView& col_order) {
   using Memory = typename ExecutionSpace::memory_space;
   const Ordinal n = A.n_rows;
   auto row_map =
-      charge.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::common::permuted_row_map", n + 1);
+      reservation.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::common::permuted_row_map", n + 1);
   auto entries =
-      charge.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::common::permuted_entries", A.nnz());
-  auto place_of = charge.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::common::column_places", n);
+      reservation.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::common::permuted_entries", A.nnz());
+  auto place_of =
+      reservation.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::common::column_places", n);
   const auto A_map = A.row_map;
   const auto A_entries = A.entries;
   invert_permutation(exec, col_order, place_of);

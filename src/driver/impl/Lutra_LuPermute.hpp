@@ -19,13 +19,13 @@ namespace lutra::Impl {
 /// The solver's own copy of a pattern.
 template <class Ordinal, class Offset, class ExecutionSpace>
 CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> copy_pattern(
-    const ExecutionSpace& exec, Charge& charge,
+    const ExecutionSpace& exec, MemoryReservation& reservation,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern) {
   using Memory = typename ExecutionSpace::memory_space;
-  auto row_map = charge.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::driver::row_map",
-                                                                pattern.row_map.extent(0));
-  auto entries = charge.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::driver::entries",
-                                                                 pattern.entries.extent(0));
+  auto row_map = reservation.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::driver::row_map",
+                                                                     pattern.row_map.extent(0));
+  auto entries = reservation.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::driver::entries",
+                                                                      pattern.entries.extent(0));
   Kokkos::deep_copy(exec, row_map, pattern.row_map);
   Kokkos::deep_copy(exec, entries, pattern.entries);
   return {pattern.n_rows, pattern.n_cols, row_map, entries};
@@ -34,14 +34,14 @@ CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> copy_pattern(
 /// Place, by columns of L + U, of each entry of the user's matrix: a binary search in its sorted row of L +
 /// U.
 template <class Analysis, class ExecutionSpace>
-auto locate_entries(const ExecutionSpace& exec, Charge& charge, const MemoryBudget& budget,
+auto locate_entries(const ExecutionSpace& exec, MemoryReservation& reservation, const MemoryBudget& budget,
                     const Analysis& analysis) -> decltype(analysis.target) {
   using OffsetView = typename decltype(analysis.target)::non_const_type;
   using OrderView = typename decltype(analysis.row_order)::non_const_type;
   using Offset = typename OffsetView::value_type;
   using Ordinal = typename OrderView::value_type;
-  Charge scratch(budget);
-  auto target = charge.allocate<OffsetView>(exec, "lutra::driver::target", analysis.pattern.nnz());
+  MemoryReservation scratch(budget);
+  auto target = reservation.allocate<OffsetView>(exec, "lutra::driver::target", analysis.pattern.nnz());
   auto column_place = scratch.allocate<OrderView>(exec, "lutra::driver::column_places", analysis.n());
   invert_permutation(exec, analysis.col_order, column_place);
   const auto A_map = analysis.pattern.row_map;

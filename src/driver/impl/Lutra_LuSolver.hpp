@@ -42,14 +42,14 @@ class LuSolver {
 
   void copy_values(const Matrix& A);
   bool factorize_within_growth();
-  void judge_factors(bool finite);
+  void check_singularity(bool finite);
   const Operator& operator_for(Transposition op);
   void check_solve(const typename Solver::const_multivector_type& B,
                    const typename Solver::multivector_type& X) const;
   void reserve_workspace(std::size_t n_rhs);
-  void rescue_columns(Transposition op, const Operator& A, std::size_t n_rhs, RefinementOutcome& outcome);
+  void gmres_fallback(Transposition op, const Operator& A, std::size_t n_rhs, RefinementOutcome& outcome);
   double tolerance() const;
-  void judge_solution();
+  void assess_solution();
   void update_memory();
 
   LuOptions m_options;
@@ -61,7 +61,7 @@ class LuSolver {
   LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> m_analysis;
   LuFactors<Scalar, Memory> m_factors;
   Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz(A)] of the matrix last factorized
-  Charge m_values_charge;
+  MemoryReservation m_values_reservation;
   TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of A; empty until a transposed solve
   Operator m_plain, m_transposed_operator, m_adjoint;
   SolveWorkspace<Scalar, Memory> m_work;

@@ -10,13 +10,13 @@ namespace lutra::Impl {
 // Row i has an entry in column p(i) of a random permutation p that outweighs the rest of the row: the matrix
 // with columns so permuted is strictly dominant, hence not singular, while its diagonal is mostly empty.
 HostMatrix<double> generate_random(int n, std::uint64_t seed) {
-  constexpr int most_others = 4;
+  constexpr int max_others = 4;
   RandomStream random(seed);
   const std::vector<int> partner = random.permutation(n);
   CooEntries<double> entries;
   for (int row = 0; row < n; ++row) {
     double weight = random.fraction();
-    for (int k = random.below(most_others + 1); k > 0; --k) {
+    for (int k = random.below(max_others + 1); k > 0; --k) {
       const int column = random.below(n);
       if (column == partner[static_cast<std::size_t>(row)]) continue;
       const double value = random.signed_fraction();

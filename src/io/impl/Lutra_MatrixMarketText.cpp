@@ -118,8 +118,8 @@ void check_sizes(const LineReader& reader, const MatrixMarketStart& start) {
     reader.fail("the size line declares " + std::to_string(start.n_entries) + " entries in a matrix of " +
                 size);
   }
-  const std::int64_t least_line = start.coordinate ? 4 : 2;  // bytes of "1 1" or "0" and the end of the line
-  if (const auto bytes = reader.total_bytes(); bytes && (start.n_entries - 1) > *bytes / least_line) {
+  const std::int64_t min_line = start.coordinate ? 4 : 2;  // bytes of "1 1" or "0" and the end of the line
+  if (const auto bytes = reader.total_bytes(); bytes && (start.n_entries - 1) > *bytes / min_line) {
     reader.fail("the size line declares " + std::to_string(start.n_entries) + " entries, but a file of " +
                 std::to_string(*bytes) + " bytes cannot hold them");
   }

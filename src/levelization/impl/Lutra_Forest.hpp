@@ -41,11 +41,12 @@ bool check_parents(const ExecutionSpace& exec,
 template <class Ordinal, class Offset, class ExecutionSpace>
 Successors<Ordinal, Offset, typename ExecutionSpace::memory_space> edges_to_parents(
     const ExecutionSpace& exec,
-    const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& parent, Charge& charge) {
+    const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& parent,
+    MemoryReservation& reservation) {
   using OffsetView = Kokkos::View<Offset*, typename ExecutionSpace::memory_space>;
   const auto n = parent.extent(0);
-  const auto begin = charge.allocate<OffsetView>(exec, "lutra::levelization::edge_begin", n);
-  const auto end = charge.allocate<OffsetView>(exec, "lutra::levelization::edge_end", n);
+  const auto begin = reservation.allocate<OffsetView>(exec, "lutra::levelization::edge_begin", n);
+  const auto end = reservation.allocate<OffsetView>(exec, "lutra::levelization::edge_end", n);
   Kokkos::parallel_for(
       "lutra::levelization::edges_to_parents",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Ordinal>(n)), KOKKOS_LAMBDA(const Ordinal v) {

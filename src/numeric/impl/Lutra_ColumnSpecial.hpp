@@ -2,7 +2,7 @@
 #ifndef LUTRA_COLUMNSPECIAL_HPP
 #define LUTRA_COLUMNSPECIAL_HPP
 
-#include "Lutra_ColumnLu.hpp"
+#include "Lutra_RightLookingLu.hpp"
 
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_ColumnTasksCuda.hpp"

@@ -22,15 +22,15 @@ enum class ColumnFormat {
   dense       ///< L(:, j) spread out in a dense buffer, which entries of column k look up, as in GLU 3.0
 };
 
-/// What tests and measurements switch in the column engine; not for users.
+/// What tests and measurements switch in the simplicial engine; not for users.
 struct ColumnTuning {
   bool portable = false;  ///< the kernels for all execution spaces, also on CUDA
   ColumnMode mode = ColumnMode::by_level;
   ColumnFormat format = ColumnFormat::automatic;
   int blocks = 0;      ///< a multiprocessor in the merged launch; 0: by the tasks of a level
   bool merged = true;  ///< all levels in one launch; else a launch each
-  std::size_t most_map_bytes = std::size_t(1) << 32;  ///< of maps, if the memory limit allows as much
-  double watchdog_seconds = 10;                       ///< a column that waits longer ends the factorization
+  std::size_t max_map_bytes = std::size_t(1) << 32;  ///< of maps, if the memory limit allows as much
+  double watchdog_seconds = 10;                      ///< a column that waits longer ends the factorization
 };
 
 }  // namespace lutra::Impl

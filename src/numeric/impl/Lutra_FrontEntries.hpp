@@ -29,7 +29,7 @@ std::vector<std::int64_t> number_tiles(const Fronts& fronts, const FrontPlanOpti
   first.reserve(fronts.size() + 1);
   first.push_back(0);
   for (const auto& front : fronts) {
-    const bool is_cut = front.size() > options.most_whole;
+    const bool is_cut = front.size() > options.max_whole;
     const std::int64_t edge = is_cut ? FrontTiles(front.pivots, front.below, options.tile).count() : 1;
     first.push_back(first.back() + edge * edge);
   }
@@ -40,7 +40,7 @@ std::vector<std::int64_t> number_tiles(const Fronts& fronts, const FrontPlanOpti
 template <class Ordinal, class Offset>
 KOKKOS_FUNCTION std::int64_t tile_in_front(const Front<Ordinal, Offset>& front,
                                            const FrontPlanOptions& options, const FrontPlace& place) {
-  if (front.size() <= options.most_whole) return 0;
+  if (front.size() <= options.max_whole) return 0;
   const FrontTiles tiles(front.pivots, front.below, options.tile);
   return static_cast<std::int64_t>(tiles.of(place.row)) * tiles.count() + tiles.of(place.column);
 }
@@ -65,7 +65,7 @@ struct FrontEntryMaker {
 
   ExecutionSpace exec;
   Plan& plan;
-  Charge scratch;
+  MemoryReservation scratch;
   std::int64_t nnz;
   int entry_bits;  ///< of a key that are the entry's number
 
@@ -146,7 +146,7 @@ struct FrontEntryMaker {
   }
 
   Words in_order(const Keys& keys, const Words& by_user, const char* label) {
-    const auto result = plan.charge.template allocate<Words>(exec, label, nnz);
+    const auto result = plan.reservation.template allocate<Words>(exec, label, nnz);
     const std::uint64_t mask = (std::uint64_t(1) << entry_bits) - 1;
     Kokkos::parallel_for(
         "lutra::numeric::order_places", Range(exec, 0, nnz), KOKKOS_LAMBDA(const std::int64_t q) {
@@ -157,7 +157,7 @@ struct FrontEntryMaker {
 
   template <class Target>
   Kokkos::View<Target*, Memory> targets(const Keys& keys) {
-    const auto target = plan.charge.template allocate<Kokkos::View<Target*, Memory>>(
+    const auto target = plan.reservation.template allocate<Kokkos::View<Target*, Memory>>(
         exec, "lutra::numeric::entry_target", nnz);
     const std::uint64_t mask = (std::uint64_t(1) << entry_bits) - 1;
     Kokkos::parallel_for(
@@ -171,7 +171,7 @@ struct FrontEntryMaker {
   void mark_rows() {
     const std::int64_t marks = (nnz + entries_a_mark - 1) / entries_a_mark, last = nnz - 1;
     const auto result =
-        plan.charge.template allocate<OrdinalView>(exec, "lutra::numeric::entry_marks", marks + 1);
+        plan.reservation.template allocate<OrdinalView>(exec, "lutra::numeric::entry_marks", marks + 1);
     const auto A_map = plan.A.row_map;
     const Ordinal n = plan.n;
     Kokkos::parallel_for(

@@ -14,16 +14,16 @@ namespace lutra::Impl {
 /// The three blocks of a front of `pivots` + `below` rows and columns.
 template <class Scalar>
 struct DenseFront {
-  Scalar* lower;   ///< (pivots + below) × pivots by columns
-  Scalar* upper;   ///< pivots × below by rows
-  Scalar* corner;  ///< below × below by columns
+  Scalar* lower;         ///< (pivots + below) × pivots by columns
+  Scalar* upper;         ///< pivots × below by rows
+  Scalar* contribution;  ///< below × below by columns
   int pivots;
   int below;
   KOKKOS_FUNCTION int size() const { return pivots + below; }
   KOKKOS_FUNCTION Scalar& at(int row, int column) const {
     if (column < pivots) return lower[row + static_cast<std::int64_t>(column) * size()];
     if (row < pivots) return upper[static_cast<std::int64_t>(row) * below + (column - pivots)];
-    return corner[(row - pivots) + static_cast<std::int64_t>(column - pivots) * below];
+    return contribution[(row - pivots) + static_cast<std::int64_t>(column - pivots) * below];
   }
 };
 
@@ -285,8 +285,8 @@ KOKKOS_FUNCTION void solve_rows(const Member& team, const DenseFront<Scalar>& fr
 }
 
 /// Partial LU of a front: `lower` and `upper` become L\U of the rows in the order they are eliminated in,
-/// `corner` the Schur complement. Right-looking by blocks of pivots; the corner is updated once, by all
-/// pivots.
+/// `contribution` the Schur complement. Right-looking by blocks of pivots; the contribution is updated once,
+/// by all pivots.
 template <class Member, class Scalar, class Replaced, class Exchanged = NoteNoExchange>
 KOKKOS_FUNCTION void factorize_front(const Member& team, const DenseFront<Scalar>& front,
                                      const PivotRule<Scalar>& rule, const Replaced& replaced,
@@ -308,7 +308,7 @@ KOKKOS_FUNCTION void factorize_front(const Member& team, const DenseFront<Scalar
                      front.upper + static_cast<std::int64_t>(end) * front.below, front.below);
   }
   subtract_product(team, front.below, front.below, front.pivots, front.lower + front.pivots, ld,
-                   {front.upper, front.below, 1}, front.corner, front.below);
+                   {front.upper, front.below, 1}, front.contribution, front.below);
 }
 
 }  // namespace lutra::Impl

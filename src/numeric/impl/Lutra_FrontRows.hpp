@@ -57,7 +57,7 @@ struct FrontRowsMaker {
 
   ExecutionSpace exec;
   MemoryBudget budget;
-  Charge scratch;
+  MemoryReservation scratch;
 
   FrontRowsMaker(const ExecutionSpace& space, const MemoryBudget& of)
       : exec(space), budget(of), scratch(of) {}

@@ -11,7 +11,7 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct FrontSchedule {
   FrontSchedule(const ExecutionSpace&,
                 const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>&, const MemoryBudget&,
-                Charge&) {}
+                MemoryReservation&) {}
 
   void run(const ExecutionSpace& exec,
            const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
@@ -20,11 +20,11 @@ struct FrontSchedule {
   }
   template <class Outline>
   static FrontSizes sizes(const ExecutionSpace&, const Outline& outline) {
-    return {outline.plan.panels, outline.plan.corners, 0};
+    return {outline.plan.panels, outline.plan.contributions, 0};
   }
   /// Numbers contributions take.
-  static Offset corners(const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
-    return plan.corners;
+  static Offset contributions(const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
+    return plan.contributions;
   }
   /// Numbers of inverses of diagonal tiles, where a specialisation leaves them to the solves.
   static std::size_t inverse_numbers(bool) { return 0; }

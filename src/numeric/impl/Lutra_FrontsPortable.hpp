@@ -32,7 +32,7 @@ struct FrontLuData {
   PackedPlaces entry_place;
   const Scalar* entries;
   Scalar* panels;
-  Scalar* corners;
+  Scalar* contributions;
   Scalar* inverses;  ///< of diagonal tiles, or none
   unsigned char* perturbed;
   FrontLuOutcome* outcome;
@@ -42,7 +42,8 @@ struct FrontLuData {
   int interchanged_pivots;  ///< whose rows may take each other's places, counted from a front's first
 
   KOKKOS_FUNCTION DenseFront<Scalar> dense(const Front<Ordinal, Offset>& front) const {
-    return {panels + front.lower, panels + front.upper, corners + front.corner, front.pivots, front.below};
+    return {panels + front.lower, panels + front.upper, contributions + front.contribution, front.pivots,
+            front.below};
   }
   KOKKOS_FUNCTION PivotRule<Scalar> pivot_rule() const {
     const double largest = outcome->largest_entry;
@@ -73,7 +74,7 @@ FrontLuData<Scalar, Ordinal, Offset> front_lu_data(
           plan.entry_place.data(),
           factors.entries.data(),
           factors.panels.data(),
-          factors.corners.data(),
+          factors.contributions.data(),
           factors.inverses.data(),
           perturbed.data(),
           factors.outcome.data(),
@@ -115,7 +116,7 @@ struct FrontWorker {
     };
     clear(dense.lower, static_cast<std::int64_t>(front.size()) * front.pivots);
     clear(dense.upper, static_cast<std::int64_t>(front.pivots) * front.below);
-    clear(dense.corner, static_cast<std::int64_t>(front.below) * front.below);
+    clear(dense.contribution, static_cast<std::int64_t>(front.below) * front.below);
     team.team_barrier();
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.entries_end - front.entries),
                          [&](const Offset e) {
@@ -131,11 +132,11 @@ struct FrontWorker {
   KOKKOS_FUNCTION void add_child(const Member& team, const DenseFront<Scalar>& dense, Ordinal number) const {
     const Front<Ordinal, Offset> child = data.fronts[number];
     const int* const place = data.places + child.rows;
-    const Scalar* const corner = data.corners + child.corner;
+    const Scalar* const contribution = data.contributions + child.contribution;
     int pivots = 0;  // rows of the child that are pivots of the parent: places ascend
     while (pivots < child.below && place[pivots] < dense.pivots) ++pivots;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, child.below), [&](const int b) {
-      const Scalar* const from = corner + static_cast<std::int64_t>(b) * child.below;
+      const Scalar* const from = contribution + static_cast<std::int64_t>(b) * child.below;
       if (b < pivots) {
         Scalar* const to = dense.lower + static_cast<std::int64_t>(place[b]) * dense.size();
         Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, child.below),
@@ -146,7 +147,8 @@ struct FrontWorker {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, pivots), [&](const int a) {
         right[static_cast<std::int64_t>(place[a]) * dense.below] += from[a];
       });
-      Scalar* const to = dense.corner + static_cast<std::int64_t>(place[b] - dense.pivots) * dense.below;
+      Scalar* const to =
+          dense.contribution + static_cast<std::int64_t>(place[b] - dense.pivots) * dense.below;
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, pivots, child.below),
                            [&](const int a) { to[place[a] - dense.pivots] += from[a]; });
     });

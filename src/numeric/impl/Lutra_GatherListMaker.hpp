@@ -39,7 +39,8 @@ class NarrowChildren {
 
   template <class Front>
   bool operator()(const Front& child) const {
-    return child.below <= m_below && child.corner + narrow_child * narrow_child <= static_cast<Offset>(most);
+    return child.below <= m_below &&
+           child.contribution + narrow_child * narrow_child <= static_cast<Offset>(most);
   }
 
   /// Numbers of all their contributions.
@@ -87,7 +88,7 @@ class GatherListMaker {
     parts.assign(count * count, {});
     if (children.empty()) return;
     std::sort(children.begin(), children.end(),
-              [](const auto* a, const auto* b) { return a->corner < b->corner; });
+              [](const auto* a, const auto* b) { return a->contribution < b->contribution; });
     m_blocks.clear();
     for (const auto* child : children) {
       if (child->below == 0) continue;
@@ -96,7 +97,7 @@ class GatherListMaker {
         cut_child(*child, at, tiles);
       } else {
         m_blocks.push_back({0, 0, 0, child->below, child->below, 0, 0, child->below, at, at,
-                            static_cast<std::uint32_t>(child->corner)});
+                            static_cast<std::uint32_t>(child->contribution)});
       }
     }
     if (is_tiled)
@@ -119,9 +120,9 @@ class GatherListMaker {
     int rows, columns;
     int first_row, first_column;  ///< in the child
     int stride;
-    const int* row_place;     ///< [rows] in the front
-    const int* column_place;  ///< [columns]
-    std::uint32_t corner;     ///< of the child
+    const int* row_place;        ///< [rows] in the front
+    const int* column_place;     ///< [columns]
+    std::uint32_t contribution;  ///< of the child
   };
 
   void cut_child(const Front<Ordinal, Offset>& child, const int* at, const FrontTiles& tiles) {
@@ -138,7 +139,7 @@ class GatherListMaker {
         const auto tile = static_cast<std::size_t>(i) * static_cast<std::size_t>(tiles.count()) +
                           static_cast<std::size_t>(j);
         m_blocks.push_back({tile, tiles.begin(i), tiles.begin(j), a_end - a, b_end - b, a, b, child.below,
-                            at + a, at + b, static_cast<std::uint32_t>(child.corner)});
+                            at + a, at + b, static_cast<std::uint32_t>(child.contribution)});
         b = b_end;
       }
       a = a_end;
@@ -153,7 +154,7 @@ class GatherListMaker {
       row_key[a] = (block.row_place[a] - block.row) * packed_place_rows - block.column;
     for (int b = 0; b < block.columns; ++b) {
       const std::uint32_t from =
-          block.corner +
+          block.contribution +
           static_cast<std::uint32_t>((block.first_column + b) * block.stride + block.first_row);
       const int column = block.column_place[b];
       for (int a = 0; a < block.rows; ++a)

@@ -39,7 +39,7 @@ class HostFront {
                         buffer);
            });
     subtract(front.below, front.below, front.pivots, front.lower + front.pivots, ld,
-             {front.upper, front.below, 1}, front.corner, front.below);
+             {front.upper, front.below, 1}, front.contribution, front.below);
   }
 
  private:
@@ -48,9 +48,9 @@ class HostFront {
   /// Numbers a thread takes at once, where each costs `flops`: few enough for all threads, unless the whole
   /// is not worth sharing.
   int chunk_of(int n, double flops) const {
-    constexpr double least_flops = 2e5;  // for which threads are called together
+    constexpr double min_flops = 2e5;  // for which threads are called together
     const int threads = m_loop.threads();
-    if (threads == 1 || n * flops < least_flops) return n;
+    if (threads == 1 || n * flops < min_flops) return n;
     constexpr int least = 48;  // a multiple of every register tile's edges
     const int share = (n + 3 * threads - 1) / (3 * threads);
     return std::max(least, (share + least - 1) / least * least);

@@ -80,8 +80,8 @@ struct HostFrontWorker {
   /// Columns a thread takes at once where `rows` numbers of each are only moved.
   template <class Loop>
   static int columns_at_once(int columns, int rows, const Loop& loop) {
-    constexpr std::int64_t least_numbers = 100000;
-    if (static_cast<std::int64_t>(columns) * rows < least_numbers) return columns;
+    constexpr std::int64_t min_numbers = 100000;
+    if (static_cast<std::int64_t>(columns) * rows < min_numbers) return columns;
     return std::max(1, columns / (4 * loop.threads()));
   }
 
@@ -93,7 +93,7 @@ struct HostFrontWorker {
       std::fill(dense.upper + begin * below, dense.upper + end * below, Scalar(0));
     });
     loop(front.below, columns_at_once(front.below, front.below, loop), [&](int begin, int end, Real*) {
-      std::fill(dense.corner + begin * below, dense.corner + end * below, Scalar(0));
+      std::fill(dense.contribution + begin * below, dense.contribution + end * below, Scalar(0));
     });
   }
 
@@ -102,13 +102,13 @@ struct HostFrontWorker {
   void add_child(const Front<Ordinal, Offset>& child, const DenseFront<Scalar>& dense,
                  const Loop& loop) const {
     const int* const place = data.places + child.rows;
-    const Scalar* const corner = data.corners + child.corner;
+    const Scalar* const contribution = data.contributions + child.contribution;
     // rows of the child that are pivots of the parent: places ascend
     const auto pivots = static_cast<int>(std::lower_bound(place, place + child.below, dense.pivots) - place);
     loop(child.below, columns_at_once(child.below, child.below, loop), [&](int begin, int end, Real*) {
       for (int b = begin; b < end; ++b)
-        add_column(child.below, pivots, place, place[b], corner + static_cast<std::int64_t>(b) * child.below,
-                   dense);
+        add_column(child.below, pivots, place, place[b],
+                   contribution + static_cast<std::int64_t>(b) * child.below, dense);
     });
   }
 
@@ -122,7 +122,7 @@ struct HostFrontWorker {
     const std::int64_t below = dense.below;
     Scalar* const KOKKOS_RESTRICT right = dense.upper + (column - dense.pivots);
     for (int a = 0; a < pivots; ++a) right[place[a] * below] += from[a];
-    Scalar* const KOKKOS_RESTRICT to = dense.corner + (column - dense.pivots) * below - dense.pivots;
+    Scalar* const KOKKOS_RESTRICT to = dense.contribution + (column - dense.pivots) * below - dense.pivots;
     for (int a = pivots; a < rows; ++a) to[place[a]] += from[a];
   }
 };
@@ -135,10 +135,11 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
   using Real = RealOf<Scalar>;
   using Plan = FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>;
 
-  FrontSchedule(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget&, Charge& charge)
+  FrontSchedule(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget&,
+                MemoryReservation& reservation)
       : m_kernel(best_product<Real>()) {
     const auto threads = static_cast<std::size_t>(exec.concurrency());
-    m_buffers = charge.template allocate<Kokkos::View<Real*, Kokkos::HostSpace>>(
+    m_buffers = reservation.template allocate<Kokkos::View<Real*, Kokkos::HostSpace>>(
         Kokkos::DefaultHostExecutionSpace(), "lutra::numeric::product_buffers", threads * product_buffer);
     if (threads > 1) share_out(plan, static_cast<double>(threads));
   }
@@ -166,9 +167,9 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
   }
   template <class Outline>
   static FrontSizes sizes(const ExecutionSpace&, const Outline& outline) {
-    return {outline.plan.panels, outline.plan.corners, 0};
+    return {outline.plan.panels, outline.plan.contributions, 0};
   }
-  static Offset corners(const Plan& plan) { return plan.corners; }
+  static Offset contributions(const Plan& plan) { return plan.contributions; }
   static std::size_t inverse_numbers(bool) { return 0; }
   void forget_inverses() {}
 

@@ -136,7 +136,7 @@ struct BlockedProduct {
   using Tile = RegisterTile<Isa, Real>;
   static constexpr int lanes = Tile::lanes;
   // Blocks: depth of slivers, rows of A's block, columns of B's. Both fit the buffer.
-  static constexpr int most_depth = 256;
+  static constexpr int max_depth = 256;
   static constexpr int block_rows = 384, block_columns = 512;
 
   static int least(int a, int b) { return a < b ? a : b; }
@@ -160,8 +160,8 @@ struct BlockedProduct {
       const int registers = (rows + lanes - 1) / lanes;
       const bool padded = rows % lanes != 0;
       // rows that do not fill registers are copied, so that nothing behind A is read
-      for (int p0 = 0; p0 < task.depth; p0 += most_depth) {
-        const int depth = least(most_depth, task.depth - p0);
+      for (int p0 = 0; p0 < task.depth; p0 += max_depth) {
+        const int depth = least(max_depth, task.depth - p0);
         const Real* a = task.A + i + p0 * task.lda;
         std::int64_t a_step = task.lda;
         if (padded) {
@@ -207,10 +207,10 @@ struct BlockedProduct {
   static void run_packed(const ProductTask<Real>& task, Real* buffer) {
     constexpr int tile_rows = (Parts == 1 ? Isa::registers : Isa::complex_registers) * lanes;
     constexpr int tile_columns = Parts == 1 ? Isa::columns : Isa::complex_columns;
-    constexpr int depth_block = most_depth / Parts;
+    constexpr int depth_block = max_depth / Parts;
     constexpr int rows_block = block_rows / tile_rows * tile_rows;
     Real* const packed_A = buffer;
-    Real* const packed_B = buffer + block_rows * most_depth;
+    Real* const packed_B = buffer + block_rows * max_depth;
     for (int j0 = 0; j0 < task.columns; j0 += block_columns) {
       const int columns = least(block_columns, task.columns - j0);
       for (int p0 = 0; p0 < task.depth; p0 += depth_block) {

@@ -4,8 +4,8 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "Lutra_ColumnLu.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_RightLookingLu.hpp"
 
 namespace lutra::Impl {
 

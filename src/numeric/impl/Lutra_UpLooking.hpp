@@ -6,12 +6,12 @@
 #include <cmath>
 #include <limits>
 
-#include "Lutra_RowLu.hpp"
+#include "Lutra_UpLookingLu.hpp"
 
 namespace lutra::Impl {
 
 /// Most rows of a run that are subtracted together: one reading of the working row for all of them.
-inline constexpr int most_rows_together = 4;
+inline constexpr int max_rows_together = 4;
 
 /// The greatest magnitude of many numbers; infinity once one of them is not finite. Magnitudes of complex
 /// numbers are taken only of those that may be the greatest.
@@ -60,7 +60,7 @@ struct UpLookingRows {
     const Offset pivot = diagonal[i];
     for (Offset p = row_map[i]; p < pivot;) {
       const Ordinal k = entries[p];
-      const auto together = static_cast<int>(std::min<Ordinal>(run_end[k] - k, most_rows_together));
+      const auto together = static_cast<int>(std::min<Ordinal>(run_end[k] - k, max_rows_together));
       // A row that has an entry in a run has all further ones of the run that stand before its diagonal.
       const auto rows = static_cast<int>(std::min<Offset>(together, pivot - p));
       wait(k, static_cast<Ordinal>(k + rows));

@@ -19,9 +19,9 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-constexpr int bidding_passes = 8;     // bids read at most that many times the entries of the matrix
-constexpr int long_row_factor = 16;   // a row so many times longer than the average is long
-constexpr double least_gain = 1e-12;  // changes of a dual below it are rounding
+constexpr int bidding_passes = 8;    // bids read at most that many times the entries of the matrix
+constexpr int long_row_factor = 16;  // a row so many times longer than the average is long
+constexpr double min_gain = 1e-12;   // changes of a dual below it are rounding
 
 template <class Ordinal, class Offset>
 class ShortestPaths {
@@ -202,7 +202,7 @@ class ShortestPaths {
     if (best.second == unmatched) return -1;  // no second choice says how far to go
     const double gain = best.second_cost - best.first_cost;
     Offset taken = best.first;
-    if (gain < least_gain && column(m_entries[taken]).row >= 0) {
+    if (gain < min_gain && column(m_entries[taken]).row >= 0) {
       // Two rows would take the column from each other for ever; but a tie may be resolved by a free column.
       if (gain > 0 || column(m_entries[best.second]).row >= 0) return -1;
       taken = best.second;

@@ -34,8 +34,8 @@ class AuctionPhases {
                 const Kokkos::View<const double*, Memory>& cost, const MemoryBudget& budget,
                 const AuctionOptions& options, const AuctionTuning& tuning)
       : m_exec(exec),
-        m_charge(budget),
-        m_rule{options.patience, options.most_rounds},
+        m_reservation(budget),
+        m_rule{options.patience, options.max_rounds},
         m_thin(thin_round<ExecutionSpace>(tuning)),
         m_mean_length(static_cast<double>(A.nnz()) / static_cast<double>(std::max(A.n_rows, Ordinal(1)))) {
     m_state.A = A;
@@ -80,7 +80,7 @@ class AuctionPhases {
     const auto n = m_state.A.n_rows;
     const auto take = [&](auto& view, const char* label) {
       using View = std::remove_reference_t<decltype(view)>;
-      view = m_charge.template allocate<View>(m_exec, std::string("lutra::preprocess::") + label, n);
+      view = m_reservation.template allocate<View>(m_exec, std::string("lutra::preprocess::") + label, n);
     };
     take(m_state.price, "price");
     take(m_state.best_bid, "best_bid");
@@ -88,8 +88,8 @@ class AuctionPhases {
     take(m_state.entry_of_row, "entry_of_row");
     take(m_state.wanted, "wanted");
     for (auto& list : m_state.list) take(list, "bidders");
-    m_state.board =
-        m_charge.template allocate<Kokkos::View<AuctionBoard, Memory>>(m_exec, "lutra::preprocess::board");
+    m_state.board = m_reservation.template allocate<Kokkos::View<AuctionBoard, Memory>>(
+        m_exec, "lutra::preprocess::board");
   }
 
   void read_board() {
@@ -127,7 +127,7 @@ class AuctionPhases {
   }
 
   ExecutionSpace m_exec;
-  Charge m_charge;
+  MemoryReservation m_reservation;
   State m_state;
   AuctionBoard m_board;
   AuctionRule m_rule;

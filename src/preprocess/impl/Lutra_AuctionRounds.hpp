@@ -138,7 +138,7 @@ void start_prices(const ExecutionSpace& exec, const State& state) {
   constexpr double infinity = Kokkos::Experimental::infinity_v<double>;
   Kokkos::deep_copy(exec, s.price, infinity);
   Kokkos::parallel_for(
-      "lutra::preprocess::least_of_columns", Policy(exec, 0, s.cost.extent(0)),
+      "lutra::preprocess::min_of_columns", Policy(exec, 0, s.cost.extent(0)),
       KOKKOS_LAMBDA(const std::size_t k) {
         const double cost = s.cost(k);
         double& least = s.price(s.A.entries(k));

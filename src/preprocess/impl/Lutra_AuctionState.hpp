@@ -27,8 +27,8 @@ struct AuctionBoard {
 
 /// When a phase ends.
 struct AuctionRule {
-  int patience = 0;     ///< rounds without fewer bidders
-  int most_rounds = 0;  ///< in a phase
+  int patience = 0;    ///< rounds without fewer bidders
+  int max_rounds = 0;  ///< in a phase
 };
 
 /// The progress after a round with so many bidders; stopped: there is to be no such round.
@@ -38,7 +38,7 @@ KOKKOS_INLINE_FUNCTION AuctionProgress advance(AuctionProgress progress, std::in
   const bool fewer = progress.rounds == 0 || bidders < progress.fewest;
   progress.idle = fewer ? 0 : progress.idle + 1;
   progress.fewest = fewer ? bidders : progress.fewest;
-  if (bidders == 0 || progress.idle >= rule.patience || progress.rounds >= rule.most_rounds) {
+  if (bidders == 0 || progress.idle >= rule.patience || progress.rounds >= rule.max_rounds) {
     progress.stopped = 1;
   } else {
     ++progress.rounds;

@@ -63,7 +63,7 @@ std::array<idx_t, METIS_NOPTIONS> metis_options() {
 
 }  // namespace
 
-std::size_t most_metis_entries() {
+std::size_t max_metis_entries() {
   return static_cast<std::size_t>(std::numeric_limits<idx_t>::max());
 }
 
@@ -89,7 +89,7 @@ template <class Index>
 std::vector<Index> metis_permutation(const SymmetricGraph<Index>& graph) {
   const Index n = graph.size();
   if (graph.neighbours.empty()) return identity(n);  // METIS wants at least one edge
-  if (graph.neighbours.size() > most_metis_entries()) {
+  if (graph.neighbours.size() > max_metis_entries()) {
     throw InputError("pattern: " + std::to_string(graph.neighbours.size()) +
                      " edges are more than this METIS can count (" + std::to_string(8 * sizeof(idx_t)) +
                      "-bit indices); order by AMD");

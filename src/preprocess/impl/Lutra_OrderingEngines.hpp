@@ -14,7 +14,7 @@ template <class Index>
 std::vector<Index> amd_permutation(const SymmetricGraph<Index>& graph);
 
 /// Most entries of `neighbours` that METIS' index type can count.
-std::size_t most_metis_entries();
+std::size_t max_metis_entries();
 
 /// Nested dissection (METIS), seeded: the same graph gives the same answer. [n] vertex eliminated as k-th.
 /// @throws InputError where METIS' index type is too narrow for the graph

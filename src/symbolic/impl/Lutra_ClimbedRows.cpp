@@ -28,7 +28,7 @@ class ClimbedRows {
   /// True where rows may be worth climbing for and there is memory to try.
   static bool suits(const Pattern& pattern, const MemoryBudget& budget) {
     const auto n = static_cast<std::size_t>(pattern.n_rows);
-    return n > 0 && n <= PackedPosition::most_rows && static_cast<std::size_t>(pattern.nnz()) <= n * n &&
+    return n > 0 && n <= PackedPosition::max_rows && static_cast<std::size_t>(pattern.nnz()) <= n * n &&
            static_cast<std::size_t>(pattern.nnz()) < std::size_t(1) << 31 &&
            Climber::bytes(n) <= budget.available_bytes() / 4;
   }
@@ -209,12 +209,12 @@ class ClimbedRows {
   Result begin_result() {
     Result result;
     result.n = m_pattern.n_rows;
-    result.road = SymbolicRoad::fill1;
-    result.charge = Charge(m_budget);
-    m_row_map =
-        result.charge.template allocate<HostArray<Offset>>(Host(), "lutra::symbolic::row_map", result.n + 1);
-    m_diagonals =
-        result.charge.template allocate<HostArray<Offset>>(Host(), "lutra::symbolic::diagonal", result.n);
+    result.method = SymbolicMethod::fill1;
+    result.reservation = MemoryReservation(m_budget);
+    m_row_map = result.reservation.template allocate<HostArray<Offset>>(Host(), "lutra::symbolic::row_map",
+                                                                        result.n + 1);
+    m_diagonals = result.reservation.template allocate<HostArray<Offset>>(Host(), "lutra::symbolic::diagonal",
+                                                                          result.n);
     result.row_map = m_row_map;
     result.diagonal = m_diagonals;
     m_row_map(0) = 0;
@@ -223,7 +223,7 @@ class ClimbedRows {
 
   Ordinal* allocate_entries(Result& result, Offset length) const {
     const auto entries = allocate_in_large_pages<Ordinal>(
-        result.charge, m_budget, Host(), "lutra::symbolic::entries", static_cast<std::size_t>(length));
+        result.reservation, m_budget, Host(), "lutra::symbolic::entries", static_cast<std::size_t>(length));
     result.entries = entries;
     return entries.data();
   }
@@ -396,7 +396,7 @@ class ClimbedRows {
 
   Pattern m_pattern;
   MemoryBudget m_budget;
-  Charge m_scratch;
+  MemoryReservation m_scratch;
   Supervariables<Ordinal, Offset> m_blocks;  ///< each row one of its own where there are few of several
   Number m_n = 0;                            ///< of them
   HostArray<std::int32_t> m_state;           ///< [m_n] number among the doubtful, or `clear`

@@ -63,7 +63,7 @@ void link_forest_in_order(const CsrPattern<Ordinal, Offset, Memory>& pattern,
                           const Kokkos::View<Ordinal*, Memory>& parent, const MemoryBudget& budget) {
   const Kokkos::DefaultHostExecutionSpace exec;
   const Ordinal n = pattern.n_rows;
-  Charge scratch(budget);
+  MemoryReservation scratch(budget);
   const auto mirror_map =
       scratch.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::symbolic::mirror_map", n + 2);
   const auto shortcut =
@@ -103,9 +103,9 @@ void link_forest_in_order(const CsrPattern<Ordinal, Offset, Memory>& pattern,
 template <class Ordinal, class Offset, class ExecutionSpace>
 Ordinal first_of_top(const ExecutionSpace& exec,
                      const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-                     Charge& scratch) {
+                     MemoryReservation& scratch) {
   using Top = ForestTop<Ordinal, Offset, ExecutionSpace>;
-  constexpr int candidates = 5, most_entries = 32;
+  constexpr int candidates = 5, max_entries = 32;
   const Ordinal n = pattern.n_rows;
   const auto rows_of = [n](int k) { return n / (Ordinal(32) << k); };
   if (rows_of(0) < Top::panel) return n;
@@ -118,7 +118,7 @@ Ordinal first_of_top(const ExecutionSpace& exec,
         const auto w = static_cast<Ordinal>(row);
         const Offset begin = pattern.row_map(w), end = pattern.row_map(w + 1);
         Ordinal least = w;
-        for (Offset p = begin; p < end && p < begin + most_entries; ++p) {
+        for (Offset p = begin; p < end && p < begin + max_entries; ++p) {
           if (pattern.entries(p) < least) least = pattern.entries(p);
         }
         for (int k = 0; k < candidates; ++k) {
@@ -131,7 +131,7 @@ Ordinal first_of_top(const ExecutionSpace& exec,
   exec.fence("lutra::symbolic: rows that reach down are counted");
   for (int k = 0; k < candidates; ++k) {
     const Ordinal rows = rows_of(k);
-    if (rows >= Top::panel && rows <= Top::most_rows && known(k) >= rows - rows / 8) return n - rows;
+    if (rows >= Top::panel && rows <= Top::max_rows && known(k) >= rows - rows / 8) return n - rows;
   }
   return n;
 }
@@ -143,7 +143,7 @@ void link_top(const ExecutionSpace& exec,
               const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& mirror, Ordinal first,
               const Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>& parent,
               const Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>& shortcut,
-              Charge& scratch) {
+              MemoryReservation& scratch) {
   using Memory = typename ExecutionSpace::memory_space;
   using Top = ForestTop<Ordinal, Offset, ExecutionSpace>;
   const Ordinal n = pattern.n_rows;
@@ -176,7 +176,7 @@ void link_forest(const ExecutionSpace& exec,
     exec.fence("lutra::symbolic: the pattern is complete");
     return link_forest_in_order(pattern, parent, budget);
   }
-  Charge scratch(budget);
+  MemoryReservation scratch(budget);
   const Ordinal n = pattern.n_rows;
   auto shortcut = scratch.allocate<Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>>(
       exec, "lutra::symbolic::shortcuts", n);

@@ -16,17 +16,19 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_alone(
   const Ordinal n = pattern.n_rows;
   LuPattern<Ordinal, Offset, Kokkos::HostSpace> result;
   result.n = n;
-  result.road = SymbolicRoad::fill1;
-  result.charge = Charge(budget);
-  Charge scratch(budget);
+  result.method = SymbolicMethod::fill1;
+  result.reservation = MemoryReservation(budget);
+  MemoryReservation scratch(budget);
   const std::size_t first_chunk = words_expected(pattern, budget);
   HostArena arena(allocate_in_large_pages<char>(
       scratch, budget, exec, "lutra::symbolic::fill1_arena",
       Fill1Rows<Ordinal>::bytes(n) + Fill1Worker<Ordinal>::bytes_each(n, first_chunk)));
   const Fill1Rows<Ordinal> rows(arena, n);
   Fill1Worker<Ordinal> worker(arena, budget, n, first_chunk);
-  auto row_map = result.charge.template allocate<HostArray<Offset>>(exec, "lutra::symbolic::row_map", n + 1);
-  auto diagonal = result.charge.template allocate<HostArray<Offset>>(exec, "lutra::symbolic::diagonal", n);
+  auto row_map =
+      result.reservation.template allocate<HostArray<Offset>>(exec, "lutra::symbolic::row_map", n + 1);
+  auto diagonal =
+      result.reservation.template allocate<HostArray<Offset>>(exec, "lutra::symbolic::diagonal", n);
   row_map(0) = 0;
   for (Ordinal i = 0; i < n; ++i) {
     const auto found = sweep_row(rows, worker, i, start_row(pattern, i, worker.reached));
@@ -34,8 +36,8 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_alone(
     row_map(i + 1) = row_map(i) + static_cast<Offset>(found.length);
     result.nnz_l += static_cast<Offset>(found.n_lower);
   }
-  auto entries = allocate_in_large_pages<Ordinal>(result.charge, budget, exec, "lutra::symbolic::entries",
-                                                  static_cast<std::size_t>(row_map(n)));
+  auto entries = allocate_in_large_pages<Ordinal>(
+      result.reservation, budget, exec, "lutra::symbolic::entries", static_cast<std::size_t>(row_map(n)));
   result.nnz_u = row_map(n) - result.nnz_l;
   ColumnWriter<Ordinal> writer(entries.data(), entries.data() + row_map(n));
   worker.chunks.for_all(

@@ -215,7 +215,7 @@ struct FoundRow {
 
 /// Most words a row without entries before `least` has.
 template <class Ordinal>
-std::size_t most_words(Ordinal n, Ordinal least) {
+std::size_t max_words(Ordinal n, Ordinal least) {
   return static_cast<std::size_t>((n - 1) / 64 - least / 64 + 1);
 }
 
@@ -225,7 +225,7 @@ FoundRow<Ordinal> sweep_row(const Fill1Rows<Ordinal>& rows, Fill1Worker<Ordinal>
                             Ordinal least) {
   const auto word_of_source = static_cast<std::size_t>(source) / 64;
   const SweepSet::Word before_source = (SweepSet::Word(1) << (static_cast<std::size_t>(source) % 64)) - 1;
-  RowWord<Ordinal>* const begin = worker.chunks.begin_row(most_words(rows.n, least));
+  RowWord<Ordinal>* const begin = worker.chunks.begin_row(max_words(rows.n, least));
   RowWord<Ordinal>*end = begin, *diagonal = begin;
   int lower = 0, all = 0;
   worker.reached.sweep(

@@ -29,7 +29,7 @@ struct Fill1Threads {
   using Result = LuPattern<Ordinal, Offset, Kokkos::HostSpace>;
   using Worker = Fill1Worker<Ordinal>;
   using Word = std::uint64_t;
-  static constexpr std::size_t most_top_rows = 50000;
+  static constexpr std::size_t max_top_rows = 50000;
   static constexpr std::size_t rows_each = 256;  ///< of a block of the result
   static constexpr std::size_t parts_each = 32;  ///< of the result, for each thread
 
@@ -41,7 +41,7 @@ struct Fill1Threads {
   std::optional<Result> run() {
     m_bins = make_bins(m_pattern, m_budget, m_workers.size());
     const std::size_t rows = m_bins.top.size();
-    if (rows > most_top_rows) return std::nullopt;
+    if (rows > max_top_rows) return std::nullopt;
     m_top = TopSets(m_scratch, rows);
     mark_top();
     by_all(m_bins.begin.size() - 1, [&](Worker& worker, std::size_t bin) { search_bin(worker, bin); });
@@ -144,7 +144,7 @@ struct Fill1Threads {
     Word* const set = m_top.of(place);
     std::fill(set, set + m_top.words(), Word(0));
     const Ordinal least = start_row(m_pattern, source, worker.reached);
-    RowWord<Ordinal>* const begin = worker.chunks.begin_row(most_words(m_n, least));
+    RowWord<Ordinal>* const begin = worker.chunks.begin_row(max_words(m_n, least));
     RowWord<Ordinal>* end = begin;
     int length = 0;
     worker.reached.sweep(
@@ -200,16 +200,16 @@ struct Fill1Threads {
   Result collect() {
     Result result;
     result.n = m_n;
-    result.road = SymbolicRoad::fill1;
-    result.charge = Charge(m_budget);
+    result.method = SymbolicMethod::fill1;
+    result.reservation = MemoryReservation(m_budget);
     for (std::size_t block = 0; block + 1 < m_before.size(); ++block) m_before[block + 1] += m_before[block];
     result.nnz_l = m_before.back().lower;
     result.nnz_u = m_before.back().all - result.nnz_l;
     const auto n = static_cast<std::size_t>(m_n);
-    const auto row_map = allocate_offsets(result.charge, "lutra::symbolic::row_map", n + 1);
-    const auto diagonal = allocate_offsets(result.charge, "lutra::symbolic::diagonal", n);
+    const auto row_map = allocate_offsets(result.reservation, "lutra::symbolic::row_map", n + 1);
+    const auto diagonal = allocate_offsets(result.reservation, "lutra::symbolic::diagonal", n);
     const auto entries =
-        allocate_in_large_pages<Ordinal>(result.charge, m_budget, Host(), "lutra::symbolic::entries",
+        allocate_in_large_pages<Ordinal>(result.reservation, m_budget, Host(), "lutra::symbolic::entries",
                                          static_cast<std::size_t>(m_before.back().all));
     row_map(0) = 0;
     by_all(m_workers.size() * parts_each, [&](Worker&, std::size_t k) {
@@ -231,10 +231,11 @@ struct Fill1Threads {
 
   /// Offsets of rows. Those of few rows have no large pages to themselves: where factors are sought again and
   /// again, the heap soon holds that much.
-  HostArray<Offset> allocate_offsets(Charge& charge, const std::string& label, std::size_t length) const {
+  HostArray<Offset> allocate_offsets(MemoryReservation& reservation, const std::string& label,
+                                     std::size_t length) const {
     if (length * sizeof(Offset) < large_page_bytes)
-      return charge.allocate<HostArray<Offset>>(Host(), label, length);
-    return allocate_in_large_pages<Offset>(charge, m_budget, Host(), label, length);
+      return reservation.allocate<HostArray<Offset>>(Host(), label, length);
+    return allocate_in_large_pages<Offset>(reservation, m_budget, Host(), label, length);
   }
 
   /// First block of rows of the k-th part of the result, and the one behind its last. Parts have about as
@@ -326,7 +327,7 @@ struct Fill1Threads {
   Pattern m_pattern;
   MemoryBudget m_budget;
   Ordinal m_n;
-  Charge m_scratch;
+  MemoryReservation m_scratch;
   HostArena m_arena;
   Fill1Rows<Ordinal> m_rows;
   HostArray<FoundRow<Ordinal>> m_found;  ///< [n] rows; of rows of the top the words in subtrees only

@@ -44,7 +44,7 @@ struct ForestTop {
   using Word = std::uint64_t;
   using Pattern = CsrPattern<Ordinal, Offset, Memory>;
   static constexpr int panel = 64;
-  static constexpr Ordinal most_rows = 1 << 18;  ///< for which what a team shares has room
+  static constexpr Ordinal max_rows = 1 << 18;  ///< for which what a team shares has room
 
   Pattern pattern;
   Pattern mirror;                           ///< empty where the pattern is symmetric

@@ -34,18 +34,19 @@ inline void prefer_large_pages([[maybe_unused]] void* begin, [[maybe_unused]] st
 /// small. That takes up to 4 MB more of addresses, which are counted but not used; so under a limit, and for
 /// less than a fourth of a page, it is a View like others.
 template <class T, class ExecutionSpace>
-Kokkos::View<T*, Kokkos::HostSpace> allocate_in_large_pages(Charge& charge, const MemoryBudget& budget,
+Kokkos::View<T*, Kokkos::HostSpace> allocate_in_large_pages(MemoryReservation& reservation,
+                                                            const MemoryBudget& budget,
                                                             const ExecutionSpace& exec,
                                                             const std::string& label, std::size_t length) {
   using View = Kokkos::View<T*, Kokkos::HostSpace>;
   const std::size_t bytes = length * sizeof(T);
   if (budget.limit_bytes() != 0 || bytes < large_page_bytes / 4) {
-    const auto view = charge.allocate<View>(exec, label, length);
+    const auto view = reservation.allocate<View>(exec, label, length);
     prefer_large_pages(view.data(), bytes);
     return view;
   }
   const std::size_t with_borders = (to_large_pages(bytes) + large_page_bytes) / sizeof(T);
-  const auto all = charge.allocate<View>(exec, label, with_borders);
+  const auto all = reservation.allocate<View>(exec, label, with_borders);
   const std::size_t at = reinterpret_cast<std::uintptr_t>(all.data());
   prefer_large_pages(all.data(), with_borders * sizeof(T));
   const std::size_t first = (to_large_pages(at) - at) / sizeof(T);

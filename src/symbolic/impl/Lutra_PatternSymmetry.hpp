@@ -30,12 +30,14 @@ KOKKOS_FUNCTION Ordinal row_of_entry(const RowMapView& row_map, Ordinal n_rows, 
 template <class Ordinal, class Offset, class ExecutionSpace>
 CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> mirror_upper(
     const ExecutionSpace& exec,
-    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern, Charge& charge) {
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    MemoryReservation& reservation) {
   using Memory = typename ExecutionSpace::memory_space;
   using Flat = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Offset>>;
   const Ordinal n = pattern.n_rows;
-  auto row_map = charge.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::symbolic::mirror_map", n + 1);
-  auto ends = charge.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::symbolic::mirror_ends", n);
+  auto row_map =
+      reservation.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::symbolic::mirror_map", n + 1);
+  auto ends = reservation.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::symbolic::mirror_ends", n);
   Kokkos::deep_copy(exec, ends, Offset(0));
   Kokkos::parallel_for(
       "lutra::symbolic::mirror_counts", Flat(exec, 0, pattern.nnz()), KOKKOS_LAMBDA(const Offset p) {
@@ -43,7 +45,7 @@ CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> mirror_upper(
         if (row_of_entry(pattern.row_map, n, p) < c) add_shared<ExecutionSpace>(ends(c), Offset(1));
       });
   const Offset nnz = prefix_sum<Offset>(exec, ends, row_map);
-  auto entries = charge.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::symbolic::mirror", nnz);
+  auto entries = reservation.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::symbolic::mirror", nnz);
   Kokkos::deep_copy(exec, ends, Kokkos::subview(row_map, Kokkos::make_pair(Ordinal(0), n)));
   Kokkos::parallel_for(
       "lutra::symbolic::mirror", Flat(exec, 0, pattern.nnz()), KOKKOS_LAMBDA(const Offset p) {
@@ -137,13 +139,13 @@ bool is_symmetric(const ExecutionSpace& exec,
   using Check = MirrorCheck<Ordinal, Offset, ExecutionSpace>;
   if (pattern.n_rows == 0) return true;
   constexpr std::size_t threads = is_host_space<ExecutionSpace> ? 1 : 32;
-  constexpr std::size_t most_teams = 4096;
-  Charge scratch(budget);
+  constexpr std::size_t max_teams = 4096;
+  MemoryReservation scratch(budget);
   const auto rows = static_cast<std::size_t>(pattern.n_rows);
   const std::size_t words = TeamBits<typename Check::Memory>::words_for(rows);
   const std::size_t room = std::min(budget.available_bytes() / 2, std::size_t(1) << 30) / (words * 8);
   const std::size_t teams = std::max<std::size_t>(
-      1, std::min({most_teams, rows, room, static_cast<std::size_t>(exec.concurrency()) / threads}));
+      1, std::min({max_teams, rows, room, static_cast<std::size_t>(exec.concurrency()) / threads}));
   const auto rows_each = static_cast<Ordinal>((rows + teams - 1) / teams);
   auto bits = scratch.allocate<decltype(Check::bits)>(exec, "lutra::symbolic::mirror_bits", teams, words);
   Kokkos::deep_copy(exec, bits, std::uint64_t(0));

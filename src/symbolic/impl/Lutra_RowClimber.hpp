@@ -14,7 +14,7 @@ namespace lutra::Impl {
 struct PackedPosition {
   std::uint32_t bits;
 
-  static constexpr std::size_t most_rows = (std::size_t(1) << 16) - 1;
+  static constexpr std::size_t max_rows = (std::size_t(1) << 16) - 1;
   static PackedPosition of(std::uint32_t row, std::uint32_t column) { return {row << 16 | column}; }
   std::uint32_t row() const { return bits >> 16; }
   std::uint32_t column() const { return bits & 0xffffu; }
@@ -34,12 +34,12 @@ class RowClimber {
   using Number = std::uint32_t;
 
   /// Entries of L a row beyond which rows are cheaper as words, and sooner where they no longer fit in cache.
-  static double most_average(std::size_t n) { return n <= 20000 ? 20 : 17; }
+  static double max_average(std::size_t n) { return n <= 20000 ? 20 : 17; }
   /// Entries of L that there is room for, for each row done and for each row.
-  static constexpr Number most_each = 19, most_ahead = 2;
+  static constexpr Number max_each = 19, max_ahead = 2;
 
   static std::size_t bytes(std::size_t n) {
-    return n * sizeof(Vertex) + (2 * n + 1) * sizeof(Number) + most_numbers(n) * sizeof(PackedPosition) +
+    return n * sizeof(Vertex) + (2 * n + 1) * sizeof(Number) + max_numbers(n) * sizeof(PackedPosition) +
            Arena::loss(4);
   }
 
@@ -49,7 +49,7 @@ class RowClimber {
         m_vertex(arena.template cut<Array<Vertex>>(m_n)),
         m_upper(arena.template cut<Array<Number>>(m_n)),
         m_begin(arena.template cut<Array<Number>>(m_n + 1)),
-        m_list(arena.template cut<Array<PackedPosition>>(most_numbers(m_n))) {}
+        m_list(arena.template cut<Array<PackedPosition>>(max_numbers(m_n))) {}
 
   /// A quarter of the rows tells how long they will be.
   /// @param note note(i, j): one of the entries (i, j) and (j, i) is there without the other
@@ -58,13 +58,13 @@ class RowClimber {
   bool climb(const Note& note) {
     m_begin(0) = 0;
     const Number quarter = m_n / 4;
-    if (!climb_rows(0, quarter, note) || expected_average(quarter) > most_average(m_n) ||
+    if (!climb_rows(0, quarter, note) || expected_average(quarter) > max_average(m_n) ||
         !climb_rows(quarter, m_n, note))
       return false;
     for (Number j = 0; j < m_n; ++j) {
       for (; m_vertex(j).unmatched > 0; skip_unmatched(j)) note(j, next_upper(j));
     }
-    return m_alone <= most_alone(m_n);
+    return m_alone <= max_alone(m_n);
   }
 
   bool is_root(Number j) const { return m_vertex(j).parent == j; }
@@ -83,9 +83,9 @@ class RowClimber {
     std::uint16_t unmatched;  ///< entries behind the diagonal not matched yet
   };
 
-  static std::size_t most_numbers(std::size_t n) { return n * (most_each + most_ahead + 1); }
+  static std::size_t max_numbers(std::size_t n) { return n * (max_each + max_ahead + 1); }
   /// Entries without a mirror image that i rows may have.
-  Number most_alone(Number i) const { return i / 16 + 16; }
+  Number max_alone(Number i) const { return i / 16 + 16; }
   Number next_upper(Number j) const { return static_cast<Number>(m_pattern.entries(m_upper(j))); }
   void skip_unmatched(Number j) {
     ++m_upper(j);
@@ -102,8 +102,7 @@ class RowClimber {
     PackedPosition* const list = m_list.data();
     PackedPosition* to = list + m_begin(first);
     for (Number i = first; i < last; ++i) {
-      if (to - list > static_cast<std::ptrdiff_t>(most_each * i + most_ahead * m_n) ||
-          m_alone > most_alone(i))
+      if (to - list > static_cast<std::ptrdiff_t>(max_each * i + max_ahead * m_n) || m_alone > max_alone(i))
         return false;
       vertices[i].parent = vertices[i].reached = static_cast<std::uint16_t>(i);
       const Offset row_end = row_map[i + 1];

@@ -36,7 +36,7 @@ Offset weight_of_rows(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& patt
 
 /// Most that a subtree of a bin may weigh: two fifths of a thread's share.
 template <class Ordinal, class Offset>
-Offset most_weight(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, std::size_t threads) {
+Offset max_weight(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, std::size_t threads) {
   const auto n = static_cast<std::size_t>(pattern.n_rows);
   return 2 * weight_of_rows(pattern, 0, n) / (5 * static_cast<Offset>(threads)) + 1;
 }
@@ -109,7 +109,7 @@ struct ClosedRanges {
   std::vector<Run> found;
 
   ClosedRanges(const Pattern& rows, const MemoryBudget& budget, std::size_t threads)
-      : pattern(rows), most(most_weight(rows, threads)), m_scratch(budget) {
+      : pattern(rows), most(max_weight(rows, threads)), m_scratch(budget) {
     using Host = Kokkos::DefaultHostExecutionSpace;
     until = m_scratch.allocate<HostArray<Ordinal>>(Host(), "lutra::symbolic::closed_ranges", rows.n_rows);
     find_least(threads);
@@ -243,7 +243,7 @@ struct ClosedRanges {
   }
 
  private:
-  Charge m_scratch;
+  MemoryReservation m_scratch;
 };
 
 /// Bins of closed ranges.
@@ -267,7 +267,7 @@ SubtreeBins<Ordinal> bin_subtrees(const CsrPattern<Ordinal, Offset, Kokkos::Host
                                   const MemoryBudget& budget, std::size_t threads) {
   using Host = Kokkos::DefaultHostExecutionSpace;
   const auto n = static_cast<std::size_t>(pattern.n_rows);
-  Charge scratch(budget);
+  MemoryReservation scratch(budget);
   const auto parent = scratch.allocate<HostArray<Ordinal>>(Host(), "lutra::symbolic::parent", n);
   link_forest<Ordinal, Offset>(Host(), pattern, {}, parent, budget);
   std::vector<Offset> weight(n), weights;  // of subtrees
@@ -276,7 +276,7 @@ SubtreeBins<Ordinal> bin_subtrees(const CsrPattern<Ordinal, Offset, Kokkos::Host
     const auto above = static_cast<std::size_t>(parent(v));
     if (above < n) weight[above] += weight[v];
   }
-  const Offset most = most_weight(pattern, threads);
+  const Offset most = max_weight(pattern, threads);
   std::vector<std::size_t> subtree(n), tree_of_run;  // number of the subtree of each vertex, of each run
   for (std::size_t v = n; v-- > 0;) {
     if (weight[v] > most) continue;

@@ -33,10 +33,10 @@ class Supervariables {
   }
 
   /// @return false where rows are seen not to be sorted
-  bool find(const Pattern& pattern, Charge& charge) {
+  bool find(const Pattern& pattern, MemoryReservation& reservation) {
     const std::size_t n = static_cast<std::size_t>(pattern.n_rows);
-    m_memory = charge.allocate<Array<char>>(Kokkos::DefaultHostExecutionSpace(),
-                                            "lutra::symbolic::supervariables", bytes(pattern));
+    m_memory = reservation.allocate<Array<char>>(Kokkos::DefaultHostExecutionSpace(),
+                                                 "lutra::symbolic::supervariables", bytes(pattern));
     Arena<Kokkos::HostSpace> arena(m_memory);
     m_of = arena.cut<Array<Ordinal>>(n);
     m_first = arena.cut<Array<Ordinal>>(n + 1);

@@ -20,7 +20,7 @@ class TopSets {
   using Word = std::uint64_t;
 
   TopSets() = default;
-  TopSets(Charge& scratch, std::size_t rows)
+  TopSets(MemoryReservation& scratch, std::size_t rows)
       : m_rows(rows), m_words((rows + 63) / 64), m_last(rows, rows), m_only(rows, rows) {
     using Host = Kokkos::DefaultHostExecutionSpace;
     m_sets = scratch.allocate<Words>(Host(), "lutra::symbolic::top_sets", rows * m_words);

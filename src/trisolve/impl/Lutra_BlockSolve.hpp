@@ -31,7 +31,7 @@ struct MappedColumns {
 };
 
 /// The place a solve was given up at by the watchdog, in memory both sides see.
-struct HangRecord {
+struct TimeoutRecord {
   std::int64_t place_plus_one = 0;  ///< 0: none
 };
 
@@ -61,7 +61,7 @@ struct BlockSolveData {
   Ordinal* ticket = nullptr;       ///< of this solve, 0 in
   Ordinal* next_ticket = nullptr;  ///< of the next one, made 0
   int* stop = nullptr;             ///< not 0: the watchdog has given up
-  HangRecord* hang = nullptr;
+  TimeoutRecord* timeout = nullptr;
   double watchdog_seconds = 0;
 
   bool operator==(const BlockSolveData&) const = default;
@@ -77,7 +77,7 @@ struct BlockSolveData {
 /// Ends the waiting for all: remembers the first place that waited too long.
 template <class Data>
 KOKKOS_FUNCTION void give_up(const Data& data, std::int64_t place) {
-  if (Kokkos::atomic_compare_exchange(data.stop, 0, 1) == 0) data.hang->place_plus_one = place + 1;
+  if (Kokkos::atomic_compare_exchange(data.stop, 0, 1) == 0) data.timeout->place_plus_one = place + 1;
 }
 
 inline constexpr double spins_per_second =
@@ -168,7 +168,7 @@ KOKKOS_FUNCTION void solve_block(const Member& team, const Data& data, const Blo
   }
   Kokkos::single(Kokkos::PerThread(team), [&]() {
     const PackedBlock<Scalar, Data, BlockTask<Ordinal, Offset>> block{data, task, b};
-    apply_block(block, data.use[task.first_block + b], rows, sums, sums + most_block_rows);
+    apply_block(block, data.use[task.first_block + b], rows, sums, sums + max_block_rows);
     for (int i = 0; i < rows; ++i) {
       const auto place = static_cast<std::int64_t>(first) + i;
       const auto out_row = static_cast<std::int64_t>(data.out_row[place]);
@@ -204,9 +204,9 @@ void solve_blocks_portable(const ExecutionSpace& exec,
   Kokkos::parallel_for(
       "lutra::trisolve::blocks",
       Policy(exec, static_cast<int>(data.n_tasks), 1, vector_length)
-          .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Scratch::shmem_size(2 * most_block_rows)))),
+          .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Scratch::shmem_size(2 * max_block_rows)))),
       KOKKOS_LAMBDA(const typename Policy::member_type& team) {
-        const Scratch scratch(team.team_scratch(0), 2 * most_block_rows);
+        const Scratch scratch(team.team_scratch(0), 2 * max_block_rows);
         Ordinal turn = 0;
         Kokkos::single(
             Kokkos::PerTeam(team),

@@ -68,17 +68,17 @@ template <class ExecutionSpace, class Plan>
 FrontSourceViews<typename ExecutionSpace::memory_space> list_sources(const ExecutionSpace& exec,
                                                                      const Plan& plan,
                                                                      const MemoryBudget& budget,
-                                                                     Charge& charge) {
+                                                                     MemoryReservation& reservation) {
   using Memory = typename ExecutionSpace::memory_space;
   using Range = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   using Words = Kokkos::View<std::uint32_t*, Memory>;
   const auto n_rows = static_cast<std::int64_t>(plan.rows.extent(0));
   const std::int64_t positions = static_cast<std::int64_t>(plan.n) + n_rows;
   check_sources(static_cast<std::int64_t>(plan.n), plan.rows.extent(0));
-  const auto begin = charge.allocate<Words>(exec, "lutra::trisolve::source_begin", positions + 1);
-  const auto source = charge.allocate<Words>(exec, "lutra::trisolve::sources", n_rows);
+  const auto begin = reservation.allocate<Words>(exec, "lutra::trisolve::source_begin", positions + 1);
+  const auto source = reservation.allocate<Words>(exec, "lutra::trisolve::sources", n_rows);
   budget.require("lutra::trisolve::source_keys", 2 * sizeof(std::uint64_t) * plan.rows.extent(0));
-  Charge scratch(budget);
+  MemoryReservation scratch(budget);
   const auto keys =
       scratch.allocate<Kokkos::View<std::uint64_t*, Memory>>(exec, "lutra::trisolve::source_keys", n_rows);
   constexpr std::uint64_t nobodys = std::numeric_limits<std::uint32_t>::max();

@@ -23,7 +23,7 @@ class FrontSweeps {
   void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const Data& data) {
     m_portable.run(exec, plan, factors, data);
   }
-  std::int64_t take_hung_row(const ExecutionSpace&) { return -1; }
+  std::int64_t consume_timeout(const ExecutionSpace&) { return -1; }
 
  private:
   Portable m_portable;

@@ -29,11 +29,11 @@ template <class Ordinal, class Offset, class Memory>
 struct HostSchedule {
   std::vector<LevelSegment<Ordinal>> segments;  ///< empty: one thread in the rows' own order
   Kokkos::View<const Ordinal*, Memory> row_of;  ///< [n] rows in the order of levels; empty: their own
-  Charge charge;
+  MemoryReservation reservation;
 };
 
 /// Entries and rows a level must have to be shared out: below, a barrier costs more than it gains.
-inline constexpr std::int64_t least_shared_work = 4000;
+inline constexpr std::int64_t min_shared_work = 4000;
 
 /// Segments of rows by level, on the host. Work O(n + nnz).
 template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
@@ -52,7 +52,7 @@ HostSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space> schedule_le
   HostSchedule<Ordinal, Offset, Memory> schedule;
   std::int64_t shared_work = 0, total_work = 0;
   for (std::size_t l = 0; l < work.size(); ++l) {
-    const bool shared = work[l] >= least_shared_work;
+    const bool shared = work[l] >= min_shared_work;
     total_work += work[l];
     shared_work += shared ? work[l] : 0;
     auto& segments = schedule.segments;
@@ -61,8 +61,8 @@ HostSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space> schedule_le
     segments.back().end = begin[l + 1];
   }
   if (4 * shared_work < 3 * total_work) return {};
-  schedule.charge = Charge(budget);
-  const auto row_of = schedule.charge.template allocate<Kokkos::View<Ordinal*, Memory>>(
+  schedule.reservation = MemoryReservation(budget);
+  const auto row_of = schedule.reservation.template allocate<Kokkos::View<Ordinal*, Memory>>(
       exec, "lutra::trisolve::rows by level", at(rows.n));
   for (Ordinal step = 0; step < rows.n; ++step) row_of(begin[at(level(step))]++) = rows.mirrored(step);
   schedule.row_of = row_of;
@@ -75,7 +75,7 @@ struct HostValues {
   Kokkos::View<const Value*, Memory> values;  ///< of the entries of the pattern
   Kokkos::View<Value*, Memory> copy;          ///< what `values` shows where they are no View of the caller's
   Kokkos::View<Value*, Memory> inverse;       ///< [n] reciprocal diagonal by row
-  Charge charge;
+  MemoryReservation reservation;
 };
 
 /// Copies values in the order of the pattern, in another precision perhaps.
@@ -97,9 +97,9 @@ void keep_values(const ExecutionSpace& exec, const Rows& rows, std::size_t entri
   using View = Kokkos::View<Value*, Memory>;
   HostValues<Value, Memory> fresh = kept;
   if (kept.inverse.extent(0) != static_cast<std::size_t>(rows.n)) {
-    fresh.charge = Charge(budget);
-    fresh.inverse = fresh.charge.template allocate<View>(exec, "lutra::trisolve::diagonal",
-                                                         static_cast<std::size_t>(rows.n));
+    fresh.reservation = MemoryReservation(budget);
+    fresh.inverse = fresh.reservation.template allocate<View>(exec, "lutra::trisolve::diagonal",
+                                                              static_cast<std::size_t>(rows.n));
   }
   bool as_they_are = false;
   if constexpr (std::is_same_v<Value, Scalar>) {
@@ -108,7 +108,7 @@ void keep_values(const ExecutionSpace& exec, const Rows& rows, std::size_t entri
   }
   if (!as_they_are) {
     if (kept.copy.extent(0) != entries)
-      fresh.copy = fresh.charge.template allocate<View>(exec, "lutra::trisolve::values", entries);
+      fresh.copy = fresh.reservation.template allocate<View>(exec, "lutra::trisolve::values", entries);
     copy_values(exec, fresh.copy, values);
     fresh.values = fresh.copy;
   }

@@ -33,12 +33,12 @@ struct LevelCosts {
   double device_bandwidth = 1;  ///< bytes a second of the whole device
   double fixed_seconds = 0;     ///< of a solve, whatever its levels
   double step_seconds = 0;      ///< each step of a level's longest task beyond those in flight together
-  std::int64_t most_thin_tasks = 0;
+  std::int64_t max_thin_tasks = 0;
 };
 
 /// Tasks of the thickest level one team takes: the window of latest solutions in shared memory has to hold
 /// three such levels.
-inline constexpr std::int64_t most_thin_tasks = 32;
+inline constexpr std::int64_t max_thin_tasks = 32;
 
 /// Costs on an execution space, with its specialised kernels or the portable ones.
 template <class ExecutionSpace>
@@ -46,9 +46,9 @@ LevelCosts level_costs(bool portable) {
   if constexpr (is_host_space<ExecutionSpace>) {
     return {0.05e-6, 6e9, 3e-6, 30e9, 2e-6, 0, std::numeric_limits<std::int64_t>::max()};
   } else if (portable) {
-    return {2.5e-6, 30e9, 5e-6, 1.5e12, 5e-6, 0.5e-6, most_thin_tasks};
+    return {2.5e-6, 30e9, 5e-6, 1.5e12, 5e-6, 0.5e-6, max_thin_tasks};
   } else {
-    return {0.18e-6, 28e9, 1.0e-6, 2.0e12, 8e-6, 0.3e-6, most_thin_tasks};
+    return {0.18e-6, 28e9, 1.0e-6, 2.0e12, 8e-6, 0.3e-6, max_thin_tasks};
   }
 }
 
@@ -72,7 +72,7 @@ struct LevelRuns {
   Ordinal end_task(const LevelRun<Ordinal>& run) const { return level_begin[at(run.end_level)]; }
   Ordinal tasks(Ordinal level) const { return level_begin[at(level) + 1] - level_begin[at(level)]; }
   /// Tasks of the thickest level of a run.
-  Ordinal most_tasks(const LevelRun<Ordinal>& run) const {
+  Ordinal max_tasks(const LevelRun<Ordinal>& run) const {
     Ordinal most = 0;
     for (Ordinal level = run.first_level; level < run.end_level; ++level) most = std::max(most, tasks(level));
     return most;
@@ -128,7 +128,7 @@ LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin,
     stays_thin[l] = best_thin <= begins;
     comes_from_thin[l] = best_thin < best_thick;
     const double before = std::min(best_thin, best_thick);
-    best_thin = tasks > costs.most_thin_tasks
+    best_thin = tasks > costs.max_thin_tasks
                     ? never
                     : std::min(best_thin, begins) + thin_level_seconds(costs, bytes, steps);
     best_thick = before + thick_level_seconds(costs, bytes, steps);
@@ -217,12 +217,12 @@ struct SettledRows {
 /// A run of thin levels by one team, with a barrier after each.
 template <int Stride, class ExecutionSpace, class Data, class Ordinal>
 void solve_thin_run(const ExecutionSpace& exec, const Data& data, Ordinal first_task, Ordinal end_task,
-                    Ordinal most_tasks) {
+                    Ordinal max_tasks) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-  constexpr int most_threads = 16;
+  constexpr int max_threads = 16;
   const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
   const int threads =
-      is_host_space<ExecutionSpace> ? 1 : static_cast<int>(std::min<std::int64_t>(most_threads, most_tasks));
+      is_host_space<ExecutionSpace> ? 1 : static_cast<int>(std::min<std::int64_t>(max_threads, max_tasks));
   const SettledRows<Stride, Data> rows{data};
   Kokkos::parallel_for(
       "lutra::trisolve::thin_levels", Policy(exec, 1, threads, vector_length),
@@ -262,8 +262,7 @@ void solve_levels_portable(const ExecutionSpace& exec,
                            const LevelRuns<Ordinal>& levels) {
   for (const auto& run : levels.runs) {
     if (run.thin) {
-      solve_thin_run<Stride>(exec, data, levels.first_task(run), levels.end_task(run),
-                             levels.most_tasks(run));
+      solve_thin_run<Stride>(exec, data, levels.first_task(run), levels.end_task(run), levels.max_tasks(run));
       continue;
     }
     for (Ordinal level = run.first_level; level < run.end_level; ++level) {

@@ -19,14 +19,14 @@ class FrontSweepsBase {
   using Data = FrontSolveData<Scalar, Ordinal, Offset>;
 
   FrontSweepsBase(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget)
-      : m_budget(budget), m_charge(budget) {
+      : m_budget(budget), m_reservation(budget) {
     if constexpr (is_host_space<ExecutionSpace>) {
       const auto lists = list_sources(plan.host_fronts, static_cast<std::int64_t>(plan.n), plan.places.data(),
                                       plan.places.extent(0));
-      m_source_begin = upload(exec, m_charge, "lutra::trisolve::source_begin", lists.begin);
-      m_source = upload(exec, m_charge, "lutra::trisolve::sources", lists.source);
+      m_source_begin = upload(exec, m_reservation, "lutra::trisolve::source_begin", lists.begin);
+      m_source = upload(exec, m_reservation, "lutra::trisolve::sources", lists.source);
     } else {
-      const auto lists = list_sources(exec, plan, budget, m_charge);
+      const auto lists = list_sources(exec, plan, budget, m_reservation);
       m_source_begin = lists.begin;
       m_source = lists.source;
     }
@@ -46,7 +46,7 @@ class FrontSweepsBase {
 
  protected:
   MemoryBudget m_budget;
-  Charge m_charge;
+  MemoryReservation m_reservation;
 
  private:
   Kokkos::View<const std::uint32_t*, Memory> m_source_begin, m_source;
@@ -90,7 +90,7 @@ class PortableFrontSweeps : public FrontSweepsBase<Scalar, Ordinal, Offset, Exec
   void reserve(const ExecutionSpace& exec, const Data& data, int width, bool interchanged) {
     if (width <= m_width && (!interchanged || m_solution.extent(0) == m_solved.extent(0))) return;
     exec.fence("lutra::trisolve: the smaller vectors are freed");
-    Charge fresh(this->m_budget);
+    MemoryReservation fresh(this->m_budget);
     using Vector = Kokkos::View<Scalar*, Memory>;
     const auto size = [&](std::int64_t places) { return static_cast<std::size_t>(places * width); };
     m_solved = fresh.template allocate<Vector>(exec, "lutra::trisolve::solved", size(data.n));
@@ -102,7 +102,7 @@ class PortableFrontSweeps : public FrontSweepsBase<Scalar, Ordinal, Offset, Exec
     m_width = width;
   }
 
-  Charge m_vectors;
+  MemoryReservation m_vectors;
   Kokkos::View<Scalar*, Memory> m_solved, m_below;
   Kokkos::View<Scalar*, Memory> m_solution;  ///< for factors with interchanges
   int m_width = 0;                           ///< values of a place the vectors have room for

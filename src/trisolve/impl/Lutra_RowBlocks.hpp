@@ -16,7 +16,7 @@ inline constexpr int block_search_steps = 128;  ///< steps one thread cuts into 
 /// What a team knows of the segment of steps it cuts into blocks, in its scratch, [block_search_steps] each;
 /// steps are counted from the segment's first.
 template <class Ordinal>
-struct SegmentFacts {
+struct SegmentProperties {
   int* needed_by;   ///< nearest later step of the segment that depends on it; block_search_steps: none
   int* nearest;     ///< latest step it depends on; −1: none of the segment
   int* reach;       ///< last step of the block that would begin at each step
@@ -25,7 +25,7 @@ struct SegmentFacts {
 
   static constexpr std::size_t bytes = (3 * sizeof(int) + sizeof(Ordinal)) * block_search_steps;
   template <class Member>
-  KOKKOS_FUNCTION explicit SegmentFacts(const Member& team)
+  KOKKOS_FUNCTION explicit SegmentProperties(const Member& team)
       : needed_by(static_cast<int*>(team.team_scratch(0).get_shmem(std::size_t(bytes)))),
         nearest(needed_by + block_search_steps),
         reach(nearest + block_search_steps),
@@ -34,20 +34,20 @@ struct SegmentFacts {
 
 /// Finds what step i of a segment depends on, and tells the steps it depends on. `needed_by` is
 /// block_search_steps throughout before.
-template <class Rows, class Facts>
-KOKKOS_FUNCTION void find_step_facts(const Rows& rows, typename Rows::ordinal_type begin, int i,
-                                     const Facts& facts) {
+template <class Rows, class Properties>
+KOKKOS_FUNCTION void find_step_properties(const Rows& rows, typename Rows::ordinal_type begin, int i,
+                                          const Properties& properties) {
   using Offset = typename Rows::offset_type;
   const auto row = rows.mirrored(begin + i);
   const Offset length = rows.length(row);
-  facts.length[i] = static_cast<typename Rows::ordinal_type>(length);
-  facts.nearest[i] = -1;
+  properties.length[i] = static_cast<typename Rows::ordinal_type>(length);
+  properties.nearest[i] = -1;
   for (Offset t = length - 1; t >= 0; --t) {
     const auto dependency = rows.dependency(row, t);
-    if (dependency < begin || begin + i - dependency >= most_block_rows) break;
+    if (dependency < begin || begin + i - dependency >= max_block_rows) break;
     const auto step = static_cast<int>(dependency - begin);
-    if (t == length - 1) facts.nearest[i] = step;
-    Kokkos::atomic_min(&facts.needed_by[step], i);
+    if (t == length - 1) properties.nearest[i] = step;
+    Kokkos::atomic_min(&properties.needed_by[step], i);
   }
 }
 
@@ -57,20 +57,20 @@ KOKKOS_FUNCTION void find_step_facts(const Rows& rows, typename Rows::ordinal_ty
 /// for more than it would have waited for anyhow: in a factor with the pattern of an elimination tree, what
 /// depends on a step of the block depends on its last step too, or the block depends on nothing but ancestors
 /// of its first. Rows much shorter than the longest are left out, which bounds the padding.
-template <class Facts>
-KOKKOS_FUNCTION int last_of_block(const Facts& facts, int first, int limit) {
-  int best = first, farthest = facts.needed_by[first];
-  std::int64_t longest = facts.length[first], total = longest;
+template <class Properties>
+KOKKOS_FUNCTION int last_of_block(const Properties& properties, int first, int limit) {
+  int best = first, farthest = properties.needed_by[first];
+  std::int64_t longest = properties.length[first], total = longest;
   bool path = true;
   for (int step = first + 1; step < limit; ++step) {
-    const std::int64_t length = facts.length[step];
+    const std::int64_t length = properties.length[step];
     longest = length > longest ? length : longest;
     total += length;
     if ((step - first + 1) * longest > 3 * total + 256) break;
-    path = path && facts.nearest[step] >= first;
+    path = path && properties.nearest[step] >= first;
     if (path || farthest <= step) best = step;
     if (!path && farthest >= limit) break;
-    farthest = facts.needed_by[step] > farthest ? facts.needed_by[step] : farthest;
+    farthest = properties.needed_by[step] > farthest ? properties.needed_by[step] : farthest;
   }
   return best;
 }
@@ -82,40 +82,41 @@ template <class ExecutionSpace, class Rows, class View>
 void cut_blocks(const ExecutionSpace& exec, const Rows& rows, const View& starts) {
   using Ordinal = typename Rows::ordinal_type;
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  using Facts = SegmentFacts<Ordinal>;
+  using Properties = SegmentProperties<Ordinal>;
   const auto segments = static_cast<int>((rows.n + block_search_steps - 1) / block_search_steps);
   const int threads = is_host_space<ExecutionSpace> ? 1 : block_search_steps;
-  const auto scratch = Kokkos::PerTeam(static_cast<int>(Facts::bytes));
+  const auto scratch = Kokkos::PerTeam(static_cast<int>(Properties::bytes));
   Kokkos::parallel_for(
       "lutra::trisolve::cut_blocks", Policy(exec, segments, threads, 1).set_scratch_size(0, scratch),
       KOKKOS_LAMBDA(const typename Policy::member_type& team) {
-        const Facts facts(team);
+        const Properties properties(team);
         const auto begin = static_cast<Ordinal>(team.league_rank()) * block_search_steps;
         const auto steps = static_cast<int>(Kokkos::min(rows.n - begin, Ordinal(block_search_steps)));
         const auto each = Kokkos::TeamThreadRange(team, steps);
-        Kokkos::parallel_for(each, [&](const int i) { facts.needed_by[i] = block_search_steps; });
+        Kokkos::parallel_for(each, [&](const int i) { properties.needed_by[i] = block_search_steps; });
         team.team_barrier();
-        Kokkos::parallel_for(each, [&](const int i) { find_step_facts(rows, begin, i, facts); });
+        Kokkos::parallel_for(each, [&](const int i) { find_step_properties(rows, begin, i, properties); });
         team.team_barrier();
         Kokkos::parallel_for(each, [&](const int i) {
-          facts.reach[i] = last_of_block(facts, i, Kokkos::min(steps, i + most_block_rows));
+          properties.reach[i] = last_of_block(properties, i, Kokkos::min(steps, i + max_block_rows));
         });
         team.team_barrier();
-        Kokkos::parallel_for(each, [&](const int i) { facts.length[i] = -1; });
+        Kokkos::parallel_for(each, [&](const int i) { properties.length[i] = -1; });
         team.team_barrier();
         Kokkos::single(Kokkos::PerTeam(team), [&]() {
-          for (int first = 0; first < steps; first = facts.reach[first] + 1) facts.length[first] = 0;
+          for (int first = 0; first < steps; first = properties.reach[first] + 1)
+            properties.length[first] = 0;
         });
         team.team_barrier();
         Kokkos::parallel_for(each, [&](const int i) {
           int first = i;
-          while (facts.length[first] < 0) --first;
+          while (properties.length[first] < 0) --first;
           const auto outside = static_cast<Ordinal>(
-              rows.length_before(rows.mirrored(begin + i), begin + first, most_block_rows));
-          if (outside > 0) Kokkos::atomic_max(&facts.length[first], outside);
+              rows.length_before(rows.mirrored(begin + i), begin + first, max_block_rows));
+          if (outside > 0) Kokkos::atomic_max(&properties.length[first], outside);
         });
         team.team_barrier();
-        Kokkos::parallel_for(each, [&](const int i) { starts(begin + i) = facts.length[i]; });
+        Kokkos::parallel_for(each, [&](const int i) { starts(begin + i) = properties.length[i]; });
       });
 }
 
@@ -146,18 +147,19 @@ struct NumberBlocks {
   }
 };
 
-/// Cuts the steps into blocks of up to most_block_rows. How many there are stands in `numbers`. Does not
+/// Cuts the steps into blocks of up to max_block_rows. How many there are stands in `numbers`. Does not
 /// fence on devices. Work near linear in n; entries are looked at only where they are less than a block from
 /// the diagonal.
 /// @param asked_for take them even if they are hardly fewer than rows
 template <class Ordinal, class Offset, class ExecutionSpace>
 StepBlocks<Ordinal, typename ExecutionSpace::memory_space> find_row_blocks(
     const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
-    const NumbersView<typename ExecutionSpace::memory_space>& numbers, bool asked_for, Charge& charge) {
+    const NumbersView<typename ExecutionSpace::memory_space>& numbers, bool asked_for,
+    MemoryReservation& reservation) {
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
   const auto n = static_cast<std::size_t>(rows.n);
-  const auto pool = charge.allocate<View>(exec, "lutra::trisolve::row_blocks", 4 * n + 1);
+  const auto pool = reservation.allocate<View>(exec, "lutra::trisolve::row_blocks", 4 * n + 1);
   const auto part = [&](std::size_t from, std::size_t to) {
     return View(Kokkos::subview(pool, Kokkos::make_pair(from, to)));
   };

@@ -12,12 +12,13 @@
 namespace lutra::Impl {
 
 #ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
-using HangSpace = Kokkos::SharedHostPinnedSpace;
+using TimeoutSpace = Kokkos::SharedHostPinnedSpace;
 #else
-using HangSpace = Kokkos::HostSpace;
+using TimeoutSpace = Kokkos::HostSpace;
 #endif
-/// Where kernels leave word of a hang. Pinning memory takes long: a solver does it once, for all it analyses.
-using HangSpot = Kokkos::View<HangRecord[1], HangSpace>;
+/// Where kernels leave word of a timeout. Pinning memory takes long: a solver does it once, for all it
+/// analyses.
+using TimeoutFlag = Kokkos::View<TimeoutRecord[1], TimeoutSpace>;
 
 /// What teams of a solve share, in two turns, and whether the watchdog has ended one; of a trivial type, so
 /// that zeros are set without a kernel.
@@ -35,16 +36,18 @@ class SolutionArrays {
   using Memory = typename ExecutionSpace::memory_space;
 
   SolutionArrays() = default;
-  SolutionArrays(const ExecutionSpace& exec, std::size_t n, const MemoryBudget& budget, const HangSpot& hang)
-      : m_n(n), m_budget(budget), m_charge(budget), m_hang(hang) {
-    m_waiting = m_charge.template allocate<Kokkos::View<Waiting, Memory>>(exec, "lutra::trisolve::waiting");
+  SolutionArrays(const ExecutionSpace& exec, std::size_t n, const MemoryBudget& budget,
+                 const TimeoutFlag& timeout)
+      : m_n(n), m_budget(budget), m_reservation(budget), m_timeout(timeout) {
+    m_waiting =
+        m_reservation.template allocate<Kokkos::View<Waiting, Memory>>(exec, "lutra::trisolve::waiting");
     Kokkos::deep_copy(exec, m_waiting, Waiting{});
   }
 
   /// Sees to arrays for `stride` values a place. Allocates where they have grown.
   void reserve(const ExecutionSpace& exec, int stride) {
     if (stride <= m_stride) return;
-    Charge fresh(m_budget);
+    MemoryReservation fresh(m_budget);
     const std::size_t size = m_n * static_cast<std::size_t>(stride);
     Kokkos::View<Scalar*, Memory> arrays[2];
     for (auto& array : arrays) {
@@ -57,7 +60,7 @@ class SolutionArrays {
     m_arrays[1] = arrays[1];
     m_dirty[0] = m_dirty[1] = 0;
     m_stride = stride;
-    m_arrays_charge = fresh;
+    m_arrays_reservation = fresh;
   }
 
   /// Puts the arrays of the next solve into `data`.
@@ -69,7 +72,7 @@ class SolutionArrays {
     data.ticket = m_waiting.data()->ticket + m_turn;
     data.next_ticket = m_waiting.data()->ticket + (1 - m_turn);
     data.stop = &m_waiting.data()->stop;
-    data.hang = m_hang.data();
+    data.timeout = m_timeout.data();
     m_dirty[m_turn] = stride;
     m_dirty[1 - m_turn] = 0;
     m_turn = 1 - m_turn;
@@ -80,8 +83,8 @@ class SolutionArrays {
     if (stride > m_scratch_stride) {
       exec.fence("lutra::trisolve: the smaller scratch is freed");
       m_scratch = {};
-      m_scratch_charge = Charge(m_budget);
-      m_scratch = m_scratch_charge.template allocate<Kokkos::View<Scalar*, Memory>>(
+      m_scratch_reservation = MemoryReservation(m_budget);
+      m_scratch = m_scratch_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
           exec, "lutra::trisolve::solutions", m_n * static_cast<std::size_t>(stride));
       m_scratch_stride = stride;
     }
@@ -89,10 +92,10 @@ class SolutionArrays {
   }
 
   /// The place a solve was given up at so far as the host knows, or −1.
-  std::int64_t hung_place() const {
-    return !m_hang.is_allocated()
+  std::int64_t timed_out_position() const {
+    return !m_timeout.is_allocated()
                ? -1
-               : *static_cast<const volatile std::int64_t*>(&m_hang.data()->place_plus_one) - 1;
+               : *static_cast<const volatile std::int64_t*>(&m_timeout.data()->place_plus_one) - 1;
   }
 
   /// Whether it was a solve with these arrays that was given up. Fences.
@@ -110,22 +113,24 @@ class SolutionArrays {
     m_dirty[0] = m_dirty[1] = 0;
     Kokkos::deep_copy(exec, m_waiting, Waiting{});
     exec.fence("lutra::trisolve: the arrays are marked anew");
-    m_hang.data()->place_plus_one = 0;
+    m_timeout.data()->place_plus_one = 0;
   }
 
-  std::size_t bytes() const { return m_charge.bytes() + m_arrays_charge.bytes() + m_scratch_charge.bytes(); }
+  std::size_t bytes() const {
+    return m_reservation.bytes() + m_arrays_reservation.bytes() + m_scratch_reservation.bytes();
+  }
 
  private:
   using Waiting = SolveTickets<Ordinal>;
 
   std::size_t m_n = 0;
   MemoryBudget m_budget;
-  Charge m_charge, m_arrays_charge, m_scratch_charge;
+  MemoryReservation m_reservation, m_arrays_reservation, m_scratch_reservation;
   Kokkos::View<Scalar*, Memory> m_arrays[2];  ///< [n × stride] each
   Kokkos::View<Scalar*, Memory> m_scratch;
   int m_scratch_stride = 0;
   Kokkos::View<Waiting, Memory> m_waiting;
-  HangSpot m_hang;
+  TimeoutFlag m_timeout;
   int m_stride = 0;         ///< values a place the arrays have room for
   int m_dirty[2] = {0, 0};  ///< values a place that are not marked
   int m_turn = 0;

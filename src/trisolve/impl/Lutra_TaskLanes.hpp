@@ -86,7 +86,7 @@ KOKKOS_FORCEINLINE_FUNCTION void walk_lanes(const Member& team, const BlockTask<
       walk.length =
           task.shape.log_rows == 0
               ? rows.length(walk.row)
-              : rows.length_before(walk.row, rows.mirrored(plan.row_of(walk.at.first)), most_block_rows);
+              : rows.length_before(walk.row, rows.mirrored(plan.row_of(walk.at.first)), max_block_rows);
     }
     walk.absent = static_cast<Offset>(task.steps) * walk.row_lanes - walk.length;
     visit(walk);

@@ -33,9 +33,10 @@ struct MeasureRows {
 /// Numbers of a triangle whose part `rows` is known, or will be where the work before has been done.
 template <class ExecutionSpace, class Rows>
 NumbersView<typename ExecutionSpace::memory_space> numbers_of_rows(const ExecutionSpace& exec,
-                                                                   const Rows& whole, Charge& charge) {
+                                                                   const Rows& whole,
+                                                                   MemoryReservation& reservation) {
   if (whole.numbers.data() != nullptr) return whole.numbers;
-  const auto numbers = allocate_numbers(exec, charge);
+  const auto numbers = allocate_numbers(exec, reservation);
   const auto rows = whole.access();
   Kokkos::parallel_reduce("lutra::trisolve::measure_rows",
                           Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
@@ -105,19 +106,19 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 Groupings<Ordinal, typename ExecutionSpace::memory_space> group_rows(
     const ExecutionSpace& exec,
     const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& whole, TrisolveMethod method,
-    bool portable, Charge& charge) {
+    bool portable, MemoryReservation& reservation) {
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
   Groupings<Ordinal, Memory> found;
   const bool asked_for = method == TrisolveMethod::supernodal;
   const bool with_blocks =
       asked_for || (method == TrisolveMethod::automatic && !is_host_space<ExecutionSpace>);
-  found.numbers = numbers_of_rows(exec, whole, charge);
+  found.numbers = numbers_of_rows(exec, whole, reservation);
   found.single.blocks.count = whole.n;
   const auto rows = whole.access();
   const auto n = static_cast<std::size_t>(whole.n);
   const std::size_t unknowns = (with_blocks ? 2 : 1) * (n + 1), zeros = with_blocks ? n : 0;
-  const auto pool = charge.allocate<View>(exec, "lutra::trisolve::level", unknowns + zeros);
+  const auto pool = reservation.allocate<View>(exec, "lutra::trisolve::level", unknowns + zeros);
   const auto numbers = found.numbers;
   Kokkos::parallel_for(
       "lutra::trisolve::clear",
@@ -129,7 +130,7 @@ Groupings<Ordinal, typename ExecutionSpace::memory_space> group_rows(
   take_level_arrays(pool, 0, n, found.single);
   if (with_blocks) {
     take_level_arrays(pool, n + 1, n, found.blocked);
-    found.blocked.blocks = find_row_blocks(exec, rows, found.numbers, asked_for, charge);
+    found.blocked.blocks = find_row_blocks(exec, rows, found.numbers, asked_for, reservation);
   }
   sweep_levels(exec, rows, found, portable);
   if (with_blocks) {

@@ -48,9 +48,9 @@ using NumbersView = Kokkos::View<TriangleNumbers, Memory>;
 /// Numbers that nobody has written yet. Does not fence on devices.
 template <class ExecutionSpace>
 NumbersView<typename ExecutionSpace::memory_space> allocate_numbers(const ExecutionSpace& exec,
-                                                                    Charge& charge) {
-  return charge.allocate<NumbersView<typename ExecutionSpace::memory_space>>(exec,
-                                                                             "lutra::trisolve::numbers");
+                                                                    MemoryReservation& reservation) {
+  return reservation.allocate<NumbersView<typename ExecutionSpace::memory_space>>(exec,
+                                                                                  "lutra::trisolve::numbers");
 }
 
 /// The part of the numbers that a reduction over rows fills in.

@@ -12,8 +12,8 @@ namespace lutra::Impl {
 
 /// ‖|T||V|‖∞ bounds how much less accurate than a substitution the product with the inverse V can be. Up to
 /// the first bound V is used as it is, up to the second with one step of refinement, which makes up for it.
-inline constexpr double most_growth_of_inverse = 100.0;
-inline constexpr double most_growth_of_refined = 1e5;
+inline constexpr double max_growth_of_inverse = 100.0;
+inline constexpr double max_growth_of_refined = 1e5;
 
 /// Values of a matrix as they reach the kernels.
 template <class Scalar, class Offset, class Memory>
@@ -89,8 +89,8 @@ struct BlockPair {
   Scalar* V;
   double* sums;  ///< [rows] of |V|'s rows
   int rows;
-  KOKKOS_FORCEINLINE_FUNCTION Scalar& t(int i, int j) const { return T[i * most_block_rows + j]; }
-  KOKKOS_FORCEINLINE_FUNCTION Scalar& v(int i, int j) const { return V[i * most_block_rows + j]; }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& t(int i, int j) const { return T[i * max_block_rows + j]; }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& v(int i, int j) const { return V[i * max_block_rows + j]; }
 };
 
 /// Column j of the inverse by substitution.
@@ -173,9 +173,9 @@ KOKKOS_FUNCTION std::int64_t invert_task(const Member& team, const Rows& rows, c
           if (!(sum <= most)) most = sum;
         },
         Kokkos::Max<double>(growth));
-    const auto use = growth <= most_growth_of_inverse   ? BlockUse::inverse
-                     : growth <= most_growth_of_refined ? BlockUse::refined
-                                                        : BlockUse::substitute;
+    const auto use = growth <= max_growth_of_inverse   ? BlockUse::inverse
+                     : growth <= max_growth_of_refined ? BlockUse::refined
+                                                       : BlockUse::substitute;
     inverted += use == BlockUse::substitute ? 0 : 1;
     const int padded = task.shape.rows();
     const int width = task.shape.inverse_entries() * task.shape.lanes();
@@ -204,12 +204,12 @@ void pack_inverses(const ExecutionSpace& exec, const Rows& rows, const Plan& who
   using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
   using Scratch = Kokkos::View<Scalar*, Space, Unmanaged>;
   using Sums = Kokkos::View<double*, Space, Unmanaged>;
-  constexpr std::size_t block_size = most_block_rows * most_block_rows;
+  constexpr std::size_t block_size = max_block_rows * max_block_rows;
   const bool single_rows = whole_plan.blocks == whole_plan.n;
   const auto plan = whole_plan.arrays();
   const auto packed = all_packed.arrays();
   const std::size_t scratch_size =
-      single_rows ? 0 : Scratch::shmem_size(2 * block_size) + Sums::shmem_size(most_block_rows);
+      single_rows ? 0 : Scratch::shmem_size(2 * block_size) + Sums::shmem_size(max_block_rows);
   const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
   Kokkos::parallel_reduce(
       "lutra::trisolve::pack_inverses",
@@ -220,7 +220,7 @@ void pack_inverses(const ExecutionSpace& exec, const Rows& rows, const Plan& who
         if (!single_rows) {
           block.T = Scratch(team.team_scratch(0), 2 * block_size).data();
           block.V = block.T + block_size;
-          block.sums = Sums(team.team_scratch(0), most_block_rows).data();
+          block.sums = Sums(team.team_scratch(0), max_block_rows).data();
         }
         const std::int64_t count = invert_task(team, rows, plan, source, packed, block);
         Kokkos::single(Kokkos::PerTeam(team), [&]() { sum += count; });

@@ -27,13 +27,13 @@ struct BlockShape {
   }
 };
 
-inline constexpr int most_block_rows = 32;      ///< rows of the largest block
-inline constexpr int most_inverse_entries = 4;  ///< of an inverted block that a lane holds in registers
-inline constexpr int narrow_lanes = 32;         ///< lanes of a task that a warp works on
-inline constexpr int wide_lanes = 512;          ///< lanes of a task that a whole team works on
+inline constexpr int max_block_rows = 32;      ///< rows of the largest block
+inline constexpr int max_inverse_entries = 4;  ///< of an inverted block that a lane holds in registers
+inline constexpr int narrow_lanes = 32;        ///< lanes of a task that a warp works on
+inline constexpr int wide_lanes = 512;         ///< lanes of a task that a whole team works on
 
 /// Entries outside of the block of the longest row for which one warp takes a block of more than eight rows.
-inline constexpr std::int64_t most_warp_row = 16;
+inline constexpr std::int64_t max_warp_row = 16;
 /// Blocks a level has on average where teams are left to those that need one. A team is done with a block
 /// earlier than a warp.
 inline constexpr std::int64_t crowd = 32;
@@ -45,7 +45,7 @@ inline constexpr std::int64_t crowd = 32;
 KOKKOS_INLINE_FUNCTION BlockShape shape_for(int rows, std::int64_t length, bool crowded) {
   int log_rows = 0;
   while ((1 << log_rows) < rows) ++log_rows;
-  if (crowded && log_rows > 3 && length <= most_warp_row)
+  if (crowded && log_rows > 3 && length <= max_warp_row)
     return {static_cast<std::uint8_t>(log_rows), static_cast<std::uint8_t>(5 - log_rows)};
   int wanted = 0;
   while (wanted < 5 && (std::int64_t(4) << wanted) < length) ++wanted;
@@ -116,7 +116,7 @@ struct TrianglePlan {
   std::vector<Ordinal>
       level_begin;  ///< [levels + 1] first task of each level, on the host; only if asked for
   std::vector<Ordinal> level_steps;  ///< [levels] most steps of a task of each level; with level_begin
-  Charge charge;
+  MemoryReservation reservation;
 
   std::int64_t n_tasks() const { return static_cast<std::int64_t>(tasks.extent(0)); }
   TrianglePlanArrays<Ordinal, Offset> arrays() const {
@@ -148,7 +148,7 @@ struct TriangleValues {
   Kokkos::View<Value*, Memory> inverses;        ///< [inverse entries]
   Kokkos::View<BlockUse*, Memory> use;          ///< [blocks] how each block's inverse may be used
   Kokkos::View<std::int64_t, Memory> inverted;  ///< blocks used by their inverses
-  Charge charge;
+  MemoryReservation reservation;
 
   TriangleValueArrays<Value> arrays() const { return {{entries.data()}, {inverses.data()}, {use.data()}}; }
 };

@@ -133,7 +133,7 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space> split_triangle(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern, TriangleSide side,
-    DiagonalKind kind, Charge& charge) {
+    DiagonalKind kind, MemoryReservation& reservation) {
   using Memory = typename ExecutionSpace::memory_space;
   TriangleRows<Ordinal, Offset, Memory> rows;
   rows.n = pattern.n_rows;
@@ -141,7 +141,7 @@ TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space> split_trian
   rows.entries = pattern.entries;
   using Bounds = Kokkos::View<Offset*, Memory>;
   const auto bounds =
-      charge.allocate<Bounds>(exec, "lutra::trisolve::rows", 3 * static_cast<std::size_t>(rows.n));
+      reservation.allocate<Bounds>(exec, "lutra::trisolve::rows", 3 * static_cast<std::size_t>(rows.n));
   const auto part = [&](std::size_t k) {
     const auto n = static_cast<std::size_t>(rows.n);
     return Kokkos::subview(bounds, Kokkos::make_pair(k * n, (k + 1) * n));
@@ -149,7 +149,7 @@ TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space> split_trian
   rows.begin = part(0);
   rows.end = part(1);
   if (kind != DiagonalKind::unit) rows.diagonal = part(2);
-  rows.numbers = allocate_numbers(exec, charge);
+  rows.numbers = allocate_numbers(exec, reservation);
   const RowShare share(exec, static_cast<std::size_t>(rows.n), pattern.entries.extent(0));
   const auto policy = share.policy(exec, rows.n);
   using Split =

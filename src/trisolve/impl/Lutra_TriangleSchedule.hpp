@@ -33,7 +33,7 @@ struct KeyFormat {
   int level_bits = 0;
 
   /// Levels a key has room for.
-  static constexpr Key most_levels = Key(1) << (8 * sizeof(Key) - 1 - shape_bits);
+  static constexpr Key max_levels = Key(1) << (8 * sizeof(Key) - 1 - shape_bits);
   explicit KeyFormat(Key levels) {
     while (Key(1) << level_bits < levels) ++level_bits;
   }
@@ -112,7 +112,7 @@ KOKKOS_FORCEINLINE_FUNCTION std::int64_t longest_row(const Rows& rows, const Blo
 template <class ExecutionSpace, class Rows, class Blocks, class LevelView, class Format, class Scratch>
 void sort_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const LevelView& level,
                  typename Rows::ordinal_type levels, const Format& format, Scratch& scratch,
-                 [[maybe_unused]] Charge& charge) {
+                 [[maybe_unused]] MemoryReservation& reservation) {
   using Ordinal = typename Rows::ordinal_type;
   const auto arrays = scratch.arrays();
   const bool crowded = static_cast<std::int64_t>(blocks.count) >= crowd * static_cast<std::int64_t>(levels);
@@ -126,7 +126,7 @@ void sort_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blo
       });
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
-    return sort_pairs_cuda(exec, scratch.keys, scratch.block_at, format.bits(), charge);
+    return sort_pairs_cuda(exec, scratch.keys, scratch.block_at, format.bits(), reservation);
   }
 #endif
   Kokkos::Experimental::sort_by_key(exec, scratch.keys, scratch.block_at);
@@ -308,13 +308,13 @@ void fill_plan(const ExecutionSpace& exec, const Rows& rows, const TaskView& tas
 
 /// First task of each level where all are narrow, and the most steps of its tasks, on the host. Fences.
 template <class ExecutionSpace, class Plan>
-void describe_levels(const ExecutionSpace& exec, Plan& plan, Charge& charge) {
+void describe_levels(const ExecutionSpace& exec, Plan& plan, MemoryReservation& reservation) {
   using Ordinal = typename decltype(plan.columns)::non_const_value_type;
   using View = Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>;
   const auto tasks = plan.tasks;
   const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
   const auto levels = static_cast<std::size_t>(plan.levels);
-  const auto numbers = charge.allocate<View>(exec, "lutra::trisolve::levels of the plan", 2 * levels);
+  const auto numbers = reservation.allocate<View>(exec, "lutra::trisolve::levels of the plan", 2 * levels);
   const View begin = Kokkos::subview(numbers, Kokkos::make_pair(std::size_t(0), levels));
   const View steps = Kokkos::subview(numbers, Kokkos::make_pair(levels, 2 * levels));
   Kokkos::deep_copy(exec, steps, Ordinal(0));
@@ -337,10 +337,10 @@ void describe_levels(const ExecutionSpace& exec, Plan& plan, Charge& charge) {
 /// Scratch for a schedule of so many blocks.
 template <class Ordinal, class Offset, class ExecutionSpace>
 ScheduleScratch<Ordinal, Offset, typename ExecutionSpace::memory_space> allocate_schedule(
-    const ExecutionSpace& exec, std::size_t count, Charge& charge) {
+    const ExecutionSpace& exec, std::size_t count, MemoryReservation& reservation) {
   ScheduleScratch<Ordinal, Offset, typename ExecutionSpace::memory_space> scratch;
   const auto allocate = [&](auto& view, const char* label, auto... extent) {
-    view = charge.template allocate<std::remove_reference_t<decltype(view)>>(exec, label, extent...);
+    view = reservation.template allocate<std::remove_reference_t<decltype(view)>>(exec, label, extent...);
   };
   allocate(scratch.keys, "lutra::trisolve::keys", count);
   allocate(scratch.block_at, "lutra::trisolve::blocks in order", count);
@@ -353,22 +353,22 @@ ScheduleScratch<Ordinal, Offset, typename ExecutionSpace::memory_space> allocate
 
 /// Makes the plan of blocks whose levels are known. Fences.
 /// @param with_levels      also describe the levels to the host
-/// @param scratch_charge   of arrays that are not needed afterwards
+/// @param scratch_reservation   of arrays that are not needed afterwards
 template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
 TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
     const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
     const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks, const LevelView& level,
-    Ordinal levels, bool with_levels, Charge& scratch_charge, const MemoryBudget& budget) {
+    Ordinal levels, bool with_levels, MemoryReservation& scratch_reservation, const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
   TrianglePlan<Ordinal, Offset, Memory> plan;
   plan.n = rows.n;
   plan.blocks = blocks.count;
   plan.levels = levels;
-  plan.charge = Charge(budget);
+  plan.reservation = MemoryReservation(budget);
   using Format = KeyFormat<ScheduleKey<Ordinal>>;
   const Format format(static_cast<ScheduleKey<Ordinal>>(levels));
-  if (static_cast<ScheduleKey<Ordinal>>(levels) > Format::most_levels) {
+  if (static_cast<ScheduleKey<Ordinal>>(levels) > Format::max_levels) {
     throw InputError("triangle: it has " + std::to_string(levels) +
                      " levels; more than 2^25 need 64-bit ordinals");
   }
@@ -376,11 +376,12 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
   const auto part = [](const View& of, std::size_t begin, std::size_t size) {
     return View(Kokkos::subview(of, Kokkos::make_pair(begin, begin + size)));
   };
-  auto scratch = allocate_schedule<Ordinal, Offset>(exec, count, scratch_charge);
-  sort_blocks(exec, rows, blocks, level, levels, format, scratch, scratch_charge);
+  auto scratch = allocate_schedule<Ordinal, Offset>(exec, count, scratch_reservation);
+  sort_blocks(exec, rows, blocks, level, levels, format, scratch, scratch_reservation);
 
   // Few allocations: on a GPU each may cost more than the kernels that use it.
-  const auto places = plan.charge.template allocate<View>(exec, "lutra::trisolve::places", 2 * n + count + 1);
+  const auto places =
+      plan.reservation.template allocate<View>(exec, "lutra::trisolve::places", 2 * n + count + 1);
   plan.row_of = part(places, 0, n);
   plan.place_of = part(places, n, n);
   plan.block_begin = part(places, 2 * n, count + 1);
@@ -390,14 +391,15 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
 
   const auto tasks = static_cast<std::size_t>(totals.tasks),
              packed = static_cast<std::size_t>(totals.entries);
-  plan.tasks = plan.charge.template allocate<decltype(plan.tasks)>(exec, "lutra::trisolve::tasks", tasks);
+  plan.tasks =
+      plan.reservation.template allocate<decltype(plan.tasks)>(exec, "lutra::trisolve::tasks", tasks);
   const std::size_t columns_at = (tasks + 63) / 64 * 64;  // columns are read by vectors
   const auto kept =
-      plan.charge.template allocate<View>(exec, "lutra::trisolve::columns", columns_at + packed);
+      plan.reservation.template allocate<View>(exec, "lutra::trisolve::columns", columns_at + packed);
   plan.by_level = part(kept, 0, tasks);
   plan.columns = part(kept, columns_at, packed);
   fill_plan<Ordinal, Offset>(exec, rows, scratch.arrays().tasks, plan);
-  if (with_levels) describe_levels(exec, plan, scratch_charge);
+  if (with_levels) describe_levels(exec, plan, scratch_reservation);
   return plan;
 }
 

@@ -21,7 +21,7 @@ namespace lutra::Impl {
 // and the others wait at the barrier until a level is wide again.
 
 inline constexpr int kahn_threads = 1024;
-inline constexpr int most_thin = 128;  ///< nodes of a level one block may work by itself
+inline constexpr int max_thin = 128;  ///< nodes of a level one block may work by itself
 
 /// One part of a graph's edges by source.
 template <class Ordinal, class Offset>
@@ -116,8 +116,8 @@ __device__ void work_wide_level(const KahnLaunch<Ordinal, Offset>& launch, Ordin
 template <class Ordinal, class Offset>
 __device__ KahnProgress<Ordinal> work_thin_levels(const KahnLaunch<Ordinal, Offset>& launch, Ordinal begin,
                                                   Ordinal end, Ordinal level) {
-  __shared__ Ordinal nodes[2][most_thin];  // of this level and the next
-  __shared__ int counts[3];                // of nodes, by level modulo 3
+  __shared__ Ordinal nodes[2][max_thin];  // of this level and the next
+  __shared__ int counts[3];               // of nodes, by level modulo 3
   const int thread = static_cast<int>(threadIdx.x);
   int count = static_cast<int>(end - begin);
   if (thread < count) nodes[level % 2][thread] = launch.queue[begin + thread];
@@ -134,7 +134,7 @@ __device__ KahnProgress<Ordinal> work_thin_levels(const KahnLaunch<Ordinal, Offs
         launch.level_of[w] = level + 1;
         const int place = atomicAdd(&counts[next], 1);
         launch.queue[end + place] = w;
-        if (place < most_thin) next_nodes[place] = w;
+        if (place < max_thin) next_nodes[place] = w;
       });
     }
     __syncthreads();
@@ -199,7 +199,7 @@ struct KahnCuda {
                                   const DependencyGraph<Ordinal, Offset, Memory>& graph, const Nodes& order,
                                   const Nodes& level_of, const MemoryBudget& budget,
                                   const LevelizationTuning& tuning) {
-    Charge scratch(budget);
+    MemoryReservation scratch(budget);
     KahnLaunch<Ordinal, Offset> launch;
     launch.n = graph.n;
     launch.parts[0] = edges(graph.first);
@@ -217,7 +217,7 @@ struct KahnCuda {
     launch.widths = widths.data();
     launch.progress = progress.data();
     launch.lanes = lanes_for(graph);
-    launch.thin = std::min(tuning.thin_level, most_thin);
+    launch.thin = std::min(tuning.thin_level, max_thin);
     start(exec, launch);
 
     const Kokkos::View<KahnProgress<Ordinal>, Kokkos::HostSpace> reached("lutra::levelization::reached");
@@ -259,7 +259,7 @@ struct KahnCuda {
 
   /// Nodes by level, ascending within one. `nodes` is overwritten.
   static void sort_by_level(const Kokkos::Cuda& exec, const Nodes& level_of, const Nodes& nodes,
-                            const Nodes& order, std::size_t levels, Charge& scratch) {
+                            const Nodes& order, std::size_t levels, MemoryReservation& scratch) {
     const auto n = level_of.extent(0);
     Kokkos::parallel_for("lutra::levelization::nodes",
                          Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<Ordinal>(n)),

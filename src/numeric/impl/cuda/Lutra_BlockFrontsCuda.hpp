@@ -13,7 +13,7 @@ inline constexpr int front_warps = front_threads / 32;
 
 /// Most 16 × 16 parts of a front that one block keeps in registers, along an edge.
 template <class Scalar>
-inline constexpr int most_register_parts = sizeof(Scalar) > 8 ? 4 : 6;
+inline constexpr int max_register_parts = sizeof(Scalar) > 8 ? 4 : 6;
 /// Edge of a tile of a larger front.
 template <class Scalar>
 inline constexpr int front_tile = sizeof(Scalar) > 8 ? 32 : 64;
@@ -35,7 +35,7 @@ __device__ __forceinline__ void add_child_part(const Launch& launch, const Child
                                                const FrontWindow& window, const To& to) {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int* const place = launch.data.places + child.rows;
-  const Scalar* const corner = launch.data.corners + child.corner;
+  const Scalar* const contribution = launch.data.contributions + child.contribution;
   int row[most];
 #pragma unroll
   for (int u = 0; u < most; ++u) {
@@ -50,7 +50,7 @@ __device__ __forceinline__ void add_child_part(const Launch& launch, const Child
       const int l = __ffs(static_cast<int>(mine)) - 1;
       mine &= mine - 1;
       const int c = __shfl_sync(0xffffffffu, column, l);
-      const Scalar* const from = corner + static_cast<Offset>(b0 + l) * child.stride() + a_begin + lane;
+      const Scalar* const from = contribution + static_cast<Offset>(b0 + l) * child.stride() + a_begin + lane;
 #pragma unroll
       for (int u = 0; u < most; ++u) {
         if (row[u] >= 0) to(row[u], c) += from[32 * u];
@@ -199,7 +199,7 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   }
   if (warp == 0) wait_for_children(launch, front, lane);
   __syncthreads();
-  narrow.add(data.corners, [&](int r, int c) -> Scalar& { return S[r + c * ld]; });
+  narrow.add(data.contributions, [&](int r, int c) -> Scalar& { return S[r + c * ld]; });
   __syncthreads();
   const FrontWindow all{0, size, 0, size};
   for (Offset c = front.children; c < task.wide_end; ++c) {
@@ -234,7 +234,7 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
     __syncthreads();
   }
   DenseFront<Scalar> dense = data.dense(front);
-  dense.corner = data.corners + launch.contributions[task.front].corner;
+  dense.contribution = data.contributions + launch.contributions[task.front].contribution;
 #pragma unroll
   for (int i = 0; i < R; ++i) {
 #pragma unroll

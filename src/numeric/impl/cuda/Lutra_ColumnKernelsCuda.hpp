@@ -231,8 +231,8 @@ struct ColumnTile {
     group = lane / width;
   }
 
-  __device__ __forceinline__ int most_updates() const { return min(32, groups * lane_updates); }
-  __device__ __forceinline__ int count() const { return min(share.up_end - up, most_updates()); }
+  __device__ __forceinline__ int max_updates() const { return min(32, groups * lane_updates); }
+  __device__ __forceinline__ int count() const { return min(share.up_end - up, max_updates()); }
   /// Row of this lane's r-th line.
   __device__ __forceinline__ int row_of(int r) const { return row + r * width + lane % width; }
 
@@ -241,7 +241,7 @@ struct ColumnTile {
     row += lane_rows * width;
     if (row < share.row_end) return true;
     row = share.row_begin;
-    up += most_updates();
+    up += max_updates();
     if (up >= share.up_end) return false;
     mine = UpdatePlace<Offset>(launch, share, up + lane);
     return true;

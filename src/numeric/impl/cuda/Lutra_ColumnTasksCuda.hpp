@@ -30,15 +30,15 @@ struct ColumnCutter {
   KOKKOS_FUNCTION Offset updates(Ordinal j) const { return row_map(j + 1) - row_diagonal(j) - 1; }
 
   KOKKOS_FUNCTION ColumnParts parts(Ordinal j) const {
-    constexpr Offset least_pairs = 512, most_pairs = 32 * least_pairs;  // of a task; of one left whole
+    constexpr Offset min_pairs = 512, max_pairs = 32 * min_pairs;  // of a task; of one left whole
     const Offset pairs = rows(j) * updates(j);
     ColumnMode mode = modes(level_of(j));
-    if (by_level && pairs > most_pairs) mode = ColumnMode::c;
-    if (mode == ColumnMode::a || pairs <= least_pairs) return {1, 1};
+    if (by_level && pairs > max_pairs) mode = ColumnMode::c;
+    if (mode == ColumnMode::a || pairs <= min_pairs) return {1, 1};
     const Offset ups = updates(j);
     if (mode == ColumnMode::b) {
       const Offset most = ups < column_warps ? ups : Offset(column_warps);
-      return {1, static_cast<int>(pairs / least_pairs < most ? pairs / least_pairs : most)};
+      return {1, static_cast<int>(pairs / min_pairs < most ? pairs / min_pairs : most)};
     }
     return {rows_together ? 1 : static_cast<int>((rows(j) + tile_rows - 1) / tile_rows),
             static_cast<int>((ups + tile_updates - 1) / tile_updates)};
@@ -97,34 +97,35 @@ struct ListTasks {
 template <class Ordinal, class Offset>
 struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
   using Memory = Kokkos::CudaSpace;
-  using Plan = ColumnLuPlan<Ordinal, Offset, Memory>;
+  using Plan = RightLookingLuPlan<Ordinal, Offset, Memory>;
   template <class T>
   using Array = Kokkos::View<T*, Memory>;
 
   ColumnTasks(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& memory,
               const ColumnTuning& options)
-      : tuning(options), budget(memory), charge(memory) {
+      : tuning(options), budget(memory), reservation(memory) {
     levels = static_cast<int>(plan.levels.size());
     const auto cutter = make_cutter(exec, plan);
     list_tasks(exec, plan, cutter);
     const auto counters = [&](const char* label) {
-      auto view = charge.template allocate<Array<unsigned>>(exec, label, plan.n());
+      auto view = reservation.template allocate<Array<unsigned>>(exec, label, plan.n());
       Kokkos::deep_copy(exec, view, 0u);
       return view;
     };
     arrived = counters("lutra::numeric::arrived_tasks");
     needed = counters("lutra::numeric::needed_tasks");
-    state = charge.template allocate<Kokkos::View<ColumnState, Memory>>(exec, "lutra::numeric::column_state");
+    state = reservation.template allocate<Kokkos::View<ColumnState, Memory>>(exec,
+                                                                             "lutra::numeric::column_state");
     if (tuning.format == ColumnFormat::automatic || tuning.format == ColumnFormat::map)
       make_maps(exec, plan, cutter);
     survey(exec, plan);
     exec.fence("lutra::numeric: scratch of the plan is freed");
   }
 
-  /// What `factorize_columns` does.
+  /// What `factorize_right_looking` does.
   template <class Scalar>
-  ColumnLuOutcome factorize(const Kokkos::Cuda& exec, const Plan& plan, const Array<Scalar>& values,
-                            RealOf<Scalar> threshold, const Array<unsigned char>& perturbed) {
+  RightLookingLuOutcome factorize(const Kokkos::Cuda& exec, const Plan& plan, const Array<Scalar>& values,
+                                  RealOf<Scalar> threshold, const Array<unsigned char>& perturbed) {
     auto launch = launch_of<Scalar>(plan);
     launch.values = values.data();
     launch.perturbed = perturbed.data();
@@ -138,10 +139,10 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
     exec.fence("lutra::numeric: whether the factors are finite is known");
     if (met().stopped != 0) {
       start_again(exec);
-      throw HangError("factorize: column " + std::to_string(met().stopped - 1) +
-                      " waited too long for others, and the factorization was given up");
+      throw TimeoutError("factorize: column " + std::to_string(met().stopped - 1) +
+                         " waited too long for others, and the factorization was given up");
     }
-    ColumnLuOutcome outcome;
+    RightLookingLuOutcome outcome;
     static_assert(sizeof(double) == sizeof(met().largest));
     std::memcpy(&outcome.largest, &met().largest, sizeof(double));
     outcome.perturbed = static_cast<std::int64_t>(met().perturbed);
@@ -151,7 +152,7 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
 
   ColumnTuning tuning;
   MemoryBudget budget;
-  Charge charge;
+  MemoryReservation reservation;
   int levels = 0;
   ColumnFormat format = ColumnFormat::search;  ///< in use
   Array<ColumnTask<Ordinal>> tasks;            ///< in the order of levels
@@ -183,13 +184,13 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
             plan.column_diagonal,
             plan.levels.order,
             plan.levels.level_of,
-            upload(exec, charge, "lutra::numeric::level_modes", modes),
+            upload(exec, reservation, "lutra::numeric::level_modes", modes),
             tuning.mode == ColumnMode::by_level,
             tuning.format == ColumnFormat::dense};
   }
 
   void list_tasks(const Kokkos::Cuda& exec, const Plan& plan, const ColumnCutter<Ordinal, Offset>& cutter) {
-    Charge scratch(budget);
+    MemoryReservation scratch(budget);
     const auto begin =
         scratch.template allocate<Array<Offset>>(exec, "lutra::numeric::task_begin", plan.n() + 1);
     const Offset total = sum_up<Offset>(exec, "lutra::numeric::count_tasks", plan.n(),
@@ -197,8 +198,9 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
     if (total > std::numeric_limits<int>::max() / 2)
       throw InputError("pattern: its columns make " + std::to_string(total) +
                        " tasks, more than fit in an int");
-    tasks = charge.template allocate<Array<ColumnTask<Ordinal>>>(exec, "lutra::numeric::column_tasks", total);
-    parts = charge.template allocate<Array<ColumnParts>>(exec, "lutra::numeric::column_parts", plan.n());
+    tasks = reservation.template allocate<Array<ColumnTask<Ordinal>>>(exec, "lutra::numeric::column_tasks",
+                                                                      total);
+    parts = reservation.template allocate<Array<ColumnParts>>(exec, "lutra::numeric::column_parts", plan.n());
     Kokkos::parallel_for("lutra::numeric::list_tasks",
                          Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<std::int64_t>(plan.n())),
                          ListTasks<Ordinal, Offset>{cutter, begin, tasks, parts});
@@ -211,12 +213,12 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
 
   /// Maps, if they fit.
   void make_maps(const Kokkos::Cuda& exec, const Plan& plan, const ColumnCutter<Ordinal, Offset>& cutter) {
-    Charge own(budget);
+    MemoryReservation own(budget);
     auto begin = own.template allocate<Array<Offset>>(exec, "lutra::numeric::map_begin", plan.n() + 1);
     const Offset pairs = sum_up<Offset>(exec, "lutra::numeric::count_pairs", plan.n(),
                                         CountPairs<Ordinal, Offset>{cutter}, begin);
     const std::size_t bytes = static_cast<std::size_t>(pairs) * sizeof(unsigned);
-    if (bytes > tuning.most_map_bytes || bytes > room(8)) return;
+    if (bytes > tuning.max_map_bytes || bytes > room(8)) return;
     try {
       map = own.template allocate<Array<unsigned>>(exec, "lutra::numeric::update_places",
                                                    static_cast<std::size_t>(pairs));
@@ -224,7 +226,7 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
       return;  // rows are searched for
     }
     map_begin = begin;
-    map_charge = own;
+    map_reservation = own;
     format = ColumnFormat::map;
   }
 
@@ -329,7 +331,7 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
     const std::size_t bytes = warps * static_cast<std::size_t>(plan.n()) * sizeof(Scalar);
     if (dense.extent(0) == bytes) return true;
     if (bytes > room(2)) return false;
-    dense = charge.template allocate<Array<char>>(exec, "lutra::numeric::dense_columns", bytes);
+    dense = reservation.template allocate<Array<char>>(exec, "lutra::numeric::dense_columns", bytes);
     Kokkos::deep_copy(exec, dense, char(0));
     return true;
   }
@@ -341,7 +343,7 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
     if (dense.extent(0) > 0) Kokkos::deep_copy(exec, dense, char(0));
   }
 
-  Charge map_charge;
+  MemoryReservation map_reservation;
 };
 
 }  // namespace lutra::Impl

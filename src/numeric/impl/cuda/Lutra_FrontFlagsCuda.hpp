@@ -15,9 +15,10 @@ inline constexpr double front_watchdog_seconds = 10;  ///< unless a schedule is 
 /// A child as its parent meets it.
 template <class Offset>
 struct ChildRef {
-  Offset corner = 0;  ///< where its contribution would begin, had it kept its first rows and columns too
-  Offset rows = 0;    ///< in `places`
-  Offset cuts = 0;    ///< in `cuts`, where the parent is cut into tiles
+  Offset contribution =
+      0;            ///< where its contribution would begin, had it kept its first rows and columns too
+  Offset rows = 0;  ///< in `places`
+  Offset cuts = 0;  ///< in `cuts`, where the parent is cut into tiles
   int below = 0;
   int passed = 0;  ///< first rows and columns, which it has added to the parent's panels itself
   int number = 0;  ///< of its flag
@@ -28,7 +29,7 @@ struct ChildRef {
 /// Where a front leaves what it hands on, in the place of the plan's.
 template <class Offset>
 struct Contribution {
-  Offset corner = 0;
+  Offset contribution = 0;
   int passed = 0;  ///< first further rows: pivots of the parent, which go to its panels at once
 };
 
@@ -206,9 +207,9 @@ __device__ __forceinline__ void store_front(const DenseFront<Scalar>& front, int
   for (int e = first; e < pivots * below; e += step, upper.advance()) {
     front.upper[e] = at(upper.column, pivots + upper.row);
   }
-  BlockWalk corner(below, first, step);
-  for (int e = first; e < below * below; e += step, corner.advance()) {
-    front.corner[e] = at(pivots + corner.row, pivots + corner.column);
+  BlockWalk contribution(below, first, step);
+  for (int e = first; e < below * below; e += step, contribution.advance()) {
+    front.contribution[e] = at(pivots + contribution.row, pivots + contribution.column);
   }
 }
 

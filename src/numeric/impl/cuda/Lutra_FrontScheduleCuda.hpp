@@ -15,7 +15,7 @@ namespace lutra::Impl {
 
 template <class Scalar>
 struct FrontCutting<Scalar, Kokkos::Cuda> {
-  static FrontPlanOptions options() { return {front_tile<Scalar>, 16 * most_register_parts<Scalar>}; }
+  static FrontPlanOptions options() { return {front_tile<Scalar>, 16 * max_register_parts<Scalar>}; }
 };
 
 /// Children by parents, and the cuts of those whose parents are tiled.
@@ -28,9 +28,9 @@ void list_child_refs(const FrontTaskOrder<Ordinal, Offset>& order, const FrontPl
     const auto& child = order.fronts[static_cast<std::size_t>(c)];
     const auto& parent = order.fronts[static_cast<std::size_t>(child.parent)];
     const int passed = order.contributions[static_cast<std::size_t>(c)].passed;
-    refs.push_back({child.corner - passed - static_cast<Offset>(passed) * (child.below - passed), child.rows,
-                    static_cast<Offset>(cuts.size()), child.below, passed, static_cast<int>(c)});
-    if (parent.size() <= options.most_whole) continue;
+    refs.push_back({child.contribution - passed - static_cast<Offset>(passed) * (child.below - passed),
+                    child.rows, static_cast<Offset>(cuts.size()), child.below, passed, static_cast<int>(c)});
+    if (parent.size() <= options.max_whole) continue;
     const FrontTiles tiles(parent.pivots, parent.below, options.tile);
     const int* const place = places.data() + child.rows;
     for (int t = 0; t < tiles.count(); ++t)
@@ -46,7 +46,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   using Plan = FrontPlan<Ordinal, Offset, Memory>;
   using Data = FrontLuData<Scalar, Ordinal, Offset>;
 
-  FrontSchedule(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget, Charge& charge) {
+  FrontSchedule(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget,
+                MemoryReservation& reservation) {
     std::vector<ChildRef<Offset>> refs;
     std::vector<int> cuts;
     const auto to_host = [](const auto& view) {
@@ -57,19 +58,19 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     const auto places = to_host(plan.places);
     FrontTaskOrder<Ordinal, Offset> order(plan, to_host(plan.children), places, teams(exec));
     order.list_children();
-    m_corners = order.corners;
+    m_contributions = order.contributions;
     list_child_refs(order, plan.options, places, refs, cuts);
-    m_target_place = upload(exec, charge, "lutra::numeric::target_place", order.lists.place);
-    m_target_source = upload(exec, charge, "lutra::numeric::target_source", order.lists.source);
-    m_lists = upload(exec, charge, "lutra::numeric::gather_lists",
+    m_target_place = upload(exec, reservation, "lutra::numeric::target_place", order.lists.place);
+    m_target_source = upload(exec, reservation, "lutra::numeric::target_source", order.lists.source);
+    m_lists = upload(exec, reservation, "lutra::numeric::gather_lists",
                      std::vector<GatherLists>{{m_target_place.data(), m_target_source.data()}});
-    m_small = upload(exec, charge, "lutra::numeric::small_fronts", order.small_tasks);
-    m_tasks = put_in_order(exec, budget, charge, order);
-    m_contributions = upload(exec, charge, "lutra::numeric::contributions", order.contributions);
-    m_children = upload(exec, charge, "lutra::numeric::child_refs", refs);
-    m_cuts = upload(exec, charge, "lutra::numeric::child_cuts", cuts);
+    m_small = upload(exec, reservation, "lutra::numeric::small_fronts", order.small_tasks);
+    m_tasks = put_in_order(exec, budget, reservation, order);
+    m_contributions = upload(exec, reservation, "lutra::numeric::contributions", order.contributions);
+    m_children = upload(exec, reservation, "lutra::numeric::child_refs", refs);
+    m_cuts = upload(exec, reservation, "lutra::numeric::child_cuts", cuts);
     const auto flags = [&](const char* label, std::size_t length) {
-      auto view = charge.template allocate<Kokkos::View<int*, Memory>>(exec, label, length);
+      auto view = reservation.template allocate<Kokkos::View<int*, Memory>>(exec, label, length);
       Kokkos::deep_copy(exec, view, 0);
       return view;
     };
@@ -80,17 +81,17 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     m_tickets = flags("lutra::numeric::tickets", 3 + m_chunks + multiprocessors(exec));
     m_inverses = order.inverses;
     m_inverse_blocks = order.inverse_blocks;
-    m_links = charge.template allocate<Kokkos::View<Scalar*, Memory>>(exec, "lutra::numeric::tile_links",
-                                                                      order.links);
+    m_links = reservation.template allocate<Kokkos::View<Scalar*, Memory>>(exec, "lutra::numeric::tile_links",
+                                                                           order.links);
     size_launches<false>(exec);
   }
 
   /// Tasks in their order, in device memory.
   static Kokkos::View<const FrontTask<Ordinal, Offset>*, Memory> put_in_order(
-      const Kokkos::Cuda& exec, const MemoryBudget& budget, Charge& charge,
+      const Kokkos::Cuda& exec, const MemoryBudget& budget, MemoryReservation& reservation,
       const FrontTaskOrder<Ordinal, Offset>& order) {
-    Charge scratch(budget);
-    const auto result = charge.template allocate<Kokkos::View<FrontTask<Ordinal, Offset>*, Memory>>(
+    MemoryReservation scratch(budget);
+    const auto result = reservation.template allocate<Kokkos::View<FrontTask<Ordinal, Offset>*, Memory>>(
         exec, "lutra::numeric::front_tasks", order.order().size());
     const auto by_front = upload(exec, scratch, "lutra::numeric::tasks_by_fronts", order.tasks());
     const auto source = upload(exec, scratch, "lutra::numeric::task_order", order.order());
@@ -105,13 +106,13 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   /// What it would take, without anything on the device.
   static FrontSizes sizes(const Kokkos::Cuda& exec, const FrontOutline<Ordinal, Offset, Memory>& outline) {
     const FrontTaskOrder<Ordinal, Offset> order(outline.plan, outline.children, outline.places, teams(exec));
-    return {outline.plan.panels, order.corners, 2 * static_cast<std::int64_t>(order.inverses)};
+    return {outline.plan.panels, order.contributions, 2 * static_cast<std::int64_t>(order.inverses)};
   }
 
   void run(const Kokkos::Cuda& exec, const Plan&, const Data& data) {
     FrontLaunch<Scalar, Ordinal, Offset> launch;
     launch.data = data;
-    launch.data.corners = data.panels;  // contributions may stand in panels of fronts to come
+    launch.data.contributions = data.panels;  // contributions may stand in panels of fronts to come
     launch.children = m_children.data();
     launch.contributions = m_contributions.data();
     launch.lists = m_lists.data();
@@ -139,7 +140,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   }
 
   /// Numbers contributions take behind the panels.
-  Offset corners(const Plan&) const { return m_corners; }
+  Offset contributions(const Plan&) const { return m_contributions; }
 
   /// Numbers of the inverses of the diagonal tiles of all tiled fronts in postorder: all of U by rows, then
   /// all of L by columns, each an `InverseTile`.
@@ -172,7 +173,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     return small_front_warps * small_front_words<Scalar> * sizeof(Scalar);
   }
   static constexpr std::size_t task_bytes() {
-    constexpr std::size_t edge = 16 * most_register_parts<Scalar>;
+    constexpr std::size_t edge = 16 * max_register_parts<Scalar>;
     return std::max(sizeof(TileMemory<Scalar>), edge * (edge + 1) * sizeof(Scalar));
   }
 
@@ -245,7 +246,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   std::size_t m_chunks = 0;
   LaunchSizes m_sizes[2];  ///< without and with interchanges
   double m_watchdog_seconds = front_watchdog_seconds;
-  Offset m_corners = 0;
+  Offset m_contributions = 0;
   Offset m_inverses = 0;     ///< numbers of inverses of one triangle, without interchanges
   int m_inverse_blocks = 0;  ///< blocks of their lines
   int m_run = 0;

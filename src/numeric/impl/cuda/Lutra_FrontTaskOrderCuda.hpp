@@ -7,9 +7,9 @@
 #include <limits>
 #include <vector>
 
-#include "Lutra_FallingOrder.hpp"
+#include "Lutra_ArgsortDescending.hpp"
+#include "Lutra_LifetimePlacement.hpp"
 #include "Lutra_SmallFrontsCuda.hpp"
-#include "Lutra_SpanPlacement.hpp"
 #include "Lutra_TileFrontsCuda.hpp"
 #include "Lutra_TilePairsCuda.hpp"
 
@@ -25,12 +25,12 @@ inline constexpr int steps_together = 2;
 
 /// In fronts of so many pivot tiles a diagonal tile makes its last product itself; in smaller ones the room
 /// for what it needs would be a larger part of the front.
-inline constexpr int least_linked_tiles = 4;
+inline constexpr int min_linked_tiles = 4;
 
 /// In fronts of so many pivot tiles one team works all diagonal tiles: a walker. Of the teams no more than
 /// one in `teams_a_walker` are walkers, of the largest fronts, so that there are always teams for what they
 /// wait for.
-inline constexpr int least_walked_tiles = 12, teams_a_walker = 16;
+inline constexpr int min_walked_tiles = 12, teams_a_walker = 16;
 
 /// Numbers of panels that one task clears.
 inline constexpr int cleared_numbers = 1 << 15;
@@ -58,12 +58,13 @@ class FrontTaskOrder {
     reserve_tasks();
     for (Ordinal f = 0; f < m_plan.count; ++f) add_tasks(f);
     sort_small();
-    m_order = falling_order<std::uint32_t>(m_tasks.size(), [&](std::uint32_t t) { return m_priority[t]; });
+    m_order =
+        argsort_descending<std::uint32_t>(m_tasks.size(), [&](std::uint32_t t) { return m_priority[t]; });
     m_behind = teams / tasks_a_chunk;
     note_parts();
-    pass_corners();
+    pass_contributions();
     add_clearing();
-    place_corners();
+    place_contributions();
   }
 
   /// Lists of narrow children; completes the tasks.
@@ -116,7 +117,7 @@ class FrontTaskOrder {
   std::vector<Front<Ordinal, Offset>> fronts;  ///< of the plan, contributions where this schedule has them,
                                                ///< counted from the first number of the panels
   std::vector<Contribution<Offset>> contributions;  ///< [count]
-  Offset corners = 0;                               ///< numbers contributions need behind the panels
+  Offset contributions = 0;                         ///< numbers contributions need behind the panels
   std::vector<Small> small_tasks;                   ///< in order
   GatherListMaker<Ordinal, Offset> lists;
   Offset flags = 0;        ///< of tiles
@@ -131,11 +132,11 @@ class FrontTaskOrder {
     return t < m_tasks.size() ? m_tasks[t] : m_clearing[t - m_tasks.size()];
   }
   /// Whether a task writes a contribution.
-  bool in_corner(const Task& task) const {
+  bool in_contribution(const Task& task) const {
     return task.row >= 0 && std::min(task.row, task.column) >= tiles_of(task.front).pivot_tiles();
   }
   const Front<Ordinal, Offset>& front(Ordinal f) const { return fronts[index(f)]; }
-  bool is_tiled(Ordinal f) const { return front(f).size() > m_plan.options.most_whole; }
+  bool is_tiled(Ordinal f) const { return front(f).size() > m_plan.options.max_whole; }
   FrontTiles tiles_of(Ordinal f) const { return {front(f).pivots, front(f).below, m_plan.options.tile}; }
 
   void find_small() {
@@ -146,7 +147,7 @@ class FrontTaskOrder {
     }
   }
 
-  double corner_time(Ordinal f) const {
+  double contribution_time(Ordinal f) const {
     const FrontTiles tiles = tiles_of(f);
     const double edge = tiles.count() - tiles.pivot_tiles();
     return FrontTimes::start + FrontTimes::product * tiles.pivot_tiles() * (1 + edge * edge / 256);
@@ -156,7 +157,7 @@ class FrontTaskOrder {
     m_start.assign(index(m_plan.count), 0);
     for (Ordinal f = m_plan.count; f-- > 0;) {
       const double after = front(f).parent < 0 ? 0 : m_start[index(front(f).parent)];
-      const double own = is_tiled(f) ? tiles_of(f).pivot_tiles() * FrontTimes::step + corner_time(f)
+      const double own = is_tiled(f) ? tiles_of(f).pivot_tiles() * FrontTimes::step + contribution_time(f)
                                      : FrontTimes::start + FrontTimes::pivot * front(f).pivots +
                                            FrontTimes::child *
                                                static_cast<double>(front(f).children_end - front(f).children);
@@ -185,7 +186,7 @@ class FrontTaskOrder {
   void choose_walked(int most) {
     std::vector<Ordinal> walked;
     for (Ordinal f = 0; f < m_plan.count; ++f) {
-      if (is_tiled(f) && tiles_of(f).pivot_tiles() >= least_walked_tiles) walked.push_back(f);
+      if (is_tiled(f) && tiles_of(f).pivot_tiles() >= min_walked_tiles) walked.push_back(f);
     }
     std::ranges::stable_sort(walked, std::greater<>{}, [&](Ordinal f) { return front(f).pivots; });
     walked.resize(std::min(walked.size(), static_cast<std::size_t>(most)));
@@ -209,7 +210,7 @@ class FrontTaskOrder {
     std::vector<Ordinal> order;
     order.reserve(small_tasks.size());
     for (const Small& task : small_tasks) order.push_back(task.front);
-    sort_falling(order, [&](Ordinal f) { return m_start[index(f)]; });
+    sort_descending(order, [&](Ordinal f) { return m_start[index(f)]; });
     for (std::size_t t = 0; t < order.size(); ++t) small_tasks[t].front = order[t];
   }
 
@@ -225,11 +226,11 @@ class FrontTaskOrder {
     }
   }
 
-  /// When the task of a tile is to start, counted back from the corner's. A tile starts before its turn by
-  /// the time it needs for the products before that; next to the diagonal it is wanted first. In fronts with
-  /// tasks of two tiles the rows and columns of some pivot tiles are taken together, those that meet on the
-  /// diagonal at one place one after the other, and so, added in order of rows, each behind what it needs:
-  /// neighbours then read one tile of L or U at about the same time, which reaches them from L2.
+  /// When the task of a tile is to start, counted back from the contribution's. A tile starts before its turn
+  /// by the time it needs for the products before that; next to the diagonal it is wanted first. In fronts
+  /// with tasks of two tiles the rows and columns of some pivot tiles are taken together, those that meet on
+  /// the diagonal at one place one after the other, and so, added in order of rows, each behind what it
+  /// needs: neighbours then read one tile of L or U at about the same time, which reaches them from L2.
   static double tile_start(const FrontTiles& tiles, bool paired, int i, int j) {
     const int pivots = tiles.pivot_tiles(), step = std::min(i, j);
     if (step >= pivots) return 0;
@@ -246,8 +247,8 @@ class FrontTaskOrder {
     const FrontTiles tiles = tiles_of(f);
     const int count = tiles.count(), pivots = tiles.pivot_tiles();
     const TilePairs pairs(tiles, front(f).parent < 0);
-    const bool is_linked = pivots >= least_linked_tiles;
-    const double end = (front(f).parent < 0 ? 0 : m_start[index(front(f).parent)]) + corner_time(f);
+    const bool is_linked = pivots >= min_linked_tiles;
+    const double end = (front(f).parent < 0 ? 0 : m_start[index(front(f).parent)]) + contribution_time(f);
     for (int i = 0; i < count; ++i) {
       for (int j = 0; j < count; ++j) {
         if (pairs.is_second(i, j)) continue;
@@ -282,13 +283,13 @@ class FrontTaskOrder {
   /// What of a front a task writes, in the order of tasks.
   struct Part {
     Ordinal front;
-    enum : char { panels, corner, whole, clearing } what;
+    enum : char { panels, contribution, whole, clearing } what;
   };
 
   Part part_of(const Task& task) const {
     return {task.front, task.row == Task::whole      ? Part::whole
                         : task.row == Task::clearing ? Part::clearing
-                        : in_corner(task)            ? Part::corner
+                        : in_contribution(task)      ? Part::contribution
                                                      : Part::panels};
   }
   void note_parts() {
@@ -297,18 +298,18 @@ class FrontTaskOrder {
   }
 
   /// Where in the order the contribution of each front in tiles begins.
-  std::vector<std::size_t> first_of_corners() const {
+  std::vector<std::size_t> first_of_contributions() const {
     std::vector<std::size_t> first(index(m_plan.count), m_parts.size());
     for (std::size_t t = m_parts.size(); t-- > 0;) {
-      if (m_parts[t].what == Part::corner) first[index(m_parts[t].front)] = t;
+      if (m_parts[t].what == Part::contribution) first[index(m_parts[t].front)] = t;
     }
     return first;
   }
 
   /// The two widest children of a front in tiles, if they are in tiles too, add to its panels at once, but
   /// for those that come so early that nobody could clear the panels before.
-  void pass_corners() {
-    m_first = first_of_corners();
+  void pass_contributions() {
+    m_first = first_of_contributions();
     const auto& first = m_first;
     const auto least = static_cast<std::size_t>((m_behind + 2) * tasks_a_chunk);
     m_passed.assign(index(m_plan.count), 0);
@@ -385,7 +386,7 @@ class FrontTaskOrder {
 
   /// Steps in which a front's panels and contribution are begun and its last task is.
   struct FrontSteps {
-    std::int64_t panels = 0, cleared = 0, corner = 0, last = 0;
+    std::int64_t panels = 0, cleared = 0, contribution = 0, last = 0;
   };
 
   std::vector<FrontSteps> find_steps() const {
@@ -396,14 +397,15 @@ class FrontTaskOrder {
       own.last = step_of(t);
       if (own.panels == 0) own.panels = own.last;
       if (now.what == Part::clearing) own.cleared = own.last;
-      if ((now.what == Part::whole || now.what == Part::corner) && own.corner == 0) own.corner = own.last;
+      if ((now.what == Part::whole || now.what == Part::contribution) && own.contribution == 0)
+        own.contribution = own.last;
     }
     return steps;
   }
 
   /// The place of a contribution is given away a while after its last reader, so that nobody has to wait for
   /// it unless the order of time is far from that of tasks.
-  void place_corners() {
+  void place_contributions() {
     const auto steps = find_steps();
     std::vector<Span> spans(fronts.size());
     std::vector<FixedSpan> panels;
@@ -411,7 +413,7 @@ class FrontTaskOrder {
     for (std::size_t f = 0; f < fronts.size(); ++f) {
       const Ordinal parent = fronts[f].parent;
       spans[f].size = kept_numbers(static_cast<Ordinal>(f));
-      spans[f].begin = steps[f].corner;
+      spans[f].begin = steps[f].contribution;
       spans[f].end = parent < 0               ? std::numeric_limits<std::int64_t>::max()
                      : m_small[index(parent)] ? 1
                                               : steps[index(parent)].last + 1 + m_behind;
@@ -419,29 +421,30 @@ class FrontTaskOrder {
       panels.push_back({fronts[f].lower, panel_numbers(static_cast<Ordinal>(f)), steps[f].panels});
       front_of_panels.push_back(f);
     }
-    const SpanPlaces places = SpanPlacement::place(spans, panels, m_plan.panels, m_behind + 2);
-    corners = static_cast<Offset>(places.total) - m_plan.panels;
+    const SpanPlaces places = LifetimePlacement::place(spans, panels, m_plan.panels, m_behind + 2);
+    contributions = static_cast<Offset>(places.total) - m_plan.panels;
     contributions.reserve(fronts.size());
     for (std::size_t f = 0; f < fronts.size(); ++f) {
-      fronts[f].corner = static_cast<Offset>(places.place[f]);
-      contributions.push_back({fronts[f].corner, m_passed[f]});
+      fronts[f].contribution = static_cast<Offset>(places.place[f]);
+      contributions.push_back({fronts[f].contribution, m_passed[f]});
     }
     std::vector<std::int64_t> panels_freed(fronts.size(), -1);
     for (std::size_t p = 0; p < panels.size(); ++p) panels_freed[front_of_panels[p]] = places.fixed_freed[p];
     for (std::size_t t = 0; t < m_order.size(); ++t)
-      set_waits(m_parts[t].what == Part::corner, steps, places.freed, panels_freed, task(m_order[t]));
+      set_waits(m_parts[t].what == Part::contribution, steps, places.freed, panels_freed, task(m_order[t]));
   }
 
   /// Which tasks are to be complete before a task writes.
-  void set_waits(bool corner, const std::vector<FrontSteps>& steps, const std::vector<std::int64_t>& freed,
-                 const std::vector<std::int64_t>& panels_freed, Task& task) const {
+  void set_waits(bool contribution, const std::vector<FrontSteps>& steps,
+                 const std::vector<std::int64_t>& freed, const std::vector<std::int64_t>& panels_freed,
+                 Task& task) const {
     const std::size_t f = index(task.front);
     task.takes_panels = steps[f].cleared > 0;
-    std::int64_t end = corner ? freed[f] : panels_freed[f];               // of those that stood there
-    if (!corner && task.row >= 0 && task.row + task.column > 0) end = 0;  // the first tile has waited
+    std::int64_t end = contribution ? freed[f] : panels_freed[f];               // of those that stood there
+    if (!contribution && task.row >= 0 && task.row + task.column > 0) end = 0;  // the first tile has waited
     if (task.row == Task::whole) end = std::max(end, freed[f]);
     std::int64_t after = std::max<std::int64_t>(0, end - 1 - m_behind);
-    if (corner && m_passed[f] > 0) after = std::max(after, steps[index(fronts[f].parent)].cleared);
+    if (contribution && m_passed[f] > 0) after = std::max(after, steps[index(fronts[f].parent)].cleared);
     task.after = static_cast<int>(after);
   }
 
@@ -476,7 +479,8 @@ class FrontTaskOrder {
   std::vector<Task> m_clearing;        ///< tasks that clear panels
   std::vector<std::uint32_t> m_order;  ///< in `m_tasks`, from its end on in `m_clearing`
   std::vector<Part> m_parts;           ///< what each task in the order writes
-  std::vector<std::size_t> m_first;  ///< [count] see `first_of_corners`, before tasks are added to the order
+  std::vector<std::size_t>
+      m_first;  ///< [count] see `first_of_contributions`, before tasks are added to the order
 };
 
 }  // namespace lutra::Impl

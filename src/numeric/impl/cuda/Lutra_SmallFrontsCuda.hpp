@@ -15,7 +15,7 @@ inline constexpr int small_front_words = small_front_size*(small_front_size + 1)
 template <class Scalar, class Offset, class Launch>
 __device__ __forceinline__ void add_small_child(const Launch& launch, const ChildRef<Offset>& child, int lane,
                                                 Scalar* S, int ld) {
-  const Scalar* const corner = launch.data.corners + child.corner;
+  const Scalar* const contribution = launch.data.contributions + child.contribution;
   const int place = lane < child.below ? launch.data.places[child.rows + lane] : 0;
   constexpr int ahead = 4;
   for (int b = 0; b < child.below; b += ahead) {
@@ -23,7 +23,7 @@ __device__ __forceinline__ void add_small_child(const Launch& launch, const Chil
 #pragma unroll
     for (int u = 0; u < ahead; ++u) {
       const bool there = lane < child.below && b + u < child.below;
-      value[u] = there ? corner[static_cast<Offset>(b + u) * child.below + lane] : Scalar(0);
+      value[u] = there ? contribution[static_cast<Offset>(b + u) * child.below + lane] : Scalar(0);
     }
 #pragma unroll
     for (int u = 0; u < ahead; ++u) {
@@ -89,7 +89,7 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordin
     S[place.row + place.column * ld] = data.entries[e];
   }
   wait_for_children(launch, front, lane);
-  narrow.add(data.corners, [&](int r, int c) -> Scalar& { return S[r + c * ld]; });
+  narrow.add(data.contributions, [&](int r, int c) -> Scalar& { return S[r + c * ld]; });
   __syncwarp();
   for (Offset c = front.children; c < task.wide_end; ++c) {
     add_small_child(launch, launch.children[c], lane, S, ld);
@@ -102,7 +102,7 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordin
                [&](int) { return order.row; });
   }
   DenseFront<Scalar> dense = data.dense(front);
-  dense.corner = data.corners + launch.contributions[task.front].corner;
+  dense.contribution = data.contributions + launch.contributions[task.front].contribution;
   store_front(dense, lane, 32, [&](int r, int c) { return S[r + c * ld]; });
   __syncwarp();
   if (lane == 0) raise_flag(launch.done + task.front, launch.run);

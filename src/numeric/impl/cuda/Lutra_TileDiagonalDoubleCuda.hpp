@@ -48,8 +48,8 @@ template <>
 struct TileDiagonal<double> {
   static constexpr int edge = 64, pitch = edge + operand_pad, block = pivot_panel;
   static constexpr int part = 8, parts = edge / part;
-  static constexpr int row_pitch = edge + 4, row_words = part * row_pitch, corner_words = part * part;
-  static constexpr int scratch_words = 2 * row_words + 2 * corner_words + 4;
+  static constexpr int row_pitch = edge + 4, row_words = part * row_pitch, contribution_words = part * part;
+  static constexpr int scratch_words = 2 * row_words + 2 * contribution_words + 4;
 
   double* tile;    ///< A, then L\U: entry (r, c) at c·pitch + r
   double* lower;   ///< X: entry (r, c) at c·pitch + r; zero above the diagonal within blocks of 16
@@ -82,11 +82,11 @@ struct TileDiagonal<double> {
  private:
   __device__ __forceinline__ int steps() const { return 2 * blocks; }
   __device__ __forceinline__ double* row_of(int k) const { return copies + k % 2 * row_words; }
-  __device__ __forceinline__ double* corner_of(int k) const {
-    return copies + 2 * row_words + k % 2 * corner_words;
+  __device__ __forceinline__ double* contribution_of(int k) const {
+    return copies + 2 * row_words + k % 2 * contribution_words;
   }
   __device__ __forceinline__ int* replaced() const {
-    return reinterpret_cast<int*>(copies + 2 * row_words + 2 * corner_words);
+    return reinterpret_cast<int*>(copies + 2 * row_words + 2 * contribution_words);
   }
   // Who meets whom. The four warps tell warp 0 that what they leave for a step is there, and go on; it asks
   // for that when it has the factors of the step. It tells the four that these are there, and goes on; as
@@ -154,7 +154,7 @@ struct TileDiagonal<double> {
       }
       const int diagonal = part * k * (pitch + 1);
       meet_left();
-      const double2 left = load_pair(corner_of(k) + 2 * lane);
+      const double2 left = load_pair(contribution_of(k) + 2 * lane);
       const double* const above = row_of(k) + 2 * t * row_pitch + 2 * g;
       const double above0 = above[0], above1 = above[row_pitch];
       double* const at = tile + diagonal + 2 * t * pitch + g;
@@ -297,14 +297,14 @@ struct TileDiagonal<double> {
   __device__ __forceinline__ void leave(Rows& M, int unit, int k) const {
     if (unit == (k + 1) / 2) {
       const int lane = static_cast<int>(threadIdx.x) % 32;
-      double* const corner = corner_of(k) + 2 * lane;
+      double* const contribution = contribution_of(k) + 2 * lane;
       double* const own = tile + part * (k + 1) * (pitch + 1) + lane % 4 * 2 * pitch + lane / 4;
       if (k % 2 == 0) {
-        store_pair(corner, M[0][2], M[0][3]);
+        store_pair(contribution, M[0][2], M[0][3]);
         own[0] = M[1][2];
         own[pitch] = M[1][3];
       } else {
-        store_pair(corner, M[0][0], M[0][1]);
+        store_pair(contribution, M[0][0], M[0][1]);
         own[0] = M[1][0];
         own[pitch] = M[1][1];
       }

@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(front_threads, 2)
     } else if (parts <= 4) {
       work_block_front<4, interchanges>(launch, task, front, rule, S, turn);
     } else {
-      work_block_front<most_register_parts<Scalar>, interchanges>(launch, task, front, rule, S, turn);
+      work_block_front<max_register_parts<Scalar>, interchanges>(launch, task, front, rule, S, turn);
     }
   }
 }

@@ -39,7 +39,9 @@ struct TileWork {
     return least < pivot_tiles() ? least : pivot_tiles();
   }
   __device__ bool in_upper() const { return task.row < task.column && task.row < pivot_tiles(); }
-  __device__ bool in_corner() const { return task.row >= pivot_tiles() && task.column >= pivot_tiles(); }
+  __device__ bool in_contribution() const {
+    return task.row >= pivot_tiles() && task.column >= pivot_tiles();
+  }
   /// The task's tiles in shared memory.
   __device__ Scalar& at(int r, int c) const {
     return in_upper() ? memory.space[r * pitch + c] : memory.space[c * pitch + r];
@@ -74,7 +76,7 @@ struct TileWork {
   }
   /// Whether the tile is a diagonal one that the front's walker factorizes.
   __device__ bool is_walked() const {
-    return tiles == 1 && !interchanges && task.is_walked && task.row == task.column && !in_corner();
+    return tiles == 1 && !interchanges && task.is_walked && task.row == task.column && !in_contribution();
   }
   /// Where diagonal tile s is handed on to the walker, less all products but the last.
   __device__ Scalar* diagonal_link(int s) const {
@@ -119,17 +121,18 @@ struct TileWork {
       }
     }
     if (warp == 0) wait_for_children(launch, front, lane);
-    if (warp == 1 && task.after > 0 && !in_corner()) wait_for_chunks(launch, task.after, task.front, lane);
+    if (warp == 1 && task.after > 0 && !in_contribution())
+      wait_for_chunks(launch, task.after, task.front, lane);
     __syncthreads();
-    if (task.takes_panels && !in_corner()) {
+    if (task.takes_panels && !in_contribution()) {
       add_panel(window);
       __syncthreads();
     }
-    narrow.add(data.corners, [&](int r, int c) -> Scalar& { return at(r, c); });
+    narrow.add(data.contributions, [&](int r, int c) -> Scalar& { return at(r, c); });
     if constexpr (tiles > 1) {
       const int r0 = task.rows > 1 ? edge : 0, c0 = edge - r0;
       Turn second(*launch.lists, task.parts[1].narrow, thread);
-      second.add(data.corners, [&](int r, int c) -> Scalar& { return at(r0 + r, c0 + c); });
+      second.add(data.contributions, [&](int r, int c) -> Scalar& { return at(r0 + r, c0 + c); });
     }
     __syncthreads();
     for (Offset c0 = front.children; c0 < task.wide_end; c0 += 32) {  // a lane looks at a child
@@ -140,7 +143,8 @@ struct TileWork {
         rows_here = cuts[task.row + task.rows] - a;
         b = cuts[task.column];
         columns_here = cuts[task.column + task.columns] - b;
-        if (launch.children[c0 + lane].passed > 0 && !in_corner()) rows_here = 0;  // it is in the panels
+        if (launch.children[c0 + lane].passed > 0 && !in_contribution())
+          rows_here = 0;  // it is in the panels
       }
       unsigned touching = __ballot_sync(0xffffffffu, rows_here > 0 && columns_here > 0);
       while (touching != 0) {
@@ -326,7 +330,7 @@ struct TileWork {
 
   /// Writes the contribution's tiles; what belongs to the parent's pivots is added to its panels, where no
   /// more than two children add to a number, so that their order does not matter.
-  __device__ void store_corner(Product& product) const {
+  __device__ void store_contribution(Product& product) const {
     const Contribution<Offset> left = launch.contributions[task.front];
     if (task.after > 0) {
       if (threadIdx.x < 32) wait_for_chunks(launch, task.after, task.front, static_cast<int>(threadIdx.x));
@@ -335,9 +339,10 @@ struct TileWork {
     const int kept = front.below - left.passed;
     const int row = cut.begin(task.row) - front.pivots, column = cut.begin(task.column) - front.pivots;
     const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
-    Scalar* const corner = launch.data.corners + left.corner;
+    Scalar* const contribution = launch.data.contributions + left.contribution;
     if (row >= left.passed && column >= left.passed) {
-      Scalar* const data = corner + (row - left.passed) + static_cast<Offset>(column - left.passed) * kept;
+      Scalar* const data =
+          contribution + (row - left.passed) + static_cast<Offset>(column - left.passed) * kept;
       product.for_each([&](int r, int c, const Scalar& value) {
         if (r < rows && c < columns) data[r + c * static_cast<Offset>(kept)] = -value;
       });
@@ -349,7 +354,7 @@ struct TileWork {
       if (r >= rows || c >= columns) return;
       const int a = row + r, b = column + c;
       if (a >= left.passed && b >= left.passed) {
-        corner[a - left.passed + static_cast<Offset>(b - left.passed) * kept] = -value;
+        contribution[a - left.passed + static_cast<Offset>(b - left.passed) * kept] = -value;
       } else {
         subtract_shared(&parent.at(place[a], place[b]), value);
       }
@@ -409,7 +414,7 @@ struct TileWork {
     if (threadIdx.x != 0) return;
     fence();
     count_task(launch.progress, turn.task, turn.tasks);
-    if (!in_corner()) {
+    if (!in_contribution()) {
       write_flag(flag(task.row, task.column), launch.run);
       if (tiles > 1) write_flag(flag(task.row + task.rows - 1, task.column + task.columns - 1), launch.run);
       return;
@@ -428,10 +433,10 @@ struct TileWork {
       const auto entry = [&](int a, int b) -> Scalar& { return memory.space[b * pitch + a]; };
       product.for_each([&](int a, int b, Scalar& sum) { sum = -entry(a, b); });
       __syncthreads();
-      const bool makes_last = tiles == 1 && task.links >= 0 && task.row == task.column && !in_corner();
+      const bool makes_last = tiles == 1 && task.links >= 0 && task.row == task.column && !in_contribution();
       add_products(product, makes_last ? inners() - edge : inners());
-      if (in_corner()) {
-        store_corner(product);
+      if (in_contribution()) {
+        store_contribution(product);
         tell();
         return;
       }

@@ -12,8 +12,8 @@ namespace lutra::Impl {
 template <class Ordinal, class Offset>
 struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
   static constexpr bool exists = true;
-  static constexpr int lanes = 32, most_words = 4;  ///< of a lane, of each kind of set
-  static constexpr int least_steps = 4;             ///< for which the registers are filled
+  static constexpr int lanes = 32, max_words = 4;  ///< of a lane, of each kind of set
+  static constexpr int min_steps = 4;              ///< for which the registers are filled
   static constexpr unsigned all = 0xffffffffu;
   using Elimination = AncestorElimination<Ordinal, Offset, Kokkos::Cuda>;
   using Sets = typename Elimination::Sets;
@@ -21,7 +21,7 @@ struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
 
   /// The words of both sets of a vertex that a lane holds.
   struct Held {
-    Word upper[most_words], lower[most_words];
+    Word upper[max_words], lower[max_words];
   };
 
   const Elimination& elimination;
@@ -34,7 +34,7 @@ struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
     Ordinal depth = sets.depth(v);
     int steps = steps_from(elimination, v);
     long_chain = steps == lanes;
-    if (long_chain || steps < least_steps || Sets::words(depth) > most_words * lanes) return v;
+    if (long_chain || steps < min_steps || Sets::words(depth) > max_words * lanes) return v;
     Offset at = sets.map(v);
     Held own = load(at, depth);
     while (steps > 0) {
@@ -75,7 +75,7 @@ struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
   __device__ Held load(Offset at, Ordinal depth) const {
     Held held;
 #pragma unroll
-    for (int s = 0; s < most_words; ++s) {
+    for (int s = 0; s < max_words; ++s) {
       const Ordinal w = s * lanes + static_cast<Ordinal>(lane());
       const bool there = w < Sets::words(depth);
       held.upper[s] = there ? elimination.sets.upper(at + w) : Word(0);
@@ -89,7 +89,7 @@ struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
     const auto w = static_cast<int>(d / 64);
     Word both = 0;
 #pragma unroll
-    for (int s = 0; s < most_words; ++s) {
+    for (int s = 0; s < max_words; ++s) {
       if (s == w / lanes) both = own.upper[s] & own.lower[s];
     }
     return (__shfl_sync(all, both, w % lanes) >> (d % 64) & 1) != 0;
@@ -98,7 +98,7 @@ struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
   /// Merges the first `depth` bits of `own` into the sets of the vertex at `at`, and writes them.
   __device__ void merge(Held& own, const Held& there, Offset at, Ordinal depth) const {
 #pragma unroll
-    for (int s = 0; s < most_words; ++s) {
+    for (int s = 0; s < max_words; ++s) {
       const Ordinal w = s * lanes + static_cast<Ordinal>(lane());
       const Word mask = w < Sets::words(depth) ? Sets::below(depth, w) : Word(0);
       own.upper[s] = there.upper[s] | (own.upper[s] & mask);
@@ -115,7 +115,7 @@ struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
 template <class Ordinal, class Offset>
 struct VertexElimination<Ordinal, Offset, Kokkos::Cuda> {
   static constexpr bool exists = true;
-  static constexpr int lanes = 32, most_words = 8;  ///< of a lane on their way, of each kind of set
+  static constexpr int lanes = 32, max_words = 8;  ///< of a lane on their way, of each kind of set
   static constexpr int few_words = 8;
   static constexpr unsigned all = 0xffffffffu;
   using Elimination = AncestorElimination<Ordinal, Offset, Kokkos::Cuda>;
@@ -138,16 +138,16 @@ struct VertexElimination<Ordinal, Offset, Kokkos::Cuda> {
     const Sets& sets = elimination.sets;
     const Offset from = sets.map(v), to = sets.map(above);
     const Pair met = load(from + d / 64);
-    for (Ordinal first = 0; first < Sets::words(d); first += lanes * most_words) {
-      Pair held[most_words];
+    for (Ordinal first = 0; first < Sets::words(d); first += lanes * max_words) {
+      Pair held[max_words];
 #pragma unroll
-      for (int s = 0; s < most_words; ++s) {
+      for (int s = 0; s < max_words; ++s) {
         const Ordinal w = first + s * lanes + static_cast<Ordinal>(lane());
         held[s] = w < Sets::words(d) ? load(from + w) : Pair{0, 0};
       }
       if ((met.upper & met.lower & (Word(1) << (d % 64))) == 0) return eliminate_beyond(v, above, d);
 #pragma unroll
-      for (int s = 0; s < most_words; ++s) {
+      for (int s = 0; s < max_words; ++s) {
         const Ordinal w = first + s * lanes + static_cast<Ordinal>(lane());
         merge(to + w, held[s], below(d, w));
       }

@@ -34,7 +34,7 @@ template <class Ordinal, class Offset>
 struct WarpFill2 {
   static constexpr int lanes = 32;
   static constexpr int near_length = 64;  ///< vertices of a stack that are kept in shared memory
-  static constexpr int most_warps = 4;    ///< of a block
+  static constexpr int max_warps = 4;     ///< of a block
   static constexpr unsigned all = 0xffffffffu;
 
   using Search = Fill2Search<Ordinal, Offset, Kokkos::Cuda>;
@@ -317,14 +317,14 @@ struct WarpFill2 {
 };
 
 template <class Search, bool SharedMarks>
-__global__ void __launch_bounds__(Search::most_warps* Search::lanes, 12) fill2_warps(const Search search) {
+__global__ void __launch_bounds__(Search::max_warps* Search::lanes, 12) fill2_warps(const Search search) {
   extern __shared__ uint4 fill2_shared[];
   search.template run<SharedMarks>(reinterpret_cast<std::uint32_t*>(fill2_shared));
 }
 
-/// Shape of the launches: marks in shared memory where at least `least_warps` a multiprocessor fit.
+/// Shape of the launches: marks in shared memory where at least `min_warps` a multiprocessor fit.
 struct WarpFill2Shape {
-  static constexpr int least_warps = 12;
+  static constexpr int min_warps = 12;
   bool shared_marks = false;
   int warps = 1;                 ///< of a block
   std::size_t shared_bytes = 0;  ///< of a block
@@ -337,10 +337,10 @@ struct WarpFill2Shape {
     const std::size_t with_marks = stack + Search::mark_words_for(n) * sizeof(std::uint32_t);
     WarpFill2Shape shape;
     shape.shared_marks = allow_shared_marks && with_marks <= device.sharedMemPerBlockOptin &&
-                         with_marks * least_warps <= device.sharedMemPerMultiprocessor;
+                         with_marks * min_warps <= device.sharedMemPerMultiprocessor;
     const std::size_t each = shape.shared_marks ? with_marks : stack;
     const std::size_t fitting = device.sharedMemPerMultiprocessor / each;  // warps of a multiprocessor
-    shape.warps = fitting >= 56 ? Search::most_warps : fitting >= 32 ? 2 : 1;
+    shape.warps = fitting >= 56 ? Search::max_warps : fitting >= 32 ? 2 : 1;
     shape.shared_bytes = each * static_cast<std::size_t>(shape.warps);
     const auto kernel = shape.shared_marks ? fill2_warps<Search, true> : fill2_warps<Search, false>;
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -367,7 +367,7 @@ struct WarpFill2Shape {
   }
 };
 
-/// The warp-a-source search as Fill2Road drives it.
+/// The warp-a-source search as Fill2Method drives it.
 template <class Ordinal, class Offset>
 struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
   static constexpr bool exists = true;
@@ -381,13 +381,14 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
   bool in_groups = false;  ///< where that is faster and memory suffices
   GroupFill2Runs<Ordinal, Offset> groups;
 
-  void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Tuning& tuning, Charge& scratch) {
+  void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Tuning& tuning,
+               MemoryReservation& scratch) {
     const auto n = static_cast<std::size_t>(pattern.n_rows);
     used = !tuning.portable && n < std::size_t(1) << 30 && pattern.nnz() < (std::int64_t(1) << 31);
     if (!used) return;
     shape = WarpFill2Shape::make<Search>(exec, n, tuning.shared_marks);
     search.mark_words = Search::mark_words_for(n);
-    in_groups = tuning.groups && !shape.shared_marks && pattern.n_rows <= groups.most_rows;
+    in_groups = tuning.groups && !shape.shared_marks && pattern.n_rows <= groups.max_rows;
     if (in_groups) groups.prepare(exec, pattern.n_rows, scratch);
     search.rows =
         scratch.allocate<Kokkos::View<uint2*, Kokkos::CudaSpace>>(exec, "lutra::symbolic::packed_rows", n);

@@ -38,8 +38,8 @@ struct GroupFill2 {
   static constexpr int width = 8;  ///< entries of a row in `table`
   static constexpr int each = 4;   ///< of those, how many a lane walks over
   static constexpr int lanes_each = width / each, at_once = lanes / lanes_each;
-  static constexpr int least_levels = 4096, least_width = 12;  ///< of groups that are not left to others
-  static constexpr int most_abandoned = 32;                    ///< after so many, all are left to others
+  static constexpr int min_levels = 4096, min_width = 12;  ///< of groups that are not left to others
+  static constexpr int max_abandoned = 32;                 ///< after so many, all are left to others
   static constexpr unsigned all = 0xffffffffu;
   static constexpr unsigned unseen = 1u << 31;  ///< in `staged`: nobody has met the vertex before
 
@@ -134,7 +134,7 @@ struct GroupFill2 {
   __device__ void choose_group(Shared& shared) const {
     const SourceGroups groups{common.end_place - common.first_place};
     const auto taken = static_cast<std::int64_t>(Kokkos::atomic_fetch_add(&common.next(), Ordinal(1)));
-    const bool stop = Kokkos::atomic_load(abandoned.data()) >= most_abandoned;
+    const bool stop = Kokkos::atomic_load(abandoned.data()) >= max_abandoned;
     const std::int64_t group = stop ? -1 : common.last_first ? groups.count() - 1 - taken : taken;
     shared.first_place = static_cast<int>(common.first_place + groups.begin(group));
     shared.end_place = static_cast<int>(common.first_place + groups.begin(group + 1));

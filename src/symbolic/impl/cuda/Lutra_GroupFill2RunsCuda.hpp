@@ -19,13 +19,13 @@ struct GroupFill2Runs {
   using Kernel = GroupFill2<Ordinal, Offset>;
   using Memory = Arena<Kokkos::CudaSpace>;
   static constexpr std::size_t size = SourceGroups::size;
-  static constexpr std::int64_t most_rows = std::int64_t(1) << 22;  ///< shared memory has two bits a line
+  static constexpr std::int64_t max_rows = std::int64_t(1) << 22;  ///< shared memory has two bits a line
 
   Kernel kernel;
   std::size_t shared_bytes = 0;
   std::size_t running = 0;  ///< blocks that run at once
 
-  void prepare(const Kokkos::Cuda& exec, std::int64_t n, Charge& scratch) {
+  void prepare(const Kokkos::Cuda& exec, std::int64_t n, MemoryReservation& scratch) {
     shared_bytes = sizeof(typename Kernel::Shared) +
                    2 * static_cast<std::size_t>(Kernel::summary_words_for(n)) * sizeof(std::uint32_t);
     check_cuda(cudaFuncSetAttribute(fill2_groups<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,

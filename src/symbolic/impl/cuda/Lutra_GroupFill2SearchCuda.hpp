@@ -69,8 +69,8 @@ __device__ inline bool GroupFill2<Ordinal, Offset>::search_below(Group& g, int t
     __syncthreads();
     length = shared.handed;
   }
-  return shared.overflow == 0 && !(shared.levels > least_levels &&
-                                   shared.walked < least_width * static_cast<long long>(shared.levels));
+  return shared.overflow == 0 &&
+         !(shared.levels > min_levels && shared.walked < min_width * static_cast<long long>(shared.levels));
 }
 
 /// By one warp: as long as there are few, `count` vertices at the beginning of the level, the last ones

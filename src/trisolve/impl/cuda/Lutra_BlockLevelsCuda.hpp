@@ -244,9 +244,9 @@ void sweep_levels_cuda(const Kokkos::Cuda& exec, const RowAccess<Ordinal, Offset
                        const LeveledBlocks<Ordinal, Kokkos::CudaSpace>& blocked,
                        const NumbersView<Kokkos::CudaSpace>& numbers) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::levels");
-  constexpr std::int64_t teams_a_multiprocessor = 8, least_rows_a_team = sweep_threads / 32;
+  constexpr std::int64_t teams_a_multiprocessor = 8, min_rows_a_team = sweep_threads / 32;
   const std::int64_t most = teams_a_multiprocessor * exec.cuda_device_prop().multiProcessorCount;
-  const std::int64_t wanted = (static_cast<std::int64_t>(rows.n) + least_rows_a_team - 1) / least_rows_a_team;
+  const std::int64_t wanted = (static_cast<std::int64_t>(rows.n) + min_rows_a_team - 1) / min_rows_a_team;
   const auto teams = static_cast<unsigned>(2 * std::min(wanted, most / 2));
   sweep_levels_kernel<<<teams, sweep_threads, 0, exec.cuda_stream()>>>(rows, single, blocked, numbers.data());
 }

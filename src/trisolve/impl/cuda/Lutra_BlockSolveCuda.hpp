@@ -223,7 +223,7 @@ __device__ __forceinline__ void solve_narrow_blocks(
   await_copies();
   __syncwarp();
   sum_over_lanes(sum, task.shape.lanes());
-  if (task.shape.inverse_entries() <= most_inverse_entries) {
+  if (task.shape.inverse_entries() <= max_inverse_entries) {
     apply_narrow_blocks(data, task.shape, at, use, shared.inverses, lane, sum);
   } else {
     const int rows = __popc(__ballot_sync(0xffffffffu, at.active)) >> task.shape.log_lanes;
@@ -247,7 +247,7 @@ __device__ __forceinline__ void solve_wide_task(const BlockSolveData<Scalar, Val
   Scalar sum[Stride];
   take_right_hand_sides(data, at, out_row, sum);
 #pragma unroll
-  for (int e = 0; e < most_wide_inverse_entries; ++e) {
+  for (int e = 0; e < max_wide_inverse_entries; ++e) {
     const int p = e * wide_lanes + lane;
     if (e < task.shape.inverse_entries())
       copy_later(staged + staged_wide_position(p), data.inverses + task.inverses + p);
@@ -283,7 +283,7 @@ __global__ void __launch_bounds__(wide_lanes, Stride == 1 ? 2 : 1)
     solve_blocks_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, TeamSplit split) {
   // Where there are blocks: a WarpShared each warp, or the staged inverse of a wide task.
   extern __shared__ __align__(16) unsigned char team_shared[];
-  __shared__ alignas(16) unsigned char shared_sums[most_block_rows * Stride * sizeof(Scalar)];
+  __shared__ alignas(16) unsigned char shared_sums[max_block_rows * Stride * sizeof(Scalar)];
   const int team = static_cast<int>(blockIdx.x);
   if (team < split.narrow_teams) {
     const int warp = static_cast<int>(threadIdx.x / narrow_lanes);
@@ -313,17 +313,17 @@ __global__ void __launch_bounds__(wide_lanes, Stride == 1 ? 2 : 1)
 /// loads that come before the wait, few enough not to crowd the second-level cache with readings of what is
 /// not there yet. Where blocks make levels uneven they also get what wide tasks leave, spread over the
 /// multiprocessors.
-/// @param most_warps of a team that can take narrow tasks
+/// @param max_warps of a team that can take narrow tasks
 template <bool HasBlocks>
 TeamSplit share_out_teams(std::int64_t narrow_tasks, std::int64_t wide_tasks, std::int64_t levels,
-                          std::int64_t most, std::int64_t most_warps) {
+                          std::int64_t most, std::int64_t max_warps) {
   constexpr std::int64_t levels_ahead = HasBlocks ? 6 : 12;
-  const std::int64_t most_narrow = wide_tasks > 0 ? most / 2 : most;
-  const std::int64_t left = HasBlocks ? std::clamp<std::int64_t>(most - wide_tasks, 0, most_narrow) : 0;
+  const std::int64_t max_narrow = wide_tasks > 0 ? most / 2 : most;
+  const std::int64_t left = HasBlocks ? std::clamp<std::int64_t>(most - wide_tasks, 0, max_narrow) : 0;
   const std::int64_t ahead = (levels_ahead * narrow_tasks + levels - 1) / levels;
   const std::int64_t warps =
-      std::min({narrow_tasks, std::max(ahead, left * most_warps), most_narrow * most_warps});
-  const std::int64_t least = (warps + most_warps - 1) / most_warps;
+      std::min({narrow_tasks, std::max(ahead, left * max_warps), max_narrow * max_warps});
+  const std::int64_t least = (warps + max_warps - 1) / max_warps;
   return {static_cast<int>(std::max(least, std::min(warps, left))), static_cast<int>(warps)};
 }
 

@@ -67,17 +67,17 @@ template <int Stride, int InverseEntries, class Scalar, class Value>
 struct SharedTask {
   /// All columns of the rows: in narrow tasks by the first lane of each row, so that a warp only writes what
   /// no other warp of its crew may still be reading; in wide ones by row.
-  Two<Scalar> sums[most_block_rows * Stride / 2];
+  Two<Scalar> sums[max_block_rows * Stride / 2];
   Value inverses[InverseEntries];  ///< as packed
 };
 /// Entries of the inverse a lane that shared memory holds of a narrow task: those of the largest blocks, or
 /// where crews are too many for that, those of the small ones; larger blocks are then read from memory.
 template <int Stride, class Value>
-inline constexpr int narrow_inverse_entries = ManyShape<Stride>::crews* most_block_rows* narrow_lanes *
+inline constexpr int narrow_inverse_entries = ManyShape<Stride>::crews* max_block_rows* narrow_lanes *
                                                           sizeof(Value) <=
                                                       (1 << 17)
-                                                  ? most_block_rows
-                                                  : most_inverse_entries;
+                                                  ? max_block_rows
+                                                  : max_inverse_entries;
 template <int Stride, class Scalar, class Value>
 using NarrowShared = SharedTask<Stride, narrow_inverse_entries<Stride, Value> * narrow_lanes, Scalar, Value>;
 /// The widest of the wide blocks have 2 entries of the inverse a lane.
@@ -357,14 +357,14 @@ template <int Stride, class Data>
 ManySplit split_teams(const Data& data, int levels, std::int64_t most, std::int64_t wide_tasks) {
   using Shape = ManyShape<Stride>;
   const std::int64_t levels_ahead = wide_tasks > 0 ? 12 : 24;
-  const std::int64_t most_narrow = wide_tasks > 0 ? most / 2 : most;
+  const std::int64_t max_narrow = wide_tasks > 0 ? most / 2 : most;
   const std::int64_t wanted = (levels_ahead * data.narrow_tasks + levels - 1) / levels;
-  const std::int64_t crews = std::min<std::int64_t>({wanted, data.narrow_tasks, most_narrow * Shape::crews});
+  const std::int64_t crews = std::min<std::int64_t>({wanted, data.narrow_tasks, max_narrow * Shape::crews});
   const std::int64_t least = (crews + Shape::crews - 1) / Shape::crews;
   ManySplit split;
   split.narrow_crews = static_cast<int>(crews);
   split.narrow_teams =
-      static_cast<int>(std::clamp(most - wide_tasks, least, std::max(least, std::min(crews, most_narrow))));
+      static_cast<int>(std::clamp(most - wide_tasks, least, std::max(least, std::min(crews, max_narrow))));
   split.wide_teams = static_cast<int>(std::min<std::int64_t>(wide_tasks, most - split.narrow_teams));
   return split;
 }

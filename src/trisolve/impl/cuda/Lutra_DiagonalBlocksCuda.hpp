@@ -40,12 +40,12 @@ __device__ __forceinline__ void sum_over_lanes(Scalar (&sum)[Stride], int lanes)
 /// Row `row` of V·s, in all lanes of the row. `from_row(j, r)` gives row j's s to every lane.
 template <int Stride, class Scalar, class Value, class Data, class FromRow>
 __device__ __forceinline__ void multiply_inverse(const Data& data, BlockShape shape,
-                                                 const Value (&inverse)[most_inverse_entries], int row,
+                                                 const Value (&inverse)[max_inverse_entries], int row,
                                                  int row_lane, const FromRow& from_row, Scalar (&y)[Stride]) {
 #pragma unroll
   for (int r = 0; r < Stride; ++r) y[r] = Scalar(0);
 #pragma unroll
-  for (int e = 0; e < most_inverse_entries; ++e) {
+  for (int e = 0; e < max_inverse_entries; ++e) {
     if (e >= shape.inverse_entries()) break;
     const int j = row_lane + (e << shape.log_lanes);
     const Scalar v = j <= row ? Scalar(data.value(&inverse[e])) : Scalar(0);
@@ -62,8 +62,8 @@ inline constexpr int staged_pitch = narrow_lanes + 1;
 /// What a warp keeps in shared memory of a narrow task with blocks.
 template <class Scalar, class Value>
 struct WarpShared {
-  Scalar sums[most_block_rows];  ///< by row, for all lanes to read
-  Value inverses[most_block_rows * staged_pitch];
+  Scalar sums[max_block_rows];  ///< by row, for all lanes to read
+  Value inverses[max_block_rows * staged_pitch];
 };
 
 /// Copies to shared memory in the background.
@@ -110,7 +110,7 @@ struct StagedBlock {
 };
 
 inline constexpr int inverse_entries_at_once = 8;
-inline constexpr int most_wide_inverse_entries = 2;  ///< a lane of a wide task holds
+inline constexpr int max_wide_inverse_entries = 2;  ///< a lane of a wide task holds
 
 /// The block of a narrow task that is too large for registers, by its warp.
 template <class Scalar, class Value, class Data>
@@ -262,9 +262,9 @@ __device__ __forceinline__ void apply_wide_block(const Data& data, BlockShape sh
   }
   Scalar y[Stride];
   share(sum);
-  Value inverse[most_inverse_entries];
+  Value inverse[max_inverse_entries];
 #pragma unroll
-  for (int e = 0; e < most_wide_inverse_entries; ++e) {
+  for (int e = 0; e < max_wide_inverse_entries; ++e) {
     if (e < shape.inverse_entries())
       inverse[e] = staged[staged_wide_position(e * wide_lanes + static_cast<int>(threadIdx.x))];
   }
@@ -292,9 +292,9 @@ __device__ __forceinline__ void apply_narrow_blocks(const Data& data, BlockShape
                                                     Scalar (&sum)[Stride]) {
   const int lane_of_row0 = lane & ~(shape.block_lanes() - 1);
   const StagedBlock<false, Scalar, Value, Data> block{data, staged + lane_of_row0, shape};
-  Value inverse[most_inverse_entries];
+  Value inverse[max_inverse_entries];
 #pragma unroll
-  for (int e = 0; e < most_inverse_entries; ++e) {
+  for (int e = 0; e < max_inverse_entries; ++e) {
     if (e < shape.inverse_entries()) inverse[e] = staged[e * staged_pitch + lane];
   }
   Scalar s[Stride];

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "Lutra_FallingOrder.hpp"
+#include "Lutra_ArgsortDescending.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontTiles.hpp"
 
@@ -15,7 +15,7 @@ namespace lutra::Impl {
 /// lane a row, middle ones with up to three rows a lane.
 inline constexpr int small_solve_size = 32, middle_solve_size = 96;
 /// Further tiles that one team sums in a backward sweep before others share them.
-inline constexpr int most_unshared_tiles = 6;
+inline constexpr int max_unshared_tiles = 6;
 /// Further tiles of a share.
 inline constexpr int shared_tiles = 4;
 
@@ -53,13 +53,13 @@ class FrontSolveTasks {
   FrontSolveTasks(const Fronts& fronts, const FrontPlanOptions& options, bool interchanges = false)
       : m_fronts(fronts),
         m_options(options),
-        m_most_middle(interchanges ? std::min(middle_solve_size, options.most_whole) : middle_solve_size) {
+        m_max_middle(interchanges ? std::min(middle_solve_size, options.max_whole) : middle_solve_size) {
     find_classes();
     measure_paths();
     Offset inverse = 0;
     int blocks = 0;
     for (std::size_t f = 0; f < m_fronts.size(); ++f) {
-      const bool has_inverses = m_fronts[f].size() > m_options.most_whole;
+      const bool has_inverses = m_fronts[f].size() > m_options.max_whole;
       if (m_class[f] == tiled) {
         add_tiles(f, has_inverses ? inverse : Offset(-1), blocks);
       } else {
@@ -97,7 +97,8 @@ class FrontSolveTasks {
     }
     template <class Kept>
     std::vector<Kept> sorted() const {
-      const auto order = falling_order<std::size_t>(tasks.size(), [&](std::size_t t) { return priority[t]; });
+      const auto order =
+          argsort_descending<std::size_t>(tasks.size(), [&](std::size_t t) { return priority[t]; });
       std::vector<Kept> result;
       result.reserve(order.size());
       for (const std::size_t t : order) result.push_back(tasks[t]);
@@ -123,7 +124,7 @@ class FrontSolveTasks {
     m_class.assign(m_fronts.size(), small);
     for (std::size_t f = 0; f < m_fronts.size(); ++f) {
       const int size = m_fronts[f].size();
-      const int own = size <= small_solve_size ? small : size <= m_most_middle ? middle : tiled;
+      const int own = size <= small_solve_size ? small : size <= m_max_middle ? middle : tiled;
       m_class[f] = std::max(m_class[f], own);
       if (m_fronts[f].parent < 0) continue;
       int& above = m_class[static_cast<std::size_t>(m_fronts[f].parent)];
@@ -134,7 +135,7 @@ class FrontSolveTasks {
   double own_time(std::size_t f) const {
     if (m_class[f] != tiled) return start + pivot * m_fronts[f].pivots;
     const FrontTiles tiles = tiles_of(f);
-    return start + step * tiles.pivot_tiles() + tile * std::min(tiles.count(), most_unshared_tiles);
+    return start + step * tiles.pivot_tiles() + tile * std::min(tiles.count(), max_unshared_tiles);
   }
 
   void measure_paths() {
@@ -157,7 +158,7 @@ class FrontSolveTasks {
   void add_tiles(std::size_t f, Offset inverse, int blocks) {
     const FrontTiles tiles = tiles_of(f);
     const int pivot_tiles = tiles.pivot_tiles(), further = tiles.count() - pivot_tiles;
-    const int n_shares = further > most_unshared_tiles ? (further + shared_tiles - 1) / shared_tiles : 0;
+    const int n_shares = further > max_unshared_tiles ? (further + shared_tiles - 1) / shared_tiles : 0;
     Task task = task_of(f);
     const auto place_inverse = [&](int i) {
       const bool there = inverse >= 0 && i < pivot_tiles;
@@ -184,7 +185,7 @@ class FrontSolveTasks {
 
   const Fronts& m_fronts;
   const FrontPlanOptions m_options;
-  const int m_most_middle;  ///< rows of a middle front
+  const int m_max_middle;  ///< rows of a middle front
   std::vector<int> m_class;
   std::vector<double> m_to_root;  ///< [fronts] time from a front's start to the end of its root
   std::vector<double> m_height;   ///< [fronts] time from a front's backward start to the last of its subtree

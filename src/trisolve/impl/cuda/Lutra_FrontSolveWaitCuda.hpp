@@ -20,7 +20,7 @@ struct FrontSweepLaunch {
   int* ticket = nullptr;             ///< of this launch, 0 in
   int* next_ticket = nullptr;        ///< of the same fronts' other sweep, made 0
   int* stop = nullptr;               ///< not 0: the watchdog has given up
-  HangRecord* hang = nullptr;
+  TimeoutRecord* timeout = nullptr;
   double watchdog_seconds = 0;
 
   __device__ Scalar* solved_at(int group, std::int64_t place, int width) const {
@@ -38,7 +38,7 @@ struct FrontSweepLaunch {
 };
 
 /// Reads `Count` places once they are there; those that are null give zeros.
-/// @param place of F, which a hang is reported by
+/// @param place of F, which a timeout is reported by
 template <int Count, int Width, class Scalar, class Launch>
 __device__ __forceinline__ void take(const Launch& launch, Scalar* const (&from)[Count],
                                      Scalar (&x)[Count][Width], std::int64_t place) {

@@ -39,15 +39,16 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     }
     const Tasks tasks(plan.host_fronts, plan.options, options.interchanges);
     for (int c = 0; c < Tasks::tiled; ++c) {
-      m_warp_tasks[c][0] = upload(exec, this->m_charge, "lutra::trisolve::tasks_up", tasks.warps_up[c]);
-      m_warp_tasks[c][1] = upload(exec, this->m_charge, "lutra::trisolve::tasks_down", tasks.warps_down[c]);
+      m_warp_tasks[c][0] = upload(exec, this->m_reservation, "lutra::trisolve::tasks_up", tasks.warps_up[c]);
+      m_warp_tasks[c][1] =
+          upload(exec, this->m_reservation, "lutra::trisolve::tasks_down", tasks.warps_down[c]);
     }
-    m_tile_tasks[0] = upload(exec, this->m_charge, "lutra::trisolve::tiles_up", tasks.tiles_up);
-    m_tile_tasks[1] = upload(exec, this->m_charge, "lutra::trisolve::tiles_down", tasks.tiles_down);
+    m_tile_tasks[0] = upload(exec, this->m_reservation, "lutra::trisolve::tiles_up", tasks.tiles_up);
+    m_tile_tasks[1] = upload(exec, this->m_reservation, "lutra::trisolve::tiles_down", tasks.tiles_down);
     m_shares = static_cast<std::int64_t>(tasks.shares);
-    m_tickets = this->m_charge.template allocate<Kokkos::View<int*, Memory>>(exec, "lutra::trisolve::tickets",
-                                                                             n_tickets);
-    m_stop = this->m_charge.template allocate<Kokkos::View<int, Memory>>(exec, "lutra::trisolve::stop");
+    m_tickets = this->m_reservation.template allocate<Kokkos::View<int*, Memory>>(
+        exec, "lutra::trisolve::tickets", n_tickets);
+    m_stop = this->m_reservation.template allocate<Kokkos::View<int, Memory>>(exec, "lutra::trisolve::stop");
     Kokkos::deep_copy(exec, m_tickets, 0);
     Kokkos::deep_copy(exec, m_stop, 0);
   }
@@ -63,7 +64,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     m_row_of_pivot = factors.row_of_pivot;
     m_lower_inverses = inverses != nullptr ? inverses + factors.schedule->lower_inverses() : nullptr;
     while (data.n_columns > 0) {
-      const int now = std::min(data.n_columns, most_columns);
+      const int now = std::min(data.n_columns, max_columns);
       Data part = data;
       part.n_columns = now;
       if (now == 1) {
@@ -77,11 +78,11 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     }
   }
 
-  std::int64_t take_hung_row(const Kokkos::Cuda& exec) {
-    if (*static_cast<const volatile std::int64_t*>(&m_hang(0).place_plus_one) == 0) return -1;
+  std::int64_t consume_timeout(const Kokkos::Cuda& exec) {
+    if (*static_cast<const volatile std::int64_t*>(&m_timeout(0).place_plus_one) == 0) return -1;
     exec.fence("lutra::trisolve: the solve that was given up has ended");
-    const std::int64_t place = m_hang(0).place_plus_one - 1;
-    m_hang(0).place_plus_one = 0;
+    const std::int64_t place = m_timeout(0).place_plus_one - 1;
+    m_timeout(0).place_plus_one = 0;
     Kokkos::deep_copy(exec, m_tickets, 0);
     Kokkos::deep_copy(exec, m_stop, 0);
     Kokkos::deep_copy(exec, m_vectors, marked_value<Scalar>());
@@ -90,7 +91,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
   }
 
  private:
-  static constexpr int most_columns = 16;
+  static constexpr int max_columns = 16;
   static constexpr int n_tickets = 2 * Tasks::classes;  // up and down, by classes of fronts
   static constexpr int edge = front_tile<Scalar>;
 
@@ -106,7 +107,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     launch.shares = data.below + data.n_below * width;
     launch.n_shares = m_shares;
     launch.stop = m_stop.data();
-    launch.hang = m_hang.data();
+    launch.timeout = m_timeout.data();
     launch.watchdog_seconds = m_watchdog_seconds;
     launch.data = data;
     choose_triangle(true, inverses, launch);
@@ -195,7 +196,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
       m_vectors = Kokkos::subview(factors.scratch, std::pair(std::size_t(0), numbers));
     } else {
       exec.fence("lutra::trisolve: the smaller vectors are freed");
-      Charge fresh(this->m_budget);
+      MemoryReservation fresh(this->m_budget);
       m_vectors = fresh.template allocate<decltype(m_vectors)>(exec, "lutra::trisolve::vectors", numbers);
       m_own = fresh;
     }
@@ -209,8 +210,8 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
   Kokkos::View<const typename Tasks::Task*, Memory> m_tile_tasks[2];
   Kokkos::View<int*, Memory> m_tickets;
   Kokkos::View<int, Memory> m_stop;
-  HangSpot m_hang{"lutra::trisolve::hang"};
-  Charge m_own;                             ///< of the vectors, where they are the solver's own
+  TimeoutFlag m_timeout{"lutra::trisolve::timeout"};
+  MemoryReservation m_own;                  ///< of the vectors, where they are the solver's own
   Kokkos::View<Scalar*, Memory> m_vectors;  ///< solved, solution, below and shares, all values of each
   Kokkos::View<const Ordinal*, Memory> m_row_of_pivot;  ///< of the factors at hand
   const Scalar* m_lower_inverses = nullptr;             ///< of the factors at hand

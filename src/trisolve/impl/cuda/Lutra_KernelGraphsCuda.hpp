@@ -103,7 +103,7 @@ class KernelGraphs {
     for (auto& entry : m_entries) {
       if (entry.kernel == node.func && entry.slot == slot && entry.shape == shape) return entry;
     }
-    if (m_entries.size() == most_entries) m_entries.erase(m_entries.begin());
+    if (m_entries.size() == max_entries) m_entries.erase(m_entries.begin());
     return m_entries.emplace_back(make(node, slot, shape));
   }
 
@@ -126,7 +126,7 @@ class KernelGraphs {
     return entry;
   }
 
-  static constexpr std::size_t most_entries = 16;
+  static constexpr std::size_t max_entries = 16;
   std::vector<Entry> m_entries;
   std::vector<Occupancy> m_occupancies;
 };

@@ -271,7 +271,7 @@ template <int Warps, class Scalar, class Value, class Ordinal, class Offset>
 struct Chain {
   static constexpr int ahead = level_entries_ahead<1, Scalar>;
   static constexpr Ordinal ring_size = chain_ring_size<Scalar>;
-  static_assert(ring_size >= narrow_lanes * (3 * most_thin_tasks + Warps + 1));
+  static_assert(ring_size >= narrow_lanes * (3 * max_thin_tasks + Warps + 1));
   using Task = ChainTask<ahead, Scalar, Value, Ordinal, Offset>;
   using Unsigned = std::make_unsigned_t<Ordinal>;
 
@@ -398,7 +398,7 @@ struct Chain {
 template <int Warps, class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(Warps* narrow_lanes, 1)
     thin_levels_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
-                       Ordinal end_task, Ordinal first_level, Ordinal end_level, Ordinal most_tasks) {
+                       Ordinal end_task, Ordinal first_level, Ordinal end_level, Ordinal max_tasks) {
   extern __shared__ __align__(16) unsigned char ring_bytes[];
   begin_launch_after();
   using ThisChain = Chain<Warps, Scalar, Value, Ordinal, Offset>;
@@ -406,7 +406,7 @@ __global__ void __launch_bounds__(Warps* narrow_lanes, 1)
                   reinterpret_cast<Scalar*>(ring_bytes),
                   data.current,
                   data.tasks[first_task].first_place,
-                  ThisChain::ring_size - most_tasks * narrow_lanes,
+                  ThisChain::ring_size - max_tasks * narrow_lanes,
                   end_task,
                   end_level,
                   first_level};

@@ -60,12 +60,12 @@ class LevelGraph {
     return nullptr;
   }
   Recording& add(Recording&& recording) {
-    if (m_recordings.size() == most_recordings) m_recordings.erase(m_recordings.begin());
+    if (m_recordings.size() == max_recordings) m_recordings.erase(m_recordings.begin());
     return m_recordings.emplace_back(std::move(recording));
   }
 
  private:
-  static constexpr std::size_t most_recordings = 16;
+  static constexpr std::size_t max_recordings = 16;
   std::vector<Recording> m_recordings;
 };
 
@@ -103,7 +103,7 @@ void launch_thin_run(cudaStream_t stream, const BlockSolveData<Scalar, Value, Or
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, chain_shared_bytes),
                "asking for shared memory");
     launch_early(stream, kernel, 1, threads, chain_shared_bytes, data, first, end, run.first_level,
-                 run.end_level, levels.most_tasks(run));
+                 run.end_level, levels.max_tasks(run));
   } else {
     launch_early(stream, thin_columns_kernel<Stride, Scalar, Value, Ordinal, Offset>, 1, threads, 0, data,
                  first, end, run.first_level, run.end_level);

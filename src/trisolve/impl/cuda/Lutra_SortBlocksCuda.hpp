@@ -15,12 +15,13 @@ namespace lutra::Impl {
 /// frees its own each time. Stable. On return the Views may be others than those that came in.
 /// @param bits of the keys, from the lowest on, that may not be 0
 template <class KeyView, class ValueView>
-void sort_pairs_cuda(const Kokkos::Cuda& exec, KeyView& keys, ValueView& values, int bits, Charge& charge) {
+void sort_pairs_cuda(const Kokkos::Cuda& exec, KeyView& keys, ValueView& values, int bits,
+                     MemoryReservation& reservation) {
   using Key = typename KeyView::non_const_value_type;
   using Value = typename ValueView::non_const_value_type;
   const std::size_t count = keys.extent(0);
-  const auto other_keys = charge.allocate<KeyView>(exec, "lutra::trisolve::other keys", count);
-  const auto other_values = charge.allocate<ValueView>(exec, "lutra::trisolve::other blocks", count);
+  const auto other_keys = reservation.allocate<KeyView>(exec, "lutra::trisolve::other keys", count);
+  const auto other_values = reservation.allocate<ValueView>(exec, "lutra::trisolve::other blocks", count);
   cub::DoubleBuffer<Key> key_buffer(keys.data(), other_keys.data());
   cub::DoubleBuffer<Value> value_buffer(values.data(), other_values.data());
   const auto sort = [&](void* work, std::size_t& bytes) {
@@ -30,7 +31,7 @@ void sort_pairs_cuda(const Kokkos::Cuda& exec, KeyView& keys, ValueView& values,
   std::size_t bytes = 0;
   check_cuda(sort(nullptr, bytes), "asking for the scratch of a sort");
   const auto work =
-      charge.allocate<Kokkos::View<char*, Kokkos::CudaSpace>>(exec, "lutra::trisolve::sort", bytes);
+      reservation.allocate<Kokkos::View<char*, Kokkos::CudaSpace>>(exec, "lutra::trisolve::sort", bytes);
   check_cuda(sort(work.data(), bytes), "sorting blocks by level");
   if (key_buffer.Current() != keys.data()) keys = other_keys;
   if (value_buffer.Current() != values.data()) values = other_values;

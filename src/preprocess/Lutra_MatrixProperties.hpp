@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_MATRIXFACTS_HPP
-#define LUTRA_MATRIXFACTS_HPP
+#ifndef LUTRA_MATRIXPROPERTIES_HPP
+#define LUTRA_MATRIXPROPERTIES_HPP
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 namespace lutra {
 
 /// What can be read off a matrix without factorizing it.
-struct MatrixFacts {
+struct MatrixProperties {
   std::int64_t rows = 0, cols = 0, nnz = 0;
   double pattern_symmetry = 0;  ///< off-diagonal entries (i,j) with an entry (j,i), over all; 1 where none
   double value_symmetry = 0;    ///< off-diagonal entries with a(j,i) = a(i,j), over all; 1 where none. Equal,
@@ -23,10 +23,10 @@ struct MatrixFacts {
   std::int64_t empty_rows = 0, empty_columns = 0;
 };
 
-/// Facts of a matrix on the host, rectangular ones too; rows sorted. Cost O(nnz log(row length)), and a
+/// Properties of a matrix on the host, rectangular ones too; rows sorted. Cost O(nnz log(row length)), and a
 /// maximum transversal.
 template <class Scalar, class Ordinal, class Offset>
-MatrixFacts matrix_facts(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix);
+MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix);
 
 }  // namespace lutra
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_SYMBOLICROADS_HPP
-#define LUTRA_SYMBOLICROADS_HPP
+#ifndef LUTRA_SYMBOLICMETHODS_HPP
+#define LUTRA_SYMBOLICMETHODS_HPP
 
 #include <optional>
 
@@ -12,13 +12,13 @@ namespace lutra::Impl {
 
 /// fill2 on the device, from each row through A alone ("End-to-End LU Factorization of Large Matrices on
 /// GPUs", Algorithms 1 and 3). Exact for every pattern.
-/// @param facts what was done goes there, unless it is null
+/// @param properties what was done goes there, unless it is null
 /// @throws OutOfMemoryError where not even one workspace fits, naming the bytes that would do
 template <class Ordinal, class Offset, class ExecutionSpace>
 LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget, const Fill2Tuning& tuning = {}, Fill2Facts* facts = nullptr);
+    const MemoryBudget& budget, const Fill2Tuning& tuning = {}, Fill2Facts* properties = nullptr);
 
 /// The same into host memory, which the budget does not count: a range of rows is copied there while the next
 /// is searched for.
@@ -37,8 +37,8 @@ SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2_rows(
     const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& sources,
     const MemoryBudget& budget, const Fill2Tuning& tuning = {});
 
-/// What is known of a pattern that is not symmetric before a road is chosen.
-struct RoadForecast {
+/// What is known of a pattern that is not symmetric before a method is chosen.
+struct MethodForecast {
   double rows = 0;       ///< of A
   double entries = 0;    ///< of A
   double set_words = 0;  ///< words of 64 bits of the sets of ancestors, of one kind
@@ -47,7 +47,7 @@ struct RoadForecast {
   double edges = 0;      ///< edges that searches from all rows walk over
 };
 
-/// The elimination-tree road on the device: forest, row subtrees, supernodes, rows. Exact where the pattern
+/// The elimination-tree method on the device: forest, row subtrees, supernodes, rows. Exact where the pattern
 /// is symmetric, else the pattern of the factors of A + Aᵀ.
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -61,7 +61,7 @@ template <class Ordinal, class MemorySpace>
 struct ColumnTree {
   Kokkos::View<const Ordinal*, MemorySpace> parent;  ///< [n] n for roots
   Kokkos::View<const Ordinal*, MemorySpace> count;   ///< [n + 1] entries of each column of L; the last is 0
-  Charge charge;
+  MemoryReservation reservation;
 };
 
 /// The first two steps of `etree`, which find no pattern.
@@ -72,7 +72,7 @@ ColumnTree<Ordinal, typename ExecutionSpace::memory_space> column_tree(
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget);
 
-/// The exact road through sets of ancestors in the elimination tree of A + Aᵀ.
+/// The exact method through sets of ancestors in the elimination tree of A + Aᵀ.
 /// @param portable no kernels made for the execution space
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -85,11 +85,11 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> ancestors(
 /// figures; else nothing, and all of `forecast` is filled in.
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
-std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> tree_road_if_best(
+std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> tree_method_if_best(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, bool portable,
-    bool (*ancestors_are_best)(const RoadForecast&, const MemoryBudget&), RoadForecast& forecast);
+    bool (*ancestors_are_best)(const MethodForecast&, const MemoryBudget&), MethodForecast& forecast);
 
 }  // namespace lutra::Impl
 

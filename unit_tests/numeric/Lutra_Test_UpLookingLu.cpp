@@ -4,15 +4,15 @@
 #include <limits>
 #include <random>
 
-#include "Lutra_ColumnLu.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Reference_Lu.hpp"
-#include "Lutra_RowLu.hpp"
+#include "Lutra_RightLookingLu.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestMatrices.hpp"
 #include "Lutra_TestTypes.hpp"
+#include "Lutra_UpLookingLu.hpp"
 
 namespace lutra::Test {
 namespace {
@@ -20,12 +20,12 @@ namespace {
 using Kokkos::HostSpace;
 
 template <class Types>
-using Plan = RowLuPlan<typename Types::Ordinal, typename Types::Offset>;
+using Plan = UpLookingLuPlan<typename Types::Ordinal, typename Types::Offset>;
 
 /// L\U of a host matrix by rows, in a dense array, with what the library reports.
 template <class Types>
 struct Result {
-  RowLuOutcome outcome;
+  UpLookingLuOutcome outcome;
   std::vector<std::vector<typename Types::Scalar>> dense;
   std::vector<unsigned char> perturbed;
   Plan<Types> plan;
@@ -52,16 +52,16 @@ Result<Types> run(const Matrix<Types>& sorted, RealOf<typename Types::Scalar> th
   const auto matrix = reversed_rows(sorted);
   const auto filled = factorize_symbolic(host, make_view(sorted).pattern(), MemoryBudget());
   Result<Types> result;
-  result.plan = plan_row_lu(exec, filled, make_view(matrix).pattern(), MemoryBudget(), threads);
-  const auto work = make_row_lu_workspace<Scalar>(result.plan, MemoryBudget());
+  result.plan = plan_up_looking_lu(exec, filled, make_view(matrix).pattern(), MemoryBudget(), threads);
+  const auto work = make_up_looking_lu_workspace<Scalar>(result.plan, MemoryBudget());
   const Kokkos::View<Scalar*, HostSpace> values("values", filled.entries.extent(0));
   const Kokkos::View<unsigned char*, HostSpace> perturbed("perturbed", matrix.values.size());
   for (int r = runs; r > 0; --r) {
     auto F = matrix.values;
     for (Scalar& value : F) value *= as_scalar<Scalar>(r);
-    result.outcome =
-        factorize_rows<Scalar>(exec, result.plan, Kokkos::View<const Scalar*, HostSpace>(F.data(), F.size()),
-                               threshold, work, values, perturbed);
+    result.outcome = factorize_up_looking<Scalar>(exec, result.plan,
+                                                  Kokkos::View<const Scalar*, HostSpace>(F.data(), F.size()),
+                                                  threshold, work, values, perturbed);
   }
   const auto n = static_cast<std::size_t>(matrix.n_rows);
   result.dense.assign(n, std::vector<Scalar>(n, Scalar(0)));
@@ -81,7 +81,7 @@ std::vector<std::vector<typename Types::Scalar>> run_columns(const Matrix<Types>
   using Scalar = typename Types::Scalar;
   const Kokkos::DefaultHostExecutionSpace exec;
   const auto filled = factorize_symbolic(exec, make_view(matrix).pattern(), MemoryBudget());
-  const auto plan = plan_column_lu(exec, filled, MemoryBudget());
+  const auto plan = plan_right_looking_lu(exec, filled, MemoryBudget());
   const auto columns = to_rows(plan.columns.pattern);
   const auto n = static_cast<std::size_t>(matrix.n_rows);
   std::vector<std::vector<Scalar>> dense(n, std::vector<Scalar>(n, Scalar(0)));
@@ -93,7 +93,7 @@ std::vector<std::vector<typename Types::Scalar>> run_columns(const Matrix<Types>
   }
   const Kokkos::View<Scalar*, HostSpace> values(scattered.data(), scattered.size());
   const Kokkos::View<unsigned char*, HostSpace> perturbed("perturbed", n);
-  factorize_columns<Scalar>(exec, plan, values, RealOf<Scalar>(0), perturbed);
+  factorize_right_looking<Scalar>(exec, plan, values, RealOf<Scalar>(0), perturbed);
   std::size_t position = 0;
   for (std::size_t j = 0; j < n; ++j) {
     for (const std::size_t i : columns[j]) dense[i][j] = scattered[position++];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_ColumnLu.hpp"
+#include "Lutra_RightLookingLu.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -34,7 +34,7 @@ void invert_source(const ExecutionSpace& exec, const Plan& plan, const OffsetVie
 /// Columns released by column i: those of U(i, :) and, relaxed double-U, the rows of L(:, i).
 template <class Ordinal, class Offset, class Memory>
 DependencyGraph<Ordinal, Offset, Memory> column_dependencies(
-    const ColumnLuPlan<Ordinal, Offset, Memory>& plan) {
+    const RightLookingLuPlan<Ordinal, Offset, Memory>& plan) {
   const auto n = static_cast<std::size_t>(plan.n());
   const auto behind_first = Kokkos::make_pair(std::size_t(1), n + 1);
   return {plan.n(),
@@ -47,7 +47,7 @@ DependencyGraph<Ordinal, Offset, Memory> column_dependencies(
 template <class Ordinal, class Offset, class ExecutionSpace, class OffsetView>
 std::vector<Offset> map_updates(
     const ExecutionSpace& exec,
-    const ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
     const OffsetView& update_map) {
   const Ordinal n = plan.n();
   const auto order = plan.levels.order;
@@ -72,7 +72,7 @@ std::vector<Offset> map_updates(
 /// Divisions, and a multiplication and an addition for each pair of an entry of L(:, j) and one of U(j, :).
 template <class Ordinal, class Offset, class ExecutionSpace>
 double count_flops(const ExecutionSpace& exec,
-                   const ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
+                   const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
   const auto row_diagonal = plan.rows.diagonal;
   const auto row_map = plan.rows.row_map;
   const auto column_diagonal = plan.column_diagonal;
@@ -145,20 +145,21 @@ void run_level(const ExecutionSpace& exec, const Level& level, Offset updates, i
 }  // namespace
 
 template <class Ordinal, class Offset, class ExecutionSpace>
-ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_column_lu(
+RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_right_looking_lu(
     const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
     const MemoryBudget& budget, const Impl::ColumnTuning& tuning) {
   using Special = Impl::ColumnSpecial<Ordinal, Offset, ExecutionSpace>;
   using OffsetView = Kokkos::View<Offset*, typename ExecutionSpace::memory_space>;
-  ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
+  RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
   plan.rows = rows;
   plan.columns = transpose(exec, rows.pattern(), budget);
-  plan.charge = Charge(budget);
+  plan.reservation = MemoryReservation(budget);
   auto column_diagonal =
-      plan.charge.template allocate<OffsetView>(exec, "lutra::numeric::column_diagonal", rows.n);
-  auto row_to_column = plan.charge.template allocate<OffsetView>(exec, "lutra::numeric::row_to_column",
-                                                                 rows.entries.extent(0));
-  auto update_map = plan.charge.template allocate<OffsetView>(exec, "lutra::numeric::update_map", rows.n + 1);
+      plan.reservation.template allocate<OffsetView>(exec, "lutra::numeric::column_diagonal", rows.n);
+  auto row_to_column = plan.reservation.template allocate<OffsetView>(exec, "lutra::numeric::row_to_column",
+                                                                      rows.entries.extent(0));
+  auto update_map =
+      plan.reservation.template allocate<OffsetView>(exec, "lutra::numeric::update_map", rows.n + 1);
   invert_source(exec, plan, row_to_column, column_diagonal);
   plan.row_to_column = row_to_column;
   plan.column_diagonal = column_diagonal;
@@ -173,9 +174,9 @@ ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_column
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-ColumnLuOutcome factorize_columns(
+RightLookingLuOutcome factorize_right_looking(
     const ExecutionSpace& exec,
-    const ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values, RealOf<Scalar> threshold,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
   if constexpr (Impl::ColumnSpecial<Ordinal, Offset, ExecutionSpace>::exists) {
@@ -207,23 +208,23 @@ ColumnLuOutcome factorize_columns(
     level.first_update = plan.level_updates[l];
     run_level(exec, level, plan.level_updates[l + 1] - plan.level_updates[l], vector_length);
   }
-  ColumnLuOutcome outcome;
+  RightLookingLuOutcome outcome;
   outcome.largest = largest_magnitude<Scalar>(exec, values);
   outcome.finite = Kokkos::isfinite(outcome.largest);
   outcome.perturbed = count_flags(exec, perturbed);
   return outcome;
 }
 
-#define LUTRA_PLAN_COLUMN_LU(Ordinal, Offset, Space)                                                      \
-  template ColumnLuPlan<Ordinal, Offset, typename Space::memory_space> plan_column_lu(                    \
+#define LUTRA_PLAN_RIGHT_LOOKING_LU(Ordinal, Offset, Space)                                               \
+  template RightLookingLuPlan<Ordinal, Offset, typename Space::memory_space> plan_right_looking_lu(       \
       const Space&, const LuPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
       const Impl::ColumnTuning&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_COLUMN_LU)
+LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_RIGHT_LOOKING_LU)
 
-#define LUTRA_FACTORIZE_COLUMNS(Scalar, Ordinal, Offset, Space)                         \
-  template ColumnLuOutcome factorize_columns<Scalar, Ordinal, Offset, Space>(           \
-      const Space&, const ColumnLuPlan<Ordinal, Offset, typename Space::memory_space>&, \
-      const Kokkos::View<Scalar*, typename Space::memory_space>&, RealOf<Scalar>,       \
+#define LUTRA_FACTORIZE_COLUMNS(Scalar, Ordinal, Offset, Space)                               \
+  template RightLookingLuOutcome factorize_right_looking<Scalar, Ordinal, Offset, Space>(     \
+      const Space&, const RightLookingLuPlan<Ordinal, Offset, typename Space::memory_space>&, \
+      const Kokkos::View<Scalar*, typename Space::memory_space>&, RealOf<Scalar>,             \
       const Kokkos::View<unsigned char*, typename Space::memory_space>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FACTORIZE_COLUMNS)
 

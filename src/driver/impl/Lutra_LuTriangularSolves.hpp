@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_LUTRIANGLES_HPP
-#define LUTRA_LUTRIANGLES_HPP
+#ifndef LUTRA_LUTRIANGULARSOLVES_HPP
+#define LUTRA_LUTRIANGULARSOLVES_HPP
 
-#include "Lutra_ColumnLu.hpp"
-#include "Lutra_OpSolve.hpp"
+#include "Lutra_RightLookingLu.hpp"
 #include "Lutra_Transposition.hpp"
+#include "Lutra_TriangularSolveImpl.hpp"
 
 namespace lutra::Impl {
 
 /// Positions one behind others.
 template <class Offset, class ExecutionSpace, class Positions>
-Positions positions_behind(const ExecutionSpace& exec, const Positions& diagonal, Charge& charge) {
-  const auto result = charge.template allocate<Kokkos::View<Offset*, typename ExecutionSpace::memory_space>>(
-      exec, "lutra::driver::behind_diagonal", diagonal.extent(0));
+Positions positions_behind(const ExecutionSpace& exec, const Positions& diagonal,
+                           MemoryReservation& reservation) {
+  const auto result =
+      reservation.template allocate<Kokkos::View<Offset*, typename ExecutionSpace::memory_space>>(
+          exec, "lutra::driver::behind_diagonal", diagonal.extent(0));
   Kokkos::parallel_for(
       "lutra::driver::behind_diagonal",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(diagonal.extent(0))),
@@ -32,9 +34,10 @@ void copy_by_source(const ExecutionSpace& exec, const Source& source, const From
 /// Where the diagonal stands in a transposed pattern, from where it stands in the pattern.
 template <class Offset, class ExecutionSpace, class Transposed, class Positions>
 Positions find_diagonal(const ExecutionSpace& exec, const Transposed& transposed, const Positions& diagonal,
-                        Charge& charge) {
-  const auto result = charge.template allocate<Kokkos::View<Offset*, typename ExecutionSpace::memory_space>>(
-      exec, "lutra::driver::column_diagonal", diagonal.extent(0));
+                        MemoryReservation& reservation) {
+  const auto result =
+      reservation.template allocate<Kokkos::View<Offset*, typename ExecutionSpace::memory_space>>(
+          exec, "lutra::driver::column_diagonal", diagonal.extent(0));
   const auto source = transposed.source;
   const auto column_map = transposed.pattern.row_map;
   Kokkos::parallel_for(
@@ -52,28 +55,28 @@ Positions find_diagonal(const ExecutionSpace& exec, const Transposed& transposed
 /// factors. Scaling and permuting ride on the solves: the first reads right-hand sides where the user has
 /// them, the second writes solutions where the user wants them.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class LuTriangles {
+class LuTriangularSolves {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Op = OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Op = TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>;
   using Rows = TriangleRows<Ordinal, Offset, Memory>;
-  using Plan = ColumnLuPlan<Ordinal, Offset, Memory>;
+  using Plan = RightLookingLuPlan<Ordinal, Offset, Memory>;
   using Order = Kokkos::View<const Ordinal*, Memory>;
 
   /// Analyses L and U by rows.
   /// @param row_order, col_order [n] the user's row and column at each place of the factorized matrix
-  LuTriangles(const ExecutionSpace& exec, const Plan& plan, const Order& row_order, const Order& col_order,
-              const TriangularOptions& options, const MemoryBudget& budget)
+  LuTriangularSolves(const ExecutionSpace& exec, const Plan& plan, const Order& row_order,
+                     const Order& col_order, const TriangularOptions& options, const MemoryBudget& budget)
       : m_row_order(row_order),
         m_col_order(col_order),
         m_options(options),
         m_budget(budget),
-        m_charge(budget) {
+        m_reservation(budget) {
     const auto& rows = plan.rows;
     m_lower = Op(exec, unit_part(rows.n, false, rows.entries, rows.row_map, rows.diagonal), options, budget,
-                 m_hang, row_order);
+                 m_timeout, row_order);
     m_upper = Op(exec, part_with_diagonal(exec, rows.n, true, rows.entries, rows.row_map, rows.diagonal),
-                 options, budget, m_hang, Order(), col_order);
+                 options, budget, m_timeout, Order(), col_order);
   }
 
   /// Takes the values of the factors; they must live until the next ones are taken. Values by columns may be
@@ -111,9 +114,9 @@ class LuTriangles {
   }
 
   /// The row of the factorized matrix at which the watchdog gave a solve up, or −1.
-  std::int64_t take_hung_row(const ExecutionSpace& exec) {
+  std::int64_t consume_timeout(const ExecutionSpace& exec) {
     for (Op* op : {&m_lower, &m_upper, &m_lower_transposed, &m_upper_transposed}) {
-      const std::int64_t row = op->is_empty() ? -1 : op->take_hung_row(exec);
+      const std::int64_t row = op->is_empty() ? -1 : op->consume_timeout(exec);
       if (row >= 0) return row;
     }
     return -1;
@@ -152,7 +155,7 @@ class LuTriangles {
   }
 
   Positions behind(const ExecutionSpace& exec, const Positions& diagonal) {
-    return positions_behind<Offset>(exec, diagonal, m_charge);
+    return positions_behind<Offset>(exec, diagonal, m_reservation);
   }
 
   void bring_transposes_up_to_date(const ExecutionSpace& exec, const Plan& plan) {
@@ -160,15 +163,16 @@ class LuTriangles {
       const bool planned = plan.columns.pattern.row_map.extent(0) > 0;
       if (!planned) transpose_rows(exec, plan);
       const auto& columns = planned ? plan.columns.pattern : m_transposed.pattern;
-      const auto diagonal = planned ? plan.column_diagonal
-                                    : find_diagonal<Offset>(exec, m_transposed, plan.rows.diagonal, m_charge);
+      const auto diagonal =
+          planned ? plan.column_diagonal
+                  : find_diagonal<Offset>(exec, m_transposed, plan.rows.diagonal, m_reservation);
       const Ordinal n = plan.n();
       m_upper_transposed =
           Op(exec, part_with_diagonal(exec, n, false, columns.entries, columns.row_map, diagonal), m_options,
-             m_budget, m_hang, m_col_order);
+             m_budget, m_timeout, m_col_order);
       m_lower_transposed = Op(
           exec, unit_part(n, true, columns.entries, behind(exec, diagonal), from_second(columns.row_map, n)),
-          m_options, m_budget, m_hang, Order(), m_row_order);
+          m_options, m_budget, m_timeout, Order(), m_row_order);
     }
     if (m_transposes_are_current) return;
     if (m_column_values.extent(0) != m_row_values.extent(0)) gather_columns(exec, plan);
@@ -186,8 +190,8 @@ class LuTriangles {
     using Values = Kokkos::View<Scalar*, Memory>;
     transpose_rows(exec, plan);
     if (m_gathered.extent(0) != m_row_values.extent(0)) {
-      m_gathered = m_charge.template allocate<Values>(exec, "lutra::driver::values by columns",
-                                                      m_row_values.extent(0));
+      m_gathered = m_reservation.template allocate<Values>(exec, "lutra::driver::values by columns",
+                                                           m_row_values.extent(0));
     }
     copy_by_source(exec, m_transposed.source, m_row_values, m_gathered);
     m_column_values = m_gathered;
@@ -196,8 +200,8 @@ class LuTriangles {
   Order m_row_order, m_col_order;
   TriangularOptions m_options;
   MemoryBudget m_budget;
-  HangSpot m_hang{"lutra::trisolve::hang"};
-  Charge m_charge;
+  TimeoutFlag m_timeout{"lutra::trisolve::timeout"};
+  MemoryReservation m_reservation;
   Op m_lower, m_upper, m_lower_transposed, m_upper_transposed;
   Kokkos::View<const Scalar*, Memory> m_row_values, m_column_values;
   TransposedPattern<Ordinal, Offset, Memory>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_Fill2Road.hpp"
+#include "Lutra_Fill2Method.hpp"
 
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_SymbolicRoads.hpp"
+#include "Lutra_SymbolicMethods.hpp"
 
 namespace lutra::Impl {
 
@@ -10,10 +10,10 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget, const Fill2Tuning& tuning, Fill2Facts* facts) {
-  Fill2Road<Ordinal, Offset, ExecutionSpace> road(exec, pattern, budget, tuning);
-  auto result = road.run();
-  if (facts != nullptr) *facts = road.facts();
+    const MemoryBudget& budget, const Fill2Tuning& tuning, Fill2Facts* properties) {
+  Fill2Method<Ordinal, Offset, ExecutionSpace> method(exec, pattern, budget, tuning);
+  auto result = method.run();
+  if (properties != nullptr) *properties = method.properties();
   return result;
 }
 
@@ -22,7 +22,7 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill2_to_host(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const Fill2Tuning& tuning) {
-  return Fill2Road<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget, tuning).stream();
+  return Fill2Method<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget, tuning).stream();
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -31,7 +31,7 @@ SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2_rows(
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& sources,
     const MemoryBudget& budget, const Fill2Tuning& tuning) {
-  return Fill2Road<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget, tuning).run(sources);
+  return Fill2Method<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget, tuning).run(sources);
 }
 
 #define LUTRA_FILL2(Ordinal, Offset, Space)                                                                \

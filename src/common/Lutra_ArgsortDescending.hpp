@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_FALLINGORDER_HPP
-#define LUTRA_FALLINGORDER_HPP
+#ifndef LUTRA_ARGSORTDESCENDING_HPP
+#define LUTRA_ARGSORTDESCENDING_HPP
 
 #include <array>
 #include <bit>
@@ -26,7 +26,7 @@ inline std::uint64_t ordered_bits(double key) {
 /// @param order indices below `count`; the result
 /// @param key_of key_of(i): an integer or a double, no NaN
 template <class Index, class Key>
-void sort_falling(std::vector<Index>& order, const Key& key_of) {
+void sort_descending(std::vector<Index>& order, const Key& key_of) {
   constexpr int bits = 11, digits = 6;
   constexpr std::size_t values = std::size_t(1) << bits;
   struct Keyed {
@@ -55,10 +55,10 @@ void sort_falling(std::vector<Index>& order, const Key& key_of) {
 
 /// 0 … n − 1 by falling keys.
 template <class Index, class Key>
-std::vector<Index> falling_order(std::size_t n, const Key& key_of) {
+std::vector<Index> argsort_descending(std::size_t n, const Key& key_of) {
   std::vector<Index> order(n);
   std::iota(order.begin(), order.end(), Index(0));
-  sort_falling(order, key_of);
+  sort_descending(order, key_of);
   return order;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_FILL2ROAD_HPP
-#define LUTRA_FILL2ROAD_HPP
+#ifndef LUTRA_FILL2METHOD_HPP
+#define LUTRA_FILL2METHOD_HPP
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ namespace lutra::Impl {
 /// fill2 in two stages: counts, prefix sum, positions ("End-to-End LU …", Algorithm 3), sources in ascending
 /// ranges. No member is private, because nvcc wants lambdas in public functions only.
 template <class Ordinal, class Offset, class ExecutionSpace>
-struct Fill2Road {
+struct Fill2Method {
   using Memory = typename ExecutionSpace::memory_space;
   using Pattern = CsrPattern<Ordinal, Offset, Memory>;
   using Result = LuPattern<Ordinal, Offset, Memory>;
@@ -41,11 +41,11 @@ struct Fill2Road {
   // Where slots for all teams do not fit, sources go in this many ranges, each with slots of its own size.
   static constexpr int n_ranges = 8;
   // Most memory taken for rows on their way to the host.
-  static constexpr std::size_t most_buffer_bytes = std::size_t(4) << 30;
+  static constexpr std::size_t max_buffer_bytes = std::size_t(4) << 30;
   static constexpr std::size_t slack = 4096;  // headers and alignment of Views
 
-  Fill2Road(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget,
-            const Fill2Tuning& tuning)
+  Fill2Method(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget,
+              const Fill2Tuning& tuning)
       : m_exec(exec),
         m_budget(budget),
         m_tuning(tuning),
@@ -61,9 +61,10 @@ struct Fill2Road {
   Result run() {
     Result result;
     result.n = m_n;
-    result.road = SymbolicRoad::fill2;
-    result.charge = Charge(m_budget);
-    auto diagonal = result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
+    result.method = SymbolicMethod::fill2;
+    result.reservation = MemoryReservation(m_budget);
+    auto diagonal =
+        result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
     find_rows(result, diagonal);
     m_exec.fence("lutra::symbolic: scratch is freed");
     result.nnz_u = static_cast<Offset>(result.entries.extent(0)) - result.nnz_l;
@@ -74,10 +75,11 @@ struct Fill2Road {
   /// @param sources [any number] rows of A, none twice
   SourceRows<Ordinal, Offset, Memory> run(const Kokkos::View<const Ordinal*, Memory>& sources) {
     SourceRows<Ordinal, Offset, Memory> result;
-    result.charge = Charge(m_budget);
+    result.reservation = MemoryReservation(m_budget);
     m_search.sources = sources;
     m_count = static_cast<Ordinal>(sources.extent(0));
-    auto diagonal = result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_count);
+    auto diagonal =
+        result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_count);
     find_rows(result, diagonal);
     m_exec.fence("lutra::symbolic: scratch is freed");
     return result;
@@ -89,7 +91,7 @@ struct Fill2Road {
 
   /// Both stages; rows go to host memory, range by range, the one while the next is searched for.
   HostResult stream() {
-    Charge maps(m_budget);
+    MemoryReservation maps(m_budget);
     auto row_map = maps.allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
     auto diagonal = maps.allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
     allocate_scratch();
@@ -100,7 +102,7 @@ struct Fill2Road {
     m_exec.fence("lutra::symbolic: stage one is done");
     HostResult result;
     result.n = m_n;
-    result.road = SymbolicRoad::fill2;
+    result.method = SymbolicMethod::fill2;
     const auto host_map = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), row_map);
     const HostArray<Ordinal> entries(
         Kokkos::view_alloc(Kokkos::WithoutInitializing, "lutra::symbolic::entries"),
@@ -123,7 +125,7 @@ struct Fill2Road {
     Offset longest = 0;
     for (std::size_t i = 0; i < rows; ++i) longest = std::max(longest, row_map(i + 1) - row_map(i));
     const std::size_t left = m_budget.available_bytes();
-    const auto share = static_cast<Offset>(std::min(left, most_buffer_bytes) / (4 * sizeof(Ordinal)));
+    const auto share = static_cast<Offset>(std::min(left, max_buffer_bytes) / (4 * sizeof(Ordinal)));
     const Offset length = std::max(longest, std::min(share, row_map(rows)));
     const std::size_t least =
         2 * static_cast<std::size_t>(longest) * sizeof(Ordinal) + slot_bytes(rows) + 2 * slack;
@@ -134,14 +136,14 @@ struct Fill2Road {
                                  std::to_string(m_budget.used_bytes() + least) + " bytes would do",
                              least);
     }
-    Charge charge(m_budget);
+    MemoryReservation reservation(m_budget);
     EntryView buffers[2];
     for (auto& buffer : buffers)
-      buffer = charge.allocate<EntryView>(m_exec, "lutra::symbolic::streamed_rows", length);
+      buffer = reservation.allocate<EntryView>(m_exec, "lutra::symbolic::streamed_rows", length);
     const std::size_t room = m_budget.limit_bytes() == 0 ? unlimited_arena_bytes : m_budget.available_bytes();
     const std::size_t fitting = (room - slack) / slot_bytes(rows);
     const std::size_t slots = std::max<std::size_t>(1, std::min({running(), rows, fitting}));
-    const auto arena = charge.allocate<typename Arena<Memory>::Bytes>(
+    const auto arena = reservation.allocate<typename Arena<Memory>::Bytes>(
         m_exec, "lutra::symbolic::fill2_arena", slots * slot_bytes(rows) + Arena<Memory>::loss(8));
     divide(arena, slots, rows);
     const ExecutionSpace copier = Kokkos::Experimental::partition_space(m_exec, 1)[0];
@@ -176,22 +178,22 @@ struct Fill2Road {
   template <class ResultType>
   void find_rows(ResultType& result, const OffsetView& diagonal) {
     auto row_map =
-        result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_count + 1);
+        result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_count + 1);
     allocate_scratch();
     require_one_slot();
-    Charge kept_charge = allocate_kept();
+    MemoryReservation kept_reservation = allocate_kept();
     search_all();
     const Offset nnz = place_rows(row_map, diagonal);
     if (static_cast<std::size_t>(nnz) * sizeof(Ordinal) + slack > m_budget.available_bytes()) {
-      drop_kept(kept_charge);
+      drop_kept(kept_reservation);
     }
-    auto entries = result.charge.template allocate<EntryView>(m_exec, "lutra::symbolic::entries", nnz);
+    auto entries = result.reservation.template allocate<EntryView>(m_exec, "lutra::symbolic::entries", nnz);
     m_search.row_map = m_starts;
     m_search.entries = entries;
     copy_kept();
-    m_facts.searched_again = static_cast<std::size_t>(missed_rows());
-    if (m_facts.searched_again > 0) {
-      kept_charge = {};
+    m_properties.searched_again = static_cast<std::size_t>(missed_rows());
+    if (m_properties.searched_again > 0) {
+      kept_reservation = {};
       m_search.kept.entries = {};
       require_one_slot();
       m_search.store = true;
@@ -221,14 +223,14 @@ struct Fill2Road {
     if constexpr (Special::exists) m_special.prepare(m_exec, m_search.pattern, m_tuning, m_scratch);
   }
 
-  Fill2Facts facts() const {
+  Fill2Facts properties() const {
     const auto counted = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_search.statistics);
-    Fill2Facts facts = m_facts;
-    facts.edges = counted(0);
-    facts.revisits = counted(1);
-    facts.groups = static_cast<std::size_t>(counted(2));
-    facts.groups_left = static_cast<std::size_t>(counted(3));
-    return facts;
+    Fill2Facts properties = m_properties;
+    properties.edges = counted(0);
+    properties.revisits = counted(1);
+    properties.groups = static_cast<std::size_t>(counted(2));
+    properties.groups_left = static_cast<std::size_t>(counted(3));
+    return properties;
   }
 
   std::size_t slot_bytes(std::size_t sources) const {
@@ -251,30 +253,30 @@ struct Fill2Road {
 
   /// Room for rows found in stage one: what most factors need, a quarter of what is left under a limit, or
   /// nothing.
-  Charge allocate_kept() {
-    constexpr std::size_t most_entries = std::size_t(1) << 31;
+  MemoryReservation allocate_kept() {
+    constexpr std::size_t max_entries = std::size_t(1) << 31;
     const std::size_t fill = m_budget.limit_bytes() == 0 ? 128 : 24;
     const auto entries_of_a =
         static_cast<std::size_t>(m_search.pattern.nnz()) + static_cast<std::size_t>(m_n);
     const std::size_t room = m_budget.available_bytes() / (4 * sizeof(Ordinal));
     const std::size_t beside_slot = slot_bytes(static_cast<std::size_t>(m_n)) + 2 * slack;
-    Charge charge(m_budget);
-    if (!m_tuning.keep_rows) return charge;
-    const std::size_t length = std::min({most_entries, fill * entries_of_a, room});
-    if (length * sizeof(Ordinal) + beside_slot > m_budget.available_bytes()) return charge;
+    MemoryReservation reservation(m_budget);
+    if (!m_tuning.keep_rows) return reservation;
+    const std::size_t length = std::min({max_entries, fill * entries_of_a, room});
+    if (length * sizeof(Ordinal) + beside_slot > m_budget.available_bytes()) return reservation;
     try {
-      m_search.kept.entries = charge.allocate<EntryView>(m_exec, "lutra::symbolic::kept_rows", length);
+      m_search.kept.entries = reservation.allocate<EntryView>(m_exec, "lutra::symbolic::kept_rows", length);
     } catch (const OutOfMemoryError&) {
-      charge = Charge(m_budget);
+      reservation = MemoryReservation(m_budget);
     }
-    return charge;
+    return reservation;
   }
 
-  void drop_kept(Charge& charge) {
+  void drop_kept(MemoryReservation& reservation) {
     m_exec.fence("lutra::symbolic: kept rows are dropped");
     Kokkos::deep_copy(m_exec, m_search.kept.place, Offset(-1));
     m_search.kept.entries = {};
-    charge = {};
+    reservation = {};
   }
 
   /// Searches that run at once.
@@ -295,9 +297,9 @@ struct Fill2Road {
     const std::size_t room = m_budget.limit_bytes() == 0 ? std::max(unlimited_arena_bytes, each + slack)
                                                          : m_budget.available_bytes();
     const std::size_t bytes = std::min(room - slack / 2, arena_bytes(teams * each + Arena<Memory>::loss(8)));
-    Charge charge(m_budget);
+    MemoryReservation reservation(m_budget);
     const auto arena =
-        charge.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::fill2_arena", bytes);
+        reservation.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::fill2_arena", bytes);
     const bool all_fit = bytes >= teams * each + Arena<Memory>::loss(8);
     const bool one_range =
         all_fit || !m_tuning.remove_bubbles || places != rows || group_slots(arena, places) > 0;
@@ -308,8 +310,8 @@ struct Fill2Road {
       const std::size_t fitting = (bytes - Arena<Memory>::loss(8)) / slot_bytes(sources);
       const std::size_t slots = std::max<std::size_t>(1, std::min({teams, end - begin, fitting}));
       divide(arena, slots, sources);
-      m_facts.slots = std::max(m_facts.slots, slots);
-      m_facts.slot_bytes = std::max(m_facts.slot_bytes, slot_bytes(sources));
+      m_properties.slots = std::max(m_properties.slots, slots);
+      m_properties.slot_bytes = std::max(m_properties.slot_bytes, slot_bytes(sources));
       search_range(begin, end);
       m_exec.fence("lutra::symbolic: the arena is divided anew");
     }
@@ -341,9 +343,9 @@ struct Fill2Road {
       Kokkos::deep_copy(m_exec, m_search.next, Ordinal(0));
       m_search.first_place = static_cast<Ordinal>(begin);
       m_search.end_place = static_cast<Ordinal>(end);
-      m_facts.slots = std::max(m_facts.slots, slots * m_special.groups.size);
-      m_facts.slot_bytes =
-          std::max(m_facts.slot_bytes, m_special.groups.slot_bytes(m_n) / m_special.groups.size);
+      m_properties.slots = std::max(m_properties.slots, slots * m_special.groups.size);
+      m_properties.slot_bytes =
+          std::max(m_properties.slot_bytes, m_special.groups.slot_bytes(m_n) / m_special.groups.size);
       return m_special.groups.run(m_exec, arena, slots, m_search);
     }
     return false;
@@ -477,11 +479,11 @@ struct Fill2Road {
   Fill2Tuning m_tuning;
   Ordinal m_n;
   Ordinal m_count;  ///< sources
-  Charge m_scratch;
+  MemoryReservation m_scratch;
   Search m_search;
   OffsetView m_starts;  ///< [n] where the row of each source begins in the result
   Offset m_nnz_lower = 0;
-  Fill2Facts m_facts;
+  Fill2Facts m_properties;
   Special m_special;
 };
 

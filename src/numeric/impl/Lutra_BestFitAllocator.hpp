@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_GAPSTORE_HPP
-#define LUTRA_GAPSTORE_HPP
+#ifndef LUTRA_BESTFITALLOCATOR_HPP
+#define LUTRA_BESTFITALLOCATOR_HPP
 
 #include <algorithm>
 #include <bit>
@@ -72,7 +72,7 @@ class FlatMap {
 /// Gaps of an array for best fit: the smallest one that suffices, of several the first. Neighbours are one
 /// gap. Most gaps are small; of each small size there is a heap, whose entries may be of gaps that are there
 /// no longer. The large gap that came last is kept apart: it mostly is what is left of one, and wanted next.
-class GapStore {
+class BestFitAllocator {
  public:
   struct Gap {
     std::int64_t first = 0, size = 0;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_OPSOLVEDEFINITIONS_HPP
-#define LUTRA_OPSOLVEDEFINITIONS_HPP
+#ifndef LUTRA_TRIANGULARSOLVEIMPLDEFINITIONS_HPP
+#define LUTRA_TRIANGULARSOLVEIMPLDEFINITIONS_HPP
 
-// Member functions of OpSolve, for the sources that instantiate it: one a scalar, since each takes long to
-// compile.
+// Member functions of TriangularSolveImpl, for the sources that instantiate it: one a scalar, since each
+// takes long to compile.
 
 #include <algorithm>
 
-#include "Lutra_OpSolve.hpp"
 #include "Lutra_TriangleAnalysis.hpp"
 #include "Lutra_TriangleRows.hpp"
+#include "Lutra_TriangularSolveImpl.hpp"
 #include "Lutra_TrisolveModel.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_BlockSolveCuda.hpp"
@@ -36,12 +36,10 @@ std::size_t analysis_scratch_bytes(Ordinal rows) {
 
 /// row(place): the caller's row of each place.
 template <class Ordinal, class ExecutionSpace, class RowOf, class Map>
-Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> map_places(const ExecutionSpace& exec,
-                                                                               const RowOf& row_of,
-                                                                               const Map& map,
-                                                                               Charge& charge) {
+Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> map_places(
+    const ExecutionSpace& exec, const RowOf& row_of, const Map& map, MemoryReservation& reservation) {
   if (map.extent(0) == 0) return row_of;
-  const auto mapped = charge.allocate<Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>>(
+  const auto mapped = reservation.allocate<Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>>(
       exec, "lutra::trisolve::rows by place", row_of.extent(0));
   Kokkos::parallel_for(
       "lutra::trisolve::map_places",
@@ -51,10 +49,9 @@ Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> map_places(c
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::OpSolve(const ExecutionSpace& exec, const Rows& rows,
-                                                          const TriangularOptions& options,
-                                                          const MemoryBudget& budget, const HangSpot& hang,
-                                                          const RowMap& in_row, const RowMap& out_row)
+TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::TriangularSolveImpl(
+    const ExecutionSpace& exec, const Rows& rows, const TriangularOptions& options,
+    const MemoryBudget& budget, const TimeoutFlag& timeout, const RowMap& in_row, const RowMap& out_row)
     : m_rows(rows), m_options(options), m_budget(budget) {
   m_report.n = static_cast<std::int64_t>(rows.n);
   choose(exec);
@@ -62,18 +59,18 @@ OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::OpSolve(const ExecutionSpace& 
     m_in_row = in_row;
     m_out_row = out_row;
   } else {
-    m_maps_charge = Charge(budget);
-    m_in_row = map_places<Ordinal>(exec, m_plan.row_of, in_row, m_maps_charge);
-    m_out_row = map_places<Ordinal>(exec, m_plan.row_of, out_row, m_maps_charge);
+    m_maps_reservation = MemoryReservation(budget);
+    m_in_row = map_places<Ordinal>(exec, m_plan.row_of, in_row, m_maps_reservation);
+    m_out_row = map_places<Ordinal>(exec, m_plan.row_of, out_row, m_maps_reservation);
   }
-  m_arrays =
-      SolutionArrays<Scalar, Ordinal, ExecutionSpace>(exec, static_cast<std::size_t>(rows.n), budget, hang);
+  m_arrays = SolutionArrays<Scalar, Ordinal, ExecutionSpace>(exec, static_cast<std::size_t>(rows.n), budget,
+                                                             timeout);
   count_bytes();
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const ExecutionSpace& exec) {
-  Charge scratch(m_budget);
+void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const ExecutionSpace& exec) {
+  MemoryReservation scratch(m_budget);
   if constexpr (!is_host_space<ExecutionSpace>) {
     scratch.template reserve<Memory>(exec, "lutra::trisolve::analysis",
                                      analysis_scratch_bytes<Ordinal, Offset>(m_rows.n));
@@ -99,9 +96,9 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const ExecutionSpa
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::describe(const ExecutionSpace& exec,
-                                                                Groupings<Ordinal, Memory>& found,
-                                                                TriangleShape& shape) {
+void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::describe(const ExecutionSpace& exec,
+                                                                            Groupings<Ordinal, Memory>& found,
+                                                                            TriangleShape& shape) {
   const TriangleNumbers numbers = read_back(exec, found.numbers);
   throw_row_fault(numbers.rows.fault);
   take_numbers(found, numbers);
@@ -120,13 +117,14 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::describe(const ExecutionS
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose_by_shape(const TriangleShape& shape) {
+void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::choose_by_shape(
+    const TriangleShape& shape) {
   choose_method(shape, is_host_space<ExecutionSpace> ? host_machine() : h200_machine(), m_options.method,
                 m_report);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::plan_substitution(
+void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::plan_substitution(
     const ExecutionSpace& exec, const LeveledBlocks<Ordinal, Memory>& single) {
   m_report.blocks = m_report.n;
   m_report.block_levels = m_report.levels;
@@ -139,8 +137,8 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::plan_substitution(
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::make_plan_for(
-    const ExecutionSpace& exec, const LeveledBlocks<Ordinal, Memory>& grouping, Charge& scratch) {
+void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::make_plan_for(
+    const ExecutionSpace& exec, const LeveledBlocks<Ordinal, Memory>& grouping, MemoryReservation& scratch) {
   const bool by_levels = m_report.method == TrisolveMethod::levels;
   m_plan = make_plan(exec, m_rows.access(), grouping.blocks, grouping.level, grouping.levels, by_levels,
                      scratch, m_budget);
@@ -152,11 +150,11 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::make_plan_for(
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::cut_plan_levels() {
+void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::cut_plan_levels() {
   const auto costs = level_costs<ExecutionSpace>(m_options.portable);
   const bool single = m_options.precision == FactorPrecision::single;
   for (const int k : {0, 1, 2}) {
-    const int columns = k == 0 ? 1 : k == 1 ? 4 : most_columns_at_once;
+    const int columns = k == 0 ? 1 : k == 1 ? 4 : max_columns_at_once;
     const double bytes = single ? level_task_bytes<Scalar, Single>(m_plan, columns)
                                 : level_task_bytes<Scalar, Scalar>(m_plan, columns);
     m_level_runs[k] = cut_levels(m_plan.level_begin, m_plan.level_steps, bytes, costs);
@@ -167,20 +165,20 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::cut_plan_levels() {
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 template <class Value>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::pack(const ExecutionSpace& exec, const Source& values,
-                                                            TriangleValues<Value, Memory>& packed) {
+void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::pack(
+    const ExecutionSpace& exec, const Source& values, TriangleValues<Value, Memory>& packed) {
   if (packed.entries.extent(0) != m_plan.columns.extent(0) || !packed.inverses.is_allocated()) {
     TriangleValues<Value, Memory> fresh;
-    fresh.charge = Charge(m_budget);
+    fresh.reservation = MemoryReservation(m_budget);
     using View = Kokkos::View<Value*, Memory>;
     fresh.entries =
-        fresh.charge.template allocate<View>(exec, "lutra::trisolve::entries", m_plan.columns.extent(0));
+        fresh.reservation.template allocate<View>(exec, "lutra::trisolve::entries", m_plan.columns.extent(0));
     fresh.inverses =
-        fresh.charge.template allocate<View>(exec, "lutra::trisolve::inverses", m_plan.inverse_entries);
-    fresh.use = fresh.charge.template allocate<Kokkos::View<BlockUse*, Memory>>(
+        fresh.reservation.template allocate<View>(exec, "lutra::trisolve::inverses", m_plan.inverse_entries);
+    fresh.use = fresh.reservation.template allocate<Kokkos::View<BlockUse*, Memory>>(
         exec, "lutra::trisolve::block_use", static_cast<std::size_t>(m_plan.blocks));
     fresh.inverted =
-        fresh.charge.template allocate<decltype(fresh.inverted)>(exec, "lutra::trisolve::inverted");
+        fresh.reservation.template allocate<decltype(fresh.inverted)>(exec, "lutra::trisolve::inverted");
     packed = fresh;
   }
   pack_entries(exec, m_rows.access(), m_plan, values, packed.entries);
@@ -188,7 +186,8 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::pack(const ExecutionSpace
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::count_inverted_blocks(const ExecutionSpace& exec) {
+void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::count_inverted_blocks(
+    const ExecutionSpace& exec) {
   if (m_inverted_are_counted) return;
   const bool single = m_options.precision == FactorPrecision::single;
   Kokkos::deep_copy(exec, m_report.inverted_blocks, single ? m_single.inverted : m_working.inverted);
@@ -197,8 +196,8 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::count_inverted_blocks(con
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::set_values(const ExecutionSpace& exec,
-                                                                  const Source& values) {
+void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::set_values(const ExecutionSpace& exec,
+                                                                              const Source& values) {
   m_has_values = false;
   const bool single = m_options.precision == FactorPrecision::single;
   if (substitutes()) {
@@ -216,19 +215,18 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::set_values(const Executio
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::count_bytes() {
-  m_report.bytes = m_plan.charge.bytes() + m_host_schedule.charge.bytes() + m_working.charge.bytes() +
-                   m_single.charge.bytes() + m_host_working.charge.bytes() + m_host_single.charge.bytes() +
-                   m_maps_charge.bytes() + m_arrays.bytes();
+void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::count_bytes() {
+  m_report.bytes = m_plan.reservation.bytes() + m_host_schedule.reservation.bytes() +
+                   m_working.reservation.bytes() + m_single.reservation.bytes() +
+                   m_host_working.reservation.bytes() + m_host_single.reservation.bytes() +
+                   m_maps_reservation.bytes() + m_arrays.bytes();
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 template <int Stride, class Value>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::substitute_group(const ExecutionSpace& exec,
-                                                                        const HostValues<Value, Memory>& kept,
-                                                                        const MappedColumns<const Scalar>& in,
-                                                                        const MappedColumns<Scalar>& out,
-                                                                        int n_columns, bool conjugate) {
+void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::substitute_group(
+    const ExecutionSpace& exec, const HostValues<Value, Memory>& kept, const MappedColumns<const Scalar>& in,
+    const MappedColumns<Scalar>& out, int n_columns, bool conjugate) {
   SubstitutionData<Scalar, Value, Ordinal, Offset> data;
   data.begin = m_rows.begin.data();
   data.end = m_rows.end.data();
@@ -250,7 +248,7 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::substitute_group(const Ex
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 template <int Stride, class Value>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve_group(
+void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::solve_group(
     const ExecutionSpace& exec, const TriangleValues<Value, Memory>& packed,
     const HostValues<Value, Memory>& kept, const MappedColumns<const Scalar>& in,
     const MappedColumns<Scalar>& out, int n_columns, bool conjugate) {
@@ -307,18 +305,18 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve_group(
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 template <class Value>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve_columns(
+void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::solve_columns(
     const ExecutionSpace& exec, const TriangleValues<Value, Memory>& packed,
     const HostValues<Value, Memory>& kept, MappedColumns<const Scalar> in, MappedColumns<Scalar> out,
     int n_columns, bool conjugate) {
   while (n_columns > 0) {
-    const int now = std::min(n_columns, most_columns_at_once);
+    const int now = std::min(n_columns, max_columns_at_once);
     if (now == 1 && !rather_four(exec)) {
       solve_group<1>(exec, packed, kept, in, out, now, conjugate);
     } else if (now <= 4) {
       solve_group<4>(exec, packed, kept, in, out, now, conjugate);
     } else {
-      solve_group<most_columns_at_once>(exec, packed, kept, in, out, now, conjugate);
+      solve_group<max_columns_at_once>(exec, packed, kept, in, out, now, conjugate);
     }
     in.data += static_cast<std::size_t>(now) * in.column_stride;
     out.data += static_cast<std::size_t>(now) * out.column_stride;
@@ -327,10 +325,10 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve_columns(
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve(const ExecutionSpace& exec,
-                                                             MappedColumns<const Scalar> in,
-                                                             MappedColumns<Scalar> out, int n_columns,
-                                                             bool conjugate) {
+void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::solve(const ExecutionSpace& exec,
+                                                                         MappedColumns<const Scalar> in,
+                                                                         MappedColumns<Scalar> out,
+                                                                         int n_columns, bool conjugate) {
   if (m_options.precision == FactorPrecision::single) {
     solve_columns(exec, m_single, m_host_single, in, out, n_columns, conjugate);
   } else {
@@ -340,8 +338,9 @@ void OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::solve(const ExecutionSpac
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::int64_t OpSolve<Scalar, Ordinal, Offset, ExecutionSpace>::take_hung_row(const ExecutionSpace& exec) {
-  const std::int64_t place = m_arrays.hung_place();
+std::int64_t TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::consume_timeout(
+    const ExecutionSpace& exec) {
+  const std::int64_t place = m_arrays.timed_out_position();
   if (place < 0 || !m_arrays.was_stopped(exec)) return -1;
   m_arrays.recover(exec);
   Ordinal row = 0;

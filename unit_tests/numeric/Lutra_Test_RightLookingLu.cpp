@@ -4,10 +4,10 @@
 #include <limits>
 #include <random>
 
-#include "Lutra_ColumnLu.hpp"
 #include "Lutra_ColumnSpecial.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Reference_Lu.hpp"
+#include "Lutra_RightLookingLu.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestMatrices.hpp"
@@ -19,7 +19,7 @@ namespace {
 /// L\U of a host matrix by the library, in a dense array, with what it reports.
 template <class Types>
 struct Result {
-  ColumnLuOutcome outcome;
+  RightLookingLuOutcome outcome;
   std::vector<std::vector<typename Types::Scalar>> dense;
   std::vector<unsigned char> perturbed;
   std::size_t levels = 0;
@@ -39,7 +39,7 @@ Result<Types> run(const Matrix<Types>& matrix, RealOf<typename Types::Scalar> th
   const Space exec;
   const auto device = to_space<Space>(matrix);
   const auto filled = factorize_symbolic(exec, device.pattern(), MemoryBudget());
-  const auto plan = plan_column_lu(exec, filled, MemoryBudget(), tuning);
+  const auto plan = plan_right_looking_lu(exec, filled, MemoryBudget(), tuning);
   const auto columns = to_rows(plan.columns.pattern);
   const auto n = static_cast<std::size_t>(matrix.n_rows);
   std::vector<std::vector<Scalar>> dense(n, std::vector<Scalar>(n, Scalar(0)));
@@ -55,7 +55,7 @@ Result<Types> run(const Matrix<Types>& matrix, RealOf<typename Types::Scalar> th
   Result<Types> result;
   for (int time = 0; time < times; ++time) {
     values = to_space<Space>(scattered);
-    result.outcome = factorize_columns<Scalar>(exec, plan, values, threshold, perturbed);
+    result.outcome = factorize_right_looking<Scalar>(exec, plan, values, threshold, perturbed);
   }
   const auto factored = to_vector(values);
   std::size_t position = 0;
@@ -201,13 +201,13 @@ TEMPLATE_LIST_TEST_CASE("a column nobody releases ends in an error, not in a han
     const auto host = from_dense<Matrix<TestType>>({{4, 1, 1}, {1, 4, 1}, {1, 1, 4}});
     const auto device = to_space<Space>(host);
     const auto filled = factorize_symbolic(exec, device.pattern(), MemoryBudget());
-    const auto plan = plan_column_lu(exec, filled, MemoryBudget(), {.watchdog_seconds = 0.05});
+    const auto plan = plan_right_looking_lu(exec, filled, MemoryBudget(), {.watchdog_seconds = 0.05});
     const Kokkos::View<unsigned char*, typename TestType::Memory> perturbed("perturbed", 3);
     const std::vector<Scalar> columns{4, 1, 1, 1, 4, 1, 1, 1, 4};
     const Kokkos::View<Scalar*, typename TestType::Memory> values = to_space<Space>(columns);
     Kokkos::deep_copy(plan.tasks->needed, 1u);  // so that column 0 waits as well
-    CHECK_THROWS_AS(factorize_columns<Scalar>(exec, plan, values, 0, perturbed), HangError);
-    CHECK_THROWS_AS(factorize_columns<Scalar>(exec, plan, values, 0, perturbed), HangError);
+    CHECK_THROWS_AS(factorize_right_looking<Scalar>(exec, plan, values, 0, perturbed), TimeoutError);
+    CHECK_THROWS_AS(factorize_right_looking<Scalar>(exec, plan, values, 0, perturbed), TimeoutError);
   }
 }
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_ANCESTORROAD_HPP
-#define LUTRA_ANCESTORROAD_HPP
+#ifndef LUTRA_ANCESTORMETHOD_HPP
+#define LUTRA_ANCESTORMETHOD_HPP
 
 #include "Lutra_AncestorRows.hpp"
-#include "Lutra_TreeRoad.hpp"
+#include "Lutra_TreeMethod.hpp"
 #include "Lutra_WordBits.hpp"
 
 namespace lutra::Impl {
 
-/// The exact road over the elimination tree of A + Aᵀ: sets of ancestors, elimination on them, rows. No
+/// The exact method over the elimination tree of A + Aᵀ: sets of ancestors, elimination on them, rows. No
 /// member is private, because nvcc wants lambdas in public functions only.
 template <class Ordinal, class Offset, class ExecutionSpace>
-struct AncestorRoad {
+struct AncestorMethod {
   using Memory = typename ExecutionSpace::memory_space;
-  using Tree = TreeRoad<Ordinal, Offset, ExecutionSpace>;
+  using Tree = TreeMethod<Ordinal, Offset, ExecutionSpace>;
   using Result = typename Tree::Result;
   using OffsetView = typename Tree::OffsetView;
   using OrdinalView = typename Tree::OrdinalView;
@@ -23,7 +23,7 @@ struct AncestorRoad {
   using WordView = Kokkos::View<Word*, Memory>;
 
   /// @param tree with its forest planted @param portable no kernels made for the execution space
-  AncestorRoad(Tree& tree, const OrdinalView& depth, bool portable)
+  AncestorMethod(Tree& tree, const OrdinalView& depth, bool portable)
       : m_tree(tree), m_exec(tree.m_exec), m_n(tree.m_n), m_portable(portable) {
     m_sets.parent = tree.m_parent;
     m_sets.depth = depth;
@@ -95,7 +95,7 @@ struct AncestorRoad {
         scratch<OrdinalView>("put_off", m_n / 32 + 1),
         n_put_off,
         m_portable};
-    Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(m_tree.most_teams()), 1,
+    Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(m_tree.max_teams()), 1,
                                               vector_length_for<ExecutionSpace>(32));
     Kokkos::parallel_for("lutra::symbolic::ancestor_elimination", policy, elimination);
     eliminate_long_chains(elimination);
@@ -151,12 +151,14 @@ struct AncestorRoad {
 
   Result write() {
     Result& result = m_tree.m_result;
-    auto row_map = result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
-    auto diagonal = result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
+    auto row_map =
+        result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
+    auto diagonal =
+        result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
     const Offset nnz =
         place_rows<Ordinal, Offset>(m_exec, m_n, m_lower_counts, count_upper(), row_map, diagonal);
     result.nnz_u = nnz - result.nnz_l;
-    auto entries = result.charge.template allocate<OrdinalView>(m_exec, "lutra::symbolic::entries", nnz);
+    auto entries = result.reservation.template allocate<OrdinalView>(m_exec, "lutra::symbolic::entries", nnz);
     using Writer = AncestorRowWriter<Ordinal, Offset, ExecutionSpace>;
     const int width = vector_length_for<ExecutionSpace>(32);
     const Ordinal rows_each = is_host_space<ExecutionSpace> ? 1 : 128 / width;
@@ -170,7 +172,7 @@ struct AncestorRoad {
     result.row_map = row_map;
     result.diagonal = diagonal;
     result.entries = entries;
-    result.road = SymbolicRoad::ancestors;
+    result.method = SymbolicMethod::ancestors;
     return result;
   }
 

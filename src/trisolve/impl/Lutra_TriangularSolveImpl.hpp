@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_OPSOLVE_HPP
-#define LUTRA_OPSOLVE_HPP
+#ifndef LUTRA_TRIANGULARSOLVEIMPL_HPP
+#define LUTRA_TRIANGULARSOLVEIMPL_HPP
 
 #include <Kokkos_Core.hpp>
 
@@ -18,7 +18,7 @@
 namespace lutra::Impl {
 
 /// Most right-hand sides for one reading of the triangle.
-inline constexpr int most_columns_at_once = 16;
+inline constexpr int max_columns_at_once = 16;
 
 /// float for real scalars, complex of float for complex ones.
 template <class Scalar>
@@ -33,24 +33,24 @@ struct SingleOf<Kokkos::complex<Real>> {
 /// Solves with one triangle as its rows are given: analysis, values, and as many solves as wanted. Transposes
 /// are triangles of their own. Nothing is checked here.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class OpSolve {
+class TriangularSolveImpl {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using Rows = TriangleRows<Ordinal, Offset, Memory>;
   using Source = SourceValues<Scalar, Offset, Memory>;
   using RowMap = Kokkos::View<const Ordinal*, Memory>;
 
-  OpSolve() = default;
+  TriangularSolveImpl() = default;
   // Not to be copied: two copies would take turns with the same arrays without knowing of each other.
-  OpSolve(OpSolve&&) noexcept = default;
-  OpSolve& operator=(OpSolve&&) noexcept = default;
+  TriangularSolveImpl(TriangularSolveImpl&&) noexcept = default;
+  TriangularSolveImpl& operator=(TriangularSolveImpl&&) noexcept = default;
   /// Levels, blocks, choice of the method, packed layout. Where the caller's rows are others than the
   /// triangle's (a permutation on either side), `in_row` and `out_row` [n] tell which.
-  /// @param hang  where the watchdog leaves word
+  /// @param timeout  where the watchdog leaves word
   /// @throws OutOfMemoryError. Fences.
-  OpSolve(const ExecutionSpace& exec, const Rows& rows, const TriangularOptions& options,
-          const MemoryBudget& budget, const HangSpot& hang, const RowMap& in_row = {},
-          const RowMap& out_row = {});
+  TriangularSolveImpl(const ExecutionSpace& exec, const Rows& rows, const TriangularOptions& options,
+                      const MemoryBudget& budget, const TimeoutFlag& timeout, const RowMap& in_row = {},
+                      const RowMap& out_row = {});
 
   /// Takes values: packed, or where the method is a substitution on the host kept as they are, so that
   /// `values` must live until the next ones. Does not fence on devices.
@@ -58,13 +58,13 @@ class OpSolve {
   /// Brings the report's `inverted_blocks` up to date with the last values; fences where it was not.
   void count_inverted_blocks(const ExecutionSpace& exec);
 
-  /// Solves for `n_columns` right-hand sides in groups of up to most_columns_at_once. Does not fence.
+  /// Solves for `n_columns` right-hand sides in groups of up to max_columns_at_once. Does not fence.
   /// @param conjugate take the conjugates of the triangle's values
   void solve(const ExecutionSpace& exec, MappedColumns<const Scalar> in, MappedColumns<Scalar> out,
              int n_columns, bool conjugate);
 
   /// The row of the triangle at which the watchdog gave a solve up, or −1; makes the solver usable again.
-  std::int64_t take_hung_row(const ExecutionSpace& exec);
+  std::int64_t consume_timeout(const ExecutionSpace& exec);
 
   const TriangularReport& report() const noexcept { return m_report; }
   bool is_empty() const noexcept { return m_report.n == 0; }
@@ -104,7 +104,7 @@ class OpSolve {
   void choose_by_shape(const TriangleShape& shape);
   void plan_substitution(const ExecutionSpace& exec, const LeveledBlocks<Ordinal, Memory>& single);
   void make_plan_for(const ExecutionSpace& exec, const LeveledBlocks<Ordinal, Memory>& grouping,
-                     Charge& scratch);
+                     MemoryReservation& scratch);
   void cut_plan_levels();
   /// Brings the report's bytes up to date.
   void count_bytes();
@@ -135,7 +135,7 @@ class OpSolve {
   HostValues<Single, Memory> m_host_single;
   RowMap m_in_row,
       m_out_row;  ///< [n] the caller's rows, by place; where rows are substituted as they are, by row
-  Charge m_maps_charge;
+  MemoryReservation m_maps_reservation;
   SolutionArrays<Scalar, Ordinal, ExecutionSpace> m_arrays;
   LevelRuns<Ordinal> m_level_runs[3];         ///< levels cut for 1, 4 and 16 right-hand sides
   std::shared_ptr<LevelGraph> m_level_graph;  ///< launches by levels as they were recorded

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_SPANPLACEMENT_HPP
-#define LUTRA_SPANPLACEMENT_HPP
+#ifndef LUTRA_LIFETIMEPLACEMENT_HPP
+#define LUTRA_LIFETIMEPLACEMENT_HPP
 
 #include <algorithm>
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "Lutra_FallingOrder.hpp"
-#include "Lutra_GapStore.hpp"
+#include "Lutra_ArgsortDescending.hpp"
+#include "Lutra_BestFitAllocator.hpp"
 
 namespace lutra::Impl {
 
@@ -41,31 +41,31 @@ struct SpanPlaces {
 /// smallest gap it fits into. So a gap that a fixed span leaves is there for whoever ends before that one
 /// begins, and neighbouring gaps are one. On assembly trees within a tenth of what is needed at once. Host
 /// code, O(spans · log spans).
-class SpanPlacement {
+class LifetimePlacement {
  public:
   /// @param fixed do not overlap
   /// @param fixed_end behind all fixed places: what lies before that no fixed span has is nobody's
-  /// @param least_end ends below are of no interest: in `freed` they may be −1
+  /// @param min_end ends below are of no interest: in `freed` they may be −1
   static SpanPlaces place(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed = {},
                           std::int64_t fixed_end = 0,
-                          std::int64_t least_end = std::numeric_limits<std::int64_t>::min()) {
-    SpanPlacement placement(fixed_end);
+                          std::int64_t min_end = std::numeric_limits<std::int64_t>::min()) {
+    LifetimePlacement placement(fixed_end);
     placement.place_backwards(spans, fixed);
-    placement.find_freed(spans, fixed, least_end);
+    placement.find_freed(spans, fixed, min_end);
     return std::move(placement.m_result);
   }
 
  private:
-  explicit SpanPlacement(std::int64_t fixed_end) { m_result.total = fixed_end; }
+  explicit LifetimePlacement(std::int64_t fixed_end) { m_result.total = fixed_end; }
 
   void place_backwards(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed) {
     m_result.place.assign(spans.size(), 0);
-    auto by_end = falling_order<std::size_t>(spans.size(), [&](std::size_t s) { return spans[s].size; });
-    sort_falling(by_end, [&](std::size_t s) { return spans[s].end; });
+    auto by_end = argsort_descending<std::size_t>(spans.size(), [&](std::size_t s) { return spans[s].size; });
+    sort_descending(by_end, [&](std::size_t s) { return spans[s].end; });
     const auto by_begin =
-        falling_order<std::size_t>(spans.size(), [&](std::size_t s) { return spans[s].begin; });
+        argsort_descending<std::size_t>(spans.size(), [&](std::size_t s) { return spans[s].begin; });
     const auto fixed_by_begin =
-        falling_order<std::size_t>(fixed.size(), [&](std::size_t f) { return fixed[f].begin; });
+        argsort_descending<std::size_t>(fixed.size(), [&](std::size_t f) { return fixed[f].begin; });
     std::size_t begun = 0, fixed_begun = 0;
     for (const std::size_t s : by_end) {
       for (; begun < by_begin.size() && spans[by_begin[begun]].begin >= spans[s].end; ++begun)
@@ -90,18 +90,17 @@ class SpanPlacement {
   }
 
   /// Forwards in time: each stretch of the array knows who stood there last.
-  void find_freed(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed,
-                  std::int64_t least_end) {
+  void find_freed(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed, std::int64_t min_end) {
     m_result.freed.assign(spans.size(), -1);
     m_result.fixed_freed.assign(fixed.size(), -1);
     // who stood where a span of no interest stands has ended by then, and is of no interest either
     std::vector<std::size_t> by_begin;
     for (std::size_t s = 0; s < spans.size(); ++s) {
-      if (spans[s].size > 0 && spans[s].end >= least_end) by_begin.push_back(s);
+      if (spans[s].size > 0 && spans[s].end >= min_end) by_begin.push_back(s);
     }
-    sort_falling(by_begin, [&](std::size_t s) { return -spans[s].begin; });
+    sort_descending(by_begin, [&](std::size_t s) { return -spans[s].begin; });
     const auto fixed_by_begin =
-        falling_order<std::size_t>(fixed.size(), [&](std::size_t f) { return -fixed[f].begin; });
+        argsort_descending<std::size_t>(fixed.size(), [&](std::size_t f) { return -fixed[f].begin; });
     std::size_t f = 0;
     const auto fix = [&](std::int64_t until) {
       for (; f < fixed.size() && fixed[fixed_by_begin[f]].begin <= until; ++f) {
@@ -141,7 +140,7 @@ class SpanPlacement {
   };
 
   SpanPlaces m_result;
-  GapStore m_gaps;
+  BestFitAllocator m_gaps;
   std::map<std::int64_t, Stretch> m_last;  ///< by first number
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_COLUMNLU_HPP
-#define LUTRA_COLUMNLU_HPP
+#ifndef LUTRA_RIGHTLOOKINGLU_HPP
+#define LUTRA_RIGHTLOOKINGLU_HPP
 
 #include <memory>
 #include <vector>
@@ -21,7 +21,7 @@ struct ColumnTasks;
 
 /// All a column factorization needs besides values; made once for a pattern, in memory space `MemorySpace`.
 template <class Ordinal, class Offset, class MemorySpace>
-struct ColumnLuPlan {
+struct RightLookingLuPlan {
   LuPattern<Ordinal, Offset, MemorySpace> rows;  ///< L + U by rows
   TransposedPattern<Ordinal, Offset, MemorySpace>
       columns;  ///< L + U by columns; its `source` leads to the rows
@@ -36,13 +36,13 @@ struct ColumnLuPlan {
   double flops = 0;                   ///< of one factorization, real ones for real scalars
   std::shared_ptr<Impl::ColumnTasks<Ordinal, Offset, MemorySpace>>
       tasks;  ///< of the kernel for CUDA, with its flags: one factorization at a time; elsewhere empty
-  Charge charge;
+  MemoryReservation reservation;
 
   Ordinal n() const { return rows.n; }
 };
 
 /// What one factorization met.
-struct ColumnLuOutcome {
+struct RightLookingLuOutcome {
   std::int64_t perturbed = 0;  ///< pivots below the threshold, replaced
   double largest = 0;          ///< max |entry of L\U|
   bool finite = true;          ///< no NaN or infinity in L\U
@@ -57,7 +57,7 @@ struct ColumnLuOutcome {
 /// @param tuning for tests and measurements
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
-ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_column_lu(
+RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_right_looking_lu(
     const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
     const MemoryBudget& budget, const Impl::ColumnTuning& tuning = {});
 
@@ -75,11 +75,11 @@ ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_column
 /// @param perturbed [n] out: 1 where the pivot was replaced, else 0
 /// Cost: `plan.flops`; two launches a level at most, on CUDA two in all. Fences `exec`. On more than one
 /// thread the order of additions, and so the last bits, may vary from run to run.
-/// @throws HangError where a column waited too long for others
+/// @throws TimeoutError where a column waited too long for others
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-ColumnLuOutcome factorize_columns(
+RightLookingLuOutcome factorize_right_looking(
     const ExecutionSpace& exec,
-    const ColumnLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values, RealOf<Scalar> threshold,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_ROWLU_HPP
-#define LUTRA_ROWLU_HPP
+#ifndef LUTRA_UPLOOKINGLU_HPP
+#define LUTRA_UPLOOKINGLU_HPP
 
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace lutra {
 
 /// All a factorization row by row needs besides values; made once for a pattern, in host memory.
 template <class Ordinal, class Offset>
-struct RowLuPlan {
+struct UpLookingLuPlan {
   using Memory = Kokkos::HostSpace;
   LuPattern<Ordinal, Offset, Memory> rows;       ///< L + U by rows
   CsrPattern<Ordinal, Offset, Memory> F;         ///< the matrix by rows, columns of a row in any order
@@ -24,24 +24,24 @@ struct RowLuPlan {
                                     ///< the last task are worked by all threads
   std::vector<Ordinal> level_widths;  ///< rows that wait for equally long chains of others
   double flops = 0;                   ///< of one factorization, real ones for real scalars
-  Charge charge;
+  MemoryReservation reservation;
 
   Ordinal n() const { return rows.n; }
 };
 
 /// What one factorization met.
-struct RowLuOutcome {
+struct UpLookingLuOutcome {
   std::int64_t perturbed = 0;  ///< pivots below the threshold, replaced
   double largest = 0;          ///< max |entry of L\U|; infinity where one is not finite
 };
 
 /// Memory a factorization works in; made once for a plan.
 template <class Scalar>
-struct RowLuWorkspace {
+struct UpLookingLuWorkspace {
   Kokkos::View<Scalar*, Kokkos::HostSpace> working_rows;  ///< [threads · n], zero between factorizations
   Kokkos::View<Scalar*, Kokkos::HostSpace> inverse;       ///< [n] of U's diagonal
   Kokkos::View<int*, Kokkos::HostSpace> done;             ///< [n] rows that are complete; of several threads
-  Charge charge;
+  MemoryReservation reservation;
 };
 
 /// Finds runs of rows, and for several threads subtrees of the elimination tree of F + Fᵀ that they can work
@@ -51,15 +51,15 @@ struct RowLuWorkspace {
 /// @param threads for how many the work is shared out; 0: as many as `exec` has
 /// @throws OutOfMemoryError; InputError where `exec` is no host space
 template <class Ordinal, class Offset, class ExecutionSpace>
-RowLuPlan<Ordinal, Offset> plan_row_lu(const ExecutionSpace& exec,
-                                       const LuPattern<Ordinal, Offset, Kokkos::HostSpace>& rows,
-                                       const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F,
-                                       const MemoryBudget& budget, int threads = 0);
+UpLookingLuPlan<Ordinal, Offset> plan_up_looking_lu(const ExecutionSpace& exec,
+                                                    const LuPattern<Ordinal, Offset, Kokkos::HostSpace>& rows,
+                                                    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F,
+                                                    const MemoryBudget& budget, int threads = 0);
 
 /// @throws OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset>
-RowLuWorkspace<Scalar> make_row_lu_workspace(const RowLuPlan<Ordinal, Offset>& plan,
-                                             const MemoryBudget& budget);
+UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan<Ordinal, Offset>& plan,
+                                                          const MemoryBudget& budget);
 
 /// Up-looking LU without interchanges, for host threads: the left-looking algorithm (J. R. Gilbert and
 /// T. Peierls, SIAM J. Sci. Stat. Comput. 9, 1988, as in KLU's refactorization) on the rows of F, whose
@@ -73,11 +73,12 @@ RowLuWorkspace<Scalar> make_row_lu_workspace(const RowLuPlan<Ordinal, Offset>& p
 /// Cost: `plan.flops`. The same bits come out whatever the number of threads.
 /// @throws InputError where `exec` is no host space
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-RowLuOutcome factorize_rows(const ExecutionSpace& exec, const RowLuPlan<Ordinal, Offset>& plan,
-                            const Kokkos::View<const Scalar*, Kokkos::HostSpace>& F_values,
-                            RealOf<Scalar> threshold, const RowLuWorkspace<Scalar>& work,
-                            const Kokkos::View<Scalar*, Kokkos::HostSpace>& values,
-                            const Kokkos::View<unsigned char*, Kokkos::HostSpace>& perturbed);
+UpLookingLuOutcome factorize_up_looking(const ExecutionSpace& exec,
+                                        const UpLookingLuPlan<Ordinal, Offset>& plan,
+                                        const Kokkos::View<const Scalar*, Kokkos::HostSpace>& F_values,
+                                        RealOf<Scalar> threshold, const UpLookingLuWorkspace<Scalar>& work,
+                                        const Kokkos::View<Scalar*, Kokkos::HostSpace>& values,
+                                        const Kokkos::View<unsigned char*, Kokkos::HostSpace>& perturbed);
 
 }  // namespace lutra
 

@@ -16,7 +16,7 @@
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_SubtreeBins.hpp"
 #include "Lutra_Symbolic.hpp"
-#include "Lutra_SymbolicRoads.hpp"
+#include "Lutra_SymbolicMethods.hpp"
 #include "Lutra_SymbolicRows.hpp"
 #include "Lutra_SymbolicTestPatterns.hpp"
 #include "Lutra_TestDevice.hpp"
@@ -35,11 +35,11 @@ TEMPLATE_LIST_TEST_CASE("kernels made for a space agree with those for all", "[s
         INFO("n " << n << ", mean " << mean);
         const auto device = to_space<Space>(matrix);
         const auto expected =
-            to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill1}));
+            to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicMethod::fill1}));
         for (const bool portable : {false, true}) {
-          for (const SymbolicRoad road : {SymbolicRoad::fill2, SymbolicRoad::ancestors}) {
+          for (const SymbolicMethod method : {SymbolicMethod::fill2, SymbolicMethod::ancestors}) {
             REQUIRE(to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(),
-                                               {road, portable})) == expected);
+                                               {method, portable})) == expected);
           }
         }
       }
@@ -55,14 +55,14 @@ TEMPLATE_LIST_TEST_CASE("rows with thousands of entries, and chains of as many v
   const auto check = [](const MatrixType& matrix) {
     const auto device = to_space<Space>(matrix);
     const auto expected =
-        to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill1}));
+        to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicMethod::fill1}));
     for (const bool portable : {false, true}) {
       REQUIRE((to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(),
-                                          {SymbolicRoad::ancestors, portable})) == expected));
+                                          {SymbolicMethod::ancestors, portable})) == expected));
     }
-    REQUIRE((to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill2})) ==
-             expected));
-    const auto tree = factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::etree});
+    REQUIRE((to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(),
+                                        {SymbolicMethod::fill2})) == expected));
+    const auto tree = factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicMethod::etree});
     if (tree.exact) REQUIRE((to_rows(tree) == expected));
   };
   const int n = 1500;
@@ -114,9 +114,10 @@ TEST_CASE("more entries than 32 bits count", "[symbolic]") {
   }
   matrix.values.assign(matrix.entries.size(), 1.0);
   const auto device = to_space<Kokkos::Cuda>(matrix);
-  for (const SymbolicRoad road : {SymbolicRoad::etree, SymbolicRoad::ancestors, SymbolicRoad::fill2}) {
-    INFO(name_of(road));
-    const auto filled = factorize_symbolic(Kokkos::Cuda(), device.pattern(), MemoryBudget(), {road});
+  for (const SymbolicMethod method :
+       {SymbolicMethod::etree, SymbolicMethod::ancestors, SymbolicMethod::fill2}) {
+    INFO(name_of(method));
+    const auto filled = factorize_symbolic(Kokkos::Cuda(), device.pattern(), MemoryBudget(), {method});
     REQUIRE(filled.entries.extent(0) == std::size_t(n) * std::size_t(n));
     CHECK(filled.nnz_l == std::int64_t(n) * (n - 1) / 2);
     const auto entries = filled.entries;
@@ -160,7 +161,7 @@ TEMPLATE_LIST_TEST_CASE("sets of ancestors where the nearest common one is far o
       matrix.values.assign(matrix.entries.size(), 1.0);
       const auto device = to_space<Space>(matrix);
       const auto filled =
-          factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::ancestors});
+          factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicMethod::ancestors});
       CHECK(filled.exact);
       REQUIRE(to_rows(filled) == Reference::lu_pattern(matrix));
     }
@@ -187,7 +188,7 @@ TEST_CASE("threads of fill1 find what one finds", "[symbolic]") {
           REQUIRE(to_vector(filled.entries) == to_vector(expected.entries));
           CHECK(filled.nnz_l == expected.nnz_l);
           CHECK(filled.nnz_u == expected.nnz_u);
-          CHECK(budget.used_bytes() == filled.charge.bytes());
+          CHECK(budget.used_bytes() == filled.reservation.bytes());
         }
       }
     }
@@ -281,12 +282,13 @@ TEMPLATE_LIST_TEST_CASE("nothing fill2 can do without changes the pattern", "[sy
     tuning.groups = (off & 64) == 0;
     for (const std::size_t limit : {std::size_t(0), std::size_t(400000)}) {
       INFO("off " << off << ", limit " << limit);
-      lutra::Impl::Fill2Facts facts;
-      const auto filled = lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(limit), tuning, &facts);
+      lutra::Impl::Fill2Facts properties;
+      const auto filled =
+          lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(limit), tuning, &properties);
       REQUIRE(to_rows(filled) == expected);
-      CHECK(facts.edges > 0);
-      CHECK(facts.slots > 0);
-      if (!tuning.keep_rows) CHECK(facts.searched_again == 400);
+      CHECK(properties.edges > 0);
+      CHECK(properties.slots > 0);
+      if (!tuning.keep_rows) CHECK(properties.searched_again == 400);
     }
   }
 }
@@ -310,7 +312,7 @@ TEMPLATE_LIST_TEST_CASE("lists of sources give their rows", "[symbolic]", Patter
           sources.push_back(order[k]);
         const auto found =
             factorize_symbolic_rows(Space(), device.pattern(), list_on_device<TestType>(sources),
-                                    MemoryBudget(limit), {SymbolicRoad::fill2, portable});
+                                    MemoryBudget(limit), {SymbolicMethod::fill2, portable});
         const auto rows = rows_of(found, sources);
         for (std::size_t k = 0; k < sources.size(); ++k) {
           REQUIRE(rows[k] == expected[static_cast<std::size_t>(sources[k])]);
@@ -348,7 +350,8 @@ TEMPLATE_LIST_TEST_CASE("patterns larger than the budget go to host memory in ra
   const int n = 400;
   const auto matrix = add_mirror(random_matrix<Matrix<TestType>>(n, 2.5 / n, 0.0, random));
   const auto device = to_space<Space>(matrix);
-  const auto expected = factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicRoad::fill1});
+  const auto expected =
+      factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicMethod::fill1});
   const auto rows = to_rows(expected);
   const std::size_t result_bytes = expected.entries.extent(0) * sizeof(Ordinal);
   std::size_t least = 0;

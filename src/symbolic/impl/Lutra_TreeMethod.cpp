@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_TreeRoad.hpp"
+#include "Lutra_TreeMethod.hpp"
 
-#include "Lutra_AncestorRoad.hpp"
+#include "Lutra_AncestorMethod.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PatternSymmetry.hpp"
-#include "Lutra_SymbolicRoads.hpp"
+#include "Lutra_SymbolicMethods.hpp"
 
 namespace lutra::Impl {
 namespace {
@@ -14,17 +14,17 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 struct MirroredPattern {
   using Pattern = CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>;
   MirroredPattern(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget)
-      : charge(budget) {
+      : reservation(budget) {
     const bool may_be_symmetric = sample_is_symmetric<Ordinal, Offset, ExecutionSpace>(exec, pattern);
-    mirror = mirror_upper<Ordinal, Offset, ExecutionSpace>(exec, pattern, charge);
+    mirror = mirror_upper<Ordinal, Offset, ExecutionSpace>(exec, pattern, reservation);
     symmetric =
         may_be_symmetric && is_symmetric<Ordinal, Offset, ExecutionSpace>(exec, pattern, mirror, budget);
     if (!symmetric) return;
     mirror = {};
-    charge = Charge(budget);
+    reservation = MemoryReservation(budget);
   }
   Pattern mirror;
-  Charge charge;
+  MemoryReservation reservation;
   bool symmetric = false;
 };
 
@@ -36,8 +36,8 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> etree(
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget) {
   const MirroredPattern<Ordinal, Offset, ExecutionSpace> both(exec, pattern, budget);
-  auto result = TreeRoad<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget).run(both.mirror);
-  result.road = SymbolicRoad::etree;
+  auto result = TreeMethod<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget).run(both.mirror);
+  result.method = SymbolicMethod::etree;
   result.exact = both.symmetric;
   return result;
 }
@@ -52,7 +52,7 @@ ColumnTree<Ordinal, typename ExecutionSpace::memory_space> column_tree(
   // memory: some hundred rows at once, which the device works in a few milliseconds.
   constexpr std::size_t bytes_an_entry = 40;
   const std::size_t workspace = bytes_an_entry * static_cast<std::size_t>(pattern.nnz());
-  return TreeRoad<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget).tree(both.mirror, workspace);
+  return TreeMethod<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget).tree(both.mirror, workspace);
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -60,24 +60,24 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> ancestors(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, bool portable) {
-  Charge charge(budget);
-  const auto mirror = mirror_upper<Ordinal, Offset, ExecutionSpace>(exec, pattern, charge);
-  TreeRoad<Ordinal, Offset, ExecutionSpace> tree(exec, pattern, budget);
+  MemoryReservation reservation(budget);
+  const auto mirror = mirror_upper<Ordinal, Offset, ExecutionSpace>(exec, pattern, reservation);
+  TreeMethod<Ordinal, Offset, ExecutionSpace> tree(exec, pattern, budget);
   tree.plant(mirror);
-  return AncestorRoad<Ordinal, Offset, ExecutionSpace>(tree, tree.depths(), portable).run();
+  return AncestorMethod<Ordinal, Offset, ExecutionSpace>(tree, tree.depths(), portable).run();
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
-std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> tree_road_if_best(
+std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>> tree_method_if_best(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, bool portable,
-    bool (*ancestors_are_best)(const RoadForecast&, const MemoryBudget&), RoadForecast& forecast) {
+    bool (*ancestors_are_best)(const MethodForecast&, const MemoryBudget&), MethodForecast& forecast) {
   const MirroredPattern<Ordinal, Offset, ExecutionSpace> both(exec, pattern, budget);
-  TreeRoad<Ordinal, Offset, ExecutionSpace> tree(exec, pattern, budget);
+  TreeMethod<Ordinal, Offset, ExecutionSpace> tree(exec, pattern, budget);
   if (both.symmetric) {
     auto result = tree.run(both.mirror);
-    result.road = SymbolicRoad::etree;
+    result.method = SymbolicMethod::etree;
     return result;
   }
   tree.plant(both.mirror);
@@ -86,7 +86,7 @@ std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>>
   forecast.entries = static_cast<double>(pattern.nnz());
   tree.measure_sets(depth, forecast);
   if (ancestors_are_best(forecast, budget)) {
-    return AncestorRoad<Ordinal, Offset, ExecutionSpace>(tree, depth, portable).run();
+    return AncestorMethod<Ordinal, Offset, ExecutionSpace>(tree, depth, portable).run();
   }
   tree.forecast(depth, forecast);
   return std::nullopt;
@@ -100,9 +100,9 @@ std::optional<LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>>
   template LuPattern<Ordinal, Offset, typename Space::memory_space> ancestors(                              \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,  \
       bool);                                                                                                \
-  template std::optional<LuPattern<Ordinal, Offset, typename Space::memory_space>> tree_road_if_best(       \
+  template std::optional<LuPattern<Ordinal, Offset, typename Space::memory_space>> tree_method_if_best(     \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,  \
-      bool, bool (*)(const RoadForecast&, const MemoryBudget&), RoadForecast&);
+      bool, bool (*)(const MethodForecast&, const MemoryBudget&), MethodForecast&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_ETREE)
 
 }  // namespace lutra::Impl

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_TREEROAD_HPP
-#define LUTRA_TREEROAD_HPP
+#ifndef LUTRA_TREEMETHOD_HPP
+#define LUTRA_TREEMETHOD_HPP
 
 #include <KokkosSparse_SortCrs.hpp>
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_RowSubtrees.hpp"
 #include "Lutra_Symbolic.hpp"
-#include "Lutra_SymbolicRoads.hpp"
+#include "Lutra_SymbolicMethods.hpp"
 
 namespace lutra::Impl {
 
@@ -36,21 +36,21 @@ struct SupernodeEnd {
   }
 };
 
-/// Steps of the elimination-tree road, in the order `run` takes them; Views are filled as it goes. No member
-/// is private, because nvcc wants lambdas in public functions only.
+/// Steps of the elimination-tree method, in the order `run` takes them; Views are filled as it goes. No
+/// member is private, because nvcc wants lambdas in public functions only.
 template <class Ordinal, class Offset, class ExecutionSpace>
-struct TreeRoad {
+struct TreeMethod {
   using Memory = typename ExecutionSpace::memory_space;
   using Pattern = CsrPattern<Ordinal, Offset, Memory>;
   using Result = LuPattern<Ordinal, Offset, Memory>;
   using OffsetView = Kokkos::View<Offset*, Memory>;
   using OrdinalView = Kokkos::View<Ordinal*, Memory>;
 
-  TreeRoad(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget)
+  TreeMethod(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget)
       : m_exec(exec), m_budget(budget), m_n(pattern.n_rows), m_scratch(budget), m_result{} {
     m_walk.pattern = pattern;
     m_result.n = m_n;
-    m_result.charge = Charge(budget);
+    m_result.reservation = MemoryReservation(budget);
   }
 
   /// @param mirror entries of Aᵀ left of the diagonal, by rows; empty where the pattern is symmetric
@@ -66,14 +66,14 @@ struct TreeRoad {
   /// @param mirror    as for `run`
   /// @param workspace most bytes of sets of bits that rows are walked with at once
   ColumnTree<Ordinal, Memory> tree(const Pattern& mirror, std::size_t workspace) {
-    m_most_workspace = workspace;
+    m_max_workspace = workspace;
     plant(mirror);
     count();
     return {m_parent, m_column_counts, m_scratch};
   }
 
-  /// What other roads have to do, from the counts of A + Aᵀ; the forest has been planted.
-  void forecast(const OrdinalView& depth, RoadForecast& forecast) {
+  /// What other methods have to do, from the counts of A + Aᵀ; the forest has been planted.
+  void forecast(const OrdinalView& depth, MethodForecast& forecast) {
     count();
     const auto nnz_l = static_cast<double>(total_of<Offset>(m_exec, m_row_counts));
     forecast.nnz = 2 * nnz_l + static_cast<double>(m_n);
@@ -89,7 +89,7 @@ struct TreeRoad {
   }
 
   /// Words of the sets of ancestors, of one kind, and the greatest depth.
-  void measure_sets(const OrdinalView& depth, RoadForecast& forecast) const {
+  void measure_sets(const OrdinalView& depth, MethodForecast& forecast) const {
     Ordinal height = 0;
     Kokkos::parallel_reduce(
         "lutra::symbolic::height", Range(m_exec, 0, m_n),
@@ -229,13 +229,16 @@ struct TreeRoad {
 
   /// Stage two: the rows of L, the lists of rows below each supernode, and the rows of U from those.
   void store() {
-    auto row_map = m_result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
-    auto diagonal = m_result.charge.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
+    auto row_map =
+        m_result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
+    auto diagonal =
+        m_result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
     const Offset nnz =
         place_rows<Ordinal, Offset>(m_exec, m_n, m_row_counts, m_column_counts, row_map, diagonal);
     m_result.nnz_l = total_of<Offset>(m_exec, m_row_counts);
     m_result.nnz_u = nnz - m_result.nnz_l;
-    auto entries = m_result.charge.template allocate<OrdinalView>(m_exec, "lutra::symbolic::entries", nnz);
+    auto entries =
+        m_result.reservation.template allocate<OrdinalView>(m_exec, "lutra::symbolic::entries", nnz);
     m_walk.lists = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::lists", m_listed);
     m_walk.list_ends =
         m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::list_ends", m_walk.runs.count);
@@ -292,7 +295,7 @@ struct TreeRoad {
   /// @param shared_bytes of a team @param make_kernel what takes the rows, made from the walk
   template <class MakeKernel>
   void walk_with(const char* label, std::size_t shared_bytes, const MakeKernel& make_kernel) {
-    Charge workspace(m_budget);
+    MemoryReservation workspace(m_budget);
     const std::size_t teams = make_workspaces(workspace);
     const auto launch = [&](std::size_t n_teams, int threads) {
       Kokkos::deep_copy(m_exec, m_walk.next_row, Ordinal(0));
@@ -319,18 +322,18 @@ struct TreeRoad {
   }
 
   /// Teams that run at once, no more than there are rows.
-  std::size_t most_teams() const {
+  std::size_t max_teams() const {
     const auto running = static_cast<std::size_t>(m_exec.concurrency()) / team_threads;
     return std::max<std::size_t>(1, std::min(running, static_cast<std::size_t>(m_n)));
   }
 
-  std::size_t make_workspaces(Charge& workspace) {
+  std::size_t make_workspaces(MemoryReservation& workspace) {
     const auto rows = static_cast<std::size_t>(m_n);
     const std::size_t words = TeamBits<Memory>::words_for(rows);
     const std::size_t each = TeamBits<Memory>::bytes_each(rows) + 2 * words * sizeof(Ordinal);
-    const std::size_t room = std::min(m_budget.available_bytes(), std::max(m_most_workspace, each + slack));
+    const std::size_t room = std::min(m_budget.available_bytes(), std::max(m_max_workspace, each + slack));
     const std::size_t fitting = room > slack ? (room - slack) / each : 0;
-    const std::size_t teams = std::max<std::size_t>(1, std::min(most_teams(), fitting));
+    const std::size_t teams = std::max<std::size_t>(1, std::min(max_teams(), fitting));
     const auto bytes = teams * each + Arena<Memory>::loss(4) + sizeof(Ordinal);
     m_workspace =
         workspace.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::tree_arena", bytes);
@@ -365,16 +368,16 @@ struct TreeRoad {
   static constexpr int long_row_threads = is_host_space<ExecutionSpace> ? 1 : 512;
   // Most rows are short and hold few branches: a warp a row, and many rows.
   static constexpr int team_threads = is_host_space<ExecutionSpace> ? 1 : 32;
-  static constexpr std::size_t most_workspace_bytes = std::size_t(4) << 30;
+  static constexpr std::size_t max_workspace_bytes = std::size_t(4) << 30;
   static constexpr std::size_t slack = 4096;  // headers and alignment of the Views
 
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
   Ordinal m_n;
-  Charge m_scratch;
+  MemoryReservation m_scratch;
   Result m_result;
   Walk m_walk;
-  std::size_t m_most_workspace = most_workspace_bytes;
+  std::size_t m_max_workspace = max_workspace_bytes;
   typename Arena<Memory>::Bytes m_workspace;  ///< what the walk's bits and places are cut from
   OrdinalView m_parent;                       ///< [n]
   OffsetView m_row_counts;                    ///< [n] entries of L in each row

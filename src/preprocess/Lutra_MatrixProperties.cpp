@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_MatrixFacts.hpp"
+#include "Lutra_MatrixProperties.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +22,8 @@ Offset find_entry(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& mat
 }
 
 template <class Scalar, class Ordinal, class Offset>
-void add_symmetry(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix, MatrixFacts& facts) {
+void add_symmetry(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix,
+                  MatrixProperties& properties) {
   std::int64_t off_diagonal = 0, with_partner = 0, with_equal = 0;
   for (Ordinal r = 0; r < matrix.n_rows; ++r) {
     for (Offset k = matrix.row_map(r); k < matrix.row_map(r + 1); ++k) {
@@ -38,55 +39,56 @@ void add_symmetry(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& mat
   const auto share = [&](std::int64_t count) {
     return off_diagonal == 0 ? 1.0 : static_cast<double>(count) / static_cast<double>(off_diagonal);
   };
-  facts.pattern_symmetry = share(with_partner);
-  facts.value_symmetry = share(with_equal);
+  properties.pattern_symmetry = share(with_partner);
+  properties.value_symmetry = share(with_equal);
 }
 
 template <class Scalar, class Ordinal, class Offset>
-void add_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix, MatrixFacts& facts) {
+void add_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix,
+                  MatrixProperties& properties) {
   for (Ordinal j = 0; j < std::min(matrix.n_rows, matrix.n_cols); ++j) {
     const Offset k = find_entry(matrix, j, j);
-    if (k < 0 || matrix.values(k) == Scalar(0)) ++facts.zero_diagonals;
+    if (k < 0 || matrix.values(k) == Scalar(0)) ++properties.zero_diagonals;
   }
 }
 
 template <class Ordinal, class Offset>
-void add_shape(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, MatrixFacts& facts) {
+void add_shape(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, MatrixProperties& properties) {
   std::vector<std::int64_t> column_length(static_cast<std::size_t>(pattern.n_cols), 0);
   for (Ordinal r = 0; r < pattern.n_rows; ++r) {
     const std::int64_t row_length = pattern.row_map(r + 1) - pattern.row_map(r);
-    facts.longest_row = std::max(facts.longest_row, row_length);
-    if (row_length == 0) ++facts.empty_rows;
+    properties.longest_row = std::max(properties.longest_row, row_length);
+    if (row_length == 0) ++properties.empty_rows;
     for (Offset k = pattern.row_map(r); k < pattern.row_map(r + 1); ++k) {
       const std::int64_t i = r, j = pattern.entries(k);
       ++column_length[static_cast<std::size_t>(j)];
-      facts.lower_bandwidth = std::max(facts.lower_bandwidth, i - j);
-      facts.upper_bandwidth = std::max(facts.upper_bandwidth, j - i);
+      properties.lower_bandwidth = std::max(properties.lower_bandwidth, i - j);
+      properties.upper_bandwidth = std::max(properties.upper_bandwidth, j - i);
     }
   }
   for (const std::int64_t length : column_length) {
-    facts.longest_column = std::max(facts.longest_column, length);
-    if (length == 0) ++facts.empty_columns;
+    properties.longest_column = std::max(properties.longest_column, length);
+    if (length == 0) ++properties.empty_columns;
   }
 }
 
 }  // namespace
 
 template <class Scalar, class Ordinal, class Offset>
-MatrixFacts matrix_facts(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix) {
-  MatrixFacts facts;
-  facts.rows = matrix.n_rows;
-  facts.cols = matrix.n_cols;
-  facts.nnz = matrix.nnz();
-  add_symmetry(matrix, facts);
-  add_diagonal(matrix, facts);
-  add_shape(matrix.pattern(), facts);
-  facts.structural_rank = maximum_transversal(matrix.pattern());
-  return facts;
+MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix) {
+  MatrixProperties properties;
+  properties.rows = matrix.n_rows;
+  properties.cols = matrix.n_cols;
+  properties.nnz = matrix.nnz();
+  add_symmetry(matrix, properties);
+  add_diagonal(matrix, properties);
+  add_shape(matrix.pattern(), properties);
+  properties.structural_rank = maximum_transversal(matrix.pattern());
+  return properties;
 }
 
 #define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset) \
-  template MatrixFacts matrix_facts(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);
+  template MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);
 LUTRA_FOR_EACH_MATRIX(LUTRA_INSTANTIATE)
 #undef LUTRA_INSTANTIATE
 

@@ -8,14 +8,14 @@
 #include <numeric>
 #include <random>
 
-#include "Lutra_SpanPlacement.hpp"
+#include "Lutra_LifetimePlacement.hpp"
 
 namespace lutra::Test {
 namespace {
 
 using lutra::Impl::FixedSpan;
+using lutra::Impl::LifetimePlacement;
 using lutra::Impl::Span;
-using lutra::Impl::SpanPlacement;
 using lutra::Impl::SpanPlaces;
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
@@ -106,36 +106,36 @@ std::vector<std::int64_t> plain_places(const std::vector<Span>& spans, const std
 TEST_CASE("spans take the place of those that come behind them", "[numeric]") {
   SECTION("the smallest gap that suffices") {
     const std::vector<Span> spans{{10, 5, 9}, {8, 0, 9}, {6, 6, 9}, {5, 0, 9}, {6, 0, 5}};
-    const auto places = SpanPlacement::place(spans);
+    const auto places = LifetimePlacement::place(spans);
     CHECK(places.place == std::vector<std::int64_t>{0, 10, 18, 24, 18});
     CHECK(places.freed == std::vector<std::int64_t>{-1, -1, 5, -1, -1});
     CHECK(places.total == 29);
   }
   SECTION("gaps join, and who stands in both waits for the last end") {
     const std::vector<Span> spans{{3, 0, 1}, {4, 0, 2}, {7, 2, 9}};
-    const auto places = SpanPlacement::place(spans);
+    const auto places = LifetimePlacement::place(spans);
     CHECK(places.place == std::vector<std::int64_t>{4, 0, 0});
     CHECK(places.freed == std::vector<std::int64_t>{-1, -1, 2});
     CHECK(places.total == 7);
   }
   SECTION("the last gap is made longer") {
     const std::vector<Span> spans{{6, 0, 2}, {4, 2, 9}, {5, 0, 9}};
-    const auto places = SpanPlacement::place(spans);
+    const auto places = LifetimePlacement::place(spans);
     CHECK(places.place == std::vector<std::int64_t>{5, 5, 0});
     CHECK(places.freed[1] == 2);
     CHECK(places.total == 11);
   }
   SECTION("fixed places are gaps until they are needed, for who ends by then") {
     const std::vector<Span> spans{{4, 0, 3}, {4, 1, 4}, {2, 0, 2}};
-    const auto places = SpanPlacement::place(spans, {{0, 5, 3}, {5, 3, 2}, {8, 2, 0}}, 10);
+    const auto places = LifetimePlacement::place(spans, {{0, 5, 3}, {5, 3, 2}, {8, 2, 0}}, 10);
     CHECK(places.place == std::vector<std::int64_t>{0, 10, 4});
     CHECK(places.fixed_freed == std::vector<std::int64_t>{3, 2, -1});
     CHECK(places.total == 14);
   }
   SECTION("nothing, and spans of no numbers") {
-    CHECK(SpanPlacement::place({}).total == 0);
-    CHECK(SpanPlacement::place({{0, 0, 1}, {0, 0, 1}}).total == 0);
-    CHECK(SpanPlacement::place({}, {{0, 3, 1}}, 3).fixed_freed == std::vector<std::int64_t>{-1});
+    CHECK(LifetimePlacement::place({}).total == 0);
+    CHECK(LifetimePlacement::place({{0, 0, 1}, {0, 0, 1}}).total == 0);
+    CHECK(LifetimePlacement::place({}, {{0, 3, 1}}, 3).fixed_freed == std::vector<std::int64_t>{-1});
   }
 }
 
@@ -155,14 +155,14 @@ TEST_CASE("random spans do not meet", "[numeric]") {
       fixed.push_back({fixed_end + up_to(3), up_to(1000), up_to(100)});
       fixed_end = fixed.back().place + fixed.back().size;
     }
-    const auto places = SpanPlacement::place(spans, fixed, fixed_end);
+    const auto places = LifetimePlacement::place(spans, fixed, fixed_end);
     check(spans, places, fixed);
     REQUIRE(places.place == plain_places(spans, fixed, fixed_end));
-    const std::int64_t least_end = up_to(60);
-    const auto late = SpanPlacement::place(spans, fixed, fixed_end, least_end);
+    const std::int64_t min_end = up_to(60);
+    const auto late = LifetimePlacement::place(spans, fixed, fixed_end, min_end);
     REQUIRE(late.place == places.place);
     const auto check_freed = [&](std::int64_t found, std::int64_t expected) {
-      REQUIRE((expected < least_end ? found < least_end : found == expected));
+      REQUIRE((expected < min_end ? found < min_end : found == expected));
     };
     for (std::size_t s = 0; s < spans.size(); ++s) check_freed(late.freed[s], places.freed[s]);
     for (std::size_t f = 0; f < fixed.size(); ++f) check_freed(late.fixed_freed[f], places.fixed_freed[f]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_RowLu.hpp"
+#include "Lutra_UpLookingLu.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -47,7 +47,7 @@ std::vector<Ordinal> find_runs(const LuPattern<Ordinal, Offset, Kokkos::HostSpac
 
 /// Operations of each row, and the rows on each level.
 template <class Ordinal, class Offset>
-std::vector<double> count_work(RowLuPlan<Ordinal, Offset>& plan) {
+std::vector<double> count_work(UpLookingLuPlan<Ordinal, Offset>& plan) {
   const auto& rows = plan.rows;
   std::vector<double> work(static_cast<std::size_t>(rows.n));
   std::vector<Ordinal> level(work.size());
@@ -105,7 +105,7 @@ std::vector<Ordinal> cut_subtrees(const std::vector<Ordinal>& parent, const std:
 
 /// Rows by tasks: neighbouring subtrees together until they are worth a task, then the rows above them.
 template <class Ordinal, class Offset>
-void share_out(const std::vector<double>& work, RowLuPlan<Ordinal, Offset>& plan) {
+void share_out(const std::vector<double>& work, UpLookingLuPlan<Ordinal, Offset>& plan) {
   constexpr double tasks_a_thread = 8, work_beside = 50;  // of a row without operations
   const auto parent = find_parents(plan.F);
   std::vector<double> below(work);
@@ -160,10 +160,10 @@ struct WaitForRows {
 
 /// What one thread does: tasks, then rows above them, by tickets.
 template <class Rows, class Scalar, class Ordinal, class Offset>
-RowLuOutcome work_tickets(const Rows& rows, const RowLuPlan<Ordinal, Offset>& plan, Scalar* x, int* done,
-                          int turn, std::atomic<std::int64_t>& tickets) {
+UpLookingLuOutcome work_tickets(const Rows& rows, const UpLookingLuPlan<Ordinal, Offset>& plan, Scalar* x,
+                                int* done, int turn, std::atomic<std::int64_t>& tickets) {
   Impl::Greatest<RealOf<Scalar>> largest;
-  RowLuOutcome outcome;
+  UpLookingLuOutcome outcome;
   const auto work = [&](Ordinal i, const auto& wait) {
     outcome.perturbed += rows.work(i, x, wait, largest) ? 1 : 0;
     std::atomic_ref<int>(done[i]).store(turn, std::memory_order_release);
@@ -185,17 +185,17 @@ RowLuOutcome work_tickets(const Rows& rows, const RowLuPlan<Ordinal, Offset>& pl
 }  // namespace
 
 template <class Ordinal, class Offset, class ExecutionSpace>
-RowLuPlan<Ordinal, Offset> plan_row_lu(const ExecutionSpace& exec,
-                                       const LuPattern<Ordinal, Offset, Kokkos::HostSpace>& rows,
-                                       const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F,
-                                       const MemoryBudget& budget, int threads) {
-  require_host_space<ExecutionSpace>("plan_row_lu");
-  RowLuPlan<Ordinal, Offset> plan;
+UpLookingLuPlan<Ordinal, Offset> plan_up_looking_lu(const ExecutionSpace& exec,
+                                                    const LuPattern<Ordinal, Offset, Kokkos::HostSpace>& rows,
+                                                    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F,
+                                                    const MemoryBudget& budget, int threads) {
+  require_host_space<ExecutionSpace>("plan_up_looking_lu");
+  UpLookingLuPlan<Ordinal, Offset> plan;
   plan.rows = rows;
   plan.F = F;
-  plan.charge = Charge(budget);
-  plan.run_end = Impl::upload(Kokkos::DefaultHostExecutionSpace(), plan.charge, "lutra::numeric::run_end",
-                              find_runs(rows));
+  plan.reservation = MemoryReservation(budget);
+  plan.run_end = Impl::upload(Kokkos::DefaultHostExecutionSpace(), plan.reservation,
+                              "lutra::numeric::run_end", find_runs(rows));
   const auto work = count_work(plan);
   plan.threads = threads > 0 ? threads : static_cast<int>(exec.concurrency());
   if (plan.threads > 1) share_out(work, plan);
@@ -203,31 +203,32 @@ RowLuPlan<Ordinal, Offset> plan_row_lu(const ExecutionSpace& exec,
 }
 
 template <class Scalar, class Ordinal, class Offset>
-RowLuWorkspace<Scalar> make_row_lu_workspace(const RowLuPlan<Ordinal, Offset>& plan,
-                                             const MemoryBudget& budget) {
+UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan<Ordinal, Offset>& plan,
+                                                          const MemoryBudget& budget) {
   const Kokkos::DefaultHostExecutionSpace host;
   const auto n = static_cast<std::size_t>(plan.n());
   const auto threads = static_cast<std::size_t>(plan.threads);
-  RowLuWorkspace<Scalar> work;
-  work.charge = Charge(budget);
+  UpLookingLuWorkspace<Scalar> work;
+  work.reservation = MemoryReservation(budget);
   using Values = Kokkos::View<Scalar*, Kokkos::HostSpace>;
   work.working_rows =
-      work.charge.template allocate<Values>(host, "lutra::numeric::working_rows", threads * n);
-  work.inverse = work.charge.template allocate<Values>(host, "lutra::numeric::pivot_inverses", n);
-  work.done = work.charge.template allocate<decltype(work.done)>(host, "lutra::numeric::rows_done",
-                                                                 threads > 1 ? n + 1 : 0);
+      work.reservation.template allocate<Values>(host, "lutra::numeric::working_rows", threads * n);
+  work.inverse = work.reservation.template allocate<Values>(host, "lutra::numeric::pivot_inverses", n);
+  work.done = work.reservation.template allocate<decltype(work.done)>(host, "lutra::numeric::rows_done",
+                                                                      threads > 1 ? n + 1 : 0);
   Kokkos::deep_copy(work.working_rows, Scalar(0));
   Kokkos::deep_copy(work.done, 0);
   return work;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-RowLuOutcome factorize_rows(const ExecutionSpace& exec, const RowLuPlan<Ordinal, Offset>& plan,
-                            const Kokkos::View<const Scalar*, Kokkos::HostSpace>& F_values,
-                            RealOf<Scalar> threshold, const RowLuWorkspace<Scalar>& work,
-                            const Kokkos::View<Scalar*, Kokkos::HostSpace>& values,
-                            const Kokkos::View<unsigned char*, Kokkos::HostSpace>& perturbed) {
-  require_host_space<ExecutionSpace>("factorize_rows");
+UpLookingLuOutcome factorize_up_looking(const ExecutionSpace& exec,
+                                        const UpLookingLuPlan<Ordinal, Offset>& plan,
+                                        const Kokkos::View<const Scalar*, Kokkos::HostSpace>& F_values,
+                                        RealOf<Scalar> threshold, const UpLookingLuWorkspace<Scalar>& work,
+                                        const Kokkos::View<Scalar*, Kokkos::HostSpace>& values,
+                                        const Kokkos::View<unsigned char*, Kokkos::HostSpace>& perturbed) {
+  require_host_space<ExecutionSpace>("factorize_up_looking");
   const Impl::UpLookingRows<Scalar, Ordinal, Offset> rows{plan.F.row_map.data(),
                                                           plan.F.entries.data(),
                                                           F_values.data(),
@@ -239,7 +240,7 @@ RowLuOutcome factorize_rows(const ExecutionSpace& exec, const RowLuPlan<Ordinal,
                                                           work.inverse.data(),
                                                           perturbed.data(),
                                                           threshold};
-  RowLuOutcome outcome;
+  UpLookingLuOutcome outcome;
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
     const std::size_t n = static_cast<std::size_t>(plan.n());
     Scalar* const x = work.working_rows.data();
@@ -258,8 +259,8 @@ RowLuOutcome factorize_rows(const ExecutionSpace& exec, const RowLuPlan<Ordinal,
     Kokkos::parallel_reduce(
         "lutra::numeric::rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.threads).set_chunk_size(1),
         [&](const std::int64_t thread, std::int64_t& replaced, double& most) {
-          const RowLuOutcome part = work_tickets(rows, plan, x + static_cast<std::size_t>(thread) * n,
-                                                 work.done.data(), turn, tickets);
+          const UpLookingLuOutcome part = work_tickets(rows, plan, x + static_cast<std::size_t>(thread) * n,
+                                                       work.done.data(), turn, tickets);
           replaced += part.perturbed;
           most = std::max(most, part.largest);
         },
@@ -268,23 +269,23 @@ RowLuOutcome factorize_rows(const ExecutionSpace& exec, const RowLuPlan<Ordinal,
   return outcome;
 }
 
-#define LUTRA_PLAN_ROW_LU(Ordinal, Offset, Space)                         \
-  template RowLuPlan<Ordinal, Offset> plan_row_lu(                        \
+#define LUTRA_PLAN_UP_LOOKING_LU(Ordinal, Offset, Space)                  \
+  template UpLookingLuPlan<Ordinal, Offset> plan_up_looking_lu(           \
       const Space&, const LuPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
       const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, const MemoryBudget&, int);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_ROW_LU)
+LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_UP_LOOKING_LU)
 
-#define LUTRA_ROW_LU_WORKSPACE(Scalar, Ordinal, Offset)                                    \
-  template RowLuWorkspace<Scalar> make_row_lu_workspace(const RowLuPlan<Ordinal, Offset>&, \
-                                                        const MemoryBudget&);
+#define LUTRA_ROW_LU_WORKSPACE(Scalar, Ordinal, Offset)               \
+  template UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace( \
+      const UpLookingLuPlan<Ordinal, Offset>&, const MemoryBudget&);
 LUTRA_FOR_EACH_MATRIX(LUTRA_ROW_LU_WORKSPACE)
 
-#define LUTRA_FACTORIZE_ROWS(Scalar, Ordinal, Offset, Space)                                  \
-  template RowLuOutcome factorize_rows(const Space&, const RowLuPlan<Ordinal, Offset>&,       \
-                                       const Kokkos::View<const Scalar*, Kokkos::HostSpace>&, \
-                                       RealOf<Scalar>, const RowLuWorkspace<Scalar>&,         \
-                                       const Kokkos::View<Scalar*, Kokkos::HostSpace>&,       \
-                                       const Kokkos::View<unsigned char*, Kokkos::HostSpace>&);
+#define LUTRA_FACTORIZE_ROWS(Scalar, Ordinal, Offset, Space)                                              \
+  template UpLookingLuOutcome factorize_up_looking(const Space&, const UpLookingLuPlan<Ordinal, Offset>&, \
+                                                   const Kokkos::View<const Scalar*, Kokkos::HostSpace>&, \
+                                                   RealOf<Scalar>, const UpLookingLuWorkspace<Scalar>&,   \
+                                                   const Kokkos::View<Scalar*, Kokkos::HostSpace>&,       \
+                                                   const Kokkos::View<unsigned char*, Kokkos::HostSpace>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FACTORIZE_ROWS)
 
 }  // namespace lutra

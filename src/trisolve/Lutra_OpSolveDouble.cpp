@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_OpSolveDefinitions.hpp"
-#include "Lutra_OpSolveInstantiate.hpp"
-
-namespace lutra::Impl {
-
-LUTRA_INSTANTIATE_OP_SOLVE(double)
-
-}  // namespace lutra::Impl

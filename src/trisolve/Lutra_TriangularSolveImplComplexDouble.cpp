@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_TriangularSolveImplDefinitions.hpp"
+#include "Lutra_TriangularSolveImplInstantiate.hpp"
+
+namespace lutra::Impl {
+
+LUTRA_IF_C128(LUTRA_INSTANTIATE_TRIANGULAR_SOLVE(Kokkos::complex<double>))
+
+}  // namespace lutra::Impl

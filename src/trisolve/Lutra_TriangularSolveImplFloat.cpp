@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_TriangularSolveImplDefinitions.hpp"
+#include "Lutra_TriangularSolveImplInstantiate.hpp"
+
+namespace lutra::Impl {
+
+LUTRA_IF_F32(LUTRA_INSTANTIATE_TRIANGULAR_SOLVE(float))
+
+}  // namespace lutra::Impl
