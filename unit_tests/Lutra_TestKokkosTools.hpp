@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TESTKOKKOSTOOLS_HPP
+#define LUTRA_TESTKOKKOSTOOLS_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lutra::Test {
+
+/// Records, from its construction to its destruction, where the host waits for `ExecutionSpace` and which
+/// Views are allocated, through the callbacks of Kokkos Tools.
+///
+/// A wait is a fence of the space or one of its instances. `parallel_reduce` and `parallel_scan` with a
+/// result on the host end with such a fence on every backend, Serial included. The fences before and after
+/// the copy in one call of `deep_copy` count once; a `deep_copy` on an instance waits only where Kokkos
+/// fences in it.
+///
+/// One object at a time; all calls of Kokkos in its lifetime come from the thread that made it.
+template <class ExecutionSpace>
+class DeviceEvents {
+ public:
+  DeviceEvents() : m_callbacks_before(Kokkos::Tools::Experimental::get_callbacks()) {
+    namespace Tools = Kokkos::Tools::Experimental;
+    s_record = &m_record;
+    Tools::set_begin_fence_callback(begin_fence);
+    Tools::set_begin_deep_copy_callback(begin_deep_copy);
+    Tools::set_end_deep_copy_callback(end_deep_copy);
+    Tools::set_allocate_data_callback(allocate_data);
+  }
+  ~DeviceEvents() {
+    Kokkos::Tools::Experimental::set_callbacks(m_callbacks_before);
+    s_record = nullptr;
+  }
+  DeviceEvents(const DeviceEvents&) = delete;
+  DeviceEvents& operator=(const DeviceEvents&) = delete;
+
+  std::size_t waits() const { return m_record.waits.size(); }
+  std::size_t allocations() const { return m_record.allocations.size(); }
+
+  /// The names of the fences and the labels of the allocations, for messages.
+  std::string describe() const {
+    std::string text;
+    for (const auto& name : m_record.waits) text += "wait: " + name + "\n";
+    for (const auto& label : m_record.allocations) text += "allocation: " + label + "\n";
+    return text;
+  }
+
+ private:
+  struct Record {
+    std::vector<std::string> waits, allocations;
+    bool in_copy = false;      ///< between begin and end of a deep copy
+    bool copy_waited = false;  ///< a fence of this deep copy has been counted
+  };
+
+  static void begin_fence(const char* name, std::uint32_t device, std::uint64_t*) {
+    namespace Tools = Kokkos::Tools::Experimental;
+    if (Tools::identifier_from_devid(device).type != Tools::DeviceTypeTraits<ExecutionSpace>::id) return;
+    if (s_record->in_copy && s_record->copy_waited) return;
+    s_record->copy_waited = true;
+    s_record->waits.push_back(name);
+  }
+  static void begin_deep_copy(Kokkos::Tools::SpaceHandle, const char*, const void*,
+                              Kokkos::Tools::SpaceHandle, const char*, const void*, std::uint64_t) {
+    s_record->in_copy = true;
+    s_record->copy_waited = false;
+  }
+  static void end_deep_copy() { s_record->in_copy = false; }
+  static void allocate_data(Kokkos::Tools::SpaceHandle, const char* label, const void*, std::uint64_t) {
+    s_record->allocations.push_back(label);
+  }
+
+  inline static Record* s_record = nullptr;  // callbacks of Kokkos Tools carry no argument of their own
+
+  Record m_record;
+  Kokkos::Tools::Experimental::EventSet m_callbacks_before;
+};
+
+}  // namespace lutra::Test
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include "Lutra_TestDominant.hpp"
+#include "Lutra_TestKokkosTools.hpp"
+#include "Lutra_TestSystems.hpp"
+
+namespace lutra::Test {
+
+TEMPLATE_LIST_TEST_CASE("a time step waits at most three times and allocates nothing", "[driver][!mayfail]",
+                        AllTypes) {
+  using Space = typename TestType::Space;
+  std::mt19937 random(31);
+  const auto A = dominant_matrix<Matrix<TestType>>(400, 0.01, random);
+  const auto device_A = to_space<Space>(A);
+  const auto system = known_system(A);
+  const auto b = to_space<Space>(system.b);
+  const auto x = to_space<Space>(system.b);
+  for (const Engine engine : {Engine::simplicial, Engine::multifrontal}) {
+    LuOptions options;
+    options.engine = engine;
+    Solver<TestType> solver(options);
+    solver.analyze(device_A);
+    solver.factorize(device_A);  // the first factorization and solve allocate
+    REQUIRE(solver.solve(b, x) == Status::success);
+    for (int step = 0; step < 2; ++step) {
+      Status status = Status::not_solved;
+      std::size_t waits = 0, allocations = 0;
+      std::string what;
+      {
+        const DeviceEvents<Space> events;
+        solver.factorize(device_A);
+        status = solver.solve(b, x);
+        waits = events.waits();
+        allocations = events.allocations();
+        what = events.describe();
+      }
+      INFO("engine " << name_of(engine) << ", step " << step << "\n" << what);
+      CHECK(status == Status::success);
+      CHECK(waits <= 3);
+      CHECK(allocations == 0);
+      CHECK(solver.report().escalations.empty());
+    }
+    CHECK(Reference::backward_errors(A, to_vector(x), system.b).componentwise <=
+          tight_bound<typename TestType::Scalar>());
+  }
+}
+
+}  // namespace lutra::Test
