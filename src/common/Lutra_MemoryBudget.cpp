@@ -8,10 +8,19 @@
 namespace lutra {
 
 namespace {
-constexpr std::size_t max_blocks = 32;  // a store holds
+constexpr std::size_t max_blocks = 32;  // that a pool holds
+
+[[noreturn]] void refuse(const std::string& label, std::size_t bytes, std::size_t limit, std::size_t used) {
+  throw OutOfMemoryError("'" + label + "' needs " + std::to_string(bytes) +
+                             " bytes, but of the memory limit of " + std::to_string(limit) + " bytes " +
+                             std::to_string(used) + " are in use",
+                         bytes);
 }
 
+}  // namespace
+
 MemoryPool::Block MemoryPool::take(std::string_view space, std::size_t bytes) {
+  const std::lock_guard lock(m_mutex);
   auto best = m_blocks.end();
   for (auto block = m_blocks.begin(); block != m_blocks.end(); ++block) {
     const bool fits = block->space == space && block->bytes >= bytes && block->bytes / 2 <= bytes + 4096;
@@ -24,36 +33,53 @@ MemoryPool::Block MemoryPool::take(std::string_view space, std::size_t bytes) {
 }
 
 void MemoryPool::give(Block block) {
-  if (m_blocks.size() == max_blocks) m_blocks.erase(m_blocks.begin());
+  Block oldest;  // freed after the lock is: freeing may take long
+  const std::lock_guard lock(m_mutex);
+  if (m_blocks.size() == max_blocks) {
+    oldest = std::move(m_blocks.front());
+    m_blocks.erase(m_blocks.begin());
+  }
   m_blocks.push_back(std::move(block));
 }
 
-MemoryBudget::MemoryBudget(std::size_t limit_bytes, std::shared_ptr<MemoryPool> store)
+MemoryBudget::MemoryBudget(std::size_t limit_bytes, std::shared_ptr<MemoryPool> pool)
     : m_account(std::make_shared<Account>()) {
   m_account->limit = limit_bytes;
-  m_account->store = std::move(store);
+  m_account->pool = std::move(pool);
 }
 
 std::size_t MemoryBudget::available_bytes() const noexcept {
   if (m_account->limit == 0) return std::numeric_limits<std::size_t>::max();
-  return m_account->limit > m_account->used ? m_account->limit - m_account->used : 0;
+  const std::size_t used = m_account->used;
+  return m_account->limit > used ? m_account->limit - used : 0;
+}
+
+std::size_t MemoryBudget::peak_bytes() const noexcept {
+  return std::max<std::size_t>(m_account->past_peak, m_account->used);
 }
 
 void MemoryBudget::require(const std::string& label, std::size_t bytes) const {
-  if (bytes <= available_bytes()) return;
-  throw OutOfMemoryError("'" + label + "' needs " + std::to_string(bytes) +
-                             " bytes, but of the memory limit of " + std::to_string(m_account->limit) +
-                             " bytes " + std::to_string(m_account->used) + " are in use",
-                         bytes);
+  if (bytes > available_bytes()) refuse(label, bytes, m_account->limit, m_account->used);
 }
 
-void MemoryBudget::add(std::size_t bytes) noexcept {
-  m_account->used += bytes;
-  m_account->peak = std::max(m_account->peak, m_account->used);
+void MemoryBudget::charge(const std::string& label, std::size_t bytes) {
+  const std::size_t limit = m_account->limit;
+  std::size_t used = m_account->used;
+  do {
+    if (limit > 0 && (used > limit || bytes > limit - used)) refuse(label, bytes, limit, used);
+  } while (!m_account->used.compare_exchange_weak(used, used + bytes));
 }
 
-void MemoryBudget::remove(std::size_t bytes) noexcept {
-  m_account->used -= std::min(bytes, m_account->used);
+void MemoryBudget::release(std::size_t bytes) noexcept {
+  std::size_t peak = m_account->past_peak;
+  const std::size_t used = m_account->used;
+  while (peak < used && !m_account->past_peak.compare_exchange_weak(peak, used)) {
+  }
+  cancel(bytes);
+}
+
+void MemoryBudget::cancel(std::size_t bytes) noexcept {
+  m_account->used -= bytes;
 }
 
 }  // namespace lutra

@@ -4,8 +4,10 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,8 +17,9 @@
 
 namespace lutra {
 
-/// Memory that is no longer used and waits for its next use; what is held is freed with the store. For one
-/// execution space instance: who gets a block may still have to wait for work that used it before.
+/// Blocks of memory kept for reuse, freed with the pool. Safe to call from several threads. The blocks belong
+/// to one execution space instance: a block is handed out while kernels that used it may still be queued
+/// there.
 class MemoryPool {
  public:
   /// Memory of one space, and who frees it.
@@ -27,56 +30,66 @@ class MemoryPool {
     std::shared_ptr<void> owner{};
   };
 
-  /// A block of at least so many bytes and not many more; an empty one where there is none.
+  /// A block of at least `bytes` and at most twice as many; an empty one where there is none.
   Block take(std::string_view space, std::size_t bytes);
+  /// Returns a block. The pool holds 32; the oldest is freed to make room.
   void give(Block block);
 
  private:
-  std::vector<Block> m_blocks;
+  std::mutex m_mutex;
+  std::vector<Block> m_blocks;  ///< oldest first
 };
 
-/// The account every allocation of a solver is written to. Copies share one account; the default has no
-/// limit. Not thread-safe: one solver, one thread.
+/// The account every allocation of a solver is charged to. Copies share one account. Safe to call from
+/// several threads: a charge either fits under the limit as a whole or throws.
 class MemoryBudget {
  public:
   /// A budget without limit.
   MemoryBudget() : MemoryBudget(0) {}
-  /// @param limit_bytes most bytes that may be held at once; 0: no limit
-  /// @param store       where memory comes from and goes to, if it is to be used again. Views are then not
+  /// @param limit_bytes bytes that may be held at once; 0: no limit
+  /// @param pool        where memory comes from and returns to, if it is to be reused. Views are then not
   ///                    counted by Kokkos and must not outlive their reservation
-  explicit MemoryBudget(std::size_t limit_bytes, std::shared_ptr<MemoryPool> store = {});
+  explicit MemoryBudget(std::size_t limit_bytes, std::shared_ptr<MemoryPool> pool = {});
 
   std::size_t limit_bytes() const noexcept { return m_account->limit; }
   std::size_t used_bytes() const noexcept { return m_account->used; }
-  std::size_t peak_bytes() const noexcept { return m_account->peak; }
-  /// Bytes still free under the limit; the greatest std::size_t where there is none.
+  /// The largest number of bytes held at once so far.
+  std::size_t peak_bytes() const noexcept;
+  /// Bytes still free under the limit; the largest std::size_t where there is none.
   std::size_t available_bytes() const noexcept;
 
-  /// Throws OutOfMemoryError unless `bytes` more fit.
+  /// Throws OutOfMemoryError unless `bytes` more fit now.
   void require(const std::string& label, std::size_t bytes) const;
-  void add(std::size_t bytes) noexcept;
-  void remove(std::size_t bytes) noexcept;
-  MemoryPool* store() const noexcept { return m_account->store.get(); }
+  /// Charges `bytes`. @throws OutOfMemoryError naming the label where they do not fit; nothing is charged
+  /// then
+  void charge(const std::string& label, std::size_t bytes);
+  /// Gives back bytes that were charged.
+  void release(std::size_t bytes) noexcept;
+  /// Takes back a charge whose allocation failed: unlike `release`, these bytes never count in the peak.
+  void cancel(std::size_t bytes) noexcept;
+  MemoryPool* pool() const noexcept { return m_account->pool.get(); }
 
  private:
   struct Account {
-    std::size_t limit = 0, used = 0, peak = 0;
-    std::shared_ptr<MemoryPool> store;
+    std::size_t limit = 0;
+    std::atomic<std::size_t> used = 0;
+    std::atomic<std::size_t> past_peak = 0;  ///< largest `used` before any release
+    std::shared_ptr<MemoryPool> pool;
   };
   std::shared_ptr<Account> m_account;
 };
 
-/// The bytes a group of Views holds in a budget: given back when the last copy of the reservation goes. A
-/// struct of Views carries one, so that budget and Views end together; a struct built by hand leaves it
-/// empty.
+/// The bytes a group of Views holds in a budget, given back when the last copy of the reservation goes. A
+/// struct of Views carries one, so that charge and Views end together; a struct built by hand leaves it
+/// empty. One thread at a time uses a reservation and its copies.
 class MemoryReservation {
  public:
   MemoryReservation() = default;
   explicit MemoryReservation(const MemoryBudget& budget) : m_entry(std::make_shared<Entry>(budget)) {}
 
-  /// Takes one block of memory of which allocations to come get their pieces while it suffices: on a GPU an
+  /// Allocates one block from which later allocations take their pieces while it lasts: on a GPU an
   /// allocation may cost more than the kernels that use it. Pieces live as long as the reservation and are
-  /// not counted by Kokkos, so that Views of them must not outlive it. Does nothing where budget or memory is
+  /// not counted by Kokkos, so Views of them must not outlive it. Does nothing where budget or memory is
   /// short.
   template <class MemorySpace, class ExecutionSpace>
   void reserve(const ExecutionSpace& exec, const std::string& label, std::size_t bytes) {
@@ -84,19 +97,18 @@ class MemoryReservation {
     try {
       char* const begin = take_block<MemorySpace>(exec, label, bytes);
       m_entry->pieces = {MemorySpace::name(), begin, begin + bytes};
-    } catch (const OutOfMemoryError&) {  // piece by piece there may be enough
+    } catch (const OutOfMemoryError&) {  // single pieces may still fit
     }
   }
 
-  /// Allocates a View without initialising it, after asking the budget.
+  /// Allocates a View without initialising it, and charges the budget.
   /// @throws OutOfMemoryError naming the label, where the budget or the memory itself does not suffice
   template <class ViewType, class ExecutionSpace, class... Extents>
   ViewType allocate(const ExecutionSpace& exec, const std::string& label, Extents... extents) {
     using Memory = typename ViewType::memory_space;
     const std::size_t bytes = ViewType::required_allocation_size(static_cast<std::size_t>(extents)...);
     char* piece = m_entry->pieces.take(Memory::name(), bytes);
-    if (piece == nullptr && m_entry->budget.store() != nullptr)
-      piece = take_block<Memory>(exec, label, bytes);
+    if (piece == nullptr && m_entry->budget.pool() != nullptr) piece = take_block<Memory>(exec, label, bytes);
     if (piece != nullptr) {
       return ViewType(reinterpret_cast<typename ViewType::pointer_type>(piece),
                       static_cast<std::size_t>(extents)...);
@@ -125,18 +137,19 @@ class MemoryReservation {
     }
   };
 
-  /// Memory from the store or anew, which lives as long as the reservation.
+  /// A block from the pool or a new one, which lives as long as the reservation.
   template <class MemorySpace, class ExecutionSpace>
   char* take_block(const ExecutionSpace& exec, const std::string& label, std::size_t bytes) {
-    MemoryPool* const store = m_entry->budget.store();
+    MemoryPool* const pool = m_entry->budget.pool();
     MemoryPool::Block block;
-    if (store != nullptr) {
-      m_entry->budget.require(label, bytes);
-      block = store->take(MemorySpace::name(), bytes);
-    }
+    if (pool != nullptr) block = pool->take(MemorySpace::name(), bytes);
     if (block.begin != nullptr) {
-      m_entry->budget.add(bytes);
-      m_entry->bytes += bytes;
+      try {
+        m_entry->charge(label, bytes);
+      } catch (const OutOfMemoryError&) {
+        pool->give(std::move(block));
+        throw;
+      }
     } else {
       using View = Kokkos::View<char*, MemorySpace>;
       const std::size_t size = bytes > 0 ? bytes : 1;
@@ -150,14 +163,12 @@ class MemoryReservation {
   template <class ViewType, class ExecutionSpace, class... Extents>
   ViewType allocate_anew(const ExecutionSpace& exec, const std::string& label, Extents... extents) {
     const std::size_t bytes = ViewType::required_allocation_size(static_cast<std::size_t>(extents)...);
-    m_entry->budget.require(label, bytes);
+    m_entry->charge(label, bytes);
     try {
-      ViewType view(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label),
-                    static_cast<std::size_t>(extents)...);
-      m_entry->budget.add(bytes);
-      m_entry->bytes += bytes;
-      return view;
+      return ViewType(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label),
+                      static_cast<std::size_t>(extents)...);
     } catch (const std::exception& failure) {  // Kokkos throws its own type on some backends
+      m_entry->cancel(bytes);
       throw OutOfMemoryError("'" + label + "' needs " + std::to_string(bytes) + " bytes: " + failure.what(),
                              bytes);
     }
@@ -168,9 +179,17 @@ class MemoryReservation {
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
     ~Entry() {
-      budget.remove(bytes);
-      if (budget.store() == nullptr) return;
-      for (auto& block : blocks) budget.store()->give(std::move(block));
+      budget.release(bytes);
+      if (budget.pool() == nullptr) return;
+      for (auto& block : blocks) budget.pool()->give(std::move(block));
+    }
+    void charge(const std::string& label, std::size_t more) {
+      budget.charge(label, more);
+      bytes += more;
+    }
+    void cancel(std::size_t less) noexcept {
+      budget.cancel(less);
+      bytes -= less;
     }
     MemoryBudget budget;
     std::size_t bytes = 0;

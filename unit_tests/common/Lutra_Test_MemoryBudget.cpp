@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <thread>
+#include <vector>
 
 #include "Lutra_MemoryBudget.hpp"
 
@@ -82,9 +85,9 @@ TEST_CASE("a block that does not fit the budget is not reserved", "[common]") {
   CHECK(reservation.allocate<Bytes>(Exec(), "small", 100).extent(0) == 100);
 }
 
-TEST_CASE("memory of a store is used again, for what is about as large", "[common]") {
-  const auto store = std::make_shared<MemoryPool>();
-  const MemoryBudget budget(0, store);
+TEST_CASE("blocks of a pool are reused for requests of about their size", "[common]") {
+  const auto pool = std::make_shared<MemoryPool>();
+  const MemoryBudget budget(0, pool);
   const auto address = [&](std::size_t bytes) {
     MemoryReservation reservation(budget);
     return reservation.allocate<Bytes>(Exec(), "a", bytes).data();
@@ -99,7 +102,74 @@ TEST_CASE("memory of a store is used again, for what is about as large", "[commo
     CHECK(other.allocate<Bytes>(Exec(), "other", 100000).data() != first);
     CHECK(budget.used_bytes() == held.bytes() + other.bytes());
   }
-  CHECK(store->take("nowhere", 100000).begin == nullptr);
+  CHECK(pool->take("nowhere", 100000).begin == nullptr);
+}
+
+TEST_CASE("a charge whose allocation fails leaves no trace", "[common]") {
+  MemoryBudget budget(1000);
+  budget.charge("first", 600);
+  CHECK_THROWS_AS(budget.charge("second", 600), OutOfMemoryError);
+  budget.charge("third", 400);
+  budget.cancel(400);
+  CHECK(budget.used_bytes() == 600);
+  CHECK(budget.peak_bytes() == 600);
+  budget.release(600);
+  CHECK(budget.used_bytes() == 0);
+  CHECK(budget.peak_bytes() == 600);
+}
+
+TEST_CASE("threads that share a budget never hold more than its limit", "[common]") {
+  constexpr int n_threads = 4, n_rounds = 5000;
+  constexpr std::size_t share = 300;  // three fit, not four
+  MemoryBudget budget(1000);
+  std::atomic<std::size_t> held = 0, most = 0;
+  std::atomic<int> refused = 0;
+  const auto work = [&] {
+    MemoryBudget mine = budget;
+    for (int round = 0; round < n_rounds; ++round) {
+      try {
+        mine.charge("share", share);
+      } catch (const OutOfMemoryError&) {
+        ++refused;
+        continue;
+      }
+      const std::size_t now = held += share;
+      std::size_t before = most;
+      while (before < now && !most.compare_exchange_weak(before, now)) {
+      }
+      std::this_thread::yield();
+      held -= share;
+      mine.release(share);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < n_threads; ++t) threads.emplace_back(work);
+  for (auto& thread : threads) thread.join();
+  CHECK(most <= 1000);
+  CHECK(budget.peak_bytes() <= 1000);
+  CHECK(budget.peak_bytes() >= share);
+  CHECK(budget.used_bytes() == 0);
+  CHECK(refused < n_threads * n_rounds);
+}
+
+TEST_CASE("threads that share a pool never get the same block", "[common]") {
+  constexpr int n_threads = 4, n_rounds = 2000;
+  const MemoryBudget budget(0, std::make_shared<MemoryPool>());
+  std::atomic<int> disturbed = 0;
+  const auto work = [&](char mark) {
+    for (int round = 0; round < n_rounds; ++round) {
+      MemoryReservation reservation(budget);
+      const auto view = reservation.allocate<Bytes>(Exec(), "shared", 5000 + 1000 * (round % 3));
+      view(0) = view(4999) = mark;
+      std::this_thread::yield();
+      if (view(0) != mark || view(4999) != mark) ++disturbed;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < n_threads; ++t) threads.emplace_back(work, static_cast<char>(t + 1));
+  for (auto& thread : threads) thread.join();
+  CHECK(disturbed == 0);
+  CHECK(budget.used_bytes() == 0);
 }
 
 }  // namespace lutra::Test

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <type_traits>
@@ -98,6 +99,10 @@ std::vector<Index> metis_permutation(const SymmetricGraph<Index>& graph) {
   std::vector<idx_t> permutation(static_cast<std::size_t>(n)), place(static_cast<std::size_t>(n));
   auto vertices = static_cast<idx_t>(n);
   auto options = metis_options();
+  // METIS draws its random numbers from one generator for the process: calls of two threads would disturb
+  // each other, and the permutation would depend on timing.
+  static std::mutex metis_mutex;
+  const std::lock_guard lock(metis_mutex);
   // METIS calls `perm` the array that tells which vertex comes k-th, and `iperm` the place of each vertex.
   const int status = METIS_NodeND(&vertices, row_map.data(), neighbours.data(), nullptr, options.data(),
                                   permutation.data(), place.data());

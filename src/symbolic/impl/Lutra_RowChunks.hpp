@@ -69,12 +69,12 @@ class RowChunks {
     const std::size_t half = m_budget.available_bytes() / (2 * sizeof(Item));
     const std::size_t items = std::max(length, std::min(std::max(m_chunks.front().length, m_size / 2), half));
     const std::size_t bytes = items * sizeof(Item);
-    m_budget.require("lutra::symbolic::row_chunk", bytes);
+    m_budget.charge("lutra::symbolic::row_chunk", bytes);
     std::unique_ptr<Item[]> own(new (std::nothrow) Item[items]);
     if (!own) {
+      m_budget.cancel(bytes);
       throw OutOfMemoryError("'lutra::symbolic::row_chunk' needs " + std::to_string(bytes) + " bytes", bytes);
     }
-    m_budget.add(bytes);
     prefer_large_pages(own.get(), bytes);
     Item* const begin = own.get();
     m_chunks.push_back({std::move(own), begin, items, 0});
@@ -83,7 +83,7 @@ class RowChunks {
   void release(Chunk& chunk) {
     if (!chunk.own) return;
     const auto lock = m_guard != nullptr ? std::unique_lock(*m_guard) : std::unique_lock<std::mutex>();
-    m_budget.remove(chunk.length * sizeof(Item));
+    m_budget.release(chunk.length * sizeof(Item));
     chunk = {};
   }
 
