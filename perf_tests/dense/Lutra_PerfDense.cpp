@@ -37,7 +37,7 @@ struct Fronts {
 
   Fronts(int k, int m, int fronts = 1) : pivots(k), below(m), count(fronts) {
     fill_matrix();
-    FrontTree<int> tree;
+    AssemblyTree<int> tree;
     tree.n = matrix.n_rows;
     for (int i = 0; i < tree.n; ++i) tree.order.push_back(i);
     tree.pivot_begin = {0};

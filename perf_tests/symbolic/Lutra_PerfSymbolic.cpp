@@ -4,7 +4,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "Lutra_FrontTree.hpp"
+#include "Lutra_AssemblyTree.hpp"
 #include "Lutra_PerfGilbertPeierls.hpp"
 #include "Lutra_PerfOrdered.hpp"
 #include "Lutra_Supernodes.hpp"
@@ -72,7 +72,7 @@ Measurement measure_gilbert_peierls(const SymbolicCase& c) {
 }
 
 /// Entries of the factors of A + Aᵀ: numbers the fronts store less the zeros among them.
-double exact_numbers(const FrontTree<int>& tree) {
+double exact_numbers(const AssemblyTree<int>& tree) {
   double sum = -tree.zeros;
   for (std::size_t f = 0; f < tree.parent.size(); ++f) {
     const double pivots = tree.pivot_begin[f + 1] - tree.pivot_begin[f];
@@ -83,13 +83,13 @@ double exact_numbers(const FrontTree<int>& tree) {
 
 /// What the engine of fronts wants to know: the tree, column counts and the rows of each front, of A + Aᵀ.
 /// The pattern of the factors without a list for each row.
-Measurement measure_front_tree(const SymbolicCase& c) {
+Measurement measure_assembly_tree(const SymbolicCase& c) {
   const Ordered& ordered = c.ordered();
   const HostMatrix<char>& host = ordered.host;
   const CsrPattern<int, std::int64_t, Kokkos::HostSpace> pattern = make_view(host).pattern();
-  FrontTree<int> tree;
+  AssemblyTree<int> tree;
   auto samples = measure(
-      c.run.samples, [&] { tree = {}; }, [&] { tree = make_front_tree(pattern); });
+      c.run.samples, [&] { tree = {}; }, [&] { tree = make_assembly_tree(pattern); });
   if (exact_numbers(tree) < ordered.nnz_lu)
     throw std::runtime_error("fronts do not hold all entries that fill1 finds");
   Measurement result{std::move(samples), {}, "one host thread, fronts of A + A^T"};
@@ -121,7 +121,7 @@ void register_methods(const SymbolicCase& c) {
     add("lutra-" + std::string(name_of(method)), {method});
   add("lutra-fill2-portable", {SymbolicMethod::fill2, true});
   add("lutra-ancestors-portable", {SymbolicMethod::ancestors, true});
-  add_benchmark(c.matrix.name, "symbolic", "lutra-fronts", [c] { return measure_front_tree(c); });
+  add_benchmark(c.matrix.name, "symbolic", "lutra-fronts", [c] { return measure_assembly_tree(c); });
   add_benchmark(c.matrix.name, "symbolic", "gilbert-peierls", [c] { return measure_gilbert_peierls(c); });
   add_benchmark(c.matrix.name, "supernodes", "lutra", [c] { return measure_supernodes(c); });
 }

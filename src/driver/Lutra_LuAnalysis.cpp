@@ -275,18 +275,18 @@ HostMatrix<char, Ordinal, Offset> permuted_pattern(const CsrPattern<Ordinal, Off
 /// The tree of fronts, on devices by their threads where there is room.
 /// @param on_host a copy of A
 template <class Ordinal, class Offset, class ExecutionSpace>
-FrontTree<Ordinal> build_tree(const ExecutionSpace& exec,
-                              const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-                              const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host,
-                              const PivotOrder<Ordinal>& pivots, const MemoryBudget& budget) {
+AssemblyTree<Ordinal> build_tree(const ExecutionSpace& exec,
+                                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                                 const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host,
+                                 const PivotOrder<Ordinal>& pivots, const MemoryBudget& budget) {
   if constexpr (!Impl::is_host_space<ExecutionSpace>) {
     try {
       if (A.n_rows < std::numeric_limits<int>::max())
-        return make_front_tree(exec, A, pivots.rows, pivots.columns, budget);
+        return make_assembly_tree(exec, A, pivots.rows, pivots.columns, budget);
     } catch (const OutOfMemoryError&) {  // the host has room
     }
   }
-  return make_front_tree(make_view(permuted_pattern(on_host, pivots)).pattern());
+  return make_assembly_tree(make_view(permuted_pattern(on_host, pivots)).pattern());
 }
 
 /// Fronts bring an order and a pattern of their own.
@@ -305,7 +305,7 @@ bool wants_tree_order(const LuOptions& options) {
 
 /// Numbers of L + U as fronts store them.
 template <class Ordinal>
-double numbers_of_panels(const FrontTree<Ordinal>& tree) {
+double numbers_of_panels(const AssemblyTree<Ordinal>& tree) {
   double numbers = 0;
   for (std::size_t f = 0; f < tree.parent.size(); ++f) {
     const auto pivots = static_cast<double>(tree.pivot_begin[f + 1] - tree.pivot_begin[f]);
@@ -316,7 +316,8 @@ double numbers_of_panels(const FrontTree<Ordinal>& tree) {
 
 /// What the multifrontal engine keeps for values.
 template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
-double bytes_of_fronts(const ExecutionSpace& exec, const LuOptions& options, const FrontTree<Ordinal>& tree) {
+double bytes_of_fronts(const ExecutionSpace& exec, const LuOptions& options,
+                       const AssemblyTree<Ordinal>& tree) {
   const FrontSizes sizes = sizes_of_fronts<Scalar, Offset>(exec, tree);
   const double numbers = static_cast<double>(sizes.panels) + static_cast<double>(sizes.contributions) +
                          static_cast<double>(sizes.inverses);
@@ -328,7 +329,7 @@ double bytes_of_fronts(const ExecutionSpace& exec, const LuOptions& options, con
 
 /// The engine asked for, or the one foreseen to be faster.
 template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
-Engine choose_engine(const ExecutionSpace& exec, const LuOptions& options, const FrontTree<Ordinal>& tree,
+Engine choose_engine(const ExecutionSpace& exec, const LuOptions& options, const AssemblyTree<Ordinal>& tree,
                      const MemoryBudget& budget, Report& report) {
   if (options.engine != Engine::automatic) return options.engine;
   if (options.pivoting == Pivoting::threshold) {
@@ -405,7 +406,7 @@ void plan_columns(const ExecutionSpace& exec, const LuOptions& options, const Me
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void plan_multifrontal(const ExecutionSpace& exec,
                        const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A_on_host,
-                       const FrontTree<Ordinal>& tree, const PivotOrder<Ordinal>& pivots,
+                       const AssemblyTree<Ordinal>& tree, const PivotOrder<Ordinal>& pivots,
                        const LuOptions& options, const MemoryBudget& budget,
                        LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
   analysis.fronts =
@@ -446,7 +447,7 @@ LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> analyze_lu(
   if (!pivots) return analysis;
 
   analysis.reservation = MemoryReservation(budget);
-  FrontTree<Ordinal> tree;
+  AssemblyTree<Ordinal> tree;
   Kokkos::Timer tree_timer;
   if (may_take_fronts(options) || wants_tree_order<ExecutionSpace>(options))
     tree = build_tree(exec, A.pattern(), on_host.pattern(), *pivots, budget);

@@ -159,7 +159,7 @@ FrontPlanOptions front_plan_options() {
 }
 
 template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
-FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const FrontTree<Ordinal>& tree) {
+FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree) {
   using Schedule = Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>;
   return Schedule::sizes(
       exec, outline_fronts<ExecutionSpace, Offset>(tree, front_plan_options<Scalar, ExecutionSpace>()));
@@ -265,7 +265,7 @@ void find_largest_factor(const ExecutionSpace& exec,
 }
 
 #define LUTRA_FRONT_LU(Scalar, Ordinal, Offset, Space)                                                     \
-  template FrontSizes sizes_of_fronts<Scalar, Offset>(const Space&, const FrontTree<Ordinal>&);            \
+  template FrontSizes sizes_of_fronts<Scalar, Offset>(const Space&, const AssemblyTree<Ordinal>&);         \
   template FrontFactors<Scalar, Ordinal, Offset, Space> make_front_factors<Scalar>(                        \
       const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
   template void allocate_values(const Space&,                                                              \

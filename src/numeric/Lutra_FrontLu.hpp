@@ -71,7 +71,7 @@ struct FrontSizes {
 
 /// Without plan and values. O(rows of all fronts); on devices also what their order of tasks takes.
 template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
-FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const FrontTree<Ordinal>& tree);
+FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree);
 
 /// Factors without room for values: what does not depend on them.
 /// @throws OutOfMemoryError

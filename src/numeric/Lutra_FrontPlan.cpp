@@ -56,7 +56,7 @@ Offset place_contributions(Fronts<Ordinal, Offset>& fronts) {
 
 /// Sizes, offsets and parents.
 template <class Offset, class Ordinal>
-Fronts<Ordinal, Offset> lay_out(const FrontTree<Ordinal>& tree, Offset& panels, Offset& contributions) {
+Fronts<Ordinal, Offset> lay_out(const AssemblyTree<Ordinal>& tree, Offset& panels, Offset& contributions) {
   Fronts<Ordinal, Offset> fronts(static_cast<std::size_t>(tree.count()));
   panels = 0;
   for (std::size_t f = 0; f < fronts.size(); ++f) {
@@ -76,7 +76,7 @@ Fronts<Ordinal, Offset> lay_out(const FrontTree<Ordinal>& tree, Offset& panels, 
 
 /// Where each further row of a front stands in the parent.
 template <class Ordinal, class Offset>
-std::vector<int> places_in_parents(const Fronts<Ordinal, Offset>& fronts, const FrontTree<Ordinal>& tree) {
+std::vector<int> places_in_parents(const Fronts<Ordinal, Offset>& fronts, const AssemblyTree<Ordinal>& tree) {
   std::vector<int> places(tree.rows.size());
   for (const auto& front : fronts) {
     if (front.parent < 0) continue;
@@ -226,7 +226,7 @@ CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> copy_pattern(
 
 /// Fronts by their levels in the tree, the largest first within one.
 template <class Plan, class Ordinal, class Offset>
-std::vector<Ordinal> order_by_levels(const FrontTree<Ordinal>& tree, const Fronts<Ordinal, Offset>& fronts,
+std::vector<Ordinal> order_by_levels(const AssemblyTree<Ordinal>& tree, const Fronts<Ordinal, Offset>& fronts,
                                      Plan& plan) {
   std::vector<Ordinal> by_level(fronts.size()), level_of(fronts.size());
   plan.level_map = Impl::levelize_in_order<Ordinal>(tree.parent, by_level, level_of);
@@ -331,7 +331,7 @@ void fill_rows(const ExecutionSpace& exec, const Plan& plan, const StartView& ro
 
 template <class ExecutionSpace, class Offset, class Ordinal>
 FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_without_places(
-    const FrontTree<Ordinal>& tree, const FrontPlanOptions& options) {
+    const AssemblyTree<Ordinal>& tree, const FrontPlanOptions& options) {
   FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline;
   auto& plan = outline.plan;
   plan.n = tree.n;
@@ -347,7 +347,7 @@ FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_wit
 
 template <class ExecutionSpace, class Offset, class Ordinal>
 FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_fronts(
-    const FrontTree<Ordinal>& tree, const FrontPlanOptions& options) {
+    const AssemblyTree<Ordinal>& tree, const FrontPlanOptions& options) {
   auto outline = outline_without_places<ExecutionSpace, Offset>(tree, options);
   outline.places = places_in_parents(outline.plan.host_fronts, tree);
   return outline;
@@ -355,8 +355,8 @@ FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_fro
 
 template <class Ordinal, class Offset, class ExecutionSpace>
 FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
-    const ExecutionSpace& exec, const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& entries,
-    const MemoryBudget& budget, const FrontPlanOptions& options,
+    const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree,
+    const FrontEntries<Ordinal, Offset>& entries, const MemoryBudget& budget, const FrontPlanOptions& options,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
   constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
   auto outline = outline_without_places<ExecutionSpace, Offset>(tree, options);
@@ -412,14 +412,14 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
   return result;
 }
 
-#define LUTRA_PLAN_FRONTS(Ordinal, Offset, Space)                                                         \
-  template FrontOutline<Ordinal, Offset, typename Space::memory_space> outline_fronts<Space, Offset>(     \
-      const FrontTree<Ordinal>&, const FrontPlanOptions&);                                                \
-  template FrontPlan<Ordinal, Offset, typename Space::memory_space> plan_fronts(                          \
-      const Space&, const FrontTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const MemoryBudget&, \
-      const FrontPlanOptions&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&);         \
-  template LuPattern<Ordinal, Offset, typename Space::memory_space> pattern_of_fronts(                    \
-      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
+#define LUTRA_PLAN_FRONTS(Ordinal, Offset, Space)                                                            \
+  template FrontOutline<Ordinal, Offset, typename Space::memory_space> outline_fronts<Space, Offset>(        \
+      const AssemblyTree<Ordinal>&, const FrontPlanOptions&);                                                \
+  template FrontPlan<Ordinal, Offset, typename Space::memory_space> plan_fronts(                             \
+      const Space&, const AssemblyTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const MemoryBudget&, \
+      const FrontPlanOptions&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&);            \
+  template LuPattern<Ordinal, Offset, typename Space::memory_space> pattern_of_fronts(                       \
+      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,    \
       Kokkos::View<const Offset*, typename Space::memory_space>&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_FRONTS)
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "Lutra_FrontTree.hpp"
+#include "Lutra_AssemblyTree.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_Symbolic.hpp"
 
@@ -119,7 +119,7 @@ struct FrontOutline {
 /// O(rows of all fronts)
 template <class ExecutionSpace, class Offset, class Ordinal>
 FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_fronts(
-    const FrontTree<Ordinal>& tree, const FrontPlanOptions& options);
+    const AssemblyTree<Ordinal>& tree, const FrontPlanOptions& options);
 
 /// Offsets of fronts, the way of each entry of A and of each child's row into its front, levels. Offsets and
 /// levels are found on the host; entries and rows, on devices, by all threads, which takes room for sorted
@@ -129,8 +129,9 @@ FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_fro
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
 FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
-    const ExecutionSpace& exec, const FrontTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& entries,
-    const MemoryBudget& budget, const FrontPlanOptions& options = {},
+    const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree,
+    const FrontEntries<Ordinal, Offset>& entries, const MemoryBudget& budget,
+    const FrontPlanOptions& options = {},
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A = {});
 
 /// The pattern of L + U as the fronts store it, the zeros of amalgamation among its entries. It is symmetric:

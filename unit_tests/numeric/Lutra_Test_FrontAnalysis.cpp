@@ -290,7 +290,7 @@ TEMPLATE_LIST_TEST_CASE("trees made by all threads are the host's", "[numeric]",
   using Space = typename TestType::Space;
   std::mt19937 random(21);
   const Space exec;
-  const FrontTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
+  const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
   for (const auto& A : patterns<TestType>(random)) {
     for (const bool shuffled : {false, true}) {
       INFO("n " << A.n_rows << ", nnz " << A.nnz() << (shuffled ? ", shuffled" : ""));
@@ -302,10 +302,10 @@ TEMPLATE_LIST_TEST_CASE("trees made by all threads are the host's", "[numeric]",
         columns = random_order(A.n_rows, random);
       }
       const auto F = permuted(A, rows, columns);
-      for (const FrontTreeOptions& options : {FrontTreeOptions(), no_zeros}) {
-        const auto expected = make_front_tree(make_view(F).pattern(), options);
+      for (const AssemblyTreeOptions& options : {AssemblyTreeOptions(), no_zeros}) {
+        const auto expected = make_assembly_tree(make_view(F).pattern(), options);
         const auto tree =
-            make_front_tree(exec, to_space<Space>(A).pattern(), rows, columns, MemoryBudget(), options);
+            make_assembly_tree(exec, to_space<Space>(A).pattern(), rows, columns, MemoryBudget(), options);
         check_same(tree, expected);
       }
     }
@@ -321,7 +321,7 @@ TEMPLATE_LIST_TEST_CASE("entries of A stand in the order of fronts and tiles", "
   const Space exec;
   for (const auto& A : patterns<TestType>(random)) {
     INFO("n " << A.n_rows << ", nnz " << A.nnz());
-    const auto tree = make_front_tree(make_view(A).pattern());
+    const auto tree = make_assembly_tree(make_view(A).pattern());
     const FrontEntries<Ordinal, Offset> entries{make_view(A).pattern(), tree.order, tree.order};
     const FrontPlanOptions options{4, 6};
     const PlainEntries<Ordinal, Offset> expected(tree, A, tree.order, options);

@@ -52,7 +52,7 @@ MatrixType permuted_by(const MatrixType& A, const std::vector<Ordinal>& order) {
 
 /// @param runs how often it is factorized: flags of a run must not be taken for those of the next
 template <class Types>
-Result<Types> run(const Matrix<Types>& matrix, double perturbation, const FrontTreeOptions& options = {},
+Result<Types> run(const Matrix<Types>& matrix, double perturbation, const AssemblyTreeOptions& options = {},
                   bool portable = false, int runs = 1) {
   using Space = typename Types::Space;
   using Memory = typename Types::Memory;
@@ -62,7 +62,7 @@ Result<Types> run(const Matrix<Types>& matrix, double perturbation, const FrontT
   using Offset = typename Types::Offset;
   const Space exec;
   const auto n = static_cast<std::size_t>(matrix.n_rows);
-  const auto tree = make_front_tree(make_view(matrix).pattern(), options);
+  const auto tree = make_assembly_tree(make_view(matrix).pattern(), options);
   const auto plan = plan_fronts(
       exec, tree, FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
       MemoryBudget(), front_plan_options<Scalar, Space>());
@@ -173,7 +173,7 @@ void check_one_front(int pivots, int below, std::mt19937& random) {
     }
     matrix.row_map.push_back(matrix.nnz());
   }
-  FrontTree<Ordinal> tree;
+  AssemblyTree<Ordinal> tree;
   tree.n = static_cast<Ordinal>(size);
   tree.order.resize(static_cast<std::size_t>(size));
   std::iota(tree.order.begin(), tree.order.end(), Ordinal(0));
@@ -258,7 +258,7 @@ TEMPLATE_LIST_TEST_CASE("LU by fronts of matrices worked by hand", "[numeric]", 
 
 TEMPLATE_LIST_TEST_CASE("LU by fronts agrees with plain elimination", "[numeric]", AllTypes) {
   std::mt19937 random(7);
-  const FrontTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
+  const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
   for (const int n : {1, 4, 30, 150, 400}) {
     for (const double mean : {1.5, 4.0, 20.0}) {
       const auto matrix = dominant_matrix<Matrix<TestType>>(n, std::min(1.0, mean / n), random);
@@ -272,7 +272,7 @@ TEMPLATE_LIST_TEST_CASE("LU by fronts agrees with plain elimination", "[numeric]
 
 TEMPLATE_LIST_TEST_CASE("LU by fronts of every size", "[numeric]", AllTypes) {
   std::mt19937 random(9);
-  const FrontTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
+  const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
   for (const int edge : {1, 3, 16, 33, 60, 64, 97, 130}) {
     for (const int border : {2, 31, 65, 140}) {
       INFO("blocks of " << edge << ", border of " << border);
@@ -285,7 +285,7 @@ TEMPLATE_LIST_TEST_CASE("LU by fronts of every size", "[numeric]", AllTypes) {
 TEMPLATE_LIST_TEST_CASE("contributions that take each other's places on devices", "[numeric]", AllTypes) {
   constexpr bool on_host = std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>;
   std::mt19937 random(12);
-  const FrontTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
+  const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
   // whole fronts and fronts in tiles, many more one after the other than are worked at once
   for (const int edge : {35, 70}) {
     const auto matrix = chains_of_blocks<Matrix<TestType>>(on_host ? 2 : 20, on_host ? 3 : 30, edge, random);
@@ -311,7 +311,7 @@ TEMPLATE_LIST_TEST_CASE("numbers of fronts are foreseen as they are kept", "[num
     INFO("blocks of " << edge);
     const auto matrix = chains_of_blocks<Matrix<TestType>>(6, 10, edge, random);
     const auto pattern = make_view(matrix).pattern();
-    const auto tree = make_front_tree(pattern);
+    const auto tree = make_assembly_tree(pattern);
     const auto sizes = sizes_of_fronts<Scalar, Offset>(exec, tree);
     const auto plan = plan_fronts(exec, tree, FrontEntries<Ordinal, Offset>{pattern, tree.order, tree.order},
                                   MemoryBudget(), front_plan_options<Scalar, Space>());
@@ -337,7 +337,7 @@ TEST_CASE("positions in fronts of more rows than 16 bits count", "[numeric]") {
     matrix.row_map.push_back(static_cast<std::int64_t>(matrix.entries.size()));
   }
   matrix.values.assign(matrix.entries.size(), 1.0);
-  FrontTree<int> tree;
+  AssemblyTree<int> tree;
   tree.n = n;
   tree.order.resize(static_cast<std::size_t>(n));
   std::iota(tree.order.begin(), tree.order.end(), 0);
@@ -426,7 +426,7 @@ TEMPLATE_LIST_TEST_CASE("many fronts whose diagonals are walked side by side", "
   // them wait for walkers
   const int edge = 11 * (sizeof(Scalar) > 8 ? 32 : 64) + 6;
   const auto matrix = bordered_blocks<Matrix<TestType>>(on_host ? 1 : 16, edge, 60, random);
-  const FrontTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
+  const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
   const auto first = run<TestType>(matrix, 0, no_zeros);
   const auto second = run<TestType>(matrix, 0, no_zeros, false, 2);
   CHECK(first.outcome.stopped_front == -1);
@@ -446,7 +446,7 @@ TEST_CASE("a front that waits for itself ends a factorization with its number", 
     INFO("blocks of " << edge << ", border of " << border);
     const auto matrix = bordered_blocks<Matrix<Type>>(3, edge, border, random);
     const auto pattern = make_view(matrix).pattern();
-    const auto tree = make_front_tree(pattern, FrontTreeOptions{0, 0, 0, 0, 0, 0, 0});
+    const auto tree = make_assembly_tree(pattern, AssemblyTreeOptions{0, 0, 0, 0, 0, 0, 0});
     const auto plan =
         plan_fronts(exec, tree, FrontEntries<int, std::int64_t>{pattern, tree.order, tree.order},
                     MemoryBudget(), front_plan_options<double, Kokkos::Cuda>());

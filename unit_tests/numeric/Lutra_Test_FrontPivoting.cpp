@@ -51,7 +51,7 @@ struct OneFront {
       }
       matrix.row_map.push_back(matrix.nnz());
     }
-    FrontTree<Ordinal> tree;
+    AssemblyTree<Ordinal> tree;
     tree.n = matrix.n_rows;
     tree.order.resize(size);
     std::iota(tree.order.begin(), tree.order.end(), Ordinal(0));

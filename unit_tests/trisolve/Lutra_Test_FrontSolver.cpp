@@ -27,7 +27,7 @@ struct Fixture {
 
   Space exec;
   Matrix<Types> matrix;
-  FrontTree<Ordinal> tree;
+  AssemblyTree<Ordinal> tree;
   FrontPlan<Ordinal, Offset, Memory> plan;
   FrontFactors<Scalar, Ordinal, Offset, Space> factors;
   std::vector<Real> row_scale, col_scale;  ///< of the user's rows and columns
@@ -36,10 +36,10 @@ struct Fixture {
   FrontLuOutcome outcome;
 
   /// @param threshold of threshold pivoting, 0 for none
-  Fixture(const Matrix<Types>& A, bool portable, const FrontTreeOptions& options = {},
+  Fixture(const Matrix<Types>& A, bool portable, const AssemblyTreeOptions& options = {},
           bool portable_factors = false, double threshold = 0, double perturbation = 0)
       : matrix(A),
-        tree(make_front_tree(make_view(matrix).pattern(), options)),
+        tree(make_assembly_tree(make_view(matrix).pattern(), options)),
         plan(plan_fronts(exec, tree,
                          FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
                          MemoryBudget(), front_plan_options<Scalar, Space>())),
@@ -137,7 +137,7 @@ MatrixType grid(int edge, std::mt19937& random) {
   return matrix;
 }
 
-const FrontTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
+const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
 
 /// The same with a diagonal of ones and zeros, so that pivots are to be looked for elsewhere.
 template <class MatrixType>

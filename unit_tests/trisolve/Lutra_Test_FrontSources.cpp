@@ -20,7 +20,7 @@ TEMPLATE_LIST_TEST_CASE("sources of fronts by sorted pairs are those counted", "
     for (const double mean : {0.0, 1.0, 3.0}) {
       INFO("n " << n << ", mean " << mean);
       const auto A = random_matrix<Matrix<TestType>>(n, n > 0 ? mean / n : 0, 0.0, random);
-      const auto tree = make_front_tree(make_view(A).pattern());
+      const auto tree = make_assembly_tree(make_view(A).pattern());
       const auto plan = plan_fronts(
           exec, tree, FrontEntries<Ordinal, Offset>{make_view(A).pattern(), tree.order, tree.order},
           MemoryBudget());

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <random>
 
-#include "Lutra_FrontTree.hpp"
+#include "Lutra_AssemblyTree.hpp"
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_TestMatrices.hpp"
 #include "Lutra_TestTypes.hpp"
@@ -12,7 +12,7 @@
 namespace lutra::Test {
 namespace {
 
-constexpr FrontTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
+constexpr AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
 
 template <class MatrixType, class Ordinal>
 MatrixType reordered(const MatrixType& A, const std::vector<Ordinal>& order) {
@@ -82,7 +82,7 @@ TEMPLATE_LIST_TEST_CASE("fronts of matrices worked by hand", "[numeric]", HostTy
   const double o = nothing;
   SECTION("a dense matrix is one front") {
     const auto A = from_dense<Matrix<TestType>>({{1, 1, 1}, {1, 1, 1}, {1, 1, 1}});
-    const auto tree = make_front_tree(make_view(A).pattern(), no_zeros);
+    const auto tree = make_assembly_tree(make_view(A).pattern(), no_zeros);
     CHECK(tree.pivot_begin == std::vector<Ordinal>{0, 3});
     CHECK(tree.parent == std::vector<Ordinal>{-1});
     CHECK(tree.rows.empty());
@@ -91,32 +91,32 @@ TEMPLATE_LIST_TEST_CASE("fronts of matrices worked by hand", "[numeric]", HostTy
   }
   SECTION("a diagonal matrix is as many roots") {
     const auto A = from_dense<Matrix<TestType>>({{1, o}, {o, 1}});
-    const auto tree = make_front_tree(make_view(A).pattern(), no_zeros);
+    const auto tree = make_assembly_tree(make_view(A).pattern(), no_zeros);
     CHECK(tree.parent == std::vector<Ordinal>{-1, -1});
     CHECK(tree.flops == 0);
   }
   SECTION("a band: the last two columns are one front") {
     const auto A = from_dense<Matrix<TestType>>({{1, 1, o, o}, {1, 1, 1, o}, {o, 1, 1, 1}, {o, o, 1, 1}});
-    const auto tree = make_front_tree(make_view(A).pattern(), no_zeros);
+    const auto tree = make_assembly_tree(make_view(A).pattern(), no_zeros);
     CHECK(tree.pivot_begin == std::vector<Ordinal>{0, 1, 2, 4});
     CHECK(tree.parent == std::vector<Ordinal>{1, 2, -1});
     CHECK(tree.rows == std::vector<Ordinal>{1, 2});
-    const auto relaxed = make_front_tree(make_view(A).pattern(), {4, 0, 0, 0, 0, 0, 100});
+    const auto relaxed = make_assembly_tree(make_view(A).pattern(), {4, 0, 0, 0, 0, 0, 100});
     CHECK(relaxed.pivot_begin == std::vector<Ordinal>{0, 4});
     CHECK(relaxed.zeros == 6);
   }
   SECTION("an arrow whose head comes last; a child that is not the last one moves to its parent") {
     const auto A = from_dense<Matrix<TestType>>(
         {{1, 1, o, 1, o}, {1, 1, o, 1, o}, {o, o, 1, o, 1}, {1, 1, o, 1, 1}, {o, o, 1, 1, 1}});
-    const auto tree = make_front_tree(make_view(A).pattern(), no_zeros);
+    const auto tree = make_assembly_tree(make_view(A).pattern(), no_zeros);
     check_tree(A, tree);
-    const auto relaxed = make_front_tree(make_view(A).pattern(), {3, 0, 0, 0, 0, 0, 9});
+    const auto relaxed = make_assembly_tree(make_view(A).pattern(), {3, 0, 0, 0, 0, 0, 9});
     check_tree(A, relaxed);
     CHECK(relaxed.count() == 2);
   }
   SECTION("an empty matrix has no fronts") {
     const auto A = from_dense<Matrix<TestType>>({});
-    const auto tree = make_front_tree(make_view(A).pattern());
+    const auto tree = make_assembly_tree(make_view(A).pattern());
     CHECK(tree.count() == 0);
     CHECK(tree.row_begin == std::vector<std::int64_t>{0});
   }
@@ -128,10 +128,10 @@ TEMPLATE_LIST_TEST_CASE("fronts hold the fill of random patterns", "[numeric]", 
     for (const double mean : {0.5, 1.5, 4.0}) {
       INFO("n " << n << ", mean " << mean);
       const auto A = random_matrix<Matrix<TestType>>(n, mean / n, 0.0, random);
-      const auto exact = make_front_tree(make_view(A).pattern(), no_zeros);
+      const auto exact = make_assembly_tree(make_view(A).pattern(), no_zeros);
       REQUIRE(exact.zeros == 0);
       const double least = check_tree(A, exact);
-      const auto relaxed = make_front_tree(make_view(A).pattern());
+      const auto relaxed = make_assembly_tree(make_view(A).pattern());
       REQUIRE(check_tree(A, relaxed) >= least);
       REQUIRE(relaxed.count() <= exact.count());
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_FRONTTREE_HPP
-#define LUTRA_FRONTTREE_HPP
+#ifndef LUTRA_ASSEMBLYTREE_HPP
+#define LUTRA_ASSEMBLYTREE_HPP
 
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,7 @@ namespace lutra {
 
 /// When a front takes a child in. A front of k pivots and m further rows stores k² + 2·k·m numbers; zeros are
 /// those that F + Fᵀ's own factors do not have.
-struct FrontTreeOptions {
+struct AssemblyTreeOptions {
   int always = 4;             ///< up to so many pivots together, whatever the zeros
   int narrow = 16;            ///< up to so many pivots together, …
   double narrow_zeros = 0.5;  ///< … this share of zeros may be stored
@@ -26,7 +26,7 @@ struct FrontTreeOptions {
 /// consecutive rows and columns and hands its Schur complement on to its parent. Fronts are numbered in
 /// postorder.
 template <class Ordinal>
-struct FrontTree {
+struct AssemblyTree {
   Ordinal n = 0;
   std::vector<Ordinal> order;           ///< [n] place in F of each place of the reordered F
   std::vector<Ordinal> pivot_begin;     ///< [count + 1] first pivot of each front, a place of the reordered F
@@ -47,8 +47,8 @@ struct FrontTree {
 /// rows.
 /// @param pattern square; rows sorted, no entry twice
 template <class Ordinal, class Offset>
-FrontTree<Ordinal> make_front_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                   const FrontTreeOptions& options = {});
+AssemblyTree<Ordinal> make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                         const AssemblyTreeOptions& options = {});
 
 /// The same tree, with forest, column counts and rows of fronts found by all threads of an execution space;
 /// amalgamation is on the host. Device memory: some 30 bytes an entry of A and 24 a row of all fronts beside
@@ -57,10 +57,10 @@ FrontTree<Ordinal> make_front_tree(const CsrPattern<Ordinal, Offset, Kokkos::Hos
 /// @param row_order [n] user's row at each place of F, and user's columns
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
-FrontTree<Ordinal> make_front_tree(
+AssemblyTree<Ordinal> make_assembly_tree(
     const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order, const MemoryBudget& budget,
-    const FrontTreeOptions& options = {});
+    const AssemblyTreeOptions& options = {});
 
 }  // namespace lutra
 

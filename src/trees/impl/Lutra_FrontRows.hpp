@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "Lutra_AssemblyTree.hpp"
 #include "Lutra_BinarySearch.hpp"
-#include "Lutra_FrontTree.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -64,7 +64,7 @@ struct FrontRowsMaker {
 
   /// @param F    in the order before the tree's
   /// @param tree whose rows are filled in
-  void make(const Pattern& F, FrontTree<Ordinal>& tree) {
+  void make(const Pattern& F, AssemblyTree<Ordinal>& tree) {
     const Climb climb = prepare(F, tree);
     const std::int64_t n_edges = static_cast<std::int64_t>(climb.edges.extent(0));
     std::int64_t total = 0;
@@ -89,7 +89,7 @@ struct FrontRowsMaker {
     split(pairs, bits, tree);
   }
 
-  Climb prepare(const Pattern& F, const FrontTree<Ordinal>& tree) {
+  Climb prepare(const Pattern& F, const AssemblyTree<Ordinal>& tree) {
     Climb climb;
     climb.n = static_cast<std::int64_t>(tree.n);
     climb.bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(tree.n)));
@@ -133,7 +133,7 @@ struct FrontRowsMaker {
   }
 
   /// Pairs, sorted, into the tree's lists.
-  void split(const Keys& pairs, int bits, FrontTree<Ordinal>& tree) {
+  void split(const Keys& pairs, int bits, AssemblyTree<Ordinal>& tree) {
     const std::int64_t total = static_cast<std::int64_t>(pairs.extent(0)), count = tree.count();
     const auto rows = scratch.template allocate<OrdinalView>(exec, "lutra::numeric::front_rows", total);
     const auto begin = scratch.template allocate<Kokkos::View<std::int64_t*, Memory>>(

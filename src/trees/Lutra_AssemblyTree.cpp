@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_FrontTree.hpp"
+#include "Lutra_AssemblyTree.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -73,7 +73,7 @@ double elimination_flops(double pivots, double below) {
 template <class Index>
 class Amalgamation {
  public:
-  Amalgamation(const PostorderedTree<Index>& tree, const FrontTreeOptions& options)
+  Amalgamation(const PostorderedTree<Index>& tree, const AssemblyTreeOptions& options)
       : m_tree(tree),
         m_options(options),
         m_group(tree.parent.size()),
@@ -160,7 +160,7 @@ class Amalgamation {
   }
 
   const PostorderedTree<Index>& m_tree;
-  const FrontTreeOptions& m_options;
+  const AssemblyTreeOptions& m_options;
   std::vector<Index> m_group;   ///< [n] group a column or a merged group went into
   std::vector<Index> m_pivots;  ///< by group
   std::vector<double> m_exact;  ///< by group: numbers stored without zeros
@@ -171,7 +171,7 @@ class Amalgamation {
 /// Numbers groups in postorder of their tree, and columns by groups.
 template <class Ordinal, class Index>
 void number_groups(const PostorderedTree<Index>& tree, const std::vector<Index>& group,
-                   FrontTree<Ordinal>& fronts, std::vector<Index>& new_place) {
+                   AssemblyTree<Ordinal>& fronts, std::vector<Index>& new_place) {
   const std::size_t n = group.size();
   std::vector<Index> number(n, Index(-1)), tops;
   for (std::size_t j = 0; j < n; ++j) {
@@ -206,7 +206,7 @@ void number_groups(const PostorderedTree<Index>& tree, const std::vector<Index>&
 /// Rows of each front beyond its pivots: those F + Fᵀ has in its columns and those its children hand on.
 template <class Ordinal, class Index>
 void collect_rows(const Impl::SymmetricGraph<Index>& graph, const std::vector<Index>& new_place,
-                  FrontTree<Ordinal>& fronts) {
+                  AssemblyTree<Ordinal>& fronts) {
   const Ordinal count = fronts.count();
   std::vector<Ordinal> first_child(static_cast<std::size_t>(count), Ordinal(-1)),
       next_child(static_cast<std::size_t>(count), Ordinal(-1));
@@ -239,9 +239,9 @@ void collect_rows(const Impl::SymmetricGraph<Index>& graph, const std::vector<In
 
 /// Fronts without rows.
 template <class Ordinal, class Index>
-FrontTree<Ordinal> amalgamate(const PostorderedTree<Index>& tree, const FrontTreeOptions& options,
-                              std::vector<Index>& new_place) {
-  FrontTree<Ordinal> fronts;
+AssemblyTree<Ordinal> amalgamate(const PostorderedTree<Index>& tree, const AssemblyTreeOptions& options,
+                                 std::vector<Index>& new_place) {
+  AssemblyTree<Ordinal> fronts;
   fronts.n = static_cast<Ordinal>(tree.parent.size());
   Amalgamation<Index> amalgamation(tree, options);
   const auto group = amalgamation.run();
@@ -251,7 +251,7 @@ FrontTree<Ordinal> amalgamate(const PostorderedTree<Index>& tree, const FrontTre
 }
 
 template <class Ordinal>
-void count_flops(FrontTree<Ordinal>& fronts) {
+void count_flops(AssemblyTree<Ordinal>& fronts) {
   for (Ordinal f = 0; f < fronts.count(); ++f) {
     fronts.flops +=
         elimination_flops(static_cast<double>(at(fronts.pivot_begin, f + 1) - at(fronts.pivot_begin, f)),
@@ -260,8 +260,8 @@ void count_flops(FrontTree<Ordinal>& fronts) {
 }
 
 template <class Index, class Ordinal, class Offset>
-FrontTree<Ordinal> make_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                             const FrontTreeOptions& options) {
+AssemblyTree<Ordinal> make_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                const AssemblyTreeOptions& options) {
   const auto graph = Impl::symmetric_graph<Index>(pattern);
   std::vector<Index> new_place;
   auto fronts = amalgamate<Ordinal>(postordered_tree(graph), options, new_place);
@@ -290,19 +290,19 @@ PostorderedTree<Ordinal> postordered_tree(const Impl::ColumnTree<Ordinal, Memory
 }  // namespace
 
 template <class Ordinal, class Offset>
-FrontTree<Ordinal> make_front_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                   const FrontTreeOptions& options) {
+AssemblyTree<Ordinal> make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                         const AssemblyTreeOptions& options) {
   const bool int_counts_entries = pattern.entries.extent(0) < std::numeric_limits<int>::max() / 2 &&
                                   pattern.n_rows < std::numeric_limits<int>::max();
   return int_counts_entries ? make_tree<int>(pattern, options) : make_tree<std::int64_t>(pattern, options);
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
-FrontTree<Ordinal> make_front_tree(
+AssemblyTree<Ordinal> make_assembly_tree(
     const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order, const MemoryBudget& budget,
-    const FrontTreeOptions& options) {
-  if (A.n_rows == 0) return make_front_tree(CsrPattern<Ordinal, Offset, Kokkos::HostSpace>(), options);
+    const AssemblyTreeOptions& options) {
+  if (A.n_rows == 0) return make_assembly_tree(CsrPattern<Ordinal, Offset, Kokkos::HostSpace>(), options);
   MemoryReservation scratch(budget);
   const auto F = Impl::permute_pattern(
       exec, scratch, A, Impl::upload(exec, scratch, "lutra::numeric::rows of F", row_order),
@@ -316,16 +316,16 @@ FrontTree<Ordinal> make_front_tree(
   return fronts;
 }
 
-#define LUTRA_MAKE_FRONT_TREE_OF(Ordinal, Offset, Space)                              \
-  template FrontTree<Ordinal> make_front_tree(                                        \
+#define LUTRA_MAKE_ASSEMBLY_TREE_OF(Ordinal, Offset, Space)                           \
+  template AssemblyTree<Ordinal> make_assembly_tree(                                  \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, \
       const std::vector<Ordinal>&, const std::vector<Ordinal>&, const MemoryBudget&,  \
-      const FrontTreeOptions&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_MAKE_FRONT_TREE_OF)
+      const AssemblyTreeOptions&);
+LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_MAKE_ASSEMBLY_TREE_OF)
 
-#define LUTRA_MAKE_FRONT_TREE(Ordinal, Offset)                                                       \
-  template FrontTree<Ordinal> make_front_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                              const FrontTreeOptions&);
-LUTRA_FOR_EACH_PATTERN(LUTRA_MAKE_FRONT_TREE)
+#define LUTRA_MAKE_ASSEMBLY_TREE(Ordinal, Offset)                                                          \
+  template AssemblyTree<Ordinal> make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
+                                                    const AssemblyTreeOptions&);
+LUTRA_FOR_EACH_PATTERN(LUTRA_MAKE_ASSEMBLY_TREE)
 
 }  // namespace lutra
