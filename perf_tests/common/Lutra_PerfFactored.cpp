@@ -23,9 +23,8 @@ template <class Scalar>
 void Factored<Scalar>::factorize() {
   // SparseLU's own first choice of the least pivot.
   const double perturbation = std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 8.0);
-  if (!factorize_lu(exec, analysis, matrix.values, perturbation, budget, factors, report)) {
-    throw std::runtime_error("the factors hold NaN or infinity");
-  }
+  outcome = factorize_lu(exec, analysis, matrix.values, perturbation, budget, factors);
+  if (!outcome.is_finite()) throw std::runtime_error("the factors hold NaN or infinity");
 }
 
 template <class Scalar>
@@ -36,7 +35,7 @@ void Factored<Scalar>::release() {
 
 template <class Scalar>
 void Factored<Scalar>::solve_once() {
-  apply_factors(exec, analysis, factors, Transposition::none, b, x, scratch);
+  apply_factors(exec, analysis, Transposition::none, b, x, scratch);
 }
 
 template <class Scalar>
@@ -50,7 +49,7 @@ Measurement describe_factored(Samples samples, const HostMatrix<Scalar>& matrix,
   result.counters["nnz_lu"] = static_cast<double>(*report.factors.nnz_l + *report.factors.nnz_u);
   result.counters["flops"] = *report.factors.flops;
   result.counters["levels"] = static_cast<double>(*report.factors.levels);
-  result.counters["perturbed_pivots"] = static_cast<double>(report.pivots.perturbed.value_or(0));
+  result.counters["perturbed_pivots"] = static_cast<double>(factored.outcome.perturbed);
   result.counters["peak_bytes"] = static_cast<double>(factored.budget.peak_bytes());
   result.label = "engine " + report.choice.engine + ", matching " + report.choice.matching + ", ordering " +
                  report.choice.ordering;

@@ -33,6 +33,7 @@ struct Factored {
   Report report;
   Analysis analysis;
   LuFactors<Scalar, MemorySpace> factors;
+  FactorizationOutcome outcome;  ///< of the last factorization
 };
 
 /// Sizes and choices of the factors, and the backward errors of one solve without refinement.

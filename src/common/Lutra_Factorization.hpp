@@ -35,9 +35,10 @@ struct FactorizationOutcome {
   double growth() const { return largest_entry > 0 ? largest_factor / largest_entry : 0.0; }
 };
 
-/// A perturbed pivot by the user's row and column.
-struct PerturbedPivot {
+/// A pivot by the user's row and column.
+struct Pivot {
   std::int64_t row = 0, column = 0;
+  bool perturbed = false;
 };
 
 /// Factors of one matrix after another on one pattern: what every engine implements (multifrontal and
@@ -55,8 +56,8 @@ class Factorization : public Preconditioner<Scalar, ExecutionSpace> {
   virtual FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                                          double perturbation) = 0;
 
-  /// The perturbed pivots of the last factorization, on the host, by elimination order. Fences.
-  virtual std::vector<PerturbedPivot> perturbed_pivots(const ExecutionSpace& exec) const = 0;
+  /// The pivots of the last factorization, on the host, [n] in elimination order. Fences.
+  virtual std::vector<Pivot> pivots(const ExecutionSpace& exec) const = 0;
 
   /// The row at which the watchdog gave up an `apply` since the last call, or −1. Fences.
   virtual std::int64_t consume_timeout(const ExecutionSpace& exec) = 0;

@@ -71,15 +71,13 @@ struct GmresCycle {
   using Vector = DenseRows<Scalar, Memory>;
 
   const ExecutionSpace& exec;
-  const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis;
-  const LuFactors<Scalar, Memory>& factors;
+  Preconditioner<Scalar, ExecutionSpace>& M;
   Transposition op;
   const ResidualOperator<Scalar, Ordinal, Offset, Memory>& A;
   Kokkos::View<const RealOf<Scalar>*, Memory> scale;  ///< of the rows of op(A)
   std::vector<Vector> basis;                          ///< [restart + 1] columns of n, orthonormal
   std::vector<Vector> directions;  ///< [restart] M⁻¹ times the basis, as it was computed
   Vector correction;               ///< out: what to add to X
-  Vector scratch;
 
   /// Returns the number of iterations; 0 where the residual R is nothing to start from.
   int run(const Vector& R) {
@@ -106,7 +104,7 @@ struct GmresCycle {
   void expand(std::size_t j) {
     const Vector& direction = directions[j];
     Impl::unscale_rows(exec, scale, basis[j], direction);
-    apply_factors(exec, analysis, factors, op, direction, direction, scratch);
+    M.apply(exec, op, direction, direction);
     Impl::multiply(exec, A, direction, basis[j + 1]);
     Impl::scale_rows(exec, scale, basis[j + 1], basis[j + 1]);
   }
@@ -139,14 +137,14 @@ struct GmresCycle {
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 GmresOutcome refine_by_gmres(
-    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-    const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Transposition op,
+    const ExecutionSpace& exec, Preconditioner<Scalar, ExecutionSpace>& M, Transposition op,
     const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double A_norm,
-    double goal, const BackwardErrors& errors,
-    const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work, const MemoryBudget& budget) {
+    const Kokkos::View<const RealOf<Scalar>*, typename ExecutionSpace::memory_space>& row_scale, double goal,
+    const BackwardErrors& errors, const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work,
+    const MemoryBudget& budget) {
   using Vector = DenseRows<Scalar, typename ExecutionSpace::memory_space>;
   MemoryReservation reservation(budget);
-  const auto n = static_cast<std::size_t>(analysis.n());
+  const auto n = work.B.extent(0);
   std::vector<Vector> basis, directions;
   for (int j = 0; j <= restart; ++j) {
     basis.push_back(reservation.allocate<Vector>(exec, "lutra::driver::gmres basis", n, std::size_t(1)));
@@ -154,11 +152,8 @@ GmresOutcome refine_by_gmres(
     directions.push_back(
         reservation.allocate<Vector>(exec, "lutra::driver::gmres directions", n, std::size_t(1)));
   }
-  GmresCycle<Scalar, Ordinal, Offset, ExecutionSpace> cycle{
-      exec,  analysis,   factors,
-      op,    A,          op == Transposition::none ? analysis.row_scale : analysis.col_scale,
-      basis, directions, work.trial_X,
-      work.W};
+  GmresCycle<Scalar, Ordinal, Offset, ExecutionSpace> cycle{exec,      M,     op,         A,
+                                                            row_scale, basis, directions, work.trial_X};
   GmresOutcome outcome{0, errors};
   if (!Kokkos::isfinite(errors.componentwise[0])) Kokkos::deep_copy(exec, work.X, Scalar{});  // start afresh
   compute_residual(exec, A, A_norm, work.B, work.X, work.R, work.magnitudes);
@@ -176,12 +171,12 @@ GmresOutcome refine_by_gmres(
   return outcome;
 }
 
-#define LUTRA_REFINE_BY_GMRES(Scalar, Ordinal, Offset, Space)                                         \
-  template GmresOutcome refine_by_gmres(                                                              \
-      const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,                                \
-      const LuFactors<Scalar, typename Space::memory_space>&, Transposition,                          \
-      const ResidualOperator<Scalar, Ordinal, Offset, typename Space::memory_space>&, double, double, \
-      const BackwardErrors&, const SolveWorkspace<Scalar, typename Space::memory_space>&,             \
+#define LUTRA_REFINE_BY_GMRES(Scalar, Ordinal, Offset, Space)                                 \
+  template GmresOutcome refine_by_gmres(                                                      \
+      const Space&, Preconditioner<Scalar, Space>&, Transposition,                            \
+      const ResidualOperator<Scalar, Ordinal, Offset, typename Space::memory_space>&, double, \
+      const Kokkos::View<const RealOf<Scalar>*, typename Space::memory_space>&, double,       \
+      const BackwardErrors&, const SolveWorkspace<Scalar, typename Space::memory_space>&,     \
       const MemoryBudget&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_REFINE_BY_GMRES)
 

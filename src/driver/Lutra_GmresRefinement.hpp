@@ -18,6 +18,7 @@ struct GmresOutcome {
 /// however inexact the solves are (Arioli, Duff, Gratton and Pralet, SIAM J. Sci. Comput. 29, 2007; Arioli
 /// and Duff, ETNA 33, 2009).
 ///
+/// @param row_scale [n] of the rows of op(A)
 /// @param work   one column: B and X in with `errors` of X; the best X and its residual out
 /// @param goal   componentwise backward error at which to stop
 /// Cost: an iteration is a solve and a product with A; n·(2·restart + 1) scalars of memory for the time of
@@ -25,11 +26,11 @@ struct GmresOutcome {
 /// @throws OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 GmresOutcome refine_by_gmres(
-    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-    const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Transposition op,
+    const ExecutionSpace& exec, Preconditioner<Scalar, ExecutionSpace>& M, Transposition op,
     const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double A_norm,
-    double goal, const BackwardErrors& errors,
-    const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work, const MemoryBudget& budget);
+    const Kokkos::View<const RealOf<Scalar>*, typename ExecutionSpace::memory_space>& row_scale, double goal,
+    const BackwardErrors& errors, const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work,
+    const MemoryBudget& budget);
 
 }  // namespace lutra
 

@@ -95,20 +95,11 @@ void allocate_factors(const ExecutionSpace& exec, const Analysis& analysis, cons
   factors = fresh;
 }
 
-/// Pivot counts, and whether the factors are finite.
-bool report_outcome(std::int64_t perturbed, double largest_entry, double largest_factor, Report& report) {
-  report.pivots.perturbed = perturbed;
-  report.pivots.growth = largest_entry > 0 ? largest_factor / largest_entry : 0.0;
-  return Kokkos::isfinite(largest_factor);
-}
-
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-bool factorize_by_columns(const ExecutionSpace& exec,
-                          const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-                          const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& A_values,
-                          double perturbation,
-                          const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
-                          Report& report) {
+FactorizationOutcome factorize_by_columns(
+    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+    const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& A_values, double perturbation,
+    const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors) {
   const auto threshold_for = [&](double largest) {
     return static_cast<RealOf<Scalar>>(perturbation * (largest > 0 ? largest : 1.0));
   };
@@ -118,23 +109,21 @@ bool factorize_by_columns(const ExecutionSpace& exec,
         factorize_up_looking<Scalar>(exec, analysis.row_plan, factors.F_values, threshold_for(largest),
                                      factors.row_work, factors.row_values, factors.perturbed);
     hand_over_factors(exec, analysis, factors);
-    return report_outcome(outcome.perturbed, largest, outcome.largest, report);
+    return {outcome.perturbed, std::nullopt, largest, outcome.largest};
   } else {
     const double largest = scatter_scaled(exec, analysis, A_values, factors.column_values);
     const auto outcome = factorize_right_looking<Scalar>(exec, analysis.plan, factors.column_values,
                                                          threshold_for(largest), factors.perturbed);
     hand_over_factors(exec, analysis, factors);
-    return report_outcome(outcome.perturbed, largest, outcome.largest, report);
+    return {outcome.perturbed, std::nullopt, largest, outcome.largest};
   }
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-bool factorize_by_fronts(const ExecutionSpace& exec,
-                         const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-                         const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& A_values,
-                         double perturbation, const MemoryBudget& budget,
-                         const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
-                         Report& report) {
+FactorizationOutcome factorize_by_fronts(
+    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+    const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& A_values, double perturbation,
+    const MemoryBudget& budget, const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors) {
   auto& fronts = *analysis.front_factors;
   allocate_values(exec, analysis.fronts, budget, fronts);
   factorize_fronts<Scalar>(exec, analysis.fronts, {A_values, analysis.row_scale, analysis.col_scale},
@@ -147,8 +136,10 @@ bool factorize_by_fronts(const ExecutionSpace& exec,
     throw TimeoutError("factorize: front " + std::to_string(outcome().stopped_front) +
                        " waited too long for its children, and the factorization was given up");
   }
-  if (fronts.pivot_threshold > 0) report.pivots.interchanged = outcome().interchanged;
-  return report_outcome(outcome().perturbed, outcome().largest_entry, outcome().largest_factor, report);
+  FactorizationOutcome result{outcome().perturbed, std::nullopt, outcome().largest_entry,
+                              outcome().largest_factor};
+  if (fronts.pivot_threshold > 0) result.interchanged = outcome().interchanged;
+  return result;
 }
 
 /// X = op(A)⁻¹·B on the panels of the fronts. Transposed, F's columns stand where the right-hand sides are.
@@ -188,21 +179,19 @@ void hand_over_factors(const ExecutionSpace& exec,
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-bool factorize_lu(const ExecutionSpace& exec,
-                  const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-                  const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& A_values,
-                  double perturbation, const MemoryBudget& budget,
-                  LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Report& report) {
+FactorizationOutcome factorize_lu(
+    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+    const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& A_values, double perturbation,
+    const MemoryBudget& budget, LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors) {
   allocate_factors(exec, analysis, budget, factors);
   return analysis.engine == Engine::multifrontal
-             ? factorize_by_fronts(exec, analysis, A_values, perturbation, budget, factors, report)
-             : factorize_by_columns(exec, analysis, A_values, perturbation, factors, report);
+             ? factorize_by_fronts(exec, analysis, A_values, perturbation, budget, factors)
+             : factorize_by_columns(exec, analysis, A_values, perturbation, factors);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void apply_factors(const ExecutionSpace& exec,
-                   const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-                   const LuFactors<Scalar, typename ExecutionSpace::memory_space>&, Transposition op,
+                   const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis, Transposition op,
                    const DenseRows<Scalar, typename ExecutionSpace::memory_space>& B,
                    const DenseRows<Scalar, typename ExecutionSpace::memory_space>& X,
                    const DenseRows<Scalar, typename ExecutionSpace::memory_space>& W) {
@@ -210,17 +199,16 @@ void apply_factors(const ExecutionSpace& exec,
   analysis.triangles->solve(exec, analysis.plan, op, analysis.row_scale, analysis.col_scale, B, X, W);
 }
 
-#define LUTRA_LU_FACTORS(Scalar, Ordinal, Offset, Space)                                               \
-  template bool factorize_lu(const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,          \
-                             const Kokkos::View<const Scalar*, typename Space::memory_space>&, double, \
-                             const MemoryBudget&, LuFactors<Scalar, typename Space::memory_space>&,    \
-                             Report&);                                                                 \
-  template void hand_over_factors(const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,     \
-                                  const LuFactors<Scalar, typename Space::memory_space>&);             \
-  template void apply_factors(const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,         \
-                              const LuFactors<Scalar, typename Space::memory_space>&, Transposition,   \
-                              const DenseRows<Scalar, typename Space::memory_space>&,                  \
-                              const DenseRows<Scalar, typename Space::memory_space>&,                  \
+#define LUTRA_LU_FACTORS(Scalar, Ordinal, Offset, Space)                                             \
+  template FactorizationOutcome factorize_lu(                                                        \
+      const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,                               \
+      const Kokkos::View<const Scalar*, typename Space::memory_space>&, double, const MemoryBudget&, \
+      LuFactors<Scalar, typename Space::memory_space>&);                                             \
+  template void hand_over_factors(const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,   \
+                                  const LuFactors<Scalar, typename Space::memory_space>&);           \
+  template void apply_factors(const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,       \
+                              Transposition, const DenseRows<Scalar, typename Space::memory_space>&, \
+                              const DenseRows<Scalar, typename Space::memory_space>&,                \
                               const DenseRows<Scalar, typename Space::memory_space>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_LU_FACTORS)
 

@@ -2,7 +2,8 @@
 #ifndef LUTRA_LUFACTORS_HPP
 #define LUTRA_LUFACTORS_HPP
 
-#include "Lutra_BackwardError.hpp"
+#include "Lutra_DenseRows.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_LuAnalysis.hpp"
 #include "Lutra_Transposition.hpp"
 
@@ -25,13 +26,11 @@ struct LuFactors {
 /// when it is empty.
 /// @param A_values   [nnz(A)] in the order of `analysis.pattern`
 /// @param perturbation least magnitude of a pivot over the largest of the scaled matrix
-/// Writes pivot counts to `report.pivots`. @returns false where the factors hold NaN or infinity
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-bool factorize_lu(const ExecutionSpace& exec,
-                  const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-                  const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& A_values,
-                  double perturbation, const MemoryBudget& budget,
-                  LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Report& report);
+FactorizationOutcome factorize_lu(
+    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+    const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& A_values, double perturbation,
+    const MemoryBudget& budget, LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors);
 
 /// Brings what the analysis' engine has computed last to where its solves read it: for solves by triangles
 /// into L + U by rows, for those on fronts it is there already. factorize_lu does so at its end. Does not
@@ -42,13 +41,12 @@ void hand_over_factors(const ExecutionSpace& exec,
                        const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors);
 
 /// X = op(A)⁻¹·B by the factors computed last with this analysis, without refinement. X may be B.
-/// @param W [n × k] scratch
+/// @param W [n × k] scratch of at least as many columns; of solves by triangles
 /// Cost: L and U read once for up to 16 right-hand sides; scaling and permuting ride on the two solves. Does
 /// not fence, but for the first transposed solve, which analyses the transposed factors.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void apply_factors(const ExecutionSpace& exec,
-                   const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-                   const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Transposition op,
+                   const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis, Transposition op,
                    const DenseRows<Scalar, typename ExecutionSpace::memory_space>& B,
                    const DenseRows<Scalar, typename ExecutionSpace::memory_space>& X,
                    const DenseRows<Scalar, typename ExecutionSpace::memory_space>& W);

@@ -94,7 +94,10 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const Matrix& A)
   m_report = report;
   m_analysis = analysis;
   m_n = A.n_rows;
-  m_factors = {};
+  m_factorization.reset();
+  if (m_analysis.n() > 0)
+    m_factorization = std::make_unique<Impl::LuFactorization<Scalar, Ordinal, Offset, ExecutionSpace>>(
+        m_analysis, m_budget);
   m_values = {};
   m_values_reservation = {};
   m_transposed = {};
@@ -151,19 +154,29 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 bool LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_within_growth() {
   constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
   constexpr double max_growth = 1e-3 / epsilon;
-  const Kokkos::View<const Scalar*, Memory> values = m_values;
-  bool finite = factorize_lu(m_exec, m_analysis, values, m_perturbation, m_budget, m_factors, m_report);
+  bool finite = factorize_with(m_perturbation);
   const bool replaced = *m_report.pivots.perturbed > 0;
   const double larger = std::pow(epsilon, 5.0 / 16.0);
   if (m_options.perturbation == 0 && replaced && m_perturbation < larger &&
       (!finite || *m_report.pivots.growth > max_growth)) {
     m_perturbation = larger;
-    finite = factorize_lu(m_exec, m_analysis, values, m_perturbation, m_budget, m_factors, m_report);
+    finite = factorize_with(m_perturbation);
   }
   if (m_options.perturbation == 0 && m_perturbation >= larger) {
     m_report.escalations.push_back("element growth: pivots replaced below " + std::to_string(m_perturbation));
   }
   return finite;
+}
+
+/// Factorizes once; pivot counts go to the report. True if the factors are finite.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+bool LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_with(double perturbation) {
+  const FactorizationOutcome outcome = m_factorization->factorize(
+      m_exec, {m_values, m_analysis.row_scale, m_analysis.col_scale}, perturbation);
+  m_report.pivots.perturbed = outcome.perturbed;
+  m_report.pivots.interchanged = outcome.interchanged;
+  m_report.pivots.growth = outcome.growth();
+  return outcome.is_finite();
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -177,7 +190,7 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::check_singularity(bool f
   if (*m_report.pivots.perturbed == 0) return;
   const auto one_column =
       m_work.B.extent(1) == 1 ? m_work : make_solve_workspace<Scalar>(m_exec, n(), 1, m_budget);
-  if (find_null_vector(m_exec, m_analysis, m_factors, operator_for(Transposition::none).view, one_column,
+  if (find_null_vector(m_exec, *m_factorization, scales(), operator_for(Transposition::none).view, one_column,
                        m_report)) {
     m_report.status = Status::numerically_singular;
     m_stage = Stage::singular_values;
@@ -249,8 +262,8 @@ Status LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
     if (k < m_work.B.extent(1))
       Kokkos::deep_copy(m_exec, m_work.B, Scalar{});  // columns past the last are zero
     copy_columns(m_exec, m_work.B, 0, B, first, k);
-    auto outcome = solve_refined(m_exec, m_analysis, m_factors, op, A.view, A.norm,
-                                 m_options.max_refinement_steps, m_work);
+    auto outcome =
+        solve_refined(m_exec, *m_factorization, op, A.view, A.norm, m_options.max_refinement_steps, m_work);
     gmres_fallback(op, A, k, outcome);
     copy_columns(m_exec, X, first, m_work.X, 0, k);
     componentwise = std::max(componentwise, std::ranges::max(outcome.errors.componentwise));
@@ -260,8 +273,7 @@ Status LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
     m_report.refinement_steps = std::max<std::int64_t>(m_report.refinement_steps, outcome.steps);
   }
   m_exec.fence("lutra::SparseLU::solve: X is complete");
-  const std::int64_t row = m_analysis.front_solver ? m_analysis.front_solver->consume_timeout(m_exec)
-                                                   : m_analysis.triangles->consume_timeout(m_exec);
+  const std::int64_t row = m_factorization->consume_timeout(m_exec);
   if (row >= 0) {
     throw TimeoutError("solve: row " + std::to_string(row) +
                        " of the factors waited too long in a triangular solve, which was given up");
@@ -288,8 +300,10 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::gmres_fallback(Transposi
     Impl::copy_column(m_exec, m_work.B, c, one_column.B, 0);
     Impl::copy_column(m_exec, m_work.X, c, one_column.X, 0);
     const BackwardErrors before{{outcome.errors.componentwise[c]}, {outcome.errors.normwise[c]}};
-    const auto rescued = refine_by_gmres(m_exec, m_analysis, m_factors, op, A.view, A.norm, 0.1 * tolerance(),
-                                         before, one_column, m_budget);
+    const auto rescued =
+        refine_by_gmres(m_exec, *m_factorization, op, A.view, A.norm,
+                        op == Transposition::none ? m_analysis.row_scale : m_analysis.col_scale,
+                        0.1 * tolerance(), before, one_column, m_budget);
     Impl::copy_column(m_exec, one_column.X, 0, m_work.X, c);
     outcome.errors.componentwise[c] = rescued.errors.componentwise[0];
     outcome.errors.normwise[c] = rescued.errors.normwise[0];
@@ -300,7 +314,7 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::gmres_fallback(Transposi
   outcome.refine_seconds += timer.seconds();
   m_report.escalations.push_back("refinement stalled: " + std::to_string(iterations) +
                                  " GMRES iterations with the factors as preconditioner");
-  if (!find_null_vector_by_gmres(m_exec, m_analysis, m_factors, operator_for(Transposition::none).view,
+  if (!find_null_vector_by_gmres(m_exec, *m_factorization, scales(), operator_for(Transposition::none).view,
                                  operator_for(Transposition::none).norm, one_column, m_budget, m_report)) {
     return;
   }

@@ -31,17 +31,18 @@ void fill_start(const ExecutionSpace& exec, const Rows& v) {
 /// is 0.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class Rows>
 double scaled_residual(
-    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+    const ExecutionSpace& exec, const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
     const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, const Rows& v,
     const Rows& R) {
-  const auto row_scale = analysis.row_scale;
-  const auto col_scale = analysis.col_scale;
+  const auto row_scale = scales.row;
+  const auto col_scale = scales.col;
   const auto row_map = A.pattern.row_map;
   const auto entries = A.pattern.entries;
   const auto values = A.values;
   double residual = 0, norm = 0, size = 0;
   Kokkos::parallel_reduce(
-      "lutra::driver::null_residual", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, analysis.n()),
+      "lutra::driver::null_residual",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(v.extent(0))),
       KOKKOS_LAMBDA(const Ordinal i, double& max_residual, double& max_norm, double& max_size) {
         Scalar rest{};
         double row_sum = 0;
@@ -65,15 +66,16 @@ double scaled_residual(
 }
 
 /// v += D, and v scaled so that ‖v / col_scale‖∞ = 1; false where nothing finite is left of it.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class Rows>
+template <class Scalar, class ExecutionSpace, class Rows>
 bool add_and_normalize(const ExecutionSpace& exec,
-                       const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis, const Rows& D,
+                       const Scales<Scalar, typename ExecutionSpace::memory_space>& scales, const Rows& D,
                        const Rows& v) {
-  const auto col_scale = analysis.col_scale;
+  const auto col_scale = scales.col;
   double size = 0;
   Kokkos::parallel_reduce(
-      "lutra::driver::null_add", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, analysis.n()),
-      KOKKOS_LAMBDA(const Ordinal i, double& most) {
+      "lutra::driver::null_add",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(v.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i, double& most) {
         v(i, 0) += D(i, 0);
         const double entry = static_cast<double>(ScalarTraits<Scalar>::magnitude(v(i, 0)) / col_scale(i));
         const double shown = Kokkos::isfinite(entry) ? entry : Kokkos::Experimental::infinity_v<double>;
@@ -84,43 +86,37 @@ bool add_and_normalize(const ExecutionSpace& exec,
   const auto factor = static_cast<RealOf<Scalar>>(1.0 / size);
   if (!Kokkos::isfinite(factor)) return false;
   Kokkos::parallel_for(
-      "lutra::driver::null_normalize", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, analysis.n()),
-      KOKKOS_LAMBDA(const Ordinal i) { v(i, 0) *= factor; });
+      "lutra::driver::null_normalize",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(v.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i) { v(i, 0) *= factor; });
   return true;
 }
 
-/// Rows and columns of the replaced pivots whose unknowns take part in v.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class Rows>
-void name_places(const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-                 const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, const Rows& v,
+/// Rows and columns of the perturbed pivots whose unknowns take part in v.
+template <class Scalar, class ExecutionSpace, class Rows>
+void name_places(const ExecutionSpace& exec, const Factorization<Scalar, ExecutionSpace>& F,
+                 const Scales<Scalar, typename ExecutionSpace::memory_space>& scales, const Rows& v,
                  Report& report) {
   constexpr double share = 1e-3;  // of the largest entry: smaller ones may be rounding
   const Kokkos::HostSpace host;
   const auto entries = Kokkos::create_mirror_view_and_copy(host, v);
-  const auto scale = Kokkos::create_mirror_view_and_copy(host, analysis.col_scale);
-  const auto rows = Kokkos::create_mirror_view_and_copy(host, analysis.row_order);
-  const auto columns = Kokkos::create_mirror_view_and_copy(host, analysis.col_order);
-  const auto perturbed = Kokkos::create_mirror_view_and_copy(host, factors.perturbed);
-  auto row_of_pivot = Kokkos::View<Ordinal*, Kokkos::HostSpace>();
-  if (analysis.front_factors)
-    row_of_pivot = Kokkos::create_mirror_view_and_copy(host, analysis.front_factors->row_of_pivot);
-  const auto name = [&](std::size_t k) {
-    const auto row = row_of_pivot.extent(0) == 0 ? static_cast<Ordinal>(k) : row_of_pivot(k);
-    report.singular_rows.push_back(static_cast<std::int64_t>(rows(row)));
-    report.singular_columns.push_back(static_cast<std::int64_t>(columns(k)));
+  const auto scale = Kokkos::create_mirror_view_and_copy(host, scales.col);
+  const auto name = [&](const Pivot& pivot) {
+    report.singular_rows.push_back(pivot.row);
+    report.singular_columns.push_back(pivot.column);
   };
-  std::size_t largest = 0;  // place of the largest entry of v
+  Pivot largest;  // where the largest entry of v belongs
   double largest_size = 0;
-  for (std::size_t k = 0; k < columns.extent(0); ++k) {
-    const Ordinal j = columns(k);
+  for (const Pivot& pivot : F.pivots(exec)) {
+    const auto j = static_cast<std::size_t>(pivot.column);
     const auto size = static_cast<double>(ScalarTraits<Scalar>::magnitude(entries(j, 0)) / scale(j));
-    if (perturbed(k) && size >= share) name(k);
+    if (pivot.perturbed && size >= share) name(pivot);
     if (size > largest_size) {
-      largest = k;
+      largest = pivot;
       largest_size = size;
     }
   }
-  if (report.singular_columns.empty()) name(largest);  // no replaced pivot stands out
+  if (report.singular_columns.empty()) name(largest);  // no perturbed pivot stands out
   std::ranges::sort(report.singular_rows);
   std::ranges::sort(report.singular_columns);
 }
@@ -129,28 +125,27 @@ void name_places(const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& anal
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 bool find_null_vector(
-    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-    const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
+    const ExecutionSpace& exec, Factorization<Scalar, ExecutionSpace>& F,
+    const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
     const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work, Report& report) {
   constexpr double rounding_level = rounding_factor * static_cast<double>(epsilon_of<Scalar>);
   const auto v = work.X;
   const auto R = work.R;
   const auto D = work.trial_X;
-  const auto W = work.W;
   fill_start(exec, R);
   Kokkos::deep_copy(exec, v, Scalar{});
   double best = Kokkos::Experimental::infinity_v<double>;  // least residual so far
   for (int step = 0; step < max_steps; ++step) {
-    apply_factors(exec, analysis, factors, Transposition::none, R, D, W);
-    if (!add_and_normalize(exec, analysis, D, v)) return false;
-    const double ratio = scaled_residual(exec, analysis, A, v, R);
+    F.apply(exec, Transposition::none, R, D);
+    if (!add_and_normalize<Scalar>(exec, scales, D, v)) return false;
+    const double ratio = scaled_residual(exec, scales, A, v, R);
     if (ratio > rounding_level) {
       if (step > 1 && ratio > 0.5 * best) return false;
       best = std::min(best, ratio);
       continue;
     }
-    name_places(analysis, factors, v, report);
+    name_places(exec, F, scales, v, report);
     return true;
   }
   return false;
@@ -158,40 +153,38 @@ bool find_null_vector(
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 bool find_null_vector_by_gmres(
-    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-    const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
+    const ExecutionSpace& exec, Factorization<Scalar, ExecutionSpace>& F,
+    const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
     const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double A_norm,
     const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work, const MemoryBudget& budget,
     Report& report) {
   constexpr double rounding_level = rounding_factor * static_cast<double>(epsilon_of<Scalar>);
   const double infinity = Kokkos::Experimental::infinity_v<double>;
   fill_start(exec, work.trial_X);
-  Impl::scale_rows(exec, analysis.col_scale, work.trial_X,
+  Impl::scale_rows(exec, scales.col, work.trial_X,
                    work.trial_X);  // no direction of the scaled matrix favoured
   Impl::multiply(exec, A, work.trial_X, work.B);
-  refine_by_gmres(exec, analysis, factors, Transposition::none, A, A_norm,
+  refine_by_gmres(exec, F, Transposition::none, A, A_norm, scales.row,
                   8.0 * static_cast<double>(epsilon_of<Scalar>), BackwardErrors{{infinity}, {infinity}}, work,
                   budget);
   fill_start(exec, work.trial_X);
-  Impl::scale_rows(exec, analysis.col_scale, work.trial_X, work.trial_X);
+  Impl::scale_rows(exec, scales.col, work.trial_X, work.trial_X);
   Impl::multiply_by(exec, Scalar(-1), work.trial_X);
   const auto& v = work.X;
-  if (!add_and_normalize(exec, analysis, work.trial_X, v)) return false;
-  if (scaled_residual(exec, analysis, A, v, work.R) > rounding_level) return false;
-  name_places(analysis, factors, v, report);
+  if (!add_and_normalize<Scalar>(exec, scales, work.trial_X, v)) return false;
+  if (scaled_residual(exec, scales, A, v, work.R) > rounding_level) return false;
+  name_places(exec, F, scales, v, report);
   return true;
 }
 
-#define LUTRA_FIND_NULL_VECTOR(Scalar, Ordinal, Offset, Space)                                \
-  template bool find_null_vector(                                                             \
-      const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,                        \
-      const LuFactors<Scalar, typename Space::memory_space>&,                                 \
-      const ResidualOperator<Scalar, Ordinal, Offset, typename Space::memory_space>&,         \
-      const SolveWorkspace<Scalar, typename Space::memory_space>&, Report&);                  \
-  template bool find_null_vector_by_gmres(                                                    \
-      const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,                        \
-      const LuFactors<Scalar, typename Space::memory_space>&,                                 \
-      const ResidualOperator<Scalar, Ordinal, Offset, typename Space::memory_space>&, double, \
+#define LUTRA_FIND_NULL_VECTOR(Scalar, Ordinal, Offset, Space)                                          \
+  template bool find_null_vector(                                                                       \
+      const Space&, Factorization<Scalar, Space>&, const Scales<Scalar, typename Space::memory_space>&, \
+      const ResidualOperator<Scalar, Ordinal, Offset, typename Space::memory_space>&,                   \
+      const SolveWorkspace<Scalar, typename Space::memory_space>&, Report&);                            \
+  template bool find_null_vector_by_gmres(                                                              \
+      const Space&, Factorization<Scalar, Space>&, const Scales<Scalar, typename Space::memory_space>&, \
+      const ResidualOperator<Scalar, Ordinal, Offset, typename Space::memory_space>&, double,           \
       const SolveWorkspace<Scalar, typename Space::memory_space>&, const MemoryBudget&, Report&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FIND_NULL_VECTOR)
 

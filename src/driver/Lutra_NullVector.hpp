@@ -2,9 +2,18 @@
 #ifndef LUTRA_NULLVECTOR_HPP
 #define LUTRA_NULLVECTOR_HPP
 
+#include "Lutra_Factorization.hpp"
 #include "Lutra_Refinement.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra {
+
+/// The scales of rows and columns the factors were made with.
+template <class Scalar, class MemorySpace>
+struct Scales {
+  Kokkos::View<const RealOf<Scalar>*, MemorySpace> row;  ///< [n] by user's row
+  Kokkos::View<const RealOf<Scalar>*, MemorySpace> col;  ///< [n] by user's column
+};
 
 /// Looks for a vector that shows A to be singular to working precision, and names the places in `report`.
 ///
@@ -14,15 +23,15 @@ namespace lutra {
 /// however it was found; that is the test, so that a perturbed pivot alone never condemns a matrix.
 ///
 /// @param A     the matrix in user order
-/// @param work  workspace of one column; X, R, trial_X and W are overwritten
+/// @param work  workspace of one column; X, R and trial_X are overwritten
 /// @returns true where such a vector was found; `report.singular_rows` and `singular_columns` then hold the
 /// places of
 ///          replaced pivots that take part in it
 /// Cost: up to twelve solves. To be asked only where pivots were replaced.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 bool find_null_vector(
-    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-    const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
+    const ExecutionSpace& exec, Factorization<Scalar, ExecutionSpace>& F,
+    const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
     const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work, Report& report);
 
@@ -33,8 +42,8 @@ bool find_null_vector(
 /// @throws OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 bool find_null_vector_by_gmres(
-    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-    const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors,
+    const ExecutionSpace& exec, Factorization<Scalar, ExecutionSpace>& F,
+    const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
     const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double A_norm,
     const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work, const MemoryBudget& budget,
     Report& report);

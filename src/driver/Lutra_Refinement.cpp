@@ -18,7 +18,6 @@ SolveWorkspace<Scalar, typename ExecutionSpace::memory_space> make_solve_workspa
     *rows = work.reservation.template allocate<DenseRows<Scalar, Memory>>(
         exec, "lutra::driver::solve workspace", n, k);
   }
-  work.W = work.trial_R;
   work.magnitudes = work.reservation.template allocate<DenseRows<RealOf<Scalar>, Memory>>(
       exec, "lutra::driver::solve magnitudes", n, k);
   return work;
@@ -26,21 +25,20 @@ SolveWorkspace<Scalar, typename ExecutionSpace::memory_space> make_solve_workspa
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 RefinementOutcome solve_refined(
-    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-    const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Transposition op,
+    const ExecutionSpace& exec, Preconditioner<Scalar, ExecutionSpace>& M, Transposition op,
     const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double A_norm,
     int max_steps, const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work) {
   constexpr double rounding_level = 8.0 * static_cast<double>(epsilon_of<Scalar>);
   RefinementOutcome outcome;
   Impl::StageTimer solve_timer(exec);
-  apply_factors(exec, analysis, factors, op, work.B, work.X, work.W);
+  M.apply(exec, op, work.B, work.X);
   outcome.solve_seconds = solve_timer.seconds();
   Impl::StageTimer refine_timer(exec);
   outcome.errors = compute_residual(exec, A, A_norm, work.B, work.X, work.R, work.magnitudes);
   const auto at_rounding_level = [&](double error) { return error <= rounding_level; };
   while (outcome.steps < max_steps && !std::ranges::all_of(outcome.errors.componentwise, at_rounding_level)) {
     ++outcome.steps;
-    apply_factors(exec, analysis, factors, op, work.R, work.trial_X, work.W);
+    M.apply(exec, op, work.R, work.trial_X);
     Impl::add_multiple(exec, Scalar(1), work.X, work.trial_X);
     const auto trial = compute_residual(exec, A, A_norm, work.B, work.trial_X, work.trial_R, work.magnitudes);
     if (!Impl::keep_better<Scalar>(exec, trial, work, outcome.errors)) break;
@@ -59,8 +57,7 @@ LUTRA_FOR_EACH_SPACE(LUTRA_SOLVE_WORKSPACE, Kokkos::complex<double>)
 
 #define LUTRA_SOLVE_REFINED(Scalar, Ordinal, Offset, Space)                                        \
   template RefinementOutcome solve_refined(                                                        \
-      const Space&, const LuAnalysis<Scalar, Ordinal, Offset, Space>&,                             \
-      const LuFactors<Scalar, typename Space::memory_space>&, Transposition,                       \
+      const Space&, Preconditioner<Scalar, Space>&, Transposition,                                 \
       const ResidualOperator<Scalar, Ordinal, Offset, typename Space::memory_space>&, double, int, \
       const SolveWorkspace<Scalar, typename Space::memory_space>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_SOLVE_REFINED)

@@ -2,20 +2,20 @@
 #ifndef LUTRA_REFINEMENT_HPP
 #define LUTRA_REFINEMENT_HPP
 
-#include "Lutra_LuFactors.hpp"
+#include "Lutra_BackwardError.hpp"
+#include "Lutra_LinearOperator.hpp"
+#include "Lutra_MemoryBudget.hpp"
 
 namespace lutra {
 
 /// Arrays of a solve with up to k right-hand sides, each [n × k]; kept from solve to solve.
 template <class Scalar, class MemorySpace>
 struct SolveWorkspace {
-  DenseRows<Scalar, MemorySpace> B;        ///< right-hand sides
-  DenseRows<Scalar, MemorySpace> X;        ///< best solutions so far
-  DenseRows<Scalar, MemorySpace> R;        ///< residuals of X
-  DenseRows<Scalar, MemorySpace> trial_X;  ///< X with a correction
-  DenseRows<Scalar, MemorySpace> trial_R;  ///< residuals of the trial
-  DenseRows<Scalar, MemorySpace> W;        ///< scratch of the triangular solves; `trial_R`, which is
-                                           ///< not there yet while they run
+  DenseRows<Scalar, MemorySpace> B;                   ///< right-hand sides
+  DenseRows<Scalar, MemorySpace> X;                   ///< best solutions so far
+  DenseRows<Scalar, MemorySpace> R;                   ///< residuals of X
+  DenseRows<Scalar, MemorySpace> trial_X;             ///< X with a correction
+  DenseRows<Scalar, MemorySpace> trial_R;             ///< residuals of the trial
   DenseRows<RealOf<Scalar>, MemorySpace> magnitudes;  ///< |A||X| + |B|
   MemoryReservation reservation;
 };
@@ -36,12 +36,12 @@ struct RefinementOutcome {
 /// kept, column by column, where they lower the componentwise backward error; it ends when every column is at
 /// rounding level, no column has halved its error, or `max_steps` are done (Skeel; Arioli, Demmel and Duff,
 /// SIAM J. Matrix Anal. Appl. 10).
+/// @param M      an approximate inverse: the factors
 /// @param A      op(A) itself, for residuals; A_norm its ∞-norm
 /// @param work   B in; X and its residual R out
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 RefinementOutcome solve_refined(
-    const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-    const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors, Transposition op,
+    const ExecutionSpace& exec, Preconditioner<Scalar, ExecutionSpace>& M, Transposition op,
     const ResidualOperator<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double A_norm,
     int max_steps, const SolveWorkspace<Scalar, typename ExecutionSpace::memory_space>& work);
 

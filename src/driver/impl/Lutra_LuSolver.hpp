@@ -4,6 +4,7 @@
 
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_FactorStructure.hpp"
+#include "Lutra_LuFactorization.hpp"
 #include "Lutra_NullVector.hpp"
 #include "Lutra_SparseLU.hpp"
 #include "Lutra_Timer.hpp"
@@ -42,6 +43,8 @@ class LuSolver {
 
   void copy_values(const Matrix& A);
   bool factorize_within_growth();
+  bool factorize_with(double perturbation);
+  Scales<Scalar, Memory> scales() const { return {m_analysis.row_scale, m_analysis.col_scale}; }
   void check_singularity(bool finite);
   const Operator& operator_for(Transposition op);
   void check_solve(const typename Solver::const_multivector_type& B,
@@ -59,7 +62,7 @@ class LuSolver {
   Stage m_stage = Stage::nothing;
   Ordinal m_n = 0;  ///< rows of the matrix analyzed, a singular one too
   LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> m_analysis;
-  LuFactors<Scalar, Memory> m_factors;
+  std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_factorization;
   Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz(A)] of the matrix last factorized
   MemoryReservation m_values_reservation;
   TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of A; empty until a transposed solve
