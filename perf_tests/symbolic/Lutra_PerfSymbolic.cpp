@@ -5,10 +5,9 @@
 #include <stdexcept>
 
 #include "Lutra_AssemblyTree.hpp"
+#include "Lutra_Fill2Ablation.hpp"
 #include "Lutra_PerfGilbertPeierls.hpp"
 #include "Lutra_PerfOrdered.hpp"
-#include "Lutra_Supernodes.hpp"
-#include "Lutra_SymbolicMethods.hpp"
 
 namespace lutra::Perf {
 namespace {
@@ -38,22 +37,22 @@ Measurement measure_method(const SymbolicCase& c, const SymbolicOptions& options
 }
 
 /// fill2 with what it did: edges, revisits, bytes that its edges and entries must move, slots.
-Measurement measure_fill2(const SymbolicCase& c, const Impl::Fill2Tuning& tuning, std::size_t limit) {
+Measurement measure_fill2(const SymbolicCase& c, const Impl::Fill2Ablation& ablation, std::size_t limit) {
   const Ordered& ordered = c.ordered();
   const MemoryBudget budget(limit);
   DeviceFilled filled;
-  Impl::Fill2Facts properties;
+  Impl::Fill2Statistics statistics;
   auto samples = measure(
       c.run.samples, [&] { filled = {}; },
-      [&] { filled = Impl::fill2(ExecutionSpace(), ordered.device, budget, tuning, &properties); });
+      [&] { filled = Impl::fill2(ExecutionSpace(), ordered.device, budget, ablation, &statistics); });
   Measurement result = describe_pattern(c.run, std::move(samples), ordered, filled);
   result.counters["peak_bytes"] = static_cast<double>(budget.peak_bytes());
-  result.counters["edges"] = static_cast<double>(properties.edges);
-  result.counters["revisits"] = static_cast<double>(properties.revisits);
-  result.counters["edge_bytes"] = static_cast<double>(properties.edges) * sizeof(int);
-  result.counters["slots"] = static_cast<double>(properties.slots);
-  result.counters["slot_bytes"] = static_cast<double>(properties.slot_bytes);
-  result.counters["rows_searched_again"] = static_cast<double>(properties.searched_again);
+  result.counters["edges"] = static_cast<double>(statistics.edges);
+  result.counters["revisits"] = static_cast<double>(statistics.revisits);
+  result.counters["edge_bytes"] = static_cast<double>(statistics.edges) * sizeof(int);
+  result.counters["slots"] = static_cast<double>(statistics.slots);
+  result.counters["slot_bytes"] = static_cast<double>(statistics.slot_bytes);
+  result.counters["rows_searched_again"] = static_cast<double>(statistics.searched_again);
   return result;
 }
 
@@ -130,24 +129,24 @@ void register_methods(const SymbolicCase& c) {
 constexpr std::size_t limits_mb[] = {16384, 5120, 1024, 256, 64, 16};
 
 void register_fill2(const SymbolicCase& c) {
-  const auto add = [&](const std::string& stage, const Impl::Fill2Tuning& tuning, std::size_t limit) {
+  const auto add = [&](const std::string& stage, const Impl::Fill2Ablation& ablation, std::size_t limit) {
     add_benchmark(c.matrix.name, stage, "lutra-fill2",
-                  [c, tuning, limit] { return measure_fill2(c, tuning, limit); });
+                  [c, ablation, limit] { return measure_fill2(c, ablation, limit); });
   };
   add("symbolic-properties", {}, 0);
   for (const std::size_t mb : limits_mb) add("symbolic-limit-" + std::to_string(mb), {}, mb << 20);
-  const std::pair<const char*, bool Impl::Fill2Tuning::*> parts[] = {
-      {"shared-marks", &Impl::Fill2Tuning::shared_marks},
-      {"groups", &Impl::Fill2Tuning::groups},
-      {"kept-rows", &Impl::Fill2Tuning::keep_rows},
-      {"bubble-removal", &Impl::Fill2Tuning::remove_bubbles},
-      {"last-first", &Impl::Fill2Tuning::last_first}};
+  const std::pair<const char*, bool Impl::Fill2Ablation::*> parts[] = {
+      {"shared-marks", &Impl::Fill2Ablation::shared_marks},
+      {"groups", &Impl::Fill2Ablation::groups},
+      {"kept-rows", &Impl::Fill2Ablation::keep_rows},
+      {"bubble-removal", &Impl::Fill2Ablation::remove_bubbles},
+      {"last-first", &Impl::Fill2Ablation::last_first}};
   for (const auto& [name, part] : parts) {
-    Impl::Fill2Tuning tuning;
-    tuning.*part = false;
-    add(std::string("symbolic-without-") + name, tuning, 0);
+    Impl::Fill2Ablation ablation;
+    ablation.*part = false;
+    add(std::string("symbolic-without-") + name, ablation, 0);
   }
-  Impl::Fill2Tuning portable;
+  Impl::Fill2Ablation portable;
   portable.portable = true;
   add("symbolic-portable", portable, 0);
   portable.window_labels = false;

@@ -7,6 +7,7 @@
 #include "Lutra_ClimbedRows.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Fill1.hpp"
+#include "Lutra_Gsofa.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_SymbolicMethods.hpp"
 
@@ -79,18 +80,12 @@ ResultOn<Ordinal, Offset, ExecutionSpace> host_method(
   }
 }
 
-Impl::Fill2Tuning tuning_of(const SymbolicOptions& options) {
-  Impl::Fill2Tuning tuning;
-  tuning.portable = options.portable;
-  return tuning;
-}
-
 template <class Ordinal, class Offset, class ExecutionSpace>
 ResultOn<Ordinal, Offset, ExecutionSpace> method_asked_for(
     const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
     const MemoryBudget& budget, const SymbolicOptions& options) {
   const SymbolicMethod method = options.method;
-  if (method == SymbolicMethod::fill2) return Impl::fill2(exec, pattern, budget, tuning_of(options));
+  if (method == SymbolicMethod::fill2) return Impl::fill2(exec, pattern, budget, options.portable);
   if (method == SymbolicMethod::fill1) return host_method<Ordinal, Offset>(exec, pattern, budget);
   if (method == SymbolicMethod::ancestors) return Impl::ancestors(exec, pattern, budget, options.portable);
   auto result = Impl::etree(exec, pattern, budget);
@@ -172,7 +167,7 @@ ResultOn<Ordinal, Offset, ExecutionSpace> best_method(
     const double device = device_method_seconds(forecast);
     const bool on_host = host < device;
     auto result = on_host ? host_method<Ordinal, Offset>(exec, pattern, budget)
-                          : Impl::fill2(exec, pattern, budget, tuning_of(options));
+                          : Impl::fill2(exec, pattern, budget, options.portable);
     result.why = std::string(on_host ? "fill1 on the host" : "fill2 on the device") +
                  ": the pattern is not symmetric, and " + milliseconds(on_host ? host : device) +
                  " are foreseen for it against " + milliseconds(on_host ? device : host) + " for " +
@@ -200,7 +195,7 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symb
   try {
     return best_method<Ordinal, Offset>(exec, pattern, budget, options);
   } catch (const OutOfMemoryError&) {
-    auto result = Impl::fill2(exec, pattern, budget, tuning_of(options));
+    auto result = Impl::fill2(exec, pattern, budget, options.portable);
     result.why = "fill2: faster methods need more than the memory limit";
     return result;
   }
@@ -232,7 +227,7 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(
         options.method == SymbolicMethod::automatic || options.method == SymbolicMethod::fill2;
     if (!may_stream) throw;
   }
-  auto result = Impl::fill2_to_host(exec, pattern, budget, tuning_of(options));
+  auto result = Impl::fill2_to_host(exec, pattern, budget, options.portable);
   result.why =
       "fill2: the pattern is larger than the memory limit, and went to host memory in ranges of rows";
   return result;

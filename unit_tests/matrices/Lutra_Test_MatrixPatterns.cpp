@@ -12,10 +12,10 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Fill1.hpp"
+#include "Lutra_Gsofa.hpp"
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_Ordering.hpp"
 #include "Lutra_Reference_Lu.hpp"
-#include "Lutra_Supernodes.hpp"
 #include "Lutra_TestDevice.hpp"
 
 namespace lutra::Test {

@@ -4,38 +4,9 @@
 
 #include <optional>
 
-#include "Lutra_Fill2Tuning.hpp"
 #include "Lutra_Symbolic.hpp"
-#include "Lutra_SymbolicRows.hpp"
 
 namespace lutra::Impl {
-
-/// fill2 on the device, from each row through A alone ("End-to-End LU Factorization of Large Matrices on
-/// GPUs", Algorithms 1 and 3). Exact for every pattern.
-/// @param properties what was done goes there, unless it is null
-/// @throws OutOfMemoryError where not even one workspace fits, naming the bytes that would do
-template <class Ordinal, class Offset, class ExecutionSpace>
-LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2(
-    const ExecutionSpace& exec,
-    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget, const Fill2Tuning& tuning = {}, Fill2Facts* properties = nullptr);
-
-/// The same into host memory, which the budget does not count: a range of rows is copied there while the next
-/// is searched for.
-/// @throws OutOfMemoryError where a workspace and two of the longest rows do not fit
-template <class Ordinal, class Offset, class ExecutionSpace>
-LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill2_to_host(
-    const ExecutionSpace& exec,
-    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget, const Fill2Tuning& tuning = {});
-
-/// The same for a list of rows, of which none is there twice and there is at least one.
-template <class Ordinal, class Offset, class ExecutionSpace>
-SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2_rows(
-    const ExecutionSpace& exec,
-    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& sources,
-    const MemoryBudget& budget, const Fill2Tuning& tuning = {});
 
 /// What is known of a pattern that is not symmetric before a method is chosen.
 struct MethodForecast {

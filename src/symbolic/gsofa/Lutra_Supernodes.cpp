@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_Supernodes.hpp"
+#include "Lutra_Gsofa.hpp"
 
 #include <algorithm>
 #include <type_traits>

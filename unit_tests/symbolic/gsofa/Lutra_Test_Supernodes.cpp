@@ -5,7 +5,7 @@
 #include <random>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_Supernodes.hpp"
+#include "Lutra_Gsofa.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestMatrices.hpp"
 #include "Lutra_TestTypes.hpp"

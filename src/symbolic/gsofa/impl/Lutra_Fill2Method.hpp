@@ -6,10 +6,8 @@
 
 #include "Lutra_Arena.hpp"
 #include "Lutra_Fill2.hpp"
-#include "Lutra_Fill2Tuning.hpp"
+#include "Lutra_Fill2Ablation.hpp"
 #include "Lutra_PrefixSum.hpp"
-#include "Lutra_Symbolic.hpp"
-#include "Lutra_SymbolicRows.hpp"
 
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_Fill2Cuda.hpp"
@@ -45,17 +43,17 @@ struct Fill2Method {
   static constexpr std::size_t slack = 4096;  // headers and alignment of Views
 
   Fill2Method(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget,
-              const Fill2Tuning& tuning)
+              const Fill2Ablation& ablation)
       : m_exec(exec),
         m_budget(budget),
-        m_tuning(tuning),
+        m_ablation(ablation),
         m_n(pattern.n_rows),
         m_count(pattern.n_rows),
         m_scratch(budget),
         m_search{} {
     m_search.pattern = pattern;
-    m_search.window_labels = tuning.window_labels;
-    m_search.last_first = tuning.last_first;
+    m_search.window_labels = ablation.window_labels;
+    m_search.last_first = ablation.last_first;
   }
 
   Result run() {
@@ -191,8 +189,8 @@ struct Fill2Method {
     m_search.row_map = m_starts;
     m_search.entries = entries;
     copy_kept();
-    m_properties.searched_again = static_cast<std::size_t>(missed_rows());
-    if (m_properties.searched_again > 0) {
+    m_statistics.searched_again = static_cast<std::size_t>(missed_rows());
+    if (m_statistics.searched_again > 0) {
       kept_reservation = {};
       m_search.kept.entries = {};
       require_one_slot();
@@ -220,17 +218,17 @@ struct Fill2Method {
     Kokkos::deep_copy(m_exec, m_search.kept.end, Offset(0));
     Kokkos::deep_copy(m_exec, m_search.statistics, std::uint64_t(0));
     Kokkos::deep_copy(m_exec, m_search.counts, Offset(0));  // not found yet
-    if constexpr (Special::exists) m_special.prepare(m_exec, m_search.pattern, m_tuning, m_scratch);
+    if constexpr (Special::exists) m_special.prepare(m_exec, m_search.pattern, m_ablation, m_scratch);
   }
 
-  Fill2Facts properties() const {
+  Fill2Statistics statistics() const {
     const auto counted = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_search.statistics);
-    Fill2Facts properties = m_properties;
-    properties.edges = counted(0);
-    properties.revisits = counted(1);
-    properties.groups = static_cast<std::size_t>(counted(2));
-    properties.groups_left = static_cast<std::size_t>(counted(3));
-    return properties;
+    Fill2Statistics statistics = m_statistics;
+    statistics.edges = counted(0);
+    statistics.revisits = counted(1);
+    statistics.groups = static_cast<std::size_t>(counted(2));
+    statistics.groups_left = static_cast<std::size_t>(counted(3));
+    return statistics;
   }
 
   std::size_t slot_bytes(std::size_t sources) const {
@@ -261,7 +259,7 @@ struct Fill2Method {
     const std::size_t room = m_budget.available_bytes() / (4 * sizeof(Ordinal));
     const std::size_t beside_slot = slot_bytes(static_cast<std::size_t>(m_n)) + 2 * slack;
     MemoryReservation reservation(m_budget);
-    if (!m_tuning.keep_rows) return reservation;
+    if (!m_ablation.keep_rows) return reservation;
     const std::size_t length = std::min({max_entries, fill * entries_of_a, room});
     if (length * sizeof(Ordinal) + beside_slot > m_budget.available_bytes()) return reservation;
     try {
@@ -302,7 +300,7 @@ struct Fill2Method {
         reservation.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::fill2_arena", bytes);
     const bool all_fit = bytes >= teams * each + Arena<Memory>::loss(8);
     const bool one_range =
-        all_fit || !m_tuning.remove_bubbles || places != rows || group_slots(arena, places) > 0;
+        all_fit || !m_ablation.remove_bubbles || places != rows || group_slots(arena, places) > 0;
     const std::size_t step = one_range ? places : (rows + n_ranges - 1) / n_ranges;
     for (std::size_t begin = 0; begin < places; begin += step) {
       const std::size_t end = std::min(places, begin + step), sources = one_range ? rows : end;
@@ -310,8 +308,8 @@ struct Fill2Method {
       const std::size_t fitting = (bytes - Arena<Memory>::loss(8)) / slot_bytes(sources);
       const std::size_t slots = std::max<std::size_t>(1, std::min({teams, end - begin, fitting}));
       divide(arena, slots, sources);
-      m_properties.slots = std::max(m_properties.slots, slots);
-      m_properties.slot_bytes = std::max(m_properties.slot_bytes, slot_bytes(sources));
+      m_statistics.slots = std::max(m_statistics.slots, slots);
+      m_statistics.slot_bytes = std::max(m_statistics.slot_bytes, slot_bytes(sources));
       search_range(begin, end);
       m_exec.fence("lutra::symbolic: the arena is divided anew");
     }
@@ -343,9 +341,9 @@ struct Fill2Method {
       Kokkos::deep_copy(m_exec, m_search.next, Ordinal(0));
       m_search.first_place = static_cast<Ordinal>(begin);
       m_search.end_place = static_cast<Ordinal>(end);
-      m_properties.slots = std::max(m_properties.slots, slots * m_special.groups.size);
-      m_properties.slot_bytes =
-          std::max(m_properties.slot_bytes, m_special.groups.slot_bytes(m_n) / m_special.groups.size);
+      m_statistics.slots = std::max(m_statistics.slots, slots * m_special.groups.size);
+      m_statistics.slot_bytes =
+          std::max(m_statistics.slot_bytes, m_special.groups.slot_bytes(m_n) / m_special.groups.size);
       return m_special.groups.run(m_exec, arena, slots, m_search);
     }
     return false;
@@ -476,14 +474,14 @@ struct Fill2Method {
 
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
-  Fill2Tuning m_tuning;
+  Fill2Ablation m_ablation;
   Ordinal m_n;
   Ordinal m_count;  ///< sources
   MemoryReservation m_scratch;
   Search m_search;
   OffsetView m_starts;  ///< [n] where the row of each source begins in the result
   Offset m_nnz_lower = 0;
-  Fill2Facts m_properties;
+  Fill2Statistics m_statistics;
   Special m_special;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_SymbolicRows.hpp"
+#include "Lutra_Gsofa.hpp"
 
 #include <string>
 
+#include "Lutra_Fill2Ablation.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_SymbolicMethods.hpp"
 
 namespace lutra {
 namespace {
@@ -41,9 +41,7 @@ SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_sym
     const Kokkos::View<Offset*, Memory> row_map("lutra::symbolic::row_map", 1);
     return {row_map, {}, {}, 0, {}};
   }
-  Impl::Fill2Tuning tuning;
-  tuning.portable = options.portable;
-  return Impl::fill2_rows(exec, pattern, sources, budget, tuning);
+  return Impl::fill2_rows(exec, pattern, sources, budget, Impl::Fill2Ablation{.portable = options.portable});
 }
 
 #define LUTRA_SYMBOLIC_ROWS(Ordinal, Offset, Space)                                           \

@@ -11,11 +11,8 @@
 #include <type_traits>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_Fill1.hpp"
+#include "Lutra_Fill2Ablation.hpp"
 #include "Lutra_Reference_Lu.hpp"
-#include "Lutra_Symbolic.hpp"
-#include "Lutra_SymbolicMethods.hpp"
-#include "Lutra_SymbolicRows.hpp"
 #include "Lutra_SymbolicTestPatterns.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestMatrices.hpp"
@@ -38,23 +35,24 @@ TEMPLATE_LIST_TEST_CASE("fill2 finds by groups of sources what it finds for each
   using MatrixType = Matrix<TestType>;
   using Space = typename TestType::Space;
   std::mt19937 random(3232);
-  lutra::Impl::Fill2Tuning in_groups;  // as for matrices whose marks shared memory does not hold
+  lutra::Impl::Fill2Ablation in_groups;  // as for matrices whose marks shared memory does not hold
   in_groups.shared_marks = false;
   const auto check = [&](const MatrixType& matrix, const Rows& expected) {
     const auto device = to_space<Space>(matrix);
-    lutra::Impl::Fill2Facts properties;
+    lutra::Impl::Fill2Statistics statistics;
     for (const bool last_first : {true, false}) {
-      auto tuning = in_groups;
-      tuning.last_first = last_first;
-      const auto filled = lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(), tuning, &properties);
+      auto ablation = in_groups;
+      ablation.last_first = last_first;
+      const auto filled =
+          lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(), ablation, &statistics);
       REQUIRE(to_rows(filled) == expected);
-      CHECK((properties.groups + properties.groups_left > 0) == has_groups<Space>());
+      CHECK((statistics.groups + statistics.groups_left > 0) == has_groups<Space>());
       std::int64_t below = 0;
       for (std::size_t i = 0; i < expected.size(); ++i)
         below += std::lower_bound(expected[i].begin(), expected[i].end(), i) - expected[i].begin();
       CHECK(filled.nnz_l == below);
     }
-    return properties;
+    return statistics;
   };
   for (const int n : {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200, 400}) {
     for (const double mean : {0.5, 1.5, 3.0, 20.0}) {  // rows longer than the table's besides
@@ -98,17 +96,17 @@ TEMPLATE_LIST_TEST_CASE("fill2 by groups does with every budget that suffices", 
   const auto matrix = random_matrix<Matrix<TestType>>(n, 2.0 / n, 0.0, random);
   const auto expected = Reference::lu_pattern(matrix);
   const auto device = to_space<Space>(matrix);
-  lutra::Impl::Fill2Tuning tuning;
-  tuning.shared_marks = false;
+  lutra::Impl::Fill2Ablation ablation;
+  ablation.shared_marks = false;
   std::size_t least = 0;
   for (std::size_t limit = 1024; limit < (std::size_t(1) << 26); limit += limit / 8) {
     try {
-      const auto filled = lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(limit), tuning);
+      const auto filled = lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(limit), ablation);
       if (least == 0) least = limit;
       REQUIRE(to_rows(filled) == expected);
       if (limit % 3 == 0) {
         const auto streamed =
-            lutra::Impl::fill2_to_host(Space(), device.pattern(), MemoryBudget(limit), tuning);
+            lutra::Impl::fill2_to_host(Space(), device.pattern(), MemoryBudget(limit), ablation);
         REQUIRE(to_rows(streamed) == expected);
       }
     } catch (const OutOfMemoryError&) {
@@ -116,8 +114,8 @@ TEMPLATE_LIST_TEST_CASE("fill2 by groups does with every budget that suffices", 
     }
   }
   CHECK(least > 0);
-  tuning.groups = false;  // groups need no more than there is
-  CHECK_NOTHROW(lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(least), tuning));
+  ablation.groups = false;  // groups need no more than there is
+  CHECK_NOTHROW(lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(least), ablation));
 }
 
 TEMPLATE_LIST_TEST_CASE("fill2 by groups takes lists of sources with gaps and in any order", "[symbolic]",
@@ -129,8 +127,8 @@ TEMPLATE_LIST_TEST_CASE("fill2 by groups takes lists of sources with gaps and in
   const auto matrix = add_mirror(random_matrix<Matrix<TestType>>(n, 1.2 / n, 0.0, random));
   const auto expected = Reference::lu_pattern(matrix);
   const auto device = to_space<Space>(matrix);
-  lutra::Impl::Fill2Tuning tuning;
-  tuning.shared_marks = false;
+  lutra::Impl::Fill2Ablation ablation;
+  ablation.shared_marks = false;
   std::vector<Ordinal> order(n);
   std::iota(order.begin(), order.end(), Ordinal(0));
   for (const bool shuffled : {false, true}) {
@@ -141,9 +139,9 @@ TEMPLATE_LIST_TEST_CASE("fill2 by groups takes lists of sources with gaps and in
           std::vector<Ordinal> sources;
           for (std::size_t k = 0; k < order.size() && sources.size() < most; k += step)
             sources.push_back(order[k]);
-          tuning.keep_rows = keep;
+          ablation.keep_rows = keep;
           const auto found = lutra::Impl::fill2_rows(
-              Space(), device.pattern(), list_on_device<TestType>(sources), MemoryBudget(), tuning);
+              Space(), device.pattern(), list_on_device<TestType>(sources), MemoryBudget(), ablation);
           const auto rows = rows_of(found, sources);
           for (std::size_t k = 0; k < sources.size(); ++k)
             REQUIRE(rows[k] == expected[static_cast<std::size_t>(sources[k])]);

@@ -8,7 +8,7 @@
 #include "Lutra_Arena.hpp"
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_Fill2.hpp"
-#include "Lutra_Fill2Tuning.hpp"
+#include "Lutra_Fill2Ablation.hpp"
 #include "Lutra_GroupFill2RunsCuda.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_WarpLanesCuda.hpp"
@@ -381,14 +381,14 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
   bool in_groups = false;  ///< where that is faster and memory suffices
   GroupFill2Runs<Ordinal, Offset> groups;
 
-  void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Tuning& tuning,
+  void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Ablation& ablation,
                MemoryReservation& scratch) {
     const auto n = static_cast<std::size_t>(pattern.n_rows);
-    used = !tuning.portable && n < std::size_t(1) << 30 && pattern.nnz() < (std::int64_t(1) << 31);
+    used = !ablation.portable && n < std::size_t(1) << 30 && pattern.nnz() < (std::int64_t(1) << 31);
     if (!used) return;
-    shape = WarpFill2Shape::make<Search>(exec, n, tuning.shared_marks);
+    shape = WarpFill2Shape::make<Search>(exec, n, ablation.shared_marks);
     search.mark_words = Search::mark_words_for(n);
-    in_groups = tuning.groups && !shape.shared_marks && pattern.n_rows <= groups.max_rows;
+    in_groups = ablation.groups && !shape.shared_marks && pattern.n_rows <= groups.max_rows;
     if (in_groups) groups.prepare(exec, pattern.n_rows, scratch);
     search.rows =
         scratch.allocate<Kokkos::View<uint2*, Kokkos::CudaSpace>>(exec, "lutra::symbolic::packed_rows", n);

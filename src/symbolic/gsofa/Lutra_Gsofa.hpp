@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_GSOFA_HPP
+#define LUTRA_GSOFA_HPP
+
+#include "Lutra_Symbolic.hpp"
+
+namespace lutra {
+
+// The system of "GSoFa: Scalable Sparse Symbolic LU Factorization on GPUs": fill2, which searches from each
+// row on its own through A; lists of source rows; results in host memory; and supernodes of type T3.
+// `factorize_symbolic` takes fill2 where it is asked for, foreseen to be fastest, or all that fits in memory.
+
+/// Some rows of L + U, in the order they were asked for.
+template <class Ordinal, class Offset, class MemorySpace>
+struct SourceRows {
+  Kokkos::View<const Offset*, MemorySpace> row_map;   ///< [rows asked for + 1]
+  Kokkos::View<const Ordinal*, MemorySpace> entries;  ///< [row_map(last)] columns, each row sorted
+  Kokkos::View<const Offset*, MemorySpace> diagonal;  ///< [rows asked for] position of each row's diagonal
+  Offset nnz_l = 0;                                   ///< entries left of the diagonal
+  MemoryReservation reservation;
+};
+
+/// The rows of L + U of a list of sources, by fill2, which needs no other row for a row. So the rows of one
+/// matrix can be found by several devices or processes, each with a list and a copy of A of its own; all
+/// lists together give what `factorize_symbolic` gives.
+///
+/// @param pattern as for `factorize_symbolic`
+/// @param sources [any number] rows of A in any order, none twice, in memory space of `exec`
+/// @throws InputError for a pattern that is not square, or a source that is out of range or there twice;
+/// OutOfMemoryError where the budget does not suffice, with the least that would do for a source
+template <class Ordinal, class Offset, class ExecutionSpace>
+SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symbolic_rows(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& sources,
+    const MemoryBudget& budget, const SymbolicOptions& options = {});
+
+/// Options of `find_supernodes`.
+struct SupernodeOptions {
+  int max_size = 128;  ///< most rows of a supernode, at least 1
+  double relaxation =
+      0;  ///< most zeros amalgamation may add to U, as a share of what a supernode stores then
+  bool portable = false;  ///< the kernel for all execution spaces also where there is one made for the space
+};
+
+/// A partition of the rows of L + U into supernodes, and the tree they form.
+template <class Ordinal, class Offset, class MemorySpace>
+struct Supernodes {
+  Ordinal n = 0;                                     ///< rows
+  Ordinal count = 0;                                 ///< supernodes
+  Kokkos::View<const Ordinal*, MemorySpace> begin;   ///< [count + 1] first row of each; n at the end
+  Kokkos::View<const Ordinal*, MemorySpace> of_row;  ///< [n] supernode of each row
+  Kokkos::View<const Ordinal*, MemorySpace> parent;  ///< [count] supernode of the first column that its last
+                                                     ///< row of U has beyond it; -1 where there is none
+  Kokkos::View<const Ordinal*, MemorySpace> lower;   ///< [n] entries of each row of L
+  Kokkos::View<const Ordinal*, MemorySpace> upper;  ///< [n] entries of each row of U, the diagonal among them
+  Offset zeros = 0;                                 ///< entries amalgamation adds to U
+  MemoryReservation reservation;
+};
+
+/// Supernodes of type T3: one that begins at row r and extends through row s - 1 takes row s as well if and
+/// only if nnz(U(s, :)) = nnz(U(s - 1, :)) - 1 and L(s, r) is an entry, so that rows of U differ by their
+/// first entry alone.
+///
+/// The two phases of GSoFa, section 5: all rows are compared with the one before at once, into a bit set;
+/// then the ranges between rows that cannot but lead are worked on their own, several rows of a range at a
+/// time. Where `relaxation` is above 0, a supernode then joins the one before it, on the host, if L(s, s - 1)
+/// and U(s - 1, s) are entries for its first row s — its row then holds all that the other's have beyond it —
+/// and the zeros stay within the limit. Cost: nnz(L + U) is not read, only a binary search in L for each row
+/// that passes the first phase.
+///
+/// @param filled rows sorted, as `factorize_symbolic` returns it
+/// @throws InputError for a maximum size below 1 or a negative relaxation; OutOfMemoryError
+template <class Ordinal, class Offset, class ExecutionSpace>
+Supernodes<Ordinal, Offset, typename ExecutionSpace::memory_space> find_supernodes(
+    const ExecutionSpace& exec,
+    const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& filled,
+    const MemoryBudget& budget, const SupernodeOptions& options = {});
+
+namespace Impl {
+
+/// fill2: the rows of L + U, each by a search of its own through A ("End-to-End LU Factorization of Large
+/// Matrices on GPUs", Algorithms 1 and 3). Exact for every pattern.
+/// @param portable the kernel for all execution spaces also where there is one made for the space
+/// @throws OutOfMemoryError where not even one workspace fits, naming the bytes that would do
+template <class Ordinal, class Offset, class ExecutionSpace>
+LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget, bool portable);
+
+/// The same into host memory, which the budget does not count: a range of rows is copied there while the next
+/// is searched for.
+/// @throws OutOfMemoryError where a workspace and two of the longest rows do not fit
+template <class Ordinal, class Offset, class ExecutionSpace>
+LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill2_to_host(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget, bool portable);
+
+}  // namespace Impl
+
+}  // namespace lutra
+
+#endif
