@@ -92,7 +92,7 @@ void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const 
     if (m_report.method == TrisolveMethod::supernodal) plan_it();  // single rows have the same plan
   }
   // Memory that goes back to a store is used again on this stream only.
-  if (m_budget.store() == nullptr) exec.fence("lutra::trisolve: scratch of the analysis is freed");
+  if (m_budget.pool() == nullptr) exec.fence("lutra::trisolve: scratch of the analysis is freed");
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
