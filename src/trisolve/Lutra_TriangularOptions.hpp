@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "Lutra_DeviceModel.hpp"
+
 namespace lutra {
 
 /// Which triangle of a matrix is meant; entries on the other side of the diagonal are passed over.
@@ -44,6 +46,8 @@ struct TriangularOptions {
   bool portable = false;         ///< use the portable kernels where there are specialised ones too
   double watchdog_seconds = 10;  ///< a row that waits longer ends the solve with a TimeoutError
   std::size_t memory_limit = 0;  ///< bytes in the execution space's memory; 0: no limit
+  /// What times are predicted from; none: the execution space's built-in model.
+  std::optional<DeviceModel> device_model = {};
 };
 
 /// What an analysis chose and counted, for one of op(T) = T, Tᵀ.

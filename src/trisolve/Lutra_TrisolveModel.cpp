@@ -20,28 +20,31 @@ double mean_length(const TriangleShape& shape) {
   return shape.entries / std::max(1.0, shape.rows);
 }
 
-double predict_levels(const TriangleShape& shape, const TrisolveMachine& machine) {
+double predict_levels(const TriangleShape& shape, const TrisolveCosts& costs) {
   if (shape.levels_seconds > 0) return shape.levels_seconds;
   const double bytes = bytes_of(shape);
-  const double inside_a_team = std::max(shape.levels * machine.barrier, bytes / machine.team_bandwidth);
-  const double launched = shape.levels * machine.level_launch + bytes / machine.bandwidth;
-  return machine.start + std::min(inside_a_team, launched);
+  const double inside_a_team = std::max(shape.levels * costs.barrier_seconds, bytes / costs.team_bandwidth);
+  const double launched = shape.levels * costs.level_launch_seconds + bytes / costs.bandwidth;
+  return costs.start_seconds + std::min(inside_a_team, launched);
 }
 
-double predict_syncfree(const TriangleShape& shape, const TrisolveMachine& machine) {
-  const double step = machine.dependency + machine.dependency_growth * std::log2(1 + mean_length(shape));
-  const double rows_beyond = std::max(0.0, shape.rows / std::max(1.0, shape.levels) - machine.crowd_rows);
-  const double crowd = machine.crowd_start * std::min(1.0, shape.levels / machine.crowd_levels) +
-                       machine.crowd_row * rows_beyond;
-  return machine.start + crowd + shape.levels * step + bytes_of(shape) / machine.bandwidth;
+double predict_syncfree(const TriangleShape& shape, const TrisolveCosts& costs) {
+  const double step =
+      costs.dependency_seconds + costs.dependency_growth_seconds * std::log2(1 + mean_length(shape));
+  const double rows_beyond =
+      std::max(0.0, shape.rows / std::max(1.0, shape.levels) - costs.contention_free_rows);
+  const double crowd =
+      costs.contention_start_seconds * std::min(1.0, shape.levels / costs.contention_levels) +
+      costs.contention_row_seconds * rows_beyond;
+  return costs.start_seconds + crowd + shape.levels * step + bytes_of(shape) / costs.bandwidth;
 }
 
-double predict_supernodal(const TriangleShape& shape, const TrisolveMachine& machine) {
+double predict_supernodal(const TriangleShape& shape, const TrisolveCosts& costs) {
   if (shape.blocks == 0) return std::numeric_limits<double>::infinity();
   const double path =
-      shape.block_levels * machine.block_dependency + shape.critical_steps * machine.block_step;
-  const double crowd = shape.wide_blocks * machine.wide_block / machine.wide_teams;
-  return machine.start + path + crowd + bytes_of(shape) / machine.bandwidth;
+      shape.block_levels * costs.block_dependency_seconds + shape.critical_steps * costs.block_step_seconds;
+  const double crowd = shape.wide_blocks * costs.wide_block_seconds / costs.concurrent_wide_blocks;
+  return costs.start_seconds + path + crowd + bytes_of(shape) / costs.bandwidth;
 }
 
 std::string describe_choice(const TriangleShape& shape, const TriangularReport& report) {
@@ -59,73 +62,37 @@ std::string describe_choice(const TriangleShape& shape, const TriangularReport& 
 
 }  // namespace
 
-TrisolveMachine h200_machine() {
-  TrisolveMachine machine{};
-  machine.start = 9e-6;
-  machine.crowd_start = 6.5e-6;
-  machine.crowd_levels = 32;
-  machine.crowd_rows = 5e3;
-  machine.crowd_row = 0.75e-9;
-  machine.dependency = 0.36e-6;
-  machine.dependency_growth = 0.075e-6;
-  machine.block_dependency = 1.3e-6;
-  machine.block_step = 0.005e-6;
-  machine.wide_block = 3.0e-6;
-  machine.wide_teams = 264;
-  machine.barrier = 0.18e-6;
-  machine.team_bandwidth = 34e9;
-  machine.level_launch = 1.0e-6;
-  machine.bandwidth = 3e12;
-  return machine;
-}
-
-TrisolveMachine host_machine() {
-  TrisolveMachine machine{};
-  machine.start = 1e-6;
-  machine.crowd_levels = 1;
-  machine.dependency = 0.1e-6;
-  machine.block_dependency = 0.5e-6;
-  machine.block_step = 0.05e-6;
-  machine.wide_block = 2e-6;
-  machine.wide_teams = 1;
-  machine.barrier = 0;
-  machine.team_bandwidth = 10e9;
-  machine.level_launch = 5e-6;
-  machine.bandwidth = 10e9;
-  return machine;
-}
-
-double predict_seconds(const TriangleShape& shape, TrisolveMethod method, const TrisolveMachine& machine) {
+double predict_seconds(const TriangleShape& shape, TrisolveMethod method, const TrisolveCosts& costs) {
   switch (method) {
     case TrisolveMethod::levels:
-      return predict_levels(shape, machine);
+      return predict_levels(shape, costs);
     case TrisolveMethod::syncfree:
-      return predict_syncfree(shape, machine);
+      return predict_syncfree(shape, costs);
     case TrisolveMethod::supernodal:
-      return predict_supernodal(shape, machine);
+      return predict_supernodal(shape, costs);
     default:
-      return std::min({predict_levels(shape, machine), predict_syncfree(shape, machine),
-                       predict_supernodal(shape, machine)});
+      return std::min(
+          {predict_levels(shape, costs), predict_syncfree(shape, costs), predict_supernodal(shape, costs)});
   }
 }
 
-void choose_method(const TriangleShape& shape, const TrisolveMachine& machine, TrisolveMethod wanted,
+void choose_method(const TriangleShape& shape, const TrisolveCosts& costs, TrisolveMethod wanted,
                    TriangularReport& report) {
-  report.predicted_levels_seconds = predict_levels(shape, machine);
-  report.predicted_syncfree_seconds = predict_syncfree(shape, machine);
-  report.predicted_supernodal_seconds = shape.blocks == 0 ? 0 : predict_supernodal(shape, machine);
+  report.predicted_levels_seconds = predict_levels(shape, costs);
+  report.predicted_syncfree_seconds = predict_syncfree(shape, costs);
+  report.predicted_supernodal_seconds = shape.blocks == 0 ? 0 : predict_supernodal(shape, costs);
   report.method = wanted;
   report.why = "asked for";
   if (wanted == TrisolveMethod::automatic) {
     const bool blocks_win =
-        shape.blocks > 0 && predict_supernodal(shape, machine) <= predict_syncfree(shape, machine);
+        shape.blocks > 0 && predict_supernodal(shape, costs) <= predict_syncfree(shape, costs);
     report.method = blocks_win ? TrisolveMethod::supernodal : TrisolveMethod::syncfree;
-    const double least = predict_seconds(shape, report.method, machine);
+    const double least = predict_seconds(shape, report.method, costs);
     if (!shape.several_columns && report.predicted_levels_seconds <= least)
       report.method = TrisolveMethod::levels;
     report.why = describe_choice(shape, report);
   }
-  report.predicted_seconds = predict_seconds(shape, report.method, machine);
+  report.predicted_seconds = predict_seconds(shape, report.method, costs);
 }
 
 }  // namespace lutra

@@ -452,43 +452,63 @@ TEMPLATE_LIST_TEST_CASE("a budget too small leaves the solver as it was", "[tris
   CHECK(to_vector(b) == std::vector<Scalar>(3, Scalar(1)));
 }
 
+TEMPLATE_LIST_TEST_CASE("the caller's device model decides, and the built-in one is the default",
+                        "[trisolve]", AllTypes) {
+  using Space = typename TestType::Space;
+  const auto L = to_space<Space>(chain<TestType>(50));
+  const auto choose = [&](const std::optional<DeviceModel>& model) {
+    TriangularOptions options;
+    options.device_model = model;
+    Solver<TestType> solver(options);
+    solver.analyze(L, TriangleSide::lower, DiagonalKind::stored);
+    return solver.report();
+  };
+  const auto chosen = choose({}), again = choose(default_device_model<Space>());
+  CHECK(chosen.method == again.method);
+  CHECK(chosen.predicted_syncfree_seconds == again.predicted_syncfree_seconds);
+  auto model = default_device_model<Space>();
+  model.trisolve.methods.team_bandwidth = model.trisolve.methods.level_launch_seconds = 1;
+  model.trisolve.methods.block_dependency_seconds = 1;
+  CHECK(choose(model).method == TrisolveMethod::syncfree);
+}
+
 TEST_CASE("the model weighs latency against bytes", "[trisolve]") {
-  const TrisolveMachine machine = h200_machine();
+  const TrisolveCosts costs = h200_device_model().trisolve.methods;
   TriangleShape shape;
   shape.rows = 50000;
   shape.entries = 200000;
   shape.levels = 600;
-  const double levels = predict_seconds(shape, TrisolveMethod::levels, machine);
-  const double syncfree = predict_seconds(shape, TrisolveMethod::syncfree, machine);
+  const double levels = predict_seconds(shape, TrisolveMethod::levels, costs);
+  const double syncfree = predict_seconds(shape, TrisolveMethod::syncfree, costs);
   CHECK(levels < syncfree);  // thin levels belong inside a team
-  CHECK(predict_seconds(shape, TrisolveMethod::automatic, machine) == levels);
+  CHECK(predict_seconds(shape, TrisolveMethod::automatic, costs) == levels);
   shape.blocks = 2000;
   shape.block_levels = 30;
   TriangularReport report;
-  choose_method(shape, machine, TrisolveMethod::automatic, report);
+  choose_method(shape, costs, TrisolveMethod::automatic, report);
   CHECK(report.method == TrisolveMethod::supernodal);
   CHECK(report.predicted_seconds < levels);
   CHECK_THAT(report.why, ContainsSubstring("30 levels of blocks"));
   shape.blocks = 0;
   shape.several_columns = true;  // levels would win for one
-  choose_method(shape, machine, TrisolveMethod::automatic, report);
+  choose_method(shape, costs, TrisolveMethod::automatic, report);
   CHECK(report.method == TrisolveMethod::syncfree);
   shape.several_columns = false;
   shape.levels = 3;  // a launch each
-  choose_method(shape, machine, TrisolveMethod::automatic, report);
+  choose_method(shape, costs, TrisolveMethod::automatic, report);
   CHECK(report.method == TrisolveMethod::levels);
   CHECK(report.predicted_supernodal_seconds == 0);
   shape.rows = 2e5;  // two wide levels, rows of which would wait for the same places
   shape.entries = 1.4e6;
   shape.levels = 2;
   shape.levels_seconds = 34e-6;
-  choose_method(shape, machine, TrisolveMethod::automatic, report);
+  choose_method(shape, costs, TrisolveMethod::automatic, report);
   CHECK(report.method == TrisolveMethod::levels);
   shape.levels_seconds = 0;
   shape.rows = 1e6;  // too wide for a team, too many for launches
   shape.entries = 3e6;
   shape.levels = 100;
-  choose_method(shape, machine, TrisolveMethod::automatic, report);
+  choose_method(shape, costs, TrisolveMethod::automatic, report);
   CHECK(report.method == TrisolveMethod::syncfree);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "Lutra_BlockSolve.hpp"
+#include "Lutra_DeviceModel.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 
 // The level-set method: rows of one level depend on rows of earlier levels only, so that a level is solved at
@@ -23,34 +24,9 @@ namespace lutra::Impl {
 
 class LevelGraph;  ///< launches of a level-set solve, recorded once (CUDA)
 
-/// What a level costs, measured. A thin level: a barrier with what hangs on it, or the bytes through one
-/// multiprocessor. A thick level, and each beginning of a run of thin ones: a launch, or the bytes through
-/// the device.
-struct LevelCosts {
-  double chain_seconds = 0;     ///< a thin level of few bytes
-  double chain_bandwidth = 1;   ///< bytes a second of one team
-  double launch_seconds = 0;    ///< a launch that waits for the one before
-  double device_bandwidth = 1;  ///< bytes a second of the whole device
-  double fixed_seconds = 0;     ///< of a solve, whatever its levels
-  double step_seconds = 0;      ///< each step of a level's longest task beyond those in flight together
-  std::int64_t max_thin_tasks = 0;
-};
-
 /// Tasks of the thickest level one team takes: the window of latest solutions in shared memory has to hold
 /// three such levels.
 inline constexpr std::int64_t max_thin_tasks = 32;
-
-/// Costs on an execution space, with its specialised kernels or the portable ones.
-template <class ExecutionSpace>
-LevelCosts level_costs(bool portable) {
-  if constexpr (is_host_space<ExecutionSpace>) {
-    return {0.05e-6, 6e9, 3e-6, 30e9, 2e-6, 0, std::numeric_limits<std::int64_t>::max()};
-  } else if (portable) {
-    return {2.5e-6, 30e9, 5e-6, 1.5e12, 5e-6, 0.5e-6, max_thin_tasks};
-  } else {
-    return {0.18e-6, 28e9, 1.0e-6, 2.0e12, 8e-6, 0.3e-6, max_thin_tasks};
-  }
-}
 
 /// Consecutive levels solved by one team, or each by a launch of its own.
 template <class Ordinal>
@@ -84,12 +60,12 @@ struct LevelRuns {
 
 inline constexpr double batched_steps = 4;
 
-inline double thin_level_seconds(const LevelCosts& costs, double bytes, double steps) {
-  return std::max(costs.chain_seconds, bytes / costs.chain_bandwidth) +
+inline double thin_level_seconds(const LevelSetCosts& costs, double bytes, double steps) {
+  return std::max(costs.barrier_seconds, bytes / costs.team_bandwidth) +
          std::max(0.0, steps - batched_steps) * costs.step_seconds;
 }
-inline double thick_level_seconds(const LevelCosts& costs, double bytes, double steps) {
-  return costs.launch_seconds + bytes / costs.device_bandwidth +
+inline double thick_level_seconds(const LevelSetCosts& costs, double bytes, double steps) {
+  return costs.launch_seconds + bytes / costs.bandwidth +
          std::max(0.0, steps - batched_steps) * costs.step_seconds;
 }
 
@@ -113,7 +89,7 @@ double level_task_bytes(const Plan& plan, int columns) {
 template <class Ordinal>
 LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin,
                               const std::vector<Ordinal>& level_steps, double bytes_per_task,
-                              const LevelCosts& costs) {
+                              const LevelSetCosts& costs) {
   LevelRuns<Ordinal> result{{}, level_begin, level_steps, bytes_per_task};
   const std::size_t levels = level_begin.empty() ? 0 : level_begin.size() - 1;
   constexpr double never = std::numeric_limits<double>::infinity();
@@ -128,7 +104,7 @@ LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin,
     stays_thin[l] = best_thin <= begins;
     comes_from_thin[l] = best_thin < best_thick;
     const double before = std::min(best_thin, best_thick);
-    best_thin = tasks > costs.max_thin_tasks
+    best_thin = tasks > max_thin_tasks
                     ? never
                     : std::min(best_thin, begins) + thin_level_seconds(costs, bytes, steps);
     best_thick = before + thick_level_seconds(costs, bytes, steps);
@@ -148,8 +124,8 @@ LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin,
 
 /// Seconds of a solve with the right-hand sides the levels were cut for.
 template <class Ordinal>
-double predict_levels_seconds(const LevelRuns<Ordinal>& levels, const LevelCosts& costs) {
-  double seconds = costs.fixed_seconds;
+double predict_levels_seconds(const LevelRuns<Ordinal>& levels, const LevelSetCosts& costs) {
+  double seconds = costs.start_seconds;
   for (const auto& run : levels.runs) {
     if (run.thin) seconds += costs.launch_seconds;
     for (Ordinal level = run.first_level; level < run.end_level; ++level) {

@@ -125,6 +125,7 @@ class TriangularSolveImpl {
 
   Rows m_rows;
   TriangularOptions m_options;
+  TrisolveDeviceModel m_model;
   MemoryBudget m_budget;
   TriangularReport m_report;
   TrianglePlan<Ordinal, Offset, Memory> m_plan;

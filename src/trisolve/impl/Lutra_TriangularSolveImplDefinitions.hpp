@@ -52,7 +52,10 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::TriangularSolveImpl(
     const ExecutionSpace& exec, const Rows& rows, const TriangularOptions& options,
     const MemoryBudget& budget, const TimeoutFlag& timeout, const RowMap& in_row, const RowMap& out_row)
-    : m_rows(rows), m_options(options), m_budget(budget) {
+    : m_rows(rows),
+      m_options(options),
+      m_model(options.device_model.value_or(default_device_model<ExecutionSpace>()).trisolve),
+      m_budget(budget) {
   m_report.n = static_cast<std::int64_t>(rows.n);
   choose(exec);
   if (substitutes()) {
@@ -119,8 +122,7 @@ void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::describe(cons
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::choose_by_shape(
     const TriangleShape& shape) {
-  choose_method(shape, is_host_space<ExecutionSpace> ? host_machine() : h200_machine(), m_options.method,
-                m_report);
+  choose_method(shape, m_model.methods, m_options.method, m_report);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -151,7 +153,7 @@ void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::make_plan_for
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::cut_plan_levels() {
-  const auto costs = level_costs<ExecutionSpace>(m_options.portable);
+  const auto& costs = m_options.portable ? m_model.portable_level_sets : m_model.level_sets;
   const bool single = m_options.precision == FactorPrecision::single;
   for (const int k : {0, 1, 2}) {
     const int columns = k == 0 ? 1 : k == 1 ? 4 : max_columns_at_once;

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_DEVICEMODEL_HPP
+#define LUTRA_DEVICEMODEL_HPP
+
+#include "Lutra_ExecutionTraits.hpp"
+
+namespace lutra {
+
+/// Costs of a triangular solve by each method, for one right-hand side (`Lutra_TrisolveModel.hpp`). A block
+/// is a block of rows, a team the threads that work on one.
+struct TrisolveCosts {
+  double start_seconds = 0;             ///< launch, first loads, and the wait for the last store
+  double contention_start_seconds = 0;  ///< added where rows poll for values all over the device
+  double contention_levels = 1;         ///< levels from which on that is paid in full; in proportion below
+  double contention_free_rows = 0;      ///< rows a level may have before they contend for what they poll
+  double contention_row_seconds = 0;    ///< added for each further row of a level, on average
+  double dependency_seconds = 0;        ///< a value between two multiprocessors, with the work on a short row
+  double dependency_growth_seconds = 0;  ///< added for each doubling of the mean row length
+  double block_dependency_seconds = 0;   ///< a dependency between blocks, with the product by an inverse
+  double block_step_seconds = 0;         ///< each entry a lane gathers along the critical path of blocks
+  double wide_block_seconds = 0;         ///< work on a block that occupies a whole team
+  double concurrent_wide_blocks = 1;     ///< such blocks in progress at the same time
+  double barrier_seconds = 0;            ///< a level inside one team
+  double team_bandwidth = 1;             ///< bytes a second of one multiprocessor
+  double level_launch_seconds = 0;       ///< a level by a launch of its own
+  double bandwidth = 1;                  ///< bytes a second of the device
+};
+
+/// Costs of the levels of a level-set solve, from which they are divided among launches
+/// (`Lutra_LevelRuns.hpp`). A small level costs a barrier, or its bytes through one multiprocessor; a large
+/// one, and the first of a run of small ones, a launch, or its bytes through the device.
+struct LevelSetCosts {
+  double barrier_seconds = 0;  ///< a small level of few bytes
+  double team_bandwidth = 1;   ///< bytes a second of one multiprocessor
+  double launch_seconds = 0;   ///< a launch that waits for the one before
+  double bandwidth = 1;        ///< bytes a second of the device
+  double start_seconds = 0;    ///< of a solve, whatever its levels
+  double step_seconds = 0;     ///< each dependent step of a level's longest task beyond those in flight
+};
+
+/// What the choice of a triangular solve is predicted from.
+struct TrisolveDeviceModel {
+  TrisolveCosts methods;
+  LevelSetCosts level_sets;           ///< with the kernels specialised for the space
+  LevelSetCosts portable_level_sets;  ///< with the portable ones
+};
+
+/// All numbers that were fitted to one device, a section for each use. Choices are functions of a matrix's
+/// properties and of this struct; whoever chooses is handed one, by parameter or in an options struct.
+struct DeviceModel {
+  TrisolveDeviceModel trisolve;
+};
+
+/// Fitted to one NVIDIA H200 with CUDA 13.0 by `lutra_perf_trisolve` over 34 triangles of ILU(0) and complete
+/// factors, in double precision (docs/trisolve.md).
+DeviceModel h200_device_model();
+/// Estimates for one core of a server: nothing waits, and there is one stream of memory.
+DeviceModel host_device_model();
+
+/// The model of an execution space where the caller hands over none: of a host, or of the one device that has
+/// been measured.
+template <class ExecutionSpace>
+DeviceModel default_device_model() {
+  return Impl::is_host_space<ExecutionSpace> ? host_device_model() : h200_device_model();
+}
+
+}  // namespace lutra
+
+#endif
