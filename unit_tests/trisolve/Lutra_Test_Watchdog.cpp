@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The watchdog of the data-flow kernels, on a plan in which a row waits for itself: no pattern leads to one,
 // so it is made by hand from the stage's own parts. Offsets are int here, unlike in the library.
+#include <atomic>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <limits>
+#include <thread>
 
 #include "Lutra_SolutionArrays.hpp"
 #include "Lutra_TestDevice.hpp"
@@ -29,6 +33,7 @@ struct Chain {
   Kokkos::View<double*, Memory> x = to_space<Space>(std::vector<double>{0, 0});
   Kokkos::View<lutra::Impl::BlockUse*, Memory> use = to_space<Space>(std::vector<lutra::Impl::BlockUse>(2));
   lutra::Impl::SolutionArrays<double, Ordinal, Space> arrays;
+  std::atomic<double*> waited_for = nullptr;  ///< of the second row, in the last solve
 #ifdef KOKKOS_ENABLE_CUDA
   lutra::Impl::KernelGraphs graphs;
 #endif
@@ -59,7 +64,7 @@ struct Chain {
   }
 
   /// @param for_blocks by the CUDA kernel for plans that have blocks of several rows
-  void solve(bool portable, bool for_blocks) {
+  void solve(bool portable, bool for_blocks, double watchdog_seconds = 0.05) {
     lutra::Impl::BlockSolveData<double, double, Ordinal, int> data;
     data.tasks = plan.tasks.data();
     data.by_level = plan.by_level.data();
@@ -74,8 +79,9 @@ struct Chain {
     data.n_columns = 1;
     data.n_tasks = plan.n_tasks();
     data.narrow_tasks = plan.narrow_tasks;
-    data.watchdog_seconds = 0.05;
+    data.watchdog_ticks = lutra::Impl::watchdog_ticks<Space>(watchdog_seconds);
     arrays.prepare(data, 1);
+    waited_for = data.current + 1;
 #ifdef KOKKOS_ENABLE_CUDA
     if constexpr (std::is_same_v<Space, Kokkos::Cuda>) {
       if (!portable && for_blocks) return lutra::Impl::solve_blocks_cuda<true, 1>(exec, data, 2, graphs);
@@ -88,7 +94,93 @@ struct Chain {
   }
 };
 
+/// A clock that shows what a test sets.
+struct FakeClock {
+  static inline std::uint64_t now = 0;
+  static std::uint64_t ticks() { return now; }
+};
+
 }  // namespace
+
+TEST_CASE("a wait is timed by a clock from its first question on", "[trisolve]") {
+  lutra::Impl::WaitTimer<FakeClock> timer;
+  FakeClock::now = 1000000;
+  for (int readings = 0; readings < 100; ++readings) CHECK_FALSE(timer.exceeds(50));
+  FakeClock::now += 50;
+  CHECK_FALSE(timer.exceeds(50));
+  FakeClock::now += 1;
+  CHECK(timer.exceeds(50));
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  CHECK(lutra::Impl::watchdog_ticks<Space>(0.5) == 500000000u);
+  CHECK(lutra::Impl::watchdog_ticks<Space>(1e300) == std::numeric_limits<std::uint64_t>::max());
+}
+
+TEMPLATE_LIST_TEST_CASE("a value that comes late, but in time, is waited for", "[trisolve]", PatternTypes) {
+  if constexpr (lutra::Impl::is_host_space<typename TestType::Space>) {
+    Chain<TestType> chain;
+    chain.make_it_wait_for_itself();
+    std::thread producer([&] {
+      while (chain.waited_for == nullptr) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      lutra::Impl::write_through(chain.waited_for.load(), 5.0);
+    });
+    chain.solve(true, false, 0.05 + 60);  // 200 ms are millions of readings
+    chain.exec.fence();
+    producer.join();
+    CHECK(chain.arrays.timed_out_position() == -1);
+    CHECK(to_vector(chain.x) == std::vector<double>{1, -2});
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("the watchdog lets a wait last as long as it may", "[trisolve]", PatternTypes) {
+  Chain<TestType> chain;
+  chain.make_it_wait_for_itself();
+  const auto begun = std::chrono::steady_clock::now();
+  chain.solve(true, false, 0.2);
+  chain.exec.fence();
+  CHECK(chain.arrays.timed_out_position() == 1);
+  CHECK(std::chrono::steady_clock::now() - begun >= std::chrono::milliseconds(200));
+}
+
+// Rows whose tickets have been taken, and which no team works on: those behind wait for them.
+TEMPLATE_LIST_TEST_CASE("a search for levels that waits too long is ended at the row", "[trisolve]",
+                        PatternTypes) {
+  using Space = typename TestType::Space;
+  using Memory = typename TestType::Memory;
+  using Ordinal = typename TestType::Ordinal;
+  constexpr int n = 70, taken = 32;
+  std::vector<Ordinal> entries(n);
+  std::vector<std::int64_t> begin(n), end(n);
+  for (int i = 0; i < n; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    entries[at] = i - 1;  // row i needs row i − 1
+    begin[at] = i == 0 ? 1 : i;
+    end[at] = i + 1;
+  }
+  const Space exec;
+  lutra::Impl::TriangleRows<Ordinal, std::int64_t, Memory> rows;
+  rows.n = n;
+  rows.entries = to_space<Space>(entries);
+  rows.begin = to_space<Space>(begin);
+  rows.end = to_space<Space>(end);
+  const Kokkos::View<std::int64_t*, Memory> word("last level, stopped", 2);
+  for (const Ordinal ticket : {Ordinal(-1), Ordinal(0)}) {
+    lutra::Impl::LeveledBlocks<Ordinal, Memory> leveled;
+    leveled.blocks.count = n;
+    leveled.level = to_space<Space>(std::vector<Ordinal>(n, -1));
+    leveled.ticket = to_space<Space>(std::vector<Ordinal>{ticket});
+    lutra::Impl::sweep_levels_portable(exec, rows.access(), leveled, word.data(),
+                                       {lutra::Impl::watchdog_ticks<Space>(0.05), word.data() + 1});
+    exec.fence();
+    const auto words = to_vector(word);
+    if (ticket < 0) {
+      CHECK(words == std::vector<std::int64_t>{n - 1, 0});
+      CHECK(to_vector(leveled.level).back() == n - 1);
+    } else {
+      CHECK(words[1] == taken + 1);
+    }
+  }
+}
 
 TEMPLATE_LIST_TEST_CASE("a row that waits for itself is given up and named", "[trisolve]", PatternTypes) {
   using Ways = std::pair<bool, bool>;

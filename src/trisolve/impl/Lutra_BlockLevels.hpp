@@ -9,6 +9,7 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_TriangleNumbers.hpp"
 #include "Lutra_TriangleRowsView.hpp"
+#include "Lutra_Watchdog.hpp"
 
 namespace lutra::Impl {
 
@@ -60,6 +61,19 @@ KOKKOS_FORCEINLINE_FUNCTION void note_level(Level* last, Level level) {
   if (read_level(last) < level) Kokkos::atomic_max(last, level);
 }
 
+/// Bounds the waiting of a search for levels.
+struct LevelWatchdog {
+  std::uint64_t limit = 0;          ///< ticks a wait may last
+  std::int64_t* stopped = nullptr;  ///< 1 + first step of the block that waited longer; 0: none has
+
+  /// Whether the search is over; ends it where this wait, of the block that begins at `step`, is too long.
+  KOKKOS_FUNCTION bool ends(WaitTimer<>& timer, std::int64_t step) const {
+    if (*static_cast<const volatile std::int64_t*>(stopped) != 0) return true;
+    if (timer.exceeds(limit)) Kokkos::atomic_compare_exchange(stopped, std::int64_t(0), step + 1);
+    return false;
+  }
+};
+
 /// Levels of the blocks in one launch, by the very waiting that a synchronisation-free solve does: a block's
 /// level is one more than the greatest of those it depends on, and its own flag. Teams take tickets in order,
 /// so that what a team waits for has been begun; lanes never wait for each other inside a loop, so that lanes
@@ -67,10 +81,11 @@ KOKKOS_FORCEINLINE_FUNCTION void note_level(Level* last, Level level) {
 ///
 /// @param leveled    its levels −1 throughout in, from 0 out; its ticket −1 in
 /// @param last_level 0 or more in; no less than any level out
+/// @param watchdog   ends the search where a block waits too long: levels are meaningless then
 template <class Ordinal, class Offset, class ExecutionSpace>
 void sweep_levels_portable(const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
                            const LeveledBlocks<Ordinal, typename ExecutionSpace::memory_space>& leveled,
-                           std::int64_t* last_level) {
+                           std::int64_t* last_level, const LevelWatchdog& watchdog) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   constexpr int chunk = 32;
   const auto blocks = leveled.blocks;
@@ -92,6 +107,8 @@ void sweep_levels_portable(const ExecutionSpace& exec, const RowAccess<Ordinal, 
           Ordinal step = first, greatest = -1;
           Offset t = 0;
           bool done = false;
+          WaitTimer<> timer;
+          unsigned readings = 0;
           while (!done) {
             if (step == last) {
               *static_cast<volatile Ordinal*>(&level(b)) = greatest + 1;
@@ -104,7 +121,12 @@ void sweep_levels_portable(const ExecutionSpace& exec, const RowAccess<Ordinal, 
             } else {
               const Ordinal found = read_level(&level(blocks.block(rows.dependency(rows.mirrored(step), t))));
               if (found > greatest) greatest = found;
-              if (found >= 0) ++t;
+              if (found >= 0) {
+                ++t;
+              } else if (++readings % 256 == 0) {
+                if (watchdog.ends(timer, static_cast<std::int64_t>(first))) step = last;
+                yield_to_others();
+              }
             }
           }
         });

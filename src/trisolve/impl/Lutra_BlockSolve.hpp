@@ -7,6 +7,7 @@
 #include "Lutra_DataFlow.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_TriangleSchedule.hpp"
+#include "Lutra_Watchdog.hpp"
 
 namespace lutra::Impl {
 
@@ -62,7 +63,7 @@ struct BlockSolveData {
   Ordinal* next_ticket = nullptr;  ///< of the next one, made 0
   int* stop = nullptr;             ///< not 0: the watchdog has given up
   TimeoutRecord* timeout = nullptr;
-  double watchdog_seconds = 0;
+  std::uint64_t watchdog_ticks = 0;  ///< a longer wait ends the solve
 
   bool operator==(const BlockSolveData&) const = default;
   KOKKOS_FORCEINLINE_FUNCTION Value value(const Value* from) const {
@@ -80,8 +81,14 @@ KOKKOS_FUNCTION void give_up(const Data& data, std::int64_t place) {
   if (Kokkos::atomic_compare_exchange(data.stop, 0, 1) == 0) data.timeout->place_plus_one = place + 1;
 }
 
-inline constexpr double spins_per_second =
-    2e6;  ///< about; the portable watchdog counts instead of asking a clock
+/// Asked now and then by a thread that polls: whether the watchdog has ended the solve. Ends it where this
+/// wait has lasted too long; the waiting threads, this one too, learn of it when they ask next.
+template <class Data>
+KOKKOS_FUNCTION bool is_ended(const Data& data, WaitTimer<>& timer, std::int64_t waiting_place) {
+  if (*static_cast<const volatile int*>(data.stop) != 0) return true;
+  if (timer.exceeds(data.watchdog_ticks)) give_up(data, waiting_place);
+  return false;
+}
 
 /// Reads a solution, waiting for it where it is not there yet. Gives NaN once the watchdog has ended the
 /// solve.
@@ -89,11 +96,11 @@ template <class Scalar, class Data>
 KOKKOS_FUNCTION Scalar wait_for(const Data& data, const Scalar* place, std::int64_t waiting_place) {
   Scalar value = read_fresh(place);
   if (!is_marked(value)) return value;
-  const auto most = static_cast<std::int64_t>(data.watchdog_seconds * spins_per_second) + 1;
-  for (std::int64_t spins = 0; is_marked(value); ++spins) {
-    if (spins % 256 == 255) {
-      if (*static_cast<const volatile int*>(data.stop) != 0) break;
-      if (spins > most) give_up(data, waiting_place);
+  WaitTimer<> timer;
+  for (unsigned readings = 1; is_marked(value); ++readings) {
+    if (readings % 256 == 0) {
+      if (is_ended(data, timer, waiting_place)) break;
+      yield_to_others();
     }
     value = read_fresh(place);
   }

@@ -48,21 +48,22 @@ NumbersView<typename ExecutionSpace::memory_space> numbers_of_rows(const Executi
 template <class Ordinal, class Offset, class ExecutionSpace>
 void sweep_levels(const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
                   const Groupings<Ordinal, typename ExecutionSpace::memory_space>& found,
-                  [[maybe_unused]] bool portable) {
+                  [[maybe_unused]] bool portable, double watchdog_seconds) {
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
     if (!portable) return sweep_levels_cuda(exec, rows, found.single, found.blocked, found.numbers);
   }
 #endif
   TriangleNumbers* const numbers = found.numbers.data();
+  const LevelWatchdog watchdog{watchdog_ticks<ExecutionSpace>(watchdog_seconds), &numbers->stopped};
   if constexpr (is_host_space<ExecutionSpace>) {
     exec.fence("lutra::trisolve: the host reads the pattern");
     numbers->last_row_level = static_cast<std::int64_t>(find_levels_in_order(rows, found.single.level)) - 1;
   } else {
-    sweep_levels_portable(exec, rows, found.single, &numbers->last_row_level);
+    sweep_levels_portable(exec, rows, found.single, &numbers->last_row_level, watchdog);
   }
   if (found.blocked.blocks.count > 0)
-    sweep_levels_portable(exec, rows, found.blocked, &numbers->last_block_level);
+    sweep_levels_portable(exec, rows, found.blocked, &numbers->last_block_level, watchdog);
 }
 
 /// Adds to the numbers what the model wants to know of the blocks. Does not fence on devices.
@@ -101,12 +102,14 @@ void take_level_arrays(const Kokkos::View<Ordinal*, Memory>& unknown, std::size_
 
 /// Groups the rows by themselves and, if wanted, in blocks, each with their levels; how many there are of
 /// either only the numbers tell. Does not fence on devices.
-/// @param method automatic: blocks only where they may pay; supernodal: blocks too; others: rows alone
+/// @param options their method automatic: blocks only where they may pay; supernodal: blocks too; others:
+/// rows alone
 template <class Ordinal, class Offset, class ExecutionSpace>
 Groupings<Ordinal, typename ExecutionSpace::memory_space> group_rows(
     const ExecutionSpace& exec,
-    const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& whole, TrisolveMethod method,
-    bool portable, MemoryReservation& reservation) {
+    const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& whole,
+    const TriangularOptions& options, MemoryReservation& reservation) {
+  const TrisolveMethod method = options.method;
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
   Groupings<Ordinal, Memory> found;
@@ -132,7 +135,7 @@ Groupings<Ordinal, typename ExecutionSpace::memory_space> group_rows(
     take_level_arrays(pool, n + 1, n, found.blocked);
     found.blocked.blocks = find_row_blocks(exec, rows, found.numbers, asked_for, reservation);
   }
-  sweep_levels(exec, rows, found, portable);
+  sweep_levels(exec, rows, found, options.portable, options.watchdog_seconds);
   if (with_blocks) {
     const auto steps = Kokkos::subview(pool, Kokkos::make_pair(unknowns, unknowns + zeros));
     describe_blocks(exec, rows, found.blocked, steps, found.numbers);

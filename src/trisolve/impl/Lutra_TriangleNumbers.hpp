@@ -34,6 +34,7 @@ struct TriangleNumbers {
   std::int64_t last_block_level = 0;
   std::int64_t wide_blocks = 0;
   std::int64_t critical_steps = 0;  ///< of the lanes' longest rows, a sum over levels
+  std::int64_t stopped = 0;         ///< 1 + the step at which the watchdog ended the search for levels; or 0
 
   KOKKOS_FUNCTION void clear_all_but_rows() {
     const RowSummary kept = rows;

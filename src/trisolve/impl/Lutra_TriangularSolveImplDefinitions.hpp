@@ -79,7 +79,7 @@ void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const 
                                      analysis_scratch_bytes<Ordinal, Offset>(m_rows.n));
   }
   TriangleShape shape;
-  auto found = group_rows(exec, m_rows, m_options.method, m_options.portable, scratch);
+  auto found = group_rows(exec, m_rows, m_options, scratch);
   describe(exec, found, shape);
   choose_by_shape(shape);
   if (substitutes()) return plan_substitution(exec, found.single);
@@ -104,6 +104,11 @@ void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::describe(cons
                                                                             TriangleShape& shape) {
   const TriangleNumbers numbers = read_back(exec, found.numbers);
   throw_row_fault(numbers.rows.fault);
+  if (numbers.stopped > 0) {
+    const auto row = m_rows.access().mirrored(static_cast<Ordinal>(numbers.stopped - 1));
+    throw TimeoutError("triangle: the level of row " + std::to_string(row) + " was waited for over " +
+                       std::to_string(m_options.watchdog_seconds) + " s");
+  }
   take_numbers(found, numbers);
   m_report.nnz = numbers.rows.total + m_report.n;
   m_report.levels = static_cast<std::int64_t>(found.single.levels);
@@ -273,7 +278,7 @@ void TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>::solve_group(
   data.conjugate = conjugate;
   data.n_tasks = m_plan.n_tasks();
   data.narrow_tasks = static_cast<std::int64_t>(m_plan.narrow_tasks);
-  data.watchdog_seconds = m_options.watchdog_seconds;
+  data.watchdog_ticks = watchdog_ticks<ExecutionSpace>(m_options.watchdog_seconds);
   if (goes_by_levels(Stride)) {
     const auto& runs = m_level_runs[Stride == 1 ? 0 : Stride == 4 ? 1 : 2];
     data.current = m_arrays.scratch(exec, Stride);

@@ -21,7 +21,7 @@ struct FrontSweepLaunch {
   int* next_ticket = nullptr;        ///< of the same fronts' other sweep, made 0
   int* stop = nullptr;               ///< not 0: the watchdog has given up
   TimeoutRecord* timeout = nullptr;
-  double watchdog_seconds = 0;
+  std::uint64_t watchdog_ticks = 0;  ///< a longer wait ends the solve
 
   __device__ Scalar* solved_at(int group, std::int64_t place, int width) const {
     return data.solved + (group * data.n + place) * width;

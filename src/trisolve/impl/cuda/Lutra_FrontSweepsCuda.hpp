@@ -31,7 +31,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
 
   FrontSweeps(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget,
               const FrontSolverOptions& options)
-      : Base(exec, plan, budget), m_watchdog_seconds(options.watchdog_seconds) {
+      : Base(exec, plan, budget), m_watchdog_ticks(watchdog_ticks<Kokkos::Cuda>(options.watchdog_seconds)) {
     if (options.portable) {
       m_portable =
           std::make_unique<PortableFrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>>(exec, plan, budget);
@@ -108,7 +108,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     launch.n_shares = m_shares;
     launch.stop = m_stop.data();
     launch.timeout = m_timeout.data();
-    launch.watchdog_seconds = m_watchdog_seconds;
+    launch.watchdog_ticks = m_watchdog_ticks;
     launch.data = data;
     choose_triangle(true, inverses, launch);
     sweep_by_warps<true, Tasks::small, Width>(exec, launch);
@@ -204,7 +204,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     Kokkos::deep_copy(exec, m_vectors, marked_value<Scalar>());
   }
 
-  double m_watchdog_seconds;
+  std::uint64_t m_watchdog_ticks;
   std::unique_ptr<PortableFrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>> m_portable;
   Kokkos::View<const typename Tasks::WarpTask*, Memory> m_warp_tasks[Tasks::tiled][2];  ///< up and down
   Kokkos::View<const typename Tasks::Task*, Memory> m_tile_tasks[2];

@@ -127,18 +127,6 @@ __device__ __forceinline__ Two<Scalar> product(const Scalar& factor, const Two<S
   return {{factor * x.of[0], factor * x.of[1]}};
 }
 
-/// Whether the watchdog has ended the solve; ends it where this wait, begun at `begun`, takes too long. The
-/// same for all threads of a warp.
-template <class Data>
-__device__ __forceinline__ bool is_given_up(const Data& data, std::uint64_t& begun,
-                                            std::int64_t waiting_place) {
-  if (__any_sync(0xffffffffu, *static_cast<const volatile int*>(data.stop) != 0)) return true;
-  const std::uint64_t now = device_nanoseconds();
-  if (begun == 0) begun = now;
-  if (static_cast<double>(now - begun) > data.watchdog_seconds * 1e9) give_up(data, waiting_place);
-  return false;
-}
-
 /// Steps of a task whose places a thread asks for at once: as many as registers allow.
 template <class Scalar>
 inline constexpr int steps_in_flight = ScalarTraits<Scalar>::is_complex ? 2 : 4;
@@ -223,10 +211,10 @@ __device__ __forceinline__ std::int64_t place_to_watch(const Two<Ordinal> (&plac
 template <class Real, class Packet, class Data>
 __device__ __forceinline__ void watch(const Data& data, const Packet* from, Packet seen,
                                       std::int64_t waiting_place) {
-  std::uint64_t begun = 0;
+  WaitTimer<> timer;
   for (unsigned spins = 1; __any_sync(0xffffffffu, distance_from_mark<Real>(seen) == 0); ++spins) {
     read_missing(from, 0, seen);
-    if (spins % 1024 == 0 && is_given_up(data, begun, waiting_place)) break;
+    if (spins % 1024 == 0 && __any_sync(0xffffffffu, is_ended(data, timer, waiting_place))) break;
   }
 }
 
@@ -234,10 +222,10 @@ __device__ __forceinline__ void watch(const Data& data, const Packet* from, Pack
 /// solve.
 template <class Batch, class Data>
 __device__ __forceinline__ void wait_for_all(const Data& data, Batch& batch, std::int64_t waiting_place) {
-  std::uint64_t begun = 0;
+  WaitTimer<> timer;
   for (unsigned spins = 1; __any_sync(0xffffffffu, batch.misses_some()); ++spins) {
     batch.ask_again();
-    if (spins % 1024 == 0 && is_given_up(data, begun, waiting_place)) {
+    if (spins % 1024 == 0 && __any_sync(0xffffffffu, is_ended(data, timer, waiting_place))) {
       batch.abandon();
       break;
     }

@@ -4,19 +4,11 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <cstdint>
-
 #include "Lutra_BlockSolve.hpp"
 
 namespace lutra::Impl {
 
 // How CUDA kernels read solutions that others are computing.
-
-__device__ inline std::uint64_t device_nanoseconds() {
-  std::uint64_t now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
-}
 
 /// Reads the solutions of one place. The loads bypass the first-level cache, so that each sees what another
 /// multiprocessor has written.
@@ -87,7 +79,7 @@ __device__ __forceinline__ bool any_marked(const Scalar (&x)[Stride]) {
 template <int Count, int Stride, class Scalar, class From, class Data>
 __device__ __forceinline__ void wait_for_places(const Data& data, const From& from,
                                                 Scalar (&x)[Count][Stride], std::int64_t waiting_place) {
-  std::uint64_t begun = 0;
+  WaitTimer<> timer;
   bool waiting = true;
   for (unsigned spins = 1; waiting; ++spins) {
     Scalar probe[Count];
@@ -104,11 +96,7 @@ __device__ __forceinline__ void wait_for_places(const Data& data, const From& fr
     waiting = false;
 #pragma unroll
     for (int u = 0; u < Count; ++u) waiting = waiting || any_marked(x[u]);
-    if (spins % 1024 != 0) continue;
-    if (*static_cast<const volatile int*>(data.stop) != 0) break;
-    const std::uint64_t now = device_nanoseconds();
-    if (begun == 0) begun = now;
-    if (static_cast<double>(now - begun) > data.watchdog_seconds * 1e9) give_up(data, waiting_place);
+    if (spins % 1024 == 0 && is_ended(data, timer, waiting_place)) break;
   }
 #pragma unroll
   for (int u = 0; u < Count; ++u) {
@@ -137,14 +125,10 @@ __device__ __forceinline__ void wait_for_columns(const Data& data, const Ordinal
 template <class Scalar, class Data>
 __device__ __forceinline__ void watch_place(const Data& data, const Scalar* from, std::int64_t waiting_place,
                                             unsigned pause) {
-  std::uint64_t begun = 0;
+  WaitTimer<> timer;
   for (unsigned spins = 1; is_marked(read_fresh(from)); ++spins) {
     if (pause > 0) __nanosleep(pause);
-    if (spins % 1024 != 0) continue;
-    if (*static_cast<const volatile int*>(data.stop) != 0) break;
-    const std::uint64_t now = device_nanoseconds();
-    if (begun == 0) begun = now;
-    if (static_cast<double>(now - begun) > data.watchdog_seconds * 1e9) give_up(data, waiting_place);
+    if (spins % 1024 == 0 && is_ended(data, timer, waiting_place)) break;
   }
 }
 

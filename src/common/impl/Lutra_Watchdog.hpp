@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_WATCHDOG_HPP
+#define LUTRA_WATCHDOG_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <thread>
+
+#include "Lutra_ExecutionTraits.hpp"
+
+namespace lutra::Impl {
+
+// Threads that poll for a value of another thread bound their wait by a clock, never by a count of readings:
+// where there are more threads than cores the other thread may not run for milliseconds, in which a polling
+// thread reads a million times.
+
+#if defined(KOKKOS_ENABLE_CUDA)
+/// Nanoseconds of the device's timer.
+KOKKOS_INLINE_FUNCTION std::uint64_t device_clock_ticks() {
+  std::uint64_t now = 0;
+  KOKKOS_IF_ON_DEVICE((asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));))
+  return now;
+}
+#elif defined(KOKKOS_ENABLE_HIP)
+/// The device's counter of constant rate.
+KOKKOS_INLINE_FUNCTION std::uint64_t device_clock_ticks() {
+  std::uint64_t now = 0;
+  KOKKOS_IF_ON_DEVICE((now = static_cast<std::uint64_t>(wall_clock64());))
+  return now;
+}
+#endif
+
+/// Ticks a second of device_clock_ticks.
+inline double device_clock_rate() {
+#if defined(KOKKOS_ENABLE_HIP)
+  int device = 0, kilohertz = 0;
+  if (hipGetDevice(&device) == hipSuccess &&
+      hipDeviceGetAttribute(&kilohertz, hipDeviceAttributeWallClockRate, device) == hipSuccess &&
+      kilohertz > 0)
+    return 1e3 * kilohertz;
+  return 1e8;  // the usual rate
+#else
+  return 1e9;
+#endif
+}
+
+/// The clock of the processor a kernel runs on. It never goes back.
+struct SteadyClock {
+  KOKKOS_FUNCTION static std::uint64_t ticks() {
+    KOKKOS_IF_ON_HOST(
+        (return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                               std::chrono::steady_clock::now().time_since_epoch())
+                                               .count());))
+    KOKKOS_IF_ON_DEVICE((return device_clock_ticks();))
+  }
+
+  /// Ticks a second where kernels of a space run.
+  template <class ExecutionSpace>
+  static double rate() {
+    return is_host_space<ExecutionSpace> ? 1e9 : device_clock_rate();
+  }
+};
+
+/// A limit of waiting as kernels take it, in ticks of a space's clock; a limit too large to count is none.
+template <class ExecutionSpace>
+std::uint64_t watchdog_ticks(double seconds) {
+  const double ticks = seconds * SteadyClock::rate<ExecutionSpace>();
+  constexpr auto unlimited = std::numeric_limits<std::uint64_t>::max();
+  return ticks < 1e18 ? static_cast<std::uint64_t>(ticks) : unlimited;
+}
+
+/// The time one wait has taken. It begins with the first question, which is to come after some hundred
+/// readings: most waits end before, and a clock costs more than a reading.
+template <class Clock = SteadyClock>
+class WaitTimer {
+ public:
+  KOKKOS_FUNCTION bool exceeds(std::uint64_t limit) {
+    const std::uint64_t now = Clock::ticks();
+    if (m_begun == 0) m_begun = now;
+    return now - m_begun > limit;
+  }
+
+ private:
+  std::uint64_t m_begun = 0;  ///< 0: not yet asked
+};
+
+/// Lets other threads of a host run; to be called between readings by a thread that has polled for long.
+KOKKOS_INLINE_FUNCTION void yield_to_others() {
+  KOKKOS_IF_ON_HOST((std::this_thread::yield();))
+}
+
+}  // namespace lutra::Impl
+
+#endif
