@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# <prefix>/lib/liblutra, <prefix>/include/lutra/Lutra_*.hpp, <prefix>/bin/lutra, <prefix>/lib/cmake/Lutra.
+# <prefix>/lib/liblutra, <prefix>/include/lutra/Lutra_*.hpp, <prefix>/include/lutra/impl/Lutra_*.hpp (internals),
+# <prefix>/bin/lutra, <prefix>/lib/cmake/Lutra.
 include(CMakePackageConfigHelpers)
 set(Lutra_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Lutra")
 
-# Headers of all stages land in one folder: their names are unique.
+# Header names are unique, so those of all stages share one folder, and their internals another.
 get_target_property(header_dirs lutra Lutra_HEADER_DIRECTORIES)
 foreach(directory IN LISTS header_dirs)
-  file(GLOB headers CONFIGURE_DEPENDS "${directory}/Lutra_*.hpp")
-  install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra")
+  file(GLOB headers CONFIGURE_DEPENDS "${directory}/Lutra*.hpp")
+  set(destination "${CMAKE_INSTALL_INCLUDEDIR}/lutra")
+  if(directory MATCHES "/impl(/|$)")
+    string(APPEND destination "/impl")
+  endif()
+  install(FILES ${headers} DESTINATION "${destination}")
 endforeach()
 
 install(FILES "${PROJECT_BINARY_DIR}/generated/Lutra_Config.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra")

@@ -9,7 +9,7 @@ if(Lutra_ENABLE_WARNINGS)
 endif()
 
 # lutra_add_stage(<folder>): headers of src/<folder> become includable by their own names, from the build tree here
-# and from <prefix>/include/lutra once installed.
+# and from <prefix>/include/lutra, those of impl/ from <prefix>/include/lutra/impl, once installed.
 function(lutra_add_stage folder)
   foreach(directory ${folder} ${folder}/impl ${folder}/impl/cuda)
     if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/src/${directory}")

@@ -12,7 +12,7 @@ namespace {
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
+  return text;
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ int run_version(const Arguments& arguments) {
   }
   write_output(text_line("lutra", info.version + " (" + info.git + ")") + text_line("kokkos", info.kokkos) +
                text_line("kernels", info.kokkos_kernels) + text_line("backends", joined(info.backends)) +
-               text_line("parts", joined(info.optional_parts)));
+               text_line("types", joined(info.scalars) + " with " + joined(info.ordinals)));
   return exit_solved;
 }
 

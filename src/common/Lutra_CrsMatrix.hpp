@@ -9,8 +9,7 @@
 namespace lutra {
 
 /// A view of a Kokkos Kernels matrix: nothing is copied, and `matrix` must outlive it unless its Views are
-/// managed. Its size type becomes the offset type, so `KokkosSparse::CrsMatrix<Scalar, int, Device, void,
-/// std::int64_t>` is what `SparseLU` takes by default.
+/// managed. The row map keeps its type, whose default in Kokkos Kernels is `std::size_t`.
 template <class Scalar, class Ordinal, class Device, class MemoryTraits, class Offset>
 CsrView<std::remove_const_t<Scalar>, std::remove_const_t<Ordinal>, std::remove_const_t<Offset>,
         typename Device::memory_space>

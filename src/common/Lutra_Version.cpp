@@ -8,11 +8,12 @@
 #include <cctype>
 
 #include "Lutra_GitHash.hpp"
+#include "Lutra_Instantiate.hpp"
 
 namespace lutra {
 namespace {
 
-// Kokkos and Kokkos Kernels count major · 10000 + minor · 100 + patch.
+// Lutra, Kokkos and Kokkos Kernels count major · 10000 + minor · 100 + patch.
 std::string dotted(int number) {
   return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." +
          std::to_string(number % 100);
@@ -31,32 +32,28 @@ std::string lower_case(std::string text) {
   return text;
 }
 
+// The first one is the default of Kokkos, where that is built.
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
-#ifdef KOKKOS_ENABLE_SERIAL
-  names.push_back(Kokkos::Serial::name());
-#endif
-#ifdef KOKKOS_ENABLE_OPENMP
-  names.push_back(Kokkos::OpenMP::name());
-#endif
-#ifdef KOKKOS_ENABLE_CUDA
-  names.push_back(Kokkos::Cuda::name());
-#endif
-#ifdef KOKKOS_ENABLE_HIP
-  names.push_back(Kokkos::HIP::name());
-#endif
-  std::transform(names.begin(), names.end(), names.begin(), lower_case);
-  const auto used_by_default =
+#define LUTRA_ADD_NAME(ExecutionSpace) names.push_back(lower_case(ExecutionSpace::name()));
+  LUTRA_FOR_EACH_SPACE(LUTRA_ADD_NAME)
+#undef LUTRA_ADD_NAME
+  const auto by_default =
       std::find(names.begin(), names.end(), lower_case(Kokkos::DefaultExecutionSpace::name()));
-  if (used_by_default != names.end()) std::rotate(names.begin(), used_by_default, used_by_default + 1);
+  if (by_default != names.end()) std::rotate(names.begin(), by_default, by_default + 1);
   return names;
 }
 
 }  // namespace
 
 VersionInfo version_info() {
-  return {
-      LUTRA_VERSION, LUTRA_GIT_HASH, dotted(KOKKOS_VERSION), kokkos_kernels_version(), backend_names(), {}};
+  return {dotted(LUTRA_VERSION),
+          LUTRA_GIT_HASH,
+          dotted(KOKKOS_VERSION),
+          kokkos_kernels_version(),
+          backend_names(),
+          {LUTRA_IF_F32("f32", ) LUTRA_IF_F64("f64", ) LUTRA_IF_C64("c64", ) LUTRA_IF_C128("c128", )},
+          {LUTRA_IF_INT32("int32", ) LUTRA_IF_INT64("int64", )}};
 }
 
 }  // namespace lutra

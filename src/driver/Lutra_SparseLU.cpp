@@ -64,6 +64,12 @@ void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const host_mat
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+auto SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::widened(
+    const Kokkos::View<const int*, memory_space>& row_map) -> Kokkos::View<const Offset*, memory_space> {
+  return m_solver->widened(row_map);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 Status SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::solve_views(const const_multivector_type& B,
                                                                       const multivector_type& X,
                                                                       Transposition op) {

@@ -8,9 +8,11 @@
 #include <memory>
 #include <span>
 
+#include "Lutra_BuiltTypes.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_FactorStructure.hpp"
 #include "Lutra_LuOptions.hpp"
+#include "Lutra_MatrixInput.hpp"
 #include "Lutra_RankTwo.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_Transposition.hpp"
@@ -28,7 +30,7 @@ class LuSolver;  // the implementation, Lutra_LuSolver.hpp
 /// exceptions.
 template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
           class ExecutionSpace = Kokkos::DefaultExecutionSpace>
-class SparseLU {
+class SparseLU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace> {
  public:
   using memory_space = typename ExecutionSpace::memory_space;
   using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
@@ -50,6 +52,13 @@ class SparseLU {
   ///         call.
   void analyze(const matrix_type& A);
   void analyze(const host_matrix_type& A);
+  /// For a row map of `int` or `std::size_t` and for any memory the execution space can reach, as in
+  /// analyze(make_view(a Kokkos Kernels matrix)). Entries and values are shared; a row map of `int` is
+  /// converted on the device.
+  template <class Value, class Index, class Integer, class Memory>
+  void analyze(const CsrView<Value, Index, Integer, Memory>& A) {
+    analyze(readable(A));
+  }
 
   /// LU of a matrix with the pattern of the analysis and any values.
   /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
@@ -57,6 +66,10 @@ class SparseLU {
   ///         infinite; OutOfMemoryError
   void factorize(const matrix_type& A);
   void factorize(const host_matrix_type& A);
+  template <class Value, class Index, class Integer, class Memory>
+  void factorize(const CsrView<Value, Index, Integer, Memory>& A) {
+    factorize(readable(A));
+  }
 
   /// Solves op(A)·X = B for all columns, refines, and computes the backward errors in `report()`.
   /// @param B [n × k] or [n] View the execution space can read
@@ -94,6 +107,14 @@ class SparseLU {
   const Report& report() const noexcept;
 
  private:
+  template <class Value, class Index, class Integer, class Memory>
+  matrix_type readable(const CsrView<Value, Index, Integer, Memory>& A) {
+    using Matrix = CsrView<Value, Index, Integer, Memory>;
+    [[maybe_unused]] const Impl::RequireReadable<Matrix, Scalar, Ordinal, Offset, ExecutionSpace> types;
+    return Impl::adapt_matrix<Offset, ExecutionSpace>(
+        A, [this](const auto& row_map) { return widened(row_map); });
+  }
+  Kokkos::View<const Offset*, memory_space> widened(const Kokkos::View<const int*, memory_space>& row_map);
   Status solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
 
   std::unique_ptr<LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>> m_solver;

@@ -142,7 +142,8 @@ std::string to_json(const std::vector<ReportRecord>& steps) {
 std::string to_json(const VersionInfo& info) {
   Json json = make(info);
   json["backends"] = info.backends;
-  json["optional_parts"] = info.optional_parts;
+  json["scalars"] = info.scalars;
+  json["ordinals"] = info.ordinals;
   return dump(json);
 }
 

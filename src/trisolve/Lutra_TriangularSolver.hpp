@@ -8,6 +8,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "Lutra_BuiltTypes.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_RankTwo.hpp"
 #include "Lutra_Transposition.hpp"
@@ -27,7 +28,7 @@ class TriangularSolve;  // the implementation
 /// execution space of Kokkos. docs/trisolve.md tells the three methods and what each costs.
 template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
           class ExecutionSpace = Kokkos::DefaultExecutionSpace>
-class TriangularSolver {
+class TriangularSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace> {
  public:
   using memory_space = typename ExecutionSpace::memory_space;
   using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;

@@ -1,28 +1,115 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cstddef>
+#include <limits>
+#include <vector>
 
 #include "Lutra_CrsMatrix.hpp"
-#include "Lutra_SparseLU.hpp"
-#include "Lutra_TestDevice.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
 
-TEST_CASE("a Kokkos Kernels matrix is solved as it is", "[common]") {
-  using Space = Kokkos::DefaultExecutionSpace;
-  using Device = Kokkos::Device<Space, Space::memory_space>;
-  const auto row_map = to_space<Space>(std::vector<std::int64_t>{0, 2, 4});
-  const auto entries = to_space<Space>(std::vector<int>{0, 1, 0, 1});
-  const auto values = to_space<Space>(std::vector<double>{1, 2, 3, 4});
-  const KokkosSparse::CrsMatrix<double, int, Device, void, std::int64_t> matrix("A", 2, 2, 4, values, row_map,
-                                                                                entries);
-  SparseLU<double> solver;
-  solver.analyze(make_view(matrix));
-  solver.factorize(make_view(matrix));
-  const auto b = to_space<Space>(std::vector<double>{5, 11});  // x = (1, 2)
+namespace {
+
+/// A Kokkos Kernels matrix [1 2; 3 4] whose row map holds `Integer`.
+template <class Types, class Integer>
+auto crs_matrix() {
+  using Scalar = typename Types::Scalar;
+  using Ordinal = typename Types::Ordinal;
+  using Space = typename Types::Space;
+  using Device = Kokkos::Device<Space, typename Types::Memory>;
+  const auto row_map = to_space<Space>(std::vector<Integer>{0, 2, 4});
+  const auto entries = to_space<Space>(std::vector<Ordinal>{0, 1, 0, 1});
+  const auto values = to_space<Space>(std::vector<Scalar>{Scalar(1), Scalar(2), Scalar(3), Scalar(4)});
+  return KokkosSparse::CrsMatrix<Scalar, Ordinal, Device, void, Integer>("A", 2, 2, 4, values, row_map,
+                                                                         entries);
+}
+
+/// Solves [1 2; 3 4]·x = (5, 11) and its multiple by 2, whose solution is x = (1, 2).
+template <class Types, class Matrix>
+void check_solved(const Matrix& A) {
+  using Scalar = typename Types::Scalar;
+  using Space = typename Types::Space;
+  Solver<Types> solver;
+  solver.analyze(A);
+  for (const double factor : {1.0, 2.0}) {
+    auto scaled = A;
+    scaled.values =
+        to_space<Space>(std::vector<Scalar>{as_scalar<Scalar>(factor), as_scalar<Scalar>(2 * factor),
+                                            as_scalar<Scalar>(3 * factor), as_scalar<Scalar>(4 * factor)});
+    solver.factorize(scaled);
+    const auto b =
+        to_space<Space>(std::vector<Scalar>{as_scalar<Scalar>(5 * factor), as_scalar<Scalar>(11 * factor)});
+    REQUIRE(solver.solve(b, b) == Status::success);
+    const auto x = to_vector(b);
+    CHECK(Kokkos::abs(x[0] - Scalar(1)) < 20 * epsilon_of<Scalar>);
+    CHECK(Kokkos::abs(x[1] - Scalar(2)) < 20 * epsilon_of<Scalar>);
+  }
+}
+
+/// Converts as a solver does, and returns the row map by value for comparison.
+template <class Types, class Matrix>
+auto adapted(const Matrix& A, lutra::Impl::WidenedRowMap<std::int64_t, typename Types::Space>& widened) {
+  return lutra::Impl::adapt_matrix<std::int64_t, typename Types::Space>(A, [&](const auto& row_map) {
+    return widened.convert(typename Types::Space(), row_map, MemoryBudget());
+  });
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("Kokkos Kernels matrices are solved whatever their offset type", "[common]",
+                        AllTypes) {
+  check_solved<TestType>(make_view(crs_matrix<TestType, int>()));
+  check_solved<TestType>(make_view(crs_matrix<TestType, std::int64_t>()));
+  check_solved<TestType>(make_view(crs_matrix<TestType, std::size_t>()));
+}
+
+TEMPLATE_LIST_TEST_CASE("only a row map of another width is converted; entries and values are shared",
+                        "[common]", AllTypes) {
+  using Space = typename TestType::Space;
+  lutra::Impl::WidenedRowMap<std::int64_t, Space> widened;
+  const auto narrow = crs_matrix<TestType, int>();
+  const auto A = adapted<TestType>(make_view(narrow), widened);
+  CHECK(to_vector(A.row_map) == std::vector<std::int64_t>{0, 2, 4});
+  CHECK(A.entries.data() == narrow.graph.entries.data());
+  CHECK(A.values.data() == narrow.values.data());
+  CHECK(adapted<TestType>(make_view(narrow), widened).row_map.data() == A.row_map.data());  // no new memory
+  const auto wide = crs_matrix<TestType, std::size_t>();
+  const auto B = adapted<TestType>(make_view(wide), widened);
+  CHECK(static_cast<const void*>(B.row_map.data()) == wide.graph.row_map.data());
+  CHECK(to_vector(B.row_map) == std::vector<std::int64_t>{0, 2, 4});
+  CHECK(B.entries.data() == wide.graph.entries.data());
+  CHECK(B.values.data() == wide.values.data());
+}
+
+TEMPLATE_LIST_TEST_CASE("matrices in any memory the execution space can reach are solved", "[common]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Ordinal = typename TestType::Ordinal;
+  const auto matrix = crs_matrix<TestType, std::size_t>();
+  using Anywhere = Kokkos::AnonymousSpace;  // reachable from every execution space, like unified memory
+  const CsrView<Scalar, Ordinal, std::size_t, Anywhere> A{
+      2, 2, Kokkos::View<const std::size_t*, Anywhere>(matrix.graph.row_map.data(), 3),
+      Kokkos::View<const Ordinal*, Anywhere>(matrix.graph.entries.data(), 4),
+      Kokkos::View<const Scalar*, Anywhere>(matrix.values.data(), 4)};
+  const auto b = to_space<typename TestType::Space>(std::vector<Scalar>{Scalar(5), Scalar(11)});
+  Solver<TestType> solver;
+  solver.analyze(A);
+  solver.factorize(A);
   REQUIRE(solver.solve(b, b) == Status::success);
-  const auto x = to_vector(b);
-  CHECK(std::abs(x[0] - 1.0) < 1e-14);
-  CHECK(std::abs(x[1] - 2.0) < 1e-14);
+  CHECK(Kokkos::abs(to_vector(b)[1] - Scalar(2)) < 20 * epsilon_of<Scalar>);
+}
+
+TEMPLATE_LIST_TEST_CASE("an offset too large for the solver is refused by the matrix check", "[common]",
+                        AllTypes) {
+  auto matrix = crs_matrix<TestType, std::size_t>();
+  auto A = make_view(matrix);
+  A.row_map = to_space<typename TestType::Space>(
+      std::vector<std::size_t>{0, std::numeric_limits<std::size_t>::max(), 4});
+  Solver<TestType> solver;
+  CHECK_THROWS_AS(solver.analyze(A), InputError);
 }
 
 }  // namespace lutra::Test

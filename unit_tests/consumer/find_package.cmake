@@ -22,6 +22,18 @@ foreach(file IN LISTS config_files)
   endforeach()
 endforeach()
 
+# Internals stand apart from the headers a user includes.
+file(GLOB_RECURSE internals "${LUTRA_SOURCE}/src/*/impl/Lutra_*.hpp")
+foreach(header IN LISTS internals)
+  cmake_path(GET header FILENAME name)
+  if(EXISTS "${prefix}/include/lutra/${name}" OR NOT EXISTS "${prefix}/include/lutra/impl/${name}")
+    message(FATAL_ERROR "${header} is not installed in include/lutra/impl alone")
+  endif()
+endforeach()
+if(NOT EXISTS "${prefix}/include/lutra/Lutra.hpp")
+  message(FATAL_ERROR "The umbrella header is not installed")
+endif()
+
 # Moved: nothing may depend on the prefix it was installed to.
 file(RENAME "${prefix}" "${WORK}/moved")
 file(COPY "${LUTRA_SOURCE}/example/solve_views" DESTINATION "${WORK}")

@@ -1,7 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Lutra inside another project. The build folder stays, and the warning flags are those of the main build, so that
-# a second run, or ccache, has little to compile.
+# Lutra inside another project: as a shared library, for one scalar and one index type. The build folder stays, and
+# the warning flags are those of the main build, so that a second run, or ccache, has little to compile.
 include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
-build_and_run("${CMAKE_CURRENT_LIST_DIR}/subdirectory" "${WORK}" solve_views "-DLUTRA_SOURCE=${LUTRA_SOURCE}"
-              "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DBUILD_SHARED_LIBS=${SHARED}"
+build_and_run("${CMAKE_CURRENT_LIST_DIR}/subdirectory" "${WORK}/build" solve_views "-DLUTRA_SOURCE=${LUTRA_SOURCE}"
+              "-DCMAKE_C_COMPILER=${C_COMPILER}" -DBUILD_SHARED_LIBS=ON -DLutra_SCALARS=f64 -DLutra_ORDINALS=int32
               "-DLutra_ENABLE_WARNINGS=${WARNINGS}")
+
+# Installed and moved, the shared library is found under its SONAME; whoever links it needs no METIS and no AMD.
+file(REMOVE_RECURSE "${WORK}/prefix" "${WORK}/moved" "${WORK}/solve_views" "${WORK}/consumer")
+run("${CMAKE_COMMAND}" --install "${WORK}/build" --config "${CONFIG}" --prefix "${WORK}/prefix")
+file(RENAME "${WORK}/prefix" "${WORK}/moved")
+if(NOT EXISTS "${WORK}/moved/${LIBDIR}/liblutra.so.${SOVERSION}" AND UNIX AND NOT APPLE)
+  message(FATAL_ERROR "There is no liblutra.so.${SOVERSION} in ${WORK}/moved/${LIBDIR}")
+endif()
+file(COPY "${LUTRA_SOURCE}/example/solve_views" DESTINATION "${WORK}")
+build_and_run("${WORK}/solve_views" "${WORK}/consumer" solve_views "-DLutra_ROOT=${WORK}/moved"
+              -DCMAKE_DISABLE_FIND_PACKAGE_METIS=ON -DCMAKE_DISABLE_FIND_PACKAGE_AMD=ON)
+
+# A type that was not compiled stops the compiler with a message that names the option, not the linker.
+run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/types_not_built" -B "${WORK}/types" -G "${GENERATOR}"
+    "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DKokkos_DIR=${Kokkos_DIR}" "-DKokkosKernels_DIR=${KokkosKernels_DIR}"
+    "-DLutra_ROOT=${WORK}/moved")
+foreach(case "float_scalar;Lutra_SCALARS" "long_ordinal;Lutra_ORDINALS" "unsigned_row_map;std::size_t")
+  list(GET case 0 target)
+  list(GET case 1 expected)
+  execute_process(COMMAND "${CMAKE_COMMAND}" --build "${WORK}/types" --target ${target}
+                  RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  if(NOT failed)
+    message(FATAL_ERROR "${target} was compiled, although the library holds nothing for it")
+  endif()
+  string(FIND "${said}" "${expected}" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "The compiler's message for ${target} does not name ${expected}:\n${said}")
+  endif()
+endforeach()

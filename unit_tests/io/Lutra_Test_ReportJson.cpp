@@ -90,7 +90,7 @@ TEST_CASE("a sequence is a list of steps", "[io]") {
 TEST_CASE("build information names versions and backends", "[io]") {
   const VersionInfo info = version_info();
   const Json json = Json::parse(to_json(info));
-  CHECK(keys(json) == Keys{"version", "git", "kokkos", "kokkos_kernels", "backends", "optional_parts"});
+  CHECK(keys(json) == Keys{"version", "git", "kokkos", "kokkos_kernels", "backends", "scalars", "ordinals"});
   CHECK(json["version"] == info.version);
   CHECK(json["git"] == info.git);
   CHECK(json["backends"] == info.backends);

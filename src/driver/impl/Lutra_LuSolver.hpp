@@ -26,6 +26,10 @@ class LuSolver {
   Status solve(const typename Solver::const_multivector_type& B, const typename Solver::multivector_type& X,
                Transposition op);
   FactorStructure structure() const;
+  /// A row map of `int` in the solver's offset type; valid until the next call.
+  Kokkos::View<const Offset*, Memory> widened(const Kokkos::View<const int*, Memory>& row_map) {
+    return m_row_map.convert(m_exec, row_map, m_budget);
+  }
 
   const Report& report() const noexcept { return m_report; }
   /// Rows of the matrix analyzed; 0 before.
@@ -68,6 +72,7 @@ class LuSolver {
   TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of A; empty until a transposed solve
   Operator m_plain, m_transposed_operator, m_adjoint;
   SolveWorkspace<Scalar, Memory> m_work;
+  Impl::WidenedRowMap<Offset, ExecutionSpace> m_row_map;  ///< empty unless matrices have row maps of `int`
   double m_perturbation = 0;             ///< used for the factors; grows once growth has asked for it
   std::size_t m_factor_escalations = 0;  ///< how many of the report's escalations the factorization made
   bool m_factorized_before = false;      ///< the next factorization with this analysis is a refactorization

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_HPP
+#define LUTRA_HPP
+
+// What most programs need: the solvers, matrices of Kokkos Kernels, files, and the version. The stages a
+// solver is made of have headers of their own.
+
+#include "Lutra_CrsMatrix.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_Generate.hpp"
+#include "Lutra_MatrixMarket.hpp"
+#include "Lutra_ReportJson.hpp"
+#include "Lutra_SparseLU.hpp"
+#include "Lutra_TriangularSolver.hpp"
+#include "Lutra_Version.hpp"
+
+#endif
