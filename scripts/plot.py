@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Turns reports of the benchmark programs (perf_tests/, --benchmark_out=FILE.json) into tables and pictures.
+"""Tables and figures from the reports of the benchmark programs (perf_tests/, --benchmark_out=FILE.json).
 
-  scripts/plot.py --table solve.json                    Markdown: times, ratios to a peer, errors
-  scripts/plot.py solve.json -o times.png               a panel a stage, a group of bars a matrix, a bar a solver
-  scripts/plot.py --ratios solve.json -o ratios.svg     the peer's time over each solver's
-  scripts/plot.py --sweep sizes.json -o sizes.svg       time against n, with the exponent of its growth
-  scripts/plot.py --model trisolve.json                 what the model of triangular solves predicts beside the times
+  scripts/plot.py --table solve.json                    Markdown: commit, times, errors, ratios to a peer
+  scripts/plot.py solve.json -o times.png               one panel per stage, one bar per matrix and solver
+  scripts/plot.py --ratios solve.json -o ratios.svg     the peer's time divided by each solver's
+  scripts/plot.py --sweep sizes.json -o sizes.svg       time against n with the fitted exponent
+  scripts/plot.py --model trisolve.json                 predicted and measured times of triangular solves
 """
 
 import argparse
@@ -23,7 +23,7 @@ STAGE_ORDER = ["read", "matching", "ordering", "symbolic", "levels", "plan", "an
 
 
 class Line:
-    """One line of a report."""
+    """One benchmark of a report."""
 
     def __init__(self, entry, best):
         self.matrix, self.stage, self.solver = entry["name"].split("/")[:3]
@@ -34,11 +34,11 @@ class Line:
         self.entry = entry
 
     @property
-    def lost(self):
+    def failed(self):
         return bool(self.error) or self.entry.get("failed", 0) > 0
 
     @property
-    def why_lost(self):
+    def reason(self):
         return self.error or self.label
 
     def count(self, name):
@@ -46,7 +46,7 @@ class Line:
 
 
 def read_report(file, best):
-    """Lines of one file. Aggregates of --benchmark_repetitions are left out but for the median."""
+    """Benchmarks of one file. Of the aggregates of --benchmark_repetitions only the median is kept."""
     try:
         report = json.loads(Path(file).read_text(encoding="utf-8"))
         entries = report["benchmarks"]
@@ -60,7 +60,7 @@ def read_report(file, best):
 
 
 def read_reports(files, best):
-    """Lines of all files by (matrix, stage, solver); the same solver in a second file is called solver@file."""
+    """Benchmarks of all files by (matrix, stage, solver); a solver that occurs in a second file is called solver@file."""
     lines, contexts = {}, []
     for file in files:
         found, context = read_report(file, best)
@@ -71,12 +71,12 @@ def read_reports(files, best):
                 line.solver += "@" + Path(file).stem
             lines[line.matrix, line.stage, line.solver] = line
     if not lines:
-        sys.exit("plot.py: no benchmark in " + ", ".join(map(str, files)))
+        sys.exit("plot.py: no benchmarks in " + ", ".join(map(str, files)))
     return lines, contexts
 
 
 def in_order(values, order=()):
-    """Each value once: those named in `order` first, then as they come."""
+    """The distinct values: those in `order` first, the others in the order of first occurrence."""
     unique = list(dict.fromkeys(values))
     return [v for v in order if v in unique] + [v for v in unique if v not in order]
 
@@ -91,19 +91,19 @@ def seconds_text(line):
     if line.seconds is None:
         return "failed"
     text = f"{line.seconds:.3g}" if line.seconds >= 1e-3 else f"{line.seconds:.2e}"
-    return f"{text} (loss)" if line.lost else text
+    return f"{text} (failed)" if line.failed else text
 
 
 def ratio(lines, matrix, stage, solver, peer):
-    """Time of `peer` over time of `solver`: above 1, the solver is faster. None where one lacks or lost."""
+    """Time of `peer` divided by the time of `solver`; None where one of them is missing or failed."""
     ours, theirs = lines.get((matrix, stage, solver)), lines.get((matrix, stage, peer))
-    if ours is None or theirs is None or ours.lost or theirs.lost or not ours.seconds:
+    if ours is None or theirs is None or ours.failed or theirs.failed or not ours.seconds:
         return None
     return theirs.seconds / ours.seconds
 
 
 class Axes:
-    """Which matrices, stages and solvers there are."""
+    """The matrices, stages and solvers of the reports."""
 
     def __init__(self, lines, stages):
         self.matrices = in_order(key[0] for key in lines)
@@ -112,7 +112,7 @@ class Axes:
         if stages:
             unknown = set(stages) - set(self.stages)
             if unknown:
-                sys.exit(f"plot.py: no stage {', '.join(sorted(unknown))}; there are {', '.join(self.stages)}")
+                sys.exit(f"plot.py: invalid stage '{', '.join(sorted(unknown))}' (choose from {', '.join(self.stages)})")
             self.stages = stages
 
 
@@ -120,20 +120,29 @@ def markdown_row(cells):
     return "| " + " | ".join(cells) + " |"
 
 
+def print_markdown(columns, rows):
+    """A Markdown table without the columns that are empty in every row."""
+    used = [c for c in range(len(columns)) if any(row[c] for row in rows)]
+    print(markdown_row([columns[c] for c in used]))
+    print(markdown_row(["---"] * len(used)))
+    for row in rows:
+        print(markdown_row([row[c] for c in used]))
+
+
 def print_table(lines, axes):
     columns = ["matrix", "solver", *(f"{stage} [s]" for stage in axes.stages), "nnz(L+U)", "flops", "peak MB",
-               "pivots perturbed/delayed", "backward error comp.", "norm."]
-    print(markdown_row(columns))
-    print(markdown_row(["---"] * len(columns)))
+               "perturbed/delayed pivots", "componentwise backward error", "normwise"]
+    rows = []
     for matrix in axes.matrices:
         for solver in axes.solvers:
             row = [lines.get((matrix, stage, solver)) for stage in axes.stages]
             if any(row):
-                print(markdown_row([matrix, solver, *map(seconds_text, row), *properties_of(row)]))
+                rows.append([matrix, solver, *map(seconds_text, row), *properties_of(row)])
+    print_markdown(columns, rows)
 
 
 def properties_of(row):
-    """Counts and errors, from the last stage of a row that has them; of several errors the worst."""
+    """Counts of the last stage of a row that has them, and the largest backward errors."""
     def last(name):
         return next((l.count(name) for l in reversed(row) if l is not None and l.count(name) is not None), None)
 
@@ -144,7 +153,8 @@ def properties_of(row):
         return "" if value is None else format(value, form)
 
     peak = last("peak_bytes")
-    pivots = "/".join(text(last(name), ".0f") or "–" for name in ("perturbed_pivots", "delayed_pivots"))
+    counts = [text(last(name), ".0f") for name in ("perturbed_pivots", "delayed_pivots")]
+    pivots = "/".join(count or "–" for count in counts) if any(counts) else ""
     return [text(last("nnz_lu"), ".0f"), text(last("flops"), ".2e"), text(peak and peak / 1e6, ".1f"), pivots,
             text(worst("backward_componentwise"), ".1e"), text(worst("backward_normwise"), ".1e")]
 
@@ -153,8 +163,8 @@ def print_ratios(lines, axes, peer):
     others = [s for s in axes.solvers if s != peer]
     if peer not in axes.solvers or not others:
         return
-    print(f"\nTime of {peer} over time of each solver, geometric mean over the matrices both solved (the least; how many of "
-          f"how many); above 1 is faster than {peer}:\n")
+    print(f"\nTime of {peer} divided by the time of each solver (above 1: faster than {peer}). Geometric mean over the "
+          f"matrices both solved (minimum; solved of tried):\n")
     print(markdown_row(["solver", *axes.stages]))
     print(markdown_row(["---"] * (len(axes.stages) + 1)))
     for solver in others:
@@ -167,15 +177,15 @@ def print_ratios(lines, axes, peer):
 
 
 def print_losses(lines):
-    lost = [line for line in lines.values() if line.lost]
-    if lost:
-        print("\nLosses (left out of the means):\n")
-    for line in lost:
-        print(f"- {line.matrix}, {line.stage}, {line.solver}: {line.why_lost}")
+    failed = [line for line in lines.values() if line.failed]
+    if failed:
+        print("\nFailures (not part of the means):\n")
+    for line in failed:
+        print(f"- {line.matrix}, {line.stage}, {line.solver}: {line.reason}")
 
 
 def print_limits(lines, axes):
-    """How far Lutra is from what the hardware allows."""
+    """Lutra's times beside the lower bounds that the hardware sets."""
     rows = []
     for key, line in lines.items():
         limits = [line.count(f"limit_{what}_s") or 0 for what in ("copy", "flops", "launch", "latency")]
@@ -184,37 +194,31 @@ def print_limits(lines, axes):
             rows.append([*key, f"{line.seconds:.2e}", *texts, f"{line.seconds / max(limits):.3g}"])
     if not rows:
         return
-    columns = ["matrix", "stage", "solver", "time [s]", "copy limit", "dgemm limit", "launch limit", "latency limit",
-               "times the greatest"]
-    print("\n" + markdown_row(columns))
-    print(markdown_row(["---"] * len(columns)))
-    for row in rows:
-        print(markdown_row(row))
+    print()
+    print_markdown(["matrix", "stage", "solver", "time [s]", "copy limit", "dgemm limit", "launch limit", "latency limit",
+                    "time / largest limit"], rows)
 
 
 def print_model(lines, axes):
-    """What the performance model predicts beside what was measured, and how far off it is in the median."""
+    """Predicted and measured times, and the median error of the prediction."""
     rows = {}
     for (matrix, stage, solver), line in lines.items():
-        if stage in axes.stages and line.count("predicted_over_measured") and not line.lost:
+        if stage in axes.stages and line.count("predicted_over_measured") and not line.failed:
             rows.setdefault(solver, []).append((matrix, stage, line))
     for solver, found in rows.items():
         print(f"\nPredicted and measured, {solver}:\n")
-        columns = ["matrix", "stage", "predicted [s]", "measured [s]", "ratio", "method and reason"]
-        print(markdown_row(columns))
-        print(markdown_row(["---"] * len(columns)))
-        for matrix, stage, line in found:
-            print(markdown_row([matrix, stage, f"{line.count('predicted_s'):.2e}", f"{line.seconds:.2e}",
-                                f"{line.count('predicted_s') / line.seconds:.2f}", line.label]))
+        print_markdown(["matrix", "stage", "predicted [s]", "measured [s]", "ratio", "method and reason"],
+                       [[matrix, stage, f"{line.count('predicted_s'):.2e}", f"{line.seconds:.2e}",
+                         f"{line.count('predicted_s') / line.seconds:.2f}", line.label] for matrix, stage, line in found])
         errors = [abs(line.count("predicted_s") / line.seconds - 1) for _, _, line in found]
-        print(f"\nMedian error of the prediction: {100 * statistics.median(errors):.0f} % of {len(errors)} times")
+        print(f"\nMedian error of the prediction: {100 * statistics.median(errors):.0f} % over {len(errors)} times")
 
 
 def pyplot():
     try:
         import matplotlib
     except ImportError:
-        sys.exit("plot.py: pictures need matplotlib (Debian: python3-matplotlib; or pip install matplotlib in a virtual "
+        sys.exit("plot.py: figures need matplotlib (Debian: python3-matplotlib; or pip install matplotlib in a virtual "
                  "environment). --table works without it.")
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
@@ -222,7 +226,7 @@ def pyplot():
 
 
 def draw_bars(plt, lines, axes, height_of, ylabel):
-    """A panel a stage, a group a matrix, a bar a solver; a cross where a solver lost."""
+    """One panel per stage, one group of bars per matrix, one bar per solver; a cross marks a failure."""
     stages = len(axes.stages)
     width = max(9.0, 0.28 * len(axes.matrices) * (len(axes.solvers) + 1))
     figure, panels = plt.subplots(stages, 1, figsize=(width, 2.6 * stages + 1), squeeze=False, sharex=True,
@@ -230,13 +234,13 @@ def draw_bars(plt, lines, axes, height_of, ylabel):
     bar = 0.8 / len(axes.solvers)
     for panel, stage in zip(panels[:, 0], axes.stages):
         for s, solver in enumerate(axes.solvers):
-            places = [m + (s - (len(axes.solvers) - 1) / 2) * bar for m in range(len(axes.matrices))]
+            positions = [m + (s - (len(axes.solvers) - 1) / 2) * bar for m in range(len(axes.matrices))]
             heights = [height_of(matrix, stage, solver) for matrix in axes.matrices]
-            panel.bar(places, [h if h is not None else float("nan") for h in heights], bar, label=solver)
-            lost = [p for p, m in zip(places, axes.matrices)
-                    if (m, stage, solver) in lines and lines[m, stage, solver].lost]
-            for place in lost:
-                panel.annotate("×", (place, 0), xycoords=panel.get_xaxis_transform(), ha="center", va="bottom")
+            panel.bar(positions, [h if h is not None else float("nan") for h in heights], bar, label=solver)
+            failed = [p for p, m in zip(positions, axes.matrices)
+                    if (m, stage, solver) in lines and lines[m, stage, solver].failed]
+            for position in failed:
+                panel.annotate("×", (position, 0), xycoords=panel.get_xaxis_transform(), ha="center", va="bottom")
         panel.set_yscale("log")
         panel.set_title(stage)
         panel.set_ylabel(ylabel)
@@ -255,15 +259,15 @@ def draw_times(plt, lines, axes):
 
 def draw_ratios(plt, lines, axes, peer):
     if peer not in axes.solvers:
-        sys.exit(f"plot.py: no solver {peer} to compare with; --peer takes one of {', '.join(axes.solvers)}")
-    figure = draw_bars(plt, lines, axes, lambda m, st, s: ratio(lines, m, st, s, peer), f"time of {peer} / time")
+        sys.exit(f"plot.py: invalid peer '{peer}' (choose from {', '.join(axes.solvers)})")
+    figure = draw_bars(plt, lines, axes, lambda m, st, s: ratio(lines, m, st, s, peer), f"time of {peer} / time of solver")
     for panel in figure.axes:
         panel.axhline(1, color="black", linewidth=0.8)
     return figure
 
 
 def growth(points):
-    """Exponent p of t ~ n^p, by least squares of the logarithms."""
+    """Exponent p of t ~ n^p, by least squares on the logarithms."""
     xs, ys = zip(*((math.log(n), math.log(t)) for n, t in points))
     mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
     spread = sum((x - mean_x) ** 2 for x in xs)
@@ -271,12 +275,12 @@ def growth(points):
 
 
 def kind_of(matrix):
-    """A generated matrix without its size and seed: "aniso2d" of "aniso2d:225", "aniso2d.lower" of one triangle."""
+    """The name of a generated matrix without size and seed: "aniso2d" for "aniso2d:225"."""
     return re.sub(r":[0-9:]*", "", matrix)
 
 
 def draw_sweep(plt, lines, axes):
-    """Time against n; matrices of one kind make a curve."""
+    """Time against n, one curve per kind of matrix."""
     kinds = in_order(kind_of(matrix) for matrix in axes.matrices)
     figure, panels = plt.subplots(len(kinds), len(axes.stages), squeeze=False, layout="constrained",
                                   figsize=(4.2 * len(axes.stages), 3.6 * len(kinds)))
@@ -284,7 +288,7 @@ def draw_sweep(plt, lines, axes):
         for panel, stage in zip(row, axes.stages):
             for solver in axes.solvers:
                 points = sorted((line.count("n"), line.seconds) for (m, st, s), line in lines.items()
-                                if st == stage and s == solver and kind_of(m) == kind and not line.lost)
+                                if st == stage and s == solver and kind_of(m) == kind and not line.failed)
                 if points:
                     name = f"{solver} (n^{growth(points):.2f})" if len(points) > 1 else solver
                     panel.plot(*zip(*points), marker="o", markersize=3, label=name)
@@ -297,30 +301,33 @@ def draw_sweep(plt, lines, axes):
 
 
 def describe_source(contexts):
-    """One line on where the figures come from, for the foot of a picture."""
-    parts = []
+    """One line per report: the commit, the execution space and the device or the host threads it was measured on."""
+    sources = []
     for file, context in contexts:
-        device = context.get("device") or f"{context.get('host_threads', '?')} threads"
-        parts.append(f"{Path(file).name}: Lutra {context.get('lutra_git', '?')}, {context.get('execution_space', '?')}, {device}")
-    return "\n".join(parts)
+        def value(key):
+            return context.get(key, "?")
+        where = context.get("device") or f"{value('host_threads')} host threads"
+        sources.append(f"{Path(file).name}: Lutra {value('lutra')}, commit {value('lutra_git')}, {value('execution_space')}, "
+                       f"{where}")
+    return "\n".join(sources)
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reports", nargs="+", metavar="FILE.json")
-    parser.add_argument("-o", "--output", metavar="PICTURE", help="where to write; the ending decides: .png, .svg, .pdf")
-    parser.add_argument("--table", action="store_true", help="print Markdown tables; with -o draw as well")
-    parser.add_argument("--limits", action="store_true", help="with --table: Lutra's times beside the hardware limits")
-    parser.add_argument("--model", action="store_true", help="print what the model of triangular solves predicts")
-    parser.add_argument("--ratios", action="store_true", help="draw ratios to the peer in place of times")
+    parser.add_argument("-o", "--output", metavar="FIGURE", help="figure to write: .png, .svg or .pdf")
+    parser.add_argument("--table", action="store_true", help="print the commit and Markdown tables; with -o draw as well")
+    parser.add_argument("--limits", action="store_true", help="with --table: Lutra's times beside the limits of the hardware")
+    parser.add_argument("--model", action="store_true", help="print predicted and measured times of triangular solves")
+    parser.add_argument("--ratios", action="store_true", help="draw ratios to the peer instead of times")
     parser.add_argument("--sweep", action="store_true", help="draw time against n")
     parser.add_argument("--best", action="store_true",
-                        help="least of the runs in place of the median: for a machine that others disturb")
-    parser.add_argument("--peer", default="klu", help="solver to compare with (klu)")
-    parser.add_argument("--stages", help="only these, with commas, in this order")
+                        help="minimum of the samples instead of the median, for a machine under other load")
+    parser.add_argument("--peer", default="klu", help="solver to compare with (default: klu)")
+    parser.add_argument("--stages", help="only these, comma-separated, in this order")
     arguments = parser.parse_args()
     if not arguments.table and not arguments.model and not arguments.output:
-        parser.error("say where to draw with -o PICTURE, or --table or --model")
+        parser.error("choose --table, --model or -o FIGURE")
     return arguments
 
 
@@ -329,6 +336,7 @@ def main():
     lines, contexts = read_reports(arguments.reports, arguments.best)
     axes = Axes(lines, arguments.stages.split(",") if arguments.stages else None)
     if arguments.table:
+        print(describe_source(contexts) + "; seconds, " + ("minima" if arguments.best else "medians") + ".\n")
         print_table(lines, axes)
     print_ratios(lines, axes, arguments.peer)
     print_losses(lines)
