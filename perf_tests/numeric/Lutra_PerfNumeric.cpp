@@ -87,11 +87,13 @@ Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const Impl:
     const auto start = scaled_columns(factored);
     factored.analysis.plan.tasks = {};  // its maps
     const auto plan =
-        plan_right_looking_lu(factored.exec, factored.analysis.plan.rows, factored.budget, tuning);
+        Impl::plan_right_looking_lu(factored.exec, factored.analysis.plan.rows, factored.budget, tuning);
+    auto work = make_right_looking_lu_workspace(factored.exec, plan, factored.budget);
     return measure(
         run.samples, [&] { Kokkos::deep_copy(factors.column_values, start); },
         [&] {
-          factorize_right_looking(factored.exec, plan, factors.column_values, threshold, factors.perturbed);
+          factorize_right_looking(factored.exec, plan, work, factors.column_values, threshold,
+                                  factors.perturbed);
         });
   }
 }
@@ -116,20 +118,12 @@ void register_columns(const PerfRun& run, const std::string& name, const HostMat
   using Impl::ColumnFormat;
   using Impl::ColumnMode;
   add_benchmark(name, "columns", "lutra", [&] { return measure_columns(run, matrix, {}); });
-  if constexpr (Impl::ColumnSpecial<int, std::int64_t, ExecutionSpace>::exists) {
+  if constexpr (!Impl::is_host_space<ExecutionSpace>) {
     const std::pair<const char*, Impl::ColumnTuning> switched[] = {
-        {"portable", {.portable = true}},
-        {"mode-a", {.mode = ColumnMode::a}},
-        {"mode-b", {.mode = ColumnMode::b}},
-        {"mode-c", {.mode = ColumnMode::c}},
-        {"blocks-1", {.blocks = 1}},
-        {"blocks-2", {.blocks = 2}},
-        {"blocks-4", {.blocks = 4}},
-        {"search", {.format = ColumnFormat::search}},
-        {"dense", {.format = ColumnFormat::dense}},
-        {"launch-a-level", {.merged = false}},
-        {"search-launch-a-level", {.format = ColumnFormat::search, .merged = false}},
-        {"dense-launch-a-level", {.format = ColumnFormat::dense, .merged = false}},
+        {"portable", {.portable = true}},    {"mode-a", {.mode = ColumnMode::a}},
+        {"mode-b", {.mode = ColumnMode::b}}, {"mode-c", {.mode = ColumnMode::c}},
+        {"blocks-1", {.blocks = 1}},         {"blocks-2", {.blocks = 2}},
+        {"blocks-4", {.blocks = 4}},         {"search", {.format = ColumnFormat::search}},
     };
     for (const auto& [label, tuning] : switched) {
       const Impl::ColumnTuning choice = tuning;

@@ -84,6 +84,7 @@ void allocate_factors(const ExecutionSpace& exec, const Analysis& analysis, cons
       fresh.F_values = fresh.reservation.template allocate<ValueView>(exec, "lutra::driver::F_values",
                                                                       analysis.row_plan.F.entries.extent(0));
     } else {
+      fresh.column_work = make_right_looking_lu_workspace(exec, analysis.plan, budget);
       fresh.column_values =
           fresh.reservation.template allocate<ValueView>(exec, "lutra::numeric::values by columns", nnz);
     }
@@ -99,7 +100,7 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FactorizationOutcome factorize_by_columns(
     const ExecutionSpace& exec, const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
     const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& A_values, double perturbation,
-    const LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors) {
+    LuFactors<Scalar, typename ExecutionSpace::memory_space>& factors) {
   const auto threshold_for = [&](double largest) {
     return static_cast<RealOf<Scalar>>(perturbation * (largest > 0 ? largest : 1.0));
   };
@@ -112,8 +113,9 @@ FactorizationOutcome factorize_by_columns(
     return {outcome.perturbed, std::nullopt, largest, outcome.largest};
   } else {
     const double largest = scatter_scaled(exec, analysis, A_values, factors.column_values);
-    const auto outcome = factorize_right_looking<Scalar>(exec, analysis.plan, factors.column_values,
-                                                         threshold_for(largest), factors.perturbed);
+    const auto outcome =
+        factorize_right_looking<Scalar>(exec, analysis.plan, factors.column_work, factors.column_values,
+                                        threshold_for(largest), factors.perturbed);
     hand_over_factors(exec, analysis, factors);
     return {outcome.perturbed, std::nullopt, largest, outcome.largest};
   }

@@ -19,6 +19,7 @@ struct LuFactors {
   Kokkos::View<Scalar*, MemorySpace> F_values;          ///< [nnz(A)] scaled, by rows of F; of the column
                                                         ///< engine on hosts
   UpLookingLuWorkspace<Scalar> row_work;                ///< of the simplicial engine on hosts
+  RightLookingLuWorkspace<MemorySpace> column_work;     ///< of the simplicial engine on devices
   MemoryReservation reservation;
 };
 

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_RightLookingLu.hpp"
 
-#include <algorithm>
-#include <limits>
-
-#include "Lutra_ColumnSpecial.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_RightLooking.hpp"
+#include "Lutra_RightLookingPortable.hpp"
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_ColumnTasksCuda.hpp"
+#endif
 
 namespace lutra {
 namespace {
-
-// Threads of a team on a device. Most columns of sparse factors touch few others.
-constexpr int device_team_threads = 128;
 
 /// By-columns position of each entry by rows, and of the diagonals.
 template <class ExecutionSpace, class Plan, class OffsetView>
@@ -89,66 +85,12 @@ double count_flops(const ExecutionSpace& exec,
   return flops;
 }
 
-/// Largest magnitude in the factors; infinity where one is not finite.
-template <class Scalar, class ExecutionSpace, class ValueView>
-double largest_magnitude(const ExecutionSpace& exec, const ValueView& values) {
-  double largest = 0;
-  Kokkos::parallel_reduce(
-      "lutra::numeric::largest",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(values.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t p, double& most) {
-        const bool finite = ScalarTraits<Scalar>::is_finite(values(p));
-        const double size = finite ? static_cast<double>(ScalarTraits<Scalar>::magnitude(values(p)))
-                                   : Kokkos::Experimental::infinity_v<double>;
-        if (size > most) most = size;
-      },
-      Kokkos::Max<double>(largest));
-  return largest;
-}
-
-template <class ExecutionSpace, class FlagView>
-std::int64_t count_flags(const ExecutionSpace& exec, const FlagView& flags) {
-  std::int64_t count = 0;
-  Kokkos::parallel_reduce(
-      "lutra::numeric::count_perturbed",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(flags.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t j, std::int64_t& sum) { sum += flags(j); }, count);
-  return count;
-}
-
-/// Works one level, whose columns `level` already names.
-template <class Level, class ExecutionSpace, class Offset>
-void run_level(const ExecutionSpace& exec, const Level& level, Offset updates, int vector_length) {
-  const int columns = static_cast<int>(level.level_end - level.level_begin);
-  const int team_size =
-      Impl::is_host_space<ExecutionSpace> ? 1 : std::max(1, device_team_threads / vector_length);
-  const auto teams_at_once = std::max<std::int64_t>(1, exec.concurrency() / (team_size * vector_length));
-  const bool too_many_teams = updates > std::numeric_limits<int>::max();  // Kokkos counts teams in int
-  if (columns >= teams_at_once || too_many_teams) {
-    Kokkos::parallel_for("lutra::numeric::whole_columns",
-                         Kokkos::TeamPolicy<ExecutionSpace, typename Level::WholeColumns>(
-                             exec, columns, team_size, vector_length),
-                         level);
-    return;
-  }
-  Kokkos::parallel_for(
-      "lutra::numeric::pivots",
-      Kokkos::TeamPolicy<ExecutionSpace, typename Level::PivotsOnly>(exec, columns, team_size, vector_length),
-      level);
-  if (updates == 0) return;
-  Kokkos::parallel_for("lutra::numeric::single_updates",
-                       Kokkos::TeamPolicy<ExecutionSpace, typename Level::SingleUpdates>(
-                           exec, static_cast<int>(updates), team_size, vector_length),
-                       level);
-}
-
 }  // namespace
 
 template <class Ordinal, class Offset, class ExecutionSpace>
-RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_right_looking_lu(
+RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> Impl::plan_right_looking_lu(
     const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
-    const MemoryBudget& budget, const Impl::ColumnTuning& tuning) {
-  using Special = Impl::ColumnSpecial<Ordinal, Offset, ExecutionSpace>;
+    const MemoryBudget& budget, const ColumnTuning& tuning) {
   using OffsetView = Kokkos::View<Offset*, typename ExecutionSpace::memory_space>;
   RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
   plan.rows = rows;
@@ -167,63 +109,53 @@ RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_
   plan.level_updates = map_updates(exec, plan, update_map);
   plan.update_map = update_map;
   plan.flops = count_flops(exec, plan);
-  if constexpr (Special::exists) {
-    if (!tuning.portable) plan.tasks = std::make_shared<typename Special::Tasks>(exec, plan, budget, tuning);
-  }
+  plan.tasks = plan_column_tasks(exec, plan, budget, tuning);
   return plan;
+}
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_right_looking_lu(
+    const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
+    const MemoryBudget& budget) {
+  return Impl::plan_right_looking_lu(exec, rows, budget, {});
+}
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_looking_lu_workspace(
+    const ExecutionSpace& exec,
+    const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const MemoryBudget& budget) {
+  RightLookingLuWorkspace<typename ExecutionSpace::memory_space> work;
+  work.reservation = MemoryReservation(budget);
+  Impl::make_column_flags(exec, plan, work);
+  return work;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 RightLookingLuOutcome factorize_right_looking(
     const ExecutionSpace& exec,
     const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    RightLookingLuWorkspace<typename ExecutionSpace::memory_space>& work,
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values, RealOf<Scalar> threshold,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
-  if constexpr (Impl::ColumnSpecial<Ordinal, Offset, ExecutionSpace>::exists) {
-    if (plan.tasks) return plan.tasks->factorize(exec, plan, values, threshold, perturbed);
-  }
-  using Level = Impl::RightLookingLevel<Scalar, Ordinal, Offset, ExecutionSpace>;
-  const auto& columns = plan.columns.pattern;
-  Level level{plan.rows.row_map,
-              plan.rows.diagonal,
-              plan.rows.entries,
-              plan.row_to_column,
-              columns.row_map,
-              plan.column_diagonal,
-              columns.entries,
-              plan.levels.order,
-              plan.update_map,
-              values,
-              perturbed,
-              threshold,
-              0,
-              0,
-              0};
-  const double mean_l =
-      static_cast<double>(plan.rows.nnz_l) / static_cast<double>(std::max<Ordinal>(1, plan.n()));
-  const int vector_length = Impl::vector_length_for<ExecutionSpace>(mean_l);
-  for (std::size_t l = 0; l < plan.levels.size(); ++l) {
-    level.level_begin = plan.levels.level_map[l];
-    level.level_end = plan.levels.level_map[l + 1];
-    level.first_update = plan.level_updates[l];
-    run_level(exec, level, plan.level_updates[l + 1] - plan.level_updates[l], vector_length);
-  }
-  RightLookingLuOutcome outcome;
-  outcome.largest = largest_magnitude<Scalar>(exec, values);
-  outcome.finite = Kokkos::isfinite(outcome.largest);
-  outcome.perturbed = count_flags(exec, perturbed);
-  return outcome;
+  return Impl::factorize_columns(exec, plan, work, values, threshold, perturbed);
 }
 
-#define LUTRA_PLAN_RIGHT_LOOKING_LU(Ordinal, Offset, Space)                                               \
-  template RightLookingLuPlan<Ordinal, Offset, typename Space::memory_space> plan_right_looking_lu(       \
-      const Space&, const LuPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
-      const Impl::ColumnTuning&);
+#define LUTRA_PLAN_RIGHT_LOOKING_LU(Ordinal, Offset, Space)                                                \
+  template RightLookingLuPlan<Ordinal, Offset, typename Space::memory_space> Impl::plan_right_looking_lu(  \
+      const Space&, const LuPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,  \
+      const ColumnTuning&);                                                                                \
+  template RightLookingLuPlan<Ordinal, Offset, typename Space::memory_space> plan_right_looking_lu(        \
+      const Space&, const LuPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
+  template RightLookingLuWorkspace<typename Space::memory_space> make_right_looking_lu_workspace(          \
+      const Space&, const RightLookingLuPlan<Ordinal, Offset, typename Space::memory_space>&,              \
+      const MemoryBudget&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_RIGHT_LOOKING_LU)
 
 #define LUTRA_FACTORIZE_COLUMNS(Scalar, Ordinal, Offset, Space)                               \
   template RightLookingLuOutcome factorize_right_looking<Scalar, Ordinal, Offset, Space>(     \
       const Space&, const RightLookingLuPlan<Ordinal, Offset, typename Space::memory_space>&, \
+      RightLookingLuWorkspace<typename Space::memory_space>&,                                 \
       const Kokkos::View<Scalar*, typename Space::memory_space>&, RealOf<Scalar>,             \
       const Kokkos::View<unsigned char*, typename Space::memory_space>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FACTORIZE_COLUMNS)

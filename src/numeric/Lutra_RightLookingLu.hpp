@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "Lutra_ColumnTuning.hpp"
 #include "Lutra_Levelization.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -15,11 +14,21 @@
 namespace lutra {
 
 namespace Impl {
+/// Tasks and maps of an execution space's own kernels.
 template <class Ordinal, class Offset, class MemorySpace>
-struct ColumnTasks;
-}
+struct ColumnTaskPlan;
 
-/// All a column factorization needs besides values; made once for a pattern, in memory space `MemorySpace`.
+/// What a factorization by those kernels meets, all zeros at first.
+struct ColumnState {
+  unsigned long long largest;    ///< bits of max |entry|, a double
+  unsigned long long perturbed;  ///< perturbed pivots
+  unsigned long long stopped;    ///< 1 + a column that waited too long
+  int ticket;
+};
+}  // namespace Impl
+
+/// All a column factorization needs besides values; made once for a pattern, in memory space `MemorySpace`,
+/// and not changed by factorizations.
 template <class Ordinal, class Offset, class MemorySpace>
 struct RightLookingLuPlan {
   LuPattern<Ordinal, Offset, MemorySpace> rows;  ///< L + U by rows
@@ -34,11 +43,21 @@ struct RightLookingLuPlan {
       update_map;                     ///< [n + 1] along levels.order: updates before a column
   std::vector<Offset> level_updates;  ///< [levels + 1] `update_map` where each level starts
   double flops = 0;                   ///< of one factorization, real ones for real scalars
-  std::shared_ptr<Impl::ColumnTasks<Ordinal, Offset, MemorySpace>>
-      tasks;  ///< of the kernel for CUDA, with its flags: one factorization at a time; elsewhere empty
+  std::shared_ptr<const Impl::ColumnTaskPlan<Ordinal, Offset, MemorySpace>>
+      tasks;  ///< of the kernels for CUDA; elsewhere empty
   MemoryReservation reservation;
 
   Ordinal n() const { return rows.n; }
+};
+
+/// What factorizations on a plan work in, one after the other; of CUDA's kernels, elsewhere empty. Any number
+/// of workspaces may share a plan.
+template <class MemorySpace>
+struct RightLookingLuWorkspace {
+  Kokkos::View<unsigned*, MemorySpace> arrived;  ///< [n] signals of complete tasks to a column, in all runs
+  Kokkos::View<Impl::ColumnState, MemorySpace> state;
+  unsigned run = 0;  ///< number of the last factorization
+  MemoryReservation reservation;
 };
 
 /// What one factorization met.
@@ -54,12 +73,18 @@ struct RightLookingLuOutcome {
 /// form of GLU 3.0's "double-U" dependency, without which two columns of one level could read and write the
 /// same entry of U
 /// ("End-to-End LU Factorization of Large Matrices on GPUs", section 2.2).
-/// @param tuning for tests and measurements
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
 RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_right_looking_lu(
     const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
-    const MemoryBudget& budget, const Impl::ColumnTuning& tuning = {});
+    const MemoryBudget& budget);
+
+/// @throws OutOfMemoryError
+template <class Ordinal, class Offset, class ExecutionSpace>
+RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_looking_lu_workspace(
+    const ExecutionSpace& exec,
+    const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const MemoryBudget& budget);
 
 /// Hybrid column right-looking LU without interchanges ("End-to-End LU Factorization …", Algorithm 2): level
 /// by level, a column's part of L is divided by its pivot, then every later column it touches is updated;
@@ -80,6 +105,7 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 RightLookingLuOutcome factorize_right_looking(
     const ExecutionSpace& exec,
     const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    RightLookingLuWorkspace<typename ExecutionSpace::memory_space>& work,
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values, RealOf<Scalar> threshold,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed);
 

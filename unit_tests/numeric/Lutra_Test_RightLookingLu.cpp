@@ -4,8 +4,9 @@
 #include <limits>
 #include <random>
 
-#include "Lutra_ColumnSpecial.hpp"
+#include "Lutra_ColumnTuning.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_RightLookingLu.hpp"
 #include "Lutra_TestDevice.hpp"
@@ -39,7 +40,8 @@ Result<Types> run(const Matrix<Types>& matrix, RealOf<typename Types::Scalar> th
   const Space exec;
   const auto device = to_space<Space>(matrix);
   const auto filled = factorize_symbolic(exec, device.pattern(), MemoryBudget());
-  const auto plan = plan_right_looking_lu(exec, filled, MemoryBudget(), tuning);
+  const auto plan = lutra::Impl::plan_right_looking_lu(exec, filled, MemoryBudget(), tuning);
+  auto work = make_right_looking_lu_workspace(exec, plan, MemoryBudget());
   const auto columns = to_rows(plan.columns.pattern);
   const auto n = static_cast<std::size_t>(matrix.n_rows);
   std::vector<std::vector<Scalar>> dense(n, std::vector<Scalar>(n, Scalar(0)));
@@ -55,7 +57,7 @@ Result<Types> run(const Matrix<Types>& matrix, RealOf<typename Types::Scalar> th
   Result<Types> result;
   for (int time = 0; time < times; ++time) {
     values = to_space<Space>(scattered);
-    result.outcome = factorize_right_looking<Scalar>(exec, plan, values, threshold, perturbed);
+    result.outcome = factorize_right_looking<Scalar>(exec, plan, work, values, threshold, perturbed);
   }
   const auto factored = to_vector(values);
   std::size_t position = 0;
@@ -119,20 +121,16 @@ TEMPLATE_LIST_TEST_CASE("LU of matrices worked by hand", "[numeric]", AllTypes) 
 
 namespace {
 
-/// All that can be switched, where the backend has a kernel of its own.
+/// All that can be switched, on devices.
 template <class Types>
 std::vector<ColumnTuning> all_tunings() {
   std::vector<ColumnTuning> tunings{{}};
-  if (!lutra::Impl::ColumnSpecial<typename Types::Ordinal, typename Types::Offset,
-                                  typename Types::Space>::exists)
-    return tunings;
+  if (lutra::Impl::is_host_space<typename Types::Space>) return tunings;
   tunings.push_back({.portable = true});
   tunings.push_back({.blocks = 4});
-  for (const ColumnFormat format : {ColumnFormat::map, ColumnFormat::search, ColumnFormat::dense}) {
-    for (const ColumnMode mode : {ColumnMode::a, ColumnMode::b, ColumnMode::c}) {
-      for (const bool merged : {true, false})
-        tunings.push_back({.mode = mode, .format = format, .merged = merged});
-    }
+  for (const ColumnFormat format : {ColumnFormat::map, ColumnFormat::search}) {
+    for (const ColumnMode mode : {ColumnMode::a, ColumnMode::b, ColumnMode::c})
+      tunings.push_back({.mode = mode, .format = format});
   }
   return tunings;
 }
@@ -145,7 +143,7 @@ void check_against_reference(const Matrix<Types>& matrix, const ColumnTuning& tu
   const auto result = run<Types>(matrix, threshold, tuning, times);
   const auto expected = Reference::factorize(matrix, Reference::lu_pattern(matrix), threshold);
   INFO("n " << matrix.n_rows << ", mode " << static_cast<int>(tuning.mode) << ", format "
-            << static_cast<int>(tuning.format) << ", merged " << tuning.merged);
+            << static_cast<int>(tuning.format));
   for (std::size_t i = 0; i < expected.pattern.size(); ++i) {
     for (std::size_t k = 0; k < expected.pattern[i].size(); ++k) {
       const Scalar got = result.dense[i][expected.pattern[i][k]];
@@ -192,23 +190,42 @@ TEMPLATE_LIST_TEST_CASE("pivots are replaced in each way of sharing out columns"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a column nobody releases ends in an error, not in a hang", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("two workspaces on one plan, in turn", "[numeric]", AllTypes) {
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;
-  if constexpr (lutra::Impl::ColumnSpecial<typename TestType::Ordinal, typename TestType::Offset,
-                                           Space>::exists) {
-    const Space exec;
-    const auto host = from_dense<Matrix<TestType>>({{4, 1, 1}, {1, 4, 1}, {1, 1, 4}});
-    const auto device = to_space<Space>(host);
-    const auto filled = factorize_symbolic(exec, device.pattern(), MemoryBudget());
-    const auto plan = plan_right_looking_lu(exec, filled, MemoryBudget(), {.watchdog_seconds = 0.05});
-    const Kokkos::View<unsigned char*, typename TestType::Memory> perturbed("perturbed", 3);
-    const std::vector<Scalar> columns{4, 1, 1, 1, 4, 1, 1, 1, 4};
-    const Kokkos::View<Scalar*, typename TestType::Memory> values = to_space<Space>(columns);
-    Kokkos::deep_copy(plan.tasks->needed, 1u);  // so that column 0 waits as well
-    CHECK_THROWS_AS(factorize_right_looking<Scalar>(exec, plan, values, 0, perturbed), TimeoutError);
-    CHECK_THROWS_AS(factorize_right_looking<Scalar>(exec, plan, values, 0, perturbed), TimeoutError);
+  const Space exec;
+  const auto device = to_space<Space>(from_dense<Matrix<TestType>>({{4, 1, 1}, {1, 4, 1}, {1, 1, 4}}));
+  const auto filled = factorize_symbolic(exec, device.pattern(), MemoryBudget());
+  const auto plan = plan_right_looking_lu(exec, filled, MemoryBudget());
+  const Kokkos::View<unsigned char*, typename TestType::Memory> perturbed("perturbed", 3);
+  auto first = make_right_looking_lu_workspace(exec, plan, MemoryBudget());
+  auto second = make_right_looking_lu_workspace(exec, plan, MemoryBudget());
+  for (const int times : {1, 3, 2}) {  // their numbers of runs are apart
+    for (int time = 0; time <= times; ++time) {
+      const auto values = to_space<Space>(std::vector<Scalar>{4, 1, 1, 1, 4, 1, 1, 1, 4});
+      factorize_right_looking<Scalar>(exec, plan, time < times ? first : second, values, 0, perturbed);
+      const auto got = to_vector(values);
+      CHECK(got[1] == Scalar(0.25));
+      CHECK(got[4] == Scalar(3.75));
+      CHECK(got[5] == Scalar(0.75) / Scalar(3.75));
+    }
   }
 }
+
+#ifdef KOKKOS_ENABLE_CUDA
+TEST_CASE("a column that nothing releases ends in an error, not in a hang", "[numeric]") {
+  const Kokkos::Cuda exec;
+  const auto host = from_dense<Matrix<Types<double, int, Kokkos::Cuda>>>({{4, 1, 1}, {1, 4, 1}, {1, 1, 4}});
+  const auto filled = factorize_symbolic(exec, to_space<Kokkos::Cuda>(host).pattern(), MemoryBudget());
+  const auto plan =
+      lutra::Impl::plan_right_looking_lu(exec, filled, MemoryBudget(), {.watchdog_seconds = 0.05});
+  auto work = make_right_looking_lu_workspace(exec, plan, MemoryBudget());
+  const Kokkos::View<unsigned char*, Kokkos::CudaSpace> perturbed("perturbed", 3);
+  const auto values = to_space<Kokkos::Cuda>(std::vector<double>{4, 1, 1, 1, 4, 1, 1, 1, 4});
+  work.run = 1;  // column 1 then waits for the signals of two factorizations
+  CHECK_THROWS_AS(factorize_right_looking<double>(exec, plan, work, values, 0, perturbed), TimeoutError);
+  CHECK_NOTHROW(factorize_right_looking<double>(exec, plan, work, values, 0, perturbed));
+}
+#endif
 
 }  // namespace lutra::Test

@@ -93,7 +93,8 @@ std::vector<std::vector<typename Types::Scalar>> run_columns(const Matrix<Types>
   }
   const Kokkos::View<Scalar*, HostSpace> values(scattered.data(), scattered.size());
   const Kokkos::View<unsigned char*, HostSpace> perturbed("perturbed", n);
-  factorize_right_looking<Scalar>(exec, plan, values, RealOf<Scalar>(0), perturbed);
+  auto work = make_right_looking_lu_workspace(exec, plan, MemoryBudget());
+  factorize_right_looking<Scalar>(exec, plan, work, values, RealOf<Scalar>(0), perturbed);
   std::size_t position = 0;
   for (std::size_t j = 0; j < n; ++j) {
     for (const std::size_t i : columns[j]) dense[i][j] = scattered[position++];

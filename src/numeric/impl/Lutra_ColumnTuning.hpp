@@ -4,13 +4,15 @@
 
 #include <cstddef>
 
+#include "Lutra_RightLookingLu.hpp"
+
 namespace lutra::Impl {
 
-/// How the work of a column is shared out on CUDA, after GLU 3.0's types of levels.
+/// How the work of a column is divided among warps on CUDA, after GLU 3.0's types of levels.
 enum class ColumnMode : unsigned char {
   by_level,  ///< the level's width decides
   a,         ///< many short columns: a warp a column
-  b,         ///< up to eight warps a column, later columns shared out among them
+  b,         ///< up to eight warps a column, which divide the later columns among them
   c          ///< few long columns: a warp a tile of rows of L(:, j) × entries of U(j, :)
 };
 
@@ -18,20 +20,24 @@ enum class ColumnMode : unsigned char {
 enum class ColumnFormat {
   automatic,  ///< maps where they fit, else search
   map,        ///< positions made with the plan
-  search,     ///< binary search in sorted columns (CSC)
-  dense       ///< L(:, j) spread out in a dense buffer, which entries of column k look up, as in GLU 3.0
+  search      ///< binary search in sorted columns (CSC)
 };
 
-/// What tests and measurements switch in the simplicial engine; not for users.
+/// Ablation switches of the simplicial engine on devices, for tests and benchmarks.
 struct ColumnTuning {
   bool portable = false;  ///< the kernels for all execution spaces, also on CUDA
   ColumnMode mode = ColumnMode::by_level;
   ColumnFormat format = ColumnFormat::automatic;
-  int blocks = 0;      ///< a multiprocessor in the merged launch; 0: by the tasks of a level
-  bool merged = true;  ///< all levels in one launch; else a launch each
+  int blocks = 0;                                    ///< a multiprocessor; 0: by the tasks of a level
   std::size_t max_map_bytes = std::size_t(1) << 32;  ///< of maps, if the memory limit allows as much
   double watchdog_seconds = 10;                      ///< a column that waits longer ends the factorization
 };
+
+/// lutra::plan_right_looking_lu with switches.
+template <class Ordinal, class Offset, class ExecutionSpace>
+RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_right_looking_lu(
+    const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
+    const MemoryBudget& budget, const ColumnTuning& tuning);
 
 }  // namespace lutra::Impl
 

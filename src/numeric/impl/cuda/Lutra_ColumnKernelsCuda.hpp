@@ -14,14 +14,20 @@ namespace lutra::Impl {
 
 // The column right-looking factorization ("End-to-End LU Factorization …", Algorithm 2) as data flow. A task
 // is a tile of a column's updates, some rows of L(:, j) × some entries of U(j, :), worked by one warp. Tasks
-// are taken by tickets in the order of levels, so that who waits, waits for a running warp. A task that is
-// done tells just those columns that its entries belong to: columns k of its U(j, k), which it has changed,
-// and columns i of its L(i, j), whose rows of U it has changed. What a column needs is the number of tasks
-// that tell it; counts go on from one factorization to the next and are never set back.
+// are taken by tickets in the order of levels, so that a warp that waits, waits for a running warp. A task
+// that is done signals just those columns that its entries belong to: columns k of its U(j, k), which it has
+// changed, and columns i of its L(i, j), whose rows of U it has changed. A column may be worked when all
+// tasks that signal it have done so; counts go on from one factorization to the next and are never reset.
+//
+//     task (j, part)                                    task of column k
+//       wait until arrived[j] = needed[j] · run
+//       subtract L(:, j)·U(j, k)/pivot, atomically
+//       fence (release)
+//       arrived[k] += 1  ───────────────────────────────► wait until arrived[k] = needed[k] · run (acquire)
 //
 // L(:, j) stays undivided until the end, where one pass divides all columns: an update subtracts
 // L(:, j)·(U(j, k)/pivot). So no task waits for another of its own column. All that depends on the pattern
-// alone, places included, is at hand before a task waits.
+// alone, positions in columns k included, is loaded before a task waits.
 
 inline constexpr int column_threads = 256;
 inline constexpr int column_warps = column_threads / 32;
@@ -42,14 +48,6 @@ struct ColumnParts {
   int rows, updates;
 };
 
-/// What one factorization meets, all zeros at first.
-struct ColumnState {
-  unsigned long long largest;    ///< bits of max |entry|, a double
-  unsigned long long perturbed;  ///< pivots replaced
-  unsigned long long stopped;    ///< 1 + a column that waited too long
-  int ticket;
-};
-
 template <class Scalar, class Ordinal, class Offset>
 struct ColumnLaunch {
   const ColumnTask<Ordinal>* tasks;
@@ -61,15 +59,13 @@ struct ColumnLaunch {
   const Offset* map_begin;  ///< [n] a column's updates in `map`
   const unsigned* map;      ///< for each U(j, k), for each row of L(:, j): its place in column k
   Scalar* values;           ///< by columns
-  Scalar* dense;            ///< [warps × n] zeros
   unsigned char* perturbed;
-  const unsigned* needed;  ///< [n] tasks that tell column j
-  unsigned* arrived;       ///< [n] those that have, in all factorizations
+  const unsigned* needed;  ///< [n] tasks that signal column j
+  unsigned* arrived;       ///< [n] signals so far, in all factorizations
   ColumnState* state;
   Ordinal n;
   RealOf<Scalar> threshold;
   unsigned run;  ///< number of this factorization
-  bool waits;    ///< else all that the tasks need is there
   double watchdog_seconds;
 };
 
@@ -135,7 +131,7 @@ __device__ bool column_stopped(const Launch& launch, unsigned long long column, 
   return *static_cast<volatile unsigned long long*>(&launch.state->stopped) != 0;
 }
 
-/// Waits until all tasks that tell column j have done so. For one lane. @returns whether they have
+/// Waits until all tasks that signal column j have done so. For one lane. @returns false at a timeout
 template <class Launch, class Ordinal>
 __device__ bool wait_for_columns(const Launch& launch, Ordinal j, unsigned needed) {
   const unsigned target = needed * launch.run;
@@ -148,10 +144,10 @@ __device__ bool wait_for_columns(const Launch& launch, Ordinal j, unsigned neede
   return true;
 }
 
-/// One to the count of each column that a task tells.
+/// Adds one to the count of each column that a task signals.
 template <class Ordinal, class Offset, class Launch>
-__device__ __forceinline__ void tell_columns(const Launch& launch, unsigned* counts,
-                                             const ColumnShare<Ordinal, Offset>& share, int lane) {
+__device__ __forceinline__ void signal_columns(const Launch& launch, unsigned* counts,
+                                               const ColumnShare<Ordinal, Offset>& share, int lane) {
   for (int up = share.up_begin + lane; up < share.up_end; up += 32)
     atomicAdd(counts + launch.row_entries[share.up_first + up], 1u);
   for (int row = share.row_begin + lane; row < share.row_end; row += 32)
@@ -323,33 +319,9 @@ struct ColumnTile {
   }
 };
 
-/// The updates of a task with L(:, j) spread out in this warp's dense buffer, as in GLU 3.0: each entry of
-/// column k below row j looks its row up.
-template <class Scalar, class Ordinal, class Offset>
-__device__ void update_by_dense(const ColumnLaunch<Scalar, Ordinal, Offset>& launch,
-                                const ColumnShare<Ordinal, Offset>& share, const Scalar& pivot,
-                                Scalar* buffer, int lane) {
-  for (int row = lane; row < share.row_count; row += 32)
-    buffer[launch.column_entries[share.row_first + row]] = load_latest(launch.values + share.row_first + row);
-  __syncwarp();
-  for (int up = share.up_begin; up < share.up_end; ++up) {
-    const UpdatePlace<Offset> place(launch, share, up);
-    const Scalar factor = load_latest(launch.values + place.factor) / pivot;
-    for (Offset p = place.factor + 1 + lane; p < place.end; p += 32) {
-      const Scalar lower = buffer[launch.column_entries[p]];
-      if (lower != Scalar(0)) subtract_shared(launch.values + p, lower * factor);
-    }
-  }
-  __syncwarp();
-  for (int row = lane; row < share.row_count; row += 32)
-    buffer[launch.column_entries[share.row_first + row]] = Scalar(0);
-  __syncwarp();
-}
-
 /// All lanes' answer to whether column j may be worked.
 template <class Launch, class Ordinal>
 __device__ __forceinline__ bool is_ready(const Launch& launch, Ordinal j, int lane) {
-  if (!launch.waits) return true;
   int ready = 1;
   if (lane == 0) ready = wait_for_columns(launch, j, launch.needed[j]);
   return __shfl_sync(~0u, ready, 0) != 0;
@@ -366,57 +338,41 @@ __device__ __forceinline__ Scalar load_pivot(const ColumnLaunch<Scalar, Ordinal,
 template <ColumnFormat format, class Scalar, class Ordinal, class Offset>
 __device__ __forceinline__ bool work_column_task(const ColumnLaunch<Scalar, Ordinal, Offset>& launch,
                                                  const ColumnTask<Ordinal>& task,
-                                                 WarpMemory<Scalar, Offset>& memory, Scalar* buffer,
-                                                 int lane) {
+                                                 WarpMemory<Scalar, Offset>& memory, int lane) {
   const Ordinal j = task.column;
   const ColumnShare<Ordinal, Offset> share(launch, j, task.part);
-  if constexpr (format == ColumnFormat::dense) {
-    if (!is_ready(launch, j, lane)) return false;
-    update_by_dense(launch, share, load_pivot(launch, share), buffer, lane);
-  } else {
-    ColumnTile<format, Scalar, Ordinal, Offset> tile(launch, share, memory, lane);
-    const unsigned* const map = format == ColumnFormat::map ? launch.map + launch.map_begin[j] : nullptr;
-    const bool any = share.row_end > share.row_begin && share.up_end > share.up_begin;
-    if (any) tile.find_places(map);
-    if (!is_ready(launch, j, lane)) return false;
-    if (any) {
-      const Scalar pivot = load_pivot(launch, share);
+  ColumnTile<format, Scalar, Ordinal, Offset> tile(launch, share, memory, lane);
+  const unsigned* const map = format == ColumnFormat::map ? launch.map + launch.map_begin[j] : nullptr;
+  const bool any = share.row_end > share.row_begin && share.up_end > share.up_begin;
+  if (any) tile.find_places(map);
+  if (!is_ready(launch, j, lane)) return false;
+  if (any) {
+    const Scalar pivot = load_pivot(launch, share);
+    tile.apply(pivot);
+    while (tile.advance()) {
+      tile.find_places(map);
       tile.apply(pivot);
-      while (tile.advance()) {
-        tile.find_places(map);
-        tile.apply(pivot);
-      }
     }
   }
-  if (launch.waits) {
-    __threadfence();  // additions come before the news of them
-    tell_columns(launch, launch.arrived, share, lane);
-  }
+  __threadfence();  // the additions are visible before the counts that signal them
+  signal_columns(launch, launch.arrived, share, lane);
   return true;
 }
 
-/// Tasks [begin, end) by tickets where tasks wait for each other, else dealt out.
+/// The first `n` tasks, by tickets: a warp that waits, waits for a warp that is running.
 template <ColumnFormat format, class Scalar, class Ordinal, class Offset>
 __global__ void __launch_bounds__(column_threads, column_blocks)
-    column_tasks_kernel(ColumnLaunch<Scalar, Ordinal, Offset> launch, int begin, int end) {
+    column_tasks_kernel(ColumnLaunch<Scalar, Ordinal, Offset> launch, int n) {
   __shared__ __align__(16) char shared[column_warps * sizeof(WarpMemory<Scalar, Offset>)];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   auto& memory = reinterpret_cast<WarpMemory<Scalar, Offset>*>(shared)[warp];
-  const int worker = static_cast<int>(blockIdx.x) * column_warps + warp;
-  Scalar* const buffer =
-      format == ColumnFormat::dense ? launch.dense + static_cast<std::size_t>(worker) * launch.n : nullptr;
-  if (!launch.waits) {
-    for (int t = begin + worker; t < end; t += static_cast<int>(gridDim.x) * column_warps)
-      work_column_task<format>(launch, launch.tasks[t], memory, buffer, lane);
-    return;
-  }
   while (true) {
     int ticket = 0;
     if (lane == 0) ticket = atomicAdd(&launch.state->ticket, 1);
-    ticket = begin + __shfl_sync(~0u, ticket, 0);
-    if (ticket >= end) return;
-    if (!work_column_task<format>(launch, launch.tasks[ticket], memory, buffer, lane)) return;
+    ticket = __shfl_sync(~0u, ticket, 0);
+    if (ticket >= n) return;
+    if (!work_column_task<format>(launch, launch.tasks[ticket], memory, lane)) return;
   }
 }
 
@@ -459,7 +415,7 @@ __global__ void __launch_bounds__(column_threads)
     atomicMax(&launch.state->largest, static_cast<unsigned long long>(__double_as_longlong(most)));
 }
 
-/// Counts the tasks that tell each column and, where there is a map, fills it, task by task.
+/// Counts the tasks that signal each column and, where there is a map, fills it, task by task.
 template <class Scalar, class Ordinal, class Offset>
 __global__ void __launch_bounds__(column_threads)
     survey_columns_kernel(ColumnLaunch<Scalar, Ordinal, Offset> launch, unsigned* needed, unsigned* map,
@@ -469,7 +425,7 @@ __global__ void __launch_bounds__(column_threads)
   for (int t = worker; t < tasks; t += static_cast<int>(gridDim.x) * column_warps) {
     const Ordinal j = launch.tasks[t].column;
     const ColumnShare<Ordinal, Offset> share(launch, j, launch.tasks[t].part);
-    tell_columns(launch, needed, share, lane);
+    signal_columns(launch, needed, share, lane);
     if (map == nullptr) continue;
     for (int up = share.up_begin; up < share.up_end; ++up) {
       const UpdatePlace<Offset> place(launch, share, up);

@@ -3,15 +3,16 @@
 #define LUTRA_COLUMNTASKSCUDA_HPP
 
 #include <algorithm>
-#include <climits>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_ColumnKernelsCuda.hpp"
+#include "Lutra_RightLookingPortable.hpp"
 #include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
@@ -24,7 +25,6 @@ struct ColumnCutter {
   Kokkos::View<const Ordinal*, Memory> order, level_of;
   Kokkos::View<const ColumnMode*, Memory> modes;  ///< of each level
   bool by_level;                                  ///< the modes were chosen, not asked for
-  bool rows_together;                             ///< L(:, j) is not cut
 
   KOKKOS_FUNCTION Offset rows(Ordinal j) const { return column_map(j + 1) - column_diagonal(j) - 1; }
   KOKKOS_FUNCTION Offset updates(Ordinal j) const { return row_map(j + 1) - row_diagonal(j) - 1; }
@@ -40,7 +40,7 @@ struct ColumnCutter {
       const Offset most = ups < column_warps ? ups : Offset(column_warps);
       return {1, static_cast<int>(pairs / min_pairs < most ? pairs / min_pairs : most)};
     }
-    return {rows_together ? 1 : static_cast<int>((rows(j) + tile_rows - 1) / tile_rows),
+    return {static_cast<int>((rows(j) + tile_rows - 1) / tile_rows),
             static_cast<int>((ups + tile_updates - 1) / tile_updates)};
   }
 };
@@ -91,54 +91,51 @@ struct ListTasks {
   }
 };
 
-/// Tasks, flags and maps of the column factorization on CUDA, made once for a pattern. Modes are chosen level
-/// by level: at least as many columns as warps run at once, a warp a column (A); an eighth of them, up to
-/// eight warps a column (B); fewer, a warp a tile of a column's updates (C).
+/// Tasks and maps of the column factorization on CUDA, made once for a pattern and shared by all
+/// factorizations on it. Modes are chosen level by level: at least as many columns as warps run at once, a
+/// warp a column (A); an eighth of them, up to eight warps a column (B); fewer, a warp a tile of a column's
+/// updates (C).
 template <class Ordinal, class Offset>
-struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
+struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
   using Memory = Kokkos::CudaSpace;
   using Plan = RightLookingLuPlan<Ordinal, Offset, Memory>;
   template <class T>
   using Array = Kokkos::View<T*, Memory>;
 
-  ColumnTasks(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& memory,
-              const ColumnTuning& options)
+  ColumnTaskPlan(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& memory,
+                 const ColumnTuning& options)
       : tuning(options), budget(memory), reservation(memory) {
     levels = static_cast<int>(plan.levels.size());
     const auto cutter = make_cutter(exec, plan);
     list_tasks(exec, plan, cutter);
-    const auto counters = [&](const char* label) {
-      auto view = reservation.template allocate<Array<unsigned>>(exec, label, plan.n());
-      Kokkos::deep_copy(exec, view, 0u);
-      return view;
-    };
-    arrived = counters("lutra::numeric::arrived_tasks");
-    needed = counters("lutra::numeric::needed_tasks");
-    state = reservation.template allocate<Kokkos::View<ColumnState, Memory>>(exec,
-                                                                             "lutra::numeric::column_state");
-    if (tuning.format == ColumnFormat::automatic || tuning.format == ColumnFormat::map)
-      make_maps(exec, plan, cutter);
+    needed = reservation.template allocate<Array<unsigned>>(exec, "lutra::numeric::needed_tasks", plan.n());
+    Kokkos::deep_copy(exec, needed, 0u);
+    if (tuning.format != ColumnFormat::search) make_maps(exec, plan, cutter);
     survey(exec, plan);
     exec.fence("lutra::numeric: scratch of the plan is freed");
   }
 
   /// What `factorize_right_looking` does.
   template <class Scalar>
-  RightLookingLuOutcome factorize(const Kokkos::Cuda& exec, const Plan& plan, const Array<Scalar>& values,
-                                  RealOf<Scalar> threshold, const Array<unsigned char>& perturbed) {
+  RightLookingLuOutcome factorize(const Kokkos::Cuda& exec, const Plan& plan,
+                                  RightLookingLuWorkspace<Memory>& work, const Array<Scalar>& values,
+                                  RealOf<Scalar> threshold, const Array<unsigned char>& perturbed) const {
     auto launch = launch_of<Scalar>(plan);
     launch.values = values.data();
     launch.perturbed = perturbed.data();
     launch.threshold = threshold;
-    launch.run = ++run;
-    check_cuda(cudaMemsetAsync(state.data(), 0, sizeof(ColumnState), exec.cuda_stream()),
+    launch.arrived = work.arrived.data();
+    launch.state = work.state.data();
+    launch.run = ++work.run;
+    check_cuda(cudaMemsetAsync(work.state.data(), 0, sizeof(ColumnState), exec.cuda_stream()),
                "starting a factorization");
     if (plan.n() > 0) launch_all(exec, plan, launch);
     const Kokkos::View<ColumnState, Kokkos::HostSpace> met("lutra::numeric::met");
-    Kokkos::deep_copy(exec, met, state);
+    Kokkos::deep_copy(exec, met, work.state);
     exec.fence("lutra::numeric: whether the factors are finite is known");
     if (met().stopped != 0) {
-      start_again(exec);
+      work.run = 0;  // counts as before the first factorization
+      Kokkos::deep_copy(exec, work.arrived, 0u);
       throw TimeoutError("factorize: column " + std::to_string(met().stopped - 1) +
                          " waited too long for others, and the factorization was given up");
     }
@@ -154,17 +151,11 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
   MemoryBudget budget;
   MemoryReservation reservation;
   int levels = 0;
-  ColumnFormat format = ColumnFormat::search;  ///< in use
-  Array<ColumnTask<Ordinal>> tasks;            ///< in the order of levels
-  std::vector<int> level_tasks;                ///< [levels + 1] where levels start in it
-  Array<ColumnParts> parts;                    ///< [n]
-  Array<Offset> map_begin;                     ///< [n + 1]
-  Array<unsigned> map;
-  Array<unsigned> needed;   ///< [n] tasks that tell a column
-  Array<unsigned> arrived;  ///< [n] those that have; goes on from run to run
-  Kokkos::View<ColumnState, Memory> state;
-  Array<char> dense;  ///< zeros between factorizations
-  unsigned run = 0;
+  Array<ColumnTask<Ordinal>> tasks;  ///< in the order of levels
+  Array<ColumnParts> parts;          ///< [n]
+  Array<Offset> map_begin;           ///< [n + 1] with `map`; empty: rows are searched for
+  Array<unsigned> map;               ///< see ColumnLaunch
+  Array<unsigned> needed;            ///< [n] tasks that signal a column
 
   // ---- for the constructor and factorize; public, as CUDA's lambdas want it
 
@@ -185,8 +176,7 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
             plan.levels.order,
             plan.levels.level_of,
             upload(exec, reservation, "lutra::numeric::level_modes", modes),
-            tuning.mode == ColumnMode::by_level,
-            tuning.format == ColumnFormat::dense};
+            tuning.mode == ColumnMode::by_level};
   }
 
   void list_tasks(const Kokkos::Cuda& exec, const Plan& plan, const ColumnCutter<Ordinal, Offset>& cutter) {
@@ -204,10 +194,6 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
     Kokkos::parallel_for("lutra::numeric::list_tasks",
                          Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<std::int64_t>(plan.n())),
                          ListTasks<Ordinal, Offset>{cutter, begin, tasks, parts});
-    if (!tuning.merged) {
-      const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), begin);
-      for (const Ordinal start : plan.levels.level_map) level_tasks.push_back(static_cast<int>(host(start)));
-    }
     exec.fence("lutra::numeric: counts of tasks are freed");
   }
 
@@ -218,7 +204,7 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
     const Offset pairs = sum_up<Offset>(exec, "lutra::numeric::count_pairs", plan.n(),
                                         CountPairs<Ordinal, Offset>{cutter}, begin);
     const std::size_t bytes = static_cast<std::size_t>(pairs) * sizeof(unsigned);
-    if (bytes > tuning.max_map_bytes || bytes > room(8)) return;
+    if (bytes > max_map_bytes()) return;
     try {
       map = own.template allocate<Array<unsigned>>(exec, "lutra::numeric::update_places",
                                                    static_cast<std::size_t>(pairs));
@@ -227,7 +213,6 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
     }
     map_begin = begin;
     map_reservation = own;
-    format = ColumnFormat::map;
   }
 
   /// Fills the map, if there is one, and `needed`.
@@ -235,16 +220,16 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
     if (tasks.extent(0) == 0) return;
     const auto kernel = survey_columns_kernel<double, Ordinal, Offset>;
     kernel<<<blocks(exec, kernel), column_threads, 0, exec.cuda_stream()>>>(
-        launch_of<double>(plan), needed.data(), format == ColumnFormat::map ? map.data() : nullptr,
+        launch_of<double>(plan), needed.data(), map_begin.extent(0) > 0 ? map.data() : nullptr,
         static_cast<int>(tasks.extent(0)));
     check_cuda(cudaGetLastError(), "mapping updates");
   }
 
-  /// 1/share of the memory still free, under the limit.
-  std::size_t room(std::size_t share) const {
+  /// Most that maps may take: an eighth of the free memory, half of what the limit leaves.
+  std::size_t max_map_bytes() const {
     std::size_t free = 0, all = 0;
     check_cuda(cudaMemGetInfo(&free, &all), "asking for free memory");
-    return std::min(free / share, budget.available_bytes() / 2);
+    return std::min({tuning.max_map_bytes, free / 8, budget.available_bytes() / 2});
   }
 
   template <class Scalar>
@@ -261,11 +246,8 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
     launch.column_entries = plan.columns.pattern.entries.data();
     launch.map_begin = map_begin.data();
     launch.map = map.data();
-    launch.arrived = arrived.data();
     launch.needed = needed.data();
-    launch.state = state.data();
     launch.n = plan.n();
-    launch.waits = tuning.merged;
     launch.watchdog_seconds = tuning.watchdog_seconds;
     return launch;
   }
@@ -282,11 +264,9 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
   }
 
   template <class Scalar>
-  void launch_all(const Kokkos::Cuda& exec, const Plan& plan, ColumnLaunch<Scalar, Ordinal, Offset>& launch) {
-    if (tuning.format == ColumnFormat::dense && may_be_dense<Scalar>(exec, plan)) {
-      launch.dense = reinterpret_cast<Scalar*>(dense.data());
-      launch_tasks<ColumnFormat::dense>(exec, launch);
-    } else if (format == ColumnFormat::map) {
+  void launch_all(const Kokkos::Cuda& exec, const Plan& plan,
+                  const ColumnLaunch<Scalar, Ordinal, Offset>& launch) const {
+    if (map_begin.extent(0) > 0) {
       launch_tasks<ColumnFormat::map>(exec, launch);
     } else {
       launch_tasks<ColumnFormat::search>(exec, launch);
@@ -302,19 +282,15 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
   void launch_tasks(const Kokkos::Cuda& exec, const ColumnLaunch<Scalar, Ordinal, Offset>& launch) const {
     const auto kernel = column_tasks_kernel<by, Scalar, Ordinal, Offset>;
     const int processors = exec.cuda_device_prop().multiProcessorCount;
-    const int most =
-        std::min(blocks(exec, kernel), tuning.merged ? processors * blocks_at_once(processors) : INT_MAX);
-    const auto start = [&](int begin, int end) {
-      const int wanted = (end - begin + column_warps - 1) / column_warps;
-      kernel<<<std::min(most, wanted), column_threads, 0, exec.cuda_stream()>>>(launch, begin, end);
-      check_cuda(cudaGetLastError(), "launching columns");
-    };
-    if (tuning.merged) return start(0, static_cast<int>(tasks.extent(0)));
-    for (std::size_t l = 0; l + 1 < level_tasks.size(); ++l) start(level_tasks[l], level_tasks[l + 1]);
+    const int n = static_cast<int>(tasks.extent(0));
+    const int wanted = (n + column_warps - 1) / column_warps;
+    const int grid = std::min({blocks(exec, kernel), processors * blocks_at_once(processors), wanted});
+    kernel<<<grid, column_threads, 0, exec.cuda_stream()>>>(launch, n);
+    check_cuda(cudaGetLastError(), "launching columns");
   }
 
-  /// Blocks a multiprocessor of the merged launch: as many warps as about eight levels have tasks. More would
-  /// have tasks still farther ahead, and poll for them.
+  /// Blocks a multiprocessor: as many warps as about eight levels have tasks. More would hold tasks still
+  /// farther ahead, and poll for them.
   int blocks_at_once(int processors) const {
     if (tuning.blocks > 0) return tuning.blocks;
     const double a_level = static_cast<double>(tasks.extent(0)) / static_cast<double>(std::max(1, levels));
@@ -322,29 +298,42 @@ struct ColumnTasks<Ordinal, Offset, Kokkos::CudaSpace> {
     return static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(column_blocks)));
   }
 
-  /// Whether all warps that run at once can have a dense column: the paper's n ≤ L/(TB_max·sizeof), section
-  /// 3.4. Allocates them.
-  template <class Scalar>
-  bool may_be_dense(const Kokkos::Cuda& exec, const Plan& plan) {
-    const auto warps = static_cast<std::size_t>(
-        blocks(exec, column_tasks_kernel<ColumnFormat::dense, Scalar, Ordinal, Offset>) * column_warps);
-    const std::size_t bytes = warps * static_cast<std::size_t>(plan.n()) * sizeof(Scalar);
-    if (dense.extent(0) == bytes) return true;
-    if (bytes > room(2)) return false;
-    dense = reservation.template allocate<Array<char>>(exec, "lutra::numeric::dense_columns", bytes);
-    Kokkos::deep_copy(exec, dense, char(0));
-    return true;
-  }
-
-  /// Counts as before the first factorization.
-  void start_again(const Kokkos::Cuda& exec) {
-    run = 0;
-    Kokkos::deep_copy(exec, arrived, 0u);
-    if (dense.extent(0) > 0) Kokkos::deep_copy(exec, dense, char(0));
-  }
-
   MemoryReservation map_reservation;
 };
+
+template <class Ordinal, class Offset>
+std::shared_ptr<const ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace>> plan_column_tasks(
+    const Kokkos::Cuda& exec, const RightLookingLuPlan<Ordinal, Offset, Kokkos::CudaSpace>& plan,
+    const MemoryBudget& budget, const ColumnTuning& tuning) {
+  if (tuning.portable) return {};
+  return std::make_shared<const ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace>>(exec, plan, budget,
+                                                                                    tuning);
+}
+
+template <class Ordinal, class Offset>
+void make_column_flags(const Kokkos::Cuda& exec,
+                       const RightLookingLuPlan<Ordinal, Offset, Kokkos::CudaSpace>& plan,
+                       RightLookingLuWorkspace<Kokkos::CudaSpace>& work) {
+  if (!plan.tasks) return;
+  const auto allocate = [&](auto& view, const char* label, auto... extents) {
+    using View = std::remove_reference_t<decltype(view)>;
+    view = work.reservation.template allocate<View>(exec, label, extents...);
+  };
+  allocate(work.arrived, "lutra::numeric::arrived_tasks", static_cast<std::size_t>(plan.n()));
+  allocate(work.state, "lutra::numeric::column_state");
+  Kokkos::deep_copy(exec, work.arrived, 0u);
+}
+
+template <class Scalar, class Ordinal, class Offset>
+RightLookingLuOutcome factorize_columns(const Kokkos::Cuda& exec,
+                                        const RightLookingLuPlan<Ordinal, Offset, Kokkos::CudaSpace>& plan,
+                                        RightLookingLuWorkspace<Kokkos::CudaSpace>& work,
+                                        const Kokkos::View<Scalar*, Kokkos::CudaSpace>& values,
+                                        RealOf<Scalar> threshold,
+                                        const Kokkos::View<unsigned char*, Kokkos::CudaSpace>& perturbed) {
+  if (!plan.tasks) return factorize_columns_portable(exec, plan, values, threshold, perturbed);
+  return plan.tasks->factorize(exec, plan, work, values, threshold, perturbed);
+}
 
 }  // namespace lutra::Impl
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_RIGHTLOOKINGPORTABLE_HPP
+#define LUTRA_RIGHTLOOKINGPORTABLE_HPP
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "Lutra_ColumnTuning.hpp"
+#include "Lutra_RightLooking.hpp"
+
+namespace lutra::Impl {
+
+// Threads of a team on a device. Most columns of sparse factors touch few others.
+inline constexpr int device_team_threads = 128;
+
+/// Largest magnitude in the factors; infinity where one is not finite.
+template <class Scalar, class ExecutionSpace, class ValueView>
+double largest_magnitude(const ExecutionSpace& exec, const ValueView& values) {
+  double largest = 0;
+  Kokkos::parallel_reduce(
+      "lutra::numeric::largest",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(values.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t p, double& most) {
+        const bool finite = ScalarTraits<Scalar>::is_finite(values(p));
+        const double size = finite ? static_cast<double>(ScalarTraits<Scalar>::magnitude(values(p)))
+                                   : Kokkos::Experimental::infinity_v<double>;
+        if (size > most) most = size;
+      },
+      Kokkos::Max<double>(largest));
+  return largest;
+}
+
+template <class ExecutionSpace, class FlagView>
+std::int64_t count_flags(const ExecutionSpace& exec, const FlagView& flags) {
+  std::int64_t count = 0;
+  Kokkos::parallel_reduce(
+      "lutra::numeric::count_perturbed",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(flags.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t j, std::int64_t& sum) { sum += flags(j); }, count);
+  return count;
+}
+
+/// Works one level, whose columns `level` already names.
+template <class Level, class ExecutionSpace, class Offset>
+void run_level(const ExecutionSpace& exec, const Level& level, Offset updates, int vector_length) {
+  const int columns = static_cast<int>(level.level_end - level.level_begin);
+  const int team_size = is_host_space<ExecutionSpace> ? 1 : std::max(1, device_team_threads / vector_length);
+  const auto teams_at_once = std::max<std::int64_t>(1, exec.concurrency() / (team_size * vector_length));
+  const bool too_many_teams = updates > std::numeric_limits<int>::max();  // Kokkos counts teams in int
+  if (columns >= teams_at_once || too_many_teams) {
+    Kokkos::parallel_for("lutra::numeric::whole_columns",
+                         Kokkos::TeamPolicy<ExecutionSpace, typename Level::WholeColumns>(
+                             exec, columns, team_size, vector_length),
+                         level);
+    return;
+  }
+  Kokkos::parallel_for(
+      "lutra::numeric::pivots",
+      Kokkos::TeamPolicy<ExecutionSpace, typename Level::PivotsOnly>(exec, columns, team_size, vector_length),
+      level);
+  if (updates == 0) return;
+  Kokkos::parallel_for("lutra::numeric::single_updates",
+                       Kokkos::TeamPolicy<ExecutionSpace, typename Level::SingleUpdates>(
+                           exec, static_cast<int>(updates), team_size, vector_length),
+                       level);
+}
+
+/// Level by level.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+RightLookingLuOutcome factorize_columns_portable(
+    const ExecutionSpace& exec,
+    const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values, RealOf<Scalar> threshold,
+    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
+  using Level = RightLookingLevel<Scalar, Ordinal, Offset, ExecutionSpace>;
+  const auto& columns = plan.columns.pattern;
+  Level level{plan.rows.row_map,
+              plan.rows.diagonal,
+              plan.rows.entries,
+              plan.row_to_column,
+              columns.row_map,
+              plan.column_diagonal,
+              columns.entries,
+              plan.levels.order,
+              plan.update_map,
+              values,
+              perturbed,
+              threshold,
+              0,
+              0,
+              0};
+  const double mean_l =
+      static_cast<double>(plan.rows.nnz_l) / static_cast<double>(std::max<Ordinal>(1, plan.n()));
+  const int vector_length = vector_length_for<ExecutionSpace>(mean_l);
+  for (std::size_t l = 0; l < plan.levels.size(); ++l) {
+    level.level_begin = plan.levels.level_map[l];
+    level.level_end = plan.levels.level_map[l + 1];
+    level.first_update = plan.level_updates[l];
+    run_level(exec, level, plan.level_updates[l + 1] - plan.level_updates[l], vector_length);
+  }
+  RightLookingLuOutcome outcome;
+  outcome.largest = largest_magnitude<Scalar>(exec, values);
+  outcome.finite = Kokkos::isfinite(outcome.largest);
+  outcome.perturbed = count_flags(exec, perturbed);
+  return outcome;
+}
+
+// ---- what an execution space with kernels of its own overloads
+
+/// Tasks of its kernels; none.
+template <class Ordinal, class Offset, class ExecutionSpace>
+std::shared_ptr<const ColumnTaskPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>>
+plan_column_tasks(const ExecutionSpace&,
+                  const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>&,
+                  const MemoryBudget&, const ColumnTuning&) {
+  return {};
+}
+
+/// Flags of its kernels; none.
+template <class Ordinal, class Offset, class ExecutionSpace>
+void make_column_flags(const ExecutionSpace&,
+                       const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>&,
+                       RightLookingLuWorkspace<typename ExecutionSpace::memory_space>&) {}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+RightLookingLuOutcome factorize_columns(
+    const ExecutionSpace& exec,
+    const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    RightLookingLuWorkspace<typename ExecutionSpace::memory_space>&,
+    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values, RealOf<Scalar> threshold,
+    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
+  return factorize_columns_portable(exec, plan, values, threshold, perturbed);
+}
+
+}  // namespace lutra::Impl
+
+#endif
