@@ -6,7 +6,7 @@
 // Factorization …", section 4.4, and of GLU 3.0, whose way is nearest to `dense-launch-a-level`.
 #include <cmath>
 
-#include "Lutra_ColumnSpecial.hpp"
+#include "Lutra_ColumnTuning.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_PerfFactored.hpp"
 #include "Lutra_PerfPeerRuns.hpp"
