@@ -5,10 +5,15 @@
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
-#include "Lutra_LevelizationTuning.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
 namespace lutra {
+
+/// Options of `levelize` and `levelize_forest`.
+struct LevelizationOptions {
+  bool portable =
+      false;  ///< the kernels for all execution spaces also where there are some made for the space
+};
 
 /// A part of a graph's edges by source: those of node v are entries(begin(v) + skip) … entries(end(v) − 1).
 /// Empty Views stand for no edges.
@@ -20,8 +25,8 @@ struct Successors {
   Offset skip = 0;                                    ///< 1 leaves out a diagonal at `begin`
 };
 
-/// A directed graph without cycles: v's successors are those of both parts; an edge in both counts twice,
-/// which changes no level.
+/// A directed acyclic graph. The successors of v are those of both parts; an edge in both counts twice, which
+/// changes no level.
 template <class Ordinal, class Offset, class MemorySpace>
 struct DependencyGraph {
   Ordinal n = 0;
@@ -29,7 +34,7 @@ struct DependencyGraph {
   Successors<Ordinal, Offset, MemorySpace> second;
 };
 
-/// Nodes by level: those of one level depend on none of each other.
+/// Nodes by level. Nodes of one level do not depend on one another.
 template <class Ordinal, class MemorySpace>
 struct Levels {
   Kokkos::View<const Ordinal*, MemorySpace> order;     ///< [n] nodes level by level, ascending within one
@@ -42,35 +47,34 @@ struct Levels {
 
 /// Levels of a graph: a node's level is the length of the longest path that ends in it.
 ///
-/// Kahn's algorithm as in "End-to-End LU Factorization of Large Matrices on GPUs", section 3.3, Algorithm 5,
-/// in-degrees are counted, then each round takes the queue of nodes without predecessors, lowers the
-/// in-degree of their successors, and collects those that reach zero. O(nodes + edges) work. On CUDA one
-/// persistent kernel for all levels, and a sort of the nodes by level; elsewhere one launch and one queue
-/// length brought to the host for each level.
+/// Kahn's algorithm as in "End-to-End LU Factorization of Large Matrices on GPUs", section 3.3, Algorithm 5.
+/// In-degrees are counted. Then each round takes the queue of nodes without predecessors, lowers the
+/// in-degrees of their successors, and queues those that reach zero. O(nodes + edges) work. On CUDA one
+/// persistent kernel finds all levels; elsewhere each level costs one launch and one copy of the queue's
+/// length to the host. Nodes are then sorted by level.
 ///
-/// @param tuning for tests and measurements
 /// @throws InputError where the graph has a cycle; OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
 Levels<Ordinal, typename ExecutionSpace::memory_space> levelize(
     const ExecutionSpace& exec,
     const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
-    const MemoryBudget& budget, const Impl::LevelizationTuning& tuning = {});
+    const MemoryBudget& budget, const LevelizationOptions& options = {});
 
 /// Levels of a forest: leaves are level 0, a node is above all its children. For elimination forests and
 /// assembly trees.
 ///
-/// On hosts, where parents come behind their children, one pass over the nodes and a counting sort; else
-/// `levelize` on the edges to the parents, none of which is built.
+/// On hosts, where every parent has a greater number than its children, one pass over the nodes and a
+/// counting sort; else `levelize` on the edges from nodes to their parents.
 ///
 /// @param parent [n] in the execution space's memory; −1 for a root
-/// @param tuning for tests and measurements; `portable` leaves out the pass of hosts as well
-/// @throws InputError where a parent is no other node, or where parents go round in a cycle;
+/// @param options `portable` also forces `levelize` where a host would take the pass over the nodes
+/// @throws InputError where a parent is not another node, or where parents form a cycle;
 /// OutOfMemoryError
 template <class Ordinal, class ExecutionSpace>
 Levels<Ordinal, typename ExecutionSpace::memory_space> levelize_forest(
     const ExecutionSpace& exec,
     const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& parent,
-    const MemoryBudget& budget, const Impl::LevelizationTuning& tuning = {});
+    const MemoryBudget& budget, const LevelizationOptions& options = {});
 
 }  // namespace lutra
 

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_Levelization.hpp"
+#include "Lutra_LevelizationAblation.hpp"
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestMatrices.hpp"
@@ -59,8 +59,9 @@ std::vector<std::size_t> consistent(const LevelsType& levels, std::size_t n) {
 template <class Types>
 std::vector<std::size_t> level_of(const std::vector<std::vector<std::size_t>>& first,
                                   const std::vector<std::vector<std::size_t>>& second,
-                                  const lutra::Impl::LevelizationTuning& tuning) {
-  return consistent(levelize(typename Types::Space(), graph_of<Types>(first, second), MemoryBudget(), tuning),
+                                  const LevelizationOptions& options, int small_level) {
+  return consistent(lutra::Impl::levelize_with(typename Types::Space(), graph_of<Types>(first, second),
+                                               MemoryBudget(), options, small_level),
                     first.size());
 }
 
@@ -79,15 +80,15 @@ std::vector<std::size_t> forest_levels(const std::vector<typename Types::Ordinal
   return levels;
 }
 
-/// The same by the space's own kernels, by them with nearly all levels taken for wide, and by the portable
-/// ones: all must agree.
+/// Levels by the space's own kernels, by them with nearly all levels processed as large ones, and by the
+/// portable kernels: all must agree.
 template <class Types>
 std::vector<std::size_t> level_of(const std::vector<std::vector<std::size_t>>& first,
                                   const std::vector<std::vector<std::size_t>>& second) {
-  const auto levels = level_of<Types>(first, second, {});
-  REQUIRE(level_of<Types>(first, second, {.thin_level = 0}) == levels);
-  REQUIRE(level_of<Types>(first, second, {.thin_level = 3}) == levels);
-  REQUIRE(level_of<Types>(first, second, {.portable = true}) == levels);
+  const auto levels = level_of<Types>(first, second, {}, lutra::Impl::default_small_level);
+  REQUIRE(level_of<Types>(first, second, {}, 0) == levels);
+  REQUIRE(level_of<Types>(first, second, {}, 3) == levels);
+  REQUIRE(level_of<Types>(first, second, {.portable = true}, 0) == levels);
   return levels;
 }
 
@@ -147,7 +148,7 @@ TEMPLATE_LIST_TEST_CASE("levels are longest paths", "[levelization]", PatternTyp
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("thin and wide levels follow each other", "[levelization]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("small and large levels follow each other", "[levelization]", PatternTypes) {
   std::mt19937 random(5);
   const std::vector<std::size_t> widths{1, 3, 200, 64, 65, 5000, 129, 128, 1, 1, 1, 700, 127, 2, 3000, 1};
   const Lists successors = bundles(widths, random);

@@ -15,7 +15,7 @@
 
 namespace lutra::Impl {
 
-/// Whether all parents come behind their children.
+/// Whether all parents have greater numbers than their children.
 /// @throws InputError naming the first node whose parent is neither −1 nor another node
 template <class Ordinal, class ExecutionSpace>
 bool check_parents(const ExecutionSpace& exec,
@@ -33,7 +33,7 @@ bool check_parents(const ExecutionSpace& exec,
   exec.fence("lutra::levelization: parents are checked");
   if (n > 0 && first_bad < n)
     throw InputError("parent: node " + std::to_string(first_bad) + " of " + std::to_string(n) +
-                     " has none of the others for its parent");
+                     " has a parent that is not another node");
   return backward == 0;
 }
 
@@ -56,8 +56,8 @@ Successors<Ordinal, Offset, typename ExecutionSpace::memory_space> edges_to_pare
   return {begin, end, parent, 0};
 }
 
-/// Levels by one pass over the nodes of a forest on the host whose parents come behind their children, and a
-/// counting sort.
+/// Levels of a forest on the host whose parents have greater numbers than their children: one pass raises
+/// each parent above its children, and a counting sort puts nodes in order.
 /// @param order    [n] out: nodes level by level, ascending within one
 /// @param level_of [n] out
 /// @returns [levels + 1] where each level starts in `order`

@@ -2,7 +2,9 @@
 #ifndef LUTRA_KAHN_HPP
 #define LUTRA_KAHN_HPP
 
+#include <KokkosSparse_SortCrs.hpp>
 #include <Kokkos_Core.hpp>
+#include <vector>
 
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Levelization.hpp"
@@ -47,8 +49,8 @@ void start_queue(const ExecutionSpace& exec, const DegreeView& degrees, const De
       });
 }
 
-/// One round ("update" and "cons_queue"): nodes queue[begin, end) are done, their successors that wait for
-/// nothing else are put behind them and belong to `level`.
+/// One round ("update" and "cons_queue"). Nodes queue[begin, end) are done; their successors whose in-degree
+/// falls to zero are appended to the queue and belong to `level`.
 template <class Ordinal, class Offset, class ExecutionSpace, class DegreeView, class LevelView, class EndView>
 void advance_queue(const ExecutionSpace& exec,
                    const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
@@ -65,6 +67,61 @@ void advance_queue(const ExecutionSpace& exec,
         for_each_successor(graph.first, queue(q), release);
         for_each_successor(graph.second, queue(q), release);
       });
+}
+
+/// Sorts the nodes of each level, so that the result does not depend on the order in which threads queued
+/// them.
+template <class Ordinal, class ExecutionSpace, class OrderView>
+void sort_levels(const ExecutionSpace& exec, const std::vector<Ordinal>& level_map, const OrderView& order,
+                 const MemoryBudget& budget) {
+  using Memory = typename ExecutionSpace::memory_space;
+  MemoryReservation scratch(budget);
+  auto device_map = scratch.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::levelization::level_map",
+                                                                     level_map.size());
+  const Kokkos::View<const Ordinal*, Kokkos::HostSpace> host_map(level_map.data(), level_map.size());
+  Kokkos::deep_copy(exec, device_map, host_map);
+  exec.fence("lutra::levelization: the map has left the host");
+  KokkosSparse::sort_crs_graph(exec, device_map, order, static_cast<Ordinal>(order.extent(0)));
+  exec.fence("lutra::levelization: the map is freed");
+}
+
+/// Kahn's algorithm, one launch for each level. Fills `order` and `level_of`, [n] each.
+/// @returns where each level begins in `order`; the last entry is n unless the graph has a cycle
+template <class Ordinal, class Offset, class ExecutionSpace, class NodeView>
+std::vector<Ordinal> kahn_in_rounds(
+    const ExecutionSpace& exec,
+    const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
+    const NodeView& order, const NodeView& level_of, const MemoryBudget& budget) {
+  using Memory = typename ExecutionSpace::memory_space;
+  MemoryReservation scratch(budget);
+  auto degrees = scratch.allocate<NodeView>(exec, "lutra::levelization::in_degrees", graph.n);
+  auto queue_end = scratch.allocate<Kokkos::View<Ordinal, Memory>>(exec, "lutra::levelization::queue_end");
+  count_in_degrees(exec, graph, degrees);
+  Kokkos::deep_copy(exec, queue_end, Ordinal(0));
+  start_queue(exec, degrees, order, level_of, queue_end);
+  std::vector<Ordinal> level_map{0};
+  Ordinal begin = 0, end = 0;
+  const auto read_end = [&]() {
+    Kokkos::deep_copy(exec, end, queue_end);
+    exec.fence("lutra::levelization: the length of the next level is needed on the host");
+  };
+  read_end();
+  for (Ordinal level = 1; begin < end; ++level) {
+    level_map.push_back(end);
+    advance_queue(exec, graph, begin, end, level, degrees, order, level_of, queue_end);
+    begin = end;
+    read_end();
+  }
+  if (end == graph.n) sort_levels(exec, level_map, order, budget);
+  return level_map;
+}
+
+/// What a space without kernels of its own does: `kahn_in_rounds`. Lutra_KahnCuda.hpp overloads it.
+/// @param small_level of no use here
+template <class ExecutionSpace, class Graph, class NodeView>
+auto kahn(const ExecutionSpace& exec, const Graph& graph, const NodeView& order, const NodeView& level_of,
+          const MemoryBudget& budget, [[maybe_unused]] int small_level) {
+  return kahn_in_rounds(exec, graph, order, level_of, budget);
 }
 
 }  // namespace lutra::Impl

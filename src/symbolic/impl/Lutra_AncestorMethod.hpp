@@ -5,6 +5,9 @@
 #include "Lutra_AncestorRows.hpp"
 #include "Lutra_TreeMethod.hpp"
 #include "Lutra_WordBits.hpp"
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_AncestorsCuda.hpp"
+#endif
 
 namespace lutra::Impl {
 
@@ -82,41 +85,12 @@ struct AncestorMethod {
           if (parent(v) < n) add_shared<ExecutionSpace>(children(parent(v)), Ordinal(1));
         });
     Kokkos::deep_copy(m_exec, pending, children);
-    const auto n_put_off = scratch<Kokkos::View<Ordinal, Memory>>("n_put_off");
-    Kokkos::deep_copy(m_exec, n_put_off, Ordinal(0));
-    // Long chains have 32 vertices of their own at least.
     const AncestorElimination<Ordinal, Offset, ExecutionSpace> elimination{
-        m_n,
-        m_sets,
-        m_tree.m_walk.runs,
-        children,
-        pending,
-        next,
-        scratch<OrdinalView>("put_off", m_n / 32 + 1),
-        n_put_off,
-        m_portable};
-    Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(m_tree.max_teams()), 1,
-                                              vector_length_for<ExecutionSpace>(32));
-    Kokkos::parallel_for("lutra::symbolic::ancestor_elimination", policy, elimination);
-    eliminate_long_chains(elimination);
-  }
-
-  /// As many teams as run at once take chains as long as there are some, so that the host need not know.
-  void eliminate_long_chains(
-      [[maybe_unused]] const AncestorElimination<Ordinal, Offset, ExecutionSpace>& elimination) {
-    using Chains = LongChains<Ordinal, Offset, ExecutionSpace>;
-    if constexpr (Chains::exists) {
-      constexpr int threads = Chains::warps * Chains::lanes;
-      const int most = std::min<Ordinal>(m_exec.concurrency() / threads, m_n / Chains::lanes);
-      if (m_portable || most == 0) return;
-      const auto next = scratch<Kokkos::View<Ordinal, Memory>>("next_chain");
-      Kokkos::deep_copy(m_exec, next, Ordinal(0));
-      // Bounds, since a kernel for 64-bit ordinals would otherwise take more registers than so many threads
-      // have.
-      Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<threads, 1>> policy(m_exec, most, Chains::warps,
-                                                                                  Chains::lanes);
-      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(sizeof(typename Chains::Shared) + 16)));
-      Kokkos::parallel_for("lutra::symbolic::long_chains", policy, Chains{elimination, next});
+        m_n, m_sets, m_tree.m_walk.runs, children, pending, next};
+    if (m_portable) {
+      eliminate_portably(m_exec, elimination, m_tree.max_teams());
+    } else {
+      eliminate_ancestors(m_exec, elimination, m_tree.max_teams(), m_tree.m_scratch);
     }
   }
 
@@ -159,21 +133,29 @@ struct AncestorMethod {
         place_rows<Ordinal, Offset>(m_exec, m_n, m_lower_counts, count_upper(), row_map, diagonal);
     result.nnz_u = nnz - result.nnz_l;
     auto entries = result.reservation.template allocate<OrdinalView>(m_exec, "lutra::symbolic::entries", nnz);
-    using Writer = AncestorRowWriter<Ordinal, Offset, ExecutionSpace>;
-    const int width = vector_length_for<ExecutionSpace>(32);
-    const Ordinal rows_each = is_host_space<ExecutionSpace> ? 1 : 128 / width;
-    const auto teams = static_cast<int>((static_cast<std::int64_t>(m_n) + rows_each - 1) / rows_each);
-    Kokkos::parallel_for(
-        "lutra::symbolic::ancestor_rows",
-        Kokkos::TeamPolicy<ExecutionSpace>(m_exec, teams, static_cast<int>(rows_each), width),
-        Writer{m_n, rows_each, m_sets, m_tree.m_walk.runs, m_kept, m_place, row_map, diagonal, entries,
-               m_portable});
+    if (m_portable) {
+      write_rows<ChainWriter<Ordinal, Offset, ExecutionSpace>>(row_map, diagonal, entries);
+    } else {
+      write_rows<decltype(chain_writer<Ordinal, Offset>(m_exec))>(row_map, diagonal, entries);
+    }
     m_exec.fence("lutra::symbolic: scratch is freed");
     result.row_map = row_map;
     result.diagonal = diagonal;
     result.entries = entries;
     result.method = SymbolicMethod::ancestors;
     return result;
+  }
+
+  template <class Writer>
+  void write_rows(const OffsetView& row_map, const OffsetView& diagonal, const OrdinalView& entries) const {
+    const int width = vector_length_for<ExecutionSpace>(32);
+    const Ordinal rows_each = is_host_space<ExecutionSpace> ? 1 : 128 / width;
+    const auto teams = static_cast<int>((static_cast<std::int64_t>(m_n) + rows_each - 1) / rows_each);
+    Kokkos::parallel_for(
+        "lutra::symbolic::ancestor_rows",
+        Kokkos::TeamPolicy<ExecutionSpace>(m_exec, teams, static_cast<int>(rows_each), width),
+        AncestorRowWriter<Ordinal, Offset, ExecutionSpace, Writer>{
+            m_n, rows_each, m_sets, m_tree.m_walk.runs, m_kept, m_place, row_map, diagonal, entries});
   }
 
   /// Entries of each row of U beyond the diagonal.

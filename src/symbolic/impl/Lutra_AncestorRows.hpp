@@ -177,14 +177,59 @@ struct AncestorLowerRows {
   }
 };
 
-/// Rows of L + U: those of L copied from where they were put, those of U read off their sets chain by chain,
-/// the nearest ancestors, which are smallest, first.
+/// Writes the part of a row of U that lies in one chain, off its bit set.
 template <class Ordinal, class Offset, class ExecutionSpace>
+struct ChainWriter {
+  using Sets = AncestorSets<Ordinal, Offset, typename ExecutionSpace::memory_space>;
+  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  using Word = typename Sets::Word;
+
+  /// Writes the members at depths `most` down to `least` of the set of U that begins at `map`: ancestors in
+  /// one chain, of which `above` is the deepest. @returns how many there are
+  KOKKOS_FUNCTION static Offset write(const Team& team, const Sets& sets, Offset map, Ordinal above,
+                                      Ordinal most, Ordinal least, Ordinal* to) {
+    const Ordinal* const begin = to;
+    for (Ordinal w = most / 64; w >= least / 64; --w) {
+      const Word mask = Sets::below(most + 1, w) & ~Sets::below(least > w * 64 ? least : w * 64, w);
+      const Word bits = sets.upper(map + w) & mask;
+      if (bits == 0) continue;
+      write_word(team, bits, above + (most - w * 64), to);
+      to += count_ones(bits);
+    }
+    return static_cast<Offset>(to - begin);
+  }
+
+  /// @param of_bit_zero the vertex that bit 0 of the word stands for
+  KOKKOS_FUNCTION static void write_word(const Team& team, Word bits, Ordinal of_bit_zero, Ordinal* to) {
+    if constexpr (is_host_space<ExecutionSpace>) {
+      for (Word rest = bits; rest != 0;) {
+        const int bit = highest_one(rest);
+        rest &= ~(Word(1) << bit);
+        *to++ = of_bit_zero - static_cast<Ordinal>(bit);
+      }
+    } else {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, 64), [&](const int bit) {
+        const Word from_here = bits >> bit;
+        if ((from_here & 1) == 0) return;
+        to[count_ones(from_here >> 1)] = of_bit_zero - static_cast<Ordinal>(bit);
+      });
+    }
+  }
+};
+
+/// The writer of a space without one of its own. Lutra_AncestorsCuda.hpp overloads it.
+template <class Ordinal, class Offset, class ExecutionSpace>
+ChainWriter<Ordinal, Offset, ExecutionSpace> chain_writer(const ExecutionSpace&) {
+  return {};
+}
+
+/// Rows of L + U. Those of L are copied from where they were found; those of U are read off their bit sets
+/// chain by chain, the nearest ancestors, which are smallest, first.
+template <class Ordinal, class Offset, class ExecutionSpace, class Writer>
 struct AncestorRowWriter {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   using Sets = AncestorSets<Ordinal, Offset, Memory>;
-  using Word = typename Sets::Word;
 
   Ordinal n, rows_each;
   Sets sets;
@@ -192,7 +237,6 @@ struct AncestorRowWriter {
   Kokkos::View<const Ordinal*, Memory> kept;
   Kokkos::View<const Offset*, Memory> place, row_map, diagonal;
   Kokkos::View<Ordinal*, Memory> entries;
-  bool portable;  ///< not even in a way made for the space
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const Ordinal first = static_cast<Ordinal>(team.league_rank()) * rows_each;
@@ -208,48 +252,10 @@ struct AncestorRowWriter {
 
   KOKKOS_FUNCTION void write_upper(const Team& team, Ordinal i, Offset to, Offset row_end) const {
     for (Ordinal above = sets.parent(i); to < row_end;) {
-      const Ordinal top = chains.last(chains.of(above));
-      const Ordinal most = sets.depth(above), least = sets.depth(top);
-      if constexpr (ChainWriter<Ordinal, Offset, ExecutionSpace>::exists) {
-        if (!portable) {
-          to += write_chain(sets.map(i), above, most, least, to);
-          above = sets.parent(top);
-          continue;
-        }
-      }
-      for (Ordinal w = most / 64; w >= least / 64; --w) {
-        const Word mask = Sets::below(most + 1, w) & ~Sets::below(least > w * 64 ? least : w * 64, w);
-        const Word bits = sets.upper(sets.map(i) + w) & mask;
-        if (bits == 0) continue;
-        write_word(team, bits, above + (most - w * 64), to);
-        to += static_cast<Offset>(count_ones(bits));
-      }
-      above = sets.parent(top);
-    }
-  }
-
-  /// Returns how many entries there are.
-  KOKKOS_FUNCTION Offset write_chain(Offset map, Ordinal above, Ordinal most, Ordinal least,
-                                     Offset to) const {
-    using Special [[maybe_unused]] = ChainWriter<Ordinal, Offset, ExecutionSpace>;
-    KOKKOS_IF_ON_DEVICE((return Special::write(sets, map, above, most, least, entries.data() + to);))
-    KOKKOS_IF_ON_HOST((return 0;))
-  }
-
-  /// @param of_bit_zero the vertex that bit 0 of the word stands for
-  KOKKOS_FUNCTION void write_word(const Team& team, Word bits, Ordinal of_bit_zero, Offset to) const {
-    if constexpr (is_host_space<ExecutionSpace>) {
-      for (Word rest = bits; rest != 0;) {
-        const int bit = highest_one(rest);
-        rest &= ~(Word(1) << bit);
-        entries(to++) = of_bit_zero - static_cast<Ordinal>(bit);
-      }
-    } else {
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, 64), [&](const int bit) {
-        const Word from_here = bits >> bit;
-        if ((from_here & 1) == 0) return;
-        entries(to + count_ones(from_here >> 1)) = of_bit_zero - static_cast<Ordinal>(bit);
-      });
+      const Ordinal last = chains.last(chains.of(above));
+      to += Writer::write(team, sets, sets.map(i), above, sets.depth(above), sets.depth(last),
+                          entries.data() + to);
+      above = sets.parent(last);
     }
   }
 };

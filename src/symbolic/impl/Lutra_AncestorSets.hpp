@@ -9,9 +9,9 @@
 
 namespace lutra::Impl {
 
-/// Row k of U and column k of L as sets of ancestors of k in the elimination tree of A + Aᵀ, which hold no
-/// others. An ancestor is named by its depth, the number of its own ancestors, so that sets of one branch
-/// line up: what k passes on to an ancestor at depth d are its first d bits.
+/// Ancestor bit sets. The columns of row k of U, and the rows of column k of L, are ancestors of k in the
+/// elimination tree of A + Aᵀ. An ancestor is identified by its depth, the number of its own ancestors, so
+/// that the sets along a path to the root are aligned: an ancestor at depth d inherits the first d bits of k.
 template <class Ordinal, class Offset, class MemorySpace>
 struct AncestorSets {
   using Word = std::uint64_t;
@@ -64,36 +64,19 @@ struct AncestorSetFiller {
   }
 };
 
-/// Elimination along chains made for one execution space, as CUDA has one; for others there is none.
-template <class Ordinal, class Offset, class ExecutionSpace>
-struct ChainElimination {
-  static constexpr bool exists = false;
-};
-
-/// The same for long chains, by larger teams.
-template <class Ordinal, class Offset, class ExecutionSpace>
-struct LongChains {
-  static constexpr bool exists = false;
-};
-
-/// The same for one vertex, whatever its ancestors.
-template <class Ordinal, class Offset, class ExecutionSpace>
-struct VertexElimination {
-  static constexpr bool exists = false;
-};
-
-/// Reads a part of a row of U off its set, made for one execution space in the same way.
-template <class Ordinal, class Offset, class ExecutionSpace>
-struct ChainWriter {
-  static constexpr bool exists = false;
-};
-
-/// Elimination on ancestor sets, from all leaves at once towards the roots. Where k is done, row i of U takes
-/// in that of k for each L(i, k), and column j of L that of k for each U(k, j), but only up to the nearest
-/// ancestor p with both L(p, k) and U(k, p): what lies behind gets all of it from p (symmetric pruning,
-/// Eisenstat and Liu, SIAM J. Matrix Anal. Appl. 13, 1992). Where the pattern is nearly symmetric p mostly is
-/// the parent, and a vertex costs its depth in bits. A team climbs from a leaf; the one that comes to a
-/// vertex last, of all its children's, goes on there. Nobody waits for anybody.
+/// Elimination on ancestor bit sets, from all leaves at once towards the roots. Once k is eliminated, row i
+/// of U takes in that of k for each L(i, k), and column j of L that of k for each U(k, j), but only up to the
+/// nearest ancestor p with both L(p, k) and U(k, p): ancestors above p inherit everything from p (symmetric
+/// pruning, Eisenstat and Liu, SIAM J. Matrix Anal. Appl. 13, 1992). If the pattern is nearly symmetric, p
+/// mostly is the parent, and a vertex costs its depth in bits.
+///
+/// A team climbs from a leaf. At a vertex with several children it stops unless it is the last to arrive:
+///
+///     c1 ──┐ pending(v): 3 → 2, team stops
+///     c2 ──┤ pending(v): 2 → 1, team stops
+///     c3 ──┴ pending(v): 1 → 0, team eliminates v and climbs on
+///
+/// so that no team ever waits for another.
 template <class Ordinal, class Offset, class ExecutionSpace>
 struct AncestorElimination {
   using Memory = typename ExecutionSpace::memory_space;
@@ -106,92 +89,67 @@ struct AncestorElimination {
   Runs<Ordinal, Memory> chains;
   Kokkos::View<const Ordinal*, Memory> children;  ///< [n] how many each vertex has
   Kokkos::View<Ordinal*, Memory> pending;         ///< [n] children not done yet; in: all
-  Kokkos::View<Ordinal, Memory> next;             ///< vertices looked at so far, for leaves
-  Kokkos::View<Ordinal*, Memory> put_off;         ///< [n_put_off] vertices where long chains begin, out
-  Kokkos::View<Ordinal, Memory> n_put_off;
-  bool portable;  ///< not even chains in a way made for the space
+  Kokkos::View<Ordinal, Memory> next;             ///< vertices examined so far, in the search for leaves
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
+    for (Ordinal v = take_leaf(team); v < n; v = take_leaf(team)) climb(team, v);
+  }
+
+  /// A leaf that no team has taken, n where none is left.
+  KOKKOS_FUNCTION Ordinal take_leaf(const Team& team) const {
     while (true) {
       Ordinal v = 0;
       Kokkos::single(
           Kokkos::PerThread(team),
           [&](Ordinal& taken) { taken = fetch_add_shared<ExecutionSpace>(next(), Ordinal(1)); }, v);
-      if (v >= n) return;
-      if (children(v) != 0) continue;
-      const Ordinal begin = climb(team, v);
-      if (begin == n) continue;
-      Kokkos::single(Kokkos::PerThread(team),
-                     [&]() { put_off(fetch_add_shared<ExecutionSpace>(n_put_off(), Ordinal(1))) = begin; });
+      if (v >= n) return n;
+      if (children(v) == 0) return v;
     }
   }
 
-  /// Up to a vertex that is not done yet, which gives n, or to one where a chain for LongChains begins.
-  KOKKOS_FUNCTION Ordinal climb(const Team& team, Ordinal v) const {
-    while (true) {
-      if constexpr (ChainElimination<Ordinal, Offset, ExecutionSpace>::exists) {
-        bool long_chain = false;
-        if (!portable) v = climb_chain(v, long_chain);
-        if (long_chain) return v;
-      }
-      const Ordinal above = sets.parent(v);
-      if (above >= n) return n;
+  /// Eliminates v and its ancestors up to one with children that are not done.
+  KOKKOS_FUNCTION void climb(const Team& team, Ordinal v) const {
+    for (Ordinal above = sets.parent(v); above < n; v = above, above = sets.parent(v)) {
       const bool only = children(above) == 1;
       eliminate(team, v, above, only);
-      if (!only && !is_last(team, above)) return n;
-      v = above;
+      if (!only && !is_last(team, above)) return;
     }
   }
 
-  KOKKOS_FUNCTION Ordinal climb_chain(Ordinal v, [[maybe_unused]] bool& long_chain) const {
-    using Special [[maybe_unused]] = ChainElimination<Ordinal, Offset, ExecutionSpace>;
-    KOKKOS_IF_ON_DEVICE((return Special{*this}.climb(v, long_chain);))
-    KOKKOS_IF_ON_HOST((return v;))
-  }
-
-  /// Whether all children of v are done now, and what they left can be read.
+  /// Counts a child of v as done. Whether it was the last one; the sets its siblings wrote are then visible.
   KOKKOS_FUNCTION bool is_last(const Team& team, Ordinal v) const {
     int last = 0;
     Kokkos::single(
         Kokkos::PerThread(team),
         [&](int& done) {
-          Kokkos::memory_fence();
+          Kokkos::memory_fence();  // releases what this team wrote …
           done = fetch_add_shared<ExecutionSpace>(pending(v), Ordinal(-1)) == 1 ? 1 : 0;
-          Kokkos::memory_fence();
+          Kokkos::memory_fence();  // … and acquires what teams wrote that counted before
         },
         last);
     return last != 0;
   }
 
-  /// @param alone no other team writes to the sets of `above`, the parent, now
-  KOKKOS_FUNCTION void eliminate(const Team& team, Ordinal v, Ordinal above, bool alone) const {
+  /// @param exclusive no other team writes to the sets of `above`, the parent, now
+  KOKKOS_FUNCTION void eliminate(const Team& team, Ordinal v, Ordinal above, bool exclusive) const {
     const Ordinal d = sets.depth(above);
-    if constexpr (VertexElimination<Ordinal, Offset, ExecutionSpace>::exists) {
-      if (!portable) return eliminate_specially(v, above, d);
-    }
     const Offset from = sets.map(v);
     if (Sets::has(sets.upper, from, d) && Sets::has(sets.lower, from, d)) {
-      pass_on(team, sets.upper, from, above, d, alone);
-      pass_on(team, sets.lower, from, above, d, alone);
+      pass_on(team, sets.upper, from, above, d, exclusive);
+      pass_on(team, sets.lower, from, above, d, exclusive);
       return;
     }
     eliminate_beyond(team, v, above, d);
   }
 
-  KOKKOS_FUNCTION void eliminate_specially([[maybe_unused]] Ordinal v, [[maybe_unused]] Ordinal above,
-                                           [[maybe_unused]] Ordinal d) const {
-    using Special [[maybe_unused]] = VertexElimination<Ordinal, Offset, ExecutionSpace>;
-    KOKKOS_IF_ON_DEVICE((Special{*this, 0, 1}.eliminate(v, above, d);))
-  }
-
   /// Merges the first d bits of the set at `from` into that of `target`, whose depth is d.
   KOKKOS_FUNCTION void pass_on(const Team& team, const Kokkos::View<Word*, Memory>& of, Offset from,
-                               Ordinal target, Ordinal d, bool alone) const {
+                               Ordinal target, Ordinal d, bool exclusive) const {
     const Offset to = sets.map(target);
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, Sets::words(d)), [&](const Ordinal w) {
       const Word bits = of(from + w) & Sets::below(d, w);
       if (bits == 0) return;
-      if (alone) {
+      if (exclusive) {
         of(to + w) |= bits;
       } else {
         merge_shared<ExecutionSpace>(of(to + w), bits);
@@ -252,11 +210,24 @@ struct AncestorElimination {
   }
 };
 
-}  // namespace lutra::Impl
+template <class Ordinal, class Offset, class ExecutionSpace>
+void eliminate_portably(const ExecutionSpace& exec,
+                        const AncestorElimination<Ordinal, Offset, ExecutionSpace>& elimination,
+                        std::size_t teams) {
+  Kokkos::parallel_for("lutra::symbolic::ancestor_elimination",
+                       Kokkos::TeamPolicy<ExecutionSpace>(exec, static_cast<int>(teams), 1,
+                                                          vector_length_for<ExecutionSpace>(32)),
+                       elimination);
+}
 
-#ifdef KOKKOS_ENABLE_CUDA
-#include "Lutra_AncestorsCuda.hpp"
-#include "Lutra_LongChainsCuda.hpp"
-#endif
+/// What a space without kernels of its own does: `eliminate_portably`. Lutra_AncestorsCuda.hpp overloads it.
+/// @param teams that run at once
+template <class ExecutionSpace, class Elimination>
+void eliminate_ancestors(const ExecutionSpace& exec, const Elimination& elimination, std::size_t teams,
+                         MemoryReservation&) {
+  eliminate_portably(exec, elimination, teams);
+}
+
+}  // namespace lutra::Impl
 
 #endif

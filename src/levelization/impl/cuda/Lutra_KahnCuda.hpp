@@ -7,21 +7,27 @@
 #include <algorithm>
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
-#include <string>
+#include <numeric>
+#include <vector>
 
 #include "Lutra_CheckCuda.hpp"
-#include "Lutra_Levelization.hpp"
-#include "Lutra_LevelizationTuning.hpp"
+#include "Lutra_Kahn.hpp"
 
 namespace lutra::Impl {
 
-// Algorithm 5 of "End-to-End LU Factorization of Large Matrices on GPUs" as one persistent kernel. Where the
-// paper's parent launches children for each level, blocks that are all resident (a cooperative launch
-// guarantees it) meet at a barrier. While levels are thin, one block works on from level to level by itself,
-// and the others wait at the barrier until a level is wide again.
+// Algorithm 5 of "End-to-End LU Factorization of Large Matrices on GPUs" as one persistent kernel. The
+// paper's parent kernel launches children for each level; here all blocks stay resident, which a cooperative
+// launch guarantees, and meet at a grid barrier.
+//
+//   block 0     large level │ small level, small level, …  │ large level │
+//   other blocks large level │ wait                         │ large level │
+//                            grid barrier                   grid barrier
+//
+// A large level is processed by all blocks. While levels are small, block 0 advances alone from level to
+// level with its own barrier and publishes where it stopped before the grid barrier releases the others.
 
 inline constexpr int kahn_threads = 1024;
-inline constexpr int max_thin = 128;  ///< nodes of a level one block may work by itself
+inline constexpr int max_small_level = 128;  ///< nodes of a level that fit in one block's shared memory
 
 /// One part of a graph's edges by source.
 template <class Ordinal, class Offset>
@@ -35,10 +41,10 @@ struct EdgeList {
   __device__ __forceinline__ Offset last(Ordinal v) const { return entries ? end[v] : Offset(0); }
 };
 
-/// Where one block left off, and what the host wants to know.
+/// The level to process next. Written by block 0 after small levels, and at the end for the host.
 template <class Ordinal>
 struct KahnProgress {
-  Ordinal begin, end, level;  ///< the level to be worked next: its part of the queue, its number
+  Ordinal begin, end, level;  ///< its part of the queue, its number
 };
 
 template <class Ordinal, class Offset>
@@ -50,8 +56,8 @@ struct KahnLaunch {
   Ordinal* level_of = nullptr;  ///< [n]
   Ordinal* widths = nullptr;    ///< [n + 1] nodes of each level, zeros at first
   KahnProgress<Ordinal>* progress = nullptr;
-  int lanes = 1;  ///< threads a node in wide levels
-  int thin = 0;   ///< width up to which one block works a level
+  int lanes = 1;  ///< threads for each node in large levels
+  int small = 0;  ///< width up to which one block processes a level
 
   /// Calls visit(successor) for edges lane, lane + step, … of a node's two lists put together.
   template <class Visitor>
@@ -65,7 +71,7 @@ struct KahnLaunch {
   }
 };
 
-/// Appends a node to a level; threads that do so at the same moment share one addition.
+/// Appends a node to a level. Threads of a warp that do so together share one addition.
 template <class Ordinal>
 __device__ __forceinline__ void append(Ordinal* width, Ordinal* level_begin, Ordinal node) {
   const auto together = cooperative_groups::coalesced_threads();
@@ -86,7 +92,7 @@ __device__ void count_all_degrees(const KahnLaunch<Ordinal, Offset>& launch) {
   }
 }
 
-/// The first level: nodes that wait for nothing.
+/// The first level: nodes without predecessors.
 template <class Ordinal, class Offset>
 __device__ void start_levels(const KahnLaunch<Ordinal, Offset>& launch) {
   const Ordinal thread = static_cast<Ordinal>(blockIdx.x) * kahn_threads + static_cast<Ordinal>(threadIdx.x);
@@ -99,8 +105,8 @@ __device__ void start_levels(const KahnLaunch<Ordinal, Offset>& launch) {
 
 /// One level by all blocks ("update" and "cons_queue").
 template <class Ordinal, class Offset>
-__device__ void work_wide_level(const KahnLaunch<Ordinal, Offset>& launch, Ordinal begin, Ordinal end,
-                                Ordinal level) {
+__device__ void process_large_level(const KahnLaunch<Ordinal, Offset>& launch, Ordinal begin, Ordinal end,
+                                    Ordinal level) {
   const Ordinal thread = static_cast<Ordinal>(blockIdx.x) * kahn_threads + static_cast<Ordinal>(threadIdx.x);
   const Ordinal groups = static_cast<Ordinal>(gridDim.x) * kahn_threads / launch.lanes;
   for (Ordinal q = begin + thread / launch.lanes; q < end; q += groups) {
@@ -112,18 +118,18 @@ __device__ void work_wide_level(const KahnLaunch<Ordinal, Offset>& launch, Ordin
   }
 }
 
-/// Levels one after the other by this block alone, until one is wide or there are no more.
+/// Level after level by this block alone, until one is large or none is left.
 template <class Ordinal, class Offset>
-__device__ KahnProgress<Ordinal> work_thin_levels(const KahnLaunch<Ordinal, Offset>& launch, Ordinal begin,
-                                                  Ordinal end, Ordinal level) {
-  __shared__ Ordinal nodes[2][max_thin];  // of this level and the next
-  __shared__ int counts[3];               // of nodes, by level modulo 3
+__device__ KahnProgress<Ordinal> process_small_levels(const KahnLaunch<Ordinal, Offset>& launch,
+                                                      Ordinal begin, Ordinal end, Ordinal level) {
+  __shared__ Ordinal nodes[2][max_small_level];  // of this level and the next
+  __shared__ int counts[3];                      // of nodes, by level modulo 3
   const int thread = static_cast<int>(threadIdx.x);
   int count = static_cast<int>(end - begin);
   if (thread < count) nodes[level % 2][thread] = launch.queue[begin + thread];
   if (thread < 3) counts[thread] = 0;
   __syncthreads();
-  while (count > 0 && count <= launch.thin) {
+  while (count > 0 && count <= launch.small) {
     int lanes = kahn_threads;
     while (lanes * count > kahn_threads) lanes /= 2;
     const int next = static_cast<int>((level + 1) % 3);
@@ -134,14 +140,14 @@ __device__ KahnProgress<Ordinal> work_thin_levels(const KahnLaunch<Ordinal, Offs
         launch.level_of[w] = level + 1;
         const int place = atomicAdd(&counts[next], 1);
         launch.queue[end + place] = w;
-        if (place < max_thin) next_nodes[place] = w;
+        if (place < max_small_level) next_nodes[place] = w;
       });
     }
     __syncthreads();
     count = counts[next];
     if (thread == 0) {
       launch.widths[level + 1] = count;
-      counts[(level + 3) % 3] = 0;  // this level's, which all have read before the barrier above
+      counts[(level + 3) % 3] = 0;  // this level's; the barrier above follows every read of it
     }
     begin = end;
     end += count;
@@ -160,9 +166,10 @@ __global__ void __launch_bounds__(kahn_threads, 1) kahn_kernel(KahnLaunch<Ordina
   Ordinal begin = 0, level = 0;
   Ordinal end = *static_cast<volatile Ordinal*>(launch.widths);
   while (begin < end) {
-    if (end - begin <= launch.thin) {  // only a wide level or the end can follow, so nobody reads too late
+    if (end - begin <= launch.small) {  // a large level or the end follows, so every block reads `progress`
+                                        // before its next write
       if (blockIdx.x == 0) {
-        const auto progress = work_thin_levels(launch, begin, end, level);
+        const auto progress = process_small_levels(launch, begin, end, level);
         if (threadIdx.x == 0) *launch.progress = progress;
       }
       grid.sync();
@@ -171,7 +178,7 @@ __global__ void __launch_bounds__(kahn_threads, 1) kahn_kernel(KahnLaunch<Ordina
       end = progress->end;
       level = progress->level;
     } else {
-      work_wide_level(launch, begin, end, level);
+      process_large_level(launch, begin, end, level);
       grid.sync();
       ++level;
       begin = end;
@@ -194,11 +201,10 @@ struct KahnCuda {
   using Memory = Kokkos::CudaSpace;
   using Nodes = Kokkos::View<Ordinal*, Memory>;
 
-  /// Fills `order` and `level_of`, [n] each. @returns nodes of each level; on a cycle they are fewer than n
+  /// As `kahn_in_rounds`.
   static std::vector<Ordinal> run(const Kokkos::Cuda& exec,
                                   const DependencyGraph<Ordinal, Offset, Memory>& graph, const Nodes& order,
-                                  const Nodes& level_of, const MemoryBudget& budget,
-                                  const LevelizationTuning& tuning) {
+                                  const Nodes& level_of, const MemoryBudget& budget, int small_level) {
     MemoryReservation scratch(budget);
     KahnLaunch<Ordinal, Offset> launch;
     launch.n = graph.n;
@@ -217,18 +223,20 @@ struct KahnCuda {
     launch.widths = widths.data();
     launch.progress = progress.data();
     launch.lanes = lanes_for(graph);
-    launch.thin = std::min(tuning.thin_level, max_thin);
+    launch.small = std::min(small_level, max_small_level);
     start(exec, launch);
 
     const Kokkos::View<KahnProgress<Ordinal>, Kokkos::HostSpace> reached("lutra::levelization::reached");
     Kokkos::deep_copy(exec, reached, progress);
     exec.fence("lutra::levelization: the number of levels is needed on the host");
-    std::vector<Ordinal> result(static_cast<std::size_t>(reached().level));
-    const Kokkos::View<Ordinal*, Kokkos::HostSpace> host(result.data(), result.size());
-    Kokkos::deep_copy(exec, host, Kokkos::subview(widths, Kokkos::make_pair(std::size_t(0), result.size())));
-    if (reached().end == graph.n) sort_by_level(exec, level_of, queue, order, result.size(), scratch);
+    const auto levels = static_cast<std::size_t>(reached().level);
+    std::vector<Ordinal> level_map(levels + 1, 0);
+    const Kokkos::View<Ordinal*, Kokkos::HostSpace> host(level_map.data() + 1, levels);
+    Kokkos::deep_copy(exec, host, Kokkos::subview(widths, Kokkos::make_pair(std::size_t(0), levels)));
+    if (reached().end == graph.n) sort_by_level(exec, level_of, queue, order, levels, scratch);
     exec.fence("lutra::levelization: widths are on the host, scratch is freed");
-    return result;
+    std::partial_sum(level_map.begin(), level_map.end(), level_map.begin());
+    return level_map;
   }
 
  private:
@@ -279,6 +287,14 @@ struct KahnCuda {
     sort(memory.data(), "sorting by levels");
   }
 };
+
+template <class Ordinal, class Offset, class NodeView>
+std::vector<Ordinal> kahn(const Kokkos::Cuda& exec,
+                          const DependencyGraph<Ordinal, Offset, Kokkos::CudaSpace>& graph,
+                          const NodeView& order, const NodeView& level_of, const MemoryBudget& budget,
+                          int small_level) {
+  return KahnCuda<Ordinal, Offset>::run(exec, graph, order, level_of, budget, small_level);
+}
 
 }  // namespace lutra::Impl
 

@@ -317,12 +317,6 @@ struct Fill2Search {
   }
 };
 
-/// A search made for one execution space, as CUDA has one; for others there is none.
-template <class Ordinal, class Offset, class ExecutionSpace>
-struct Fill2Special {
-  static constexpr bool exists = false;
-};
-
 }  // namespace lutra::Impl
 
 #endif

@@ -3,11 +3,89 @@
 #define LUTRA_FILL2METHOD_HPP
 
 #include <algorithm>
+#include <utility>
 
 #include "Lutra_Arena.hpp"
 #include "Lutra_Fill2.hpp"
 #include "Lutra_Fill2Ablation.hpp"
 #include "Lutra_PrefixSum.hpp"
+
+namespace lutra::Impl {
+
+/// The portable search as `Fill2Method` drives it: what a slot of workspace takes, how many searches run at
+/// once, how a range of sources is launched. Lutra_Fill2Cuda.hpp has another for CUDA.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct Fill2Launcher {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Pattern = CsrPattern<Ordinal, Offset, Memory>;
+  using Search = Fill2Search<Ordinal, Offset, ExecutionSpace>;
+  using Slots = typename Search::Slots;
+  using Bytes = typename Arena<Memory>::Bytes;
+
+  // Threads of a team on a device. Frontiers of sparse factors rarely hold more edges than two warps take.
+  static constexpr int team_threads = is_host_space<ExecutionSpace> ? 1 : 64;
+
+  void prepare(const ExecutionSpace&, const Pattern&, const Fill2Ablation&, MemoryReservation&) {}
+
+  /// Searches that run at once.
+  std::size_t running(const ExecutionSpace& exec) const {
+    return std::max<std::size_t>(1, static_cast<std::size_t>(exec.concurrency()) / team_threads);
+  }
+
+  /// Bytes of a slot for sources below `sources`, of a matrix of n rows.
+  std::size_t slot_bytes(std::size_t n, std::size_t sources) const { return Slots::bytes_each(n, sources); }
+
+  /// Bytes an arena should have, where slots for all teams take `for_teams`.
+  std::size_t arena_bytes(std::int64_t, std::size_t, std::size_t for_teams) const { return for_teams; }
+
+  /// Groups of sources that an arena of so many bytes has room for; 0 where groups do not pay.
+  std::size_t group_slots(std::int64_t, std::size_t, std::size_t) const { return 0; }
+
+  /// Searches by groups. @returns whether the rows of all sources have been found
+  bool search_groups(const ExecutionSpace&, const Bytes&, std::size_t, const Search&, Fill2Statistics&) {
+    return false;
+  }
+
+  /// Cuts `teams` slots for sources below `sources` from the arena.
+  void divide(const ExecutionSpace& exec, Arena<Memory>& arena, std::size_t teams, std::size_t sources,
+              Search& search) {
+    using Bits = TeamBits<Memory>;
+    const auto n = static_cast<std::size_t>(search.pattern.n_rows);
+    const std::size_t words = Bits::words_for(n), active = Bits::words_for(sources);
+    Slots& slots = search.slots;
+    slots.max_id = arena.template cut<decltype(slots.max_id)>(teams, sources);
+    slots.windows = arena.template cut<decltype(slots.windows)>(teams);
+    slots.found = {arena.template cut<decltype(slots.found.words)>(teams, words),
+                   arena.template cut<decltype(slots.found.words)>(teams, Bits::words_for(words))};
+    slots.active = {arena.template cut<decltype(slots.found.words)>(teams, active),
+                    arena.template cut<decltype(slots.found.words)>(teams, Bits::words_for(active))};
+    slots.places = arena.template cut<decltype(slots.places)>(teams, 2 * words);
+    slots.found.empty(exec);
+    slots.active.empty(exec);
+    // No window is left, so that each team sets its labels before its first source.
+    using Label = typename Slots::Label;
+    Kokkos::deep_copy(exec, slots.windows, static_cast<Label>(~Label(0) / static_cast<Label>(n) - 1));
+  }
+
+  void launch(const ExecutionSpace& exec, const Search& search) {
+    const double mean =
+        static_cast<double>(search.pattern.nnz()) / static_cast<double>(search.pattern.n_rows);
+    const int width = std::min(vector_length_for<ExecutionSpace>(mean), team_threads);
+    const auto teams = std::min(static_cast<std::int64_t>(search.slots.teams()),
+                                static_cast<std::int64_t>(search.end_place - search.first_place));
+    Kokkos::TeamPolicy<ExecutionSpace> policy(exec, static_cast<int>(teams), team_threads / width, width);
+    policy.set_scratch_size(0, Kokkos::PerTeam(sizeof(typename Search::RowState) + 16));
+    Kokkos::parallel_for(search.store ? "lutra::symbolic::fill2_positions" : "lutra::symbolic::fill2_counts",
+                         policy, search);
+  }
+};
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+Fill2Launcher<Ordinal, Offset, ExecutionSpace> make_fill2_launcher(const ExecutionSpace&) {
+  return {};
+}
+
+}  // namespace lutra::Impl
 
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_Fill2Cuda.hpp"
@@ -26,14 +104,12 @@ struct Fill2Method {
   using EntryView = Kokkos::View<Ordinal*, Memory>;
   using Search = Fill2Search<Ordinal, Offset, ExecutionSpace>;
   using Slots = typename Search::Slots;
-  using Special = Fill2Special<Ordinal, Offset, ExecutionSpace>;
+  using Launcher = decltype(make_fill2_launcher<Ordinal, Offset>(std::declval<const ExecutionSpace&>()));
   using Range = Kokkos::RangePolicy<ExecutionSpace>;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
 
   // Rows in one launch: bounds how long a kernel runs.
-  static constexpr std::int64_t rows_per_launch = 1 << 17;
-  // Threads of a team on a device. Frontiers of sparse factors rarely hold more edges than two warps take.
-  static constexpr int team_threads = is_host_space<ExecutionSpace> ? 1 : 64;
+  static constexpr std::size_t rows_per_launch = 1 << 17;
   // Most memory taken for slots where no limit was set.
   static constexpr std::size_t unlimited_arena_bytes = std::size_t(16) << 30;
   // Where slots for all teams do not fit, sources go in this many ranges, each with slots of its own size.
@@ -140,7 +216,7 @@ struct Fill2Method {
       buffer = reservation.allocate<EntryView>(m_exec, "lutra::symbolic::streamed_rows", length);
     const std::size_t room = m_budget.limit_bytes() == 0 ? unlimited_arena_bytes : m_budget.available_bytes();
     const std::size_t fitting = (room - slack) / slot_bytes(rows);
-    const std::size_t slots = std::max<std::size_t>(1, std::min({running(), rows, fitting}));
+    const std::size_t slots = std::max<std::size_t>(1, std::min({m_launcher.running(m_exec), rows, fitting}));
     const auto arena = reservation.allocate<typename Arena<Memory>::Bytes>(
         m_exec, "lutra::symbolic::fill2_arena", slots * slot_bytes(rows) + Arena<Memory>::loss(8));
     divide(arena, slots, rows);
@@ -218,7 +294,7 @@ struct Fill2Method {
     Kokkos::deep_copy(m_exec, m_search.kept.end, Offset(0));
     Kokkos::deep_copy(m_exec, m_search.statistics, std::uint64_t(0));
     Kokkos::deep_copy(m_exec, m_search.counts, Offset(0));  // not found yet
-    if constexpr (Special::exists) m_special.prepare(m_exec, m_search.pattern, m_ablation, m_scratch);
+    m_launcher.prepare(m_exec, m_search.pattern, m_ablation, m_scratch);
   }
 
   Fill2Statistics statistics() const {
@@ -232,10 +308,7 @@ struct Fill2Method {
   }
 
   std::size_t slot_bytes(std::size_t sources) const {
-    if constexpr (Special::exists) {
-      if (m_special.used) return m_special.slot_bytes(sources);
-    }
-    return Slots::bytes_each(static_cast<std::size_t>(m_n), sources);
+    return m_launcher.slot_bytes(static_cast<std::size_t>(m_n), sources);
   }
 
   /// Throws where the budget cannot hold one slot, with the least budget that would do.
@@ -277,24 +350,17 @@ struct Fill2Method {
     reservation = {};
   }
 
-  /// Searches that run at once.
-  std::size_t running() const {
-    if constexpr (Special::exists) {
-      if (m_special.used) return m_special.shape.running;
-    }
-    return std::max<std::size_t>(1, static_cast<std::size_t>(m_exec.concurrency()) / team_threads);
-  }
-
   /// Searches from all sources, in one range where slots for all teams fit, else in several. An explicit list
   /// is one range, with slots that do for any source.
   void search_all() {
     const auto places = static_cast<std::size_t>(m_count), rows = static_cast<std::size_t>(m_n);
     if (places == 0) return;
-    const std::size_t teams = std::min(places, running());
+    const std::size_t teams = std::min(places, m_launcher.running(m_exec));
     const std::size_t each = slot_bytes(rows);
     const std::size_t room = m_budget.limit_bytes() == 0 ? std::max(unlimited_arena_bytes, each + slack)
                                                          : m_budget.available_bytes();
-    const std::size_t bytes = std::min(room - slack / 2, arena_bytes(teams * each + Arena<Memory>::loss(8)));
+    const std::size_t bytes = std::min(
+        room - slack / 2, m_launcher.arena_bytes(m_n, places, teams * each + Arena<Memory>::loss(8)));
     MemoryReservation reservation(m_budget);
     const auto arena =
         reservation.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::fill2_arena", bytes);
@@ -316,86 +382,35 @@ struct Fill2Method {
     m_search.slots = {};
   }
 
-  /// Bytes an arena should have, where slots for all teams take so many.
-  std::size_t arena_bytes(std::size_t for_teams) const {
-    if constexpr (Special::exists) {
-      if (m_special.used) return m_special.arena_bytes(m_n, static_cast<std::size_t>(m_count), for_teams);
-    }
-    return for_teams;
-  }
-
   /// Groups of sources, of so many, that the arena has room for; none where they do not pay.
   std::size_t group_slots(const typename Arena<Memory>::Bytes& arena, std::size_t sources) const {
-    if constexpr (Special::exists) {
-      if (m_special.used) return m_special.group_slots(m_n, arena.extent(0), sources);
-    }
-    return 0;
+    return m_launcher.group_slots(m_n, arena.extent(0), sources);
   }
 
   /// Searches from a range of places by groups; true where that finds all of their rows. Slots have to be cut
   /// from the arena anew.
   bool search_groups(const typename Arena<Memory>::Bytes& arena, std::size_t begin, std::size_t end) {
-    if constexpr (Special::exists) {
-      const std::size_t slots = group_slots(arena, end - begin);
-      if (slots == 0) return false;
-      Kokkos::deep_copy(m_exec, m_search.next, Ordinal(0));
-      m_search.first_place = static_cast<Ordinal>(begin);
-      m_search.end_place = static_cast<Ordinal>(end);
-      m_statistics.slots = std::max(m_statistics.slots, slots * m_special.groups.size);
-      m_statistics.slot_bytes =
-          std::max(m_statistics.slot_bytes, m_special.groups.slot_bytes(m_n) / m_special.groups.size);
-      return m_special.groups.run(m_exec, arena, slots, m_search);
-    }
-    return false;
+    const std::size_t slots = group_slots(arena, end - begin);
+    if (slots == 0) return false;
+    start_launch(begin, end);
+    return m_launcher.search_groups(m_exec, arena, slots, m_search, m_statistics);
   }
 
-  /// Cuts `teams` slots for sources below `sources` from the arena.
   void divide(const typename Arena<Memory>::Bytes& bytes, std::size_t teams, std::size_t sources) {
-    using Bits = TeamBits<Memory>;
-    const std::size_t words = Bits::words_for(static_cast<std::size_t>(m_n));
-    const std::size_t active = Bits::words_for(sources);
     Arena<Memory> arena(bytes);
-    if constexpr (Special::exists) {
-      if (m_special.used) return m_special.divide(m_exec, arena, teams, sources);
-    }
-    Slots& slots = m_search.slots;
-    slots.max_id = arena.template cut<decltype(slots.max_id)>(teams, sources);
-    slots.windows = arena.template cut<decltype(slots.windows)>(teams);
-    slots.found = {arena.template cut<decltype(slots.found.words)>(teams, words),
-                   arena.template cut<decltype(slots.found.words)>(teams, Bits::words_for(words))};
-    slots.active = {arena.template cut<decltype(slots.found.words)>(teams, active),
-                    arena.template cut<decltype(slots.found.words)>(teams, Bits::words_for(active))};
-    slots.places = arena.template cut<decltype(slots.places)>(teams, 2 * words);
-    slots.found.empty(m_exec);
-    slots.active.empty(m_exec);
-    // No window is left, so that each team sets its labels before its first source.
-    using Label = typename Slots::Label;
-    Kokkos::deep_copy(m_exec, slots.windows, static_cast<Label>(~Label(0) / static_cast<Label>(m_n) - 1));
+    m_launcher.divide(m_exec, arena, teams, sources, m_search);
+  }
+
+  void start_launch(std::size_t begin, std::size_t end) {
+    Kokkos::deep_copy(m_exec, m_search.next, Ordinal(0));
+    m_search.first_place = static_cast<Ordinal>(begin);
+    m_search.end_place = static_cast<Ordinal>(end);
   }
 
   void search_range(std::size_t range_begin, std::size_t range_end) {
-    using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-    const double mean = static_cast<double>(m_search.pattern.nnz()) / static_cast<double>(m_n);
-    const int width = std::min(vector_length_for<ExecutionSpace>(mean), team_threads);
-    const auto begin_of_all = static_cast<std::int64_t>(range_begin);
-    const auto end_of_all = static_cast<std::int64_t>(range_end);
-    for (std::int64_t begin = begin_of_all; begin < end_of_all; begin += rows_per_launch) {
-      const std::int64_t end = std::min(end_of_all, begin + rows_per_launch);
-      Kokkos::deep_copy(m_exec, m_search.next, Ordinal(0));
-      m_search.first_place = static_cast<Ordinal>(begin);
-      m_search.end_place = static_cast<Ordinal>(end);
-      if constexpr (Special::exists) {
-        if (m_special.used) {
-          m_special.launch(m_exec, m_search);
-          continue;
-        }
-      }
-      const auto teams = std::min(static_cast<std::int64_t>(m_search.slots.teams()), end - begin);
-      Policy policy(m_exec, static_cast<int>(teams), team_threads / width, width);
-      policy.set_scratch_size(0, Kokkos::PerTeam(sizeof(typename Search::RowState) + 16));
-      Kokkos::parallel_for(
-          m_search.store ? "lutra::symbolic::fill2_positions" : "lutra::symbolic::fill2_counts", policy,
-          m_search);
+    for (std::size_t begin = range_begin; begin < range_end; begin += rows_per_launch) {
+      start_launch(begin, std::min(range_end, begin + rows_per_launch));
+      m_launcher.launch(m_exec, m_search);
     }
   }
 
@@ -482,7 +497,7 @@ struct Fill2Method {
   OffsetView m_starts;  ///< [n] where the row of each source begins in the result
   Offset m_nnz_lower = 0;
   Fill2Statistics m_statistics;
-  Special m_special;
+  Launcher m_launcher;
 };
 
 }  // namespace lutra::Impl

@@ -2,7 +2,7 @@
 #ifndef LUTRA_ANCESTORSCUDA_HPP
 #define LUTRA_ANCESTORSCUDA_HPP
 
-#include "Lutra_AncestorSets.hpp"
+#include "Lutra_AncestorRows.hpp"
 #include "Lutra_RelaxedAccess.hpp"
 
 namespace lutra::Impl {
@@ -10,8 +10,7 @@ namespace lutra::Impl {
 /// Elimination along a chain of only children, which is what dense separators are: a warp keeps the sets in
 /// registers, loads those of the next vertex one step ahead, and looks at the forest 32 vertices at once.
 template <class Ordinal, class Offset>
-struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
-  static constexpr bool exists = true;
+struct ChainElimination {
   static constexpr int lanes = 32, max_words = 4;  ///< of a lane, of each kind of set
   static constexpr int min_steps = 4;              ///< for which the registers are filled
   static constexpr unsigned all = 0xffffffffu;
@@ -113,8 +112,7 @@ struct ChainElimination<Ordinal, Offset, Kokkos::Cuda> {
 /// sets mostly is nearly empty, and the other one large: the few bits of the one go to all members of the
 /// other.
 template <class Ordinal, class Offset>
-struct VertexElimination<Ordinal, Offset, Kokkos::Cuda> {
-  static constexpr bool exists = true;
+struct VertexElimination {
   static constexpr int lanes = 32, max_words = 8;  ///< of a lane on their way, of each kind of set
   static constexpr int few_words = 8;
   static constexpr unsigned all = 0xffffffffu;
@@ -285,17 +283,25 @@ struct VertexElimination<Ordinal, Offset, Kokkos::Cuda> {
 /// A warp takes 32 words of the set at a time. With one word after the other, most of them empty, a row waits
 /// for memory as often as it is deep in words.
 template <class Ordinal, class Offset>
-struct ChainWriter<Ordinal, Offset, Kokkos::Cuda> {
-  static constexpr bool exists = true;
+struct ChainWriterCuda {
   static constexpr int lanes = 32;
   static constexpr unsigned all = 0xffffffffu;
-  using Sets = AncestorSets<Ordinal, Offset, Kokkos::CudaSpace>;
+  using Portable = ChainWriter<Ordinal, Offset, Kokkos::Cuda>;
+  using Sets = typename Portable::Sets;
+  using Team = typename Portable::Team;
   using Word = typename Sets::Word;
 
-  /// Writes the members at depths `most` down to `least` of the set of U at `map`, ancestors in one chain
-  /// that begins at `above`; returns how many there are. Called by all lanes of a warp.
-  __device__ static Offset write(const Sets& sets, Offset map, Ordinal above, Ordinal most, Ordinal least,
-                                 Ordinal* to) {
+  /// As `ChainWriter::write`; called by all lanes of a warp.
+  KOKKOS_FUNCTION static Offset write([[maybe_unused]] const Team& team, [[maybe_unused]] const Sets& sets,
+                                      [[maybe_unused]] Offset map, [[maybe_unused]] Ordinal above,
+                                      [[maybe_unused]] Ordinal most, [[maybe_unused]] Ordinal least,
+                                      [[maybe_unused]] Ordinal* to) {
+    KOKKOS_IF_ON_DEVICE((return write_by_warp(sets, map, above, most, least, to);))
+    KOKKOS_IF_ON_HOST((return 0;))
+  }
+
+  __device__ static Offset write_by_warp(const Sets& sets, Offset map, Ordinal above, Ordinal most,
+                                         Ordinal least, Ordinal* to) {
     const auto lane = static_cast<int>(threadIdx.x);
     Ordinal* const begin = to;
     for (Ordinal first = most / 64; first >= least / 64; first -= lanes) {
@@ -331,6 +337,92 @@ struct ChainWriter<Ordinal, Offset, Kokkos::Cuda> {
     }
   }
 };
+
+template <class Ordinal, class Offset>
+ChainWriterCuda<Ordinal, Offset> chain_writer(const Kokkos::Cuda&) {
+  return {};
+}
+
+/// Elimination by warps. Short chains are eliminated in registers; where a long one begins, the warp leaves
+/// it to `LongChains`.
+template <class Ordinal, class Offset>
+struct AncestorEliminationCuda : AncestorElimination<Ordinal, Offset, Kokkos::Cuda> {
+  using Base = AncestorElimination<Ordinal, Offset, Kokkos::Cuda>;
+  using typename Base::Team;
+
+  Kokkos::View<Ordinal*, Kokkos::CudaSpace> long_chains;  ///< [n_long_chains] vertices where they begin, out
+  Kokkos::View<Ordinal, Kokkos::CudaSpace> n_long_chains;
+
+  KOKKOS_FUNCTION void operator()([[maybe_unused]] const Team& team) const {
+    KOKKOS_IF_ON_DEVICE((run(team);))
+  }
+
+  __device__ void run(const Team& team) const {
+    for (Ordinal v = this->take_leaf(team); v < this->n; v = this->take_leaf(team)) {
+      const Ordinal begin = climb(team, v);
+      if (begin == this->n) continue;
+      Kokkos::single(Kokkos::PerThread(team),
+                     [&]() { long_chains(Kokkos::atomic_fetch_add(&n_long_chains(), Ordinal(1))) = begin; });
+    }
+  }
+
+  /// Up to a vertex with children that are not done, which gives n, or to one where a long chain begins.
+  __device__ Ordinal climb(const Team& team, Ordinal v) const {
+    while (true) {
+      bool long_chain = false;
+      v = ChainElimination<Ordinal, Offset>{*this}.climb(v, long_chain);
+      if (long_chain) return v;
+      const Ordinal above = this->sets.parent(v);
+      if (above >= this->n) return this->n;
+      eliminate(v, above);
+      if (this->children(above) != 1 && !this->is_last(team, above)) return this->n;
+      v = above;
+    }
+  }
+
+  /// v passes on to its parent or beyond.
+  __device__ void eliminate(Ordinal v, Ordinal above) const {
+    VertexElimination<Ordinal, Offset>{*this, 0, 1}.eliminate(v, above, this->sets.depth(above));
+  }
+};
+
+}  // namespace lutra::Impl
+
+#include "Lutra_LongChainsCuda.hpp"
+
+namespace lutra::Impl {
+
+/// A first launch eliminates all but long chains, a second one these. As many teams as run at once take
+/// chains as long as there are some, so that the host need not know how many there are.
+template <class Ordinal, class Offset>
+void eliminate_ancestors(const Kokkos::Cuda& exec,
+                         const AncestorElimination<Ordinal, Offset, Kokkos::Cuda>& portable,
+                         std::size_t teams, MemoryReservation& scratch) {
+  using Chains = LongChains<Ordinal, Offset>;
+  using Counter = Kokkos::View<Ordinal, Kokkos::CudaSpace>;
+  using List = Kokkos::View<Ordinal*, Kokkos::CudaSpace>;
+  AncestorEliminationCuda<Ordinal, Offset> elimination{
+      portable,
+      // Long chains have 32 vertices of their own at least.
+      scratch.allocate<List>(exec, "lutra::symbolic::long_chains", portable.n / Chains::lanes + 1),
+      scratch.allocate<Counter>(exec, "lutra::symbolic::n_long_chains")};
+  Kokkos::deep_copy(exec, elimination.n_long_chains, Ordinal(0));
+  Kokkos::parallel_for(
+      "lutra::symbolic::ancestor_elimination",
+      Kokkos::TeamPolicy<Kokkos::Cuda>(exec, static_cast<int>(teams), 1, vector_length_for<Kokkos::Cuda>(32)),
+      elimination);
+  constexpr int threads = Chains::warps * Chains::lanes;
+  const int blocks =
+      static_cast<int>(std::min<std::int64_t>(exec.concurrency() / threads, portable.n / Chains::lanes));
+  if (blocks == 0) return;
+  const auto next = scratch.allocate<Counter>(exec, "lutra::symbolic::next_chain");
+  Kokkos::deep_copy(exec, next, Ordinal(0));
+  // Bounds, since a kernel for 64-bit ordinals would otherwise take more registers than so many threads have.
+  Kokkos::TeamPolicy<Kokkos::Cuda, Kokkos::LaunchBounds<threads, 1>> policy(exec, blocks, Chains::warps,
+                                                                            Chains::lanes);
+  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(sizeof(typename Chains::Shared) + 16)));
+  Kokkos::parallel_for("lutra::symbolic::long_chains", policy, Chains{elimination, next});
+}
 
 }  // namespace lutra::Impl
 

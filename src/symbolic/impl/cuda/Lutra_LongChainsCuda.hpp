@@ -14,20 +14,19 @@ namespace lutra::Impl {
 /// the end of a panel, not yet past a vertex that is both U's and L's, pass on to all that lie further up, as
 /// everywhere else.
 template <class Ordinal, class Offset>
-struct LongChains<Ordinal, Offset, Kokkos::Cuda> {
-  static constexpr bool exists = true;
+struct LongChains {
   static constexpr int lanes = 32, warps = 16, panel = 64;
   static constexpr int ahead = 16;  ///< vertices whose own words are on their way, divides 64
   static constexpr unsigned all = 0xffffffffu;
 
-  using Elimination = AncestorElimination<Ordinal, Offset, Kokkos::Cuda>;
-  using Chains = ChainElimination<Ordinal, Offset, Kokkos::Cuda>;
-  using Vertex = VertexElimination<Ordinal, Offset, Kokkos::Cuda>;
+  using Elimination = AncestorEliminationCuda<Ordinal, Offset>;
+  using Chains = ChainElimination<Ordinal, Offset>;
+  using Vertex = VertexElimination<Ordinal, Offset>;
   using Sets = typename Elimination::Sets;
   using Team = typename Elimination::Team;
   using Word = typename Sets::Word;
 
-  Elimination elimination;  ///< its put_off holds where chains begin
+  Elimination elimination;
   Kokkos::View<Ordinal, Kokkos::CudaSpace> next_chain;
 
   /// What warps tell each other.
@@ -47,7 +46,7 @@ struct LongChains<Ordinal, Offset, Kokkos::Cuda> {
 
   __device__ void run(const Team& team) const {
     auto& shared = *static_cast<Shared*>(team.team_shmem().get_shmem(sizeof(Shared)));
-    const Ordinal count = elimination.n_put_off();
+    const Ordinal count = elimination.n_long_chains();
     while (true) {
       if (team.team_rank() == 0 && lane() == 0)
         shared.at = Kokkos::atomic_fetch_add(&next_chain(), Ordinal(1));
@@ -55,7 +54,7 @@ struct LongChains<Ordinal, Offset, Kokkos::Cuda> {
       const Ordinal taken = shared.at;
       team.team_barrier();  // it may change
       if (taken >= count) return;
-      climb(team, shared, elimination.put_off(taken));
+      climb(team, shared, elimination.long_chains(taken));
     }
   }
 
@@ -77,9 +76,8 @@ struct LongChains<Ordinal, Offset, Kokkos::Cuda> {
     do {
       const Ordinal above = elimination.sets.parent(v);
       if (above >= elimination.n) return elimination.n;
-      const bool only = elimination.children(above) == 1;
-      elimination.eliminate(team, v, above, only);
-      if (!only && !elimination.is_last(team, above)) return elimination.n;
+      elimination.eliminate(v, above);
+      if (elimination.children(above) != 1 && !elimination.is_last(team, above)) return elimination.n;
       v = above;
     } while (Chains::steps_from(elimination, v) < 2);
     return v;

@@ -367,15 +367,17 @@ struct WarpFill2Shape {
   }
 };
 
-/// The warp-a-source search as Fill2Method drives it.
+/// Searches by warps and by groups of sources as `Fill2Method` drives them; the portable search where it is
+/// forced, or where numbers of vertices or entries do not fit in 32 bits.
 template <class Ordinal, class Offset>
-struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
-  static constexpr bool exists = true;
-  using Pattern = CsrPattern<Ordinal, Offset, Kokkos::CudaSpace>;
+struct Fill2LauncherCuda : Fill2Launcher<Ordinal, Offset, Kokkos::Cuda> {
+  using Base = Fill2Launcher<Ordinal, Offset, Kokkos::Cuda>;
+  using typename Base::Bytes;
+  using typename Base::Pattern;
+  using Portable = typename Base::Search;
   using Search = WarpFill2<Ordinal, Offset>;
 
-  bool used =
-      false;  ///< numbers of vertices and entries fit in 32 bits, and the portable kernel is not forced
+  bool portable = true;
   WarpFill2Shape shape;
   Search search;
   bool in_groups = false;  ///< where that is faster and memory suffices
@@ -384,8 +386,8 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
   void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Ablation& ablation,
                MemoryReservation& scratch) {
     const auto n = static_cast<std::size_t>(pattern.n_rows);
-    used = !ablation.portable && n < std::size_t(1) << 30 && pattern.nnz() < (std::int64_t(1) << 31);
-    if (!used) return;
+    portable = ablation.portable || n >= std::size_t(1) << 30 || pattern.nnz() >= (std::int64_t(1) << 31);
+    if (portable) return;
     shape = WarpFill2Shape::make<Search>(exec, n, ablation.shared_marks);
     search.mark_words = Search::mark_words_for(n);
     in_groups = ablation.groups && !shape.shared_marks && pattern.n_rows <= groups.max_rows;
@@ -403,25 +405,37 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
         });
   }
 
-  /// Bytes an arena should have, for groups and for warps that do what those leave.
+  std::size_t running(const Kokkos::Cuda& exec) const {
+    return portable ? Base::running(exec) : shape.running;
+  }
+
+  /// For groups, and for warps that search from what groups leave.
   std::size_t arena_bytes(std::int64_t n, std::size_t sources, std::size_t for_warps) const {
     return in_groups ? std::max(groups.bytes(n, static_cast<std::int64_t>(sources)), for_warps / 4)
                      : for_warps;
   }
 
-  /// Slots for groups that so many bytes hold and so many sources make use of.
   std::size_t group_slots(std::int64_t n, std::size_t bytes, std::size_t sources) const {
     return in_groups ? groups.slots(n, bytes, static_cast<std::int64_t>(sources)) : 0;
   }
 
-  /// Bytes of a slot for sources below `sources`.
-  std::size_t slot_bytes(std::size_t sources) const {
+  bool search_groups(const Kokkos::Cuda& exec, const Bytes& bytes, std::size_t slots, const Portable& common,
+                     Fill2Statistics& statistics) {
+    const std::size_t size = groups.size;
+    statistics.slots = std::max(statistics.slots, slots * size);
+    statistics.slot_bytes = std::max(statistics.slot_bytes, groups.slot_bytes(common.pattern.n_rows) / size);
+    return groups.run(exec, bytes, slots, common);
+  }
+
+  std::size_t slot_bytes(std::size_t n, std::size_t sources) const {
+    if (portable) return Base::slot_bytes(n, sources);
     const auto words = static_cast<std::size_t>(search.mark_words);
     return sources * sizeof(int) + (shape.shared_marks ? 0 : words * sizeof(std::uint32_t));
   }
 
   void divide(const Kokkos::Cuda& exec, Arena<Kokkos::CudaSpace>& arena, std::size_t slots,
-              std::size_t sources) {
+              std::size_t sources, Portable& common) {
+    if (portable) return Base::divide(exec, arena, slots, sources, common);
     search.stacks = arena.cut<typename Search::Vertices>(slots, sources);
     search.marks = {};
     if (shape.shared_marks) return;
@@ -429,11 +443,17 @@ struct Fill2Special<Ordinal, Offset, Kokkos::Cuda> {
     Kokkos::deep_copy(exec, search.marks, std::uint32_t(0));
   }
 
-  void launch(const Kokkos::Cuda& exec, const Fill2Search<Ordinal, Offset, Kokkos::Cuda>& common) {
+  void launch(const Kokkos::Cuda& exec, const Portable& common) {
+    if (portable) return Base::launch(exec, common);
     search.common = common;
     shape.launch(exec, search);
   }
 };
+
+template <class Ordinal, class Offset>
+Fill2LauncherCuda<Ordinal, Offset> make_fill2_launcher(const Kokkos::Cuda&) {
+  return {};
+}
 
 }  // namespace lutra::Impl
 

@@ -13,7 +13,7 @@
 
 namespace lutra::Impl {
 
-/// The search by groups as Fill2Special drives it.
+/// The search by groups as `Fill2LauncherCuda` drives it.
 template <class Ordinal, class Offset>
 struct GroupFill2Runs {
   using Kernel = GroupFill2<Ordinal, Offset>;
