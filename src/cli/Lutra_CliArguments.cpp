@@ -41,47 +41,74 @@ CLI::Validator at_least(int least) {
   return CLI::Range(least, std::numeric_limits<int>::max()).description("");
 }
 
-void add_solver_options(CLI::App& app, Arguments& a) {
-  app.add_option("--method", a.method, "auto, lu")->type_name("NAME");
-  app.add_option("--scalar", a.scalar, "f32 or f64; complex follows the file")->type_name("NAME");
-  app.add_option("--ordering", a.ordering,
-                 "auto, metis, amd, natural, or a file of columns in elimination order")
+void add_choices(CLI::App& app, Arguments& a) {
+  const auto choice = [&app](const std::string& name, std::string& value, const std::string& help) {
+    return app.add_option(name, value, help)->type_name("NAME")->capture_default_str()->group("Choices");
+  };
+  choice("--method", a.method, "auto, lu");
+  choice("--scalar", a.scalar, "f32, f64: the precision; real or complex as the file is");
+  choice("--ordering", a.ordering, "auto, metis, amd, natural, or a file of columns in elimination order")
       ->type_name("NAME|FILE");
-  app.add_option("--matching", a.matching, "auto, none, auction, exact")->type_name("NAME");
-  app.add_option("--engine", a.engine, "auto, simplicial, multifrontal")->type_name("NAME");
-  app.add_option("--symbolic", a.symbolic, "auto, fill2, fill1, etree, ancestors")->type_name("NAME");
-  app.add_option("--pivot", a.pivot, "auto, static, threshold (within fronts)")->type_name("NAME");
-  app.add_option("--pivot-tol", a.pivot_tol, "threshold of threshold pivoting")->type_name("U");
-  app.add_option("--precond", a.precond, "none")->type_name("NAME");
-  app.add_option("--fill-level", a.fill_level, "levels of fill of an incomplete factorization")
-      ->type_name("K");
-  app.add_option("--fill-factor", a.fill_factor, "most fill of an incomplete factorization")->type_name("F");
-  app.add_option("--trisolve", a.trisolve, "auto, levels, syncfree, supernodal")->type_name("NAME");
-  app.add_option("--backend", a.backend, "auto, serial, openmp, cuda, hip")->type_name("NAME");
-  app.add_option("--nrhs", a.n_rhs, "right-hand sides")->type_name("N")->check(at_least(1));
-  app.add_flag("--transpose", a.transpose, "solve with the transposed matrix");
-  app.add_option("--refine", a.refine, "most steps of iterative refinement")
-      ->type_name("N")
-      ->check(at_least(0));
-  app.add_option("--tol", a.tol, "componentwise backward error of a success")->type_name("T");
-  app.add_option("--memory-limit", a.memory_limit, "bytes, or 500K, 200M, 2G, 1T")->type_name("BYTES");
-  app.add_flag("--deterministic", a.deterministic, "the same bits from run to run");
-  app.add_option("--repeat", a.repeat, "refactor and solve N times after two warm-ups; medians in the times")
-      ->type_name("N")
-      ->check(at_least(1));
+  choice("--matching", a.matching, "auto, none, auction, exact: which entries become pivots");
+  choice("--engine", a.engine, "auto, multifrontal, simplicial");
+  choice("--symbolic", a.symbolic, "auto, etree, ancestors, fill1, fill2");
+  choice("--pivot", a.pivot, "auto, static, threshold (within fronts)");
+  choice("--trisolve", a.trisolve, "auto, levels, syncfree, supernodal");
+  choice("--solve-precision", a.solve_precision, "working, single: of the factors when solving");
+  choice("--backend", a.backend, "auto, serial, openmp, cuda, hip");
+  app.add_option("--pivot-tol", a.pivot_tol, "threshold of --pivot threshold, at most 1 [0.1]")
+      ->type_name("U")
+      ->group("Choices");
+  app.add_option("--perturbation", a.perturbation,
+                 "replace pivots of the scaled matrix below P [by the precision]")
+      ->type_name("P")
+      ->group("Choices");
+  app.add_option("--memory-limit", a.memory_limit, "bytes, or 500K, 200M, 2G, 1T [no limit]")
+      ->type_name("BYTES")
+      ->group("Choices");
+  app.add_flag("--deterministic", a.deterministic, "the same bits from run to run")->group("Choices");
+}
+
+void add_output(CLI::App& app, Arguments& a) {
   app.add_option("--json", a.json,
                  "the report as JSON, on standard output or in FILE (a name ending in .json, or --json=FILE)")
-      ->type_name("[FILE]");
-  app.add_flag("--quiet", a.quiet, "no report for people");
+      ->type_name("[FILE]")
+      ->group("Output");
+  app.add_flag("--quiet", a.quiet, "no report for people")->group("Output");
+}
+
+void add_solver_options(CLI::App& app, Arguments& a) {
+  const std::string group = "System and accuracy";
+  app.add_option("--nrhs", a.n_rhs, "right-hand sides [1]")->type_name("N")->check(at_least(1))->group(group);
+  auto* transpose =
+      app.add_flag("--transpose", a.transpose, "solve with the transposed matrix")->group(group);
+  app.add_flag("--adjoint", a.adjoint, "solve with the conjugate transpose")
+      ->excludes(transpose)
+      ->group(group);
+  app.add_option("--refine", a.refine, "most steps of iterative refinement [10]")
+      ->type_name("N")
+      ->check(at_least(0))
+      ->group(group);
+  app.add_option("--tol", a.tol, "componentwise backward error of a success [by the precision]")
+      ->type_name("T")
+      ->group(group);
+  app.add_option("--repeat", a.repeat, "refactor and solve N times after two warm-ups; medians in the times")
+      ->type_name("N")
+      ->check(at_least(1))
+      ->group(group);
+  add_choices(app, a);
+  add_output(app, a);
 }
 
 void add_solve(CLI::App& app, Arguments& a, std::string& file) {
-  auto* solve = app.add_subcommand("solve", "Solve A·X = B and say how good X is");
+  auto* solve = app.add_subcommand("solve", "Solve A·X = B and report how good X is");
   solve->add_option("A.mtx", file, "Matrix Market file, plain, .gz or .xz; - for standard input")->required();
-  solve->add_option("--rhs", a.rhs, "right-hand sides; without: B = A·x*, x*(i) = 1 + (i mod 7)/4")
-      ->type_name("B.mtx");
-  solve->add_option("--out", a.out, "where to write X")->type_name("X.mtx");
+  solve->add_option("--rhs", a.rhs, "right-hand sides [B = A·x*, x*(i) = 1 + (i mod 7)/4]")
+      ->type_name("B.mtx")
+      ->group("System and accuracy");
   add_solver_options(*solve, a);
+  solve->add_option("--out", a.out, "where to write X")->type_name("X.mtx")->group("Output");
+  solve->footer("Example: lutra solve A.mtx --rhs B.mtx --out X.mtx --tol 1e-10");
 }
 
 void add_sequence(CLI::App& app, Arguments& a) {
@@ -91,12 +118,18 @@ void add_sequence(CLI::App& app, Arguments& a) {
       ->required()
       ->expected(1, std::numeric_limits<int>::max());
   add_solver_options(*sequence, a);
+  sequence->footer("Example: lutra sequence step1.mtx step2.mtx step3.mtx --json=steps.json");
 }
 
 void add_info(CLI::App& app, Arguments& a, std::string& file) {
-  auto* info = app.add_subcommand("info", "Say what a matrix is like and what would be chosen for it");
+  auto* info = app.add_subcommand("info", "Report a matrix's properties and the configuration auto selects");
   info->add_option("A.mtx", file, "Matrix Market file")->required();
-  info->add_option("--svg", a.svg, "picture of A, P·A·Q, L+U and the level widths")->type_name("F.svg");
+  add_choices(*info, a);
+  add_output(*info, a);
+  info->add_option("--svg", a.svg, "picture of A, P·A·Q, L+U and the level widths")
+      ->type_name("F.svg")
+      ->group("Output");
+  info->footer("Example: lutra info A.mtx --svg A.svg");
 }
 
 void add_generate(CLI::App& app, Arguments& a, std::string& file) {
@@ -108,7 +141,8 @@ void add_generate(CLI::App& app, Arguments& a, std::string& file) {
   generate->add_option("--size", a.size, "grid points along a side, or unknowns (circuit, kkt, random)")
       ->required()
       ->type_name("N");
-  generate->add_option("--seed", a.seed, "of circuit, kkt and random")->type_name("S");
+  generate->add_option("--seed", a.seed, "of circuit, kkt and random")->type_name("S")->capture_default_str();
+  generate->footer("Example: lutra generate poisson3d --size 40 A.mtx");
 }
 
 void add_version(CLI::App& app, Arguments& a) {
@@ -130,6 +164,7 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
   std::string file;  // of the commands that take one
   CLI::App app("Sparse direct solver", "lutra");
   app.require_subcommand(1);
+  app.footer("Example: lutra solve A.mtx");
   add_solve(app, arguments, file);
   add_sequence(app, arguments);
   add_info(app, arguments, file);
@@ -140,7 +175,8 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
   const bool version = !words.empty() && words.front() == "version";
   if (version) std::replace(words.begin(), words.end(), std::string("--json=-"), std::string("--json"));
   if (!words.empty() && !words.front().starts_with('-') && !has_command(app, words.front())) {
-    print_error("there is no command '" + words.front() + "'; see lutra --help");
+    print_error("invalid command '" + words.front() +
+                "' (choose from solve, sequence, info, generate, version); see lutra --help");
     return {std::nullopt, exit_invalid_input};
   }
   std::reverse(words.begin(), words.end());  // the order CLI11 takes a vector in

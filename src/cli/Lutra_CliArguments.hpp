@@ -14,19 +14,23 @@ struct Arguments {
   std::string command;             ///< "solve", "sequence", "info", "generate" or "version"
   std::vector<std::string> files;  ///< matrices to read, or the one to write
 
-  // solve and sequence
-  std::optional<std::string> rhs, out;
+  // solve, sequence and info: what is chosen
   std::string method = "auto", scalar = "f64", ordering = "auto", matching = "auto", engine = "auto",
-              symbolic = "auto", pivot = "auto", precond = "none", trisolve = "auto", backend = "auto";
-  std::optional<double> pivot_tol, fill_factor;
-  std::optional<int> fill_level;
-  std::optional<std::int64_t> n_rhs;
-  bool transpose = false;
-  std::optional<int> refine;
-  std::optional<double> tol;
+              symbolic = "auto", pivot = "auto", trisolve = "auto", solve_precision = "working",
+              backend = "auto";
+  std::optional<double> pivot_tol, perturbation;
   std::optional<std::string> memory_limit;
   bool deterministic = false;
+
+  // solve and sequence
+  std::optional<std::string> rhs, out;  ///< solve alone
+  std::optional<std::int64_t> n_rhs;
+  bool transpose = false, adjoint = false;
+  std::optional<int> refine;
+  std::optional<double> tol;
   std::optional<int> repeat;
+
+  // solve, sequence and info: what is printed
   std::optional<std::string> json;  ///< "-": standard output
   bool quiet = false;
 

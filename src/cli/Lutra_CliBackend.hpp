@@ -29,11 +29,6 @@ std::string backend_name() {
 #endif
 }
 
-/// What `auto` means: the default space of this Kokkos.
-inline std::string default_backend() {
-  return backend_name<Kokkos::DefaultExecutionSpace>();
-}
-
 /// Calls task.operator()<ExecutionSpace>() for the backend of that name, which is one of those built.
 template <class Task>
 auto with_backend(const std::string& backend, const Task& task) {

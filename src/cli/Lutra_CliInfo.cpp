@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_CliCommands.hpp"
 #include "Lutra_CliExit.hpp"
-#include "Lutra_CliOptions.hpp"
-#include "Lutra_CliOutput.hpp"
-#include "Lutra_CliText.hpp"
-#include "Lutra_MatrixMarket.hpp"
-#include "Lutra_MatrixProperties.hpp"
-#include "Lutra_SparseLU.hpp"
+#include "Lutra_CliRecord.hpp"
+#include "Lutra_CliSession.hpp"
 #include "Lutra_StructureSvg.hpp"
 
 namespace lutra::Cli {
@@ -38,12 +34,12 @@ std::string properties_text(const std::string& file, const MatrixMarketHeader& h
                                 number(properties.longest_column));
 }
 
-// order[k] = index at place k → place of each index.
-std::vector<std::int64_t> places(const std::vector<std::int64_t>& order) {
-  std::vector<std::int64_t> place(order.size());
+// The inverse of a permutation.
+std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& order) {
+  std::vector<std::int64_t> position(order.size());
   for (std::size_t k = 0; k < order.size(); ++k)
-    place[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
-  return place;
+    position[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
+  return position;
 }
 
 template <class Scalar>
@@ -52,49 +48,62 @@ StructurePicture picture(const std::string& file, const HostMatrix<Scalar>& A,
   StructurePicture picture{file, {}, structure.level_widths};
   picture.panels.push_back(bin_density<int>("A", A.n_rows, A.n_cols, A.row_map, A.entries));
   if (structure.row_order.empty()) return picture;  // structurally singular: nothing was ordered
-  const auto row_places = places(structure.row_order), col_places = places(structure.col_order);
-  picture.panels.push_back(
-      bin_density<int>("P·A·Q", A.n_rows, A.n_cols, A.row_map, A.entries, row_places, col_places));
+  const auto rows = inverse(structure.row_order), cols = inverse(structure.col_order);
+  picture.panels.push_back(bin_density<int>("P·A·Q", A.n_rows, A.n_cols, A.row_map, A.entries, rows, cols));
   picture.panels.push_back(
       bin_density<std::int64_t>("L+U", A.n_rows, A.n_cols, structure.row_map, structure.entries));
   return picture;
 }
 
-// What would be chosen, which takes an analysis; of a matrix that is not square there is none.
-template <class Scalar>
-void add_analysis(const HostMatrix<Scalar>& A, std::string& text, FactorStructure& structure) {
-  if (A.n_rows != A.n_cols || A.n_rows == 0) {
-    text += text_line("method", "none: a system needs a square matrix with rows");
-    return;
-  }
-  SparseLU<Scalar> solver;
-  solver.analyze(A);
-  const Report& report = solver.report();
-  text += choice_text(report.choice) + factors_text(report.factors);
-  if (report.status != Status::not_solved) text += text_line("status", describe(report, 1));
-  structure = solver.structure();
+// What auto selects takes an analysis; a matrix that is not square has none.
+template <class Scalar, class ExecutionSpace>
+FactorStructure analyze(const HostMatrix<Scalar>& A, const LuOptions& options, Report& report) {
+  if (A.n_rows != A.n_cols || A.n_rows == 0) return {};
+  SparseLU<Scalar, int, std::int64_t, ExecutionSpace> solver(options);
+  solver.analyze(to_memory<typename ExecutionSpace::memory_space>(A));
+  report = solver.report();
+  return solver.structure();
 }
 
-template <class Scalar>
-int inform(const Arguments& arguments, const MatrixMarketHeader& header, const HostMatrix<Scalar>& A) {
+std::string analysis_text(const MatrixProperties& properties, const Report& report) {
+  if (properties.rows != properties.cols || properties.rows == 0)
+    return text_line("method", "none: a system needs a square matrix with rows");
+  std::string text = choice_text(report.choice) + factors_text(report.factors);
+  if (report.status != Status::not_solved) text += text_line("status", describe(report, 1));
+  return text;
+}
+
+template <class Scalar, class ExecutionSpace>
+int inform(const Arguments& arguments, const SolverOptions& options, MatrixMarketMatrix&& read) {
   const std::string& file = arguments.files.front();
-  Progress progress(true);
+  Progress progress(!arguments.quiet);
   progress.show("analyzing");
-  std::string text = properties_text(file, header, matrix_properties(make_view(A)));
-  FactorStructure structure;
-  add_analysis(A, text, structure);
+  const MatrixMarketHeader header = read.header;
+  const auto A = convert_matrix<Scalar>(file, std::move(read));
+  const MatrixProperties properties = matrix_properties(make_view(A));
+  ReportRecord record;
+  record.run = describe_run<ExecutionSpace>();
+  record.matrix = summarize<Scalar>(file, properties);
+  const auto structure =
+      analyze<Scalar, ExecutionSpace>(A, with_user_permutation(options, A.n_rows), record.report);
+  if (record.report.status != Status::not_solved) record.message = describe(record.report, 1);
   if (arguments.svg) write_structure_svg(*arguments.svg, picture(file, A, structure));
   progress.clear();
-  write_output(text);
+  if (arguments.json) write_json(*arguments.json, to_json(record));
+  if (!arguments.quiet && !json_on_output(arguments))
+    write_output(properties_text(file, header, properties) + analysis_text(properties, record.report));
   return exit_solved;
 }
 
 }  // namespace
 
 int run_info(const Arguments& arguments) {
-  if (arguments.svg) check_output_file("--svg", *arguments.svg);
-  const MatrixMarketMatrix read = read_matrix_market(arguments.files.front());
-  return std::visit([&](const auto& matrix) { return inform(arguments, read.header, matrix); }, read.matrix);
+  const SolverOptions options = check_options(arguments);
+  MatrixMarketMatrix read = read_matrix_market(arguments.files.front());
+  const bool is_complex = read.header.field == MatrixMarketHeader::Field::complex;
+  return with_types(arguments.scalar, is_complex, options.backend, [&]<class Scalar, class ExecutionSpace>() {
+    return inform<Scalar, ExecutionSpace>(arguments, options, std::move(read));
+  });
 }
 
 }  // namespace lutra::Cli

@@ -10,140 +10,132 @@
 #include <filesystem>
 #include <limits>
 
-#include "Lutra_CliBackend.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Version.hpp"
 
 namespace lutra::Cli {
 namespace {
 
-using Names = std::vector<std::string>;
-
-std::string joined(const Names& names) {
+std::string joined(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
 }
 
-bool contains(const Names& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+[[noreturn]] void refuse(const std::string& option, const std::string& value,
+                         const std::vector<std::string>& choices) {
+  throw InputError(option + ": invalid value '" + value + "' (choose from " + joined(choices) + ")");
 }
 
-// Throws unless `value` is one of `available`; `planned` are the contract's names that have no code behind
-// them yet.
-void check_name(const std::string& option, const std::string& value, const Names& available,
-                const Names& planned) {
-  if (contains(available, value)) return;
-  if (contains(planned, value)) {
-    throw InputError(option + " " + value + " is not available in this version; there is " +
-                     joined(available));
+template <class Value>
+struct Named {
+  std::string name;
+  Value value;
+};
+
+template <class Value>
+bool names(const std::vector<Named<Value>>& choices, const std::string& name) {
+  return std::any_of(choices.begin(), choices.end(),
+                     [&name](const auto& choice) { return choice.name == name; });
+}
+
+// The value that goes by `name`. @throws InputError with the choices there are, `others` behind them
+template <class Value>
+Value choose(const std::string& option, const std::string& name, const std::vector<Named<Value>>& choices,
+             const std::vector<std::string>& others = {}) {
+  std::vector<std::string> known;
+  for (const auto& choice : choices) {
+    if (choice.name == name) return choice.value;
+    known.push_back(choice.name);
   }
-  throw InputError(option + " does not know '" + value + "'; there is " + joined(available));
-}
-
-void refuse_unless_absent(bool given, const std::string& option, const std::string& reason) {
-  if (given) throw InputError(option + " is not available in this version: " + reason);
-}
-
-void check_names(const Arguments& a) {
-  check_name("--method", a.method, {"auto", "lu"}, {"ldlt", "gmres", "bicgstab", "cg"});
-  check_name("--scalar", a.scalar, {"f32", "f64"}, {});
-  check_name("--engine", a.engine, {"auto", "simplicial", "multifrontal"}, {});
-  check_name("--symbolic", a.symbolic, {"auto", "fill2", "fill1", "etree", "ancestors"}, {});
-  check_name("--pivot", a.pivot, {"auto", "static", "threshold"}, {});
-  check_name("--precond", a.precond, {"none"}, {"ilu0", "iluk", "parilu", "parilut"});
-  refuse_unless_absent(a.fill_level.has_value(), "--fill-level", "it belongs to incomplete factorizations");
-  refuse_unless_absent(a.fill_factor.has_value(), "--fill-factor", "it belongs to incomplete factorizations");
+  known.insert(known.end(), others.begin(), others.end());
+  refuse(option, name, known);
 }
 
 std::string check_backend(const Arguments& a) {
-  const Names built = version_info().backends;
-  const Names known = {"auto", "serial", "openmp", "cuda", "hip"};
-  if (!contains(known, a.backend)) check_name("--backend", a.backend, known, {});
-  const std::string backend = a.backend == "auto" ? default_backend() : a.backend;
-  if (!contains(built, backend)) {
-    throw InputError("--backend " + backend + " is not built into this Kokkos; there is " + joined(built));
+  const std::vector<std::string> built = version_info().backends;
+  const std::string backend = a.backend == "auto" ? built.front() : a.backend;
+  if (std::find(built.begin(), built.end(), backend) == built.end()) {
+    auto choices = built;
+    choices.insert(choices.begin(), "auto");
+    refuse("--backend", backend, choices);
   }
   if (a.deterministic && backend != "serial") {
-    throw InputError("--deterministic is not promised on the " + backend +
-                     " backend yet; there is --backend serial");
+    throw InputError("--deterministic is promised on the serial backend only: add --backend serial");
   }
   return backend;
 }
 
 void set_ordering(const Arguments& a, SolverOptions& options) {
-  const std::vector<std::pair<std::string, Ordering>> names = {{"auto", Ordering::automatic},
-                                                               {"metis", Ordering::metis},
-                                                               {"amd", Ordering::amd},
-                                                               {"natural", Ordering::natural}};
-  for (const auto& [name, ordering] : names) {
-    if (a.ordering == name) {
-      options.lu.ordering = ordering;
-      return;
-    }
-  }
-  if (a.ordering != "-" && !std::filesystem::exists(a.ordering)) {
-    check_name("--ordering", a.ordering, {"auto", "metis", "amd", "natural", "a file that exists"},
-               {"device"});
-  }
-  options.lu.ordering = Ordering::user;
-  options.ordering_file = a.ordering;
-}
-
-void set_trisolve(const Arguments& a, SolverOptions& options) {
-  check_name("--trisolve", a.trisolve, {"auto", "levels", "syncfree", "supernodal"}, {});
-  options.lu.trisolve = a.trisolve == "levels"       ? TrisolveMethod::levels
-                        : a.trisolve == "syncfree"   ? TrisolveMethod::syncfree
-                        : a.trisolve == "supernodal" ? TrisolveMethod::supernodal
-                                                     : TrisolveMethod::automatic;
-}
-
-void set_matching(const Arguments& a, SolverOptions& options) {
-  check_name("--matching", a.matching, {"auto", "none", "auction", "exact"}, {});
-  options.lu.matching = a.matching == "none"      ? Matching::none
-                        : a.matching == "auction" ? Matching::auction
-                        : a.matching == "exact"   ? Matching::exact
-                                                  : Matching::automatic;
-}
-
-void set_engine(const Arguments& a, SolverOptions& options) {
-  for (const Engine engine : {Engine::simplicial, Engine::multifrontal}) {
-    if (a.engine == name_of(engine)) options.lu.engine = engine;
+  const std::vector<Named<Ordering>> choices = {{"auto", Ordering::automatic},
+                                                {"metis", Ordering::metis},
+                                                {"amd", Ordering::amd},
+                                                {"natural", Ordering::natural}};
+  if (a.ordering == "-" || (!names(choices, a.ordering) && std::filesystem::exists(a.ordering))) {
+    options.lu.ordering = Ordering::user;
+    options.ordering_file = a.ordering;
+  } else {
+    options.lu.ordering = choose("--ordering", a.ordering, choices, {"a file that exists"});
   }
 }
 
-void set_pivoting(const Arguments& a, SolverOptions& options) {
-  if (a.pivot == "static") options.lu.pivoting = Pivoting::static_perturbed;
+void set_choices(const Arguments& a, LuOptions& lu) {
+  choose<bool>("--method", a.method, {{"auto", true}, {"lu", true}});
+  choose<bool>("--scalar", a.scalar, {{"f32", true}, {"f64", true}});
+  lu.matching = choose<Matching>("--matching", a.matching,
+                                 {{"auto", Matching::automatic},
+                                  {"none", Matching::none},
+                                  {"auction", Matching::auction},
+                                  {"exact", Matching::exact}});
+  lu.engine = choose<Engine>("--engine", a.engine,
+                             {{"auto", Engine::automatic},
+                              {"multifrontal", Engine::multifrontal},
+                              {"simplicial", Engine::simplicial}});
+  lu.symbolic = choose<SymbolicMethod>("--symbolic", a.symbolic,
+                                       {{"auto", SymbolicMethod::automatic},
+                                        {"etree", SymbolicMethod::etree},
+                                        {"ancestors", SymbolicMethod::ancestors},
+                                        {"fill1", SymbolicMethod::fill1},
+                                        {"fill2", SymbolicMethod::fill2}});
+  lu.pivoting = choose<Pivoting>("--pivot", a.pivot,
+                                 {{"auto", Pivoting::automatic},
+                                  {"static", Pivoting::static_perturbed},
+                                  {"threshold", Pivoting::threshold}});
+  lu.trisolve = choose<TrisolveMethod>("--trisolve", a.trisolve,
+                                       {{"auto", TrisolveMethod::automatic},
+                                        {"levels", TrisolveMethod::levels},
+                                        {"syncfree", TrisolveMethod::syncfree},
+                                        {"supernodal", TrisolveMethod::supernodal}});
+  lu.solve_precision =
+      choose<FactorPrecision>("--solve-precision", a.solve_precision,
+                              {{"working", FactorPrecision::working}, {"single", FactorPrecision::single}});
+}
+
+void check_threshold_pivoting(const Arguments& a) {
   if (a.pivot != "threshold") {
     if (a.pivot_tol) throw InputError("--pivot-tol belongs to --pivot threshold");
     return;
   }
-  options.lu.pivoting = Pivoting::threshold;
   if (a.engine == "simplicial")
     throw InputError("--pivot threshold works in fronts; --engine simplicial has static pivoting only");
   if (a.trisolve == "levels" || a.trisolve == "syncfree")
-    throw InputError(
-        "--pivot threshold solves on the fronts: there is --trisolve auto or supernodal with it");
-  if (!a.pivot_tol) return;
-  if (!(*a.pivot_tol > 0 && *a.pivot_tol <= 1))
-    throw InputError("--pivot-tol has to be above 0 and at most 1");
-  options.lu.pivot_threshold = *a.pivot_tol;
+    throw InputError("--pivot threshold solves on the fronts: --trisolve has to be auto or supernodal");
+  if (a.solve_precision == "single")
+    throw InputError("--pivot threshold reads the factors in working precision only");
 }
 
-void set_symbolic(const Arguments& a, SolverOptions& options) {
-  for (const SymbolicMethod method :
-       {SymbolicMethod::fill2, SymbolicMethod::fill1, SymbolicMethod::etree, SymbolicMethod::ancestors}) {
-    if (a.symbolic == name_of(method)) options.lu.symbolic = method;
-  }
+double positive(const std::string& option, double value) {
+  if (!(value > 0) || !std::isfinite(value)) throw InputError(option + " has to be a number above 0");
+  return value;
 }
 
-void set_numbers(const Arguments& a, SolverOptions& options) {
-  if (a.refine) options.lu.max_refinement_steps = *a.refine;
-  if (a.tol) {
-    if (!(*a.tol > 0) || !std::isfinite(*a.tol)) throw InputError("--tol has to be a number above 0");
-    options.lu.tolerance = *a.tol;
-  }
-  if (a.memory_limit) options.lu.memory_limit = parse_bytes(*a.memory_limit);
+void set_numbers(const Arguments& a, LuOptions& lu) {
+  if (a.refine) lu.max_refinement_steps = *a.refine;
+  if (a.tol) lu.tolerance = positive("--tol", *a.tol);
+  if (a.perturbation) lu.perturbation = positive("--perturbation", *a.perturbation);
+  if (a.pivot_tol) lu.pivot_threshold = positive("--pivot-tol", *a.pivot_tol);
+  if (lu.pivot_threshold > 1) throw InputError("--pivot-tol has to be above 0 and at most 1");
+  if (a.memory_limit) lu.memory_limit = parse_bytes(*a.memory_limit);
 }
 
 // Standard input can be read once.
@@ -202,18 +194,15 @@ void check_output_file(const std::string& option, const std::string& file) {
 
 SolverOptions check_options(const Arguments& arguments) {
   SolverOptions options;
-  check_names(arguments);
-  options.backend = check_backend(arguments);
+  set_choices(arguments, options.lu);
   set_ordering(arguments, options);
-  set_matching(arguments, options);
-  set_trisolve(arguments, options);
-  set_engine(arguments, options);
-  set_pivoting(arguments, options);
-  set_symbolic(arguments, options);
-  set_numbers(arguments, options);
+  check_threshold_pivoting(arguments);
+  set_numbers(arguments, options.lu);
+  options.backend = check_backend(arguments);
   check_standard_input(arguments);
   check_standard_output(arguments);
   if (arguments.out) check_output_file("--out", *arguments.out);
+  if (arguments.svg) check_output_file("--svg", *arguments.svg);
   if (arguments.json) check_output_file("--json", *arguments.json);
   return options;
 }

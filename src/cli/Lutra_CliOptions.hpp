@@ -11,14 +11,14 @@
 
 namespace lutra::Cli {
 
-/// Options of solve and sequence, checked: nothing that was asked for is left out silently.
+/// Options of solve, sequence and info, checked: nothing that was asked for is left out silently.
 struct SolverOptions {
   LuOptions lu;               ///< without `user_permutation`, which needs the size of the matrix
   std::string ordering_file;  ///< empty: none
   std::string backend;        ///< "serial", "openmp", "cuda" or "hip"; never "auto"
 };
 
-/// @throws InputError naming the option for a value that is unknown, not yet built in or makes no sense
+/// @throws InputError naming the option for a value that is unknown, not built in or makes no sense
 SolverOptions check_options(const Arguments& arguments);
 
 /// Throws InputError where a file cannot be written later: better before hours of work than after.

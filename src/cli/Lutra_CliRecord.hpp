@@ -12,12 +12,12 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_MatrixMarket.hpp"
 
-// Steps solve and sequence share.
+// Steps that solve, sequence and info share.
 
 namespace lutra::Cli {
 
-/// Calls task.operator()<Scalar, ExecutionSpace>() for "f32" or "f64", real or complex, on a backend that is
-/// built. @throws InputError for a scalar type this build lacks
+/// Calls task.operator()<Scalar, ExecutionSpace>() for "f32" or "f64", real or complex, on a backend that was
+/// built. @throws InputError for a scalar type that was not
 template <class Task>
 auto with_types(const std::string& scalar, bool is_complex, const std::string& backend, const Task& task) {
   return with_backend(backend, [&]<class ExecutionSpace>() {
@@ -35,7 +35,8 @@ auto with_types(const std::string& scalar, bool is_complex, const std::string& b
     if (scalar == "f64" && is_complex)
       return task.template operator()<Kokkos::complex<double>, ExecutionSpace>();
 #endif
-    throw InputError("--scalar " + scalar + (is_complex ? ", complex," : "") + " is not built in");
+    throw InputError("--scalar: " + scalar + (is_complex ? " for complex matrices" : "") +
+                     " was not built in");
   });
 }
 

@@ -77,7 +77,7 @@ class Sequence {
     check_pattern(m_arguments, file, m_first, A);
     const auto n = static_cast<std::size_t>(A.n_rows);
     const auto known = known_solution<Scalar>(n, static_cast<std::size_t>(m_arguments.n_rhs.value_or(1)));
-    const auto B = multiply(file, A, known, m_arguments.transpose);
+    const auto B = multiply(file, A, known, transposition(m_arguments));
     ReportRecord record;
     record.matrix = summarize(file, A);
     const auto X = m_session->solve(A, B, record);

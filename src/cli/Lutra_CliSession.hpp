@@ -29,8 +29,7 @@ inline std::optional<double> median(std::vector<double> values) {
 
 /// The "matrix" part of a record.
 template <class Scalar>
-MatrixSummary summarize(const std::string& file, const HostMatrix<Scalar>& A) {
-  const MatrixProperties properties = matrix_properties(make_view(A));
+MatrixSummary summarize(const std::string& file, const MatrixProperties& properties) {
   return {file,
           properties.rows,
           properties.cols,
@@ -51,7 +50,18 @@ CsrView<Scalar, int, std::int64_t, Memory> to_memory(const HostMatrix<Scalar>& A
           Kokkos::create_mirror_view_and_copy(Memory(), host.values)};
 }
 
-/// One solver for one pattern, and what is said of each solve.
+template <class Scalar>
+MatrixSummary summarize(const std::string& file, const HostMatrix<Scalar>& A) {
+  return summarize<Scalar>(file, matrix_properties(make_view(A)));
+}
+
+inline Transposition transposition(const Arguments& arguments) {
+  return arguments.adjoint     ? Transposition::adjoint
+         : arguments.transpose ? Transposition::transposed
+                               : Transposition::none;
+}
+
+/// One solver for one pattern, and the record of each solve.
 template <class Scalar, class ExecutionSpace>
 class Session {
   using Memory = typename ExecutionSpace::memory_space;
@@ -114,9 +124,7 @@ class Session {
     Kokkos::deep_copy(m_B, ConstHostColumns(B.data(), n, n_rhs));
   }
 
-  Status solve_again() {
-    return m_solver.solve(m_B, m_X, m_arguments.transpose ? Transposition::transposed : Transposition::none);
-  }
+  Status solve_again() { return m_solver.solve(m_B, m_X, transposition(m_arguments)); }
 
   // Times of stages that ran for an earlier matrix of the sequence.
   static void forget_analysis(StageTimes& times) {

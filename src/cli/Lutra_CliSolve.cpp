@@ -70,7 +70,7 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
     B = convert_array<Scalar>(*arguments.rhs, *input.rhs);
   } else {
     known = known_solution<Scalar>(n, static_cast<std::size_t>(arguments.n_rhs.value_or(1)));
-    B = multiply(file, A, known, arguments.transpose);
+    B = multiply(file, A, known, transposition(arguments));
   }
   ReportRecord record;
   record.matrix = summarize(file, A);

@@ -11,6 +11,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_ScalarTraits.hpp"
+#include "Lutra_Transposition.hpp"
 
 // The system a command solves, as host arrays in the scalar type it is solved in.
 
@@ -35,10 +36,10 @@ Scalar rounded(const From& value) {
   }
 }
 
-/// "f32", "f64", "c32" or "c64".
+/// "f32", "f64", "c64" or "c128": kind and bits.
 template <class Scalar>
 std::string scalar_name() {
-  return (ScalarTraits<Scalar>::is_complex ? "c" : "f") + std::to_string(8 * sizeof(RealOf<Scalar>));
+  return (ScalarTraits<Scalar>::is_complex ? "c" : "f") + std::to_string(8 * sizeof(Scalar));
 }
 
 [[noreturn]] inline void fail_overflow(const std::string& file, std::int64_t row, std::int64_t column) {
@@ -103,11 +104,11 @@ std::vector<Scalar> known_solution(std::size_t n, std::size_t n_rhs) {
   return x;
 }
 
-/// A·X, or Aᵀ·X, summed in double precision. X has [n · n_rhs] values by columns.
+/// op(A)·X, summed in double precision. X has [n · n_rhs] values by columns.
 /// @throws FileError where the product overflows the scalar type
 template <class Scalar>
 std::vector<Scalar> multiply(const std::string& file, const HostMatrix<Scalar>& A,
-                             const std::vector<Scalar>& X, bool transpose) {
+                             const std::vector<Scalar>& X, Transposition op) {
   const auto n = static_cast<std::size_t>(A.n_rows);
   std::vector<Scalar> B(X.size());
   std::vector<Wide<Scalar>> sum(n);  // one column of B
@@ -117,8 +118,11 @@ std::vector<Scalar> multiply(const std::string& file, const HostMatrix<Scalar>& 
       for (auto k = static_cast<std::size_t>(A.row_map[i]); k < static_cast<std::size_t>(A.row_map[i + 1]);
            ++k) {
         const auto j = static_cast<std::size_t>(A.entries[k]);
-        const std::size_t from = transpose ? i : j, to = transpose ? j : i;
-        sum[to] += rounded<Wide<Scalar>>(A.values[k]) * rounded<Wide<Scalar>>(X[first + from]);
+        const bool plain = op == Transposition::none;
+        const std::size_t from = plain ? j : i, to = plain ? i : j;
+        auto value = rounded<Wide<Scalar>>(A.values[k]);
+        if (op == Transposition::adjoint) value = ScalarTraits<Wide<Scalar>>::conjugate(value);
+        sum[to] += value * rounded<Wide<Scalar>>(X[first + from]);
       }
     }
     for (std::size_t i = 0; i < n; ++i) {

@@ -23,7 +23,7 @@ struct RunInfo {
 struct MatrixSummary {
   std::string file;
   std::int64_t rows = 0, cols = 0, nnz = 0;
-  std::string scalar;  ///< "f32", "f64", "c32" or "c64": the type it was solved in, real or complex by parts
+  std::string scalar;  ///< "f32", "f64", "c64" or "c128": the type it was solved in, real or complex by parts
   std::optional<double> pattern_symmetry, value_symmetry;
   std::optional<std::int64_t> structural_rank, zero_diagonals;
 };

@@ -4,6 +4,7 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -35,6 +36,12 @@ class Program {
     outcome.output = read_file(m_folder.path(".output"));
     outcome.error = read_file(m_folder.path(".error"));
     return outcome;
+  }
+
+  /// Whether the program was built for a scalar type: "f32", "f64", "c64" or "c128".
+  bool has_scalar(const std::string& name) const {
+    const auto scalars = run("version --json").json()["scalars"];
+    return std::find(scalars.begin(), scalars.end(), name) != scalars.end();
   }
 
   void write(const std::string& name, const std::string& content) const { m_folder.write(name, content); }

@@ -74,7 +74,8 @@ TEST_CASE("a report each for people", "[cli]") {
   const Outcome outcome = program.run("sequence a1.mtx a2.mtx");
   CHECK_THAT(outcome.output, ContainsSubstring("a1.mtx: 2 × 2") && ContainsSubstring("a2.mtx: 2 × 2"));
   CHECK(program.run("sequence a1.mtx a2.mtx --quiet").output.empty());
-  CHECK(program.run("sequence complex.mtx a1.mtx --quiet --repeat 2 --nrhs 2 --transpose").status == 0);
+  if (program.has_scalar("c128"))
+    CHECK(program.run("sequence complex.mtx a1.mtx --quiet --repeat 2 --nrhs 2 --transpose").status == 0);
 }
 
 }  // namespace

@@ -36,10 +36,11 @@ TEST_CASE("without right-hand sides the known solution comes back", "[cli]") {
   REQUIRE(program.run("generate circuit --size 400 a.mtx").status == 0);
   const std::string arguments =
       GENERATE("", "--transpose", "--nrhs 3", "--scalar f32", "--scalar f32 --transpose --nrhs 2");
+  const bool single = arguments.find("f32") != std::string::npos;
+  if (!program.has_scalar(single ? "f32" : "f64")) return;
   const Outcome outcome = program.run("solve a.mtx --json --out x.mtx " + arguments);
   INFO(outcome.output << outcome.error);
   CHECK(outcome.status == 0);
-  const bool single = arguments.find("f32") != std::string::npos;
   CHECK(outcome.json()["errors"]["forward"].get<double>() < (single ? 1e-2 : 1e-9));
   CHECK(outcome.json()["matrix"]["scalar"] == (single ? "f32" : "f64"));
   const auto x = read_matrix_market_array(program.path("x.mtx"));
@@ -51,16 +52,27 @@ TEST_CASE("without right-hand sides the known solution comes back", "[cli]") {
 
 TEST_CASE("complex systems", "[cli]") {
   const Program program;
+  if (!program.has_scalar("c128")) return;
   program.write("c.mtx",
                 "%%MatrixMarket matrix coordinate complex general\n2 2 3\n1 1 2 1\n1 2 0 1\n2 2 0 -3\n");
   program.write("b.mtx", "%%MatrixMarket matrix array complex general\n2 1\n0 4\n2 0\n");
   SECTION("known solution") {
     const Outcome outcome = program.run("solve c.mtx --json");
     CHECK(outcome.status == 0);
-    CHECK(outcome.json()["matrix"]["scalar"] == "c64");
+    CHECK(outcome.json()["matrix"]["scalar"] == "c128");
     CHECK(outcome.json()["errors"]["forward"].get<double>() < 1e-12);
-    CHECK(program.run("solve c.mtx --json --scalar f32").json()["matrix"]["scalar"] == "c32");
+    if (program.has_scalar("c64"))
+      CHECK(program.run("solve c.mtx --json --scalar f32").json()["matrix"]["scalar"] == "c64");
     CHECK(program.run("solve c.mtx --quiet --transpose").status == 0);
+    CHECK(program.run("solve c.mtx --json --adjoint").json()["errors"]["forward"].get<double>() < 1e-12);
+  }
+  SECTION("transposed and conjugate transposed") {
+    // [ 2 − i, 0 ; −i, 3i ] x = [ 2 − i ; 3 ] has x = [ 1 ; 1/3 − i ]
+    program.write("h.mtx", "%%MatrixMarket matrix array complex general\n2 1\n2 -1\n3 0\n");
+    CHECK(program.run("solve c.mtx --adjoint --rhs h.mtx --out x.mtx --quiet").status == 0);
+    const auto x = read_matrix_market_array(program.path("x.mtx"));
+    CHECK(Kokkos::abs(x.values[0] - Complex(1, 0)) < 1e-14);
+    CHECK(Kokkos::abs(x.values[1] - Complex(1.0 / 3, -1)) < 1e-14);
   }
   SECTION("a complex right-hand side makes a real system complex") {
     program.write_small();  // [ 4 1 ; 2 3 ] x = [ 4i ; 2 ]: x = [ (12i − 2)/10 ; (8 − 8i)/10 ]
@@ -138,6 +150,12 @@ TEST_CASE("options reach the solver", "[cli]") {
   CHECK(threshold["choice"]["engine"] == "multifrontal");
   CHECK(threshold["pivots"]["interchanged"] >= 0);
   CHECK(program.run("solve a.mtx --json --refine 0").json()["refinement_steps"] == 0);
+  const auto single = program.run("solve a.mtx --json --refine 0 --solve-precision single").json();
+  CHECK(single["status"] == "error_above_tolerance");
+  CHECK(single["errors"]["backward_componentwise"].get<double>() > 1e-10);
+  const std::string unmatched = "solve a.mtx --json --matching none ";
+  CHECK(program.run(unmatched).json()["pivots"]["perturbed"] == 0);
+  CHECK(program.run(unmatched + "--perturbation 0.95").json()["pivots"]["perturbed"] > 0);
 }
 
 TEST_CASE("an ordering from a file", "[cli]") {
