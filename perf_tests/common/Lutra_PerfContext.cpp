@@ -30,7 +30,7 @@ std::string device_name() {
 #endif
 }
 
-/// What Kokkos says of itself, in one line.
+/// Kokkos' configuration in one line.
 std::string kokkos_configuration() {
   std::ostringstream stream;
   Kokkos::print_configuration(stream);
@@ -55,7 +55,7 @@ std::string peers() {
   return joined(names);
 }
 
-/// A function of OpenBLAS by name, null where another BLAS is loaded or none.
+/// A function of OpenBLAS by name; null if OpenBLAS is not loaded.
 template <class Function>
 Function* openblas_function(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));

@@ -55,7 +55,7 @@ class CudssSolver final : public Peer {
   CudssSolver(const CudssSolver&) = delete;
   CudssSolver& operator=(const CudssSolver&) = delete;
 
-  /// Reordering and symbolic factorization, from nothing.
+  /// Reordering and symbolic factorization.
   void analyze() override {
     cudssDataDestroy(m_library.handle, m_data);
     m_data = nullptr;
@@ -85,7 +85,7 @@ class CudssSolver final : public Peer {
   }
   void describe();
 
-  HostMatrix<double> m_matrix;  // for the judgement that decides how often to refine
+  HostMatrix<double> m_matrix;  // to find the number of refinement steps
   std::vector<double> m_host_b;
   Kokkos::View<int*, MemorySpace> m_row_map, m_entries;
   Kokkos::View<double*, MemorySpace> m_values, m_b, m_x;
@@ -125,8 +125,8 @@ void CudssSolver::describe() {
         "cudssMatrixCreateDn");
 }
 
-/// With the least number of refinement steps that brings the answer within the tolerance. cuDSS takes a
-/// number and looks at no error; the first solve after a factorization, a warm-up, finds out which is enough.
+/// With the smallest number of refinement steps that meets the tolerance. cuDSS takes a number and checks no
+/// error; the first solve after a factorization, a warm-up, finds it.
 void CudssSolver::solve() {
   if (m_refinement_steps != unknown_steps) return solve_refining(m_refinement_steps);
   for (m_refinement_steps = 0;; ++m_refinement_steps) {
@@ -149,7 +149,7 @@ SolverProperties CudssSolver::properties() const {
   if (get(CUDSS_DATA_LU_NNZ, nnz)) properties.counters["nnz_lu"] = static_cast<double>(nnz);
   if (get(CUDSS_DATA_NPIVOTS, pivots)) properties.counters["perturbed_pivots"] = pivots;
   if (get(CUDSS_DATA_MEMORY_ESTIMATES, memory))
-    properties.counters["peak_bytes"] = static_cast<double>(memory[1]);  // on the device, at the worst moment
+    properties.counters["peak_bytes"] = static_cast<double>(memory[1]);  // on the device, at the peak
   if (m_refinement_steps != unknown_steps) properties.counters["refinement_steps"] = m_refinement_steps;
   return properties;
 }

@@ -108,7 +108,7 @@ class CusolverRf final : public Peer {
   void prepare_factorization() override {
     if (m_factors.row_order.empty()) analyze();
   }
-  /// Takes the factors over, finds its levels, and factorizes.
+  /// Transfer of the factors, analysis of their levels, and one factorization.
   void factorize() override;
   void refactorize() override;
   void solve_once() override { solve_refining(0); }
@@ -122,7 +122,7 @@ class CusolverRf final : public Peer {
   void solve_refining(int steps);
   int n() const { return m_matrix.n_rows; }
 
-  HostMatrix<double> m_matrix;  // for the judgement that decides how often to refine
+  HostMatrix<double> m_matrix;  // to find the number of refinement steps
   std::vector<double> m_host_b;
   DeviceResidual m_residual;  // holds matrix and vectors
   Kokkos::View<double*, MemorySpace> m_work;
@@ -195,7 +195,7 @@ void CusolverRf::solve_refining(int steps) {
   }
 }
 
-/// With the least number of refinement steps that brings the answer within the tolerance, as for cuDSS.
+/// With the smallest number of refinement steps that meets the tolerance, as for cuDSS.
 void CusolverRf::solve() {
   if (m_refinement_steps != unknown_steps) return solve_refining(m_refinement_steps);
   for (m_refinement_steps = 0;; ++m_refinement_steps) {

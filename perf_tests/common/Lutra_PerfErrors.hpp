@@ -8,19 +8,18 @@
 
 namespace lutra::Perf {
 
-/// Backward errors of a solution; infinity where it or its residual is not finite.
+/// Backward errors of a solution; infinity if the solution or its residual is not finite.
 struct Errors {
   double componentwise = 0;  ///< maxᵢ |r|ᵢ / (|A||x| + |b|)ᵢ; 0/0 counts as 0
   double normwise = 0;       ///< ‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)
 };
 
-/// The benchmarks' own judge of any solver's answer: sums in long double on the host, sharing no code with
-/// the library.
+/// Backward errors of any solver's solution, computed in long double on the host without code of the library.
 template <class Scalar>
 Errors backward_errors(const HostMatrix<Scalar>& matrix, const std::vector<Scalar>& b,
                        const std::vector<Scalar>& x);
 
-/// Componentwise backward error above which an answer counts as a failure, the library's own default.
+/// Componentwise backward error above which a solution counts as failed, the library's default.
 inline constexpr double tolerance = 1e-12;
 
 }  // namespace lutra::Perf

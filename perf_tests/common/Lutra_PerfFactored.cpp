@@ -53,14 +53,16 @@ Measurement describe_factored(Samples samples, const HostMatrix<Scalar>& matrix,
   result.counters["peak_bytes"] = static_cast<double>(factored.budget.peak_bytes());
   result.label = "engine " + report.choice.engine + ", matching " + report.choice.matching + ", ordering " +
                  report.choice.ordering;
-  result.note(backward_errors(matrix, factored.host_b, to_host(factored.x)));
+  result.add_errors(backward_errors(matrix, factored.host_b, to_host(factored.x)));
   return result;
 }
 
 template struct Factored<double>;
-template struct Factored<Kokkos::complex<double>>;
 template Measurement describe_factored(Samples, const HostMatrix<double>&, Factored<double>);
+#ifdef LUTRA_HAS_C128
+template struct Factored<Kokkos::complex<double>>;
 template Measurement describe_factored(Samples, const HostMatrix<Kokkos::complex<double>>&,
                                        Factored<Kokkos::complex<double>>);
+#endif
 
 }  // namespace lutra::Perf

@@ -7,20 +7,20 @@
 
 namespace lutra::Perf {
 
-/// A matrix with its analysis and factors made by the stages' own functions, for programs that time one stage
-/// between the others.
+/// A matrix with analysis and factors, computed by the functions of the stages, for programs that time one
+/// stage alone.
 template <class Scalar>
 struct Factored {
   using Analysis = LuAnalysis<Scalar, int, std::int64_t, ExecutionSpace>;
 
-  /// Analyzes and factorizes, by columns unless told otherwise. @throws std::runtime_error where the matrix
-  /// cannot be factorized
+  /// Analyzes and factorizes, by the simplicial engine by default. @throws std::runtime_error where the
+  /// matrix cannot be factorized
   explicit Factored(const HostMatrix<Scalar>& host,
                     const LuOptions& options = {.engine = Engine::simplicial});
 
   /// Scales, scatters and factorizes again, into `factors`; empty ones are allocated.
   void factorize();
-  /// Gives the memory of the factors back.
+  /// Releases the memory of the factors.
   void release();
   /// x = A⁻¹·b by the factors, once.
   void solve_once();
@@ -36,7 +36,7 @@ struct Factored {
   FactorizationOutcome outcome;  ///< of the last factorization
 };
 
-/// Sizes and choices of the factors, and the backward errors of one solve without refinement.
+/// Sizes of the factors, choices, and the backward errors of one solve without refinement.
 template <class Scalar>
 Measurement describe_factored(Samples samples, const HostMatrix<Scalar>& matrix, Factored<Scalar> factored);
 

@@ -8,10 +8,10 @@
 namespace lutra::Perf {
 namespace {
 
-constexpr int repeats = 5;  // the best counts: a limit, not what is usual
+constexpr int repeats = 5;  // the fastest counts, since this is a limit
 
 double copy_bytes_per_second() {
-  constexpr std::size_t doubles = std::size_t(1) << 25;  // 256 MB, far beyond caches
+  constexpr std::size_t doubles = std::size_t(1) << 25;  // 256 MB, far larger than caches
   const Kokkos::View<double*, MemorySpace> from("lutra::perf::copy_from", doubles);
   const Kokkos::View<double*, MemorySpace> to("lutra::perf::copy_to", doubles);
   const ExecutionSpace exec;

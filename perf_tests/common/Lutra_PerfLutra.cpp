@@ -31,8 +31,8 @@ class LutraSolver final : public Solver<Scalar> {
     m_solver->factorize(m_matrix);
     refuse_singular();
   }
-  /// Without factors there is nothing to time. An answer above the tolerance is left to the benchmarks' own
-  /// judge.
+  /// Without factors there is nothing to time. An error above the tolerance is found by the benchmark's own
+  /// check.
   void refuse_singular() const {
     const Status status = m_solver->report().status;
     if (status != Status::not_solved && status != Status::success &&
@@ -81,7 +81,9 @@ std::unique_ptr<Solver<Scalar>> make_lutra(const HostMatrix<Scalar>& matrix, con
 }
 
 template std::unique_ptr<Solver<double>> make_lutra(const HostMatrix<double>&, const std::vector<double>&);
+#ifdef LUTRA_HAS_C128
 template std::unique_ptr<Solver<Kokkos::complex<double>>> make_lutra(
     const HostMatrix<Kokkos::complex<double>>&, const std::vector<Kokkos::complex<double>>&);
+#endif
 
 }  // namespace lutra::Perf

@@ -27,7 +27,7 @@ Integer to_integer(const std::string& spec, const std::string& text) {
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc() || end != text.data() + text.size()) {
     throw InputError("--generate=" + spec + ": '" + text +
-                     "' is not a number; wanted is KIND:SIZE or KIND:SIZE:SEED");
+                     "' is not a number (write KIND:SIZE or KIND:SIZE:SEED)");
   }
   return value;
 }
@@ -42,13 +42,17 @@ long double solution_element(std::size_t i) {
 
 PerfMatrix load_matrix(const std::string& file) {
   auto read = read_matrix_market(file);
+#ifndef LUTRA_HAS_C128
+  if (!std::holds_alternative<HostMatrix<double>>(read.matrix))
+    throw InputError(file + ": is complex, and Lutra was built without complex double (Lutra_SCALARS)");
+#endif
   return {name_of_file(file), file, std::move(read.matrix)};
 }
 
 PerfMatrix generate_matrix(const std::string& spec) {
   const auto first = spec.find(':');
   if (first == std::string::npos)
-    throw InputError("--generate=" + spec + ": wanted is KIND:SIZE or KIND:SIZE:SEED");
+    throw InputError("--generate=" + spec + ": invalid matrix (write KIND:SIZE or KIND:SIZE:SEED)");
   const auto second = spec.find(':', first + 1);
   const auto size = to_integer<std::int64_t>(spec, spec.substr(first + 1, second - first - 1));
   const auto seed =

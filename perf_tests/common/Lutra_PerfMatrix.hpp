@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "Lutra_Config.hpp"
 #include "Lutra_CsrView.hpp"
 
 namespace lutra::Perf {
@@ -16,7 +17,7 @@ namespace lutra::Perf {
 using ExecutionSpace = Kokkos::DefaultExecutionSpace;
 using MemorySpace = ExecutionSpace::memory_space;
 
-/// A matrix to be measured with, on the host.
+/// A matrix of the benchmarks, on the host.
 struct PerfMatrix {
   std::string
       name;  ///< in the benchmarks' names: "circuit:20000", or a file's name without folder and endings
@@ -24,7 +25,7 @@ struct PerfMatrix {
   std::variant<HostMatrix<double>, HostMatrix<Kokkos::complex<double>>> values;
 };
 
-/// @throws FileError
+/// @throws FileError; InputError for a complex matrix if the library was built without complex double
 PerfMatrix load_matrix(const std::string& file);
 
 /// @param spec "kind:size" or "kind:size:seed", kinds and sizes as `lutra::generate` knows them
@@ -56,10 +57,15 @@ DeviceMatrix<Scalar> to_device(const HostMatrix<Scalar>& matrix) {
           to_device(matrix.values)};
 }
 
-/// Calls `function` with the matrix as the HostMatrix it is.
+/// Calls `function` with the matrix as the HostMatrix it is. A library built without complex double
+/// (`Lutra_SCALARS`) has no complex matrices: `load_matrix` refuses them.
 template <class Function>
 decltype(auto) with_scalar(const PerfMatrix& matrix, const Function& function) {
+#ifdef LUTRA_HAS_C128
   return std::visit(function, matrix.values);
+#else
+  return function(std::get<HostMatrix<double>>(matrix.values));
+#endif
 }
 
 template <class Scalar>

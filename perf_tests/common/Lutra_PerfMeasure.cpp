@@ -10,7 +10,7 @@ namespace lutra::Perf {
 namespace {
 
 constexpr double long_run = 1.0;    // seconds
-constexpr int samples_of_long = 3;  // that a long run is measured with, at most
+constexpr int samples_of_long = 3;  // maximum number of samples of a long run
 
 double seconds_of(const std::function<void()>& timed) {
   Kokkos::fence("lutra::perf: timed from here");
@@ -29,8 +29,8 @@ void report(benchmark::State& state, const Measurement& result) {
   state.SetLabel(result.label);
 }
 
-/// Google Benchmark sees one iteration, whose time is the median: its own loops know neither two warm-ups nor
-/// medians of an adaptive number of runs.
+/// Google Benchmark sees one iteration, whose time is the median: its own loops have neither warm-ups nor
+/// medians of an adaptive number of samples.
 void run_case(benchmark::State& state, const std::function<Measurement()>& body) {
   for (auto _ : state) {
     try {
@@ -73,22 +73,23 @@ Samples measure(int wanted, const std::function<void()>& timed) {
       wanted, [] {}, timed);
 }
 
-void Measurement::note(const Errors& errors) {
+void Measurement::add_errors(const Errors& errors) {
   counters["backward_componentwise"] = errors.componentwise;
   counters["backward_normwise"] = errors.normwise;
 }
 
-void Measurement::judge(const Errors& errors, double most) {
-  note(errors);
-  const bool failed = !(errors.componentwise <= most);
+void Measurement::check_errors(const Errors& errors, double max_error) {
+  add_errors(errors);
+  const bool failed = !(errors.componentwise <= max_error);
   counters["failed"] = failed ? 1 : 0;
   if (!failed) return;
   char text[80];
-  std::snprintf(text, sizeof text, "LOSS: backward error %.1e above %.0e; ", errors.componentwise, most);
+  std::snprintf(text, sizeof text, "FAILED: backward error %.1e above %.0e; ", errors.componentwise,
+                max_error);
   label = text + label;
 }
 
-void Measurement::bound(const Limits& limits, double bytes, double flops, double launches) {
+void Measurement::add_limits(const Limits& limits, double bytes, double flops, double launches) {
   if (bytes > 0) counters["limit_copy_s"] = bytes / limits.copy_bytes_per_second;
   if (flops > 0 && limits.flops_per_second > 0) counters["limit_flops_s"] = flops / limits.flops_per_second;
   if (launches > 0) counters["limit_launch_s"] = launches * limits.launch_seconds;

@@ -19,32 +19,32 @@ struct Samples {
   double median() const;
 };
 
-/// Two warm-ups, then `wanted` samples of `timed`, each begun and ended with a fence of all devices inside
-/// the timed region. Where one run takes over a second, one warm-up and three samples do.
-/// @param prepare runs before each, untimed
+/// Two warm-ups, then `wanted` samples of `timed`. Each timed region begins after a fence of all devices and
+/// includes a fence at its end. If one run takes over a second: one warm-up and at most three samples.
+/// @param prepare runs before each sample, untimed
 Samples measure(int wanted, const std::function<void()>& prepare, const std::function<void()>& timed);
 Samples measure(int wanted, const std::function<void()>& timed);
 
-/// A line of the result: the median, what it is worth, and what it could be.
+/// One benchmark of a report: times, backward errors, and the limits of the hardware.
 struct Measurement {
   Samples samples;
   std::map<std::string, double> counters{};
   std::string label{};
 
   /// Adds backward errors.
-  void note(const Errors& errors);
-  /// Adds backward errors, and calls an answer beyond the tolerance a loss.
-  void judge(const Errors& errors, double most = tolerance);
-  /// Adds the least times the hardware allows; a limit of 0 operations is left out.
-  void bound(const Limits& limits, double bytes, double flops = 0, double launches = 0);
+  void add_errors(const Errors& errors);
+  /// Adds backward errors; a solution with a larger componentwise error is counted and labelled as failed.
+  void check_errors(const Errors& errors, double max_error = tolerance);
+  /// Adds the lower bounds on the time that the hardware sets; a bound from 0 operations is left out.
+  void add_limits(const Limits& limits, double bytes, double flops = 0, double launches = 0);
 };
 
-/// Registers "<matrix>/<stage>/<solver>" with Google Benchmark. An exception of `body` becomes the line's
-/// error.
+/// Registers "<matrix>/<stage>/<solver>" with Google Benchmark. An exception of `body` becomes the
+/// benchmark's error.
 void add_benchmark(const std::string& matrix, const std::string& stage, const std::string& solver,
                    std::function<Measurement()> body);
 
-/// Bytes of a sparse matrix by rows: entries and where rows start, with values if asked.
+/// Bytes of a sparse matrix by rows: row map, column indices, and values if `with_values`.
 double csr_bytes(double n, double nnz, bool with_values, std::size_t scalar_bytes = sizeof(double));
 
 }  // namespace lutra::Perf

@@ -6,10 +6,10 @@
 
 namespace lutra::Perf {
 
-/// The address of one of MKL's functions. The library is opened by itself, not linked with the program: it is
-/// a BLAS as well, and would become that of the other peers. It works with as many threads as Kokkos has on
-/// the host; with more than one, in the OpenMP runtime of this program.
-/// @throws std::runtime_error where there is no such function
+/// The address of a function of MKL. The library is loaded at run time, not linked: it is a BLAS as well, and
+/// the other peers would use it. It gets the number of host threads of Kokkos; if more than one, in the
+/// OpenMP runtime of this program.
+/// @throws std::runtime_error if there is no such function
 void* mkl_function(const char* name);
 
 template <class Function>

@@ -27,7 +27,7 @@ class MumpsSolver final : public Peer {
     if (!m_analyzed) analyze();
   }
   void factorize() override { refactorize(); }
-  /// MUMPS pivots anew each time. It asks for more room by an error, as delayed pivots need.
+  /// MUMPS pivots anew each time. Delayed pivots may need more memory, which it reports by an error.
   void refactorize() override {
     for (int attempt = 0; attempt < 3 && !factorized_in(attempt); ++attempt) icntl(14) *= 4;
     check("factorization");
@@ -77,10 +77,10 @@ MumpsSolver::MumpsSolver(const HostMatrix<double>& matrix, const std::vector<dou
   for (const int column : matrix.entries) m_columns.push_back(column + 1);
   require_mpi();
   m_mumps.comm_fortran = use_comm_world;
-  m_mumps.par = 1;  // the one process works
+  m_mumps.par = 1;  // this process factorizes as well
   m_mumps.sym = 0;
   run(-1, "start");
-  for (const int stream : {1, 2, 3, 4}) icntl(stream) = 0;  // silence
+  for (const int stream : {1, 2, 3, 4}) icntl(stream) = 0;  // no output
   m_mumps.cntl[2 - 1] = tolerance;                          // refinement ends at this backward error
   m_mumps.n = matrix.n_rows;
   m_mumps.nnz = matrix.nnz();
@@ -89,7 +89,7 @@ MumpsSolver::MumpsSolver(const HostMatrix<double>& matrix, const std::vector<dou
   m_mumps.a = m_values.data();
 }
 
-/// False where the memory that MUMPS had planned was too small.
+/// False if the memory that MUMPS had planned was too small.
 bool MumpsSolver::factorized_in(int attempt) {
   m_mumps.job = 2;
   dmumps_c(&m_mumps);

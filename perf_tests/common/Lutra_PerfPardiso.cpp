@@ -25,7 +25,7 @@ class PardisoSolver final : public Peer {
     decltype(pardisoinit)* initialize = nullptr;
     find_mkl(initialize, "pardisoinit");
     initialize(m_handle.data(), &m_type, m_parameters.data());
-    parameter(35) = 1;  // counts from 0
+    parameter(35) = 1;  // indices from 0
   }
   ~PardisoSolver() override { release(); }
   PardisoSolver(const PardisoSolver&) = delete;

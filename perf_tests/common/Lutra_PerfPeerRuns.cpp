@@ -17,7 +17,7 @@ Measurement measure_peer(const PerfRun& run, const HostMatrix<double>& matrix, c
   Measurement result{std::move(samples), std::move(properties.counters), std::move(properties.label)};
   result.counters["n"] = matrix.n_rows;
   result.counters["nnz"] = static_cast<double>(matrix.nnz());
-  result.note(backward_errors(matrix, b, peer->solution()));
+  result.add_errors(backward_errors(matrix, b, peer->solution()));
   return result;
 }
 

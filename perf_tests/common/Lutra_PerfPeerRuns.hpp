@@ -8,7 +8,8 @@
 
 namespace lutra::Perf {
 
-/// A step of a peer, for programs that time one stage. It is factorized when `timed` runs first.
+/// A step of a peer, for programs that time one stage. The peer is factorized before the first call of
+/// `timed`.
 struct PeerStep {
   const char* stage;
   void (*prepare)(Peer& peer);  ///< before each run, untimed

@@ -39,7 +39,7 @@ const std::vector<PeerKind>& peer_kinds() {
 
 ColumnMatrix to_columns(const HostMatrix<double>& matrix) {
   if (matrix.nnz() > std::numeric_limits<int>::max())
-    throw std::runtime_error("more entries than this peer counts");
+    throw std::runtime_error("more entries than this peer can count");
   const auto n = static_cast<std::size_t>(matrix.n_rows);
   const auto nnz = matrix.entries.size();
   ColumnMatrix result{matrix.n_rows, std::vector<int>(n + 1), std::vector<int>(nnz),
@@ -50,9 +50,9 @@ ColumnMatrix to_columns(const HostMatrix<double>& matrix) {
   for (std::size_t i = 0; i < n; ++i) {
     const auto end = static_cast<std::size_t>(matrix.row_map[i + 1]);
     for (auto p = static_cast<std::size_t>(matrix.row_map[i]); p < end; ++p) {
-      const auto place = static_cast<std::size_t>(next[static_cast<std::size_t>(matrix.entries[p])]++);
-      result.rows[place] = static_cast<int>(i);
-      result.values[place] = matrix.values[p];
+      const auto position = static_cast<std::size_t>(next[static_cast<std::size_t>(matrix.entries[p])]++);
+      result.rows[position] = static_cast<int>(i);
+      result.values[position] = matrix.values[p];
     }
   }
   return result;

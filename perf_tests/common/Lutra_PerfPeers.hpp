@@ -8,7 +8,7 @@
 
 namespace lutra::Perf {
 
-// What each peer's source file offers; a file is in the build where its library was found.
+// The peers of each source file; a file is compiled if its library was found.
 std::vector<PeerKind> klu_kinds();
 std::vector<PeerKind> umfpack_kinds();
 std::vector<PeerKind> mumps_kinds();
@@ -24,7 +24,7 @@ struct ColumnMatrix {
   std::vector<double> values;   ///< [nnz]
 };
 
-/// @throws std::runtime_error where there are more entries than an int counts
+/// @throws std::runtime_error if there are more entries than an int can count
 ColumnMatrix to_columns(const HostMatrix<double>& matrix);
 
 /// Lutra's own pivot order for a matrix: row rows[k] and column columns[k] meet at the k-th pivot.

@@ -11,35 +11,35 @@
 
 namespace lutra::Perf {
 
-/// A dense front to be measured with.
+/// A dense front of the benchmarks.
 struct PerfFront {
-  int pivots = 0, below = 0;
+  int pivots = 0, off_diagonal_rows = 0;
 };
 
-/// What the command line asks of a program; lives as long as its benchmarks.
+/// The options of a program; lives as long as its benchmarks.
 struct PerfRun {
   std::vector<PerfMatrix> matrices;
-  std::vector<PerfFront> fronts;  ///< of lutra_perf_dense; empty: its own
+  std::vector<PerfFront> fronts;  ///< of lutra_perf_dense; empty: its defaults
   int samples = 10;
   Limits limits;
 };
 
-/// Takes --matrix=, --generate=, --front= and --samples= off the command line and leaves the rest to others.
+/// Removes --matrix=, --generate=, --front= and --samples= from the arguments and leaves the others.
 /// @throws InputError
 PerfRun take_arguments(int& argc, char** argv);
 
-/// What `take_arguments` understands, for --help.
+/// Help on the arguments of `take_arguments`.
 extern const char* const arguments_help;
 
 /// Version, commit, Kokkos, threads, device, peers and hardware limits, into the context of Google
 /// Benchmark's report.
 void add_context(const Limits& limits);
 
-/// Gives the BLAS that peers use as many threads as Kokkos has on the host, where it is OpenBLAS; returns how
-/// many, 0 where unknown.
+/// Gives OpenBLAS, which peers use, the number of host threads of Kokkos. Returns that number; 0 if another
+/// BLAS is loaded.
 int limit_blas_threads();
 
-/// Each program's own part: registers its benchmarks for all matrices of the run.
+/// Registers the benchmarks of a program for all matrices of the run; each program defines it.
 void register_benchmarks(const PerfRun& run);
 
 }  // namespace lutra::Perf

@@ -11,47 +11,47 @@
 
 namespace lutra::Perf {
 
-/// What a solver says of its own work.
+/// Counts and choices as a solver reports them.
 struct SolverProperties {
   std::map<std::string, double> counters{};  ///< nnz_lu, flops, peak_bytes, …
   std::string label{};                       ///< ordering and other choices
 };
 
-/// A solver as the benchmarks drive it: one matrix, one right-hand side, both in its own form since
+/// The interface of the benchmarks to a solver: one matrix and one right-hand side, converted at
 /// construction. A step that fails throws.
 template <class Scalar>
 class Solver {
  public:
   virtual ~Solver() = default;
   virtual void analyze() = 0;
-  /// Brings it to where a first factorization starts: analyzed, without factors.
+  /// Brings the solver to the state before a first factorization: analyzed, without factors.
   virtual void prepare_factorization() = 0;
   virtual void factorize() = 0;    ///< the first after an analysis
-  virtual void refactorize() = 0;  ///< again, keeping whatever may be kept
-  /// Solves, and refines until the answer is within the tolerance or the solver gives up.
+  virtual void refactorize() = 0;  ///< again, with everything that can be reused
+  /// Solves, and refines until the backward error is within the tolerance or the solver gives up.
   virtual void solve() = 0;
   virtual std::vector<Scalar> solution() const = 0;
   virtual SolverProperties properties() const = 0;
 };
 
-/// A peer: can solve without refinement too. It works on the host, or like cuDSS on the device.
+/// A peer, on the host or (cuDSS, cuSOLVER Rf) on the device; can also solve without refinement.
 class Peer : public Solver<double> {
  public:
   virtual void solve_once() = 0;
 };
 
-/// A kind of peer this build has.
+/// A peer of this build.
 struct PeerKind {
   std::string name;
   std::string version;
   std::unique_ptr<Peer> (*make)(const HostMatrix<double>& matrix, const std::vector<double>& b);
 };
 
-/// Empty where none of their libraries was found.
+/// Empty if no library of a peer was found.
 const std::vector<PeerKind>& peer_kinds();
 
-/// Lutra by its public interface, with default options; matrix and vectors in the default execution space's
-/// memory.
+/// Lutra by its public interface, with default options; matrix and vectors in the memory of the default
+/// execution space.
 template <class Scalar>
 std::unique_ptr<Solver<Scalar>> make_lutra(const HostMatrix<Scalar>& matrix, const std::vector<Scalar>& b);
 

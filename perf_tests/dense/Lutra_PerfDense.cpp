@@ -166,7 +166,7 @@ Measurement describe(const PerfRun& run, Samples samples, int pivots, int below,
   result.counters["dgemm_tflops"] = run.limits.flops_per_second * 1e-12;
   if (run.limits.flops_per_second > 0)
     result.counters["of_dgemm"] = flops / seconds / run.limits.flops_per_second;
-  result.bound(run.limits, 8 * size * size * count, flops);
+  result.add_limits(run.limits, 8 * size * size * count, flops);
   return result;
 }
 

@@ -53,7 +53,7 @@ Measurement measure_read(const PerfRun& run, const PerfMatrix& matrix, const Hos
   result.counters["n"] = n;
   result.counters["nnz"] = nnz;
   result.counters["file_bytes"] = file_bytes;
-  result.bound(run.limits, file_bytes + csr_bytes(n, nnz, true, sizeof(Scalar)));
+  result.add_limits(run.limits, file_bytes + csr_bytes(n, nnz, true, sizeof(Scalar)));
   result.label = "read back equal";
   return result;
 }

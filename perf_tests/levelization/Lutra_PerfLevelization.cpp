@@ -109,8 +109,8 @@ Measurement measure_levels(const PerfRun& run, const HostMatrix<Scalar>& matrix,
   const double n = matrix.n_rows;
   result.counters["levels"] = static_cast<double>(levels);
   result.counters["peak_bytes"] = static_cast<double>(budget.peak_bytes());
-  result.bound(run.limits, csr_bytes(n, entries, false) + 2 * n * sizeof(int), 0,
-               static_cast<double>(levels));
+  result.add_limits(run.limits, csr_bytes(n, entries, false) + 2 * n * sizeof(int), 0,
+                    static_cast<double>(levels));
   return result;
 }
 
@@ -134,7 +134,7 @@ Measurement measure_forest(const PerfRun& run, const HostMatrix<Scalar>& matrix,
   const auto fronts = static_cast<double>(parent.size());
   result.counters["fronts"] = fronts;
   result.counters["levels"] = static_cast<double>(levels);
-  result.bound(run.limits, 3 * fronts * sizeof(int), 0, static_cast<double>(levels));
+  result.add_limits(run.limits, 3 * fronts * sizeof(int), 0, static_cast<double>(levels));
   return result;
 }
 
@@ -149,9 +149,9 @@ Measurement measure_plan(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   result.counters["peak_bytes"] = static_cast<double>(budget.peak_bytes());
   const double n = matrix.n_rows, nnz_lu = result.counters["nnz_lu"];
-  result.bound(run.limits,
-               2 * csr_bytes(n, nnz_lu, false) + 2 * nnz_lu * sizeof(std::int64_t) + 2 * n * sizeof(int), 0,
-               result.counters["levels"]);
+  result.add_limits(run.limits,
+                    2 * csr_bytes(n, nnz_lu, false) + 2 * nnz_lu * sizeof(std::int64_t) + 2 * n * sizeof(int),
+                    0, result.counters["levels"]);
   return result;
 }
 

@@ -24,10 +24,10 @@ LuOptions with_engine(Engine engine) {
 template <class Scalar>
 void bound_factorization(const PerfRun& run, Measurement& result) {
   const double n = result.counters["n"];
-  result.bound(run.limits,
-               csr_bytes(n, result.counters["nnz"], true, sizeof(Scalar)) +
-                   csr_bytes(n, result.counters["nnz_lu"], true, sizeof(Scalar)),
-               result.counters["flops"], result.counters["levels"]);
+  result.add_limits(run.limits,
+                    csr_bytes(n, result.counters["nnz"], true, sizeof(Scalar)) +
+                        csr_bytes(n, result.counters["nnz_lu"], true, sizeof(Scalar)),
+                    result.counters["flops"], result.counters["levels"]);
 }
 
 template <class Scalar>
@@ -106,9 +106,9 @@ Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix
   hand_over_factors(factored.exec, factored.analysis,
                     factored.factors);  // the residual is that of what was timed
   Measurement result = describe_factored(std::move(samples), matrix, factored);
-  result.bound(run.limits,
-               2 * csr_bytes(result.counters["n"], result.counters["nnz_lu"], true, sizeof(Scalar)),
-               result.counters["flops"], result.counters["levels"]);
+  result.add_limits(run.limits,
+                    2 * csr_bytes(result.counters["n"], result.counters["nnz_lu"], true, sizeof(Scalar)),
+                    result.counters["flops"], result.counters["levels"]);
   return result;
 }
 

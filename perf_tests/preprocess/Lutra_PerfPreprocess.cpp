@@ -23,7 +23,8 @@ Measurement described(Samples samples, const HostMatrix<Scalar>& matrix, const L
 template <class Scalar>
 Measurement bounded(const PerfRun& run, const HostMatrix<Scalar>& matrix, Measurement result) {
   const double n = matrix.n_rows, nnz = static_cast<double>(matrix.nnz());
-  result.bound(run.limits, csr_bytes(n, nnz, true, sizeof(Scalar)) + n * (sizeof(int) + 2 * sizeof(double)));
+  result.add_limits(run.limits,
+                    csr_bytes(n, nnz, true, sizeof(Scalar)) + n * (sizeof(int) + 2 * sizeof(double)));
   return result;
 }
 
@@ -101,7 +102,7 @@ Measurement measure_ordering(const PerfRun& run, const HostMatrix<Scalar>& matri
   options.ordering = ordering;
   Measurement result = described(std::move(samples), matrix, options);
   const double n = matrix.n_rows, nnz = static_cast<double>(matrix.nnz());
-  result.bound(run.limits, csr_bytes(n, nnz, false) + n * sizeof(int));
+  result.add_limits(run.limits, csr_bytes(n, nnz, false) + n * sizeof(int));
   return result;
 }
 

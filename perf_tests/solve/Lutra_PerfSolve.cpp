@@ -24,7 +24,7 @@ Measurement described(Samples samples, Solver<Scalar>& solver, const Problem<Sca
   Measurement result{std::move(samples), std::move(properties.counters), std::move(properties.label)};
   result.counters["n"] = problem.matrix.n_rows;
   result.counters["nnz"] = static_cast<double>(problem.matrix.nnz());
-  result.judge(backward_errors(problem.matrix, problem.b, solver.solution()));
+  result.check_errors(backward_errors(problem.matrix, problem.b, solver.solution()));
   return result;
 }
 
@@ -43,7 +43,7 @@ Measurement measure_analysis(const PerfRun& run, const Problem<Scalar>& problem)
   solver->factorize();
   Measurement result = described(std::move(samples), *solver, problem);
   const double n = problem.matrix.n_rows, nnz = static_cast<double>(problem.matrix.nnz());
-  result.bound(run.limits, csr_bytes(n, nnz, true, sizeof(Scalar)));
+  result.add_limits(run.limits, csr_bytes(n, nnz, true, sizeof(Scalar)));
   return result;
 }
 
@@ -52,8 +52,8 @@ template <class Scalar>
 void bound_factorization(const PerfRun& run, const Problem<Scalar>& problem, Measurement& result) {
   const double n = problem.matrix.n_rows, nnz = static_cast<double>(problem.matrix.nnz());
   const auto flops = result.counters.find("flops");
-  result.bound(run.limits, csr_bytes(n, nnz, true, sizeof(Scalar)) + factor_bytes<Scalar>(result),
-               flops == result.counters.end() ? 0.0 : flops->second);
+  result.add_limits(run.limits, csr_bytes(n, nnz, true, sizeof(Scalar)) + factor_bytes<Scalar>(result),
+                    flops == result.counters.end() ? 0.0 : flops->second);
 }
 
 template <class Scalar>
@@ -86,7 +86,7 @@ Measurement measure_solve(const PerfRun& run, const Problem<Scalar>& problem) {
   auto samples = measure(run.samples, [&] { solver->solve(); });
   Measurement result = described(std::move(samples), *solver, problem);
   const double n = problem.matrix.n_rows;
-  result.bound(run.limits, factor_bytes<Scalar>(result) + 2 * n * sizeof(Scalar));
+  result.add_limits(run.limits, factor_bytes<Scalar>(result) + 2 * n * sizeof(Scalar));
   return result;
 }
 

@@ -83,8 +83,8 @@ Measurement describe_pattern(const PerfRun& run, Samples samples, const Ordered&
   result.counters["n"] = n;
   result.counters["nnz"] = nnz;
   result.counters["nnz_lu"] = static_cast<double>(filled.nnz_l + filled.nnz_u);
-  result.bound(run.limits, csr_bytes(n, nnz, false) + csr_bytes(n, result.counters["nnz_lu"], false) +
-                               n * sizeof(std::int64_t));
+  result.add_limits(run.limits, csr_bytes(n, nnz, false) + csr_bytes(n, result.counters["nnz_lu"], false) +
+                                    n * sizeof(std::int64_t));
   return result;
 }
 

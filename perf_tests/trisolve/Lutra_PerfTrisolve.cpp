@@ -104,7 +104,7 @@ void describe_solve(const PerfRun& run, const TriangleSystem& system, int column
   const double seconds = result.samples.median(), n = static_cast<double>(system.n());
   const double nnz = static_cast<double>(system.matrix.nnz()), levels = static_cast<double>(system.levels);
   const double bytes = csr_bytes(n, nnz, true) + 2 * n * columns * static_cast<double>(sizeof(double));
-  result.bound(run.limits, bytes, 2 * nnz * columns);
+  result.add_limits(run.limits, bytes, 2 * nnz * columns);
   if (flag_seconds > 0) result.counters["limit_latency_s"] = levels * flag_seconds;
   result.counters["us_per_level"] = 1e6 * seconds / levels;
   result.counters["gb_per_s"] = 1e-9 * bytes / seconds;
@@ -126,8 +126,8 @@ Measurement measure_line(const PerfRun& run, Workbench& bench, const TriangleLin
   result.counters["levels"] = static_cast<double>(system.levels);
   result.counters["rhs"] = line.columns;
   if (line.step == TriangleLine::Step::solve) describe_solve(run, system, line.columns, result);
-  result.judge(triangle_errors(system, x, line.columns, line.kind.order),
-               line.kind.single ? single_tolerance : tolerance);
+  result.check_errors(triangle_errors(system, x, line.columns, line.kind.order),
+                      line.kind.single ? single_tolerance : tolerance);
   return result;
 }
 
@@ -195,9 +195,9 @@ Measurement measure_factors(const PerfRun& run, const HostMatrix<Scalar>& matrix
   auto samples = measure(run.samples, [&] { factored.solve_once(); });
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   const double n = matrix.n_rows;
-  result.bound(run.limits,
-               csr_bytes(n, result.counters["nnz_lu"], true, sizeof(Scalar)) + 2 * n * sizeof(Scalar),
-               2 * result.counters["nnz_lu"]);
+  result.add_limits(run.limits,
+                    csr_bytes(n, result.counters["nnz_lu"], true, sizeof(Scalar)) + 2 * n * sizeof(Scalar),
+                    2 * result.counters["nnz_lu"]);
   return result;
 }
 
