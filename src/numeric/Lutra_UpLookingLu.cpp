@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <numeric>
-#include <queue>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include "Lutra_EliminationTree.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_SymmetricGraph.hpp"
+#include "Lutra_SubtreeMapping.hpp"
 #include "Lutra_UpLooking.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -69,75 +69,14 @@ std::vector<double> count_work(UpLookingLuPlan<Ordinal, Offset>& plan) {
   return work;
 }
 
-/// Parents in the elimination tree of F + Fᵀ, −1 for a root (Liu 1986, with path compression).
+/// Rows by tasks: subtrees that one thread works alone, then the rows above them.
 template <class Ordinal, class Offset>
-std::vector<Ordinal> find_parents(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F) {
-  const auto transposed = Impl::transpose_pattern<Offset>(F);
-  std::vector<Ordinal> parent(static_cast<std::size_t>(F.n_rows), Ordinal(-1)), ancestor(parent);
-  for (Ordinal i = 0; i < F.n_rows; ++i) {
-    const auto climb = [&](Ordinal k) {
-      while (k < i) {
-        const Ordinal up = at(ancestor, k);
-        at(ancestor, k) = i;
-        if (up < 0) at(parent, k) = i;
-        k = up < 0 ? i : up;
-      }
-    };
-    for (Offset p = F.row_map(i); p < F.row_map(i + 1); ++p) climb(F.entries(p));
-    for (Offset p = at(transposed.row_map, i); p < at(transposed.row_map, i + 1); ++p)
-      climb(static_cast<Ordinal>(at(transposed.neighbours, p)));
-  }
-  return parent;
-}
-
-/// Cuts the tree: rows above the cut are −1, those of a subtree below have the number of its root.
-template <class Ordinal>
-std::vector<Ordinal> cut_subtrees(const std::vector<Ordinal>& parent, const std::vector<double>& below,
-                                  double most) {
-  std::vector<Ordinal> root(parent.size());
-  for (auto i = static_cast<Ordinal>(parent.size()); i-- > 0;) {
-    const Ordinal up = at(parent, i);
-    const bool inside = up >= 0 && at(root, up) >= 0;
-    at(root, i) = inside ? at(root, up) : at(below, i) <= most ? i : Ordinal(-1);
-  }
-  return root;
-}
-
-/// Rows by tasks: neighbouring subtrees together until they are worth a task, then the rows above them.
-template <class Ordinal, class Offset>
-void share_out(const std::vector<double>& work, UpLookingLuPlan<Ordinal, Offset>& plan) {
-  constexpr double tasks_a_thread = 8, work_beside = 50;  // of a row without operations
-  const auto parent = find_parents(plan.F);
-  std::vector<double> below(work);
-  double total = 0;
-  for (std::size_t i = 0; i < below.size(); ++i) {
-    below[i] += work_beside;
-    total += work[i] + work_beside;
-    if (parent[i] >= 0) at(below, parent[i]) += below[i];
-  }
-  const double most = total / (tasks_a_thread * plan.threads);
-  const auto root = cut_subtrees(parent, below, most);
-  std::vector<Ordinal> task(root.size(), Ordinal(-1));  // by root
-  Ordinal tasks = 0;
-  double filled = most;
-  for (std::size_t i = 0; i < root.size(); ++i) {
-    if (root[i] != static_cast<Ordinal>(i)) continue;
-    if (filled + below[i] > most) {
-      ++tasks;
-      filled = 0;
-    }
-    filled += below[i];
-    task[i] = tasks - 1;
-  }
-  plan.task_begin.assign(static_cast<std::size_t>(tasks) + 2, 0);
-  const auto task_of = [&](std::size_t i) { return root[i] < 0 ? tasks : at(task, root[i]); };
-  for (std::size_t i = 0; i < root.size(); ++i) ++at(plan.task_begin, task_of(i) + 1);
-  std::partial_sum(plan.task_begin.begin(), plan.task_begin.end(), plan.task_begin.begin());
-  std::vector<Ordinal> next(plan.task_begin);
-  plan.order.resize(root.size());
-  for (std::size_t i = 0; i < root.size(); ++i)
-    at(plan.order, at(next, task_of(i))++) = static_cast<Ordinal>(i);
-  plan.task_begin.pop_back();  // rows behind the last task belong to all
+void map_rows(std::vector<double> work, const MemoryBudget& budget, UpLookingLuPlan<Ordinal, Offset>& plan) {
+  constexpr double work_beside = 50;  // of a row without operations
+  for (double& of_row : work) of_row += work_beside;
+  auto mapping = map_subtrees(elimination_tree(plan.F, budget).parent, work, plan.threads);
+  plan.order = std::move(mapping.order);
+  plan.task_begin = std::move(mapping.task_begin);
 }
 
 /// Waits for rows other threads work on. Rows are handed out in an order in which each follows those it
@@ -196,9 +135,9 @@ UpLookingLuPlan<Ordinal, Offset> plan_up_looking_lu(const ExecutionSpace& exec,
   plan.reservation = MemoryReservation(budget);
   plan.run_end = Impl::upload(Kokkos::DefaultHostExecutionSpace(), plan.reservation,
                               "lutra::numeric::run_end", find_runs(rows));
-  const auto work = count_work(plan);
+  auto work = count_work(plan);
   plan.threads = threads > 0 ? threads : static_cast<int>(exec.concurrency());
-  if (plan.threads > 1) share_out(work, plan);
+  if (plan.threads > 1) map_rows(std::move(work), budget, plan);
   return plan;
 }
 

@@ -31,14 +31,14 @@ constexpr double operations_per_step = 1e4;
 template <class Index>
 struct Candidate {
   std::vector<Index> permutation;
-  Impl::FillForecast forecast;
+  FillForecast forecast;
 };
 
-double work(const Impl::FillForecast& forecast) {
+double work(const FillForecast& forecast) {
   return forecast.flops + operations_per_step * static_cast<double>(forecast.height);
 }
 
-std::string in_words(const char* name, const Impl::FillForecast& forecast) {
+std::string in_words(const char* name, const FillForecast& forecast) {
   char text[128];
   std::snprintf(text, sizeof text, "%s (nnz(L) %.3g, %.3g flops, elimination tree of height %.3g)", name,
                 static_cast<double>(forecast.nnz_l), forecast.flops, static_cast<double>(forecast.height));
@@ -46,8 +46,8 @@ std::string in_words(const char* name, const Impl::FillForecast& forecast) {
 }
 
 template <class Index>
-Candidate<Index> with_forecast(const Impl::SymmetricGraph<Index>& graph, std::vector<Index> permutation) {
-  const Impl::FillForecast forecast = Impl::forecast_fill(graph, permutation);
+Candidate<Index> with_forecast(const SymmetricGraph<Index>& graph, std::vector<Index> permutation) {
+  const FillForecast forecast = forecast_fill(graph, permutation);
   return {std::move(permutation), forecast};
 }
 
@@ -57,7 +57,7 @@ OrderingResult<Ordinal> result(const std::vector<Index>& permutation, Ordering k
 }
 
 template <class Ordinal, class Index>
-OrderingResult<Ordinal> better_of_amd_and_metis(const Impl::SymmetricGraph<Index>& graph) {
+OrderingResult<Ordinal> better_of_amd_and_metis(const SymmetricGraph<Index>& graph) {
   const Candidate<Index> amd = with_forecast(graph, Impl::amd_permutation(graph));
   const auto n = static_cast<std::int64_t>(graph.size());
   const std::string amd_words = in_words("AMD", amd.forecast);
@@ -82,7 +82,7 @@ OrderingResult<Ordinal> better_of_amd_and_metis(const Impl::SymmetricGraph<Index
 template <class Index, class Ordinal, class Offset>
 OrderingResult<Ordinal> order_graph(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                     Ordering kind) {
-  const Impl::SymmetricGraph<Index> graph = Impl::symmetric_graph<Index>(pattern);
+  const SymmetricGraph<Index> graph = symmetric_graph<Index>(pattern);
   switch (kind) {
     case Ordering::amd:
       return result<Ordinal>(Impl::amd_permutation(graph), kind, "AMD, as asked for");

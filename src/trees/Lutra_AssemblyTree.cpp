@@ -6,6 +6,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "Lutra_At.hpp"
 #include "Lutra_ColumnCounts.hpp"
 #include "Lutra_FrontRows.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -15,10 +16,7 @@
 namespace lutra {
 namespace {
 
-template <class Array, class Index>
-decltype(auto) at(Array& array, Index i) {
-  return array[static_cast<std::size_t>(i)];
-}
+using Impl::at;
 
 /// The elimination tree with columns numbered in postorder.
 template <class Index>
@@ -34,7 +32,7 @@ template <class Index>
 PostorderedTree<Index> postordered_tree(const std::vector<Index>& parent, const std::vector<Index>& count) {
   const auto n = static_cast<Index>(parent.size());
   PostorderedTree<Index> tree;
-  tree.place = Impl::postorder(parent);
+  tree.place = postorder(parent);
   tree.column.resize(parent.size());
   tree.parent.resize(parent.size());
   tree.count.resize(parent.size());
@@ -48,11 +46,11 @@ PostorderedTree<Index> postordered_tree(const std::vector<Index>& parent, const 
 }
 
 template <class Index>
-PostorderedTree<Index> postordered_tree(const Impl::SymmetricGraph<Index>& graph) {
+PostorderedTree<Index> postordered_tree(const SymmetricGraph<Index>& graph) {
   std::vector<Index> identity(static_cast<std::size_t>(graph.size()));
   std::iota(identity.begin(), identity.end(), Index(0));
-  const auto parent = Impl::elimination_tree(graph, identity);
-  return postordered_tree(parent, Impl::column_counts(graph, identity, parent));
+  const auto tree = elimination_tree(graph, identity);
+  return postordered_tree(tree.parent, column_counts(graph, identity, tree));
 }
 
 double stored(double pivots, double below) {
@@ -184,7 +182,7 @@ void number_groups(const PostorderedTree<Index>& tree, const std::vector<Index>&
     const Index up = at(tree.parent, tops[g]);
     if (up >= 0) parent[g] = at(number, at(group, up));
   }
-  const auto place = Impl::postorder(parent);
+  const auto place = postorder(parent);
   fronts.parent.resize(tops.size());
   fronts.pivot_begin.assign(tops.size() + 1, 0);
   for (std::size_t g = 0; g < tops.size(); ++g) {
@@ -205,7 +203,7 @@ void number_groups(const PostorderedTree<Index>& tree, const std::vector<Index>&
 
 /// Rows of each front beyond its pivots: those F + Fᵀ has in its columns and those its children hand on.
 template <class Ordinal, class Index>
-void collect_rows(const Impl::SymmetricGraph<Index>& graph, const std::vector<Index>& new_place,
+void collect_rows(const SymmetricGraph<Index>& graph, const std::vector<Index>& new_place,
                   AssemblyTree<Ordinal>& fronts) {
   const Ordinal count = fronts.count();
   std::vector<Ordinal> first_child(static_cast<std::size_t>(count), Ordinal(-1)),
@@ -262,7 +260,7 @@ void count_flops(AssemblyTree<Ordinal>& fronts) {
 template <class Index, class Ordinal, class Offset>
 AssemblyTree<Ordinal> make_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                 const AssemblyTreeOptions& options) {
-  const auto graph = Impl::symmetric_graph<Index>(pattern);
+  const auto graph = symmetric_graph<Index>(pattern);
   std::vector<Index> new_place;
   auto fronts = amalgamate<Ordinal>(postordered_tree(graph), options, new_place);
   collect_rows(graph, new_place, fronts);

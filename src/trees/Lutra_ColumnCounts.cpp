@@ -3,82 +3,58 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
-namespace lutra::Impl {
+#include "Lutra_TreeSums.hpp"
+
+namespace lutra {
 namespace {
 
-template <class Index>
-Index& at(std::vector<Index>& array, Index i) {
-  return array[static_cast<std::size_t>(i)];
-}
+using Impl::at;
 
+/// The root of j's set in a forest of links, −1 at a root; every vertex passed is linked to the root.
 template <class Index>
-Index at(const std::vector<Index>& array, Index i) {
-  return array[static_cast<std::size_t>(i)];
-}
-
-template <class Index>
-std::vector<Index> inverse(const std::vector<Index>& permutation) {
-  std::vector<Index> place(permutation.size());
-  for (std::size_t k = 0; k < permutation.size(); ++k) at(place, permutation[k]) = static_cast<Index>(k);
-  return place;
-}
-
-// Vertices of the subtree below and with each column; a parent has a greater number than its children.
-template <class Index>
-std::vector<Index> subtree_sizes(const std::vector<Index>& parent) {
-  std::vector<Index> size(parent.size(), 1);
-  for (std::size_t j = 0; j < parent.size(); ++j) {
-    if (parent[j] >= 0) at(size, parent[j]) += size[j];
-  }
-  return size;
-}
-
-// Climbs from j over `link`, -1 at the top, and lets every vertex passed point to the top.
-template <class Index>
-Index find_top(std::vector<Index>& link, Index j) {
-  Index top = j;
-  while (at(link, top) >= 0) top = at(link, top);
-  while (j != top) {
+Index find_root(std::vector<Index>& link, Index j) {
+  Index root = j;
+  while (at(link, root) >= 0) root = at(link, root);
+  while (j != root) {
     const Index next = at(link, j);
-    at(link, j) = top;
+    at(link, j) = root;
     j = next;
   }
-  return top;
+  return root;
 }
 
-// Column counts for an elimination order that is a postorder. Column j of L has an entry in row i when j lies
-// on the row subtree of i, so counts are sums over subtrees of: +1 at each leaf of a row subtree, −1 where
-// two of its branches meet, −1 at the parent of its root.
+/// Column counts for an elimination order that is a postorder. Column j of L has an entry in row i where j
+/// lies in the row subtree of i, so counts are sums over subtrees of: +1 at each leaf of a row subtree, −1
+/// where two of its branches meet, −1 at the parent of its root.
 template <class Index>
 std::vector<Index> counts_in_postorder(const SymmetricGraph<Index>& graph,
                                        const std::vector<Index>& permutation,
                                        const std::vector<Index>& parent) {
   const Index n = graph.size();
-  const std::vector<Index> place = inverse(permutation), size = subtree_sizes(parent);
+  const std::vector<Index> position = Impl::inverse_of(permutation);
+  const std::vector<Index> size = Impl::subtree_sums(parent, std::vector<Index>(parent.size(), 1));
   std::vector<Index> count(static_cast<std::size_t>(n), 0);
-  std::vector<Index> last_entry(static_cast<std::size_t>(n),
-                                Index(-1));  // last column seen with an entry in each row
-  std::vector<Index> link(static_cast<std::size_t>(n), Index(-1));  // parents of the columns done, compressed
+  // The last column so far with an entry in each row; and parents of the columns done, compressed.
+  std::vector<Index> last_entry(count.size(), Index(-1)), link(count.size(), Index(-1));
   for (Index j = 0; j < n; ++j) {
     const Index first_below = j - at(size, j) + 1;
     if (first_below == j) ++at(count, j);
     if (at(parent, j) >= 0) --at(count, at(parent, j));
     const Index v = at(permutation, j);
     for (Index k = at(graph.row_map, v); k < at(graph.row_map, v + 1); ++k) {
-      const Index i = at(place, at(graph.neighbours, k));
+      const Index i = at(position, at(graph.neighbours, k));
       if (i < j) continue;
       const Index last = at(last_entry, i);
       at(last_entry, i) = j;
       if (last >= first_below) continue;  // row i has an entry in the subtree of j: not a leaf
       ++at(count, j);
-      if (last >= 0) --at(count, find_top(link, last));
+      if (last >= 0) --at(count, find_root(link, last));
     }
     at(link, j) = at(parent, j);
   }
-  for (Index j = 0; j < n; ++j) {
-    if (at(parent, j) >= 0) at(count, at(parent, j)) += at(count, j);
-  }
+  count = Impl::subtree_sums(parent, std::move(count));
   for (Index& c : count) --c;  // the diagonal
   return count;
 }
@@ -86,64 +62,27 @@ std::vector<Index> counts_in_postorder(const SymmetricGraph<Index>& graph,
 }  // namespace
 
 template <class Index>
-std::vector<Index> elimination_tree(const SymmetricGraph<Index>& graph,
-                                    const std::vector<Index>& permutation) {
-  const Index n = graph.size();
-  const std::vector<Index> place = inverse(permutation);
-  std::vector<Index> parent(static_cast<std::size_t>(n), Index(-1));
-  std::vector<Index> link(static_cast<std::size_t>(n), Index(-1));  // shortcuts to ancestors
-  for (Index i = 0; i < n; ++i) {
-    const Index v = at(permutation, i);
-    for (Index k = at(graph.row_map, v); k < at(graph.row_map, v + 1); ++k) {
-      Index j = at(place, at(graph.neighbours, k));
-      while (j >= 0 && j < i) {
-        const Index next = at(link, j);
-        at(link, j) = i;
-        if (next < 0) at(parent, j) = i;
-        j = next;
-      }
-    }
-  }
-  return parent;
-}
-
-template <class Index>
-std::vector<Index> postorder(const std::vector<Index>& parent) {
-  // From the last column down, each subtree takes the end of what is still free of its parent's part of the
-  // order.
-  std::vector<Index> place(parent.size());
-  std::vector<Index> free_end(parent.size());  // end of the part still free for further children
-  const std::vector<Index> size = subtree_sizes(parent);
-  auto roots_end = static_cast<Index>(parent.size());
-  for (std::size_t j = parent.size(); j-- > 0;) {
-    Index& end = parent[j] < 0 ? roots_end : at(free_end, parent[j]);
-    place[j] = end - 1;
-    free_end[j] = end - 1;
-    end -= size[j];
-  }
-  return place;
-}
-
-template <class Index>
 std::vector<Index> column_counts(const SymmetricGraph<Index>& graph, const std::vector<Index>& permutation,
-                                 const std::vector<Index>& parent) {
-  const std::vector<Index> place = postorder(parent);
+                                 const EliminationTree<Index>& tree) {
+  const std::vector<Index>& parent = tree.parent;
+  const std::vector<Index> position = postorder(parent);
   std::vector<Index> permutation_in_postorder(parent.size()), parent_in_postorder(parent.size());
   for (std::size_t j = 0; j < parent.size(); ++j) {
-    at(permutation_in_postorder, place[j]) = permutation[j];
-    at(parent_in_postorder, place[j]) = parent[j] < 0 ? Index(-1) : at(place, parent[j]);
+    at(permutation_in_postorder, position[j]) = permutation[j];
+    at(parent_in_postorder, position[j]) = parent[j] < 0 ? Index(-1) : at(position, parent[j]);
   }
   const std::vector<Index> in_postorder =
       counts_in_postorder(graph, permutation_in_postorder, parent_in_postorder);
   std::vector<Index> count(parent.size());
-  for (std::size_t j = 0; j < parent.size(); ++j) count[j] = at(in_postorder, place[j]);
+  for (std::size_t j = 0; j < parent.size(); ++j) count[j] = at(in_postorder, position[j]);
   return count;
 }
 
 template <class Index>
 FillForecast forecast_fill(const SymmetricGraph<Index>& graph, const std::vector<Index>& permutation) {
-  const std::vector<Index> parent = elimination_tree(graph, permutation);
-  const std::vector<Index> count = column_counts(graph, permutation, parent);
+  const EliminationTree<Index> tree = elimination_tree(graph, permutation);
+  const std::vector<Index>& parent = tree.parent;
+  const std::vector<Index> count = column_counts(graph, permutation, tree);
   std::vector<Index> height(parent.size(), 1);  // of the subtree of each column
   FillForecast forecast;
   for (std::size_t j = 0; j < parent.size(); ++j) {
@@ -156,14 +95,12 @@ FillForecast forecast_fill(const SymmetricGraph<Index>& graph, const std::vector
   return forecast;
 }
 
-#define LUTRA_INSTANTIATE(Index)                                                                         \
-  template std::vector<Index> elimination_tree(const SymmetricGraph<Index>&, const std::vector<Index>&); \
-  template std::vector<Index> postorder(const std::vector<Index>&);                                      \
-  template std::vector<Index> column_counts(const SymmetricGraph<Index>&, const std::vector<Index>&,     \
-                                            const std::vector<Index>&);                                  \
+#define LUTRA_INSTANTIATE(Index)                                                                     \
+  template std::vector<Index> column_counts(const SymmetricGraph<Index>&, const std::vector<Index>&, \
+                                            const EliminationTree<Index>&);                          \
   template FillForecast forecast_fill(const SymmetricGraph<Index>&, const std::vector<Index>&);
 LUTRA_INSTANTIATE(int)
 LUTRA_INSTANTIATE(std::int64_t)
 #undef LUTRA_INSTANTIATE
 
-}  // namespace lutra::Impl
+}  // namespace lutra

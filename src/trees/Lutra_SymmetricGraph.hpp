@@ -7,10 +7,10 @@
 
 #include "Lutra_CsrView.hpp"
 
-namespace lutra::Impl {
+namespace lutra {
 
-/// The graph of A + Aᵀ without loops: both directions of each edge, neighbours sorted. `Index` also counts
-/// entries, as METIS and AMD want it.
+/// The graph of A + Aᵀ without loops, as adjacency lists on the host: each edge stands in the lists of both
+/// its vertices, lists are sorted. `Index` numbers vertices and counts entries, as METIS and AMD need it.
 template <class Index>
 struct SymmetricGraph {
   std::vector<Index> row_map;     ///< [n + 1] where the neighbours of each vertex start in `neighbours`
@@ -19,7 +19,9 @@ struct SymmetricGraph {
   Index size() const { return static_cast<Index>(row_map.size()) - 1; }
 };
 
-/// The transpose of a pattern, with index type `Index`; rows come out sorted.
+namespace Impl {
+
+/// The transpose of a pattern by a counting sort, with index type `Index`; rows are sorted. O(n + nnz).
 template <class Index, class Ordinal, class Offset>
 SymmetricGraph<Index> transpose_pattern(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
   SymmetricGraph<Index> transpose;
@@ -29,20 +31,24 @@ SymmetricGraph<Index> transpose_pattern(const CsrPattern<Ordinal, Offset, Kokkos
   for (std::size_t k = 0; k < pattern.entries.extent(0); ++k)
     ++start[static_cast<std::size_t>(pattern.entries(k))];
   for (std::size_t c = 1; c < start.size(); ++c) start[c] += start[c - 1];
-  // start[c] is now the end of column c, and filling from the last row down moves it to the beginning
+  // start[c] is the end of column c now; filling it from the last row down moves start[c] to its beginning.
   for (Ordinal r = pattern.n_rows; r-- > 0;) {
     for (Offset k = pattern.row_map(r); k < pattern.row_map(r + 1); ++k) {
-      Index& place = start[static_cast<std::size_t>(pattern.entries(k))];
-      transpose.neighbours[static_cast<std::size_t>(--place)] = static_cast<Index>(r);
+      Index& position = start[static_cast<std::size_t>(pattern.entries(k))];
+      transpose.neighbours[static_cast<std::size_t>(--position)] = static_cast<Index>(r);
     }
   }
   return transpose;
 }
 
-/// The graph of a square pattern whose rows are sorted, by merging the rows of A and Aᵀ. `Index` holds 2·nnz.
+}  // namespace Impl
+
+/// The graph of A + Aᵀ by merging the rows of A and Aᵀ. O(n + nnz).
+/// @tparam Index   holds 2·nnz
+/// @param  pattern square; rows sorted, no entry twice
 template <class Index, class Ordinal, class Offset>
 SymmetricGraph<Index> symmetric_graph(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
-  const SymmetricGraph<Index> transpose = transpose_pattern<Index>(pattern);
+  const SymmetricGraph<Index> transpose = Impl::transpose_pattern<Index>(pattern);
   SymmetricGraph<Index> graph;
   graph.row_map.assign(1, 0);
   graph.neighbours.reserve(2 * pattern.entries.extent(0));
@@ -64,6 +70,6 @@ SymmetricGraph<Index> symmetric_graph(const CsrPattern<Ordinal, Offset, Kokkos::
   return graph;
 }
 
-}  // namespace lutra::Impl
+}  // namespace lutra
 
 #endif

@@ -147,9 +147,9 @@ TEST_CASE("ordering: automatic takes what promises less work", "[ordering]") {
     const auto pattern = make_view(a).pattern();
     const auto result = order(pattern, Ordering::automatic);
     CHECK(result.kind == Ordering::metis);
-    const auto graph = Impl::symmetric_graph<int>(pattern);
-    CHECK(Impl::forecast_fill(graph, result.permutation).flops <
-          Impl::forecast_fill(graph, order(pattern, Ordering::amd).permutation).flops);
+    const auto graph = symmetric_graph<int>(pattern);
+    CHECK(forecast_fill(graph, result.permutation).flops <
+          forecast_fill(graph, order(pattern, Ordering::amd).permutation).flops);
   }
   SECTION("a star: AMD, without trying METIS") {
     DoubleMatrix a;
@@ -175,8 +175,8 @@ TEST_CASE("ordering: automatic takes what promises less work", "[ordering]") {
     }
     const auto result = order(make_view(a).pattern(), Ordering::automatic);
     CHECK(result.kind == Ordering::metis);
-    const auto graph = Impl::symmetric_graph<int>(make_view(a).pattern());
-    CHECK(Impl::forecast_fill(graph, result.permutation).height < 100);
+    const auto graph = symmetric_graph<int>(make_view(a).pattern());
+    CHECK(forecast_fill(graph, result.permutation).height < 100);
   }
 }
 

@@ -11,7 +11,6 @@
 #include "Lutra_Fill1.hpp"
 #include "Lutra_HostTasks.hpp"
 #include "Lutra_Reference_Lu.hpp"
-#include "Lutra_SubtreeBins.hpp"
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_SymbolicTestPatterns.hpp"
 #include "Lutra_TestDevice.hpp"
@@ -214,40 +213,7 @@ TEST_CASE("what follows tasks does so in order, each when its task is done", "[s
   }
 }
 
-TEST_CASE("closed ranges of rows end where a row has a neighbour before them", "[symbolic]") {
-  using Types = Types<double, int, Kokkos::DefaultHostExecutionSpace>;
-  std::mt19937 random(29);
-  for (const int size : {1, 2, 7, 64, 300}) {
-    const auto one_sided = random_matrix<Matrix<Types>>(size, std::min(1.0, 0.7 / size), 0.0, random);
-    for (const auto& matrix :
-         {one_sided, add_mirror(one_sided), dissected_chains<Matrix<Types>>(size, 3, random)}) {
-      const auto n = static_cast<int>(matrix.n_rows);
-      std::vector<int> least(static_cast<std::size_t>(n)), until(least.size());
-      std::iota(least.begin(), least.end(), 0);
-      for (int i = 0; i < n; ++i) {
-        for (auto p = matrix.row_map[static_cast<std::size_t>(i)];
-             p < matrix.row_map[static_cast<std::size_t>(i) + 1]; ++p) {
-          const int j = matrix.entries[static_cast<std::size_t>(p)];
-          int& later = least[static_cast<std::size_t>(std::max(i, j))];
-          later = std::min({later, i, j});
-        }
-      }
-      for (int a = 0; a < n; ++a) {
-        int end = a;  // no range begins where there is a neighbour before
-        if (least[static_cast<std::size_t>(a)] == a)
-          while (++end < n && least[static_cast<std::size_t>(end)] >= a) continue;
-        until[static_cast<std::size_t>(a)] = end;
-      }
-      for (const std::size_t threads : {1, 2, 3, 7}) {
-        INFO("n " << n << ", threads " << threads);
-        const lutra::Impl::ClosedRanges ranges(make_view(matrix).pattern(), MemoryBudget(), threads);
-        CHECK(to_vector(ranges.until) == until);
-      }
-    }
-  }
-}
-
-TEST_CASE("threads of fill1 take ranges that lie within each other as deep as there are rows", "[symbolic]") {
+TEST_CASE("threads of fill1 take as many subtrees as there are rows", "[symbolic]") {
   using Types = Types<double, int, Kokkos::DefaultHostExecutionSpace>;
   const int n = 300000;
   const auto matrix = banded_matrix<Matrix<Types>>(n, {});

@@ -8,8 +8,10 @@
 #include <numeric>
 #include <vector>
 
+#include "Lutra_At.hpp"
 #include "Lutra_FrontsPortable.hpp"
 #include "Lutra_HostFront.hpp"
+#include "Lutra_SubtreeMapping.hpp"
 
 namespace lutra::Impl {
 
@@ -141,29 +143,29 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
     const auto threads = static_cast<std::size_t>(exec.concurrency());
     m_buffers = reservation.template allocate<Kokkos::View<Real*, Kokkos::HostSpace>>(
         Kokkos::DefaultHostExecutionSpace(), "lutra::numeric::product_buffers", threads * product_buffer);
-    if (threads > 1) share_out(plan, static_cast<double>(threads));
+    if (threads > 1) m_mapping = map_fronts(plan, static_cast<int>(threads));
   }
 
   void run(const ExecutionSpace& exec, const Plan& plan, const FrontLuData<Scalar, Ordinal, Offset>& data) {
     const HostFrontWorker<Scalar, Ordinal, Offset> worker{data, m_kernel};
     Real* const buffers = m_buffers.data();
-    if (m_order.empty()) {
+    if (m_mapping.order.empty()) {
       for (const auto& front : plan.host_fronts) worker.work(front, AloneLoop<Real>{buffers});
       return;
     }
-    const auto tasks = static_cast<std::int64_t>(m_task_begin.size()) - 1;
+    const std::vector<Ordinal>& begin = m_mapping.task_begin;
+    const auto tasks = static_cast<std::int64_t>(m_mapping.tasks());
     std::atomic<std::int64_t> tickets = 0;
     Kokkos::parallel_for(
         "lutra::numeric::subtrees", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, exec.concurrency()),
         [&](int thread) {
           const AloneLoop<Real> loop{buffers + static_cast<std::size_t>(thread) * product_buffer};
           for (std::int64_t t; (t = tickets.fetch_add(1)) < tasks;)
-            work_range(plan, worker, loop, m_task_begin[static_cast<std::size_t>(t)],
-                       m_task_begin[static_cast<std::size_t>(t) + 1]);
+            work_range(plan, worker, loop, at(begin, t), at(begin, t + 1));
         });
     exec.fence("lutra::numeric: subtrees are complete");
-    work_range(plan, worker, SharedLoop<Real, ExecutionSpace>{exec, buffers}, m_task_begin.back(),
-               m_order.size());
+    work_range(plan, worker, SharedLoop<Real, ExecutionSpace>{exec, buffers}, begin.back(),
+               static_cast<Ordinal>(m_mapping.order.size()));
   }
   template <class Outline>
   static FrontSizes sizes(const ExecutionSpace&, const Outline& outline) {
@@ -175,10 +177,9 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
 
  private:
   template <class Worker, class Loop>
-  void work_range(const Plan& plan, const Worker& worker, const Loop& loop, std::size_t begin,
-                  std::size_t end) const {
-    for (std::size_t p = begin; p < end; ++p)
-      worker.work(plan.host_fronts[static_cast<std::size_t>(m_order[p])], loop);
+  void work_range(const Plan& plan, const Worker& worker, const Loop& loop, Ordinal begin,
+                  Ordinal end) const {
+    for (Ordinal p = begin; p < end; ++p) worker.work(at(plan.host_fronts, at(m_mapping.order, p)), loop);
   }
 
   /// Operations of a front, those of moving numbers among them.
@@ -187,44 +188,20 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
     return 2 * pivots * (pivots * pivots / 3 + pivots * below + below * below) + 10 * size * size + 1000;
   }
 
-  /// Cuts subtrees off that are small beside what a thread has to do; those that stand side by side share a
-  /// task.
-  void share_out(const Plan& plan, double threads) {
-    constexpr double tasks_a_thread = 12;
-    const auto& fronts = plan.host_fronts;
-    std::vector<double> cost(fronts.size());  // with all below
-    double total = 0;
-    for (std::size_t f = 0; f < fronts.size(); ++f) {
-      const double own = cost_of(fronts[f]);
-      total += own;
-      cost[f] += own;
-      if (fronts[f].parent >= 0) cost[static_cast<std::size_t>(fronts[f].parent)] += cost[f];
+  /// Divides the fronts among threads.
+  static SubtreeMapping<Ordinal> map_fronts(const Plan& plan, int threads) {
+    std::vector<Ordinal> parent;
+    std::vector<double> cost;
+    for (const auto& front : plan.host_fronts) {
+      parent.push_back(front.parent);
+      cost.push_back(cost_of(front));
     }
-    const double most = total / (tasks_a_thread * threads);
-    std::vector<Ordinal> above;
-    double filled = 0;
-    m_task_begin.assign(1, 0);
-    for (std::size_t f = 0; f < fronts.size(); ++f) {  // in postorder, so that subtrees are ranges
-      if (cost[f] > most) {
-        above.push_back(static_cast<Ordinal>(f));
-        continue;
-      }
-      m_order.push_back(static_cast<Ordinal>(f));
-      const Ordinal up = fronts[f].parent;
-      if (up >= 0 && cost[static_cast<std::size_t>(up)] <= most) continue;
-      filled += cost[f];  // the root of a subtree
-      if (filled < most / 2) continue;
-      m_task_begin.push_back(m_order.size());
-      filled = 0;
-    }
-    if (m_task_begin.back() < m_order.size()) m_task_begin.push_back(m_order.size());
-    m_order.insert(m_order.end(), above.begin(), above.end());
+    return map_subtrees(parent, cost, threads, {1.0 / 12, 1.0 / 24});
   }
 
   ProductKernel<Real> m_kernel;
   Kokkos::View<Real*, Kokkos::HostSpace> m_buffers;  ///< [threads · product_buffer]
-  std::vector<Ordinal> m_order;           ///< fronts by tasks, then those above them; empty for one thread
-  std::vector<std::size_t> m_task_begin;  ///< [tasks + 1] in `m_order`
+  SubtreeMapping<Ordinal> m_mapping;                 ///< of the fronts; empty for one thread
 };
 
 }  // namespace lutra::Impl

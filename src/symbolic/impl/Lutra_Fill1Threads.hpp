@@ -6,12 +6,16 @@
 #include <bit>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "Lutra_ColumnWriter.hpp"
-#include "Lutra_SubtreeBins.hpp"
+#include "Lutra_EliminationTree.hpp"
+#include "Lutra_Fill1Rows.hpp"
+#include "Lutra_HostTasks.hpp"
+#include "Lutra_SubtreeMapping.hpp"
 #include "Lutra_TopSets.hpp"
 
 namespace lutra::Impl {
@@ -39,24 +43,36 @@ struct Fill1Threads {
 
   /// Nothing where the top is so large that its sets are not worth their memory.
   std::optional<Result> run() {
-    m_bins = make_bins(m_pattern, m_budget, m_workers.size());
-    const std::size_t rows = m_bins.top.size();
+    map_rows();
+    const std::size_t rows = m_top_rows.size();
     if (rows > max_top_rows) return std::nullopt;
     m_top = TopSets(m_scratch, rows);
     mark_top();
-    by_all(m_bins.begin.size() - 1, [&](Worker& worker, std::size_t bin) { search_bin(worker, bin); });
+    by_all(m_mapping.tasks(), [&](Worker& worker, std::size_t task) { search_subtrees(worker, task); });
     search_rows_of_top();
     return collect();
   }
 
-  /// m_in_top, m_first_place and m_top_words, of m_bins.top.
+  /// Subtrees of the elimination tree of A + Aᵀ to tasks: a row of L lies in the subtree of its row, so that
+  /// rows of a subtree need no others. A row's work is taken to be its entries in A, and 1.
+  void map_rows() {
+    std::vector<double> work(static_cast<std::size_t>(m_n));
+    for (Ordinal i = 0; i < m_n; ++i)
+      work[static_cast<std::size_t>(i)] =
+          1 + static_cast<double>(m_pattern.row_map(i + 1) - m_pattern.row_map(i));
+    m_mapping = map_subtrees(elimination_tree(m_pattern, m_budget).parent, work,
+                             static_cast<int>(m_workers.size()), {2.0 / 5, 1.0 / 16});
+    m_top_rows = std::span(m_mapping.order).subspan(static_cast<std::size_t>(m_mapping.task_begin.back()));
+  }
+
+  /// m_in_top, m_first_place and m_top_words, of m_top_rows.
   void mark_top() {
     const std::size_t words = (static_cast<std::size_t>(m_n) + 63) / 64;
     m_in_top = m_scratch.allocate<HostArray<Word>>(Host(), "lutra::symbolic::in_top", words);
     m_first_place = m_scratch.allocate<HostArray<Ordinal>>(Host(), "lutra::symbolic::first_place", words);
     Kokkos::deep_copy(m_in_top, Word(0));
-    for (std::size_t place = 0; place < m_bins.top.size(); ++place) {
-      const Ordinal v = m_bins.top[place];
+    for (std::size_t place = 0; place < m_top_rows.size(); ++place) {
+      const Ordinal v = m_top_rows[place];
       m_in_top(v / 64) |= Word(1) << (v % 64);
       if (m_top_words.empty() || m_top_words.back().number != v / 64) {
         m_top_words.push_back({v / 64, place, place});
@@ -99,24 +115,20 @@ struct Fill1Threads {
                   [&](std::size_t thread, std::size_t k) { task(m_workers[thread], k); });
   }
 
-  void search_bin(Worker& worker, std::size_t bin) {
-    for (std::size_t p = m_bins.begin[bin]; p < m_bins.begin[bin + 1]; ++p) {
-      for (Ordinal source = m_bins.runs[p].begin; source < m_bins.runs[p].end;)
-        source = search_rows_of_block(worker, source, m_bins.runs[p].end);
+  /// Rows of a task, those of one block of the result after those of another.
+  void search_subtrees(Worker& worker, std::size_t task) {
+    const Ordinal* row = m_mapping.order.data() + m_mapping.task_begin[task];
+    const Ordinal* const end = m_mapping.order.data() + m_mapping.task_begin[task + 1];
+    while (row != end) {
+      const std::size_t block = block_of(*row);
+      Lengths lengths;
+      for (; row != end && block_of(*row) == block; ++row) {
+        const Ordinal least = start_row(m_pattern, *row, worker.reached);
+        m_found(*row) = sweep_row(m_rows, worker, *row, least);
+        lengths += lengths_of(m_found(*row));
+      }
+      add_to_block(block, lengths);
     }
-  }
-
-  /// Rows of a subtree from `source` up to `end` or the end of their block of the result, which is returned.
-  Ordinal search_rows_of_block(Worker& worker, Ordinal source, Ordinal end) {
-    const std::size_t block = block_of(source);
-    Lengths lengths;
-    for (; source < end && block_of(source) == block; ++source) {
-      const Ordinal least = start_row(m_pattern, source, worker.reached);
-      m_found(source) = sweep_row(m_rows, worker, source, least);
-      lengths += lengths_of(m_found(source));
-    }
-    add_to_block(block, lengths);
-    return source;
   }
 
   void search_rows_of_top() {
@@ -140,7 +152,7 @@ struct Fill1Threads {
 
   /// The part of a row of the top that lies in subtrees, and the set of what is reached in the top.
   void search_below(Worker& worker, std::size_t place) {
-    const Ordinal source = m_bins.top[place];
+    const Ordinal source = m_top_rows[place];
     Word* const set = m_top.of(place);
     std::fill(set, set + m_top.words(), Word(0));
     const Ordinal least = start_row(m_pattern, source, worker.reached);
@@ -189,7 +201,7 @@ struct Fill1Threads {
 
   /// Adds what a row of the top holds within the top to its lengths.
   void count_in_top(std::size_t place) {
-    const Ordinal source = m_bins.top[place];
+    const Ordinal source = m_top_rows[place];
     FoundRow<Ordinal>& found = m_found(source);
     const auto lower = static_cast<Ordinal>(m_top.count(place, 0, place));
     found.n_lower += lower;
@@ -297,11 +309,11 @@ struct Fill1Threads {
     Word found = set[word.first / 64] >> shift;
     if (shift + count > 64) found |= set[word.first / 64 + 1] << (64 - shift);
     found &= bits_between(0, count);
-    const Ordinal begin = m_bins.top[word.first];
-    if (m_bins.top[word.end - 1] - begin == static_cast<Ordinal>(count - 1)) return found << (begin % 64);
+    const Ordinal begin = m_top_rows[word.first];
+    if (m_top_rows[word.end - 1] - begin == static_cast<Ordinal>(count - 1)) return found << (begin % 64);
     Word bits = 0;
     for (; found != 0; found &= found - 1) {
-      const Ordinal v = m_bins.top[word.first + static_cast<std::size_t>(std::countr_zero(found))];
+      const Ordinal v = m_top_rows[word.first + static_cast<std::size_t>(std::countr_zero(found))];
       bits |= Word(1) << (v % 64);
     }
     return bits;
@@ -334,11 +346,12 @@ struct Fill1Threads {
   std::vector<Lengths> m_before;         ///< [blocks + 1] of each block of rows behind it, then of all before
   std::mutex m_guard;                    ///< of the budget
   std::vector<Worker> m_workers;
-  SubtreeBins<Ordinal> m_bins;
-  TopSets m_top;                     ///< of L + U within the top
-  HostArray<Word> m_in_top;          ///< bit set of the rows of the top
-  HostArray<Ordinal> m_first_place;  ///< of the first row of the top in each word that has any
-  std::vector<TopWord> m_top_words;  ///< ascending
+  SubtreeMapping<Ordinal> m_mapping;
+  std::span<const Ordinal> m_top_rows;  ///< above all subtrees, ascending
+  TopSets m_top;                        ///< of L + U within the top
+  HostArray<Word> m_in_top;             ///< bit set of the rows of the top
+  HostArray<Ordinal> m_first_place;     ///< of the first row of the top in each word that has any
+  std::vector<TopWord> m_top_words;     ///< ascending
 };
 
 }  // namespace lutra::Impl

@@ -8,6 +8,7 @@
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_ForestTop.hpp"
+#include "Lutra_LiuTree.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_PatternSymmetry.hpp"
 
@@ -56,46 +57,6 @@ struct ForestLinker {
     }
   }
 };
-
-/// The same by one thread of a host: Liu's algorithm, vertex after vertex, with path compression.
-template <class Ordinal, class Offset, class Memory>
-void link_forest_in_order(const CsrPattern<Ordinal, Offset, Memory>& pattern,
-                          const Kokkos::View<Ordinal*, Memory>& parent, const MemoryBudget& budget) {
-  const Kokkos::DefaultHostExecutionSpace exec;
-  const Ordinal n = pattern.n_rows;
-  MemoryReservation scratch(budget);
-  const auto mirror_map =
-      scratch.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::symbolic::mirror_map", n + 2);
-  const auto shortcut =
-      scratch.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::symbolic::shortcuts", n);
-  for (Ordinal v = 0; v < n + 2; ++v) mirror_map(v) = 0;
-  const auto for_upper = [&](const auto& visit) {
-    for (Ordinal r = 0; r < n; ++r) {
-      for (Offset p = pattern.row_map(r); p < pattern.row_map(r + 1); ++p) {
-        if (pattern.entries(p) > r) visit(r, pattern.entries(p));
-      }
-    }
-  };
-  for_upper([&](Ordinal, Ordinal c) { ++mirror_map(c + 2); });
-  for (Ordinal v = 0; v < n; ++v) mirror_map(v + 2) += mirror_map(v + 1);
-  const auto mirror =
-      scratch.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::symbolic::mirror", mirror_map(n + 1));
-  for_upper(
-      [&](Ordinal r, Ordinal c) { mirror(mirror_map(c + 1)++) = r; });  // now row c begins at mirror_map(c)
-  for (Ordinal w = 0; w < n; ++w) {
-    parent(w) = shortcut(w) = n;
-    const auto climb = [&](Ordinal v) {
-      while (v < w) {
-        const Ordinal above = shortcut(v);
-        shortcut(v) = w;
-        if (above == n) parent(v) = w;
-        v = above;
-      }
-    };
-    for (Offset p = pattern.row_map(w); p < pattern.row_map(w + 1); ++p) climb(pattern.entries(p));
-    for (Offset p = mirror_map(w); p < mirror_map(w + 1); ++p) climb(mirror(p));
-  }
-}
 
 /// Where the rows begin that ForestTop is to link: n/32 rows or fewer, such that seven of eight have entries
 /// before all of these, as those of large separators have, which are chains of the tree. n where there is no
@@ -174,7 +135,7 @@ void link_forest(const ExecutionSpace& exec,
                  const MemoryBudget& budget) {
   if constexpr (is_host_space<ExecutionSpace>) {
     exec.fence("lutra::symbolic: the pattern is complete");
-    return link_forest_in_order(pattern, parent, budget);
+    return grow_liu_tree(pattern, pattern.n_rows, parent.data(), budget);
   }
   MemoryReservation scratch(budget);
   const Ordinal n = pattern.n_rows;
