@@ -11,7 +11,7 @@
 #include "Lutra_FrontRows.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PermutePattern.hpp"
-#include "Lutra_SymbolicMethods.hpp"
+#include "Lutra_Upload.hpp"
 
 namespace lutra {
 namespace {
@@ -270,7 +270,7 @@ AssemblyTree<Ordinal> make_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSp
 
 /// Forest and counts on the host.
 template <class Ordinal, class Memory>
-PostorderedTree<Ordinal> postordered_tree(const Impl::ColumnTree<Ordinal, Memory>& columns) {
+PostorderedTree<Ordinal> postordered_tree(const ColumnCounts<Ordinal, Memory>& columns) {
   const auto n = columns.parent.extent(0);
   const auto copy = [n](const auto& from) {
     std::vector<Ordinal> to(n);
@@ -302,13 +302,12 @@ AssemblyTree<Ordinal> make_assembly_tree(
     const AssemblyTreeOptions& options) {
   if (A.n_rows == 0) return make_assembly_tree(CsrPattern<Ordinal, Offset, Kokkos::HostSpace>(), options);
   MemoryReservation scratch(budget);
-  const auto F = Impl::permute_pattern(
-      exec, scratch, A, Impl::upload(exec, scratch, "lutra::numeric::rows of F", row_order),
-      Impl::upload(exec, scratch, "lutra::numeric::columns of F", col_order));
+  const auto F = Impl::permute_pattern(exec, scratch, A,
+                                       Impl::upload(exec, scratch, "lutra::trees::rows of F", row_order),
+                                       Impl::upload(exec, scratch, "lutra::trees::columns of F", col_order));
   std::vector<Ordinal> new_place;
   auto fronts = amalgamate<Ordinal>(
-      postordered_tree(Impl::column_tree<Ordinal, Offset, ExecutionSpace>(exec, F, budget)), options,
-      new_place);
+      postordered_tree(column_counts<Ordinal, Offset, ExecutionSpace>(exec, F, budget)), options, new_place);
   Impl::FrontRowsMaker<Ordinal, Offset, ExecutionSpace>(exec, budget).make(F, fronts);
   count_flops(fronts);
   return fronts;

@@ -19,6 +19,26 @@ template <class Index>
 std::vector<Index> column_counts(const SymmetricGraph<Index>& graph, const std::vector<Index>& permutation,
                                  const EliminationTree<Index>& tree);
 
+/// The elimination tree of A + Aᵀ and the entries of each column of L, in the memory of an execution space.
+template <class Ordinal, class MemorySpace>
+struct ColumnCounts {
+  Kokkos::View<const Ordinal*, MemorySpace> parent;  ///< [n] n for a root
+  Kokkos::View<const Ordinal*, MemorySpace> count;   ///< [n + 1] below the diagonal; the last is 0
+  MemoryReservation reservation;
+};
+
+/// Tree and counts in the order of the rows, by all threads of an execution space: edges of the graph
+/// propagate to the tree all at once (Liu's algorithm without its order), then each row of L is walked as a
+/// subtree of the tree (J. W. H. Liu, SIAM J. Matrix Anal. Appl. 11, 1990). Work O(nnz(L)/64) to O(nnz(L))
+/// words; some 40 bytes an entry of A of workspace. Waits for the tree.
+/// @param pattern square; rows sorted or not, no entry twice
+/// @throws OutOfMemoryError
+template <class Ordinal, class Offset, class ExecutionSpace>
+ColumnCounts<Ordinal, typename ExecutionSpace::memory_space> column_counts(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget);
+
 /// What the elimination of a symmetric pattern costs without pivoting, known before it is done. For an
 /// unsymmetric matrix whose pattern is made symmetric these are upper bounds.
 struct FillForecast {

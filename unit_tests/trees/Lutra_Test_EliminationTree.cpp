@@ -11,11 +11,13 @@
 #include "Lutra_Reference_Fill.hpp"
 #include "Lutra_SymmetricGraph.hpp"
 #include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
 
 namespace {
 
 using namespace lutra;
-using Matrix = HostMatrix<double>;
+using Ordinal = std::tuple_element_t<0, Test::Ordinals>;
+using Matrix = HostMatrix<double, Ordinal>;
 using IndexTypes = std::tuple<int, std::int64_t>;
 constexpr double nothing = Test::nothing;
 
@@ -49,18 +51,18 @@ TEMPLATE_LIST_TEST_CASE("elimination tree: cases worked by hand", "[trees]", Ind
     const auto graph = symmetric_graph<TestType>(make_view(a).pattern());
     CHECK(elimination_tree(graph, natural<TestType>(5)).parent == Indices{3, 3, 4, 4, -1});
     CHECK(elimination_tree(graph, Indices{3, 4, 0, 1, 2}).parent == Indices{1, 2, 3, 4, -1});
-    CHECK(elimination_tree(make_view(a).pattern()).parent == std::vector<int>{3, 3, 4, 4, -1});
+    CHECK(elimination_tree(make_view(a).pattern()).parent == std::vector<Ordinal>{3, 3, 4, 4, -1});
     CHECK(postorder(Indices{3, 3, 4, 4, -1}) == Indices{1, 2, 0, 3, 4});
   }
   SECTION("a pattern by rows, in no order, with entries on one side of the diagonal only") {
     Matrix a = Test::from_dense<Matrix>({{1, o, 1, 1}, {o, 1, o, o}, {o, o, 1, o}, {o, 1, o, 1}});
     std::swap(a.entries[0], a.entries[2]);
-    CHECK(elimination_tree(make_view(a).pattern()).parent == std::vector<int>{2, 3, 3, -1});
+    CHECK(elimination_tree(make_view(a).pattern()).parent == std::vector<Ordinal>{2, 3, 3, -1});
   }
   SECTION("no edges, no vertices") {
     CHECK(postorder(Indices{-1, -1}) == Indices{0, 1});
     CHECK(postorder(Indices{}).empty());
-    CHECK(elimination_tree(CsrPattern<int, std::int64_t, Kokkos::HostSpace>()).parent.empty());
+    CHECK(elimination_tree(CsrPattern<Ordinal, std::int64_t, Kokkos::HostSpace>()).parent.empty());
   }
 }
 
@@ -112,7 +114,7 @@ TEMPLATE_LIST_TEST_CASE("elimination tree: against elimination", "[trees]", Inde
 TEST_CASE("elimination tree: workspace is the budget's", "[trees]") {
   const Matrix a = Test::from_dense<Matrix>({{1, 1, 1}, {1, 1, 1}, {1, 1, 1}});
   const MemoryBudget budget(100000), small(16);
-  CHECK(elimination_tree(make_view(a).pattern(), budget).parent == std::vector<int>{1, 2, -1});
+  CHECK(elimination_tree(make_view(a).pattern(), budget).parent == std::vector<Ordinal>{1, 2, -1});
   CHECK(budget.used_bytes() == 0);
   CHECK(budget.peak_bytes() > 0);
   CHECK_THROWS_AS(elimination_tree(make_view(a).pattern(), small), OutOfMemoryError);

@@ -26,8 +26,8 @@ void for_each_task(std::size_t threads, std::size_t count, const Task& task) {
       next = count;
     }
   };
-  Kokkos::parallel_for("lutra::symbolic::tasks", Kokkos::RangePolicy<Host>(0, threads), work);
-  Host().fence("lutra::symbolic: tasks are done");
+  Kokkos::parallel_for("lutra::common::tasks", Kokkos::RangePolicy<Host>(0, threads), work);
+  Host().fence("lutra::common: tasks are done");
   for (const auto& failure : failures) {
     if (failure) std::rethrow_exception(failure);
   }

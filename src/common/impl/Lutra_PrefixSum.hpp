@@ -15,7 +15,7 @@ Offset prefix_sum(const ExecutionSpace& exec, const CountView& counts, const Sum
   Offset total = 0;
   const auto n = static_cast<std::int64_t>(counts.extent(0));
   Kokkos::parallel_scan(
-      "lutra::symbolic::prefix_sum", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n + 1),
+      "lutra::common::prefix_sum", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n + 1),
       KOKKOS_LAMBDA(const std::int64_t i, Offset& sum, const bool final) {
         if (final) sums(i) = sum;
         if (i < n) sum += counts(i);
@@ -32,7 +32,7 @@ Offset place_rows(const ExecutionSpace& exec, Ordinal n, const LowerView& lower,
                   const MapView& row_map, const DiagonalView& diagonal) {
   Offset nnz = 0;
   Kokkos::parallel_scan(
-      "lutra::symbolic::row_map",
+      "lutra::common::row_map",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(n) + 1),
       KOKKOS_LAMBDA(const std::int64_t i, Offset& sum, const bool final) {
         if (final) row_map(i) = sum;
@@ -49,7 +49,7 @@ template <class Offset, class ExecutionSpace, class CountView>
 Offset total_of(const ExecutionSpace& exec, const CountView& counts) {
   Offset total = 0;
   Kokkos::parallel_reduce(
-      "lutra::symbolic::sum",
+      "lutra::common::sum",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(counts.extent(0))),
       KOKKOS_LAMBDA(const std::int64_t i, Offset& sum) { sum += counts(i); }, total);
   return total;

@@ -25,7 +25,7 @@ struct AncestorMethod {
   using Word = typename Sets::Word;
   using WordView = Kokkos::View<Word*, Memory>;
 
-  /// @param tree with its forest planted @param portable no kernels made for the execution space
+  /// @param tree with its tree built @param portable no kernels made for the execution space
   AncestorMethod(Tree& tree, const OrdinalView& depth, bool portable)
       : m_tree(tree), m_exec(tree.m_exec), m_n(tree.m_n), m_portable(portable) {
     m_sets.parent = tree.m_parent;

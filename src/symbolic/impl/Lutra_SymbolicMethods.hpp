@@ -27,22 +27,6 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> etree(
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget);
 
-/// The elimination forest of A + Aᵀ and what its columns hold.
-template <class Ordinal, class MemorySpace>
-struct ColumnTree {
-  Kokkos::View<const Ordinal*, MemorySpace> parent;  ///< [n] n for roots
-  Kokkos::View<const Ordinal*, MemorySpace> count;   ///< [n + 1] entries of each column of L; the last is 0
-  MemoryReservation reservation;
-};
-
-/// The first two steps of `etree`, which find no pattern.
-/// @throws OutOfMemoryError
-template <class Ordinal, class Offset, class ExecutionSpace>
-ColumnTree<Ordinal, typename ExecutionSpace::memory_space> column_tree(
-    const ExecutionSpace& exec,
-    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget);
-
 /// The exact method through sets of ancestors in the elimination tree of A + Aᵀ.
 /// @param portable no kernels made for the execution space
 /// @throws OutOfMemoryError

@@ -6,24 +6,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "Lutra_Arena.hpp"
-#include "Lutra_EliminationForest.hpp"
+#include "Lutra_ParallelTree.hpp"
 #include "Lutra_PrefixSum.hpp"
-#include "Lutra_RowSubtrees.hpp"
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_SymbolicMethods.hpp"
 
 namespace lutra::Impl {
-
-/// A chain ends at v: the next vertex is not its parent, or there is none. Roots have parent n.
-template <class OrdinalView>
-struct ChainEnd {
-  OrdinalView parent;
-  template <class Ordinal>
-  KOKKOS_FUNCTION bool operator()(Ordinal v) const {
-    return parent(v) != v + 1 || static_cast<std::size_t>(v) + 1 == parent.extent(0);
-  }
-};
 
 /// A supernode ends at v: the next row of U is not this one without its diagonal.
 template <class OrdinalView>
@@ -39,53 +27,36 @@ struct SupernodeEnd {
 /// Steps of the elimination-tree method, in the order `run` takes them; Views are filled as it goes. No
 /// member is private, because nvcc wants lambdas in public functions only.
 template <class Ordinal, class Offset, class ExecutionSpace>
-struct TreeMethod {
-  using Memory = typename ExecutionSpace::memory_space;
-  using Pattern = CsrPattern<Ordinal, Offset, Memory>;
+struct TreeMethod : ParallelTree<Ordinal, Offset, ExecutionSpace> {
+  using Base = ParallelTree<Ordinal, Offset, ExecutionSpace>;
+  using Base::build, Base::count, Base::make_runs, Base::walk_rows;
+  using Base::m_column_counts, Base::m_exec, Base::m_n, Base::m_parent, Base::m_row_counts, Base::m_scratch,
+      Base::m_walk;
+  using typename Base::Memory, typename Base::OffsetView, typename Base::OrdinalView, typename Base::Pattern,
+      typename Base::Range;
   using Result = LuPattern<Ordinal, Offset, Memory>;
-  using OffsetView = Kokkos::View<Offset*, Memory>;
-  using OrdinalView = Kokkos::View<Ordinal*, Memory>;
 
   TreeMethod(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget)
-      : m_exec(exec), m_budget(budget), m_n(pattern.n_rows), m_scratch(budget), m_result{} {
-    m_walk.pattern = pattern;
+      : Base(exec, pattern, budget) {
     m_result.n = m_n;
     m_result.reservation = MemoryReservation(budget);
   }
 
   /// @param mirror entries of Aᵀ left of the diagonal, by rows; empty where the pattern is symmetric
   Result run(const Pattern& mirror) {
-    plant(mirror);
+    build(mirror);
     count();
     find_supernodes();
     store();
     return m_result;
   }
 
-  /// The forest and entries of each column of L, without rows.
-  /// @param mirror    as for `run`
-  /// @param workspace most bytes of sets of bits that rows are walked with at once
-  ColumnTree<Ordinal, Memory> tree(const Pattern& mirror, std::size_t workspace) {
-    m_max_workspace = workspace;
-    plant(mirror);
-    count();
-    return {m_parent, m_column_counts, m_scratch};
-  }
-
-  /// What other methods have to do, from the counts of A + Aᵀ; the forest has been planted.
+  /// What other methods have to do, from the counts of A + Aᵀ; the tree has been built.
   void forecast(const OrdinalView& depth, MethodForecast& forecast) {
     count();
     const auto nnz_l = static_cast<double>(total_of<Offset>(m_exec, m_row_counts));
     forecast.nnz = 2 * nnz_l + static_cast<double>(m_n);
     forecast.edges = searched_edges(depth);
-  }
-
-  void plant(const Pattern& mirror) {
-    m_walk.mirror = mirror;
-    m_parent = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::parent", m_n);
-    link_forest(m_exec, m_walk.pattern, mirror, m_parent, m_budget);
-    m_walk.parent = m_parent;
-    list_long_rows();
   }
 
   /// Words of the sets of ancestors, of one kind, and the greatest depth.
@@ -117,95 +88,6 @@ struct TreeMethod {
         },
         edges);
     return edges;
-  }
-
-  /// Ancestors of each vertex, by pointer jumping: known ancestors double with each round.
-  OrdinalView depths() {
-    const Ordinal n = m_n;
-    const auto arrays = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::depths",
-                                                                 4 * static_cast<std::size_t>(m_n));
-    OrdinalView depth[2], jump[2];
-    for (std::size_t k = 0; k < 2; ++k) {
-      const auto rows = static_cast<std::size_t>(m_n);
-      depth[k] = Kokkos::subview(arrays, Kokkos::make_pair(2 * k * rows, (2 * k + 1) * rows));
-      jump[k] = Kokkos::subview(arrays, Kokkos::make_pair((2 * k + 1) * rows, (2 * k + 2) * rows));
-    }
-    Kokkos::deep_copy(m_exec, jump[0], m_parent);
-    const auto first = depth[0], parent = m_parent;
-    Kokkos::parallel_for(
-        "lutra::symbolic::depths", Range(m_exec, 0, n),
-        KOKKOS_LAMBDA(const std::int64_t v) { first(v) = parent(v) < n ? 1 : 0; });
-    for (Ordinal jumping = n; jumping > 0; std::swap(depth[0], depth[1]), std::swap(jump[0], jump[1])) {
-      const auto depth_now = depth[0], depth_next = depth[1], jump_now = jump[0], jump_next = jump[1];
-      Kokkos::parallel_reduce(
-          "lutra::symbolic::depths", Range(m_exec, 0, n),
-          KOKKOS_LAMBDA(const std::int64_t v, Ordinal& sum) {
-            const Ordinal above = jump_now(v);
-            depth_next(v) = depth_now(v) + (above < n ? depth_now(above) : 0);
-            jump_next(v) = above < n ? jump_now(above) : n;
-            if (jump_next(v) < n) ++sum;
-          },
-          jumping);
-    }
-    return depth[0];
-  }
-
-  using Walk = RowSubtrees<Ordinal, Offset, ExecutionSpace>;
-  using Range = Kokkos::RangePolicy<ExecutionSpace>;
-
-  /// Runs of which vertex v is the last wherever `is_last(v)`.
-  template <class IsLast>
-  Runs<Ordinal, Memory> make_runs(const IsLast& is_last) {
-    const auto rows = static_cast<std::size_t>(m_n);
-    Runs<Ordinal, Memory> runs;
-    runs.of = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::run_of", rows);
-    runs.last = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::run_last", rows);
-    runs.heads = m_scratch.template allocate<Kokkos::View<std::uint64_t*, Memory>>(
-        m_exec, "lutra::symbolic::run_heads", TeamBits<Memory>::words_for(rows));
-    const auto of = runs.of, last = runs.last;
-    const auto heads = runs.heads;
-    const Ordinal n = m_n;
-    Kokkos::parallel_scan(
-        "lutra::symbolic::runs", Range(m_exec, 0, n),
-        KOKKOS_LAMBDA(const std::int64_t v, Ordinal& sum, const bool final) {
-          const auto vertex = static_cast<Ordinal>(v);
-          if (final) of(v) = sum;
-          if (is_last(vertex)) {
-            if (final) last(sum) = vertex;
-            ++sum;
-          }
-        },
-        runs.count);
-    Kokkos::parallel_for(
-        "lutra::symbolic::run_heads", Range(m_exec, 0, static_cast<std::int64_t>(heads.extent(0))),
-        KOKKOS_LAMBDA(const std::int64_t w) {
-          std::uint64_t word = 0;
-          for (int bit = 0; bit < 64; ++bit) {
-            const auto v = static_cast<Ordinal>(w * 64 + bit);
-            if (v < n && (v == 0 || is_last(v - 1))) word |= std::uint64_t(1) << bit;
-          }
-          heads(w) = word;
-        });
-    return runs;
-  }
-
-  /// Stage one: entries of L in each row, m_row_counts, and in each column, m_column_counts.
-  void count() {
-    m_row_counts = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_counts", m_n);
-    m_column_counts =
-        m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::column_counts", m_n + 1);
-    Kokkos::deep_copy(m_exec, m_column_counts, Ordinal(0));
-    m_walk.runs = make_runs(ChainEnd<OrdinalView>{m_parent});
-    m_walk.row_counts = m_row_counts;
-    m_walk.count_steps = m_column_counts;
-    walk_rows();
-    const auto counts = m_column_counts;
-    Kokkos::parallel_scan(
-        "lutra::symbolic::column_counts", Range(m_exec, 0, m_n),
-        KOKKOS_LAMBDA(const std::int64_t j, Ordinal& sum, const bool final) {
-          sum += counts(j);
-          if (final) counts(j) = sum;
-        });
   }
 
   /// Fundamental runs: rows of U that differ by their first entry only.
@@ -286,104 +168,9 @@ struct TreeMethod {
         });
   }
 
-  void walk_rows() {
-    walk_with(m_walk.store ? "lutra::symbolic::tree_positions" : "lutra::symbolic::tree_counts",
-              4 * sizeof(Ordinal), [](const Walk& walk) { return walk; });
-  }
-
-  /// Walks all rows, with as many teams as run at once and as the budget has room for.
-  /// @param shared_bytes of a team @param make_kernel what takes the rows, made from the walk
-  template <class MakeKernel>
-  void walk_with(const char* label, std::size_t shared_bytes, const MakeKernel& make_kernel) {
-    MemoryReservation workspace(m_budget);
-    const std::size_t teams = make_workspaces(workspace);
-    const auto launch = [&](std::size_t n_teams, int threads) {
-      Kokkos::deep_copy(m_exec, m_walk.next_row, Ordinal(0));
-      const auto kernel = make_kernel(m_walk);
-      Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(n_teams), team_threads);
-      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(shared_bytes)));
-      const int most = policy.team_size_max(kernel, Kokkos::ParallelForTag());
-      while (threads > team_threads && threads > most) threads /= 2;
-      Kokkos::TeamPolicy<ExecutionSpace> sized(m_exec, static_cast<int>(n_teams), threads);
-      sized.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(shared_bytes)));
-      Kokkos::parallel_for(label, sized, kernel);
-    };
-    if (m_walk.n_long_rows > 0) {
-      m_walk.long_rows_only = true;
-      launch(std::min(teams, static_cast<std::size_t>(m_walk.n_long_rows)), long_row_threads);
-      m_walk.long_rows_only = false;
-    }
-    launch(teams, team_threads);
-    m_exec.fence("lutra::symbolic: workspaces are freed");
-    m_walk.bits = {};
-    m_walk.places = {};
-    m_walk.next_row = {};
-    m_workspace = {};
-  }
-
-  /// Teams that run at once, no more than there are rows.
-  std::size_t max_teams() const {
-    const auto running = static_cast<std::size_t>(m_exec.concurrency()) / team_threads;
-    return std::max<std::size_t>(1, std::min(running, static_cast<std::size_t>(m_n)));
-  }
-
-  std::size_t make_workspaces(MemoryReservation& workspace) {
-    const auto rows = static_cast<std::size_t>(m_n);
-    const std::size_t words = TeamBits<Memory>::words_for(rows);
-    const std::size_t each = TeamBits<Memory>::bytes_each(rows) + 2 * words * sizeof(Ordinal);
-    const std::size_t room = std::min(m_budget.available_bytes(), std::max(m_max_workspace, each + slack));
-    const std::size_t fitting = room > slack ? (room - slack) / each : 0;
-    const std::size_t teams = std::max<std::size_t>(1, std::min(max_teams(), fitting));
-    const auto bytes = teams * each + Arena<Memory>::loss(4) + sizeof(Ordinal);
-    m_workspace =
-        workspace.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::tree_arena", bytes);
-    Arena<Memory> arena(m_workspace);
-    m_walk.bits.words = arena.template cut<decltype(m_walk.bits.words)>(teams, words);
-    m_walk.bits.summary =
-        arena.template cut<decltype(m_walk.bits.summary)>(teams, TeamBits<Memory>::words_for(words));
-    m_walk.places = arena.template cut<decltype(m_walk.places)>(teams, 2 * words);
-    m_walk.next_row = arena.template cut<Kokkos::View<Ordinal, Memory>>();
-    m_walk.bits.empty(m_exec);
-    return teams;
-  }
-
-  /// Lists the long rows, where a team of more threads can be had for them.
-  void list_long_rows() {
-    if constexpr (!is_host_space<ExecutionSpace>) {
-      m_walk.long_rows = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::long_rows", m_n);
-      const auto walk = m_walk;
-      Ordinal count = 0;
-      Kokkos::parallel_scan(
-          "lutra::symbolic::long_rows", Range(m_exec, 0, m_n),
-          KOKKOS_LAMBDA(const std::int64_t v, Ordinal& sum, const bool final) {
-            if (!walk.is_long(static_cast<Ordinal>(v))) return;
-            if (final) walk.long_rows(sum) = static_cast<Ordinal>(v);
-            ++sum;
-          },
-          count);
-      m_walk.n_long_rows = count;
-    }
-  }
-
-  static constexpr int long_row_threads = is_host_space<ExecutionSpace> ? 1 : 512;
-  // Most rows are short and hold few branches: a warp a row, and many rows.
-  static constexpr int team_threads = is_host_space<ExecutionSpace> ? 1 : 32;
-  static constexpr std::size_t max_workspace_bytes = std::size_t(4) << 30;
-  static constexpr std::size_t slack = 4096;  // headers and alignment of the Views
-
-  ExecutionSpace m_exec;
-  MemoryBudget m_budget;
-  Ordinal m_n;
-  MemoryReservation m_scratch;
   Result m_result;
-  Walk m_walk;
-  std::size_t m_max_workspace = max_workspace_bytes;
-  typename Arena<Memory>::Bytes m_workspace;  ///< what the walk's bits and places are cut from
-  OrdinalView m_parent;                       ///< [n]
-  OffsetView m_row_counts;                    ///< [n] entries of L in each row
-  OrdinalView m_column_counts;                ///< [n + 1] entries of L in each column
-  OffsetView m_list_begin;                    ///< [supernodes + 1]
-  Offset m_listed = 0;                        ///< entries of all lists
+  OffsetView m_list_begin;  ///< [supernodes + 1]
+  Offset m_listed = 0;      ///< entries of all lists
 };
 
 }  // namespace lutra::Impl

@@ -69,16 +69,16 @@ struct FrontRowsMaker {
     const std::int64_t n_edges = static_cast<std::int64_t>(climb.edges.extent(0));
     std::int64_t total = 0;
     Kokkos::parallel_reduce(
-        "lutra::numeric::count_front_rows", Range(exec, 0, n_edges),
+        "lutra::trees::count_front_rows", Range(exec, 0, n_edges),
         KOKKOS_LAMBDA(const std::int64_t k, std::int64_t& sum) {
           climb(k, [&](Ordinal, std::int64_t) { ++sum; });
         },
         total);
-    budget.require("lutra::numeric::front_rows", 2 * sizeof(std::uint64_t) * static_cast<std::size_t>(total));
-    const auto pairs = scratch.template allocate<Keys>(exec, "lutra::numeric::front_rows", total);
+    budget.require("lutra::trees::front_rows", 2 * sizeof(std::uint64_t) * static_cast<std::size_t>(total));
+    const auto pairs = scratch.template allocate<Keys>(exec, "lutra::trees::front_rows", total);
     const int bits = climb.bits;
     Kokkos::parallel_scan(
-        "lutra::numeric::list_front_rows", Range(exec, 0, n_edges),
+        "lutra::trees::list_front_rows", Range(exec, 0, n_edges),
         KOKKOS_LAMBDA(const std::int64_t k, std::int64_t& sum, const bool final) {
           climb(k, [&](Ordinal f, std::int64_t row) {
             if (final) pairs(sum) = static_cast<std::uint64_t>(f) << bits | static_cast<std::uint64_t>(row);
@@ -93,15 +93,15 @@ struct FrontRowsMaker {
     Climb climb;
     climb.n = static_cast<std::int64_t>(tree.n);
     climb.bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(tree.n)));
-    climb.pivot_begin = upload(exec, scratch, "lutra::numeric::pivot_begin", tree.pivot_begin);
-    climb.parent = upload(exec, scratch, "lutra::numeric::front_parent", tree.parent);
-    const auto order = upload(exec, scratch, "lutra::numeric::tree_order", tree.order);
-    const auto place = scratch.template allocate<OrdinalView>(exec, "lutra::numeric::tree_places", tree.n);
-    const auto front_of = scratch.template allocate<OrdinalView>(exec, "lutra::numeric::front_of", tree.n);
+    climb.pivot_begin = upload(exec, scratch, "lutra::trees::pivot_begin", tree.pivot_begin);
+    climb.parent = upload(exec, scratch, "lutra::trees::front_parent", tree.parent);
+    const auto order = upload(exec, scratch, "lutra::trees::tree_order", tree.order);
+    const auto place = scratch.template allocate<OrdinalView>(exec, "lutra::trees::tree_places", tree.n);
+    const auto front_of = scratch.template allocate<OrdinalView>(exec, "lutra::trees::front_of", tree.n);
     const auto pivot_begin = climb.pivot_begin;
     const Ordinal count = tree.count();
     Kokkos::parallel_for(
-        "lutra::numeric::tree_places", Range(exec, 0, climb.n), KOKKOS_LAMBDA(const std::int64_t k) {
+        "lutra::trees::tree_places", Range(exec, 0, climb.n), KOKKOS_LAMBDA(const std::int64_t k) {
           place(order(k)) = static_cast<Ordinal>(k);
           front_of(k) =
               first_not_before(Ordinal(1), count, [&](Ordinal f) { return pivot_begin(f) <= k; }) - 1;
@@ -114,14 +114,14 @@ struct FrontRowsMaker {
   /// Edges of the graph of F + Fᵀ, some of them twice; entries of the diagonal come behind as what is none.
   Keys sorted_edges(const Pattern& F, const OrdinalView& place, int bits) {
     const auto nnz = static_cast<std::size_t>(F.nnz());
-    budget.require("lutra::numeric::tree_edges", 2 * sizeof(std::uint64_t) * nnz);
-    const auto edges = scratch.template allocate<Keys>(exec, "lutra::numeric::tree_edges", nnz);
+    budget.require("lutra::trees::tree_edges", 2 * sizeof(std::uint64_t) * nnz);
+    const auto edges = scratch.template allocate<Keys>(exec, "lutra::trees::tree_edges", nnz);
     const auto row_map = F.row_map;
     const auto entries = F.entries;
     const Ordinal n = F.n_rows;
     const auto none = static_cast<std::uint64_t>(n) << bits;
     Kokkos::parallel_for(
-        "lutra::numeric::tree_edges", Range(exec, 0, n), KOKKOS_LAMBDA(const std::int64_t i) {
+        "lutra::trees::tree_edges", Range(exec, 0, n), KOKKOS_LAMBDA(const std::int64_t i) {
           const auto row = static_cast<std::uint64_t>(place(i));
           for (Offset p = row_map(i); p < row_map(i + 1); ++p) {
             const auto column = static_cast<std::uint64_t>(place(entries(p)));
@@ -135,15 +135,15 @@ struct FrontRowsMaker {
   /// Pairs, sorted, into the tree's lists.
   void split(const Keys& pairs, int bits, AssemblyTree<Ordinal>& tree) {
     const std::int64_t total = static_cast<std::int64_t>(pairs.extent(0)), count = tree.count();
-    const auto rows = scratch.template allocate<OrdinalView>(exec, "lutra::numeric::front_rows", total);
+    const auto rows = scratch.template allocate<OrdinalView>(exec, "lutra::trees::front_rows", total);
     const auto begin = scratch.template allocate<Kokkos::View<std::int64_t*, Memory>>(
-        exec, "lutra::numeric::row_begin", count + 1);
+        exec, "lutra::trees::row_begin", count + 1);
     const std::uint64_t mask = (std::uint64_t(1) << bits) - 1;
     Kokkos::parallel_for(
-        "lutra::numeric::front_rows", Range(exec, 0, total),
+        "lutra::trees::front_rows", Range(exec, 0, total),
         KOKKOS_LAMBDA(const std::int64_t k) { rows(k) = static_cast<Ordinal>(pairs(k) & mask); });
     Kokkos::parallel_for(
-        "lutra::numeric::row_begin", Range(exec, 0, count + 1), KOKKOS_LAMBDA(const std::int64_t f) {
+        "lutra::trees::row_begin", Range(exec, 0, count + 1), KOKKOS_LAMBDA(const std::int64_t f) {
           const std::uint64_t first = static_cast<std::uint64_t>(f) << bits;
           begin(f) =
               first_not_before(std::int64_t(0), total, [&](std::int64_t k) { return pairs(k) < first; });
@@ -155,7 +155,7 @@ struct FrontRowsMaker {
     Kokkos::deep_copy(
         exec, Kokkos::View<std::int64_t*, Kokkos::HostSpace>(tree.row_begin.data(), tree.row_begin.size()),
         begin);
-    exec.fence("lutra::numeric: rows of fronts are known");
+    exec.fence("lutra::trees: rows of fronts are known");
   }
 };
 

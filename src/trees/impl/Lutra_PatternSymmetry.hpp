@@ -35,20 +35,19 @@ CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> mirror_upper(
   using Memory = typename ExecutionSpace::memory_space;
   using Flat = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Offset>>;
   const Ordinal n = pattern.n_rows;
-  auto row_map =
-      reservation.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::symbolic::mirror_map", n + 1);
-  auto ends = reservation.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::symbolic::mirror_ends", n);
+  auto row_map = reservation.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::trees::mirror_map", n + 1);
+  auto ends = reservation.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::trees::mirror_ends", n);
   Kokkos::deep_copy(exec, ends, Offset(0));
   Kokkos::parallel_for(
-      "lutra::symbolic::mirror_counts", Flat(exec, 0, pattern.nnz()), KOKKOS_LAMBDA(const Offset p) {
+      "lutra::trees::mirror_counts", Flat(exec, 0, pattern.nnz()), KOKKOS_LAMBDA(const Offset p) {
         const Ordinal c = pattern.entries(p);
         if (row_of_entry(pattern.row_map, n, p) < c) add_shared<ExecutionSpace>(ends(c), Offset(1));
       });
   const Offset nnz = prefix_sum<Offset>(exec, ends, row_map);
-  auto entries = reservation.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::symbolic::mirror", nnz);
+  auto entries = reservation.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::trees::mirror", nnz);
   Kokkos::deep_copy(exec, ends, Kokkos::subview(row_map, Kokkos::make_pair(Ordinal(0), n)));
   Kokkos::parallel_for(
-      "lutra::symbolic::mirror", Flat(exec, 0, pattern.nnz()), KOKKOS_LAMBDA(const Offset p) {
+      "lutra::trees::mirror", Flat(exec, 0, pattern.nnz()), KOKKOS_LAMBDA(const Offset p) {
         const Ordinal r = row_of_entry(pattern.row_map, n, p), c = pattern.entries(p);
         if (r < c) entries(fetch_add_shared<ExecutionSpace>(ends(c), Offset(1))) = r;
       });
@@ -63,7 +62,7 @@ bool sample_is_symmetric(const ExecutionSpace& exec,
   const Offset nnz = pattern.nnz(), samples = std::min<Offset>(nnz, 256), places = 256;
   Offset missing = 0;
   Kokkos::parallel_reduce(
-      "lutra::symbolic::symmetry_sample",
+      "lutra::trees::symmetry_sample",
       Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Offset>>(exec, 0, samples),
       KOKKOS_LAMBDA(const Offset sample, Offset& sum) {
         const Offset p = sample * (nnz / samples);
@@ -147,16 +146,35 @@ bool is_symmetric(const ExecutionSpace& exec,
   const std::size_t teams = std::max<std::size_t>(
       1, std::min({max_teams, rows, room, static_cast<std::size_t>(exec.concurrency()) / threads}));
   const auto rows_each = static_cast<Ordinal>((rows + teams - 1) / teams);
-  auto bits = scratch.allocate<decltype(Check::bits)>(exec, "lutra::symbolic::mirror_bits", teams, words);
+  auto bits = scratch.allocate<decltype(Check::bits)>(exec, "lutra::trees::mirror_bits", teams, words);
   Kokkos::deep_copy(exec, bits, std::uint64_t(0));
   Ordinal differ = 0;
   Kokkos::parallel_reduce(
-      "lutra::symbolic::symmetry",
+      "lutra::trees::symmetry",
       Kokkos::TeamPolicy<ExecutionSpace>(exec, static_cast<int>(teams), static_cast<int>(threads)),
       Check{pattern, mirror, bits, rows_each}, differ);
-  exec.fence("lutra::symbolic: bits are freed");
+  exec.fence("lutra::trees: bits are freed");
   return differ == 0;
 }
+
+/// A pattern with its mirror, which is empty where it says nothing new.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct MirroredPattern {
+  using Pattern = CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>;
+  MirroredPattern(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget)
+      : reservation(budget) {
+    const bool may_be_symmetric = sample_is_symmetric<Ordinal, Offset, ExecutionSpace>(exec, pattern);
+    mirror = mirror_upper<Ordinal, Offset, ExecutionSpace>(exec, pattern, reservation);
+    symmetric =
+        may_be_symmetric && is_symmetric<Ordinal, Offset, ExecutionSpace>(exec, pattern, mirror, budget);
+    if (!symmetric) return;
+    mirror = {};
+    reservation = MemoryReservation(budget);
+  }
+  Pattern mirror;
+  MemoryReservation reservation;
+  bool symmetric = false;
+};
 
 }  // namespace lutra::Impl
 

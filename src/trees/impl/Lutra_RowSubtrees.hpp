@@ -19,12 +19,15 @@ struct Runs {
 
 /// Rows of L of a symmetric pattern: L(i, :) is the part of the elimination tree between the entries of
 /// A(i, 0 : i) and i (Liu, SIAM J. Matrix Anal. Appl. 11, 1990). A team takes a row at a time, a thread
-/// climbs from an entry. In a *chain* — consecutive vertices each the parent of the one before — a climb
-/// takes one step and sets a range of bits; it stops where another climb was before. Read off in order, the
-/// bits are the sorted row.
+/// climbs from an entry towards i and stops where another climb was before. A *chain*, consecutive vertices
+/// each the parent of the one before, is climbed in one step, which sets a range of bits. Read off in order,
+/// the bits are the sorted row.
 ///
-/// Stage one counts the entries of each row and, by the ends of ranges only, of each column; stage two writes
-/// the rows of L and enters each row in the lists of the supernodes it passes.
+///     tree: 0 → 1 → 2 → 5 → 6    row 6 with entries at 1 and 3: chains [0 1 2], [3 4], [5 6]
+///           3 → 4 ↗              climb from 1 sets 1 2, then 5; climb from 3 sets 3 4, finds 5 set
+///
+/// The count pass counts the entries of each row and, by the ends of ranges only, of each column. The fill
+/// pass writes the rows of L and enters each row in the lists of the supernodes it passes.
 template <class Ordinal, class Offset, class ExecutionSpace>
 struct RowSubtrees {
   using Memory = typename ExecutionSpace::memory_space;
@@ -34,20 +37,21 @@ struct RowSubtrees {
   CsrPattern<Ordinal, Offset, Memory> pattern;  ///< its entries left of the diagonal are climbed from
   CsrPattern<Ordinal, Offset, Memory> mirror;  ///< further such entries; empty where the pattern is symmetric
   Kokkos::View<const Ordinal*, Memory> parent;  ///< [n]
-  Runs<Ordinal, Memory> runs;                   ///< chains in stage one, supernodes in stage two
+  Runs<Ordinal, Memory> runs;                   ///< chains in the count pass, supernodes in the fill pass
   TeamBits<Memory> bits;
   Kokkos::View<Ordinal**, Kokkos::LayoutRight, Memory>
-      places;                                   ///< (team, 2·words): words in use, and offsets
-  Kokkos::View<Ordinal, Memory> next_row;       ///< row the next idle team takes
-  Kokkos::View<Offset*, Memory> row_counts;     ///< [n] out in stage one, in in stage two: entries of L
-  Kokkos::View<Ordinal*, Memory> count_steps;   ///< [n + 1] out in stage one: differences of column counts
-  Kokkos::View<const Offset*, Memory> row_map;  ///< [n + 1] in, stage two, of L + U
-  Kokkos::View<Ordinal*, Memory> entries;       ///< out in stage two
-  Kokkos::View<Offset*, Memory> list_ends;      ///< [runs] in stage two: where each supernode's list goes on
-  Kokkos::View<Ordinal*, Memory> lists;         ///< out in stage two
-  bool store = false;                           ///< stage two
-  static constexpr int long_row = 512;          ///< entries from which a row is long
-  Kokkos::View<Ordinal*, Memory> long_rows;     ///< where the space has teams of several sizes
+      places;                                ///< (team, 2·words): words in use, and offsets
+  Kokkos::View<Ordinal, Memory> next_row;    ///< row the next idle team takes
+  Kokkos::View<Offset*, Memory> row_counts;  ///< [n] out of the count pass, in of the fill pass: entries of L
+  Kokkos::View<Ordinal*, Memory>
+      count_steps;  ///< [n + 1] out of the count pass: differences of column counts
+  Kokkos::View<const Offset*, Memory> row_map;  ///< [n + 1] into the fill pass, of L + U
+  Kokkos::View<Ordinal*, Memory> entries;       ///< out of the fill pass
+  Kokkos::View<Offset*, Memory> list_ends;   ///< [runs] in the fill pass: where each supernode's list goes on
+  Kokkos::View<Ordinal*, Memory> lists;      ///< out of the fill pass
+  bool store = false;                        ///< the fill pass
+  static constexpr int long_row = 512;       ///< entries from which a row is long
+  Kokkos::View<Ordinal*, Memory> long_rows;  ///< where the space has teams of several sizes
   Ordinal n_long_rows = 0;
   bool long_rows_only = false;  ///< in this launch; else the others
 
@@ -66,7 +70,7 @@ struct RowSubtrees {
       if (mirror.row_map.extent(0) > 0) climb_all(team, slot, source, mirror, row[1]);
       team.team_barrier();  // all bits are set, the least vertex is known
       read_off(team, slot, source, row[1]);
-      team.team_barrier();  // bits are zero again, and `row` may change
+      team.team_barrier();  // bits are zero again and all have read `row`
     }
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_FORESTTOP_HPP
-#define LUTRA_FORESTTOP_HPP
+#ifndef LUTRA_ROOTSEPARATOR_HPP
+#define LUTRA_ROOTSEPARATOR_HPP
 
 #include <Kokkos_Core.hpp>
 
@@ -10,14 +10,15 @@
 
 namespace lutra::Impl {
 
-/// An ancestor of v nearer to its root, n where v is a root.
+/// An ancestor of v nearer to the root, n where v is a root.
 template <class Ordinal, class View>
 KOKKOS_FORCEINLINE_FUNCTION Ordinal ancestor_of(const View& parent, const View& shortcut, Ordinal v) {
-  const Ordinal known = load_relaxed(shortcut(v)), above = load_relaxed(parent(v));  // both on their way
+  const Ordinal known = load_relaxed(shortcut(v)),
+                above = load_relaxed(parent(v));  // both loads in flight at once
   return known > v ? known : above;
 }
 
-/// The root of v; those met on the way get short cuts.
+/// The root of v's tree; vertices on the path get shortcuts (path halving).
 template <class Ordinal, class View>
 KOKKOS_FUNCTION Ordinal root_of(const View& parent, const View& shortcut, Ordinal v, Ordinal n) {
   Ordinal before = v, at = v;
@@ -32,13 +33,23 @@ KOKKOS_FUNCTION Ordinal root_of(const View& parent, const View& shortcut, Ordina
   return at;
 }
 
-/// The last rows of the elimination forest, for which tokens (see ForestLinker) would walk one behind the
-/// other through a chain that they make as they go: one team takes them in panels of 64 rows. Each entry of
-/// the panel's rows says that a tree of the forest below, named by its root, lies under a row; these rows
-/// become a set of 64 bits. The least of a set is the parent of the root, and has the others as ancestors:
-/// Liu's forest (see ForestLinker), by elimination on the roots instead of climbing.
+/// The last rows of the elimination tree, a root separator. They form a chain, along which edges would
+/// propagate one behind the other (see EdgePropagation), so one team takes them in panels of 64 rows by
+/// elimination:
+///
+///     panel rows   0 1 2 … 63
+///     subtree a    . 1 . … 1
+///     subtree b    1 1 . … .
+///
+/// An entry (row, v) says that the subtree with v lies below the row. Of each subtree, named by its root, the
+/// panel's rows above it are a set of 64 bits. The least row of a set is the root's parent (a: 1, b: 0); the
+/// other rows of the set are ancestors of that row and join its own set (row 0: {1}, row 1: {63}).
+///
+/// gather: sets of roots and rows, by all threads. link_roots: parents of roots. link_rows: the elimination
+/// among the panel's 64 rows, by one thread. find_tops: the last ancestor of each row in the panel, by
+/// pointer jumping.
 template <class Ordinal, class Offset, class ExecutionSpace>
-struct ForestTop {
+struct RootSeparator {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   using Word = std::uint64_t;
@@ -48,7 +59,7 @@ struct ForestTop {
 
   Pattern pattern;
   Pattern mirror;                           ///< empty where the pattern is symmetric
-  Ordinal first;                            ///< of the rows; for those before, the forest is complete
+  Ordinal first;                            ///< of the rows; for those before, the tree is complete
   Kokkos::View<Ordinal*, Memory> parent;    ///< [n] n where there is none yet
   Kokkos::View<Ordinal*, Memory> shortcut;  ///< [n] an ancestor, the vertex itself where none is known
   Kokkos::View<Word*, Memory> above;        ///< [n] of roots, rows of the panel above them; 0 in and out
@@ -70,7 +81,7 @@ struct ForestTop {
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const Ordinal n = pattern.n_rows;
     auto& shared = *static_cast<Panel*>(team.team_shmem().get_shmem(sizeof(Panel)));
-    // The root of the last row of each panel, so that a way to it stays short.
+    // An ancestor of the last row of each panel so far, so that paths over panels stay short.
     auto* tails = static_cast<Ordinal*>(
         team.team_shmem().get_shmem(static_cast<std::size_t>((n - first) / panel + 1) * sizeof(Ordinal)));
     for (Ordinal begin = first; begin < n; begin += panel) {
@@ -93,7 +104,7 @@ struct ForestTop {
         const Ordinal root = roots(k);
         shortcut(root) = begin + top[parent(root) - begin];
       });
-      team.team_barrier();  // the forest is complete up to here
+      team.team_barrier();  // the tree is complete up to here
       shorten_tails(team, tails, begin, rows);
     }
   }
@@ -147,8 +158,8 @@ struct ForestTop {
     });
   }
 
-  /// By one thread: elimination on sets of 64 bits, of which the next one is loaded while one is in work.
-  /// What goes to the next one does not go by memory.
+  /// Elimination on sets of 64 bits by one thread: the set of row k + 1 is loaded while row k is worked, and
+  /// what row k passes to it stays in a register.
   KOKKOS_FUNCTION void link_rows(Panel& shared, int rows) const {
     Word passed = 0, own = shared.above[0];
     for (int k = 0; k < rows; ++k) {
@@ -170,7 +181,7 @@ struct ForestTop {
         const int* from = shared.top[now];
         shared.top[1 - now][k] = from[from[k]];
       });
-      team.team_barrier();  // ways are twice as long
+      team.team_barrier();  // top[1 - now] spans twice as many steps
     }
     return shared.top[now];
   }
