@@ -204,10 +204,18 @@ $what_is_needed"
   install_by_apt "${missing[@]}"
 }
 
-# Asks on a terminal; goes ahead with --yes and where nobody can answer.
+# can_confirm <what is missing>…: stops where nobody can answer and --yes was not given. Installing packages changes a
+# system's libraries.
+can_confirm() {
+  if $assume_yes || [[ -t 0 ]]; then return; fi
+  die "not found: $*
+There is no terminal to ask on whether packages may be installed; --yes goes ahead. Nothing was changed."
+}
+
+# Asks on a terminal, unless --yes was given.
 confirm() {
-  if $assume_yes || [[ ! -t 0 ]]; then return; fi
+  if $assume_yes; then return; fi
   local answer
   read -r -p "Go ahead? [Y/n] " answer
-  [[ -z $answer || $answer == [yY]* ]] || die "stopped, nothing was changed"
+  [[ -z $answer || $answer == [yY]* ]] || die "stopped. Nothing was changed"
 }

@@ -37,6 +37,7 @@ install_by_apt() {
     esac
   done
   local as_root=()
+  can_confirm "$@"
   choose_root "$@"
 
   [[ -n $(candidate_of cmake) ]] || update_lists
