@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_CheckMatrix.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "Lutra_Instantiate.hpp"
@@ -9,66 +10,107 @@
 namespace lutra {
 namespace {
 
-/// Reads one element of a device View.
-template <class ViewType>
-auto fetch(const ViewType& view, std::size_t i) {
+using Impl::MatrixFindings;
+
+template <class ExecutionSpace>
+using Findings = Kokkos::View<MatrixFindings*, typename ExecutionSpace::memory_space>;
+
+/// Clears the findings and notes both ends of the row map.
+template <class ExecutionSpace, class RowMap>
+void begin_check(const ExecutionSpace& exec, const RowMap& row_map, std::int64_t n,
+                 const Findings<ExecutionSpace>& findings) {
+  Kokkos::parallel_for(
+      "lutra::common::begin_check", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1),
+      KOKKOS_LAMBDA(const int) {
+        findings(0) = {static_cast<std::int64_t>(row_map(0)), static_cast<std::int64_t>(row_map(n)), n, n, 0};
+      });
+}
+
+/// What is wrong with one entry of a row: its column, its place behind the entry before it, or its value.
+template <class Matrix, class Offset>
+KOKKOS_FORCEINLINE_FUNCTION bool is_bad_entry(const Matrix& matrix, Offset p, Offset begin) {
+  using Scalar = typename decltype(matrix.values)::non_const_value_type;
+  const auto j = matrix.entries(p);
+  return j < 0 || j >= matrix.n_cols || (p > begin && matrix.entries(p - 1) >= j) ||
+         !ScalarTraits<Scalar>::is_finite(matrix.values(p));
+}
+
+/// Checks every row. A row's entries are looked at only where both of its offsets lie in [0, nnz]. Bad rows
+/// are rare: only they touch the findings.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void find_bad_rows(const ExecutionSpace& exec,
+                   const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
+                   const Findings<ExecutionSpace>& findings) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  const std::int64_t n = matrix.n_rows;
+  const Offset nnz = matrix.nnz();
+  const int lanes =
+      Impl::vector_length_for<ExecutionSpace>(static_cast<double>(nnz) / static_cast<double>(n));
+  const int team = Impl::is_host_space<ExecutionSpace> ? 1 : 256 / lanes;
+  const std::int64_t rows_a_team = Impl::is_host_space<ExecutionSpace> ? 256 : team;
+  Kokkos::parallel_for(
+      "lutra::common::check_rows",
+      Policy(exec, static_cast<int>((n + rows_a_team - 1) / rows_a_team), team, lanes),
+      KOKKOS_LAMBDA(const typename Policy::member_type& member) {
+        const std::int64_t first = member.league_rank() * rows_a_team;
+        const std::int64_t last = first + rows_a_team < n ? first + rows_a_team : n;
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(member, first, last), [&](const std::int64_t i) {
+          const Offset begin = matrix.row_map(i), end = matrix.row_map(i + 1);
+          if (begin < 0 || begin > end || end > nnz) {
+            Kokkos::single(Kokkos::PerThread(member),
+                           [&] { Kokkos::atomic_min(&findings(0).bad_row_start, i); });
+            return;
+          }
+          int bad = 0;
+          Kokkos::parallel_reduce(
+              Kokkos::ThreadVectorRange(member, begin, end),
+              [&](const Offset p, int& sum) { sum += is_bad_entry(matrix, p, begin) ? 1 : 0; }, bad);
+          if (bad == 0) return;
+          Kokkos::single(Kokkos::PerThread(member), [&] { Kokkos::atomic_min(&findings(0).bad_row, i); });
+        });
+      });
+}
+
+/// Compares row map and entries with those of a checked pattern of the same sizes, and looks at the values.
+/// Nothing is used as an index.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void find_differences(const ExecutionSpace& exec,
+                      const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
+                      const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+                      const Findings<ExecutionSpace>& findings) {
+  const auto nnz = static_cast<std::int64_t>(matrix.nnz());
+  const auto offsets = static_cast<std::int64_t>(matrix.n_rows) + 1;
+  Kokkos::parallel_for(
+      "lutra::common::compare_pattern", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, std::max(nnz, offsets)),
+      KOKKOS_LAMBDA(const std::int64_t p) {
+        bool good = p >= offsets || matrix.row_map(p) == pattern.row_map(p);
+        if (p < nnz)
+          good = good && matrix.entries(p) == pattern.entries(p) &&
+                 ScalarTraits<Scalar>::is_finite(matrix.values(p));
+        if (!good) Kokkos::atomic_store(&findings(0).difference, std::int64_t(1));
+      });
+}
+
+/// One element of a device array, for messages.
+template <class ExecutionSpace, class ViewType>
+auto fetch_element(const ExecutionSpace& exec, const ViewType& view, std::size_t i) {
   typename ViewType::non_const_value_type value{};
-  Kokkos::deep_copy(value, Kokkos::subview(view, i));
+  Kokkos::deep_copy(exec, value, Kokkos::subview(view, i));
+  exec.fence("lutra::common: an element is read for a message");
   return value;
 }
 
-/// The first row of `row_map` that is out of order, or n. Entries must not be looked at before this has
-/// passed.
-template <class ExecutionSpace, class RowMap, class Ordinal>
-Ordinal first_bad_row_start(const ExecutionSpace& exec, const RowMap& row_map, Ordinal n) {
-  using Offset = typename RowMap::non_const_value_type;
-  const auto nnz = static_cast<Offset>(fetch(row_map, static_cast<std::size_t>(n)));
-  Ordinal first = n;
-  Kokkos::parallel_reduce(
-      "lutra::common::check_row_map", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n),
-      KOKKOS_LAMBDA(const Ordinal i, Ordinal& least) {
-        const bool bad = row_map(i) < 0 || row_map(i) > row_map(i + 1) || row_map(i + 1) > nnz;
-        if (bad && i < least) least = i;
-      },
-      Kokkos::Min<Ordinal>(first));
-  return first < n ? first : n;
-}
-
-/// The first row with a column out of range or out of order, or a value that is not finite, or n.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Ordinal first_bad_row(const ExecutionSpace& exec,
-                      const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix) {
-  const Ordinal n = matrix.n_rows;
-  const auto row_map = matrix.row_map;
-  const auto entries = matrix.entries;
-  const auto values = matrix.values;
-  Ordinal first = n;
-  Kokkos::parallel_reduce(
-      "lutra::common::check_rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n),
-      KOKKOS_LAMBDA(const Ordinal i, Ordinal& least) {
-        Ordinal previous = -1;
-        bool bad = false;
-        for (Offset p = row_map(i); p < row_map(i + 1); ++p) {
-          const Ordinal j = entries(p);
-          bad = bad || j <= previous || j >= n || !ScalarTraits<Scalar>::is_finite(values(p));
-          previous = j;
-        }
-        if (bad && i < least) least = i;
-      },
-      Kokkos::Min<Ordinal>(first));
-  return first < n ? first : n;
-}
-
 /// Says what is wrong with row `i`, which is known to be wrong.
-template <class Matrix, class Ordinal>
-[[noreturn]] void throw_for_row(const Matrix& matrix, Ordinal i) {
+template <class ExecutionSpace, class Matrix>
+[[noreturn]] void throw_for_row(const ExecutionSpace& exec, const Matrix& matrix, std::int64_t i) {
+  using Ordinal = typename decltype(matrix.entries)::non_const_value_type;
   const auto row = static_cast<std::size_t>(i);
-  const std::size_t begin = static_cast<std::size_t>(fetch(matrix.row_map, row));
-  const std::size_t end = static_cast<std::size_t>(fetch(matrix.row_map, row + 1));
+  const auto begin = static_cast<std::size_t>(fetch_element(exec, matrix.row_map, row));
+  const auto end = static_cast<std::size_t>(fetch_element(exec, matrix.row_map, row + 1));
   const std::string where = "matrix: row " + std::to_string(i);
   Ordinal previous = -1;
   for (std::size_t p = begin; p < end; ++p) {
-    const Ordinal j = fetch(matrix.entries, p);
+    const Ordinal j = fetch_element(exec, matrix.entries, p);
     if (j < 0 || j >= matrix.n_cols) {
       throw InputError(where + " has column " + std::to_string(j) + ", but columns are 0 to " +
                        std::to_string(matrix.n_cols - 1));
@@ -82,21 +124,18 @@ template <class Matrix, class Ordinal>
   }
   for (std::size_t p = begin; p < end; ++p) {
     using Scalar = typename decltype(matrix.values)::non_const_value_type;
-    if (!ScalarTraits<Scalar>::is_finite(fetch(matrix.values, p))) {
+    if (!ScalarTraits<Scalar>::is_finite(fetch_element(exec, matrix.values, p))) {
       throw InputError("matrix: the value in row " + std::to_string(i) + ", column " +
-                       std::to_string(fetch(matrix.entries, p)) + " is NaN or infinite");
+                       std::to_string(fetch_element(exec, matrix.entries, p)) + " is NaN or infinite");
     }
   }
   throw InputError(where + " changed while it was checked");
 }
 
-}  // namespace
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void check_square_matrix(
-    const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix) {
-  const Ordinal n = matrix.n_rows;
+/// Extents, which the host knows.
+template <class Matrix>
+void check_extents(const Matrix& matrix) {
+  const auto n = matrix.n_rows;
   if (n != matrix.n_cols) {
     throw InputError("matrix: " + std::to_string(n) + " rows but " + std::to_string(matrix.n_cols) +
                      " columns; a square matrix is needed");
@@ -110,53 +149,62 @@ void check_square_matrix(
     throw InputError("matrix: " + std::to_string(matrix.entries.extent(0)) + " entries but " +
                      std::to_string(matrix.values.extent(0)) + " values");
   }
-  exec.fence("lutra::check_square_matrix: rows are read from here on");
-  const Offset first_offset = fetch(matrix.row_map, 0);
-  const Offset last_offset = fetch(matrix.row_map, static_cast<std::size_t>(n));
-  if (first_offset != 0)
-    throw InputError("matrix: row_map[0] is " + std::to_string(first_offset) + ", not 0");
-  if (static_cast<std::size_t>(last_offset) != matrix.entries.extent(0) || last_offset < 0) {
-    throw InputError("matrix: row_map ends with " + std::to_string(last_offset) + ", but there are " +
+}
+
+/// Throws for the first finding, in the order a reader of the arrays would meet them.
+template <class ExecutionSpace, class Matrix>
+void throw_for_findings(const ExecutionSpace& exec, const Matrix& matrix, const MatrixFindings& found) {
+  const std::int64_t n = matrix.n_rows;
+  if (found.first_offset != 0)
+    throw InputError("matrix: row_map[0] is " + std::to_string(found.first_offset) + ", not 0");
+  if (found.last_offset != static_cast<std::int64_t>(matrix.nnz())) {
+    throw InputError("matrix: row_map ends with " + std::to_string(found.last_offset) + ", but there are " +
                      std::to_string(matrix.entries.extent(0)) + " entries");
   }
-  const Ordinal bad_start = first_bad_row_start(exec, matrix.row_map, n);
-  if (bad_start < n) {
-    throw InputError("matrix: row_map falls or leaves its range at row " + std::to_string(bad_start));
+  if (found.bad_row_start < n) {
+    throw InputError("matrix: row_map falls or leaves its range at row " +
+                     std::to_string(found.bad_row_start));
   }
-  const Ordinal bad_row = first_bad_row(exec, matrix);
-  if (bad_row < n) throw_for_row(matrix, bad_row);
+  if (found.bad_row < n) throw_for_row(exec, matrix, found.bad_row);
 }
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-bool same_pattern(const ExecutionSpace& exec,
-                  const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& a,
-                  const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& b) {
-  if (a.n_rows != b.n_rows || a.n_cols != b.n_cols || a.nnz() != b.nnz()) return false;
-  if (a.row_map.extent(0) != b.row_map.extent(0)) return false;
-  std::int64_t differences = 0;
-  Kokkos::parallel_reduce(
-      "lutra::common::compare_row_maps",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(a.row_map.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i, std::int64_t& sum) { sum += a.row_map(i) != b.row_map(i) ? 1 : 0; },
-      differences);
-  if (differences > 0) return false;
-  Kokkos::parallel_reduce(
-      "lutra::common::compare_entries",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(a.nnz())),
-      KOKKOS_LAMBDA(const std::int64_t p, std::int64_t& sum) { sum += a.entries(p) != b.entries(p) ? 1 : 0; },
-      differences);
-  return differences == 0;
+}  // namespace
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void check_square_matrix(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
+    const MatrixCheckWorkspace<ExecutionSpace>& work) {
+  check_extents(matrix);
+  begin_check(exec, matrix.row_map, matrix.n_rows, work.findings.device());
+  find_bad_rows(exec, matrix, work.findings.device());
+  throw_for_findings(exec, matrix, work.findings.fetch(exec)(0));
 }
 
-#define LUTRA_CHECK_MATRIX(Scalar, Ordinal, Offset, Space)           \
-  template void check_square_matrix<Scalar, Ordinal, Offset, Space>( \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&);
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void check_same_pattern(const ExecutionSpace& exec,
+                        const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
+                        const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+                        const MatrixCheckWorkspace<ExecutionSpace>& work) {
+  check_extents(matrix);
+  bool same = matrix.n_rows == pattern.n_rows && matrix.nnz() == pattern.nnz();
+  if (same) {
+    begin_check(exec, matrix.row_map, matrix.n_rows, work.findings.device());
+    find_differences(exec, matrix, pattern, work.findings.device());
+    same = work.findings.fetch(exec)(0).difference == 0;
+  }
+  if (same) return;
+  check_square_matrix(exec, matrix, work);
+  throw InputError("matrix: its pattern is not the one that was analyzed; call analyze for a new pattern");
+}
+
+#define LUTRA_CHECK_MATRIX(Scalar, Ordinal, Offset, Space)                                                 \
+  template void check_square_matrix(const Space&,                                                          \
+                                    const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
+                                    const MatrixCheckWorkspace<Space>&);                                   \
+  template void check_same_pattern(                                                                        \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
+      const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MatrixCheckWorkspace<Space>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_CHECK_MATRIX)
-
-#define LUTRA_SAME_PATTERN(Ordinal, Offset, Space)                                    \
-  template bool same_pattern<Ordinal, Offset, Space>(                                 \
-      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, \
-      const CsrPattern<Ordinal, Offset, typename Space::memory_space>&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_SAME_PATTERN)
 
 }  // namespace lutra

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "Lutra_GmresRefinement.hpp"
@@ -21,33 +22,20 @@ double default_tolerance() {
   return sizeof(RealOf<Scalar>) == 8 ? 1e-12 : 1e-5;
 }
 
-/// to = from for columns [first, first + k) of a user's View and a workspace array, in either direction.
-template <class ExecutionSpace, class To, class From>
-void copy_columns(const ExecutionSpace& exec, const To& to, std::size_t to_first, const From& from,
-                  std::size_t from_first, std::size_t k) {
+/// The first k columns of a workspace array to columns [first, first + k) of the user's X, unless a row of B
+/// that is not finite has been found.
+template <class ExecutionSpace, class XView, class Rows>
+void copy_solutions(const ExecutionSpace& exec, const Rows& from, const XView& X, std::size_t first,
+                    std::size_t k, const ResidualMaxima<ExecutionSpace>& maxima) {
+  const auto slots = maxima.slots();
+  const std::size_t bad_row = maxima.bad_row_slot();
   Kokkos::parallel_for(
-      "lutra::driver::copy_columns",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(to.extent(0))),
+      "lutra::driver::copy_solutions",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(X.extent(0))),
       KOKKOS_LAMBDA(const std::int64_t i) {
-        for (std::size_t c = 0; c < k; ++c) to(i, to_first + c) = from(i, from_first + c);
+        if (slots(bad_row) > 0) return;
+        for (std::size_t c = 0; c < k; ++c) X(i, first + c) = from(i, c);
       });
-}
-
-/// The first row of B that is not finite, or n.
-template <class Scalar, class ExecutionSpace, class BView>
-std::int64_t first_row_not_finite(const ExecutionSpace& exec, const BView& B) {
-  const auto n = static_cast<std::int64_t>(B.extent(0));
-  const std::size_t n_rhs = B.extent(1);
-  std::int64_t first = n;
-  Kokkos::parallel_reduce(
-      "lutra::driver::check_right_sides", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n),
-      KOKKOS_LAMBDA(const std::int64_t i, std::int64_t& least) {
-        bool finite = true;
-        for (std::size_t c = 0; c < n_rhs; ++c) finite = finite && ScalarTraits<Scalar>::is_finite(B(i, c));
-        if (!finite && i < least) least = i;
-      },
-      Kokkos::Min<std::int64_t>(first));
-  return std::min(first, n);
 }
 
 /// @throws InputError for threshold pivoting with what cannot do it
@@ -85,7 +73,8 @@ LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::LuSolver(LuOptions options, c
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const Matrix& A) {
-  check_square_matrix(m_exec, A);
+  if (m_check.findings.size() == 0) m_check = MatrixCheckWorkspace<ExecutionSpace>(m_exec);
+  check_square_matrix(m_exec, A, m_check);
   Report report;
   MemoryBudget budget(m_options.memory_limit);
   auto analysis = analyze_lu(m_exec, A, m_options, budget, report);
@@ -102,7 +91,8 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const Matrix& A)
   m_values_reservation = {};
   m_transposed = {};
   m_plain = m_transposed_operator = m_adjoint = {};
-  m_work = {};
+  m_work = m_one_column = {};
+  m_gmres = {};
   m_factorized_before = false;
   // Small enough to leave pivots alone that are small by the matrix' own condition, large enough to bound
   // growth.
@@ -120,17 +110,17 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::copy_values(const Matrix
                                                                           A.values.extent(0));
   }
   Kokkos::deep_copy(m_exec, m_values, A.values);
-  m_plain.norm = m_transposed_operator.norm = m_adjoint.norm = -1;
+  for (Operator* A_op : {&m_plain, &m_transposed_operator, &m_adjoint}) A_op->set_values(m_values);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const Matrix& A) {
   if (m_stage == Stage::nothing) throw CallOrderError("factorize: there is no analysis; call analyze first");
-  check_square_matrix(m_exec, A);
-  if (m_stage == Stage::singular_pattern) return;  // the report of the analysis stands
-  if (!same_pattern(m_exec, A.pattern(), m_analysis.pattern)) {
-    throw InputError("matrix: its pattern is not the one that was analyzed; call analyze for a new pattern");
+  if (m_stage == Stage::singular_pattern) {  // the report of the analysis stands
+    check_square_matrix(m_exec, A, m_check);
+    return;
   }
+  check_same_pattern(m_exec, A, m_analysis.pattern, m_check);
   m_stage = Stage::analyzed;
   m_report.status = Status::not_solved;
   m_report.singular_rows.clear();
@@ -188,9 +178,8 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::check_singularity(bool f
     return;
   }
   if (*m_report.pivots.perturbed == 0) return;
-  const auto one_column =
-      m_work.B.extent(1) == 1 ? m_work : make_solve_workspace<Scalar>(m_exec, n(), 1, m_budget);
-  if (find_null_vector(m_exec, *m_factorization, scales(), operator_for(Transposition::none).view, one_column,
+  const auto& work = m_work.B.extent(1) == 1 ? m_work : one_column();
+  if (find_null_vector(m_exec, operator_for(Transposition::none), *m_factorization, scales(), work,
                        m_report)) {
     m_report.status = Status::numerically_singular;
     m_stage = Stage::singular_values;
@@ -198,20 +187,28 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::check_singularity(bool f
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::operator_for(Transposition op) -> const Operator& {
+auto LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::operator_for(Transposition op) -> Operator& {
   Operator& result = op == Transposition::none         ? m_plain
                      : op == Transposition::transposed ? m_transposed_operator
                                                        : m_adjoint;
+  if (!result.is_empty()) return result;
   if (op == Transposition::none) {
-    result.view = {m_analysis.pattern, m_values, {}, false};
+    result = Operator(m_exec, m_analysis.pattern, {}, false, m_budget);
   } else {
-    if (m_transposed.source.extent(0) != m_values.extent(0)) {
+    if (m_transposed.source.extent(0) != m_values.extent(0))
       m_transposed = transpose(m_exec, m_analysis.pattern, m_budget);
-    }
-    result.view = {m_transposed.pattern, m_values, m_transposed.source, op == Transposition::adjoint};
+    result =
+        Operator(m_exec, m_transposed.pattern, m_transposed.source, op == Transposition::adjoint, m_budget);
   }
-  if (result.norm < 0) result.norm = norm_inf(m_exec, result.view);
+  result.set_values(m_values);
   return result;
+}
+
+/// A workspace of one column, besides that of solves.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+SolveWorkspace<Scalar, ExecutionSpace>& LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::one_column() {
+  if (m_one_column.B.extent(1) == 0) m_one_column = make_solve_workspace<Scalar>(m_exec, n(), 1, m_budget);
+  return m_one_column;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -229,10 +226,23 @@ void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::check_solve(
     throw InputError("X: it is " + std::to_string(X.extent(0)) + " × " + std::to_string(X.extent(1)) +
                      ", but B is " + std::to_string(B.extent(0)) + " × " + std::to_string(B.extent(1)));
   }
-  const auto bad_row = first_row_not_finite<Scalar>(m_exec, B);
-  if (bad_row < static_cast<std::int64_t>(n)) {
-    throw InputError("B: row " + std::to_string(bad_row) + " holds NaN or infinity");
-  }
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::refuse_right_side(std::int64_t row) {
+  throw InputError("B: row " + std::to_string(row) + " holds NaN or infinity");
+}
+
+/// Of a solve that does not come to solving.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::check_right_sides(
+    const typename Solver::const_multivector_type& B) {
+  MemoryReservation reservation(m_budget);
+  const ResidualMaxima<ExecutionSpace> maxima(m_exec, reservation, 1);
+  maxima.clear(m_exec);
+  Impl::check_columns(m_exec, B, 0, B.extent(1), maxima.slots(), maxima.bad_row_slot());
+  maxima.fetch(m_exec);
+  if (const auto row = maxima.first_bad_row(static_cast<std::int64_t>(n()))) refuse_right_side(*row);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -248,36 +258,50 @@ Status LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
     const typename Solver::const_multivector_type& B, const typename Solver::multivector_type& X,
     Transposition op) {
   check_solve(B, X);
-  if (m_stage != Stage::factorized) return m_report.status;
+  if (m_stage != Stage::factorized) {
+    check_right_sides(B);
+    return m_report.status;
+  }
   if (B.extent(1) == 0) return m_report.status = Status::success;
-  const Operator& A = operator_for(op);
+  Operator& A = operator_for(op);
   const std::size_t n_rhs = B.extent(1);
   reserve_workspace(n_rhs);
+  const RefinementOptions refinement{m_options.max_refinement_steps, m_options.tolerance};
   double componentwise = 0, normwise = 0, solve_seconds = 0, refine_seconds = 0;
-  m_report.refinement_steps = 0;
-  m_report.escalations.resize(
-      m_factor_escalations);  // those of the factorization stand, those of a former solve go
+  std::int64_t steps = 0;
+  bool improved = false;  // X has changed after it was copied for the user
   for (std::size_t first = 0; first < n_rhs; first += max_columns_at_once) {
     const std::size_t k = std::min(max_columns_at_once, n_rhs - first);
-    if (k < m_work.B.extent(1))
-      Kokkos::deep_copy(m_exec, m_work.B, Scalar{});  // columns past the last are zero
-    copy_columns(m_exec, m_work.B, 0, B, first, k);
-    auto outcome =
-        solve_refined(m_exec, *m_factorization, op, A.view, A.norm, m_options.max_refinement_steps, m_work);
-    gmres_fallback(op, A, k, outcome);
-    copy_columns(m_exec, X, first, m_work.X, 0, k);
+    const auto& maxima = m_work.maxima;
+    maxima.clear(m_exec);
+    Impl::copy_and_check(m_exec, B, first, k, m_work.B, maxima.slots(), maxima.bad_row_slot());
+    if (first == 0 && k < n_rhs)  // all of B before anything of X
+      Impl::check_columns(m_exec, B, k, n_rhs, maxima.slots(), maxima.bad_row_slot());
+    const auto copy_to_user = [&] { copy_solutions(m_exec, m_work.X, X, first, k, m_work.maxima); };
+    auto outcome = solve_refined(m_exec, A, *m_factorization, op, refinement, m_work, copy_to_user);
+    if (outcome.bad_row) refuse_right_side(*outcome.bad_row);
+    if (first == 0)  // those of the factorization stand, those of a former solve go
+      m_report.escalations.resize(m_factor_escalations);
+    const bool rescued = gmres_fallback(op, A, k, outcome);
+    if (outcome.steps > 0 || rescued) {
+      improved = true;
+      copy_to_user();
+    }
     componentwise = std::max(componentwise, std::ranges::max(outcome.errors.componentwise));
     normwise = std::max(normwise, std::ranges::max(outcome.errors.normwise));
     solve_seconds += outcome.solve_seconds;
     refine_seconds += outcome.refine_seconds;
-    m_report.refinement_steps = std::max<std::int64_t>(m_report.refinement_steps, outcome.steps);
+    steps = std::max<std::int64_t>(steps, outcome.steps);
   }
-  m_exec.fence("lutra::SparseLU::solve: X is complete");
-  const std::int64_t row = m_factorization->consume_timeout(m_exec);
+  if (improved) m_exec.fence("lutra::SparseLU::solve: X is complete");
+  // A solve that was given up leaves NaN, so that a finite first solution needs no look at the flag.
+  const bool in_doubt = improved || !(componentwise < std::numeric_limits<double>::infinity());
+  const std::int64_t row = in_doubt ? m_factorization->consume_timeout(m_exec) : -1;
   if (row >= 0) {
     throw TimeoutError("solve: row " + std::to_string(row) +
                        " of the factors waited too long in a triangular solve, which was given up");
   }
+  m_report.refinement_steps = steps;
   m_report.errors = {normwise, componentwise, std::nullopt};
   m_report.times.solve = solve_seconds;
   m_report.times.refine = refine_seconds;
@@ -286,39 +310,42 @@ Status LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
   return m_report.status;
 }
 
+/// Improves the columns that refinement left above the tolerance; true where it has tried.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::gmres_fallback(Transposition op, const Operator& A,
+bool LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>::gmres_fallback(Transposition op, Operator& A,
                                                                        std::size_t n_rhs,
                                                                        RefinementOutcome& outcome) {
-  if (m_options.max_refinement_steps == 0) return;
-  SolveWorkspace<Scalar, Memory> one_column;
-  int iterations = 0;
+  const auto has_stalled = [&](double error) { return !(error <= tolerance()); };
+  const auto errors = std::span(outcome.errors.componentwise).first(n_rhs);
+  if (m_options.max_refinement_steps == 0 || std::ranges::none_of(errors, has_stalled)) return false;
   Kokkos::Timer timer;
+  auto& column = one_column();
+  if (m_gmres.restart == 0)
+    m_gmres = make_fgmres_workspace<Scalar>(m_exec, n(), gmres_refinement_restart, m_budget);
+  int iterations = 0;
   for (std::size_t c = 0; c < n_rhs; ++c) {
-    if (outcome.errors.componentwise[c] <= tolerance()) continue;
-    if (one_column.B.extent(0) == 0) one_column = make_solve_workspace<Scalar>(m_exec, n(), 1, m_budget);
-    Impl::copy_column(m_exec, m_work.B, c, one_column.B, 0);
-    Impl::copy_column(m_exec, m_work.X, c, one_column.X, 0);
+    if (!has_stalled(outcome.errors.componentwise[c])) continue;
+    Impl::copy_column(m_exec, m_work.B, c, column.B, 0);
+    Impl::copy_column(m_exec, m_work.X, c, column.X, 0);
     const BackwardErrors before{{outcome.errors.componentwise[c]}, {outcome.errors.normwise[c]}};
     const auto rescued =
-        refine_by_gmres(m_exec, *m_factorization, op, A.view, A.norm,
+        refine_by_gmres(m_exec, A, *m_factorization, op,
                         op == Transposition::none ? m_analysis.row_scale : m_analysis.col_scale,
-                        0.1 * tolerance(), before, one_column, m_budget);
-    Impl::copy_column(m_exec, one_column.X, 0, m_work.X, c);
+                        0.1 * tolerance(), before, column, m_gmres);
+    Impl::copy_column(m_exec, column.X, 0, m_work.X, c);
     outcome.errors.componentwise[c] = rescued.errors.componentwise[0];
     outcome.errors.normwise[c] = rescued.errors.normwise[0];
     iterations += rescued.iterations;
   }
-  if (iterations == 0) return;
-  m_exec.fence("lutra::driver: GMRES is timed to here");
   outcome.refine_seconds += timer.seconds();
+  if (iterations == 0) return true;
   m_report.escalations.push_back("refinement stalled: " + std::to_string(iterations) +
                                  " GMRES iterations with the factors as preconditioner");
-  if (!find_null_vector_by_gmres(m_exec, *m_factorization, scales(), operator_for(Transposition::none).view,
-                                 operator_for(Transposition::none).norm, one_column, m_budget, m_report)) {
-    return;
-  }
-  m_stage = Stage::singular_values;
+  if (m_stage == Stage::singular_values) return true;  // known from columns before
+  if (find_null_vector_by_gmres(m_exec, operator_for(Transposition::none), *m_factorization, scales(), column,
+                                m_gmres, m_report))
+    m_stage = Stage::singular_values;
+  return true;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

@@ -3,6 +3,7 @@
 #define LUTRA_LUSOLVER_HPP
 
 #include "Lutra_CheckMatrix.hpp"
+#include "Lutra_CsrOperator.hpp"
 #include "Lutra_FactorStructure.hpp"
 #include "Lutra_LuFactorization.hpp"
 #include "Lutra_NullVector.hpp"
@@ -39,22 +40,21 @@ class LuSolver {
   /// What has been done so far; a later stage stands for the earlier ones too.
   enum class Stage { nothing, singular_pattern, analyzed, singular_values, factorized };
 
-  /// op(A) with its norm, made when first asked for and kept until the values change.
-  struct Operator {
-    ResidualOperator<Scalar, Ordinal, Offset, Memory> view;
-    double norm = -1;  ///< negative: not computed for these values
-  };
+  using Operator = CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>;
 
   void copy_values(const Matrix& A);
   bool factorize_within_growth();
   bool factorize_with(double perturbation);
   Scales<Scalar, Memory> scales() const { return {m_analysis.row_scale, m_analysis.col_scale}; }
   void check_singularity(bool finite);
-  const Operator& operator_for(Transposition op);
+  Operator& operator_for(Transposition op);
   void check_solve(const typename Solver::const_multivector_type& B,
                    const typename Solver::multivector_type& X) const;
+  void check_right_sides(const typename Solver::const_multivector_type& B);
+  [[noreturn]] static void refuse_right_side(std::int64_t row);
   void reserve_workspace(std::size_t n_rhs);
-  void gmres_fallback(Transposition op, const Operator& A, std::size_t n_rhs, RefinementOutcome& outcome);
+  bool gmres_fallback(Transposition op, Operator& A, std::size_t n_rhs, RefinementOutcome& outcome);
+  SolveWorkspace<Scalar, ExecutionSpace>& one_column();
   double tolerance() const;
   void assess_solution();
   void update_memory();
@@ -70,8 +70,11 @@ class LuSolver {
   Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz(A)] of the matrix last factorized
   MemoryReservation m_values_reservation;
   TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of A; empty until a transposed solve
-  Operator m_plain, m_transposed_operator, m_adjoint;
-  SolveWorkspace<Scalar, Memory> m_work;
+  Operator m_plain, m_transposed_operator, m_adjoint;       ///< made when first asked for
+  MatrixCheckWorkspace<ExecutionSpace> m_check;
+  SolveWorkspace<Scalar, ExecutionSpace> m_work;
+  SolveWorkspace<Scalar, ExecutionSpace> m_one_column;  ///< of GMRES and null vectors
+  FgmresWorkspace<Scalar, ExecutionSpace> m_gmres;      ///< empty until refinement has stalled once
   Impl::WidenedRowMap<Offset, ExecutionSpace> m_row_map;  ///< empty unless matrices have row maps of `int`
   double m_perturbation = 0;             ///< used for the factors; grows once growth has asked for it
   std::size_t m_factor_escalations = 0;  ///< how many of the report's escalations the factorization made

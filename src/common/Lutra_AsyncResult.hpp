@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ASYNCRESULT_HPP
+#define LUTRA_ASYNCRESULT_HPP
+
+#include <string>
+
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_MemoryBudget.hpp"
+
+namespace lutra::Impl {
+
+/// A few values that kernels write and the host reads. They live in device memory and in a host array that
+/// the device can copy to asynchronously; on hosts the two are one. Allocated once, used call after call: a
+/// read costs one copy and one wait, and no allocation.
+///
+///     kernels ──write──▶ device() ──fetch: copy, fence──▶ host()
+///     kernels ◀──read─── device() ◀──send: copy───────── host()
+template <class T, class ExecutionSpace>
+class AsyncResult {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using HostMemory =
+      std::conditional_t<is_host_space<ExecutionSpace>, Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
+
+  AsyncResult() = default;
+  /// @param label of the device array; its bytes belong to `reservation`
+  AsyncResult(const ExecutionSpace& exec, MemoryReservation& reservation, const std::string& label,
+              std::size_t count)
+      : m_device(reservation.template allocate<Kokkos::View<T*, Memory>>(exec, label, count)) {
+    if constexpr (is_host_space<ExecutionSpace>) {
+      m_host = Kokkos::View<T*, HostMemory>(m_device.data(), count);
+    } else {
+      m_host = Kokkos::View<T*, HostMemory>(
+          Kokkos::view_alloc(Kokkos::WithoutInitializing, label + " on the host"), count);
+    }
+  }
+
+  std::size_t size() const { return m_device.extent(0); }
+  const Kokkos::View<T*, Memory>& device() const { return m_device; }
+  /// What the last fetch brought, or what the next send takes.
+  const Kokkos::View<T*, HostMemory>& host() const { return m_host; }
+
+  /// Sets all values on the device. Does not wait.
+  void fill(const ExecutionSpace& exec, const T& value) const { Kokkos::deep_copy(exec, m_device, value); }
+
+  /// Brings the values to the host. Waits for `exec` once.
+  const Kokkos::View<T*, HostMemory>& fetch(const ExecutionSpace& exec) const {
+    if constexpr (!is_host_space<ExecutionSpace>) Kokkos::deep_copy(exec, m_host, m_device);
+    exec.fence("lutra: results are on the host");
+    return m_host;
+  }
+
+  /// Brings values from the host to the device. Does not wait: the host array must stay as it is until the
+  /// next fetch.
+  void send(const ExecutionSpace& exec) const {
+    if constexpr (!is_host_space<ExecutionSpace>) Kokkos::deep_copy(exec, m_device, m_host);
+  }
+
+ private:
+  Kokkos::View<T*, Memory> m_device;
+  Kokkos::View<T*, HostMemory> m_host;
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_BACKWARDERROR_HPP
+#define LUTRA_BACKWARDERROR_HPP
+
+#include <optional>
+#include <vector>
+
+#include "Lutra_AsyncResult.hpp"
+
+namespace lutra {
+
+/// Backward errors of each right-hand side; infinity where the residual or the solution is not finite.
+struct BackwardErrors {
+  std::vector<double> componentwise;  ///< maxᵢ |r|ᵢ / (|A||x| + |b|)ᵢ; 0/0 counts as 0
+  std::vector<double> normwise;       ///< ‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)
+};
+
+namespace Impl {
+
+/// Where a maximum stands in the array of a `ResidualMaxima` for k columns: four for each column, two for
+/// all.
+enum class ColumnMaximum { ratio, residual, solution, right_side };
+
+KOKKOS_FORCEINLINE_FUNCTION std::size_t slot_of(std::size_t column, ColumnMaximum which) {
+  return 4 * column + static_cast<std::size_t>(which);
+}
+
+}  // namespace Impl
+
+/// Maxima over rows that kernels gather in device memory while a solve is queued, and the host reads with one
+/// wait. All are 0 or more, so that 0 is "nothing seen yet" and the order of rows does not matter.
+///
+///     [4·k + 2] for column c: max |r|ᵢ / (|A||x| + |b|)ᵢ, ‖r‖∞, ‖x‖∞, ‖b‖∞;
+///               then ‖op(A)‖∞, and n − i of the first row i of B that is not finite
+template <class ExecutionSpace>
+class ResidualMaxima {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+
+  ResidualMaxima() = default;
+  ResidualMaxima(const ExecutionSpace& exec, MemoryReservation& reservation, std::size_t n_columns)
+      : m_n_columns(n_columns), m_slots(exec, reservation, "lutra::krylov::maxima", 4 * n_columns + 2) {}
+
+  /// For kernels: all slots.
+  const Kokkos::View<double*, Memory>& slots() const { return m_slots.device(); }
+  std::size_t norm_slot() const { return 4 * m_n_columns; }
+  std::size_t bad_row_slot() const { return 4 * m_n_columns + 1; }
+
+  /// Before kernels gather. Does not wait.
+  void clear(const ExecutionSpace& exec) const { m_slots.fill(exec, 0.0); }
+  /// Brings the maxima to the host. Waits once.
+  void fetch(const ExecutionSpace& exec) const { m_slots.fetch(exec); }
+
+  /// Of what was fetched last: the errors of `n_columns` columns.
+  /// @param A_norm ‖op(A)‖∞
+  BackwardErrors errors(std::size_t n_columns, double A_norm) const;
+  /// Of what was fetched last: ‖op(A)‖∞, where it was gathered.
+  double norm() const { return m_slots.host()(norm_slot()); }
+  /// Of what was fetched last: the first of n rows of B that is not finite.
+  std::optional<std::int64_t> first_bad_row(std::int64_t n) const {
+    const auto distance = static_cast<std::int64_t>(m_slots.host()(bad_row_slot()));
+    return distance > 0 ? std::optional(n - distance) : std::nullopt;
+  }
+  /// Of what was fetched last: any slot.
+  double host(std::size_t slot) const { return m_slots.host()(slot); }
+
+ private:
+  std::size_t m_n_columns = 0;
+  Impl::AsyncResult<double, ExecutionSpace> m_slots;
+};
+
+}  // namespace lutra
+
+#endif

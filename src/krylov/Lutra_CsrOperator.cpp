@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_CsrOperator.hpp"
+
+#include "Lutra_CsrKernels.hpp"
+#include "Lutra_Instantiate.hpp"
+
+namespace lutra {
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>::CsrOperator(
+    const ExecutionSpace& exec, const Pattern& pattern, const Kokkos::View<const Offset*, Memory>& source,
+    bool conjugate, const MemoryBudget& budget)
+    : m_rows{pattern, {}, source, conjugate, {}}, m_reservation(budget) {
+  if constexpr (!Impl::is_host_space<ExecutionSpace>)
+    m_rows.long_rows = Impl::find_long_rows(exec, m_reservation, pattern, Offset(m_rows.max_short_row));
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>::apply(const ExecutionSpace& exec, const Rows& X,
+                                                                 const Rows& Y) const {
+  const Impl::ProductRow<decltype(m_rows), Rows> row{m_rows, X, Y};
+  Impl::visit_rows(exec, "lutra::krylov::apply", row, X.extent(1), Kokkos::View<double*, Memory>());
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>::residual(
+    const ExecutionSpace& exec, const Rows& B, const Rows& X, const Rows& R,
+    const ResidualMaxima<ExecutionSpace>& maxima) const {
+  const Impl::ResidualRow<decltype(m_rows), Rows> row{m_rows, B, X, R};
+  Impl::visit_rows(exec, "lutra::krylov::residual", row, X.extent(1), maxima.slots());
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>::gather_norm(
+    const ExecutionSpace& exec, const Scale& row_scale, const Scale& col_scale,
+    const ResidualMaxima<ExecutionSpace>& maxima) const {
+  const Impl::NormRow<decltype(m_rows), Scale> row{m_rows, row_scale, col_scale, maxima.norm_slot()};
+  Impl::visit_rows(exec, "lutra::krylov::norm", row, 1, maxima.slots());
+}
+
+#define LUTRA_CSR_OPERATOR(Scalar, Ordinal, Offset, Space) \
+  template class CsrOperator<Scalar, Ordinal, Offset, Space>;
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_CSR_OPERATOR)
+
+}  // namespace lutra

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_GmresRefinement.hpp"
+
+#include <cmath>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_RefinementKernels.hpp"
+
+namespace lutra {
+namespace {
+
+constexpr int max_cycles = 4;
+constexpr double min_progress = 0.9;  // a cycle that leaves more of the error is the last
+constexpr double cycle_goal =
+    1e-14;  // drop of the residual norm within a cycle; rounding ends it in any case
+
+/// D_r·A.
+template <class Scalar, class ExecutionSpace>
+class RowScaledOperator final : public LinearOperator<Scalar, ExecutionSpace> {
+ public:
+  using typename LinearOperator<Scalar, ExecutionSpace>::Rows;
+  using Operator = MatrixOperator<Scalar, ExecutionSpace>;
+
+  RowScaledOperator(const Operator& A, const typename Operator::Scale& scale) : m_A(A), m_scale(scale) {}
+  std::int64_t size() const override { return m_A.size(); }
+  void apply(const ExecutionSpace& exec, const Rows& X, const Rows& Y) const override {
+    m_A.apply(exec, X, Y);
+    Impl::scale_rows(exec, m_scale, Y, Y);
+  }
+
+ private:
+  const Operator& m_A;
+  typename Operator::Scale m_scale;
+};
+
+/// M⁻¹·D_r⁻¹, an approximate inverse of D_r·A.
+template <class Scalar, class ExecutionSpace>
+class RowScaledPreconditioner final : public Preconditioner<Scalar, ExecutionSpace> {
+ public:
+  using typename Preconditioner<Scalar, ExecutionSpace>::Rows;
+  using Scale = typename MatrixOperator<Scalar, ExecutionSpace>::Scale;
+
+  RowScaledPreconditioner(Preconditioner<Scalar, ExecutionSpace>& M, const Scale& scale)
+      : m_M(M), m_scale(scale) {}
+  void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
+    Impl::unscale_rows(exec, m_scale, B, X);
+    m_M.apply(exec, op, X, X);
+  }
+
+ private:
+  Preconditioner<Scalar, ExecutionSpace>& m_M;
+  Scale m_scale;
+};
+
+}  // namespace
+
+template <class Scalar, class ExecutionSpace>
+GmresOutcome refine_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
+                             Preconditioner<Scalar, ExecutionSpace>& M, Transposition op,
+                             const typename MatrixOperator<Scalar, ExecutionSpace>::Scale& row_scale,
+                             double goal, const BackwardErrors& errors,
+                             SolveWorkspace<Scalar, ExecutionSpace>& work,
+                             const FgmresWorkspace<Scalar, ExecutionSpace>& gmres) {
+  const RowScaledOperator<Scalar, ExecutionSpace> scaled_A(A, row_scale);
+  RowScaledPreconditioner<Scalar, ExecutionSpace> scaled_M(M, row_scale);
+  GmresOutcome outcome{0, errors};
+  if (!std::isfinite(errors.componentwise[0])) Kokkos::deep_copy(exec, work.X, Scalar{});
+  compute_errors(exec, A, work);
+  for (int c = 0; c < max_cycles && outcome.errors.componentwise[0] > goal; ++c) {
+    KrylovOutcome cycle;
+    Impl::scale_rows(exec, row_scale, work.R, work.trial_R);
+    fgmres_cycle(exec, scaled_A, scaled_M, op, work.trial_R, work.trial_X, cycle_goal, gmres.restart, gmres,
+                 cycle);
+    outcome.iterations += cycle.iterations;
+    if (cycle.iterations == 0) break;
+    Impl::add_multiple(exec, Scalar(1), work.X, work.trial_X);
+    const double before = outcome.errors.componentwise[0];
+    keep_better(exec, A, work, outcome.errors);
+    if (!(outcome.errors.componentwise[0] < min_progress * before)) break;
+  }
+  return outcome;
+}
+
+#define LUTRA_REFINE_BY_GMRES(Scalar, Space)                                                       \
+  template GmresOutcome refine_by_gmres(                                                           \
+      const Space&, MatrixOperator<Scalar, Space>&, Preconditioner<Scalar, Space>&, Transposition, \
+      const typename MatrixOperator<Scalar, Space>::Scale&, double, const BackwardErrors&,         \
+      SolveWorkspace<Scalar, Space>&, const FgmresWorkspace<Scalar, Space>&);
+#define LUTRA_REFINE_BY_GMRES_ON_SPACES(Scalar) LUTRA_FOR_EACH_SPACE(LUTRA_REFINE_BY_GMRES, Scalar)
+LUTRA_FOR_EACH_SCALAR(LUTRA_REFINE_BY_GMRES_ON_SPACES)
+
+}  // namespace lutra

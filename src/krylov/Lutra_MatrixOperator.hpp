@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_MATRIXOPERATOR_HPP
+#define LUTRA_MATRIXOPERATOR_HPP
+
+#include "Lutra_BackwardError.hpp"
+#include "Lutra_LinearOperator.hpp"
+#include "Lutra_ScalarTraits.hpp"
+
+namespace lutra {
+
+/// A linear operator whose entries are known, so that backward errors can be told: what refinement and the
+/// search for a null vector ask of a matrix. Free of index types, so that they are compiled once for all of
+/// them.
+template <class Scalar, class ExecutionSpace>
+class MatrixOperator : public LinearOperator<Scalar, ExecutionSpace> {
+ public:
+  using typename LinearOperator<Scalar, ExecutionSpace>::Memory;
+  using typename LinearOperator<Scalar, ExecutionSpace>::Rows;
+  using Scale = Kokkos::View<const RealOf<Scalar>*, Memory>;
+
+  /// R = B − A·X in the precision of Scalar; gathers the maxima of each column. Does not wait.
+  virtual void residual(const ExecutionSpace& exec, const Rows& B, const Rows& X, const Rows& R,
+                        const ResidualMaxima<ExecutionSpace>& maxima) const = 0;
+
+  /// Gathers ‖D_r·A·D_c‖∞, the greatest sum of magnitudes in a row; an empty scale is the identity. Does not
+  /// wait.
+  virtual void gather_norm(const ExecutionSpace& exec, const Scale& row_scale, const Scale& col_scale,
+                           const ResidualMaxima<ExecutionSpace>& maxima) const = 0;
+
+  /// ‖A‖∞, or a negative number where nobody has computed it for the present values.
+  double norm() const { return m_norm; }
+  void set_norm(double norm) { m_norm = norm; }
+
+ private:
+  double m_norm = -1;
+};
+
+}  // namespace lutra
+
+#endif

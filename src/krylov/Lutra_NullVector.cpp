@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_NullVector.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_RefinementKernels.hpp"
+
+namespace lutra {
+namespace {
+
+constexpr int max_steps = 12;
+constexpr double rounding_factor = 32.0;
+
+/// Slots of the maxima of one column, as they are used here.
+constexpr auto norm_of_residual = Impl::ColumnMaximum::residual;  // ‖D_r·A·v‖∞
+constexpr auto norm_of_vector = Impl::ColumnMaximum::solution;    // ‖v / D_c‖∞ of the normalized v
+constexpr auto norm_before = Impl::ColumnMaximum::right_side;     // ‖v / D_c‖∞ of v before
+
+KOKKOS_FORCEINLINE_FUNCTION double finite_or_infinity(double value) {
+  return Kokkos::isfinite(value) ? value : Kokkos::Experimental::infinity_v<double>;
+}
+
+/// A start that favours no direction: entries of size between 1 and 2 that look random, the same on every
+/// backend, times a scale, with a sign.
+template <class ExecutionSpace, class Rows, class Scale>
+void fill_start(const ExecutionSpace& exec, const Rows& v, const Scale& scale,
+                RealOf<typename Rows::value_type> sign) {
+  using Scalar = typename Rows::value_type;
+  using Real = RealOf<Scalar>;
+  Kokkos::parallel_for(
+      "lutra::krylov::null_start", Impl::all_rows(exec, v), KOKKOS_LAMBDA(const std::int64_t i) {
+        const std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9E3779B97F4A7C15ull;
+        const Real entry = Real(1) + static_cast<Real>(mixed >> 40) / Real(1 << 24);
+        v(i, 0) = Scalar(sign * (scale.extent(0) == 0 ? entry : entry * scale(i)));
+      });
+}
+
+/// v += D, v scaled so that ‖v / D_c‖∞ = 1 where that can be done, R = −A·v, and the norms of it all. Clears
+/// the maxima first; what is known afterwards waits for their fetch.
+template <class Scalar, class ExecutionSpace, class Rows>
+void queue_step(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
+                const Scales<Scalar, typename ExecutionSpace::memory_space>& scales, const Rows& D,
+                const Rows& v, const Rows& R, const ResidualMaxima<ExecutionSpace>& maxima) {
+  const auto row_scale = scales.row;
+  const auto col_scale = scales.col;
+  const auto slots = maxima.slots();
+  maxima.clear(exec);
+  A.gather_norm(exec, row_scale, col_scale, maxima);
+  Kokkos::parallel_reduce(
+      "lutra::krylov::null_add", Impl::all_rows(exec, v),
+      KOKKOS_LAMBDA(const std::int64_t i, double& largest) {
+        v(i, 0) += D(i, 0);
+        const auto size = static_cast<double>(ScalarTraits<Scalar>::magnitude(v(i, 0)) / col_scale(i));
+        const double entry = finite_or_infinity(size);
+        if (entry > largest) largest = entry;
+      },
+      Kokkos::Max<double, typename ExecutionSpace::memory_space>(
+          Kokkos::subview(slots, Impl::slot_of(0, norm_before))));
+  Kokkos::parallel_for(
+      "lutra::krylov::null_normalize", Impl::all_rows(exec, v), KOKKOS_LAMBDA(const std::int64_t i) {
+        const auto factor = static_cast<RealOf<Scalar>>(1.0 / slots(Impl::slot_of(0, norm_before)));
+        if (factor > 0 && Kokkos::isfinite(factor)) v(i, 0) *= factor;
+      });
+  A.apply(exec, v, R);
+  Kokkos::parallel_for(
+      "lutra::krylov::null_residual", Impl::all_rows(exec, v), KOKKOS_LAMBDA(const std::int64_t i) {
+        R(i, 0) = -R(i, 0);
+        const auto scaled = static_cast<double>(ScalarTraits<Scalar>::magnitude(R(i, 0)) * row_scale(i));
+        const auto entry = static_cast<double>(ScalarTraits<Scalar>::magnitude(v(i, 0)) / col_scale(i));
+        const bool finite = Kokkos::isfinite(scaled) && Kokkos::isfinite(entry);
+        const double shown = finite ? scaled : Kokkos::Experimental::infinity_v<double>;
+        double& residual = slots(Impl::slot_of(0, norm_of_residual));
+        double& size = slots(Impl::slot_of(0, norm_of_vector));
+        if (shown > residual) Kokkos::atomic_max(&residual, shown);
+        if (entry > size) Kokkos::atomic_max(&size, entry);
+      });
+}
+
+/// ‖Âv̂‖∞ / (‖Â‖∞·‖v̂‖∞) of the step that is queued; infinity where something is not finite, or nothing is left
+/// of v. Waits once.
+template <class ExecutionSpace>
+double finish_step(const ExecutionSpace& exec, const ResidualMaxima<ExecutionSpace>& maxima) {
+  const auto maximum = [&](Impl::ColumnMaximum which) { return maxima.host(Impl::slot_of(0, which)); };
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  maxima.fetch(exec);
+  if (!(maximum(norm_before) > 0) || !std::isfinite(maximum(norm_before))) return infinity;
+  const double residual = maximum(norm_of_residual), size = maximum(norm_of_vector);
+  const double ratio = residual == 0 && size > 0 ? 0.0 : residual / (maxima.norm() * size);
+  return std::isfinite(ratio) ? ratio : infinity;
+}
+
+/// Rows and columns of the perturbed pivots whose unknowns take part in v.
+template <class Scalar, class ExecutionSpace, class Rows>
+void name_places(const ExecutionSpace& exec, const Factorization<Scalar, ExecutionSpace>& F,
+                 const Scales<Scalar, typename ExecutionSpace::memory_space>& scales, const Rows& v,
+                 Report& report) {
+  constexpr double share = 1e-3;  // of the largest entry: smaller ones may be rounding
+  const auto entries = Kokkos::create_mirror_view(v);
+  const auto scale = Kokkos::create_mirror_view(scales.col);
+  Kokkos::deep_copy(exec, entries, v);
+  Kokkos::deep_copy(exec, scale, scales.col);
+  exec.fence("lutra::krylov: a null vector is on the host");
+  report.singular_rows.clear();
+  report.singular_columns.clear();
+  const auto name = [&](const Pivot& pivot) {
+    report.singular_rows.push_back(pivot.row);
+    report.singular_columns.push_back(pivot.column);
+  };
+  Pivot largest;  // where the largest entry of v belongs
+  double largest_size = 0;
+  for (const Pivot& pivot : F.pivots(exec)) {
+    const auto j = static_cast<std::size_t>(pivot.column);
+    const auto size = static_cast<double>(ScalarTraits<Scalar>::magnitude(entries(j, 0)) / scale(j));
+    if (pivot.perturbed && size >= share) name(pivot);
+    if (size > largest_size) {
+      largest = pivot;
+      largest_size = size;
+    }
+  }
+  if (report.singular_columns.empty()) name(largest);  // no perturbed pivot stands out
+  std::ranges::sort(report.singular_rows);
+  std::ranges::sort(report.singular_columns);
+}
+
+}  // namespace
+
+template <class Scalar, class ExecutionSpace>
+bool find_null_vector(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
+                      Factorization<Scalar, ExecutionSpace>& F,
+                      const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
+                      const SolveWorkspace<Scalar, ExecutionSpace>& work, Report& report) {
+  constexpr double rounding_level = rounding_factor * static_cast<double>(epsilon_of<Scalar>);
+  const auto v = work.X;
+  const auto R = work.R;
+  const auto D = work.trial_X;
+  fill_start(exec, R, decltype(scales.col)(), 1);
+  Kokkos::deep_copy(exec, v, Scalar{});
+  double best = std::numeric_limits<double>::infinity();  // least residual so far
+  for (int step = 0; step < max_steps; ++step) {
+    F.apply(exec, Transposition::none, R, D);
+    queue_step(exec, A, scales, D, v, R, work.maxima);
+    const double ratio = finish_step(exec, work.maxima);
+    if (ratio <= rounding_level) {
+      name_places(exec, F, scales, v, report);
+      return true;
+    }
+    if (!std::isfinite(ratio) || (step > 1 && ratio > 0.5 * best)) return false;
+    best = std::min(best, ratio);
+  }
+  return false;
+}
+
+template <class Scalar, class ExecutionSpace>
+bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
+                               Factorization<Scalar, ExecutionSpace>& F,
+                               const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
+                               SolveWorkspace<Scalar, ExecutionSpace>& work,
+                               const FgmresWorkspace<Scalar, ExecutionSpace>& gmres, Report& report) {
+  constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  fill_start(exec, work.trial_X, scales.col, 1);  // no direction of the scaled matrix favoured
+  A.apply(exec, work.trial_X, work.B);
+  refine_by_gmres(exec, A, F, Transposition::none, scales.row, 8.0 * epsilon,
+                  BackwardErrors{{infinity}, {infinity}}, work, gmres);
+  fill_start(exec, work.trial_X, scales.col, -1);
+  queue_step(exec, A, scales, work.trial_X, work.X, work.R, work.maxima);
+  if (finish_step(exec, work.maxima) > rounding_factor * epsilon) return false;
+  name_places(exec, F, scales, work.X, report);
+  return true;
+}
+
+#define LUTRA_FIND_NULL_VECTOR(Scalar, Space)                                                              \
+  template bool find_null_vector(                                                                          \
+      const Space&, const MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&,                   \
+      const Scales<Scalar, typename Space::memory_space>&, const SolveWorkspace<Scalar, Space>&, Report&); \
+  template bool find_null_vector_by_gmres(                                                                 \
+      const Space&, MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&,                         \
+      const Scales<Scalar, typename Space::memory_space>&, SolveWorkspace<Scalar, Space>&,                 \
+      const FgmresWorkspace<Scalar, Space>&, Report&);
+#define LUTRA_FIND_NULL_VECTOR_ON_SPACES(Scalar) LUTRA_FOR_EACH_SPACE(LUTRA_FIND_NULL_VECTOR, Scalar)
+LUTRA_FOR_EACH_SCALAR(LUTRA_FIND_NULL_VECTOR_ON_SPACES)
+
+}  // namespace lutra

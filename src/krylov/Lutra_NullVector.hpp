@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_NULLVECTOR_HPP
+#define LUTRA_NULLVECTOR_HPP
+
+#include "Lutra_Factorization.hpp"
+#include "Lutra_GmresRefinement.hpp"
+#include "Lutra_Report.hpp"
+
+namespace lutra {
+
+/// Scales of the matrix that was factorized, Â = D_r·A·D_c, by the user's rows and columns.
+template <class Scalar, class MemorySpace>
+struct Scales {
+  Kokkos::View<const RealOf<Scalar>*, MemorySpace> row;  ///< [n]
+  Kokkos::View<const RealOf<Scalar>*, MemorySpace> col;  ///< [n]
+};
+
+/// Looks for a vector that shows A to be singular to working precision, and names the places in `report`.
+///
+/// With factors of A + E, where E holds the perturbations of pivots, v ← v − (A + E)⁻¹·A·v maps a null vector
+/// of A to itself and, where A is well away from singular, everything else to almost nothing. A vector with
+/// ‖Âv‖∞ ≤ 32·ε·‖Â‖∞·‖v‖∞ for the scaled matrix Â proves that Â is within rounding of a singular matrix,
+/// however it was found; that is the test, so that a perturbed pivot alone never condemns a matrix.
+///
+/// @param A     the matrix in user order
+/// @param work  workspace of one column; X, R and trial_X are overwritten, and X holds v
+/// @returns true where such a vector was found; `report.singular_rows` and `singular_columns` then hold,
+/// instead of
+///          what they held, the places of perturbed pivots that take part in it, or of the pivot of its
+///          largest entry
+/// Cost: up to twelve solves; waits once for each, and for the names. To be asked only where pivots were
+/// perturbed.
+template <class Scalar, class ExecutionSpace>
+bool find_null_vector(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
+                      Factorization<Scalar, ExecutionSpace>& F,
+                      const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
+                      const SolveWorkspace<Scalar, ExecutionSpace>& work, Report& report);
+
+/// The same from one more solve by GMRES, for factors too inexact for the iteration above: if A·y = A·v₀ is
+/// solved to rounding level for a v₀ of no special direction and y is not v₀, then v₀ − y is a null vector.
+/// @param work  workspace of one column; all of it is overwritten
+/// Cost: a GMRES solve (Lutra_GmresRefinement.hpp). To be asked only where plain refinement has stalled.
+template <class Scalar, class ExecutionSpace>
+bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
+                               Factorization<Scalar, ExecutionSpace>& F,
+                               const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
+                               SolveWorkspace<Scalar, ExecutionSpace>& work,
+                               const FgmresWorkspace<Scalar, ExecutionSpace>& gmres, Report& report);
+
+}  // namespace lutra
+
+#endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_REFINEMENT_HPP
+#define LUTRA_REFINEMENT_HPP
+
+#include <functional>
+#include <optional>
+
+#include "Lutra_MatrixOperator.hpp"
+
+namespace lutra {
+
+/// Arrays of a solve with up to k right-hand sides, each [n × k]; kept from solve to solve.
+template <class Scalar, class ExecutionSpace>
+struct SolveWorkspace {
+  using Rows = DenseRows<Scalar, typename ExecutionSpace::memory_space>;
+  Rows B;        ///< right-hand sides
+  Rows X;        ///< best solutions so far
+  Rows R;        ///< residuals of X
+  Rows trial_X;  ///< X with a correction
+  Rows trial_R;  ///< residuals of the trial
+  ResidualMaxima<ExecutionSpace> maxima;
+  MemoryReservation reservation;
+};
+
+/// Allocates a workspace for n unknowns and k right-hand sides.
+/// @throws OutOfMemoryError
+template <class Scalar, class ExecutionSpace>
+SolveWorkspace<Scalar, ExecutionSpace> make_solve_workspace(const ExecutionSpace& exec, std::size_t n,
+                                                            std::size_t k, const MemoryBudget& budget);
+
+/// When refinement ends.
+struct RefinementOptions {
+  int max_steps = 10;
+  double goal = 0;  ///< componentwise backward error that is good enough; 0: eight times the rounding unit
+};
+
+/// How a refined solve went.
+struct RefinementOutcome {
+  std::optional<std::int64_t> bad_row{};  ///< first row of B that is not finite, where kernels have looked
+                                          ///< for one; nothing but the first solution has been computed then
+  int steps = 0;              ///< corrections tried
+  BackwardErrors errors;      ///< of X
+  double solve_seconds = 0;   ///< until the errors of the first solution were known
+  double refine_seconds = 0;  ///< from there on
+};
+
+/// Solves for all columns of `work.B` and refines: corrections from the residual in working precision are
+/// kept, column by column, where they lower the componentwise backward error; it ends when every column has
+/// reached the goal, no column has halved its error, or `max_steps` are done (Skeel; Arioli, Demmel and Duff,
+/// SIAM J. Matrix Anal. Appl. 10).
+///
+///     M⁻¹ ─▶ residual and maxima ─▶ wait ─▶ all good? ── no ─▶ M⁻¹, X + correction, residual, maxima ─▶ wait
+///     …
+///
+/// @param A     op(A), for residuals; receives its norm where that is not known
+/// @param M     approximate inverse, of which op's is applied
+/// @param work  B in; X and its residual R out. Arrays may change places. The caller has cleared `maxima`,
+/// and may
+///              have queued kernels that look for rows of B that are not finite
+/// @param queue_first called once the first solution and its errors are queued: what it queues is done with
+/// the
+///              first wait
+/// Waits once for the first solution and once for each step, for any number of columns, and allocates
+/// nothing.
+template <class Scalar, class ExecutionSpace>
+RefinementOutcome solve_refined(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
+                                Preconditioner<Scalar, ExecutionSpace>& M, Transposition op,
+                                const RefinementOptions& options,
+                                SolveWorkspace<Scalar, ExecutionSpace>& work,
+                                const std::function<void()>& queue_first = {});
+
+/// Computes R and the errors of `work.X`. Waits once.
+template <class Scalar, class ExecutionSpace>
+BackwardErrors compute_errors(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
+                              const SolveWorkspace<Scalar, ExecutionSpace>& work);
+
+/// Computes the residual and the errors of `work.trial_X`, and takes over the columns that are better than
+/// those of X, whose errors are `errors`. Waits once.
+/// @returns true where a column has at most half its former error
+template <class Scalar, class ExecutionSpace>
+bool keep_better(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
+                 SolveWorkspace<Scalar, ExecutionSpace>& work, BackwardErrors& errors);
+
+}  // namespace lutra
+
+#endif

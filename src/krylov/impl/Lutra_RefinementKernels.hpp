@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_REFINEMENTKERNELS_HPP
+#define LUTRA_REFINEMENTKERNELS_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+
+#include "Lutra_ScalarTraits.hpp"
+
+// Small kernels on blocks of vectors. None of them waits.
+
+namespace lutra::Impl {
+
+template <class ExecutionSpace, class Rows>
+Kokkos::RangePolicy<ExecutionSpace> all_rows(const ExecutionSpace& exec, const Rows& X) {
+  return Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(X.extent(0)));
+}
+
+/// Y += factor·X, all columns.
+template <class ExecutionSpace, class Scalar, class Rows>
+void add_multiple(const ExecutionSpace& exec, const Scalar& factor, const Rows& X, const Rows& Y) {
+  const std::size_t columns = X.extent(1);
+  Kokkos::parallel_for(
+      "lutra::krylov::add_multiple", all_rows(exec, X), KOKKOS_LAMBDA(const std::int64_t i) {
+        for (std::size_t c = 0; c < columns; ++c) Y(i, c) += factor * X(i, c);
+      });
+}
+
+/// Y = scale·X, all columns.
+template <class ExecutionSpace, class Scale, class Rows>
+void scale_rows(const ExecutionSpace& exec, const Scale& scale, const Rows& X, const Rows& Y) {
+  const std::size_t columns = X.extent(1);
+  Kokkos::parallel_for(
+      "lutra::krylov::scale_rows", all_rows(exec, X), KOKKOS_LAMBDA(const std::int64_t i) {
+        for (std::size_t c = 0; c < columns; ++c) Y(i, c) = X(i, c) * scale(i);
+      });
+}
+
+/// Y = X / scale, all columns.
+template <class ExecutionSpace, class Scale, class Rows>
+void unscale_rows(const ExecutionSpace& exec, const Scale& scale, const Rows& X, const Rows& Y) {
+  const std::size_t columns = X.extent(1);
+  Kokkos::parallel_for(
+      "lutra::krylov::unscale_rows", all_rows(exec, X), KOKKOS_LAMBDA(const std::int64_t i) {
+        for (std::size_t c = 0; c < columns; ++c) Y(i, c) = X(i, c) / scale(i);
+      });
+}
+
+/// Copies a column of one block to a column of another.
+template <class ExecutionSpace, class From, class To>
+void copy_column(const ExecutionSpace& exec, const From& from, std::size_t from_column, const To& to,
+                 std::size_t to_column) {
+  Kokkos::parallel_for(
+      "lutra::krylov::copy_column", all_rows(exec, to),
+      KOKKOS_LAMBDA(const std::int64_t i) { to(i, to_column) = from(i, from_column); });
+}
+
+/// Copies the columns first + c of two blocks to two others for which bit c of `mask` is set.
+template <class ExecutionSpace, class Rows>
+void copy_masked_columns(const ExecutionSpace& exec, std::uint64_t mask, std::size_t first, std::size_t count,
+                         const Rows& from_X, const Rows& to_X, const Rows& from_R, const Rows& to_R) {
+  Kokkos::parallel_for(
+      "lutra::krylov::keep_columns", all_rows(exec, to_X), KOKKOS_LAMBDA(const std::int64_t i) {
+        for (std::size_t c = 0; c < count; ++c) {
+          if ((mask >> c & 1) == 0) continue;
+          to_X(i, first + c) = from_X(i, first + c);
+          to_R(i, first + c) = from_R(i, first + c);
+        }
+      });
+}
+
+/// Raises `slots(slot)` to n − i for the first row i of B that is not finite in columns [begin, begin +
+/// copied), and copies these columns to the first ones of `to`, whose further columns become zero. Only bad
+/// rows touch the slot.
+template <class ExecutionSpace, class BView, class Rows, class Slots>
+void copy_and_check(const ExecutionSpace& exec, const BView& B, std::size_t begin, std::size_t copied,
+                    const Rows& to, const Slots& slots, std::size_t slot) {
+  using Scalar = typename Rows::value_type;
+  const auto n = static_cast<std::int64_t>(B.extent(0));
+  const std::size_t columns = to.extent(1);
+  Kokkos::parallel_for(
+      "lutra::krylov::copy_and_check", all_rows(exec, B), KOKKOS_LAMBDA(const std::int64_t i) {
+        bool finite = true;
+        for (std::size_t c = 0; c < copied; ++c) {
+          const Scalar b = B(i, begin + c);
+          finite = finite && ScalarTraits<Scalar>::is_finite(b);
+          to(i, c) = b;
+        }
+        for (std::size_t c = copied; c < columns; ++c) to(i, c) = Scalar{};
+        if (!finite) Kokkos::atomic_max(&slots(slot), static_cast<double>(n - i));
+      });
+}
+
+/// The check alone, for columns [begin, end).
+template <class ExecutionSpace, class BView, class Slots>
+void check_columns(const ExecutionSpace& exec, const BView& B, std::size_t begin, std::size_t end,
+                   const Slots& slots, std::size_t slot) {
+  using Scalar = typename BView::non_const_value_type;
+  const auto n = static_cast<std::int64_t>(B.extent(0));
+  Kokkos::parallel_for(
+      "lutra::krylov::check_columns", all_rows(exec, B), KOKKOS_LAMBDA(const std::int64_t i) {
+        bool finite = true;
+        for (std::size_t c = begin; c < end; ++c)
+          finite = finite && ScalarTraits<Scalar>::is_finite(Scalar(B(i, c)));
+        if (!finite) Kokkos::atomic_max(&slots(slot), static_cast<double>(n - i));
+      });
+}
+
+}  // namespace lutra::Impl
+
+#endif
