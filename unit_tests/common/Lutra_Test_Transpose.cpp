@@ -3,7 +3,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
-#include "Lutra_CheckMatrix.hpp"
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestMatrices.hpp"
@@ -37,20 +36,6 @@ TEMPLATE_LIST_TEST_CASE("transposes agree with the reference, and lead back", "[
       REQUIRE(matrix.values[static_cast<std::size_t>(source[p])] == expected.values[p]);
     }
   }
-}
-
-TEMPLATE_LIST_TEST_CASE("patterns are the same only entry for entry", "[common]", PatternTypes) {
-  using Space = typename TestType::Space;
-  const double o = nothing;
-  const auto pattern = [](const std::vector<std::vector<double>>& picture) {
-    return to_space<Space>(from_dense<Matrix<TestType>>(picture)).pattern();
-  };
-  const auto a = pattern({{1, o, 1}, {o, 1, o}, {1, 1, 1}});
-  CHECK(same_pattern(Space(), a, pattern({{2, o, 3}, {o, 4, o}, {5, 6, 7}})));
-  CHECK_FALSE(same_pattern(Space(), a, pattern({{1, 1, o}, {o, 1, o}, {1, 1, 1}})));  // other columns
-  CHECK_FALSE(same_pattern(Space(), a, pattern({{1, o, o}, {o, 1, 1}, {1, 1, 1}})));  // other row lengths
-  CHECK_FALSE(same_pattern(Space(), a, pattern({{1, o, o}, {o, 1, o}, {1, 1, 1}})));  // fewer entries
-  CHECK_FALSE(same_pattern(Space(), a, pattern({{1, 1}, {1, 1}})));                   // another size
 }
 
 }  // namespace lutra::Test
