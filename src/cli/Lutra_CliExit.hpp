@@ -6,7 +6,7 @@
 
 namespace lutra::Cli {
 
-// Exit statuses: what scripts go by.
+// Exit statuses, which scripts rely on (docs/command-line.md).
 inline constexpr int exit_solved = 0;         ///< solved and checked, or done
 inline constexpr int exit_defect = 1;         ///< a defect of Lutra
 inline constexpr int exit_invalid_input = 2;  ///< the call or a file is wrong

@@ -44,8 +44,8 @@ int report_failures(const Arguments& arguments) {
   }
 }
 
-// Kokkos gets no arguments: its options come by its own environment variables, and those of the command line
-// are Lutra's. Its advice on thread binding stays out of the way unless asked for.
+// The command line is Lutra's alone; Kokkos reads its environment variables. Its advice on thread binding is
+// off unless KOKKOS_DISABLE_WARNINGS says otherwise.
 Kokkos::InitializationSettings kokkos_settings() {
   Kokkos::InitializationSettings settings;
   if (std::getenv("KOKKOS_DISABLE_WARNINGS") == nullptr) settings.set_disable_warnings(true);

@@ -21,14 +21,14 @@ struct SolverOptions {
 /// @throws InputError naming the option for a value that is unknown, not built in or makes no sense
 SolverOptions check_options(const Arguments& arguments);
 
-/// Throws InputError where a file cannot be written later: better before hours of work than after.
+/// Throws InputError where a file cannot be written: before the work, not after it.
 void check_output_file(const std::string& option, const std::string& file);
 
 /// Bytes of "1000", "500K", "1.5G": powers of 1024, "B" or "iB" behind the letter allowed.
 /// @throws InputError
 std::size_t parse_bytes(const std::string& text);
 
-/// A column order as a file has it: n numbers from 1, white space between, comments from % to the end of the
+/// A column order read from a file: n numbers from 1, white space between, comments from % to the end of the
 /// line.
 /// @returns [n] columns from 0 in elimination order
 /// @throws FileError naming file and line

@@ -12,7 +12,7 @@ using Impl::Cursor;
 using Impl::LineReader;
 using Impl::Parsed;
 
-// Takes a column from 1; `line_of` tells where a column already stood, 0 where it did not.
+// Takes a column from 1; `line_of` holds the line of each column seen so far, 0 for the others.
 std::int64_t take_column(const LineReader& reader, Cursor& cursor, std::vector<std::int64_t>& line_of) {
   std::int64_t column = 0;
   const Parsed parsed = Impl::parse_integer(cursor, column);

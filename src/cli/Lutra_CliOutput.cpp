@@ -32,7 +32,7 @@ void write_output(std::string_view text) {
 
 void print_error(std::string_view message) {
   write_all(STDERR_FILENO,
-            "lutra: " + std::string(message) + "\n");  // if that fails there is nobody left to tell
+            "lutra: " + std::string(message) + "\n");  // a failure here cannot be reported
 }
 
 Progress::Progress(bool wanted) : m_active(wanted && ::isatty(STDERR_FILENO) == 1) {}

@@ -8,13 +8,13 @@
 namespace lutra::Cli {
 
 /// Writes text to standard output.
-/// @throws FileError where it cannot be written; a reader that went away is none, and the rest is dropped
+/// @throws FileError where it cannot be written; a closed pipe is not an error, and the rest is dropped
 void write_output(std::string_view text);
 
 /// One line on standard error, "lutra: " ahead of it.
 void print_error(std::string_view message);
 
-/// What is being done, on standard error while it is done; only where that is a terminal.
+/// The current stage of long work, on standard error where that is a terminal.
 class Progress {
  public:
   explicit Progress(bool wanted);

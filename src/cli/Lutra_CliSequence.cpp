@@ -8,8 +8,7 @@ namespace lutra::Cli {
 namespace {
 
 constexpr int worse(int a, int b) {
-  // 1, a defect, is the worst; 4 out of memory, 3 wrong numbers and 2 wrong input follow as their numbers
-  // fall.
+  // From the worst: 1, a defect; 4, out of memory; 3, numerical failure; 2, invalid input; 0.
   const auto rank = [](int status) { return status == exit_defect ? 5 : status; };
   return rank(a) >= rank(b) ? a : b;
 }

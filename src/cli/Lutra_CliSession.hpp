@@ -131,8 +131,8 @@ class Session {
     times.matching = times.ordering = times.symbolic = times.levelization = times.numeric = std::nullopt;
   }
 
-  // Refactors and solves again; the times of `report` become medians. A run that ends otherwise than the
-  // first is what gets reported.
+  // Refactors and solves again; the times of `report` become medians. A run with another status than the
+  // first replaces the report.
   void repeat(const CsrView<Scalar, int, std::int64_t, Memory>& A, Report& report) {
     constexpr int warm_ups = 2;
     std::vector<double> refactor, solve, refine;

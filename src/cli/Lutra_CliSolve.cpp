@@ -7,7 +7,7 @@
 namespace lutra::Cli {
 namespace {
 
-// What is read before the types of the solve are known.
+// The files, read before the scalar type of the solve is known.
 struct Input {
   MatrixMarketMatrix matrix;
   std::optional<MatrixMarketArray> rhs;

@@ -117,7 +117,7 @@ std::string choice_text(const Choice& choice) {
   append(text, "trisolve", choice.trisolve.empty() ? "-" : choice.trisolve);
   std::string lines;
   if (!choice.method.empty()) lines = text_line("method", choice.method + (text.empty() ? "" : ": " + text));
-  for (std::size_t begin = 0; begin < choice.why.size();) {  // a sentence a line
+  for (std::size_t begin = 0; begin < choice.why.size();) {  // one sentence per line
     const std::size_t end = std::min(choice.why.find("; ", begin), choice.why.size());
     lines += text_line(begin == 0 ? "because" : "", choice.why.substr(begin, end - begin));
     begin = end + 2;

@@ -9,7 +9,7 @@
 
 namespace lutra::Cli {
 
-/// A report for people: a line a topic, names to the left.
+/// A report for people: one line per topic, names to the left.
 std::string to_text(const ReportRecord& record);
 
 /// One line of such a report: a name, and behind it the text; empty where the text is.

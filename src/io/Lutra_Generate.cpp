@@ -11,11 +11,11 @@
 namespace lutra {
 namespace {
 
-// What has to be known of a kind before it is made.
+// What is known of a kind before a matrix is made.
 struct Kind {
   const char* name;
   int dimensions;       // rows are size^dimensions
-  int entries_per_row;  // at most, for the memory asked for beforehand
+  int entries_per_row;  // at most; memory is checked with it beforehand
   HostMatrix<double> (*make)(int size, std::uint64_t seed);
 };
 
@@ -60,7 +60,7 @@ HostMatrix<double> generate(const std::string& kind, std::int64_t size, std::uin
   if (found == std::end(kinds)) {
     std::string names;
     for (const std::string& name : generator_kinds()) names += (names.empty() ? "" : ", ") + name;
-    throw InputError("generate: there is no kind '" + kind + "'; there are " + names);
+    throw InputError("generate: invalid kind '" + kind + "' (choose from " + names + ")");
   }
   const std::int64_t rows = checked_rows(*found, size);
   const std::size_t row_bytes = sizeof(std::int64_t) + static_cast<std::size_t>(found->entries_per_row) *

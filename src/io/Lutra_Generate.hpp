@@ -10,7 +10,7 @@
 
 namespace lutra {
 
-/// Names `generate` knows: poisson2d, poisson3d, convdiff3d, aniso2d, circuit, kkt, random.
+/// Kinds of `generate`: poisson2d, poisson3d, convdiff3d, aniso2d, circuit, kkt, random.
 const std::vector<std::string>& generator_kinds();
 
 /// A test matrix, the same for the same arguments on every machine.

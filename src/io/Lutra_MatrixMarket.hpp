@@ -12,7 +12,7 @@
 
 namespace lutra {
 
-/// What the banner of a Matrix Market file says.
+/// The banner of a Matrix Market file.
 struct MatrixMarketHeader {
   enum class Field { real, integer, complex, pattern };
   enum class Symmetry { general, symmetric, skew_symmetric, hermitian };
@@ -34,9 +34,9 @@ struct MatrixMarketArray {
   std::vector<Kokkos::complex<double>> values;  ///< [n_rows · n_cols] by columns; imaginary parts 0 if real
 };
 
-/// Reads a coordinate file: plain, .gz or .xz (told by its first bytes), or "-" for standard input.
+/// Reads a coordinate file: plain, .gz or .xz (recognised by its first bytes), or "-" for standard input.
 ///
-/// Beyond the letter of the format: letter case, white space, blank lines, comments between entries and
+/// More lenient than the format: letter case, white space, blank lines, comments between entries and
 /// Windows line ends do not matter; Fortran exponents (1D-3) are numbers; entries of a symmetric file may
 /// stand in either triangle, and where both a(i,j) and a(j,i) are given they are summed, as repeated entries
 /// are (SciPy does the same). Explicit zeros stay in the pattern. Rectangular and empty matrices are read.

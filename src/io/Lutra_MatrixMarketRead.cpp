@@ -72,8 +72,8 @@ std::string place_name(int row, int column) {
   return "row " + std::to_string(row + 1) + ", column " + std::to_string(column + 1);
 }
 
-// Makes room for more entries, never on the word of the size line alone: a wrong one must not take the
-// machine down.
+// Reserves room for more entries. The count of the size line is not trusted: a wrong one must not exhaust
+// memory.
 template <class Scalar>
 void grow(const LineReader& reader, const MatrixMarketStart& start, CooEntries<Scalar>& coo) {
   constexpr std::int64_t first_capacity = std::int64_t{1} << 16;
@@ -162,7 +162,7 @@ MatrixMarketMatrix read_coordinate(LineReader& reader, const MatrixMarketStart& 
   return {start.header, read_matrix<double>(reader, start)};
 }
 
-// Throws unless the dense array can be held; asked before anything as large is read.
+// Throws unless the dense array fits into memory; checked before it is read.
 void require_array(const LineReader& reader, const MatrixMarketStart& start) {
   // Both factors are at most 2³¹, so the product does not overflow; its bytes may, and stop at the largest
   // number.
@@ -226,7 +226,7 @@ MatrixMarketArray read_array(LineReader& reader, const MatrixMarketStart& start)
   return array;
 }
 
-// std::bad_alloc says nothing of what was being read; an OutOfMemoryError, which does, passes.
+// Adds to std::bad_alloc what was being read; an OutOfMemoryError names it already and passes.
 template <class Read>
 auto with_named_failure(const LineReader& reader, const Read& read) {
   try {

@@ -12,7 +12,7 @@
 
 namespace lutra {
 
-/// Where a report comes from.
+/// The backend a report comes from.
 struct RunInfo {
   std::string backend;                ///< "serial", "openmp", "cuda" or "hip"
   int threads = 1;                    ///< host threads the backend uses
@@ -28,7 +28,7 @@ struct MatrixSummary {
   std::optional<std::int64_t> structural_rank, zero_diagonals;
 };
 
-/// One solve with all there is to say about it.
+/// The record of one solve.
 struct ReportRecord {
   RunInfo run;
   MatrixSummary matrix;
@@ -36,8 +36,8 @@ struct ReportRecord {
   std::string message;  ///< empty for a success
 };
 
-/// JSON text of one record: the keys of docs' command line contract in their order, numbers that are not
-/// finite or not known as null.
+/// JSON text of one record, with the keys of docs/command-line.md in their order. Numbers that are unknown or
+/// not finite are null.
 std::string to_json(const ReportRecord& record);
 
 /// {"steps": […]} of many records.

@@ -55,7 +55,7 @@ std::size_t shade_of(double share) {
   return static_cast<std::size_t>(std::clamp(step, 0.0, static_cast<double>(shades.size() - 1)));
 }
 
-// One path a shade, in units of cells; equal neighbours in a row are one rectangle.
+// One path per shade, in units of cells; equal neighbours in a row are one rectangle.
 std::string cells(const DensityGrid& grid) {
   std::array<std::string, shades.size()> paths;
   const std::size_t width = static_cast<std::size_t>(grid.grid_cols);

@@ -18,12 +18,12 @@ struct DensityGrid {
       share;  ///< [grid_rows · grid_cols] by rows: part of each cell's positions that hold an entry
 };
 
-/// Counts a pattern over a grid of at most `max_cells` cells along a side; a smaller matrix gets a cell a
+/// Counts a pattern over a grid of at most `max_cells` cells along a side; a smaller matrix has one cell per
 /// position.
 /// @param row_map      [n_rows + 1] where each row starts in `entries`
 /// @param entries      [nnz] columns
-/// @param row_position [n_rows] where each row is drawn; empty: where it is
-/// @param col_position [n_cols] where each column is drawn; empty: where it is
+/// @param row_position [n_rows] where each row is drawn; empty: in place
+/// @param col_position [n_cols] where each column is drawn; empty: in place
 /// @throws InputError where lengths do not fit
 template <class Index>
 DensityGrid bin_density(const std::string& title, std::int64_t n_rows, std::int64_t n_cols,

@@ -10,6 +10,7 @@
 
 #include "Lutra_BuiltTypes.hpp"
 #include "Lutra_CsrView.hpp"
+#include "Lutra_MatrixInput.hpp"
 #include "Lutra_RankTwo.hpp"
 #include "Lutra_Transposition.hpp"
 #include "Lutra_TriangularOptions.hpp"
@@ -61,6 +62,18 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, Execut
   void analyze(const matrix_type& T, TriangleSide side, DiagonalKind diagonal) {
     analyze(T.pattern(), side, diagonal);
     set_values(T.values);
+  }
+  /// The same for a row map of `std::size_t` and for any memory the execution space can reach; nothing is
+  /// copied but the values.
+  template <class Value, class Index, class Integer, class Memory>
+  void analyze(const CsrView<Value, Index, Integer, Memory>& T, TriangleSide side, DiagonalKind diagonal) {
+    using Matrix = CsrView<Value, Index, Integer, Memory>;
+    [[maybe_unused]] const Impl::RequireReadable<Matrix, Scalar, Ordinal, Offset, ExecutionSpace> types;
+    static_assert(
+        !std::is_same_v<Integer, int>,
+        "lutra: TriangularSolver keeps the row map of a matrix and takes std::int64_t or std::size_t");
+    analyze(Impl::adapt_matrix<Offset, ExecutionSpace>(T, [](const auto& map) { return map; }), side,
+            diagonal);
   }
 
   /// X = op(T)⁻¹·B for all columns. The first solve with a transposed op analyses Tᵀ too, and allocates.

@@ -8,6 +8,7 @@
 #include "Lutra_CrsMatrix.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_TestSystems.hpp"
+#include "Lutra_TriangularSolver.hpp"
 
 namespace lutra::Test {
 
@@ -82,6 +83,18 @@ TEMPLATE_LIST_TEST_CASE("only a row map of another width is converted; entries a
   CHECK(to_vector(B.row_map) == std::vector<std::int64_t>{0, 2, 4});
   CHECK(B.entries.data() == wide.graph.entries.data());
   CHECK(B.values.data() == wide.values.data());
+}
+
+TEMPLATE_LIST_TEST_CASE("triangles of a Kokkos Kernels matrix are solved with", "[common]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  const auto matrix = crs_matrix<TestType, std::size_t>();
+  TriangularSolver<Scalar, typename TestType::Ordinal, std::int64_t, Space> solver;
+  solver.analyze(make_view(matrix), TriangleSide::lower, DiagonalKind::stored);
+  const auto b = to_space<Space>(std::vector<Scalar>{Scalar(1), Scalar(11)});  // [1 0; 3 4]·(1, 2)
+  solver.solve(b, b);
+  solver.wait();
+  CHECK(to_vector(b) == std::vector<Scalar>{Scalar(1), Scalar(2)});
 }
 
 TEMPLATE_LIST_TEST_CASE("matrices in any memory the execution space can reach are solved", "[common]",

@@ -9,7 +9,7 @@
 namespace lutra::Impl {
 
 /// A file that appears complete or not at all: written under another name in the same folder and renamed at
-/// the end. What is not a regular file (a pipe, /dev/null, "-" for standard output) is written as it goes.
+/// the end. What is not a regular file (a pipe, /dev/null, "-" for standard output) is written directly.
 class AtomicFile {
  public:
   /// @throws FileError where nothing can be written there
@@ -33,10 +33,10 @@ class AtomicFile {
   void flush();
   [[noreturn]] void fail(const char* what) const;
 
-  std::string m_file;       // as the caller calls it
+  std::string m_file;       // as given by the caller
   std::string m_target;     // the same with symbolic links followed
-  std::string m_temporary;  // empty where the target is written as it goes
-  std::string m_buffer;     // not yet handed to the system
+  std::string m_temporary;  // empty where the target is written directly
+  std::string m_buffer;     // not yet written
   int m_descriptor = -1;
 };
 

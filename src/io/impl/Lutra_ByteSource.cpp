@@ -86,7 +86,7 @@ class FileSource final : public ByteSource {
   int m_descriptor;
   std::array<char, 6> m_peeked{};  // the first bytes of the file, as long as the longest magic
   std::size_t m_n_peeked = 0;
-  std::size_t m_n_taken = 0;  // peeked bytes already handed out
+  std::size_t m_n_taken = 0;  // peeked bytes already returned
 };
 
 class GzipSource final : public ByteSource {
@@ -124,7 +124,7 @@ class GzipSource final : public ByteSource {
     return count > 0;
   }
 
-  // gzip files may be glued together, and padded with zero bytes by tape programs.
+  // gzip files may be concatenated, and padded with zero bytes by tape programs.
   void next_member() {
     for (;;) {
       if (m_stream.avail_in == 0 && !fill()) {

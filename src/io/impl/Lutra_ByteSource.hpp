@@ -11,7 +11,7 @@
 
 namespace lutra::Impl {
 
-/// A file that cannot be opened, read or decompressed; whoever counts lines turns it into a FileError.
+/// A file that cannot be opened, read or decompressed; the reader of lines turns it into a FileError.
 class SourceError : public std::runtime_error {
  public:
   explicit SourceError(const std::string& what) : std::runtime_error(what) {}
@@ -29,11 +29,12 @@ class ByteSource {
   /// @throws SourceError
   virtual std::size_t read(char* buffer, std::size_t capacity) = 0;
 
-  /// Bytes of the whole stream where that is known beforehand: plain files.
+  /// Bytes of the whole stream, known for plain files.
   virtual std::optional<std::int64_t> total_bytes() const { return std::nullopt; }
 };
 
-/// Opens a file, or standard input for "-". gzip and xz are told by their first bytes, whatever the name.
+/// Opens a file, or standard input for "-". gzip and xz are recognised by their first bytes, whatever the
+/// name.
 /// @throws SourceError
 std::unique_ptr<ByteSource> open_source(const std::string& file);
 

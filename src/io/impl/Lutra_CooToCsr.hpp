@@ -12,7 +12,7 @@
 
 namespace lutra::Impl {
 
-/// Entries of a matrix in any order, places repeated where they are to be summed.
+/// Entries of a matrix in any order; repeated positions are summed.
 template <class Scalar>
 struct CooEntries {
   std::vector<int> rows;       ///< [nnz] from 0
@@ -27,7 +27,7 @@ struct CooEntries {
   std::size_t size() const { return rows.size(); }
 };
 
-// Spreads the entries over their rows, within a row in the order they came.
+// Spreads the entries over their rows, within a row in the order of the input.
 template <class Scalar>
 HostMatrix<Scalar> spread_over_rows(int n_rows, int n_cols, const CooEntries<Scalar>& coo) {
   HostMatrix<Scalar> matrix{n_rows, n_cols, {}, {}, {}};
@@ -37,7 +37,8 @@ HostMatrix<Scalar> spread_over_rows(int n_rows, int n_cols, const CooEntries<Sca
     matrix.row_map[row] += matrix.row_map[row - 1];
   matrix.entries.resize(coo.size());
   matrix.values.resize(coo.size());
-  // While the rows fill, row_map[r] is the place of r's next entry; afterwards it is the start of row r + 1.
+  // While the rows fill, row_map[r] is the position of r's next entry; afterwards it is the start of row r
+  // + 1.
   for (std::size_t k = 0; k < coo.size(); ++k) {
     const auto place = static_cast<std::size_t>(matrix.row_map[static_cast<std::size_t>(coo.rows[k])]++);
     matrix.entries[place] = coo.columns[k];
@@ -63,7 +64,8 @@ void sort_row(HostMatrix<Scalar>& matrix, std::size_t begin, std::size_t end,
     std::tie(matrix.entries[k], matrix.values[k]) = scratch[k - begin];
 }
 
-/// A matrix by rows of entries in any order: rows sorted, repeated places summed in the order they came.
+/// A matrix by rows of entries in any order: rows sorted, repeated positions summed in the order of the
+/// input.
 template <class Scalar>
 HostMatrix<Scalar> coo_to_csr(int n_rows, int n_cols, const CooEntries<Scalar>& coo) {
   HostMatrix<Scalar> matrix = spread_over_rows(n_rows, n_cols, coo);

@@ -14,8 +14,8 @@ namespace {
 //   [ G  B ]
 //   [ Bᵀ 0 ]
 // It is never singular: G is strictly dominant in rows and columns with a positive diagonal, so G + Gᵀ is
-// positive definite; B has one column a source with a row of its own, so BᵀG⁻¹B is positive definite as well.
-// Conductances are multiples of 2⁻¹² below 2⁸, so their sums are exact.
+// positive definite; B has one column per source with a row of its own, so BᵀG⁻¹B is positive definite as
+// well. Conductances are multiples of 2⁻¹² below 2⁸, so their sums are exact.
 class Circuit {
  public:
   Circuit(int n, std::uint64_t seed)
@@ -84,7 +84,7 @@ class Circuit {
     }
   }
 
-  // Source s holds a node of its own against ground or a rail; its row has no diagonal entry.
+  // Source s fixes the voltage of a node of its own against ground or a rail; its row has no diagonal entry.
   void add_voltage_sources() {
     for (int source = 0; source < m_n_sources; ++source) {
       const int current = m_n_nodes + source;

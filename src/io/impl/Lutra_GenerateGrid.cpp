@@ -16,8 +16,8 @@ struct StencilLeg {
   double value;
 };
 
-// The matrix of a stencil on a grid with zero boundary values: legs that leave the grid drop out.
-// `legs_at(point)` gives the legs at a point, sorted by step, so that rows come out sorted.
+// The matrix of a stencil on a grid with zero boundary values: neighbours outside the grid drop out.
+// `legs_at(point)` gives the legs of the stencil at a point, sorted by step, so that rows come out sorted.
 template <class LegsAt>
 HostMatrix<double> apply_stencil(const std::array<int, 3>& extents, const LegsAt& legs_at) {
   const int n = extents[0] * extents[1] * extents[2];

@@ -8,8 +8,8 @@
 
 namespace lutra::Impl {
 
-// One function a kind. Sizes are checked by the caller; values are the same on every machine, so they are
-// made of operations that are exact or rounded once.
+// One function per kind. Sizes are checked by the caller. Values are the same on every machine: they come
+// from operations that are exact or rounded once.
 
 /// −Δu on a square, 5-point stencil, `side` inner points along a side.
 HostMatrix<double> generate_poisson2d(int side);

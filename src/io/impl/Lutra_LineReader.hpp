@@ -35,9 +35,9 @@ class LineReader {
 
   /// The number of the line last returned, from 1; 0 before the first.
   std::int64_t line_number() const noexcept { return m_line; }
-  /// What messages call the file.
+  /// The name of the file in messages.
   const std::string& name() const noexcept { return m_name; }
-  /// Bytes of the file where that is known beforehand: plain files.
+  /// Bytes of the file, known for plain files.
   std::optional<std::int64_t> total_bytes() const { return m_source->total_bytes(); }
 
   /// Throws FileError at the line last returned.
@@ -50,7 +50,7 @@ class LineReader {
   bool next_after_refill(std::string_view& line);
   bool refill();
 
-  // Hands out `length` bytes at m_begin as a line and steps over them and the `end_bytes` that end it.
+  // Returns `length` bytes at m_begin as a line and advances past them and the `end_bytes` of its end.
   void take(std::string_view& line, std::size_t length, std::size_t end_bytes) {
     line = std::string_view(m_buffer.data() + m_begin, length);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
@@ -60,7 +60,7 @@ class LineReader {
 
   std::string m_name;
   std::unique_ptr<ByteSource> m_source;
-  std::vector<char> m_buffer;  // bytes m_begin … m_end − 1 are read and not yet handed out
+  std::vector<char> m_buffer;  // bytes m_begin … m_end − 1 are read and not yet returned
   std::size_t m_begin = 0, m_end = 0;
   std::int64_t m_line = 0;
 };

@@ -48,8 +48,7 @@ void require_no_more(LineReader& reader, std::int64_t n_entries);
 /// Throws the FileError for a file that ends early.
 [[noreturn]] void fail_short(const LineReader& reader, std::int64_t n_read, std::int64_t n_entries);
 
-/// Takes a value of the field of the file. `place` names row and column for a message, and is called only for
-/// one.
+/// Parses a value of the field of the file. `place` names row and column, and is called for messages only.
 template <class Scalar, class Place>
 Scalar parse_value(const LineReader& reader, Cursor& cursor, MatrixMarketHeader::Field field,
                    const Place& place) {

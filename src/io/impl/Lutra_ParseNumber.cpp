@@ -11,7 +11,7 @@ bool is_digit(char c) {
 }
 
 // For a decimal number outside the range of double: true where it is too large, false where it is too small.
-// Weighs the place of the first digit that is not 0 against the exponent.
+// Compares the position of the first nonzero digit with the exponent.
 bool exceeds_range(std::string_view token) {
   const std::size_t e_at = std::min(token.find_first_of("eE"), token.size());
   const std::string_view mantissa = token.substr(0, e_at);

@@ -10,7 +10,7 @@
 
 namespace lutra::Impl {
 
-/// What a token turned out to be.
+/// The result of parsing a token.
 enum class Parsed {
   ok,
   missing,    ///< the line ends before the token
@@ -40,7 +40,7 @@ struct Cursor {
   std::string_view take_token();
 };
 
-/// A token for a message: in quotes, without bytes that would spoil a terminal, at most 40 characters.
+/// A token for a message: in quotes, without control bytes, at most 40 characters.
 std::string quoted(std::string_view token);
 
 /// Takes an integer with an optional sign. The cursor stays before the token unless the result is `ok`.
@@ -57,7 +57,7 @@ inline Parsed parse_integer(Cursor& cursor, std::int64_t& value) {
   return Parsed::ok;
 }
 
-/// The cases `parse_real` leaves out: Fortran's D exponents, underflow (which is 0), and telling what is
+/// The cases `parse_real` leaves out: Fortran's D exponents, underflow (which is 0), and finding what is
 /// wrong.
 Parsed parse_unusual_real(Cursor& cursor, double& value);
 

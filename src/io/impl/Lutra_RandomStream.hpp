@@ -9,7 +9,7 @@
 namespace lutra::Impl {
 
 /// Random numbers that are the same on every machine: splitmix64 (Steele, Lea and Flood, OOPSLA 2014) and
-/// integer arithmetic, where the distributions of <random> are each library's own.
+/// integer arithmetic, unlike the distributions of <random>, which differ between libraries.
 class RandomStream {
  public:
   explicit RandomStream(std::uint64_t seed) : m_state(seed) {}

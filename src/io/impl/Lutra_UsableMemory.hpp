@@ -8,7 +8,7 @@
 namespace lutra::Impl {
 
 /// Bytes of host memory a large array may take: what the system calls available, or the control group's limit
-/// if that is less. Linux grants more than there is and kills later, so waiting for std::bad_alloc is not
+/// if that is less. Linux overcommits memory and kills processes later, so relying on std::bad_alloc is not
 /// enough.
 std::uint64_t usable_memory_bytes();
 
