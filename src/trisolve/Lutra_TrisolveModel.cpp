@@ -11,50 +11,51 @@ namespace {
 
 constexpr double index_bytes = 4;
 
-double bytes_of(const TriangleShape& shape) {
-  return shape.entries * (shape.value_bytes + index_bytes) +
-         shape.rows * (3 * sizeof(double) + shape.value_bytes + 2 * index_bytes);
+double bytes_of(const TriangleProperties& properties) {
+  return properties.entries * (properties.value_bytes + index_bytes) +
+         properties.rows * (3 * sizeof(double) + properties.value_bytes + 2 * index_bytes);
 }
 
-double mean_length(const TriangleShape& shape) {
-  return shape.entries / std::max(1.0, shape.rows);
+double mean_length(const TriangleProperties& properties) {
+  return properties.entries / std::max(1.0, properties.rows);
 }
 
-double predict_levels(const TriangleShape& shape, const TrisolveCosts& costs) {
-  if (shape.levels_seconds > 0) return shape.levels_seconds;
-  const double bytes = bytes_of(shape);
-  const double inside_a_team = std::max(shape.levels * costs.barrier_seconds, bytes / costs.team_bandwidth);
-  const double launched = shape.levels * costs.level_launch_seconds + bytes / costs.bandwidth;
+double predict_levels(const TriangleProperties& properties, const TrisolveCosts& costs) {
+  if (properties.levels_seconds > 0) return properties.levels_seconds;
+  const double bytes = bytes_of(properties);
+  const double inside_a_team =
+      std::max(properties.levels * costs.barrier_seconds, bytes / costs.team_bandwidth);
+  const double launched = properties.levels * costs.level_launch_seconds + bytes / costs.bandwidth;
   return costs.start_seconds + std::min(inside_a_team, launched);
 }
 
-double predict_syncfree(const TriangleShape& shape, const TrisolveCosts& costs) {
+double predict_syncfree(const TriangleProperties& properties, const TrisolveCosts& costs) {
   const double step =
-      costs.dependency_seconds + costs.dependency_growth_seconds * std::log2(1 + mean_length(shape));
+      costs.dependency_seconds + costs.dependency_growth_seconds * std::log2(1 + mean_length(properties));
   const double rows_beyond =
-      std::max(0.0, shape.rows / std::max(1.0, shape.levels) - costs.contention_free_rows);
+      std::max(0.0, properties.rows / std::max(1.0, properties.levels) - costs.contention_free_rows);
   const double crowd =
-      costs.contention_start_seconds * std::min(1.0, shape.levels / costs.contention_levels) +
+      costs.contention_start_seconds * std::min(1.0, properties.levels / costs.contention_levels) +
       costs.contention_row_seconds * rows_beyond;
-  return costs.start_seconds + crowd + shape.levels * step + bytes_of(shape) / costs.bandwidth;
+  return costs.start_seconds + crowd + properties.levels * step + bytes_of(properties) / costs.bandwidth;
 }
 
-double predict_supernodal(const TriangleShape& shape, const TrisolveCosts& costs) {
-  if (shape.blocks == 0) return std::numeric_limits<double>::infinity();
-  const double path =
-      shape.block_levels * costs.block_dependency_seconds + shape.critical_steps * costs.block_step_seconds;
-  const double crowd = shape.wide_blocks * costs.wide_block_seconds / costs.concurrent_wide_blocks;
-  return costs.start_seconds + path + crowd + bytes_of(shape) / costs.bandwidth;
+double predict_supernodal(const TriangleProperties& properties, const TrisolveCosts& costs) {
+  if (properties.blocks == 0) return std::numeric_limits<double>::infinity();
+  const double path = properties.block_levels * costs.block_dependency_seconds +
+                      properties.critical_steps * costs.block_step_seconds;
+  const double crowd = properties.wide_blocks * costs.wide_block_seconds / costs.concurrent_wide_blocks;
+  return costs.start_seconds + path + crowd + bytes_of(properties) / costs.bandwidth;
 }
 
-std::string describe_choice(const TriangleShape& shape, const TriangularReport& report) {
+std::string describe_choice(const TriangleProperties& properties, const TrisolveChoice& choice) {
   char text[200];
   std::snprintf(text, sizeof text, "predicted levels %.0f us, syncfree %.0f us for %.0f levels of rows",
-                1e6 * report.predicted_levels_seconds, 1e6 * report.predicted_syncfree_seconds, shape.levels);
+                1e6 * choice.levels_seconds, 1e6 * choice.syncfree_seconds, properties.levels);
   std::string result = text;
-  if (shape.blocks > 0) {
+  if (properties.blocks > 0) {
     std::snprintf(text, sizeof text, ", supernodal %.0f us for %.0f levels of blocks",
-                  1e6 * report.predicted_supernodal_seconds, shape.block_levels);
+                  1e6 * choice.supernodal_seconds, properties.block_levels);
     result += text;
   }
   return result;
@@ -62,37 +63,40 @@ std::string describe_choice(const TriangleShape& shape, const TriangularReport& 
 
 }  // namespace
 
-double predict_seconds(const TriangleShape& shape, TrisolveMethod method, const TrisolveCosts& costs) {
+double predict_seconds(const TriangleProperties& properties, TrisolveMethod method,
+                       const TrisolveCosts& costs) {
   switch (method) {
     case TrisolveMethod::levels:
-      return predict_levels(shape, costs);
+      return predict_levels(properties, costs);
     case TrisolveMethod::syncfree:
-      return predict_syncfree(shape, costs);
+      return predict_syncfree(properties, costs);
     case TrisolveMethod::supernodal:
-      return predict_supernodal(shape, costs);
+      return predict_supernodal(properties, costs);
     default:
-      return std::min(
-          {predict_levels(shape, costs), predict_syncfree(shape, costs), predict_supernodal(shape, costs)});
+      return std::min({predict_levels(properties, costs), predict_syncfree(properties, costs),
+                       predict_supernodal(properties, costs)});
   }
 }
 
-void choose_method(const TriangleShape& shape, const TrisolveCosts& costs, TrisolveMethod wanted,
-                   TriangularReport& report) {
-  report.predicted_levels_seconds = predict_levels(shape, costs);
-  report.predicted_syncfree_seconds = predict_syncfree(shape, costs);
-  report.predicted_supernodal_seconds = shape.blocks == 0 ? 0 : predict_supernodal(shape, costs);
-  report.method = wanted;
-  report.why = "asked for";
+TrisolveChoice choose_method(TriangleProperties properties, const TrisolveCosts& costs,
+                             TrisolveMethod wanted) {
+  constexpr double few_levels = 16;
+  if (wanted != TrisolveMethod::supernodal && properties.levels <= few_levels) properties.blocks = 0;
+  TrisolveChoice choice;
+  choice.levels_seconds = predict_levels(properties, costs);
+  choice.syncfree_seconds = predict_syncfree(properties, costs);
+  choice.supernodal_seconds = properties.blocks > 0 ? predict_supernodal(properties, costs) : 0;
+  choice.method = wanted;
+  choice.reason = "asked for";
   if (wanted == TrisolveMethod::automatic) {
-    const bool blocks_win =
-        shape.blocks > 0 && predict_supernodal(shape, costs) <= predict_syncfree(shape, costs);
-    report.method = blocks_win ? TrisolveMethod::supernodal : TrisolveMethod::syncfree;
-    const double least = predict_seconds(shape, report.method, costs);
-    if (!shape.several_columns && report.predicted_levels_seconds <= least)
-      report.method = TrisolveMethod::levels;
-    report.why = describe_choice(shape, report);
+    const bool blocks_win = properties.blocks > 0 && choice.supernodal_seconds <= choice.syncfree_seconds;
+    choice.method = blocks_win ? TrisolveMethod::supernodal : TrisolveMethod::syncfree;
+    const double least = blocks_win ? choice.supernodal_seconds : choice.syncfree_seconds;
+    if (!properties.several_columns && choice.levels_seconds <= least) choice.method = TrisolveMethod::levels;
+    choice.reason = describe_choice(properties, choice);
   }
-  report.predicted_seconds = predict_seconds(shape, report.method, costs);
+  choice.seconds = predict_seconds(properties, choice.method, costs);
+  return choice;
 }
 
 }  // namespace lutra

@@ -474,42 +474,41 @@ TEMPLATE_LIST_TEST_CASE("the caller's device model decides, and the built-in one
 
 TEST_CASE("the model weighs latency against bytes", "[trisolve]") {
   const TrisolveCosts costs = h200_device_model().trisolve.methods;
-  TriangleShape shape;
-  shape.rows = 50000;
-  shape.entries = 200000;
-  shape.levels = 600;
-  const double levels = predict_seconds(shape, TrisolveMethod::levels, costs);
-  const double syncfree = predict_seconds(shape, TrisolveMethod::syncfree, costs);
+  TriangleProperties properties;
+  properties.rows = 50000;
+  properties.entries = 200000;
+  properties.levels = 600;
+  const double levels = predict_seconds(properties, TrisolveMethod::levels, costs);
+  const double syncfree = predict_seconds(properties, TrisolveMethod::syncfree, costs);
   CHECK(levels < syncfree);  // thin levels belong inside a team
-  CHECK(predict_seconds(shape, TrisolveMethod::automatic, costs) == levels);
-  shape.blocks = 2000;
-  shape.block_levels = 30;
-  TriangularReport report;
-  choose_method(shape, costs, TrisolveMethod::automatic, report);
-  CHECK(report.method == TrisolveMethod::supernodal);
-  CHECK(report.predicted_seconds < levels);
-  CHECK_THAT(report.why, ContainsSubstring("30 levels of blocks"));
-  shape.blocks = 0;
-  shape.several_columns = true;  // levels would win for one
-  choose_method(shape, costs, TrisolveMethod::automatic, report);
-  CHECK(report.method == TrisolveMethod::syncfree);
-  shape.several_columns = false;
-  shape.levels = 3;  // a launch each
-  choose_method(shape, costs, TrisolveMethod::automatic, report);
-  CHECK(report.method == TrisolveMethod::levels);
-  CHECK(report.predicted_supernodal_seconds == 0);
-  shape.rows = 2e5;  // two wide levels, rows of which would wait for the same places
-  shape.entries = 1.4e6;
-  shape.levels = 2;
-  shape.levels_seconds = 34e-6;
-  choose_method(shape, costs, TrisolveMethod::automatic, report);
-  CHECK(report.method == TrisolveMethod::levels);
-  shape.levels_seconds = 0;
-  shape.rows = 1e6;  // too wide for a team, too many for launches
-  shape.entries = 3e6;
-  shape.levels = 100;
-  choose_method(shape, costs, TrisolveMethod::automatic, report);
-  CHECK(report.method == TrisolveMethod::syncfree);
+  CHECK(predict_seconds(properties, TrisolveMethod::automatic, costs) == levels);
+  properties.blocks = 2000;
+  properties.block_levels = 30;
+  auto choice = choose_method(properties, costs, TrisolveMethod::automatic);
+  CHECK(choice.method == TrisolveMethod::supernodal);
+  CHECK(choice.seconds < levels);
+  CHECK_THAT(choice.reason, ContainsSubstring("30 levels of blocks"));
+  properties.blocks = 0;
+  properties.several_columns = true;  // levels would win for one
+  choice = choose_method(properties, costs, TrisolveMethod::automatic);
+  CHECK(choice.method == TrisolveMethod::syncfree);
+  properties.several_columns = false;
+  properties.levels = 3;  // a launch each
+  choice = choose_method(properties, costs, TrisolveMethod::automatic);
+  CHECK(choice.method == TrisolveMethod::levels);
+  CHECK(choice.supernodal_seconds == 0);
+  properties.rows = 2e5;  // two wide levels, rows of which would wait for the same places
+  properties.entries = 1.4e6;
+  properties.levels = 2;
+  properties.levels_seconds = 34e-6;
+  choice = choose_method(properties, costs, TrisolveMethod::automatic);
+  CHECK(choice.method == TrisolveMethod::levels);
+  properties.levels_seconds = 0;
+  properties.rows = 1e6;  // too wide for a team, too many for launches
+  properties.entries = 3e6;
+  properties.levels = 100;
+  choice = choose_method(properties, costs, TrisolveMethod::automatic);
+  CHECK(choice.method == TrisolveMethod::syncfree);
 }
 
 }  // namespace lutra::Test

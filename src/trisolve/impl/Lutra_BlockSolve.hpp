@@ -6,35 +6,11 @@
 
 #include "Lutra_DataFlow.hpp"
 #include "Lutra_ExecutionTraits.hpp"
-#include "Lutra_TriangleSchedule.hpp"
+#include "Lutra_TriangleEngine.hpp"
+#include "Lutra_TrianglePlan.hpp"
 #include "Lutra_Watchdog.hpp"
 
 namespace lutra::Impl {
-
-/// Columns of right-hand sides or solutions, with the way from a place of the plan to their rows.
-template <class Scalar>
-struct MappedColumns {
-  Scalar* data = nullptr;
-  std::size_t row_stride = 1;
-  std::size_t column_stride = 1;
-  const RealOf<std::remove_const_t<Scalar>>* scale = nullptr;  ///< by row, multiplies; none: 1
-
-  bool operator==(const MappedColumns&) const = default;
-
-  KOKKOS_FORCEINLINE_FUNCTION Scalar& at(std::int64_t row, int column) const {
-    return data[static_cast<std::size_t>(row) * row_stride +
-                static_cast<std::size_t>(column) * column_stride];
-  }
-  KOKKOS_FORCEINLINE_FUNCTION std::remove_const_t<Scalar> scaled(std::int64_t row,
-                                                                 const Scalar& value) const {
-    return scale == nullptr ? value : value * scale[row];
-  }
-};
-
-/// The place a solve was given up at by the watchdog, in memory both sides see.
-struct TimeoutRecord {
-  std::int64_t place_plus_one = 0;  ///< 0: none
-};
 
 /// All that a data-flow solve reads and writes. Solutions are kept in `current`, `stride` values a place, and
 /// are their own flags; `previous` is the array of the solve before, which is marked again on the way, so

@@ -22,8 +22,6 @@
 
 namespace lutra::Impl {
 
-class LevelGraph;  ///< launches of a level-set solve, recorded once (CUDA)
-
 /// Tasks of the thickest level one team takes: the window of latest solutions in shared memory has to hold
 /// three such levels.
 inline constexpr std::int64_t max_thin_tasks = 32;
@@ -72,15 +70,15 @@ inline double thick_level_seconds(const LevelSetCosts& costs, double bytes, doub
 /// Bytes a task moves: its share of the packed entries, then for each row right-hand sides, solutions and
 /// reciprocal diagonal. A single solution is mostly found near; several are read by each entry that needs
 /// them.
-template <class Scalar, class Value, class Plan>
-double level_task_bytes(const Plan& plan, int columns) {
+template <class Plan>
+double level_task_bytes(const Plan& plan, std::size_t scalar_bytes, std::size_t value_bytes, int columns) {
   using Ordinal = typename decltype(plan.columns)::non_const_value_type;
   const auto tasks = static_cast<double>(plan.n_tasks());
   const auto entries = static_cast<double>(plan.columns.extent(0)) / tasks;
   const auto rows = static_cast<double>(plan.n) / tasks;
-  const auto solutions = static_cast<double>(columns) * static_cast<double>(sizeof(Scalar));
-  return entries * (static_cast<double>(sizeof(Value) + sizeof(Ordinal)) + (columns > 1 ? solutions : 0)) +
-         rows * (2 * solutions + static_cast<double>(sizeof(Value)));
+  const auto solutions = static_cast<double>(columns) * static_cast<double>(scalar_bytes);
+  return entries * (static_cast<double>(value_bytes + sizeof(Ordinal)) + (columns > 1 ? solutions : 0)) +
+         rows * (2 * solutions + static_cast<double>(value_bytes));
 }
 
 /// Cuts levels into runs, thin and thick, for the bytes that level_task_bytes gives for some right-hand

@@ -11,21 +11,43 @@
 
 namespace lutra::Impl {
 
-#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
-using TimeoutSpace = Kokkos::SharedHostPinnedSpace;
-#else
-using TimeoutSpace = Kokkos::HostSpace;
-#endif
-/// Where kernels leave word of a timeout. Pinning memory takes long: a solver does it once, for all it
-/// analyses.
-using TimeoutFlag = Kokkos::View<TimeoutRecord[1], TimeoutSpace>;
-
 /// What teams of a solve share, in two turns, and whether the watchdog has ended one; of a trivial type, so
 /// that zeros are set without a kernel.
 template <class Ordinal>
 struct SolveTickets {
   Ordinal ticket[2];
   int stop;
+};
+
+/// A vector of [n × stride] that grows with the stride, for methods whose order makes waiting needless.
+template <class Scalar, class ExecutionSpace>
+class SolutionVector {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+
+  SolutionVector() = default;
+  SolutionVector(std::size_t n, const MemoryBudget& budget) : m_n(n), m_budget(budget) {}
+
+  /// Allocates, and fences, where the vector has grown.
+  Scalar* reserve(const ExecutionSpace& exec, int stride) {
+    if (stride > m_stride) {
+      exec.fence("lutra::trisolve: the smaller vector is freed");
+      m_vector = {};
+      m_reservation = MemoryReservation(m_budget);
+      m_vector = m_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
+          exec, "lutra::trisolve::solutions", m_n * static_cast<std::size_t>(stride));
+      m_stride = stride;
+    }
+    return m_vector.data();
+  }
+  std::size_t bytes() const { return m_reservation.bytes(); }
+
+ private:
+  std::size_t m_n = 0;
+  MemoryBudget m_budget;
+  MemoryReservation m_reservation;
+  Kokkos::View<Scalar*, Memory> m_vector;
+  int m_stride = 0;
 };
 
 /// The two arrays of self-flagged solutions that solves take in turns, with what belongs to the waiting. Each
@@ -78,19 +100,6 @@ class SolutionArrays {
     m_turn = 1 - m_turn;
   }
 
-  /// An array [n × stride] for methods that do not wait for values; nothing in it is marked.
-  Scalar* scratch(const ExecutionSpace& exec, int stride) {
-    if (stride > m_scratch_stride) {
-      exec.fence("lutra::trisolve: the smaller scratch is freed");
-      m_scratch = {};
-      m_scratch_reservation = MemoryReservation(m_budget);
-      m_scratch = m_scratch_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
-          exec, "lutra::trisolve::solutions", m_n * static_cast<std::size_t>(stride));
-      m_scratch_stride = stride;
-    }
-    return m_scratch.data();
-  }
-
   /// The place a solve was given up at so far as the host knows, or −1.
   std::int64_t timed_out_position() const {
     return !m_timeout.is_allocated()
@@ -116,19 +125,15 @@ class SolutionArrays {
     m_timeout.data()->place_plus_one = 0;
   }
 
-  std::size_t bytes() const {
-    return m_reservation.bytes() + m_arrays_reservation.bytes() + m_scratch_reservation.bytes();
-  }
+  std::size_t bytes() const { return m_reservation.bytes() + m_arrays_reservation.bytes(); }
 
  private:
   using Waiting = SolveTickets<Ordinal>;
 
   std::size_t m_n = 0;
   MemoryBudget m_budget;
-  MemoryReservation m_reservation, m_arrays_reservation, m_scratch_reservation;
+  MemoryReservation m_reservation, m_arrays_reservation;
   Kokkos::View<Scalar*, Memory> m_arrays[2];  ///< [n × stride] each
-  Kokkos::View<Scalar*, Memory> m_scratch;
-  int m_scratch_stride = 0;
   Kokkos::View<Waiting, Memory> m_waiting;
   TimeoutFlag m_timeout;
   int m_stride = 0;         ///< values a place the arrays have room for

@@ -2,156 +2,198 @@
 #ifndef LUTRA_TRIANGLEANALYSIS_HPP
 #define LUTRA_TRIANGLEANALYSIS_HPP
 
-#include <Kokkos_Core.hpp>
+// The analysis of a triangle, for the sources that instantiate it: one a scalar, since each takes long to
+// compile.
 
-#include "Lutra_BlockLevels.hpp"
-#include "Lutra_ExecutionTraits.hpp"
-#include "Lutra_HostSubstitution.hpp"
-#include "Lutra_RowBlocks.hpp"
-#include "Lutra_TriangleSchedule.hpp"
+#include <string>
+
+#include "Lutra_PackedTriangleSolve.hpp"
+#include "Lutra_RowSubstitution.hpp"
+#include "Lutra_TriangleGroups.hpp"
+#include "Lutra_TriangleRows.hpp"
+#include "Lutra_TriangularSolveImpl.hpp"
 #include "Lutra_TrisolveModel.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
-#include "Lutra_BlockLevelsCuda.hpp"
+#include "Lutra_TriangleKernelsCuda.hpp"
 #endif
 
 namespace lutra::Impl {
 
-/// Sums up the lengths of sound rows.
-template <class Rows>
-struct MeasureRows {
-  using value_type = RowSummary;
-  Rows rows;
+/// Bytes of all scratch of an analysis, about: levels and blocks of rows, the schedule, its sort and its
+/// tasks.
+template <class Ordinal, class Offset>
+std::size_t analysis_scratch_bytes(Ordinal rows) {
+  constexpr std::size_t ordinals_a_row = 15, beside = std::size_t(1) << 18;
+  return static_cast<std::size_t>(rows) *
+             (ordinals_a_row * sizeof(Ordinal) + sizeof(BlockTask<Ordinal, Offset>)) +
+         beside;
+}
 
-  KOKKOS_FUNCTION void init(value_type& sum) const { sum = {}; }
-  KOKKOS_FUNCTION void join(value_type& sum, const value_type& other) const { sum.join(other); }
-  KOKKOS_FUNCTION void operator()(const typename Rows::ordinal_type row, value_type& sum) const {
-    const auto length = static_cast<std::int64_t>(rows.length(row));
-    sum.join({value_type().fault, length, length});
+/// row(p): the caller's row of each position of a plan.
+template <class Ordinal, class ExecutionSpace, class RowOf, class Map>
+Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> map_positions(
+    const ExecutionSpace& exec, const RowOf& row_of, const Map& map, MemoryReservation& reservation) {
+  if (map.extent(0) == 0) return row_of;
+  const auto mapped = reservation.allocate<Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>>(
+      exec, "lutra::trisolve::rows by position", row_of.extent(0));
+  Kokkos::parallel_for(
+      "lutra::trisolve::map_positions",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(row_of.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t p) { mapped(p) = map(row_of(p)); });
+  return mapped;
+}
+
+/// One analysis: properties of the rows, a method, the plan of that method.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class TriangleAnalysis {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Input = TriangleInput<Ordinal, Offset, ExecutionSpace>;
+  using Engine = TriangleEngine<Scalar, Offset, ExecutionSpace>;
+
+  TriangleAnalysis(const ExecutionSpace& exec, const Input& input, const MemoryBudget& budget)
+      : m_exec(exec),
+        m_input(input),
+        m_model(input.options.device_model.value_or(default_device_model<ExecutionSpace>()).trisolve),
+        m_budget(budget) {}
+
+  std::unique_ptr<Engine> run(const TimeoutFlag& timeout) {
+    MemoryReservation scratch(m_budget);
+    if constexpr (!is_host_space<ExecutionSpace>) {
+      scratch.template reserve<Memory>(m_exec, "lutra::trisolve::analysis",
+                                       analysis_scratch_bytes<Ordinal, Offset>(m_input.rows.n));
+    }
+    auto found = group_rows(m_exec, m_input.rows, m_input.options, scratch);
+    const TriangleNumbers numbers = read_back(m_exec, found.numbers);
+    throw_faults(numbers);
+    take_numbers(found, numbers);
+    find_properties(found, numbers);
+    choose();
+    std::unique_ptr<Engine> engine;
+    if constexpr (is_host_space<ExecutionSpace>) {
+      if (m_report.method == TrisolveMethod::levels) return make_substitution(found.single);
+    }
+    engine = make_packed(found, scratch, timeout);
+    // Memory that goes back to a pool is used again on this stream only.
+    if (m_budget.pool() == nullptr) m_exec.fence("lutra::trisolve: scratch of the analysis is freed");
+    return engine;
   }
+
+ private:
+  using Single = typename SingleOf<Scalar>::type;
+
+  bool stores_singles() const { return m_input.options.precision == FactorPrecision::single; }
+  std::size_t value_bytes() const { return stores_singles() ? sizeof(Single) : sizeof(Scalar); }
+
+  /// @throws InputError naming a row at fault; TimeoutError
+  void throw_faults(const TriangleNumbers& numbers) const {
+    throw_row_fault(numbers.rows.fault);
+    if (numbers.stopped == 0) return;
+    const auto row = m_input.rows.access().mirrored(static_cast<Ordinal>(numbers.stopped - 1));
+    throw TimeoutError("triangle: the level of row " + std::to_string(row) + " was waited for over " +
+                       std::to_string(m_input.options.watchdog_seconds) + " s");
+  }
+
+  void find_properties(const Groupings<Ordinal, Memory>& found, const TriangleNumbers& numbers) {
+    m_report.n = static_cast<std::int64_t>(m_input.rows.n);
+    m_report.nnz = numbers.rows.total + m_report.n;
+    m_report.levels = static_cast<std::int64_t>(found.single.levels);
+    m_properties.rows = static_cast<double>(m_input.rows.n);
+    m_properties.entries = static_cast<double>(numbers.rows.total);
+    m_properties.levels = static_cast<double>(found.single.levels);
+    m_properties.value_bytes = static_cast<double>(value_bytes());
+    m_properties.several_columns = !is_host_space<ExecutionSpace> && m_input.options.expected_rhs > 1;
+    m_properties.blocks = static_cast<double>(found.blocked.blocks.count);
+    m_properties.block_levels = static_cast<double>(found.blocked.levels);
+    m_properties.wide_blocks = static_cast<double>(numbers.wide_blocks);
+    m_properties.critical_steps = static_cast<double>(numbers.critical_steps);
+  }
+
+  void choose() {
+    const TrisolveChoice choice = choose_method(m_properties, m_model.methods, m_input.options.method);
+    m_report.method = choice.method;
+    m_report.why = choice.reason;
+    m_report.predicted_seconds = choice.seconds;
+    m_report.predicted_levels_seconds = choice.levels_seconds;
+    m_report.predicted_syncfree_seconds = choice.syncfree_seconds;
+    m_report.predicted_supernodal_seconds = choice.supernodal_seconds;
+  }
+
+  /// Hosts: rows are substituted where they are.
+  std::unique_ptr<Engine> make_substitution(const LeveledBlocks<Ordinal, Memory>& single) {
+    m_report.blocks = m_report.n;
+    m_report.block_levels = m_report.levels;
+    m_report.stored_entries = m_report.nnz;
+    auto plan = std::make_shared<SubstitutionPlan<Ordinal, Offset, ExecutionSpace>>();
+    static_cast<Input&>(*plan) = m_input;
+    if (m_exec.concurrency() > 1)
+      plan->schedule = schedule_levels<Ordinal, Offset>(m_exec, m_input.rows.access(), single.level,
+                                                        single.levels, m_budget);
+    plan->report = m_report;
+    if (stores_singles())
+      return std::make_unique<RowSubstitution<Scalar, Single, Ordinal, Offset, ExecutionSpace>>(plan,
+                                                                                                m_budget);
+    return std::make_unique<RowSubstitution<Scalar, Scalar, Ordinal, Offset, ExecutionSpace>>(plan, m_budget);
+  }
+
+  std::unique_ptr<Engine> make_packed(const Groupings<Ordinal, Memory>& found, MemoryReservation& scratch,
+                                      const TimeoutFlag& timeout) {
+    auto triangle = std::make_shared<PackedTriangle<Ordinal, Offset, ExecutionSpace>>();
+    static_cast<Input&>(*triangle) = m_input;
+    triangle->plan = plan_for_method(found, scratch);
+    if (m_report.method == TrisolveMethod::levels) {
+      cut_plan_levels(*triangle);
+      // Cut levels are known better than their number: a few rows may be much longer than the mean.
+      choose();
+      // Single rows have the same plan by either method.
+      if (m_report.method == TrisolveMethod::supernodal) triangle->plan = plan_for_method(found, scratch);
+    }
+    const auto& plan = triangle->plan;
+    m_report.blocks = static_cast<std::int64_t>(plan.blocks);
+    m_report.block_levels = static_cast<std::int64_t>(plan.levels);
+    m_report.stored_entries =
+        static_cast<std::int64_t>(plan.columns.extent(0)) + static_cast<std::int64_t>(plan.inverse_entries);
+    triangle->report = m_report;
+    auto& maps = triangle->maps_reservation = MemoryReservation(m_budget);
+    triangle->in_row = map_positions<Ordinal>(m_exec, plan.row_of, m_input.in_row, maps);
+    triangle->out_row = map_positions<Ordinal>(m_exec, plan.row_of, m_input.out_row, maps);
+    if (stores_singles())
+      return std::make_unique<PackedTriangleSolve<Scalar, Single, Ordinal, Offset, ExecutionSpace>>(
+          m_exec, triangle, m_budget, timeout);
+    return std::make_unique<PackedTriangleSolve<Scalar, Scalar, Ordinal, Offset, ExecutionSpace>>(
+        m_exec, triangle, m_budget, timeout);
+  }
+
+  TrianglePlan<Ordinal, Offset, Memory> plan_for_method(const Groupings<Ordinal, Memory>& found,
+                                                        MemoryReservation& scratch) const {
+    const auto& grouping = m_report.method == TrisolveMethod::supernodal ? found.blocked : found.single;
+    return make_plan(m_exec, m_input.rows.access(), grouping.blocks, grouping.level, grouping.levels,
+                     m_report.method == TrisolveMethod::levels, scratch, m_budget);
+  }
+
+  void cut_plan_levels(PackedTriangle<Ordinal, Offset, ExecutionSpace>& triangle) {
+    const auto& costs = m_input.options.portable ? m_model.portable_level_sets : m_model.level_sets;
+    for (const int k : {0, 1, 2}) {
+      const int columns = k == 0 ? 1 : k == 1 ? 4 : max_columns_at_once;
+      const double bytes = level_task_bytes(triangle.plan, sizeof(Scalar), value_bytes(), columns);
+      triangle.level_runs[k] = cut_levels(triangle.plan.level_begin, triangle.plan.level_steps, bytes, costs);
+    }
+    m_properties.levels_seconds = predict_levels_seconds(triangle.level_runs[0], costs);
+  }
+
+  const ExecutionSpace& m_exec;
+  const Input& m_input;
+  TrisolveDeviceModel m_model;
+  MemoryBudget m_budget;
+  TriangleProperties m_properties;
+  TriangularReport m_report;
 };
 
-/// Numbers of a triangle whose part `rows` is known, or will be where the work before has been done.
-template <class ExecutionSpace, class Rows>
-NumbersView<typename ExecutionSpace::memory_space> numbers_of_rows(const ExecutionSpace& exec,
-                                                                   const Rows& whole,
-                                                                   MemoryReservation& reservation) {
-  if (whole.numbers.data() != nullptr) return whole.numbers;
-  const auto numbers = allocate_numbers(exec, reservation);
-  const auto rows = whole.access();
-  Kokkos::parallel_reduce("lutra::trisolve::measure_rows",
-                          Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
-                          MeasureRows<decltype(whole.access())>{rows}, summary_of(numbers));
-  return numbers;
-}
-
-/// Levels of the rows and of the blocks if there are any. Does not fence on devices.
-template <class Ordinal, class Offset, class ExecutionSpace>
-void sweep_levels(const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
-                  const Groupings<Ordinal, typename ExecutionSpace::memory_space>& found,
-                  [[maybe_unused]] bool portable, double watchdog_seconds) {
-#ifdef KOKKOS_ENABLE_CUDA
-  if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
-    if (!portable) return sweep_levels_cuda(exec, rows, found.single, found.blocked, found.numbers);
-  }
-#endif
-  TriangleNumbers* const numbers = found.numbers.data();
-  const LevelWatchdog watchdog{watchdog_ticks<ExecutionSpace>(watchdog_seconds), &numbers->stopped};
-  if constexpr (is_host_space<ExecutionSpace>) {
-    exec.fence("lutra::trisolve: the host reads the pattern");
-    numbers->last_row_level = static_cast<std::int64_t>(find_levels_in_order(rows, found.single.level)) - 1;
-  } else {
-    sweep_levels_portable(exec, rows, found.single, &numbers->last_row_level, watchdog);
-  }
-  if (found.blocked.blocks.count > 0)
-    sweep_levels_portable(exec, rows, found.blocked, &numbers->last_block_level, watchdog);
-}
-
-/// Adds to the numbers what the model wants to know of the blocks. Does not fence on devices.
-/// @param steps [n] 0 throughout; written over
-template <class ExecutionSpace, class Rows, class Leveled, class StepsView, class Numbers>
-void describe_blocks(const ExecutionSpace& exec, const Rows& rows, const Leveled& blocked,
-                     const StepsView& steps, const Numbers& numbers) {
-  using Ordinal = typename Rows::ordinal_type;
-  const auto blocks = blocked.blocks;
-  const auto level = blocked.level;
-  Kokkos::parallel_for(
-      "lutra::trisolve::describe_blocks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
-      KOKKOS_LAMBDA(const Ordinal b) {
-        if (b >= blocks.size()) return;
-        const std::int64_t longest = longest_row(rows, blocks, b);
-        const auto size = static_cast<int>(blocks.first_step(b + 1) - blocks.first_step(b));
-        const BlockShape block = shape_for(size, longest, true);
-        const auto lane_steps = static_cast<Ordinal>((longest + block.lanes() - 1) / block.lanes());
-        if (lane_steps > steps(level(b))) {
-          const Ordinal before = Kokkos::atomic_fetch_max(&steps(level(b)), lane_steps);
-          if (lane_steps > before) {
-            Kokkos::atomic_add(&numbers().critical_steps, static_cast<std::int64_t>(lane_steps - before));
-          }
-        }
-        if (block.is_wide()) Kokkos::atomic_add(&numbers().wide_blocks, std::int64_t(1));
-      });
-}
-
-/// Arrays of a grouping as they are before its levels are sought, one behind the other in `unknown`.
-template <class Ordinal, class Memory>
-void take_level_arrays(const Kokkos::View<Ordinal*, Memory>& unknown, std::size_t first, std::size_t n,
-                       LeveledBlocks<Ordinal, Memory>& leveled) {
-  leveled.level = Kokkos::subview(unknown, Kokkos::make_pair(first, first + n));
-  leveled.ticket = Kokkos::subview(unknown, Kokkos::make_pair(first + n, first + n + 1));
-}
-
-/// Groups the rows by themselves and, if wanted, in blocks, each with their levels; how many there are of
-/// either only the numbers tell. Does not fence on devices.
-/// @param options their method automatic: blocks only where they may pay; supernodal: blocks too; others:
-/// rows alone
-template <class Ordinal, class Offset, class ExecutionSpace>
-Groupings<Ordinal, typename ExecutionSpace::memory_space> group_rows(
-    const ExecutionSpace& exec,
-    const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& whole,
-    const TriangularOptions& options, MemoryReservation& reservation) {
-  const TrisolveMethod method = options.method;
-  using Memory = typename ExecutionSpace::memory_space;
-  using View = Kokkos::View<Ordinal*, Memory>;
-  Groupings<Ordinal, Memory> found;
-  const bool asked_for = method == TrisolveMethod::supernodal;
-  const bool with_blocks =
-      asked_for || (method == TrisolveMethod::automatic && !is_host_space<ExecutionSpace>);
-  found.numbers = numbers_of_rows(exec, whole, reservation);
-  found.single.blocks.count = whole.n;
-  const auto rows = whole.access();
-  const auto n = static_cast<std::size_t>(whole.n);
-  const std::size_t unknowns = (with_blocks ? 2 : 1) * (n + 1), zeros = with_blocks ? n : 0;
-  const auto pool = reservation.allocate<View>(exec, "lutra::trisolve::level", unknowns + zeros);
-  const auto numbers = found.numbers;
-  Kokkos::parallel_for(
-      "lutra::trisolve::clear",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(unknowns + zeros)),
-      KOKKOS_LAMBDA(const std::int64_t i) {
-        pool(i) = static_cast<std::size_t>(i) < unknowns ? -1 : 0;
-        if (i == 0) numbers().clear_all_but_rows();
-      });
-  take_level_arrays(pool, 0, n, found.single);
-  if (with_blocks) {
-    take_level_arrays(pool, n + 1, n, found.blocked);
-    found.blocked.blocks = find_row_blocks(exec, rows, found.numbers, asked_for, reservation);
-  }
-  sweep_levels(exec, rows, found, options.portable, options.watchdog_seconds);
-  if (with_blocks) {
-    const auto steps = Kokkos::subview(pool, Kokkos::make_pair(unknowns, unknowns + zeros));
-    describe_blocks(exec, rows, found.blocked, steps, found.numbers);
-  }
-  return found;
-}
-
-/// Makes known to the host how many levels and blocks there are.
-template <class Groupings>
-void take_numbers(Groupings& found, const TriangleNumbers& numbers) {
-  using Ordinal = typename decltype(found.single.level)::non_const_value_type;
-  found.single.levels = static_cast<Ordinal>(numbers.last_row_level + 1);
-  if (found.blocked.blocks.count == 0) return;
-  found.blocked.levels = static_cast<Ordinal>(numbers.last_block_level + 1);
-  found.blocked.blocks.count = static_cast<Ordinal>(numbers.blocks);
-  found.blocked.blocks.counted = nullptr;
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::unique_ptr<TriangleEngine<Scalar, Offset, ExecutionSpace>> analyse_triangle(
+    const ExecutionSpace& exec, const TriangleInput<Ordinal, Offset, ExecutionSpace>& input,
+    const MemoryBudget& budget, const TimeoutFlag& timeout) {
+  return TriangleAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>(exec, input, budget).run(timeout);
 }
 
 }  // namespace lutra::Impl

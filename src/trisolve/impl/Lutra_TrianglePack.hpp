@@ -15,19 +15,6 @@ namespace lutra::Impl {
 inline constexpr double max_growth_of_inverse = 100.0;
 inline constexpr double max_growth_of_refined = 1e5;
 
-/// Values of a matrix as they reach the kernels.
-template <class Scalar, class Offset, class Memory>
-struct SourceValues {
-  using scalar_type = Scalar;
-
-  Kokkos::View<const Scalar*, Memory> values;
-  Kokkos::View<const Offset*, Memory>
-      source;  ///< position in `values` of each entry of the pattern; empty: its own
-  KOKKOS_FORCEINLINE_FUNCTION Scalar operator()(Offset p) const {
-    return source.extent(0) == 0 ? values(p) : values(source(p));
-  }
-};
-
 template <class Value, class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Value narrowed(const Scalar& value) {
   if constexpr (std::is_same_v<Value, Scalar>) {

@@ -11,9 +11,6 @@
 #include "Lutra_BlockLevels.hpp"
 #include "Lutra_TaskLanes.hpp"
 #include "Lutra_TrianglePlan.hpp"
-#ifdef KOKKOS_ENABLE_CUDA
-#include "Lutra_SortBlocksCuda.hpp"
-#endif
 
 namespace lutra::Impl {
 
@@ -108,11 +105,18 @@ KOKKOS_FORCEINLINE_FUNCTION std::int64_t longest_row(const Rows& rows, const Blo
                                        : typename Rows::offset_type(blocks.longest(b)));
 }
 
+/// Sorts the keys of a schedule, and its blocks with them, as a space does it best; here as Kokkos does.
+/// @param bits of the keys, from the lowest on, that may not be 0
+template <class ExecutionSpace, class Scratch>
+void sort_schedule(const ExecutionSpace& exec, Scratch& scratch, int, MemoryReservation&) {
+  Kokkos::Experimental::sort_by_key(exec, scratch.keys, scratch.block_at);
+}
+
 /// Sorts blocks by level and shape. `longest` of the scratch becomes 0.
 template <class ExecutionSpace, class Rows, class Blocks, class LevelView, class Format, class Scratch>
 void sort_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const LevelView& level,
                  typename Rows::ordinal_type levels, const Format& format, Scratch& scratch,
-                 [[maybe_unused]] MemoryReservation& reservation) {
+                 MemoryReservation& reservation) {
   using Ordinal = typename Rows::ordinal_type;
   const auto arrays = scratch.arrays();
   const bool crowded = static_cast<std::int64_t>(blocks.count) >= crowd * static_cast<std::int64_t>(levels);
@@ -124,12 +128,7 @@ void sort_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blo
         arrays.block_at(b) = b;
         arrays.longest(b) = 0;
       });
-#ifdef KOKKOS_ENABLE_CUDA
-  if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
-    return sort_pairs_cuda(exec, scratch.keys, scratch.block_at, format.bits(), reservation);
-  }
-#endif
-  Kokkos::Experimental::sort_by_key(exec, scratch.keys, scratch.block_at);
+  sort_schedule(exec, scratch, format.bits(), reservation);
 }
 
 /// The first place whose key is that of place s, keys being in order: doubling steps back, then a search

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "Lutra_BlockLevels.hpp"
+#include "Lutra_TriangleGroups.hpp"
 
 namespace lutra::Impl {
 
@@ -237,18 +238,17 @@ __global__ void __launch_bounds__(sweep_threads, 8)
   }
 }
 
-/// As sweep_levels_portable, for rows and (unless they are empty) blocks at the same time.
+/// As sweep_all_levels_portable, for rows and (unless they are empty) blocks at the same time.
 template <class Ordinal, class Offset>
-void sweep_levels_cuda(const Kokkos::Cuda& exec, const RowAccess<Ordinal, Offset>& rows,
-                       const LeveledBlocks<Ordinal, Kokkos::CudaSpace>& single,
-                       const LeveledBlocks<Ordinal, Kokkos::CudaSpace>& blocked,
-                       const NumbersView<Kokkos::CudaSpace>& numbers) {
+void sweep_all_levels(const Kokkos::Cuda& exec, const RowAccess<Ordinal, Offset>& rows,
+                      const Groupings<Ordinal, Kokkos::CudaSpace>& found, double) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::levels");
   constexpr std::int64_t teams_a_multiprocessor = 8, min_rows_a_team = sweep_threads / 32;
   const std::int64_t most = teams_a_multiprocessor * exec.cuda_device_prop().multiProcessorCount;
   const std::int64_t wanted = (static_cast<std::int64_t>(rows.n) + min_rows_a_team - 1) / min_rows_a_team;
   const auto teams = static_cast<unsigned>(2 * std::min(wanted, most / 2));
-  sweep_levels_kernel<<<teams, sweep_threads, 0, exec.cuda_stream()>>>(rows, single, blocked, numbers.data());
+  sweep_levels_kernel<<<teams, sweep_threads, 0, exec.cuda_stream()>>>(rows, found.single, found.blocked,
+                                                                       found.numbers.data());
 }
 
 }  // namespace lutra::Impl

@@ -15,6 +15,7 @@
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_KernelGraphsCuda.hpp"
 #include "Lutra_LevelKernelsCuda.hpp"
+#include "Lutra_LevelRuns.hpp"
 
 // Launches of the level-set method, recorded as CUDA graphs.
 
@@ -24,8 +25,6 @@ namespace lutra::Impl {
 /// not the caller's. The caller's arrays are looked up anew at each solve.
 class LevelGraph {
  public:
-  KernelGraphs kernels;  ///< of the other methods
-
   /// Arrays a recording holds for, with the right-hand sides and whether values are conjugated.
   struct Key {
     std::array<const void*, 3> arrays{};

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PACKEDTRIANGLESOLVE_HPP
+#define LUTRA_PACKEDTRIANGLESOLVE_HPP
+
+#include <memory>
+
+#include "Lutra_BlockSolve.hpp"
+#include "Lutra_LevelRuns.hpp"
+#include "Lutra_SolutionArrays.hpp"
+#include "Lutra_TriangleEngine.hpp"
+#include "Lutra_TrianglePack.hpp"
+#include "Lutra_TrianglePlan.hpp"
+#include "Lutra_Watchdog.hpp"
+
+namespace lutra::Impl {
+
+/// An analysed triangle packed into tasks. Its maps `in_row` and `out_row` are by position in the plan.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct PackedTriangle : AnalysedTriangle<Ordinal, Offset, ExecutionSpace> {
+  TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
+  MemoryReservation maps_reservation;
+  LevelRuns<Ordinal> level_runs[3];  ///< levels cut for 1, 4 and 16 right-hand sides; only for `levels`
+};
+
+/// Launches of a solve that an engine keeps from one solve to the next. Portable kernels keep none.
+template <class ExecutionSpace>
+struct RecordedLaunches {};
+
+/// Right-hand sides that a single one is solved as: 1, unless a space has kernels for several that do better.
+template <class ExecutionSpace, class Triangle>
+int columns_for_one(const ExecutionSpace&, const Triangle&) {
+  return 1;
+}
+
+/// Level-set solve with the kernels of a space; portable ones.
+template <int Stride, class Data, class Ordinal, class ExecutionSpace>
+void solve_levels(const ExecutionSpace& exec, const Data& data, const LevelRuns<Ordinal>& runs,
+                  const TriangularReport&, RecordedLaunches<ExecutionSpace>&) {
+  solve_levels_portable<Stride>(exec, data, runs);
+}
+
+/// Data-flow solve with the kernels of a space; portable ones.
+template <int Stride, class Data, class ExecutionSpace>
+void solve_blocks(const ExecutionSpace& exec, const Data& data, const TriangularReport&,
+                  RecordedLaunches<ExecutionSpace>&) {
+  solve_blocks_portable<Stride>(exec, data);
+}
+
+/// Methods syncfree and supernodal, and on devices levels.
+/// @tparam Value of the stored triangle
+template <class Scalar, class Value, class Ordinal, class Offset, class ExecutionSpace>
+class PackedTriangleSolve : public TriangleEngine<Scalar, Offset, ExecutionSpace> {
+ public:
+  using Base = TriangleEngine<Scalar, Offset, ExecutionSpace>;
+  using Memory = typename ExecutionSpace::memory_space;
+  using Plan = PackedTriangle<Ordinal, Offset, ExecutionSpace>;
+  using typename Base::Source;
+
+  PackedTriangleSolve(const ExecutionSpace& exec, std::shared_ptr<const Plan> plan,
+                      const MemoryBudget& budget, const TimeoutFlag& timeout)
+      : m_plan(std::move(plan)),
+        m_budget(budget),
+        m_arrays(exec, static_cast<std::size_t>(m_plan->rows.n), budget, timeout),
+        m_x(static_cast<std::size_t>(m_plan->rows.n), budget) {}
+
+  std::unique_ptr<Base> with_own_values(const ExecutionSpace& exec, const MemoryBudget& budget,
+                                        const TimeoutFlag& timeout) const override {
+    return std::make_unique<PackedTriangleSolve>(exec, m_plan, budget, timeout);
+  }
+
+  void set_values(const ExecutionSpace& exec, const Source& values) override {
+    const auto& plan = m_plan->plan;
+    if (m_values.entries.extent(0) != plan.columns.extent(0) || !m_values.inverses.is_allocated())
+      m_values = allocate_values(exec);
+    pack_entries(exec, m_plan->rows.access(), plan, values, m_values.entries);
+    pack_inverses(exec, m_plan->rows.access(), plan, values, m_values, m_values.inverted);
+  }
+
+  void solve(const ExecutionSpace& exec, MappedColumns<const Scalar> in, MappedColumns<Scalar> out,
+             int n_columns, bool conjugate) override {
+    const int alone = m_plan->options.portable ? 1 : columns_for_one(exec, *m_plan);
+    for_column_groups(in, out, n_columns, max_columns_at_once,
+                      [&](const auto& b, const auto& x, int columns) {
+                        if (columns == 1 && alone == 1) return solve_group<1>(exec, b, x, columns, conjugate);
+                        if (columns <= 4) return solve_group<4>(exec, b, x, columns, conjugate);
+                        solve_group<max_columns_at_once>(exec, b, x, columns, conjugate);
+                      });
+  }
+
+  std::int64_t consume_timeout(const ExecutionSpace& exec) override {
+    const std::int64_t position = m_arrays.timed_out_position();
+    if (position < 0 || !m_arrays.was_stopped(exec)) return -1;
+    m_arrays.recover(exec);
+    Ordinal row = 0;
+    Kokkos::deep_copy(exec, row, Kokkos::subview(m_plan->plan.row_of, static_cast<std::size_t>(position)));
+    exec.fence("lutra::trisolve: the row the watchdog gave up at is named");
+    return static_cast<std::int64_t>(row);
+  }
+
+  std::int64_t count_inverted_blocks(const ExecutionSpace& exec) const override {
+    return read_back(exec, m_values.inverted);
+  }
+  const TriangularReport& report() const override { return m_plan->report; }
+  std::size_t bytes() const override {
+    return m_plan->plan.reservation.bytes() + m_plan->maps_reservation.bytes() +
+           m_values.reservation.bytes() + m_arrays.bytes() + m_x.bytes();
+  }
+
+ private:
+  using Data = BlockSolveData<Scalar, Value, Ordinal, Offset>;
+
+  TriangleValues<Value, Memory> allocate_values(const ExecutionSpace& exec) const {
+    const auto& plan = m_plan->plan;
+    TriangleValues<Value, Memory> values;
+    values.reservation = MemoryReservation(m_budget);
+    const auto allocate = [&](auto& view, const char* label, auto... extent) {
+      view = values.reservation.template allocate<std::remove_reference_t<decltype(view)>>(exec, label,
+                                                                                           extent...);
+    };
+    allocate(values.entries, "lutra::trisolve::entries", plan.columns.extent(0));
+    allocate(values.inverses, "lutra::trisolve::inverses", plan.inverse_entries);
+    allocate(values.use, "lutra::trisolve::block_use", static_cast<std::size_t>(plan.blocks));
+    allocate(values.inverted, "lutra::trisolve::inverted");
+    return values;
+  }
+
+  /// Levels serve one right-hand side. For several the data-flow kernel works on the same plan, unless the
+  /// caller has asked for levels.
+  bool goes_by_levels(int stride) const noexcept {
+    return m_plan->report.method == TrisolveMethod::levels &&
+           (stride == 1 || m_plan->options.method == TrisolveMethod::levels);
+  }
+
+  Data data_for(const MappedColumns<const Scalar>& in, const MappedColumns<Scalar>& out, int n_columns,
+                bool conjugate) const {
+    const auto& plan = m_plan->plan;
+    Data data;
+    data.tasks = plan.tasks.data();
+    data.by_level = plan.by_level.data();
+    data.block_begin = plan.block_begin.data();
+    data.columns = plan.columns.data();
+    data.entries = m_values.entries.data();
+    data.inverses = m_values.inverses.data();
+    data.use = m_values.use.data();
+    data.in_row = m_plan->in_row.data();
+    data.out_row = m_plan->out_row.data();
+    data.in = in;
+    data.out = out;
+    data.n_columns = n_columns;
+    data.conjugate = conjugate;
+    data.n_tasks = plan.n_tasks();
+    data.narrow_tasks = static_cast<std::int64_t>(plan.narrow_tasks);
+    data.watchdog_ticks = watchdog_ticks<ExecutionSpace>(m_plan->options.watchdog_seconds);
+    return data;
+  }
+
+  template <int Stride>
+  void solve_group(const ExecutionSpace& exec, const MappedColumns<const Scalar>& in,
+                   const MappedColumns<Scalar>& out, int n_columns, bool conjugate) {
+    Data data = data_for(in, out, n_columns, conjugate);
+    if constexpr (!is_host_space<ExecutionSpace>) {  // hosts substitute by rows
+      if (goes_by_levels(Stride)) {
+        const auto& runs = m_plan->level_runs[Stride == 1 ? 0 : Stride == 4 ? 1 : 2];
+        data.current = m_x.reserve(exec, Stride);
+        if (m_plan->options.portable) return solve_levels_portable<Stride>(exec, data, runs);
+        return solve_levels<Stride>(exec, data, runs, m_plan->report, m_launches);
+      }
+    }
+    m_arrays.reserve(exec, Stride);
+    m_arrays.prepare(data, Stride);
+    if (m_plan->options.portable) return solve_blocks_portable<Stride>(exec, data);
+    solve_blocks<Stride>(exec, data, m_plan->report, m_launches);
+  }
+
+  std::shared_ptr<const Plan> m_plan;
+  MemoryBudget m_budget;
+  TriangleValues<Value, Memory> m_values;
+  SolutionArrays<Scalar, Ordinal, ExecutionSpace> m_arrays;  ///< where rows wait for values
+  SolutionVector<Scalar, ExecutionSpace> m_x;                ///< where levels stand in for waiting
+  RecordedLaunches<ExecutionSpace> m_launches;
+};
+
+}  // namespace lutra::Impl
+
+#endif

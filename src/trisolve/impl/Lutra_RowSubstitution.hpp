@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ROWSUBSTITUTION_HPP
+#define LUTRA_ROWSUBSTITUTION_HPP
+
+#include <memory>
+
+#include "Lutra_HostSubstitution.hpp"
+#include "Lutra_SolutionArrays.hpp"
+#include "Lutra_TriangleEngine.hpp"
+
+namespace lutra::Impl {
+
+/// An analysed triangle whose rows are substituted where they are, on host threads.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct SubstitutionPlan : AnalysedTriangle<Ordinal, Offset, ExecutionSpace> {
+  HostSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space> schedule;
+};
+
+/// Method `levels` on hosts.
+/// @tparam Value of the stored triangle
+template <class Scalar, class Value, class Ordinal, class Offset, class ExecutionSpace>
+class RowSubstitution : public TriangleEngine<Scalar, Offset, ExecutionSpace> {
+ public:
+  using Base = TriangleEngine<Scalar, Offset, ExecutionSpace>;
+  using Memory = typename ExecutionSpace::memory_space;
+  using Plan = SubstitutionPlan<Ordinal, Offset, ExecutionSpace>;
+  using typename Base::Source;
+
+  RowSubstitution(std::shared_ptr<const Plan> plan, const MemoryBudget& budget)
+      : m_plan(std::move(plan)), m_budget(budget), m_x(static_cast<std::size_t>(m_plan->rows.n), budget) {}
+
+  std::unique_ptr<Base> with_own_values(const ExecutionSpace&, const MemoryBudget& budget,
+                                        const TimeoutFlag&) const override {
+    return std::make_unique<RowSubstitution>(m_plan, budget);
+  }
+
+  /// Values in the order of the pattern are not copied: they must live until the next ones.
+  void set_values(const ExecutionSpace& exec, const Source& values) override {
+    keep_values(exec, m_plan->rows.access(), m_plan->rows.entries.extent(0), values, m_budget, m_values);
+  }
+
+  void solve(const ExecutionSpace& exec, MappedColumns<const Scalar> in, MappedColumns<Scalar> out,
+             int n_columns, bool conjugate) override {
+    for_column_groups(in, out, n_columns, max_columns_at_once,
+                      [&](const auto& b, const auto& x, int columns) {
+                        if (columns == 1) return solve_group<1>(exec, b, x, columns, conjugate);
+                        if (columns <= 4) return solve_group<4>(exec, b, x, columns, conjugate);
+                        solve_group<max_columns_at_once>(exec, b, x, columns, conjugate);
+                      });
+  }
+
+  std::int64_t consume_timeout(const ExecutionSpace&) override { return -1; }
+  std::int64_t count_inverted_blocks(const ExecutionSpace&) const override { return m_plan->report.n; }
+  const TriangularReport& report() const override { return m_plan->report; }
+  std::size_t bytes() const override {
+    return m_plan->schedule.reservation.bytes() + m_values.reservation.bytes() + m_x.bytes();
+  }
+
+ private:
+  template <int Stride>
+  void solve_group(const ExecutionSpace& exec, const MappedColumns<const Scalar>& in,
+                   const MappedColumns<Scalar>& out, int n_columns, bool conjugate) {
+    SubstitutionData<Scalar, Value, Ordinal, Offset> data;
+    data.begin = m_plan->rows.begin.data();
+    data.end = m_plan->rows.end.data();
+    data.entries = m_plan->rows.entries.data();
+    data.values = m_values.values.data();
+    data.inverse = m_values.inverse.data();
+    data.in_row = m_plan->in_row.data();
+    data.out_row = m_plan->out_row.data();
+    data.in = in;
+    data.out = out;
+    data.n_columns = n_columns;
+    data.x = m_x.reserve(exec, Stride);
+    const auto rows = m_plan->rows.access();
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      if (conjugate) return substitute<Stride, true>(exec, rows, m_plan->schedule, data);
+    }
+    substitute<Stride, false>(exec, rows, m_plan->schedule, data);
+  }
+
+  std::shared_ptr<const Plan> m_plan;
+  MemoryBudget m_budget;
+  HostValues<Value, Memory> m_values;
+  SolutionVector<Scalar, ExecutionSpace> m_x;
+};
+
+}  // namespace lutra::Impl
+
+#endif

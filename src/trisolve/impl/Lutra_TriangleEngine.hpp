@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TRIANGLEENGINE_HPP
+#define LUTRA_TRIANGLEENGINE_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <memory>
+
+#include "Lutra_DeviceModel.hpp"
+#include "Lutra_MappedColumns.hpp"
+#include "Lutra_MemoryBudget.hpp"
+#include "Lutra_TriangleRowsView.hpp"
+#include "Lutra_TriangularOptions.hpp"
+
+namespace lutra::Impl {
+
+/// Most right-hand sides for one reading of the triangle.
+inline constexpr int max_columns_at_once = 16;
+
+/// float for real scalars, complex of float for complex ones.
+template <class Scalar>
+struct SingleOf {
+  using type = float;
+};
+template <class Real>
+struct SingleOf<Kokkos::complex<Real>> {
+  using type = Kokkos::complex<float>;
+};
+
+/// Values of a matrix as they reach the kernels.
+template <class Scalar, class Offset, class Memory>
+struct SourceValues {
+  using scalar_type = Scalar;
+
+  Kokkos::View<const Scalar*, Memory> values;
+  Kokkos::View<const Offset*, Memory>
+      source;  ///< position in `values` of each entry of the pattern; empty: its own
+  KOKKOS_FORCEINLINE_FUNCTION Scalar operator()(Offset p) const {
+    return source.extent(0) == 0 ? values(p) : values(source(p));
+  }
+};
+
+#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
+using TimeoutSpace = Kokkos::SharedHostPinnedSpace;
+#else
+using TimeoutSpace = Kokkos::HostSpace;
+#endif
+/// The position at which the watchdog ended a solve, in memory that host and device see.
+struct TimeoutRecord {
+  std::int64_t place_plus_one = 0;  ///< 0: none
+};
+/// Pinning memory takes long: a solver does it once, for all it analyses.
+using TimeoutFlag = Kokkos::View<TimeoutRecord[1], TimeoutSpace>;
+
+/// A triangle as its analysis is handed it.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct TriangleInput {
+  using Memory = typename ExecutionSpace::memory_space;
+  using RowMap = Kokkos::View<const Ordinal*, Memory>;
+
+  TriangleRows<Ordinal, Offset, Memory> rows;
+  TriangularOptions options;
+  RowMap in_row, out_row;  ///< [n] the caller's row of each row, for right-hand sides and for solutions;
+                           ///< empty: the same
+};
+
+/// What an analysis has chosen and counted, whichever method it is. Engines share it, and none changes it.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct AnalysedTriangle : TriangleInput<Ordinal, Offset, ExecutionSpace> {
+  TriangularReport report;  ///< but for bytes and inverted blocks, which are an engine's own
+};
+
+/// Solves with one triangle by one method: an analysis, which is shared, with values and vectors of its own.
+template <class Scalar, class Offset, class ExecutionSpace>
+class TriangleEngine {
+ public:
+  using Source = SourceValues<Scalar, Offset, typename ExecutionSpace::memory_space>;
+
+  virtual ~TriangleEngine() = default;
+  /// An engine on the same analysis, without values.
+  virtual std::unique_ptr<TriangleEngine> with_own_values(const ExecutionSpace& exec,
+                                                          const MemoryBudget& budget,
+                                                          const TimeoutFlag& timeout) const = 0;
+  /// Does not fence on devices.
+  virtual void set_values(const ExecutionSpace& exec, const Source& values) = 0;
+  /// Does not fence.
+  virtual void solve(const ExecutionSpace& exec, MappedColumns<const Scalar> in, MappedColumns<Scalar> out,
+                     int n_columns, bool conjugate) = 0;
+  /// The row at which the watchdog ended a solve, or −1; makes the engine usable again.
+  virtual std::int64_t consume_timeout(const ExecutionSpace& exec) = 0;
+  /// Diagonal blocks used by their inverses with the last values. Fences.
+  virtual std::int64_t count_inverted_blocks(const ExecutionSpace& exec) const = 0;
+  virtual const TriangularReport& report() const = 0;
+  virtual std::size_t bytes() const = 0;
+};
+
+}  // namespace lutra::Impl
+
+#endif

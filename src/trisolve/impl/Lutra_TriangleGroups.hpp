@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TRIANGLEGROUPS_HPP
+#define LUTRA_TRIANGLEGROUPS_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include "Lutra_BlockLevels.hpp"
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_HostSubstitution.hpp"
+#include "Lutra_RowBlocks.hpp"
+#include "Lutra_TriangleSchedule.hpp"
+#include "Lutra_TrisolveModel.hpp"
+
+namespace lutra::Impl {
+
+/// Sums up the lengths of sound rows.
+template <class Rows>
+struct MeasureRows {
+  using value_type = RowSummary;
+  Rows rows;
+
+  KOKKOS_FUNCTION void init(value_type& sum) const { sum = {}; }
+  KOKKOS_FUNCTION void join(value_type& sum, const value_type& other) const { sum.join(other); }
+  KOKKOS_FUNCTION void operator()(const typename Rows::ordinal_type row, value_type& sum) const {
+    const auto length = static_cast<std::int64_t>(rows.length(row));
+    sum.join({value_type().fault, length, length});
+  }
+};
+
+/// Numbers of a triangle whose part `rows` is known, or will be where the work before has been done.
+template <class ExecutionSpace, class Rows>
+NumbersView<typename ExecutionSpace::memory_space> numbers_of_rows(const ExecutionSpace& exec,
+                                                                   const Rows& whole,
+                                                                   MemoryReservation& reservation) {
+  if (whole.numbers.data() != nullptr) return whole.numbers;
+  const auto numbers = allocate_numbers(exec, reservation);
+  const auto rows = whole.access();
+  Kokkos::parallel_reduce("lutra::trisolve::measure_rows",
+                          Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
+                          MeasureRows<decltype(whole.access())>{rows}, summary_of(numbers));
+  return numbers;
+}
+
+/// Levels of the rows and of the blocks if there are any, by portable kernels. Does not fence on devices.
+template <class Ordinal, class Offset, class ExecutionSpace>
+void sweep_all_levels_portable(const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
+                               const Groupings<Ordinal, typename ExecutionSpace::memory_space>& found,
+                               double watchdog_seconds) {
+  TriangleNumbers* const numbers = found.numbers.data();
+  const LevelWatchdog watchdog{watchdog_ticks<ExecutionSpace>(watchdog_seconds), &numbers->stopped};
+  if constexpr (is_host_space<ExecutionSpace>) {
+    exec.fence("lutra::trisolve: the host reads the pattern");
+    numbers->last_row_level = static_cast<std::int64_t>(find_levels_in_order(rows, found.single.level)) - 1;
+  } else {
+    sweep_levels_portable(exec, rows, found.single, &numbers->last_row_level, watchdog);
+  }
+  if (found.blocked.blocks.count > 0)
+    sweep_levels_portable(exec, rows, found.blocked, &numbers->last_block_level, watchdog);
+}
+
+/// The same with the kernels of a space; portable ones.
+template <class Ordinal, class Offset, class ExecutionSpace>
+void sweep_all_levels(const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
+                      const Groupings<Ordinal, typename ExecutionSpace::memory_space>& found,
+                      double watchdog_seconds) {
+  sweep_all_levels_portable(exec, rows, found, watchdog_seconds);
+}
+
+/// Adds to the numbers what the model wants to know of the blocks. Does not fence on devices.
+/// @param steps [n] 0 throughout; written over
+template <class ExecutionSpace, class Rows, class Leveled, class StepsView, class Numbers>
+void describe_blocks(const ExecutionSpace& exec, const Rows& rows, const Leveled& blocked,
+                     const StepsView& steps, const Numbers& numbers) {
+  using Ordinal = typename Rows::ordinal_type;
+  const auto blocks = blocked.blocks;
+  const auto level = blocked.level;
+  Kokkos::parallel_for(
+      "lutra::trisolve::describe_blocks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
+      KOKKOS_LAMBDA(const Ordinal b) {
+        if (b >= blocks.size()) return;
+        const std::int64_t longest = longest_row(rows, blocks, b);
+        const auto size = static_cast<int>(blocks.first_step(b + 1) - blocks.first_step(b));
+        const BlockShape block = shape_for(size, longest, true);
+        const auto lane_steps = static_cast<Ordinal>((longest + block.lanes() - 1) / block.lanes());
+        if (lane_steps > steps(level(b))) {
+          const Ordinal before = Kokkos::atomic_fetch_max(&steps(level(b)), lane_steps);
+          if (lane_steps > before) {
+            Kokkos::atomic_add(&numbers().critical_steps, static_cast<std::int64_t>(lane_steps - before));
+          }
+        }
+        if (block.is_wide()) Kokkos::atomic_add(&numbers().wide_blocks, std::int64_t(1));
+      });
+}
+
+/// Arrays of a grouping as they are before its levels are sought, one behind the other in `unknown`.
+template <class Ordinal, class Memory>
+void take_level_arrays(const Kokkos::View<Ordinal*, Memory>& unknown, std::size_t first, std::size_t n,
+                       LeveledBlocks<Ordinal, Memory>& leveled) {
+  leveled.level = Kokkos::subview(unknown, Kokkos::make_pair(first, first + n));
+  leveled.ticket = Kokkos::subview(unknown, Kokkos::make_pair(first + n, first + n + 1));
+}
+
+/// Groups the rows by themselves and, if wanted, in blocks, each with their levels; how many there are of
+/// either only the numbers tell. Does not fence on devices.
+/// @param options their method automatic: blocks only where they may pay; supernodal: blocks too; others:
+/// rows alone
+template <class Ordinal, class Offset, class ExecutionSpace>
+Groupings<Ordinal, typename ExecutionSpace::memory_space> group_rows(
+    const ExecutionSpace& exec,
+    const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& whole,
+    const TriangularOptions& options, MemoryReservation& reservation) {
+  const TrisolveMethod method = options.method;
+  using Memory = typename ExecutionSpace::memory_space;
+  using View = Kokkos::View<Ordinal*, Memory>;
+  Groupings<Ordinal, Memory> found;
+  const bool asked_for = method == TrisolveMethod::supernodal;
+  const bool with_blocks =
+      asked_for || (method == TrisolveMethod::automatic && !is_host_space<ExecutionSpace>);
+  found.numbers = numbers_of_rows(exec, whole, reservation);
+  found.single.blocks.count = whole.n;
+  const auto rows = whole.access();
+  const auto n = static_cast<std::size_t>(whole.n);
+  const std::size_t unknowns = (with_blocks ? 2 : 1) * (n + 1), zeros = with_blocks ? n : 0;
+  const auto pool = reservation.allocate<View>(exec, "lutra::trisolve::level", unknowns + zeros);
+  const auto numbers = found.numbers;
+  Kokkos::parallel_for(
+      "lutra::trisolve::clear",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(unknowns + zeros)),
+      KOKKOS_LAMBDA(const std::int64_t i) {
+        pool(i) = static_cast<std::size_t>(i) < unknowns ? -1 : 0;
+        if (i == 0) numbers().clear_all_but_rows();
+      });
+  take_level_arrays(pool, 0, n, found.single);
+  if (with_blocks) {
+    take_level_arrays(pool, n + 1, n, found.blocked);
+    found.blocked.blocks = find_row_blocks(exec, rows, found.numbers, asked_for, reservation);
+  }
+  if (options.portable) {
+    sweep_all_levels_portable(exec, rows, found, options.watchdog_seconds);
+  } else {
+    sweep_all_levels(exec, rows, found, options.watchdog_seconds);
+  }
+  if (with_blocks) {
+    const auto steps = Kokkos::subview(pool, Kokkos::make_pair(unknowns, unknowns + zeros));
+    describe_blocks(exec, rows, found.blocked, steps, found.numbers);
+  }
+  return found;
+}
+
+/// Makes known to the host how many levels and blocks there are.
+template <class Groupings>
+void take_numbers(Groupings& found, const TriangleNumbers& numbers) {
+  using Ordinal = typename decltype(found.single.level)::non_const_value_type;
+  found.single.levels = static_cast<Ordinal>(numbers.last_row_level + 1);
+  if (found.blocked.blocks.count == 0) return;
+  found.blocked.levels = static_cast<Ordinal>(numbers.last_block_level + 1);
+  found.blocked.blocks.count = static_cast<Ordinal>(numbers.blocks);
+  found.blocked.blocks.counted = nullptr;
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TRIANGLEKERNELSCUDA_HPP
+#define LUTRA_TRIANGLEKERNELSCUDA_HPP
+
+#include "Lutra_BlockLevelsCuda.hpp"
+#include "Lutra_BlockSolveCuda.hpp"
+#include "Lutra_BlockSolveManyCuda.hpp"
+#include "Lutra_LevelRunsCuda.hpp"
+#include "Lutra_PackedTriangleSolve.hpp"
+#include "Lutra_SortBlocksCuda.hpp"
+
+// What CUDA has in the place of portable kernels of triangular solves.
+
+namespace lutra::Impl {
+
+template <>
+struct RecordedLaunches<Kokkos::Cuda> {
+  KernelGraphs kernels;  ///< of data-flow solves
+  LevelGraph levels;
+};
+
+/// The kernel for several right-hand sides watches one place at a time, which pays where rows are long and
+/// their entries scattered. A place's four values are one sector of memory anyhow.
+template <class Triangle>
+int columns_for_one(const Kokkos::Cuda&, const Triangle& triangle) {
+  const TriangularReport& chosen = triangle.report;
+  return chosen.method == TrisolveMethod::syncfree && chosen.nnz > 5 * chosen.n ? 4 : 1;
+}
+
+template <int Stride, class Data, class Ordinal>
+void solve_levels(const Kokkos::Cuda& exec, const Data& data, const LevelRuns<Ordinal>& runs,
+                  const TriangularReport& chosen, RecordedLaunches<Kokkos::Cuda>& launches) {
+  solve_levels_cuda<Stride>(exec, data, chosen.n, runs, launches.levels);
+}
+
+template <int Stride, class Data>
+void solve_blocks(const Kokkos::Cuda& exec, const Data& data, const TriangularReport& chosen,
+                  RecordedLaunches<Kokkos::Cuda>& launches) {
+  const auto levels = static_cast<int>(chosen.block_levels);
+  if constexpr (Stride > 1) {
+    solve_blocks_many_cuda<Stride>(exec, data, levels, launches.kernels);
+  } else if (chosen.method == TrisolveMethod::supernodal) {
+    solve_blocks_cuda<true, Stride>(exec, data, levels, launches.kernels);
+  } else {
+    solve_blocks_cuda<false, Stride>(exec, data, levels, launches.kernels);
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif
