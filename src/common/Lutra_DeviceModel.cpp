@@ -24,6 +24,7 @@ TrisolveDeviceModel h200_trisolve() {
   methods.bandwidth = 3e12;
   model.level_sets = {0.18e-6, 28e9, 1.0e-6, 2.0e12, 8e-6, 0.3e-6};
   model.portable_level_sets = {2.5e-6, 30e9, 5e-6, 1.5e12, 5e-6, 0.5e-6};
+  model.fronts = {2, 0.05, 2.5, 0.4};
   return model;
 }
 

@@ -38,11 +38,20 @@ struct LevelSetCosts {
   double step_seconds = 0;     ///< each dependent step of a level's longest task beyond those in flight
 };
 
-/// What the choice of a triangular solve is predicted from.
+/// Microseconds that steps of a solve on fronts take; their ratios order its tasks by the path that remains.
+struct FrontSolveCosts {
+  double start = 0;       ///< of a front
+  double pivot = 0;       ///< each pivot of a front that one warp solves
+  double pivot_tile = 0;  ///< each tile of pivots of a larger front
+  double tile = 0;        ///< each tile a block reads besides
+};
+
+/// What the choice and the order of triangular solves are predicted from.
 struct TrisolveDeviceModel {
   TrisolveCosts methods;
   LevelSetCosts level_sets;           ///< with the kernels specialised for the space
   LevelSetCosts portable_level_sets;  ///< with the portable ones
+  FrontSolveCosts fronts;
 };
 
 /// All numbers that were fitted to one device, a section for each use. Choices are functions of a matrix's

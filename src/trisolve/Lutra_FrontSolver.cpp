@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_FrontSolver.hpp"
 
+#include <utility>
+
 #include "Lutra_Error.hpp"
 #include "Lutra_FrontSweeps.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -12,9 +14,29 @@ FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::FrontSolver(const Executio
                                                                   const Plan& plan,
                                                                   const MemoryBudget& budget,
                                                                   const FrontSolverOptions& options)
-    : m_sweeps(std::make_shared<Impl::FrontSweeps<Scalar, Ordinal, Offset, ExecutionSpace>>(exec, plan,
-                                                                                            budget, options)),
-      m_interchanges(options.interchanges) {}
+    : FrontSolver(std::make_unique<Sweeps>(exec, plan, budget, options), options.interchanges) {}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::FrontSolver(std::unique_ptr<Sweeps> sweeps,
+                                                                  bool interchanges)
+    : m_sweeps(std::move(sweeps)), m_interchanges(interchanges) {}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::~FrontSolver() = default;
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::FrontSolver(FrontSolver&&) noexcept = default;
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+auto FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::operator=(FrontSolver&&) noexcept
+    -> FrontSolver& = default;
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+auto FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::with_own_vectors(const ExecutionSpace& exec,
+                                                                            const MemoryBudget& budget) const
+    -> FrontSolver {
+  return FrontSolver(m_sweeps->with_own_vectors(exec, budget), m_interchanges);
+}
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(

@@ -4,14 +4,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
+#include "Lutra_DeviceModel.hpp"
 #include "Lutra_FrontLu.hpp"
 #include "Lutra_FrontSolveData.hpp"
 
 namespace lutra {
 
 namespace Impl {
-/// Launches of one execution space, and the vectors they work in.
+/// The launches of an execution space with the vectors they work in; what they read of the plan is shared.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class FrontSweeps;
 }  // namespace Impl
@@ -32,6 +34,8 @@ struct FrontSolverOptions {
   bool portable = false;         ///< take the portable kernels where there are others
   double watchdog_seconds = 10;  ///< most a kernel waits for a value before it gives the solve up
   bool interchanges = false;     ///< the factorizations to come interchange rows
+  /// What the order of tasks is predicted from; none: the execution space's built-in model.
+  std::optional<DeviceModel> device_model = {};
 };
 
 /// Solves with L·U, plain, transposed and adjoint, on the panels a factorization in fronts leaves: no copy of
@@ -48,6 +52,14 @@ class FrontSolver {
   /// @throws OutOfMemoryError. Fences.
   FrontSolver(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget,
               const FrontSolverOptions& options = {});
+  ~FrontSolver();
+  FrontSolver(FrontSolver&&) noexcept;
+  FrontSolver& operator=(FrontSolver&&) noexcept;
+
+  /// Another solver for factors of the same plan. The two share what the constructor has made of the plan,
+  /// which no solve changes; flags and vectors are their own, so that both may solve at the same time.
+  /// @throws OutOfMemoryError
+  FrontSolver with_own_vectors(const ExecutionSpace& exec, const MemoryBudget& budget) const;
 
   /// Cost: the panels read once for each group of four right-hand sides, once for a single one. Allocates
   /// where there are more right-hand sides than ever before. Does not fence on devices.
@@ -62,7 +74,10 @@ class FrontSolver {
   std::int64_t consume_timeout(const ExecutionSpace& exec);
 
  private:
-  std::shared_ptr<Impl::FrontSweeps<Scalar, Ordinal, Offset, ExecutionSpace>> m_sweeps;
+  using Sweeps = Impl::FrontSweeps<Scalar, Ordinal, Offset, ExecutionSpace>;
+  FrontSolver(std::unique_ptr<Sweeps> sweeps, bool interchanges);
+
+  std::unique_ptr<Sweeps> m_sweeps;
   bool m_interchanges = false;
 };
 

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <random>
+#include <thread>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_FrontSolver.hpp"
@@ -184,6 +185,44 @@ TEMPLATE_LIST_TEST_CASE("solvers of the same factors in turn, and factorizations
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("solvers over one plan, each for factors of its own, at the same time", "[trisolve]",
+                        AllTypes) {
+  using Space = typename TestType::Space;
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(20);
+  const auto matrix = bordered_blocks<Matrix<TestType>>(5, 70, 110, random);
+  auto twice = matrix;
+  for (auto& value : twice.values) value *= Scalar(2);
+  std::vector<Scalar> b;
+  for (int i = 0; i < 5 * 70 + 110; ++i) b.push_back(random_value<Scalar>(random, 1));
+  for (const bool portable : {false, true}) {
+    Fixture<TestType> first(matrix, portable), second(twice, portable);
+    const auto instances = Kokkos::Experimental::partition_space(Space(), 1, 1);
+    first.exec = instances[0];
+    second.exec = instances[1];
+    second.solver = first.solver.with_own_vectors(second.exec, MemoryBudget());
+    const auto x = first.solve({b}, Transposition::none);
+    auto half = x;
+    for (auto& value : half.front()) value /= Scalar(2);
+    CHECK(second.solve({b}, Transposition::none) == half);
+    int wrong[2] = {0, 0};
+    const auto solve_often = [&](Fixture<TestType>& fixture, const auto& expected, int& count) {
+      for (int again = 0; again < 20; ++again)
+        count += fixture.solve({b}, Transposition::none) == expected ? 0 : 1;
+    };
+    if (lutra::Impl::is_serial_space<Space> || !lutra::Impl::is_host_space<Space>) {
+      std::thread other([&] { solve_often(second, half, wrong[1]); });
+      solve_often(first, x, wrong[0]);
+      other.join();
+    } else {  // Kokkos has its host threads work for one thread at a time
+      solve_often(second, half, wrong[1]);
+      solve_often(first, x, wrong[0]);
+    }
+    CHECK(wrong[0] == 0);
+    CHECK(wrong[1] == 0);
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("solves on fronts of sparse matrices", "[trisolve]", AllTypes) {
   std::mt19937 random(11);
   for (const int n : {1, 2, 30, 400}) {
@@ -339,7 +378,7 @@ TEST_CASE("a front that waits for itself ends a solve with its row", "[trisolve]
   std::mt19937 random(15);
   for (const int edge : {2, 150}) {  // by warps, by tiles
     Fixture<Type> fixture(bordered_blocks<Matrix<Type>>(3, edge, 2, random), false, no_zeros);
-    const auto good_solver = fixture.solver;
+    auto good_solver = std::move(fixture.solver);
     auto plan = fixture.plan;
     plan.host_fronts[1].parent = 1;
     plan.fronts = to_space<Kokkos::Cuda>(plan.host_fronts);
@@ -349,7 +388,7 @@ TEST_CASE("a front that waits for itself ends a solve with its row", "[trisolve]
     fixture.solve({b}, Transposition::none);
     CHECK(fixture.solver.consume_timeout(fixture.exec) == fixture.plan.host_fronts[1].first_pivot);
     CHECK(fixture.solver.consume_timeout(fixture.exec) == -1);
-    fixture.solver = good_solver;
+    fixture.solver = std::move(good_solver);
     fixture.check(1, random);
   }
 }

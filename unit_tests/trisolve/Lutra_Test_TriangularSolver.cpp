@@ -11,6 +11,8 @@
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestMatrices.hpp"
 #include "Lutra_TestTypes.hpp"
+#include "Lutra_TriangleRows.hpp"
+#include "Lutra_TriangularSolveImpl.hpp"
 #include "Lutra_TriangularSolver.hpp"
 #include "Lutra_TrisolveModel.hpp"
 
@@ -470,6 +472,45 @@ TEMPLATE_LIST_TEST_CASE("the caller's device model decides, and the built-in one
   model.trisolve.methods.team_bandwidth = model.trisolve.methods.level_launch_seconds = 1;
   model.trisolve.methods.block_dependency_seconds = 1;
   CHECK(choose(model).method == TrisolveMethod::syncfree);
+}
+
+TEMPLATE_LIST_TEST_CASE("engines over one analysis have values of their own", "[trisolve]", AllTypes) {
+  using Space = typename TestType::Space;
+  using Ordinal = typename TestType::Ordinal;
+  using Offset = typename TestType::Offset;
+  using Scalar = typename TestType::Scalar;
+  const Space exec;
+  const auto L = to_space<Space>(chain<TestType>(100));
+  auto twice = to_vector(L.values);
+  for (auto& value : twice) value *= Scalar(2);
+  const auto larger = to_space<Space>(twice);
+  std::vector<Scalar> right(100, Scalar(3));
+  right[0] = Scalar(2);
+  const auto b = to_space<Space>(right);
+  for (const TrisolveMethod method :
+       {TrisolveMethod::levels, TrisolveMethod::syncfree, TrisolveMethod::supernodal}) {
+    TriangularOptions options;
+    options.method = method;
+    MemoryReservation reservation{MemoryBudget()};
+    const auto rows = lutra::Impl::split_triangle(exec, L.pattern(), TriangleSide::lower,
+                                                  DiagonalKind::stored, reservation);
+    const lutra::Impl::TimeoutFlag timeout("timeout");
+    lutra::Impl::TriangularSolveImpl<Scalar, Ordinal, Offset, Space> first(exec, rows, options,
+                                                                           MemoryBudget(), timeout);
+    auto second = first.with_own_values(exec, MemoryBudget(), timeout);
+    CHECK_FALSE(second.has_values());
+    CHECK(second.report().method == first.report().method);
+    first.set_values(exec, {L.values, {}});
+    second.set_values(exec, {larger, {}});
+    const auto x = to_space<Space>(std::vector<Scalar>(100)), y = to_space<Space>(std::vector<Scalar>(100));
+    for (int again = 0; again < 3; ++again) {
+      first.solve(exec, {b.data(), 1, 100, nullptr}, {x.data(), 1, 100, nullptr}, 1, false);
+      second.solve(exec, {b.data(), 1, 100, nullptr}, {y.data(), 1, 100, nullptr}, 1, false);
+      exec.fence();
+      CHECK(to_vector(x) == std::vector<Scalar>(100, Scalar(1)));
+      CHECK(to_vector(y) == std::vector<Scalar>(100, Scalar(0.5)));
+    }
+  }
 }
 
 TEST_CASE("the model weighs latency against bytes", "[trisolve]") {

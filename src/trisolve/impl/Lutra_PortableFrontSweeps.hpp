@@ -10,58 +10,57 @@
 
 namespace lutra::Impl {
 
-/// What every kind of sweep needs: the lists of sources, and room for vectors.
+/// What sweeps read of a plan beside the plan itself. No solve changes it.
+template <class Memory>
+struct FrontSolveLists {
+  MemoryReservation reservation;
+  Kokkos::View<const std::uint32_t*, Memory> source_begin, source;  ///< as in FrontSources
+};
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+FrontSolveLists<typename ExecutionSpace::memory_space> make_front_solve_lists(
+    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const MemoryBudget& budget) {
+  FrontSolveLists<typename ExecutionSpace::memory_space> result{MemoryReservation(budget), {}, {}};
+  if constexpr (is_host_space<ExecutionSpace>) {
+    const auto lists = list_sources(plan.host_fronts, static_cast<std::int64_t>(plan.n), plan.places.data(),
+                                    plan.places.extent(0));
+    result.source_begin = upload(exec, result.reservation, "lutra::trisolve::source_begin", lists.begin);
+    result.source = upload(exec, result.reservation, "lutra::trisolve::sources", lists.source);
+  } else {
+    const auto lists = list_sources(exec, plan, budget, result.reservation);
+    result.source_begin = lists.begin;
+    result.source = lists.source;
+  }
+  return result;
+}
+
+/// The part of a sweep's data that comes from the plan.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+FrontSolveData<Scalar, Ordinal, Offset> front_solve_data(const FrontPlan<Ordinal, Offset, Memory>& plan,
+                                                         const FrontSolveLists<Memory>& lists,
+                                                         const Scalar* panels) {
+  FrontSolveData<Scalar, Ordinal, Offset> data;
+  data.fronts = plan.fronts.data();
+  data.rows = plan.rows.data();
+  data.source_begin = lists.source_begin.data();
+  data.source = lists.source.data();
+  data.panels = panels;
+  data.n = static_cast<std::int64_t>(plan.n);
+  data.n_below = static_cast<std::int64_t>(plan.rows.extent(0));
+  return data;
+}
+
+/// Portable sweeps, a group of right-hand sides after another in the same vectors.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class FrontSweepsBase {
+class PortableFrontSweeps {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using Plan = FrontPlan<Ordinal, Offset, Memory>;
   using Data = FrontSolveData<Scalar, Ordinal, Offset>;
-
-  FrontSweepsBase(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget)
-      : m_budget(budget), m_reservation(budget) {
-    if constexpr (is_host_space<ExecutionSpace>) {
-      const auto lists = list_sources(plan.host_fronts, static_cast<std::int64_t>(plan.n), plan.places.data(),
-                                      plan.places.extent(0));
-      m_source_begin = upload(exec, m_reservation, "lutra::trisolve::source_begin", lists.begin);
-      m_source = upload(exec, m_reservation, "lutra::trisolve::sources", lists.source);
-    } else {
-      const auto lists = list_sources(exec, plan, budget, m_reservation);
-      m_source_begin = lists.begin;
-      m_source = lists.source;
-    }
-  }
-
-  Data data_of(const Plan& plan, const Scalar* panels) const {
-    Data data;
-    data.fronts = plan.fronts.data();
-    data.rows = plan.rows.data();
-    data.source_begin = m_source_begin.data();
-    data.source = m_source.data();
-    data.panels = panels;
-    data.n = static_cast<std::int64_t>(plan.n);
-    data.n_below = static_cast<std::int64_t>(plan.rows.extent(0));
-    return data;
-  }
-
- protected:
-  MemoryBudget m_budget;
-  MemoryReservation m_reservation;
-
- private:
-  Kokkos::View<const std::uint32_t*, Memory> m_source_begin, m_source;
-};
-
-/// Portable sweeps, a group of right-hand sides after another in the same vectors.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class PortableFrontSweeps : public FrontSweepsBase<Scalar, Ordinal, Offset, ExecutionSpace> {
- public:
-  using Base = FrontSweepsBase<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using typename Base::Data;
-  using typename Base::Memory;
-  using typename Base::Plan;
   using Factors = FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using Base::Base;
+
+  explicit PortableFrontSweeps(const MemoryBudget& budget) : m_budget(budget) {}
 
   /// @param data without vectors
   /// @param factors of fronts as a whole: no interchanges inside tiles
@@ -90,7 +89,7 @@ class PortableFrontSweeps : public FrontSweepsBase<Scalar, Ordinal, Offset, Exec
   void reserve(const ExecutionSpace& exec, const Data& data, int width, bool interchanged) {
     if (width <= m_width && (!interchanged || m_solution.extent(0) == m_solved.extent(0))) return;
     exec.fence("lutra::trisolve: the smaller vectors are freed");
-    MemoryReservation fresh(this->m_budget);
+    MemoryReservation fresh(m_budget);
     using Vector = Kokkos::View<Scalar*, Memory>;
     const auto size = [&](std::int64_t places) { return static_cast<std::size_t>(places * width); };
     m_solved = fresh.template allocate<Vector>(exec, "lutra::trisolve::solved", size(data.n));
@@ -102,6 +101,7 @@ class PortableFrontSweeps : public FrontSweepsBase<Scalar, Ordinal, Offset, Exec
     m_width = width;
   }
 
+  MemoryBudget m_budget;
   MemoryReservation m_vectors;
   Kokkos::View<Scalar*, Memory> m_solved, m_below;
   Kokkos::View<Scalar*, Memory> m_solution;  ///< for factors with interchanges

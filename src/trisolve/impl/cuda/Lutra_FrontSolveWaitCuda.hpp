@@ -4,7 +4,7 @@
 
 #include "Lutra_BlockSolveCuda.hpp"
 #include "Lutra_FrontSolveData.hpp"
-#include "Lutra_FrontSolveTasksCuda.hpp"
+#include "Lutra_FrontSolveTasks.hpp"
 
 namespace lutra::Impl {
 

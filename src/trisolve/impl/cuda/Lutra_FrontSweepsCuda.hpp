@@ -3,6 +3,8 @@
 #define LUTRA_FRONTSWEEPSCUDA_HPP
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_Error.hpp"
@@ -18,39 +20,48 @@ namespace lutra::Impl {
 /// Six launches a solve: up the small fronts, the middle and all others, and down in the reverse order. A
 /// launch works its fronts as data flow; nothing comes to the host.
 template <class Scalar, class Ordinal, class Offset>
-class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
-    : public FrontSweepsBase<Scalar, Ordinal, Offset, Kokkos::Cuda> {
+class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
  public:
-  using Base = FrontSweepsBase<Scalar, Ordinal, Offset, Kokkos::Cuda>;
-  using typename Base::Data;
-  using typename Base::Memory;
-  using typename Base::Plan;
-  using Factors = FrontFactors<Scalar, Ordinal, Offset, Kokkos::Cuda>;
+  using Portable = PortableFrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>;
+  using Memory = Kokkos::CudaSpace;
+  using Plan = typename Portable::Plan;
+  using Data = typename Portable::Data;
+  using Factors = typename Portable::Factors;
   using Tasks = FrontSolveTasks<Ordinal, Offset>;
   using Launch = FrontSweepLaunch<Scalar, Ordinal, Offset>;
 
+  /// What sweeps read of a plan, tasks with it. No solve changes it.
+  struct Lists : FrontSolveLists<Memory> {
+    FrontSolverOptions options;
+    Kokkos::View<const typename Tasks::WarpTask*, Memory> warp_tasks[Tasks::tiled][2];  ///< up and down
+    Kokkos::View<const typename Tasks::Task*, Memory> tile_tasks[2];
+    std::int64_t shares = 0;
+  };
+
   FrontSweeps(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget,
               const FrontSolverOptions& options)
-      : Base(exec, plan, budget), m_watchdog_ticks(watchdog_ticks<Kokkos::Cuda>(options.watchdog_seconds)) {
-    if (options.portable) {
-      m_portable =
-          std::make_unique<PortableFrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>>(exec, plan, budget);
+      : FrontSweeps(exec, make_lists(exec, plan, budget, options), budget) {}
+  FrontSweeps(const Kokkos::Cuda& exec, std::shared_ptr<const Lists> lists, const MemoryBudget& budget)
+      : m_lists(std::move(lists)),
+        m_budget(budget),
+        m_reservation(budget),
+        m_watchdog_ticks(watchdog_ticks<Kokkos::Cuda>(m_lists->options.watchdog_seconds)) {
+    if (m_lists->options.portable) {
+      m_portable = std::make_unique<Portable>(budget);
       return;
     }
-    const Tasks tasks(plan.host_fronts, plan.options, options.interchanges);
-    for (int c = 0; c < Tasks::tiled; ++c) {
-      m_warp_tasks[c][0] = upload(exec, this->m_reservation, "lutra::trisolve::tasks_up", tasks.warps_up[c]);
-      m_warp_tasks[c][1] =
-          upload(exec, this->m_reservation, "lutra::trisolve::tasks_down", tasks.warps_down[c]);
-    }
-    m_tile_tasks[0] = upload(exec, this->m_reservation, "lutra::trisolve::tiles_up", tasks.tiles_up);
-    m_tile_tasks[1] = upload(exec, this->m_reservation, "lutra::trisolve::tiles_down", tasks.tiles_down);
-    m_shares = static_cast<std::int64_t>(tasks.shares);
-    m_tickets = this->m_reservation.template allocate<Kokkos::View<int*, Memory>>(
-        exec, "lutra::trisolve::tickets", n_tickets);
-    m_stop = this->m_reservation.template allocate<Kokkos::View<int, Memory>>(exec, "lutra::trisolve::stop");
+    m_tickets = m_reservation.template allocate<Kokkos::View<int*, Memory>>(exec, "lutra::trisolve::tickets",
+                                                                            n_tickets);
+    m_stop = m_reservation.template allocate<Kokkos::View<int, Memory>>(exec, "lutra::trisolve::stop");
     Kokkos::deep_copy(exec, m_tickets, 0);
     Kokkos::deep_copy(exec, m_stop, 0);
+  }
+
+  std::unique_ptr<FrontSweeps> with_own_vectors(const Kokkos::Cuda& exec, const MemoryBudget& budget) const {
+    return std::make_unique<FrontSweeps>(exec, m_lists, budget);
+  }
+  Data data_of(const Plan& plan, const Scalar* panels) const {
+    return front_solve_data(plan, static_cast<const FrontSolveLists<Memory>&>(*m_lists), panels);
   }
 
   /// @param data without vectors
@@ -63,19 +74,14 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     }
     m_row_of_pivot = factors.row_of_pivot;
     m_lower_inverses = inverses != nullptr ? inverses + factors.schedule->lower_inverses() : nullptr;
-    while (data.n_columns > 0) {
-      const int now = std::min(data.n_columns, max_columns);
-      Data part = data;
-      part.n_columns = now;
-      if (now == 1) {
-        solve_group<1>(exec, factors, part, inverses);
-      } else {
-        solve_group<4>(exec, factors, part, inverses);
-      }
-      data.in.data += static_cast<std::size_t>(now) * data.in.column_stride;
-      data.out.data += static_cast<std::size_t>(now) * data.out.column_stride;
-      data.n_columns -= now;
-    }
+    for_column_groups(data.in, data.out, data.n_columns, max_columns,
+                      [&](const auto& in, const auto& out, int columns) {
+                        data.in = in;
+                        data.out = out;
+                        data.n_columns = columns;
+                        if (columns == 1) return solve_group<1>(exec, factors, data, inverses);
+                        solve_group<4>(exec, factors, data, inverses);
+                      });
   }
 
   std::int64_t consume_timeout(const Kokkos::Cuda& exec) {
@@ -91,6 +97,27 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
   }
 
  private:
+  static std::shared_ptr<const Lists> make_lists(const Kokkos::Cuda& exec, const Plan& plan,
+                                                 const MemoryBudget& budget,
+                                                 const FrontSolverOptions& options) {
+    auto lists = std::make_shared<Lists>();
+    static_cast<FrontSolveLists<Memory>&>(*lists) = make_front_solve_lists(exec, plan, budget);
+    lists->options = options;
+    if (options.portable) return lists;
+    const auto model = options.device_model.value_or(default_device_model<Kokkos::Cuda>());
+    const Tasks tasks(plan.host_fronts, plan.options, options.interchanges, model.trisolve.fronts);
+    for (int c = 0; c < Tasks::tiled; ++c) {
+      lists->warp_tasks[c][0] =
+          upload(exec, lists->reservation, "lutra::trisolve::tasks_up", tasks.warps_up[c]);
+      lists->warp_tasks[c][1] =
+          upload(exec, lists->reservation, "lutra::trisolve::tasks_down", tasks.warps_down[c]);
+    }
+    lists->tile_tasks[0] = upload(exec, lists->reservation, "lutra::trisolve::tiles_up", tasks.tiles_up);
+    lists->tile_tasks[1] = upload(exec, lists->reservation, "lutra::trisolve::tiles_down", tasks.tiles_down);
+    lists->shares = static_cast<std::int64_t>(tasks.shares);
+    return lists;
+  }
+
   static constexpr int max_columns = 16;
   static constexpr int n_tickets = 2 * Tasks::classes;  // up and down, by classes of fronts
   static constexpr int edge = front_tile<Scalar>;
@@ -105,7 +132,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     data.solution = data.solved + data.n * width;
     data.below = data.solution + data.n * width;
     launch.shares = data.below + data.n_below * width;
-    launch.n_shares = m_shares;
+    launch.n_shares = m_lists->shares;
     launch.stop = m_stop.data();
     launch.timeout = m_timeout.data();
     launch.watchdog_ticks = m_watchdog_ticks;
@@ -138,7 +165,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
 
   template <bool Up, int Class, int Width>
   void sweep_by_warps(const Kokkos::Cuda& exec, Launch launch) {
-    const auto& tasks = m_warp_tasks[Class][Up ? 0 : 1];
+    const auto& tasks = m_lists->warp_tasks[Class][Up ? 0 : 1];
     if (tasks.extent(0) == 0) return;
     choose_tickets<Up>(Class, launch);
     constexpr int parts = (Class == Tasks::small ? small_solve_size : middle_solve_size) / 32;
@@ -153,7 +180,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
 
   template <bool Up, int Width>
   void sweep_tiles(const Kokkos::Cuda& exec, Launch launch) {
-    const auto& tasks = m_tile_tasks[Up ? 0 : 1];
+    const auto& tasks = m_lists->tile_tasks[Up ? 0 : 1];
     if (tasks.extent(0) == 0) return;
     choose_tickets<Up>(Tasks::tiled, launch);
     const auto kernel = tile_sweep_kernel<Up, edge, Width, Scalar, Ordinal, Offset>;
@@ -188,7 +215,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
   /// one, if it suffices, else in the solver's own.
   void reserve(const Kokkos::Cuda& exec, const Factors& factors, const Data& data, int width) {
     if (m_own.bytes() > 0 && width <= m_width) return;
-    const std::int64_t places = 2 * data.n + data.n_below + m_shares;
+    const std::int64_t places = 2 * data.n + data.n_below + m_lists->shares;
     const auto numbers = static_cast<std::size_t>(places * width);
     if (numbers <= factors.scratch.extent(0)) {
       const bool untouched = factors.schedule->claim_scratch(this);
@@ -196,7 +223,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
       m_vectors = Kokkos::subview(factors.scratch, std::pair(std::size_t(0), numbers));
     } else {
       exec.fence("lutra::trisolve: the smaller vectors are freed");
-      MemoryReservation fresh(this->m_budget);
+      MemoryReservation fresh(m_budget);
       m_vectors = fresh.template allocate<decltype(m_vectors)>(exec, "lutra::trisolve::vectors", numbers);
       m_own = fresh;
     }
@@ -204,10 +231,11 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
     Kokkos::deep_copy(exec, m_vectors, marked_value<Scalar>());
   }
 
+  std::shared_ptr<const Lists> m_lists;
+  MemoryBudget m_budget;
+  MemoryReservation m_reservation;
   std::uint64_t m_watchdog_ticks;
-  std::unique_ptr<PortableFrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>> m_portable;
-  Kokkos::View<const typename Tasks::WarpTask*, Memory> m_warp_tasks[Tasks::tiled][2];  ///< up and down
-  Kokkos::View<const typename Tasks::Task*, Memory> m_tile_tasks[2];
+  std::unique_ptr<Portable> m_portable;  ///< where the portable kernels are asked for
   Kokkos::View<int*, Memory> m_tickets;
   Kokkos::View<int, Memory> m_stop;
   TimeoutFlag m_timeout{"lutra::trisolve::timeout"};
@@ -215,8 +243,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>
   Kokkos::View<Scalar*, Memory> m_vectors;  ///< solved, solution, below and shares, all values of each
   Kokkos::View<const Ordinal*, Memory> m_row_of_pivot;  ///< of the factors at hand
   const Scalar* m_lower_inverses = nullptr;             ///< of the factors at hand
-  std::int64_t m_shares = 0;
-  int m_width = 0;                         ///< values of a place the vectors have room for
+  int m_width = 0;                                      ///< values of a place the vectors have room for
   int m_teams[Tasks::classes][2][2] = {};  ///< that run at once: up and down, one right-hand side or several
 };
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_FRONTSOLVETASKSCUDA_HPP
-#define LUTRA_FRONTSOLVETASKSCUDA_HPP
+#ifndef LUTRA_FRONTSOLVETASKS_HPP
+#define LUTRA_FRONTSOLVETASKS_HPP
 
 #include <algorithm>
 #include <vector>
 
 #include "Lutra_ArgsortDescending.hpp"
+#include "Lutra_DeviceModel.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontTiles.hpp"
 
@@ -50,9 +51,11 @@ class FrontSolveTasks {
 
   /// @param options how the factorization cuts fronts; `tile` is the solves' tile as well
   /// @param interchanges rows are interchanged: fronts that are cut then are solved with their inverses
-  FrontSolveTasks(const Fronts& fronts, const FrontPlanOptions& options, bool interchanges = false)
+  FrontSolveTasks(const Fronts& fronts, const FrontPlanOptions& options, bool interchanges,
+                  const FrontSolveCosts& costs)
       : m_fronts(fronts),
         m_options(options),
+        m_costs(costs),
         m_max_middle(interchanges ? std::min(middle_solve_size, options.max_whole) : middle_solve_size) {
     find_classes();
     measure_paths();
@@ -85,9 +88,6 @@ class FrontSolveTasks {
   Offset shares = 0;  ///< places in `shares`
 
  private:
-  /// Microseconds that steps take about; only their ratios matter.
-  static constexpr double start = 2, pivot = 0.05, step = 2.5, tile = 0.4;
-
   struct Prioritized {
     std::vector<Task> tasks;
     std::vector<double> priority;
@@ -133,9 +133,10 @@ class FrontSolveTasks {
   }
 
   double own_time(std::size_t f) const {
-    if (m_class[f] != tiled) return start + pivot * m_fronts[f].pivots;
+    if (m_class[f] != tiled) return m_costs.start + m_costs.pivot * m_fronts[f].pivots;
     const FrontTiles tiles = tiles_of(f);
-    return start + step * tiles.pivot_tiles() + tile * std::min(tiles.count(), max_unshared_tiles);
+    return m_costs.start + m_costs.pivot_tile * tiles.pivot_tiles() +
+           m_costs.tile * std::min(tiles.count(), max_unshared_tiles);
   }
 
   void measure_paths() {
@@ -168,11 +169,11 @@ class FrontSolveTasks {
     for (int i = 0; i < tiles.count(); ++i) {
       task.tile = i;
       place_inverse(i);
-      m_up[tiled].add(task, m_to_root[f] - step * std::min(i, pivot_tiles));
+      m_up[tiled].add(task, m_to_root[f] - m_costs.pivot_tile * std::min(i, pivot_tiles));
     }
     task.n_shares = n_shares;
     for (int i = pivot_tiles; i-- > 0;) {
-      const double urgency = m_height[f] - step * (pivot_tiles - 1 - i);
+      const double urgency = m_height[f] - m_costs.pivot_tile * (pivot_tiles - 1 - i);
       task.tile = i;
       place_inverse(i);
       task.shares = shares;
@@ -185,6 +186,7 @@ class FrontSolveTasks {
 
   const Fronts& m_fronts;
   const FrontPlanOptions m_options;
+  const FrontSolveCosts m_costs;
   const int m_max_middle;  ///< rows of a middle front
   std::vector<int> m_class;
   std::vector<double> m_to_root;  ///< [fronts] time from a front's start to the end of its root

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tasks of solves on fronts are taken in the order of their lists by blocks that run at the same time. A
+// block that waits can only wait for tasks that precede its own, or all blocks might wait for ones not yet
+// taken.
+#include <algorithm>
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <map>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "Lutra_FrontLu.hpp"
+#include "Lutra_FrontSolveTasks.hpp"
+#include "Lutra_TestDevice.hpp"
+#include "Lutra_TestDominant.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace lutra::Test {
+namespace {
+
+using Ordinal = std::tuple_element_t<0, Ordinals>;
+using Type = Types<double, Ordinal, std::tuple_element_t<0, Spaces>>;  // values are not looked at
+using Fronts = std::vector<Front<Ordinal, std::int64_t>>;
+using Tasks = lutra::Impl::FrontSolveTasks<Ordinal, std::int64_t>;
+
+constexpr int no_share = -1;
+/// Number in its list of each task: front, tile, share.
+using Numbers = std::map<std::array<int, 3>, std::size_t>;
+
+/// Fronts by their first pivots.
+std::map<Ordinal, int> by_first_pivot(const Fronts& fronts) {
+  std::map<Ordinal, int> result;
+  for (std::size_t f = 0; f < fronts.size(); ++f) result[fronts[f].first_pivot] = static_cast<int>(f);
+  return result;
+}
+
+Numbers number_tiles(const Fronts& fronts, const std::vector<Tasks::Task>& tasks) {
+  const auto front_of = by_first_pivot(fronts);
+  Numbers numbers;
+  for (std::size_t t = 0; t < tasks.size(); ++t)
+    REQUIRE(numbers.insert({{front_of.at(tasks[t].first_pivot), tasks[t].tile, tasks[t].share}, t}).second);
+  return numbers;
+}
+
+Numbers number_warps(const Fronts& fronts, const std::vector<Tasks::WarpTask>& tasks) {
+  const auto front_of = by_first_pivot(fronts);
+  Numbers numbers;
+  for (std::size_t t = 0; t < tasks.size(); ++t)
+    REQUIRE(numbers.insert({{front_of.at(tasks[t].first_pivot), 0, no_share}, t}).second);
+  return numbers;
+}
+
+int parent_of(const Fronts& fronts, int front) {
+  return static_cast<int>(fronts[static_cast<std::size_t>(front)].parent);
+}
+
+void check_warps(const Fronts& fronts, const Numbers& up, const Numbers& down) {
+  CHECK(up.size() == down.size());
+  for (const auto& [task, number] : up) {
+    const auto above = up.find({parent_of(fronts, task[0]), 0, no_share});
+    if (above != up.end()) CHECK(number < above->second);  // a front waits for its children
+  }
+  for (const auto& [task, number] : down) {
+    const auto above = down.find({parent_of(fronts, task[0]), 0, no_share});
+    if (above != down.end()) CHECK(above->second < number);  // a front waits for its ancestors
+  }
+}
+
+void check_tiles(const Fronts& fronts, int edge, const Numbers& up, const Numbers& down) {
+  const auto tiles_of = [&](int front) {
+    const auto& f = fronts[static_cast<std::size_t>(front)];
+    return lutra::Impl::FrontTiles(f.pivots, f.below, edge);
+  };
+  for (const auto& [task, number] : up) {
+    const auto [front, tile, share] = task;
+    const auto tiles = tiles_of(front);
+    for (int j = 0; j < std::min(tile, tiles.pivot_tiles()); ++j) CHECK(up.at({front, j, no_share}) < number);
+    const int parent = parent_of(fronts, front);
+    if (parent < 0) continue;
+    for (int j = 0; j < tiles_of(parent).count(); ++j) CHECK(number < up.at({parent, j, no_share}));
+  }
+  for (const auto& [task, number] : down) {
+    const auto [front, tile, share] = task;
+    const auto tiles = tiles_of(front);
+    REQUIRE(tile < tiles.pivot_tiles());
+    if (share >= 0) CHECK(number < down.at({front, tile, no_share}));
+    for (int j = tile + 1; j < tiles.pivot_tiles() && share < 0; ++j)
+      CHECK(down.at({front, j, no_share}) < number);
+    const int parent = parent_of(fronts, front);
+    if (parent < 0) continue;
+    for (int j = 0; j < tiles_of(parent).pivot_tiles(); ++j) CHECK(down.at({parent, j, no_share}) < number);
+  }
+}
+
+void check_order(const Matrix<Type>& matrix, const FrontPlanOptions& options, bool interchanges) {
+  const auto pattern = make_view(matrix).pattern();
+  const auto tree = make_assembly_tree(pattern, {});
+  const FrontEntries<Ordinal, std::int64_t> entries{pattern, tree.order, tree.order};
+  const auto plan = plan_fronts(Type::Space(), tree, entries, MemoryBudget(), options);
+  const Tasks tasks(plan.host_fronts, options, interchanges, h200_device_model().trisolve.fronts);
+  std::size_t fronts = 0;
+  for (int c = 0; c < Tasks::tiled; ++c) {
+    const auto up = number_warps(plan.host_fronts, tasks.warps_up[c]);
+    check_warps(plan.host_fronts, up, number_warps(plan.host_fronts, tasks.warps_down[c]));
+    fronts += up.size();
+  }
+  const auto up = number_tiles(plan.host_fronts, tasks.tiles_up);
+  for (const auto& [task, number] : up) fronts += task[1] == 0 ? 1 : 0;
+  CHECK(fronts == plan.host_fronts.size());  // each is solved once
+  check_tiles(plan.host_fronts, options.tile, up, number_tiles(plan.host_fronts, tasks.tiles_down));
+}
+
+}  // namespace
+
+TEST_CASE("tasks of solves on fronts follow all they wait for", "[trisolve]") {
+  std::mt19937 random(21);
+  const std::vector<Matrix<Type>> matrices{
+      bordered_blocks<Matrix<Type>>(3, 130, 140, random), bordered_blocks<Matrix<Type>>(2, 70, 450, random),
+      bordered_blocks<Matrix<Type>>(300, 2, 6, random), dominant_matrix<Matrix<Type>>(400, 0.01, random)};
+  for (const auto& matrix : matrices) {
+    for (const FrontPlanOptions options : {FrontPlanOptions{64, 96}, FrontPlanOptions{32, 64}}) {
+      for (const bool interchanges : {false, true}) check_order(matrix, options, interchanges);
+    }
+  }
+}
+
+}  // namespace lutra::Test
