@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One front of given pivots and further rows by the kernels of the multifrontal engine, beside the rate of
-// dgemm and, where all its rows are pivots, the dense LU of the device's or the host's own library; and many
-// small and middle fronts at once, beside the limits of memory and arithmetic.
+// One front with a given number of pivots and off-diagonal rows by the kernels of the multifrontal engine,
+// beside the rate of dgemm and, if all its rows are pivots, the dense LU of the device's or host's library;
+// and many small and medium fronts at once, beside the limits of memory and arithmetic.
 #include <cmath>
 #include <limits>
 
@@ -12,7 +12,7 @@
 namespace lutra::Perf {
 namespace {
 
-/// Places of rows of fronts side by side: pivots of all fronts come first, then the further rows of all.
+/// Row numbers of independent fronts: the pivots of all fronts come first, then the off-diagonal rows of all.
 struct FrontRows {
   int pivots, below, count;
   KOKKOS_FUNCTION int operator()(int front, int row) const {
@@ -20,9 +20,9 @@ struct FrontRows {
   }
 };
 
-/// Fronts side by side, of one size and with nothing in common. A front's matrix has only the first row, the
-/// first column and the diagonals of pivots, so that there is next to nothing to assemble, and is dense once
-/// the first pivot is eliminated.
+/// Independent fronts of one size. The matrix of a front has only the first row, the first column and the
+/// diagonal of the pivots, so that assembly costs almost nothing; it is dense once the first pivot is
+/// eliminated.
 struct Fronts {
   using Offset = std::int64_t;
   int pivots, below, count;
@@ -87,7 +87,7 @@ struct Fronts {
   }
 
   /// max |A·x - L·(U·x)| / |L|·|U|·|x| over the rows for x = 1, 2, 3, 1, …; the
-  /// contribution takes U's place in further rows.
+  /// contribution block takes the part of U in off-diagonal rows.
   double error() const;
 };
 
@@ -154,7 +154,7 @@ double Fronts::error() const {
   return worst;
 }
 
-/// What fronts write once: panels and contributions; what they read is next to nothing.
+/// Bytes that fronts write once: panels and contribution blocks; they read almost nothing.
 Measurement describe(const PerfRun& run, Samples samples, int pivots, int below, double flops,
                      int count = 1) {
   Measurement result{std::move(samples)};
@@ -178,8 +178,8 @@ Measurement measure_front(const PerfRun& run, int pivots, int below) {
   return result;
 }
 
-/// Sizes at which fronts are worked one by a warp or a block. The limits are those of a copy's rate, which
-/// reads as much as it writes, and of dgemm's.
+/// Sizes at which one warp or one block factorizes a front. The limits are the copy bandwidth (a copy reads
+/// as much as it writes) and the dgemm rate.
 Measurement measure_batch(const PerfRun& run, int pivots, int below, int count) {
   const Fronts fronts(pivots, below, count);
   Measurement result = describe(run, measure(run.samples, [&] { fronts.factorize(); }), pivots, below,

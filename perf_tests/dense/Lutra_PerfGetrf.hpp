@@ -6,11 +6,11 @@
 
 namespace lutra::Perf {
 
-/// Name of the library whose dense LU is the peer; empty where there is none.
+/// Name of the library whose dense LU is the peer; empty if there is none.
 extern const char* const getrf_name;
 
-/// Times its LU of an n × n matrix by columns: on CUDA without interchanges, as the fronts have none.
-/// @param matrix [n²] is left as it is
+/// Times its LU of an n × n matrix by columns: on CUDA without interchanges, as in the fronts.
+/// @param matrix [n²] is not changed
 Samples measure_getrf(int samples, int n, const Kokkos::View<const double*, MemorySpace>& matrix);
 
 }  // namespace lutra::Perf

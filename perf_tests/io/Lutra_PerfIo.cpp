@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reading of Matrix Market files, packed or not; a generated matrix is written to a temporary file first. The
-// system's cache is warm: what is timed is unpacking, parsing and sorting.
+// Reading of Matrix Market files, compressed or not; a generated matrix is written to a temporary file first.
+// The file cache is warm: decompression, parsing and sorting are timed.
 #include <unistd.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 namespace lutra::Perf {
 namespace {
 
-/// The matrix's file; a temporary one is removed in the end.
+/// The file of a matrix; a temporary one is removed by the destructor.
 template <class Scalar>
 class MatrixFile {
  public:
@@ -37,7 +37,7 @@ class MatrixFile {
   std::string m_name;
 };
 
-/// The file is read and the matrix is written, each once.
+/// Bytes that must move: the file is read and the matrix written, once.
 template <class Scalar>
 Measurement measure_read(const PerfRun& run, const PerfMatrix& matrix, const HostMatrix<Scalar>& values) {
   const MatrixFile<Scalar> file(matrix, values);

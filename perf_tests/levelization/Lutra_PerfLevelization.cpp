@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Levels of the column factorization and of the triangular solves, and the whole plan of the column
-// factorization. `portable` is a launch a level on every backend, `host` one sequential pass over the nodes,
-// as GLU 3.0 does it, on patterns that are there already. `forest` are the levels of the multifrontal
-// engine's fronts from their parents; there `host` is the pass that the plan of the fronts takes.
+// Levels of the right-looking factorization and of the triangular solves, and the whole plan of the
+// factorization. `portable` is a launch per level on every backend; `host` is one sequential pass over the
+// nodes as in GLU 3.0, on patterns in host memory. `forest`: levels of fronts from their parents; there
+// `host` is the pass that the plan of the multifrontal engine uses.
 #include <algorithm>
 
 #include "Lutra_Forest.hpp"
@@ -17,8 +17,8 @@ using Graph = DependencyGraph<int, std::int64_t, MemorySpace>;
 
 enum class Nodes { columns, lower, upper };
 
-/// A column's successors are its row of U and its column of L. In a solve row i waits for the columns of its
-/// part of the factors, so a node's successors are a column's rows.
+/// The successors of column i are row i of U and column i of L. In a solve row i depends on the columns of
+/// its entries, so the successors of a node are the rows of a column.
 template <class Plan>
 Graph graph_of(const Plan& plan, Nodes nodes) {
   const auto& columns = plan.columns.pattern;
@@ -88,7 +88,7 @@ struct HostGraph {
 
 enum class Way { chosen, portable, host };
 
-/// The part of the pattern is read, order and level of each node are written.
+/// Bytes that must move: the pattern of the triangle is read; order and level of each node are written.
 template <class Scalar>
 Measurement measure_levels(const PerfRun& run, const HostMatrix<Scalar>& matrix, Nodes nodes, Way way) {
   const Factored<Scalar> factored(matrix);
@@ -114,7 +114,7 @@ Measurement measure_levels(const PerfRun& run, const HostMatrix<Scalar>& matrix,
   return result;
 }
 
-/// Parents are read, order and level of each front are written.
+/// Bytes that must move: parents are read; order and level of each front are written.
 template <class Scalar>
 Measurement measure_forest(const PerfRun& run, const HostMatrix<Scalar>& matrix, Way way) {
   const Factored<Scalar> factored(matrix, {.engine = Engine::multifrontal});
@@ -138,8 +138,8 @@ Measurement measure_forest(const PerfRun& run, const HostMatrix<Scalar>& matrix,
   return result;
 }
 
-/// The rows' pattern is read; its transpose, two maps between both, order and level of each column are
-/// written.
+/// Bytes that must move: the pattern by rows is read; its transpose, two maps, order and level of each column
+/// are written.
 template <class Scalar>
 Measurement measure_plan(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
   const Factored<Scalar> factored(matrix);

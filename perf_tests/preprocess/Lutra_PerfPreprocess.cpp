@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Matching and orderings. The exact matching and the orderings work on the host, the auction where Kokkos
-// does. The worth of both is the factorization they lead to, so that is made once, untimed.
+// Matching and orderings. The exact matching and the orderings run on the host, the auction in Kokkos'
+// default execution space. Their quality is that of the factorization they lead to, which is computed once,
+// untimed.
 #include <cmath>
 #include <stdexcept>
 
@@ -19,7 +20,7 @@ Measurement described(Samples samples, const HostMatrix<Scalar>& matrix, const L
   return describe_factored(std::move(samples), matrix, Factored<Scalar>(matrix, options));
 }
 
-/// The matrix is read, row and scales of each column and row are written.
+/// Bytes that must move: the matrix is read; matched rows and scales are written.
 template <class Scalar>
 Measurement bounded(const PerfRun& run, const HostMatrix<Scalar>& matrix, Measurement result) {
   const double n = matrix.n_rows, nnz = static_cast<double>(matrix.nnz());
@@ -51,7 +52,7 @@ double mean_log(const HostMatrix<Scalar>& matrix, const std::vector<int>& row_of
 }
 
 /// `quality` is the geometric mean of the matched entries over that of the exact
-/// matching, `quality_bound` what the auction itself knows of it.
+/// matching, `quality_bound` the bound that the auction proves.
 template <class Scalar>
 Measurement measure_auction(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
   const auto device = to_device(matrix);
@@ -75,7 +76,7 @@ Measurement measure_auction(const PerfRun& run, const HostMatrix<Scalar>& matrix
   return result;
 }
 
-/// The pattern that is ordered: row j is the row matched to column j.
+/// The pattern to be ordered: row j is the row matched to column j.
 template <class Scalar>
 HostMatrix<char> matched_pattern(const HostMatrix<Scalar>& matrix) {
   std::vector<int> row_of_column;

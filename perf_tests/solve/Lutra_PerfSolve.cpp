@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The whole: analysis, first factorization, refactorization and refined solve of Lutra and each peer.
+// The solver as a whole: analysis, first factorization, refactorization and refined solve of Lutra and each
+// peer.
 #include "Lutra_PerfMeasure.hpp"
 #include "Lutra_PerfRun.hpp"
 #include "Lutra_PerfSolver.hpp"
@@ -7,7 +8,7 @@
 namespace lutra::Perf {
 namespace {
 
-/// A matrix with its right-hand side and a way to make a solver for both.
+/// A matrix, a right-hand side, and a function that makes a solver for both.
 template <class Scalar>
 struct Problem {
   const HostMatrix<Scalar>& matrix;
@@ -15,8 +16,8 @@ struct Problem {
   std::function<std::unique_ptr<Solver<Scalar>>(const HostMatrix<Scalar>&, const std::vector<Scalar>&)> make;
 };
 
-/// Adds what the solver says of itself and what its answer is worth. It is factorized; the answer may not be
-/// there yet.
+/// Adds the solver's counts and the backward errors of its solution. The solver is factorized; the solution
+/// may not be computed yet.
 template <class Scalar>
 Measurement described(Samples samples, Solver<Scalar>& solver, const Problem<Scalar>& problem) {
   solver.solve();
@@ -47,7 +48,7 @@ Measurement measure_analysis(const PerfRun& run, const Problem<Scalar>& problem)
   return result;
 }
 
-/// The matrix is read once and the factors are written once.
+/// Bytes that must move: the matrix is read and the factors are written, once.
 template <class Scalar>
 void bound_factorization(const PerfRun& run, const Problem<Scalar>& problem, Measurement& result) {
   const double n = problem.matrix.n_rows, nnz = static_cast<double>(problem.matrix.nnz());
@@ -77,7 +78,7 @@ Measurement measure_refactorization(const PerfRun& run, const Problem<Scalar>& p
   return result;
 }
 
-/// The factors and the vectors are moved once: what one solve without refinement needs.
+/// Bytes of one solve without refinement: factors and vectors, once.
 template <class Scalar>
 Measurement measure_solve(const PerfRun& run, const Problem<Scalar>& problem) {
   const auto solver = problem.make(problem.matrix, problem.b);
