@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Factorization with new memory and with memory there already, and each engine's kernels by themselves,
-// beside the peers'. Lines of `lutra` take the engine the library chooses. Backward errors are those of a
-// solve without refinement: what the factors alone are worth. Lines of `columns` other than `lutra` switch
-// one choice of the simplicial engine on CUDA (Impl::ColumnTuning), after the comparisons of "End-to-End LU
-// Factorization …", section 4.4, and of GLU 3.0, whose way is nearest to `dense-launch-a-level`.
+// Factorization with and without allocation, and the kernels of each engine alone, beside the peers. Solver `lutra` has
+// the engine the library chooses. Backward errors are those of a solve without refinement. Solvers of `columns` other
+// than `lutra` fix one choice of the simplicial engine on CUDA (Impl::ColumnTuning), as in the comparisons of
+// "End-to-End LU Factorization …", section 4.4, and of GLU 3.0.
 #include <cmath>
 
 #include "Lutra_ColumnTuning.hpp"
@@ -112,7 +111,7 @@ Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix
   return result;
 }
 
-/// The simplicial engine's kernels, as they are chosen and with one choice switched.
+/// The kernels of the simplicial engine, as chosen and with one choice fixed.
 template <class Scalar>
 void register_columns(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
   using Impl::ColumnFormat;
