@@ -49,14 +49,15 @@ struct HostFactors {
 
 HostFactors factors_of(const HostMatrix<double>& matrix) {
   const Factored<double> factored(matrix, {.engine = Engine::simplicial});
-  const auto& analysis = factored.analysis;
+  const auto& analysis = *factored.analysis;
+  const auto& rows = factored.simplicial().plan().lu.rows;
   HostFactors result;
-  result.row_order = to_host(analysis.row_order);
-  result.col_order = to_host(analysis.col_order);
+  result.row_order = to_host(analysis.F.row_order);
+  result.col_order = to_host(analysis.F.col_order);
   const auto row_scale = to_host(analysis.row_scale), col_scale = to_host(analysis.col_scale);
-  const auto row_map = to_host(analysis.plan.rows.row_map);
-  const auto entries = to_host(analysis.plan.rows.entries);
-  const auto values = to_host(factored.factors.row_values);
+  const auto row_map = to_host(rows.row_map);
+  const auto entries = to_host(rows.entries);
+  const auto values = to_host(factored.simplicial().factors().row_values);
   if (entries.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
     throw std::runtime_error("more entries in L + U than this peer counts");
   const auto scale_of_row = [&](std::size_t k) {

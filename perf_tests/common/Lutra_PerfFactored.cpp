@@ -12,9 +12,9 @@ Factored<Scalar>::Factored(const HostMatrix<Scalar>& host, const LuOptions& opti
       host_b(make_right_hand_side(host)),
       b("lutra::perf::b", host_b.size(), 1),
       x("lutra::perf::x", host_b.size(), 1),
-      scratch("lutra::perf::scratch", host_b.size(), 1),
-      analysis(analyze_lu(exec, matrix, options, budget, report)) {
-  if (analysis.n() == 0) throw std::runtime_error(describe(report));
+      analysis(analyze_lu(exec, matrix, options, budget)) {
+  if (!analysis->plan) throw std::runtime_error(describe(analysis->report));
+  release();
   Kokkos::deep_copy(Kokkos::subview(b, Kokkos::ALL(), 0), to_device(host_b));
   factorize();
 }
@@ -23,26 +23,26 @@ template <class Scalar>
 void Factored<Scalar>::factorize() {
   // SparseLU's own first choice of the least pivot.
   const double perturbation = std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 8.0);
-  outcome = factorize_lu(exec, analysis, matrix.values, perturbation, budget, factors);
+  outcome = factorization->factorize(exec, scaled_values(), perturbation);
   if (!outcome.is_finite()) throw std::runtime_error("the factors hold NaN or infinity");
 }
 
 template <class Scalar>
 void Factored<Scalar>::release() {
-  factors = {};
-  if (analysis.front_factors) analysis.front_factors->release_values();
+  factorization = analysis->plan->make_factorization(exec, budget);
 }
 
 template <class Scalar>
-void Factored<Scalar>::solve_once() {
-  apply_factors(exec, analysis, Transposition::none, b, x, scratch);
+void Factored<Scalar>::solve_once() const {
+  factorization->apply(exec, Transposition::none, b, x);
 }
 
 template <class Scalar>
-Measurement describe_factored(Samples samples, const HostMatrix<Scalar>& matrix, Factored<Scalar> factored) {
+Measurement describe_factored(Samples samples, const HostMatrix<Scalar>& matrix,
+                              const Factored<Scalar>& factored) {
   factored.solve_once();
   factored.exec.fence("lutra::perf: x is read");
-  const Report& report = factored.report;
+  const Report& report = factored.analysis->report;
   Measurement result{std::move(samples)};
   result.counters["n"] = matrix.n_rows;
   result.counters["nnz"] = static_cast<double>(matrix.nnz());
@@ -58,11 +58,11 @@ Measurement describe_factored(Samples samples, const HostMatrix<Scalar>& matrix,
 }
 
 template struct Factored<double>;
-template Measurement describe_factored(Samples, const HostMatrix<double>&, Factored<double>);
+template Measurement describe_factored(Samples, const HostMatrix<double>&, const Factored<double>&);
 #ifdef LUTRA_HAS_C128
 template struct Factored<Kokkos::complex<double>>;
 template Measurement describe_factored(Samples, const HostMatrix<Kokkos::complex<double>>&,
-                                       Factored<Kokkos::complex<double>>);
+                                       const Factored<Kokkos::complex<double>>&);
 #endif
 
 }  // namespace lutra::Perf

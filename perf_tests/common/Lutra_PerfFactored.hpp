@@ -2,8 +2,14 @@
 #ifndef LUTRA_PERFFACTORED_HPP
 #define LUTRA_PERFFACTORED_HPP
 
-#include "Lutra_LuFactors.hpp"
+#include <memory>
+#include <type_traits>
+
+#include "Lutra_LuAnalysis.hpp"
+#include "Lutra_MultifrontalPlan.hpp"
 #include "Lutra_PerfMeasure.hpp"
+#include "Lutra_RightLookingPlan.hpp"
+#include "Lutra_UpLookingPlan.hpp"
 
 namespace lutra::Perf {
 
@@ -12,33 +18,43 @@ namespace lutra::Perf {
 template <class Scalar>
 struct Factored {
   using Analysis = LuAnalysis<Scalar, int, std::int64_t, ExecutionSpace>;
+  using Multifrontal = MultifrontalFactorization<Scalar, int, std::int64_t, ExecutionSpace>;
+  using Simplicial = std::conditional_t<lutra::Impl::is_host_space<ExecutionSpace>,
+                                        UpLookingFactorization<Scalar, int, std::int64_t, ExecutionSpace>,
+                                        RightLookingFactorization<Scalar, int, std::int64_t, ExecutionSpace>>;
 
   /// Analyzes and factorizes, by the simplicial engine by default. @throws std::runtime_error where the
   /// matrix cannot be factorized
   explicit Factored(const HostMatrix<Scalar>& host,
                     const LuOptions& options = {.engine = Engine::simplicial});
 
-  /// Scales, scatters and factorizes again, into `factors`; empty ones are allocated.
+  /// Factorizes again; memory is allocated where there is none.
   void factorize();
   /// Releases the memory of the factors.
   void release();
   /// x = A⁻¹·b by the factors, once.
-  void solve_once();
+  void solve_once() const;
+  ScaledValues<Scalar, MemorySpace> scaled_values() const {
+    return {matrix.values, analysis->row_scale, analysis->col_scale};
+  }
+  /// The factors as their engine has them. @throws std::bad_cast where it is the other engine
+  Simplicial& simplicial() const { return dynamic_cast<Simplicial&>(*factorization); }
+  Multifrontal& multifrontal() const { return dynamic_cast<Multifrontal&>(*factorization); }
 
   ExecutionSpace exec;
   MemoryBudget budget;
   DeviceMatrix<Scalar> matrix;
   std::vector<Scalar> host_b;
-  DenseRows<Scalar, MemorySpace> b, x, scratch;  ///< [n × 1]
-  Report report;
-  Analysis analysis;
-  LuFactors<Scalar, MemorySpace> factors;
+  DenseRows<Scalar, MemorySpace> b, x;  ///< [n × 1]
+  std::shared_ptr<const Analysis> analysis;
+  std::shared_ptr<Factorization<Scalar, ExecutionSpace>> factorization;
   FactorizationOutcome outcome;  ///< of the last factorization
 };
 
 /// Sizes of the factors, choices, and the backward errors of one solve without refinement.
 template <class Scalar>
-Measurement describe_factored(Samples samples, const HostMatrix<Scalar>& matrix, Factored<Scalar> factored);
+Measurement describe_factored(Samples samples, const HostMatrix<Scalar>& matrix,
+                              const Factored<Scalar>& factored);
 
 }  // namespace lutra::Perf
 

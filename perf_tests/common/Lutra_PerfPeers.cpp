@@ -59,10 +59,9 @@ ColumnMatrix to_columns(const HostMatrix<double>& matrix) {
 }
 
 PivotSequence lutra_pivot_sequence(const HostMatrix<double>& matrix) {
-  Report report;
-  const auto analysis = analyze_lu(ExecutionSpace(), to_device(matrix), LuOptions{}, MemoryBudget(), report);
-  if (analysis.n() == 0) throw std::runtime_error(describe(report));
-  return {to_host(analysis.row_order), to_host(analysis.col_order)};
+  const auto analysis = analyze_lu(ExecutionSpace(), to_device(matrix), LuOptions{}, MemoryBudget());
+  if (!analysis->plan) throw std::runtime_error(describe(analysis->report));
+  return {to_host(analysis->F.row_order), to_host(analysis->F.col_order)};
 }
 
 }  // namespace lutra::Perf

@@ -93,7 +93,8 @@ template <class Scalar>
 Measurement measure_levels(const PerfRun& run, const HostMatrix<Scalar>& matrix, Nodes nodes, Way way) {
   const Factored<Scalar> factored(matrix);
   const MemoryBudget budget;
-  const auto plan = plan_right_looking_lu(factored.exec, factored.analysis.plan.rows, MemoryBudget());
+  const auto plan =
+      plan_right_looking_lu(factored.exec, factored.simplicial().plan().lu.rows, MemoryBudget());
   const Graph graph = graph_of(plan, nodes);
   const HostGraph host(graph, nodes == Nodes::upper);
   std::size_t levels = 0;
@@ -103,7 +104,7 @@ Measurement measure_levels(const PerfRun& run, const HostMatrix<Scalar>& matrix,
                  : levelize(factored.exec, graph, budget, {.portable = way == Way::portable}).size();
   });
   Measurement result = describe_factored(std::move(samples), matrix, factored);
-  const auto& rows = factored.analysis.plan.rows;
+  const auto& rows = factored.simplicial().plan().lu.rows;
   const double lower = static_cast<double>(rows.nnz_l), upper = static_cast<double>(rows.nnz_u - rows.n);
   const double entries = (nodes != Nodes::upper ? lower : 0) + (nodes != Nodes::lower ? upper : 0);
   const double n = matrix.n_rows;
@@ -119,7 +120,7 @@ template <class Scalar>
 Measurement measure_forest(const PerfRun& run, const HostMatrix<Scalar>& matrix, Way way) {
   const Factored<Scalar> factored(matrix, {.engine = Engine::multifrontal});
   std::vector<int> parent;
-  for (const auto& front : factored.analysis.fronts.host_fronts) parent.push_back(front.parent);
+  for (const auto& front : factored.multifrontal().plan().fronts.host_fronts) parent.push_back(front.parent);
   const Kokkos::View<const int*, MemorySpace> on_device = to_device(parent);
   std::vector<int> order(parent.size()), level_of(parent.size());
   const MemoryBudget budget;
@@ -144,8 +145,9 @@ template <class Scalar>
 Measurement measure_plan(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
   const Factored<Scalar> factored(matrix);
   const MemoryBudget budget;
-  auto samples = measure(run.samples,
-                         [&] { plan_right_looking_lu(factored.exec, factored.analysis.plan.rows, budget); });
+  auto samples = measure(run.samples, [&] {
+    plan_right_looking_lu(factored.exec, factored.simplicial().plan().lu.rows, budget);
+  });
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   result.counters["peak_bytes"] = static_cast<double>(budget.peak_bytes());
   const double n = matrix.n_rows, nnz_lu = result.counters["nnz_lu"];

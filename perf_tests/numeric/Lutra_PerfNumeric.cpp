@@ -48,50 +48,28 @@ Measurement measure_refactorization(const PerfRun& run, const HostMatrix<Scalar>
   return result;
 }
 
-/// [nnz(L + U)] the scaled matrix by columns, zeros where it has fill: what the column kernel starts from.
-template <class Scalar>
-Kokkos::View<Scalar*, MemorySpace> scaled_columns(const Factored<Scalar>& factored) {
-  const auto& analysis = factored.analysis;
-  const Kokkos::View<Scalar*, MemorySpace> values("lutra::perf::columns",
-                                                  factored.factors.column_values.extent(0));
-  const auto row_map = analysis.pattern.row_map;
-  const auto entries = analysis.pattern.entries;
-  const auto row_scale = analysis.row_scale, col_scale = analysis.col_scale;
-  const auto target = analysis.target;
-  const auto A = factored.matrix.values;
-  Kokkos::parallel_for(
-      "lutra::perf::scaled_columns", Kokkos::RangePolicy<ExecutionSpace>(0, analysis.n()),
-      KOKKOS_LAMBDA(const int i) {
-        for (std::int64_t p = row_map(i); p < row_map(i + 1); ++p) {
-          values(target(p)) = A(p) * row_scale(i) * col_scale(entries(p));
-        }
-      });
-  Kokkos::fence("lutra::perf: columns are scaled");
-  return values;
-}
-
 /// The kernel alone, by columns on devices, by rows on hosts.
 template <class Scalar>
 Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const Impl::ColumnTuning& tuning) {
-  const auto& factors = factored.factors;
+  const auto& plan = factored.simplicial().plan();
+  const auto& factors = factored.simplicial().factors();
   const RealOf<Scalar> threshold =
       std::pow(epsilon_of<Scalar>, 5.0 / 8.0);  // the largest entry is 1 by the matching
   if constexpr (lutra::Impl::is_host_space<ExecutionSpace>) {
     static_cast<void>(tuning);
     return measure(run.samples, [&] {
-      factorize_up_looking<Scalar>(factored.exec, factored.analysis.row_plan, factors.F_values, threshold,
-                                   factors.row_work, factors.row_values, factors.perturbed);
+      factorize_up_looking<Scalar>(factored.exec, plan.lu, factors.scaled, threshold, factors.workspace,
+                                   factors.row_values, factors.perturbed);
     });
   } else {
-    const auto start = scaled_columns(factored);
-    factored.analysis.plan.tasks = {};  // its maps
-    const auto plan =
-        Impl::plan_right_looking_lu(factored.exec, factored.analysis.plan.rows, factored.budget, tuning);
-    auto work = make_right_looking_lu_workspace(factored.exec, plan, factored.budget);
+    const Kokkos::View<Scalar*, MemorySpace> start("lutra::perf::columns", factors.column_values.extent(0));
+    lutra::Impl::scatter_scaled(factored.exec, plan.F.A, plan.target, factored.scaled_values(), start);
+    const auto tuned = Impl::plan_right_looking_lu(factored.exec, plan.lu.rows, factored.budget, tuning);
+    auto work = make_right_looking_lu_workspace(factored.exec, tuned, factored.budget);
     return measure(
         run.samples, [&] { Kokkos::deep_copy(factors.column_values, start); },
         [&] {
-          factorize_right_looking(factored.exec, plan, work, factors.column_values, threshold,
+          factorize_right_looking(factored.exec, tuned, work, factors.column_values, threshold,
                                   factors.perturbed);
         });
   }
@@ -102,8 +80,7 @@ Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix
                             const Impl::ColumnTuning& tuning) {
   Factored<Scalar> factored(matrix, with_engine(Engine::simplicial));
   auto samples = time_columns(run, factored, tuning);
-  hand_over_factors(factored.exec, factored.analysis,
-                    factored.factors);  // the residual is that of what was timed
+  factored.simplicial().update_solves(factored.exec);  // the residual is that of what was timed
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   result.add_limits(run.limits,
                     2 * csr_bytes(result.counters["n"], result.counters["nnz_lu"], true, sizeof(Scalar)),
@@ -136,16 +113,15 @@ void register_columns(const PerfRun& run, const std::string& name, const HostMat
 template <class Scalar>
 Measurement measure_fronts(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
   Factored<Scalar> factored(matrix, with_engine(Engine::multifrontal));
-  const auto& analysis = factored.analysis;
+  const auto& factors = factored.multifrontal();
+  const auto& fronts = factors.plan().fronts;
   const double perturbation = std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 8.0);
   auto samples = measure(run.samples, [&] {
-    factorize_fronts<Scalar>(factored.exec, analysis.fronts,
-                             {factored.matrix.values, analysis.row_scale, analysis.col_scale}, perturbation,
-                             *analysis.front_factors, factored.factors.perturbed);
+    factorize_fronts<Scalar>(factored.exec, fronts, factored.scaled_values(), perturbation, factors.fronts(),
+                             factors.perturbed());
   });
-  hand_over_factors(factored.exec, analysis, factored.factors);  // the residual is that of what was timed
   Measurement result = describe_factored(std::move(samples), matrix, factored);
-  result.counters["fronts"] = static_cast<double>(analysis.fronts.count);
+  result.counters["fronts"] = static_cast<double>(fronts.count);
   bound_factorization<Scalar>(run, result);
   return result;
 }

@@ -114,9 +114,9 @@ TrianglePair split_factors(const HostMatrix<double>& LU, const std::vector<std::
 
 TrianglePair complete_factors(const HostMatrix<double>& A) {
   const Factored<double> factored(A);
-  const auto& rows = factored.analysis.plan.rows;
+  const auto& rows = factored.simplicial().plan().lu.rows;
   const HostMatrix<double> LU{rows.n, rows.n, to_host(rows.row_map), to_host(rows.entries),
-                              to_host(factored.factors.row_values)};
+                              to_host(factored.simplicial().factors().row_values)};
   return split_factors(LU, to_host(rows.diagonal));
 }
 

@@ -41,7 +41,13 @@ class AsyncResult {
   const Kokkos::View<T*, HostMemory>& host() const { return m_host; }
 
   /// Sets all values on the device. Does not wait.
-  void fill(const ExecutionSpace& exec, const T& value) const { Kokkos::deep_copy(exec, m_device, value); }
+  void fill(const ExecutionSpace& exec, const T& value) const {
+    const auto device = m_device;  // deep_copy fences on hosts, where the value is zero
+    Kokkos::parallel_for(
+        "lutra::common::fill",
+        Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(size())),
+        KOKKOS_LAMBDA(const std::int64_t i) { device(i) = value; });
+  }
 
   /// Brings the values to the host. Waits for `exec` once.
   const Kokkos::View<T*, HostMemory>& fetch(const ExecutionSpace& exec) const {

@@ -6,32 +6,52 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_LuSolver.hpp"
 
 namespace lutra {
 namespace {
 
-/// A matrix on the host, brought to where the execution space can read it.
-template <class Space, class Scalar, class Ordinal, class Offset>
-CsrView<Scalar, Ordinal, Offset, typename Space::memory_space> to_device(
+/// A View of host data where the execution space can read it: itself, or a copy that `reservation` owns.
+template <class ExecutionSpace, class HostView>
+auto to_device(const ExecutionSpace& exec, MemoryReservation& reservation, const HostView& host) {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Device = Kokkos::View<typename HostView::const_data_type, typename HostView::array_layout, Memory>;
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
+    return Device(host);
+  } else {
+    using Fresh = typename Device::non_const_type;
+    Fresh device;
+    if constexpr (HostView::rank() == 1) {
+      device = reservation.template allocate<Fresh>(exec, "lutra::driver::from_host", host.extent(0));
+    } else {
+      device = reservation.template allocate<Fresh>(exec, "lutra::driver::from_host", host.extent(0),
+                                                    host.extent(1));
+    }
+    Kokkos::deep_copy(exec, device, host);
+    return Device(device);
+  }
+}
+
+/// A matrix on the host, where the execution space can read it.
+template <class ExecutionSpace, class Scalar, class Ordinal, class Offset>
+CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> to_device(
+    const ExecutionSpace& exec, MemoryReservation& reservation,
     const HostMatrix<Scalar, Ordinal, Offset>& matrix) {
   if (matrix.row_map.size() != static_cast<std::size_t>(matrix.n_rows) + 1 ||
       matrix.values.size() != matrix.entries.size()) {
     throw InputError("matrix: row_map needs n_rows + 1 elements, and as many values as entries");
   }
   const auto host = make_view(matrix);
-  const typename Space::memory_space memory;
-  return {matrix.n_rows, matrix.n_cols, Kokkos::create_mirror_view_and_copy(memory, host.row_map),
-          Kokkos::create_mirror_view_and_copy(memory, host.entries),
-          Kokkos::create_mirror_view_and_copy(memory, host.values)};
+  return {matrix.n_rows, matrix.n_cols, to_device(exec, reservation, host.row_map),
+          to_device(exec, reservation, host.entries), to_device(exec, reservation, host.values)};
 }
 
 }  // namespace
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::SparseLU(LuOptions options, const ExecutionSpace& exec)
-    : m_solver(
-          std::make_unique<LuSolver<Scalar, Ordinal, Offset, ExecutionSpace>>(std::move(options), exec)) {}
+    : m_options(std::move(options)), m_exec(exec), m_budget(m_options.memory_limit) {
+  check_options(m_options);
+}
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::~SparseLU() = default;
@@ -45,41 +65,40 @@ SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::operator=(SparseLU&&) noexcep
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix_type& A) {
-  m_solver->analyze(A);
+  if (m_numeric) return m_numeric->rematch(A);
+  check_square_matrix(m_exec, A, MatrixCheckWorkspace<ExecutionSpace>(m_exec, m_budget));
+  m_numeric =
+      std::make_unique<numeric_type>(analyze_lu(m_exec, A, m_options, m_budget), m_options, m_exec, m_budget);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const host_matrix_type& A) {
-  m_solver->analyze(to_device<ExecutionSpace>(A));
+  MemoryReservation reservation(m_budget);
+  analyze(to_device(m_exec, reservation, A));
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matrix_type& A) {
-  m_solver->factorize(A);
+  numeric("factorize: there is no analysis; call analyze first").factorize(A);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const host_matrix_type& A) {
-  m_solver->factorize(to_device<ExecutionSpace>(A));
+  MemoryReservation reservation(m_budget);
+  factorize(to_device(m_exec, reservation, A));
+  m_exec.fence("lutra::driver: the copy of the matrix is freed");
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 auto SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::widened(
     const Kokkos::View<const int*, memory_space>& row_map) -> Kokkos::View<const Offset*, memory_space> {
-  return m_solver->widened(row_map);
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Status SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::solve_views(const const_multivector_type& B,
-                                                                      const multivector_type& X,
-                                                                      Transposition op) {
-  return m_solver->solve(B, X, op);
+  return m_row_map.convert(m_exec, row_map, m_budget);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 Status SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::solve_host(std::span<const Scalar> B,
                                                                      std::span<Scalar> X, Transposition op) {
-  const std::size_t n = m_solver->n();
+  const auto n = m_numeric ? static_cast<std::size_t>(m_numeric->analysis()->n) : std::size_t(0);
   if (B.size() != X.size()) {
     throw InputError("X: it has " + std::to_string(X.size()) + " values, but B has " +
                      std::to_string(B.size()));
@@ -90,25 +109,46 @@ Status SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::solve_host(std::span<c
   }
   using HostColumns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
   using ConstHostColumns = Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
-  const std::size_t n_rhs = B.size() / n;
-  const auto device_B =
-      Kokkos::create_mirror_view_and_copy(memory_space(), ConstHostColumns(B.data(), n, n_rhs));
-  Kokkos::View<Scalar**, Kokkos::LayoutLeft, memory_space> device_X("lutra::driver::X", n, n_rhs);
-  const HostColumns host_X(X.data(), n, n_rhs);
-  Kokkos::deep_copy(device_X, host_X);  // a solve that ends in a singular matrix leaves X alone
-  const Status status = solve(device_B, device_X, op);
-  Kokkos::deep_copy(host_X, device_X);
+  const std::size_t k = B.size() / n;
+  const ConstHostColumns host_B(B.data(), n, k);
+  const HostColumns host_X(X.data(), n, k);
+  MemoryReservation reservation(m_budget);
+  const auto device_B = to_device(m_exec, reservation, host_B);
+  Status status;
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
+    status = solve(device_B, host_X, op);
+  } else {
+    using Columns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, memory_space>;
+    const auto device_X = reservation.template allocate<Columns>(m_exec, "lutra::driver::X", n, k);
+    Kokkos::deep_copy(m_exec, device_X, host_X);  // a solve that ends in a singular matrix leaves X alone
+    status = solve(device_B, device_X, op);
+    Kokkos::deep_copy(m_exec, host_X, device_X);
+  }
+  m_exec.fence("lutra::SparseLU::solve_host: X is complete");
   return status;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+auto SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::analysis() const
+    -> std::shared_ptr<const analysis_type> {
+  return m_numeric ? m_numeric->analysis() : nullptr;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FactorStructure SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::structure() const {
-  return m_solver->structure();
+  return numeric("structure: there is no analysis; call analyze first").analysis()->structure(m_exec);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 const Report& SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::report() const noexcept {
-  return m_solver->report();
+  return m_numeric ? m_numeric->report() : m_no_report;
+}
+
+/// @param message of the exception where there is no analysis
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+auto SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::numeric(const char* message) const -> numeric_type& {
+  if (!m_numeric) throw CallOrderError(message);
+  return *m_numeric;
 }
 
 #define LUTRA_SPARSE_LU(Scalar, Ordinal, Offset, Space) \

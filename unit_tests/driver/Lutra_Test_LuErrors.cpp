@@ -146,6 +146,12 @@ TEMPLATE_LIST_TEST_CASE("options out of range are refused", "[driver]", AllTypes
   SECTION("NaN") {
     options.tolerance = std::numeric_limits<double>::quiet_NaN();
   }
+  SECTION("infinite tolerance") {
+    options.tolerance = std::numeric_limits<double>::infinity();
+  }
+  SECTION("infinite perturbation") {
+    options.perturbation = std::numeric_limits<double>::infinity();
+  }
   SECTION("pivot threshold") {
     options.pivot_threshold = 1.5;
   }

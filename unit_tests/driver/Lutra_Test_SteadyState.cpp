@@ -8,8 +8,7 @@
 
 namespace lutra::Test {
 
-TEMPLATE_LIST_TEST_CASE("a time step waits at most three times and allocates nothing", "[driver][!mayfail]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a time step waits at most three times and allocates nothing", "[driver]", AllTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(31);
   const auto A = dominant_matrix<Matrix<TestType>>(400, 0.01, random);

@@ -2,7 +2,8 @@
 #ifndef LUTRA_LUTRIANGULARSOLVES_HPP
 #define LUTRA_LUTRIANGULARSOLVES_HPP
 
-#include "Lutra_RightLookingLu.hpp"
+#include "Lutra_LuRows.hpp"
+#include "Lutra_Transpose.hpp"
 #include "Lutra_Transposition.hpp"
 #include "Lutra_TriangularSolveImpl.hpp"
 
@@ -52,7 +53,7 @@ Positions find_diagonal(const ExecutionSpace& exec, const Transposed& transposed
 }
 
 /// The triangular solves of one LU: with L and then U, or with Uᵀ and then Lᵀ, whose rows are columns of the
-/// factors. Scaling and permuting ride on the solves: the first reads right-hand sides where the user has
+/// factors. Scaling and permuting are part of the solves: the first reads right-hand sides where the user has
 /// them, the second writes solutions where the user wants them.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class LuTriangularSolves {
@@ -60,19 +61,22 @@ class LuTriangularSolves {
   using Memory = typename ExecutionSpace::memory_space;
   using Op = TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>;
   using Rows = TriangleRows<Ordinal, Offset, Memory>;
-  using Plan = RightLookingLuPlan<Ordinal, Offset, Memory>;
   using Order = Kokkos::View<const Ordinal*, Memory>;
+  using Scale = Kokkos::View<const RealOf<Scalar>*, Memory>;
 
-  /// Analyses L and U by rows.
-  /// @param row_order, col_order [n] the user's row and column at each place of the factorized matrix
-  LuTriangularSolves(const ExecutionSpace& exec, const Plan& plan, const Order& row_order,
-                     const Order& col_order, const TriangularOptions& options, const MemoryBudget& budget)
-      : m_row_order(row_order),
+  /// Analyses L and U by rows. Fences.
+  /// @param row_order, col_order [n] the user's row and column at each position of the factorized matrix
+  /// @throws OutOfMemoryError
+  LuTriangularSolves(const ExecutionSpace& exec, const LuRows<Ordinal, Offset, Memory>& lu,
+                     const Order& row_order, const Order& col_order, const TriangularOptions& options,
+                     const MemoryBudget& budget)
+      : m_lu(lu),
+        m_row_order(row_order),
         m_col_order(col_order),
         m_options(options),
         m_budget(budget),
         m_reservation(budget) {
-    const auto& rows = plan.rows;
+    const auto& rows = lu.rows;
     m_lower = Op(exec, unit_part(rows.n, false, rows.entries, rows.row_map, rows.diagonal), options, budget,
                  m_timeout, row_order);
     m_upper = Op(exec, part_with_diagonal(exec, rows.n, true, rows.entries, rows.row_map, rows.diagonal),
@@ -90,27 +94,20 @@ class LuTriangularSolves {
     m_transposes_are_current = false;
   }
 
-  /// X = op(L·U)⁻¹·B by way of W, with scales of the user's rows and columns. Does not fence, but for the
-  /// first solve with transposes, which analyses them.
-  template <class Rows2d, class Scale>
-  void solve(const ExecutionSpace& exec, const Plan& plan, Transposition op, const Scale& row_scale,
-             const Scale& col_scale, const Rows2d& B, const Rows2d& X, const Rows2d& W) {
-    const auto columns = static_cast<int>(B.extent(1));
-    const auto at = [](const Rows2d& view, const RealOf<Scalar>* scale) {
-      return MappedColumns<Scalar>{view.data(), view.stride(0), view.stride(1), scale};
-    };
-    const auto from = [](const Rows2d& view, const RealOf<Scalar>* scale) {
-      return MappedColumns<const Scalar>{view.data(), view.stride(0), view.stride(1), scale};
-    };
+  /// X = op(A)⁻¹·B with scales of the user's rows and columns; X may be B. Does not fence, but for the first
+  /// solve with transposes, which analyses them, and the first with so many columns, which allocates.
+  template <class Rows2d>
+  void solve(const ExecutionSpace& exec, Transposition op, const Scale& row_scale, const Scale& col_scale,
+             const Rows2d& B, const Rows2d& X) {
+    reserve_scratch(exec, X.extent(0) * X.extent(1));
+    const Rows2d between(m_scratch.data(), X.extent(0), X.extent(1));
     if (op == Transposition::none) {
-      m_lower.solve(exec, from(B, row_scale.data()), at(W, nullptr), columns, false);
-      m_upper.solve(exec, from(W, nullptr), at(X, col_scale.data()), columns, false);
-      return;
+      solve_both(exec, m_lower, m_upper, false, row_scale, col_scale, B, between, X);
+    } else {
+      update_transposes(exec);
+      solve_both(exec, m_upper_transposed, m_lower_transposed, op == Transposition::adjoint, col_scale,
+                 row_scale, B, between, X);
     }
-    bring_transposes_up_to_date(exec, plan);
-    const bool conjugate = op == Transposition::adjoint;
-    m_upper_transposed.solve(exec, from(B, col_scale.data()), at(W, nullptr), columns, conjugate);
-    m_lower_transposed.solve(exec, from(W, nullptr), at(X, row_scale.data()), columns, conjugate);
   }
 
   /// The row of the factorized matrix at which the watchdog gave a solve up, or −1.
@@ -122,7 +119,7 @@ class LuTriangularSolves {
     return -1;
   }
 
-  const TriangularReport& lower_report() const noexcept { return m_lower.report(); }
+  /// What was chosen for U.
   const TriangularReport& upper_report() const noexcept { return m_upper.report(); }
 
  private:
@@ -154,41 +151,67 @@ class LuTriangularSolves {
     return rows;
   }
 
+  template <class Rows2d>
+  static void solve_both(const ExecutionSpace& exec, Op& first, Op& second, bool conjugate,
+                         const Scale& in_scale, const Scale& out_scale, const Rows2d& B,
+                         const Rows2d& between, const Rows2d& X) {
+    const auto columns = static_cast<int>(B.extent(1));
+    const auto from = [](const Rows2d& view, const RealOf<Scalar>* scale) {
+      return MappedColumns<const Scalar>{view.data(), view.stride(0), view.stride(1), scale};
+    };
+    const auto to = [](const Rows2d& view, const RealOf<Scalar>* scale) {
+      return MappedColumns<Scalar>{view.data(), view.stride(0), view.stride(1), scale};
+    };
+    first.solve(exec, from(B, in_scale.data()), to(between, nullptr), columns, conjugate);
+    second.solve(exec, from(between, nullptr), to(X, out_scale.data()), columns, conjugate);
+  }
+
+  void reserve_scratch(const ExecutionSpace& exec, std::size_t size) {
+    if (m_scratch.extent(0) >= size) return;
+    exec.fence("lutra::driver: the smaller scratch is freed");
+    m_scratch = {};
+    m_scratch_reservation = MemoryReservation(m_budget);
+    m_scratch = m_scratch_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
+        exec, "lutra::driver::solve scratch", size);
+  }
+
   Positions behind(const ExecutionSpace& exec, const Positions& diagonal) {
     return positions_behind<Offset>(exec, diagonal, m_reservation);
   }
 
-  void bring_transposes_up_to_date(const ExecutionSpace& exec, const Plan& plan) {
-    if (m_upper_transposed.is_empty()) {
-      const bool planned = plan.columns.pattern.row_map.extent(0) > 0;
-      if (!planned) transpose_rows(exec, plan);
-      const auto& columns = planned ? plan.columns.pattern : m_transposed.pattern;
-      const auto diagonal =
-          planned ? plan.column_diagonal
-                  : find_diagonal<Offset>(exec, m_transposed, plan.rows.diagonal, m_reservation);
-      const Ordinal n = plan.n();
-      m_upper_transposed =
-          Op(exec, part_with_diagonal(exec, n, false, columns.entries, columns.row_map, diagonal), m_options,
-             m_budget, m_timeout, m_col_order);
-      m_lower_transposed = Op(
-          exec, unit_part(n, true, columns.entries, behind(exec, diagonal), from_second(columns.row_map, n)),
-          m_options, m_budget, m_timeout, Order(), m_row_order);
-    }
+  void update_transposes(const ExecutionSpace& exec) {
+    if (m_upper_transposed.is_empty()) analyze_transposes(exec);
     if (m_transposes_are_current) return;
-    if (m_column_values.extent(0) != m_row_values.extent(0)) gather_columns(exec, plan);
+    if (m_column_values.extent(0) != m_row_values.extent(0)) gather_columns(exec);
     m_upper_transposed.set_values(exec, {m_column_values, {}});
     m_lower_transposed.set_values(exec, {m_column_values, {}});
     m_transposes_are_current = true;
   }
 
-  void transpose_rows(const ExecutionSpace& exec, const Plan& plan) {
-    if (m_transposed.source.extent(0) != m_row_values.extent(0))
-      m_transposed = transpose(exec, plan.rows.pattern(), m_budget);
+  void analyze_transposes(const ExecutionSpace& exec) {
+    const bool known = m_lu.columns.row_map.extent(0) > 0;
+    if (!known) transpose_rows(exec);
+    const auto& columns = known ? m_lu.columns : m_transposed.pattern;
+    const auto diagonal = known
+                              ? m_lu.column_diagonal
+                              : find_diagonal<Offset>(exec, m_transposed, m_lu.rows.diagonal, m_reservation);
+    const Ordinal n = m_lu.rows.n;
+    m_upper_transposed =
+        Op(exec, part_with_diagonal(exec, n, false, columns.entries, columns.row_map, diagonal), m_options,
+           m_budget, m_timeout, m_col_order);
+    m_lower_transposed =
+        Op(exec, unit_part(n, true, columns.entries, behind(exec, diagonal), from_second(columns.row_map, n)),
+           m_options, m_budget, m_timeout, Order(), m_row_order);
   }
 
-  void gather_columns(const ExecutionSpace& exec, const Plan& plan) {
+  void transpose_rows(const ExecutionSpace& exec) {
+    if (m_transposed.source.extent(0) != m_row_values.extent(0))
+      m_transposed = transpose(exec, m_lu.rows.pattern(), m_budget);
+  }
+
+  void gather_columns(const ExecutionSpace& exec) {
     using Values = Kokkos::View<Scalar*, Memory>;
-    transpose_rows(exec, plan);
+    transpose_rows(exec);
     if (m_gathered.extent(0) != m_row_values.extent(0)) {
       m_gathered = m_reservation.template allocate<Values>(exec, "lutra::driver::values by columns",
                                                            m_row_values.extent(0));
@@ -197,6 +220,7 @@ class LuTriangularSolves {
     m_column_values = m_gathered;
   }
 
+  LuRows<Ordinal, Offset, Memory> m_lu;
   Order m_row_order, m_col_order;
   TriangularOptions m_options;
   MemoryBudget m_budget;
@@ -207,6 +231,8 @@ class LuTriangularSolves {
   TransposedPattern<Ordinal, Offset, Memory>
       m_transposed;                          ///< of L + U; empty unless columns are gathered here
   Kokkos::View<Scalar*, Memory> m_gathered;  ///< values by columns, then
+  Kokkos::View<Scalar*, Memory> m_scratch;   ///< [n × k] by rows: vectors between the two solves
+  MemoryReservation m_scratch_reservation;
   bool m_transposes_are_current = false;
 };
 

@@ -87,7 +87,8 @@ void copy_values(const ExecutionSpace& exec, const To& to, const Source& from) {
       KOKKOS_LAMBDA(const std::int64_t p) { to(p) = narrowed<typename To::non_const_value_type>(from(p)); });
 }
 
-/// Takes values as they are, or as a copy in another order or precision, and inverts the diagonal. Fences.
+/// Takes values as they are, or as a copy in another order or precision, and inverts the diagonal. Fences
+/// where it allocates.
 /// @param entries of the pattern
 template <class Value, class ExecutionSpace, class Rows, class Source, class Memory>
 void keep_values(const ExecutionSpace& exec, const Rows& rows, std::size_t entries, const Source& values,
@@ -120,7 +121,7 @@ void keep_values(const ExecutionSpace& exec, const Rows& rows, std::size_t entri
         const Scalar diagonal = rows.is_unit() ? Scalar(1) : values(rows.diagonal(row));
         inverse(row) = narrowed<Value>(Scalar(1) / diagonal);
       });
-  exec.fence("lutra::trisolve: the values are taken");
+  if (kept.inverse.data() != fresh.inverse.data()) exec.fence("lutra::trisolve: former arrays are freed");
   kept = fresh;
 }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FACTORIZATIONPLAN_HPP
+#define LUTRA_FACTORIZATIONPLAN_HPP
+
+#include <memory>
+
+#include "Lutra_CsrView.hpp"
+#include "Lutra_FactorStructure.hpp"
+#include "Lutra_Factorization.hpp"
+#include "Lutra_MemoryBudget.hpp"
+#include "Lutra_Report.hpp"
+
+namespace lutra {
+
+/// The matrix that is factorized, F(k, l) = A(row_order(k), col_order(l)), without values.
+template <class Ordinal, class Offset, class MemorySpace>
+struct PermutedPattern {
+  CsrPattern<Ordinal, Offset, MemorySpace> A;           ///< in user order; a copy
+  Kokkos::View<const Ordinal*, MemorySpace> row_order;  ///< [n] user's row at each position of F
+  Kokkos::View<const Ordinal*, MemorySpace> col_order;  ///< [n] user's column at each position of F
+  MemoryReservation reservation;
+};
+
+/// All that an engine knows of a pattern: made by an analysis, shared by its factorizations, and never
+/// changed. An engine derives its plan from this and its factors from `Factorization`.
+template <class Scalar, class ExecutionSpace>
+class FactorizationPlan {
+ public:
+  virtual ~FactorizationPlan() = default;
+  /// Sizes of the factors; without fill ratio.
+  virtual FactorCounts counts() const = 0;
+  /// A factorization without values. It holds all that changes (factors, workspace, flags of kernels), so
+  /// that factorizations of one plan may run at the same time on different instances; and it keeps the plan.
+  /// @throws OutOfMemoryError
+  virtual std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
+      const ExecutionSpace& exec, const MemoryBudget& budget) const = 0;
+  /// Writes the pattern of L + U by rows of F and the widths of the levels.
+  /// @throws OutOfMemoryError. Fences.
+  virtual void write_structure(const ExecutionSpace& exec, FactorStructure& structure) const = 0;
+};
+
+}  // namespace lutra
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LUNUMERIC_HPP
+#define LUTRA_LUNUMERIC_HPP
+
+#include <functional>
+#include <memory>
+#include <type_traits>
+
+#include "Lutra_CheckMatrix.hpp"
+#include "Lutra_CsrOperator.hpp"
+#include "Lutra_LuAnalysis.hpp"
+#include "Lutra_MatrixInput.hpp"
+#include "Lutra_NullVector.hpp"
+#include "Lutra_RankTwo.hpp"
+#include "Lutra_Transpose.hpp"
+#include "Lutra_Transposition.hpp"
+
+namespace lutra {
+
+/// The factors of one matrix after another on one pattern, and solves with them: one of any number of such
+/// objects over a shared analysis, each with its execution space instance, values, factors, workspace, memory
+/// account and report. Objects over one analysis may be used at the same time by different threads and on
+/// different instances; each alone is used by one thread at a time.
+///
+///     analysis ──┬── LuNumeric ── factorize(A₁), solve …     instance 1
+///                └── LuNumeric ── factorize(A₂), solve …     instance 2
+///
+/// `SparseLU` is an analysis with one of these; further ones are made from `SparseLU::analysis()`.
+template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
+          class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+class LuNumeric {
+ public:
+  using memory_space = typename ExecutionSpace::memory_space;
+  using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
+  using analysis_type = LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using const_multivector_type = Kokkos::View<const Scalar**, Kokkos::LayoutStride, memory_space>;
+  using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;
+
+  /// @param options  those that concern values count: perturbation, refinement, tolerance, solve_singular,
+  ///                 validate_input, time_stages, memory_limit; `rematch` takes all of them
+  /// @throws InputError for options out of range; OutOfMemoryError. Fences.
+  explicit LuNumeric(std::shared_ptr<const analysis_type> analysis, const LuOptions& options = {},
+                     const ExecutionSpace& exec = ExecutionSpace());
+  /// The same on an account that others write to as well, instead of one with `options.memory_limit`.
+  LuNumeric(std::shared_ptr<const analysis_type> analysis, const LuOptions& options,
+            const ExecutionSpace& exec, const MemoryBudget& budget);
+  ~LuNumeric();
+  LuNumeric(LuNumeric&&) noexcept;
+  LuNumeric& operator=(LuNumeric&&) noexcept;
+
+  /// LU of a matrix with the pattern of the analysis and any values, which are copied. Does nothing where
+  /// that pattern is structurally singular. Waits twice: for the check of the matrix, and for what became of
+  /// the pivots; more often where pivots were perturbed. Allocates the first time.
+  /// @throws InputError where the pattern is another one or a value is NaN or infinite: nothing has changed.
+  ///         OutOfMemoryError, TimeoutError: there are no factors, and `report()` says so
+  void factorize(const matrix_type& A);
+
+  /// Solves op(A)·X = B for all columns, refines, and computes the backward errors in `report()`.
+  /// @param B [n × k] or [n] View the execution space can read, of any layout
+  /// @param X like B; may be B itself. Complete when the call returns
+  /// @returns the status of `report()`. Where it is a singular one from before the call, or `breakdown` of
+  /// the
+  ///          factorization, X is left alone, unless LuOptions::solve_singular asks for a solve with
+  ///          perturbed factors
+  /// Waits once for 16 right-hand sides where the first solution is good; once for each step of refinement or
+  /// GMRES, and once for X after those. Allocates where the number of right-hand sides, up to 16, is another
+  /// than before, and for the first transposed solve.
+  /// @throws CallOrderError without a factorization, InputError where extents do not fit or B holds NaN or
+  ///         infinity: nothing has changed. OutOfMemoryError, TimeoutError: X is undefined, and `report()`
+  ///         says so
+  template <class BView, class XView>
+  Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
+    static_assert(BView::rank() == XView::rank() && (BView::rank() == 1 || BView::rank() == 2),
+                  "lutra: solve takes two Views of rank 1 or two of rank 2");
+    static_assert(std::is_same_v<typename XView::value_type, Scalar> &&
+                      std::is_same_v<typename BView::non_const_value_type, Scalar>,
+                  "lutra: solve takes Views of the solver's own scalar type, X not const");
+    static_assert(
+        Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
+            Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
+        "lutra: solve takes Views its execution space can reach; for host data use SparseLU::solve_host");
+    return solve_views(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X),
+                       op);
+  }
+
+  /// Takes another analysis, and drops values and factors. Others over the former analysis keep it.
+  /// @throws OutOfMemoryError: nothing has changed. Fences.
+  void set_analysis(std::shared_ptr<const analysis_type> analysis);
+  /// A new analysis of A for this object alone: for values for which the former matching no longer serves.
+  /// @throws InputError as SparseLU::analyze; OutOfMemoryError: nothing has changed. Fences.
+  void rematch(const matrix_type& A);
+
+  const std::shared_ptr<const analysis_type>& analysis() const noexcept { return m_analysis; }
+  /// What was chosen, counted and measured, and how good the last solution is. After an OutOfMemoryError of
+  /// factorize or solve its status is `out_of_memory`, after a TimeoutError `not_solved`, and it has no
+  /// errors; an InputError leaves it alone.
+  const Report& report() const noexcept { return m_report; }
+
+ private:
+  using Memory = memory_space;
+  using Operator = CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Workspace = SolveWorkspace<Scalar, ExecutionSpace>;
+
+  /// What can be done next.
+  enum class Stage { structurally_singular, analyzed, not_finite, numerically_singular, factorized };
+
+  void check_matrix(const matrix_type& A);
+  void copy_values(const matrix_type& A);
+  void start_report();
+  bool factorize_with(double perturbation);
+  bool factorize_within_growth();
+  Stage stage_of_factors(bool finite);
+  static Status status_of(Stage stage);
+  Operator& operator_for(Transposition op);
+  Scales<Scalar, Memory> scales() const { return {m_analysis->row_scale, m_analysis->col_scale}; }
+
+  Status solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
+  void check_extents(const const_multivector_type& B, const multivector_type& X) const;
+  bool can_solve() const;
+  void start_solution(Status status);
+  Status solve_blocks(const const_multivector_type& B, const multivector_type& X, Transposition op);
+  RefinementOutcome solve_block(const const_multivector_type& B, std::size_t first, std::size_t k,
+                                Transposition op, const std::function<void()>& copy_to_user);
+  bool reserve_gmres();
+  bool gmres_fallback(Transposition op, std::size_t k, RefinementOutcome& outcome);
+  int improve_column(Transposition op, std::size_t c, BackwardErrors& errors);
+  void reserve_workspace(std::size_t n_rhs);
+  void reserve_column();
+  void throw_if_stopped();
+  double tolerance() const;
+  Status status_of_solution() const;
+  void update_memory();
+
+  std::shared_ptr<const analysis_type> m_analysis;
+  LuOptions m_options;
+  ExecutionSpace m_exec;
+  MemoryBudget m_budget;
+  Report m_report;
+  Stage m_stage = Stage::analyzed;
+  std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_factorization;  ///< null: structurally singular
+  Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz(A)] of the matrix last factorized
+  MemoryReservation m_values_reservation;
+  TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of A; empty until a transposed solve
+  Operator m_operators[3];  ///< A, Aᵀ and Aᴴ; empty until they are asked for
+  MatrixCheckWorkspace<ExecutionSpace> m_check;
+  Workspace m_work;                                 ///< of up to 16 right-hand sides
+  Workspace m_column;                               ///< of one, for escalations; empty until there is one
+  FgmresWorkspace<Scalar, ExecutionSpace> m_gmres;  ///< likewise
+  std::size_t m_factor_escalations = 0;  ///< how many of the report's escalations the factorization made
+  bool m_factorized_before = false;      ///< the next factorization is a refactorization
+};
+
+}  // namespace lutra
+
+#endif

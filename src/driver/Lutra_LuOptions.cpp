@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_LuOptions.hpp"
+
+#include <cmath>
+
+#include "Lutra_Error.hpp"
+
+namespace lutra {
+namespace {
+
+/// @throws InputError for threshold pivoting with what cannot do it
+void check_pivoting(const LuOptions& options) {
+  if (!(options.pivot_threshold > 0 && options.pivot_threshold <= 1))
+    throw InputError("options: pivot_threshold must be above 0 and at most 1");
+  if (options.pivoting != Pivoting::threshold) return;
+  if (options.engine == Engine::simplicial)
+    throw InputError(
+        "options: threshold pivoting works in fronts; the simplicial engine has static pivoting only");
+  if (options.solve_precision != FactorPrecision::working)
+    throw InputError("options: with threshold pivoting solves read the factors in working precision only");
+  if (options.trisolve == TrisolveMethod::levels || options.trisolve == TrisolveMethod::syncfree)
+    throw InputError(
+        "options: with threshold pivoting solves work on the fronts (trisolve auto or supernodal)");
+}
+
+}  // namespace
+
+void check_options(const LuOptions& options) {
+  check_pivoting(options);
+  if (!(options.tolerance >= 0 && options.perturbation >= 0 && options.max_refinement_steps >= 0))
+    throw InputError("options: tolerance, perturbation and max_refinement_steps must be 0 or more");
+  if (!std::isfinite(options.tolerance) || !std::isfinite(options.perturbation))
+    throw InputError("options: tolerance and perturbation must be finite");
+}
+
+}  // namespace lutra

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_PivotOrder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+#include "Lutra_Auction.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_Reasons.hpp"
+
+namespace lutra {
+namespace {
+
+using Impl::add_reason;
+
+template <class Ordinal>
+MatchingResult<Ordinal> unmatched_identity(Ordinal n) {
+  MatchingResult<Ordinal> result;
+  result.row_of_column.resize(static_cast<std::size_t>(n));
+  std::iota(result.row_of_column.begin(), result.row_of_column.end(), Ordinal(0));
+  result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
+  result.col_scale.assign(static_cast<std::size_t>(n), 1.0);
+  return result;
+}
+
+/// Rows and columns a matching of the pattern leaves over, as the report names them.
+template <class Ordinal>
+void report_structural_singularity(const std::vector<Ordinal>& row_of_column, Report& report) {
+  std::vector<char> used(row_of_column.size(), 0);
+  for (std::size_t j = 0; j < row_of_column.size(); ++j) {
+    if (row_of_column[j] < 0) {
+      report.singular_columns.push_back(static_cast<std::int64_t>(j));
+    } else {
+      used[static_cast<std::size_t>(row_of_column[j])] = 1;
+    }
+  }
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) report.singular_rows.push_back(static_cast<std::int64_t>(i));
+  }
+  report.status = Status::structurally_singular;
+}
+
+/// The matching by auction, and what the report tells of it.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+MatchingResult<Ordinal> match_by_auction(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const MemoryBudget& budget, Report& report) {
+  AuctionStatistics properties;
+  auto result = match_auction(exec, A, budget, {}, &properties);
+  const double mean =
+      std::exp(-properties.log_loss_bound / static_cast<double>(std::max(A.n_rows, Ordinal(1))));
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "auction: rounds %d, phases %d, rows left to paths %lld, geometric mean of the diagonal at "
+                "least %.3f of the greatest",
+                properties.rounds, properties.phases, static_cast<long long>(properties.left_to_paths), mean);
+  add_reason(report, text);
+  report.choice.matching = "auction";
+  return result;
+}
+
+/// Matching and scaling as the options ask. Empty where the pattern is structurally singular.
+/// @param on_host a copy of A
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::optional<MatchingResult<Ordinal>> match(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
+    const MemoryBudget& budget, Report& report) {
+  const Ordinal n = A.n_rows;
+  std::vector<Ordinal> transversal;
+  MatchingResult<Ordinal> result;
+  if (option == Matching::none) {
+    result = unmatched_identity(n);
+    result.structural_rank = result.numeric_rank_bound = maximum_transversal(on_host.pattern(), &transversal);
+    report.choice.matching = "none";
+  } else {
+    result = option == Matching::auction ? match_by_auction(exec, A, budget, report) : match_exact(on_host);
+    if (option != Matching::auction) report.choice.matching = "exact";
+    if (option == Matching::automatic)
+      add_reason(report, "exact matching: large entries on the diagonal spare pivoting");
+    if (result.numeric_rank_bound < n) {  // these values admit none, others on the pattern may
+      maximum_transversal(on_host.pattern(), &transversal);
+      result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
+      result.col_scale.assign(static_cast<std::size_t>(n), 1.0);
+      result.row_of_column = transversal;
+    }
+  }
+  report.structural_rank = result.structural_rank;
+  if (result.structural_rank == n) return result;
+  report_structural_singularity(transversal, report);
+  return std::nullopt;
+}
+
+/// The pattern with matched entries on the diagonal: row j is A's row matched to column j.
+template <class Ordinal, class Offset>
+HostMatrix<char, Ordinal, Offset> permute_rows(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
+                                               const std::vector<Ordinal>& row_of_column) {
+  HostMatrix<char, Ordinal, Offset> result;
+  result.n_rows = result.n_cols = A.n_rows;
+  result.row_map.reserve(row_of_column.size() + 1);
+  result.row_map.push_back(0);
+  result.entries.reserve(A.entries.extent(0));
+  for (const Ordinal row : row_of_column) {
+    for (Offset p = A.row_map(row); p < A.row_map(row + 1); ++p) result.entries.push_back(A.entries(p));
+    result.row_map.push_back(static_cast<Offset>(result.entries.size()));
+  }
+  return result;
+}
+
+std::string_view name_of(Ordering ordering) {
+  switch (ordering) {
+    case Ordering::metis:
+      return "metis";
+    case Ordering::amd:
+      return "amd";
+    case Ordering::user:
+      return "user";
+    default:
+      return "natural";
+  }
+}
+
+/// Elimination order of the user's columns.
+template <class Ordinal, class Offset>
+std::vector<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
+                                   const MatchingResult<Ordinal>& matching, const LuOptions& options,
+                                   Report& report) {
+  report.choice.ordering = name_of(options.ordering);
+  if (options.ordering == Ordering::user) {
+    return std::vector<Ordinal>(options.user_permutation.begin(), options.user_permutation.end());
+  }
+  const auto matched = permute_rows(A, matching.row_of_column);
+  auto result = order(make_view(matched).pattern(), options.ordering);
+  report.choice.ordering = name_of(result.kind);
+  if (options.ordering == Ordering::automatic) add_reason(report, result.why);
+  return std::move(result.permutation);
+}
+
+}  // namespace
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::optional<PivotOrder<Ordinal>> choose_pivots(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
+    const MemoryBudget& budget, Report& report) {
+  Kokkos::Timer timer;
+  auto matching = match(exec, A, on_host, options.matching, budget, report);
+  report.times.matching = timer.seconds();
+  if (!matching) return std::nullopt;
+  timer.reset();
+  auto columns = order_columns(on_host.pattern(), *matching, options, report);
+  report.times.ordering = timer.seconds();
+  return PivotOrder<Ordinal>(std::move(*matching), std::move(columns));
+}
+
+#define LUTRA_CHOOSE_PIVOTS(Scalar, Ordinal, Offset, Space)                                              \
+  template std::optional<PivotOrder<Ordinal>> choose_pivots(                                             \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,               \
+      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LuOptions&, const MemoryBudget&, \
+      Report&);
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_CHOOSE_PIVOTS)
+
+}  // namespace lutra

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_CHOOSEENGINE_HPP
+#define LUTRA_CHOOSEENGINE_HPP
+
+#include <string>
+
+#include "Lutra_LuOptions.hpp"
+
+namespace lutra::Impl {
+
+/// What the choice of an engine depends on, beside the options.
+struct EngineProperties {
+  bool on_host = false;        ///< the execution space is one of host threads
+  double flops_per_entry = 0;  ///< of fronts, over the entries of L + U they store, zeros of amalgamation
+                               ///< among them
+  bool fronts_fit = true;      ///< the memory limit has room for fronts
+};
+
+struct EngineChoice {
+  Engine engine = Engine::simplicial;  ///< never automatic
+  std::string reason;                  ///< empty where the caller has chosen
+};
+
+/// Whether the multifrontal engine comes into question: it replaces the elimination order by an equivalent
+/// one and takes a pattern of its own.
+inline bool may_take_fronts(const LuOptions& options) {
+  return options.engine == Engine::multifrontal || options.pivoting == Pivoting::threshold ||
+         (options.engine == Engine::automatic && options.ordering != Ordering::user &&
+          options.symbolic == SymbolicMethod::automatic);
+}
+
+/// The engine asked for, or the one predicted to be faster.
+///
+/// On hosts the simplicial engine wins until fronts have much to do for each entry they store. On devices it
+/// pays launches for each of its levels, and fronts pay two in all. Measured on circuits, power flow, memory
+/// chips and grids, on one host thread and on an H200 (docs/numeric.md).
+inline EngineChoice choose_engine(const LuOptions& options, const EngineProperties& properties) {
+  constexpr double min_flops_per_entry = 40;
+  if (options.engine != Engine::automatic) return {options.engine, ""};
+  if (options.pivoting == Pivoting::threshold)
+    return {Engine::multifrontal, "multifrontal engine: threshold pivoting works in its fronts"};
+  if (!may_take_fronts(options))
+    return {Engine::simplicial, "simplicial engine: it keeps the ordering and the symbolic method asked for"};
+  const bool enough_work = !properties.on_host || properties.flops_per_entry >= min_flops_per_entry;
+  const Engine engine = enough_work && properties.fronts_fit ? Engine::multifrontal : Engine::simplicial;
+  const std::string name(name_of(engine));
+  if (enough_work && !properties.fronts_fit)
+    return {engine, name + " engine: fronts would not fit into the memory limit"};
+  return {engine, name + " engine: fronts perform " +
+                      std::to_string(static_cast<std::int64_t>(properties.flops_per_entry)) +
+                      " flops per stored entry"};
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_MULTIFRONTALPLAN_HPP
+#define LUTRA_MULTIFRONTALPLAN_HPP
+
+#include "Lutra_AsyncResult.hpp"
+#include "Lutra_FactorizationPlan.hpp"
+#include "Lutra_FrontSolver.hpp"
+#include "Lutra_LuOptions.hpp"
+#include "Lutra_LuRows.hpp"
+
+namespace lutra {
+
+/// The multifrontal engine on one pattern: Duff and Reid's method (Lutra_FrontLu.hpp), and solves either on
+/// the panels of the fronts or with L and U by rows, gathered from the panels.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+struct MultifrontalPlan final
+    : FactorizationPlan<Scalar, ExecutionSpace>,
+      std::enable_shared_from_this<MultifrontalPlan<Scalar, Ordinal, Offset, ExecutionSpace>> {
+  using Memory = typename ExecutionSpace::memory_space;
+
+  PermutedPattern<Ordinal, Offset, Memory> F;
+  FrontPlan<Ordinal, Offset, Memory> fronts;
+  double pivot_threshold = 0;    ///< of threshold pivoting; 0: static pivoting
+  bool solves_on_fronts = true;  ///< false: by the following
+  TriangularOptions triangular;
+  Impl::LuRows<Ordinal, Offset, Memory> lu;          ///< as the fronts store it; empty with solves on fronts
+  Kokkos::View<const Offset*, Memory> panel_source;  ///< [nnz(L + U)] position in the panels, by rows
+
+  FactorCounts counts() const override;
+  std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
+      const ExecutionSpace& exec, const MemoryBudget& budget) const override;
+  void write_structure(const ExecutionSpace& exec, FactorStructure& structure) const override;
+};
+
+/// Factors in fronts: the panels, and what factorizations work in. Two derived classes solve.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class MultifrontalFactorization : public Factorization<Scalar, ExecutionSpace> {
+ public:
+  using Base = Factorization<Scalar, ExecutionSpace>;
+  using typename Base::Memory;
+  using Plan = MultifrontalPlan<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Fronts = FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>;
+
+  MultifrontalFactorization(const ExecutionSpace& exec, std::shared_ptr<const Plan> plan,
+                            const MemoryBudget& budget);
+  FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
+                                 double perturbation) override;
+  std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
+
+  const Plan& plan() const { return *m_plan; }
+  const Fronts& fronts() const { return m_fronts; }
+  const Kokkos::View<unsigned char*, Memory>& perturbed() const { return m_perturbed; }
+
+ protected:
+  /// Brings the factors to where `apply` reads them. Allocates only the first time; does not fence on
+  /// devices.
+  virtual void update_solves(const ExecutionSpace& exec) = 0;
+  /// Brings the largest magnitude of the factors into `fronts().outcome`. Does not fence on devices.
+  virtual void measure_growth(const ExecutionSpace& exec) = 0;
+
+  std::shared_ptr<const Plan> m_plan;
+  MemoryBudget m_budget;
+  Fronts m_fronts;
+  ScaledValues<Scalar, Memory> m_A;  ///< of the last factorization; `apply` reads its scales
+
+ private:
+  void allocate(const ExecutionSpace& exec);
+
+  Kokkos::View<unsigned char*, Memory> m_perturbed;  ///< [n] 1 where the pivot was perturbed
+  /// Copy of `fronts().outcome`, which the device can write to.
+  Kokkos::View<FrontLuOutcome, typename Impl::AsyncResult<FrontLuOutcome, ExecutionSpace>::HostMemory>
+      m_outcome;
+  MemoryReservation m_reservation;
+};
+
+/// Whether solves read the panels of the fronts, or L and U by rows.
+bool solves_on_fronts(const LuOptions& options);
+
+/// Plans fronts, and solves with them.
+/// @param tree     of F, whose orders follow it
+/// @param on_host  F with its pattern and orders on the host
+/// @throws OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifrontal(
+    const ExecutionSpace& exec,
+    const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
+    const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host, const LuOptions& options,
+    const MemoryBudget& budget);
+
+}  // namespace lutra
+
+#endif

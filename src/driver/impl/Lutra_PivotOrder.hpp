@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PIVOTORDER_HPP
+#define LUTRA_PIVOTORDER_HPP
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "Lutra_CsrView.hpp"
+#include "Lutra_LuOptions.hpp"
+#include "Lutra_MemoryBudget.hpp"
+#include "Lutra_Report.hpp"
+
+namespace lutra {
+
+/// Which entries of A become pivots, and when; on the host.
+template <class Ordinal>
+struct PivotOrder {
+  MatchingResult<Ordinal> matching;  ///< rows matched to columns, and scales
+  std::vector<Ordinal> columns;      ///< [n] user's columns in elimination order
+  std::vector<Ordinal> rows;         ///< [n] user's rows matched to them
+
+  PivotOrder(MatchingResult<Ordinal> matched, std::vector<Ordinal> ordered)
+      : matching(std::move(matched)), columns(std::move(ordered)) {
+    rows.reserve(columns.size());
+    for (const Ordinal column : columns)
+      rows.push_back(matching.row_of_column[static_cast<std::size_t>(column)]);
+  }
+  /// Another order of the same pivots.
+  void reorder(const std::vector<Ordinal>& order) {
+    std::vector<Ordinal> ordered;
+    ordered.reserve(order.size());
+    for (const Ordinal position : order) ordered.push_back(columns[static_cast<std::size_t>(position)]);
+    *this = PivotOrder(std::move(matching), std::move(ordered));
+  }
+};
+
+/// Matching, scaling and fill-reducing ordering as the options ask. Writes choices, reasons, times and ranks
+/// to `report`. Empty where the pattern is structurally singular: `report` then says so and names rows and
+/// columns.
+/// @param on_host a copy of A
+/// @throws OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::optional<PivotOrder<Ordinal>> choose_pivots(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
+    const MemoryBudget& budget, Report& report);
+
+}  // namespace lutra
+
+#endif
