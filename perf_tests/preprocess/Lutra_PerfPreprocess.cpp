@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "Lutra_Auction.hpp"
+#include "Lutra_ChooseOrdering.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_Ordering.hpp"
 #include "Lutra_PerfFactored.hpp"
@@ -57,32 +58,29 @@ template <class Scalar>
 Measurement measure_auction(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
   const auto device = to_device(matrix);
   const MemoryBudget budget;
-  AuctionStatistics properties;
-  MatchingResult<int> matching;
-  auto samples = measure(
-      run.samples, [&] { matching = match_auction(ExecutionSpace(), device, budget, {}, &properties); });
+  AuctionResult<int> auction;
+  auto samples = measure(run.samples, [&] { auction = match_auction(ExecutionSpace(), device, budget); });
+  const AuctionStatistics& statistics = auction.statistics;
   LuOptions options;
   options.matching = Matching::auction;
   Measurement result = bounded(run, matrix, described(std::move(samples), matrix, options));
   const auto exact = match_exact(make_view(matrix));
   result.counters["peak_bytes"] = static_cast<double>(budget.peak_bytes());
-  result.counters["phases"] = properties.phases;
-  result.counters["rounds"] = properties.rounds;
-  result.counters["left_to_paths"] = static_cast<double>(properties.left_to_paths);
+  result.counters["phases"] = statistics.phases;
+  result.counters["rounds"] = statistics.rounds;
+  result.counters["left_to_paths"] = static_cast<double>(statistics.left_to_paths);
   if (exact.numeric_rank_bound < matrix.n_rows) return result;
   result.counters["quality"] =
-      std::exp(mean_log(matrix, matching.row_of_column) - mean_log(matrix, exact.row_of_column));
-  result.counters["quality_bound"] = std::exp(-properties.log_loss_bound / matrix.n_rows);
+      std::exp(mean_log(matrix, auction.matching.row_of_column) - mean_log(matrix, exact.row_of_column));
+  result.counters["quality_bound"] = std::exp(-statistics.log_loss_bound / matrix.n_rows);
   return result;
 }
 
 /// The pattern to be ordered: row j is the row matched to column j.
 template <class Scalar>
 HostMatrix<char> matched_pattern(const HostMatrix<Scalar>& matrix) {
-  std::vector<int> row_of_column;
-  if (maximum_transversal(make_view(matrix).pattern(), &row_of_column) < matrix.n_rows) {
-    throw std::runtime_error("structurally singular");
-  }
+  auto [rank, row_of_column] = maximum_transversal(make_view(matrix).pattern());
+  if (rank < matrix.n_rows) throw std::runtime_error("structurally singular");
   const auto matching = match_exact(make_view(matrix));
   if (matching.numeric_rank_bound == matrix.n_rows) row_of_column = matching.row_of_column;
   HostMatrix<char> result{matrix.n_rows, matrix.n_cols, {0}, {}, {}};
@@ -98,7 +96,13 @@ HostMatrix<char> matched_pattern(const HostMatrix<Scalar>& matrix) {
 template <class Scalar>
 Measurement measure_ordering(const PerfRun& run, const HostMatrix<Scalar>& matrix, Ordering ordering) {
   const HostMatrix<char> pattern = matched_pattern(matrix);
-  auto samples = measure(run.samples, [&] { order(make_view(pattern).pattern(), ordering); });
+  auto samples = measure(run.samples, [&] {
+    if (ordering == Ordering::automatic) {
+      order_automatically(make_view(pattern).pattern());
+    } else {
+      order(make_view(pattern).pattern(), ordering);
+    }
+  });
   LuOptions options;
   options.ordering = ordering;
   Measurement result = described(std::move(samples), matrix, options);

@@ -59,7 +59,7 @@ std::uint64_t print_of(const DeviceFilled& filled) {
 
 Ordered::Ordered(const PerfMatrix& matrix) {
   with_scalar(matrix, [&](const auto& A) {
-    permutation = order(make_view(A).pattern(), Ordering::metis).permutation;
+    permutation = order(make_view(A).pattern(), Ordering::metis);
     host = permute(A, permutation);
   });
   device = {host.n_rows, host.n_cols, to_device(host.row_map), to_device(host.entries)};

@@ -2,6 +2,8 @@
 #ifndef LUTRA_DEVICEMODEL_HPP
 #define LUTRA_DEVICEMODEL_HPP
 
+#include <cstdint>
+
 #include "Lutra_ExecutionTraits.hpp"
 
 namespace lutra {
@@ -54,10 +56,31 @@ struct TrisolveDeviceModel {
   FrontSolveCosts fronts;
 };
 
+/// From which costs a fill-reducing ordering is chosen (`Lutra_ChooseOrdering.hpp`). Measured on 68 matrices
+/// from circuits, power grids, finite elements and optimisation (docs/preprocess.md); the same for hosts and
+/// devices. METIS takes about ten times as long as AMD, as long as some thousand flops a row; an ordering
+/// serves many factorizations, here about ten.
+struct OrderingCosts {
+  std::int64_t small_rows = 500;  ///< matrices of fewer rows are ordered by AMD
+  double low_cost_per_row = 500;  ///< where the predicted cost by AMD is lower, METIS is not tried
+  /// A vertex on the longest path of the elimination tree: a step that waits for the one before, with a
+  /// barrier of a few microseconds. It lets METIS win with somewhat more flops, since its trees are about
+  /// half as high, and by far on chains, where AMD's tree is the chain and METIS' has log n levels.
+  double flops_per_step = 1e4;
+};
+
+/// How the rounds of an auction are run (`Lutra_Auction.hpp`).
+struct AuctionCosts {
+  std::int64_t single_team_bidders = 256;  ///< one team runs rounds of up to so many bidders: a round of more
+                                           ///< pays for the launches of many teams
+};
+
 /// All numbers that were fitted to one device, a section for each use. Choices are functions of a matrix's
 /// properties and of this struct; whoever chooses is handed one, by parameter or in an options struct.
 struct DeviceModel {
   TrisolveDeviceModel trisolve;
+  OrderingCosts ordering;
+  AuctionCosts auction;
 };
 
 /// Fitted to one NVIDIA H200 with CUDA 13.0 by `lutra_perf_trisolve` over 34 triangles of ILU(0) and complete

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "Lutra_Auction.hpp"
+#include "Lutra_ChooseOrdering.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
 
@@ -48,18 +49,18 @@ MatchingResult<Ordinal> match_by_auction(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const MemoryBudget& budget, Report& report) {
-  AuctionStatistics properties;
-  auto result = match_auction(exec, A, budget, {}, &properties);
+  AuctionResult<Ordinal> result = match_auction(exec, A, budget);
+  const AuctionStatistics& statistics = result.statistics;
   const double mean =
-      std::exp(-properties.log_loss_bound / static_cast<double>(std::max(A.n_rows, Ordinal(1))));
+      std::exp(-statistics.log_loss_bound / static_cast<double>(std::max(A.n_rows, Ordinal(1))));
   char text[160];
   std::snprintf(text, sizeof text,
                 "auction: rounds %d, phases %d, rows left to paths %lld, geometric mean of the diagonal at "
                 "least %.3f of the greatest",
-                properties.rounds, properties.phases, static_cast<long long>(properties.left_to_paths), mean);
+                statistics.rounds, statistics.phases, static_cast<long long>(statistics.left_to_paths), mean);
   add_reason(report, text);
   report.choice.matching = "auction";
-  return result;
+  return std::move(result.matching);
 }
 
 /// Matching and scaling as the options ask. Empty where the pattern is structurally singular.
@@ -71,11 +72,12 @@ std::optional<MatchingResult<Ordinal>> match(
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
     const MemoryBudget& budget, Report& report) {
   const Ordinal n = A.n_rows;
-  std::vector<Ordinal> transversal;
+  Transversal<Ordinal> transversal;
   MatchingResult<Ordinal> result;
   if (option == Matching::none) {
     result = unmatched_identity(n);
-    result.structural_rank = result.numeric_rank_bound = maximum_transversal(on_host.pattern(), &transversal);
+    transversal = maximum_transversal(on_host.pattern());
+    result.structural_rank = result.numeric_rank_bound = transversal.rank;
     report.choice.matching = "none";
   } else {
     result = option == Matching::auction ? match_by_auction(exec, A, budget, report) : match_exact(on_host);
@@ -83,15 +85,15 @@ std::optional<MatchingResult<Ordinal>> match(
     if (option == Matching::automatic)
       add_reason(report, "exact matching: large entries on the diagonal spare pivoting");
     if (result.numeric_rank_bound < n) {  // these values admit none, others on the pattern may
-      maximum_transversal(on_host.pattern(), &transversal);
+      transversal = maximum_transversal(on_host.pattern());
       result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
       result.col_scale.assign(static_cast<std::size_t>(n), 1.0);
-      result.row_of_column = transversal;
+      result.row_of_column = transversal.row_of_column;
     }
   }
   report.structural_rank = result.structural_rank;
   if (result.structural_rank == n) return result;
-  report_structural_singularity(transversal, report);
+  report_structural_singularity(transversal.row_of_column, report);
   return std::nullopt;
 }
 
@@ -134,10 +136,11 @@ std::vector<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::Hos
     return std::vector<Ordinal>(options.user_permutation.begin(), options.user_permutation.end());
   }
   const auto matched = permute_rows(A, matching.row_of_column);
-  auto result = order(make_view(matched).pattern(), options.ordering);
-  report.choice.ordering = name_of(result.kind);
-  if (options.ordering == Ordering::automatic) add_reason(report, result.why);
-  return std::move(result.permutation);
+  if (options.ordering != Ordering::automatic) return order(make_view(matched).pattern(), options.ordering);
+  ChosenOrder<Ordinal> chosen = order_automatically(make_view(matched).pattern());
+  report.choice.ordering = name_of(chosen.ordering);
+  add_reason(report, chosen.reason);
+  return std::move(chosen.permutation);
 }
 
 }  // namespace

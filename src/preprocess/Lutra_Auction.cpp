@@ -16,8 +16,8 @@
 namespace lutra {
 namespace {
 
-// Of n rows more than n / so many left unmatched: epsilon is scaled.
-constexpr std::int64_t share_that_stalls = 64;
+// Epsilon scaling starts where a phase leaves more than n / stalled_fraction rows unmatched.
+constexpr std::int64_t stalled_fraction = 64;
 constexpr double epsilon_steps[] = {16, 4, 1};
 
 void check(std::int64_t n, const AuctionOptions& options) {
@@ -39,31 +39,33 @@ std::vector<typename ViewType::non_const_value_type> to_host(const ViewType& vie
 }
 
 template <class Phases>
-std::int64_t run_phases(Phases& phases, std::int64_t n, double epsilon, AuctionStatistics& properties) {
-  std::int64_t left = phases.run(epsilon);
-  properties.phases = 1;
-  if (left > n / share_that_stalls) {
-    for (const double step : epsilon_steps) left = phases.run(step * epsilon);
-    properties.phases += static_cast<int>(std::size(epsilon_steps));
+AuctionStatistics run_phases(Phases& phases, std::int64_t n, double epsilon) {
+  AuctionStatistics statistics;
+  statistics.left_to_paths = phases.run(epsilon);
+  statistics.phases = 1;
+  if (statistics.left_to_paths > n / stalled_fraction) {
+    for (const double step : epsilon_steps) statistics.left_to_paths = phases.run(step * epsilon);
+    statistics.phases += static_cast<int>(std::size(epsilon_steps));
   }
-  properties.rounds = phases.rounds();
-  return left;
+  statistics.rounds = phases.rounds();
+  return statistics;
 }
 
-/// Duals of the rows, which go with the prices, and what each row's matched entry costs above its duals; [n].
+/// Dual of each row that fits the prices, and the reduced cost of its matched entry; [n].
 template <class MemorySpace>
 struct RowsOutcome {
   Kokkos::View<double*, MemorySpace> dual, slack;
 };
 
-/// The result where no row is left: scales are made where the duals are. Overwrites prices and duals.
+/// The result of a perfect matching by rounds alone: scales are computed in the execution space. Overwrites
+/// prices and duals.
 /// @param origin [n] as in MatchingCosts
-/// @param loss   out: the sum of the slacks
 template <class Ordinal, class Offset, class ExecutionSpace, class Memory>
-MatchingResult<Ordinal> result_of_rounds(const ExecutionSpace& exec,
-                                         const Impl::AuctionState<Ordinal, Offset, Memory>& state,
-                                         const RowsOutcome<Memory>& rows,
-                                         const Kokkos::View<double*, Memory>& origin, double& loss) {
+AuctionResult<Ordinal> result_of_rounds(const ExecutionSpace& exec,
+                                        const Impl::AuctionState<Ordinal, Offset, Memory>& state,
+                                        const RowsOutcome<Memory>& rows,
+                                        const Kokkos::View<double*, Memory>& origin,
+                                        AuctionStatistics statistics) {
   const auto dual = rows.dual, slack = rows.slack, price = state.price;
   Kokkos::parallel_reduce(
       "lutra::preprocess::exponents", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, dual.extent(0)),
@@ -72,7 +74,7 @@ MatchingResult<Ordinal> result_of_rounds(const ExecutionSpace& exec,
         price(i) = -price(i);
         sum += slack(i);
       },
-      loss);
+      statistics.log_loss_bound);
   Impl::exponents_to_scales(exec, dual, price);
   exec.fence("lutra::preprocess: scales are copied to the host");
   MatchingResult<Ordinal> result;
@@ -80,14 +82,14 @@ MatchingResult<Ordinal> result_of_rounds(const ExecutionSpace& exec,
   result.row_of_column = to_host(state.row_of_column);
   result.row_scale = to_host(dual);
   result.col_scale = to_host(price);
-  return result;
+  return {std::move(result), statistics};
 }
 
-/// An auction's outcome on the host: a dual, and a matching whose entries are within epsilon of it.
+/// An auction's outcome on the host: duals, and a matching whose reduced costs are at most epsilon.
 template <class Ordinal>
 struct Outcome {
-  Impl::Assignment<Ordinal> assignment;  // perfect where no row is left
-  std::vector<double> slack;             // [n] as in RowsOutcome
+  Impl::Assignment<Ordinal> assignment;
+  std::vector<double> slack;  // [n] as in RowsOutcome
 };
 
 template <class State, class Rows>
@@ -101,9 +103,9 @@ auto bring_to_host(const State& state, const Rows& rows) {
   return outcome;
 }
 
-/// Brings in the rows left over. Matched entries become cheaper by their slack, at most epsilon: then they
-/// fit the dual exactly, as path searches need it, and what is best for these costs is within epsilon a row
-/// of what is best for the given ones.
+/// Matches the remaining rows by augmenting paths. Matched entries become cheaper by their slack, at most
+/// epsilon, so that they are tight, as path searches need them. The optimum for these costs is within epsilon
+/// per row of the optimum for the original ones.
 template <class Ordinal, class Offset, class State>
 MatchingResult<Ordinal> finish_by_paths(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                         const State& state, Outcome<Ordinal>& outcome,
@@ -126,35 +128,30 @@ MatchingResult<Ordinal> finish_by_paths(const CsrPattern<Ordinal, Offset, Kokkos
 }  // namespace
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-MatchingResult<Ordinal> match_auction(
+AuctionResult<Ordinal> match_auction(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
-    const MemoryBudget& budget, const AuctionOptions& options, AuctionStatistics* properties,
-    const Impl::AuctionTuning& tuning) {
+    const MemoryBudget& budget, const AuctionOptions& options) {
   using Memory = typename ExecutionSpace::memory_space;
   using DoubleView = Kokkos::View<double*, Memory>;
   Impl::require_square(matrix.n_rows, matrix.n_cols);
   check(matrix.n_rows, options);
-  AuctionStatistics own;
-  AuctionStatistics& done = properties != nullptr ? *properties : own;
-  done = {};
   if (matrix.n_rows == 0) return {};
   MemoryReservation reservation(budget);
-  const auto take = [&](const char* label, std::size_t extent) {
+  const auto allocate = [&](const char* label, std::size_t extent) {
     return reservation.allocate<DoubleView>(exec, label, extent);
   };
-  const auto cost = take("lutra::preprocess::cost", matrix.entries.extent(0));
+  const auto cost = allocate("lutra::preprocess::cost", matrix.entries.extent(0));
   const auto n = static_cast<std::size_t>(matrix.n_rows);
-  const auto origin = take("lutra::preprocess::row_origin", n);
-  const RowsOutcome<Memory> rows{take("lutra::preprocess::row_dual", n), take("lutra::preprocess::slack", n)};
+  const auto origin = allocate("lutra::preprocess::row_origin", n);
+  const RowsOutcome<Memory> rows{allocate("lutra::preprocess::row_dual", n),
+                                 allocate("lutra::preprocess::slack", n)};
   Impl::MatchingCosts on_host;
   on_host.has_zeros = Impl::find_costs(exec, matrix, cost, origin) > 0;
-  Impl::AuctionPhases<Ordinal, Offset, ExecutionSpace> phases(exec, matrix.pattern(), cost, budget, options,
-                                                              tuning);
-  done.left_to_paths = run_phases(phases, matrix.n_rows, options.epsilon, done);
+  Impl::AuctionPhases<Ordinal, Offset, ExecutionSpace> phases(exec, matrix.pattern(), cost, budget, options);
+  auto statistics = run_phases(phases, matrix.n_rows, options.epsilon);
   phases.find_duals(rows.dual, rows.slack);
-  if (done.left_to_paths == 0)
-    return result_of_rounds(exec, phases.state(), rows, origin, done.log_loss_bound);
+  if (statistics.left_to_paths == 0) return result_of_rounds(exec, phases.state(), rows, origin, statistics);
   exec.fence("lutra::preprocess: duals are copied to the host");
   auto outcome = bring_to_host(phases.state(), rows);
   on_host.row_origin = to_host(origin);
@@ -163,15 +160,15 @@ MatchingResult<Ordinal> match_auction(
       matrix.n_rows, matrix.n_cols, Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), matrix.row_map),
       Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), matrix.entries)};
   auto deficient = finish_by_paths(pattern, phases.state(), outcome, on_host);
-  if (!outcome.assignment.perfect) return deficient;
-  done.log_loss_bound = std::accumulate(outcome.slack.begin(), outcome.slack.end(), 0.0);
-  return Impl::perfect_matching(std::move(outcome.assignment), on_host.row_origin);
+  if (!outcome.assignment.perfect) return {std::move(deficient), statistics};
+  statistics.log_loss_bound = std::accumulate(outcome.slack.begin(), outcome.slack.end(), 0.0);
+  return {Impl::perfect_matching(std::move(outcome.assignment), on_host.row_origin), statistics};
 }
 
 #define LUTRA_MATCH_AUCTION(Scalar, Ordinal, Offset, Space)                                \
-  template MatchingResult<Ordinal> match_auction(                                          \
+  template AuctionResult<Ordinal> match_auction(                                           \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
-      const MemoryBudget&, const AuctionOptions&, AuctionStatistics*, const Impl::AuctionTuning&);
+      const MemoryBudget&, const AuctionOptions&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_MATCH_AUCTION)
 
 }  // namespace lutra

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Maximum product matching: I. S. Duff and J. Koster, SIAM J. Matrix Anal. Appl. 22 (2001), section 4. The
-// product of the matched magnitudes is greatest where the sum of the costs log(max of the row) − log|a| is
-// least, and the dual of that assignment problem gives the scaling.
+// product of the matched magnitudes is a maximum where the sum of the costs log(max of the row) − log|a| is a
+// minimum, and the dual of that assignment problem gives the scaling.
 #include "Lutra_Matching.hpp"
 
 #include <utility>

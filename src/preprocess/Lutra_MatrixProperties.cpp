@@ -11,14 +11,14 @@
 namespace lutra {
 namespace {
 
-// Where entry (r, c) stands; -1 where the pattern lacks it. Rows are sorted.
+// Position of entry (r, c); -1 where the pattern lacks it. Rows are sorted.
 template <class Scalar, class Ordinal, class Offset>
 Offset find_entry(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix, Ordinal r, Ordinal c) {
   if (r >= matrix.n_rows) return -1;
   const Ordinal* first = matrix.entries.data() + matrix.row_map(r);
   const Ordinal* last = matrix.entries.data() + matrix.row_map(r + 1);
-  const Ordinal* place = std::lower_bound(first, last, c);
-  return place != last && *place == c ? static_cast<Offset>(place - matrix.entries.data()) : Offset(-1);
+  const Ordinal* found = std::lower_bound(first, last, c);
+  return found != last && *found == c ? static_cast<Offset>(found - matrix.entries.data()) : Offset(-1);
 }
 
 template <class Scalar, class Ordinal, class Offset>
@@ -83,7 +83,7 @@ MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos
   add_symmetry(matrix, properties);
   add_diagonal(matrix, properties);
   add_shape(matrix.pattern(), properties);
-  properties.structural_rank = maximum_transversal(matrix.pattern());
+  properties.structural_rank = maximum_transversal(matrix.pattern()).rank;
   return properties;
 }
 

@@ -9,7 +9,7 @@
 
 namespace lutra {
 
-/// What can be read off a matrix without factorizing it.
+/// Properties of a matrix that need no factorization.
 struct MatrixProperties {
   std::int64_t rows = 0, cols = 0, nnz = 0;
   double pattern_symmetry = 0;  ///< off-diagonal entries (i,j) with an entry (j,i), over all; 1 where none

@@ -3,40 +3,44 @@
 #define LUTRA_ORDERING_HPP
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_SymmetricGraph.hpp"
 
 namespace lutra {
 
 /// Fill-reducing orderings of a symmetric pattern.
 enum class Ordering {
   automatic,  ///< AMD, or METIS where its factorization is forecast to be cheaper
+              ///< (`Lutra_ChooseOrdering.hpp`)
   metis,      ///< nested dissection
   amd,        ///< approximate minimum degree
   natural,    ///< as the matrix comes
   user        ///< a permutation the caller hands over
 };
 
-/// An ordering and why it was taken.
-template <class Ordinal>
-struct OrderingResult {
-  std::vector<Ordinal> permutation;   ///< [n] permutation[k] is the row and column eliminated as k-th
-  Ordering kind = Ordering::natural;  ///< what was used; never `automatic`
-  std::string why;                    ///< one sentence for the report
-};
-
-/// Orders the pattern of A + Aᵀ, diagonal ignored, on the host.
-///
+/// Orders the pattern of A + Aᵀ, diagonal ignored, on the host. The same pattern gives the same order.
 /// @param pattern square; rows sorted, no entry twice
-/// @param kind    not `user`: a given permutation needs no computing (see `check_permutation`)
-/// @throws InputError where the pattern is not square or is too large for the ordering's own index type
+/// @param kind    metis, amd or natural: a user's permutation needs no computing, see `check_permutation`
+/// @return [n] the row and column eliminated as k-th
+/// @throws InputError where the pattern is not square, is too large for the ordering's own index type, or
+/// `kind`
+///         is none of those
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset>
-OrderingResult<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind);
+std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind);
 
-/// Throws InputError naming the first place where `permutation` is not a permutation of 0 … n−1.
+/// The same for a graph that is there already. Several threads may order at once; METIS is called by one
+/// after the other, since it has one random number generator for the process.
+template <class Index>
+std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind);
+
+/// Whether METIS' index type counts the edges of a graph.
+template <class Index>
+bool metis_can_order(const SymmetricGraph<Index>& graph);
+
+/// Throws InputError naming the first entry by which `permutation` is not a permutation of 0 … n−1.
 void check_permutation(const std::vector<std::int64_t>& permutation, std::int64_t n);
 
 }  // namespace lutra

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Maximum matching of rows and columns by depth-first augmenting paths with look-ahead: I. S. Duff, "On
-// algorithms for obtaining a maximum transversal", ACM Trans. Math. Software 7 (1981). Departure: searches
-// share their marks within a phase, so that the paths of one phase are disjoint and a row is visited once a
+// algorithms for obtaining a maximum transversal", ACM Trans. Math. Software 7 (1981). Departure: rows
+// stay marked for a whole phase, so that the paths of a phase are disjoint and each row is visited once per
 // phase (A. Pothen and C.-J. Fan, ACM Trans. Math. Software 16 (1990)). Worst case O(n·nnz), in practice a
 // few passes over the matrix.
 #include <cstddef>
+#include <utility>
 
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Matching.hpp"
@@ -13,9 +14,9 @@ namespace lutra {
 namespace {
 
 template <class Ordinal, class Offset>
-class Transversal {
+class TransversalSearch {
  public:
-  explicit Transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern)
+  explicit TransversalSearch(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern)
       : m_row_map(pattern.row_map.data()),
         m_entries(pattern.entries.data()),
         m_row_of_column(static_cast<std::size_t>(pattern.n_cols), Ordinal(-1)),
@@ -27,7 +28,7 @@ class Transversal {
   }
 
   // Phases, until one finds no path.
-  Ordinal run() {
+  Transversal<Ordinal> run() {
     Ordinal rank = 0;
     for (bool progress = true; progress; ++m_phase) {
       progress = false;
@@ -42,15 +43,13 @@ class Transversal {
       }
       m_free_rows.swap(still_free);
     }
-    return rank;
+    return {rank, std::move(m_row_of_column)};
   }
-
-  std::vector<Ordinal>& row_of_column() { return m_row_of_column; }
 
  private:
   struct Row {
-    Offset look_ahead = 0;  // entries before it lie in columns that have a row: columns never lose theirs
-    Offset next = 0;        // next entry of the row the current search tries
+    Offset look_ahead = 0;  // entries before it lie in matched columns, which stay matched
+    Offset next = 0;        // next entry that the current search tries
     Ordinal visited = -1;   // last phase that visited the row
   };
 
@@ -65,7 +64,7 @@ class Transversal {
     return -1;
   }
 
-  // Steps into row r; true where it has a free column, which ends the path.
+  // Extends the path by row r; true where r has a free column, which ends the path.
   bool enter(Ordinal r) {
     m_path.push_back(r);
     row(r).visited = m_phase;
@@ -76,7 +75,7 @@ class Transversal {
     return true;
   }
 
-  // A row not visited in this phase that holds a column of row r; -1: none left.
+  // A row not visited in this phase that is matched to a column of row r; -1: none.
   Ordinal next_row(Ordinal r) {
     for (Offset& k = row(r).next; k < m_row_map[r + 1];) {
       const Ordinal other = holder(m_entries[k++]);
@@ -85,8 +84,8 @@ class Transversal {
     return -1;
   }
 
-  // Depth-first search without recursion; m_path holds the rows from the root to the current one, and the
-  // entry before `next` is the one each row takes if the path succeeds.
+  // Depth-first search without recursion. m_path holds the rows from the root to the current one; if the path
+  // succeeds, each row is matched to the entry before its `next`.
   bool augment_from(Ordinal root) {
     m_path.clear();
     bool found = enter(root);
@@ -114,17 +113,12 @@ class Transversal {
 }  // namespace
 
 template <class Ordinal, class Offset>
-Ordinal maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                            std::vector<Ordinal>* row_of_column) {
-  Transversal<Ordinal, Offset> transversal(pattern);
-  const Ordinal rank = transversal.run();
-  if (row_of_column != nullptr) row_of_column->swap(transversal.row_of_column());
-  return rank;
+Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
+  return TransversalSearch<Ordinal, Offset>(pattern).run();
 }
 
-#define LUTRA_INSTANTIATE(Ordinal, Offset)                                                    \
-  template Ordinal maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                       std::vector<Ordinal>*);
+#define LUTRA_INSTANTIATE(Ordinal, Offset) \
+  template Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&);
 LUTRA_FOR_EACH_PATTERN(LUTRA_INSTANTIATE)
 #undef LUTRA_INSTANTIATE
 

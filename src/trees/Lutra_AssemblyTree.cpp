@@ -21,8 +21,7 @@ using Impl::at;
 /// The elimination tree with columns numbered in postorder.
 template <class Index>
 struct PostorderedTree {
-  std::vector<Index> place;   ///< [n] number in postorder of each column of F
-  std::vector<Index> column;  ///< [n] the inverse
+  std::vector<Index> column;  ///< [n] column of F with each number
   std::vector<Index> parent;  ///< [n] −1 for a root
   std::vector<Index> count;   ///< [n] entries of each column of L below the diagonal
 };
@@ -31,15 +30,15 @@ struct PostorderedTree {
 template <class Index>
 PostorderedTree<Index> postordered_tree(const std::vector<Index>& parent, const std::vector<Index>& count) {
   const auto n = static_cast<Index>(parent.size());
+  const auto position = postorder(parent);
   PostorderedTree<Index> tree;
-  tree.place = postorder(parent);
   tree.column.resize(parent.size());
   tree.parent.resize(parent.size());
   tree.count.resize(parent.size());
   for (Index j = 0; j < n; ++j) {
-    const Index p = at(tree.place, j);
+    const Index p = at(position, j);
     at(tree.column, p) = j;
-    at(tree.parent, p) = at(parent, j) < 0 ? Index(-1) : at(tree.place, at(parent, j));
+    at(tree.parent, p) = at(parent, j) < 0 ? Index(-1) : at(position, at(parent, j));
     at(tree.count, p) = at(count, j);
   }
   return tree;
@@ -53,6 +52,7 @@ PostorderedTree<Index> postordered_tree(const SymmetricGraph<Index>& graph) {
   return postordered_tree(tree.parent, column_counts(graph, identity, tree));
 }
 
+/// Entries of L + U that a front stores.
 double stored(double pivots, double below) {
   return pivots * (pivots + 2 * below);
 }
@@ -66,8 +66,8 @@ double elimination_flops(double pivots, double below) {
   return flops;
 }
 
-/// Groups of columns that become fronts. A group is named by its greatest column, of which it has the rows
-/// below.
+/// Groups of columns that become fronts. A group is named by its greatest column, whose rows below the
+/// diagonal are its contribution rows. So counts alone decide on merging.
 template <class Index>
 class Amalgamation {
  public:
@@ -87,10 +87,10 @@ class Amalgamation {
   /// The group each column ends in.
   std::vector<Index> run() {
     const auto n = static_cast<Index>(m_group.size());
-    for (Index j = 0; j < n; ++j) take_chain(j);
+    for (Index j = 0; j < n; ++j) merge_chain(j);
     link_groups();
     for (Index j = 0; j < n; ++j) {
-      if (at(m_group, j) == j) take_children(j);
+      if (at(m_group, j) == j) merge_children(j);
     }
     for (Index j = n; j-- > 0;)
       at(m_group, j) = at(m_group, at(m_group, j));  // groups merged before this one
@@ -116,8 +116,8 @@ class Amalgamation {
     at(m_exact, into) += at(m_exact, child);
   }
 
-  /// Column j takes over the group of the child whose rows are its own and j itself.
-  void take_chain(Index j) {
+  /// Merges column j with its parent where they differ by the row j only, so that no zeros come in.
+  void merge_chain(Index j) {
     const Index up = at(m_tree.parent, j);
     if (up >= 0 && at(m_tree.count, j) == at(m_tree.count, up) + 1 && at(m_pivots, up) == 1) merge(j, up);
   }
@@ -146,7 +146,7 @@ class Amalgamation {
     return zeros <= share * all;
   }
 
-  void take_children(Index group) {
+  void merge_children(Index group) {
     m_children.clear();
     for (Index c = at(m_first_child, group); c >= 0; c = at(m_next_child, c)) m_children.push_back(c);
     const auto is_larger = [&](Index a, Index b) { return at(m_tree.count, a) > at(m_tree.count, b); };
@@ -159,9 +159,9 @@ class Amalgamation {
 
   const PostorderedTree<Index>& m_tree;
   const AssemblyTreeOptions& m_options;
-  std::vector<Index> m_group;   ///< [n] group a column or a merged group went into
+  std::vector<Index> m_group;   ///< [n] group that a column, or a group merged, belongs to
   std::vector<Index> m_pivots;  ///< by group
-  std::vector<double> m_exact;  ///< by group: numbers stored without zeros
+  std::vector<double> m_exact;  ///< by group: entries stored without zeros
   std::vector<Index> m_first_child, m_next_child;
   std::vector<Index> m_children;  ///< of a group, largest first
 };
@@ -169,41 +169,42 @@ class Amalgamation {
 /// Numbers groups in postorder of their tree, and columns by groups.
 template <class Ordinal, class Index>
 void number_groups(const PostorderedTree<Index>& tree, const std::vector<Index>& group,
-                   AssemblyTree<Ordinal>& fronts, std::vector<Index>& new_place) {
+                   AssemblyTree<Ordinal>& fronts, std::vector<Index>& new_index) {
   const std::size_t n = group.size();
-  std::vector<Index> number(n, Index(-1)), tops;
+  std::vector<Index> number(n, Index(-1)), last_column;  // of each group
   for (std::size_t j = 0; j < n; ++j) {
     if (group[j] != static_cast<Index>(j)) continue;
-    number[j] = static_cast<Index>(tops.size());
-    tops.push_back(static_cast<Index>(j));
+    number[j] = static_cast<Index>(last_column.size());
+    last_column.push_back(static_cast<Index>(j));
   }
-  std::vector<Index> parent(tops.size(), Index(-1));
-  for (std::size_t g = 0; g < tops.size(); ++g) {
-    const Index up = at(tree.parent, tops[g]);
+  std::vector<Index> parent(last_column.size(), Index(-1));
+  for (std::size_t g = 0; g < last_column.size(); ++g) {
+    const Index up = at(tree.parent, last_column[g]);
     if (up >= 0) parent[g] = at(number, at(group, up));
   }
-  const auto place = postorder(parent);
-  fronts.parent.resize(tops.size());
-  fronts.pivot_begin.assign(tops.size() + 1, 0);
-  for (std::size_t g = 0; g < tops.size(); ++g) {
-    at(fronts.parent, place[g]) = parent[g] < 0 ? Ordinal(-1) : static_cast<Ordinal>(at(place, parent[g]));
+  const auto position = postorder(parent);
+  fronts.parent.resize(last_column.size());
+  fronts.pivot_begin.assign(last_column.size() + 1, 0);
+  for (std::size_t g = 0; g < last_column.size(); ++g) {
+    at(fronts.parent, position[g]) =
+        parent[g] < 0 ? Ordinal(-1) : static_cast<Ordinal>(at(position, parent[g]));
   }
-  const auto front_of = [&](std::size_t j) { return at(place, at(number, group[j])); };
+  const auto front_of = [&](std::size_t j) { return at(position, at(number, group[j])); };
   for (std::size_t j = 0; j < n; ++j) ++at(fronts.pivot_begin, front_of(j) + 1);
-  for (std::size_t f = 0; f < tops.size(); ++f) fronts.pivot_begin[f + 1] += fronts.pivot_begin[f];
+  for (std::size_t f = 0; f < last_column.size(); ++f) fronts.pivot_begin[f + 1] += fronts.pivot_begin[f];
   std::vector<Ordinal> next(fronts.pivot_begin.begin(), fronts.pivot_begin.end() - 1);
   fronts.order.resize(n);
-  new_place.resize(n);
+  new_index.resize(n);
   for (std::size_t j = 0; j < n; ++j) {  // ascending columns of a group stay in order
     const Ordinal to = at(next, front_of(j))++;
     at(fronts.order, to) = static_cast<Ordinal>(tree.column[j]);
-    at(new_place, tree.column[j]) = static_cast<Index>(to);
+    at(new_index, tree.column[j]) = static_cast<Index>(to);
   }
 }
 
-/// Rows of each front beyond its pivots: those F + Fᵀ has in its columns and those its children hand on.
+/// Contribution rows of each front: rows of F + Fᵀ in its columns, and contribution rows of its children.
 template <class Ordinal, class Index>
-void collect_rows(const SymmetricGraph<Index>& graph, const std::vector<Index>& new_place,
+void collect_rows(const SymmetricGraph<Index>& graph, const std::vector<Index>& new_index,
                   AssemblyTree<Ordinal>& fronts) {
   const Ordinal count = fronts.count();
   std::vector<Ordinal> first_child(static_cast<std::size_t>(count), Ordinal(-1)),
@@ -220,7 +221,7 @@ void collect_rows(const SymmetricGraph<Index>& graph, const std::vector<Index>& 
     for (Ordinal pivot = at(fronts.pivot_begin, f); pivot < end; ++pivot) {
       const Ordinal column = at(fronts.order, pivot);
       for (Index e = at(graph.row_map, column); e < at(graph.row_map, column + 1); ++e) {
-        add(static_cast<Ordinal>(at(new_place, at(graph.neighbours, e))));
+        add(static_cast<Ordinal>(at(new_index, at(graph.neighbours, e))));
       }
     }
     for (Ordinal c = at(first_child, f); c >= 0; c = at(next_child, c)) {
@@ -238,13 +239,13 @@ void collect_rows(const SymmetricGraph<Index>& graph, const std::vector<Index>& 
 /// Fronts without rows.
 template <class Ordinal, class Index>
 AssemblyTree<Ordinal> amalgamate(const PostorderedTree<Index>& tree, const AssemblyTreeOptions& options,
-                                 std::vector<Index>& new_place) {
+                                 std::vector<Index>& new_index) {
   AssemblyTree<Ordinal> fronts;
   fronts.n = static_cast<Ordinal>(tree.parent.size());
   Amalgamation<Index> amalgamation(tree, options);
   const auto group = amalgamation.run();
   fronts.zeros = amalgamation.zeros();
-  number_groups(tree, group, fronts, new_place);
+  number_groups(tree, group, fronts, new_index);
   return fronts;
 }
 
@@ -261,9 +262,9 @@ template <class Index, class Ordinal, class Offset>
 AssemblyTree<Ordinal> make_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                 const AssemblyTreeOptions& options) {
   const auto graph = symmetric_graph<Index>(pattern);
-  std::vector<Index> new_place;
-  auto fronts = amalgamate<Ordinal>(postordered_tree(graph), options, new_place);
-  collect_rows(graph, new_place, fronts);
+  std::vector<Index> new_index;
+  auto fronts = amalgamate<Ordinal>(postordered_tree(graph), options, new_index);
+  collect_rows(graph, new_index, fronts);
   count_flops(fronts);
   return fronts;
 }
@@ -290,9 +291,8 @@ PostorderedTree<Ordinal> postordered_tree(const ColumnCounts<Ordinal, Memory>& c
 template <class Ordinal, class Offset>
 AssemblyTree<Ordinal> make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                          const AssemblyTreeOptions& options) {
-  const bool int_counts_entries = pattern.entries.extent(0) < std::numeric_limits<int>::max() / 2 &&
-                                  pattern.n_rows < std::numeric_limits<int>::max();
-  return int_counts_entries ? make_tree<int>(pattern, options) : make_tree<std::int64_t>(pattern, options);
+  return graph_fits_int(pattern) ? make_tree<int>(pattern, options)
+                                 : make_tree<std::int64_t>(pattern, options);
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -303,11 +303,11 @@ AssemblyTree<Ordinal> make_assembly_tree(
   if (A.n_rows == 0) return make_assembly_tree(CsrPattern<Ordinal, Offset, Kokkos::HostSpace>(), options);
   MemoryReservation scratch(budget);
   const auto F = Impl::permute_pattern(exec, scratch, A,
-                                       Impl::upload(exec, scratch, "lutra::trees::rows of F", row_order),
-                                       Impl::upload(exec, scratch, "lutra::trees::columns of F", col_order));
-  std::vector<Ordinal> new_place;
+                                       Impl::upload(exec, scratch, "lutra::trees::row_order", row_order),
+                                       Impl::upload(exec, scratch, "lutra::trees::col_order", col_order));
+  std::vector<Ordinal> new_index;
   auto fronts = amalgamate<Ordinal>(
-      postordered_tree(column_counts<Ordinal, Offset, ExecutionSpace>(exec, F, budget)), options, new_place);
+      postordered_tree(column_counts<Ordinal, Offset, ExecutionSpace>(exec, F, budget)), options, new_index);
   Impl::FrontRowsMaker<Ordinal, Offset, ExecutionSpace>(exec, budget).make(F, fronts);
   count_flops(fronts);
   return fronts;

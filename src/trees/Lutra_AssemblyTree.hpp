@@ -10,51 +10,61 @@
 
 namespace lutra {
 
-/// When a front takes a child in. A front of k pivots and m further rows stores k² + 2·k·m numbers; zeros are
-/// those that F + Fᵀ's own factors do not have.
+/// When a child is amalgamated with its parent. A front of k pivots and m contribution rows stores k² + 2·k·m
+/// entries of L + U; its zeros are those that the factors of F + Fᵀ do not have. Shares are of the entries
+/// that the merged front stores.
 struct AssemblyTreeOptions {
-  int always = 4;             ///< up to so many pivots together, whatever the zeros
-  int narrow = 16;            ///< up to so many pivots together, …
-  double narrow_zeros = 0.5;  ///< … this share of zeros may be stored
-  int wide = 64;
-  double wide_zeros = 0.15;
-  double zeros = 0.05;            ///< share of zeros of wider fronts
-  std::int64_t max_always = 256;  ///< numbers a front may store for `always` to hold
+  int always = 4;             ///< merged fronts of up to so many pivots may hold any zeros (see max_always)
+  int narrow = 16;            ///< merged fronts of up to so many pivots may hold …
+  double narrow_zeros = 0.5;  ///< … this share of zeros
+  int wide = 64;              ///< merged fronts of up to so many pivots may hold …
+  double wide_zeros = 0.15;   ///< … this share of zeros
+  double zeros = 0.05;        ///< share of zeros that wider fronts may hold
+  std::int64_t max_always = 256;  ///< entries that a front may store for `always` to hold
 };
 
-/// The assembly tree of a matrix F that is factorized in dense fronts: a front eliminates `pivots`
-/// consecutive rows and columns and hands its Schur complement on to its parent. Fronts are numbered in
-/// postorder.
+/// The assembly tree of a matrix F that is factorized by fronts: a front eliminates consecutive rows and
+/// columns of F, its pivots, and passes the Schur complement on its contribution rows to its parent. Fronts
+/// are numbered in postorder.
+///
+///     front f     pivots  contribution rows
+///               ┌────────┬─────────┐         pivots: pivot_begin[f] … pivot_begin[f + 1] − 1
+///       pivots  │ L \ U  │    U    │         rows:   rows[row_begin[f] … row_begin[f + 1] − 1]
+///               ├────────┼─────────┤
+///       rows    │   L    │ contri- │──► extend-add into the front parent[f], which has all of these rows,
+///               │        │ bution  │    the first of them among its pivots
+///               └────────┴─────────┘
 template <class Ordinal>
 struct AssemblyTree {
   Ordinal n = 0;
-  std::vector<Ordinal> order;           ///< [n] place in F of each place of the reordered F
-  std::vector<Ordinal> pivot_begin;     ///< [count + 1] first pivot of each front, a place of the reordered F
+  std::vector<Ordinal> order;           ///< [n] row and column of F eliminated as k-th; the rest counts so
+  std::vector<Ordinal> pivot_begin;     ///< [count + 1] first pivot of each front
   std::vector<Ordinal> parent;          ///< [count] −1 for a root
-  std::vector<std::int64_t> row_begin;  ///< [count + 1] where each front's further rows start in `rows`
-  std::vector<Ordinal> rows;            ///< places of the reordered F beyond a front's pivots, ascending
-  double zeros = 0;                     ///< numbers stored that F + Fᵀ's own factors do not have
-  double flops = 0;                     ///< of the fronts' partial factorizations, real ones for real scalars
+  std::vector<std::int64_t> row_begin;  ///< [count + 1] where each front's contribution rows start in `rows`
+  std::vector<Ordinal> rows;            ///< contribution rows front by front, ascending in each
+  double zeros = 0;                     ///< entries stored that the factors of F + Fᵀ do not have
+  double flops = 0;                     ///< of the fronts' partial factorizations, counted for real scalars
 
   Ordinal count() const { return static_cast<Ordinal>(parent.size()); }
 };
 
-/// Fronts for F in the order given, F + Fᵀ being taken for its pattern: elimination tree (Liu), column counts
-/// (Gilbert, Ng and Peyton), then amalgamation (Duff and Reid, ACM Trans. Math. Software 9, 1983, relaxed to
-/// limits on the zeros). A front first takes a child of which it is the next column of one chain; then,
-/// largest first, children for which the options' limits hold. A child that is not the last one is taken in
-/// as well, so that pivots move: `order` says where to. Near linear in the entries of F and of the lists of
-/// rows.
+/// Fronts for F in the order given, on one host thread; the pattern of F + Fᵀ is taken for F's. Elimination
+/// tree (Liu), column counts (Gilbert, Ng and Peyton), then amalgamation (I. S. Duff and J. K. Reid, ACM
+/// Trans. Math. Software 9, 1983) relaxed to limits on the zeros (C. Ashcraft and R. Grimes, ibid. 15, 1989):
+/// first chains of columns that add no zeros, then children in falling order of their contribution rows where
+/// the options allow. A merged child need not be the last one; its pivots move next to its parent's, as
+/// `order` says. Time near linear in the entries of F and of `rows`.
 /// @param pattern square; rows sorted, no entry twice
 template <class Ordinal, class Offset>
 AssemblyTree<Ordinal> make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                          const AssemblyTreeOptions& options = {});
 
-/// The same tree, with forest, column counts and rows of fronts found by all threads of an execution space;
-/// amalgamation is on the host. Device memory: some 30 bytes an entry of A and 24 a row of all fronts beside
-/// what symbolic factorization needs for its forest; less than 2³² rows and fronts.
-/// @param A         rows sorted or not, no entry twice
-/// @param row_order [n] user's row at each place of F, and user's columns
+/// The same tree of F = A(row_order, col_order), with elimination tree, column counts and contribution rows
+/// by all threads of an execution space and amalgamation on the host. Device memory: some 30 bytes an entry
+/// of A and 24 an entry of `rows`, and what `column_counts` needs. Waits for the tree.
+/// @param A         in the execution space's memory; rows sorted or not, no entry twice
+/// @param row_order [n] row of A that is each row of F; n is less than 2³²
+/// @param col_order [n] column of A that is each column of F
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset, class ExecutionSpace>
 AssemblyTree<Ordinal> make_assembly_tree(

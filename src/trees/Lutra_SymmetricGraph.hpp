@@ -3,6 +3,8 @@
 #define LUTRA_SYMMETRICGRAPH_HPP
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
@@ -42,6 +44,14 @@ SymmetricGraph<Index> transpose_pattern(const CsrPattern<Ordinal, Offset, Kokkos
 }
 
 }  // namespace Impl
+
+/// Whether `int` numbers the vertices and counts the entries of the graph of a pattern.
+template <class Ordinal, class Offset>
+bool graph_fits_int(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
+  constexpr auto largest = static_cast<std::int64_t>(std::numeric_limits<int>::max());
+  return static_cast<std::int64_t>(pattern.n_rows) < largest &&
+         static_cast<std::int64_t>(pattern.nnz()) <= largest / 2;
+}
 
 /// The graph of A + Aᵀ by merging the rows of A and Aᵀ. O(n + nnz).
 /// @tparam Index   holds 2·nnz

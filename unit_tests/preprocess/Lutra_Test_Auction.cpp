@@ -22,19 +22,9 @@ using Catch::Matchers::WithinAbs;
 using Catch::Matchers::WithinRel;
 constexpr double nothing = Test::nothing;
 
-template <class Ordinal>
-struct Auctioned {
-  MatchingResult<Ordinal> matching;
-  AuctionStatistics properties;
-};
-
 template <class Space, class MatrixType>
-auto auction(const MatrixType& a, const AuctionOptions& options = {},
-             const Impl::AuctionTuning& tuning = {}) {
-  Auctioned<typename decltype(MatrixType::entries)::value_type> result;
-  result.matching =
-      match_auction(Space(), Test::to_space<Space>(a), MemoryBudget(), options, &result.properties, tuning);
-  return result;
+auto auction(const MatrixType& a, const AuctionOptions& options = {}) {
+  return match_auction(Space(), Test::to_space<Space>(a), MemoryBudget(), options);
 }
 
 /// log of the product of the matched magnitudes.
@@ -53,7 +43,7 @@ double log_product(const MatrixType& a, const std::vector<Ordinal>& row_of_colum
 
 // Perfect, scaled as promised, and as near to the greatest product as stated.
 template <class MatrixType, class Ordinal>
-void check_perfect(const MatrixType& a, const Auctioned<Ordinal>& result, double greatest,
+void check_perfect(const MatrixType& a, const AuctionResult<Ordinal>& result, double greatest,
                    double epsilon = AuctionOptions().epsilon) {
   const auto& matching = result.matching;
   const auto n = static_cast<std::size_t>(a.n_rows);
@@ -75,9 +65,9 @@ void check_perfect(const MatrixType& a, const Auctioned<Ordinal>& result, double
   CHECK(largest <= 1 + 1e-12);
   CHECK(min_matched >= std::exp(-epsilon) * (1 - 1e-12));
   const double loss = greatest - log_product(a, matching.row_of_column);
-  CHECK(loss <= result.properties.log_loss_bound + 1e-9);
-  CHECK(result.properties.log_loss_bound <= static_cast<double>(n) * epsilon + 1e-9);
-  CHECK(result.properties.log_loss_bound >= -1e-9);
+  CHECK(loss <= result.statistics.log_loss_bound + 1e-9);
+  CHECK(result.statistics.log_loss_bound <= static_cast<double>(n) * epsilon + 1e-9);
+  CHECK(result.statistics.log_loss_bound >= -1e-9);
 }
 
 template <class Ordinal>
@@ -100,8 +90,8 @@ TEMPLATE_LIST_TEST_CASE("auction: cases worked by hand", "[auction]", Test::AllT
     const Matrix a = Test::from_dense<Matrix>({{-4.0}});
     const auto result = auction<Space>(a);
     check_perfect(a, result, std::log(4.0));
-    CHECK(result.properties.rounds == 1);
-    CHECK(result.properties.left_to_paths == 0);
+    CHECK(result.statistics.rounds == 1);
+    CHECK(result.statistics.left_to_paths == 0);
     CHECK_THAT(result.matching.row_scale[0] * result.matching.col_scale[0], WithinRel(0.25, 0.06));
   }
   SECTION("the largest entry is given up for a larger product: 9·9 > 10·1") {
@@ -125,7 +115,7 @@ TEMPLATE_LIST_TEST_CASE("auction: cases worked by hand", "[auction]", Test::AllT
     const auto result = auction<Space>(a);
     // All want column 0, row 0 gets it; rows 1, 2 go to their second choices, which are free.
     CHECK(result.matching.row_of_column == Rows{0, 1, 2});
-    CHECK(result.properties.rounds == 2);
+    CHECK(result.statistics.rounds == 2);
     check_perfect(a, result, 3 * std::log(2.0));
   }
   SECTION("all entries alike: any permutation") {
@@ -139,7 +129,7 @@ TEMPLATE_LIST_TEST_CASE("auction: cases worked by hand", "[auction]", Test::AllT
     const auto result = auction<Space>(a);
     CHECK(result.matching.structural_rank == 0);
     CHECK(result.matching.row_of_column.empty());
-    CHECK(result.properties.rounds == 0);
+    CHECK(result.statistics.rounds == 0);
   }
 }
 
@@ -162,7 +152,7 @@ TEMPLATE_LIST_TEST_CASE("auction: singular matrices end as with the exact matchi
     const auto result = auction<Space>(a);
     CAPTURE(a.n_rows);
     CHECK(result.matching.numeric_rank_bound < a.n_rows);
-    CHECK(result.properties.left_to_paths > 0);
+    CHECK(result.statistics.left_to_paths > 0);
     check_same(result.matching, match_exact(make_view(a)));
   }
 }
@@ -206,7 +196,7 @@ TEMPLATE_LIST_TEST_CASE("auction: larger random matrices", "[auction]", SpaceTyp
         check_same(result.matching, exact);
       } else {
         check_perfect(a, result, log_product(a, exact.row_of_column));
-        paths = paths || result.properties.left_to_paths > 0;
+        paths = paths || result.statistics.left_to_paths > 0;
       }
     }
   }
@@ -228,7 +218,7 @@ TEMPLATE_LIST_TEST_CASE("auction: in a price war epsilon is scaled", "[auction]"
   const Matrix a = Test::from_dense<Matrix>(picture);
   const auto result = auction<typename TestType::Space>(a);
   check_perfect(a, result, (rivals - 2) * std::log(1e-20));
-  CHECK(result.properties.phases == 4);
+  CHECK(result.statistics.phases == 4);
   const auto& rows = result.matching.row_of_column;
   CHECK(rows[0] + rows[1] == 1);
   for (std::size_t c = 2; c < n; ++c) CHECK(static_cast<std::size_t>(rows[c]) == c);
@@ -246,18 +236,21 @@ TEMPLATE_LIST_TEST_CASE("auction: teams of many rounds, of one round, and a limi
   const auto result = auction<Space>(a);
   check_perfect(a, result, greatest);
   SECTION("how rounds are launched changes nothing") {
-    for (const int thin : {0, 20, 1000}) {
-      const auto other = auction<Space>(a, {}, {.thin_round = thin});
+    AuctionOptions options;
+    options.device_model = default_device_model<Space>();
+    for (const int bidders : {0, 20, 1000}) {
+      options.device_model->auction.single_team_bidders = bidders;
+      const auto other = auction<Space>(a, options);
       check_same(other.matching, result.matching);
-      CHECK(other.properties.rounds == result.properties.rounds);
-      CHECK(other.properties.phases == result.properties.phases);
-      CHECK(other.properties.left_to_paths == result.properties.left_to_paths);
+      CHECK(other.statistics.rounds == result.statistics.rounds);
+      CHECK(other.statistics.phases == result.statistics.phases);
+      CHECK(other.statistics.left_to_paths == result.statistics.left_to_paths);
     }
   }
   SECTION("after one round a phase the paths do the rest") {
     const auto hasty = auction<Space>(a, {.max_rounds = 1});
-    CHECK(hasty.properties.left_to_paths > 0);
-    CHECK(hasty.properties.rounds == hasty.properties.phases);
+    CHECK(hasty.statistics.left_to_paths > 0);
+    CHECK(hasty.statistics.rounds == hasty.statistics.phases);
     check_perfect(a, hasty, greatest);
   }
   SECTION("a small epsilon comes near, a large one is still a bound") {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Shortest augmenting paths for the sparse assignment problem, after I. S. Duff and J. Koster, "On algorithms
 // for permuting large entries to the diagonal of a sparse matrix", SIAM J. Matrix Anal. Appl. 22 (2001),
-// sections 3, 4. Departures: a bidding phase before the path searches; paths start at rows and run over the
-// rows' entries (the matrix comes by rows; the problem is symmetric in rows and columns), and an entry to be
-// ignored is one of infinite cost, so that no copy of the pattern is made.
+// sections 3, 4. Departures: augmenting row reduction before the path searches; paths start at rows and
+// follow the rows' entries (the matrix is stored by rows; the problem is symmetric in rows and columns);
+// entries to be ignored have infinite cost, so that the pattern is not copied.
 #include "Lutra_Assignment.hpp"
 
 #include <algorithm>
@@ -19,9 +19,9 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-constexpr int bidding_passes = 8;    // bids read at most that many times the entries of the matrix
-constexpr int long_row_factor = 16;  // a row so many times longer than the average is long
-constexpr double min_gain = 1e-12;   // changes of a dual below it are rounding
+constexpr int bidding_passes = 8;    // row reduction reads at most so many times the entries of the matrix
+constexpr int long_row_factor = 16;  // rows longer than so many times the average take no part in it
+constexpr double min_gain = 1e-12;   // smaller changes of a dual are rounding
 
 template <class Ordinal, class Offset>
 class ShortestPaths {
@@ -56,22 +56,22 @@ class ShortestPaths {
   struct Row {
     double dual = infinity;
     Offset entry = unmatched;  // the matched entry of this row
-    Offset look_ahead = 0;     // entries before it are not tight or in columns with a row, while duals stay
+    Offset look_ahead = 0;     // entries before it are not tight or in matched columns, until duals change
   };
-  // What a path search reads of a column when it meets it, together in half a cache line.
+  // What a path search reads of a column, side by side in half a cache line.
   struct Column {
     double dual = infinity;
     double distance = infinity;  // length of the shortest path found to it in this search
     Ordinal row = -1;            // the row matched to it
     Ordinal previous = -1;       // the row from which the path reaches it
-    Ordinal heap_place = -1;     // its place in the heap; -1: not there
+    Ordinal heap_position = -1;  // in the heap; -1: not there
   };
 
   Row& row(Ordinal r) { return m_rows[static_cast<std::size_t>(r)]; }
   Column& column(Ordinal c) { return m_columns[static_cast<std::size_t>(c)]; }
   double reduced_cost(Ordinal r, Offset k) { return (m_cost[k] - row(r).dual) - column(m_entries[k]).dual; }
 
-  /// From duals that fit, false where there is no perfect matching.
+  /// From feasible duals; false where there is no perfect matching.
   bool complete() {
     match_tight_entries();
     match_with_look_ahead();
@@ -104,8 +104,8 @@ class ShortestPaths {
     column(m_entries[k]).row = r;
   }
 
-  // Row minima, then column minima of what they leave: every row and column has an entry of reduced cost
-  // zero. False where a row or column has no entry of finite cost.
+  // Row minima, then column minima of the reduced costs: every row and column has an entry of reduced cost
+  // zero, a tight one. False where a row or column has no entry of finite cost.
   bool start_duals() {
     for (Ordinal r = 0; r < m_n; ++r) {
       for (Offset k = m_row_map[r]; k < m_row_map[r + 1]; ++k) row(r).dual = std::min(row(r).dual, m_cost[k]);
@@ -128,8 +128,8 @@ class ShortestPaths {
     }
   }
 
-  // An entry of the row with reduced cost zero in a column without a row. Columns never lose their row to
-  // nobody, so that each call goes on where the last one ended.
+  // A tight entry of the row in an unmatched column. Matched columns stay matched, so each call continues
+  // where the last one ended.
   Offset free_tight_entry(Ordinal r) {
     for (Offset& k = row(r).look_ahead; k < m_row_map[r + 1]; ++k) {
       if (column(m_entries[k]).row < 0 && reduced_cost(r, k) <= 0) return k;
@@ -137,7 +137,7 @@ class ShortestPaths {
     return unmatched;
   }
 
-  // Paths of length zero over one matched row: r takes a tight column whose row has another tight, free one.
+  // Augmenting paths over one matched row: r takes a tight column whose row has another tight, unmatched one.
   void match_with_look_ahead() {
     for (Ordinal r = 0; r < m_n; ++r) {
       if (row(r).entry != unmatched) continue;
@@ -177,12 +177,11 @@ class ShortestPaths {
     return best;
   }
 
-  // Augmenting row reduction (R. Jonker and A. Volgenant, Computing 38 (1987)): an unmatched row takes the
-  // column it likes best and lowers its dual until the row likes its second choice as well; the row that
-  // loses the column bids next. It settles columns which very many rows want, as in saddle point systems with
-  // few constraints, where path searches would scan long rows over and over. Long rows do not bid, and all
-  // bids together read no more than a few times the matrix; what they leave unmatched is for the path
-  // searches.
+  // Augmenting row reduction (R. Jonker and A. Volgenant, Computing 38 (1987)): an unmatched row takes its
+  // cheapest column and lowers that column's dual until its second choice costs the same; the displaced row
+  // bids next. It settles columns that many rows compete for, as in saddle-point systems with few
+  // constraints, where path searches would scan long rows again and again. Long rows do not bid, and all bids
+  // read a few times the matrix at most.
   void bid_for_columns() {
     const Offset longest_bidder = long_row_factor * (m_row_map[m_n] / m_n + 1);
     Offset entries_left = bidding_passes * m_row_map[m_n];
@@ -196,14 +195,14 @@ class ShortestPaths {
     }
   }
 
-  // One bid; returns the row that lost its column by it and bids next, or -1.
+  // One bid; returns the displaced row, which bids next, or -1.
   Ordinal bid(Ordinal r) {
     const BestEntries best = best_entries(r);
     if (best.second == unmatched) return -1;  // no second choice says how far to go
     const double gain = best.second_cost - best.first_cost;
     Offset taken = best.first;
     if (gain < min_gain && column(m_entries[taken]).row >= 0) {
-      // Two rows would take the column from each other for ever; but a tie may be resolved by a free column.
+      // Two rows would displace each other for ever; an unmatched column may resolve a tie.
       if (gain > 0 || column(m_entries[best.second]).row >= 0) return -1;
       taken = best.second;
     }
@@ -216,9 +215,9 @@ class ShortestPaths {
     return loser;
   }
 
-  // Dijkstra's algorithm over columns from an unmatched row; columns at the current distance wait in
-  // m_nearest, farther ones in m_heap. Stops when no path can be shorter than the shortest one to a free
-  // column.
+  // Dijkstra's algorithm over columns from an unmatched row. Columns at the current distance wait in
+  // m_nearest, farther ones in m_heap. Stops when no path can be shorter than the shortest one found to an
+  // unmatched column.
   bool augment_from(Ordinal root) {
     m_shortest = infinity;
     scan_row(root, 0);
@@ -265,13 +264,13 @@ class ShortestPaths {
       if (length > distance) {
         m_heap.insert_or_lower(c, length);
       } else {
-        if (col.heap_place >= 0) m_heap.remove(c);
+        if (col.heap_position >= 0) m_heap.remove(c);
         m_nearest.push_back(c);
       }
     }
   }
 
-  // Matches along the path to m_end; each row on it gives up its column to the row before.
+  // Matches along the path to m_end: each row on it passes its column to the row before.
   void flip_path(Ordinal root) {
     for (Ordinal c = m_end, r = -1; r != root;) {
       r = column(c).previous;
@@ -283,8 +282,8 @@ class ShortestPaths {
     }
   }
 
-  // Keeps reduced costs non-negative, and zero at matched entries. Row duals are taken from the matched
-  // entries anew, so that rounding errors do not add up.
+  // Keeps reduced costs non-negative, and zero at matched entries. Row duals are recomputed from the matched
+  // entries, so that rounding errors do not accumulate.
   void update_duals() {
     for (const Ordinal c : m_settled) column(c).dual += column(c).distance - m_shortest;
     for (const Ordinal r : m_scanned) {

@@ -18,8 +18,8 @@ struct Assignment {
   std::vector<double> col_dual;        ///< [n]
 };
 
-/// The sparse linear assignment problem, by shortest augmenting paths. Gives up at the first row that no
-/// augmenting path leaves.
+/// The sparse linear assignment problem by shortest augmenting paths. Stops at the first row without an
+/// augmenting path.
 ///
 /// @param pattern square, rows sorted or not
 /// @param cost    [nnz] finite, or infinity for an entry to be ignored; never NaN
@@ -27,9 +27,10 @@ template <class Ordinal, class Offset>
 Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                            const std::vector<double>& cost);
 
-/// The same from a matching of some rows: rows without a column are brought in by paths.
+/// The same from a matching of some rows.
 ///
-/// @param start row_of_column: -1 for a free column. Its duals fit all entries, and matched ones exactly; a
+/// @param start row_of_column: -1 for an unmatched column. Its duals are feasible, and matched entries are
+/// tight; a
 ///              row's dual is infinite where it has no entry of finite cost
 template <class Ordinal, class Offset>
 Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,

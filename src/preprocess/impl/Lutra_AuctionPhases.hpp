@@ -11,18 +11,19 @@
 
 namespace lutra::Impl {
 
-/// Rounds that are launched before the host looks at their outcome.
+/// Rounds that are launched before the host reads the board, so that it does not wait in each; even, so that
+/// the board's copies return to their parity.
 inline constexpr int rounds_at_once = 8;
 
-/// Bidders up to which one team works a round: on devices a round of more pays the launches of many teams.
+/// Bidders up to which one team runs a round: any number where there is one thread.
 template <class ExecutionSpace>
-std::int64_t thin_round(const AuctionTuning& tuning) {
-  if (tuning.thin_round >= 0) return tuning.thin_round;
+std::int64_t single_team_bidders(const AuctionOptions& options) {
+  if (options.device_model) return options.device_model->auction.single_team_bidders;
   if (is_serial_space<ExecutionSpace>) return Kokkos::Experimental::finite_max_v<std::int64_t>;
-  return 256;
+  return default_device_model<ExecutionSpace>().auction.single_team_bidders;
 }
 
-/// The phases of an auction, which hold all it needs but the result.
+/// The phases of an auction and their arrays.
 template <class Ordinal, class Offset, class ExecutionSpace>
 class AuctionPhases {
  public:
@@ -32,11 +33,11 @@ class AuctionPhases {
   /// @param cost [nnz], as the state has it
   AuctionPhases(const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Memory>& A,
                 const Kokkos::View<const double*, Memory>& cost, const MemoryBudget& budget,
-                const AuctionOptions& options, const AuctionTuning& tuning)
+                const AuctionOptions& options)
       : m_exec(exec),
         m_reservation(budget),
         m_rule{options.patience, options.max_rounds},
-        m_thin(thin_round<ExecutionSpace>(tuning)),
+        m_single_team_bidders(single_team_bidders<ExecutionSpace>(options)),
         m_mean_length(static_cast<double>(A.nnz()) / static_cast<double>(std::max(A.n_rows, Ordinal(1)))) {
     m_state.A = A;
     m_state.cost = cost;
@@ -55,10 +56,10 @@ class AuctionPhases {
     read_board();
     int before = 0;
     while (m_board.progress[before].stopped == 0) {
-      if (bidders(before) <= m_thin) {
-        run_thin(before);
+      if (bidders(before) <= m_single_team_bidders) {
+        run_by_one_team(before);
       } else {
-        run_wide(before);  // an even number of rounds
+        run_by_many_teams(before);  // an even number of rounds
       }
       read_board();
     }
@@ -69,7 +70,7 @@ class AuctionPhases {
   int rounds() const { return m_rounds; }
   const State& state() const { return m_state; }
 
-  /// Duals of the rows, and how far each matched entry is from its row's least.
+  /// Dual of each row, and the reduced cost of its matched entry.
   void find_duals(const Kokkos::View<double*, Memory>& dual, const Kokkos::View<double*, Memory>& slack) {
     launch_teams("lutra::preprocess::row_duals", m_state.A.n_rows,
                  RowDuals<Ordinal, State, ExecutionSpace>{m_state, dual, slack});
@@ -78,23 +79,23 @@ class AuctionPhases {
  private:
   void allocate() {
     const auto n = m_state.A.n_rows;
-    const auto take = [&](auto& view, const char* label) {
+    const auto allocate_view = [&](auto& view, const char* label) {
       using View = std::remove_reference_t<decltype(view)>;
       view = m_reservation.template allocate<View>(m_exec, std::string("lutra::preprocess::") + label, n);
     };
-    take(m_state.price, "price");
-    take(m_state.best_bid, "best_bid");
-    take(m_state.row_of_column, "row_of_column");
-    take(m_state.entry_of_row, "entry_of_row");
-    take(m_state.wanted, "wanted");
-    for (auto& list : m_state.list) take(list, "bidders");
+    allocate_view(m_state.price, "price");
+    allocate_view(m_state.best_bid, "best_bid");
+    allocate_view(m_state.row_of_column, "row_of_column");
+    allocate_view(m_state.entry_of_row, "entry_of_row");
+    allocate_view(m_state.wanted, "wanted");
+    for (auto& list : m_state.list) allocate_view(list, "bidders");
     m_state.board = m_reservation.template allocate<Kokkos::View<AuctionBoard, Memory>>(
         m_exec, "lutra::preprocess::board");
   }
 
   void read_board() {
     Kokkos::deep_copy(m_exec, Kokkos::View<AuctionBoard, Kokkos::HostSpace>(&m_board), m_state.board);
-    m_exec.fence("lutra::preprocess: the number of bidders is needed on the host");
+    m_exec.fence("lutra::preprocess: the board is on the host");
   }
   std::int64_t bidders(int copy) const { return m_board.bidders[m_board.progress[copy].list]; }
 
@@ -104,8 +105,8 @@ class AuctionPhases {
     Kokkos::parallel_for(label, rows_policy(m_exec, static_cast<Ordinal>(rows), m_mean_length), functor);
   }
 
-  /// The number of bidders never grows within a phase, so that what the host knows bounds it.
-  void run_wide(int before) {
+  /// The number of bidders never grows within a phase, so the number the host has read bounds it.
+  void run_by_many_teams(int before) {
     const std::int64_t count = bidders(before);
     for (int round = 0; round < rounds_at_once; ++round, before = 1 - before) {
       launch_teams("lutra::preprocess::bid", count,
@@ -117,13 +118,13 @@ class AuctionPhases {
     }
   }
 
-  void run_thin(int before) {
+  void run_by_one_team(int before) {
     using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-    const ThinRounds<Ordinal, State, ExecutionSpace> functor{m_state, m_rule, before};
+    const SingleTeamRounds<Ordinal, State, ExecutionSpace> functor{m_state, m_rule, before};
     const int lanes = vector_length_for<ExecutionSpace>(m_mean_length);
     const int most = Policy(m_exec, 1, 1, lanes).team_size_max(functor, Kokkos::ParallelForTag());
     const int team = is_host_space<ExecutionSpace> ? 1 : std::min(most, 1024 / lanes);
-    Kokkos::parallel_for("lutra::preprocess::thin_rounds", Policy(m_exec, 1, team, lanes), functor);
+    Kokkos::parallel_for("lutra::preprocess::single_team_rounds", Policy(m_exec, 1, team, lanes), functor);
   }
 
   ExecutionSpace m_exec;
@@ -131,7 +132,7 @@ class AuctionPhases {
   State m_state;
   AuctionBoard m_board;
   AuctionRule m_rule;
-  std::int64_t m_thin;
+  std::int64_t m_single_team_bidders;
   double m_mean_length;
   int m_rounds = 0;
 };

@@ -7,11 +7,17 @@
 
 namespace lutra::Impl {
 
-// Rounds of the auction algorithm (D. P. Bertsekas, Annals of Operations Research 14 (1988)), all bidders of
-// a round at once (Jacobi's form): each takes prices as the round before left them, each column goes to its
-// best bid. No result depends on the order in which threads work.
+// Rounds of the auction algorithm (D. P. Bertsekas, Annals of Operations Research 14 (1988)) in Jacobi form:
+//
+//     list[now]          bids                          awards
+//       row r ── cost + price ──► atomic max of     ──► winner: gets c, whose price rises
+//       row s ── of its entries   best_bid(c)           losers, previous owner of c: to list[next]
+//
+// All bids of a round read the prices of the round before; between bids and awards lies a launch, or a team
+// barrier where one team runs the round. Ties go to the first row and its first entry, so no result depends
+// on the order in which threads run.
 
-/// The two entries of a row that cost least, price included. Among equal ones the first of the row.
+/// The two cheapest entries of a row, prices included; the first of the row among equal ones.
 template <class Offset>
 struct BestEntries {
   double first = Kokkos::Experimental::infinity_v<double>;
@@ -67,8 +73,8 @@ KOKKOS_INLINE_FUNCTION auto best_entries(const Lanes& lanes, const State& state,
   return best;
 }
 
-/// A row's bid: for the column it likes best, by so much that it likes its second choice as well but for
-/// epsilon. Without a second choice by epsilon: others outbid it by what the column is worth to them.
+/// A row's bid for its cheapest column: the price rises until the second choice costs the same, and epsilon
+/// more. Without a second choice it rises by epsilon.
 template <class State, class Ordinal, class Best>
 KOKKOS_INLINE_FUNCTION void place_bid(const State& state, const Ordinal row, const Best& best) {
   if (!best.found()) {
@@ -81,7 +87,7 @@ KOKKOS_INLINE_FUNCTION void place_bid(const State& state, const Ordinal row, con
                      pack_bid(lead + state.epsilon, static_cast<std::uint32_t>(row)));
 }
 
-/// Bids of the rows list(begin) … list(end − 1) by one team.
+/// Bids of rows list(begin) … list(end − 1) by one team.
 template <class ExecutionSpace, class Team, class State, class ListView, class Ordinal>
 KOKKOS_INLINE_FUNCTION void place_bids(const Team& team, const State& state, const ListView& list,
                                        const Ordinal begin, const Ordinal end) {
@@ -93,7 +99,8 @@ KOKKOS_INLINE_FUNCTION void place_bids(const Team& team, const State& state, con
       });
 }
 
-/// The outcome for one bidder: it has the column, and who held it bids in the next round; or it bids again.
+/// The award to one bidder: it gets the column, whose previous owner bids in the next round, or it bids
+/// again.
 template <class ExecutionSpace, class State, class Ordinal>
 KOKKOS_INLINE_FUNCTION void award(const State& state, const Ordinal row, const int next_list) {
   const auto bid_again = [&](const Ordinal r) {
@@ -105,17 +112,17 @@ KOKKOS_INLINE_FUNCTION void award(const State& state, const Ordinal row, const i
   const Ordinal column = state.A.entries(entry);
   const std::uint64_t bid = Kokkos::atomic_load(&state.best_bid(column));
   if (row_of(bid) != static_cast<std::uint32_t>(row)) return bid_again(row);
-  const Ordinal holder = state.row_of_column(column);
+  const Ordinal owner = state.row_of_column(column);
   state.price(column) += rise_of(bid);
   state.row_of_column(column) = row;
   state.entry_of_row(row) = entry;
   Kokkos::atomic_store(&state.best_bid(column), std::uint64_t(0));
-  if (holder < 0) return;
-  state.entry_of_row(holder) = -1;
-  bid_again(holder);
+  if (owner < 0) return;
+  state.entry_of_row(owner) = -1;
+  bid_again(owner);
 }
 
-/// Calls body(row, best), on one lane, for this team's share of all rows.
+/// Calls body(row, best), on one lane, for this team's part of all rows.
 template <class ExecutionSpace, class Team, class State, class Body>
 KOKKOS_INLINE_FUNCTION void for_own_rows(const Team& team, const State& state, const Body& body) {
   using Ordinal = typename decltype(state.A.entries)::non_const_value_type;
@@ -130,7 +137,7 @@ KOKKOS_INLINE_FUNCTION void for_own_rows(const Team& team, const State& state, c
       });
 }
 
-/// Prices at which every column has an entry that costs nothing more than its row's least.
+/// Initial prices: minus the least cost of each column, so that every column has a tight entry.
 template <class ExecutionSpace, class State>
 void start_prices(const ExecutionSpace& exec, const State& state) {
   using Policy = Kokkos::RangePolicy<ExecutionSpace>;
@@ -155,8 +162,8 @@ void start_prices(const ExecutionSpace& exec, const State& state) {
       });
 }
 
-/// Beginning of a phase: rows whose column is worse than their best one by more than epsilon give it up; rows
-/// without a column are put on the first list.
+/// Start of a phase: rows whose column costs more than their cheapest by more than epsilon are unmatched;
+/// unmatched rows enter the first list.
 template <class Ordinal, class State, class ExecutionSpace>
 struct StartPhase {
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
@@ -186,7 +193,7 @@ struct BidRound {
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   State state;
   AuctionRule rule;
-  int before = 0;  // which copy of the progress is read; the other one is written
+  int before = 0;  // copy of the progress that is read; the other one is written
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const AuctionProgress now = state.board().progress[before];
@@ -206,7 +213,7 @@ struct BidRound {
   }
 };
 
-/// One round's outcome, a thread a bidder.
+/// One round's awards, a thread per bidder.
 template <class Ordinal, class State, class ExecutionSpace>
 struct AwardRound {
   State state;
@@ -220,9 +227,10 @@ struct AwardRound {
   }
 };
 
-/// Rounds of few bidders, one after the other, by one team, to the end of the phase.
+/// Rounds of few bidders by one team, to the end of the phase. The first barrier separates bids from awards,
+/// the second the awards from the next round's bids.
 template <class Ordinal, class State, class ExecutionSpace>
-struct ThinRounds {
+struct SingleTeamRounds {
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   State state;
   AuctionRule rule;
@@ -252,7 +260,7 @@ struct ThinRounds {
   }
 };
 
-/// Duals of the rows, which go with the prices, and how far each matched entry is from its row's least.
+/// Dual of each row that fits the prices, and the reduced cost of its matched entry.
 template <class Ordinal, class State, class ExecutionSpace>
 struct RowDuals {
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;

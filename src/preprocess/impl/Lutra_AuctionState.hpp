@@ -10,16 +10,16 @@
 
 namespace lutra::Impl {
 
-/// Where an auction stands. Rounds read one copy and write the other.
+/// The progress of a phase. It is double-buffered: a round reads one copy and writes the other.
 struct AuctionProgress {
-  std::int64_t fewest = 0;  ///< bidders there were in the best round so far
-  int list = 0;             ///< which of the two lists holds the bidders
+  std::int64_t fewest = 0;  ///< bidders in the round with the fewest so far
+  int list = 0;             ///< the list that holds the bidders
   int idle = 0;             ///< rounds since the number of bidders fell
   int rounds = 0;
   int stopped = 0;  ///< whether the phase is over
 };
 
-/// Rows that bid, and both copies of the progress: what the host looks at between rounds.
+/// Numbers of bidders and both copies of the progress, which the host reads between rounds.
 struct AuctionBoard {
   std::int64_t bidders[2] = {0, 0};  ///< in each list
   AuctionProgress progress[2];
@@ -27,11 +27,11 @@ struct AuctionBoard {
 
 /// When a phase ends.
 struct AuctionRule {
-  int patience = 0;    ///< rounds without fewer bidders
+  int patience = 0;    ///< rounds in which the number of bidders does not fall
   int max_rounds = 0;  ///< in a phase
 };
 
-/// The progress after a round with so many bidders; stopped: there is to be no such round.
+/// The progress with a round of so many bidders; stopped where the phase ends instead.
 KOKKOS_INLINE_FUNCTION AuctionProgress advance(AuctionProgress progress, std::int64_t bidders,
                                                const AuctionRule& rule) {
   if (progress.stopped != 0) return progress;
@@ -47,24 +47,26 @@ KOKKOS_INLINE_FUNCTION AuctionProgress advance(AuctionProgress progress, std::in
   return progress;
 }
 
-/// What rounds of an auction read and write.
+/// The arrays of an auction.
 template <class Ordinal, class Offset, class MemorySpace>
 struct AuctionState {
   CsrPattern<Ordinal, Offset, MemorySpace> A;
   Kokkos::View<const double*, MemorySpace> cost;       ///< [nnz] at least 0; infinity for a zero
-  Kokkos::View<double*, MemorySpace> price;            ///< [n] of each column: minus its dual
+  Kokkos::View<double*, MemorySpace> price;            ///< [n] of each column: minus its dual variable
   Kokkos::View<std::uint64_t*, MemorySpace> best_bid;  ///< [n] for each column in this round; 0: none
   Kokkos::View<Ordinal*, MemorySpace> row_of_column;   ///< [n] -1: none
-  Kokkos::View<Offset*, MemorySpace> entry_of_row;     ///< [n] position of its matched entry; -1: none
-  Kokkos::View<Offset*, MemorySpace> wanted;           ///< [n] position of the entry a row bids for; -1: none
-  Kokkos::View<Ordinal*, MemorySpace> list[2];         ///< [n] rows that bid
+  Kokkos::View<Offset*, MemorySpace> entry_of_row;     ///< [n] position of each row's matched entry; -1: none
+  Kokkos::View<Offset*, MemorySpace> wanted;    ///< [n] position of the entry each row bids for; -1: none
+  Kokkos::View<Ordinal*, MemorySpace> list[2];  ///< [n] bidding rows of this round and the next
   Kokkos::View<AuctionBoard, MemorySpace> board;
   double epsilon = 0;
-  bool may_be_long = true;  ///< whether there are rows that take a whole team
+  bool may_be_long = true;  ///< whether any row takes a whole team
 };
 
-/// A bid in 64 bits, such that the greatest is that of the greatest rise, among equal ones that of the first
-/// row. The rise is rounded down to float: a lower bid leaves the row as near to its best choice.
+/// A bid in 64 bits, so that an atomic maximum picks the greatest rise, and the first row among equal ones.
+/// The rise is rounded down to float: a lower bid keeps the row within epsilon of its cheapest column.
+///
+///     63 … 32: rise as float (positive floats order as integers)    31 … 0: 2³² − 1 − row
 KOKKOS_INLINE_FUNCTION std::uint64_t pack_bid(double rise, std::uint32_t row) {
   float rounded = static_cast<float>(rise);
   std::uint32_t bits = Kokkos::bit_cast<std::uint32_t>(rounded);

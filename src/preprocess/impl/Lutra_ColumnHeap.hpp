@@ -7,11 +7,10 @@
 
 namespace lutra::Impl {
 
-/// A binary heap of columns, nearest on top, whose entries can come nearer or be taken out. Distances are
-/// held next to the columns, so that sifting reads the heap alone; each column's place is written where the
-/// caller says.
+/// A binary min-heap of columns by distance with decrease-key and removal. Distances are stored next to the
+/// columns, so that sifting reads the heap alone.
 ///
-/// @tparam Columns  array of structs with a member `heap_place`, -1 for a column that is not in the heap
+/// @tparam Columns  array of structs with a member `heap_position`, -1 for a column that is not in the heap
 template <class Ordinal, class Columns>
 class ColumnHeap {
  public:
@@ -21,12 +20,12 @@ class ColumnHeap {
   double least() const { return m_nodes.front().distance; }
 
   void insert_or_lower(Ordinal column, double distance) {
-    Ordinal place = place_of(column);
-    if (place < 0) {
-      place = static_cast<Ordinal>(m_nodes.size());
+    Ordinal position = position_of(column);
+    if (position < 0) {
+      position = static_cast<Ordinal>(m_nodes.size());
       m_nodes.push_back({distance, column});
     }
-    sift_up(static_cast<std::size_t>(place), {distance, column});
+    sift_up(static_cast<std::size_t>(position), {distance, column});
   }
 
   Ordinal pop() {
@@ -36,21 +35,21 @@ class ColumnHeap {
   }
 
   void remove(Ordinal column) {
-    const auto place = static_cast<std::size_t>(place_of(column));
-    place_of(column) = -1;
+    const auto position = static_cast<std::size_t>(position_of(column));
+    position_of(column) = -1;
     const Node last = m_nodes.back();
     m_nodes.pop_back();
-    if (place == m_nodes.size()) return;
-    if (place > 0 && last.distance < m_nodes[(place - 1) / 2].distance) {
-      sift_up(place, last);
+    if (position == m_nodes.size()) return;
+    if (position > 0 && last.distance < m_nodes[(position - 1) / 2].distance) {
+      sift_up(position, last);
     } else {
-      sift_down(place, last);
+      sift_down(position, last);
     }
   }
 
   /// Empties the heap in time proportional to its size.
   void clear() {
-    for (const Node& node : m_nodes) place_of(node.column) = -1;
+    for (const Node& node : m_nodes) position_of(node.column) = -1;
     m_nodes.clear();
   }
 
@@ -60,31 +59,31 @@ class ColumnHeap {
     Ordinal column;
   };
 
-  Ordinal& place_of(Ordinal column) { return m_columns[static_cast<std::size_t>(column)].heap_place; }
+  Ordinal& position_of(Ordinal column) { return m_columns[static_cast<std::size_t>(column)].heap_position; }
 
-  void put(std::size_t place, const Node& node) {
-    m_nodes[place] = node;
-    place_of(node.column) = static_cast<Ordinal>(place);
+  void put(std::size_t position, const Node& node) {
+    m_nodes[position] = node;
+    position_of(node.column) = static_cast<Ordinal>(position);
   }
 
-  void sift_up(std::size_t place, const Node& node) {
-    while (place > 0) {
-      const std::size_t above = (place - 1) / 2;
+  void sift_up(std::size_t position, const Node& node) {
+    while (position > 0) {
+      const std::size_t above = (position - 1) / 2;
       if (!(node.distance < m_nodes[above].distance)) break;
-      put(place, m_nodes[above]);
-      place = above;
+      put(position, m_nodes[above]);
+      position = above;
     }
-    put(place, node);
+    put(position, node);
   }
 
-  void sift_down(std::size_t place, const Node& node) {
-    for (std::size_t below = 2 * place + 1; below < m_nodes.size(); below = 2 * place + 1) {
+  void sift_down(std::size_t position, const Node& node) {
+    for (std::size_t below = 2 * position + 1; below < m_nodes.size(); below = 2 * position + 1) {
       if (below + 1 < m_nodes.size() && m_nodes[below + 1].distance < m_nodes[below].distance) ++below;
       if (!(m_nodes[below].distance < node.distance)) break;
-      put(place, m_nodes[below]);
-      place = below;
+      put(position, m_nodes[below]);
+      position = below;
     }
-    put(place, node);
+    put(position, node);
   }
 
   Columns& m_columns;

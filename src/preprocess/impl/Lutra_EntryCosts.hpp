@@ -10,7 +10,7 @@
 
 namespace lutra::Impl {
 
-/// |value| in double; what would be infinite is the largest double.
+/// |value| in double; the largest double where that overflows.
 template <class Real>
 KOKKOS_INLINE_FUNCTION double magnitude_in_double(const Real& value) {
   return Kokkos::abs(static_cast<double>(value));
@@ -38,12 +38,12 @@ struct EntryCosts {
     const Ordinal end = begin + rows < matrix.n_rows ? begin + rows : matrix.n_rows;
     for_rows<ExecutionSpace>(
         team, matrix.row_map, true, begin, end, [](const Ordinal r) { return r; },
-        [&](const auto& lanes, const Ordinal r) { work_row(lanes, r, zeros); });
+        [&](const auto& lanes, const Ordinal r) { cost_row(lanes, r, zeros); });
   }
 
-  /// Adds the row's zeros to `zeros`, on one lane.
+  /// Costs of row r; one lane adds its zero values to `zeros`.
   template <class Lanes>
-  KOKKOS_FUNCTION void work_row(const Lanes& lanes, const Ordinal r, std::int64_t& zeros) const {
+  KOKKOS_FUNCTION void cost_row(const Lanes& lanes, const Ordinal r, std::int64_t& zeros) const {
     const Offset begin = matrix.row_map(r), end = matrix.row_map(r + 1);
     double largest = 0;
     Kokkos::parallel_reduce(
@@ -71,7 +71,7 @@ struct EntryCosts {
   }
 };
 
-/// Fills cost and origin; returns how many entries have the value zero. Waits for that.
+/// Computes `cost` and `origin`; returns the number of entries of value zero, for which it waits.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class CostView>
 std::int64_t find_costs(const ExecutionSpace& exec,
                         const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,

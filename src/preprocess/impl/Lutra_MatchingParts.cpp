@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// The pattern of the entries of finite cost, with the arrays it looks into.
+// The pattern of the entries of finite cost, with its arrays.
 template <class Ordinal, class Offset>
 struct NonzeroPattern {
   std::vector<Offset> row_map;
@@ -73,15 +74,18 @@ template <class Ordinal, class Offset>
 MatchingResult<Ordinal> deficient_matching(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                            const MatchingCosts& cost) {
   MatchingResult<Ordinal> result;
+  Transversal<Ordinal> transversal;  // of the nonzero entries
   const auto n = static_cast<std::size_t>(pattern.n_rows);
   if (cost.has_zeros) {
-    result.numeric_rank_bound =
-        maximum_transversal(nonzero_pattern(pattern, cost.of_entry).view, &result.row_of_column);
-    result.structural_rank = maximum_transversal(pattern);
+    const auto nonzeros = nonzero_pattern(pattern, cost.of_entry);
+    transversal = maximum_transversal(nonzeros.view);
+    result.structural_rank = maximum_transversal(pattern).rank;
   } else {
-    result.numeric_rank_bound = maximum_transversal(pattern, &result.row_of_column);
-    result.structural_rank = result.numeric_rank_bound;
+    transversal = maximum_transversal(pattern);
+    result.structural_rank = transversal.rank;
   }
+  result.numeric_rank_bound = transversal.rank;
+  result.row_of_column = std::move(transversal.row_of_column);
   result.row_scale.assign(n, 1.0);
   result.col_scale.assign(n, 1.0);
   std::vector<bool> row_matched(n, false);

@@ -9,24 +9,24 @@
 
 namespace lutra::Impl {
 
-/// What a matching by product minimises: costs of the entries, on the host.
+/// Costs of the entries, whose sum a maximum product matching minimises, on the host.
 struct MatchingCosts {
   std::vector<double> of_entry;    ///< [nnz] log(largest of the row) − log|a| ≥ 0; infinity for a zero
   std::vector<double> row_origin;  ///< [n] log(largest of the row); 0 for a row without nonzero entry
-  bool has_zeros = false;          ///< whether an entry's value is zero
+  bool has_zeros = false;          ///< whether any entry has the value zero
 };
 
 /// @throws InputError naming the sizes unless the matrix is square
 void require_square(std::int64_t n_rows, std::int64_t n_cols);
 
-/// A perfect matching as users get it: scales from the duals.
+/// The result for a perfect matching: scales from the duals.
 /// @param row_origin as in MatchingCosts
 template <class Ordinal>
 MatchingResult<Ordinal> perfect_matching(Assignment<Ordinal>&& assignment,
                                          const std::vector<double>& row_origin);
 
-/// What users get where the nonzero entries admit no perfect matching: one of greatest size, what it leaves
-/// over, scales of 1.
+/// The result where the nonzero entries admit no perfect matching: one of maximum cardinality, the unmatched
+/// rows and columns, scales of 1.
 template <class Ordinal, class Offset>
 MatchingResult<Ordinal> deficient_matching(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                            const MatchingCosts& cost);

@@ -8,7 +8,7 @@
 
 namespace lutra::Impl {
 
-/// Exponents that keep exp() finite and normal in double, with room for a product with one more rounding.
+/// Largest exponent for which exp() is finite and normal in double, with room for one more rounding.
 inline constexpr double largest_exponent = 707.0;
 
 template <class ExecutionSpace, class ViewType>
@@ -22,7 +22,7 @@ Kokkos::MinMaxScalar<double> range_of(const ExecutionSpace& exec, const ViewType
         own.max_val = value > own.max_val ? value : own.max_val;
       },
       Kokkos::MinMax<double>(range));
-  exec.fence("lutra::preprocess: the range is needed on the host");
+  exec.fence("lutra::preprocess: the range is on the host");
   return range;
 }
 
@@ -38,9 +38,9 @@ void exponentiate(const ExecutionSpace& exec, const ViewType& values, double shi
       });
 }
 
-/// Turns exponents of rows and columns into scales, in place. A constant taken from all rows and added to all
-/// columns changes no product; it is used to keep both kinds in range. What still leaves the range is cut
-/// off. Neither may be empty. Does not fence at its end.
+/// Exponentials of row and column exponents, in place. A constant moved from all rows to all columns changes
+/// no product; it is chosen to keep both in range. What still exceeds the range is cut off. Neither may be
+/// empty. Does not fence at its end.
 template <class ExecutionSpace, class ViewType>
 void exponents_to_scales(const ExecutionSpace& exec, const ViewType& rows, const ViewType& columns) {
   const auto row = range_of(exec, rows), column = range_of(exec, columns);

@@ -18,11 +18,10 @@
 namespace lutra::Impl {
 namespace {
 
-constexpr idx_t metis_seed = 1;  // any fixed number: METIS without a seed is not promised to repeat itself
+constexpr idx_t metis_seed = 1;  // any fixed number, so that the same graph gives the same order
 
-// Vertices with more than 20 times the average degree are left out by METIS and ordered last (its unit is
-// 0.1). A vertex with very many neighbours belongs to every good separator, and costs METIS much time to find
-// that out.
+// METIS removes vertices of more than 20 times the average degree and orders them last (its unit is 0.1). A
+// vertex of very high degree belongs to every good separator, and finding that out takes METIS long.
 constexpr idx_t metis_dense_factor = 200;
 
 template <class To, class From>
@@ -89,23 +88,23 @@ std::vector<Index> amd_permutation(const SymmetricGraph<Index>& graph) {
 template <class Index>
 std::vector<Index> metis_permutation(const SymmetricGraph<Index>& graph) {
   const Index n = graph.size();
-  if (graph.neighbours.empty()) return identity(n);  // METIS wants at least one edge
+  if (graph.neighbours.empty()) return identity(n);  // METIS needs an edge
   if (graph.neighbours.size() > max_metis_entries()) {
     throw InputError("pattern: " + std::to_string(graph.neighbours.size()) +
                      " edges are more than this METIS can count (" + std::to_string(8 * sizeof(idx_t)) +
                      "-bit indices); order by AMD");
   }
   std::vector<idx_t> row_map = copy_as<idx_t>(graph.row_map), neighbours = copy_as<idx_t>(graph.neighbours);
-  std::vector<idx_t> permutation(static_cast<std::size_t>(n)), place(static_cast<std::size_t>(n));
+  std::vector<idx_t> permutation(static_cast<std::size_t>(n)), position(static_cast<std::size_t>(n));
   auto vertices = static_cast<idx_t>(n);
   auto options = metis_options();
   // METIS draws its random numbers from one generator for the process: calls of two threads would disturb
   // each other, and the permutation would depend on timing.
   static std::mutex metis_mutex;
   const std::lock_guard lock(metis_mutex);
-  // METIS calls `perm` the array that tells which vertex comes k-th, and `iperm` the place of each vertex.
+  // METIS calls `perm` the array that tells which vertex comes k-th, and `iperm` the position of each vertex.
   const int status = METIS_NodeND(&vertices, row_map.data(), neighbours.data(), nullptr, options.data(),
-                                  permutation.data(), place.data());
+                                  permutation.data(), position.data());
   if (status == METIS_ERROR_MEMORY) {
     throw OutOfMemoryError("METIS found no memory to order " + std::to_string(n) + " rows",
                            graph_bytes(graph));

@@ -13,7 +13,7 @@ namespace lutra::Impl {
 template <class Index>
 std::vector<Index> amd_permutation(const SymmetricGraph<Index>& graph);
 
-/// Most entries of `neighbours` that METIS' index type can count.
+/// The largest number of entries of `neighbours` that METIS' index type can count.
 std::size_t max_metis_entries();
 
 /// Nested dissection (METIS), seeded: the same graph gives the same answer. [n] vertex eliminated as k-th.

@@ -10,7 +10,7 @@
 
 namespace lutra::Impl {
 
-/// The lanes of one thread of a team, which work a row together.
+/// The vector lanes of one thread of a team, which share a row.
 template <class Team>
 struct LanesOfThread {
   const Team& team;
@@ -25,7 +25,7 @@ struct LanesOfThread {
   }
 };
 
-/// All lanes of a team: for rows that are too long for a thread's.
+/// All lanes of a team, for long rows.
 template <class Team>
 struct LanesOfTeam {
   const Team& team;
@@ -40,7 +40,7 @@ struct LanesOfTeam {
   }
 };
 
-/// Entries a thread's lanes work by themselves on devices.
+/// Entries up to which a row is shared by the lanes of one thread, on devices.
 inline constexpr int longest_row_of_a_thread = 512;
 
 /// Entries of the longest row. Fences.
@@ -59,9 +59,9 @@ Offset longest_row(const ExecutionSpace& exec, const RowMap& row_map) {
   return longest;
 }
 
-/// Calls body(lanes, row) for the rows row_at(begin) … row_at(end − 1): a thread a row, then the whole team
-/// for each long one. To be called by all of a team; body's reductions are over lanes.over(…).
-/// @param may_be_long whether there may be long rows: if not, nobody waits for anybody
+/// Calls body(lanes, row) for the rows row_at(begin) … row_at(end − 1): a thread per row, then the whole team
+/// for each long row. All threads of the team call it; body's reductions are over lanes.over(…).
+/// @param may_be_long whether there may be long rows; without, threads do not wait for each other
 template <class ExecutionSpace, class Team, class RowMap, class Ordinal, class RowAt, class Body>
 KOKKOS_INLINE_FUNCTION void for_rows(const Team& team, const RowMap& row_map, bool may_be_long, Ordinal begin,
                                      Ordinal end, const RowAt& row_at, const Body& body) {
@@ -91,11 +91,10 @@ KOKKOS_INLINE_FUNCTION void for_rows(const Team& team, const RowMap& row_map, bo
   }
 }
 
-/// Rows a team works one after the other on hosts, where a team is one thread.
+/// Rows of a team on hosts, where a team is one thread.
 inline constexpr int rows_of_a_host_team = 64;
 
-/// A policy whose teams work rows side by side, by their mean length; team t has rows
-/// [t, t + 1)·rows_of_a_team(policy).
+/// A policy whose teams share rows by their mean length; team t has rows [t, t + 1)·rows_of_a_team(team).
 template <class ExecutionSpace, class Ordinal>
 Kokkos::TeamPolicy<ExecutionSpace> rows_policy(const ExecutionSpace& exec, Ordinal rows, double mean_length) {
   constexpr int threads = 128;

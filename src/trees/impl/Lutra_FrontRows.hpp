@@ -16,13 +16,19 @@
 
 namespace lutra::Impl {
 
-/// Rows of each front beyond its pivots, by all threads of an execution space.
+/// Contribution rows of each front, by all threads of an execution space.
 ///
-/// Row w is in the fronts on the paths of the tree from those of its neighbours v < w up to its own. With its
-/// neighbours in postorder, the path from one of them leads to new fronts until it comes to a front in whose
-/// subtree the next neighbour is too (the skeleton of a row subtree: J. W. H. Liu, ACM Trans. Math. Software
-/// 12, 1986). So each front is met once for a row, without marks, and edges are independent of each other.
-/// Pairs of a front and a row are sorted then. Numbers of rows and fronts take 64 bits together.
+/// Row w is a contribution row of the fronts on the paths of the tree from those of its neighbours v < w up
+/// to its own. With the neighbours in ascending order, the path from one of them meets new fronts until it
+/// comes to one in whose subtree the next neighbour is too (row subtrees: J. W. H. Liu, ACM Trans. Math.
+/// Software 12, 1986).
+///
+///            front of w       w has neighbours a < b. The edge (w, a) visits f1, f2 and stops below f3, in
+///             f3              whose subtree b is; the edge (w, b) visits f4, f3. Each front is visited once
+///          f2   f4 ∋ b        for a row, without marks, and no edge depends on another.
+///       f1 ∋ a
+///
+/// Pairs of front and row are sorted then, as 64 bits together.
 template <class Ordinal, class Offset, class ExecutionSpace>
 struct FrontRowsMaker {
   using Memory = typename ExecutionSpace::memory_space;
@@ -31,7 +37,7 @@ struct FrontRowsMaker {
   using OrdinalView = Kokkos::View<Ordinal*, Memory>;
   using Range = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
 
-  /// The tree as climbs read it.
+  /// The tree as edges visit it.
   struct Climb {
     Keys edges;  ///< sorted: greater end, smaller end
     Kokkos::View<const Ordinal*, Memory> front_of, pivot_begin, parent;
@@ -96,23 +102,23 @@ struct FrontRowsMaker {
     climb.pivot_begin = upload(exec, scratch, "lutra::trees::pivot_begin", tree.pivot_begin);
     climb.parent = upload(exec, scratch, "lutra::trees::front_parent", tree.parent);
     const auto order = upload(exec, scratch, "lutra::trees::tree_order", tree.order);
-    const auto place = scratch.template allocate<OrdinalView>(exec, "lutra::trees::tree_places", tree.n);
+    const auto position = scratch.template allocate<OrdinalView>(exec, "lutra::trees::positions", tree.n);
     const auto front_of = scratch.template allocate<OrdinalView>(exec, "lutra::trees::front_of", tree.n);
     const auto pivot_begin = climb.pivot_begin;
     const Ordinal count = tree.count();
     Kokkos::parallel_for(
-        "lutra::trees::tree_places", Range(exec, 0, climb.n), KOKKOS_LAMBDA(const std::int64_t k) {
-          place(order(k)) = static_cast<Ordinal>(k);
+        "lutra::trees::positions", Range(exec, 0, climb.n), KOKKOS_LAMBDA(const std::int64_t k) {
+          position(order(k)) = static_cast<Ordinal>(k);
           front_of(k) =
               first_not_before(Ordinal(1), count, [&](Ordinal f) { return pivot_begin(f) <= k; }) - 1;
         });
     climb.front_of = front_of;
-    climb.edges = sorted_edges(F, place, climb.bits);
+    climb.edges = sorted_edges(F, position, climb.bits);
     return climb;
   }
 
-  /// Edges of the graph of F + Fᵀ, some of them twice; entries of the diagonal come behind as what is none.
-  Keys sorted_edges(const Pattern& F, const OrdinalView& place, int bits) {
+  /// Edges of the graph of F + Fᵀ, sorted, some of them twice; entries of the diagonal come last, with row n.
+  Keys sorted_edges(const Pattern& F, const OrdinalView& position, int bits) {
     const auto nnz = static_cast<std::size_t>(F.nnz());
     budget.require("lutra::trees::tree_edges", 2 * sizeof(std::uint64_t) * nnz);
     const auto edges = scratch.template allocate<Keys>(exec, "lutra::trees::tree_edges", nnz);
@@ -122,9 +128,9 @@ struct FrontRowsMaker {
     const auto none = static_cast<std::uint64_t>(n) << bits;
     Kokkos::parallel_for(
         "lutra::trees::tree_edges", Range(exec, 0, n), KOKKOS_LAMBDA(const std::int64_t i) {
-          const auto row = static_cast<std::uint64_t>(place(i));
+          const auto row = static_cast<std::uint64_t>(position(i));
           for (Offset p = row_map(i); p < row_map(i + 1); ++p) {
-            const auto column = static_cast<std::uint64_t>(place(entries(p)));
+            const auto column = static_cast<std::uint64_t>(position(entries(p)));
             edges(p) = row == column ? none : row > column ? row << bits | column : column << bits | row;
           }
         });
@@ -155,7 +161,7 @@ struct FrontRowsMaker {
     Kokkos::deep_copy(
         exec, Kokkos::View<std::int64_t*, Kokkos::HostSpace>(tree.row_begin.data(), tree.row_begin.size()),
         begin);
-    exec.fence("lutra::trees: rows of fronts are known");
+    exec.fence("lutra::trees: contribution rows are on the host");
   }
 };
 

@@ -15,9 +15,8 @@ namespace lutra::Impl {
 /// O(nnz log n), in practice near linear.
 /// @param root       what `parent` and `ancestor` hold where there is none: −1 or n
 /// @param parent     [n] out @param ancestor [n] workspace
-/// @param neighbours neighbours(i, visit) calls visit(j) for the neighbours j of i in the graph of A + Aᵀ, in
-/// any
-///                   order; those from i on have no effect
+/// @param neighbours neighbours(i, visit) calls visit(j) for the neighbours j of i in the graph of A + Aᵀ in
+///                   any order; only those before i count
 template <class Index, class Neighbours>
 void grow_liu_tree(Index n, Index root, Index* parent, Index* ancestor, const Neighbours& neighbours) {
   for (Index i = 0; i < n; ++i) {

@@ -50,7 +50,8 @@ struct EdgePropagation {
         v = above;
         continue;
       }
-      // The shortcut of v names w already, but other edges go by the parent, which has to be lowered now.
+      // shortcut(v) may name w before parent(v) does: the edge must lower the parent before it reads the
+      // shortcut again, or it would rely on itself.
       const Ordinal old = Kokkos::atomic_fetch_min(&parent(v), w);
       if (old <= w) {
         v = old;
@@ -124,10 +125,11 @@ void build_separator(const ExecutionSpace& exec,
       KOKKOS_LAMBDA(const Ordinal v) { root_of(parent, shortcut, v, n); });
   const Separator separator{pattern, mirror, first, parent, shortcut, above, roots};
   const auto bytes = Kokkos::PerTeam(static_cast<int>(Separator::scratch_bytes(n - first)));
-  Kokkos::TeamPolicy<ExecutionSpace> policy(exec, 1, 32);
+  constexpr int warp = is_host_space<ExecutionSpace> ? 1 : 32;
+  Kokkos::TeamPolicy<ExecutionSpace> policy(exec, 1, warp);
   policy.set_scratch_size(0, bytes);
-  int threads = std::min(1024, policy.team_size_max(separator, Kokkos::ParallelForTag()));
-  Kokkos::TeamPolicy<ExecutionSpace> sized(exec, 1, threads - threads % 32);
+  const int threads = std::min(1024, policy.team_size_max(separator, Kokkos::ParallelForTag()));
+  Kokkos::TeamPolicy<ExecutionSpace> sized(exec, 1, threads - threads % warp);
   sized.set_scratch_size(0, bytes);
   Kokkos::parallel_for("lutra::trees::root_separator", sized, separator);
 }
