@@ -108,6 +108,13 @@ bool numerically_singular() {
   b.back() = -1;  // consistent: b adds up to zero as the rows do
   const Outcome outcome = solve(A, b);
   if (outcome.report.status != Status::numerically_singular) return false;
+
+  lutra::LuOptions options;
+  options.solve_singular = true;  // one solution of many, by the perturbed factors; the status stays
+  const Outcome particular = solve(A, b, options);
+  if (particular.report.status != Status::numerically_singular) return false;
+  if (!(particular.report.errors.backward_componentwise < 1e-10)) return false;
+
   const std::int64_t row = outcome.report.singular_rows.at(0);
   b[row] = 0;
   return solve(with_unit_row(A, row, row), b).report.status == Status::success;

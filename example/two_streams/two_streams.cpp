@@ -44,6 +44,10 @@ Result run(const Space& instance, const std::string& kind, int size) {
 
 int main(int argc, char* argv[]) {
   Kokkos::ScopeGuard kokkos(argc, argv);
+  if (std::string(Space::name()) == "OpenMP" && Space().concurrency() < 2) {
+    std::printf("one OpenMP thread cannot be divided; set OMP_NUM_THREADS to 2 or more\n");
+    return EXIT_SUCCESS;
+  }
   const std::vector<Space> instances = Kokkos::Experimental::partition_space(Space(), 1, 1);
   Result circuit, poisson;
   const auto guarded = [](Result& result, const Space& instance, const std::string& kind, int size) {
