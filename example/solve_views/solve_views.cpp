@@ -40,7 +40,7 @@ Matrix assemble(int n, double wind, const Kokkos::View<double*>& rhs) {
   return {n, n, row_map, entries, values};
 }
 
-double greatest_error(const Kokkos::View<double*>& x) {
+double largest_error(const Kokkos::View<double*>& x) {
   double error = 0;
   Kokkos::parallel_reduce(
       "error", Kokkos::RangePolicy<Space>(0, static_cast<int>(x.extent(0))),
@@ -56,8 +56,8 @@ bool solve_and_check(Solver& solver, const Matrix& A, const Kokkos::View<double*
   Kokkos::View<double*> x("x", rhs.extent(0));
   solver.factorize(A);
   const lutra::Status status = solver.solve(rhs, x);
-  const double error = greatest_error(x);
-  std::printf("%s; greatest error of the solution %.1e\n", lutra::describe(solver.report()).c_str(), error);
+  const double error = largest_error(x);
+  std::printf("%s; largest error of the solution %.1e\n", lutra::describe(solver.report()).c_str(), error);
   return status == lutra::Status::success && error < 1e-8;
 }
 
