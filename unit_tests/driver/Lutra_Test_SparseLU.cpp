@@ -370,6 +370,7 @@ TEMPLATE_LIST_TEST_CASE("options change the way, not the answer", "[driver]", Al
   }
 }
 
+#ifdef LUTRA_HAS_SERIAL
 TEST_CASE("the same bits from run to run on one thread", "[driver]") {
   std::mt19937 random(8);
   const auto A = permuted_matrix<HostMatrix<double>>(200, 3.0, random);
@@ -384,5 +385,6 @@ TEST_CASE("the same bits from run to run on one thread", "[driver]") {
     CHECK(x == first);
   }
 }
+#endif
 
 }  // namespace lutra::Test
