@@ -92,6 +92,9 @@ void add_solver_options(CLI::App& app, Arguments& a) {
   app.add_option("--tol", a.tol, "componentwise backward error of a success [by the precision]")
       ->type_name("T")
       ->group(group);
+  app.add_flag("--solve-singular", a.solve_singular,
+               "solve numerically singular matrices too, with perturbed factors; the status stays singular")
+      ->group(group);
   app.add_option("--repeat", a.repeat, "refactor and solve N times after two warm-ups; medians in the times")
       ->type_name("N")
       ->check(at_least(1))

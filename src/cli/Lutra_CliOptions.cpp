@@ -198,6 +198,8 @@ SolverOptions check_options(const Arguments& arguments) {
   set_ordering(arguments, options);
   check_threshold_pivoting(arguments);
   set_numbers(arguments, options.lu);
+  options.lu.solve_singular = arguments.solve_singular;
+  options.lu.time_stages = true;
   options.backend = check_backend(arguments);
   check_standard_input(arguments);
   check_standard_output(arguments);

@@ -76,7 +76,7 @@ class Session {
   /// Solves with a matrix of the session's pattern, which the first call sets, and completes `record` but for
   /// the time of reading. Running out of memory ends in the record's status.
   /// @param B [n · n_rhs] by columns
-  /// @returns X like B; meaningful for the statuses success and error_above_tolerance
+  /// @returns X like B; meaningful where the report has errors
   std::vector<Scalar> solve(const HostMatrix<Scalar>& A, const std::vector<Scalar>& B, ReportRecord& record) {
     std::vector<Scalar> X(B.size());
     record.run = describe_run<ExecutionSpace>();

@@ -52,7 +52,9 @@ template <class Scalar>
 void write_solution(const Arguments& arguments, const std::vector<Scalar>& X, std::int64_t n,
                     const Report& report) {
   if (!arguments.out) return;
-  if (report.status != Status::success && report.status != Status::error_above_tolerance) {
+  const bool solved = report.status == Status::success || report.status == Status::error_above_tolerance ||
+                      (arguments.solve_singular && report.errors.backward_componentwise);
+  if (!solved) {
     print_error(*arguments.out + " is not written: there is no solution");
     return;
   }

@@ -202,6 +202,12 @@ TEST_CASE("numbers that go wrong end with 3, the report printed", "[cli]") {
     const Outcome outcome = program.run("solve s.mtx --json");
     CHECK(outcome.status == 3);
     CHECK(outcome.json()["status"] == "numerically_singular");
+    CHECK(outcome.json()["errors"]["backward_componentwise"].is_null());
+    const Outcome solved = program.run("solve s.mtx --json --solve-singular --out x.mtx");
+    CHECK(solved.status == 3);
+    CHECK(solved.json()["status"] == "numerically_singular");
+    CHECK(solved.json()["errors"]["backward_componentwise"].get<double>() < 1e-12);  // B is in the range of A
+    CHECK(program.exists("x.mtx"));
   }
   SECTION("error above a tolerance nothing reaches") {
     REQUIRE(program.run("generate circuit --size 2000 a.mtx").status ==
