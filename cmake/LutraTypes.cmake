@@ -4,7 +4,8 @@ set(Lutra_SCALARS "f32;f64;c64;c128" CACHE STRING "Scalar types compiled: a list
 set(Lutra_ORDINALS "int32;int64" CACHE STRING "Index types compiled: a list of int32, int64")
 set(Lutra_BACKENDS "${Kokkos_DEVICES}" CACHE STRING "Backends compiled: a list of those Kokkos has")
 
-# lutra_define_choices(<variable> <all values>…): LUTRA_HAS_<value> for each value of the list <variable>.
+# lutra_define_choices(<variable> <all values>…): LUTRA_HAS_<value> for each value of the list <variable>, and
+# LUTRA_IF_<value>, the replacement of the macro of that name.
 function(lutra_define_choices variable)
   if(NOT ${variable})
     message(FATAL_ERROR "${variable} is empty (choose from ${ARGN})")
@@ -15,6 +16,7 @@ function(lutra_define_choices variable)
     endif()
     string(TOUPPER "${value}" name)
     set(LUTRA_HAS_${name} ON PARENT_SCOPE)
+    set(LUTRA_IF_${name} "__VA_ARGS__" PARENT_SCOPE)
   endforeach()
 endfunction()
 

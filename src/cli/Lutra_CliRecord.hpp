@@ -8,6 +8,7 @@
 #include "Lutra_CliBackend.hpp"
 #include "Lutra_CliOptions.hpp"
 #include "Lutra_CliOutput.hpp"
+#include "Lutra_CliSystem.hpp"
 #include "Lutra_CliText.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_MatrixMarket.hpp"
@@ -20,21 +21,12 @@ namespace lutra::Cli {
 /// built. @throws InputError for a scalar type that was not
 template <class Task>
 auto with_types(const std::string& scalar, bool is_complex, const std::string& backend, const Task& task) {
+  const std::string name = !is_complex ? scalar : scalar == "f32" ? "c64" : "c128";
   return with_backend(backend, [&]<class ExecutionSpace>() {
-#ifdef LUTRA_HAS_F32
-    if (scalar == "f32" && !is_complex) return task.template operator()<float, ExecutionSpace>();
-#endif
-#ifdef LUTRA_HAS_F64
-    if (scalar == "f64" && !is_complex) return task.template operator()<double, ExecutionSpace>();
-#endif
-#ifdef LUTRA_HAS_C64
-    if (scalar == "f32" && is_complex)
-      return task.template operator()<Kokkos::complex<float>, ExecutionSpace>();
-#endif
-#ifdef LUTRA_HAS_C128
-    if (scalar == "f64" && is_complex)
-      return task.template operator()<Kokkos::complex<double>, ExecutionSpace>();
-#endif
+#define LUTRA_TRY_SCALAR(Scalar) \
+  if (name == scalar_name<Scalar>()) return task.template operator()<Scalar, ExecutionSpace>();
+    LUTRA_FOR_EACH_SCALAR(LUTRA_TRY_SCALAR)
+#undef LUTRA_TRY_SCALAR
     throw InputError("--scalar: " + scalar + (is_complex ? " for complex matrices" : "") +
                      " was not built in");
   });

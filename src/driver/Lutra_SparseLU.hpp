@@ -92,10 +92,7 @@ class SparseLU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace
  private:
   template <class Value, class Index, class Integer, class Memory>
   matrix_type readable(const CsrView<Value, Index, Integer, Memory>& A) {
-    using Matrix = CsrView<Value, Index, Integer, Memory>;
-    [[maybe_unused]] const Impl::RequireReadable<Matrix, Scalar, Ordinal, Offset, ExecutionSpace> types;
-    return Impl::adapt_matrix<Offset, ExecutionSpace>(
-        A, [this](const auto& row_map) { return widened(row_map); });
+    return Impl::adapt_matrix<matrix_type>(A, [this](const auto& row_map) { return widened(row_map); });
   }
   Kokkos::View<const Offset*, memory_space> widened(const Kokkos::View<const int*, memory_space>& row_map);
   numeric_type& numeric(const char* message) const;

@@ -248,7 +248,6 @@ KrylovOutcome fgmres(const ExecutionSpace& exec, const LinearOperator<Scalar, Ex
                                 const DenseRows<Scalar, typename Space::memory_space>&,                   \
                                 const DenseRows<Scalar, typename Space::memory_space>&,                   \
                                 const KrylovOptions&, const FgmresWorkspace<Scalar, Space>&);
-#define LUTRA_FGMRES_ON_SPACES(Scalar) LUTRA_FOR_EACH_SPACE(LUTRA_FGMRES, Scalar)
-LUTRA_FOR_EACH_SCALAR(LUTRA_FGMRES_ON_SPACES)
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FGMRES)
 
 }  // namespace lutra

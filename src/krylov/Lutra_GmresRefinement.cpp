@@ -86,7 +86,6 @@ GmresOutcome refine_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar, 
       const Space&, MatrixOperator<Scalar, Space>&, Preconditioner<Scalar, Space>&, Transposition, \
       const typename MatrixOperator<Scalar, Space>::Scale&, double, const BackwardErrors&,         \
       SolveWorkspace<Scalar, Space>&, const FgmresWorkspace<Scalar, Space>&);
-#define LUTRA_REFINE_BY_GMRES_ON_SPACES(Scalar) LUTRA_FOR_EACH_SPACE(LUTRA_REFINE_BY_GMRES, Scalar)
-LUTRA_FOR_EACH_SCALAR(LUTRA_REFINE_BY_GMRES_ON_SPACES)
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_REFINE_BY_GMRES)
 
 }  // namespace lutra

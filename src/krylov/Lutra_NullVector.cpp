@@ -180,7 +180,6 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
       const Space&, MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&,                         \
       const Scales<Scalar, typename Space::memory_space>&, SolveWorkspace<Scalar, Space>&,                 \
       const FgmresWorkspace<Scalar, Space>&, Report&);
-#define LUTRA_FIND_NULL_VECTOR_ON_SPACES(Scalar) LUTRA_FOR_EACH_SPACE(LUTRA_FIND_NULL_VECTOR, Scalar)
-LUTRA_FOR_EACH_SCALAR(LUTRA_FIND_NULL_VECTOR_ON_SPACES)
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FIND_NULL_VECTOR)
 
 }  // namespace lutra

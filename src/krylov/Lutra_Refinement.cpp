@@ -118,7 +118,6 @@ RefinementOutcome solve_refined(const ExecutionSpace& exec, MatrixOperator<Scala
   template RefinementOutcome solve_refined(                                                               \
       const Space&, MatrixOperator<Scalar, Space>&, Preconditioner<Scalar, Space>&, Transposition,        \
       const RefinementOptions&, SolveWorkspace<Scalar, Space>&, const std::function<void()>&);
-#define LUTRA_REFINEMENT_ON_SPACES(Scalar) LUTRA_FOR_EACH_SPACE(LUTRA_REFINEMENT, Scalar)
-LUTRA_FOR_EACH_SCALAR(LUTRA_REFINEMENT_ON_SPACES)
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_REFINEMENT)
 
 }  // namespace lutra

@@ -67,13 +67,10 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, Execut
   /// copied but the values.
   template <class Value, class Index, class Integer, class Memory>
   void analyze(const CsrView<Value, Index, Integer, Memory>& T, TriangleSide side, DiagonalKind diagonal) {
-    using Matrix = CsrView<Value, Index, Integer, Memory>;
-    [[maybe_unused]] const Impl::RequireReadable<Matrix, Scalar, Ordinal, Offset, ExecutionSpace> types;
     static_assert(
         !std::is_same_v<Integer, int>,
         "lutra: TriangularSolver keeps the row map of a matrix and takes std::int64_t or std::size_t");
-    analyze(Impl::adapt_matrix<Offset, ExecutionSpace>(T, [](const auto& map) { return map; }), side,
-            diagonal);
+    analyze(Impl::adapt_matrix<matrix_type>(T, [](const auto& map) { return map; }), side, diagonal);
   }
 
   /// X = op(T)⁻¹·B for all columns. The first solve with a transposed op analyses Tᵀ too, and allocates.

@@ -53,7 +53,7 @@ void check_solved(const Matrix& A) {
 /// Converts as a solver does, and returns the row map by value for comparison.
 template <class Types, class Matrix>
 auto adapted(const Matrix& A, lutra::Impl::WidenedRowMap<std::int64_t, typename Types::Space>& widened) {
-  return lutra::Impl::adapt_matrix<std::int64_t, typename Types::Space>(A, [&](const auto& row_map) {
+  return lutra::Impl::adapt_matrix<typename Solver<Types>::matrix_type>(A, [&](const auto& row_map) {
     return widened.convert(typename Types::Space(), row_map, MemoryBudget());
   });
 }

@@ -15,11 +15,7 @@ namespace lutra::Impl {
 /// The same elements as a View of memory space `To`, unmanaged: nothing is copied.
 template <class To, class T, class From>
 Kokkos::View<const T*, To> in_memory_space(const Kokkos::View<const T*, From>& view) {
-  if constexpr (std::is_same_v<To, From>) {
-    return view;
-  } else {
-    return Kokkos::View<const T*, To>(view.data(), view.extent(0));
-  }
+  return Kokkos::View<const T*, To>(view.data(), view.extent(0));
 }
 
 /// Row maps of `int`, converted on the device to the offset type of a solver. The converted map is kept
@@ -53,38 +49,30 @@ class WidenedRowMap {
   MemoryReservation m_reservation;
 };
 
-/// Compiles only for a matrix that a solver of these types can read in place.
-template <class Matrix, class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-struct RequireReadable;
-
-template <class Value, class Index, class Integer, class Memory, class Scalar, class Ordinal, class Offset,
-          class ExecutionSpace>
-struct RequireReadable<CsrView<Value, Index, Integer, Memory>, Scalar, Ordinal, Offset, ExecutionSpace> {
-  static_assert(std::is_same_v<Value, Scalar>, "lutra: the matrix must have the solver's scalar type");
-  static_assert(std::is_same_v<Index, Ordinal>, "lutra: the matrix must have the solver's index type");
+/// A matrix of other types as a solver's `CsrView`: entries and values are shared, never copied. Compiles
+/// only for a matrix that the solver can read in place. A row map that differs in its sign alone is shared
+/// too: an offset too large for `Offset` turns negative, which the solver's check refuses. One of `int` goes
+/// through `widen`, a function from View<const int*> to View<const Offset*>.
+template <class Solver, class Value, class Index, class Integer, class Memory, class Widen>
+Solver adapt_matrix(const CsrView<Value, Index, Integer, Memory>& A, const Widen& widen) {
+  using To = typename decltype(Solver::values)::memory_space;
+  using RowMap = decltype(Solver::row_map);
+  using Offset = typename RowMap::non_const_value_type;
+  static_assert(std::is_same_v<Value, typename decltype(Solver::values)::non_const_value_type>,
+                "lutra: the matrix must have the solver's scalar type");
+  static_assert(std::is_same_v<Index, typename decltype(Solver::entries)::non_const_value_type>,
+                "lutra: the matrix must have the solver's index type");
   static_assert(std::is_same_v<Integer, int> || std::is_same_v<std::make_signed_t<Integer>, Offset>,
                 "lutra: the row map of a matrix must hold int, std::int64_t or std::size_t");
   static_assert(
-      Kokkos::SpaceAccessibility<ExecutionSpace, Memory>::accessible,
+      Kokkos::SpaceAccessibility<typename To::execution_space, Memory>::accessible,
       "lutra: the solver's execution space cannot reach the memory of this matrix; copy its Views to "
       "the device, or pass a lutra::HostMatrix");
-};
-
-/// A matrix of other types as the solver's `CsrView`: entries and values are shared, never copied. A row map
-/// that differs in its sign alone is shared too: an offset too large for `Offset` turns negative, which the
-/// solver's check refuses. Others go through `widen`, a function from View<const int*> to View<const
-/// Offset*>.
-template <class Offset, class ExecutionSpace, class Value, class Index, class Integer, class Memory,
-          class Widen>
-CsrView<Value, Index, Offset, typename ExecutionSpace::memory_space> adapt_matrix(
-    const CsrView<Value, Index, Integer, Memory>& A, const Widen& widen) {
-  using To = typename ExecutionSpace::memory_space;
-  Kokkos::View<const Offset*, To> row_map;
-  if constexpr (std::is_same_v<Integer, int> && !std::is_same_v<Offset, int>) {
+  RowMap row_map;
+  if constexpr (std::is_same_v<Integer, int>) {
     row_map = widen(in_memory_space<To>(A.row_map));
   } else {
-    row_map = Kokkos::View<const Offset*, To>(reinterpret_cast<const Offset*>(A.row_map.data()),
-                                              A.row_map.extent(0));
+    row_map = RowMap(reinterpret_cast<const Offset*>(A.row_map.data()), A.row_map.extent(0));
   }
   return {A.n_rows, A.n_cols, row_map, in_memory_space<To>(A.entries), in_memory_space<To>(A.values)};
 }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_INSTANTIATE_HPP
+#define LUTRA_INSTANTIATE_HPP
+
+// The types the library is compiled for, in one place. A source file hands each list a macro that
+// instantiates its functions for one combination; explicit instantiation is the one thing a template cannot
+// enumerate for itself. LUTRA_IF_F32(text) and its like (Lutra_Config.hpp) are `text` where float is
+// compiled, else nothing.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+#include "Lutra_Config.hpp"
+
+/// MACRO(args…, ExecutionSpace) for each execution space.
+#define LUTRA_FOR_EACH_SPACE(MACRO, ...)                            \
+  LUTRA_IF_SERIAL(MACRO(__VA_ARGS__ __VA_OPT__(, ) Kokkos::Serial)) \
+  LUTRA_IF_OPENMP(MACRO(__VA_ARGS__ __VA_OPT__(, ) Kokkos::OpenMP)) \
+  LUTRA_IF_CUDA(MACRO(__VA_ARGS__ __VA_OPT__(, ) Kokkos::Cuda))     \
+  LUTRA_IF_HIP(MACRO(__VA_ARGS__ __VA_OPT__(, ) Kokkos::HIP))
+
+/// MACRO(Scalar, args…): functions of values alone.
+#define LUTRA_FOR_EACH_SCALAR(MACRO, ...)                                \
+  LUTRA_IF_F32(MACRO(float __VA_OPT__(, ) __VA_ARGS__))                  \
+  LUTRA_IF_F64(MACRO(double __VA_OPT__(, ) __VA_ARGS__))                 \
+  LUTRA_IF_C64(MACRO(Kokkos::complex<float> __VA_OPT__(, ) __VA_ARGS__)) \
+  LUTRA_IF_C128(MACRO(Kokkos::complex<double> __VA_OPT__(, ) __VA_ARGS__))
+
+/// MACRO(Scalar, ExecutionSpace): device functions of values alone.
+#define LUTRA_FOR_EACH_SCALAR_AND_SPACE(MACRO) LUTRA_FOR_EACH_SPACE(LUTRA_FOR_EACH_SCALAR, MACRO)
+
+/// MACRO(Ordinal, Offset): host functions on patterns.
+#define LUTRA_FOR_EACH_PATTERN(MACRO)      \
+  LUTRA_IF_INT32(MACRO(int, std::int64_t)) \
+  LUTRA_IF_INT64(MACRO(std::int64_t, std::int64_t))
+
+/// MACRO(Scalar, Ordinal, Offset): host functions on matrices.
+#define LUTRA_FOR_EACH_MATRIX(MACRO)                              \
+  LUTRA_IF_INT32(LUTRA_FOR_EACH_SCALAR(MACRO, int, std::int64_t)) \
+  LUTRA_IF_INT64(LUTRA_FOR_EACH_SCALAR(MACRO, std::int64_t, std::int64_t))
+
+/// MACRO(Ordinal, Offset, ExecutionSpace): device functions on patterns.
+#define LUTRA_FOR_EACH_PATTERN_AND_SPACE(MACRO)                  \
+  LUTRA_IF_INT32(LUTRA_FOR_EACH_SPACE(MACRO, int, std::int64_t)) \
+  LUTRA_IF_INT64(LUTRA_FOR_EACH_SPACE(MACRO, std::int64_t, std::int64_t))
+
+/// MACRO(Scalar, Ordinal, Offset, ExecutionSpace): device functions on matrices.
+#define LUTRA_FOR_EACH_MATRIX_AND_SPACE(MACRO)                                          \
+  LUTRA_IF_INT32(LUTRA_FOR_EACH_SPACE(LUTRA_FOR_EACH_SCALAR, MACRO, int, std::int64_t)) \
+  LUTRA_IF_INT64(LUTRA_FOR_EACH_SPACE(LUTRA_FOR_EACH_SCALAR, MACRO, std::int64_t, std::int64_t))
+
+#endif
