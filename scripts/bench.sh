@@ -5,12 +5,12 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-programs=(preprocess symbolic levelization numeric trisolve io solve)
+programs=(preprocess symbolic levelization numeric dense trisolve io solve)
 
 usage() {
   cat <<END
 Usage: scripts/bench.sh [options] [program…] [-- options of the programs]
-Sets up, builds the benchmark programs and runs those named (default: solve), one JSON report each in
+Sets up, builds the benchmark programs and runs those named (default: solve). Writes one JSON report for each to
 build/<preset>/benchmarks/. Programs: ${programs[*]}, or all.
 Options of the programs: --matrix=FILE, --generate=KIND:SIZE, --samples=N, --benchmark_filter=REGEX, …
 
@@ -31,7 +31,7 @@ while [[ $# -gt 0 ]]; do
     --) shift && program_options=("$@") && break ;;
     all) chosen=("${programs[@]}") ;;
     *)
-      [[ " ${programs[*]} " == *" $1 "* ]] || die "unknown program or option '$1'; --help shows those there are"
+      [[ " ${programs[*]} " == *" $1 "* ]] || die "invalid program or option '$1' (choose from ${programs[*]} all, or see --help)"
       chosen+=("$1")
       ;;
   esac
