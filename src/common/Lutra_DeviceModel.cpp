@@ -53,6 +53,7 @@ DeviceModel h200_device_model() {
 DeviceModel host_device_model() {
   DeviceModel model;
   model.trisolve = host_trisolve();
+  model.numeric.min_flops_per_entry = 40;
   return model;
 }
 

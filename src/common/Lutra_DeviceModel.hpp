@@ -75,12 +75,38 @@ struct AuctionCosts {
                                            ///< pays for the launches of many teams
 };
 
+/// From what the order of a front's tasks on devices follows (`Lutra_FrontTaskList.hpp`). Times are in
+/// microseconds; only their ratios matter.
+struct FrontTaskModel {
+  double start = 6;          ///< of a front as a whole, and of a contribution
+  double pivot = 0.25;       ///< of a front as a whole
+  double child = 0.3;        ///< of a front as a whole
+  double step = 18;          ///< a pivot tile and what follows it on the critical path
+  double product = 1.2;      ///< of two tiles
+  int steps_together = 2;    ///< pivot tiles whose rows and columns are taken together, in large fronts
+  int min_linked_tiles = 4;  ///< pivot tiles from which on diagonal tiles make their last product themselves
+  int min_swept_tiles = 12;  ///< pivot tiles from which on one block works all diagonal tiles
+  int blocks_a_sweep = 16;  ///< one block in so many may sweep: there are always blocks for what it waits for
+  int min_paired_tiles = 24;         ///< tiles along an edge from which on a front has tasks of two tiles
+  int min_paired_root_tiles = 44;    ///< the same of a root, beside which there is no other front to work
+  int single_edge = 12;              ///< last rows and columns of a root's tiles whose tasks have one tile
+  int single_contribution_rows = 2;  ///< the same of a root's contribution
+  int cleared_entries = 1 << 15;     ///< of panels, cleared by one task
+};
+
+/// What numeric factorization is divided and the engine is chosen by.
+struct NumericDeviceModel {
+  FrontTaskModel tasks;
+  double min_flops_per_entry = 0;  ///< fronts that perform fewer flops per stored entry lose to rows
+};
+
 /// All numbers that were fitted to one device, a section for each use. Choices are functions of a matrix's
 /// properties and of this struct; whoever chooses is handed one, by parameter or in an options struct.
 struct DeviceModel {
   TrisolveDeviceModel trisolve;
   OrderingCosts ordering;
   AuctionCosts auction;
+  NumericDeviceModel numeric;
 };
 
 /// Fitted to one NVIDIA H200 with CUDA 13.0 by `lutra_perf_trisolve` over 34 triangles of ILU(0) and complete

@@ -103,9 +103,9 @@ MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::Multifrontal
     const ExecutionSpace& exec, std::shared_ptr<const Plan> plan, const MemoryBudget& budget)
     : m_plan(std::move(plan)),
       m_budget(budget),
-      m_fronts(make_front_factors<Scalar>(exec, m_plan->fronts, budget)),
+      m_fronts(make_front_factors(exec, m_plan->schedule, budget)),
       m_reservation(budget) {
-  m_fronts.pivot_threshold = m_plan->pivot_threshold;
+  if (m_plan->pivot_threshold > 0) m_fronts.interchanges = {m_plan->pivot_threshold, {}};
 }
 
 /// Room for values, where there is none yet.
@@ -136,14 +136,14 @@ FactorizationOutcome MultifrontalFactorization<Scalar, Ordinal, Offset, Executio
                        " waited too long for its children, and the factorization was given up");
   }
   FactorizationOutcome result{outcome.perturbed, std::nullopt, outcome.largest_entry, outcome.largest_factor};
-  if (m_fronts.pivot_threshold > 0) result.interchanged = outcome.interchanged;
+  if (m_fronts.interchanges) result.interchanged = outcome.interchanged;
   return result;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::vector<Pivot> MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::pivots(
     const ExecutionSpace& exec) const {
-  return Impl::list_pivots(exec, m_plan->F, m_perturbed, m_fronts.row_of_pivot);
+  return Impl::list_pivots(exec, m_plan->F, m_perturbed, m_fronts.row_of_pivot());
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -154,7 +154,7 @@ FactorCounts MultifrontalPlan<Scalar, Ordinal, Offset, ExecutionSpace>::counts()
   result.nnz_u = (stored + n) / 2;
   result.flops = fronts.flops;
   result.supernodes = static_cast<std::int64_t>(fronts.count);
-  result.levels = static_cast<std::int64_t>(fronts.level_pivots.size());
+  result.levels = static_cast<std::int64_t>(fronts.layout.level_pivots.size());
   return result;
 }
 
@@ -175,7 +175,7 @@ void MultifrontalPlan<Scalar, Ordinal, Offset, ExecutionSpace>::write_structure(
   Kokkos::View<const Offset*, Memory> source;
   Impl::write_rows(solves_on_fronts ? pattern_of_fronts(exec, fronts, MemoryBudget(), source) : lu.rows,
                    structure);
-  structure.level_widths.assign(fronts.level_pivots.begin(), fronts.level_pivots.end());
+  structure.level_widths.assign(fronts.layout.level_pivots.begin(), fronts.layout.level_pivots.end());
 }
 
 bool solves_on_fronts(const LuOptions& options) {
@@ -192,6 +192,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifront
   auto plan = std::make_shared<MultifrontalPlan<Scalar, Ordinal, Offset, ExecutionSpace>>();
   plan->F = F;
   plan->fronts = plan_fronts(exec, tree, on_host, budget, front_plan_options<Scalar, ExecutionSpace>(), F.A);
+  plan->schedule = make_front_schedule<Scalar>(exec, plan->fronts, budget);
   if (options.pivoting == Pivoting::threshold) plan->pivot_threshold = options.pivot_threshold;
   plan->solves_on_fronts = solves_on_fronts(options);
   if (plan->solves_on_fronts) return plan;

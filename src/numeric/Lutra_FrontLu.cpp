@@ -159,21 +159,37 @@ FrontPlanOptions front_plan_options() {
 }
 
 template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
-FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree) {
+FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree,
+                           const DeviceModel& model) {
   using Schedule = Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>;
-  return Schedule::sizes(
-      exec, outline_fronts<ExecutionSpace, Offset>(tree, front_plan_options<Scalar, ExecutionSpace>()));
+  return Schedule::sizes(exec, tree, lay_out_fronts<Offset>(tree), model.numeric);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> make_front_schedule(
+    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const MemoryBudget& budget, const DeviceModel& model) {
+  using Schedule = Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>;
+  return std::make_shared<const Schedule>(exec, plan, budget, model.numeric);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
+    const ExecutionSpace& exec,
+    const std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>>& schedule,
+    const MemoryBudget& budget) {
+  using State = Impl::FrontRunState<Scalar, Ordinal, Offset, ExecutionSpace>;
+  FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> factors;
+  factors.schedule = schedule;
+  factors.state = std::make_shared<State>(exec, *schedule, budget);
+  return factors;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
     const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget) {
-  using Schedule = Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>;
-  FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> factors;
-  factors.reservation = MemoryReservation(budget);
-  factors.schedule = std::make_shared<Schedule>(exec, plan, budget, factors.reservation);
-  return factors;
+  return make_front_factors(exec, make_front_schedule<Scalar>(exec, plan, budget), budget);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -191,7 +207,7 @@ void allocate_values(const ExecutionSpace& exec,
   const auto panels = static_cast<std::size_t>(plan.panels);
   const auto contributions = static_cast<std::size_t>(fresh.schedule->contributions(plan));
   const auto inverses =
-      static_cast<std::size_t>(fresh.schedule->inverse_numbers(factors.pivot_threshold > 0));
+      static_cast<std::size_t>(fresh.schedule->inverse_entries(factors.interchanges.has_value()));
   // one array: contributions may stand among panels, and allocations take time
   const std::size_t entries_begin = aligned(panels + contributions);
   const std::size_t inverses_begin = aligned(entries_begin + plan.A.entries.extent(0));
@@ -207,8 +223,9 @@ void allocate_values(const ExecutionSpace& exec,
   fresh.inverses = part(inverses_begin, inverses_begin + inverses);
   allocate(fresh.outcome, "lutra::numeric::outcome");
   allocate(fresh.no_outcome, "lutra::numeric::no_outcome");
-  if (factors.pivot_threshold > 0)
-    allocate(fresh.row_of_pivot, "lutra::numeric::row_of_pivot", static_cast<std::size_t>(plan.n));
+  if (fresh.interchanges)
+    allocate(fresh.interchanges->row_of_pivot, "lutra::numeric::row_of_pivot",
+             static_cast<std::size_t>(plan.n));
   exec.fence("lutra::numeric: allocated before it is filled from the host");
   const Kokkos::View<FrontLuOutcome, Kokkos::HostSpace> nothing("lutra::numeric::nothing");
   nothing() = FrontLuOutcome();
@@ -228,7 +245,7 @@ void factorize_fronts(const ExecutionSpace& exec,
   Kokkos::deep_copy(exec, factors.outcome, factors.no_outcome);
   scale_entries<Scalar>(exec, plan, A, factors);
   if (portable) {
-    factors.schedule->forget_inverses();
+    factors.state->forget_inverses();
     auto contributions = factors.contributions;
     MemoryReservation room{MemoryBudget()};
     if (contributions.extent(0) < static_cast<std::size_t>(plan.contributions)) {
@@ -240,7 +257,7 @@ void factorize_fronts(const ExecutionSpace& exec,
     Impl::factorize_fronts_portable(exec, plan, data);
     if (room.bytes() > 0) exec.fence("lutra::numeric: contributions are no longer needed");
   } else {
-    factors.schedule->run(exec, plan, data);
+    factors.schedule->run(exec, plan, data, *factors.state);
   }
 }
 
@@ -249,7 +266,7 @@ void gather_factors(const ExecutionSpace& exec,
                     const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
                     const Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& source,
                     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values) {
-  if (factors.pivot_threshold > 0)
+  if (factors.interchanges)
     throw InputError("gather_factors: L of a factorization with interchanges does not have this pattern");
   const GatherEntry<Scalar, Offset> gather{source.data(), factors.panels.data(), values.data()};
   for_each_and_largest(exec, "lutra::numeric::gather_factors", static_cast<std::int64_t>(source.extent(0)),
@@ -264,22 +281,29 @@ void find_largest_factor(const ExecutionSpace& exec,
                        &factors.outcome.data()->largest_factor, PanelEntry<Scalar>{factors.panels.data()});
 }
 
-#define LUTRA_FRONT_LU(Scalar, Ordinal, Offset, Space)                                                     \
-  template FrontSizes sizes_of_fronts<Scalar, Offset>(const Space&, const AssemblyTree<Ordinal>&);         \
-  template FrontFactors<Scalar, Ordinal, Offset, Space> make_front_factors<Scalar>(                        \
-      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
-  template void allocate_values(const Space&,                                                              \
-                                const FrontPlan<Ordinal, Offset, typename Space::memory_space>&,           \
-                                const MemoryBudget&, FrontFactors<Scalar, Ordinal, Offset, Space>&);       \
-  template void factorize_fronts<Scalar, Ordinal, Offset, Space>(                                          \
-      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&,                       \
-      const ScaledValues<Scalar, typename Space::memory_space>&, double,                                   \
-      const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                                 \
-      const Kokkos::View<unsigned char*, typename Space::memory_space>&, bool);                            \
-  template void gather_factors<Scalar, Ordinal, Offset, Space>(                                            \
-      const Space&, const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                   \
-      const Kokkos::View<const Offset*, typename Space::memory_space>&,                                    \
-      const Kokkos::View<Scalar*, typename Space::memory_space>&);                                         \
+#define LUTRA_FRONT_LU(Scalar, Ordinal, Offset, Space)                                                       \
+  template FrontSizes sizes_of_fronts<Scalar, Offset>(const Space&, const AssemblyTree<Ordinal>&,            \
+                                                      const DeviceModel&);                                   \
+  template std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, Space>>                        \
+  make_front_schedule<Scalar>(const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, \
+                              const MemoryBudget&, const DeviceModel&);                                      \
+  template FrontFactors<Scalar, Ordinal, Offset, Space> make_front_factors(                                  \
+      const Space&, const std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, Space>>&,       \
+      const MemoryBudget&);                                                                                  \
+  template FrontFactors<Scalar, Ordinal, Offset, Space> make_front_factors<Scalar>(                          \
+      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&);   \
+  template void allocate_values(const Space&,                                                                \
+                                const FrontPlan<Ordinal, Offset, typename Space::memory_space>&,             \
+                                const MemoryBudget&, FrontFactors<Scalar, Ordinal, Offset, Space>&);         \
+  template void factorize_fronts<Scalar, Ordinal, Offset, Space>(                                            \
+      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&,                         \
+      const ScaledValues<Scalar, typename Space::memory_space>&, double,                                     \
+      const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                                   \
+      const Kokkos::View<unsigned char*, typename Space::memory_space>&, bool);                              \
+  template void gather_factors<Scalar, Ordinal, Offset, Space>(                                              \
+      const Space&, const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                     \
+      const Kokkos::View<const Offset*, typename Space::memory_space>&,                                      \
+      const Kokkos::View<Scalar*, typename Space::memory_space>&);                                           \
   template void find_largest_factor(const Space&, const FrontFactors<Scalar, Ordinal, Offset, Space>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FRONT_LU)
 

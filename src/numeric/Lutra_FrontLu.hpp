@@ -3,7 +3,9 @@
 #define LUTRA_FRONTLU_HPP
 
 #include <memory>
+#include <optional>
 
+#include "Lutra_DeviceModel.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -20,12 +22,27 @@ struct FrontLuOutcome {
 };
 
 namespace Impl {
-/// Launches of one execution space for one plan: what a specialisation keeps beside the plan.
+/// Tasks of one execution space for one plan. Not changed by factorizations, any number of which share it.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct FrontSchedule;
+/// What one factorization after the other with a schedule writes beside values: flags, buffers.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+struct FrontRunState;
 }  // namespace Impl
 
-/// What factorizations in fronts work in and leave their result in; made once for a plan.
+/// Of threshold pivoting, see factorize_fronts.
+template <class Ordinal, class MemorySpace>
+struct FrontInterchanges {
+  double threshold = 0;
+  Kokkos::View<Ordinal*, MemorySpace> row_of_pivot;  ///< [n] place of F whose row was eliminated at each
+                                                     ///< place. Panels of fronts as a whole hold rows in this
+                                                     ///< order. In tiled fronts (those with inverses) only
+                                                     ///< the diagonal tile and what is right of it does, and
+                                                     ///< the inverse of L's tile takes rows as they came
+};
+
+/// What factorizations in fronts work in, one after the other, and leave their result in. Several may share a
+/// plan and a schedule.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct FrontFactors {
   using Memory = typename ExecutionSpace::memory_space;
@@ -37,22 +54,21 @@ struct FrontFactors {
   Kokkos::View<Scalar*, Memory> inverses;  ///< of diagonal tiles, where a schedule leaves them to the solves
   Kokkos::View<FrontLuOutcome, Memory> outcome;
   Kokkos::View<FrontLuOutcome, Memory> no_outcome;  ///< what `outcome` starts from
-  double pivot_threshold = 0;  ///< of threshold pivoting, see factorize_fronts; 0: none. To be set before
-                               ///< values get room
-  Kokkos::View<Ordinal*, Memory> row_of_pivot;  ///< [n] place of F whose row was eliminated at each place; of
-                                                ///< threshold pivoting. Panels of fronts as a whole hold rows
-                                                ///< in this order. In tiled fronts (those with inverses) only
-                                                ///< the diagonal tile and what is right of it does, and the
-                                                ///< inverse of L's tile takes rows as they came
-  std::shared_ptr<Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> schedule;
-  MemoryReservation reservation;         ///< of the schedule
-  MemoryReservation values_reservation;  ///< of all else
+  std::optional<FrontInterchanges<Ordinal, Memory>>
+      interchanges;  ///< none with static pivoting; to be set before values get room
+  std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> schedule;
+  std::shared_ptr<Impl::FrontRunState<Scalar, Ordinal, Offset, ExecutionSpace>> state;
+  MemoryReservation values_reservation;  ///< of all but schedule and state
 
   bool has_values() const { return no_outcome.data() != nullptr; }
-  /// Gives all memory back but the schedule's.
+  /// Of threshold pivoting, else empty.
+  Kokkos::View<Ordinal*, Memory> row_of_pivot() const {
+    return interchanges ? interchanges->row_of_pivot : Kokkos::View<Ordinal*, Memory>();
+  }
+  /// Gives all memory back but that of schedule and state.
   void release_values() {
     panels = contributions = entries = scratch = inverses = {};
-    row_of_pivot = {};
+    if (interchanges) interchanges->row_of_pivot = {};
     outcome = no_outcome = {};
     values_reservation = {};
   }
@@ -71,9 +87,26 @@ struct FrontSizes {
 
 /// Without plan and values. O(rows of all fronts); on devices also what their order of tasks takes.
 template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
-FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree);
+FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree,
+                           const DeviceModel& model = default_device_model<ExecutionSpace>());
+
+/// Tasks for a plan, which any number of factors share.
+/// @param model by which tasks are put in order, on devices
+/// @throws OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> make_front_schedule(
+    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const MemoryBudget& budget, const DeviceModel& model = default_device_model<ExecutionSpace>());
 
 /// Factors without room for values: what does not depend on them.
+/// @throws OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
+    const ExecutionSpace& exec,
+    const std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>>& schedule,
+    const MemoryBudget& budget);
+
+/// The same with a schedule of their own.
 /// @throws OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
@@ -92,10 +125,10 @@ void allocate_values(const ExecutionSpace& exec,
 /// each front gathers its entries of F and its children's Schur complements, in one order whatever the
 /// threads do, eliminates its pivots and leaves its own Schur complement to its parent.
 ///
-/// Rows stay where they are, or with `factors.pivot_threshold` = u > 0 are interchanged among the pivots of a
-/// front, on devices among those of one of its tiles: a diagonal entry stays where it is at least u times the
-/// greatest of its column there, else the row of the greatest takes its place, the first of them. Patterns,
-/// plans and what parents get are the same.
+/// Rows stay where they are, or with `factors.interchanges` of threshold u are interchanged among the pivots
+/// of a front, on devices among those of one of its tiles: a diagonal entry stays where it is at least u
+/// times the greatest of its column there, else the row of the greatest takes its place, the first of them.
+/// Patterns, plans and what parents get are the same.
 ///
 /// @param factors      with room for values
 /// @param perturbation pivots smaller than this times the largest scaled entry are replaced by one of that

@@ -154,7 +154,7 @@ void list_entries_on_host(const ExecutionSpace& exec, const FrontEntries<Ordinal
                           const std::vector<std::int64_t>& first_tile, const std::vector<Ordinal>& rows,
                           bool any_high,
                           FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
-  auto& fronts = plan.host_fronts;
+  auto& fronts = plan.layout.fronts;
   Impl::HostFrontEntries<Ordinal, Offset> lists(fronts, first_tile, rows, entries, plan.options);
   const auto packed = [&](int shift) {
     std::vector<std::uint32_t> result;
@@ -174,7 +174,7 @@ void list_entries_on_host(const ExecutionSpace& exec, const FrontEntries<Ordinal
     upload(plan.entry_target_wide, "lutra::numeric::entry_target", lists.target);
   }
   upload(plan.entry_marks, "lutra::numeric::entry_marks", mark_rows(entries.A));
-  plan.host_tile_entries = std::move(lists.tile_begin);
+  plan.layout.tile_entries = std::move(lists.tile_begin);
 }
 
 /// Puts the way of each entry of A into the plan, and fronts, which then have their entries.
@@ -182,13 +182,13 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 void plan_entries(const ExecutionSpace& exec, const FrontEntries<Ordinal, Offset>& entries,
                   const std::vector<Ordinal>& rows, const MemoryBudget& budget,
                   FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
-  auto& fronts = plan.host_fronts;
+  auto& fronts = plan.layout.fronts;
   const auto first_tile = Impl::number_tiles(fronts, plan.options);
   const bool any_high = std::ranges::any_of(fronts, [](const auto& front) { return front.size() > 1 << 16; });
   const auto set_entries = [&] {
     for (std::size_t f = 0; f < fronts.size(); ++f) {
-      fronts[f].entries = at(plan.host_tile_entries, first_tile[f]);
-      fronts[f].entries_end = at(plan.host_tile_entries, first_tile[f + 1]);
+      fronts[f].entries = at(plan.layout.tile_entries, first_tile[f]);
+      fronts[f].entries_end = at(plan.layout.tile_entries, first_tile[f + 1]);
     }
   };
   using Maker = Impl::FrontEntryMaker<Ordinal, Offset, ExecutionSpace>;
@@ -203,7 +203,7 @@ void plan_entries(const ExecutionSpace& exec, const FrontEntries<Ordinal, Offset
     Kokkos::deep_copy(
         exec, on_device,
         Kokkos::View<const Front<Ordinal, Offset>*, Kokkos::HostSpace>(fronts.data(), fronts.size()));
-    plan.host_tile_entries =
+    plan.layout.tile_entries =
         Maker(exec, plan, budget).make(on_device, first_tile, entries.row_order, entries.col_order, any_high);
     set_entries();
     plan.fronts = on_device;
@@ -229,10 +229,11 @@ template <class Plan, class Ordinal, class Offset>
 std::vector<Ordinal> order_by_levels(const AssemblyTree<Ordinal>& tree, const Fronts<Ordinal, Offset>& fronts,
                                      Plan& plan) {
   std::vector<Ordinal> by_level(fronts.size()), level_of(fronts.size());
-  plan.level_map = Impl::levelize_in_order<Ordinal>(tree.parent, by_level, level_of);
-  for (std::size_t l = 0; l + 1 < plan.level_map.size(); ++l) {
-    const auto begin = by_level.begin() + plan.level_map[l], end = by_level.begin() + plan.level_map[l + 1];
-    plan.level_pivots.push_back(std::accumulate(begin, end, Ordinal(0), [&](Ordinal sum, Ordinal f) {
+  plan.layout.level_map = Impl::levelize_in_order<Ordinal>(tree.parent, by_level, level_of);
+  for (std::size_t l = 0; l + 1 < plan.layout.level_map.size(); ++l) {
+    const auto begin = by_level.begin() + plan.layout.level_map[l],
+               end = by_level.begin() + plan.layout.level_map[l + 1];
+    plan.layout.level_pivots.push_back(std::accumulate(begin, end, Ordinal(0), [&](Ordinal sum, Ordinal f) {
       return sum + static_cast<Ordinal>(at(fronts, f).pivots);
     }));
     std::stable_sort(begin, end,
@@ -329,28 +330,20 @@ void fill_rows(const ExecutionSpace& exec, const Plan& plan, const StartView& ro
       });
 }
 
-template <class ExecutionSpace, class Offset, class Ordinal>
-FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_without_places(
-    const AssemblyTree<Ordinal>& tree, const FrontPlanOptions& options) {
-  FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline;
-  auto& plan = outline.plan;
-  plan.n = tree.n;
-  plan.count = tree.count();
-  plan.options = options;
-  plan.flops = tree.flops;
-  plan.host_fronts = lay_out<Offset>(tree, plan.panels, plan.contributions);
-  outline.children = list_children(plan.host_fronts);
-  return outline;
-}
-
 }  // namespace
 
-template <class ExecutionSpace, class Offset, class Ordinal>
-FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_fronts(
-    const AssemblyTree<Ordinal>& tree, const FrontPlanOptions& options) {
-  auto outline = outline_without_places<ExecutionSpace, Offset>(tree, options);
-  outline.places = places_in_parents(outline.plan.host_fronts, tree);
-  return outline;
+template <class Offset, class Ordinal>
+FrontLayout<Ordinal, Offset> lay_out_fronts(const AssemblyTree<Ordinal>& tree) {
+  FrontLayout<Ordinal, Offset> layout;
+  layout.fronts = lay_out<Offset>(tree, layout.panels, layout.contributions);
+  layout.children = list_children(layout.fronts);
+  return layout;
+}
+
+template <class Ordinal, class Offset>
+std::vector<int> relative_indices(const FrontLayout<Ordinal, Offset>& layout,
+                                  const AssemblyTree<Ordinal>& tree) {
+  return places_in_parents(layout.fronts, tree);
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -359,12 +352,18 @@ FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
     const FrontEntries<Ordinal, Offset>& entries, const MemoryBudget& budget, const FrontPlanOptions& options,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
   constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
-  auto outline = outline_without_places<ExecutionSpace, Offset>(tree, options);
-  auto& plan = outline.plan;
-  auto& fronts = plan.host_fronts;
+  FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
+  plan.n = tree.n;
+  plan.count = tree.count();
+  plan.options = options;
+  plan.flops = tree.flops;
+  plan.layout = lay_out_fronts<Offset>(tree);
+  plan.panels = plan.layout.panels;
+  plan.contributions = plan.layout.contributions;
+  auto& fronts = plan.layout.fronts;
   plan.reservation = MemoryReservation(budget);
   plan.rows = Impl::upload(exec, plan.reservation, "lutra::numeric::front_rows", tree.rows);
-  plan.children = Impl::upload(exec, plan.reservation, "lutra::numeric::children", outline.children);
+  plan.children = Impl::upload(exec, plan.reservation, "lutra::numeric::children", plan.layout.children);
   plan.A = A.row_map.extent(0) > 0 ? A : copy_pattern(exec, plan.reservation, entries.A);
   plan_entries(exec, entries, tree.rows, budget, plan);
   if constexpr (on_host) {
@@ -375,7 +374,7 @@ FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
   }
   plan.by_level = Impl::upload(exec, plan.reservation, "lutra::numeric::fronts_by_level",
                                order_by_levels(tree, fronts, plan));
-  return std::move(plan);
+  return plan;
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -398,7 +397,7 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
   MemoryReservation scratch(budget);
   const auto rows = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), plan.rows);
   const auto row_start =
-      Impl::upload(exec, scratch, "lutra::numeric::row_start", start_rows(plan.host_fronts, plan.n, rows));
+      Impl::upload(exec, scratch, "lutra::numeric::row_start", start_rows(plan.layout.fronts, plan.n, rows));
   fill_rows(exec, plan, row_start, diagonal, entries, sources);
   exec.fence("lutra::numeric: where rows start is no longer needed");
   result.row_map = row_map;
@@ -413,8 +412,6 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
 }
 
 #define LUTRA_PLAN_FRONTS(Ordinal, Offset, Space)                                                            \
-  template FrontOutline<Ordinal, Offset, typename Space::memory_space> outline_fronts<Space, Offset>(        \
-      const AssemblyTree<Ordinal>&, const FrontPlanOptions&);                                                \
   template FrontPlan<Ordinal, Offset, typename Space::memory_space> plan_fronts(                             \
       const Space&, const AssemblyTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const MemoryBudget&, \
       const FrontPlanOptions&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&);            \
@@ -422,5 +419,11 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
       const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,    \
       Kokkos::View<const Offset*, typename Space::memory_space>&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_FRONTS)
+
+#define LUTRA_LAY_OUT_FRONTS(Ordinal, Offset)                                                 \
+  template FrontLayout<Ordinal, Offset> lay_out_fronts<Offset>(const AssemblyTree<Ordinal>&); \
+  template std::vector<int> relative_indices(const FrontLayout<Ordinal, Offset>&,             \
+                                             const AssemblyTree<Ordinal>&);
+LUTRA_FOR_EACH_PATTERN(LUTRA_LAY_OUT_FRONTS)
 
 }  // namespace lutra

@@ -66,6 +66,23 @@ struct FrontPlanOptions {
   int max_whole = 96;  ///< fronts of more rows are cut into tiles
 };
 
+/// What of a plan follows from the assembly tree alone, on the host: sizes of fronts, and where their arrays
+/// begin.
+template <class Ordinal, class Offset>
+struct FrontLayout {
+  std::vector<Front<Ordinal, Offset>> fronts;  ///< in postorder; with entries once a plan has been made
+  std::vector<Ordinal> children;               ///< of each front, ascending
+  std::vector<Ordinal> level_map;     ///< [levels + 1] in the plan's `by_level`; of a plan, as what follows
+  std::vector<Ordinal> level_pivots;  ///< [levels] pivots of a level's fronts
+  std::vector<Offset> tile_entries;   ///< [tiles + 1] first entry of F in each tile, those of a front by rows
+                                      ///< of tiles, a front that is not cut being one
+  Offset panels = 0;                  ///< entries of all panels
+  Offset contributions = 0;  ///< entries contributions have room for; a front may take the place of what its
+                             ///< children have added, so that fronts are to be worked after all below them
+
+  std::size_t levels() const { return level_map.empty() ? 0 : level_map.size() - 1; }
+};
+
 /// All a factorization in fronts needs besides values; made once for a pattern, in memory space
 /// `MemorySpace`.
 template <class Ordinal, class Offset, class MemorySpace>
@@ -86,18 +103,13 @@ struct FrontPlan {
       entry_marks;                                     ///< [nnz(A) / entries_a_mark, rounded up, + 1] user's
                                                        ///< row of each entry that is marked and of the last
   Kokkos::View<const Ordinal*, MemorySpace> by_level;  ///< [count] leaves first, largest first within a level
-  std::vector<Ordinal> level_map;                      ///< [levels + 1] in `by_level`
-  std::vector<Ordinal> level_pivots;                   ///< [levels] pivots of a level's fronts
-  std::vector<Front<Ordinal, Offset>> host_fronts;     ///< as `fronts`, for plans of launches
-  std::vector<Offset> host_tile_entries;  ///< [tiles + 1] first entry of F in each tile, those of a front by
-                                          ///< rows of tiles, a front that is not cut being one
-  Offset panels = 0;                      ///< numbers in all panels
-  Offset contributions = 0;  ///< numbers contributions have room for; a front may take the place of what its
-                             ///< children have added, so that fronts are to be worked after all below them
+  Offset panels = 0;                                   ///< as in the layout
+  Offset contributions = 0;                            ///< as in the layout
+  FrontLayout<Ordinal, Offset> layout;
   double flops = 0;
   MemoryReservation reservation;
 
-  std::size_t levels() const { return level_map.empty() ? 0 : level_map.size() - 1; }
+  std::size_t levels() const { return layout.levels(); }
 };
 
 /// Which user's row and column stand at each place of the F that the tree is of, and A itself; on the host.
@@ -108,22 +120,18 @@ struct FrontEntries {
   const std::vector<Ordinal>& col_order;
 };
 
-/// What of a plan follows from the tree alone, on the host.
-template <class Ordinal, class Offset, class MemorySpace>
-struct FrontOutline {
-  FrontPlan<Ordinal, Offset, MemorySpace> plan;  ///< without anything in `MemorySpace`
-  std::vector<Ordinal> children;                 ///< as in the plan
-  std::vector<int> places;                       ///< as in the plan
-};
+/// O(fronts)
+template <class Offset, class Ordinal>
+FrontLayout<Ordinal, Offset> lay_out_fronts(const AssemblyTree<Ordinal>& tree);
 
-/// O(rows of all fronts)
-template <class ExecutionSpace, class Offset, class Ordinal>
-FrontOutline<Ordinal, Offset, typename ExecutionSpace::memory_space> outline_fronts(
-    const AssemblyTree<Ordinal>& tree, const FrontPlanOptions& options);
+/// Relative indices: the position in its parent of each contribution row. O(rows of all fronts)
+template <class Ordinal, class Offset>
+std::vector<int> relative_indices(const FrontLayout<Ordinal, Offset>& layout,
+                                  const AssemblyTree<Ordinal>& tree);
 
-/// Offsets of fronts, the way of each entry of A and of each child's row into its front, levels. Offsets and
-/// levels are found on the host; entries and rows, on devices, by all threads, which takes room for sorted
-/// keys for a while; where that is short, on the host too. O(nnz(A)·log f + rows).
+/// Offsets of fronts, the assembly map of A's entries, relative indices of contribution rows, levels. Offsets
+/// and levels are found on the host; entries and rows, on devices, by all threads, which takes room for
+/// sorted keys for a while; where that is short, on the host too. O(nnz(A)·log f + rows).
 /// @param entries its orders already follow `tree.order`
 /// @param A       the pattern of `entries` in the space's memory, which the plan shares; empty: it has a copy
 /// @throws OutOfMemoryError

@@ -43,7 +43,7 @@ void FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
     const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
     const FrontSystem<Scalar, Ordinal, Memory>& system) {
   if (plan.n == 0) return;
-  if (factors.pivot_threshold > 0 && !m_interchanges)
+  if (factors.interchanges && !m_interchanges)
     throw InputError("FrontSolver: it was not made for factors with interchanges");
   auto data = m_sweeps->data_of(plan, factors.panels.data());
   data.sweep.transposed = system.transposition != Transposition::none;

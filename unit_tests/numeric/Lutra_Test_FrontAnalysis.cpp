@@ -330,28 +330,28 @@ TEMPLATE_LIST_TEST_CASE("entries of A stand in the order of fronts and tiles", "
       REQUIRE(to_vector(plan.entry_place.low) == packed(expected.place, 0));
       REQUIRE(to_vector(plan.entry_target) ==
               std::vector<std::uint32_t>(expected.target.begin(), expected.target.end()));
-      REQUIRE(plan.host_tile_entries == expected.tile_begin);
+      REQUIRE(plan.layout.tile_entries == expected.tile_begin);
     };
     check();
-    const auto first_tile = lutra::Impl::number_tiles(plan.host_fronts, options);
-    const lutra::Impl::HostFrontEntries<Ordinal, Offset> host(plan.host_fronts, first_tile, tree.rows,
+    const auto first_tile = lutra::Impl::number_tiles(plan.layout.fronts, options);
+    const lutra::Impl::HostFrontEntries<Ordinal, Offset> host(plan.layout.fronts, first_tile, tree.rows,
                                                               entries, options);
     REQUIRE(host.target == expected.target);
     REQUIRE(host.tile_begin == expected.tile_begin);
     REQUIRE(packed(host.place, 0) == packed(expected.place, 0));
     const auto marks = to_vector(plan.entry_marks);
-    auto blank = plan.host_fronts;
+    auto blank = plan.layout.fronts;
     for (auto& front : blank) front.entries = front.entries_end = -1;
     const auto fronts = to_space<Space>(blank);
-    plan.host_tile_entries =
+    plan.layout.tile_entries =
         Maker(exec, plan, MemoryBudget()).make(fronts, first_tile, tree.order, tree.order, true);
     check();
     REQUIRE(to_vector(plan.entry_place.high) == packed(expected.place, 16));
     REQUIRE(to_vector(plan.entry_marks) == marks);
     const auto back = to_vector(fronts);
     for (std::size_t f = 0; f < back.size(); ++f) {
-      REQUIRE(back[f].entries == plan.host_fronts[f].entries);
-      REQUIRE(back[f].entries_end == plan.host_fronts[f].entries_end);
+      REQUIRE(back[f].entries == plan.layout.fronts[f].entries);
+      REQUIRE(back[f].entries_end == plan.layout.fronts[f].entries_end);
     }
   }
 }

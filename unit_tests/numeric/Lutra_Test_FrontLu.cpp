@@ -443,9 +443,10 @@ TEST_CASE("a front that waits for itself ends a factorization with its number", 
         plan_fronts(exec, tree, FrontEntries<int, std::int64_t>{pattern, tree.order, tree.order},
                     MemoryBudget(), front_plan_options<double, Kokkos::Cuda>());
     auto waiting = plan;
-    auto& root = waiting.host_fronts.back();
+    auto& root = waiting.layout.fronts.back();
     auto children = to_vector(plan.children);
     children[static_cast<std::size_t>(root.children)] = root.parent = plan.count - 1;
+    waiting.layout.children = children;
     waiting.children = to_space<Kokkos::Cuda>(children);
     const auto values = to_space<Kokkos::Cuda>(matrix.values);
     const auto ones = to_space<Kokkos::Cuda>(std::vector<double>(static_cast<std::size_t>(plan.n), 1));
@@ -453,7 +454,7 @@ TEST_CASE("a front that waits for itself ends a factorization with its number", 
     const auto stopped_front = [&](const auto& with) {
       auto factors = make_front_factors<double>(exec, with, MemoryBudget());
       allocate_values(exec, with, MemoryBudget(), factors);
-      factors.schedule->set_watchdog(0.05);
+      factors.state->set_watchdog(0.05);
       factorize_fronts<double>(exec, with, {values, ones, ones}, 0, factors, perturbed);
       exec.fence();
       return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), factors.outcome)().stopped_front;

@@ -64,7 +64,7 @@ struct OneFront {
                        FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
                        MemoryBudget(), front_plan_options<Scalar, Space>());
     factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
-    factors.pivot_threshold = threshold;
+    if (threshold > 0) factors.interchanges = {threshold, {}};
     allocate_values(exec, plan, MemoryBudget(), factors);
     tiled = !lutra::Impl::is_host_space<Space> && !portable && k + m > plan.options.max_whole;
     const auto ones = to_space<Space>(std::vector<RealOf<Scalar>>(size, 1));
@@ -78,7 +78,7 @@ struct OneFront {
     exec.fence();
     panels = to_vector(factors.panels);
     contributions = to_vector(factors.contributions);
-    row_of_pivot = to_vector(factors.row_of_pivot);
+    row_of_pivot = to_vector(factors.row_of_pivot());
     if (!row_of_pivot.empty()) row_of_pivot.resize(static_cast<std::size_t>(k));  // it is of pivots only
     outcome = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), factors.outcome)();
     perturbed = to_vector(flags);

@@ -98,17 +98,17 @@ void check_order(const Matrix<Type>& matrix, const FrontPlanOptions& options, bo
   const auto tree = make_assembly_tree(pattern, {});
   const FrontEntries<Ordinal, std::int64_t> entries{pattern, tree.order, tree.order};
   const auto plan = plan_fronts(Type::Space(), tree, entries, MemoryBudget(), options);
-  const Tasks tasks(plan.host_fronts, options, interchanges, h200_device_model().trisolve.fronts);
+  const Tasks tasks(plan.layout.fronts, options, interchanges, h200_device_model().trisolve.fronts);
   std::size_t fronts = 0;
   for (int c = 0; c < Tasks::tiled; ++c) {
-    const auto up = number_warps(plan.host_fronts, tasks.warps_up[c]);
-    check_warps(plan.host_fronts, up, number_warps(plan.host_fronts, tasks.warps_down[c]));
+    const auto up = number_warps(plan.layout.fronts, tasks.warps_up[c]);
+    check_warps(plan.layout.fronts, up, number_warps(plan.layout.fronts, tasks.warps_down[c]));
     fronts += up.size();
   }
-  const auto up = number_tiles(plan.host_fronts, tasks.tiles_up);
+  const auto up = number_tiles(plan.layout.fronts, tasks.tiles_up);
   for (const auto& [task, number] : up) fronts += task[1] == 0 ? 1 : 0;
-  CHECK(fronts == plan.host_fronts.size());  // each is solved once
-  check_tiles(plan.host_fronts, options.tile, up, number_tiles(plan.host_fronts, tasks.tiles_down));
+  CHECK(fronts == plan.layout.fronts.size());  // each is solved once
+  check_tiles(plan.layout.fronts, options.tile, up, number_tiles(plan.layout.fronts, tasks.tiles_down));
 }
 
 }  // namespace

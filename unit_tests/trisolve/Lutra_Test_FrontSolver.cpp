@@ -46,7 +46,7 @@ struct Fixture {
                          MemoryBudget(), front_plan_options<Scalar, Space>())),
         factors(make_front_factors<Scalar>(exec, plan, MemoryBudget())),
         solver(exec, plan, MemoryBudget(), {portable, 10, threshold > 0}) {
-    factors.pivot_threshold = threshold;
+    if (threshold > 0) factors.interchanges = {threshold, {}};
     const auto n = static_cast<std::size_t>(matrix.n_rows);
     for (std::size_t i = 0; i < n; ++i) {
       row_scale.push_back(Real(i % 3 == 0 ? 2 : 1));
@@ -102,7 +102,7 @@ struct Fixture {
   void check(int columns, std::mt19937& random, bool in_place = false) {
     // interchanges inside fronts bound growth there, not in what fronts leave to their parents
     const double growth =
-        factors.pivot_threshold > 0 ? std::max(1.0, outcome.largest_factor / outcome.largest_entry) : 1.0;
+        factors.interchanges ? std::max(1.0, outcome.largest_factor / outcome.largest_entry) : 1.0;
     std::vector<std::vector<Scalar>> B(static_cast<std::size_t>(columns));
     for (auto& column : B) {
       for (Ordinal i = 0; i < matrix.n_rows; ++i) column.push_back(random_value<Scalar>(random, 1));
@@ -380,13 +380,13 @@ TEST_CASE("a front that waits for itself ends a solve with its row", "[trisolve]
     Fixture<Type> fixture(bordered_blocks<Matrix<Type>>(3, edge, 2, random), false, no_zeros);
     auto good_solver = std::move(fixture.solver);
     auto plan = fixture.plan;
-    plan.host_fronts[1].parent = 1;
-    plan.fronts = to_space<Kokkos::Cuda>(plan.host_fronts);
+    plan.layout.fronts[1].parent = 1;
+    plan.fronts = to_space<Kokkos::Cuda>(plan.layout.fronts);
     fixture.solver = FrontSolver<double, int, std::int64_t, Kokkos::Cuda>(fixture.exec, plan, MemoryBudget(),
                                                                           {false, 0.05});
     const std::vector<double> b(static_cast<std::size_t>(fixture.matrix.n_rows), 1.0);
     fixture.solve({b}, Transposition::none);
-    CHECK(fixture.solver.consume_timeout(fixture.exec) == fixture.plan.host_fronts[1].first_pivot);
+    CHECK(fixture.solver.consume_timeout(fixture.exec) == fixture.plan.layout.fronts[1].first_pivot);
     CHECK(fixture.solver.consume_timeout(fixture.exec) == -1);
     fixture.solver = std::move(good_solver);
     fixture.check(1, random);

@@ -26,9 +26,9 @@ TEMPLATE_LIST_TEST_CASE("sources of fronts by sorted pairs are those counted", "
           MemoryBudget());
       const auto places = to_vector(plan.places);
       // each further row of a front stands in its parent's list, or among its pivots
-      for (const auto& front : plan.host_fronts) {
+      for (const auto& front : plan.layout.fronts) {
         for (Offset r = front.rows; r < front.rows + front.below; ++r) {
-          const auto& parent = plan.host_fronts[static_cast<std::size_t>(front.parent)];
+          const auto& parent = plan.layout.fronts[static_cast<std::size_t>(front.parent)];
           const int place = places[static_cast<std::size_t>(r)];
           const auto row = place < parent.pivots
                                ? parent.first_pivot + static_cast<Ordinal>(place)
@@ -36,7 +36,7 @@ TEMPLATE_LIST_TEST_CASE("sources of fronts by sorted pairs are those counted", "
           REQUIRE(row == tree.rows[static_cast<std::size_t>(r)]);
         }
       }
-      const auto expected = lutra::Impl::list_sources(plan.host_fronts, static_cast<std::int64_t>(plan.n),
+      const auto expected = lutra::Impl::list_sources(plan.layout.fronts, static_cast<std::int64_t>(plan.n),
                                                       places.data(), places.size());
       MemoryReservation reservation{MemoryBudget()};
       const auto lists = lutra::Impl::list_sources(exec, plan, MemoryBudget(), reservation);

@@ -20,6 +20,7 @@ struct MultifrontalPlan final
 
   PermutedPattern<Ordinal, Offset, Memory> F;
   FrontPlan<Ordinal, Offset, Memory> fronts;
+  std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> schedule;
   double pivot_threshold = 0;    ///< of threshold pivoting; 0: static pivoting
   bool solves_on_fronts = true;  ///< false: by the following
   TriangularOptions triangular;

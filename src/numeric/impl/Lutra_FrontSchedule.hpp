@@ -9,25 +9,29 @@ namespace lutra::Impl {
 /// Portable kernels need no more than the plan.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct FrontSchedule {
-  FrontSchedule(const ExecutionSpace&,
-                const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>&, const MemoryBudget&,
-                MemoryReservation&) {}
+  using Plan = FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>;
+  using State = FrontRunState<Scalar, Ordinal, Offset, ExecutionSpace>;
 
-  void run(const ExecutionSpace& exec,
-           const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-           const FrontLuData<Scalar, Ordinal, Offset>& data) {
+  FrontSchedule(const ExecutionSpace&, const Plan&, const MemoryBudget&, const NumericDeviceModel&) {}
+
+  void run(const ExecutionSpace& exec, const Plan& plan, const FrontLuData<Scalar, Ordinal, Offset>& data,
+           State&) const {
     factorize_fronts_portable(exec, plan, data);
   }
-  template <class Outline>
-  static FrontSizes sizes(const ExecutionSpace&, const Outline& outline) {
-    return {outline.plan.panels, outline.plan.contributions, 0};
+  static FrontSizes sizes(const ExecutionSpace&, const AssemblyTree<Ordinal>&,
+                          const FrontLayout<Ordinal, Offset>& layout, const NumericDeviceModel&) {
+    return {layout.panels, layout.contributions, 0};
   }
-  /// Numbers contributions take.
-  static Offset contributions(const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
-    return plan.contributions;
-  }
-  /// Numbers of inverses of diagonal tiles, where a specialisation leaves them to the solves.
-  static std::size_t inverse_numbers(bool) { return 0; }
+  /// Entries contributions take behind the panels.
+  static Offset contributions(const Plan& plan) { return plan.contributions; }
+  /// Entries of inverses of diagonal tiles, where a specialisation stores them for the solves.
+  static std::size_t inverse_entries(bool) { return 0; }
+};
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+struct FrontRunState {
+  FrontRunState(const ExecutionSpace&, const FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>&,
+                const MemoryBudget&) {}
   void forget_inverses() {}
 };
 

@@ -79,8 +79,8 @@ FrontLuData<Scalar, Ordinal, Offset> front_lu_data(
           perturbed.data(),
           factors.outcome.data(),
           perturbation,
-          factors.row_of_pivot.data(),
-          factors.pivot_threshold,
+          factors.row_of_pivot().data(),
+          factors.interchanges ? factors.interchanges->threshold : 0.0,
           is_host_space<ExecutionSpace> ? std::numeric_limits<int>::max() : plan.options.tile};
 }
 
@@ -175,8 +175,8 @@ void factorize_fronts_portable(const ExecutionSpace& exec,
   } else {
     const auto by_level = plan.by_level;
     for (std::size_t l = 0; l < plan.levels(); ++l) {
-      const Ordinal first = plan.level_map[l];
-      const auto width = static_cast<int>(plan.level_map[l + 1] - first);
+      const Ordinal first = plan.layout.level_map[l];
+      const auto width = static_cast<int>(plan.layout.level_map[l + 1] - first);
       Kokkos::parallel_for(
           "lutra::numeric::fronts_of_level", Policy(exec, width, threads, lanes),
           KOKKOS_LAMBDA(const typename Policy::member_type& team) {

@@ -129,28 +129,27 @@ struct HostFrontWorker {
   }
 };
 
-/// What host threads do with a tree of fronts: subtrees, each by one thread, handed out by tickets, then the
-/// fronts above them one after the other, each by all threads.
+/// Subtree-to-thread mapping of a tree of fronts: subtrees, each worked by one thread, are taken by tickets;
+/// then the fronts above them are worked one after the other, each by all threads.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 requires is_host_space<ExecutionSpace>
 struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
   using Real = RealOf<Scalar>;
   using Plan = FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>;
 
-  FrontSchedule(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget&,
-                MemoryReservation& reservation)
+  using State = FrontRunState<Scalar, Ordinal, Offset, ExecutionSpace>;
+
+  FrontSchedule(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget&, const NumericDeviceModel&)
       : m_kernel(best_product<Real>()) {
-    const auto threads = static_cast<std::size_t>(exec.concurrency());
-    m_buffers = reservation.template allocate<Kokkos::View<Real*, Kokkos::HostSpace>>(
-        Kokkos::DefaultHostExecutionSpace(), "lutra::numeric::product_buffers", threads * product_buffer);
-    if (threads > 1) m_mapping = map_fronts(plan, static_cast<int>(threads));
+    if (exec.concurrency() > 1) m_mapping = map_fronts(plan, exec.concurrency());
   }
 
-  void run(const ExecutionSpace& exec, const Plan& plan, const FrontLuData<Scalar, Ordinal, Offset>& data) {
+  void run(const ExecutionSpace& exec, const Plan& plan, const FrontLuData<Scalar, Ordinal, Offset>& data,
+           const State& state) const {
     const HostFrontWorker<Scalar, Ordinal, Offset> worker{data, m_kernel};
-    Real* const buffers = m_buffers.data();
+    Real* const buffers = state.buffers.data();
     if (m_mapping.order.empty()) {
-      for (const auto& front : plan.host_fronts) worker.work(front, AloneLoop<Real>{buffers});
+      for (const auto& front : plan.layout.fronts) worker.work(front, AloneLoop<Real>{buffers});
       return;
     }
     const std::vector<Ordinal>& begin = m_mapping.task_begin;
@@ -167,19 +166,18 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
     work_range(plan, worker, SharedLoop<Real, ExecutionSpace>{exec, buffers}, begin.back(),
                static_cast<Ordinal>(m_mapping.order.size()));
   }
-  template <class Outline>
-  static FrontSizes sizes(const ExecutionSpace&, const Outline& outline) {
-    return {outline.plan.panels, outline.plan.contributions, 0};
+  static FrontSizes sizes(const ExecutionSpace&, const AssemblyTree<Ordinal>&,
+                          const FrontLayout<Ordinal, Offset>& layout, const NumericDeviceModel&) {
+    return {layout.panels, layout.contributions, 0};
   }
   static Offset contributions(const Plan& plan) { return plan.contributions; }
-  static std::size_t inverse_numbers(bool) { return 0; }
-  void forget_inverses() {}
+  static std::size_t inverse_entries(bool) { return 0; }
 
  private:
   template <class Worker, class Loop>
   void work_range(const Plan& plan, const Worker& worker, const Loop& loop, Ordinal begin,
                   Ordinal end) const {
-    for (Ordinal p = begin; p < end; ++p) worker.work(at(plan.host_fronts, at(m_mapping.order, p)), loop);
+    for (Ordinal p = begin; p < end; ++p) worker.work(at(plan.layout.fronts, at(m_mapping.order, p)), loop);
   }
 
   /// Operations of a front, those of moving numbers among them.
@@ -192,7 +190,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
   static SubtreeMapping<Ordinal> map_fronts(const Plan& plan, int threads) {
     std::vector<Ordinal> parent;
     std::vector<double> cost;
-    for (const auto& front : plan.host_fronts) {
+    for (const auto& front : plan.layout.fronts) {
       parent.push_back(front.parent);
       cost.push_back(cost_of(front));
     }
@@ -200,8 +198,23 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
   }
 
   ProductKernel<Real> m_kernel;
-  Kokkos::View<Real*, Kokkos::HostSpace> m_buffers;  ///< [threads · product_buffer]
-  SubtreeMapping<Ordinal> m_mapping;                 ///< of the fronts; empty for one thread
+  SubtreeMapping<Ordinal> m_mapping;  ///< of the fronts; empty for one thread
+};
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+requires is_host_space<ExecutionSpace>
+struct FrontRunState<Scalar, Ordinal, Offset, ExecutionSpace> {
+  FrontRunState(const ExecutionSpace& exec, const FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>&,
+                const MemoryBudget& budget)
+      : reservation(budget) {
+    buffers = reservation.template allocate<decltype(buffers)>(
+        Kokkos::DefaultHostExecutionSpace(), "lutra::numeric::product_buffers",
+        static_cast<std::size_t>(exec.concurrency()) * product_buffer);
+  }
+  void forget_inverses() {}
+
+  MemoryReservation reservation;
+  Kokkos::View<RealOf<Scalar>*, Kokkos::HostSpace> buffers;  ///< [threads · product_buffer]
 };
 
 }  // namespace lutra::Impl

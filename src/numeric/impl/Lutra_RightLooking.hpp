@@ -11,17 +11,17 @@ namespace lutra::Impl {
 
 /// Position of `row` in the ascending entries [begin, end) of a column that holds it: doubling steps from
 /// `begin`, then binary search ("End-to-End LU Factorization …", Algorithm 6, entered near the place).
-template <class EntryView, class Offset, class Ordinal>
-KOKKOS_FORCEINLINE_FUNCTION Offset find_row(const EntryView& rows, Offset begin, Offset end, Ordinal row) {
+template <class Entries, class Offset, class Ordinal>
+KOKKOS_FORCEINLINE_FUNCTION Offset find_row(const Entries& rows, Offset begin, Offset end, Ordinal row) {
   Offset step = 1;
-  while (begin + step < end && rows(begin + step) <= row) {
+  while (begin + step < end && rows[begin + step] <= row) {
     begin += step;
     step *= 2;
   }
   Offset last = begin + step < end ? begin + step : end;  // rows(begin) ≤ row < rows(last)
   while (last - begin > 1) {
     const Offset middle = begin + (last - begin) / 2;
-    if (rows(middle) <= row) {
+    if (rows[middle] <= row) {
       begin = middle;
     } else {
       last = middle;

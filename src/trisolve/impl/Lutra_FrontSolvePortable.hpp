@@ -197,7 +197,7 @@ int threads_for_level(const ExecutionSpace& exec, const Plan& plan, Ordinal firs
   constexpr int worth_sharing = 256;  // rows
   if constexpr (is_host_space<ExecutionSpace>) {
     const int pool = exec.concurrency();
-    const auto& largest = plan.host_fronts[static_cast<std::size_t>(plan.by_level(first))];
+    const auto& largest = plan.layout.fronts[static_cast<std::size_t>(plan.by_level(first))];
     return width < pool && largest.size() >= worth_sharing ? pool / width : 1;
   } else {
     return 4;
@@ -229,8 +229,8 @@ void sweep_fronts_portable(const ExecutionSpace& exec, const Plan& plan,
     const auto by_level = plan.by_level;
     for (std::size_t turn = 0; turn < plan.levels(); ++turn) {
       const std::size_t l = forward ? turn : plan.levels() - 1 - turn;
-      const Ordinal first = plan.level_map[l];
-      const auto width = static_cast<int>(plan.level_map[l + 1] - first);
+      const Ordinal first = plan.layout.level_map[l];
+      const auto width = static_cast<int>(plan.layout.level_map[l + 1] - first);
       Kokkos::parallel_for(
           "lutra::trisolve::sweep_level",
           Policy(exec, width, threads_for_level(exec, plan, first, width), lanes),

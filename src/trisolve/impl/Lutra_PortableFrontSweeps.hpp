@@ -23,7 +23,7 @@ FrontSolveLists<typename ExecutionSpace::memory_space> make_front_solve_lists(
     const MemoryBudget& budget) {
   FrontSolveLists<typename ExecutionSpace::memory_space> result{MemoryReservation(budget), {}, {}};
   if constexpr (is_host_space<ExecutionSpace>) {
-    const auto lists = list_sources(plan.host_fronts, static_cast<std::int64_t>(plan.n), plan.places.data(),
+    const auto lists = list_sources(plan.layout.fronts, static_cast<std::int64_t>(plan.n), plan.places.data(),
                                     plan.places.extent(0));
     result.source_begin = upload(exec, result.reservation, "lutra::trisolve::source_begin", lists.begin);
     result.source = upload(exec, result.reservation, "lutra::trisolve::sources", lists.source);
@@ -65,7 +65,7 @@ class PortableFrontSweeps {
   /// @param data without vectors
   /// @param factors of fronts as a whole: no interchanges inside tiles
   void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, Data data) {
-    const Ordinal* const row_of_pivot = factors.row_of_pivot.data();
+    const Ordinal* const row_of_pivot = factors.row_of_pivot().data();
     for (int column = 0; column < data.n_columns;) {
       const int width = data.n_columns - column == 1 ? 1 : 4;
       reserve(exec, data, width, row_of_pivot != nullptr);

@@ -18,9 +18,6 @@ inline constexpr int max_register_parts = sizeof(Scalar) > 8 ? 4 : 6;
 template <class Scalar>
 inline constexpr int front_tile = sizeof(Scalar) > 8 ? 32 : 64;
 
-/// Diagonal tiles of a front whose neighbours are on their way to the next diagonal tile at a time.
-inline constexpr int tile_links = 2;
-
 /// Rows and columns of a front that a block has in shared memory.
 struct FrontWindow {
   int row, rows, column, columns;
@@ -132,32 +129,6 @@ __device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A
     }
   }
 }
-
-/// What of F and of narrow children falls into a front or one of its tiles.
-template <class Offset>
-struct FrontTaskPart {
-  Offset entries = 0, entries_end = 0;  ///< of F
-  GatherPart narrow;                    ///< of narrow children
-};
-
-/// One task of the data-flow launch: a front as a whole, one or two neighbouring tiles of a front, clearing
-/// some of its panels, or the walk down its diagonal.
-template <class Ordinal, class Offset>
-struct FrontTask {
-  static constexpr int whole = -1, clearing = -2, walking = -3;
-  Ordinal front = 0;
-  int row = whole, column = -1;  ///< of the first tile, or what else there is to do
-  int rows = 1, columns = 1;     ///< tiles, one of the two being 1
-  int after = 0;                 ///< chunks of tasks that are complete before this one writes
-  Offset wide_end = 0;           ///< end of the front's wide children
-  Offset flags = 0;              ///< first flag of the front's tiles, by rows of tiles
-  Offset inverses = 0;           ///< numbers of inverses before those of the front
-  int inverse_blocks = 0;        ///< blocks of lines of them
-  Offset links = -1;             ///< of the front; −1: diagonal tiles take their neighbours from the panels
-  bool is_walked = false;        ///< whether one team works all diagonal tiles of the front
-  bool takes_panels = false;     ///< whether children have added to the front's panels
-  FrontTaskPart<Offset> parts[2];  ///< of each tile; to clear, `entries` of the first are numbers of panels
-};
 
 /// The number of a task in its launch.
 struct TaskTurn {

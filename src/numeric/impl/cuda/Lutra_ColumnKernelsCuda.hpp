@@ -169,27 +169,6 @@ struct UpdatePlace {
   }
 };
 
-/// Position of `row` among the ascending rows [begin, end) of a column that holds it: doubling steps, then
-/// binary search (Algorithm 6).
-template <class Ordinal, class Offset>
-__device__ __forceinline__ Offset search_row(const Ordinal* rows, Offset begin, Offset end, Ordinal row) {
-  Offset step = 1;
-  while (begin + step < end && rows[begin + step] <= row) {
-    begin += step;
-    step *= 2;
-  }
-  Offset last = min(begin + step, end);
-  while (last - begin > 1) {
-    const Offset middle = begin + (last - begin) / 2;
-    if (rows[middle] <= row) {
-      begin = middle;
-    } else {
-      last = middle;
-    }
-  }
-  return begin;
-}
-
 /// Shared memory of a warp.
 template <class Scalar, class Offset>
 struct WarpMemory {
@@ -277,7 +256,7 @@ struct ColumnTile {
       for (int r = 0; r < lane_rows; ++r, found += width) {
         if (!has(r, u, updates)) continue;
         found =
-            search_row(launch.column_entries, found, end, launch.column_entries[share.row_first + row_of(r)]);
+            find_row(launch.column_entries, found, end, launch.column_entries[share.row_first + row_of(r)]);
         memory.places[u * lane_rows + r][lane] = static_cast<unsigned>(found - begin);
       }
     }
@@ -431,10 +410,9 @@ __global__ void __launch_bounds__(column_threads)
       const UpdatePlace<Offset> place(launch, share, up);
       unsigned* const places = map + launch.map_begin[j] + static_cast<Offset>(up) * share.row_count;
       for (int row = share.row_begin + lane; row < share.row_end; row += 32) {
-        places[row] =
-            static_cast<unsigned>(search_row(launch.column_entries, place.factor + 1 + row, place.end,
-                                             launch.column_entries[share.row_first + row]) -
-                                  place.begin);
+        places[row] = static_cast<unsigned>(find_row(launch.column_entries, place.factor + 1 + row, place.end,
+                                                     launch.column_entries[share.row_first + row]) -
+                                            place.begin);
       }
     }
   }

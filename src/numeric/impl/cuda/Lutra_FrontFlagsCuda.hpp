@@ -2,6 +2,7 @@
 #ifndef LUTRA_FRONTFLAGSCUDA_HPP
 #define LUTRA_FRONTFLAGSCUDA_HPP
 
+#include "Lutra_FrontTask.hpp"
 #include "Lutra_FrontsPortable.hpp"
 
 namespace lutra::Impl {
@@ -12,31 +13,9 @@ namespace lutra::Impl {
 
 inline constexpr double front_watchdog_seconds = 10;  ///< unless a schedule is told otherwise
 
-/// A child as its parent meets it.
-template <class Offset>
-struct ChildRef {
-  Offset contribution =
-      0;            ///< where its contribution would begin, had it kept its first rows and columns too
-  Offset rows = 0;  ///< in `places`
-  Offset cuts = 0;  ///< in `cuts`, where the parent is cut into tiles
-  int below = 0;
-  int passed = 0;  ///< first rows and columns, which it has added to the parent's panels itself
-  int number = 0;  ///< of its flag
-
-  __device__ int stride() const { return below - passed; }
-};
-
-/// Where a front leaves what it hands on, in the place of the plan's.
-template <class Offset>
-struct Contribution {
-  Offset contribution = 0;
-  int passed = 0;  ///< first further rows: pivots of the parent, which go to its panels at once
-};
-
 struct GatherLists;
 
-/// Tasks of a launch are counted by chunks, in their order, as they are completed.
-inline constexpr int tasks_a_chunk = 32;
+/// Which tasks of a launch are complete.
 struct TaskProgress {
   int* known = nullptr;     ///< chunks known to be complete with all before them
   int* complete = nullptr;  ///< [tasks / tasks_a_chunk] complete tasks of each whole chunk
@@ -56,7 +35,7 @@ struct FrontLaunch {
   Scalar* lower_inverses = nullptr;  ///< of pivots' tiles; those of U are the first
   Scalar* links = nullptr;           ///< tiles next to diagonal ones, on their way to the next diagonal tile
   TaskProgress progress;             ///< of the second launch
-  int* walkers = nullptr;            ///< [multiprocessors] teams on each that walk down a front's diagonal
+  int* sweeps = nullptr;             ///< [multiprocessors] blocks on each that sweep down a front's diagonal
   int multiprocessors = 1;
   int run = 0;  ///< number of this factorization
   double watchdog_seconds = front_watchdog_seconds;
@@ -87,13 +66,13 @@ __device__ __forceinline__ void fence() {
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
-/// Counts the walkers of this multiprocessor. Its number need not be below that of all of them: two may share
+/// Counts the sweeps on this multiprocessor. Its number need not be below that of all of them: two may share
 /// a count.
 template <class Launch>
-__device__ __forceinline__ int* walkers_here(const Launch& launch) {
+__device__ __forceinline__ int* sweeps_here(const Launch& launch) {
   int number;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(number));
-  return launch.walkers + number % launch.multiprocessors;
+  return launch.sweeps + number % launch.multiprocessors;
 }
 
 /// Ends all waiting once one team has waited too long.

@@ -65,14 +65,6 @@ __device__ __forceinline__ void eliminate_small(Scalar* S, int ld, int size, int
   }
 }
 
-/// One small front.
-template <class Ordinal, class Offset>
-struct SmallTask {
-  Ordinal front = 0;
-  Offset wide_end = 0;  ///< end of its wide children
-  GatherPart narrow;    ///< of its narrow ones
-};
-
 /// One small front by a warp.
 template <bool interchanges, class Scalar, class Ordinal, class Offset>
 __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordinal, Offset>& launch,

@@ -2,7 +2,7 @@
 #ifndef LUTRA_TILEFRONTSCUDA_HPP
 #define LUTRA_TILEFRONTSCUDA_HPP
 
-#include "Lutra_DiagonalWalkCuda.hpp"
+#include "Lutra_DiagonalSweepCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -44,16 +44,16 @@ __global__ void __launch_bounds__(front_threads, 2)
     shared_task<Scalar, Ordinal, Offset>().launch = launch;
     shared_task<Scalar, Ordinal, Offset>().rule = rule;
   }
-  int walkers_beside = 0;  // on this multiprocessor, as the first thread saw them when its task began
+  int sweeps_beside = 0;  // on this multiprocessor, as the first thread saw them when its task began
   for (;;) {
     __syncthreads();
     if (threadIdx.x == 0) {
-      // who walks down a diagonal is waited for by many, and slower beside others
-      if (walkers_beside > 0) {
-        while (read_flag(walkers_here(launch)) > 0) __nanosleep(500);
+      // a sweep is on the critical path, and slower beside other blocks
+      if (sweeps_beside > 0) {
+        while (read_flag(sweeps_here(launch)) > 0) __nanosleep(500);
       }
       ticket_taken = atomicAdd(ticket, 1);
-      walkers_beside = read_flag(walkers_here(launch));
+      sweeps_beside = read_flag(sweeps_here(launch));
     }
     __syncthreads();
     const TaskTurn turn{ticket_taken, n};
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(front_threads, 2)
       continue;
     }
     const Front<Ordinal, Offset> front = launch.data.fronts[task.front];
-    if (task.row == FrontTask<Ordinal, Offset>::walking) {
+    if (task.row == FrontTask<Ordinal, Offset>::sweeping) {
       if constexpr (interchanges) {
         if (threadIdx.x == 0) count_task(launch.progress, turn.task, turn.tasks);
       } else {

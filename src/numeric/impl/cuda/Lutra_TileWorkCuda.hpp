@@ -34,21 +34,15 @@ struct TileWork {
   static constexpr int inverse_depth = FrontTiles::inverse_block, inverse_turns = edge / inverse_depth;
 
   __device__ int pivot_tiles() const { return cut.pivot_tiles(); }
-  __device__ int steps() const {  // pivot tiles before this tile
-    const int least = task.row < task.column ? task.row : task.column;
-    return least < pivot_tiles() ? least : pivot_tiles();
-  }
-  __device__ bool in_upper() const { return task.row < task.column && task.row < pivot_tiles(); }
-  __device__ bool in_contribution() const {
-    return task.row >= pivot_tiles() && task.column >= pivot_tiles();
-  }
+  __device__ int steps() const { return task.steps(cut); }
+  __device__ bool in_upper() const { return task.in_upper(cut); }
+  __device__ bool in_contribution() const { return task.in_contribution(cut); }
   /// The task's tiles in shared memory.
   __device__ Scalar& at(int r, int c) const {
     return in_upper() ? memory.space[r * pitch + c] : memory.space[c * pitch + r];
   }
-  __device__ int* flag(int i, int j) const {
-    return launch.tile_done + task.flags + static_cast<Offset>(i) * cut.count() + j;
-  }
+  __device__ int* flags() const { return launch.tile_done + task.flags; }
+  __device__ int* flag(int i, int j) const { return flags() + TileFlags(cut).tile(i, j); }
   /// Inverses of L (by columns) and U (by rows) of pivot tile s.
   __device__ Scalar* inverse(int s, bool of_upper) const {
     if (interchanges && !of_upper)
@@ -60,29 +54,22 @@ struct TileWork {
   __device__ InverseTile places_of_inverse(int s, bool of_upper) const {
     return {FrontTiles::inverse_lines(cut.extent(s)), interchanges && !of_upper};
   }
-  /// Whether the tile beside a diagonal tile, or below it, hands on to the next one what it is before its own
-  /// finish.
-  __device__ bool hands_on() const {
-    const int next = task.row > task.column ? task.row : task.column;
-    return tiles == 1 && task.links >= 0 && next == steps() + 1 && next < pivot_tiles();
-  }
-  /// Where the neighbour of diagonal tile s below it, or beside it, is handed on: the next but one follows
+  __device__ bool hands_off() const { return tiles == 1 && task.hands_off(cut); }
+  /// Where the neighbour of diagonal tile s below it, or beside it, is handed off: the next but one follows
   /// only when this one has been read. Line p of a tile of L is its column p, of U its row p.
   __device__ Scalar* link(int s, bool of_upper) const {
     return launch.links + task.links + (s % tile_links * 2 + (of_upper ? 1 : 0)) * edge * edge;
   }
-  __device__ int* link_flag(int s, bool of_upper) const {
-    return flag(cut.count(), 0) + 2 * s + (of_upper ? 1 : 0);
+  __device__ int* link_flag(int s, bool of_upper) const { return flags() + TileFlags(cut).link(s, of_upper); }
+  /// Whether the tile is a diagonal one that the front's sweep factorizes.
+  __device__ bool is_swept() const {
+    return tiles == 1 && !interchanges && task.is_swept && task.is_diagonal(cut);
   }
-  /// Whether the tile is a diagonal one that the front's walker factorizes.
-  __device__ bool is_walked() const {
-    return tiles == 1 && !interchanges && task.is_walked && task.row == task.column && !in_contribution();
-  }
-  /// Where diagonal tile s is handed on to the walker, less all products but the last.
+  /// Where diagonal tile s is handed to the sweep, less all products but the last.
   __device__ Scalar* diagonal_link(int s) const {
     return launch.links + task.links + (2 * tile_links + s % tile_links) * edge * edge;
   }
-  __device__ int* diagonal_link_flag(int s) const { return flag(cut.count(), 0) + 2 * pivot_tiles() + s; }
+  __device__ int* diagonal_link_flag(int s) const { return flags() + TileFlags(cut).diagonal_link(s); }
   /// Positions in `count` tiles.
   __device__ int extent(int tile, int count) const {
     return cut.begin(tile + count - 1) + cut.extent(tile + count - 1) - cut.begin(tile);
@@ -272,8 +259,8 @@ struct TileWork {
     }
   }
 
-  /// Hands what `product` holds on to who works a diagonal tile.
-  __device__ void hand_on(Product& product, Scalar* to, int* flag_there) const {
+  /// Copies what `product` holds to a hand-off buffer, for the block that works a diagonal tile.
+  __device__ void hand_off(Product& product, Scalar* to, int* flag_there) const {
     product.for_each([&](int a, int b, const Scalar& value) { to[b * edge + a] = -value; });
     __syncthreads();
     if (threadIdx.x != 0) return;
@@ -309,7 +296,7 @@ struct TileWork {
     }
   }
 
-  /// Adds the last product of a diagonal tile, whose factors it makes itself of what its neighbours hand on:
+  /// Adds the last product of a diagonal tile, whose factors it makes itself of what its neighbours hand off:
   /// to wait for theirs would cost a way through memory more.
   __device__ void add_last_product(Product& product) const;
 
@@ -409,7 +396,7 @@ struct TileWork {
   }
 
   /// Raises the flags of the tiles, and the front's where they were the last of the contribution.
-  __device__ void tell() const {
+  __device__ void signal() const {
     __syncthreads();
     if (threadIdx.x != 0) return;
     fence();
@@ -429,21 +416,21 @@ struct TileWork {
   __device__ void run() const {
     assemble();
     Product product;
-    if (steps() > 0 || hands_on() || is_walked()) {
+    if (steps() > 0 || hands_off() || is_swept()) {
       const auto entry = [&](int a, int b) -> Scalar& { return memory.space[b * pitch + a]; };
       product.for_each([&](int a, int b, Scalar& sum) { sum = -entry(a, b); });
       __syncthreads();
-      const bool makes_last = tiles == 1 && task.links >= 0 && task.row == task.column && !in_contribution();
+      const bool makes_last = tiles == 1 && task.makes_last_product(cut);
       add_products(product, makes_last ? inners() - edge : inners());
       if (in_contribution()) {
         store_contribution(product);
-        tell();
+        signal();
         return;
       }
       if constexpr (tiles == 1) {
-        if (hands_on()) hand_on(product, link(steps(), in_upper()), link_flag(steps(), in_upper()));
-        if (is_walked()) {
-          hand_on(product, diagonal_link(steps()), diagonal_link_flag(steps()));
+        if (hands_off()) hand_off(product, link(steps(), in_upper()), link_flag(steps(), in_upper()));
+        if (is_swept()) {
+          hand_off(product, diagonal_link(steps()), diagonal_link_flag(steps()));
           if (threadIdx.x == 0) count_task(launch.progress, turn.task, turn.tasks);
           return;
         }
@@ -459,12 +446,12 @@ struct TileWork {
       if (task.row == task.column) {
         __syncthreads();
         factorize_diagonal();
-        tell();
+        signal();
         return;
       }
     }
     multiply_by_inverse(product);
-    tell();
+    signal();
   }
 };
 

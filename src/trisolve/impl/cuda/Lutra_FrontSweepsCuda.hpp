@@ -66,13 +66,13 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
 
   /// @param data without vectors
   void run(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, Data data) {
-    const Scalar* const inverses = factors.schedule->has_inverses() ? factors.inverses.data() : nullptr;
+    const Scalar* const inverses = factors.state->has_inverses() ? factors.inverses.data() : nullptr;
     if (m_portable) {
-      if (factors.row_of_pivot.data() != nullptr && inverses != nullptr)
+      if (factors.row_of_pivot().data() != nullptr && inverses != nullptr)
         throw InputError("FrontSolver: portable kernels do not read interchanges inside tiles");
       return m_portable->run(exec, plan, factors, data);
     }
-    m_row_of_pivot = factors.row_of_pivot;
+    m_row_of_pivot = factors.row_of_pivot();
     m_lower_inverses = inverses != nullptr ? inverses + factors.schedule->lower_inverses() : nullptr;
     for_column_groups(data.in, data.out, data.n_columns, max_columns,
                       [&](const auto& in, const auto& out, int columns) {
@@ -105,7 +105,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     lists->options = options;
     if (options.portable) return lists;
     const auto model = options.device_model.value_or(default_device_model<Kokkos::Cuda>());
-    const Tasks tasks(plan.host_fronts, plan.options, options.interchanges, model.trisolve.fronts);
+    const Tasks tasks(plan.layout.fronts, plan.options, options.interchanges, model.trisolve.fronts);
     for (int c = 0; c < Tasks::tiled; ++c) {
       lists->warp_tasks[c][0] =
           upload(exec, lists->reservation, "lutra::trisolve::tasks_up", tasks.warps_up[c]);
@@ -218,7 +218,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     const std::int64_t places = 2 * data.n + data.n_below + m_lists->shares;
     const auto numbers = static_cast<std::size_t>(places * width);
     if (numbers <= factors.scratch.extent(0)) {
-      const bool untouched = factors.schedule->claim_scratch(this);
+      const bool untouched = factors.state->claim_scratch(this);
       if (untouched && width <= m_width && m_vectors.data() == factors.scratch.data()) return;
       m_vectors = Kokkos::subview(factors.scratch, std::pair(std::size_t(0), numbers));
     } else {

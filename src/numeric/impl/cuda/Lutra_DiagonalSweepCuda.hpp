@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_DIAGONALWALKCUDA_HPP
-#define LUTRA_DIAGONALWALKCUDA_HPP
+#ifndef LUTRA_DIAGONALSWEEPCUDA_HPP
+#define LUTRA_DIAGONALSWEEPCUDA_HPP
 
 #include "Lutra_DiagonalStepCuda.hpp"
 #include "Lutra_DiagonalTaskCuda.hpp"
 
 namespace lutra::Impl {
 
-/// The walk down the diagonal of a front of many pivot tiles, which is the critical path of LU by tiles
-/// (Buttari, Langou, Kurzak and Dongarra, Parallel Computing 35, 2009): one team factorizes all diagonal
-/// tiles one after the other, so that what one leaves to the next stays in shared memory. Teams of their own
-/// assemble diagonal tiles and subtract all products but the last; that one the walker makes of what the two
-/// neighbours of the tile before hand on. All it needs to know are values of its own, since what a kernel
+/// The sweep down the diagonal of a front of many pivot tiles, which is the critical path of LU by tiles
+/// (Buttari, Langou, Kurzak and Dongarra, Parallel Computing 35, 2009): one block factorizes all diagonal
+/// tiles one after the other, so that what one leaves to the next stays in shared memory. Blocks of their own
+/// assemble diagonal tiles and subtract all products but the last; that one the sweep makes of what the two
+/// neighbours of the tile before hand off. All it needs to know are values of its own, since what a kernel
 /// keeps in local memory is far away whenever flags have been looked at.
 template <class Scalar>
-struct DiagonalWalk {
+struct DiagonalSweep {
   static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad;
 
   /// What waits need of a launch.
@@ -58,32 +58,31 @@ struct DiagonalWalk {
     }
     return own;
   }
-  /// From the factors of tile s in shared memory to tile s + 1. Nobody is kept waiting for those of tile s
-  /// until something is there for tile s + 1, which may come later in the order of tasks.
-  __device__ __forceinline__ void go_on(int s) const {
+  /// From the factors of tile s in shared memory to tile s + 1. The flag of tile s is raised before
+  /// anything for tile s + 1 is waited for, which may come later in the order of tasks.
+  __device__ __forceinline__ void advance(int s) const {
     __syncthreads();
     const bool ready = tile_memory<Scalar>().awaited != 0;
     if (!ready) {
-      tell(s);
+      signal(s);
       if (threadIdx.x >= front_threads - 32) wait_for_links(s);
       __syncthreads();
     }
     const DiagonalStep<Scalar> step{link(s, false), link(s, true), diagonal_link(s + 1)};
     step.run([&] {
-      if (ready) tell(s);
+      if (ready) signal(s);
     });
   }
   /// Raises the flag of tile s.
-  __device__ __forceinline__ void tell(int s) const {
+  __device__ __forceinline__ void signal(int s) const {
     if (threadIdx.x == 0) raise_flag(tile_flag(s), wait.run);
   }
 
  private:
-  __device__ int* tile_flag(int s) const { return flags + static_cast<std::int64_t>(s) * (tiles + 1); }
-  __device__ int* link_flag(int s, int of_upper) const {
-    return flags + static_cast<std::int64_t>(tiles) * tiles + 2 * s + of_upper;
-  }
-  __device__ int* diagonal_flag(int s) const { return link_flag(pivot_tiles, 0) + s; }
+  __device__ TileFlags places() const { return {tiles, pivot_tiles}; }
+  __device__ int* tile_flag(int s) const { return flags + places().tile(s, s); }
+  __device__ int* link_flag(int s, int of_upper) const { return flags + places().link(s, of_upper != 0); }
+  __device__ int* diagonal_flag(int s) const { return flags + places().diagonal_link(s); }
   __device__ const Scalar* link(int s, int of_upper) const {
     return links + (s % tile_links * 2 + of_upper) * edge * edge;
   }
@@ -105,24 +104,24 @@ struct DiagonalWalk {
   }
 };
 
-/// The walk of this block, in shared memory: the registers are for numbers.
+/// The sweep of this block, in shared memory: the registers are for numbers.
 template <class Scalar>
-__device__ __forceinline__ DiagonalWalk<Scalar>& shared_walk() {
-  __shared__ DiagonalWalk<Scalar> walk;
-  return walk;
+__device__ __forceinline__ DiagonalSweep<Scalar>& shared_sweep() {
+  __shared__ DiagonalSweep<Scalar> sweep;
+  return sweep;
 }
 
 /// Functions of their own, for which registers are allotted by themselves.
 template <class Scalar>
-__device__ __noinline__ void begin_walk() {
-  shared_walk<Scalar>().begin();
+__device__ __noinline__ void begin_sweep() {
+  shared_sweep<Scalar>().begin();
 }
 template <class Scalar>
-__device__ __noinline__ void go_on(int s) {
-  shared_walk<Scalar>().go_on(s);
+__device__ __noinline__ void advance(int s) {
+  shared_sweep<Scalar>().advance(s);
 }
 
-/// The task of a walker.
+/// The task of a sweep.
 template <class Scalar, class Ordinal, class Offset>
 __device__ __forceinline__ void work_diagonal(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
                                               const FrontTask<Ordinal, Offset>& task,
@@ -131,10 +130,10 @@ __device__ __forceinline__ void work_diagonal(const FrontLaunch<Scalar, Ordinal,
   if (threadIdx.x == 0) {
     // nothing it reads is ever written over, so that nobody needs to wait for its end
     count_task(launch.progress, turn.task, turn.tasks);
-    atomicAdd(walkers_here(launch), 1);
+    atomicAdd(sweeps_here(launch), 1);
   }
   const FrontTiles cut(front.pivots, front.below, front_tile<Scalar>);
-  const DiagonalWalk<Scalar> walk{
+  const DiagonalSweep<Scalar> sweep{
       {launch.lower_inverses + task.inverses, launch.data.inverses + task.inverses,
        launch.data.panels + front.lower, front.size(), front.pivots,
        launch.data.perturbed + front.first_pivot, &launch.data.outcome->perturbed, rule.threshold},
@@ -144,17 +143,17 @@ __device__ __forceinline__ void work_diagonal(const FrontLaunch<Scalar, Ordinal,
       cut.pivot_tiles(),
       static_cast<int>(task.front),
       {launch.run, launch.watchdog_seconds, {launch.data.outcome}}};
-  if (threadIdx.x == 0) shared_walk<Scalar>() = walk;
+  if (threadIdx.x == 0) shared_sweep<Scalar>() = sweep;
   __syncthreads();
-  begin_walk<Scalar>();
+  begin_sweep<Scalar>();
   for (int s = 0;; ++s) {
-    factorize_tile(shared_walk<Scalar>().diagonal(s));
+    factorize_tile(shared_sweep<Scalar>().diagonal(s));
     if (s + 1 == cut.pivot_tiles()) break;
-    go_on<Scalar>(s);
+    advance<Scalar>(s);
   }
   __syncthreads();
-  shared_walk<Scalar>().tell(cut.pivot_tiles() - 1);
-  if (threadIdx.x == 0) atomicSub(walkers_here(launch), 1);
+  shared_sweep<Scalar>().signal(cut.pivot_tiles() - 1);
+  if (threadIdx.x == 0) atomicSub(sweeps_here(launch), 1);
 }
 
 }  // namespace lutra::Impl

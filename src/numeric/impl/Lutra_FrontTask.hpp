@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTTASK_HPP
+#define LUTRA_FRONTTASK_HPP
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+
+#include "Lutra_FrontTiles.hpp"
+#include "Lutra_GatherListMaker.hpp"
+
+namespace lutra::Impl {
+
+// Tasks of a factorization in fronts as data flow, and the flags by which blocks wait for one another. Plain
+// data: lists of tasks are made on the host (Lutra_FrontTaskList.hpp), given memory
+// (Lutra_FrontTaskPlacement.hpp) and worked by kernels of a device; which task waits for which is written
+// down in Lutra_FrontTaskWaits.hpp.
+
+/// Diagonal tiles of a front whose neighbours are in hand-off buffers at a time.
+inline constexpr int tile_links = 2;
+
+/// Tasks of a launch are counted by chunks, in their order, as they are completed.
+inline constexpr int tasks_a_chunk = 32;
+
+/// A child as its parent meets it.
+template <class Offset>
+struct ChildRef {
+  Offset contribution =
+      0;            ///< where its contribution would begin, had it kept its first rows and columns too
+  Offset rows = 0;  ///< in `places`
+  Offset cuts = 0;  ///< in `cuts`, where the parent is cut into tiles
+  int below = 0;
+  int passed = 0;  ///< first rows and columns, which it has added to the parent's panels itself
+  int number = 0;  ///< of its flag
+
+  KOKKOS_FORCEINLINE_FUNCTION int stride() const { return below - passed; }
+};
+
+/// Where a front stores its contribution block, in the place of the plan's.
+template <class Offset>
+struct Contribution {
+  Offset contribution = 0;
+  int passed = 0;  ///< first rows: pivots of the parent, assembled directly into its panels
+};
+
+/// What of F and of narrow children falls into a front or one of its tiles.
+template <class Offset>
+struct FrontTaskPart {
+  Offset entries = 0, entries_end = 0;  ///< of F
+  GatherPart narrow;                    ///< of narrow children
+};
+
+/// One task of the data-flow launch: a front as a whole, one or two neighbouring tiles of a front, clearing
+/// some of its panels, or the sweep down its diagonal.
+template <class Ordinal, class Offset>
+struct FrontTask {
+  static constexpr int whole = -1, clearing = -2, sweeping = -3;
+  Ordinal front = 0;
+  int row = whole, column = -1;  ///< of the first tile, or what else there is to do
+  int rows = 1, columns = 1;     ///< tiles, one of the two being 1
+  int after = 0;                 ///< chunks of tasks that are complete before this one writes
+  Offset wide_end = 0;           ///< end of the front's wide children
+  Offset flags = 0;              ///< first flag of the front's tiles, see TileFlags
+  Offset inverses = 0;           ///< entries of inverses before those of the front
+  int inverse_blocks = 0;        ///< blocks of lines of them
+  Offset links = -1;  ///< hand-off buffers of the front; −1: diagonal tiles read their neighbours' panels
+  bool is_swept = false;           ///< whether one block works all diagonal tiles of the front
+  bool takes_panels = false;       ///< whether children have added to the front's panels
+  FrontTaskPart<Offset> parts[2];  ///< of each tile; to clear, `entries` of the first are numbers of panels
+
+  // of tiles, those of the front being cut as `cut` says
+
+  KOKKOS_FORCEINLINE_FUNCTION bool in_contribution(const FrontTiles& cut) const {
+    return row >= cut.pivot_tiles() && column >= cut.pivot_tiles();
+  }
+  KOKKOS_FORCEINLINE_FUNCTION bool in_upper(const FrontTiles& cut) const {
+    return row < column && row < cut.pivot_tiles();
+  }
+  /// Pivot tiles before the task's.
+  KOKKOS_FORCEINLINE_FUNCTION int steps(const FrontTiles& cut) const {
+    const int least = row < column ? row : column;
+    return least < cut.pivot_tiles() ? least : cut.pivot_tiles();
+  }
+  KOKKOS_FORCEINLINE_FUNCTION bool is_single() const { return rows + columns == 2; }
+  KOKKOS_FORCEINLINE_FUNCTION bool is_diagonal(const FrontTiles& cut) const {
+    return row == column && !in_contribution(cut);
+  }
+  /// Whether the tile below a diagonal tile, or beside it, is copied to a hand-off buffer before its own last
+  /// step, for the task of the next diagonal tile.
+  KOKKOS_FORCEINLINE_FUNCTION bool hands_off(const FrontTiles& cut) const {
+    const int next = row > column ? row : column;
+    return is_single() && links >= 0 && next == steps(cut) + 1 && next < cut.pivot_tiles();
+  }
+  /// Whether the last product before a diagonal tile is made from hand-off buffers.
+  KOKKOS_FORCEINLINE_FUNCTION bool makes_last_product(const FrontTiles& cut) const {
+    return is_single() && links >= 0 && is_diagonal(cut);
+  }
+};
+
+/// Flags of one front in tiles, from its first one on. A flag holds the number of the factorization that
+/// raised it last, so that none is ever reset.
+struct TileFlags {
+  int tiles, pivot_tiles;  ///< along an edge
+  KOKKOS_FORCEINLINE_FUNCTION explicit TileFlags(const FrontTiles& cut)
+      : tiles(cut.count()), pivot_tiles(cut.pivot_tiles()) {}
+  KOKKOS_FORCEINLINE_FUNCTION TileFlags(int count, int of_pivots) : tiles(count), pivot_tiles(of_pivots) {}
+
+  /// Tile (i, j) of L\U is stored, a diagonal one with its inverses.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t tile(int i, int j) const {
+    return static_cast<std::int64_t>(i) * tiles + j;
+  }
+  /// Tile (s + 1, s), or of U (s, s + 1), is in its hand-off buffer.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t link(int s, bool of_upper) const {
+    return tile(tiles, 0) + 2 * s + (of_upper ? 1 : 0);
+  }
+  /// Diagonal tile s, less all products but the last, is in its hand-off buffer.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t diagonal_link(int s) const { return link(pivot_tiles, false) + s; }
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t size() const { return diagonal_link(pivot_tiles); }
+};
+
+/// A front of a subtree of small fronts, worked by one warp in a launch before the tasks'.
+template <class Ordinal, class Offset>
+struct SmallTask {
+  Ordinal front = 0;
+  Offset wide_end = 0;  ///< end of its wide children
+  GatherPart narrow;    ///< of its narrow ones
+};
+
+}  // namespace lutra::Impl
+
+#endif

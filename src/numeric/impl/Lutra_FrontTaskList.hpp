@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTTASKLIST_HPP
+#define LUTRA_FRONTTASKLIST_HPP
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <vector>
+
+#include "Lutra_ArgsortDescending.hpp"
+#include "Lutra_DeviceModel.hpp"
+#include "Lutra_FrontTask.hpp"
+#include "Lutra_TilePairs.hpp"
+
+namespace lutra::Impl {
+
+/// How fronts are cut into tasks, and how many blocks work these at once.
+struct FrontTaskOptions {
+  FrontPlanOptions cut;
+  int small_size = 32;  ///< fronts of no more rows, in subtrees of such, are worked by warps
+  int blocks = 1;
+  FrontTaskModel model;
+};
+
+/// The tasks of a factorization in fronts, and the order in which blocks take them: longest path to the root
+/// first, by the times of `FrontTaskModel`, so that each task comes behind all it waits for
+/// (Lutra_FrontTaskWaits.hpp). Host code, linear in the tasks.
+template <class Ordinal, class Offset>
+class FrontTaskList {
+ public:
+  using Fronts = std::vector<Front<Ordinal, Offset>>;
+  using Task = FrontTask<Ordinal, Offset>;
+  using Small = SmallTask<Ordinal, Offset>;
+
+  /// @param fronts in postorder; kept by reference
+  FrontTaskList(const Fronts& all_fronts, const FrontTaskOptions& task_options)
+      : fronts(all_fronts), options(task_options) {
+    find_small();
+    measure_paths();
+    choose_swept(options.blocks / options.model.blocks_a_sweep);
+    reserve_tasks();
+    for (std::size_t f = 0; f < fronts.size(); ++f) add_tasks(static_cast<Ordinal>(f));
+    sort_small();
+    order = argsort_descending<std::uint32_t>(tasks.size(), [&](std::uint32_t t) { return m_priority[t]; });
+    m_priority = {};
+  }
+
+  const Fronts& fronts;
+  const FrontTaskOptions options;
+  std::vector<Task> tasks;           ///< by fronts
+  std::vector<std::uint32_t> order;  ///< in `tasks`, as they are taken
+  std::vector<Small> small_tasks;    ///< of the launch before, as they are taken
+  Offset flags = 0;                  ///< of tiles
+  Offset inverses = 0;               ///< entries of all diagonal tiles' inverses, of U's or of L's
+  int inverse_blocks = 0;            ///< blocks of lines of them
+  Offset links = 0;                  ///< entries of hand-off buffers
+
+  bool is_small(Ordinal f) const { return m_small[index(f)] != 0; }
+  bool is_tiled(Ordinal f) const { return front(f).size() > options.cut.max_whole; }
+  FrontTiles tiles_of(Ordinal f) const { return {front(f).pivots, front(f).below, options.cut.tile}; }
+  const Front<Ordinal, Offset>& front(Ordinal f) const { return fronts[index(f)]; }
+
+ private:
+  static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
+  Ordinal count() const { return static_cast<Ordinal>(fronts.size()); }
+
+  void find_small() {
+    m_small.assign(fronts.size(), 1);
+    for (Ordinal f = 0; f < count(); ++f) {
+      if (front(f).size() > options.small_size) m_small[index(f)] = 0;
+      if (!is_small(f) && front(f).parent >= 0) m_small[index(front(f).parent)] = 0;
+    }
+  }
+
+  double contribution_time(Ordinal f) const {
+    const FrontTiles tiles = tiles_of(f);
+    const double edge = tiles.count() - tiles.pivot_tiles();
+    return options.model.start + options.model.product * tiles.pivot_tiles() * (1 + edge * edge / 256);
+  }
+
+  void measure_paths() {
+    const FrontTaskModel& model = options.model;
+    m_start.assign(fronts.size(), 0);
+    for (Ordinal f = count(); f-- > 0;) {
+      const double after = front(f).parent < 0 ? 0 : m_start[index(front(f).parent)];
+      const double own =
+          is_tiled(f) ? tiles_of(f).pivot_tiles() * model.step + contribution_time(f)
+                      : model.start + model.pivot * front(f).pivots +
+                            model.child * static_cast<double>(front(f).children_end - front(f).children);
+      m_start[index(f)] = after + own;
+    }
+  }
+
+  /// The diagonals of the fronts with most pivots are swept by one block each, up to `most` fronts.
+  void choose_swept(int most) {
+    std::vector<Ordinal> swept;
+    for (Ordinal f = 0; f < count(); ++f) {
+      if (is_tiled(f) && tiles_of(f).pivot_tiles() >= options.model.min_swept_tiles) swept.push_back(f);
+    }
+    std::ranges::stable_sort(swept, std::greater<>{}, [&](Ordinal f) { return front(f).pivots; });
+    swept.resize(std::min(swept.size(), static_cast<std::size_t>(most)));
+    m_swept.assign(fronts.size(), 0);
+    for (const Ordinal f : swept) m_swept[index(f)] = 1;
+  }
+
+  void reserve_tasks() {
+    std::size_t tiles = 0, small = 0;
+    for (Ordinal f = 0; f < count(); ++f) {
+      const auto edge = static_cast<std::size_t>(is_tiled(f) ? tiles_of(f).count() : 1);
+      (is_small(f) ? small : tiles) += edge * edge;
+    }
+    tasks.reserve(tiles + static_cast<std::size_t>(std::ranges::count(m_swept, char(1))));
+    m_priority.reserve(tasks.capacity());
+    small_tasks.reserve(small);
+  }
+
+  void sort_small() {
+    std::vector<Ordinal> sorted;
+    sorted.reserve(small_tasks.size());
+    for (const Small& task : small_tasks) sorted.push_back(task.front);
+    sort_descending(sorted, [&](Ordinal f) { return m_start[index(f)]; });
+    for (std::size_t t = 0; t < sorted.size(); ++t) small_tasks[t].front = sorted[t];
+  }
+
+  void add_tasks(Ordinal f) {
+    if (is_small(f)) {
+      small_tasks.push_back({f});
+    } else if (is_tiled(f)) {
+      add_tiles(f);
+    } else {
+      Task task;
+      task.front = f;
+      add(task, m_start[index(f)]);
+    }
+  }
+
+  /// When the task of a tile is to start, counted back from the contribution's. A tile starts before its
+  /// pivots' step by the time it needs for the products before that; next to the diagonal it is wanted first.
+  /// In fronts with tasks of two tiles the rows and columns of some pivot tiles are taken together, those
+  /// that meet on the diagonal at one place one after the other, and so, added in order of rows, each behind
+  /// what it needs: neighbours then read one tile of L or U at about the same time, which reaches them from
+  /// L2.
+  double tile_start(const FrontTiles& tiles, bool paired, int i, int j) const {
+    const FrontTaskModel& model = options.model;
+    const int pivots = tiles.pivot_tiles(), step = std::min(i, j);
+    if (step >= pivots) return 0;
+    if (paired) {
+      const int first = step - step % model.steps_together;
+      return (pivots - first) * model.step + first * model.product - 1e-3 * (std::max(i, j) - first);
+    }
+    const double within = i == j ? 0 : std::abs(i - j) == 1 ? model.step / 4 : model.step / 3;
+    return (pivots - step) * model.step - within + step * model.product;
+  }
+
+  void add_tiles(Ordinal f) {
+    const FrontTiles tiles = tiles_of(f);
+    const int edge = tiles.count(), pivots = tiles.pivot_tiles();
+    const TilePairs pairs(tiles, front(f).parent < 0, options.model);
+    const bool is_linked = pivots >= options.model.min_linked_tiles;
+    const double end = (front(f).parent < 0 ? 0 : m_start[index(front(f).parent)]) + contribution_time(f);
+    for (int i = 0; i < edge; ++i) {
+      for (int j = 0; j < edge; ++j) {
+        if (pairs.is_second(i, j)) continue;
+        Task task;
+        task.front = f;
+        task.row = i;
+        task.column = j;
+        if (pairs.is_first(i, j)) (pairs.in_upper(i, j) ? task.columns : task.rows) = 2;
+        task.flags = flags;
+        task.inverses = inverses;
+        task.inverse_blocks = inverse_blocks;
+        if (is_linked) task.links = links;
+        task.is_swept = m_swept[index(f)];
+        add(task, end + tile_start(tiles, pairs.any(), i, j));
+        if (task.is_swept && i + j == 0) {  // the sweep follows the first tile
+          task.row = Task::sweeping;
+          add(task, end + pivots * options.model.step);
+        }
+      }
+    }
+    flags += static_cast<Offset>(TileFlags(tiles).size());
+    if (is_linked)
+      links += static_cast<Offset>(m_swept[index(f)] ? 3 : 2) * tile_links * tiles.edge * tiles.edge;
+    inverses += InverseTile::numbers_of_front(tiles);
+    inverse_blocks += FrontTiles::inverse_lines(front(f).pivots) / InverseTile::block;
+  }
+
+  void add(const Task& task, double priority) {
+    tasks.push_back(task);
+    m_priority.push_back(priority);
+  }
+
+  std::vector<char> m_small, m_swept;
+  std::vector<double> m_start;     ///< [count] time from a front's first task to the end of its root
+  std::vector<double> m_priority;  ///< of each task
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SMALLCHILDLISTS_HPP
+#define LUTRA_SMALLCHILDLISTS_HPP
+
+#include <algorithm>
+#include <vector>
+
+#include "Lutra_FrontTaskPlacement.hpp"
+
+namespace lutra::Impl {
+
+/// How tasks meet the children of their fronts: narrow ones by small-child assembly lists, wide ones one
+/// after the other. Completes the tasks. Host code.
+template <class Ordinal, class Offset>
+class SmallChildLists {
+ public:
+  using List = FrontTaskList<Ordinal, Offset>;
+  using Task = FrontTask<Ordinal, Offset>;
+  using Fronts = std::vector<Front<Ordinal, Offset>>;
+
+  /// @param children     of all fronts
+  /// @param places       positions in the parent of all fronts' rows
+  /// @param tile_entries of the plan's layout
+  SmallChildLists(List& list, const std::vector<Contribution<Offset>>& contributions,
+                  std::vector<Ordinal> children, const std::vector<int>& places,
+                  const std::vector<Offset>& tile_entries)
+      : m_fronts(list.fronts), m_children(std::move(children)), m_places(places) {
+    for (std::size_t f = 0; f < m_fronts.size(); ++f)
+      m_fronts[f].contribution = contributions[f].contribution;
+    list_narrow(list, tile_entries);
+    list_refs(list, contributions);
+  }
+
+  GatherListMaker<Ordinal, Offset> lists;
+  std::vector<ChildRef<Offset>> refs;  ///< of each front, wide ones first
+  std::vector<int> cuts;  ///< first of a child's rows in each tile of its parent, and their number
+
+ private:
+  static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
+
+  void list_narrow(List& list, const std::vector<Offset>& tile_entries) {
+    const NarrowChildren<Offset> is_narrow(m_fronts);
+    for (const auto& front : m_fronts) {
+      std::stable_partition(m_children.begin() + static_cast<std::ptrdiff_t>(front.children),
+                            m_children.begin() + static_cast<std::ptrdiff_t>(front.children_end),
+                            [&](Ordinal c) { return !is_narrow(m_fronts[index(c)]); });
+    }
+    lists.reserve(is_narrow.numbers());
+    std::vector<std::size_t> small_of(m_fronts.size());
+    for (std::size_t t = 0; t < list.small_tasks.size(); ++t) small_of[index(list.small_tasks[t].front)] = t;
+    std::size_t next = 0;  // in the tasks, which stand by fronts
+    std::size_t tile = 0;  // of all fronts
+    for (Ordinal f = 0; f < static_cast<Ordinal>(m_fronts.size()); ++f, tile += lists.parts.size()) {
+      const Offset wide_end = add_front(list, f, is_narrow);
+      if (list.is_small(f)) {
+        auto& task = list.small_tasks[small_of[index(f)]];
+        task.wide_end = wide_end;
+        task.narrow = lists.parts.front();
+      } else if (!list.is_tiled(f)) {
+        Task& task = list.tasks[next++];
+        task.wide_end = wide_end;
+        task.parts[0].narrow = lists.parts.front();
+      } else {
+        const auto& parts = parts_of_tiles(tile_entries, tile);
+        const int edge = list.tiles_of(f).count();
+        for (; next < list.tasks.size() && list.tasks[next].front == f &&
+               list.tasks[next].row != Task::clearing;
+             ++next) {
+          Task& task = list.tasks[next];
+          task.wide_end = wide_end;
+          if (task.row < 0) continue;
+          task.parts[0] = parts[static_cast<std::size_t>(task.row * edge + task.column)];
+          if (!task.is_single())
+            task.parts[1] = parts[static_cast<std::size_t>((task.row + task.rows - 1) * edge + task.column +
+                                                           task.columns - 1)];
+        }
+      }
+    }
+  }
+
+  /// Lists of a front's narrow children. @returns the end of its wide ones
+  Offset add_front(const List& list, Ordinal f, const NarrowChildren<Offset>& is_narrow) {
+    const auto& front = m_fronts[index(f)];
+    m_narrow.clear();
+    Offset wide_end = front.children;
+    for (Offset c = front.children; c < front.children_end; ++c) {
+      const auto& child = m_fronts[index(m_children[static_cast<std::size_t>(c)])];
+      if (is_narrow(child)) {
+        m_narrow.push_back(&child);
+      } else {
+        ++wide_end;
+      }
+    }
+    lists.add_front(m_narrow, m_places, list.tiles_of(f), list.is_tiled(f));
+    return wide_end;
+  }
+
+  /// Of the last front added, by rows of tiles.
+  /// @param first_tile of the front
+  const std::vector<FrontTaskPart<Offset>>& parts_of_tiles(const std::vector<Offset>& tile_entries,
+                                                           std::size_t first_tile) {
+    m_tile_parts.resize(lists.parts.size());
+    for (std::size_t t = 0; t < m_tile_parts.size(); ++t) {
+      m_tile_parts[t].narrow = lists.parts[t];
+      m_tile_parts[t].entries = tile_entries[first_tile + t];
+      m_tile_parts[t].entries_end = tile_entries[first_tile + t + 1];
+    }
+    return m_tile_parts;
+  }
+
+  /// Children by parents, and the cuts of those whose parents are tiled.
+  void list_refs(const List& list, const std::vector<Contribution<Offset>>& contributions) {
+    refs.reserve(m_children.size());
+    for (const Ordinal c : m_children) {
+      const auto& child = m_fronts[index(c)];
+      const int passed = contributions[index(c)].passed;
+      refs.push_back({child.contribution - passed - static_cast<Offset>(passed) * (child.below - passed),
+                      child.rows, static_cast<Offset>(cuts.size()), child.below, passed,
+                      static_cast<int>(c)});
+      if (!list.is_tiled(child.parent)) continue;
+      const FrontTiles tiles = list.tiles_of(child.parent);
+      const int* const place = m_places.data() + child.rows;
+      for (int t = 0; t < tiles.count(); ++t)
+        cuts.push_back(
+            static_cast<int>(std::lower_bound(place, place + child.below, tiles.begin(t)) - place));
+      cuts.push_back(child.below);
+    }
+  }
+
+  Fronts m_fronts;                  ///< contributions where the placement has them
+  std::vector<Ordinal> m_children;  ///< of each front, wide ones first
+  const std::vector<int>& m_places;
+  std::vector<const Front<Ordinal, Offset>*> m_narrow;  ///< narrow children of a front
+  std::vector<FrontTaskPart<Offset>> m_tile_parts;      ///< of a front's tiles
+};
+
+}  // namespace lutra::Impl
+
+#endif

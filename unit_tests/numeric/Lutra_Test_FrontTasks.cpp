@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The order of tasks of a factorization in fronts, against deadlock and against memory written too early.
+// Host code; tiles are smaller than on devices, so that small trees have many of them.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <limits>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "Lutra_AssemblyTree.hpp"
+#include "Lutra_FrontPlan.hpp"
+#include "Lutra_FrontTaskPlacement.hpp"
+#include "Lutra_FrontTaskWaits.hpp"
+#include "Lutra_Generate.hpp"
+#include "Lutra_TestDominant.hpp"
+#include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace lutra::Test {
+namespace {
+
+using Ordinal = int;
+using Offset = std::int64_t;
+using Type = Types<double, Ordinal>;
+using Task = lutra::Impl::FrontTask<Ordinal, Offset>;
+using Flag = lutra::Impl::FrontFlag<Ordinal, Offset>;
+using List = lutra::Impl::FrontTaskList<Ordinal, Offset>;
+using Placement = lutra::Impl::FrontTaskPlacement<Ordinal, Offset>;
+using lutra::Impl::FrontTaskOptions;
+using lutra::Impl::tasks_a_chunk;
+
+/// Tasks of a tree in the order in which blocks take them.
+struct Tasks {
+  FrontLayout<Ordinal, Offset> layout;
+  std::vector<int> places;
+  List list;
+  Placement placement;
+
+  Tasks(const AssemblyTree<Ordinal>& tree, const FrontTaskOptions& options)
+      : layout(lay_out_fronts<Offset>(tree)),
+        places(relative_indices(layout, tree)),
+        list(layout.fronts, options),
+        placement(list, layout.children, places, layout.panels) {}
+  Tasks(const Tasks&) = delete;
+
+  std::size_t size() const { return list.order.size(); }
+  const Task& at(std::size_t t) const { return list.tasks[list.order[t]]; }
+  lutra::Impl::FrontTiles cut(const Task& task) const { return list.tiles_of(task.front); }
+};
+
+/// Where in the order each flag is raised for good: by its last task, a sweep's by what its steps wait for.
+std::map<Flag, std::size_t> find_raised(const Tasks& tasks) {
+  std::map<Flag, std::size_t> raised;
+  const auto note = [&](const Flag& flag, std::size_t t, bool shared) {
+    const auto [place, is_new] = raised.emplace(flag, t);
+    if (!shared) REQUIRE(is_new);  // a flag has one task
+    place->second = std::max(place->second, t);
+  };
+  for (const auto& small : tasks.list.small_tasks) note({small.front, -1}, 0, false);  // in a launch before
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    for_each_raised(tasks.at(t), tasks.cut(tasks.at(t)),
+                    [&](const Flag& flag) { note(flag, t, flag.front >= 0); });
+  }
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const Task& task = tasks.at(t);
+    if (task.row != Task::sweeping) continue;
+    const auto cut = tasks.cut(task);
+    std::size_t last = t;  // the sweep has begun
+    for (int s = 0; s < cut.pivot_tiles(); ++s) {
+      for_each_sweep_wait(task, cut, s, [&](const Flag& flag) {
+        REQUIRE(raised.contains(flag));
+        last = std::max(last, raised[flag]);
+      });
+      note(raised_by_sweep(task, cut, s), last, false);
+    }
+  }
+  return raised;
+}
+
+struct Counts {
+  std::size_t tasks = 0, waits = 0, sweeps = 0, chunk_waits = 0, direct = 0, reused = 0, pairs = 0;
+  Counts& operator+=(const Counts& other) {
+    tasks += other.tasks;
+    waits += other.waits;
+    sweeps += other.sweeps;
+    chunk_waits += other.chunk_waits;
+    direct += other.direct;
+    reused += other.reused;
+    pairs += other.pairs;
+    return *this;
+  }
+};
+
+/// Every wait is for tasks before.
+void check_waits(const Tasks& tasks, Counts& counts) {
+  const auto raised = find_raised(tasks);
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const Task& task = tasks.at(t);
+    INFO("task " << t << ": front " << task.front << ", tile " << task.row << ", " << task.column);
+    for_each_wait(task, tasks.list.front(task.front), tasks.layout.children, tasks.cut(task),
+                  [&](const Flag& flag) {
+                    INFO("waits for front " << flag.front << " or tile " << flag.tile);
+                    REQUIRE(raised.contains(flag));
+                    const bool in_launch_before = flag.front >= 0 && tasks.list.is_small(flag.front);
+                    REQUIRE((in_launch_before || raised.at(flag) < t));
+                    ++counts.waits;
+                  });
+    REQUIRE(static_cast<std::size_t>(task.after) * tasks_a_chunk <= t);  // chunks it waits for
+    counts.chunk_waits += task.after > 0;
+    counts.sweeps += task.row == Task::sweeping;
+    counts.pairs += task.row >= 0 && !task.is_single();
+  }
+  counts.tasks += tasks.size();
+  REQUIRE(counts.sweeps < static_cast<std::size_t>(tasks.list.options.blocks));
+  // small fronts: children before parents
+  std::vector<std::size_t> place(tasks.layout.fronts.size(), std::numeric_limits<std::size_t>::max());
+  for (std::size_t t = 0; t < tasks.list.small_tasks.size(); ++t)
+    place[static_cast<std::size_t>(tasks.list.small_tasks[t].front)] = t;
+  for (std::size_t f = 0; f < place.size(); ++f) {
+    const auto parent = tasks.layout.fronts[f].parent;
+    if (parent < 0 || !tasks.list.is_small(parent)) continue;
+    REQUIRE(place[f] < place[static_cast<std::size_t>(parent)]);
+  }
+}
+
+/// Each front is worked once, by a task or by the tasks of all its tiles.
+void check_complete(const Tasks& tasks) {
+  std::map<std::tuple<Ordinal, int, int>, int> worked;
+  for (const auto& small : tasks.list.small_tasks) ++worked[{small.front, Task::whole, -1}];
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const Task& task = tasks.at(t);
+    if (task.row == Task::clearing) continue;
+    for (int r = 0; r < task.rows; ++r)
+      for (int c = 0; c < task.columns; ++c) ++worked[{task.front, task.row + r, task.column + c}];
+  }
+  for (const auto& [tile, times] : worked) REQUIRE(times == 1);
+  for (Ordinal f = 0; f < static_cast<Ordinal>(tasks.layout.fronts.size()); ++f) {
+    const int edge = tasks.list.is_small(f) || !tasks.list.is_tiled(f) ? 0 : tasks.list.tiles_of(f).count();
+    if (edge == 0) REQUIRE(worked.contains({f, Task::whole, -1}));
+    for (int e = 0; e < edge * edge; ++e) REQUIRE(worked.contains({f, e / edge, e % edge}));
+  }
+}
+
+/// Memory of a front's panels or contribution, which tasks of the front write and tasks of the parent read.
+struct Stored {
+  std::int64_t begin, end;
+  std::vector<std::size_t> writers;  ///< in the order, those that wait for others to write
+  std::int64_t last_reader;          ///< in the order; −1: all are in the launch before
+  bool small;                        ///< written in the launch before
+  bool forever;                      ///< panels
+};
+
+std::vector<Stored> list_stored(const Tasks& tasks) {
+  const auto n = tasks.layout.fronts.size();
+  std::vector<std::int64_t> last(n, -1);
+  std::vector<std::vector<std::size_t>> of_panels(n), of_contribution(n);
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const Task& task = tasks.at(t);
+    const auto f = static_cast<std::size_t>(task.front);
+    last[f] = static_cast<std::int64_t>(t);
+    const bool whole = task.row == Task::whole;
+    const bool contribution = task.row >= 0 && task.in_contribution(tasks.cut(task));
+    if (whole || contribution) of_contribution[f].push_back(t);
+    // other tiles wait for the first one, which has waited, or for those that clear
+    if (whole || task.row == Task::clearing || task.row + task.column == 0) of_panels[f].push_back(t);
+  }
+  std::vector<Stored> all;
+  for (std::size_t f = 0; f < n; ++f) {
+    const auto& front = tasks.layout.fronts[f];
+    const auto& placed = tasks.placement.contributions[f];
+    const std::int64_t kept = front.below - placed.passed;
+    const bool small = tasks.list.is_small(static_cast<Ordinal>(f));
+    const auto panel_end = front.upper + static_cast<std::int64_t>(front.pivots) * front.below;
+    all.push_back(
+        {front.lower, panel_end, of_panels[f], std::numeric_limits<std::int64_t>::max(), small, true});
+    if (kept == 0) continue;
+    REQUIRE(front.parent >= 0);
+    all.push_back({placed.contribution, placed.contribution + kept * kept, of_contribution[f],
+                   last[static_cast<std::size_t>(front.parent)], small, false});
+  }
+  return all;
+}
+
+/// Whether all that write `later` wait until what reads `earlier` is complete.
+bool follows(const Tasks& tasks, const Stored& earlier, const Stored& later) {
+  if (earlier.forever || later.small) return false;
+  return std::ranges::all_of(later.writers, [&](std::size_t t) {
+    return earlier.last_reader < static_cast<std::int64_t>(tasks.at(t).after) * tasks_a_chunk;
+  });
+}
+
+/// No two live contributions share memory, and none a panel that is begun.
+void check_memory(const Tasks& tasks, Counts& counts) {
+  const auto all = list_stored(tasks);
+  for (std::size_t a = 0; a < all.size(); ++a) {
+    REQUIRE(all[a].begin >= 0);
+    REQUIRE(all[a].end <= tasks.layout.panels + tasks.placement.extra);
+    for (std::size_t b = 0; b < a; ++b) {
+      if (all[a].begin >= all[b].end || all[b].begin >= all[a].end) continue;
+      INFO("entries " << all[a].begin << " to " << all[a].end << " and " << all[b].begin << " to "
+                      << all[b].end);
+      REQUIRE((follows(tasks, all[a], all[b]) || follows(tasks, all[b], all[a])));
+      ++counts.reused;
+    }
+  }
+}
+
+/// Panels that children add to directly have been cleared by then, and in time.
+void check_clearing(const Tasks& tasks, Counts& counts) {
+  const auto n = tasks.layout.fronts.size();
+  std::vector<std::int64_t> cleared_to(n, -1), last_clearing(n, -1);
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const Task& task = tasks.at(t);
+    if (task.row != Task::clearing) continue;
+    const auto f = static_cast<std::size_t>(task.front);
+    const auto& front = tasks.layout.fronts[f];
+    REQUIRE(task.parts[0].entries == (cleared_to[f] < 0 ? front.lower : cleared_to[f]));
+    cleared_to[f] = task.parts[0].entries_end;
+    last_clearing[f] = static_cast<std::int64_t>(t);
+  }
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const Task& task = tasks.at(t);
+    const auto f = static_cast<std::size_t>(task.front);
+    REQUIRE(task.takes_panels == (last_clearing[f] >= 0));
+    if (task.row < 0 || !task.in_contribution(tasks.cut(task)) ||
+        tasks.placement.contributions[f].passed == 0)
+      continue;
+    const auto parent = static_cast<std::size_t>(tasks.layout.fronts[f].parent);
+    const auto& above = tasks.layout.fronts[parent];
+    REQUIRE(cleared_to[parent] == above.upper + static_cast<std::int64_t>(above.pivots) * above.below);
+    REQUIRE(last_clearing[parent] < static_cast<std::int64_t>(task.after) * tasks_a_chunk);
+    ++counts.direct;
+  }
+}
+
+/// Trees of many shapes: chains, borders, grids, random patterns, a dense front alone, none.
+std::vector<AssemblyTree<Ordinal>> trees(std::mt19937& random) {
+  const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
+  std::vector<Matrix<Type>> matrices{from_dense<Matrix<Type>>({}),
+                                     from_dense<Matrix<Type>>({{1}}),
+                                     random_matrix<Matrix<Type>>(90, 1.0, 0, random),
+                                     random_matrix<Matrix<Type>>(300, 0.02, 0, random),
+                                     random_matrix<Matrix<Type>>(700, 0.004, 0, random),
+                                     bordered_blocks<Matrix<Type>>(12, 9, 25, random),
+                                     bordered_blocks<Matrix<Type>>(5, 60, 30, random),
+                                     bordered_blocks<Matrix<Type>>(20, 34, 40, random),
+                                     chains_of_blocks<Matrix<Type>>(3, 20, 8, random),
+                                     chains_of_blocks<Matrix<Type>>(8, 10, 23, random)};
+  std::vector<AssemblyTree<Ordinal>> all;
+  for (const auto& matrix : matrices) {
+    for (const auto& options : {AssemblyTreeOptions{}, no_zeros})
+      all.push_back(make_assembly_tree(make_view(matrix).pattern(), options));
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("tasks of fronts wait for tasks before them, and write what nothing reads", "[numeric]") {
+  std::mt19937 random(23);
+  Counts counts;
+  for (const auto& tree : trees(random)) {
+    for (const int tile : {2, 4, 16}) {
+      for (const int blocks : {4, 40, 264}) {
+        FrontTaskOptions options{{tile, 2 * tile}, tile == 2 ? 3 : 5, blocks, {}};
+        options.model.min_linked_tiles = 2;
+        options.model.min_swept_tiles = blocks == 40 ? 3 : 12;
+        options.model.min_paired_tiles = tile == 2 ? 8 : 24;
+        options.model.min_paired_root_tiles = 12;
+        options.model.single_edge = 4;
+        options.model.cleared_entries = 100;
+        options.model.steps_together = blocks == 4 ? 1 : 2;
+        INFO(tree.n << " rows, " << tree.count() << " fronts, tiles of " << tile << ", " << blocks
+                    << " blocks");
+        const Tasks tasks(tree, options);
+        Counts own;
+        check_complete(tasks);
+        check_waits(tasks, own);
+        check_memory(tasks, own);
+        check_clearing(tasks, own);
+        counts += own;
+      }
+    }
+  }
+  // all of it has been met
+  CHECK(counts.tasks > 10000);
+  CHECK(counts.waits > 100000);
+  CHECK(counts.sweeps > 20);
+  CHECK(counts.chunk_waits > 100);
+  CHECK(counts.direct > 100);
+  CHECK(counts.reused > 100);
+  CHECK(counts.pairs > 100);
+}
+
+TEST_CASE("tasks in the wrong order are noticed", "[numeric]") {
+  std::mt19937 random(24);
+  const auto matrix = bordered_blocks<Matrix<Type>>(5, 60, 30, random);
+  const auto tree = make_assembly_tree(make_view(matrix).pattern());
+  Tasks tasks(tree, {{16, 32}, 5, 40, {}});
+  const auto raised = find_raised(tasks);
+  std::reverse(tasks.list.order.begin(), tasks.list.order.end());
+  std::size_t wrong = 0;
+  const auto reversed = find_raised(tasks);
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const Task& task = tasks.at(t);
+    for_each_wait(task, tasks.list.front(task.front), tasks.layout.children, tasks.cut(task),
+                  [&](const Flag& flag) { wrong += reversed.at(flag) > t; });
+  }
+  CHECK(wrong > 100);
+  CHECK(raised.size() == reversed.size());
+}
+
+}  // namespace lutra::Test
