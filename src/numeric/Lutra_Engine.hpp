@@ -6,7 +6,7 @@
 
 namespace lutra {
 
-/// Ways to the numbers of L and U.
+/// How the values of L and U are computed.
 enum class Engine {
   automatic,    ///< the one predicted to be faster
   simplicial,   ///< on the exact pattern of L + U: right-looking by columns on devices, up-looking by rows on

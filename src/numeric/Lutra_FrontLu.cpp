@@ -10,9 +10,9 @@
 namespace lutra {
 namespace {
 
-// Entries a team takes at once where a launch only moves numbers.
+// Entries a team takes at once where a launch only moves entries.
 constexpr int entries_a_team = 2048;
-// Arrays inside an allocation begin at multiples of 16 numbers, for copies of 16 bytes.
+// Arrays inside an allocation begin at multiples of 16 entries, for copies of 16 bytes.
 constexpr std::size_t aligned(std::size_t numbers) {
   return (numbers + 15) / 16 * 16;
 }

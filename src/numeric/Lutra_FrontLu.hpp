@@ -50,7 +50,7 @@ struct FrontFactors {
   Kokkos::View<Scalar*, Memory>
       contributions;                       ///< contributions that have no place among the panels, behind them
   Kokkos::View<Scalar*, Memory> entries;   ///< [nnz(A)] the scaled matrix by fronts
-  Kokkos::View<Scalar*, Memory> scratch;   ///< both of these, which nobody reads between factorizations
+  Kokkos::View<Scalar*, Memory> scratch;   ///< both of these, which are not read between factorizations
   Kokkos::View<Scalar*, Memory> inverses;  ///< of diagonal tiles, where a schedule leaves them to the solves
   Kokkos::View<FrontLuOutcome, Memory> outcome;
   Kokkos::View<FrontLuOutcome, Memory> no_outcome;  ///< what `outcome` starts from
@@ -134,7 +134,7 @@ void allocate_values(const ExecutionSpace& exec,
 /// @param perturbation pivots smaller than this times the largest scaled entry are replaced by one of that
 ///                     magnitude and the same argument
 /// @param perturbed [n] out: 1 where the pivot was replaced, else 0
-/// Cost: `plan.flops`. Does not fence on devices and brings nothing to the host: `factors.outcome` tells what
+/// Cost: `plan.flops`. Does not fence on devices and brings nothing to the host: `factors.outcome` holds what
 /// happened, once `exec` is fenced. `portable` takes the portable kernels where there are others; it may need
 /// room of its own for contributions, and fences then.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

@@ -22,10 +22,9 @@ decltype(auto) at(Array& array, Index i) {
 template <class Ordinal, class Offset>
 using Fronts = std::vector<Front<Ordinal, Offset>>;
 
-/// Where contributions stand. A subtree has a stretch of its own, so that subtrees may be worked at once. In
-/// the stretch of a front, whatever its children's contributions leave free is free: what was there has been
-/// added by the children. The front's own goes to the first gap it fits into, or to the end.
-/// @returns numbers in all
+/// Where contribution blocks stand. Each subtree owns a contiguous arena, so that subtrees may be worked at
+/// once; a front's block goes first-fit into the space its children's blocks leave free, or to the end.
+/// @returns entries in all
 template <class Ordinal, class Offset>
 Offset place_contributions(Fronts<Ordinal, Offset>& fronts) {
   struct Subtree {
@@ -74,7 +73,7 @@ Fronts<Ordinal, Offset> lay_out(const AssemblyTree<Ordinal>& tree, Offset& panel
   return fronts;
 }
 
-/// Where each further row of a front stands in the parent.
+/// Relative indices: the position in the parent of each contribution row of a front.
 template <class Ordinal, class Offset>
 std::vector<int> places_in_parents(const Fronts<Ordinal, Offset>& fronts, const AssemblyTree<Ordinal>& tree) {
   std::vector<int> places(tree.rows.size());
@@ -148,7 +147,7 @@ std::vector<Ordinal> mark_rows(const CsrPattern<Ordinal, Offset, Kokkos::HostSpa
   return marks;
 }
 
-/// The way of each entry of A on a host.
+/// The assembly map of A's entries, on a host.
 template <class Ordinal, class Offset, class ExecutionSpace>
 void list_entries_on_host(const ExecutionSpace& exec, const FrontEntries<Ordinal, Offset>& entries,
                           const std::vector<std::int64_t>& first_tile, const std::vector<Ordinal>& rows,
@@ -177,7 +176,7 @@ void list_entries_on_host(const ExecutionSpace& exec, const FrontEntries<Ordinal
   plan.layout.tile_entries = std::move(lists.tile_begin);
 }
 
-/// Puts the way of each entry of A into the plan, and fronts, which then have their entries.
+/// Puts the assembly map of A's entries into the plan, and the fronts, which then have their entries.
 template <class Ordinal, class Offset, class ExecutionSpace>
 void plan_entries(const ExecutionSpace& exec, const FrontEntries<Ordinal, Offset>& entries,
                   const std::vector<Ordinal>& rows, const MemoryBudget& budget,
@@ -210,7 +209,7 @@ void plan_entries(const ExecutionSpace& exec, const FrontEntries<Ordinal, Offset
   }
 }
 
-/// A copy of the user's pattern, for who has none in that memory.
+/// A copy of the user's pattern, where there is none in that memory.
 template <class ExecutionSpace, class Ordinal, class Offset>
 CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> copy_pattern(
     const ExecutionSpace& exec, MemoryReservation& reservation,
@@ -242,8 +241,8 @@ std::vector<Ordinal> order_by_levels(const AssemblyTree<Ordinal>& tree, const Fr
   return by_level;
 }
 
-/// Lengths of the rows of L + U as a row map, and where each front's pivots begin in its further rows.
-/// @param rows further rows of all fronts
+/// Lengths of the rows of L + U as a row map, and where each front's pivots begin in its contribution rows.
+/// @param rows contribution rows of all fronts
 template <class Ordinal, class Offset, class RowView>
 std::vector<Offset> start_rows(const Fronts<Ordinal, Offset>& fronts, Ordinal n, const RowView& rows) {
   std::vector<Offset> filled(static_cast<std::size_t>(n) + 1, 0);  // entries of L of each row, at row + 1

@@ -12,7 +12,7 @@
 namespace lutra {
 
 /// One front: a dense matrix of f = pivots + below rows and columns. Positions within it count from 0, its
-/// pivots first, then its further rows in ascending order. Sizes are data: nothing is compiled for them.
+/// pivots first, then its contribution rows in ascending order. Sizes are data: nothing is compiled for them.
 template <class Ordinal, class Offset>
 struct Front {
   Offset lower =
@@ -91,8 +91,8 @@ struct FrontPlan {
   Ordinal count = 0;
   FrontPlanOptions options;
   Kokkos::View<const Front<Ordinal, Offset>*, MemorySpace> fronts;  ///< [count] in postorder
-  Kokkos::View<const Ordinal*, MemorySpace> rows;      ///< further rows of all fronts, places of F
-  Kokkos::View<const int*, MemorySpace> places;        ///< position of each of them in the parent
+  Kokkos::View<const Ordinal*, MemorySpace> rows;  ///< contribution rows of all fronts, by their numbers in F
+  Kokkos::View<const int*, MemorySpace> places;    ///< position of each of them in the parent
   Kokkos::View<const Ordinal*, MemorySpace> children;  ///< of each front, ascending
   EntryPlaces<MemorySpace> entry_place;                ///< [nnz(A)] by fronts, in tiled ones by tiles
   CsrPattern<Ordinal, Offset, MemorySpace> A;          ///< the user's matrix

@@ -6,7 +6,7 @@
 
 namespace lutra {
 
-/// Which rows pivots are taken from while the numbers are computed.
+/// Which rows pivots are taken from while values are computed.
 enum class Pivoting {
   automatic,         ///< static_perturbed
   static_perturbed,  ///< the diagonal of the matched and scaled matrix; pivots that are too small are

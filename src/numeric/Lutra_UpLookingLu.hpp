@@ -48,7 +48,7 @@ struct UpLookingLuWorkspace {
 /// apart. Host code, O(nnz(L + U)).
 /// @param rows pattern of L + U of F
 /// @param F       square; its columns need not be sorted
-/// @param threads for how many the work is shared out; 0: as many as `exec` has
+/// @param threads among which the work is divided; 0: as many as `exec` has
 /// @throws OutOfMemoryError; InputError where `exec` is no host space
 template <class Ordinal, class Offset, class ExecutionSpace>
 UpLookingLuPlan<Ordinal, Offset> plan_up_looking_lu(const ExecutionSpace& exec,

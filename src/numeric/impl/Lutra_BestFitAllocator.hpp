@@ -93,7 +93,7 @@ class BestFitAllocator {
     add(gap);
   }
 
-  /// Takes numbers from the gap that fits best. @returns the first of them, or −1 where none suffices
+  /// Takes entries from the gap that fits best. @returns the first of them, or −1 where none suffices
   std::int64_t take(std::int64_t size) {
     const Gap gap = best(size);
     if (gap.size == 0) return -1;

@@ -52,7 +52,7 @@ struct PivotRule {
   }
 };
 
-/// For fronts in which nobody asks which rows were interchanged.
+/// For fronts whose interchanges are not recorded.
 struct NoteNoExchange {
   KOKKOS_FUNCTION void operator()(int, int) const {}
 };

@@ -17,14 +17,14 @@ KOKKOS_FUNCTION Ordinal front_of_pivot(const Fronts& fronts, Ordinal count, Ordi
   return first_not_before(Ordinal(1), count, [&](Ordinal f) { return fronts(f).first_pivot <= place; }) - 1;
 }
 
-/// The front that has an entry of the lists of further rows.
+/// The front that has an entry of the lists of contribution rows.
 template <class Fronts, class Ordinal, class Offset>
 KOKKOS_FUNCTION Ordinal front_of_row(const Fronts& fronts, Ordinal count, Offset entry) {
   return first_not_before(Ordinal(1), count, [&](Ordinal f) { return fronts(f).rows <= entry; }) - 1;
 }
 
 /// Position in a front of a place of F that it holds.
-/// @param rows further rows of all fronts
+/// @param rows contribution rows of all fronts
 template <class Ordinal, class Offset>
 KOKKOS_FUNCTION int position_in_front(const Front<Ordinal, Offset>& front, const Ordinal* rows,
                                       Ordinal place) {

@@ -14,7 +14,7 @@ namespace lutra::Impl {
 
 /// Where contribution blocks stand: one may take the place of others that were read by tasks long before it,
 /// all tasks of a launch up to some number being complete by then, and panels are such places too until the
-/// first of their front's tasks. Each task is told after how many chunks of tasks it may write.
+/// first of their front's tasks. Each task gets the number of chunks that are complete before it writes.
 ///
 ///     array:   | panels of f | panels of g | …            | contributions behind the panels |
 ///     step 3   | contribution of a         |              |

@@ -7,7 +7,8 @@
 
 namespace lutra::Impl {
 
-/// A front cut into square tiles: pivots and further rows each start a new tile, so that no tile holds both.
+/// A front cut into square tiles: pivots and contribution rows each start a new tile, so that no tile holds
+/// both.
 struct FrontTiles {
   int pivots, below, edge;
   KOKKOS_FUNCTION FrontTiles(int k, int m, int tile_edge) : pivots(k), below(m), edge(tile_edge) {}

@@ -13,9 +13,9 @@
 
 namespace lutra::Impl {
 
-// Contributions of narrow children, of which a front may have hundreds, are not added child by child: lists
-// made with the plan name, for each place of a front that any of them adds to, the numbers it sums. One
-// thread has one place, so that all go on at once, without atomics and in one order.
+// Small-child assembly lists. Contributions of narrow children, of which a front may have hundreds, are not
+// added child by child: for each entry of a front that any of them adds to, the target, a list names the
+// entries it sums, its sources. One thread has one target: no atomics, and sums in one order.
 
 /// Children with no more rows are narrow.
 inline constexpr int narrow_child = 16;
@@ -52,16 +52,16 @@ class NarrowChildren {
   std::uint64_t m_numbers = 0;
 };
 
-/// What of the lists belongs to a front or tile: its targets, those that sum most numbers first, and their
-/// sources by levels: the first number of each target, then the second one of each that has two, and so on.
+/// What of the lists belongs to a front or tile: its targets, those with most sources first, and their
+/// sources by levels: the first source of each target, then the second one of each that has two, and so on.
 struct GatherPart {
   std::uint32_t targets = 0;  ///< in `place`
   std::uint32_t sources = 0;  ///< in `source`: how many targets each level but the first has, then the levels
   int count = 0;              ///< of targets
-  int levels = 0;             ///< most numbers of a target
+  int levels = 0;             ///< most sources of a target
 };
 
-/// Makes the lists on the host, front after front and in cut ones tile after tile. Linear in the numbers that
+/// Makes the lists on the host, front after front and in cut ones tile after tile. Linear in the entries that
 /// are summed: places are found in an array of all there are in a tile and put in order by a set of bits and
 /// by their counts.
 template <class Ordinal, class Offset>
@@ -73,7 +73,7 @@ class GatherListMaker {
   /// Of the last front's tiles, by rows of tiles; of a whole front one.
   std::vector<GatherPart> parts;
 
-  /// Makes room for lists of so many numbers.
+  /// Makes room for lists of so many sources.
   void reserve(std::uint64_t numbers) {
     source.reserve(static_cast<std::size_t>(numbers + numbers / 8));
     place.reserve(static_cast<std::size_t>(numbers / 2));
@@ -146,7 +146,7 @@ class GatherListMaker {
     }
   }
 
-  /// Calls visit(place, number) for all numbers of a block.
+  /// Calls visit(place, number) for all entries of a block.
   template <class Visit>
   static void for_each_number(const Block& block, const Visit& visit) {
     int row_key[narrow_child];
@@ -192,7 +192,7 @@ class GatherListMaker {
     return part;
   }
 
-  /// How many numbers each place sums, and which places there are.
+  /// How many entries each place sums, and which places there are.
   void count_numbers(std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       for_each_number(m_blocks[k], [&](std::size_t at, std::uint32_t) {
@@ -217,7 +217,7 @@ class GatherListMaker {
   }
 
   /// Numbers targets by falling counts, and sets counts back. Leaves in `m_width` how many targets have more
-  /// than k numbers.
+  /// than k sources.
   void order_targets() {
     m_width.clear();
     for (const unsigned short at : m_places) {
@@ -248,7 +248,7 @@ class GatherListMaker {
   int m_rows_end = 0;                    ///< places of rows from here on are not there
   std::vector<unsigned short> m_places;  ///< of the tile, ascending
   std::vector<std::uint32_t> m_width;    ///< [levels]
-  std::vector<std::uint32_t> m_next;     ///< [levels] next target of those with so many numbers
+  std::vector<std::uint32_t> m_next;     ///< [levels] next target of those with so many sources
 };
 
 }  // namespace lutra::Impl

@@ -45,7 +45,7 @@ class HostFront {
  private:
   static constexpr int narrow = 8;  ///< columns eliminated one by one
 
-  /// Numbers a thread takes at once, where each costs `flops`: few enough for all threads, unless the whole
+  /// Entries a thread takes at once, where each costs `flops`: few enough for all threads, unless the whole
   /// is not worth sharing.
   int chunk_of(int n, double flops) const {
     constexpr double min_flops = 2e5;  // for which threads are called together
@@ -72,7 +72,7 @@ class HostFront {
     (ScalarTraits<Scalar>::is_complex ? kernel.complex : kernel.real)(task, buffer);
   }
 
-  /// C −= A·B, its longer edge shared out.
+  /// C −= A·B, its longer edge divided among threads.
   void subtract(int rows, int columns, int depth, const Scalar* A, std::int64_t lda, const Strided<Scalar>& B,
                 Scalar* C, std::int64_t ldc) const {
     if (rows == 0 || columns == 0 || depth == 0) return;

@@ -79,7 +79,7 @@ struct HostFrontWorker {
   }
 
  private:
-  /// Columns a thread takes at once where `rows` numbers of each are only moved.
+  /// Columns a thread takes at once where `rows` entries of each are only moved.
   template <class Loop>
   static int columns_at_once(int columns, int rows, const Loop& loop) {
     constexpr std::int64_t min_numbers = 100000;
@@ -180,7 +180,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
     for (Ordinal p = begin; p < end; ++p) worker.work(at(plan.layout.fronts, at(m_mapping.order, p)), loop);
   }
 
-  /// Operations of a front, those of moving numbers among them.
+  /// Operations of a front, those of moving entries among them.
   static double cost_of(const Front<Ordinal, Offset>& front) {
     const double pivots = front.pivots, below = front.below, size = pivots + below;
     return 2 * pivots * (pivots * pivots / 3 + pivots * below + below * below) + 10 * size * size + 1000;

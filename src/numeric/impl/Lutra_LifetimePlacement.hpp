@@ -18,11 +18,11 @@ namespace lutra::Impl {
 /// An array that is needed for some steps of a sequence only. Its place may be given to another one that
 /// begins at `end` or later.
 struct Span {
-  std::int64_t size = 0;            ///< numbers
+  std::int64_t size = 0;            ///< entries
   std::int64_t begin = 0, end = 0;  ///< steps, end being excluded
 };
 
-/// An array whose place is given and which is needed from `begin` on: before, others may stand there.
+/// An array whose place is given and which is needed from `begin` on: before, others may be there.
 struct FixedSpan {
   std::int64_t place = 0, size = 0;
   std::int64_t begin = 0;
@@ -31,20 +31,20 @@ struct FixedSpan {
 /// Where spans stand in one array so that no two that overlap in time share a number.
 struct SpanPlaces {
   std::vector<std::int64_t> place;  ///< [spans] first number
-  /// [spans] the greatest `end` of those that stood there before, −1 where nobody did
+  /// [spans] the greatest `end` of the spans that had the place before, −1 where there were none
   std::vector<std::int64_t> freed;
   std::vector<std::int64_t> fixed_freed;  ///< [fixed spans] the same
-  std::int64_t total = 0;                 ///< numbers in all, those of fixed spans among them
+  std::int64_t total = 0;                 ///< entries in all, those of fixed spans among them
 };
 
 /// Best fit, backwards in time: places spans in the order in which they end, the last ones first, each in the
-/// smallest gap it fits into. So a gap that a fixed span leaves is there for whoever ends before that one
+/// smallest gap it fits into. So a gap that a fixed span leaves is there for a span that ends before that one
 /// begins, and neighbouring gaps are one. On assembly trees within a tenth of what is needed at once. Host
 /// code, O(spans · log spans).
 class LifetimePlacement {
  public:
   /// @param fixed do not overlap
-  /// @param fixed_end behind all fixed places: what lies before that no fixed span has is nobody's
+  /// @param fixed_end behind all fixed places: what lies before that no fixed span has is not used
   /// @param min_end ends below are of no interest: in `freed` they may be −1
   static SpanPlaces place(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed = {},
                           std::int64_t fixed_end = 0,
@@ -89,11 +89,11 @@ class LifetimePlacement {
     return first;
   }
 
-  /// Forwards in time: each stretch of the array knows who stood there last.
+  /// Forwards in time: for each interval of the array, the span that had it last.
   void find_freed(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed, std::int64_t min_end) {
     m_result.freed.assign(spans.size(), -1);
     m_result.fixed_freed.assign(fixed.size(), -1);
-    // who stood where a span of no interest stands has ended by then, and is of no interest either
+    // spans before a span of no interest have ended by then, and are of no interest either
     std::vector<std::size_t> by_begin;
     for (std::size_t s = 0; s < spans.size(); ++s) {
       if (spans[s].size > 0 && spans[s].end >= min_end) by_begin.push_back(s);

@@ -9,7 +9,7 @@ namespace lutra::Impl {
 
 /// Which tiles of a front are worked two at a time: neighbours in a column, in U neighbours in a row, neither
 /// of them next to the diagonal, whose tiles are waited for, nor among the last, and both of pivots or both
-/// of further rows.
+/// of contribution rows.
 class TilePairs {
  public:
   TilePairs(const FrontTiles& tiles, bool is_root, const FrontTaskModel& model)

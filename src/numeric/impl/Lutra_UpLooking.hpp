@@ -13,8 +13,8 @@ namespace lutra::Impl {
 /// Most rows of a run that are subtracted together: one reading of the working row for all of them.
 inline constexpr int max_rows_together = 4;
 
-/// The greatest magnitude of many numbers; infinity once one of them is not finite. Magnitudes of complex
-/// numbers are taken only of those that may be the greatest.
+/// The largest magnitude of many values; infinity once one of them is not finite. Magnitudes of complex
+/// values are taken only of those that may be the largest.
 template <class Real>
 class Greatest {
  public:

@@ -62,8 +62,8 @@ struct RegisterMatrix {
   Scalar a[R][R];
 };
 
-/// The pivot's column and row, on their way through shared memory; two turns, so that one barrier a pivot
-/// does.
+/// The pivot's column and row, on their way through shared memory, double-buffered by the pivot's parity, so
+/// that one barrier a pivot does.
 template <int R, class Scalar>
 struct PivotExchange {
   Scalar column[2][16 * R];
@@ -83,34 +83,34 @@ __device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A
     for (int jj = 0; jj < 16; ++jj) {
       const int j = 16 * jb + jj;
       if (j >= pivots) return;
-      const int turn = j & 1;
+      const int parity = j & 1;
       if (y == jj) {
 #pragma unroll
-        for (int i = jb; i < R; ++i) exchange.column[turn][x + 16 * i] = A.a[i][jb];
+        for (int i = jb; i < R; ++i) exchange.column[parity][x + 16 * i] = A.a[i][jb];
       }
       if (x == jj) {
 #pragma unroll
-        for (int c = jb; c < R; ++c) exchange.row[turn][y + 16 * c] = A.a[jb][c];
+        for (int c = jb; c < R; ++c) exchange.row[parity][y + 16 * c] = A.a[jb][c];
       }
       __syncthreads();
       int chosen = j;
-      const Scalar* pivot_row = exchange.row[turn];
+      const Scalar* pivot_row = exchange.row[parity];
       if constexpr (interchanges) {
         chosen =
-            choose_row(j, rule.block_end(j, pivots), rule, [&](int r) { return exchange.column[turn][r]; });
+            choose_row(j, rule.block_end(j, pivots), rule, [&](int r) { return exchange.column[parity][r]; });
         if (chosen != j) {
-          rows->exchange(A, j, chosen, exchange.row[turn]);
+          rows->exchange(A, j, chosen, exchange.row[parity]);
           pivot_row = rows->row;
         }
       }
       bool replaced = false;
-      const Scalar pivot = rule(exchange.column[turn][chosen], replaced);
+      const Scalar pivot = rule(exchange.column[parity][chosen], replaced);
       const Scalar inverse = reciprocal(pivot);
       Scalar l[R], u[R];
 #pragma unroll
       for (int i = jb; i < R; ++i) {
         const int from = interchanges && x + 16 * i == chosen ? j : x + 16 * i;
-        l[i] = x + 16 * i > j ? exchange.column[turn][from] * inverse : Scalar(0);
+        l[i] = x + 16 * i > j ? exchange.column[parity][from] * inverse : Scalar(0);
         u[i] = y + 16 * i > j ? pivot_row[y + 16 * i] : Scalar(0);
       }
 #pragma unroll
@@ -131,14 +131,14 @@ __device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A
 }
 
 /// The number of a task in its launch.
-struct TaskTurn {
+struct TaskNumber {
   int task, tasks;
 };
 
 /// Clears panels that children are to add to.
 template <class Scalar, class Ordinal, class Offset>
 __device__ void clear_panels(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
-                             const FrontTask<Ordinal, Offset>& task, const TaskTurn& turn) {
+                             const FrontTask<Ordinal, Offset>& task, const TaskNumber& number) {
   const int thread = static_cast<int>(threadIdx.x);
   if (task.after > 0) {
     if (thread < 32) wait_for_chunks(launch, task.after, task.front, thread);
@@ -150,18 +150,18 @@ __device__ void clear_panels(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
   __syncthreads();
   if (thread != 0) return;
   fence();
-  count_task(launch.progress, turn.task, turn.tasks);
+  count_task(launch.progress, number.task, number.tasks);
 }
 
 /// A front of up to 16·R rows by a block: assembled in shared memory, eliminated in registers.
 template <int R, bool interchanges, class Scalar, class Ordinal, class Offset>
 __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
                                  const FrontTask<Ordinal, Offset>& task, const Front<Ordinal, Offset>& front,
-                                 const PivotRule<Scalar>& rule, Scalar* S, const TaskTurn& turn) {
+                                 const PivotRule<Scalar>& rule, Scalar* S, const TaskNumber& number) {
   const auto& data = launch.data;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
   const int size = front.size(), ld = size | 1;
-  GatherTurn<front_threads, Scalar> narrow(*launch.lists, task.parts[0].narrow, thread);
+  SmallChildAdder<front_threads, Scalar> narrow(*launch.lists, task.parts[0].narrow, thread);
   for (int e = thread; e < size * ld; e += front_threads) S[e] = Scalar(0);
   __syncthreads();
   for (Offset e = front.entries + thread; e < front.entries_end; e += front_threads) {
@@ -217,7 +217,7 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   if (thread != 0) return;
   fence();
   write_flag(launch.done + task.front, launch.run);
-  count_task(launch.progress, turn.task, turn.tasks);
+  count_task(launch.progress, number.task, number.tasks);
 }
 
 }  // namespace lutra::Impl

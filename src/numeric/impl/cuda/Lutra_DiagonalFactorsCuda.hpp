@@ -12,15 +12,15 @@ template <class Scalar>
 struct TileMemory {
   static constexpr int edge = front_tile<Scalar>;
   static constexpr int single = edge * (edge + operand_pad), pair = edge * (2 * edge + operand_pad);
-  template <class Turns>
-  static constexpr int product_words = Turns::stages* Turns::words;
-  static constexpr int words = std::max({product_words<ProductTurns<Scalar, 1>>,
-                                         product_words<ProductTurns<Scalar, 2>>, pair + single, 3 * single});
-  Scalar space[words];  ///< tiles with an inverse or two behind them, or the turns of a product
+  template <class Slabs>
+  static constexpr int product_words = Slabs::stages* Slabs::words;
+  static constexpr int words = std::max({product_words<ProductSlabs<Scalar, 1>>,
+                                         product_words<ProductSlabs<Scalar, 2>>, pair + single, 3 * single});
+  Scalar space[words];  ///< tiles with an inverse or two behind them, or the slabs of a product
   Scalar copies[TileDiagonal<Scalar>::scratch_words];
   OperandSource<Scalar> first, second;  ///< of the product that is worked
-  int ready[2];  ///< pivot tiles whose parts of L and U are there, as seen in turns of even and of odd number
-  int awaited;   ///< the same, seen by who could not go on
+  int ready[2];  ///< pivot tiles whose parts of L and U are there, as seen at slabs of even and of odd number
+  int awaited;   ///< the same, seen where no slab was there to go on with
 };
 
 // two blocks on a multiprocessor of compute capability 9.0, with what is shared beside

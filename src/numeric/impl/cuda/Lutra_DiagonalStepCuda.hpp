@@ -31,7 +31,7 @@ struct DiagonalStep {
     send(first, left);
     product.for_each([&](int a, int b, Scalar& sum) { sum = own[b * edge + a]; });
     factor.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
-    wait_for_turn(0);
+    wait_for_slabs(0);
     __syncthreads();
     factor.template add_triangle<Place, Place>(first, upper_inverse, edge);
     __syncthreads();
@@ -41,7 +41,7 @@ struct DiagonalStep {
       first[b * pitch + a] = -sum;
       sum = Scalar(0);
     });
-    wait_for_turn(0);
+    wait_for_slabs(0);
     __syncthreads();
     factor.template add_triangle<Place, Place>(second, lower_inverse, edge);
     __syncthreads();
@@ -54,7 +54,7 @@ struct DiagonalStep {
   }
 
  private:
-  /// Sends a tile that was handed on into shared memory.
+  /// Sends a tile from its hand-off buffer into shared memory.
   __device__ __forceinline__ static void send(Scalar* to, const Scalar* from) {
     using Piece = int4;
     constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line

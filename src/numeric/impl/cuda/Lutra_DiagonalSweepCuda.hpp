@@ -33,7 +33,7 @@ struct DiagonalSweep {
   int front;
   Wait wait;
 
-  /// The first tile, from where it was handed on.
+  /// The first tile, from its hand-off buffer.
   __device__ __forceinline__ void begin() const {
     if (threadIdx.x == 0) wait_for(diagonal_flag(0));
     __syncthreads();
@@ -104,7 +104,7 @@ struct DiagonalSweep {
   }
 };
 
-/// The sweep of this block, in shared memory: the registers are for numbers.
+/// The sweep of this block, in shared memory: registers are for entries.
 template <class Scalar>
 __device__ __forceinline__ DiagonalSweep<Scalar>& shared_sweep() {
   __shared__ DiagonalSweep<Scalar> sweep;
@@ -126,10 +126,10 @@ template <class Scalar, class Ordinal, class Offset>
 __device__ __forceinline__ void work_diagonal(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
                                               const FrontTask<Ordinal, Offset>& task,
                                               const Front<Ordinal, Offset>& front,
-                                              const PivotRule<Scalar>& rule, const TaskTurn& turn) {
+                                              const PivotRule<Scalar>& rule, const TaskNumber& number) {
   if (threadIdx.x == 0) {
-    // nothing it reads is ever written over, so that nobody needs to wait for its end
-    count_task(launch.progress, turn.task, turn.tasks);
+    // nothing it reads is ever written over, so that no block needs to wait for its end
+    count_task(launch.progress, number.task, number.tasks);
     atomicAdd(sweeps_here(launch), 1);
   }
   const FrontTiles cut(front.pivots, front.below, front_tile<Scalar>);

@@ -7,53 +7,53 @@
 namespace lutra::Impl {
 
 // What the task of a diagonal tile does that others do not: members of TileWork. It makes the last product
-// before its tile itself, from what its two neighbours hand on, puts rows in order where they may be
+// before its tile itself, from what its two neighbours hand off, puts rows in order where they may be
 // interchanged, and factorizes the tile with the inverses of its triangles.
 
 template <int tiles, bool interchanges, class Scalar, class Ordinal, class Offset>
 __device__ inline void TileWork<tiles, interchanges, Scalar, Ordinal, Offset>::add_last_product(
     Product& product) const {
   using Place = OperandPlace<OperandOrder::outer, edge>;
-  constexpr int turn_words = inverse_depth * Place::pitch;
+  constexpr int slab_words = inverse_depth * Place::pitch;
   const int s = steps() - 1;
   Scalar* const left = memory.space;
   Scalar* const above = left + Memory::single;
   Scalar* const operand = above + Memory::single;
   if (threadIdx.x < 2) wait_for_flag(launch, link_flag(s, threadIdx.x == 1), task.front);
   __syncthreads();
-  for (int q = 0; q < inverse_turns; ++q) {
+  for (int q = 0; q < inverse_slabs; ++q) {
     send_lines(left, link(s, false), q);
     send_lines(above, link(s, true), q);
   }
   __pipeline_commit();
   if (threadIdx.x == 0) wait_for_flag(launch, flag(s, s), task.front);
   __syncthreads();
-  for (int q = 0; q < inverse_turns; ++q) {
+  for (int q = 0; q < inverse_slabs; ++q) {
     send_inverse(operand, s, true, q);
     __pipeline_commit();
   }
   Product factor;
   factor.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
-  for (int q = 0; q < inverse_turns; ++q) {
-    wait_for_turn(inverse_turns - (q == 0 ? 1 : 2));
+  for (int q = 0; q < inverse_slabs; ++q) {
+    wait_for_slabs(inverse_slabs - (q == 0 ? 1 : 2));
     __syncthreads();
     if (q > 0) {  // L's inverse takes the place of what has been read
       send_inverse(operand, s, false, q - 1);
       __pipeline_commit();
     }
-    factor.template add<Place, Place>(left + q * turn_words, operand + q * turn_words, inverse_depth);
+    factor.template add<Place, Place>(left + q * slab_words, operand + q * slab_words, inverse_depth);
   }
   __syncthreads();
-  send_inverse(operand, s, false, inverse_turns - 1);
+  send_inverse(operand, s, false, inverse_slabs - 1);
   __pipeline_commit();
   factor.for_each([&](int a, int b, Scalar& sum) {
     left[b * pitch + a] = sum;
     sum = Scalar(0);
   });
-  for (int q = 0; q < inverse_turns; ++q) {
-    wait_for_turn(inverse_turns - 1 - q);
+  for (int q = 0; q < inverse_slabs; ++q) {
+    wait_for_slabs(inverse_slabs - 1 - q);
     __syncthreads();
-    factor.template add<Place, Place>(above + q * turn_words, operand + q * turn_words, inverse_depth);
+    factor.template add<Place, Place>(above + q * slab_words, operand + q * slab_words, inverse_depth);
   }
   __syncthreads();
   factor.for_each([&](int a, int b, const Scalar& sum) { above[b * pitch + a] = sum; });

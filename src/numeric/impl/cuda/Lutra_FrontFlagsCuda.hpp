@@ -7,11 +7,11 @@
 
 namespace lutra::Impl {
 
-// Flags by which teams of one launch wait for each other. A flag holds the number of the factorization that
-// raised it last, so that none is ever taken down. Tasks are handed out in an order in which each follows all
-// it waits for: who waits, waits for a team that is running.
+// Flags by which blocks of one launch wait for each other. A flag holds the number of the factorization that
+// raised it last, so that none is ever reset. Tasks are taken in an order in which each follows all it waits
+// for (Lutra_FrontTaskWaits.hpp): a block that waits, waits for a block that is running.
 
-inline constexpr double front_watchdog_seconds = 10;  ///< unless a schedule is told otherwise
+inline constexpr double front_watchdog_seconds = 10;  ///< unless a state has another one
 
 struct GatherLists;
 
@@ -49,7 +49,7 @@ __device__ __forceinline__ int load_flag(const int* flag) {
 __device__ __forceinline__ void raise_flag(int* flag, int value) {
   asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
-/// The same without order: for who sets a fence of their own.
+/// The same without order, beside a fence of one's own.
 __device__ __forceinline__ int read_flag(const int* flag) {
   int value;
   asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
@@ -59,9 +59,9 @@ __device__ __forceinline__ void write_flag(int* flag, int value) {
   asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
 
-/// What was read before is older than what is read or written after, what was written before is seen by who
-/// sees what is written after: for both sides of a flag. A fraction of `__threadfence`, which also puts all
-/// threads' fences into one order.
+/// Device-scope acquire-release fence; pairs with the relaxed accesses to a flag on both sides: in front of
+/// `write_flag` and of `count_task`, behind `read_flag`. Costs a fraction of `__threadfence`, which also puts
+/// all threads' fences into one order.
 __device__ __forceinline__ void fence() {
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }

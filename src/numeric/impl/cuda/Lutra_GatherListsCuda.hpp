@@ -18,9 +18,9 @@ struct GatherLists {
 /// Adds the targets of one front or tile, by `Threads` threads. What does not depend on children is loaded on
 /// construction, so that it can be on its way while they are waited for.
 template <int Threads, class Scalar>
-class GatherTurn {
+class SmallChildAdder {
  public:
-  __device__ GatherTurn(const GatherLists& lists, const GatherPart& part, int thread)
+  __device__ SmallChildAdder(const GatherLists& lists, const GatherPart& part, int thread)
       : m_part(part),
         m_place(lists.place + part.targets),
         m_widths(lists.source + part.sources - 1),

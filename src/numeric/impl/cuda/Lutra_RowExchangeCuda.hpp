@@ -34,7 +34,7 @@ __device__ __forceinline__ int choose_row(int begin, int end, const PivotRule<Sc
   return ScalarTraits<Scalar>::magnitude(at(begin)) >= rule.keep * greatest ? begin : row;
 }
 
-/// Tells which rows the pivots of a block come from.
+/// Stores which rows the pivots of a block come from.
 /// @param first place of the block's first pivot
 /// @param order row at each pivot, counted within the block; read by threads thread, thread + step, …
 template <class Data, class Order>

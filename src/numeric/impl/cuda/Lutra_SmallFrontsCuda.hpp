@@ -72,7 +72,7 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordin
                                                  const PivotRule<Scalar>& rule, int lane, Scalar* S) {
   const auto& data = launch.data;
   const Front<Ordinal, Offset> front = data.fronts[task.front];
-  GatherTurn<32, Scalar> narrow(*launch.lists, task.narrow, lane);
+  SmallChildAdder<32, Scalar> narrow(*launch.lists, task.narrow, lane);
   const int size = front.size(), ld = size | 1;
   for (int e = lane; e < size * ld; e += 32) S[e] = Scalar(0);
   __syncwarp();
@@ -112,9 +112,9 @@ __global__ void __launch_bounds__(small_front_warps * 32)
   const PivotRule<Scalar> rule = launch.data.pivot_rule();
   for (;;) {
     const int taken = lane == 0 ? atomicAdd(ticket, 1) : 0;
-    const int turn = __shfl_sync(0xffffffffu, taken, 0);
-    if (turn >= n) return;
-    work_small_front<interchanges>(launch, tasks[turn], rule, lane, S);
+    const int number = __shfl_sync(0xffffffffu, taken, 0);
+    if (number >= n) return;
+    work_small_front<interchanges>(launch, tasks[number], rule, lane, S);
   }
 }
 

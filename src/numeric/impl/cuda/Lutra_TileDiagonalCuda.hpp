@@ -103,7 +103,7 @@ struct TileDiagonal {
   Scalar* lower;   ///< X: entry (r, c) at c·pitch + r, undefined above the diagonal
   Scalar* upper;   ///< V: entry (r, c) at r·pitch + c, undefined below the diagonal
   Scalar* copies;  ///< [scratch_words] the next diagonal block once for each of the two warps, then two
-                   ///< pivots' rows of each, two pivots' columns and a place for what nobody reads
+                   ///< pivots' rows of each, two pivots' columns and a place for what is never read
   int blocks;  ///< to be worked; rows and columns of the last one beyond the pivots are those of an identity
   const PivotRule<Scalar>& rule;
 
@@ -209,9 +209,9 @@ struct TileDiagonal {
     for (int j = 0; j < block; ++j, to += to_step) {
       const Scalar met = from_lane(a[0], j);
       small = small | (ScalarTraits<Scalar>::magnitude(met) < threshold);
-      const int turn = j % 2 * block;
+      const int slot = j % 2 * block;
       if (lane == j) {
-        Pair* const line = reinterpret_cast<Pair*>(lines + turn);
+        Pair* const line = reinterpret_cast<Pair*>(lines + slot);
 #pragma unroll
         for (int e = 1; e < block; e += 2) line[e / 2] = Pair{a[e], a[e + 1]};
       }
@@ -227,7 +227,7 @@ struct TileDiagonal {
       if constexpr (of_lower) {  // one store by all lanes, some of them to nowhere, takes less than branches
         if (of_column) factor = a[0];
         Scalar* place = nowhere;
-        if (of_column ? j > 0 : lane > j) place = of_column ? to : columns + (turn + lane - j - 1);
+        if (of_column ? j > 0 : lane > j) place = of_column ? to : columns + (slot + lane - j - 1);
         *place = of_column ? a[0] : l;
       } else {
         *to = lane > j ? l : lane == j ? pivot : a[0];

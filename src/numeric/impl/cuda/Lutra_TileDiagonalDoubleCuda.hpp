@@ -68,9 +68,9 @@ struct TileDiagonal<double> {
   __device__ __forceinline__ void run(const Note& note, const Keep& keep) const {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     if (warp == 0) {
-      walk();
+      eliminate_diagonals();
     } else if (warp == 4 || warp > 5) {
-      keep_finished(note, keep, max(warp - 5, 0));
+      store_finished(note, keep, max(warp - 5, 0));
     } else {
       update(warp == 1 ? 0 : warp == 5 ? 1 : warp);
     }
@@ -88,33 +88,39 @@ struct TileDiagonal<double> {
   __device__ __forceinline__ int* replaced() const {
     return reinterpret_cast<int*>(copies + 2 * row_words + 2 * contribution_words);
   }
-  // Who meets whom. The four warps tell warp 0 that what they leave for a step is there, and go on; it asks
-  // for that when it has the factors of the step. It tells the four that these are there, and goes on; as
-  // they meet then, all updates of the step before are there too. It never tells them twice before they have
-  // met, since it has asked for what they leave after they met. Those who store are told once a block of 16,
-  // by a barrier for each.
-  __device__ __forceinline__ static void tell_left() { asm volatile("bar.arrive 5, 160;" ::: "memory"); }
-  __device__ __forceinline__ static void meet_left() { asm volatile("bar.sync 5, 160;" ::: "memory"); }
-  __device__ __forceinline__ static void tell_factors(int k) {
+  // Barrier protocol. Warp 0 factorizes diagonal blocks, four warps update, three store.
+  //
+  //     update warps                    warp 0                            storing warps
+  //     store row k of M
+  //     arrive(5)  ───────────────────► sync(5)    reads row k
+  //     sync(1)  ◄───────────────────── arrive(1)  factors of block k
+  //       all updates of k − 1 are done
+  //     arrive(2 … 4), each block of 16 arrive(2 … 4) ──────────────────► sync(2 … 4)
+  //
+  // Each arrive pairs with the sync of the same number. Warp 0 never arrives at 1 twice before the update
+  // warps have synced there, since it syncs at 5 in between, where they arrive after that.
+  __device__ __forceinline__ static void arrive_rows() { asm volatile("bar.arrive 5, 160;" ::: "memory"); }
+  __device__ __forceinline__ static void sync_rows() { asm volatile("bar.sync 5, 160;" ::: "memory"); }
+  __device__ __forceinline__ static void arrive_factors(int k) {
     asm volatile("bar.arrive 1, 160;" ::: "memory");
-    if (k > 0 && k % 2 == 0) tell_keepers<false>(k / 2 - 1);
+    if (k > 0 && k % 2 == 0) pass_storing<false>(k / 2 - 1);
   }
-  __device__ __forceinline__ static void meet_factors(int k) {
+  __device__ __forceinline__ static void sync_factors(int k) {
     asm volatile("bar.sync 1, 160;" ::: "memory");
-    if (k > 0 && k % 2 == 0) tell_keepers<false>(k / 2 - 1);
+    if (k > 0 && k % 2 == 0) pass_storing<false>(k / 2 - 1);
   }
   template <bool wait>
-  __device__ __forceinline__ static void tell_keepers(int q) {
+  __device__ __forceinline__ static void pass_storing(int q) {
     if (q == 0) {
-      meet_keepers<wait, 2>();
+      storing_barrier<wait, 2>();
     } else if (q == 1) {
-      meet_keepers<wait, 3>();
+      storing_barrier<wait, 3>();
     } else {
-      meet_keepers<wait, 4>();
+      storing_barrier<wait, 4>();
     }
   }
   template <bool wait, int barrier>
-  __device__ __forceinline__ static void meet_keepers() {
+  __device__ __forceinline__ static void storing_barrier() {
     if constexpr (wait) {
       asm volatile("bar.sync %0, 256;" ::"n"(barrier) : "memory");
     } else {
@@ -134,7 +140,7 @@ struct TileDiagonal<double> {
   }
 
   /// Of warp 0: the diagonal blocks one after the other.
-  __device__ __forceinline__ void walk() const {
+  __device__ __forceinline__ void eliminate_diagonals() const {
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
     double d0 = tile[2 * t * pitch + g], d1 = tile[(2 * t + 1) * pitch + g];
 #pragma unroll 1
@@ -153,7 +159,7 @@ struct TileDiagonal<double> {
         });
       }
       const int diagonal = part * k * (pitch + 1);
-      meet_left();
+      sync_rows();
       const double2 left = load_pair(contribution_of(k) + 2 * lane);
       const double* const above = row_of(k) + 2 * t * row_pitch + 2 * g;
       const double above0 = above[0], above1 = above[row_pitch];
@@ -164,7 +170,7 @@ struct TileDiagonal<double> {
       xat[0] = x0;
       xat[pitch] = x1;
       __syncwarp();
-      tell_factors(k);
+      arrive_factors(k);
       if (lane == 0) replaced()[k] = static_cast<int>(changed);
       if (k + 1 == steps()) {
         at[0] = u0;
@@ -253,7 +259,7 @@ struct TileDiagonal<double> {
   }
   /// Of three warps: storing what is finished.
   template <class Note, class Keep>
-  __device__ __forceinline__ void keep_finished(const Note& note, const Keep& keep, int warp) const {
+  __device__ __forceinline__ void store_finished(const Note& note, const Keep& keep, int warp) const {
     for (int e = 32 * warp + static_cast<int>(threadIdx.x) % 32; e < blocks * 64; e += 96) {
       const int place = block * (e / 64) * (pitch + 1) + (part + e / 8 % 8) * pitch + e % 8;
       lower[place] = 0;
@@ -261,7 +267,7 @@ struct TileDiagonal<double> {
     }
 #pragma unroll 1
     for (int q = 0; q + 1 < blocks; ++q) {
-      tell_keepers<true>(q);
+      pass_storing<true>(q);
       if (warp == 0) note_block(note, q);
       keep(q, warp, 3);
     }
@@ -281,14 +287,14 @@ struct TileDiagonal<double> {
     }
     __syncwarp();
     leave(M, unit, 0);
-    tell_left();
+    arrive_rows();
 #pragma unroll 1
     for (int k = 0;; ++k) {
-      meet_factors(k);
+      sync_factors(k);
       step(M, unit, k);
       if (k + 1 == steps()) break;
       leave(M, unit, k + 1);
-      tell_left();
+      arrive_rows();
     }
   }
 

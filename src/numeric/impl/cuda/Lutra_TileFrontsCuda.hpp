@@ -6,14 +6,14 @@
 
 namespace lutra::Impl {
 
-/// What a block knows of its task, in shared memory: the registers are for numbers.
+/// What a block knows of its task, in shared memory: registers are for entries.
 template <class Scalar, class Ordinal, class Offset>
 struct SharedTask {
   FrontLaunch<Scalar, Ordinal, Offset> launch;
   FrontTask<Ordinal, Offset> task;
   Front<Ordinal, Offset> front;
   PivotRule<Scalar> rule;
-  TaskTurn turn;
+  TaskNumber number;
 };
 template <class Scalar, class Ordinal, class Offset>
 __device__ __forceinline__ SharedTask<Scalar, Ordinal, Offset>& shared_task() {
@@ -27,7 +27,7 @@ __device__ __noinline__ void work_tiles() {
   auto& own = shared_task<Scalar, Ordinal, Offset>();
   const FrontTiles cut(own.front.pivots, own.front.below, front_tile<Scalar>);
   TileWork<tiles, interchanges, Scalar, Ordinal, Offset>{
-      own.launch, own.task, own.front, cut, tile_memory<Scalar>(), own.rule, own.turn}
+      own.launch, own.task, own.front, cut, tile_memory<Scalar>(), own.rule, own.number}
       .run();
 }
 
@@ -56,19 +56,19 @@ __global__ void __launch_bounds__(front_threads, 2)
       sweeps_beside = read_flag(sweeps_here(launch));
     }
     __syncthreads();
-    const TaskTurn turn{ticket_taken, n};
-    if (turn.task >= n) return;
-    const FrontTask<Ordinal, Offset> task = tasks[turn.task];
+    const TaskNumber number{ticket_taken, n};
+    if (number.task >= n) return;
+    const FrontTask<Ordinal, Offset> task = tasks[number.task];
     if (task.row == FrontTask<Ordinal, Offset>::clearing) {
-      clear_panels(launch, task, turn);
+      clear_panels(launch, task, number);
       continue;
     }
     const Front<Ordinal, Offset> front = launch.data.fronts[task.front];
     if (task.row == FrontTask<Ordinal, Offset>::sweeping) {
       if constexpr (interchanges) {
-        if (threadIdx.x == 0) count_task(launch.progress, turn.task, turn.tasks);
+        if (threadIdx.x == 0) count_task(launch.progress, number.task, number.tasks);
       } else {
-        work_diagonal(launch, task, front, rule, turn);
+        work_diagonal(launch, task, front, rule, number);
       }
       continue;
     }
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(front_threads, 2)
         auto& own = shared_task<Scalar, Ordinal, Offset>();
         own.task = task;
         own.front = front;
-        own.turn = turn;
+        own.number = number;
       }
       __syncthreads();
       if (task.rows + task.columns > 2) {
@@ -89,11 +89,11 @@ __global__ void __launch_bounds__(front_threads, 2)
     }
     const int parts = (front.size() + 15) / 16;
     if (parts <= 2) {
-      work_block_front<2, interchanges>(launch, task, front, rule, S, turn);
+      work_block_front<2, interchanges>(launch, task, front, rule, S, number);
     } else if (parts <= 4) {
-      work_block_front<4, interchanges>(launch, task, front, rule, S, turn);
+      work_block_front<4, interchanges>(launch, task, front, rule, S, number);
     } else {
-      work_block_front<max_register_parts<Scalar>, interchanges>(launch, task, front, rule, S, turn);
+      work_block_front<max_register_parts<Scalar>, interchanges>(launch, task, front, rule, S, number);
     }
   }
 }

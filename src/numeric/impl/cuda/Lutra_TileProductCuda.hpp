@@ -9,19 +9,19 @@
 namespace lutra::Impl {
 
 // Products of tiles by one block: C = A·B, A being one or two tiles high and B one tile wide. Both operands
-// go through shared memory in turns of some inner indices.
+// go through shared memory in slabs of some inner indices.
 
-/// Inner indices of a turn.
+/// Inner indices of a slab.
 inline constexpr int product_depth = 32;
-/// Turns that shared memory has room for: one is worked on while the other is on its way.
+/// Slabs that shared memory has room for: one is worked on while the other is on its way.
 inline constexpr int product_stages = 2;
 /// What rows of an operand in shared memory are longer than wide: 16 lanes of a fragment then touch 16 banks
 /// of 8 bytes.
 inline constexpr int operand_pad = 4;
 
-/// The turns of a product of `tiles` tiles in shared memory, A's part first.
+/// The slabs of a product of `tiles` tiles in shared memory, A's part first.
 template <class Scalar, int tiles>
-struct ProductTurns {
+struct ProductSlabs {
   static constexpr int edge = front_tile<Scalar>, depth = product_depth;
   static constexpr int stages = product_stages, a_tile = edge / depth;
   static constexpr int first_words = depth * (tiles * edge + operand_pad);
@@ -227,7 +227,7 @@ struct TileProduct<double, tiles> {
   }
 };
 
-/// The slices of a product's turns, worked one after the other.
+/// The slices of a product's slabs, worked one after the other.
 template <class Product, class PlaceA, class PlaceB, int depth>
 struct OperandSlices {
   template <class Scalar>
@@ -240,7 +240,7 @@ struct OperandSlices {
 };
 
 /// With matrix units slices are of four inner indices, and each is fetched before the one before it is
-/// multiplied, the first one of a turn before the last one of the turn before.
+/// multiplied, the first one of a slab before the last one of the slab before.
 template <int tiles, class PlaceA, class PlaceB, int depth>
 struct OperandSlices<TileProduct<double, tiles>, PlaceA, PlaceB, depth> {
   using Product = TileProduct<double, tiles>;
@@ -271,7 +271,7 @@ struct GlobalPart {
   int inners, outers;         ///< extents; beyond them stands zero
 };
 
-/// Sends one or two numbers into shared memory, or zeros where they are not there.
+/// Sends one or two entries into shared memory, or zeros where they are not there.
 template <int bytes>
 __device__ __forceinline__ void send_numbers(void* to, const void* from, bool there) {
   const auto at = static_cast<unsigned>(__cvta_generic_to_shared(to));
@@ -290,8 +290,8 @@ __device__ __forceinline__ void send_numbers(void* to, const void* from, bool th
   }
 }
 
-/// An operand as those who send it into shared memory see it; kept in shared memory itself, since registers
-/// are for numbers.
+/// An operand as it is sent into shared memory; kept in shared memory itself, since registers are for
+/// entries.
 template <class Scalar>
 struct OperandSource {
   const Scalar* data;
@@ -300,14 +300,14 @@ struct OperandSource {
   int numbers;         ///< of a copy
 };
 
-/// Sends an operand into shared memory turn by turn. Neighbouring threads follow the stride that is 1; where
+/// Sends an operand into shared memory slab by slab. Neighbouring threads follow the stride that is 1; where
 /// all lines begin at multiples of 16 bytes, copies are of as many, which leaves more of the memory pipeline
 /// to fragments.
 template <class Scalar, OperandOrder order, int width, int depth>
 struct OperandSender {
   static constexpr bool by_outer = order == OperandOrder::outer;
   static constexpr int line = by_outer ? width : depth, lines = by_outer ? depth : width;
-  static constexpr int most = 16 / static_cast<int>(sizeof(Scalar));  ///< numbers of a copy
+  static constexpr int most = 16 / static_cast<int>(sizeof(Scalar));  ///< entries of a copy
 
   using Place = OperandPlace<order, width, depth>;
 
@@ -318,24 +318,24 @@ struct OperandSender {
     return {part.data, stride, part.inners, part.outers, wide ? most : 1};
   }
 
-  __device__ __forceinline__ static void send(const OperandSource<Scalar>& source, Scalar* to, int turn) {
+  __device__ __forceinline__ static void send(const OperandSource<Scalar>& source, Scalar* to, int slab) {
     if (source.numbers == 1) {
-      copy<1>(source, to, turn);
+      copy<1>(source, to, slab);
     } else {
-      copy<most>(source, to, turn);
+      copy<most>(source, to, slab);
     }
   }
 
  private:
   template <int numbers>
-  __device__ __forceinline__ static void copy(const OperandSource<Scalar>& source, Scalar* to, int turn) {
+  __device__ __forceinline__ static void copy(const OperandSource<Scalar>& source, Scalar* to, int slab) {
     constexpr int pieces = line / numbers, step = front_threads / pieces;  // lines
     constexpr int pitch = by_outer ? Place::pitch : depth;
     static_assert(by_outer || step % 4 == 0);
     unsigned thread;  // asked for anew: what follows from it would take registers that products need
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
     const int along = static_cast<int>(thread % pieces) * numbers, across = static_cast<int>(thread / pieces);
-    const int first = turn * depth, stride = source.stride;
+    const int first = slab * depth, stride = source.stride;
     to += Place::of(by_outer ? across : along, by_outer ? along : across);
     const int inners = source.inners - first;
     const int lines_there =
@@ -356,8 +356,8 @@ struct OperandSender {
   }
 };
 
-/// Waits until no more than so many turns sent last are on their way.
-__device__ __forceinline__ void wait_for_turn(int beyond) {
+/// Waits until no more than so many slabs sent last are on their way.
+__device__ __forceinline__ void wait_for_slabs(int beyond) {
   if (beyond >= 3) {
     __pipeline_wait_prior(3);
   } else if (beyond == 2) {
@@ -369,7 +369,7 @@ __device__ __forceinline__ void wait_for_turn(int beyond) {
   }
 }
 
-/// The same in a product, where one turn is on its way most often, and never more.
+/// The same in a product, where one slab is on its way most often, and never more.
 __device__ __forceinline__ void wait_for_operands(int beyond) {
   static_assert(product_stages == 2);
   if (beyond > 0) {

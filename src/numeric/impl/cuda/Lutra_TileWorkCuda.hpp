@@ -24,14 +24,14 @@ struct TileWork {
   const FrontTiles cut;
   TileMemory<Scalar>& memory;
   const PivotRule<Scalar>& rule;
-  const TaskTurn turn;
+  const TaskNumber number;
 
   using Memory = TileMemory<Scalar>;
   using Product = TileProduct<Scalar, tiles>;
   static constexpr int edge = front_tile<Scalar>, width = tiles * edge, pitch = width + operand_pad;
-  using Turns = ProductTurns<Scalar, tiles>;
+  using Slabs = ProductSlabs<Scalar, tiles>;
   static_assert(pivot_panel == FrontTiles::inverse_block);
-  static constexpr int inverse_depth = FrontTiles::inverse_block, inverse_turns = edge / inverse_depth;
+  static constexpr int inverse_depth = FrontTiles::inverse_block, inverse_slabs = edge / inverse_depth;
 
   __device__ int pivot_tiles() const { return cut.pivot_tiles(); }
   __device__ int steps() const { return task.steps(cut); }
@@ -95,8 +95,8 @@ struct TileWork {
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
     const FrontWindow window{cut.begin(task.row), extent(task.row, task.rows), cut.begin(task.column),
                              extent(task.column, task.columns)};
-    using Turn = GatherTurn<front_threads, Scalar>;
-    Turn narrow(*launch.lists, task.parts[0].narrow, thread);
+    using Adder = SmallChildAdder<front_threads, Scalar>;
+    Adder narrow(*launch.lists, task.parts[0].narrow, thread);
     for (int e = thread; e < edge * pitch; e += front_threads) memory.space[e] = Scalar(0);
     __syncthreads();
 #pragma unroll
@@ -118,7 +118,7 @@ struct TileWork {
     narrow.add(data.contributions, [&](int r, int c) -> Scalar& { return at(r, c); });
     if constexpr (tiles > 1) {
       const int r0 = task.rows > 1 ? edge : 0, c0 = edge - r0;
-      Turn second(*launch.lists, task.parts[1].narrow, thread);
+      Adder second(*launch.lists, task.parts[1].narrow, thread);
       second.add(data.contributions, [&](int r, int c) -> Scalar& { return at(r0 + r, c0 + c); });
     }
     __syncthreads();
@@ -187,39 +187,39 @@ struct TileWork {
     return wait && ready == s ? s + 1 : ready;  // the watchdog ended the wait
   }
 
-  /// Sends turns from `sent` on for as long as there is room before turn `end` and their pivot tiles, the
+  /// Sends slabs from `sent` on for as long as there is room before slab `end` and their pivot tiles, the
   /// first `ready` of them, are there.
   template <class FirstSender, class SecondSender>
-  __device__ __forceinline__ void send_turns(int& sent, int end, int ready) const {
-    for (end = min(end, ready * Turns::a_tile); sent < end; ++sent) {
-      Scalar* const turn = memory.space + static_cast<unsigned>(sent) % Turns::stages * Turns::words;
-      FirstSender::send(memory.first, turn, sent);
-      SecondSender::send(memory.second, turn + Turns::first_words, sent);
+  __device__ __forceinline__ void send_slabs(int& sent, int end, int ready) const {
+    for (end = min(end, ready * Slabs::a_tile); sent < end; ++sent) {
+      Scalar* const slab = memory.space + static_cast<unsigned>(sent) % Slabs::stages * Slabs::words;
+      FirstSender::send(memory.first, slab, sent);
+      SecondSender::send(memory.second, slab + Slabs::first_words, sent);
       __pipeline_commit();
     }
   }
 
-  /// Adds the products of the pivot tiles with the first `pivots` pivots. Where no turn is on its way, the
+  /// Adds the products of the pivot tiles with the first `pivots` pivots. Where no slab is on its way, the
   /// next pivot tile is waited for.
   template <OperandOrder first_order, OperandOrder second_order>
   __device__ __forceinline__ void add_products(Product& product, const GlobalPart<Scalar>& first,
                                                const GlobalPart<Scalar>& second, int pivots) const {
-    using FirstSender = OperandSender<Scalar, first_order, width, Turns::depth>;
-    using SecondSender = OperandSender<Scalar, second_order, edge, Turns::depth>;
+    using FirstSender = OperandSender<Scalar, first_order, width, Slabs::depth>;
+    using SecondSender = OperandSender<Scalar, second_order, edge, Slabs::depth>;
     if (threadIdx.x == 0) {
       memory.first = FirstSender::source(first);
       memory.second = SecondSender::source(second);
     }
-    OperandSlices<Product, typename FirstSender::Place, typename SecondSender::Place, Turns::depth> slices;
-    const int last = (pivots + Turns::depth - 1) / Turns::depth;
-    int sent = 0, ready = 0;  // turns on their way or there, pivot tiles that are there
+    OperandSlices<Product, typename FirstSender::Place, typename SecondSender::Place, Slabs::depth> slices;
+    const int last = (pivots + Slabs::depth - 1) / Slabs::depth;
+    int sent = 0, ready = 0;  // slabs on their way or there, pivot tiles that are there
     bool looked = false;
     for (int q = 0; q < last;) {
       const bool starved = sent == q;
-      const Scalar* const turn = memory.space + static_cast<unsigned>(q) % Turns::stages * Turns::words;
+      const Scalar* const slab = memory.space + static_cast<unsigned>(q) % Slabs::stages * Slabs::words;
       if (starved) {
         if (threadIdx.x < 32) {
-          const int found = look_for_steps(q / Turns::a_tile, true);
+          const int found = look_for_steps(q / Slabs::a_tile, true);
           if (threadIdx.x == 0) memory.awaited = found;
         }
         __syncthreads();
@@ -228,16 +228,16 @@ struct TileWork {
         wait_for_operands(sent - 1 - q);
         __syncthreads();
         if (looked) ready = memory.ready[(q + 1) % 2];
-        slices.begin(product, turn, turn + Turns::first_words);
+        slices.begin(product, slab, slab + Slabs::first_words);
       }
-      send_turns<FirstSender, SecondSender>(sent, min(q + Turns::stages, last), ready);
-      looked = !starved && sent < last && sent == ready * Turns::a_tile;
+      send_slabs<FirstSender, SecondSender>(sent, min(q + Slabs::stages, last), ready);
+      looked = !starved && sent < last && sent == ready * Slabs::a_tile;
       if (looked && threadIdx.x < 32) {
         const int found = look_for_steps(ready, false);
         if (threadIdx.x == 0) memory.ready[q % 2] = found;
       }
       if (starved) continue;
-      slices.go_on(product, turn, turn + Turns::first_words);
+      slices.go_on(product, slab, slab + Slabs::first_words);
       ++q;
     }
     slices.end(product);
@@ -268,22 +268,22 @@ struct TileWork {
     write_flag(flag_there, launch.run);
   }
 
-  /// Sends a turn of a whole tile, lines of `edge` numbers one behind the other, into shared memory.
-  __device__ __forceinline__ static void send_lines(Scalar* to, const Scalar* from, int turn) {
+  /// Sends a slab of a whole tile, lines of `edge` entries one behind the other, into shared memory.
+  __device__ __forceinline__ static void send_lines(Scalar* to, const Scalar* from, int slab) {
     using Piece = int4;
     constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
     for (int e = static_cast<int>(threadIdx.x); e < inverse_depth * pieces; e += front_threads) {
-      const int p = turn * inverse_depth + e / pieces, place = e % pieces * whole;
+      const int p = slab * inverse_depth + e / pieces, place = e % pieces * whole;
       __pipeline_memcpy_async(to + p * (edge + operand_pad) + place, from + p * edge + place, sizeof(Piece));
     }
   }
 
-  /// Sends a turn of a diagonal tile's inverse, with the zeros that are not stored, into shared memory.
-  __device__ __forceinline__ void send_inverse(Scalar* to, int s, bool of_upper, int turn) const {
+  /// Sends a slab of a diagonal tile's inverse, with the zeros that are not stored, into shared memory.
+  __device__ __forceinline__ void send_inverse(Scalar* to, int s, bool of_upper, int slab) const {
     using Piece = int4;
     constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
     const InverseTile places = places_of_inverse(s, of_upper);
-    const int first = turn * inverse_depth, begin = places.begin(first), length = places.lines - begin;
+    const int first = slab * inverse_depth, begin = places.begin(first), length = places.lines - begin;
     const Scalar* const line = inverse(s, of_upper) + places(first, begin) - begin;
     for (int e = static_cast<int>(threadIdx.x); e < inverse_depth * pieces; e += front_threads) {
       const int place = e % pieces * whole;
@@ -355,7 +355,7 @@ struct TileWork {
   /// Stores the inverse of a diagonal tile's L as one that takes rows in their own order.
   __device__ void store_ordered_inverse(const Scalar* from, int first, int pivots, int used) const;
 
-  /// What there is to a diagonal tile beside its numbers in shared memory.
+  /// What there is to a diagonal tile beside its entries in shared memory.
   __device__ DiagonalTile<Scalar> diagonal_tile() const {
     const int first = cut.begin(task.row);
     const Offset size = front.size();
@@ -383,7 +383,7 @@ struct TileWork {
     for (int q = 0; q < last; ++q) send_inverse(operand, s, !upper, q);
     __pipeline_commit();
     product.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
-    wait_for_turn(0);
+    wait_for_slabs(0);
     __syncthreads();
     using First = OperandPlace<OperandOrder::outer, width>;
     using Second = OperandPlace<OperandOrder::outer, edge>;
@@ -395,12 +395,13 @@ struct TileWork {
     store(product);
   }
 
-  /// Raises the flags of the tiles, and the front's where they were the last of the contribution.
+  /// Raises the flags of the tiles, and the front's where they were the last of the contribution. The fence
+  /// pairs with those behind the waits for these flags.
   __device__ void signal() const {
     __syncthreads();
     if (threadIdx.x != 0) return;
     fence();
-    count_task(launch.progress, turn.task, turn.tasks);
+    count_task(launch.progress, number.task, number.tasks);
     if (!in_contribution()) {
       write_flag(flag(task.row, task.column), launch.run);
       if (tiles > 1) write_flag(flag(task.row + task.rows - 1, task.column + task.columns - 1), launch.run);
@@ -431,7 +432,7 @@ struct TileWork {
         if (hands_off()) hand_off(product, link(steps(), in_upper()), link_flag(steps(), in_upper()));
         if (is_swept()) {
           hand_off(product, diagonal_link(steps()), diagonal_link_flag(steps()));
-          if (threadIdx.x == 0) count_task(launch.progress, turn.task, turn.tasks);
+          if (threadIdx.x == 0) count_task(launch.progress, number.task, number.tasks);
           return;
         }
         if (makes_last) {
