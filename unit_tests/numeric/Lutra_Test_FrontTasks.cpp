@@ -54,7 +54,7 @@ std::map<Flag, std::size_t> find_raised(const Tasks& tasks) {
   std::map<Flag, std::size_t> raised;
   const auto note = [&](const Flag& flag, std::size_t t, bool shared) {
     const auto [place, is_new] = raised.emplace(flag, t);
-    if (!shared) REQUIRE(is_new);  // a flag has one task
+    if (!shared && !is_new) FAIL("two tasks raise one flag");
     place->second = std::max(place->second, t);
   };
   for (const auto& small : tasks.list.small_tasks) note({small.front, -1}, 0, false);  // in a launch before
@@ -97,14 +97,14 @@ void check_waits(const Tasks& tasks, Counts& counts) {
   const auto raised = find_raised(tasks);
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     const Task& task = tasks.at(t);
-    INFO("task " << t << ": front " << task.front << ", tile " << task.row << ", " << task.column);
+    INFO("task " << t);
     for_each_wait(task, tasks.list.front(task.front), tasks.layout.children, tasks.cut(task),
                   [&](const Flag& flag) {
-                    INFO("waits for front " << flag.front << " or tile " << flag.tile);
-                    REQUIRE(raised.contains(flag));
-                    const bool in_launch_before = flag.front >= 0 && tasks.list.is_small(flag.front);
-                    REQUIRE((in_launch_before || raised.at(flag) < t));
                     ++counts.waits;
+                    const auto found = raised.find(flag);
+                    const bool in_launch_before = flag.front >= 0 && tasks.list.is_small(flag.front);
+                    if (found != raised.end() && (in_launch_before || found->second < t)) return;
+                    FAIL("waits for front " << flag.front << " or tile " << flag.tile);
                   });
     REQUIRE(static_cast<std::size_t>(task.after) * tasks_a_chunk <= t);  // chunks it waits for
     counts.chunk_waits += task.after > 0;
@@ -134,11 +134,13 @@ void check_complete(const Tasks& tasks) {
     for (int r = 0; r < task.rows; ++r)
       for (int c = 0; c < task.columns; ++c) ++worked[{task.front, task.row + r, task.column + c}];
   }
-  for (const auto& [tile, times] : worked) REQUIRE(times == 1);
+  REQUIRE(std::ranges::all_of(worked, [](const auto& tile) { return tile.second == 1; }));
   for (Ordinal f = 0; f < static_cast<Ordinal>(tasks.layout.fronts.size()); ++f) {
     const int edge = tasks.list.is_small(f) || !tasks.list.is_tiled(f) ? 0 : tasks.list.tiles_of(f).count();
     if (edge == 0) REQUIRE(worked.contains({f, Task::whole, -1}));
-    for (int e = 0; e < edge * edge; ++e) REQUIRE(worked.contains({f, e / edge, e % edge}));
+    for (int e = 0; e < edge * edge; ++e) {
+      if (!worked.contains({f, e / edge, e % edge})) FAIL("front " << f << " lacks a tile");
+    }
   }
 }
 
@@ -198,9 +200,9 @@ void check_memory(const Tasks& tasks, Counts& counts) {
     REQUIRE(all[a].end <= tasks.layout.panels + tasks.placement.extra);
     for (std::size_t b = 0; b < a; ++b) {
       if (all[a].begin >= all[b].end || all[b].begin >= all[a].end) continue;
-      INFO("entries " << all[a].begin << " to " << all[a].end << " and " << all[b].begin << " to "
-                      << all[b].end);
-      REQUIRE((follows(tasks, all[a], all[b]) || follows(tasks, all[b], all[a])));
+      if (!follows(tasks, all[a], all[b]) && !follows(tasks, all[b], all[a]))
+        FAIL("entries " << all[a].begin << " to " << all[a].end << " and " << all[b].begin << " to "
+                        << all[b].end);
       ++counts.reused;
     }
   }
@@ -261,12 +263,12 @@ TEST_CASE("tasks of fronts wait for tasks before them, and write what nothing re
   std::mt19937 random(23);
   Counts counts;
   for (const auto& tree : trees(random)) {
-    for (const int tile : {2, 4, 16}) {
+    for (const int tile : {4, 16}) {
       for (const int blocks : {4, 40, 264}) {
-        FrontTaskOptions options{{tile, 2 * tile}, tile == 2 ? 3 : 5, blocks, {}};
+        FrontTaskOptions options{{tile, 2 * tile}, tile == 4 ? 3 : 5, blocks, {}};
         options.model.min_linked_tiles = 2;
         options.model.min_swept_tiles = blocks == 40 ? 3 : 12;
-        options.model.min_paired_tiles = tile == 2 ? 8 : 24;
+        options.model.min_paired_tiles = tile == 4 ? 8 : 24;
         options.model.min_paired_root_tiles = 12;
         options.model.single_edge = 4;
         options.model.cleared_entries = 100;

@@ -124,7 +124,7 @@ class FrontTaskList {
 
   void add_tasks(Ordinal f) {
     if (is_small(f)) {
-      small_tasks.push_back({f});
+      small_tasks.push_back({f, 0, {}});
     } else if (is_tiled(f)) {
       add_tiles(f);
     } else {

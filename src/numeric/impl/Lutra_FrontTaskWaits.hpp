@@ -15,8 +15,8 @@ namespace lutra::Impl {
 // take tasks in the order of the list. Each flag a task waits for is raised by tasks before it in the order,
 // so that the first incomplete task is always worked by some block and waits for nothing. The sweep down a
 // diagonal is the exception: one block makes the steps of a front one after the other, and takes its task
-// before those it waits for. There are fewer such blocks than blocks, and what a step waits for comes, in the
-// order, before every task that waits for the step's flag.
+// before those it waits for. What a step waits for comes, in the order, before every task that waits for the
+// step's flag, and sweeps with the blocks that pause beside them are at most an eighth of all blocks.
 //
 //     tile (i, j), left-looking, s = 0, 1, …:        sweep of a front, s = 0, 1, …:
 //       wait  tile(i, s) and tile(s, j)                wait  diagonal_link(s)
