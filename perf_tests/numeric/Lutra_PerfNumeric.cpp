@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Factorization with and without allocation, and the kernels of each engine alone, beside the peers. Solver `lutra` has
-// the engine the library chooses. Backward errors are those of a solve without refinement. Solvers of `columns` other
-// than `lutra` fix one choice of the simplicial engine on CUDA (Impl::ColumnTuning), as in the comparisons of
-// "End-to-End LU Factorization …", section 4.4, and of GLU 3.0.
+// Factorization with and without allocation, and the kernels of each engine alone, beside the peers. Solver
+// `lutra` has the engine the library chooses. Backward errors are those of a solve without refinement.
+// Solvers of `columns` other than `lutra` fix one choice of the simplicial engine on CUDA
+// (Impl::ColumnTuning), as in the comparisons of "End-to-End LU Factorization …", section 4.4, and of
+// GLU 3.0.
 #include <cmath>
 
 #include "Lutra_ColumnTuning.hpp"
@@ -92,14 +93,14 @@ Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix
 template <class Scalar>
 void register_columns(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
   using Impl::ColumnFormat;
-  using Impl::ColumnMode;
   add_benchmark(name, "columns", "lutra", [&] { return measure_columns(run, matrix, {}); });
   if constexpr (!Impl::is_host_space<ExecutionSpace>) {
     const std::pair<const char*, Impl::ColumnTuning> switched[] = {
-        {"portable", {.portable = true}},    {"mode-a", {.mode = ColumnMode::a}},
-        {"mode-b", {.mode = ColumnMode::b}}, {"mode-c", {.mode = ColumnMode::c}},
-        {"blocks-1", {.blocks = 1}},         {"blocks-2", {.blocks = 2}},
-        {"blocks-4", {.blocks = 4}},         {"search", {.format = ColumnFormat::search}},
+        {"portable", {.portable = true}},
+        {"blocks-1", {.blocks = 1}},
+        {"blocks-2", {.blocks = 2}},
+        {"blocks-4", {.blocks = 4}},
+        {"search", {.format = ColumnFormat::search}},
     };
     for (const auto& [label, tuning] : switched) {
       const Impl::ColumnTuning choice = tuning;

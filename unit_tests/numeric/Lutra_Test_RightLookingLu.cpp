@@ -28,7 +28,6 @@ struct Result {
 };
 
 using lutra::Impl::ColumnFormat;
-using lutra::Impl::ColumnMode;
 using lutra::Impl::ColumnTuning;
 
 /// @param times factorizations with the same plan, of which the last one's result is handed back
@@ -128,10 +127,8 @@ std::vector<ColumnTuning> all_tunings() {
   if (lutra::Impl::is_host_space<typename Types::Space>) return tunings;
   tunings.push_back({.portable = true});
   tunings.push_back({.blocks = 4});
-  for (const ColumnFormat format : {ColumnFormat::map, ColumnFormat::search}) {
-    for (const ColumnMode mode : {ColumnMode::a, ColumnMode::b, ColumnMode::c})
-      tunings.push_back({.mode = mode, .format = format});
-  }
+  for (const ColumnFormat format : {ColumnFormat::map, ColumnFormat::search})
+    tunings.push_back({.format = format});
   return tunings;
 }
 
@@ -142,8 +139,7 @@ void check_against_reference(const Matrix<Types>& matrix, const ColumnTuning& tu
   const double bound = 200.0 * static_cast<double>(epsilon_of<Scalar>);
   const auto result = run<Types>(matrix, threshold, tuning, times);
   const auto expected = Reference::factorize(matrix, Reference::lu_pattern(matrix), threshold);
-  INFO("n " << matrix.n_rows << ", mode " << static_cast<int>(tuning.mode) << ", format "
-            << static_cast<int>(tuning.format));
+  INFO("n " << matrix.n_rows << ", format " << static_cast<int>(tuning.format));
   for (std::size_t i = 0; i < expected.pattern.size(); ++i) {
     for (std::size_t k = 0; k < expected.pattern[i].size(); ++k) {
       const Scalar got = result.dense[i][expected.pattern[i][k]];

@@ -8,14 +8,6 @@
 
 namespace lutra::Impl {
 
-/// How the work of a column is divided among warps on CUDA, after GLU 3.0's types of levels.
-enum class ColumnMode : unsigned char {
-  by_level,  ///< the level's width decides
-  a,         ///< many short columns: a warp a column
-  b,         ///< up to eight warps a column, which divide the later columns among them
-  c          ///< few long columns: a warp a tile of rows of L(:, j) × entries of U(j, :)
-};
-
 /// How the entry (i, k) that an update changes is found on CUDA.
 enum class ColumnFormat {
   automatic,  ///< maps where they fit, else search
@@ -26,7 +18,6 @@ enum class ColumnFormat {
 /// Ablation switches of the simplicial engine on devices, for tests and benchmarks.
 struct ColumnTuning {
   bool portable = false;  ///< the kernels for all execution spaces, also on CUDA
-  ColumnMode mode = ColumnMode::by_level;
   ColumnFormat format = ColumnFormat::automatic;
   int blocks = 0;                                    ///< a multiprocessor; 0: by the tasks of a level
   std::size_t max_map_bytes = std::size_t(1) << 32;  ///< of maps, if the memory limit allows as much

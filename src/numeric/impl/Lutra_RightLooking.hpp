@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_FrontKernels.hpp"
 #include "Lutra_RightLookingLu.hpp"
 
 namespace lutra::Impl {
@@ -28,16 +29,6 @@ KOKKOS_FORCEINLINE_FUNCTION Offset find_row(const Entries& rows, Offset begin, O
     }
   }
   return begin;
-}
-
-/// A pivot, or what takes its place where it is smaller than the threshold: one of that size and the same
-/// argument.
-template <class Scalar>
-KOKKOS_FORCEINLINE_FUNCTION Scalar usable_pivot(const Scalar& pivot, RealOf<Scalar> threshold, bool& small) {
-  const RealOf<Scalar> size = ScalarTraits<Scalar>::magnitude(pivot);
-  small = size < threshold;
-  if (!small) return pivot;
-  return size > RealOf<Scalar>(0) ? pivot * (threshold / size) : Scalar(threshold);
 }
 
 /// The kernels of one level of the column right-looking factorization.
@@ -98,7 +89,7 @@ struct RightLookingLevel {
     const Offset diagonal = column_diagonal(j);
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
       bool small = false;
-      values(diagonal) = usable_pivot(values(diagonal), threshold, small);
+      values(diagonal) = PivotRule<Scalar>{threshold}(values(diagonal), small);
       perturbed(j) = small ? 1 : 0;
     });
     team.team_barrier();  // the pivot is final

@@ -310,7 +310,7 @@ template <class Scalar, class Ordinal, class Offset>
 __device__ __forceinline__ Scalar load_pivot(const ColumnLaunch<Scalar, Ordinal, Offset>& launch,
                                              const ColumnShare<Ordinal, Offset>& share) {
   bool small = false;
-  return usable_pivot(load_latest(launch.values + share.row_first - 1), launch.threshold, small);
+  return PivotRule<Scalar>{launch.threshold}(load_latest(launch.values + share.row_first - 1), small);
 }
 
 /// One task. @returns false where the factorization is given up
@@ -372,7 +372,7 @@ __global__ void __launch_bounds__(column_threads)
   for (Ordinal j = worker; j < launch.n; j += static_cast<Ordinal>(gridDim.x) * column_warps) {
     const Offset diagonal = launch.column_diagonal[j];
     bool small = false;
-    const Scalar pivot = usable_pivot(launch.values[diagonal], launch.threshold, small);
+    const Scalar pivot = PivotRule<Scalar>{launch.threshold}(launch.values[diagonal], small);
     __syncwarp();  // all lanes have read it
     if (lane == 0) {
       launch.perturbed[j] = small ? 1 : 0;

@@ -17,31 +17,23 @@
 
 namespace lutra::Impl {
 
-/// Cuts columns into tasks, and counts the pairs of entries of L(:, j) and U(j, :).
+/// Cuts columns into tasks, and counts the pairs of entries of L(:, j) and U(j, :). A column of few pairs is
+/// one task; others are cut into tiles, so that a warp's share is about the same (GLU 3.0's types of levels
+/// decide it for whole levels, which was not faster).
 template <class Ordinal, class Offset>
 struct ColumnCutter {
   using Memory = Kokkos::CudaSpace;
   Kokkos::View<const Offset*, Memory> row_map, row_diagonal, column_map, column_diagonal;
-  Kokkos::View<const Ordinal*, Memory> order, level_of;
-  Kokkos::View<const ColumnMode*, Memory> modes;  ///< of each level
-  bool by_level;                                  ///< the modes were chosen, not asked for
+  Kokkos::View<const Ordinal*, Memory> order;
 
   KOKKOS_FUNCTION Offset rows(Ordinal j) const { return column_map(j + 1) - column_diagonal(j) - 1; }
   KOKKOS_FUNCTION Offset updates(Ordinal j) const { return row_map(j + 1) - row_diagonal(j) - 1; }
 
   KOKKOS_FUNCTION ColumnParts parts(Ordinal j) const {
-    constexpr Offset min_pairs = 512, max_pairs = 32 * min_pairs;  // of a task; of one left whole
-    const Offset pairs = rows(j) * updates(j);
-    ColumnMode mode = modes(level_of(j));
-    if (by_level && pairs > max_pairs) mode = ColumnMode::c;
-    if (mode == ColumnMode::a || pairs <= min_pairs) return {1, 1};
-    const Offset ups = updates(j);
-    if (mode == ColumnMode::b) {
-      const Offset most = ups < column_warps ? ups : Offset(column_warps);
-      return {1, static_cast<int>(pairs / min_pairs < most ? pairs / min_pairs : most)};
-    }
+    constexpr Offset min_pairs = 512;  // of a column that is cut
+    if (rows(j) * updates(j) <= min_pairs) return {1, 1};
     return {static_cast<int>((rows(j) + tile_rows - 1) / tile_rows),
-            static_cast<int>((ups + tile_updates - 1) / tile_updates)};
+            static_cast<int>((updates(j) + tile_updates - 1) / tile_updates)};
   }
 };
 
@@ -92,9 +84,7 @@ struct ListTasks {
 };
 
 /// Tasks and maps of the column factorization on CUDA, made once for a pattern and shared by all
-/// factorizations on it. Modes are chosen level by level: at least as many columns as warps run at once, a
-/// warp a column (A); an eighth of them, up to eight warps a column (B); fewer, a warp a tile of a column's
-/// updates (C).
+/// factorizations on it.
 template <class Ordinal, class Offset>
 struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
   using Memory = Kokkos::CudaSpace;
@@ -106,7 +96,9 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
                  const ColumnTuning& options)
       : tuning(options), budget(memory), reservation(memory) {
     levels = static_cast<int>(plan.levels.size());
-    const auto cutter = make_cutter(exec, plan);
+    const ColumnCutter<Ordinal, Offset> cutter{plan.rows.row_map, plan.rows.diagonal,
+                                               plan.columns.pattern.row_map, plan.column_diagonal,
+                                               plan.levels.order};
     list_tasks(exec, plan, cutter);
     needed = reservation.template allocate<Array<unsigned>>(exec, "lutra::numeric::needed_tasks", plan.n());
     Kokkos::deep_copy(exec, needed, 0u);
@@ -158,26 +150,6 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
   Array<unsigned> needed;            ///< [n] tasks that signal a column
 
   // ---- for the constructor and factorize; public, as CUDA's lambdas want it
-
-  ColumnCutter<Ordinal, Offset> make_cutter(const Kokkos::Cuda& exec, const Plan& plan) {
-    const std::int64_t warps = std::int64_t(32) * exec.cuda_device_prop().multiProcessorCount;
-    std::vector<ColumnMode> modes;
-    for (std::size_t l = 0; l < plan.levels.size(); ++l) {
-      const std::int64_t width = plan.levels.level_map[l + 1] - plan.levels.level_map[l];
-      const auto chosen = width >= warps                  ? ColumnMode::a
-                          : width * column_warps >= warps ? ColumnMode::b
-                                                          : ColumnMode::c;
-      modes.push_back(tuning.mode == ColumnMode::by_level ? chosen : tuning.mode);
-    }
-    return {plan.rows.row_map,
-            plan.rows.diagonal,
-            plan.columns.pattern.row_map,
-            plan.column_diagonal,
-            plan.levels.order,
-            plan.levels.level_of,
-            upload(exec, reservation, "lutra::numeric::level_modes", modes),
-            tuning.mode == ColumnMode::by_level};
-  }
 
   void list_tasks(const Kokkos::Cuda& exec, const Plan& plan, const ColumnCutter<Ordinal, Offset>& cutter) {
     MemoryReservation scratch(budget);
