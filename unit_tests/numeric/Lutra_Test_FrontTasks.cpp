@@ -24,7 +24,7 @@ using Ordinal = int;
 using Offset = std::int64_t;
 using Type = Types<double, Ordinal>;
 using Task = lutra::Impl::FrontTask<Ordinal, Offset>;
-using Flag = lutra::Impl::FrontFlag<Ordinal, Offset>;
+using Flag = FrontFlag<Ordinal, Offset>;
 using List = lutra::Impl::FrontTaskList<Ordinal, Offset>;
 using Placement = lutra::Impl::FrontTaskPlacement<Ordinal, Offset>;
 using lutra::Impl::FrontTaskOptions;

@@ -12,8 +12,23 @@ namespace lutra::Impl {
 
 // Tasks of a factorization in fronts as data flow, and the flags by which blocks wait for one another. Plain
 // data: lists of tasks are made on the host (Lutra_FrontTaskList.hpp), given memory
-// (Lutra_FrontTaskPlacement.hpp) and worked by kernels of a device; which task waits for which is written
-// down in Lutra_FrontTaskWaits.hpp.
+// (Lutra_FrontTaskPlacement.hpp) and worked by kernels of a device.
+//
+// Blocks take tasks in the order of the list. Each flag a task waits for is raised by tasks before it in the
+// order, so that the first incomplete task is always worked by some block and waits for nothing. The sweep
+// down a diagonal is the exception: one block makes the steps of a front one after the other, and takes its
+// task before those it waits for. What a step waits for comes, in the order, before every task that waits for
+// the step's flag, and sweeps with the blocks that pause beside them are at most an eighth of all blocks.
+//
+//     tile (i, j), left-looking, s = 0, 1, …:        sweep of a front, s = 0, 1, …:
+//       wait  tile(i, s) and tile(s, j)                wait  diagonal_link(s)
+//       subtract L(i, s)·U(s, j)                       wait  link(s − 1, L) and link(s − 1, U)
+//     next to the diagonal: raise link(s, ·)           last product, LU, inverses
+//       wait  tile(s, s), multiply by an inverse       raise tile(s, s)
+//       raise tile(i, j)
+//     on the diagonal of a front that is swept: raise diagonal_link(s), and nothing else
+//
+// unit_tests/numeric/Lutra_Test_FrontTasks.cpp checks this over assembly trees of many shapes.
 
 /// Diagonal tiles of a front whose neighbours are in hand-off buffers at a time.
 inline constexpr int tile_links = 2;

@@ -24,7 +24,7 @@ struct FrontTaskOptions {
 
 /// The tasks of a factorization in fronts, and the order in which blocks take them: longest path to the root
 /// first, by the times of `FrontTaskModel`, so that each task comes behind all it waits for
-/// (Lutra_FrontTaskWaits.hpp). Host code, linear in the tasks.
+/// (Lutra_FrontTask.hpp). Host code, linear in the tasks.
 template <class Ordinal, class Offset>
 class FrontTaskList {
  public:

@@ -9,7 +9,7 @@ namespace lutra::Impl {
 
 // Flags by which blocks of one launch wait for each other. A flag holds the number of the factorization that
 // raised it last, so that none is ever reset. Tasks are taken in an order in which each follows all it waits
-// for (Lutra_FrontTaskWaits.hpp): a block that waits, waits for a block that is running.
+// for (Lutra_FrontTask.hpp): a block that waits, waits for a block that is running.
 
 inline constexpr double front_watchdog_seconds = 10;  ///< unless a state has another one
 

@@ -9,24 +9,15 @@
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontTask.hpp"
 
-namespace lutra::Impl {
+namespace lutra::Test {
 
-// Which flags a task waits for and which it raises, as the kernels do: the argument against deadlock. Blocks
-// take tasks in the order of the list. Each flag a task waits for is raised by tasks before it in the order,
-// so that the first incomplete task is always worked by some block and waits for nothing. The sweep down a
-// diagonal is the exception: one block makes the steps of a front one after the other, and takes its task
-// before those it waits for. What a step waits for comes, in the order, before every task that waits for the
-// step's flag, and sweeps with the blocks that pause beside them are at most an eighth of all blocks.
-//
-//     tile (i, j), left-looking, s = 0, 1, …:        sweep of a front, s = 0, 1, …:
-//       wait  tile(i, s) and tile(s, j)                wait  diagonal_link(s)
-//       subtract L(i, s)·U(s, j)                       wait  link(s − 1, L) and link(s − 1, U)
-//     next to the diagonal: raise link(s, ·)           last product, LU, inverses
-//       wait  tile(s, s), multiply by an inverse       raise tile(s, s)
-//       raise tile(i, j)
-//     on the diagonal of a front that is swept: raise diagonal_link(s), and nothing else
-//
-// unit_tests/numeric/Lutra_Test_FrontTasks.cpp checks all of this over assembly trees of many shapes.
+// Which flags a task waits for and which it raises, as the kernels do (impl/cuda/Lutra_TileWorkCuda.hpp,
+// Lutra_BlockFrontsCuda.hpp, Lutra_DiagonalSweepCuda.hpp). The argument against deadlock stands in
+// Lutra_FrontTask.hpp.
+
+using lutra::Impl::FrontTask;
+using lutra::Impl::FrontTiles;
+using lutra::Impl::TileFlags;
 
 /// A flag: of a front that is complete, or of a tile.
 template <class Ordinal, class Offset>
@@ -105,6 +96,6 @@ FrontFlag<Ordinal, Offset> raised_by_sweep(const FrontTask<Ordinal, Offset>& tas
   return {-1, task.flags + static_cast<Offset>(TileFlags(cut).tile(s, s))};
 }
 
-}  // namespace lutra::Impl
+}  // namespace lutra::Test
 
 #endif
