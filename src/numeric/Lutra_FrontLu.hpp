@@ -16,7 +16,7 @@ namespace lutra {
 struct FrontLuOutcome {
   double largest_entry = 0;       ///< max |entry of the scaled matrix|
   double largest_factor = 0;      ///< max |entry of L\U|; infinity where one is not finite
-  std::int64_t perturbed = 0;     ///< pivots replaced
+  std::int64_t perturbed = 0;     ///< perturbed pivots
   std::int64_t interchanged = 0;  ///< pivots for which two rows took each other's places
   int stopped_front = -1;         ///< the front at which the watchdog gave up waiting, or −1
 };
@@ -133,7 +133,7 @@ void allocate_values(const ExecutionSpace& exec,
 /// @param factors      with room for values
 /// @param perturbation pivots smaller than this times the largest scaled entry are replaced by one of that
 ///                     magnitude and the same argument
-/// @param perturbed [n] out: 1 where the pivot was replaced, else 0
+/// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
 /// Cost: `plan.flops`. Does not fence on devices and brings nothing to the host: `factors.outcome` holds what
 /// happened, once `exec` is fenced. `portable` takes the portable kernels where there are others; it may need
 /// room of its own for contributions, and fences then.

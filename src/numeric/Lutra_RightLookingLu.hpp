@@ -62,7 +62,7 @@ struct RightLookingLuWorkspace {
 
 /// What one factorization met.
 struct RightLookingLuOutcome {
-  std::int64_t perturbed = 0;  ///< pivots below the threshold, replaced
+  std::int64_t perturbed = 0;  ///< pivots below the threshold, perturbed
   double largest = 0;          ///< max |entry of L\U|
   bool finite = true;          ///< no NaN or infinity in L\U
 };
@@ -97,7 +97,7 @@ RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_lookin
 /// left out) and
 ///               U in place
 /// @param threshold pivots smaller in magnitude are replaced by one of this magnitude and the same argument
-/// @param perturbed [n] out: 1 where the pivot was replaced, else 0
+/// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
 /// Cost: `plan.flops`; two launches a level at most, on CUDA two in all. Fences `exec`. On more than one
 /// thread the order of additions, and so the last bits, may vary from run to run.
 /// @throws TimeoutError where a column waited too long for others

@@ -31,7 +31,7 @@ struct UpLookingLuPlan {
 
 /// What one factorization met.
 struct UpLookingLuOutcome {
-  std::int64_t perturbed = 0;  ///< pivots below the threshold, replaced
+  std::int64_t perturbed = 0;  ///< pivots below the threshold, perturbed
   double largest = 0;          ///< max |entry of L\U|; infinity where one is not finite
 };
 
@@ -69,7 +69,7 @@ UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan<
 /// @param F_values  [nnz(F)] in the order of `plan.F`
 /// @param threshold pivots smaller in magnitude are replaced by one of this magnitude and the same argument
 /// @param values    [nnz(L + U)] out: L (unit diagonal left out) and U by rows
-/// @param perturbed [n] out: 1 where the pivot was replaced, else 0
+/// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
 /// Cost: `plan.flops`. The same bits come out whatever the number of threads.
 /// @throws InputError where `exec` is no host space
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

@@ -17,7 +17,7 @@ struct FrontCutting {
   static FrontPlanOptions options() { return {}; }
 };
 
-/// Notes whether a pivot was replaced, and counts it.
+/// Notes whether a pivot was perturbed, and counts it.
 KOKKOS_INLINE_FUNCTION void note_pivot(unsigned char& perturbed, std::int64_t& count, bool replaced) {
   perturbed = replaced ? 1 : 0;
   if (replaced) Kokkos::atomic_add(&count, std::int64_t(1));

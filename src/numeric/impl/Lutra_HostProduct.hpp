@@ -8,7 +8,7 @@
 namespace lutra::Impl {
 
 /// C −= A·B by one host thread. `Real` arrays hold real numbers, or the real and imaginary parts of complex
-/// ones in turns; extents and strides count numbers. A and C stand by columns, B anyhow.
+/// ones alternately; extents and strides count entries. A and C are stored by columns, B either way.
 template <class Real>
 struct ProductTask {
   int rows = 0, columns = 0, depth = 0;

@@ -53,7 +53,7 @@ struct UpLookingRows {
   /// @param x       [n] zero before and after
   /// @param wait    called with rows before they are read: wait(first, end)
   /// @param largest of L\U so far
-  /// @returns whether the pivot was replaced
+  /// @returns whether the pivot was perturbed
   template <class Wait>
   bool work(Ordinal i, Scalar* x, const Wait& wait, Greatest<RealOf<Scalar>>& largest) const {
     for (Offset q = F_map[i]; q < F_map[i + 1]; ++q) x[F_entries[q]] = F_values[q];
