@@ -95,9 +95,9 @@ double Fronts::error() const {
   using Team = Kokkos::TeamPolicy<ExecutionSpace>;
   using Vector = Kokkos::View<double*, MemorySpace>;
   const int k = pivots, m = below, f = size(), n = count * f;
-  const Vector x("x", ones.extent(0)), product("Ux", x.extent(0)), most("|U||x|", x.extent(0)),
+  const Vector x("x", ones.extent(0)), product("Ux", x.extent(0)), magnitude("|U||x|", x.extent(0)),
       error("error", x.extent(0));
-  const auto panels = factors.panels, corners = factors.corners;
+  const auto panels = factors.panels, contributions = factors.contributions;
   const auto fronts = plan.fronts;
   const auto A = to_device(matrix);
   const FrontRows place{pivots, below, count};
@@ -111,7 +111,7 @@ double Fronts::error() const {
         const auto entry = [&](int c) {
           if (c < k) return panels(front.lower + r + static_cast<Offset>(c) * f);
           if (r < k) return panels(front.upper + static_cast<Offset>(r) * m + c - k);
-          return corners(front.corner + r - k + static_cast<Offset>(c - k) * m);
+          return contributions(front.contribution + r - k + static_cast<Offset>(c - k) * m);
         };
         double sum = 0, size = 0;
         Kokkos::parallel_reduce(
@@ -123,7 +123,7 @@ double Fronts::error() const {
             sum, size);
         Kokkos::single(Kokkos::PerTeam(team), [&]() {
           product(place(number, r)) = sum;
-          most(place(number, r)) = size;
+          magnitude(place(number, r)) = size;
         });
       });
   Kokkos::parallel_for(
@@ -136,22 +136,22 @@ double Fronts::error() const {
             [&](const int c, double& s, double& a) {
               const double l = panels(front.lower + r + static_cast<Offset>(c) * f);
               s += l * product(place(number, c));
-              a += Kokkos::abs(l) * most(place(number, c));
+              a += Kokkos::abs(l) * magnitude(place(number, c));
             },
             sum, size);
         Kokkos::single(Kokkos::PerTeam(team), [&]() {
           double wanted = 0;
           for (auto p = A.row_map(row); p < A.row_map(row + 1); ++p) wanted += A.values(p) * x(A.entries(p));
-          const double off = Kokkos::abs(sum + product(row) - wanted) / (size + most(row));
+          const double off = Kokkos::abs(sum + product(row) - wanted) / (size + magnitude(row));
           error(row) = off == off ? off : Kokkos::Experimental::infinity_v<double>;
         });
       });
-  double worst = 0;
+  double largest = 0;
   Kokkos::parallel_reduce(
-      "lutra::perf::worst", Kokkos::RangePolicy<ExecutionSpace>(0, n),
-      KOKKOS_LAMBDA(const int i, double& greatest) { greatest = error(i) > greatest ? error(i) : greatest; },
-      Kokkos::Max<double>(worst));
-  return worst;
+      "lutra::perf::largest", Kokkos::RangePolicy<ExecutionSpace>(0, n),
+      KOKKOS_LAMBDA(const int i, double& maximum) { maximum = error(i) > maximum ? error(i) : maximum; },
+      Kokkos::Max<double>(largest));
+  return largest;
 }
 
 /// Bytes that fronts write once: panels and contribution blocks; they read almost nothing.
