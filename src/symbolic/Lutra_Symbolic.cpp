@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "Lutra_ClimbedRows.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Fill1.hpp"
 #include "Lutra_Gsofa.hpp"
@@ -33,16 +32,12 @@ Kokkos::View<T*, typename ExecutionSpace::memory_space> upload(
 // Rows for which threads are worth their start, and the forest.
 constexpr int min_rows_for_threads = 20000;
 
-/// fill1 by all threads of the host, or by one where there are few rows or the budget does not suffice. One
-/// thread climbs where that is faster.
+/// fill1 by all threads of the host, or by one where there are few rows or the budget does not suffice.
 template <class Ordinal, class Offset>
 LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_that_fits(
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget, bool serial) {
   const int threads = Kokkos::DefaultHostExecutionSpace().concurrency();
-  if (serial || threads < 2 || pattern.n_rows < min_rows_for_threads) {
-    if (auto climbed = Impl::climb_rows(pattern, budget)) return *climbed;
-    return Impl::fill1(pattern, budget, 1);
-  }
+  if (serial || threads < 2 || pattern.n_rows < min_rows_for_threads) return Impl::fill1(pattern, budget, 1);
   try {
     return Impl::fill1(pattern, budget, threads);
   } catch (const OutOfMemoryError&) {

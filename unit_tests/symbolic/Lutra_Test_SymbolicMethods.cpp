@@ -9,7 +9,6 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Fill1.hpp"
-#include "Lutra_HostTasks.hpp"
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_SymbolicTestPatterns.hpp"
@@ -191,26 +190,6 @@ TEST_CASE("threads of fill1 find what one finds", "[symbolic]") {
   const MemoryBudget small(500000);
   CHECK_THROWS_AS(lutra::Impl::fill1(make_view(matrix).pattern(), small, 2), OutOfMemoryError);
   CHECK(small.used_bytes() == 0);
-}
-
-TEST_CASE("what follows tasks does so in order, each when its task is done", "[symbolic]") {
-  for (const std::size_t threads : {1, 2, 7}) {
-    for (const std::size_t count : {0, 1, 2, 5, 1000}) {
-      INFO("threads " << threads << ", tasks " << count);
-      std::vector<int> done(count);
-      std::vector<std::size_t> followed;
-      lutra::Impl::for_each_task_in_order(
-          threads, count, [&](std::size_t, std::size_t k) { ++done[k]; },
-          [&](std::size_t k) {
-            done[k] *= 2;
-            followed.push_back(k);
-          });
-      std::vector<std::size_t> all(count);
-      std::iota(all.begin(), all.end(), std::size_t(0));
-      CHECK(followed == all);
-      CHECK(done == std::vector<int>(count, 2));
-    }
-  }
 }
 
 TEST_CASE("threads of fill1 take as many subtrees as there are rows", "[symbolic]") {

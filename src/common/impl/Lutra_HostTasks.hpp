@@ -33,26 +33,6 @@ void for_each_task(std::size_t threads, std::size_t count, const Task& task) {
   }
 }
 
-/// The same, and follow(number) for all numbers in ascending order, by one thread at a time, each when its
-/// task and all before it are done. A thread that has done a task follows as far as tasks are done, unless
-/// another one does so.
-template <class Task, class Follow>
-void for_each_task_in_order(std::size_t threads, std::size_t count, const Task& task, const Follow& follow) {
-  std::vector<std::atomic<bool>> done(count + 1);  // the last one never is
-  std::atomic<std::size_t> next{0};                // to follow
-  std::atomic<bool> busy{false};                   // a thread follows
-  for_each_task(threads, count, [&](std::size_t thread, std::size_t number) {
-    task(thread, number);
-    done[number] = true;
-    // What is done after a thread looked for the last time is seen by the one that did it, or that finds it
-    // idle: all of these are in one order.
-    while (done[next] && !busy.exchange(true)) {
-      for (; done[next]; ++next) follow(next);
-      busy = false;
-    }
-  });
-}
-
 }  // namespace lutra::Impl
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Fill1.hpp"
 
-#include "Lutra_ColumnWriter.hpp"
 #include "Lutra_Fill1Rows.hpp"
 #include "Lutra_Fill1Threads.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -10,7 +9,7 @@ namespace lutra::Impl {
 namespace {
 
 template <class Ordinal, class Offset>
-LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_alone(
+LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_serial(
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget) {
   const Kokkos::DefaultHostExecutionSpace exec;
   const Ordinal n = pattern.n_rows;
@@ -20,8 +19,8 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_alone(
   result.reservation = MemoryReservation(budget);
   MemoryReservation scratch(budget);
   const std::size_t first_chunk = words_expected(pattern, budget);
-  HostArena arena(allocate_in_large_pages<char>(
-      scratch, budget, exec, "lutra::symbolic::fill1_arena",
+  HostArena arena(scratch.allocate<HostArray<char>>(
+      exec, "lutra::symbolic::fill1_arena",
       Fill1Rows<Ordinal>::bytes(n) + Fill1Worker<Ordinal>::bytes_each(n, first_chunk)));
   const Fill1Rows<Ordinal> rows(arena, n);
   Fill1Worker<Ordinal> worker(arena, budget, n, first_chunk);
@@ -36,12 +35,13 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_alone(
     row_map(i + 1) = row_map(i) + static_cast<Offset>(found.length);
     result.nnz_l += static_cast<Offset>(found.n_lower);
   }
-  auto entries = allocate_in_large_pages<Ordinal>(
-      result.reservation, budget, exec, "lutra::symbolic::entries", static_cast<std::size_t>(row_map(n)));
+  auto entries =
+      result.reservation.template allocate<HostArray<Ordinal>>(exec, "lutra::symbolic::entries", row_map(n));
   result.nnz_u = row_map(n) - result.nnz_l;
-  ColumnWriter<Ordinal> writer(entries.data(), entries.data() + row_map(n));
-  worker.chunks.for_all(
-      [&](const RowWord<Ordinal>* begin, const RowWord<Ordinal>* end) { writer.write(begin, end); });
+  Ordinal* to = entries.data();
+  worker.chunks.for_all([&](const RowWord<Ordinal>* begin, const RowWord<Ordinal>* end) {
+    to = write_columns(begin, end, to);
+  });
   result.row_map = row_map;
   result.diagonal = diagonal;
   result.entries = entries;
@@ -53,9 +53,8 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_alone(
 template <class Ordinal, class Offset>
 LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1(
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget, int threads) {
-  if (threads < 2 || pattern.n_rows == 0) return fill1_alone(pattern, budget);
-  auto result = Fill1Threads<Ordinal, Offset>(pattern, budget, threads).run();
-  return result ? *result : fill1_alone(pattern, budget);
+  if (threads < 2 || pattern.n_rows == 0) return fill1_serial(pattern, budget);
+  return Fill1Threads<Ordinal, Offset>(pattern, budget, static_cast<std::size_t>(threads)).run();
 }
 
 #define LUTRA_FILL1(Ordinal, Offset)                            \

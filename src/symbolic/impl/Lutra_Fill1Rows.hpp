@@ -99,12 +99,11 @@ struct alignas(128) Fill1Worker {
   SweepSet reached;
   Chunks chunks;  ///< rows this worker found
 
-  Fill1Worker(HostArena& arena, const MemoryBudget& budget, Ordinal n, std::size_t first_chunk,
-              std::mutex* guard = nullptr)
+  Fill1Worker(HostArena& arena, const MemoryBudget& budget, Ordinal n, std::size_t first_chunk)
       : bits(arena.cut<HostArray<SweepSet::Word>>(SweepSet::words(static_cast<std::size_t>(n)))),
         reached(bits.data(), static_cast<std::size_t>(n)),
         chunks(budget, reinterpret_cast<RowWord<Ordinal>*>(arena.cut_bytes(chunk_bytes(first_chunk))),
-               first_chunk, guard) {
+               first_chunk) {
     Kokkos::deep_copy(bits, SweepSet::Word(0));
   }
 
@@ -174,17 +173,6 @@ void expand_and_prune(const Fill1Rows<Ordinal>& rows, Ordinal k, Ordinal source,
     rows.set_only(k, source);
 }
 
-/// The same where threads do so for sources of their own, in no order. Where the row was pruned for a source
-/// beyond this one, all of it is walked.
-template <class Ordinal>
-void expand_and_prune_shared(const Fill1Rows<Ordinal>& rows, Ordinal k, Ordinal source, SweepSet& reached) {
-  UpperRow<Ordinal>& upper = rows.upper(k);
-  const Ordinal kept = load_relaxed(upper.kept);
-  const bool has_source =
-      kept > source ? insert_upper(upper, k, source, reached) : insert_upper(upper, k, kept, source, reached);
-  if (has_source) store_relaxed(upper.kept, source);
-}
-
 /// Puts a source and its row of A into `reached`; returns the least of them.
 template <class Ordinal, class Offset>
 Ordinal start_row(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordinal source,
@@ -252,6 +240,16 @@ FoundRow<Ordinal> sweep_row(const Fill1Rows<Ordinal>& rows, Fill1Worker<Ordinal>
   worker.chunks.end_row(end);
   rows.set_upper(source, diagonal, end);
   return {begin, end, static_cast<Ordinal>(all), static_cast<Ordinal>(lower)};
+}
+
+/// Writes the columns of words, ascending. @returns the end of what was written
+template <class Ordinal>
+Ordinal* write_columns(const RowWord<Ordinal>* begin, const RowWord<Ordinal>* end, Ordinal* to) {
+  for (; begin != end; ++begin) {
+    for (SweepSet::Word bits = begin->bits(); bits != 0; bits &= bits - 1)
+      *to++ = begin->number * 64 + static_cast<Ordinal>(std::countr_zero(bits));
+  }
+  return to;
 }
 
 }  // namespace lutra::Impl

@@ -5,27 +5,22 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <string>
 #include <vector>
 
-#include "Lutra_LargePages.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
 namespace lutra::Impl {
 
-/// Rows one after the other in host memory, of which nobody knows beforehand how many items they will have.
-/// A row stays where it was put. Chunks grow with what is there, so that there are few of them and, before
-/// the last, none is much larger than needed. One thread adds; threads with chunks of their own may share
-/// a budget.
+/// Rows one after the other in host memory whose lengths are not known beforehand. A row stays where it was
+/// put. Chunks grow with what is stored, so that there are few of them and none but the last is much larger
+/// than needed. One thread adds.
 template <class Item>
 class RowChunks {
  public:
-  /// @param first [first_items] the first chunk, not of this object's
-  /// @param guard of the budget, where several threads use it
-  RowChunks(const MemoryBudget& budget, Item* first, std::size_t first_items, std::mutex* guard = nullptr)
-      : m_budget(budget), m_guard(guard) {
+  /// @param first [first_items] the first chunk, which this object does not own
+  RowChunks(const MemoryBudget& budget, Item* first, std::size_t first_items) : m_budget(budget) {
     m_chunks.push_back({{}, first, first_items, 0});
   }
   RowChunks(const RowChunks&) = delete;
@@ -35,7 +30,7 @@ class RowChunks {
     for (Chunk& chunk : m_chunks) release(chunk);
   }
 
-  /// Where the next row goes, which has `most` items at most.
+  /// Where the next row goes, which has at most `most` items.
   /// @throws OutOfMemoryError
   Item* begin_row(std::size_t most) {
     if (m_chunks.back().length - m_chunks.back().used < most) add(most);
@@ -65,7 +60,6 @@ class RowChunks {
 
   // A chunk for `length` items at least; under a limit no more than half of what is left, if that does.
   void add(std::size_t length) {
-    const auto lock = m_guard != nullptr ? std::unique_lock(*m_guard) : std::unique_lock<std::mutex>();
     const std::size_t half = m_budget.available_bytes() / (2 * sizeof(Item));
     const std::size_t items = std::max(length, std::min(std::max(m_chunks.front().length, m_size / 2), half));
     const std::size_t bytes = items * sizeof(Item);
@@ -75,20 +69,17 @@ class RowChunks {
       m_budget.cancel(bytes);
       throw OutOfMemoryError("'lutra::symbolic::row_chunk' needs " + std::to_string(bytes) + " bytes", bytes);
     }
-    prefer_large_pages(own.get(), bytes);
     Item* const begin = own.get();
     m_chunks.push_back({std::move(own), begin, items, 0});
   }
 
   void release(Chunk& chunk) {
     if (!chunk.own) return;
-    const auto lock = m_guard != nullptr ? std::unique_lock(*m_guard) : std::unique_lock<std::mutex>();
     m_budget.release(chunk.length * sizeof(Item));
     chunk = {};
   }
 
   MemoryBudget m_budget;
-  std::mutex* m_guard;
   std::size_t m_size = 0;
   std::vector<Chunk> m_chunks;
 };
