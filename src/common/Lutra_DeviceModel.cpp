@@ -42,11 +42,28 @@ TrisolveDeviceModel host_trisolve() {
   return model;
 }
 
+// By `lutra_perf_symbolic` on circuits, power flow matrices, meshes and collections' matrices in METIS' order
+// (docs/notes/2026-11-22-symbolic.md). Costs of fill2 are within a factor of 2.3 of what was measured, but
+// for two matrices whose groups of sources are 4 and 6 times as fast.
+SymbolicCosts h200_symbolic() {
+  SymbolicCosts costs;
+  costs.fill1_row_seconds = 1e-7;
+  costs.fill1_entry_seconds = 4e-9;
+  costs.fill2_row_seconds = 2.5e-7;
+  costs.fill2_edge_seconds = 7e-12;
+  costs.ancestors_start_seconds = 1.5e-3;
+  costs.ancestors_step_seconds = 1e-6;
+  costs.ancestors_word_seconds = 1.5e-10;
+  costs.max_set_bytes = 16.0 * (1 << 30);
+  return costs;
+}
+
 }  // namespace
 
 DeviceModel h200_device_model() {
   DeviceModel model;
   model.trisolve = h200_trisolve();
+  model.symbolic = h200_symbolic();
   return model;
 }
 

@@ -100,6 +100,19 @@ struct NumericDeviceModel {
   double min_flops_per_entry = 0;  ///< fronts that perform fewer flops per stored entry lose to rows
 };
 
+/// Costs of the methods of symbolic factorization on a device, and of the one on its host
+/// (`Lutra_SymbolicChoice.hpp`).
+struct SymbolicCosts {
+  double fill1_row_seconds = 0;        ///< a row by one host thread, with copies from and to the device
+  double fill1_entry_seconds = 0;      ///< an entry of L + U, likewise
+  double fill2_row_seconds = 0;        ///< a row on the device
+  double fill2_edge_seconds = 0;       ///< an edge that a search visits
+  double ancestors_start_seconds = 0;  ///< launches and allocations
+  double ancestors_step_seconds = 0;   ///< a vertex of the longest path of the elimination tree
+  double ancestors_word_seconds = 0;   ///< 64 bits of the sets of U
+  double max_set_bytes = 0;            ///< of ancestor bit sets where there is no memory limit
+};
+
 /// All numbers that were fitted to one device, a section for each use. Choices are functions of a matrix's
 /// properties and of this struct; whoever chooses is handed one, by parameter or in an options struct.
 struct DeviceModel {
@@ -107,6 +120,7 @@ struct DeviceModel {
   OrderingCosts ordering;
   AuctionCosts auction;
   NumericDeviceModel numeric;
+  SymbolicCosts symbolic;
 };
 
 /// Fitted to one NVIDIA H200 with CUDA 13.0 by `lutra_perf_trisolve` over 34 triangles of ILU(0) and complete

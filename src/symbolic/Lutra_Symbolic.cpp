@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Symbolic.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include <optional>
 
+#include "Lutra_AncestorMethod.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Fill1.hpp"
 #include "Lutra_Gsofa.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_SymbolicMethods.hpp"
+#include "Lutra_PatternSymmetry.hpp"
+#include "Lutra_SymbolicChoice.hpp"
+#include "Lutra_TreeMethod.hpp"
 
 namespace lutra {
 namespace {
@@ -29,15 +31,13 @@ Kokkos::View<T*, typename ExecutionSpace::memory_space> upload(
   return device;
 }
 
-// Rows for which threads are worth their start, and the forest.
-constexpr int min_rows_for_threads = 20000;
-
 /// fill1 by all threads of the host, or by one where there are few rows or the budget does not suffice.
 template <class Ordinal, class Offset>
 LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_that_fits(
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget, bool serial) {
   const int threads = Kokkos::DefaultHostExecutionSpace().concurrency();
-  if (serial || threads < 2 || pattern.n_rows < min_rows_for_threads) return Impl::fill1(pattern, budget, 1);
+  if (serial || threads < 2 || pattern.n_rows < Impl::min_rows_for_threads)
+    return Impl::fill1(pattern, budget, 1);
   try {
     return Impl::fill1(pattern, budget, threads);
   } catch (const OutOfMemoryError&) {
@@ -76,98 +76,99 @@ ResultOn<Ordinal, Offset, ExecutionSpace> host_method(
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
-ResultOn<Ordinal, Offset, ExecutionSpace> method_asked_for(
-    const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
-    const MemoryBudget& budget, const SymbolicOptions& options) {
-  const SymbolicMethod method = options.method;
-  if (method == SymbolicMethod::fill2) return Impl::fill2(exec, pattern, budget, options.portable);
-  if (method == SymbolicMethod::fill1) return host_method<Ordinal, Offset>(exec, pattern, budget);
-  if (method == SymbolicMethod::ancestors) return Impl::ancestors(exec, pattern, budget, options.portable);
-  auto result = Impl::etree(exec, pattern, budget);
+ResultOn<Ordinal, Offset, ExecutionSpace> etree(const ExecutionSpace& exec,
+                                                const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
+                                                const MemoryBudget& budget) {
+  const Impl::MirroredPattern<Ordinal, Offset, ExecutionSpace> both(exec, pattern, budget);
+  auto result = Impl::TreeMethod<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget).run(both.mirror);
+  result.exact = both.symmetric;
   if (!result.exact) {
     result.why =
-        "the pattern is not symmetric, so the elimination tree gives the factors of A + Aᵀ: a superset";
+        "the pattern is unsymmetric, so the elimination tree gives the factors of A + Aᵀ: a superset";
   }
   return result;
 }
 
-// Measured on an H200 and its host: seconds for a row and for an entry of L + U that fill1 finds with one
-// thread and sends to the device, for a row of fill2, and for an edge it walks over.
-constexpr double host_row_seconds = 1e-7;
-constexpr double host_entry_seconds = 4e-9;
-constexpr double device_row_seconds = 2.5e-7;
-constexpr double device_edge_seconds = 7e-12;
-
-double fill1_seconds(double rows, double nnz) {
-  return host_row_seconds * rows + host_entry_seconds * nnz;
+template <class Ordinal, class Offset, class ExecutionSpace>
+ResultOn<Ordinal, Offset, ExecutionSpace> ancestors(const ExecutionSpace& exec,
+                                                    const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
+                                                    const MemoryBudget& budget, bool portable) {
+  MemoryReservation reservation(budget);
+  const auto mirror = Impl::mirror_upper<Ordinal, Offset, ExecutionSpace>(exec, pattern, reservation);
+  Impl::TreeMethod<Ordinal, Offset, ExecutionSpace> tree(exec, pattern, budget);
+  tree.build(mirror);
+  return Impl::AncestorMethod<Ordinal, Offset, ExecutionSpace>(tree, tree.depths(), portable).run();
 }
 
-/// Threads of fill1 are worth about the root of their number.
-double host_method_seconds(const Impl::MethodForecast& forecast) {
-  const bool threads = forecast.rows >= min_rows_for_threads;
-  const double speedup = threads ? std::sqrt(Kokkos::DefaultHostExecutionSpace().concurrency()) : 1.0;
-  return fill1_seconds(forecast.rows, forecast.nnz) / speedup;
+template <class Ordinal, class Offset, class ExecutionSpace>
+ResultOn<Ordinal, Offset, ExecutionSpace> method_asked_for(
+    const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
+    const MemoryBudget& budget, const SymbolicOptions& options) {
+  switch (options.method) {
+    case SymbolicMethod::fill1:
+      return host_method<Ordinal, Offset>(exec, pattern, budget);
+    case SymbolicMethod::etree:
+      return etree<Ordinal, Offset>(exec, pattern, budget);
+    case SymbolicMethod::ancestors:
+      return ancestors<Ordinal, Offset>(exec, pattern, budget, options.portable);
+    default:
+      return Impl::fill2(exec, pattern, budget, options.portable);
+  }
 }
 
-double device_method_seconds(const Impl::MethodForecast& forecast) {
-  return device_row_seconds * forecast.rows + device_edge_seconds * forecast.edges;
+/// The method of `automatic`. etree and ancestors go on with the tree that the choice was made from.
+template <class Ordinal, class Offset, class ExecutionSpace>
+ResultOn<Ordinal, Offset, ExecutionSpace> best_method_on_device(
+    const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
+    const MemoryBudget& budget, const SymbolicOptions& options, Impl::SymbolicResources resources) {
+  const auto model = options.device_model.value_or(default_device_model<ExecutionSpace>());
+  Impl::SymbolicChoice choice;
+  {
+    const Impl::MirroredPattern<Ordinal, Offset, ExecutionSpace> both(exec, pattern, budget);
+    Impl::TreeMethod<Ordinal, Offset, ExecutionSpace> tree(exec, pattern, budget);
+    Impl::PatternProperties properties{.symmetric = both.symmetric};
+    typename decltype(tree)::OrdinalView depth;
+    if (!both.symmetric) {
+      tree.build(both.mirror);
+      depth = tree.depths();
+      properties = tree.properties(depth);
+    }
+    resources.available_bytes = budget.available_bytes();
+    auto chosen = Impl::choose_symbolic_method(properties, model.symbolic, resources);
+    if (!chosen) {
+      properties.fill = tree.fill_bounds(depth);
+      chosen = Impl::choose_symbolic_method(properties, model.symbolic, resources);
+    }
+    choice = *chosen;
+    std::optional<ResultOn<Ordinal, Offset, ExecutionSpace>> result;
+    if (choice.method == SymbolicMethod::etree) result = tree.run(both.mirror);
+    if (choice.method == SymbolicMethod::ancestors) {
+      result = Impl::AncestorMethod<Ordinal, Offset, ExecutionSpace>(tree, depth, options.portable).run();
+    }
+    if (result) {
+      result->why = choice.reason;
+      return *result;
+    }
+  }  // the tree's memory is free for the others
+  auto result = choice.method == SymbolicMethod::fill1 ? host_method<Ordinal, Offset>(exec, pattern, budget)
+                                                       : Impl::fill2(exec, pattern, budget, options.portable);
+  result.why = choice.reason;
+  return result;
 }
 
-// The same of ancestors: for a call, a step of the critical path, an entry of A and a word of the sets.
-constexpr double ancestors_call_seconds = 1.5e-3;
-constexpr double ancestors_step_seconds = 1e-6;
-constexpr double ancestors_word_seconds = 1.5e-10;
-// Most bytes of sets where there is no limit; and entries of L + U for each of A, as a guess.
-constexpr double max_set_bytes = 16.0 * (1 << 30);
-constexpr double usual_fill = 3;
-
-double ancestors_seconds(const Impl::MethodForecast& forecast) {
-  return ancestors_call_seconds + ancestors_step_seconds * forecast.height +
-         ancestors_word_seconds * forecast.set_words;
-}
-
-/// Whether the sets fit, and the host is not foreseen to be done sooner even if there is little fill.
-[[maybe_unused]] bool ancestors_are_best(const Impl::MethodForecast& forecast, const MemoryBudget& budget) {
-  const double bytes = 2 * sizeof(std::uint64_t) * forecast.set_words;
-  const double room = std::min(max_set_bytes, static_cast<double>(budget.available_bytes()) / 4);
-  const double nnz =
-      std::min(usual_fill * (forecast.entries + forecast.rows), 2 * 64 * forecast.set_words + forecast.rows);
-  return bytes <= room && ancestors_seconds(forecast) < fill1_seconds(forecast.rows, nnz);
-}
-
-std::string milliseconds(double seconds) {
-  return std::to_string(std::llround(std::ceil(seconds * 1e3))) + " ms";
-}
-
-/// The method of `automatic`, where memory suffices for it.
 template <class Ordinal, class Offset, class ExecutionSpace>
 ResultOn<Ordinal, Offset, ExecutionSpace> best_method(
     const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
-    const MemoryBudget& budget, [[maybe_unused]] const SymbolicOptions& options) {
+    const MemoryBudget& budget, const SymbolicOptions& options) {
+  const Impl::SymbolicResources resources{Impl::is_host_space<ExecutionSpace>,
+                                          Kokkos::DefaultHostExecutionSpace().concurrency(),
+                                          budget.available_bytes()};
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
     auto result = host_method<Ordinal, Offset>(exec, pattern, budget);
-    result.why = "fill1: on a host the rows of U before a row are the shortest way to it";
+    result.why = Impl::choose_symbolic_method({}, {}, resources)->reason;
     return result;
   } else {
-    Impl::MethodForecast forecast;
-    if (auto result = Impl::tree_method_if_best(exec, pattern, budget, options.portable, ancestors_are_best,
-                                                forecast)) {
-      result->why = result->method == SymbolicMethod::etree
-                        ? "elimination tree: the pattern is symmetric"
-                        : "sets of ancestors on the device: the pattern is not symmetric, and " +
-                              milliseconds(ancestors_seconds(forecast)) + " are foreseen";
-      return *result;
-    }
-    const double host = host_method_seconds(forecast);
-    const double device = device_method_seconds(forecast);
-    const bool on_host = host < device;
-    auto result = on_host ? host_method<Ordinal, Offset>(exec, pattern, budget)
-                          : Impl::fill2(exec, pattern, budget, options.portable);
-    result.why = std::string(on_host ? "fill1 on the host" : "fill2 on the device") +
-                 ": the pattern is not symmetric, and " + milliseconds(on_host ? host : device) +
-                 " are foreseen for it against " + milliseconds(on_host ? device : host) + " for " +
-                 (on_host ? "fill2" : "fill1");
-    return result;
+    return best_method_on_device<Ordinal, Offset>(exec, pattern, budget, options, resources);
   }
 }
 
@@ -191,7 +192,7 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symb
     return best_method<Ordinal, Offset>(exec, pattern, budget, options);
   } catch (const OutOfMemoryError&) {
     auto result = Impl::fill2(exec, pattern, budget, options.portable);
-    result.why = "fill2: faster methods need more than the memory limit";
+    result.why = "fill2: faster methods exceed the memory limit";
     return result;
   }
 }
@@ -223,8 +224,7 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(
     if (!may_stream) throw;
   }
   auto result = Impl::fill2_to_host(exec, pattern, budget, options.portable);
-  result.why =
-      "fill2: the pattern is larger than the memory limit, and went to host memory in ranges of rows";
+  result.why = "fill2: the pattern exceeds the memory limit and was copied to host memory in ranges of rows";
   return result;
 }
 

@@ -21,7 +21,7 @@ struct LuPattern {
   Offset nnz_l = 0;                                   ///< entries left of the diagonal
   Offset nnz_u = 0;                                   ///< entries on and right of the diagonal
   SymbolicMethod method = SymbolicMethod::fill2;      ///< the method taken, never `automatic`
-  bool exact = true;  ///< false: some entries are not those of A's own factors, but of A + Aᵀ's
+  bool exact = true;  ///< false: a superset, the pattern of the factors of A + Aᵀ
   std::string why;    ///< why this method
   MemoryReservation reservation;
 
@@ -31,14 +31,13 @@ struct LuPattern {
 /// Pattern of the LU factors of a square matrix eliminated in its given order without pivoting: (i, j) is an
 /// entry if and only if A has a path from i to j through vertices smaller than both.
 ///
-/// Three methods lead there (docs/symbolic.md): fill2, from each row on its own through A; fill1, row after
-/// row on the host; etree, for symmetric patterns. A device pattern takes the host method through a copy
-/// there. Where `automatic` chose a method that the budget does not suffice for, fill2 is taken, which needs
-/// least.
+/// `SymbolicMethod` lists the methods, docs/symbolic.md describes them. fill1 works on a copy on the host of
+/// a pattern in device memory. If the budget does not suffice for the method that `automatic` chose, fill2 is
+/// taken, which needs least.
 ///
 /// @param pattern square, in memory space of `exec`; rows need not be sorted but hold no column twice, the
 /// diagonal need not be there
-/// @return its `method` and `why` say what was done
+/// @return the pattern; its `method` and `why` name the method taken and the reason
 /// @throws InputError for a pattern that is not square
 /// @throws OutOfMemoryError where the budget does not suffice, naming the bytes that would do where the
 /// method is fill2
@@ -48,9 +47,9 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symb
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const SymbolicOptions& options = {});
 
-/// The same into host memory, for results that the memory of `exec` cannot hold: where the budget does not
-/// suffice for the pattern there, rows go to the host in ranges, each while the next one is searched for.
-/// The budget is that of the memory of `exec`; on hosts the result is not counted either.
+/// The same into host memory, for patterns that do not fit in the memory of `exec`: fill2 then finds them in
+/// ranges of rows, and each range is copied to the host while the next one is searched for. The budget is
+/// that of the memory of `exec`; on hosts a pattern found in ranges is not counted.
 /// @throws InputError; OutOfMemoryError where a workspace and two of the longest rows do not fit, with the
 /// least that would do
 template <class Ordinal, class Offset, class ExecutionSpace>

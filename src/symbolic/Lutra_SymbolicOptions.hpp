@@ -2,18 +2,22 @@
 #ifndef LUTRA_SYMBOLICOPTIONS_HPP
 #define LUTRA_SYMBOLICOPTIONS_HPP
 
+#include <optional>
 #include <string_view>
+
+#include "Lutra_DeviceModel.hpp"
 
 namespace lutra {
 
-/// Ways to the pattern of L + U.
+/// Methods that find the pattern of L + U. fill1 and fill2 have their names from Rose and Tarjan 1978 and
+/// GSoFa.
 enum class SymbolicMethod {
-  automatic,  ///< fill1 on hosts; on devices etree where the pattern is symmetric, else the one of fill1,
-              ///< fill2 and ancestors that is foreseen to take least time
-  fill2,      ///< from each row on its own through A; exact, and parallel over rows
-  fill1,      ///< row after row through the rows of U before, on the host; exact, and near linear
-  etree,  ///< through the elimination tree of A + Aᵀ; exact where the pattern is symmetric, else a superset
-  ancestors  ///< up the elimination tree of A + Aᵀ with sets of ancestors; exact, and parallel over subtrees
+  automatic,  ///< fill1 on hosts; on devices etree for symmetric patterns, else the one of fill1, fill2 and
+              ///< ancestors that is predicted to be fastest
+  fill2,  ///< reachability row by row: each row is searched from through A alone; exact, parallel over rows
+  fill1,  ///< row merge with symmetric pruning, on the host; exact, near linear
+  etree,  ///< elimination tree of A + Aᵀ; exact for symmetric patterns, else the pattern of A + Aᵀ's factors
+  ancestors  ///< ancestor bit sets, eliminated up that tree; exact, parallel over subtrees
 };
 
 /// The name the command line uses.
@@ -35,8 +39,8 @@ constexpr std::string_view name_of(SymbolicMethod method) {
 /// Options of `factorize_symbolic`.
 struct SymbolicOptions {
   SymbolicMethod method = SymbolicMethod::automatic;
-  bool portable =
-      false;  ///< kernels for all execution spaces also where there are some made for the space in use
+  bool portable = false;  ///< kernels for all execution spaces also where there are some made for the space
+  std::optional<DeviceModel> device_model = {};  ///< what `automatic` predicts from; without one the default
 };
 
 }  // namespace lutra

@@ -9,7 +9,7 @@
 #include "Lutra_ParallelTree.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_Symbolic.hpp"
-#include "Lutra_SymbolicMethods.hpp"
+#include "Lutra_SymbolicChoice.hpp"
 
 namespace lutra::Impl {
 
@@ -24,8 +24,10 @@ struct SupernodeEnd {
   }
 };
 
-/// Steps of the elimination-tree method, in the order `run` takes them; Views are filled as it goes. No
-/// member is private, because nvcc wants lambdas in public functions only.
+/// The elimination-tree method: tree, row subtrees, fundamental supernodes, rows. The count pass finds the
+/// lengths of all rows and columns of L, the fill pass their entries. Exact for symmetric patterns, else the
+/// pattern of the factors of A + Aᵀ. No member is private, because nvcc accepts device lambdas in public
+/// functions only.
 template <class Ordinal, class Offset, class ExecutionSpace>
 struct TreeMethod : ParallelTree<Ordinal, Offset, ExecutionSpace> {
   using Base = ParallelTree<Ordinal, Offset, ExecutionSpace>;
@@ -48,24 +50,20 @@ struct TreeMethod : ParallelTree<Ordinal, Offset, ExecutionSpace> {
     count();
     find_supernodes();
     store();
+    m_result.method = SymbolicMethod::etree;
     return m_result;
   }
 
-  /// What other methods have to do, from the counts of A + Aᵀ; the tree has been built.
-  void forecast(const OrdinalView& depth, MethodForecast& forecast) {
-    count();
-    const auto nnz_l = static_cast<double>(total_of<Offset>(m_exec, m_row_counts));
-    forecast.nnz = 2 * nnz_l + static_cast<double>(m_n);
-    forecast.edges = searched_edges(depth);
-  }
-
-  /// Words of the sets of ancestors, of one kind, and the greatest depth.
-  void measure_sets(const OrdinalView& depth, MethodForecast& forecast) const {
+  /// What a choice depends on, if the pattern is not symmetric and the tree has been built.
+  PatternProperties properties(const OrdinalView& depth) const {
+    PatternProperties found;
+    found.rows = static_cast<double>(m_n);
+    found.entries = static_cast<double>(m_walk.pattern.nnz());
     Ordinal height = 0;
     Kokkos::parallel_reduce(
         "lutra::symbolic::height", Range(m_exec, 0, m_n),
-        KOKKOS_LAMBDA(const std::int64_t v, Ordinal& most) {
-          if (depth(v) > most) most = depth(v);
+        KOKKOS_LAMBDA(const std::int64_t v, Ordinal& greatest) {
+          if (depth(v) > greatest) greatest = depth(v);
         },
         Kokkos::Max<Ordinal>(height));
     Kokkos::parallel_reduce(
@@ -73,24 +71,26 @@ struct TreeMethod : ParallelTree<Ordinal, Offset, ExecutionSpace> {
         KOKKOS_LAMBDA(const std::int64_t v, double& sum) {
           sum += static_cast<double>((depth(v) + 63) / 64);
         },
-        forecast.set_words);
-    forecast.height = static_cast<double>(height);
+        found.set_words);
+    found.height = static_cast<double>(height);
+    return found;
   }
 
-  /// Edges that searches from all rows walk over, at most: those of a vertex once for each of its ancestors.
-  double searched_edges(const OrdinalView& depth) {
+  FillBounds fill_bounds(const OrdinalView& depth) {
+    FillBounds bounds;
+    count();
+    bounds.nnz = 2 * static_cast<double>(total_of<Offset>(m_exec, m_row_counts)) + static_cast<double>(m_n);
     const auto row_map = m_walk.pattern.row_map;
-    double edges = 0;
     Kokkos::parallel_reduce(
         "lutra::symbolic::searched_edges", Range(m_exec, 0, m_n),
         KOKKOS_LAMBDA(const std::int64_t v, double& sum) {
           sum += static_cast<double>(row_map(v + 1) - row_map(v)) * static_cast<double>(depth(v));
         },
-        edges);
-    return edges;
+        bounds.searched_edges);
+    return bounds;
   }
 
-  /// Fundamental runs: rows of U that differ by their first entry only.
+  /// Fundamental supernodes: rows of U that differ by their first entry only.
   void find_supernodes() {
     const auto counts = m_column_counts;
     m_walk.runs = make_runs(SupernodeEnd<OrdinalView>{{m_parent}, m_column_counts});
@@ -109,7 +109,7 @@ struct TreeMethod : ParallelTree<Ordinal, Offset, ExecutionSpace> {
         m_listed);
   }
 
-  /// Stage two: the rows of L, the lists of rows below each supernode, and the rows of U from those.
+  /// The fill pass: the rows of L, the lists of rows below each supernode, and the rows of U from those.
   void store() {
     auto row_map =
         m_result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
