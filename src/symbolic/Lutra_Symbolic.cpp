@@ -45,8 +45,8 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_that_fits(
   }
 }
 
-/// fill1, through copies on the host where the pattern is on a device. Those copies are not the device
-/// budget's; on a host everything is.
+/// fill1, on a copy on the host if the pattern is in device memory. The budget of a device does not count
+/// what is on the host.
 template <class Ordinal, class Offset, class ExecutionSpace>
 ResultOn<Ordinal, Offset, ExecutionSpace> host_method(
     const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,

@@ -20,9 +20,9 @@ struct SourceRows {
   MemoryReservation reservation;
 };
 
-/// The rows of L + U of a list of sources, by fill2, which needs no other row for a row. So the rows of one
-/// matrix can be found by several devices or processes, each with a list and a copy of A of its own; all
-/// lists together give what `factorize_symbolic` gives.
+/// The rows of L + U of a list of sources, by fill2, which finds each row independently of all others.
+/// Several devices or processes can find the rows of one matrix, each with a list and a copy of A of its own;
+/// together they give what `factorize_symbolic` gives.
 ///
 /// @param pattern as for `factorize_symbolic`
 /// @param sources [any number] rows of A in any order, none twice, in memory space of `exec`
@@ -62,12 +62,12 @@ struct Supernodes {
 /// only if nnz(U(s, :)) = nnz(U(s - 1, :)) - 1 and L(s, r) is an entry, so that rows of U differ by their
 /// first entry alone.
 ///
-/// The two phases of GSoFa, section 5: all rows are compared with the one before at once, into a bit set;
-/// then the ranges between rows that cannot but lead are worked on their own, several rows of a range at a
-/// time. Where `relaxation` is above 0, a supernode then joins the one before it, on the host, if L(s, s - 1)
-/// and U(s - 1, s) are entries for its first row s — its row then holds all that the other's have beyond it —
-/// and the zeros stay within the limit. Cost: nnz(L + U) is not read, only a binary search in L for each row
-/// that passes the first phase.
+/// The two phases of GSoFa, section 5. First all rows are compared with the row before, into a bit set. Then
+/// the ranges between rows that must lead a supernode are searched independently, several rows of a range at
+/// a time. If `relaxation` is positive, a supernode is then amalgamated with the one before it, on the host,
+/// if L(s, s - 1) and U(s - 1, s) are entries for its first row s, so that row s contains all later columns
+/// of the other's rows, and the zeros stay within the limit. Cost: a binary search in L for each row that
+/// passes the first phase.
 ///
 /// @param filled rows sorted, as `factorize_symbolic` returns it
 /// @throws InputError for a maximum size below 1 or a negative relaxation; OutOfMemoryError

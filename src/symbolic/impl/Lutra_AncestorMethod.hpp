@@ -11,8 +11,8 @@
 
 namespace lutra::Impl {
 
-/// The exact method over the elimination tree of A + Aᵀ: sets of ancestors, elimination on them, rows. No
-/// member is private, because nvcc wants lambdas in public functions only.
+/// The exact method over the elimination tree of A + Aᵀ: ancestor bit sets, elimination on them, rows. No
+/// member is private, because nvcc accepts device lambdas in public functions only.
 template <class Ordinal, class Offset, class ExecutionSpace>
 struct AncestorMethod {
   using Memory = typename ExecutionSpace::memory_space;

@@ -10,15 +10,15 @@
 
 namespace lutra::Impl {
 
-/// Whether vertices 64 w up to 64 w + 63 all are in one chain.
+/// Whether vertices 64·w to 64·w + 63 all are in one chain.
 template <class Ordinal, class MemorySpace>
 KOKKOS_FUNCTION bool is_in_one_chain(const Runs<Ordinal, MemorySpace>& chains, Ordinal n, std::size_t w) {
   return (chains.heads(w) >> 1) == 0 && w * 64 + 64 <= static_cast<std::size_t>(n);
 }
 
 /// Columns of L of 64 vertices in one chain, transposed where they are: bit k of word d / 64 of vertex d % 64
-/// then says whether the ancestor at depth d is in the column of vertex k. As the sets of the 64 get shorter
-/// from one to the next, each word has a place. 64 × 64 bits are transposed by exchanging halves, quarters
+/// then tells whether the ancestor at depth d is in the column of vertex k. Sets get shorter from one vertex
+/// to the next, so that each word has a position. 64 × 64 bits are transposed by exchanging halves, quarters
 /// and so on (Warren, Hacker's Delight, 7-3).
 template <class Ordinal, class Offset, class ExecutionSpace>
 struct LowerTranspose {
@@ -84,8 +84,9 @@ struct LowerTranspose {
   }
 };
 
-/// Rows of L out of columns of L: row i of the factors of A + Aᵀ holds all k that can be, and k stays if
-/// ancestor i is in its column. A team takes a row at a time and puts it behind the others, in no order.
+/// Rows of L from columns of L: row i of the factors of A + Aᵀ contains all candidates k, and k is an entry
+/// if i is in the bit set of its column. A team takes a row at a time and appends it to those found, in no
+/// order.
 template <class Ordinal, class Offset, class ExecutionSpace>
 struct AncestorLowerRows {
   using Memory = typename ExecutionSpace::memory_space;
@@ -139,8 +140,8 @@ struct AncestorLowerRows {
     walk.bits.clear(team, slot, begin, end_of_row);
   }
 
-  /// Takes out the k whose column of L does not hold the ancestor at depth d. Where all 64 of a word are in
-  /// one chain, their columns have been transposed (LowerTranspose), and say so at once.
+  /// Removes each k whose column of L does not contain the ancestor at depth d. If all 64 of a word are in
+  /// one chain, their columns have been transposed (`LowerTranspose`), and one word tells for all.
   KOKKOS_FUNCTION void sift(const Team& team, std::size_t slot, Word placed, Ordinal d) const {
     const std::size_t n_eights = (placed >> walk.bits.member_bits) * 8;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_eights), [&](const std::size_t t) {
@@ -161,8 +162,8 @@ struct AncestorLowerRows {
     });
   }
 
-  /// Of the eight bits of a word from `shift` on, those whose columns do not hold depth d. Without branches,
-  /// so that all eight are loaded at once.
+  /// Of the eight bits of a word from `shift` on, those whose columns do not contain depth d. Without
+  /// branches, so that all eight loads are in flight together.
   /// @param first the vertex of the word's first bit
   KOKKOS_FUNCTION Word missing(Word word, int shift, Ordinal first, Ordinal d) const {
     Offset at[8];

@@ -135,16 +135,16 @@ struct AncestorElimination {
     const Ordinal d = sets.depth(above);
     const Offset from = sets.map(v);
     if (Sets::has(sets.upper, from, d) && Sets::has(sets.lower, from, d)) {
-      pass_on(team, sets.upper, from, above, d, exclusive);
-      pass_on(team, sets.lower, from, above, d, exclusive);
+      propagate(team, sets.upper, from, above, d, exclusive);
+      propagate(team, sets.lower, from, above, d, exclusive);
       return;
     }
     eliminate_beyond(team, v, above, d);
   }
 
   /// Merges the first d bits of the set at `from` into that of `target`, whose depth is d.
-  KOKKOS_FUNCTION void pass_on(const Team& team, const Kokkos::View<Word*, Memory>& of, Offset from,
-                               Ordinal target, Ordinal d, bool exclusive) const {
+  KOKKOS_FUNCTION void propagate(const Team& team, const Kokkos::View<Word*, Memory>& of, Offset from,
+                                 Ordinal target, Ordinal d, bool exclusive) const {
     const Offset to = sets.map(target);
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, Sets::words(d)), [&](const Ordinal w) {
       const Word bits = of(from + w) & Sets::below(d, w);
@@ -185,15 +185,15 @@ struct AncestorElimination {
     while (above < n && d >= least) {
       const Ordinal top = chains.last(chains.of(above));
       const Ordinal top_depth = sets.depth(top);
-      pass_to_chain(team, from, above, d, top_depth < least ? least : top_depth);
+      propagate_to_chain(team, from, above, d, top_depth < least ? least : top_depth);
       above = sets.parent(top);
       d = top_depth - 1;
     }
   }
 
   /// To the ancestors at depths `most` down to `least` of one chain; `first` is the deepest of them.
-  KOKKOS_FUNCTION void pass_to_chain(const Team& team, Offset from, Ordinal first, Ordinal most,
-                                     Ordinal least) const {
+  KOKKOS_FUNCTION void propagate_to_chain(const Team& team, Offset from, Ordinal first, Ordinal most,
+                                          Ordinal least) const {
     for (Ordinal w = most / 64; w >= least / 64; --w) {
       const Word low = sets.lower(from + w), up = sets.upper(from + w);
       Word rest = (low | up) & Sets::below(most + 1, w) & ~Sets::below(least > w * 64 ? least : w * 64, w);
@@ -203,8 +203,8 @@ struct AncestorElimination {
         rest &= ~mask;
         const Ordinal d = w * 64 + static_cast<Ordinal>(bit);
         const Ordinal target = first + (most - d);
-        if ((low & mask) != 0) pass_on(team, sets.upper, from, target, d, false);
-        if ((up & mask) != 0) pass_on(team, sets.lower, from, target, d, false);
+        if ((low & mask) != 0) propagate(team, sets.upper, from, target, d, false);
+        if ((up & mask) != 0) propagate(team, sets.lower, from, target, d, false);
       }
     }
   }

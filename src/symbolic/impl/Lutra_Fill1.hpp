@@ -9,17 +9,16 @@ namespace lutra::Impl {
 /// The pattern of L + U on the host, row after row: row i is what A(i, :) reaches through the rows of U above
 /// it.
 ///
-/// fill1 of Rose and Tarjan (GSoFa, Figure 3a), the row-wise twin of Gilbert and Peierls' search, with the
+/// fill1 of Rose and Tarjan (GSoFa, Figure 3a), the row-wise form of Gilbert and Peierls' search, with the
 /// symmetric pruning of Eisenstat and Liu (SIAM J. Matrix Anal. Appl. 13, 1992): of U(k, :) only entries up
-/// to the first i with (k, i) in U and (i, k) in L are walked, since row i of U holds all the others. A row
-/// is swept in ascending order over a bit set, so it comes out sorted without being sorted. Rows done are
-/// kept as words of 64 columns, merged as such, and written out as entries once all are there. Work: nnz(L +
-/// U) and the pruned edges of U met from each row, both by words; for a symmetric pattern that is nnz(L + U)
-/// itself. Memory beside the result: two machine words for each 64 columns that a row has entries in, and 4 a
-/// row.
+/// to the first i with (k, i) in U and (i, k) in L are visited, since row i of U contains all later ones. A
+/// row is swept in ascending order over a bit set, so that it comes out sorted. Rows are kept and merged as
+/// words of 64 columns, and written as entries at the end. Work: nnz(L + U) and the pruned edges of U met
+/// from each row, both by words; for a symmetric pattern nnz(L + U). Memory beside the result: two machine
+/// words for each 64 columns in which a row has entries, and 4 per row.
 ///
-/// Threads share the work by subtrees of the elimination forest of A + Aᵀ (Fill1Threads); the pattern is the
-/// same whatever their number. They need n bits each.
+/// Threads share the work by subtrees of the elimination tree of A + Aᵀ (`Fill1Threads`); the pattern does
+/// not depend on their number. Each needs n bits.
 ///
 /// @param pattern square, rows sorted or not
 /// @param threads of the default host space that work

@@ -16,8 +16,8 @@ namespace lutra::Impl {
 template <class T>
 using HostArray = Kokkos::View<T*, Kokkos::HostSpace>;
 
-/// 64 columns of a row: bit b stands for column 64·number + b. Rows are kept as such words, those that are
-/// not empty in ascending order. In halves, so that no bytes are left between words.
+/// 64 columns of a row: bit b stands for column 64·number + b. A row is its nonempty words in ascending
+/// order. The bits are stored in halves, so that words need no padding.
 template <class Ordinal>
 struct RowWord {
   std::uint32_t low, high;
@@ -31,18 +31,19 @@ struct RowWord {
   SweepSet::Word bits() const { return static_cast<SweepSet::Word>(high) << 32 | low; }
 };
 
-/// A row of U behind the diagonal, and the part of it that still has to be walked.
+/// A row of U without its diagonal, and the part that remains to be visited after pruning.
 template <class Ordinal>
 struct UpperRow {
-  const RowWord<Ordinal>* words;  ///< with columns behind the diagonal; the first may hold others too
+  const RowWord<Ordinal>*
+      words;  ///< with columns right of the diagonal; the first may contain others as well
   Ordinal n_words;
-  Ordinal
-      kept;  ///< last column to walk to, an i with (k, i) in U and (i, k) in L, for sources beyond it; or n
+  Ordinal pruned_end;  ///< last column to visit, the first i with (k, i) in U and (i, k) in L; n before there
+                       ///< is one
 };
 
-/// Bits of word `number` that stand for columns behind k.
+/// Bits of word `number` that stand for columns greater than k.
 template <class Ordinal>
-SweepSet::Word bits_behind(Ordinal k, Ordinal number) {
+SweepSet::Word bits_beyond(Ordinal k, Ordinal number) {
   const auto column = static_cast<std::size_t>(k);
   return static_cast<std::size_t>(number) == column / 64 ? ~SweepSet::Word(1) << (column % 64)
                                                          : ~SweepSet::Word(0);
@@ -50,14 +51,15 @@ SweepSet::Word bits_behind(Ordinal k, Ordinal number) {
 
 using HostArena = Arena<Kokkos::HostSpace>;
 
-/// All that is known of the rows done.
+/// The rows of U found so far.
 template <class Ordinal>
 struct Fill1Rows {
   using Word = SweepSet::Word;
   Ordinal n;
-  HostArray<Ordinal> only;  ///< [n] the one entry left of a row of U, -1 where there are more or none
+  HostArray<Ordinal>
+      only;  ///< [n] the only entry of a row of U that remains to be visited; -1 if there are more or none
   HostArray<UpperRow<Ordinal>> upper;  ///< [n]
-  HostArray<Word> leads_to_next;       ///< bit set of rows whose only entry left is the next row
+  HostArray<Word> leads_to_next;       ///< bit set of rows whose only remaining entry is the next row
 
   Fill1Rows(HostArena& arena, Ordinal rows)
       : n(rows),
@@ -77,21 +79,21 @@ struct Fill1Rows {
   /// @param begin the word of the diagonal
   void set_upper(Ordinal k, const RowWord<Ordinal>* begin, const RowWord<Ordinal>* end) const {
     only(k) = -1;
-    if ((begin->bits() & bits_behind(k, begin->number)) == 0) ++begin;
+    if ((begin->bits() & bits_beyond(k, begin->number)) == 0) ++begin;
     upper(k) = {begin, static_cast<Ordinal>(end - begin), n};
   }
 
-  /// Leaves row k nothing but its entry `last`. Threads may do so with rows whose bits share a word.
+  /// Prunes row k to its entry `last`. Atomic, since rows of different threads may share a word of bits.
   void set_only(Ordinal k, Ordinal last) const {
     only(k) = last;
     if (last == k + 1) Kokkos::atomic_or(&leads_to_next(k / 64), Word(1) << (k % 64));
   }
 
-  /// Bits of the rows of a word that lead to the next row only.
+  /// Bits of the rows of a word whose only remaining entry is the next row.
   Word to_next(std::size_t number) const { return load_relaxed(leads_to_next(number)); }
 };
 
-/// What one thread works with, in cache lines of its own.
+/// Workspace of one thread, in cache lines of its own.
 template <class Ordinal>
 struct alignas(128) Fill1Worker {
   using Chunks = RowChunks<RowWord<Ordinal>>;
@@ -115,8 +117,7 @@ struct alignas(128) Fill1Worker {
   static std::size_t chunk_bytes(std::size_t length) { return length * sizeof(RowWord<Ordinal>); }
 };
 
-/// Words of rows that first chunks have room for: in good orders a row holds some entries a word. Under a
-/// limit a quarter of what is left at most.
+/// Words that first chunks have room for. Under a memory limit at most a quarter of what is left.
 template <class Ordinal, class Offset>
 std::size_t words_expected(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                            const MemoryBudget& budget) {
@@ -131,7 +132,7 @@ bool insert_upper(const UpperRow<Ordinal>& upper, Ordinal k, Ordinal source, Swe
   const auto column = static_cast<std::size_t>(source);
   const RowWord<Ordinal>* p = upper.words;
   const RowWord<Ordinal>* const end = p + upper.n_words;
-  SweepSet::Word behind = p != end ? bits_behind(k, p->number) : 0, of_source = 0;
+  SweepSet::Word behind = p != end ? bits_beyond(k, p->number) : 0, of_source = 0;
   for (; p != end; ++p, behind = ~SweepSet::Word(0)) {
     const SweepSet::Word bits = p->bits() & behind;
     const auto number = static_cast<std::size_t>(p->number);
@@ -149,7 +150,7 @@ bool insert_upper(const UpperRow<Ordinal>& upper, Ordinal k, Ordinal last, Ordin
   SweepSet::Word of_source = 0;
   for (const RowWord<Ordinal>* p = upper.words;; ++p) {
     const auto number = static_cast<std::size_t>(p->number);
-    SweepSet::Word bits = p->bits() & bits_behind(k, p->number);
+    SweepSet::Word bits = p->bits() & bits_beyond(k, p->number);
     if (number == end / 64) bits &= bits_between(0, end % 64 + 1);
     if (number == column / 64) of_source = bits;
     reached.insert_word(number, bits);
@@ -157,18 +158,18 @@ bool insert_upper(const UpperRow<Ordinal>& upper, Ordinal k, Ordinal last, Ordin
   }
 }
 
-/// Puts what U(k, :) leads to into `reached`, where that is more than one column, and prunes the row where it
-/// holds `source`: it is only walked for sources with (source, k) in L.
+/// Puts the remaining columns of U(k, :) into `reached`. Prunes the row at `source` if it contains it:
+/// (source, k) is an entry of L whenever this is called.
 template <class Ordinal>
 void expand_and_prune(const Fill1Rows<Ordinal>& rows, Ordinal k, Ordinal source, SweepSet& reached) {
   UpperRow<Ordinal>& upper = rows.upper(k);
-  if (upper.kept != rows.n) {
-    insert_upper(upper, k, upper.kept, source, reached);
+  if (upper.pruned_end != rows.n) {
+    insert_upper(upper, k, upper.pruned_end, source, reached);
     return;
   }
   if (!insert_upper(upper, k, source, reached)) return;
-  upper.kept = source;
-  const SweepSet::Word first = upper.words->bits() & bits_behind(k, upper.words->number);
+  upper.pruned_end = source;
+  const SweepSet::Word first = upper.words->bits() & bits_beyond(k, upper.words->number);
   if (upper.words->number * 64 + static_cast<Ordinal>(std::countr_zero(first)) == source)
     rows.set_only(k, source);
 }
@@ -194,7 +195,7 @@ Ordinal start_row(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
   return static_cast<Ordinal>(least);
 }
 
-/// A row found: its words, its entries, and how many of them are L's.
+/// A row found: its words, the number of its entries, and how many of them are in L.
 template <class Ordinal>
 struct FoundRow {
   const RowWord<Ordinal>*begin, *end;
@@ -207,7 +208,7 @@ std::size_t max_words(Ordinal n, Ordinal least) {
   return static_cast<std::size_t>((n - 1) / 64 - least / 64 + 1);
 }
 
-/// Sweeps what is reached for a source through the rows done, and keeps the row.
+/// Merges rows of U, in ascending order, into what the source reaches; stores the row found.
 template <class Ordinal>
 FoundRow<Ordinal> sweep_row(const Fill1Rows<Ordinal>& rows, Fill1Worker<Ordinal>& worker, Ordinal source,
                             Ordinal least) {

@@ -26,9 +26,9 @@ inline std::uint64_t bits_between(std::size_t begin, std::size_t end) {
   return (~std::uint64_t(0) << begin) & (~std::uint64_t(0) >> (64 - end));
 }
 
-/// A set of numbers below n that is filled and emptied in ascending order, over and over: bits, with two
-/// levels above them that say which words are not empty. Members cost a few instructions each whatever n is,
-/// or a word of them does, and n bits of the lowest level stay in cache where n marks would not.
+/// A set of numbers below n that is filled and emptied in ascending order, over and over. Bits, with two
+/// levels of summaries that mark nonempty words. A member, or a word of members, costs a few instructions
+/// whatever n is, and n bits stay in cache.
 class SweepSet {
  public:
   using Word = std::uint64_t;
@@ -47,7 +47,7 @@ class SweepSet {
       m_level[level] = memory;
       memory += n = (n + 63) / 64;
     }
-    m_top_words = n;
+    m_n_last = n;
   }
 
   void insert(std::size_t k) { insert_word(k / 64, Word(1) << (k % 64)); }
@@ -65,9 +65,9 @@ class SweepSet {
 
   /// Empties the set, ascending, word after word: take(number, bits) when all members of a word are there.
   /// @param least no member is smaller
-  /// @param leading leading(number): bits of the members of a word that lead on
-  /// @param to_next to_next(number): bits of those members that lead to the next number only
-  /// @param visit visit(k): inserts what another member leads to, numbers greater than k
+  /// @param leading leading(number): bits of the members of a word that have successors
+  /// @param to_next to_next(number): bits of those members whose only successor is the next number
+  /// @param visit visit(k): inserts the successors of another member, numbers greater than k
   template <class Leading, class ToNext, class Visit, class Take>
   void sweep(std::size_t least, const Leading& leading, const ToNext& to_next, const Visit& visit,
              const Take& take) {
@@ -83,8 +83,8 @@ class SweepSet {
  private:
   static constexpr std::size_t none = ~std::size_t(0);
 
-  // Visits the members of a word that lead on; returns all that are there in the end. The word stays out of
-  // memory meanwhile, since many insertions go to it.
+  // Visits the members of a word that have successors; returns all members in the end. The word is kept in a
+  // register meanwhile, since many insertions go to it.
   template <class Visit>
   Word drain(std::size_t number, Word leading, Word to_next, const Visit& visit) {
     m_open = m_level[0][number];
@@ -114,13 +114,13 @@ class SweepSet {
     if (middle == 0) m_level[2][number / 4096] &= ~(Word(1) << (number / 64 % 64));
   }
 
-  // The first word from `number` on that is not empty.
+  // The first nonempty word from `number` on.
   std::size_t next_word(std::size_t number) const {
     std::size_t middle = number / 64;
     const Word here = m_level[1][middle] >> (number % 64);
     if (here != 0) return number + static_cast<std::size_t>(std::countr_zero(here));
     ++middle;
-    for (std::size_t top = middle / 64; top < m_top_words; ++top) {
+    for (std::size_t top = middle / 64; top < m_n_last; ++top) {
       Word word = m_level[2][top];
       if (top == middle / 64) word &= ~Word(0) << (middle % 64);
       if (word == 0) continue;
@@ -136,9 +136,9 @@ class SweepSet {
   }
 
   std::array<Word*, n_levels> m_level{};
-  Word m_open = 0;                   // the word in work, with members done
+  Word m_open = 0;                   // the word that is visited
   std::size_t m_open_number = none;  // its number
-  std::size_t m_top_words = 0;
+  std::size_t m_n_last = 0;
 };
 
 }  // namespace lutra::Impl

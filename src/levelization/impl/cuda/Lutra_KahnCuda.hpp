@@ -19,9 +19,9 @@ namespace lutra::Impl {
 // paper's parent kernel launches children for each level; here all blocks stay resident, which a cooperative
 // launch guarantees, and meet at a grid barrier.
 //
-//   block 0     large level │ small level, small level, …  │ large level │
-//   other blocks large level │ wait                         │ large level │
-//                            grid barrier                   grid barrier
+//   block 0       large level │ small level, small level, … │ large level │
+//   other blocks  large level │ wait                        │ large level │
+//                        grid barrier                  grid barrier
 //
 // A large level is processed by all blocks. While levels are small, block 0 advances alone from level to
 // level with its own barrier and publishes where it stopped before the grid barrier releases the others.

@@ -38,8 +38,8 @@ struct Fill2Slots {
   }
 };
 
-/// Rows that stage one found and kept, one after the other in no order, so that stage two need not search
-/// again.
+/// Rows that the count pass found and kept, one after the other in no order, so that the fill pass need not
+/// search for them again.
 template <class Ordinal, class Offset, class MemorySpace>
 struct KeptRows {
   Kokkos::View<Ordinal*, MemorySpace> entries;
@@ -51,16 +51,24 @@ struct KeptRows {
 
 /// Search from source rows in the fine-grained form of fill2 (GSoFa, Figure 6): (src, w) is an entry of L + U
 /// if A has a path from src to w whose greatest inner vertex, max_id(w), is below w and src. A team walks
-/// from one source; a vertex is walked from again when its label falls.
+/// from one source; a vertex is expanded again when its label falls.
 ///
 /// Departures from the paper, each for fewer visits or bytes:
-/// - Frontiers are bit sets, not queues: nothing is entered twice and nothing overflows, n bits hold any
-///   frontier, so none has to be spilled.
-/// - Of the active vertices those in the lowest `group` words are walked from first. With one vertex at a
-///   time labels would only grow, as in Dijkstra's algorithm, and no vertex be visited twice; a group trades
-///   some revisits for parallelism.
-/// - `fill` is a bit set as well. It is asked before max_id: an entry of L has its least label already, and a
-///   vertex beyond the source needs none. Read off in order, it is the sorted row.
+/// - Frontiers are bit sets, not queues. No vertex is in a frontier twice and n bits hold any frontier, so
+/// that none
+///   overflows or has to be spilled.
+/// - The active vertices in the lowest `group` words are expanded first. With one vertex at a time labels
+/// would only
+///   grow, as in Dijkstra's algorithm, and no vertex would be visited twice; a group trades some revisits for
+///   parallelism.
+/// - `fill` is a bit set as well. It is tested before max_id: an entry of L has its least label already, and
+/// a vertex
+///   beyond the source needs none. Read off in order, it is the sorted row.
+///
+/// One source, by its team; every step ends with a barrier:
+///
+///     start_row ─► walk_edges(source) ─► fill_queue ─► walk_queue ─► fill_queue ─► … ─► finish_row
+///                  sets first active      lowest group   expands it                      counts or writes
 template <class Ordinal, class Offset, class ExecutionSpace>
 struct Fill2Search {
   using Memory = typename ExecutionSpace::memory_space;
@@ -89,16 +97,16 @@ struct Fill2Search {
   Kokkos::View<Ordinal, Memory> next;            ///< sources of this launch taken so far
   Ordinal first_place, end_place;                ///< places in `sources` of this launch
   Kokkos::View<const Ordinal*, Memory> sources;  ///< rows to search from; empty: all, place i being row i
-  Kokkos::View<Offset*, Memory> lower_counts;    ///< [n] out in stage one
-  Kokkos::View<Offset*, Memory> counts;          ///< [n] out in stage one, all of L + U
-  KeptRows<Ordinal, Offset, Memory> kept;        ///< out in stage one, `place` in in stage two
-  Kokkos::View<const Offset*, Memory> row_map;   ///< [n + 1] in, stage two only
-  Kokkos::View<Ordinal*, Memory> entries;        ///< out in stage two
+  Kokkos::View<Offset*, Memory> lower_counts;    ///< [n] out in the count pass
+  Kokkos::View<Offset*, Memory> counts;          ///< [n] out in the count pass, of L + U
+  KeptRows<Ordinal, Offset, Memory> kept;        ///< out in the count pass, `place` in in the fill pass
+  Kokkos::View<const Offset*, Memory> row_map;   ///< [n + 1] in, fill pass only
+  Kokkos::View<Ordinal*, Memory> entries;        ///< out in the fill pass
   Kokkos::View<std::uint64_t*, Memory>
       statistics;      ///< [4] edges, revisits, groups of sources done and left to others; added to
-  Offset first_entry;  ///< stage two: of L + U, which goes to entries(0)
-  bool store;          ///< stage two
-  bool window_labels;  ///< labels outlive their source
+  Offset first_entry;  ///< fill pass: of L + U, which goes to entries(0)
+  bool store;          ///< fill pass
+  bool window_labels;  ///< labels of older sources count as unset instead of being reset
   bool last_first;     ///< the last source of the launch is taken first
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
@@ -117,8 +125,8 @@ struct Fill2Search {
     }
   }
 
-  /// Takes the next source of the launch, the last one first: it takes longest, and must not be what all wait
-  /// for. -1 where none is left.
+  /// Takes the next source of the launch, the last one first: its search is longest and must not be the last
+  /// to end. -1 where none is left.
   KOKKOS_FUNCTION Ordinal take_source() const {
     Ordinal source = -1;
     do {
@@ -130,8 +138,8 @@ struct Fill2Search {
     return source;
   }
 
-  /// Where the row found goes, in stage two to its place, in stage one behind the rows kept; -1 where there
-  /// is no room.
+  /// Where a row that was found goes: in the fill pass to its position in the result, in the count pass
+  /// behind the rows kept; -1 where there is no room.
   KOKKOS_FUNCTION Offset place_row(Ordinal source, Offset lower, Offset length) const {
     if (store) return row_map(source) - first_entry;
     counts(source) = length;
@@ -189,7 +197,7 @@ struct Fill2Search {
     if (slots.max_id(slot, vertex) > state.base + label) activate(slot, state, w, label);
   }
 
-  /// Lowers the label of w, and has w walked from where that was news.
+  /// Lowers the label of w; w becomes active if its label has fallen.
   KOKKOS_FUNCTION void activate(std::size_t slot, RowState& state, Ordinal w, Label label) const {
     const auto vertex = static_cast<std::size_t>(w);
     const Label before = min_into(slots.max_id(slot, vertex), state.base + label);

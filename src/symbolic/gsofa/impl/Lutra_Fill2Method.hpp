@@ -93,7 +93,7 @@ Fill2Launcher<Ordinal, Offset, ExecutionSpace> make_fill2_launcher(const Executi
 
 namespace lutra::Impl {
 
-/// fill2 in two stages: counts, prefix sum, positions ("End-to-End LU …", Algorithm 3), sources in ascending
+/// fill2 in two passes: counts, prefix sum, positions ("End-to-End LU …", Algorithm 3), sources in ascending
 /// ranges. No member is private, because nvcc wants lambdas in public functions only.
 template <class Ordinal, class Offset, class ExecutionSpace>
 struct Fill2Method {
@@ -163,7 +163,10 @@ struct Fill2Method {
   template <class T>
   using HostArray = Kokkos::View<T*, Kokkos::HostSpace>;
 
-  /// Both stages; rows go to host memory, range by range, the one while the next is searched for.
+  /// Both passes; rows go to host memory in ranges, each while the next one is searched for:
+  ///
+  ///     search range 0 │ search range 1 │ search range 2 │
+  ///                    │ copy range 0   │ copy range 1   │ copy range 2
   HostResult stream() {
     MemoryReservation maps(m_budget);
     auto row_map = maps.allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
@@ -173,7 +176,7 @@ struct Fill2Method {
     require_one_slot();
     search_all();
     const Offset nnz = place_rows(row_map, diagonal);
-    m_exec.fence("lutra::symbolic: stage one is done");
+    m_exec.fence("lutra::symbolic: the count pass is done");
     HostResult result;
     result.n = m_n;
     result.method = SymbolicMethod::fill2;
@@ -192,8 +195,8 @@ struct Fill2Method {
     return result;
   }
 
-  /// Stage two in ranges of rows that fill one of two buffers each. Half of the memory left is theirs, the
-  /// rest is for slots.
+  /// The fill pass in ranges of rows, each of which fits in one of two buffers. The buffers have half of the
+  /// memory left, slots the rest.
   void stream_rows(const HostArray<Offset>& row_map, const HostArray<Ordinal>& entries) {
     const auto rows = static_cast<std::size_t>(m_n);
     Offset longest = 0;
@@ -222,17 +225,17 @@ struct Fill2Method {
     divide(arena, slots, rows);
     const ExecutionSpace copier = Kokkos::Experimental::partition_space(m_exec, 1)[0];
     std::size_t begin = 0, end = 0, copied = 0;  // rows [copied, begin) lie in the other buffer
-    for (int turn = 0; copied < rows; turn = 1 - turn) {
+    for (int parity = 0; copied < rows; parity = 1 - parity) {
       while (end < rows && row_map(end + 1) - row_map(begin) <= length) ++end;
       if (begin < end) {
-        m_search.entries = buffers[turn];
+        m_search.entries = buffers[parity];
         m_search.first_entry = row_map(begin);
         if (!search_groups(arena, begin, end)) {
           if (group_slots(arena, end - begin) > 0) divide(arena, slots, rows);
           search_range(begin, end);
         }
       }
-      copy_out(copier, buffers[1 - turn], entries, row_map(copied), row_map(begin));
+      copy_out(copier, buffers[1 - parity], entries, row_map(copied), row_map(begin));
       m_exec.fence("lutra::symbolic: a range of rows is complete");
       copied = begin;
       begin = end;
@@ -248,7 +251,7 @@ struct Fill2Method {
     copier.fence("lutra::symbolic: rows are on the host");
   }
 
-  /// Both stages. @param result gets its row map, entries, diagonals and nnz(L)
+  /// Both passes. @param result gets its row map, entries, diagonals and nnz(L)
   template <class ResultType>
   void find_rows(ResultType& result, const OffsetView& diagonal) {
     auto row_map =
@@ -322,8 +325,8 @@ struct Fill2Method {
         each);
   }
 
-  /// Room for rows found in stage one: what most factors need, a quarter of what is left under a limit, or
-  /// nothing.
+  /// Room for rows found in the count pass: what most factors need, under a limit a quarter of what is left,
+  /// or nothing.
   MemoryReservation allocate_kept() {
     constexpr std::size_t max_entries = std::size_t(1) << 31;
     const std::size_t fill = m_budget.limit_bytes() == 0 ? 128 : 24;
@@ -444,7 +447,7 @@ struct Fill2Method {
     return nnz;
   }
 
-  /// Moves rows found in stage one to their places.
+  /// Copies rows found in the count pass to their positions.
   void copy_kept() {
     const auto search = m_search;
     if (search.kept.entries.extent(0) == 0) return;
@@ -472,7 +475,7 @@ struct Fill2Method {
     m_exec.fence("lutra::symbolic: kept rows are freed");
   }
 
-  /// Rows stage one has counted but not kept.
+  /// Rows that the count pass has counted but not kept.
   Ordinal missed_rows() const {
     const auto place = m_search.kept.place;
     const auto sources = m_search.sources;

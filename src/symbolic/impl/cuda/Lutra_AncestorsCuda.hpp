@@ -7,8 +7,8 @@
 
 namespace lutra::Impl {
 
-/// Elimination along a chain of only children, which is what dense separators are: a warp keeps the sets in
-/// registers, loads those of the next vertex one step ahead, and looks at the forest 32 vertices at once.
+/// Elimination along a chain of only children, as dense separators consist of: a warp keeps the sets in
+/// registers, loads those of the next vertex one step ahead, and examines 32 vertices of the tree at once.
 template <class Ordinal, class Offset>
 struct ChainElimination {
   static constexpr int lanes = 32, max_words = 4;  ///< of a lane, of each kind of set
@@ -60,13 +60,14 @@ struct ChainElimination {
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x % lanes); }
 
-  /// How many of the next 32 vertices are the parent each of the one before, with no other child left to do.
+  /// How many of the next 32 vertices are each the parent of the one before, without another unfinished
+  /// child.
   __device__ static int steps_from(const Elimination& elimination, Ordinal v) {
     const Ordinal above = v + 1 + static_cast<Ordinal>(lane());
     const bool follows = above < elimination.n && elimination.sets.parent(above - 1) == above;
     const bool goes_on = follows && load_relaxed(elimination.pending(above)) == 1;
     const unsigned others = ~__ballot_sync(all, goes_on);
-    // What other children left can be read.
+    // Acquires what the warps of other children wrote before they counted themselves as done.
     if (__any_sync(all, goes_on && elimination.children(above) != 1) != 0) __threadfence();
     return others == 0 ? lanes : __ffs(static_cast<int>(others)) - 1;
   }
@@ -108,9 +109,9 @@ struct ChainElimination {
   }
 };
 
-/// AncestorElimination::eliminate by warps that share the targets beyond the parent. There one of the two
-/// sets mostly is nearly empty, and the other one large: the few bits of the one go to all members of the
-/// other.
+/// `AncestorElimination::eliminate` by warps that share the targets above the parent. There one of the two
+/// sets mostly is nearly empty and the other one large: the few bits of the one are propagated to all members
+/// of the other.
 template <class Ordinal, class Offset>
 struct VertexElimination {
   static constexpr int lanes = 32, max_words = 8;  ///< of a lane on their way, of each kind of set
@@ -131,7 +132,7 @@ struct VertexElimination {
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x % lanes); }
 
-  /// v passes on to its parent, at depth d, or beyond. Called by all lanes of a warp.
+  /// v propagates its sets to its parent, at depth d, or beyond. Called by all lanes of a warp.
   __device__ void eliminate(Ordinal v, Ordinal above, Ordinal d) const {
     const Sets& sets = elimination.sets;
     const Offset from = sets.map(v), to = sets.map(above);
@@ -150,7 +151,7 @@ struct VertexElimination {
         merge(to + w, held[s], below(d, w));
       }
     }
-    __syncwarp();  // what was passed on can be read
+    __syncwarp();  // what was propagated is visible to the warp
   }
 
   /// The words of both sets at `to` take in bits.
@@ -159,7 +160,7 @@ struct VertexElimination {
     if ((bits.lower & mask) != 0) Kokkos::atomic_or(&elimination.sets.lower(to), bits.lower & mask);
   }
 
-  /// v passes on to its ancestors from `above`, at depth d, on. Called by all lanes of a warp.
+  /// v propagates its sets to its ancestors from `above`, at depth d, on. Called by all lanes of a warp.
   __device__ void eliminate_beyond(Ordinal v, Ordinal above, Ordinal d) const {
     const Sets& sets = elimination.sets;
     const Offset from = sets.map(v);
@@ -175,7 +176,7 @@ struct VertexElimination {
       while (target < elimination.n && most >= least) {
         const Ordinal top = elimination.chains.last(elimination.chains.of(target));
         const Ordinal top_depth = sets.depth(top);
-        pass_to_chain(from, source, passed, w, target, most, top_depth < least ? least : top_depth);
+        propagate_to_chain(from, source, passed, w, target, most, top_depth < least ? least : top_depth);
         target = sets.parent(top);
         most = top_depth - 1;
       }
@@ -212,8 +213,8 @@ struct VertexElimination {
 
   /// To the ancestors at depths `most` down to `least` of one chain; `first` is the deepest of them.
   /// @param source the lane's word w of v's sets @param passed all bits where any lane has some
-  __device__ void pass_to_chain(Offset from, const Pair& source, const Pair& passed, Ordinal w, Ordinal first,
-                                Ordinal most, Ordinal least) const {
+  __device__ void propagate_to_chain(Offset from, const Pair& source, const Pair& passed, Ordinal w,
+                                     Ordinal first, Ordinal most, Ordinal least) const {
     for (Ordinal begin = most / 64 - part; begin >= least / 64; begin -= lanes * parts) {
       const Ordinal t = begin - static_cast<Ordinal>(lane() * parts);
       Pair targets{0, 0};
@@ -226,15 +227,15 @@ struct VertexElimination {
         const int k = __ffs(static_cast<int>(used)) - 1;
         const Pair word{__shfl_sync(all, targets.upper, k), __shfl_sync(all, targets.lower, k)};
         const Ordinal lowest = (begin - k * parts) * 64;
-        pass_to_word(source, w, word, first + (most - lowest), lowest);
+        propagate_to_word(source, w, word, first + (most - lowest), lowest);
       }
     }
   }
 
   /// @param targets those whose set of U, and of L, grows; bit 0 stands for vertex `first` at depth `lowest`,
   /// the next for the one before
-  __device__ void pass_to_word(const Pair& source, Ordinal w, const Pair& targets, Ordinal first,
-                               Ordinal lowest) const {
+  __device__ void propagate_to_word(const Pair& source, Ordinal w, const Pair& targets, Ordinal first,
+                                    Ordinal lowest) const {
     const Sets& sets = elimination.sets;
     Offset maps[2];
 #pragma unroll
@@ -243,14 +244,14 @@ struct VertexElimination {
       const bool used = (targets.any() >> bit & 1) != 0;
       maps[h] = used ? sets.map(first - static_cast<Ordinal>(bit)) : Offset(0);
     }
-    if (targets.upper != 0) pass_words(sets.upper, source.upper, w, targets.upper, maps, lowest);
-    if (targets.lower != 0) pass_words(sets.lower, source.lower, w, targets.lower, maps, lowest);
+    if (targets.upper != 0) propagate_words(sets.upper, source.upper, w, targets.upper, maps, lowest);
+    if (targets.lower != 0) propagate_words(sets.lower, source.lower, w, targets.lower, maps, lowest);
   }
 
   /// A lane holds a word to be passed on, its word w, and where the sets of two targets are. A few words go
   /// to 32 targets at once, many to one target after the other.
-  __device__ void pass_words(const Kokkos::View<Word*, Kokkos::CudaSpace>& to, Word source, Ordinal w,
-                             Word targets, const Offset (&maps)[2], Ordinal lowest) const {
+  __device__ void propagate_words(const Kokkos::View<Word*, Kokkos::CudaSpace>& to, Word source, Ordinal w,
+                                  Word targets, const Offset (&maps)[2], Ordinal lowest) const {
     const unsigned words = __ballot_sync(all, source != 0);
     if (__popc(words) <= few_words) {
       for (unsigned rest = words; rest != 0; rest &= rest - 1) {
@@ -380,7 +381,7 @@ struct AncestorEliminationCuda : AncestorElimination<Ordinal, Offset, Kokkos::Cu
     }
   }
 
-  /// v passes on to its parent or beyond.
+  /// v propagates its sets to its parent or beyond.
   __device__ void eliminate(Ordinal v, Ordinal above) const {
     VertexElimination<Ordinal, Offset>{*this, 0, 1}.eliminate(v, above, this->sets.depth(above));
   }

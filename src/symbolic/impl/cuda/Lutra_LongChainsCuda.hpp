@@ -6,17 +6,30 @@
 
 namespace lutra::Impl {
 
-/// AncestorElimination (symmetric pruning, Eisenstat and Liu) along a long chain of which no other child is
-/// left to do, by a block, in panels of up to 64 vertices whose depths have their bits in one word of all
-/// sets, the *corner*. One warp eliminates on the corners, which say who passes on to whom. Then each thread
-/// takes a word of all sets of the panel, which depends on the same word of others only: it goes through the
-/// vertices with that word in a register, loading own words of vertices far ahead. Vertices that are open at
-/// the end of a panel, not yet past a vertex that is both U's and L's, pass on to all that lie further up, as
-/// everywhere else.
+/// Elimination along a long chain without other unfinished children, by a block, in panels of up to 64
+/// vertices whose depths have their bits in one word of all sets, the *diagonal word*:
+///
+///               words of each set
+///               0 1 2 3 4    d = depth/64
+///     v         . . . . .    D
+///     v + 1     . . . . .    D        D: eliminated by warp 0, gives the sources of each vertex
+///     v + 2     . . . . .    D        .: a thread per column, later vertices' words in flight
+///       ⋮       │ │ │ │ │
+///
+/// A word depends on the same word of other vertices of the panel only. Protocol of a panel:
+///
+///     warp 0        diagonal words      │ columns │
+///     warp 1        next panel's length │ columns │
+///     other warps   load columns        │ columns │
+///                                   barrier 1  barrier 2
+///
+/// After barrier 1 the sources are known; after barrier 2 the panel's sets are in memory and the length of
+/// the next panel is known. Vertices open at the end of a panel, not yet past a vertex that is both U's and
+/// L's, then propagate to all ancestors further up (`VertexElimination`).
 template <class Ordinal, class Offset>
 struct LongChains {
   static constexpr int lanes = 32, warps = 16, panel = 64;
-  static constexpr int ahead = 16;  ///< vertices whose own words are on their way, divides 64
+  static constexpr int ahead = 16;  ///< vertices whose own words are being loaded, divides 64
   static constexpr unsigned all = 0xffffffffu;
 
   using Elimination = AncestorEliminationCuda<Ordinal, Offset>;
@@ -29,16 +42,17 @@ struct LongChains {
   Elimination elimination;
   Kokkos::View<Ordinal, Kokkos::CudaSpace> next_chain;
 
-  /// What warps tell each other.
+  /// What warps exchange.
   struct Shared {
     Ordinal at;
     int steps;                              ///< vertices of the next panel
     Word open;                              ///< vertices of the panel that are open at its end
-    Word to_upper[panel], to_lower[panel];  ///< vertices that pass on to each, by the row of the panel
+    Word to_upper[panel], to_lower[panel];  ///< vertices that propagate to each, by the row of the panel
   };
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x); }
-  __device__ static Word load(const Word& word) {  // past the cache of the multiprocessor: others write too
+  /// Past the cache of the multiprocessor, since other blocks write as well.
+  __device__ static Word load(const Word& word) {
     return __ldcg(reinterpret_cast<const unsigned long long*>(&word));
   }
 
@@ -91,7 +105,8 @@ struct LongChains {
     return min(steps, most);
   }
 
-  /// Eliminates v and on to the end of the chain; returns its last vertex, which alone is still to pass on.
+  /// Eliminates v and its successors to the end of the chain; returns the last vertex, whose sets are
+  /// complete but not propagated.
   __device__ Ordinal climb_chain(const Team& team, Shared& shared, Ordinal v) const {
     const Sets& sets = elimination.sets;
     Ordinal depth = sets.depth(v);
@@ -104,24 +119,24 @@ struct LongChains {
     while (true) {
       const int steps = shared.steps;
       if (steps == 0) return v;
-      const Ordinal corner = (depth - 1) / panel;
-      const Offset stride = static_cast<Offset>(corner) + 1;
+      const Ordinal diagonal = (depth - 1) / panel;
+      const Offset stride = static_cast<Offset>(diagonal) + 1;
       const int thread = team.team_rank() * lanes + lane(), threads = warps * lanes;
       Ordinal item = thread;
       Column column;
-      if (item < 2 * corner) column = begin_column(item, corner, map, steps);
+      if (item < 2 * diagonal) column = begin_column(item, diagonal, map, steps);
       int steps_after = 0;
-      if (team.team_rank() == 0) eliminate_corners(shared, map + corner, stride, depth, steps);
+      if (team.team_rank() == 0) eliminate_diagonal(shared, map + diagonal, stride, depth, steps);
       if (team.team_rank() == 1) steps_after = panel_from(v + steps, depth - steps);
-      team.team_barrier();  // it is known who passes on to whom
+      team.team_barrier();  // barrier 1: sources of each vertex are known
       const Word open = shared.open;
       if (thread == lanes) shared.steps = steps_after;
-      while (item < 2 * corner) {
-        finish_column(shared, item < corner, column, stride, steps);
+      while (item < 2 * diagonal) {
+        finish_column(shared, item < diagonal, column, stride, steps);
         item += threads;
-        if (item < 2 * corner) column = begin_column(item, corner, map, steps);
+        if (item < 2 * diagonal) column = begin_column(item, diagonal, map, steps);
       }
-      team.team_barrier();  // the sets of the panel are in memory, the next steps are known
+      team.team_barrier();  // barrier 2: the sets of the panel are in memory, the next steps are known
       v += steps;
       depth -= steps;
       if (open != 0) eliminate_open(team, open, v - steps, v, depth);
@@ -136,13 +151,13 @@ struct LongChains {
     Word own[ahead];  ///< of the next vertices
   };
 
-  __device__ Column begin_column(Ordinal item, Ordinal corner, Offset map, int steps) const {
-    const bool upper = item < corner;
-    const Offset place = map + (upper ? item : item - corner);
+  __device__ Column begin_column(Ordinal item, Ordinal diagonal, Offset map, int steps) const {
+    const bool upper = item < diagonal;
+    const Offset place = map + (upper ? item : item - diagonal);
     Column column;
     column.first = upper ? &elimination.sets.upper(place) : &elimination.sets.lower(place);
     column.before = load(*column.first);
-    load_own(column, static_cast<Offset>(corner) + 1, 0, steps);
+    load_own(column, static_cast<Offset>(diagonal) + 1, 0, steps);
     return column;
   }
 
@@ -156,8 +171,8 @@ struct LongChains {
     }
   }
 
-  /// Those of one part of the panel are loaded while those of the part before are in work, all at once: were
-  /// each loaded where one is used, a wait for one would be a wait for later ones too.
+  /// Words of 16 vertices are loaded together while those of the 16 before are merged: if each were loaded
+  /// where one is used, waiting for one would wait for later ones too.
   __device__ static void finish_column(const Shared& shared, bool upper, Column& column, Offset stride,
                                        int steps) {
     const Word* const sources = upper ? shared.to_upper : shared.to_lower;
@@ -192,16 +207,16 @@ struct LongChains {
     return static_cast<Word>(high) << 32 | low;
   }
 
-  /// Row k of a panel, in lane k % 32: the vertex that passes on, and the vertex after it.
-  struct Corners {
+  /// Row k of a panel, in lane k % 32: the vertex that propagates, and the vertex after it.
+  struct DiagonalWords {
     Word upper[2], lower[2], next_upper[2], next_lower[2];
   };
 
   /// Eliminates on the words at `place`, `stride` from one vertex to the next. By one warp.
-  __device__ void eliminate_corners(Shared& shared, Offset place, Offset stride, Ordinal depth,
-                                    int steps) const {
-    Corners rows = load_corners(place, stride, depth, steps);
-    const Corners before = rows;
+  __device__ void eliminate_diagonal(Shared& shared, Offset place, Offset stride, Ordinal depth,
+                                     int steps) const {
+    DiagonalWords rows = load_diagonal(place, stride, depth, steps);
+    const DiagonalWords before = rows;
     Word open = 1;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -243,15 +258,15 @@ struct LongChains {
       }
     }
     if (lane() == 0) shared.open = open;
-    store_corners(rows, before, place, stride, steps);
+    store_diagonal(rows, before, place, stride, steps);
   }
 
-  __device__ Corners load_corners(Offset place, Offset stride, Ordinal depth, int steps) const {
-    Corners rows;
+  __device__ DiagonalWords load_diagonal(Offset place, Offset stride, Ordinal depth, int steps) const {
+    DiagonalWords rows;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int row = h * lanes + lane();
-      // A vertex whose depth is a multiple of 64 has no bits in the corner, and no such word.
+      // A vertex whose depth is a multiple of 64 has no bits in the diagonal, and no such word.
       const bool there = row < steps && (depth - 1 - row) % panel != 0;
       const Offset at = place + (row + 1) * stride;
       rows.next_upper[h] = there ? load(elimination.sets.upper(at)) : Word(0);
@@ -263,8 +278,8 @@ struct LongChains {
     return rows;
   }
 
-  __device__ void store_corners(const Corners& rows, const Corners& before, Offset place, Offset stride,
-                                int steps) const {
+  __device__ void store_diagonal(const DiagonalWords& rows, const DiagonalWords& before, Offset place,
+                                 Offset stride, int steps) const {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int row = h * lanes + lane();
@@ -275,8 +290,8 @@ struct LongChains {
     }
   }
 
-  /// The vertices in `open`, counted from `first`, pass on to the ancestors of v. All warps share the targets
-  /// of each.
+  /// The vertices in `open`, counted from `first`, propagate to the ancestors of v. All warps share the
+  /// targets of each.
   __device__ void eliminate_open(const Team& team, Word open, Ordinal first, Ordinal v, Ordinal depth) const {
     const Ordinal above = elimination.sets.parent(v);
     if (above < elimination.n) {
@@ -286,7 +301,7 @@ struct LongChains {
       }
     }
     __threadfence();
-    team.team_barrier();  // what they passed on can be read
+    team.team_barrier();  // what was propagated is visible to the block
   }
 };
 

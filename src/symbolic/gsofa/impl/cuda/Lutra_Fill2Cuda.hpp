@@ -13,23 +13,26 @@
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_WarpLanesCuda.hpp"
 
-// fill2 for CUDA: a warp a source, nothing but warp-level synchronization, and marks in shared memory where
-// enough of them fit. As many warps are resident as registers and shared memory hold, so that the loads of
-// one hide behind the work of others.
+// fill2 for CUDA: a warp per source, synchronization within warps only, and marks in shared memory where
+// enough of them fit. As many warps are resident as registers and shared memory allow, so that loads of one
+// overlap with work of others.
 
 namespace lutra::Impl {
 
 /// Search from one source a warp, in the order of Rose and Tarjan's fill2 (GSoFa, Figure 3b): thresholds t,
 /// the entries of L, in ascending order; from each a search through vertices below t that no threshold has
-/// met. A vertex is met once, by its least threshold, so that there are no labels and no revisits: one bit a
-/// vertex says that it was met. Of the bits above t all are entries, which makes the next threshold the next
-/// bit, and the row comes out sorted. What parallelism this order gives up within a source, many sources
-/// make up for.
+/// met. A vertex is met once, by its least threshold, so that there are neither labels nor revisits, and one
+/// mark per vertex suffices. All marks above t are entries, so that the next mark is the next threshold and
+/// the row comes out sorted. This order costs parallelism within a source; many concurrent sources replace
+/// it.
 ///
-/// A frontier is a stack: vertices of one threshold may be expanded in any order. Its edges are dealt to
-/// lanes evenly, whatever the degrees of its vertices. The stack's top is in shared memory, what does not fit
-/// goes to global memory, where each slot has a number for each vertex below its sources: those that wait
-/// and the entries of L found so far never are more.
+///     marks   0 0 1 0 1 1 0 0 1 0 …    thresholds 2, 4, 5, 8, … up to the source
+///                 t                    new below t: expanded; new above t: an entry
+///
+/// A frontier is a stack: vertices of one threshold may be expanded in any order. Its edges are distributed
+/// evenly over lanes. The first 64 vertices of the stack are in shared memory, the rest in global memory,
+/// where a slot has one number for each vertex below its sources: stack and entries of L together never need
+/// more.
 template <class Ordinal, class Offset>
 struct WarpFill2 {
   static constexpr int lanes = 32;

@@ -8,25 +8,30 @@
 #include "Lutra_SourceGroups.hpp"
 #include "Lutra_WarpLanesCuda.hpp"
 
-// fill2 for CUDA from up to 32 sources at once, by bits: a block a group. For matrices so large that marks of
-// the warp-a-source search would lie in global memory too.
+// fill2 for CUDA from up to 32 sources at once, a bit each: a block per group. For matrices so large that the
+// marks of a warp per source would not fit in shared memory either.
 
 namespace lutra::Impl {
 
 /// Search from a group of sources at once, in the order of Rose and Tarjan's fill2 (GSoFa, Figure 3b) as
-/// WarpFill2, with GSoFa's combined frontiers of concurrent sources; what its tracker arrays say of a vertex
-/// is a word here, of which bit b is source b of the group. Neighbouring sources walk nearly the same edges,
-/// here together.
+/// `WarpFill2`, with GSoFa's combined frontiers of concurrent sources. The tracker arrays of the paper are
+/// words here: bit b of a vertex's word belongs to source b of the group. Neighbouring sources visit nearly
+/// the same edges, here together.
 ///
-/// Thresholds go up in common, a span of vertices at a time, a thread each. Those that no source meets
-/// anything new below are done all at once ("checked"). From the first of the others is searched; then what
-/// is left is checked again, for most of it the search has settled. A vertex of a search carries the sources
-/// that have come to it from this threshold and have not walked from it before. A source needs its own
-/// thresholds in ascending order, no more; all steps of a group keep to that, so each bit is what WarpFill2
-/// finds. What lies above a threshold may be marked any time from when it is known to be one.
+/// All sources advance through the thresholds together, a span of 256 vertices at a time, one per thread:
 ///
-/// A group that goes through many levels with few vertices each, as circuits do, waits for latencies. It is
-/// left to WarpFill2, as is one whose level overflows.
+///     span:   check all ──► none has new vertices below ──► next span
+///                │ first vertex t with new vertices below it
+///                ▼
+///             search_below(t): levels of (vertex, sources), by one warp if few, else by the block
+///                │
+///                └──► check the rest of the span again: the search has settled most of it
+///
+/// A source needs its own thresholds in ascending order only. Every step keeps that order, so that each bit
+/// is what `WarpFill2` finds. Vertices above a threshold may be marked as soon as the threshold is known.
+///
+/// A group with many levels of few vertices each, as circuits have, is bound by latency. It is left to
+/// `WarpFill2`, as is one whose level overflows.
 template <class Ordinal, class Offset>
 struct GroupFill2 {
   static constexpr int lanes = 32;
@@ -41,7 +46,7 @@ struct GroupFill2 {
   static constexpr int min_levels = 4096, min_width = 12;  ///< of groups that are not left to others
   static constexpr int max_abandoned = 32;                 ///< after so many, all are left to others
   static constexpr unsigned all = 0xffffffffu;
-  static constexpr unsigned unseen = 1u << 31;  ///< in `staged`: nobody has met the vertex before
+  static constexpr unsigned unseen = 1u << 31;  ///< in `staged`: no source has met the vertex
 
   using Search = Fill2Search<Ordinal, Offset, Kokkos::Cuda>;
   using Words = Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
@@ -60,12 +65,12 @@ struct GroupFill2 {
     uint2 near[2][near_length];           ///< vertices of two levels, and sources that walk from them
     uint2 staged[warps][lanes * each];    ///< where a warp's edges lead to and which sources are new there
     unsigned long long claims[n_claims];  ///< vertices met, and by which sources, by vertex modulo n_claims
-    unsigned needed[2][warps];            ///< of a span: vertices to search from, rounds taking turns
+    unsigned needed[2][warps];            ///< of a span: vertices to search from, by parity of the round
     std::uint32_t first_need[2][warps];   ///< sources of the first of those
     int sources[lanes];                   ///< of the group, -1 where there are less
     int least, greatest;                  ///< of those
     int lengths[3];                       ///< of the level walked from, the next and the one after
-    int handed;                           ///< vertices one warp leaves to all
+    int left_to_block;                    ///< vertices of the level that one warp leaves to the block
     int first_place, end_place;           ///< of the group, none where the first is not below the end
     int overflow;                         ///< a level was longer than there is room
     int levels;                           ///< walked from so far
@@ -80,10 +85,11 @@ struct GroupFill2 {
     std::uint32_t* touched;  ///< a bit for each line that has been met
     std::uint32_t* listed;   ///< a bit for each line of `lower` that has been written
     std::uint32_t* met;
-    int turn;      ///< level walked from
+    int level;     ///< that is expanded
     int round;     ///< of checks
     int edges;     ///< walked over by the thread
-    int revisits;  ///< vertices to walk from that the thread counted, less those that nobody had met before
+    int revisits;  ///< vertices to walk from that the thread counted, less those that no source had met
+                   ///< before
   };
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x % lanes); }
@@ -163,7 +169,7 @@ struct GroupFill2 {
       shared.greatest = max_over_lanes(source);
       shared.least = -max_over_lanes(source < 0 ? -0x7fffffff : -source);
     }
-    g.turn = g.round = g.edges = g.revisits = 0;
+    g.level = g.round = g.edges = g.revisits = 0;
     __syncthreads();
     return true;
   }

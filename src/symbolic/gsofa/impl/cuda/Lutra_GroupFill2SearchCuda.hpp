@@ -46,7 +46,7 @@ __device__ inline bool GroupFill2<Ordinal, Offset>::search_below(Group& g, int t
   Shared& shared = *g.shared;
   if (warp() == 0) {
     if (lane() == 0) {
-      shared.near[g.turn % 2][0] = uint2{static_cast<unsigned>(t), bits};
+      shared.near[g.level % 2][0] = uint2{static_cast<unsigned>(t), bits};
       --shared.levels;  // thresholds by themselves are none
       --shared.walked;
     }
@@ -54,20 +54,20 @@ __device__ inline bool GroupFill2<Ordinal, Offset>::search_below(Group& g, int t
     walk_narrow(g, t, 1);
   }
   __syncthreads();
-  for (int length = shared.handed; length > 0;) {
+  for (int length = shared.left_to_block; length > 0;) {
     if (threadIdx.x == 0) {
-      shared.lengths[(g.turn + 2) % 3] = 0;
+      shared.lengths[(g.level + 2) % 3] = 0;
       ++shared.levels;
       shared.walked += length;
     }
     walk_wide(g, t, length);
     __syncthreads();
-    ++g.turn;
-    length = min(shared.lengths[g.turn % 3], near_length + far_length());
+    ++g.level;
+    length = min(shared.lengths[g.level % 3], near_length + far_length());
     if (length > at_once || length == 0) continue;
     if (warp() == 0) walk_narrow(g, t, length);
     __syncthreads();
-    length = shared.handed;
+    length = shared.left_to_block;
   }
   return shared.overflow == 0 &&
          !(shared.levels > min_levels && shared.walked < min_width * static_cast<long long>(shared.levels));
@@ -78,7 +78,7 @@ __device__ inline bool GroupFill2<Ordinal, Offset>::search_below(Group& g, int t
 template <class Ordinal, class Offset>
 __device__ inline void GroupFill2<Ordinal, Offset>::walk_narrow(Group& g, int t, int count) const {
   Shared& shared = *g.shared;
-  const int side = g.turn % 2, at = lane() / lanes_each;
+  const int side = g.level % 2, at = lane() / lanes_each;
   const int* const entries = table.data() + lane() % lanes_each * each;
   int steps = 0, walked = 0;
   while (count > 0 && count <= at_once) {
@@ -97,7 +97,7 @@ __device__ inline void GroupFill2<Ordinal, Offset>::walk_narrow(Group& g, int t,
     __syncwarp();
   }
   if (lane() != 0) return;
-  shared.handed = min(count, near_length + far_length());
+  shared.left_to_block = min(count, near_length + far_length());
   shared.levels += steps;
   shared.walked += walked;
 }
@@ -106,8 +106,8 @@ __device__ inline void GroupFill2<Ordinal, Offset>::walk_narrow(Group& g, int t,
 template <class Ordinal, class Offset>
 __device__ inline void GroupFill2<Ordinal, Offset>::walk_wide(Group& g, int t, int length) const {
   Shared& shared = *g.shared;
-  const int side = g.turn % 2;
-  int* const next_length = shared.lengths + (g.turn + 1) % 3;
+  const int side = g.level % 2;
+  int* const next_length = shared.lengths + (g.level + 1) % 3;
   const auto item = [&](int at) {
     if (at >= length) return uint2{0, 0};
     return at < near_length ? shared.near[side][at] : far(blockIdx.x, side * far_length() + at - near_length);
@@ -191,8 +191,8 @@ __device__ inline void GroupFill2<Ordinal, Offset>::meet(Group& g, const int (&w
   __syncwarp();
 }
 
-/// Puts down where edges lead `bits` to anew, and says how many such edges there are. Lanes then share what
-/// is left, a fifth or so of the edges, evenly.
+/// Stores the targets of edges that lead some of `bits` to a vertex they have not met; returns how many such
+/// edges there are, a fifth or so. Lanes then share them evenly.
 template <class Ordinal, class Offset>
 __device__ inline int GroupFill2<Ordinal, Offset>::stage(const Group& g, const int (&w)[each],
                                                          std::uint32_t bits) const {
