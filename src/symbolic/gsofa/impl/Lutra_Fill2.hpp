@@ -49,81 +49,24 @@ struct KeptRows {
       place;  ///< [n] where a row starts in `entries`, -1 where it was not kept
 };
 
-/// Search from source rows in the fine-grained form of fill2 (GSoFa, Figure 6): (src, w) is an entry of L + U
-/// if A has a path from src to w whose greatest inner vertex, max_id(w), is below w and src. A team walks
-/// from one source; a vertex is expanded again when its label falls.
-///
-/// Departures from the paper, each for fewer visits or bytes:
-/// - Frontiers are bit sets, not queues. No vertex is in a frontier twice and n bits hold any frontier, so
-/// that none
-///   overflows or has to be spilled.
-/// - The active vertices in the lowest `group` words are expanded first. With one vertex at a time labels
-/// would only
-///   grow, as in Dijkstra's algorithm, and no vertex would be visited twice; a group trades some revisits for
-///   parallelism.
-/// - `fill` is a bit set as well. It is tested before max_id: an entry of L has its least label already, and
-/// a vertex
-///   beyond the source needs none. Read off in order, it is the sorted row.
-///
-/// One source, by its team; every step ends with a barrier:
-///
-///     start_row ─► walk_edges(source) ─► fill_queue ─► walk_queue ─► fill_queue ─► … ─► finish_row
-///                  sets first active      lowest group   expands it                      counts or writes
+/// The sources of a launch, and where their rows go. The same for all kernels.
 template <class Ordinal, class Offset, class ExecutionSpace>
-struct Fill2Search {
+struct Fill2Launch {
   using Memory = typename ExecutionSpace::memory_space;
-  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
-  using Slots = Fill2Slots<Ordinal, Memory>;
-  using Label = typename Slots::Label;
-  using Word = std::uint64_t;
-  static constexpr std::size_t group = is_host_space<ExecutionSpace> ? 1 : 4;  ///< words walked from at once
-  static constexpr std::size_t queue_length = group * 64;
-
-  /// Variables a team shares while it searches from one row.
-  struct RowState {
-    Ordinal source;
-    Ordinal least;                ///< no entry of the row is smaller
-    Ordinal lowest;               ///< no active vertex is smaller
-    Ordinal queued;               ///< vertices in `queue`
-    Label base;                   ///< labels below base + n are this source's
-    Offset target;                ///< where in KeptRows the row goes
-    std::uint64_t edges;          ///< edges walked over
-    std::uint64_t revisits;       ///< vertices walked from again
-    Ordinal queue[queue_length];  ///< vertices walked from at once
-  };
 
   CsrPattern<Ordinal, Offset, Memory> pattern;
-  Slots slots;
-  Kokkos::View<Ordinal, Memory> next;            ///< sources of this launch taken so far
-  Ordinal first_place, end_place;                ///< places in `sources` of this launch
-  Kokkos::View<const Ordinal*, Memory> sources;  ///< rows to search from; empty: all, place i being row i
+  Kokkos::View<Ordinal, Memory> next;            ///< sources taken so far
+  Ordinal first_place = 0, end_place = 0;        ///< positions in `sources`
+  Kokkos::View<const Ordinal*, Memory> sources;  ///< rows to search from; empty: all, position i being row i
   Kokkos::View<Offset*, Memory> lower_counts;    ///< [n] out in the count pass
   Kokkos::View<Offset*, Memory> counts;          ///< [n] out in the count pass, of L + U
   KeptRows<Ordinal, Offset, Memory> kept;        ///< out in the count pass, `place` in in the fill pass
   Kokkos::View<const Offset*, Memory> row_map;   ///< [n + 1] in, fill pass only
   Kokkos::View<Ordinal*, Memory> entries;        ///< out in the fill pass
-  Kokkos::View<std::uint64_t*, Memory>
-      statistics;      ///< [4] edges, revisits, groups of sources done and left to others; added to
-  Offset first_entry;  ///< fill pass: of L + U, which goes to entries(0)
-  bool store;          ///< fill pass
-  bool window_labels;  ///< labels of older sources count as unset instead of being reset
-  bool last_first;     ///< the last source of the launch is taken first
-
-  KOKKOS_FUNCTION void operator()(const Team& team) const {
-    auto& state = *static_cast<RowState*>(team.team_shmem().get_shmem(sizeof(RowState)));
-    const auto slot = static_cast<std::size_t>(team.league_rank());
-    while (true) {
-      Kokkos::single(Kokkos::PerTeam(team), [&]() { start_row(slot, state); });
-      team.team_barrier();
-      if (state.source < 0) break;
-      open_window(team, slot, state);
-      walk_edges(team, slot, state, state.source, Label(0), true);
-      team.team_barrier();  // the first active vertices are known
-      while (fill_queue(team, slot, state)) walk_queue(team, slot, state);
-      finish_row(team, slot, state);
-      team.team_barrier();  // the state may change
-    }
-  }
+  Kokkos::View<std::uint64_t*, Memory> statistics;  ///< [4] edges, revisits, groups found and left; added to
+  Offset first_entry = 0;                           ///< fill pass: of L + U, which goes to entries(0)
+  bool store = false;                               ///< fill pass
+  bool last_first = true;                           ///< the last source of the launch is taken first
 
   /// Takes the next source of the launch, the last one first: its search is longest and must not be the last
   /// to end. -1 where none is left.
@@ -149,9 +92,72 @@ struct Fill2Search {
     kept.place(source) = target;
     return target;
   }
+};
+
+/// Search from source rows in the fine-grained form of fill2 (GSoFa, Figure 6): (src, w) is an entry of L + U
+/// if A has a path from src to w whose greatest inner vertex, max_id(w), is below w and src. A team walks
+/// from one source; a vertex is expanded again when its label falls.
+///
+/// Departures from the paper, each for fewer visits or bytes:
+/// - Frontiers are bit sets, not queues. No vertex is in a frontier twice and n bits hold any frontier, so
+///   that none overflows or has to be spilled.
+/// - The active vertices in the lowest `group` words are expanded first. With one vertex at a time labels
+///   would only grow, as in Dijkstra's algorithm, and no vertex would be visited twice; a group trades some
+///   revisits for parallelism.
+/// - `fill` is a bit set as well. It is tested before max_id: an entry of L has its least label already, and
+///   a vertex beyond the source needs none. Read off in order, it is the sorted row.
+///
+/// One source, by its team; every step ends with a barrier:
+///
+///     start_row ─► walk_edges(source) ─► fill_queue ─► walk_queue ─► fill_queue ─► … ─► finish_row
+///                  sets first active      lowest group   expands it                      counts or writes
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct Fill2Search : Fill2Launch<Ordinal, Offset, ExecutionSpace> {
+  using Launch = Fill2Launch<Ordinal, Offset, ExecutionSpace>;
+  using Launch::pattern, Launch::lower_counts, Launch::kept, Launch::entries, Launch::statistics,
+      Launch::store;
+  using typename Launch::Memory;
+  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  using Slots = Fill2Slots<Ordinal, Memory>;
+  using Label = typename Slots::Label;
+  using Word = std::uint64_t;
+  static constexpr std::size_t group = is_host_space<ExecutionSpace> ? 1 : 4;  ///< words walked from at once
+  static constexpr std::size_t queue_length = group * 64;
+
+  /// Variables a team shares while it searches from one row.
+  struct RowState {
+    Ordinal source;
+    Ordinal least;                ///< no entry of the row is smaller
+    Ordinal lowest;               ///< no active vertex is smaller
+    Ordinal queued;               ///< vertices in `queue`
+    Label base;                   ///< labels below base + n are this source's
+    Offset target;                ///< where in KeptRows the row goes
+    std::uint64_t edges;          ///< edges walked over
+    std::uint64_t revisits;       ///< vertices walked from again
+    Ordinal queue[queue_length];  ///< vertices walked from at once
+  };
+
+  Slots slots;
+  bool window_labels = true;  ///< labels of older sources count as unset instead of being reset
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    auto& state = *static_cast<RowState*>(team.team_shmem().get_shmem(sizeof(RowState)));
+    const auto slot = static_cast<std::size_t>(team.league_rank());
+    while (true) {
+      Kokkos::single(Kokkos::PerTeam(team), [&]() { start_row(slot, state); });
+      team.team_barrier();
+      if (state.source < 0) break;
+      open_window(team, slot, state);
+      walk_edges(team, slot, state, state.source, Label(0), true);
+      team.team_barrier();  // the first active vertices are known
+      while (fill_queue(team, slot, state)) walk_queue(team, slot, state);
+      finish_row(team, slot, state);
+      team.team_barrier();  // the state may change
+    }
+  }
 
   KOKKOS_FUNCTION void start_row(std::size_t slot, RowState& state) const {
-    state.source = take_source();
+    state.source = this->take_source();
     if (state.source < 0) return;
     state.least = state.lowest = state.source;
     state.edges = state.revisits = 0;
@@ -287,7 +293,7 @@ struct Fill2Search {
   KOKKOS_FUNCTION void settle_row(RowState& state, Offset length) const {
     add_shared<ExecutionSpace>(statistics(0), state.edges);
     add_shared<ExecutionSpace>(statistics(1), state.revisits);
-    state.target = place_row(state.source, -1, length);
+    state.target = this->place_row(state.source, -1, length);
   }
 
   /// Minimum with a label other threads of the team may lower; returns what it was.

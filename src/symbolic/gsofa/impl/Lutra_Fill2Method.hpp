@@ -18,6 +18,7 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 struct Fill2Launcher {
   using Memory = typename ExecutionSpace::memory_space;
   using Pattern = CsrPattern<Ordinal, Offset, Memory>;
+  using Launch = Fill2Launch<Ordinal, Offset, ExecutionSpace>;
   using Search = Fill2Search<Ordinal, Offset, ExecutionSpace>;
   using Slots = typename Search::Slots;
   using Bytes = typename Arena<Memory>::Bytes;
@@ -25,7 +26,12 @@ struct Fill2Launcher {
   // Threads of a team on a device. Frontiers of sparse factors rarely hold more edges than two warps take.
   static constexpr int team_threads = is_host_space<ExecutionSpace> ? 1 : 64;
 
-  void prepare(const ExecutionSpace&, const Pattern&, const Fill2Ablation&, MemoryReservation&) {}
+  Slots slots;
+  bool window_labels = true;
+
+  void prepare(const ExecutionSpace&, const Pattern&, const Fill2Ablation& ablation, MemoryReservation&) {
+    window_labels = ablation.window_labels;
+  }
 
   /// Searches that run at once.
   std::size_t running(const ExecutionSpace& exec) const {
@@ -42,17 +48,15 @@ struct Fill2Launcher {
   std::size_t group_slots(std::int64_t, std::size_t, std::size_t) const { return 0; }
 
   /// Searches by groups. @returns whether the rows of all sources have been found
-  bool search_groups(const ExecutionSpace&, const Bytes&, std::size_t, const Search&, Fill2Statistics&) {
+  bool search_groups(const ExecutionSpace&, const Bytes&, std::size_t, const Launch&, Fill2Statistics&) {
     return false;
   }
 
-  /// Cuts `teams` slots for sources below `sources` from the arena.
-  void divide(const ExecutionSpace& exec, Arena<Memory>& arena, std::size_t teams, std::size_t sources,
-              Search& search) {
+  /// Cuts `teams` slots from the arena, for a matrix of n rows and sources below `sources`.
+  void divide(const ExecutionSpace& exec, Arena<Memory>& arena, std::size_t teams, std::size_t n,
+              std::size_t sources) {
     using Bits = TeamBits<Memory>;
-    const auto n = static_cast<std::size_t>(search.pattern.n_rows);
     const std::size_t words = Bits::words_for(n), active = Bits::words_for(sources);
-    Slots& slots = search.slots;
     slots.max_id = arena.template cut<decltype(slots.max_id)>(teams, sources);
     slots.windows = arena.template cut<decltype(slots.windows)>(teams);
     slots.found = {arena.template cut<decltype(slots.found.words)>(teams, words),
@@ -67,16 +71,16 @@ struct Fill2Launcher {
     Kokkos::deep_copy(exec, slots.windows, static_cast<Label>(~Label(0) / static_cast<Label>(n) - 1));
   }
 
-  void launch(const ExecutionSpace& exec, const Search& search) {
+  void launch(const ExecutionSpace& exec, const Launch& launch) {
     const double mean =
-        static_cast<double>(search.pattern.nnz()) / static_cast<double>(search.pattern.n_rows);
+        static_cast<double>(launch.pattern.nnz()) / static_cast<double>(launch.pattern.n_rows);
     const int width = std::min(vector_length_for<ExecutionSpace>(mean), team_threads);
-    const auto teams = std::min(static_cast<std::int64_t>(search.slots.teams()),
-                                static_cast<std::int64_t>(search.end_place - search.first_place));
+    const auto teams = std::min(static_cast<std::int64_t>(slots.teams()),
+                                static_cast<std::int64_t>(launch.end_place - launch.first_place));
     Kokkos::TeamPolicy<ExecutionSpace> policy(exec, static_cast<int>(teams), team_threads / width, width);
     policy.set_scratch_size(0, Kokkos::PerTeam(sizeof(typename Search::RowState) + 16));
-    Kokkos::parallel_for(search.store ? "lutra::symbolic::fill2_positions" : "lutra::symbolic::fill2_counts",
-                         policy, search);
+    Kokkos::parallel_for(launch.store ? "lutra::symbolic::fill2_positions" : "lutra::symbolic::fill2_counts",
+                         policy, Search{launch, slots, window_labels});
   }
 };
 
@@ -102,8 +106,7 @@ struct Fill2Method {
   using Result = LuPattern<Ordinal, Offset, Memory>;
   using OffsetView = Kokkos::View<Offset*, Memory>;
   using EntryView = Kokkos::View<Ordinal*, Memory>;
-  using Search = Fill2Search<Ordinal, Offset, ExecutionSpace>;
-  using Slots = typename Search::Slots;
+  using Launch = Fill2Launch<Ordinal, Offset, ExecutionSpace>;
   using Launcher = decltype(make_fill2_launcher<Ordinal, Offset>(std::declval<const ExecutionSpace&>()));
   using Range = Kokkos::RangePolicy<ExecutionSpace>;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
@@ -126,10 +129,9 @@ struct Fill2Method {
         m_n(pattern.n_rows),
         m_count(pattern.n_rows),
         m_scratch(budget),
-        m_search{} {
-    m_search.pattern = pattern;
-    m_search.window_labels = ablation.window_labels;
-    m_search.last_first = ablation.last_first;
+        m_launch{} {
+    m_launch.pattern = pattern;
+    m_launch.last_first = ablation.last_first;
   }
 
   Result run() {
@@ -150,7 +152,7 @@ struct Fill2Method {
   SourceRows<Ordinal, Offset, Memory> run(const Kokkos::View<const Ordinal*, Memory>& sources) {
     SourceRows<Ordinal, Offset, Memory> result;
     result.reservation = MemoryReservation(m_budget);
-    m_search.sources = sources;
+    m_launch.sources = sources;
     m_count = static_cast<Ordinal>(sources.extent(0));
     auto diagonal =
         result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_count);
@@ -172,7 +174,7 @@ struct Fill2Method {
     auto row_map = maps.allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
     auto diagonal = maps.allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
     allocate_scratch();
-    Kokkos::deep_copy(m_exec, m_search.kept.place, Offset(-1));
+    Kokkos::deep_copy(m_exec, m_launch.kept.place, Offset(-1));
     require_one_slot();
     search_all();
     const Offset nnz = place_rows(row_map, diagonal);
@@ -184,8 +186,8 @@ struct Fill2Method {
     const HostArray<Ordinal> entries(
         Kokkos::view_alloc(Kokkos::WithoutInitializing, "lutra::symbolic::entries"),
         static_cast<std::size_t>(nnz));
-    m_search.row_map = m_starts;
-    m_search.store = true;
+    m_launch.row_map = m_starts;
+    m_launch.store = true;
     stream_rows(host_map, entries);
     result.nnz_l = m_nnz_lower;
     result.nnz_u = nnz - m_nnz_lower;
@@ -228,8 +230,8 @@ struct Fill2Method {
     for (int parity = 0; copied < rows; parity = 1 - parity) {
       while (end < rows && row_map(end + 1) - row_map(begin) <= length) ++end;
       if (begin < end) {
-        m_search.entries = buffers[parity];
-        m_search.first_entry = row_map(begin);
+        m_launch.entries = buffers[parity];
+        m_launch.first_entry = row_map(begin);
         if (!search_groups(arena, begin, end)) {
           if (group_slots(arena, end - begin) > 0) divide(arena, slots, rows);
           search_range(begin, end);
@@ -240,7 +242,6 @@ struct Fill2Method {
       copied = begin;
       begin = end;
     }
-    m_search.slots = {};
   }
 
   static void copy_out(const ExecutionSpace& copier, const EntryView& buffer,
@@ -265,15 +266,15 @@ struct Fill2Method {
       drop_kept(kept_reservation);
     }
     auto entries = result.reservation.template allocate<EntryView>(m_exec, "lutra::symbolic::entries", nnz);
-    m_search.row_map = m_starts;
-    m_search.entries = entries;
+    m_launch.row_map = m_starts;
+    m_launch.entries = entries;
     copy_kept();
     m_statistics.searched_again = static_cast<std::size_t>(missed_rows());
     if (m_statistics.searched_again > 0) {
       kept_reservation = {};
-      m_search.kept.entries = {};
+      m_launch.kept.entries = {};
       require_one_slot();
-      m_search.store = true;
+      m_launch.store = true;
       search_all();
     }
     result.nnz_l = m_nnz_lower;
@@ -283,25 +284,25 @@ struct Fill2Method {
   }
 
   void allocate_scratch() {
-    m_search.lower_counts =
+    m_launch.lower_counts =
         m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::lower_counts", m_n);
-    m_search.counts = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::counts", m_n);
-    m_search.kept.place = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::kept", m_n);
-    m_search.kept.end =
+    m_launch.counts = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::counts", m_n);
+    m_launch.kept.place = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::kept", m_n);
+    m_launch.kept.end =
         m_scratch.template allocate<Kokkos::View<Offset, Memory>>(m_exec, "lutra::symbolic::kept_end");
-    m_search.next =
+    m_launch.next =
         m_scratch.template allocate<Kokkos::View<Ordinal, Memory>>(m_exec, "lutra::symbolic::next_source");
-    m_search.statistics = m_scratch.template allocate<Kokkos::View<std::uint64_t*, Memory>>(
+    m_launch.statistics = m_scratch.template allocate<Kokkos::View<std::uint64_t*, Memory>>(
         m_exec, "lutra::symbolic::statistics", 4);
     m_starts = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_starts", m_n);
-    Kokkos::deep_copy(m_exec, m_search.kept.end, Offset(0));
-    Kokkos::deep_copy(m_exec, m_search.statistics, std::uint64_t(0));
-    Kokkos::deep_copy(m_exec, m_search.counts, Offset(0));  // not found yet
-    m_launcher.prepare(m_exec, m_search.pattern, m_ablation, m_scratch);
+    Kokkos::deep_copy(m_exec, m_launch.kept.end, Offset(0));
+    Kokkos::deep_copy(m_exec, m_launch.statistics, std::uint64_t(0));
+    Kokkos::deep_copy(m_exec, m_launch.counts, Offset(0));  // not found yet
+    m_launcher.prepare(m_exec, m_launch.pattern, m_ablation, m_scratch);
   }
 
   Fill2Statistics statistics() const {
-    const auto counted = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_search.statistics);
+    const auto counted = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_launch.statistics);
     Fill2Statistics statistics = m_statistics;
     statistics.edges = counted(0);
     statistics.revisits = counted(1);
@@ -331,7 +332,7 @@ struct Fill2Method {
     constexpr std::size_t max_entries = std::size_t(1) << 31;
     const std::size_t fill = m_budget.limit_bytes() == 0 ? 128 : 24;
     const auto entries_of_a =
-        static_cast<std::size_t>(m_search.pattern.nnz()) + static_cast<std::size_t>(m_n);
+        static_cast<std::size_t>(m_launch.pattern.nnz()) + static_cast<std::size_t>(m_n);
     const std::size_t room = m_budget.available_bytes() / (4 * sizeof(Ordinal));
     const std::size_t beside_slot = slot_bytes(static_cast<std::size_t>(m_n)) + 2 * slack;
     MemoryReservation reservation(m_budget);
@@ -339,7 +340,7 @@ struct Fill2Method {
     const std::size_t length = std::min({max_entries, fill * entries_of_a, room});
     if (length * sizeof(Ordinal) + beside_slot > m_budget.available_bytes()) return reservation;
     try {
-      m_search.kept.entries = reservation.allocate<EntryView>(m_exec, "lutra::symbolic::kept_rows", length);
+      m_launch.kept.entries = reservation.allocate<EntryView>(m_exec, "lutra::symbolic::kept_rows", length);
     } catch (const OutOfMemoryError&) {
       reservation = MemoryReservation(m_budget);
     }
@@ -348,8 +349,8 @@ struct Fill2Method {
 
   void drop_kept(MemoryReservation& reservation) {
     m_exec.fence("lutra::symbolic: kept rows are dropped");
-    Kokkos::deep_copy(m_exec, m_search.kept.place, Offset(-1));
-    m_search.kept.entries = {};
+    Kokkos::deep_copy(m_exec, m_launch.kept.place, Offset(-1));
+    m_launch.kept.entries = {};
     reservation = {};
   }
 
@@ -382,7 +383,6 @@ struct Fill2Method {
       search_range(begin, end);
       m_exec.fence("lutra::symbolic: the arena is divided anew");
     }
-    m_search.slots = {};
   }
 
   /// Groups of sources, of so many, that the arena has room for; none where they do not pay.
@@ -396,31 +396,31 @@ struct Fill2Method {
     const std::size_t slots = group_slots(arena, end - begin);
     if (slots == 0) return false;
     start_launch(begin, end);
-    return m_launcher.search_groups(m_exec, arena, slots, m_search, m_statistics);
+    return m_launcher.search_groups(m_exec, arena, slots, m_launch, m_statistics);
   }
 
   void divide(const typename Arena<Memory>::Bytes& bytes, std::size_t teams, std::size_t sources) {
     Arena<Memory> arena(bytes);
-    m_launcher.divide(m_exec, arena, teams, sources, m_search);
+    m_launcher.divide(m_exec, arena, teams, static_cast<std::size_t>(m_n), sources);
   }
 
   void start_launch(std::size_t begin, std::size_t end) {
-    Kokkos::deep_copy(m_exec, m_search.next, Ordinal(0));
-    m_search.first_place = static_cast<Ordinal>(begin);
-    m_search.end_place = static_cast<Ordinal>(end);
+    Kokkos::deep_copy(m_exec, m_launch.next, Ordinal(0));
+    m_launch.first_place = static_cast<Ordinal>(begin);
+    m_launch.end_place = static_cast<Ordinal>(end);
   }
 
   void search_range(std::size_t range_begin, std::size_t range_end) {
     for (std::size_t begin = range_begin; begin < range_end; begin += rows_per_launch) {
       start_launch(begin, std::min(range_end, begin + rows_per_launch));
-      m_launcher.launch(m_exec, m_search);
+      m_launcher.launch(m_exec, m_launch);
     }
   }
 
   /// Row map, diagonals and m_starts from the counts; returns nnz(L + U).
   Offset place_rows(const OffsetView& row_map, const OffsetView& diagonal) {
-    const auto sources = m_search.sources;
-    const auto counts = m_search.counts, lower = m_search.lower_counts, starts = m_starts;
+    const auto sources = m_launch.sources;
+    const auto counts = m_launch.counts, lower = m_launch.lower_counts, starts = m_starts;
     const bool listed = sources.extent(0) > 0;
     const Ordinal count = m_count;
     Offset nnz = 0;
@@ -449,7 +449,7 @@ struct Fill2Method {
 
   /// Copies rows found in the count pass to their positions.
   void copy_kept() {
-    const auto search = m_search;
+    const auto search = m_launch;
     if (search.kept.entries.extent(0) == 0) return;
     using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
     const double mean =
@@ -477,8 +477,8 @@ struct Fill2Method {
 
   /// Rows that the count pass has counted but not kept.
   Ordinal missed_rows() const {
-    const auto place = m_search.kept.place;
-    const auto sources = m_search.sources;
+    const auto place = m_launch.kept.place;
+    const auto sources = m_launch.sources;
     const bool listed = sources.extent(0) > 0;
     Ordinal missed = 0;
     Kokkos::parallel_reduce(
@@ -496,7 +496,7 @@ struct Fill2Method {
   Ordinal m_n;
   Ordinal m_count;  ///< sources
   MemoryReservation m_scratch;
-  Search m_search;
+  Launch m_launch;
   OffsetView m_starts;  ///< [n] where the row of each source begins in the result
   Offset m_nnz_lower = 0;
   Fill2Statistics m_statistics;

@@ -40,11 +40,11 @@ struct WarpFill2 {
   static constexpr int max_warps = 4;     ///< of a block
   static constexpr unsigned all = 0xffffffffu;
 
-  using Search = Fill2Search<Ordinal, Offset, Kokkos::Cuda>;
+  using Launch = Fill2Launch<Ordinal, Offset, Kokkos::Cuda>;
   using Vertices = Kokkos::View<int**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
   using Marks = Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
 
-  Search common;  ///< sources, counts, and where rows go; its slots are not used
+  Launch common;                                 ///< sources, counts, and where rows go
   Kokkos::View<uint2*, Kokkos::CudaSpace> rows;  ///< [n] first entry and number of entries of each row of A
   Vertices stacks;                               ///< (slot, sources)
   Marks marks;                                   ///< (slot, mark_words), zero; no slots: in shared memory
@@ -376,8 +376,8 @@ template <class Ordinal, class Offset>
 struct Fill2LauncherCuda : Fill2Launcher<Ordinal, Offset, Kokkos::Cuda> {
   using Base = Fill2Launcher<Ordinal, Offset, Kokkos::Cuda>;
   using typename Base::Bytes;
+  using typename Base::Launch;
   using typename Base::Pattern;
-  using Portable = typename Base::Search;
   using Search = WarpFill2<Ordinal, Offset>;
 
   bool portable = true;
@@ -389,6 +389,7 @@ struct Fill2LauncherCuda : Fill2Launcher<Ordinal, Offset, Kokkos::Cuda> {
   void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Ablation& ablation,
                MemoryReservation& scratch) {
     const auto n = static_cast<std::size_t>(pattern.n_rows);
+    Base::prepare(exec, pattern, ablation, scratch);
     portable = ablation.portable || n >= std::size_t(1) << 30 || pattern.nnz() >= (std::int64_t(1) << 31);
     if (portable) return;
     shape = WarpFill2Shape::make<Search>(exec, n, ablation.shared_marks);
@@ -422,12 +423,12 @@ struct Fill2LauncherCuda : Fill2Launcher<Ordinal, Offset, Kokkos::Cuda> {
     return in_groups ? groups.slots(n, bytes, static_cast<std::int64_t>(sources)) : 0;
   }
 
-  bool search_groups(const Kokkos::Cuda& exec, const Bytes& bytes, std::size_t slots, const Portable& common,
+  bool search_groups(const Kokkos::Cuda& exec, const Bytes& bytes, std::size_t n_slots, const Launch& common,
                      Fill2Statistics& statistics) {
     const std::size_t size = groups.size;
-    statistics.slots = std::max(statistics.slots, slots * size);
+    statistics.slots = std::max(statistics.slots, n_slots * size);
     statistics.slot_bytes = std::max(statistics.slot_bytes, groups.slot_bytes(common.pattern.n_rows) / size);
-    return groups.run(exec, bytes, slots, common);
+    return groups.run(exec, bytes, n_slots, common);
   }
 
   std::size_t slot_bytes(std::size_t n, std::size_t sources) const {
@@ -436,17 +437,17 @@ struct Fill2LauncherCuda : Fill2Launcher<Ordinal, Offset, Kokkos::Cuda> {
     return sources * sizeof(int) + (shape.shared_marks ? 0 : words * sizeof(std::uint32_t));
   }
 
-  void divide(const Kokkos::Cuda& exec, Arena<Kokkos::CudaSpace>& arena, std::size_t slots,
-              std::size_t sources, Portable& common) {
-    if (portable) return Base::divide(exec, arena, slots, sources, common);
-    search.stacks = arena.cut<typename Search::Vertices>(slots, sources);
+  void divide(const Kokkos::Cuda& exec, Arena<Kokkos::CudaSpace>& arena, std::size_t n_slots, std::size_t n,
+              std::size_t sources) {
+    if (portable) return Base::divide(exec, arena, n_slots, n, sources);
+    search.stacks = arena.cut<typename Search::Vertices>(n_slots, sources);
     search.marks = {};
     if (shape.shared_marks) return;
-    search.marks = arena.cut<typename Search::Marks>(slots, static_cast<std::size_t>(search.mark_words));
+    search.marks = arena.cut<typename Search::Marks>(n_slots, static_cast<std::size_t>(search.mark_words));
     Kokkos::deep_copy(exec, search.marks, std::uint32_t(0));
   }
 
-  void launch(const Kokkos::Cuda& exec, const Portable& common) {
+  void launch(const Kokkos::Cuda& exec, const Launch& common) {
     if (portable) return Base::launch(exec, common);
     search.common = common;
     shape.launch(exec, search);

@@ -48,12 +48,12 @@ struct GroupFill2 {
   static constexpr unsigned all = 0xffffffffu;
   static constexpr unsigned unseen = 1u << 31;  ///< in `staged`: no source has met the vertex
 
-  using Search = Fill2Search<Ordinal, Offset, Kokkos::Cuda>;
+  using Launch = Fill2Launch<Ordinal, Offset, Kokkos::Cuda>;
   using Words = Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
   using Table = Kokkos::View<int**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
   using Levels = Kokkos::View<uint2**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
 
-  Search common;  ///< sources, counts, and where rows go; its slots are not used
+  Launch common;  ///< sources, counts, and where rows go
   Table table;  ///< (v, width): row of A without its diagonal, or the first seven entries of it and `longer`
   int none, longer;  ///< in `table`: no entry, and A has more; vertices behind all others that all have met
   Words met;         ///< (slot, words): bit b of v: source b has met v; zero between two groups

@@ -97,7 +97,7 @@ struct GroupFill2Runs {
 
   /// True where all rows of the launch are found.
   bool run(const Kokkos::Cuda& exec, const typename Memory::Bytes& bytes, std::size_t slots,
-           const typename Kernel::Search& common) {
+           const typename Kernel::Launch& common) {
     Memory arena(bytes);
     fill_table(exec, arena, common.pattern);
     const auto words = Kernel::words_for(common.pattern.n_rows);
