@@ -40,15 +40,16 @@ void fill_start(const ExecutionSpace& exec, const Rows& v, const Scale& scale,
 
 /// v += D, v scaled so that ‖v / D_c‖∞ = 1 where that can be done, R = −A·v, and the norms of it all. Clears
 /// the maxima first; what is known afterwards waits for their fetch.
+/// @param A_norm ‖Â‖∞; negative: it is gathered as well
 template <class Scalar, class ExecutionSpace, class Rows>
 void queue_step(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
                 const Scales<Scalar, typename ExecutionSpace::memory_space>& scales, const Rows& D,
-                const Rows& v, const Rows& R, const ResidualMaxima<ExecutionSpace>& maxima) {
+                const Rows& v, const Rows& R, double A_norm, const ResidualMaxima<ExecutionSpace>& maxima) {
   const auto row_scale = scales.row;
   const auto col_scale = scales.col;
   const auto slots = maxima.slots();
   maxima.clear(exec);
-  A.gather_norm(exec, row_scale, col_scale, maxima);
+  if (A_norm < 0) A.gather_norm(exec, row_scale, col_scale, maxima);
   Kokkos::parallel_reduce(
       "lutra::krylov::null_add", Impl::all_rows(exec, v),
       KOKKOS_LAMBDA(const std::int64_t i, double& largest) {
@@ -82,13 +83,14 @@ void queue_step(const ExecutionSpace& exec, const MatrixOperator<Scalar, Executi
 /// ‖Âv̂‖∞ / (‖Â‖∞·‖v̂‖∞) of the step that is queued; infinity where something is not finite, or nothing is left
 /// of v. Waits once.
 template <class ExecutionSpace>
-double finish_step(const ExecutionSpace& exec, const ResidualMaxima<ExecutionSpace>& maxima) {
+double finish_step(const ExecutionSpace& exec, const ResidualMaxima<ExecutionSpace>& maxima, double& A_norm) {
   const auto maximum = [&](Impl::ColumnMaximum which) { return maxima.host(Impl::slot_of(0, which)); };
   constexpr double infinity = std::numeric_limits<double>::infinity();
   maxima.fetch(exec);
+  if (A_norm < 0) A_norm = maxima.norm();
   if (!(maximum(norm_before) > 0) || !std::isfinite(maximum(norm_before))) return infinity;
   const double residual = maximum(norm_of_residual), size = maximum(norm_of_vector);
-  const double ratio = residual == 0 && size > 0 ? 0.0 : residual / (maxima.norm() * size);
+  const double ratio = residual == 0 && size > 0 ? 0.0 : residual / (A_norm * size);
   return std::isfinite(ratio) ? ratio : infinity;
 }
 
@@ -138,11 +140,12 @@ bool find_null_vector(const ExecutionSpace& exec, const MatrixOperator<Scalar, E
   const auto D = work.trial_X;
   fill_start(exec, R, decltype(scales.col)(), 1);
   Kokkos::deep_copy(exec, v, Scalar{});
+  double A_norm = -1;                                     // ‖Â‖∞, known after the first step
   double best = std::numeric_limits<double>::infinity();  // least residual so far
   for (int step = 0; step < max_steps; ++step) {
     F.apply(exec, Transposition::none, R, D);
-    queue_step(exec, A, scales, D, v, R, work.maxima);
-    const double ratio = finish_step(exec, work.maxima);
+    queue_step(exec, A, scales, D, v, R, A_norm, work.maxima);
+    const double ratio = finish_step(exec, work.maxima, A_norm);
     if (ratio <= rounding_level) {
       name_places(exec, F, scales, v, report);
       return true;
@@ -166,8 +169,9 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
   refine_by_gmres(exec, A, F, Transposition::none, scales.row, 8.0 * epsilon,
                   BackwardErrors{{infinity}, {infinity}}, work, gmres);
   fill_start(exec, work.trial_X, scales.col, -1);
-  queue_step(exec, A, scales, work.trial_X, work.X, work.R, work.maxima);
-  if (finish_step(exec, work.maxima) > rounding_factor * epsilon) return false;
+  double A_norm = -1;
+  queue_step(exec, A, scales, work.trial_X, work.X, work.R, A_norm, work.maxima);
+  if (finish_step(exec, work.maxima, A_norm) > rounding_factor * epsilon) return false;
   name_places(exec, F, scales, work.X, report);
   return true;
 }

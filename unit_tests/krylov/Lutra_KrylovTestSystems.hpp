@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_KRYLOVTESTSYSTEMS_HPP
+#define LUTRA_KRYLOVTESTSYSTEMS_HPP
+
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "Lutra_CsrOperator.hpp"
+#include "Lutra_Factorization.hpp"
+#include "Lutra_Reference_Lu.hpp"
+#include "Lutra_TestDevice.hpp"
+#include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
+#include "Lutra_Transpose.hpp"
+
+namespace lutra::Test {
+
+template <class Types>
+using Rows = DenseRows<typename Types::Scalar, typename Types::Memory>;
+template <class Types>
+using Operator = CsrOperator<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
+                             typename Types::Space>;
+
+/// k vectors by columns, each of n entries, on the device by rows.
+template <class Types>
+Rows<Types> to_device(const std::vector<std::vector<typename Types::Scalar>>& columns) {
+  const std::size_t n = columns.front().size();
+  const Rows<Types> device("test", n, columns.size());
+  const auto host = Kokkos::create_mirror_view(device);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    for (std::size_t i = 0; i < n; ++i) host(i, c) = columns[c][i];
+  }
+  Kokkos::deep_copy(device, host);
+  return device;
+}
+
+/// Column c of a block on the device.
+template <class RowsView>
+std::vector<typename RowsView::non_const_value_type> to_host(const RowsView& device, std::size_t c = 0) {
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), device);
+  std::vector<typename RowsView::non_const_value_type> column(host.extent(0));
+  for (std::size_t i = 0; i < column.size(); ++i) column[i] = host(i, c);
+  return column;
+}
+
+/// op(A) on the device, and what it needs to live.
+template <class Types>
+struct DeviceOperator {
+  using Space = typename Types::Space;
+
+  explicit DeviceOperator(const Matrix<Types>& matrix, Transposition op = Transposition::none)
+      : device(to_space<Space>(matrix)) {
+    if (op == Transposition::none) {
+      A = Operator<Types>(Space(), device.pattern(), {}, false, MemoryBudget());
+    } else {
+      transposed = transpose(Space(), device.pattern(), MemoryBudget());
+      A = Operator<Types>(Space(), transposed.pattern, transposed.source, op == Transposition::adjoint,
+                          MemoryBudget());
+    }
+    A.set_values(device.values);
+  }
+
+  CsrView<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Memory>
+      device;
+  TransposedPattern<typename Types::Ordinal, typename Types::Offset, typename Types::Memory> transposed;
+  Operator<Types> A;
+};
+
+/// Exact solves with a dense copy of some matrix, as a factorization with made-up pivots.
+template <class Types>
+class DenseFactorization final : public Factorization<typename Types::Scalar, typename Types::Space> {
+ public:
+  using Scalar = typename Types::Scalar;
+  using Space = typename Types::Space;
+  using Base = Factorization<Scalar, Space>;
+
+  explicit DenseFactorization(Matrix<Types> matrix, std::vector<Pivot> pivots = {})
+      : m_matrix(std::move(matrix)), m_pivots(std::move(pivots)) {}
+
+  FactorizationOutcome factorize(const Space&, const ScaledValues<Scalar, typename Types::Memory>&,
+                                 double) override {
+    return {};
+  }
+  void apply(const Space& exec, Transposition op, const Rows<Types>& B, const Rows<Types>& X) override {
+    ++applications;
+    exec.fence();
+    const auto matrix =
+        op == Transposition::none ? m_matrix : Reference::transpose(m_matrix, op == Transposition::adjoint);
+    std::vector<std::vector<Scalar>> columns;
+    for (std::size_t c = 0; c < B.extent(1); ++c) {
+      columns.emplace_back();
+      for (const auto& x : Reference::dense_solve(matrix, to_host(B, c))) columns.back().push_back(narrow(x));
+    }
+    Kokkos::deep_copy(X, to_device<Types>(columns));
+  }
+  std::vector<Pivot> pivots(const Space&) const override { return m_pivots; }
+  std::int64_t consume_timeout(const Space&) override { return -1; }
+
+  int applications = 0;
+
+ private:
+  static Scalar narrow(long double x) { return as_scalar<Scalar>(static_cast<double>(x)); }
+  static Scalar narrow(const std::complex<long double>& x) {
+    using Real = RealOf<Scalar>;
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      return {static_cast<Real>(x.real()), static_cast<Real>(x.imag())};
+    } else {
+      return static_cast<Real>(x.real());
+    }
+  }
+
+  Matrix<Types> m_matrix;
+  std::vector<Pivot> m_pivots;
+};
+
+/// M⁻¹ = 1.
+template <class Types>
+class NoPreconditioner final : public Preconditioner<typename Types::Scalar, typename Types::Space> {
+ public:
+  void apply(const typename Types::Space& exec, Transposition, const Rows<Types>& B,
+             const Rows<Types>& X) override {
+    Kokkos::deep_copy(exec, X, B);
+  }
+};
+
+/// A dense matrix with random entries and a diagonal that keeps its condition small.
+template <class MatrixType>
+MatrixType dense_matrix(int n, std::mt19937& random) {
+  using Scalar = typename decltype(MatrixType::values)::value_type;
+  auto matrix = from_dense<MatrixType>(std::vector<std::vector<double>>(
+      static_cast<std::size_t>(n), std::vector<double>(static_cast<std::size_t>(n), 1)));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+    for (std::size_t j = 0; j < static_cast<std::size_t>(n); ++j) {
+      matrix.values[i * static_cast<std::size_t>(n) + j] =
+          random_value<Scalar>(random, 0.5) + as_scalar<Scalar>(i == j ? 2.0 * n : 0.0);
+    }
+  }
+  return matrix;
+}
+
+template <class Scalar>
+std::vector<Scalar> random_vector(std::size_t n, std::mt19937& random) {
+  std::vector<Scalar> x(n);
+  for (Scalar& entry : x) entry = random_value<Scalar>(random, 1);
+  return x;
+}
+
+}  // namespace lutra::Test
+
+#endif

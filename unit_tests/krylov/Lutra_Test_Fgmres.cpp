@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <limits>
+
+#include "Lutra_Fgmres.hpp"
+#include "Lutra_KrylovTestSystems.hpp"
+#include "Lutra_TestKokkosTools.hpp"
+
+namespace lutra::Test {
+namespace {
+
+/// A solve with everything it needs.
+template <class Types>
+struct FgmresRun {
+  using Scalar = typename Types::Scalar;
+  using Space = typename Types::Space;
+
+  FgmresRun(const Matrix<Types>& matrix, std::vector<Scalar> right_side, int restart = 30)
+      : A(matrix),
+        b(std::move(right_side)),
+        B(to_device<Types>({b})),
+        X("X", b.size(), 1),
+        R("R", b.size(), 1),
+        work(make_fgmres_workspace<Scalar>(Space(), b.size(), restart, MemoryBudget())) {
+    options.tolerance = 50 * static_cast<double>(epsilon_of<Scalar>);
+    options.max_iterations = 200;
+  }
+
+  template <class M>
+  KrylovOutcome solve(M& preconditioner, Transposition op = Transposition::none) {
+    return fgmres(Space(), A.A, preconditioner, op, B, X, R, options, work);
+  }
+  KrylovOutcome solve() {
+    NoPreconditioner<Types> none;
+    return solve(none);
+  }
+
+  DeviceOperator<Types> A;
+  std::vector<Scalar> b;
+  Rows<Types> B, X, R;
+  FgmresWorkspace<Scalar, Space> work;
+  KrylovOptions options;
+};
+
+/// ‖b − A·x‖₂ / ‖b‖₂ in long double.
+template <class MatrixType, class Scalar>
+double relative_residual(const MatrixType& A, const std::vector<Scalar>& x, const std::vector<Scalar>& b) {
+  const auto product = Reference::multiply(A, Reference::widen_all(x));
+  long double rest = 0, size = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    rest += std::norm(Reference::widen(b[i]) - product[i]);
+    size += std::norm(Reference::widen(b[i]));
+  }
+  return static_cast<double>(std::sqrt(rest / size));
+}
+
+/// An operator that gives NaN from its call number `after` on.
+template <class Types>
+class FailingOperator final : public LinearOperator<typename Types::Scalar, typename Types::Space> {
+ public:
+  FailingOperator(const Operator<Types>& A, int after) : m_A(A), m_calls_left(after) {}
+  std::int64_t size() const override { return m_A.size(); }
+  void apply(const typename Types::Space& exec, const Rows<Types>& X, const Rows<Types>& Y) const override {
+    using Scalar = typename Types::Scalar;
+    m_A.apply(exec, X, Y);
+    if (m_calls_left-- <= 0)
+      Kokkos::deep_copy(exec, Kokkos::subview(Y, 0, 0),
+                        Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN()));
+  }
+
+ private:
+  const Operator<Types>& m_A;
+  mutable int m_calls_left;
+};
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("FGMRES agrees with a dense solve", "[krylov]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(11);
+  for (const int n : {1, 2, 7, 40}) {
+    const auto A = dense_matrix<Matrix<TestType>>(n, random);
+    FgmresRun<TestType> run(A, random_vector<Scalar>(static_cast<std::size_t>(n), random));
+    const auto outcome = run.solve();
+    CAPTURE(n, outcome.iterations, to_string(outcome.stop));
+    CHECK(outcome.stop == KrylovStop::converged);
+    CHECK(outcome.iterations <= n);
+    CHECK(outcome.history.size() == static_cast<std::size_t>(outcome.iterations) + 1);
+    const auto x = to_host(run.X);
+    const auto exact = Reference::dense_solve(A, run.b);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      CHECK(std::abs(Reference::widen(x[i]) - exact[i]) <= 1e4L * epsilon_of<Scalar>);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("residual norms of a cycle never grow and are those of X", "[krylov]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(12);
+  const auto A = dense_matrix<Matrix<TestType>>(50, random);
+  for (const int iterations : {1, 2, 4}) {
+    FgmresRun<TestType> run(A, random_vector<Scalar>(50, random));
+    run.options.max_iterations = iterations;
+    const auto outcome = run.solve();
+    CHECK(outcome.stop == KrylovStop::max_iterations);
+    CHECK(outcome.iterations == iterations);
+    for (std::size_t j = 0; j + 1 < outcome.history.size(); ++j)
+      CHECK(outcome.history[j + 1] <= outcome.history[j]);
+    const double expected = outcome.history.back() / outcome.history.front();
+    CHECK(std::abs(relative_residual(A, to_host(run.X), run.b) - expected) <=
+          100 * double(epsilon_of<Scalar>));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("an exact preconditioner takes one iteration, transposed and adjoint too", "[krylov]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(13);
+  const auto A = dense_matrix<Matrix<TestType>>(20, random);
+  for (const Transposition op : {Transposition::none, Transposition::transposed, Transposition::adjoint}) {
+    const auto op_A = op == Transposition::none ? A : Reference::transpose(A, op == Transposition::adjoint);
+    FgmresRun<TestType> run(op_A, random_vector<Scalar>(20, random));
+    DenseFactorization<TestType> exact(A);
+    const auto outcome = run.solve(exact, op);
+    CHECK(outcome.stop == KrylovStop::converged);
+    CHECK(outcome.iterations == 1);  // a happy breakdown
+    CHECK(relative_residual(op_A, to_host(run.X), run.b) <= run.options.tolerance);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("k eigenvalues take k iterations: a happy breakdown", "[krylov]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::vector<std::vector<double>> picture(30, std::vector<double>(30, nothing));
+  for (std::size_t i = 0; i < 30; ++i) picture[i][i] = static_cast<double>(1 + i % 3);
+  const auto A = from_dense<Matrix<TestType>>(picture);
+  FgmresRun<TestType> run(A, std::vector<Scalar>(30, Scalar(1)));
+  const auto outcome = run.solve();
+  CHECK(outcome.stop == KrylovStop::converged);
+  CHECK(outcome.iterations == 3);
+  const auto x = to_host(run.X);
+  for (std::size_t i = 0; i < 30; ++i)
+    CHECK(std::abs(Reference::widen(x[i]) - 1.0L / static_cast<long double>(1 + i % 3)) <=
+          50 * epsilon_of<Scalar>);
+}
+
+TEMPLATE_LIST_TEST_CASE("restarts reach the same answer in more iterations", "[krylov]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(14);
+  const auto A = dense_matrix<Matrix<TestType>>(60, random);
+  const auto b = random_vector<Scalar>(60, random);
+  FgmresRun<TestType> whole(A, b, 60), restarted(A, b, 2);
+  const auto once = whole.solve(), often = restarted.solve();
+  CHECK(once.stop == KrylovStop::converged);
+  CHECK(often.stop == KrylovStop::converged);
+  CHECK(often.iterations > restarted.work.restart);
+  CHECK(often.iterations >= once.iterations);
+  CHECK(relative_residual(A, to_host(restarted.X), b) <= 2 * restarted.options.tolerance);
+}
+
+TEMPLATE_LIST_TEST_CASE("a zero right-hand side has a zero solution", "[krylov]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(15);
+  FgmresRun<TestType> run(dense_matrix<Matrix<TestType>>(5, random), std::vector<Scalar>(5, Scalar(0)));
+  Kokkos::deep_copy(run.X, Scalar(3));
+  const auto outcome = run.solve();
+  CHECK(outcome.stop == KrylovStop::converged);
+  CHECK(outcome.iterations == 0);
+  CHECK(to_host(run.X) == std::vector<Scalar>(5, Scalar(0)));
+}
+
+TEMPLATE_LIST_TEST_CASE("a start that solves the system is left alone", "[krylov]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  FgmresRun<TestType> run(from_dense<Matrix<TestType>>({{2, nothing}, {nothing, 4}}), {Scalar(2), Scalar(8)});
+  Kokkos::deep_copy(run.X, to_device<TestType>({{Scalar(1), Scalar(2)}}));
+  const auto outcome = run.solve();
+  CHECK(outcome.stop == KrylovStop::converged);
+  CHECK(outcome.iterations == 0);
+  CHECK(to_host(run.X) == std::vector<Scalar>{Scalar(1), Scalar(2)});
+}
+
+TEMPLATE_LIST_TEST_CASE("a cyclic shift stagnates until its order", "[krylov]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const std::size_t n = 6;
+  std::vector<std::vector<double>> picture(n, std::vector<double>(n, nothing));
+  for (std::size_t i = 0; i < n; ++i) picture[i][(i + 1) % n] = 1;
+  const auto A = from_dense<Matrix<TestType>>(picture);
+  std::vector<Scalar> b(n, Scalar(0));
+  b[0] = Scalar(1);
+  FgmresRun<TestType> short_cycles(A, b, static_cast<int>(n) - 1);
+  const auto outcome = short_cycles.solve();
+  CHECK(outcome.stop == KrylovStop::stagnated);
+  CHECK(outcome.iterations == static_cast<int>(n) - 1);
+  for (const double norm : outcome.history) CHECK(norm == 1);
+  CHECK(to_host(short_cycles.X) == std::vector<Scalar>(n, Scalar(0)));
+  FgmresRun<TestType> long_cycle(A, b, static_cast<int>(n));
+  CHECK(long_cycle.solve().stop == KrylovStop::converged);
+  CHECK(to_host(long_cycle.X)[1] == Scalar(1));
+}
+
+TEMPLATE_LIST_TEST_CASE("a singular system without solution ends, with the least residual", "[krylov]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const auto A = from_dense<Matrix<TestType>>({{1, nothing}, {nothing, 0}});
+  FgmresRun<TestType> run(A, {Scalar(3), Scalar(4)});
+  const auto outcome = run.solve();
+  CHECK(outcome.stop == KrylovStop::stagnated);
+  CHECK(std::abs(relative_residual(A, to_host(run.X), run.b) - 0.8) <= 1e-5);
+}
+
+TEMPLATE_LIST_TEST_CASE("NaN ends an iteration and does not reach X", "[krylov]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  std::mt19937 random(16);
+  const auto A = dense_matrix<Matrix<TestType>>(20, random);
+  for (const int calls : {0, 1, 2, 3}) {  // one product for the first residual, then one for each iteration
+    FgmresRun<TestType> run(A, random_vector<Scalar>(20, random));
+    const FailingOperator<TestType> failing(run.A.A, calls);
+    NoPreconditioner<TestType> none;
+    const auto outcome =
+        fgmres(Space(), failing, none, Transposition::none, run.B, run.X, run.R, run.options, run.work);
+    CHECK(outcome.stop == KrylovStop::not_finite);
+    CHECK(outcome.iterations == std::max(0, calls - 1));
+    for (const Scalar& x : to_host(run.X)) CHECK(ScalarTraits<Scalar>::is_finite(x));
+  }
+  FgmresRun<TestType> run(A,
+                          std::vector<Scalar>(20, Scalar(std::numeric_limits<RealOf<Scalar>>::infinity())));
+  CHECK(run.solve().stop == KrylovStop::not_finite);
+  CHECK(to_host(run.X) == std::vector<Scalar>(20, Scalar(0)));
+}
+
+TEMPLATE_LIST_TEST_CASE("a cycle waits once for each iteration and allocates nothing", "[krylov]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  std::mt19937 random(17);
+  FgmresRun<TestType> run(dense_matrix<Matrix<TestType>>(40, random), random_vector<Scalar>(40, random));
+  NoPreconditioner<TestType> none;
+  KrylovOutcome outcome;
+  const Space exec;
+  const DeviceEvents<Space> events;
+  fgmres_cycle(exec, run.A.A, none, Transposition::none, run.B, run.R, 0.0, 5, run.work, outcome);
+  INFO(events.describe());
+  CHECK(outcome.iterations == 5);
+  CHECK(events.waits() == 6);
+  CHECK(events.allocations() == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("the workspace shrinks to what the budget has", "[krylov]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  const std::size_t n = 1000, vector = n * sizeof(Scalar);
+  const auto small = make_fgmres_workspace<Scalar>(Space(), n, 60, MemoryBudget(62 * vector));
+  CHECK(small.restart == 30);
+  CHECK(small.basis.extent(1) == 31);
+  CHECK(small.directions.extent(1) == 30);
+  CHECK_THROWS_AS(make_fgmres_workspace<Scalar>(Space(), n, 60, MemoryBudget(8 * vector)), OutOfMemoryError);
+}
+
+TEST_CASE("each reason to stop has a name", "[krylov]") {
+  CHECK(to_string(KrylovStop::converged) == "converged");
+  CHECK(to_string(KrylovStop::max_iterations) == "max_iterations");
+  CHECK(to_string(KrylovStop::stagnated) == "stagnated");
+  CHECK(to_string(KrylovStop::not_finite) == "not_finite");
+}
+
+}  // namespace lutra::Test
