@@ -119,7 +119,7 @@ bool is_breakdown(const std::vector<Scalar>& column) {
 template <class Scalar, class ExecutionSpace, class D>
 void combine(const ExecutionSpace& exec, const std::vector<Scalar>& y,
              const FgmresWorkspace<Scalar, ExecutionSpace>& work, const D& correction) {
-  if (y.empty()) return Kokkos::deep_copy(exec, correction, Scalar{});
+  if (y.empty()) return Impl::set_zero(exec, correction);
   for (std::size_t i = 0; i < y.size(); ++i) work.column.host()(i) = y[i];
   work.column.send(exec);
   const auto count = static_cast<int>(y.size());
@@ -160,7 +160,7 @@ void fgmres_cycle(const ExecutionSpace& exec, const LinearOperator<Scalar, Execu
                   KrylovOutcome& outcome) {
   const ColumnPlaces<Scalar, ExecutionSpace> places{work};
   const auto start = work.vector(work.basis, 0);
-  Kokkos::deep_copy(exec, start, R);
+  Impl::copy_column(exec, R, 0, start, 0);
   queue_norm(exec, as_vector(start), work);
   normalize(exec, as_vector(start), places.norm_squared());
   work.column.fetch(exec);
@@ -168,7 +168,7 @@ void fgmres_cycle(const ExecutionSpace& exec, const LinearOperator<Scalar, Execu
   if (outcome.history.empty()) outcome.history.push_back(static_cast<double>(norm));
   if (!(norm > 0) || !std::isfinite(norm)) {
     outcome.stop = norm == 0 ? KrylovStop::converged : KrylovStop::not_finite;
-    return Kokkos::deep_copy(exec, D, Scalar{});
+    return Impl::set_zero(exec, D);
   }
   Impl::HessenbergSolver<Scalar> hessenberg(norm);
   outcome.stop = KrylovStop::max_iterations;
@@ -210,7 +210,7 @@ KrylovOutcome fgmres(const ExecutionSpace& exec, const LinearOperator<Scalar, Ex
   KrylovOutcome outcome;
   const double B_norm = norm_of(B);
   if (B_norm == 0) {
-    Kokkos::deep_copy(exec, X, Scalar{});
+    Impl::set_zero(exec, X);
     outcome.stop = KrylovStop::converged;
     return outcome;
   }

@@ -66,7 +66,7 @@ GmresOutcome refine_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar, 
   const RowScaledOperator<Scalar, ExecutionSpace> scaled_A(A, row_scale);
   RowScaledPreconditioner<Scalar, ExecutionSpace> scaled_M(M, row_scale);
   GmresOutcome outcome{0, errors};
-  if (!std::isfinite(errors.componentwise[0])) Kokkos::deep_copy(exec, work.X, Scalar{});
+  if (!std::isfinite(errors.componentwise[0])) Impl::set_zero(exec, work.X);
   compute_errors(exec, A, work);
   for (int c = 0; c < max_cycles && outcome.errors.componentwise[0] > goal; ++c) {
     KrylovOutcome cycle;

@@ -139,7 +139,7 @@ bool find_null_vector(const ExecutionSpace& exec, const MatrixOperator<Scalar, E
   const auto R = work.R;
   const auto D = work.trial_X;
   fill_start(exec, R, decltype(scales.col)(), 1);
-  Kokkos::deep_copy(exec, v, Scalar{});
+  Impl::set_zero(exec, v);
   double A_norm = -1;                                     // ‖Â‖∞, known after the first step
   double best = std::numeric_limits<double>::infinity();  // least residual so far
   for (int step = 0; step < max_steps; ++step) {

@@ -17,6 +17,16 @@ Kokkos::RangePolicy<ExecutionSpace> all_rows(const ExecutionSpace& exec, const R
   return Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(X.extent(0)));
 }
 
+/// X = 0, all columns. deep_copy would wait on hosts.
+template <class ExecutionSpace, class Rows>
+void set_zero(const ExecutionSpace& exec, const Rows& X) {
+  const std::size_t columns = X.extent(1);
+  Kokkos::parallel_for(
+      "lutra::krylov::set_zero", all_rows(exec, X), KOKKOS_LAMBDA(const std::int64_t i) {
+        for (std::size_t c = 0; c < columns; ++c) X(i, c) = typename Rows::value_type{};
+      });
+}
+
 /// Y += factor·X, all columns.
 template <class ExecutionSpace, class Scalar, class Rows>
 void add_multiple(const ExecutionSpace& exec, const Scalar& factor, const Rows& X, const Rows& Y) {
