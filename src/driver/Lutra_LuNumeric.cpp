@@ -333,9 +333,8 @@ RefinementOutcome LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::solve_bloc
   Operator& A = operator_for(op);
   const auto& maxima = m_work.maxima;
   maxima.clear(m_exec);
-  Impl::copy_and_check(m_exec, B, first, k, m_work.B, maxima.slots(), maxima.bad_row_slot());
-  if (first == 0 && k < B.extent(1))
-    Impl::check_columns(m_exec, B, k, B.extent(1), maxima.slots(), maxima.bad_row_slot());
+  Impl::copy_and_check(m_exec, B, first, k, first == 0 ? B.extent(1) : first + k, m_work.B, maxima.slots(),
+                       maxima.bad_row_slot());
   auto outcome = solve_refined(m_exec, A, *m_factorization, op,
                                {m_options.max_refinement_steps, m_options.tolerance}, m_work, copy_to_user);
   if (outcome.bad_row)
@@ -350,7 +349,7 @@ RefinementOutcome LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::solve_bloc
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::reserve_column() {
   if (m_column.B.extent(0) > 0) return;
-  m_column = make_solve_workspace<Scalar>(m_exec, static_cast<std::size_t>(m_analysis->n), 1, m_budget);
+  m_column = Workspace(m_exec, static_cast<std::size_t>(m_analysis->n), 1, m_budget);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -358,7 +357,7 @@ void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::reserve_workspace(std::
   const std::size_t columns = std::min(n_rhs, max_columns_at_once);
   if (m_work.B.extent(1) == columns) return;
   m_work = {};
-  m_work = make_solve_workspace<Scalar>(m_exec, static_cast<std::size_t>(m_analysis->n), columns, m_budget);
+  m_work = Workspace(m_exec, static_cast<std::size_t>(m_analysis->n), columns, m_budget);
 }
 
 /// GMRES for each column that refinement has left above the tolerance; true where it has tried. Where memory
@@ -393,9 +392,9 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 bool LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::reserve_gmres() {
   try {
     reserve_column();
-    if (m_gmres.restart == 0)
-      m_gmres = make_fgmres_workspace<Scalar>(m_exec, static_cast<std::size_t>(m_analysis->n),
-                                              gmres_refinement_restart, m_budget);
+    if (m_gmres.restart() == 0)
+      m_gmres = decltype(m_gmres)(m_exec, static_cast<std::size_t>(m_analysis->n), gmres_refinement_restart,
+                                  m_budget);
     return true;
   } catch (const OutOfMemoryError& error) {
     m_report.escalations.push_back(std::string("refinement stalled, no memory for GMRES: ") + error.what());

@@ -143,11 +143,11 @@ class LuNumeric {
   TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of A; empty until a transposed solve
   Operator m_operators[3];  ///< A, Aᵀ and Aᴴ; empty until they are asked for
   MatrixCheckWorkspace<ExecutionSpace> m_check;
-  Workspace m_work;                                 ///< of up to 16 right-hand sides
-  Workspace m_column;                               ///< of one, for escalations; empty until there is one
-  FgmresWorkspace<Scalar, ExecutionSpace> m_gmres;  ///< likewise
-  std::size_t m_factor_escalations = 0;  ///< how many of the report's escalations the factorization made
-  bool m_factorized_before = false;      ///< the next factorization is a refactorization
+  Workspace m_work;                        ///< of up to 16 right-hand sides
+  Workspace m_column;                      ///< of one, for escalations; empty until there is one
+  Fgmres<Scalar, ExecutionSpace> m_gmres;  ///< likewise
+  std::size_t m_factor_escalations = 0;    ///< how many of the report's escalations the factorization made
+  bool m_factorized_before = false;        ///< the next factorization is a refactorization
 };
 
 }  // namespace lutra

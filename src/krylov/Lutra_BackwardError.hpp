@@ -2,6 +2,7 @@
 #ifndef LUTRA_BACKWARDERROR_HPP
 #define LUTRA_BACKWARDERROR_HPP
 
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -53,7 +54,18 @@ class ResidualMaxima {
 
   /// Of what was fetched last: the errors of `n_columns` columns.
   /// @param A_norm ‖op(A)‖∞
-  BackwardErrors errors(std::size_t n_columns, double A_norm) const;
+  BackwardErrors errors(std::size_t n_columns, double A_norm) const {
+    using Impl::ColumnMaximum;
+    BackwardErrors errors;
+    for (std::size_t c = 0; c < n_columns; ++c) {
+      const double residual = host(Impl::slot_of(c, ColumnMaximum::residual));
+      const double scale = A_norm * host(Impl::slot_of(c, ColumnMaximum::solution)) +
+                           host(Impl::slot_of(c, ColumnMaximum::right_side));
+      errors.componentwise.push_back(host(Impl::slot_of(c, ColumnMaximum::ratio)));
+      errors.normwise.push_back(residual == 0 ? 0.0 : std::isfinite(residual) ? residual / scale : residual);
+    }
+    return errors;
+  }
   /// Of what was fetched last: ‖op(A)‖∞, where it was gathered.
   double norm() const { return m_slots.host()(norm_slot()); }
   /// Of what was fetched last: the first of n rows of B that is not finite.

@@ -26,7 +26,7 @@ struct GmresOutcome {
 /// @param goal      componentwise backward error at which to stop
 /// @param errors    of work.X; where they are infinite, the solve begins from zero
 /// @param work      one column: B and X in; the best X and its residual out
-/// @param gmres     workspace for n unknowns, kept from call to call
+/// @param gmres     for n unknowns, kept from call to call
 /// Cost: an iteration is a solve and a product with A. Waits once for each iteration and three times for each
 /// of at most four cycles.
 template <class Scalar, class ExecutionSpace>
@@ -35,7 +35,7 @@ GmresOutcome refine_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar, 
                              const typename MatrixOperator<Scalar, ExecutionSpace>::Scale& row_scale,
                              double goal, const BackwardErrors& errors,
                              SolveWorkspace<Scalar, ExecutionSpace>& work,
-                             const FgmresWorkspace<Scalar, ExecutionSpace>& gmres);
+                             const Fgmres<Scalar, ExecutionSpace>& gmres);
 
 }  // namespace lutra
 

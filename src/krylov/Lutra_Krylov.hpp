@@ -2,13 +2,12 @@
 #ifndef LUTRA_KRYLOV_HPP
 #define LUTRA_KRYLOV_HPP
 
-#include <string_view>
 #include <vector>
 
 namespace lutra {
 
-// What all Krylov methods take and give. A method is a function of the operator, a preconditioner, B, X,
-// these options and a workspace of its own that is made once for n unknowns.
+// What all Krylov methods take and give. A method is a class that holds the workspace for n unknowns, made
+// once; its `solve` takes the operator, a preconditioner, B, X and these options.
 
 /// When an iteration ends.
 struct KrylovOptions {
@@ -25,19 +24,6 @@ enum class KrylovStop {
   stagnated,       ///< a cycle made no progress
   not_finite       ///< operator or preconditioner gave NaN or infinity; X is the last iterate before
 };
-
-inline std::string_view to_string(KrylovStop stop) {
-  switch (stop) {
-    case KrylovStop::converged:
-      return "converged";
-    case KrylovStop::max_iterations:
-      return "max_iterations";
-    case KrylovStop::stagnated:
-      return "stagnated";
-    default:
-      return "not_finite";
-  }
-}
 
 /// How an iteration went.
 struct KrylovOutcome {

@@ -161,7 +161,7 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
                                Factorization<Scalar, ExecutionSpace>& F,
                                const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
                                SolveWorkspace<Scalar, ExecutionSpace>& work,
-                               const FgmresWorkspace<Scalar, ExecutionSpace>& gmres, Report& report) {
+                               const Fgmres<Scalar, ExecutionSpace>& gmres, Report& report) {
   constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
   constexpr double infinity = std::numeric_limits<double>::infinity();
   fill_start(exec, work.trial_X, scales.col, 1);  // no direction of the scaled matrix favoured
@@ -183,7 +183,7 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
   template bool find_null_vector_by_gmres(                                                                 \
       const Space&, MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&,                         \
       const Scales<Scalar, typename Space::memory_space>&, SolveWorkspace<Scalar, Space>&,                 \
-      const FgmresWorkspace<Scalar, Space>&, Report&);
+      const Fgmres<Scalar, Space>&, Report&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FIND_NULL_VECTOR)
 
 }  // namespace lutra

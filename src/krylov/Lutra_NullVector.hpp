@@ -45,7 +45,7 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
                                Factorization<Scalar, ExecutionSpace>& F,
                                const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
                                SolveWorkspace<Scalar, ExecutionSpace>& work,
-                               const FgmresWorkspace<Scalar, ExecutionSpace>& gmres, Report& report);
+                               const Fgmres<Scalar, ExecutionSpace>& gmres, Report& report);
 
 }  // namespace lutra
 

@@ -13,20 +13,34 @@ namespace lutra {
 template <class Scalar, class ExecutionSpace>
 struct SolveWorkspace {
   using Rows = DenseRows<Scalar, typename ExecutionSpace::memory_space>;
+  using Operator = MatrixOperator<Scalar, ExecutionSpace>;
+
+  SolveWorkspace() = default;
+  /// @throws OutOfMemoryError
+  SolveWorkspace(const ExecutionSpace& exec, std::size_t n, std::size_t k, const MemoryBudget& budget);
+
+  /// Computes R and the errors of X. Waits once.
+  /// @param A receives its norm where that is not known
+  BackwardErrors compute_errors(const ExecutionSpace& exec, Operator& A) const;
+
+  /// Computes the residual and the errors of `trial_X`, and takes over the columns that are better than those
+  /// of X, whose errors are `errors`. Arrays may change places. Waits once.
+  /// @returns true where a column has at most half its former error
+  bool keep_better(const ExecutionSpace& exec, Operator& A, BackwardErrors& errors);
+
+  /// For what is queued beside it: the residual of Y, and ‖op(A)‖∞ where nobody knows it; does not wait.
+  void queue_errors(const ExecutionSpace& exec, const Operator& A, const Rows& Y, const Rows& residual) const;
+  /// Waits for what queue_errors has queued.
+  BackwardErrors read_errors(const ExecutionSpace& exec, Operator& A) const;
+
+  MemoryReservation reservation;
   Rows B;        ///< right-hand sides
   Rows X;        ///< best solutions so far
   Rows R;        ///< residuals of X
   Rows trial_X;  ///< X with a correction
   Rows trial_R;  ///< residuals of the trial
   ResidualMaxima<ExecutionSpace> maxima;
-  MemoryReservation reservation;
 };
-
-/// Allocates a workspace for n unknowns and k right-hand sides.
-/// @throws OutOfMemoryError
-template <class Scalar, class ExecutionSpace>
-SolveWorkspace<Scalar, ExecutionSpace> make_solve_workspace(const ExecutionSpace& exec, std::size_t n,
-                                                            std::size_t k, const MemoryBudget& budget);
 
 /// When refinement ends.
 struct RefinementOptions {
@@ -38,10 +52,10 @@ struct RefinementOptions {
 struct RefinementOutcome {
   std::optional<std::int64_t> bad_row{};  ///< first row of B that is not finite, where kernels have looked
                                           ///< for one; nothing but the first solution has been computed then
-  int steps = 0;              ///< corrections tried
-  BackwardErrors errors;      ///< of X
-  double solve_seconds = 0;   ///< until the errors of the first solution were known
-  double refine_seconds = 0;  ///< from there on
+  int steps = 0;                          ///< corrections tried
+  BackwardErrors errors;                  ///< of X
+  double solve_seconds = 0;               ///< until the errors of the first solution were known
+  double refine_seconds = 0;              ///< from there on
 };
 
 /// Solves for all columns of `work.B` and refines: corrections from the residual in working precision are
@@ -68,18 +82,6 @@ RefinementOutcome solve_refined(const ExecutionSpace& exec, MatrixOperator<Scala
                                 const RefinementOptions& options,
                                 SolveWorkspace<Scalar, ExecutionSpace>& work,
                                 const std::function<void()>& queue_first = {});
-
-/// Computes R and the errors of `work.X`. Waits once.
-template <class Scalar, class ExecutionSpace>
-BackwardErrors compute_errors(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
-                              const SolveWorkspace<Scalar, ExecutionSpace>& work);
-
-/// Computes the residual and the errors of `work.trial_X`, and takes over the columns that are better than
-/// those of X, whose errors are `errors`. Waits once.
-/// @returns true where a column has at most half its former error
-template <class Scalar, class ExecutionSpace>
-bool keep_better(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
-                 SolveWorkspace<Scalar, ExecutionSpace>& work, BackwardErrors& errors);
 
 }  // namespace lutra
 

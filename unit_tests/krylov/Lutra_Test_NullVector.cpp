@@ -25,13 +25,13 @@ struct Search {
         F(factored, make_pivots(n, perturbed)),
         scales{to_space<Space>(std::vector<Real>(n, Real(1))),
                to_space<Space>(std::vector<Real>(n, Real(1)))},
-        work(make_solve_workspace<Scalar>(Space(), n, 1, MemoryBudget())) {
+        work(SolveWorkspace<Scalar, Space>(Space(), n, 1, MemoryBudget())) {
     report.singular_rows = report.singular_columns = {77};  // of an earlier search
   }
 
   bool find() { return find_null_vector(Space(), A.A, F, scales, work, report); }
   bool find_by_gmres() {
-    const auto gmres = make_fgmres_workspace<Scalar>(Space(), n, gmres_refinement_restart, MemoryBudget());
+    const auto gmres = Fgmres<Scalar, Space>(Space(), n, gmres_refinement_restart, MemoryBudget());
     return find_null_vector_by_gmres(Space(), A.A, F, scales, work, gmres, report);
   }
 

@@ -30,7 +30,7 @@ SolveWorkspace<typename Types::Scalar, typename Types::Space> workspace_with(
     const std::vector<std::vector<typename Types::Scalar>>& b) {
   using Space = typename Types::Space;
   auto work =
-      make_solve_workspace<typename Types::Scalar>(Space(), b.front().size(), b.size(), MemoryBudget());
+      SolveWorkspace<typename Types::Scalar, Space>(Space(), b.front().size(), b.size(), MemoryBudget());
   Kokkos::deep_copy(work.B, to_device<Types>(b));
   work.maxima.clear(Space());
   return work;
@@ -154,8 +154,8 @@ TEMPLATE_LIST_TEST_CASE("a bad row of B ends a solve before its first step", "[k
   auto work = workspace_with<TestType>({random_vector<Scalar>(6, random)});
   auto b = random_vector<Scalar>(6, random);
   b[4] = Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN());
-  const auto B = to_device<TestType>({b});
-  lutra::Impl::check_columns(Space(), B, 0, 1, work.maxima.slots(), work.maxima.bad_row_slot());
+  lutra::Impl::copy_and_check(Space(), to_device<TestType>({b}), 0, 1, 1, work.B, work.maxima.slots(),
+                              work.maxima.bad_row_slot());
   int queued = 0;
   const auto outcome = solve_refined(Space(), device.A, M, Transposition::none, {}, work, [&] { ++queued; });
   CHECK(outcome.bad_row == 4);
@@ -198,7 +198,7 @@ TEMPLATE_LIST_TEST_CASE("GMRES mends what refinement cannot", "[krylov]", AllTyp
     const auto stalled = solve_refined(Space(), device.A, M, op, {}, work);
     REQUIRE(stalled.errors.componentwise[0] > 1e-3);
     const auto scale = to_space<Space>(std::vector<Real>(25, Real(0.5)));
-    const auto gmres = make_fgmres_workspace<Scalar>(Space(), 25, gmres_refinement_restart, MemoryBudget());
+    const auto gmres = Fgmres<Scalar, Space>(Space(), 25, gmres_refinement_restart, MemoryBudget());
     const double goal = 20 * static_cast<double>(epsilon_of<Scalar>);
     const auto outcome = refine_by_gmres(Space(), device.A, M, op, scale, goal, stalled.errors, work, gmres);
     CHECK(outcome.errors.componentwise[0] <= goal);

@@ -43,6 +43,14 @@ struct CsrEntry {
   Ordinal column;
 };
 
+/// Entry p of a row.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+KOKKOS_FORCEINLINE_FUNCTION CsrEntry<Scalar, Ordinal> entry_of(
+    const CsrRows<Scalar, Ordinal, Offset, Memory>& rows, Offset p) {
+  const Scalar a = rows.value(p);
+  return {a, ScalarTraits<Scalar>::magnitude(a), rows.pattern.entries(p)};
+}
+
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void raise_to(T& maximum, const T& value) {
   if (value > maximum) maximum = value;
@@ -64,9 +72,7 @@ struct ResidualRow {
   }
   template <class Offset>
   KOKKOS_FORCEINLINE_FUNCTION auto entry(Offset p) const {
-    const Scalar a = rows.value(p);
-    return CsrEntry<Scalar, std::decay_t<decltype(rows.pattern.entries(p))>>{
-        a, ScalarTraits<Scalar>::magnitude(a), rows.pattern.entries(p)};
+    return entry_of(rows, p);
   }
   template <class Entry>
   KOKKOS_FORCEINLINE_FUNCTION void add(Sum& sum, const Entry& entry, std::size_t c) const {
@@ -107,8 +113,7 @@ struct ProductRow {
   }
   template <class Offset>
   KOKKOS_FORCEINLINE_FUNCTION auto entry(Offset p) const {
-    return CsrEntry<Scalar, std::decay_t<decltype(rows.pattern.entries(p))>>{
-        rows.value(p), {}, rows.pattern.entries(p)};
+    return decltype(entry_of(rows, p)){rows.value(p), {}, rows.pattern.entries(p)};
   }
   template <class Entry>
   KOKKOS_FORCEINLINE_FUNCTION void add(Sum& sum, const Entry& entry, std::size_t c) const {
@@ -136,9 +141,8 @@ struct NormRow {
   }
   template <class Offset>
   KOKKOS_FORCEINLINE_FUNCTION double entry(Offset p) const {
-    const auto value = rows.value(p);
-    const auto size = ScalarTraits<std::decay_t<decltype(value)>>::magnitude(value);
-    return static_cast<double>(col_scale.extent(0) == 0 ? size : size * col_scale(rows.pattern.entries(p)));
+    const auto entry = entry_of(rows, p);
+    return static_cast<double>(col_scale.extent(0) == 0 ? entry.size : entry.size * col_scale(entry.column));
   }
   KOKKOS_FORCEINLINE_FUNCTION void add(Sum& sum, double size, std::size_t) const { sum += size; }
   template <class Index>

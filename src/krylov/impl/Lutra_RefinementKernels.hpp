@@ -80,39 +80,20 @@ void copy_masked_columns(const ExecutionSpace& exec, std::uint64_t mask, std::si
       });
 }
 
-/// Raises `slots(slot)` to n − i for the first row i of B that is not finite in columns [begin, begin +
-/// copied), and copies these columns to the first ones of `to`, whose further columns become zero. Only bad
-/// rows touch the slot.
+/// Raises `slots(slot)` to n − i for the first row i of B that is not finite in columns [begin, end), and
+/// copies columns [begin, begin + copied) to the first ones of `to`, whose further columns become zero. Only
+/// bad rows touch the slot.
 template <class ExecutionSpace, class BView, class Rows, class Slots>
 void copy_and_check(const ExecutionSpace& exec, const BView& B, std::size_t begin, std::size_t copied,
-                    const Rows& to, const Slots& slots, std::size_t slot) {
+                    std::size_t end, const Rows& to, const Slots& slots, std::size_t slot) {
   using Scalar = typename Rows::value_type;
   const auto n = static_cast<std::int64_t>(B.extent(0));
   const std::size_t columns = to.extent(1);
   Kokkos::parallel_for(
       "lutra::krylov::copy_and_check", all_rows(exec, B), KOKKOS_LAMBDA(const std::int64_t i) {
         bool finite = true;
-        for (std::size_t c = 0; c < copied; ++c) {
-          const Scalar b = B(i, begin + c);
-          finite = finite && ScalarTraits<Scalar>::is_finite(b);
-          to(i, c) = b;
-        }
-        for (std::size_t c = copied; c < columns; ++c) to(i, c) = Scalar{};
-        if (!finite) Kokkos::atomic_max(&slots(slot), static_cast<double>(n - i));
-      });
-}
-
-/// The check alone, for columns [begin, end).
-template <class ExecutionSpace, class BView, class Slots>
-void check_columns(const ExecutionSpace& exec, const BView& B, std::size_t begin, std::size_t end,
-                   const Slots& slots, std::size_t slot) {
-  using Scalar = typename BView::non_const_value_type;
-  const auto n = static_cast<std::int64_t>(B.extent(0));
-  Kokkos::parallel_for(
-      "lutra::krylov::check_columns", all_rows(exec, B), KOKKOS_LAMBDA(const std::int64_t i) {
-        bool finite = true;
-        for (std::size_t c = begin; c < end; ++c)
-          finite = finite && ScalarTraits<Scalar>::is_finite(Scalar(B(i, c)));
+        for (std::size_t c = begin; c < end; ++c) finite = finite && ScalarTraits<Scalar>::is_finite(B(i, c));
+        for (std::size_t c = 0; c < columns; ++c) to(i, c) = c < copied ? Scalar(B(i, begin + c)) : Scalar{};
         if (!finite) Kokkos::atomic_max(&slots(slot), static_cast<double>(n - i));
       });
 }
