@@ -250,7 +250,7 @@ TEMPLATE_LIST_TEST_CASE("the workspace shrinks to what the budget has", "[krylov
   const std::size_t n = 1000, vector = n * sizeof(Scalar);
   const auto small = Fgmres<Scalar, Space>(Space(), n, 60, MemoryBudget(62 * vector));
   CHECK(small.restart() == 30);
-  CHECK_THROWS_AS(Fgmres<Scalar, Space>(Space(), n, 60, MemoryBudget(8 * vector)), OutOfMemoryError);
+  CHECK_THROWS_AS((Fgmres<Scalar, Space>(Space(), n, 60, MemoryBudget(8 * vector))), OutOfMemoryError);
 }
 
 }  // namespace lutra::Test
