@@ -22,8 +22,7 @@ class MatrixOperator : public LinearOperator<Scalar, ExecutionSpace> {
   virtual void residual(const ExecutionSpace& exec, const Rows& B, const Rows& X, const Rows& R,
                         const ResidualMaxima<ExecutionSpace>& maxima) const = 0;
 
-  /// Gathers ‖D_r·A·D_c‖∞, the greatest sum of magnitudes in a row; an empty scale is the identity. Does not
-  /// wait.
+  /// Gathers ‖D_r·A·D_c‖∞, the greatest row sum of magnitudes; an empty scale is the identity. Does not wait.
   virtual void gather_norm(const ExecutionSpace& exec, const Scale& row_scale, const Scale& col_scale,
                            const ResidualMaxima<ExecutionSpace>& maxima) const = 0;
 

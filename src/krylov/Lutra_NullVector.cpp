@@ -80,8 +80,8 @@ void queue_step(const ExecutionSpace& exec, const MatrixOperator<Scalar, Executi
       });
 }
 
-/// ‖Âv̂‖∞ / (‖Â‖∞·‖v̂‖∞) of the step that is queued; infinity where something is not finite, or nothing is left
-/// of v. Waits once.
+/// ‖Âv̂‖∞ / (‖Â‖∞·‖v̂‖∞) of the step that is queued; infinity where something is not finite, or nothing is
+/// left of v. Waits once.
 template <class ExecutionSpace>
 double finish_step(const ExecutionSpace& exec, const ResidualMaxima<ExecutionSpace>& maxima, double& A_norm) {
   const auto maximum = [&](Impl::ColumnMaximum which) { return maxima.host(Impl::slot_of(0, which)); };

@@ -54,8 +54,7 @@ struct RefinementOutcome {
                                           ///< for one; nothing but the first solution has been computed then
   int steps = 0;                          ///< corrections tried
   BackwardErrors errors;                  ///< of X
-  double solve_seconds = 0;               ///< until the errors of the first solution were known
-  double refine_seconds = 0;              ///< from there on
+  double refine_seconds = 0;              ///< after the errors of the first solution were known
 };
 
 /// Solves for all columns of `work.B` and refines: corrections from the residual in working precision are
@@ -63,19 +62,15 @@ struct RefinementOutcome {
 /// reached the goal, no column has halved its error, or `max_steps` are done (Skeel; Arioli, Demmel and Duff,
 /// SIAM J. Matrix Anal. Appl. 10).
 ///
-///     M⁻¹ ─▶ residual and maxima ─▶ wait ─▶ all good? ── no ─▶ M⁻¹, X + correction, residual, maxima ─▶ wait
-///     …
+///     M⁻¹·B ─▶ residual, maxima ─▶ wait ─▶ good? ── no ─▶ M⁻¹·R ─▶ X + correction ─▶ residual, maxima ─▶ wait …
 ///
 /// @param A     op(A), for residuals; receives its norm where that is not known
 /// @param M     approximate inverse, of which op's is applied
-/// @param work  B in; X and its residual R out. Arrays may change places. The caller has cleared `maxima`,
-/// and may
-///              have queued kernels that look for rows of B that are not finite
+/// @param work  B in; X and its residual R out; arrays may change places. The caller has cleared `maxima`,
+///              and may have queued kernels that look for rows of B that are not finite
 /// @param queue_first called once the first solution and its errors are queued: what it queues is done with
-/// the
-///              first wait
-/// Waits once for the first solution and once for each step, for any number of columns, and allocates
-/// nothing.
+///              the first wait
+/// Waits once for the first solution and once a step, for any number of columns, and allocates nothing.
 template <class Scalar, class ExecutionSpace>
 RefinementOutcome solve_refined(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
                                 Preconditioner<Scalar, ExecutionSpace>& M, Transposition op,
