@@ -27,7 +27,7 @@ struct Scales {
 /// @returns true where such a vector was found. `report.singular_rows` and `singular_columns` then hold the
 ///          places of perturbed pivots that take part in it, or of the pivot of its largest entry, instead of
 ///          what they held
-/// Cost: up to twelve solves; waits once for each, and for the names. Of use only where pivots were perturbed.
+/// Cost: up to twelve solves; waits once for each, and for the names. Of use where pivots were perturbed.
 template <class Scalar, class ExecutionSpace>
 bool find_null_vector(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
                       Factorization<Scalar, ExecutionSpace>& F,
