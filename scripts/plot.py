@@ -306,7 +306,8 @@ def describe_source(contexts):
     for file, context in contexts:
         def value(key):
             return context.get(key, "?")
-        where = context.get("device") or f"{value('host_threads')} host threads"
+        threads = value("host_threads")
+        where = context.get("device") or f"{threads} host thread{'s' if threads != '1' else ''}"
         sources.append(f"{Path(file).name}: Lutra {value('lutra')}, commit {value('lutra_git')}, {value('execution_space')}, "
                        f"{where}")
     return "\n".join(sources)

@@ -12,7 +12,7 @@ PLOT = HERE.parents[1] / "scripts" / "plot.py"
 REPORT = HERE / "report.json"
 
 TABLE = """\
-report.json: Lutra 0.1.0, commit 0123abc, Serial, 1 host threads; seconds, medians.
+report.json: Lutra 0.1.0, commit 0123abc, Serial, 1 host thread; seconds, medians.
 
 | matrix | solver | factor [s] | nnz(L+U) | perturbed/delayed pivots | componentwise backward error | normwise |
 | --- | --- | --- | --- | --- | --- | --- |
