@@ -18,30 +18,30 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class FrontSweeps;
 }  // namespace Impl
 
-/// Right-hand sides and solutions by the user's rows, with the way to them from places of F.
+/// Right-hand sides and solutions by the user's rows, with the user's row of each permuted index.
 template <class Scalar, class Ordinal, class MemorySpace>
 struct FrontSystem {
   Transposition transposition = Transposition::none;
   Impl::MappedColumns<const Scalar> in;               ///< right-hand sides
   Impl::MappedColumns<Scalar> out;                    ///< solutions; may be the right-hand sides
-  Kokkos::View<const Ordinal*, MemorySpace> in_row;   ///< [n] row of `in` at each place
-  Kokkos::View<const Ordinal*, MemorySpace> out_row;  ///< [n] row of `out` at each place
+  Kokkos::View<const Ordinal*, MemorySpace> in_row;   ///< [n] row of `in` at each permuted index
+  Kokkos::View<const Ordinal*, MemorySpace> out_row;  ///< [n] row of `out` at each permuted index
   int n_columns = 0;
 };
 
 /// How solves on fronts are planned.
 struct FrontSolverOptions {
-  bool portable = false;         ///< take the portable kernels where there are others
-  double watchdog_seconds = 10;  ///< most a kernel waits for a value before it gives the solve up
-  bool interchanges = false;     ///< the factorizations to come interchange rows
+  bool portable = false;         ///< use the portable kernels where there are specialized ones
+  double watchdog_seconds = 10;  ///< longest wait for a value; a longer one ends the solve
+  bool interchanges = false;     ///< factorizations interchange rows
   /// What the order of tasks is predicted from; none: the execution space's built-in model.
   std::optional<DeviceModel> device_model = {};
 };
 
-/// Solves with L·U, plain, transposed and adjoint, on the panels a factorization in fronts leaves: no copy of
-/// the factors by rows is made. Forward, a front takes what its children leave, solves for its pivots and
-/// leaves the rest to its parent; backward it takes the solutions of its further rows (Duff and Reid 1983).
-/// Sums have one order, so that results are the same from run to run.
+/// Solves with L·U, transposed or adjoint if asked, on the panels of a multifrontal factorization: no copy
+/// of the factors by rows is made. Forward, a front gathers the contributions of its children, solves for
+/// its pivots and leaves contributions to its parent; backward it reads the solutions of its contribution
+/// rows (Duff and Reid 1983). Sums have one order, so that results are the same from run to run.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class FrontSolver {
  public:
@@ -56,8 +56,8 @@ class FrontSolver {
   FrontSolver(FrontSolver&&) noexcept;
   FrontSolver& operator=(FrontSolver&&) noexcept;
 
-  /// Another solver for factors of the same plan. The two share what the constructor has made of the plan,
-  /// which no solve changes; flags and vectors are their own, so that both may solve at the same time.
+  /// Another solver for factors of the same plan. The two share the index lists made from the plan, which no
+  /// solve changes; flags and vectors are their own, so that both may solve at the same time.
   /// @throws OutOfMemoryError
   FrontSolver with_own_vectors(const ExecutionSpace& exec, const MemoryBudget& budget) const;
 
@@ -69,8 +69,8 @@ class FrontSolver {
   void solve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
              const FrontSystem<Scalar, Ordinal, Memory>& system);
 
-  /// The first pivot of the front at which the watchdog gave a solve up, or −1; makes the solver usable
-  /// again. Fences.
+  /// The first pivot of the front at which the watchdog ended a solve, or −1; makes the solver usable again.
+  /// Fences.
   std::int64_t consume_timeout(const ExecutionSpace& exec);
 
  private:

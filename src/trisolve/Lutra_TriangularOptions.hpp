@@ -12,7 +12,7 @@
 
 namespace lutra {
 
-/// Which triangle of a matrix is meant; entries on the other side of the diagonal are passed over.
+/// Which triangle of a matrix is meant; entries on the other side of the diagonal are ignored.
 enum class TriangleSide { lower, upper };
 
 /// Where the diagonal comes from.
@@ -23,9 +23,9 @@ enum class DiagonalKind {
 
 /// How a triangle is solved.
 enum class TrisolveMethod {
-  automatic,  ///< the least time the performance model predicts
-  levels,     ///< level by level; runs of thin levels inside one team
-  syncfree,   ///< rows wait for the values they need, without a barrier
+  automatic,  ///< the one of least predicted time
+  levels,     ///< level sets; runs of small levels inside one team
+  syncfree,   ///< synchronization-free: rows poll for the values they need
   supernodal  ///< like syncfree, for blocks of rows whose diagonal blocks are inverted
 };
 
@@ -38,11 +38,11 @@ enum class FactorPrecision {
   single    ///< float, or complex of float; right-hand sides and solutions stay in the solver's scalar
 };
 
-/// Options of `TriangularSolver`. Every field has a default that is meant to be left alone.
+/// Options of `TriangularSolver`. The defaults suit most uses.
 struct TriangularOptions {
   TrisolveMethod method = TrisolveMethod::automatic;
   FactorPrecision precision = FactorPrecision::working;
-  int expected_rhs = 1;          ///< right-hand sides a solve usually has; weighs in the automatic choice
+  int expected_rhs = 1;          ///< right-hand sides a solve usually has; used by the automatic choice
   bool portable = false;         ///< use the portable kernels where there are specialised ones too
   double watchdog_seconds = 10;  ///< a row that waits longer ends the solve with a TimeoutError
   std::size_t memory_limit = 0;  ///< bytes in the execution space's memory; 0: no limit
@@ -63,7 +63,7 @@ struct TriangularReport {
   std::int64_t stored_entries = 0;   ///< entries packed for the kernels, padding and inverses included
   std::size_t bytes = 0;             ///< device memory held
   double predicted_seconds = 0;      ///< of a solve with one right-hand side, by the performance model
-  /// By method; supernodal: 0 where blocks were not looked for.
+  /// By method; supernodal: 0 where blocks were not considered.
   double predicted_levels_seconds = 0, predicted_syncfree_seconds = 0, predicted_supernodal_seconds = 0;
 };
 

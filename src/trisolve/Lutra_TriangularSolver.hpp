@@ -52,10 +52,9 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, Execut
   ///         OutOfMemoryError. The solver is as it was before the call.
   void analyze(const pattern_type& T, TriangleSide side, DiagonalKind diagonal);
 
-  /// Takes new values, [nnz] in the order of the pattern, without new analysis. The values are copied.
+  /// Copies new values, [nnz] in the order of the pattern, without a new analysis. Fences.
   /// @throws CallOrderError without an analysis; InputError naming the first row whose diagonal is zero, or
-  /// where
-  ///         a value of the triangle is not finite. Fences.
+  ///        that holds a value which is not finite
   void set_values(const values_type& values);
 
   /// analyze and set_values in one.
@@ -73,14 +72,12 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, Execut
     analyze(Impl::adapt_matrix<matrix_type>(T, [](const auto& map) { return map; }), side, diagonal);
   }
 
-  /// X = op(T)⁻¹·B for all columns. The first solve with a transposed op analyses Tᵀ too, and allocates.
+  /// X = op(T)⁻¹·B for all columns. Does not fence, but the first solve with a transposed op analyses Tᵀ,
+  /// which allocates and fences. Cost: the triangle is read once for up to 16 right-hand sides.
   /// @param B [n × k] or [n] View the execution space can read, of any layout
   /// @param X like B; may be B itself, may not overlap it otherwise
-  /// Does not fence (but for that first transposed solve). Cost: the triangle is read once for up to 16
-  /// right-hand sides.
-  /// @throws CallOrderError without values; InputError where extents do not fit; TimeoutError where an
-  /// earlier solve
-  ///         was given up by the watchdog
+  /// @throws CallOrderError without values; InputError where extents do not fit; TimeoutError where the
+  ///        watchdog ended an earlier solve
   template <class BView, class XView>
   void solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
     static_assert(BView::rank() == XView::rank() && (BView::rank() == 1 || BView::rank() == 2),
@@ -94,7 +91,8 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, Execut
     solve_views(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X), op);
   }
 
-  /// Waits for the solves so far. @throws TimeoutError naming the row where the watchdog gave one up
+  /// Waits for the solves so far.
+  /// @throws TimeoutError naming the row at which the watchdog ended one
   void wait();
 
   /// What was chosen and counted for op(T); the report of Tᵀ is empty before the first transposed solve.

@@ -34,18 +34,20 @@ double predict_syncfree(const TriangleProperties& properties, const TrisolveCost
       costs.dependency_seconds + costs.dependency_growth_seconds * std::log2(1 + mean_length(properties));
   const double rows_beyond =
       std::max(0.0, properties.rows / std::max(1.0, properties.levels) - costs.contention_free_rows);
-  const double crowd =
+  const double many_blocks_per_level =
       costs.contention_start_seconds * std::min(1.0, properties.levels / costs.contention_levels) +
       costs.contention_row_seconds * rows_beyond;
-  return costs.start_seconds + crowd + properties.levels * step + bytes_of(properties) / costs.bandwidth;
+  return costs.start_seconds + many_blocks_per_level + properties.levels * step +
+         bytes_of(properties) / costs.bandwidth;
 }
 
 double predict_supernodal(const TriangleProperties& properties, const TrisolveCosts& costs) {
   if (properties.blocks == 0) return std::numeric_limits<double>::infinity();
   const double path = properties.block_levels * costs.block_dependency_seconds +
                       properties.critical_steps * costs.block_step_seconds;
-  const double crowd = properties.wide_blocks * costs.wide_block_seconds / costs.concurrent_wide_blocks;
-  return costs.start_seconds + path + crowd + bytes_of(properties) / costs.bandwidth;
+  const double many_blocks_per_level =
+      properties.wide_blocks * costs.wide_block_seconds / costs.concurrent_wide_blocks;
+  return costs.start_seconds + path + many_blocks_per_level + bytes_of(properties) / costs.bandwidth;
 }
 
 std::string describe_choice(const TriangleProperties& properties, const TrisolveChoice& choice) {

@@ -24,8 +24,8 @@ using Type = Types<double, Ordinal, std::tuple_element_t<0, Spaces>>;  // values
 using Fronts = std::vector<Front<Ordinal, std::int64_t>>;
 using Tasks = lutra::Impl::FrontSolveTasks<Ordinal, std::int64_t>;
 
-constexpr int no_share = -1;
-/// Number in its list of each task: front, tile, share.
+constexpr int no_part = -1;
+/// Number in its list of each task: front, tile, part.
 using Numbers = std::map<std::array<int, 3>, std::size_t>;
 
 /// Fronts by their first pivots.
@@ -39,7 +39,7 @@ Numbers number_tiles(const Fronts& fronts, const std::vector<Tasks::Task>& tasks
   const auto front_of = by_first_pivot(fronts);
   Numbers numbers;
   for (std::size_t t = 0; t < tasks.size(); ++t)
-    REQUIRE(numbers.insert({{front_of.at(tasks[t].first_pivot), tasks[t].tile, tasks[t].share}, t}).second);
+    REQUIRE(numbers.insert({{front_of.at(tasks[t].first_pivot), tasks[t].tile, tasks[t].part}, t}).second);
   return numbers;
 }
 
@@ -47,7 +47,7 @@ Numbers number_warps(const Fronts& fronts, const std::vector<Tasks::WarpTask>& t
   const auto front_of = by_first_pivot(fronts);
   Numbers numbers;
   for (std::size_t t = 0; t < tasks.size(); ++t)
-    REQUIRE(numbers.insert({{front_of.at(tasks[t].first_pivot), 0, no_share}, t}).second);
+    REQUIRE(numbers.insert({{front_of.at(tasks[t].first_pivot), 0, no_part}, t}).second);
   return numbers;
 }
 
@@ -58,11 +58,11 @@ int parent_of(const Fronts& fronts, int front) {
 void check_warps(const Fronts& fronts, const Numbers& up, const Numbers& down) {
   CHECK(up.size() == down.size());
   for (const auto& [task, number] : up) {
-    const auto above = up.find({parent_of(fronts, task[0]), 0, no_share});
+    const auto above = up.find({parent_of(fronts, task[0]), 0, no_part});
     if (above != up.end()) CHECK(number < above->second);  // a front waits for its children
   }
   for (const auto& [task, number] : down) {
-    const auto above = down.find({parent_of(fronts, task[0]), 0, no_share});
+    const auto above = down.find({parent_of(fronts, task[0]), 0, no_part});
     if (above != down.end()) CHECK(above->second < number);  // a front waits for its ancestors
   }
 }
@@ -73,23 +73,23 @@ void check_tiles(const Fronts& fronts, int edge, const Numbers& up, const Number
     return lutra::Impl::FrontTiles(f.pivots, f.below, edge);
   };
   for (const auto& [task, number] : up) {
-    const auto [front, tile, share] = task;
+    const auto [front, tile, part] = task;
     const auto tiles = tiles_of(front);
-    for (int j = 0; j < std::min(tile, tiles.pivot_tiles()); ++j) CHECK(up.at({front, j, no_share}) < number);
+    for (int j = 0; j < std::min(tile, tiles.pivot_tiles()); ++j) CHECK(up.at({front, j, no_part}) < number);
     const int parent = parent_of(fronts, front);
     if (parent < 0) continue;
-    for (int j = 0; j < tiles_of(parent).count(); ++j) CHECK(number < up.at({parent, j, no_share}));
+    for (int j = 0; j < tiles_of(parent).count(); ++j) CHECK(number < up.at({parent, j, no_part}));
   }
   for (const auto& [task, number] : down) {
-    const auto [front, tile, share] = task;
+    const auto [front, tile, part] = task;
     const auto tiles = tiles_of(front);
     REQUIRE(tile < tiles.pivot_tiles());
-    if (share >= 0) CHECK(number < down.at({front, tile, no_share}));
-    for (int j = tile + 1; j < tiles.pivot_tiles() && share < 0; ++j)
-      CHECK(down.at({front, j, no_share}) < number);
+    if (part >= 0) CHECK(number < down.at({front, tile, no_part}));
+    for (int j = tile + 1; j < tiles.pivot_tiles() && part < 0; ++j)
+      CHECK(down.at({front, j, no_part}) < number);
     const int parent = parent_of(fronts, front);
     if (parent < 0) continue;
-    for (int j = 0; j < tiles_of(parent).pivot_tiles(); ++j) CHECK(down.at({parent, j, no_share}) < number);
+    for (int j = 0; j < tiles_of(parent).pivot_tiles(); ++j) CHECK(down.at({parent, j, no_part}) < number);
   }
 }
 

@@ -7,17 +7,17 @@
 #include <cstdint>
 
 #include "Lutra_ExecutionTraits.hpp"
-#include "Lutra_TriangleNumbers.hpp"
 #include "Lutra_TriangleRowsView.hpp"
+#include "Lutra_TriangleStatistics.hpp"
 #include "Lutra_Watchdog.hpp"
 
 namespace lutra::Impl {
 
-/// Runs of consecutive steps, each of which is to be worked on as one.
+/// A partition of the steps into blocks of consecutive steps.
 template <class Ordinal, class Memory>
 struct StepBlocks {
-  Ordinal count = 0;                      ///< how many there are; while only the device knows that, no fewer
-  const std::int64_t* counted = nullptr;  ///< where the device knows it; null: it is `count`
+  Ordinal count = 0;                      ///< number of blocks; an upper bound while only the device knows it
+  const std::int64_t* counted = nullptr;  ///< the number on the device; null: `count`
   Kokkos::View<const Ordinal*, Memory> begin;  ///< [count + 1] first step of each; empty: every step its own
   Kokkos::View<const Ordinal*, Memory> block_of;  ///< [n] by step; empty: every step its own
   Kokkos::View<const Ordinal*, Memory> longest;   ///< [count] entries of its longest row that lie outside of
@@ -34,39 +34,40 @@ struct StepBlocks {
   }
 };
 
-/// A grouping of steps with the levels of its groups.
+/// Blocks with their levels.
 template <class Ordinal, class Memory>
 struct LeveledBlocks {
   StepBlocks<Ordinal, Memory> blocks;
-  Kokkos::View<Ordinal*, Memory> level;  ///< [blocks.count]; while levels are sought, −1 where not yet known
-  Kokkos::View<Ordinal*, Memory> ticket;  ///< [1] the last that was taken of seeking them
-  Ordinal levels = 0;                     ///< how many there are, once the host knows
+  Kokkos::View<Ordinal*, Memory> level;   ///< [blocks.count]; during the search −1 where not yet known
+  Kokkos::View<Ordinal*, Memory> ticket;  ///< [1] last ticket taken by the search for levels
+  Ordinal levels = 0;                     ///< number of levels, once the host knows it
 };
 
-/// What choosing a method needs to know of a triangle.
+/// What the choice of a method is made from.
 template <class Ordinal, class Memory>
 struct Groupings {
-  LeveledBlocks<Ordinal, Memory> single, blocked;  ///< of rows by themselves; of blocks, empty if not sought
-  NumbersView<Memory> numbers;
+  LeveledBlocks<Ordinal, Memory> single, blocked;  ///< of single rows; of blocks, empty if not wanted
+  StatisticsView<Memory> statistics;
 };
 
 template <class Level>
-KOKKOS_FORCEINLINE_FUNCTION Level read_level(const Level* place) {
-  return *static_cast<const volatile Level*>(place);
+KOKKOS_FORCEINLINE_FUNCTION Level read_level(const Level* position) {
+  return *static_cast<const volatile Level*>(position);
 }
 
-/// Makes `last` no less than a level.
+/// Raises `last` to a level.
 template <class Level>
 KOKKOS_FORCEINLINE_FUNCTION void note_level(Level* last, Level level) {
   if (read_level(last) < level) Kokkos::atomic_max(last, level);
 }
 
-/// Bounds the waiting of a search for levels.
+/// Limits how long a search for levels polls.
 struct LevelWatchdog {
   std::uint64_t limit = 0;          ///< ticks a wait may last
-  std::int64_t* stopped = nullptr;  ///< 1 + first step of the block that waited longer; 0: none has
+  std::int64_t* stopped = nullptr;  ///< 1 + first step of the block that waited longer; 0: none
 
-  /// Whether the search is over; ends it where this wait, of the block that begins at `step`, is too long.
+  /// Whether the search has been ended; ends it where this wait, of the block that begins at `step`, exceeds
+  /// the limit.
   KOKKOS_FUNCTION bool ends(WaitTimer<>& timer, std::int64_t step) const {
     if (*static_cast<const volatile std::int64_t*>(stopped) != 0) return true;
     if (timer.exceeds(limit)) Kokkos::atomic_compare_exchange(stopped, std::int64_t(0), step + 1);
@@ -74,14 +75,15 @@ struct LevelWatchdog {
   }
 };
 
-/// Levels of the blocks in one launch, by the very waiting that a synchronisation-free solve does: a block's
-/// level is one more than the greatest of those it depends on, and its own flag. Teams take tickets in order,
-/// so that what a team waits for has been begun; lanes never wait for each other inside a loop, so that lanes
-/// that advance in lockstep cannot block each other.
+/// Levels of the blocks in one launch, as a synchronization-free solve: the level of a block is one more
+/// than the greatest among those it depends on, and its own flag (−1: not yet known). Teams take tickets in
+/// order, so a team polls only for blocks of teams that are already running. A lane does not loop until one
+/// level is known but rereads it in the next pass of its loop, so that lanes which advance in lockstep
+/// cannot block each other.
 ///
-/// @param leveled    its levels −1 throughout in, from 0 out; its ticket −1 in
-/// @param last_level 0 or more in; no less than any level out
-/// @param watchdog   ends the search where a block waits too long: levels are meaningless then
+/// @param leveled    levels all −1 on entry, from 0 on return; ticket −1 on entry
+/// @param last_level 0 or more on entry; at least the greatest level on return
+/// @param watchdog   ends the search where a block waits too long; levels are meaningless then
 template <class Ordinal, class Offset, class ExecutionSpace>
 void sweep_levels_portable(const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
                            const LeveledBlocks<Ordinal, typename ExecutionSpace::memory_space>& leveled,
@@ -95,13 +97,13 @@ void sweep_levels_portable(const ExecutionSpace& exec, const RowAccess<Ordinal, 
   Kokkos::parallel_for(
       "lutra::trisolve::levels", Policy(exec, static_cast<int>(teams), 1, vector_length),
       KOKKOS_LAMBDA(const typename Policy::member_type& team) {
-        Ordinal turn = 0;
+        Ordinal taken = 0;
         Kokkos::single(
             Kokkos::PerTeam(team),
             [&](Ordinal& value) { value = fetch_add_shared<ExecutionSpace>(ticket(0), Ordinal(1)) + 1; },
-            turn);
+            taken);
         Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, chunk), [&](const int lane) {
-          const Ordinal b = turn * chunk + lane;
+          const Ordinal b = taken * chunk + lane;
           if (b >= blocks.size()) return;
           const Ordinal first = blocks.first_step(b), last = blocks.first_step(b + 1);
           Ordinal step = first, greatest = -1;

@@ -12,9 +12,9 @@
 
 namespace lutra::Impl {
 
-/// All that a data-flow solve reads and writes. Solutions are kept in `current`, `stride` values a place, and
-/// are their own flags; `previous` is the array of the solve before, which is marked again on the way, so
-/// that no launch is spent on it.
+/// Arguments of a data-flow solve. `current` holds the solutions, `stride` values for each position of the
+/// plan, as self-flagged values (Lutra_DataFlow.hpp). `previous` is the array of the solve before; this
+/// solve fills it with sentinels, so that no launch is spent on it.
 template <class Scalar, class Value, class Ordinal, class Offset>
 struct BlockSolveData {
   const BlockTask<Ordinal, Offset>* tasks = nullptr;
@@ -24,20 +24,20 @@ struct BlockSolveData {
   const Value* entries = nullptr;
   const Value* inverses = nullptr;
   const BlockUse* use = nullptr;
-  const Ordinal* in_row = nullptr;   ///< [n] row of `in` by place
-  const Ordinal* out_row = nullptr;  ///< [n] row of `out` by place
+  const Ordinal* in_row = nullptr;   ///< [n] row of `in` by position
+  const Ordinal* out_row = nullptr;  ///< [n] row of `out` by position
   MappedColumns<const Scalar> in;
   MappedColumns<Scalar> out;
   Scalar* current = nullptr;
   Scalar* previous = nullptr;
-  int previous_stride = 0;  ///< 0: nothing to mark
+  int previous_stride = 0;  ///< values a position of `previous` to reset; 0: none
   int n_columns = 0;        ///< right-hand sides, no more than the stride
   bool conjugate = false;
   std::int64_t n_tasks = 0;
   std::int64_t narrow_tasks = 0;
-  Ordinal* ticket = nullptr;       ///< of this solve, 0 in
-  Ordinal* next_ticket = nullptr;  ///< of the next one, made 0
-  int* stop = nullptr;             ///< not 0: the watchdog has given up
+  Ordinal* ticket = nullptr;       ///< of this solve, 0 on entry
+  Ordinal* next_ticket = nullptr;  ///< of the next solve, reset to 0
+  int* stop = nullptr;             ///< not 0: the watchdog has ended the solve
   TimeoutRecord* timeout = nullptr;
   std::uint64_t watchdog_ticks = 0;  ///< a longer wait ends the solve
 
@@ -51,36 +51,36 @@ struct BlockSolveData {
   }
 };
 
-/// Ends the waiting for all: remembers the first place that waited too long.
+/// Ends the solve: all polling threads stop, and the first position that waited too long is recorded.
 template <class Data>
-KOKKOS_FUNCTION void give_up(const Data& data, std::int64_t place) {
-  if (Kokkos::atomic_compare_exchange(data.stop, 0, 1) == 0) data.timeout->place_plus_one = place + 1;
+KOKKOS_FUNCTION void give_up(const Data& data, std::int64_t position) {
+  if (Kokkos::atomic_compare_exchange(data.stop, 0, 1) == 0) data.timeout->position_plus_one = position + 1;
 }
 
-/// Asked now and then by a thread that polls: whether the watchdog has ended the solve. Ends it where this
-/// wait has lasted too long; the waiting threads, this one too, learn of it when they ask next.
+/// Whether the watchdog has ended the solve; a polling thread asks every few hundred readings. Ends the
+/// solve where this wait exceeds the limit; the polling threads, this one too, observe that when they ask
+/// next.
 template <class Data>
-KOKKOS_FUNCTION bool is_ended(const Data& data, WaitTimer<>& timer, std::int64_t waiting_place) {
+KOKKOS_FUNCTION bool is_ended(const Data& data, WaitTimer<>& timer, std::int64_t waiting_position) {
   if (*static_cast<const volatile int*>(data.stop) != 0) return true;
-  if (timer.exceeds(data.watchdog_ticks)) give_up(data, waiting_place);
+  if (timer.exceeds(data.watchdog_ticks)) give_up(data, waiting_position);
   return false;
 }
 
-/// Reads a solution, waiting for it where it is not there yet. Gives NaN once the watchdog has ended the
-/// solve.
+/// Polls a slot until it is computed. Returns NaN once the watchdog has ended the solve.
 template <class Scalar, class Data>
-KOKKOS_FUNCTION Scalar wait_for(const Data& data, const Scalar* place, std::int64_t waiting_place) {
-  Scalar value = read_fresh(place);
-  if (!is_marked(value)) return value;
+KOKKOS_FUNCTION Scalar wait_for(const Data& data, const Scalar* position, std::int64_t waiting_position) {
+  Scalar value = read_fresh(position);
+  if (!is_sentinel(value)) return value;
   WaitTimer<> timer;
-  for (unsigned readings = 1; is_marked(value); ++readings) {
+  for (unsigned readings = 1; is_sentinel(value); ++readings) {
     if (readings % 256 == 0) {
-      if (is_ended(data, timer, waiting_place)) break;
+      if (is_ended(data, timer, waiting_position)) break;
       yield_to_others();
     }
-    value = read_fresh(place);
+    value = read_fresh(position);
   }
-  return unmarked(value);
+  return storable(value);
 }
 
 /// A diagonal block T of a task and its inverse V, as they are packed.
@@ -97,7 +97,8 @@ struct PackedBlock {
   KOKKOS_FORCEINLINE_FUNCTION Scalar entry(int i, int j) const { return packed(j, i); }
 };
 
-/// Solves with a diagonal block: sums in, solutions out. All by one thread. `work` has room for the rows.
+/// Solves with a diagonal block by one thread: x holds right-hand sides on entry and solutions on return.
+/// `work` has room for `rows` values.
 template <class Scalar, class Block>
 KOKKOS_FUNCTION void apply_block(const Block& block, BlockUse use, int rows, Scalar* x, Scalar* work) {
   if (use == BlockUse::substitute) {
@@ -130,7 +131,7 @@ KOKKOS_FUNCTION void solve_block(const Member& team, const Data& data, const Blo
   const Ordinal first = data.block_begin[task.first_block + b];
   const int rows = static_cast<int>(data.block_begin[task.first_block + b + 1] - first);
   for (int i = 0; i < rows; ++i) {
-    const Ordinal place = first + i;
+    const Ordinal position = first + i;
     const int lane0 = (b << (task.shape.log_rows + task.shape.log_lanes)) + (i << task.shape.log_lanes);
     Scalar sum(0);
     Kokkos::parallel_reduce(
@@ -141,11 +142,11 @@ KOKKOS_FUNCTION void solve_block(const Member& team, const Data& data, const Blo
           const Ordinal needed = data.columns[p];
           if (needed < 0) return;
           const Scalar x =
-              wait_for(data, data.current + static_cast<std::int64_t>(needed) * Stride + column, place);
+              wait_for(data, data.current + static_cast<std::int64_t>(needed) * Stride + column, position);
           partial += Scalar(data.value(data.entries + p)) * x;
         },
         sum);
-    const auto in_row = static_cast<std::int64_t>(data.in_row[place]);
+    const auto in_row = static_cast<std::int64_t>(data.in_row[position]);
     Kokkos::single(Kokkos::PerThread(team),
                    [&]() { sums[i] = data.in.scaled(in_row, data.in.at(in_row, column)) - sum; });
   }
@@ -153,30 +154,35 @@ KOKKOS_FUNCTION void solve_block(const Member& team, const Data& data, const Blo
     const PackedBlock<Scalar, Data, BlockTask<Ordinal, Offset>> block{data, task, b};
     apply_block(block, data.use[task.first_block + b], rows, sums, sums + max_block_rows);
     for (int i = 0; i < rows; ++i) {
-      const auto place = static_cast<std::int64_t>(first) + i;
-      const auto out_row = static_cast<std::int64_t>(data.out_row[place]);
-      write_through(data.current + place * Stride + column, unmarked(sums[i]));
+      const auto position = static_cast<std::int64_t>(first) + i;
+      const auto out_row = static_cast<std::int64_t>(data.out_row[position]);
+      write_through(data.current + position * Stride + column, storable(sums[i]));
       data.out.at(out_row, column) = data.out.scaled(out_row, sums[i]);
     }
   });
 }
 
-/// Marks the places of a block in the array of the solve before.
+/// Resets the slots of a task in the array of the solve before.
 template <class Scalar, class Ordinal, class Offset, class Data, class Member>
-KOKKOS_FUNCTION void mark_previous(const Member& team, const Data& data,
-                                   const BlockTask<Ordinal, Offset>& task) {
+KOKKOS_FUNCTION void reset_previous(const Member& team, const Data& data,
+                                    const BlockTask<Ordinal, Offset>& task) {
   const auto first = static_cast<std::int64_t>(data.block_begin[task.first_block]) * data.previous_stride;
   const auto last =
       static_cast<std::int64_t>(data.block_begin[task.first_block + task.blocks]) * data.previous_stride;
   Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, static_cast<int>(last - first)),
-                       [&](const int i) { data.previous[first + i] = marked_value<Scalar>(); });
+                       [&](const int i) { data.previous[first + i] = sentinel_value<Scalar>(); });
 }
 
-/// The synchronisation-free solve, portable: a team takes a ticket and works on that task in the order of
-/// levels; tickets are taken in order, so whatever is waited for is being worked on by a team that is
-/// running. Rows of a block wait for the values they need, each its own flag; the diagonal block is applied
-/// by its inverse. (Section 2 of "A Message-Driven, Multi-GPU Parallel Sparse Triangular Solver" gives the
-/// supernodal form; rows gather here instead of scattering, so that sums have one order and need no atomics.)
+/// The synchronization-free solve, portable. A team takes a ticket and solves the task of that number in the
+/// order of levels. Tickets are handed out in order, so the tasks a team polls for belong to teams that are
+/// already running: they finish, and so does the team.
+///
+///   ticket    0    1    2    3        tasks by level
+///   team      A    B    A    C        C polls for values of tasks 0..2 only
+///
+/// Rows gather instead of scattering as in section 2 of "A Message-Driven, Multi-GPU Parallel Sparse
+/// Triangular Solver" (the supernodal form), so that sums have one order and need no atomics. A diagonal
+/// block is applied by its inverse.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset, class ExecutionSpace>
 void solve_blocks_portable(const ExecutionSpace& exec,
                            const BlockSolveData<Scalar, Value, Ordinal, Offset>& data) {
@@ -190,20 +196,20 @@ void solve_blocks_portable(const ExecutionSpace& exec,
           .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Scratch::shmem_size(2 * max_block_rows)))),
       KOKKOS_LAMBDA(const typename Policy::member_type& team) {
         const Scratch scratch(team.team_scratch(0), 2 * max_block_rows);
-        Ordinal turn = 0;
+        Ordinal taken = 0;
         Kokkos::single(
             Kokkos::PerTeam(team),
             [&](Ordinal& value) { value = fetch_add_shared<ExecutionSpace>(*data.ticket, Ordinal(1)); },
-            turn);
-        if (turn == 0) *data.next_ticket = 0;
-        const auto task = data.tasks[data.by_level[turn]];
+            taken);
+        if (taken == 0) *data.next_ticket = 0;
+        const auto task = data.tasks[data.by_level[taken]];
         for (int b = 0; b < task.blocks; ++b) {
           for (int column = 0; column < data.n_columns; ++column) {
             solve_block<Stride, Scalar, Ordinal>(team, data, task, b, column, scratch.data());
             team.team_barrier();
           }
         }
-        mark_previous<Scalar, Ordinal>(team, data, task);
+        reset_previous<Scalar, Ordinal>(team, data, task);
       });
 }
 

@@ -11,84 +11,90 @@
 
 namespace lutra::Impl {
 
-// Values that are their own flag. A place that has not been computed holds one particular NaN, the mark; who
-// needs the place reads it until something else stands there. Neither a flag nor a fence is needed, so that a
-// dependency costs one trip through memory. A computed value that happens to be the mark is stored as another
-// NaN.
+// Self-flagged values. A slot that has not been computed holds one particular NaN, the sentinel. A consumer
+// polls the slot until it holds anything else:
+//
+//   producer                        memory                        consumer
+//   x = ...                         sentinel  <-- read_fresh ---  sentinel: read again
+//   write_through(slot, x)  ----->  x         <-- read_fresh ---  x: use it
+//
+// The value is its own flag, so neither flag nor fence is needed and a dependency costs one trip through
+// memory. A computed value that happens to be the sentinel is stored as another NaN (`storable`).
 
 template <class Real>
-struct Mark;
+struct Sentinel;
 template <>
-struct Mark<double> {
+struct Sentinel<double> {
   using Bits = std::uint64_t;
   static constexpr Bits bits = 0x7ff8'6c75'7472'6121;
 };
 template <>
-struct Mark<float> {
+struct Sentinel<float> {
   using Bits = std::uint32_t;
   static constexpr Bits bits = 0x7fec'7472;
 };
 
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION Real mark_of() {
-  constexpr auto bits = Mark<Real>::bits;
+KOKKOS_FORCEINLINE_FUNCTION Real sentinel_of() {
+  constexpr auto bits = Sentinel<Real>::bits;
   return Kokkos::bit_cast<Real>(bits);
 }
 
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION bool is_marked(Real value) {
-  return Kokkos::bit_cast<typename Mark<Real>::Bits>(value) == Mark<Real>::bits;
+KOKKOS_FORCEINLINE_FUNCTION bool is_sentinel(Real value) {
+  return Kokkos::bit_cast<typename Sentinel<Real>::Bits>(value) == Sentinel<Real>::bits;
 }
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION bool is_marked(const Kokkos::complex<Real>& value) {
-  return is_marked(value.real()) || is_marked(value.imag());
+KOKKOS_FORCEINLINE_FUNCTION bool is_sentinel(const Kokkos::complex<Real>& value) {
+  return is_sentinel(value.real()) || is_sentinel(value.imag());
 }
 
-/// A value as it may be stored: none that the mark's upper 32 bits begin, so that those tell it apart.
+/// A value as it may be stored: never the sentinel, nor any value with its upper 32 bits, which alone tell
+/// the sentinel apart.
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION Real unmarked(Real value) {
-  using Bits = typename Mark<Real>::Bits;
+KOKKOS_FORCEINLINE_FUNCTION Real storable(Real value) {
+  using Bits = typename Sentinel<Real>::Bits;
   constexpr int unused = 8 * (sizeof(Bits) - 4);
-  const bool looks_marked = Kokkos::bit_cast<Bits>(value) >> unused == Mark<Real>::bits >> unused;
-  return looks_marked ? Kokkos::Experimental::quiet_NaN_v<Real> : value;
+  const bool looks_like_sentinel = Kokkos::bit_cast<Bits>(value) >> unused == Sentinel<Real>::bits >> unused;
+  return looks_like_sentinel ? Kokkos::Experimental::quiet_NaN_v<Real> : value;
 }
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION Kokkos::complex<Real> unmarked(const Kokkos::complex<Real>& value) {
-  return {unmarked(value.real()), unmarked(value.imag())};
+KOKKOS_FORCEINLINE_FUNCTION Kokkos::complex<Real> storable(const Kokkos::complex<Real>& value) {
+  return {storable(value.real()), storable(value.imag())};
 }
 
 template <class Scalar>
-KOKKOS_FORCEINLINE_FUNCTION Scalar marked_value() {
+KOKKOS_FORCEINLINE_FUNCTION Scalar sentinel_value() {
   using Real = RealOf<Scalar>;
   if constexpr (ScalarTraits<Scalar>::is_complex) {
-    return Scalar(mark_of<Real>(), mark_of<Real>());
+    return Scalar(sentinel_of<Real>(), sentinel_of<Real>());
   } else {
-    return mark_of<Real>();
+    return sentinel_of<Real>();
   }
 }
 
-/// Reads a place anew that another thread may be writing. Each real number is read whole, which is all that
-/// self-flagged values need.
+/// Reads a slot that another thread may be writing, from memory. Each real number is read whole, which is
+/// all that self-flagged values need. Pairs with write_through.
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION Real read_fresh(const Real* place) {
-  return *static_cast<const volatile Real*>(place);
+KOKKOS_FORCEINLINE_FUNCTION Real read_fresh(const Real* position) {
+  return *static_cast<const volatile Real*>(position);
 }
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION Kokkos::complex<Real> read_fresh(const Kokkos::complex<Real>* place) {
-  const auto* parts = reinterpret_cast<const volatile Real*>(place);
+KOKKOS_FORCEINLINE_FUNCTION Kokkos::complex<Real> read_fresh(const Kokkos::complex<Real>* position) {
+  const auto* parts = reinterpret_cast<const volatile Real*>(position);
   const Real real = parts[0], imaginary = parts[1];
   return {real, imaginary};
 }
 
-/// Writes a place that others read by read_fresh.
+/// Writes a slot that others poll by read_fresh.
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION void write_through(Real* place, Real value) {
-  *static_cast<volatile Real*>(place) = value;
+KOKKOS_FORCEINLINE_FUNCTION void write_through(Real* position, Real value) {
+  *static_cast<volatile Real*>(position) = value;
 }
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION void write_through(Kokkos::complex<Real>* place,
+KOKKOS_FORCEINLINE_FUNCTION void write_through(Kokkos::complex<Real>* position,
                                                const Kokkos::complex<Real>& value) {
-  auto* parts = reinterpret_cast<volatile Real*>(place);
+  auto* parts = reinterpret_cast<volatile Real*>(position);
   parts[0] = value.real();
   parts[1] = value.imag();
 }

@@ -19,7 +19,7 @@ struct FrontSweep {
   KOKKOS_FUNCTION bool unit() const { return forward != transposed; }
 };
 
-/// A matrix inside the panels: entry (r, c) stands at first[r·row + c·column], one of the two being 1.
+/// A matrix inside the panels: entry (r, c) is first[r·row + c·column]; one of the two strides is 1.
 template <class Scalar>
 struct PanelPart {
   const Scalar* first;
@@ -39,7 +39,7 @@ KOKKOS_FUNCTION PanelPart<Scalar> pivot_part(const Scalar* panels, const Front& 
   return sweep.transposed ? PanelPart<Scalar>{lower, size, 1} : PanelPart<Scalar>{lower, 1, size};
 }
 
-/// What a sweep multiplies between pivots and further rows: forward below × pivots, backward pivots × below.
+/// The off-diagonal block of a front for a sweep: forward below × pivots, backward pivots × below.
 template <class Scalar, class Front>
 KOKKOS_FUNCTION PanelPart<Scalar> further_part(const Scalar* panels, const Front& front,
                                                const FrontSweep& sweep) {
@@ -51,14 +51,14 @@ KOKKOS_FUNCTION PanelPart<Scalar> further_part(const Scalar* panels, const Front
   return sweep.transposed ? PanelPart<Scalar>{lower, size, 1} : PanelPart<Scalar>{upper, below, 1};
 }
 
-/// All a sweep reads and writes. Vectors hold groups of right-hand sides one after another, within a group
-/// the values of a place side by side.
+/// Arguments of a sweep. Vectors hold groups of right-hand sides one after another; within a group the
+/// values of a permuted index are contiguous.
 template <class Scalar, class Ordinal, class Offset>
 struct FrontSolveData {
   const Front<Ordinal, Offset>* fronts = nullptr;
-  const Ordinal* rows = nullptr;                ///< further rows of all fronts, places of F
+  const Ordinal* rows = nullptr;                ///< contribution rows of all fronts, permuted indices
   const std::uint32_t* source_begin = nullptr;  ///< [positions of all fronts + 1] in `source`
-  const std::uint32_t* source = nullptr;        ///< by positions, what their sums take: places in `below`
+  const std::uint32_t* source = nullptr;        ///< by positions: indices in `below` of the terms of its sum
   const Scalar* panels = nullptr;
   MappedColumns<const Scalar> in;         ///< right-hand sides, for forward sweeps
   MappedColumns<Scalar> out;              ///< solutions, for backward sweeps
@@ -66,11 +66,12 @@ struct FrontSolveData {
                                           ///< its transpose; else none
   const Ordinal* in_row = nullptr;
   const Ordinal* out_row = nullptr;
-  Scalar* solved = nullptr;    ///< [n] what the forward sweep leaves to the backward one
-  Scalar* solution = nullptr;  ///< [n] of the backward sweep, by places of F; may be `solved`
-  Scalar* below = nullptr;     ///< [further rows of all fronts] what fronts leave to their parents
-  std::int64_t n = 0;          ///< order of F
-  std::int64_t n_below = 0;    ///< further rows of all fronts
+  Scalar* solved = nullptr;    ///< [n] solutions of the forward sweep, right-hand sides of the backward one
+  Scalar* solution = nullptr;  ///< [n] of the backward sweep, by permuted indices; may be `solved`
+  Scalar* below =
+      nullptr;         ///< [contribution rows of all fronts] contributions to the parents' right-hand sides
+  std::int64_t n = 0;  ///< order of F
+  std::int64_t n_below = 0;  ///< contribution rows of all fronts
   int n_columns = 0;
   FrontSweep sweep;
 
@@ -81,20 +82,19 @@ struct FrontSolveData {
       return entry;
     }
   }
-  /// The place of F whose right-hand side, or in a transposed solve whose solution, belongs to a pivot's
-  /// place.
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t row_at(std::int64_t place) const {
-    return row_of_pivot == nullptr ? place : static_cast<std::int64_t>(row_of_pivot[place]);
+  /// The permuted index whose right-hand side (in a transposed solve: solution) belongs to a pivot.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t row_at(std::int64_t index) const {
+    return row_of_pivot == nullptr ? index : static_cast<std::int64_t>(row_of_pivot[index]);
   }
-  /// A right-hand side of a place of F.
-  KOKKOS_FORCEINLINE_FUNCTION Scalar right_side(std::int64_t place, int column) const {
+  /// The right-hand side at a permuted index.
+  KOKKOS_FORCEINLINE_FUNCTION Scalar right_side(std::int64_t index, int column) const {
     if (column >= n_columns) return Scalar(0);
-    const auto row = static_cast<std::int64_t>(in_row[place]);
+    const auto row = static_cast<std::int64_t>(in_row[index]);
     return in.scaled(row, in.at(row, column));
   }
-  KOKKOS_FORCEINLINE_FUNCTION void hand_out(std::int64_t place, int column, const Scalar& value) const {
+  KOKKOS_FORCEINLINE_FUNCTION void write_solution(std::int64_t index, int column, const Scalar& value) const {
     if (column >= n_columns) return;
-    const auto row = static_cast<std::int64_t>(out_row[place]);
+    const auto row = static_cast<std::int64_t>(out_row[index]);
     out.at(row, column) = out.scaled(row, value);
   }
 };

@@ -10,13 +10,21 @@
 namespace lutra::Impl {
 
 // Forward and backward substitution of the multifrontal method (I. S. Duff and J. K. Reid, ACM Trans. Math.
-// Software 9, 1983): up the tree a front takes its children's contributions to the right-hand side, down the
-// tree it takes the solutions of its further rows. Each position gathers, so that sums have one order.
+// Software 9, 1983). A front has its pivots p and its contribution rows b:
+//
+//         p         b
+//       +---------+-----+
+//     p | L11\U11 | U12 |   forward:  y_p = L11^-1 (rhs_p + c_p),  contribution to the parent: c_b - L21 y_p,
+//       +---------+-----+             where c is the sum of the children's contributions
+//     b |   L21   |         backward: x_p = U11^-1 (y_p - U12 x_b),  x_b from the ancestors
+//       +---------+
+//
+// Each row gathers the terms of its sum, so that sums have one order.
 
-/// Pivots that one thread solves before the others multiply by what it found.
+/// Pivots that one thread solves before all threads multiply by their solutions.
 inline constexpr int front_solve_block = 16;
 
-/// v −= A·x for `Width` right-hand sides, the values of a place side by side, by a team. v and x do not
+/// v −= A·x for `Width` right-hand sides by a team; the values of an index are contiguous. v and x do not
 /// overlap.
 template <int Width, class Scalar, class Data, class Member>
 struct FrontProduct {
@@ -91,14 +99,16 @@ struct FrontProduct {
   }
 };
 
-/// Sweeps over fronts, a team each. Vectors stand at the group that is being solved.
+/// Sweeps over fronts, a team each. Vectors begin at the group that is being solved. Barriers of the team
+/// separate: gathering from solving; the solutions of a block of pivots from the products with them, and
+/// those from the next block.
 template <int Width, class Scalar, class Ordinal, class Offset>
 struct FrontSolveWorker {
   FrontSolveData<Scalar, Ordinal, Offset> data;
   int first_column = 0;  ///< of the group
 
-  /// Takes right-hand sides and what the children leave, solves for the pivots, leaves the rest to the
-  /// parent.
+  /// Forward: gathers right-hand sides and contributions of the children, solves for the pivots and leaves
+  /// contributions to the parent.
   template <class Member>
   KOKKOS_FUNCTION void sweep_up(const Member& team, Ordinal number) const {
     const Front<Ordinal, Offset> front = data.fronts[number];
@@ -107,10 +117,10 @@ struct FrontSolveWorker {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.size()), [&](const int p) {
       const bool is_pivot = p < front.pivots;
       Scalar* const to = is_pivot ? y + p * Width : below + (p - front.pivots) * Width;
-      const std::int64_t place = is_pivot ? data.row_at(front.first_pivot + p) : front.first_pivot + p;
-      const std::int64_t position = front.rows + place;
+      const std::int64_t index = is_pivot ? data.row_at(front.first_pivot + p) : front.first_pivot + p;
+      const std::int64_t position = front.rows + index;
       for (int w = 0; w < Width; ++w) {
-        Scalar sum = is_pivot ? data.right_side(place, first_column + w) : Scalar(0);
+        Scalar sum = is_pivot ? data.right_side(index, first_column + w) : Scalar(0);
         for (auto s = data.source_begin[position]; s < data.source_begin[position + 1]; ++s)
           sum += data.below[static_cast<std::int64_t>(data.source[s]) * Width + w];
         to[w] = sum;
@@ -131,16 +141,16 @@ struct FrontSolveWorker {
     team.team_barrier();
   }
 
-  /// Solves for the pivots with what is known of the further rows. `below` holds those for the while, and
-  /// `solved` takes the solutions where they do not stand in the order of places.
+  /// Backward: solves for the pivots with the solutions of the contribution rows, for which `below` is
+  /// scratch. `solved` receives the solutions where they are not stored by permuted index.
   template <class Member>
   KOKKOS_FUNCTION void sweep_down(const Member& team, Ordinal number) const {
     const Front<Ordinal, Offset> front = data.fronts[number];
     Scalar* const x = data.solved + static_cast<std::int64_t>(front.first_pivot) * Width;
     Scalar* const known = data.below + front.rows * Width;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.below), [&](const int r) {
-      const auto place = static_cast<std::int64_t>(data.rows[front.rows + r]);
-      for (int w = 0; w < Width; ++w) known[r * Width + w] = data.solution[place * Width + w];
+      const auto index = static_cast<std::int64_t>(data.rows[front.rows + r]);
+      for (int w = 0; w < Width; ++w) known[r * Width + w] = data.solution[index * Width + w];
     });
     team.team_barrier();
     const FrontProduct<Width, Scalar, FrontSolveData<Scalar, Ordinal, Offset>, Member> subtract{team, data};
@@ -158,10 +168,10 @@ struct FrontSolveWorker {
       team.team_barrier();
     }
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.pivots), [&](const int p) {
-      const std::int64_t place = data.row_at(front.first_pivot + p);
+      const std::int64_t index = data.row_at(front.first_pivot + p);
       for (int w = 0; w < Width; ++w) {
-        data.hand_out(place, first_column + w, x[p * Width + w]);
-        if (data.solution != data.solved) data.solution[place * Width + w] = x[p * Width + w];
+        data.write_solution(index, first_column + w, x[p * Width + w]);
+        if (data.solution != data.solved) data.solution[index * Width + w] = x[p * Width + w];
       }
     });
   }
@@ -190,8 +200,8 @@ struct FrontSolveWorker {
   }
 };
 
-/// Threads of a team for each front of a level. On hosts one, but where a level has fewer fronts than there
-/// are threads and its first, the largest, is worth their meeting at barriers.
+/// Threads of a team for each front of a level. On hosts one, unless the level has fewer fronts than there
+/// are threads and its first, the largest, is worth the barriers.
 template <class ExecutionSpace, class Plan, class Ordinal>
 int threads_for_level(const ExecutionSpace& exec, const Plan& plan, Ordinal first, int width) {
   constexpr int worth_sharing = 256;  // rows
@@ -204,8 +214,8 @@ int threads_for_level(const ExecutionSpace& exec, const Plan& plan, Ordinal firs
   }
 }
 
-/// One sweep for the group of right-hand sides that begins at `first_column`: level by level, a team a front;
-/// on the Serial backend in postorder or its reverse.
+/// One sweep for the group of right-hand sides that begins at `first_column`: level by level, a team for
+/// each front; on the Serial backend in postorder or its reverse. The order of launches separates levels.
 template <int Width, class Plan, class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void sweep_fronts_portable(const ExecutionSpace& exec, const Plan& plan,
                            const FrontSolveData<Scalar, Ordinal, Offset>& data, int first_column) {
@@ -217,18 +227,18 @@ void sweep_fronts_portable(const ExecutionSpace& exec, const Plan& plan,
     const auto count = static_cast<int>(plan.count);
     Kokkos::parallel_for(
         "lutra::trisolve::sweep_fronts", Policy(exec, count, 1), KOKKOS_LAMBDA(const Member& team) {
-          const int turn = team.league_rank();
+          const int k = team.league_rank();
           if (forward) {
-            worker.sweep_up(team, static_cast<Ordinal>(turn));
+            worker.sweep_up(team, static_cast<Ordinal>(k));
           } else {
-            worker.sweep_down(team, static_cast<Ordinal>(count - 1 - turn));
+            worker.sweep_down(team, static_cast<Ordinal>(count - 1 - k));
           }
         });
   } else {
     const int lanes = is_host_space<ExecutionSpace> ? 1 : vector_length_for<ExecutionSpace>(32);
     const auto by_level = plan.by_level;
-    for (std::size_t turn = 0; turn < plan.levels(); ++turn) {
-      const std::size_t l = forward ? turn : plan.levels() - 1 - turn;
+    for (std::size_t k = 0; k < plan.levels(); ++k) {
+      const std::size_t l = forward ? k : plan.levels() - 1 - k;
       const Ordinal first = plan.layout.level_map[l];
       const auto width = static_cast<int>(plan.layout.level_map[l + 1] - first);
       Kokkos::parallel_for(

@@ -12,15 +12,16 @@
 
 namespace lutra::Impl {
 
-/// Fronts of no more rows, in whose subtrees no other has more, are solved by a warp each: small ones with a
-/// lane a row, middle ones with up to three rows a lane.
+/// Largest fronts that one warp solves, if no front of their subtree is larger: small ones with a row for
+/// each lane, middle ones with up to three.
 inline constexpr int small_solve_size = 32, middle_solve_size = 96;
-/// Further tiles that one team sums in a backward sweep before others share them.
-inline constexpr int max_unshared_tiles = 6;
-/// Further tiles of a share.
-inline constexpr int shared_tiles = 4;
+/// Most off-diagonal tiles that one thread block sums in a backward sweep; where there are more, other
+/// blocks compute partial sums.
+inline constexpr int max_unsplit_tiles = 6;
+/// Off-diagonal tiles of a partial sum.
+inline constexpr int tiles_per_part = 4;
 
-/// What a warp needs of its front, in one read.
+/// A front as a warp reads it, at once.
 template <class Ordinal, class Offset>
 struct WarpSolveTask {
   Offset lower, rows;  ///< as in `Front`
@@ -28,20 +29,25 @@ struct WarpSolveTask {
   int pivots, below;
 };
 
-/// What a team needs of its front and tile.
+/// A tile of a front as a thread block reads it.
 template <class Ordinal, class Offset>
 struct FrontSolveTask : WarpSolveTask<Ordinal, Offset> {
-  Offset inverse = -1;     ///< numbers of inverses before those of the tile, as the factorization left them;
-                           ///< −1: none
-  Offset shares = 0;       ///< of the tile's sums, in `shares`
-  int tile = 0;            ///< tile of rows
-  int share = -1;          ///< backward: which part of the further tiles to sum; −1: the tile itself
-  int n_shares = 0;        ///< parts that other teams sum for the tile
-  int inverse_blocks = 0;  ///< blocks of lines of inverses before those of the tile
+  Offset inverse = -1;      ///< entries of inverses before those of the tile, as the factorization left them;
+                            ///< −1: none
+  Offset partial_sums = 0;  ///< first of the partial sums of the tile
+  int tile = 0;             ///< tile of rows
+  int part = -1;            ///< backward: number of the partial sum; −1: the tile itself
+  int n_parts = 0;          ///< partial sums that other blocks compute for the tile
+  int inverse_blocks = 0;   ///< blocks of lines of inverses before those of the tile
 };
 
-/// Tasks of both sweeps, each list in an order in which tasks follow all they wait for, those on long paths
-/// first.
+/// Tasks of both sweeps, in lists from which thread blocks take them in order. Every task follows all tasks
+/// it waits for, so that blocks which wait, wait for blocks that run:
+///
+///   up:   tiles of the children  ->  pivot tile 0 -> 1 -> ...  ->  contribution tiles  ->  parent
+///   down: parent's pivot tiles   ->  partial sums of tile i, tile i + 1  ->  tile i  ->  children
+///
+/// Tasks on the longest remaining path come first.
 template <class Ordinal, class Offset>
 class FrontSolveTasks {
  public:
@@ -85,7 +91,7 @@ class FrontSolveTasks {
   static constexpr int small = 0, middle = 1, tiled = 2, classes = 3;
   std::vector<WarpTask> warps_up[tiled], warps_down[tiled];  ///< of small and middle fronts
   std::vector<Task> tiles_up, tiles_down;
-  Offset shares = 0;  ///< places in `shares`
+  Offset partial_sums = 0;  ///< length of the vector of partial sums
 
  private:
   struct Prioritized {
@@ -136,7 +142,7 @@ class FrontSolveTasks {
     if (m_class[f] != tiled) return m_costs.start + m_costs.pivot * m_fronts[f].pivots;
     const FrontTiles tiles = tiles_of(f);
     return m_costs.start + m_costs.pivot_tile * tiles.pivot_tiles() +
-           m_costs.tile * std::min(tiles.count(), max_unshared_tiles);
+           m_costs.tile * std::min(tiles.count(), max_unsplit_tiles);
   }
 
   void measure_paths() {
@@ -155,11 +161,11 @@ class FrontSolveTasks {
     }
   }
 
-  /// @param inverse numbers of inverses before those of the front, or −1; `blocks` of their lines
+  /// @param inverse entries of inverses before those of the front, or −1; `blocks` of their lines
   void add_tiles(std::size_t f, Offset inverse, int blocks) {
     const FrontTiles tiles = tiles_of(f);
     const int pivot_tiles = tiles.pivot_tiles(), further = tiles.count() - pivot_tiles;
-    const int n_shares = further > max_unshared_tiles ? (further + shared_tiles - 1) / shared_tiles : 0;
+    const int n_parts = further > max_unsplit_tiles ? (further + tiles_per_part - 1) / tiles_per_part : 0;
     Task task = task_of(f);
     const auto place_inverse = [&](int i) {
       const bool there = inverse >= 0 && i < pivot_tiles;
@@ -171,16 +177,16 @@ class FrontSolveTasks {
       place_inverse(i);
       m_up[tiled].add(task, m_to_root[f] - m_costs.pivot_tile * std::min(i, pivot_tiles));
     }
-    task.n_shares = n_shares;
+    task.n_parts = n_parts;
     for (int i = pivot_tiles; i-- > 0;) {
       const double urgency = m_height[f] - m_costs.pivot_tile * (pivot_tiles - 1 - i);
       task.tile = i;
       place_inverse(i);
-      task.shares = shares;
-      for (task.share = 0; task.share < n_shares; ++task.share) m_down[tiled].add(task, urgency);
-      task.share = -1;
+      task.partial_sums = partial_sums;
+      for (task.part = 0; task.part < n_parts; ++task.part) m_down[tiled].add(task, urgency);
+      task.part = -1;
       m_down[tiled].add(task, urgency);
-      shares += static_cast<Offset>(n_shares) * m_options.tile;
+      partial_sums += static_cast<Offset>(n_parts) * m_options.tile;
     }
   }
 

@@ -17,10 +17,11 @@
 
 namespace lutra::Impl {
 
-/// For each position of each front, the rows of children that come to stand there.
+/// For each position of each front, the contribution rows of children that are added there (the relative
+/// indices, inverted).
 struct FrontSources {
   std::vector<std::uint32_t> begin;   ///< [positions of all fronts + 1]
-  std::vector<std::uint32_t> source;  ///< rows of children, counted through all fronts
+  std::vector<std::uint32_t> source;  ///< contribution rows, numbered through all fronts
 };
 
 /// @throws OutOfMemoryError for more rows than 32 bits count
@@ -57,7 +58,7 @@ FrontSources list_sources(const std::vector<Front<Ordinal, Offset>>& fronts, std
   return result;
 }
 
-/// The same where the plan is, by sorted pairs of a position and a row.
+/// The same in the memory of the plan, by sorting pairs of a position and a row.
 template <class MemorySpace>
 struct FrontSourceViews {
   Kokkos::View<const std::uint32_t*, MemorySpace> begin, source;
@@ -81,14 +82,14 @@ FrontSourceViews<typename ExecutionSpace::memory_space> list_sources(const Execu
   MemoryReservation scratch(budget);
   const auto keys =
       scratch.allocate<Kokkos::View<std::uint64_t*, Memory>>(exec, "lutra::trisolve::source_keys", n_rows);
-  constexpr std::uint64_t nobodys = std::numeric_limits<std::uint32_t>::max();
+  constexpr std::uint64_t no_position = std::numeric_limits<std::uint32_t>::max();
   const auto fronts = plan.fronts;
   const auto places = plan.places;
   const auto count = plan.count;
   Kokkos::parallel_for(
       "lutra::trisolve::source_keys", Range(exec, 0, n_rows), KOKKOS_LAMBDA(const std::int64_t r) {
         const auto up = fronts(front_of_row(fronts, count, r)).parent;
-        std::uint64_t position = nobodys;
+        std::uint64_t position = no_position;
         if (up >= 0) {
           const auto parent = fronts(up);
           position = static_cast<std::uint64_t>(parent.rows) +

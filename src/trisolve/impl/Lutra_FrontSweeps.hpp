@@ -10,7 +10,7 @@
 
 namespace lutra::Impl {
 
-/// Portable sweeps are all a space has, unless it is specialised.
+/// Sweeps of a space that has only portable kernels.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class FrontSweeps {
  public:

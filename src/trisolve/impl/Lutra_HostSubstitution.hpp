@@ -14,17 +14,19 @@
 
 namespace lutra::Impl {
 
-/// Consecutive levels that one thread, or all threads level by level, work on.
+/// Consecutive levels that one thread solves, or one level that all threads solve.
 template <class Ordinal>
 struct LevelSegment {
-  Ordinal begin = 0, end = 0;  ///< places in the order of levels
-  bool shared = false;  ///< one level, its rows shared out among the threads; otherwise one thread in order
+  Ordinal begin = 0, end = 0;  ///< positions in the order of levels
+  bool shared = false;         ///< one level, its its rows divided among the threads; otherwise one thread
 };
 
-/// Substitution on host threads, from the rows as the caller has them.
+/// How host threads divide a substitution. One thread solves the rows in their own order. Several solve
+/// level by level where levels are worth a barrier; runs of smaller levels are left to one of them:
 ///
-/// One thread takes the rows in their own order. Several work level by level where levels are worth a
-/// barrier; runs of smaller ones are left to one of them.
+///   segment       0 (shared)   1            2 (shared)
+///   thread 0      rows ...   | rows ...   | rows ...     '|': barrier of the team, before which all
+///   solutions thread 1      rows ...   |            | rows ...          of a segment are written
 template <class Ordinal, class Offset, class Memory>
 struct HostSchedule {
   std::vector<LevelSegment<Ordinal>> segments;  ///< empty: one thread in the rows' own order
@@ -32,7 +34,8 @@ struct HostSchedule {
   MemoryReservation reservation;
 };
 
-/// Entries and rows a level must have to be shared out: below, a barrier costs more than it gains.
+/// Least work (entries, and 4 for each row) of a level that all threads solve: below, a barrier costs more
+/// than it gains.
 inline constexpr std::int64_t min_shared_work = 4000;
 
 /// Segments of rows by level, on the host. Work O(n + nnz).
@@ -69,7 +72,7 @@ HostSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space> schedule_le
   return schedule;
 }
 
-/// Values as a substitution takes them.
+/// Values as a substitution reads them.
 template <class Value, class Memory>
 struct HostValues {
   Kokkos::View<const Value*, Memory> values;  ///< of the entries of the pattern
@@ -78,7 +81,7 @@ struct HostValues {
   MemoryReservation reservation;
 };
 
-/// Copies values in the order of the pattern, in another precision perhaps.
+/// Copies values in the order of the pattern, to another precision where need be.
 template <class ExecutionSpace, class To, class Source>
 void copy_values(const ExecutionSpace& exec, const To& to, const Source& from) {
   Kokkos::parallel_for(
@@ -87,9 +90,9 @@ void copy_values(const ExecutionSpace& exec, const To& to, const Source& from) {
       KOKKOS_LAMBDA(const std::int64_t p) { to(p) = narrowed<typename To::non_const_value_type>(from(p)); });
 }
 
-/// Takes values as they are, or as a copy in another order or precision, and inverts the diagonal. Fences
-/// where it allocates.
-/// @param entries of the pattern
+/// Refers to values in the order of the pattern, or copies those in another order or precision, and inverts
+/// the diagonal. Fences where it allocates.
+/// @param entries number of entries of the pattern
 template <class Value, class ExecutionSpace, class Rows, class Source, class Memory>
 void keep_values(const ExecutionSpace& exec, const Rows& rows, std::size_t entries, const Source& values,
                  const MemoryBudget& budget, HostValues<Value, Memory>& kept) {
@@ -125,7 +128,7 @@ void keep_values(const ExecutionSpace& exec, const Rows& rows, std::size_t entri
   kept = fresh;
 }
 
-/// Levels of single rows, one thread in order. O(nnz).
+/// Levels of single rows by one thread. O(nnz).
 template <class Rows, class LevelView>
 typename Rows::ordinal_type find_levels_in_order(const Rows& rows, const LevelView& level) {
   using Ordinal = typename Rows::ordinal_type;
@@ -143,7 +146,7 @@ typename Rows::ordinal_type find_levels_in_order(const Rows& rows, const LevelVi
   return last + 1;
 }
 
-/// All that a substitution reads and writes. Solutions stand by row in `x`, `Stride` values each.
+/// Arguments of a substitution. Solutions are stored by row in `x`, `Stride` values each.
 template <class Scalar, class Value, class Ordinal, class Offset>
 struct SubstitutionData {
   const Offset* begin = nullptr;
@@ -168,7 +171,7 @@ KOKKOS_FORCEINLINE_FUNCTION Value conjugated(const Value& value) {
   }
 }
 
-/// Takes entries times solutions from the sums of a row.
+/// Subtracts entries times solutions from the sums of a row.
 template <int Stride, bool Conjugate, class Scalar, class Value, class Ordinal, class Offset>
 KOKKOS_FORCEINLINE_FUNCTION void subtract_entries(
     const SubstitutionData<Scalar, Value, Ordinal, Offset>& data, Offset begin, Offset end,
@@ -197,7 +200,7 @@ KOKKOS_FORCEINLINE_FUNCTION void substitute_row(const SubstitutionData<Scalar, V
   }
 }
 
-/// One column without ways and scales: what a row takes is its entries, its right-hand side and its diagonal.
+/// One column without maps and scales.
 template <class Scalar, class Value, class Ordinal, class Offset>
 struct ColumnSubstitution {
   const Offset* begin;
@@ -209,8 +212,8 @@ struct ColumnSubstitution {
   Scalar* x;
 };
 
-/// One row. Its entries are taken in the order of their steps: that of the step before, which may have been
-/// computed just now, comes last. Four sums keep the additions of a longer row from waiting for each other.
+/// One row. Entries are taken in the order of their steps, so that the solution of the step before, computed
+/// last, is needed last. Four partial sums shorten the chain of additions of a long row.
 template <bool Upper, bool Unit, bool Conjugate, class Scalar, class Value, class Ordinal, class Offset>
 KOKKOS_FORCEINLINE_FUNCTION void substitute_column_row(
     const ColumnSubstitution<Scalar, Value, Ordinal, Offset>& data, Ordinal row) {
@@ -234,8 +237,8 @@ KOKKOS_FORCEINLINE_FUNCTION void substitute_column_row(
   data.x[row] = Unit ? sum : Scalar(conjugated<Conjugate>(data.inverse[row])) * sum;
 }
 
-/// Calls `one` for each row in the order of a schedule: one team of all threads where there are segments, and
-/// a barrier between them.
+/// Calls `one` for each row in the order of a schedule. Where there are segments, one team of all threads
+/// runs them; its barrier after a segment orders the solutions of that segment before their use in the next.
 /// @param one a functor of a row
 template <bool Upper, class ExecutionSpace, class Ordinal, class Schedule, class One>
 void visit_rows(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule, const One& one) {
@@ -256,9 +259,9 @@ void visit_rows(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
       const auto segment = segments[s];
       if (segment.shared) {
         Kokkos::parallel_for(Kokkos::TeamThreadRange(team, segment.begin, segment.end),
-                             [&](const Ordinal place) { one(row_of(place)); });
+                             [&](const Ordinal position) { one(row_of(position)); });
       } else if (team.team_rank() == 0) {
-        for (Ordinal place = segment.begin; place < segment.end; ++place) one(row_of(place));
+        for (Ordinal position = segment.begin; position < segment.end; ++position) one(row_of(position));
       }
       team.team_barrier();
     }
@@ -288,8 +291,8 @@ struct SubstituteColumnRow {
   }
 };
 
-/// One column: right-hand sides are gathered before and solutions scattered behind, where they do not lie as
-/// the rows do.
+/// One column. Right-hand sides are gathered before and solutions scattered behind where they are not stored
+/// in the order of rows.
 template <bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Scalar, class Value,
           class Ordinal, class Offset>
 void substitute_one_column(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule,
@@ -331,8 +334,7 @@ void substitute_one_column(const ExecutionSpace& exec, const Rows& rows, const S
       });
 }
 
-/// Rows whose right-hand sides, or solutions, are exchanged with the caller at a time: a line of memory of
-/// each column.
+/// Rows of a tile of several columns: one cache line of each column.
 inline constexpr int tile_rows = 8;
 
 /// One past the last row of a tile.
@@ -342,9 +344,9 @@ KOKKOS_FORCEINLINE_FUNCTION Ordinal tile_end(Ordinal n, Ordinal tile) {
   return end < n ? end : n;
 }
 
-/// Brings the right-hand sides of some rows, which lie by columns, side by side; absent columns are 0.
+/// Copies the right-hand sides of some rows from columns to rows; absent columns are 0.
 template <int Stride, class Data, class Ordinal>
-KOKKOS_FORCEINLINE_FUNCTION void bring_in_tile(const Data& data, Ordinal first, Ordinal end) {
+KOKKOS_FORCEINLINE_FUNCTION void load_tile(const Data& data, Ordinal first, Ordinal end) {
   for (int r = 0; r < Stride; ++r) {
     const auto* in = data.in.data + static_cast<std::size_t>(r) * data.in.column_stride;
     auto* x = data.x + r;
@@ -353,9 +355,9 @@ KOKKOS_FORCEINLINE_FUNCTION void bring_in_tile(const Data& data, Ordinal first, 
       x[static_cast<std::int64_t>(row) * Stride] = there ? in[row] : std::decay_t<decltype(*x)>(0);
   }
 }
-/// Takes the solutions of some rows to the caller's columns.
+/// Copies the solutions of some rows from rows to columns.
 template <int Stride, class Data, class Ordinal>
-KOKKOS_FORCEINLINE_FUNCTION void take_out_tile(const Data& data, Ordinal first, Ordinal end) {
+KOKKOS_FORCEINLINE_FUNCTION void store_tile(const Data& data, Ordinal first, Ordinal end) {
   for (int r = 0; r < data.n_columns; ++r) {
     auto* out = data.out.data + static_cast<std::size_t>(r) * data.out.column_stride;
     const auto* x = data.x + r;
@@ -363,7 +365,7 @@ KOKKOS_FORCEINLINE_FUNCTION void take_out_tile(const Data& data, Ordinal first, 
   }
 }
 
-/// One row of several columns, whose right-hand sides stand where its solutions go.
+/// One row of several columns whose right-hand sides are stored where its solutions go.
 template <int Stride, bool Unit, bool Conjugate, class Data>
 struct SubstituteInPlace {
   Data data;
@@ -379,8 +381,8 @@ struct SubstituteInPlace {
   }
 };
 
-/// Several columns that lie one after the other, rows as the triangle has them. One thread exchanges each
-/// tile just before and after it is solved; several exchange all of them before and behind.
+/// Several columns that are contiguous, without maps and scales. One thread copies each tile just before and
+/// after it is solved; several threads copy all tiles before and behind.
 template <int Stride, bool Upper, bool Unit, bool Conjugate, class ExecutionSpace, class Ordinal,
           class Schedule, class Data>
 void substitute_plain_columns(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
@@ -393,26 +395,24 @@ void substitute_plain_columns(const ExecutionSpace& exec, Ordinal n, const Sched
         KOKKOS_LAMBDA(const int) {
           for (Ordinal t = 0; t < tiles; ++t) {
             const Ordinal tile = Upper ? tiles - 1 - t : t, first = tile * tile_rows, end = tile_end(n, tile);
-            bring_in_tile<Stride>(data, first, end);
+            load_tile<Stride>(data, first, end);
             for (Ordinal row = first; row < end; ++row) one(Upper ? first + (end - 1 - row) : row);
-            take_out_tile<Stride>(data, first, end);
+            store_tile<Stride>(data, first, end);
           }
         });
     return;
   }
   const Kokkos::RangePolicy<ExecutionSpace> all(exec, 0, tiles);
   Kokkos::parallel_for(
-      "lutra::trisolve::bring_in", all, KOKKOS_LAMBDA(const Ordinal tile) {
-        bring_in_tile<Stride>(data, tile * tile_rows, tile_end(n, tile));
-      });
+      "lutra::trisolve::bring_in", all,
+      KOKKOS_LAMBDA(const Ordinal tile) { load_tile<Stride>(data, tile * tile_rows, tile_end(n, tile)); });
   visit_rows<Upper>(exec, n, schedule, one);
   Kokkos::parallel_for(
-      "lutra::trisolve::take_out", all, KOKKOS_LAMBDA(const Ordinal tile) {
-        take_out_tile<Stride>(data, tile * tile_rows, tile_end(n, tile));
-      });
+      "lutra::trisolve::take_out", all,
+      KOKKOS_LAMBDA(const Ordinal tile) { store_tile<Stride>(data, tile * tile_rows, tile_end(n, tile)); });
 }
 
-/// Substitutes in the order of a schedule.
+/// Substitution in the order of a schedule.
 template <int Stride, bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Data>
 void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule, const Data& data) {
   if constexpr (Stride == 1) {

@@ -13,28 +13,32 @@
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 
-// The level-set method: rows of one level depend on rows of earlier levels only, so that a level is solved at
-// once and a barrier stands between levels (section 2 of "A Message-Driven, Multi-GPU Parallel Sparse
-// Triangular Solver"). A thin level would not pay for a launch: runs of them are solved by one team, whose
-// own barrier separates the levels; a thick level is spread over the device by a launch of its own. Plans
-// must hold every row as its own block, so that all tasks are narrow, in the order of levels, and a row's
-// reciprocal diagonal stands at the row's place.
+// The level-set method: rows of one level depend on rows of earlier levels only, so that a level is solved
+// at once and a barrier separates levels (section 2 of "A Message-Driven, Multi-GPU Parallel Sparse
+// Triangular Solver"). Small levels are not worth a launch: a run of them is solved by one team, whose
+// barrier separates them. A large level is spread over the device by a launch of its own.
+//
+//   levels     0 1 2 3 | 4 | 5 | 6 7 8 9 10
+//   launches   one team|all|all| one team            '|': the order of launches is the barrier
+//
+// Every row of the plan is its own block, so that all tasks are narrow and in the order of levels, and the
+// reciprocal diagonal of a row is stored at the position of the row.
 
 namespace lutra::Impl {
 
-/// Tasks of the thickest level one team takes: the window of latest solutions in shared memory has to hold
-/// three such levels.
-inline constexpr std::int64_t max_thin_tasks = 32;
+/// Most tasks of a level that one team solves: the window of latest solutions in shared memory holds three
+/// such levels.
+inline constexpr std::int64_t max_small_tasks = 32;
 
 /// Consecutive levels solved by one team, or each by a launch of its own.
 template <class Ordinal>
 struct LevelRun {
   Ordinal first_level = 0;
   Ordinal end_level = 0;
-  bool thin = false;
+  bool small = false;
 };
 
-/// Levels cut into runs, in the order of solving.
+/// Levels divided into runs, in the order of solving.
 template <class Ordinal>
 struct LevelRuns {
   std::vector<LevelRun<Ordinal>> runs;
@@ -45,7 +49,7 @@ struct LevelRuns {
   Ordinal first_task(const LevelRun<Ordinal>& run) const { return level_begin[at(run.first_level)]; }
   Ordinal end_task(const LevelRun<Ordinal>& run) const { return level_begin[at(run.end_level)]; }
   Ordinal tasks(Ordinal level) const { return level_begin[at(level) + 1] - level_begin[at(level)]; }
-  /// Tasks of the thickest level of a run.
+  /// Tasks of the largest level of a run.
   Ordinal max_tasks(const LevelRun<Ordinal>& run) const {
     Ordinal most = 0;
     for (Ordinal level = run.first_level; level < run.end_level; ++level) most = std::max(most, tasks(level));
@@ -58,17 +62,17 @@ struct LevelRuns {
 
 inline constexpr double batched_steps = 4;
 
-inline double thin_level_seconds(const LevelSetCosts& costs, double bytes, double steps) {
+inline double small_level_seconds(const LevelSetCosts& costs, double bytes, double steps) {
   return std::max(costs.barrier_seconds, bytes / costs.team_bandwidth) +
          std::max(0.0, steps - batched_steps) * costs.step_seconds;
 }
-inline double thick_level_seconds(const LevelSetCosts& costs, double bytes, double steps) {
+inline double large_level_seconds(const LevelSetCosts& costs, double bytes, double steps) {
   return costs.launch_seconds + bytes / costs.bandwidth +
          std::max(0.0, steps - batched_steps) * costs.step_seconds;
 }
 
-/// Bytes a task moves: its share of the packed entries, then for each row right-hand sides, solutions and
-/// reciprocal diagonal. A single solution is mostly found near; several are read by each entry that needs
+/// Bytes a task moves: its part of the packed entries, and for each row right-hand sides, solutions and the
+/// reciprocal diagonal. A single solution is mostly in a cache; several are read by each entry that needs
 /// them.
 template <class Plan>
 double level_task_bytes(const Plan& plan, std::size_t scalar_bytes, std::size_t value_bytes, int columns) {
@@ -81,9 +85,9 @@ double level_task_bytes(const Plan& plan, std::size_t scalar_bytes, std::size_t 
          rows * (2 * solutions + static_cast<double>(value_bytes));
 }
 
-/// Cuts levels into runs, thin and thick, for the bytes that level_task_bytes gives for some right-hand
-/// sides, so that the whole takes the least time the costs predict: the cheapest way to the end of each
-/// level, with the level thin or thick, follows from the two of the level before.
+/// Divides levels into runs of least predicted cost, by dynamic programming: the cheapest way to the end of
+/// a level, with that level small or large, follows from the two of the level before. `bytes_per_task` is
+/// that of level_task_bytes for the right-hand sides meant.
 template <class Ordinal>
 LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin,
                               const std::vector<Ordinal>& level_steps, double bytes_per_task,
@@ -91,57 +95,58 @@ LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin,
   LevelRuns<Ordinal> result{{}, level_begin, level_steps, bytes_per_task};
   const std::size_t levels = level_begin.empty() ? 0 : level_begin.size() - 1;
   constexpr double never = std::numeric_limits<double>::infinity();
-  std::vector<unsigned char> stays_thin(levels), thin(levels);
-  std::vector<unsigned char> comes_from_thin(levels);
-  double best_thin = never, best_thick = 0;
+  std::vector<unsigned char> stays_small(levels), small(levels);
+  std::vector<unsigned char> comes_from_small(levels);
+  double best_small = never, best_large = 0;
   for (std::size_t l = 0; l < levels; ++l) {
     const auto tasks = static_cast<std::int64_t>(result.tasks(static_cast<Ordinal>(l)));
     const double bytes = static_cast<double>(tasks) * bytes_per_task;
     const auto steps = static_cast<double>(level_steps[l]);
-    const double begins = best_thick + costs.launch_seconds;
-    stays_thin[l] = best_thin <= begins;
-    comes_from_thin[l] = best_thin < best_thick;
-    const double before = std::min(best_thin, best_thick);
-    best_thin = tasks > max_thin_tasks
-                    ? never
-                    : std::min(best_thin, begins) + thin_level_seconds(costs, bytes, steps);
-    best_thick = before + thick_level_seconds(costs, bytes, steps);
+    const double begins = best_large + costs.launch_seconds;
+    stays_small[l] = best_small <= begins;
+    comes_from_small[l] = best_small < best_large;
+    const double before = std::min(best_small, best_large);
+    best_small = tasks > max_small_tasks
+                     ? never
+                     : std::min(best_small, begins) + small_level_seconds(costs, bytes, steps);
+    best_large = before + large_level_seconds(costs, bytes, steps);
   }
-  bool is_thin = best_thin < best_thick;
+  bool is_small = best_small < best_large;
   for (std::size_t l = levels; l-- > 0;) {
-    thin[l] = is_thin;
-    is_thin = is_thin ? stays_thin[l] != 0 : comes_from_thin[l] != 0;
+    small[l] = is_small;
+    is_small = is_small ? stays_small[l] != 0 : comes_from_small[l] != 0;
   }
   for (std::size_t l = 0; l < levels; ++l) {
     const auto level = static_cast<Ordinal>(l);
-    if (l == 0 || thin[l] != thin[l - 1]) result.runs.push_back({level, level, thin[l] != 0});
+    if (l == 0 || small[l] != small[l - 1]) result.runs.push_back({level, level, small[l] != 0});
     result.runs.back().end_level = level + 1;
   }
   return result;
 }
 
-/// Seconds of a solve with the right-hand sides the levels were cut for.
+/// Predicted seconds of a solve with the right-hand sides the levels were divided for.
 template <class Ordinal>
 double predict_levels_seconds(const LevelRuns<Ordinal>& levels, const LevelSetCosts& costs) {
   double seconds = costs.start_seconds;
   for (const auto& run : levels.runs) {
-    if (run.thin) seconds += costs.launch_seconds;
+    if (run.small) seconds += costs.launch_seconds;
     for (Ordinal level = run.first_level; level < run.end_level; ++level) {
       const double bytes = static_cast<double>(levels.tasks(level)) * levels.bytes_per_task;
       const auto steps = static_cast<double>(levels.level_steps[static_cast<std::size_t>(level)]);
       seconds +=
-          run.thin ? thin_level_seconds(costs, bytes, steps) : thick_level_seconds(costs, bytes, steps);
+          run.small ? small_level_seconds(costs, bytes, steps) : large_level_seconds(costs, bytes, steps);
     }
   }
   return seconds;
 }
 
-/// Solves rows of tasks whose dependencies are all solved.
+/// Solves rows whose dependencies are all computed.
 template <int Stride, class Data>
 struct SettledRows {
   Data data;
 
-  /// Adds entry t of row b of a task times its solution; a row's entries go round its lanes.
+  /// Adds the product of entry t of row b of a task and its solution; entries of a row are distributed
+  /// cyclically over its lanes.
   template <class Scalar, class Task>
   KOKKOS_FUNCTION void add_entry(const Task& task, int b, int t, int column, Scalar& sum) const {
     const int lane = (b << task.shape.log_lanes) + (t & (task.shape.lanes() - 1));
@@ -152,12 +157,12 @@ struct SettledRows {
 
   template <class Scalar, class Task>
   KOKKOS_FUNCTION void finish_row(const Task& task, int b, int column, const Scalar& sum) const {
-    const auto place = static_cast<std::int64_t>(task.first_place) + b;
-    const auto in_row = static_cast<std::int64_t>(data.in_row[place]);
-    const auto out_row = static_cast<std::int64_t>(data.out_row[place]);
+    const auto position = static_cast<std::int64_t>(task.first_position) + b;
+    const auto in_row = static_cast<std::int64_t>(data.in_row[position]);
+    const auto out_row = static_cast<std::int64_t>(data.out_row[position]);
     const Scalar x = Scalar(data.value(data.inverses + task.inverses + b)) *
                      (data.in.scaled(in_row, data.in.at(in_row, column)) - sum);
-    data.current[place * Stride + column] = x;
+    data.current[position * Stride + column] = x;
     data.out.at(out_row, column) = data.out.scaled(out_row, x);
   }
 
@@ -188,10 +193,11 @@ struct SettledRows {
   }
 };
 
-/// A run of thin levels by one team, with a barrier after each.
+/// A run of small levels by one team. Its barrier after a level orders the solutions of that level before
+/// their use in the next.
 template <int Stride, class ExecutionSpace, class Data, class Ordinal>
-void solve_thin_run(const ExecutionSpace& exec, const Data& data, Ordinal first_task, Ordinal end_task,
-                    Ordinal max_tasks) {
+void solve_small_run(const ExecutionSpace& exec, const Data& data, Ordinal first_task, Ordinal end_task,
+                     Ordinal max_tasks) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   constexpr int max_threads = 16;
   const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
@@ -199,7 +205,7 @@ void solve_thin_run(const ExecutionSpace& exec, const Data& data, Ordinal first_
       is_host_space<ExecutionSpace> ? 1 : static_cast<int>(std::min<std::int64_t>(max_threads, max_tasks));
   const SettledRows<Stride, Data> rows{data};
   Kokkos::parallel_for(
-      "lutra::trisolve::thin_levels", Policy(exec, 1, threads, vector_length),
+      "lutra::trisolve::small_levels", Policy(exec, 1, threads, vector_length),
       KOKKOS_LAMBDA(const typename Policy::member_type& team) {
         const auto* tasks = rows.data.tasks;
         for (Ordinal begin = first_task, end = begin; begin < end_task; begin = end) {
@@ -211,16 +217,16 @@ void solve_thin_run(const ExecutionSpace& exec, const Data& data, Ordinal first_
       });
 }
 
-/// A thick level, a thread of a team a task.
+/// A large level, a task for each thread of a team.
 template <int Stride, class ExecutionSpace, class Data, class Ordinal>
-void solve_thick_level(const ExecutionSpace& exec, const Data& data, Ordinal first_task, Ordinal end_task) {
+void solve_large_level(const ExecutionSpace& exec, const Data& data, Ordinal first_task, Ordinal end_task) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
   const int threads = is_host_space<ExecutionSpace> ? 1 : 4;
   const auto teams = static_cast<int>((end_task - first_task + threads - 1) / threads);
   const SettledRows<Stride, Data> rows{data};
   Kokkos::parallel_for(
-      "lutra::trisolve::thick_level", Policy(exec, teams, threads, vector_length),
+      "lutra::trisolve::large_level", Policy(exec, teams, threads, vector_length),
       KOKKOS_LAMBDA(const typename Policy::member_type& team) {
         const Ordinal first = first_task + static_cast<Ordinal>(team.league_rank()) * threads;
         const Ordinal last = first + threads < end_task ? first + threads : end_task;
@@ -235,13 +241,14 @@ void solve_levels_portable(const ExecutionSpace& exec,
                            const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                            const LevelRuns<Ordinal>& levels) {
   for (const auto& run : levels.runs) {
-    if (run.thin) {
-      solve_thin_run<Stride>(exec, data, levels.first_task(run), levels.end_task(run), levels.max_tasks(run));
+    if (run.small) {
+      solve_small_run<Stride>(exec, data, levels.first_task(run), levels.end_task(run),
+                              levels.max_tasks(run));
       continue;
     }
     for (Ordinal level = run.first_level; level < run.end_level; ++level) {
       const auto l = static_cast<std::size_t>(level);
-      solve_thick_level<Stride>(exec, data, levels.level_begin[l], levels.level_begin[l + 1]);
+      solve_large_level<Stride>(exec, data, levels.level_begin[l], levels.level_begin[l + 1]);
     }
   }
 }

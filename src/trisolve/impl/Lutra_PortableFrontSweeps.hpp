@@ -10,7 +10,7 @@
 
 namespace lutra::Impl {
 
-/// What sweeps read of a plan beside the plan itself. No solve changes it.
+/// Index lists made from a plan. No solve changes them.
 template <class Memory>
 struct FrontSolveLists {
   MemoryReservation reservation;
@@ -51,7 +51,7 @@ FrontSolveData<Scalar, Ordinal, Offset> front_solve_data(const FrontPlan<Ordinal
   return data;
 }
 
-/// Portable sweeps, a group of right-hand sides after another in the same vectors.
+/// Portable sweeps, one group of right-hand sides after another in the same vectors.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class PortableFrontSweeps {
  public:
@@ -91,7 +91,7 @@ class PortableFrontSweeps {
     exec.fence("lutra::trisolve: the smaller vectors are freed");
     MemoryReservation fresh(m_budget);
     using Vector = Kokkos::View<Scalar*, Memory>;
-    const auto size = [&](std::int64_t places) { return static_cast<std::size_t>(places * width); };
+    const auto size = [&](std::int64_t slots) { return static_cast<std::size_t>(slots * width); };
     m_solved = fresh.template allocate<Vector>(exec, "lutra::trisolve::solved", size(data.n));
     m_solution = {};
     if (interchanged)
@@ -105,7 +105,7 @@ class PortableFrontSweeps {
   MemoryReservation m_vectors;
   Kokkos::View<Scalar*, Memory> m_solved, m_below;
   Kokkos::View<Scalar*, Memory> m_solution;  ///< for factors with interchanges
-  int m_width = 0;                           ///< values of a place the vectors have room for
+  int m_width = 0;                           ///< values of an index the vectors have room for
 };
 
 }  // namespace lutra::Impl

@@ -13,8 +13,8 @@ namespace lutra::Impl {
 
 inline constexpr int block_search_steps = 128;  ///< steps one thread cuts into blocks
 
-/// What a team knows of the segment of steps it cuts into blocks, in its scratch, [block_search_steps] each;
-/// steps are counted from the segment's first.
+/// Properties of the steps of a segment, in team scratch, [block_search_steps] each. Steps are counted from
+/// the first of the segment.
 template <class Ordinal>
 struct SegmentProperties {
   int* needed_by;   ///< nearest later step of the segment that depends on it; block_search_steps: none
@@ -32,8 +32,8 @@ struct SegmentProperties {
         length(reinterpret_cast<Ordinal*>(reach + block_search_steps)) {}
 };
 
-/// Finds what step i of a segment depends on, and tells the steps it depends on. `needed_by` is
-/// block_search_steps throughout before.
+/// Finds the dependencies of step i within its segment. `needed_by` is block_search_steps throughout on
+/// entry.
 template <class Rows, class Properties>
 KOKKOS_FUNCTION void find_step_properties(const Rows& rows, typename Rows::ordinal_type begin, int i,
                                           const Properties& properties) {
@@ -51,12 +51,12 @@ KOKKOS_FUNCTION void find_step_properties(const Rows& rows, typename Rows::ordin
   }
 }
 
-/// How far a block that begins at step `first` may reach: the last step such that either all of the block's
-/// steps but the last are needed by another step of the block (a subtree of an elimination tree with its
-/// root), or all but the first need another one (a path from a root downwards). Nothing outside then waits
-/// for more than it would have waited for anyhow: in a factor with the pattern of an elimination tree, what
-/// depends on a step of the block depends on its last step too, or the block depends on nothing but ancestors
-/// of its first. Rows much shorter than the longest are left out, which bounds the padding.
+/// Last step of a block that begins at `first`: the last such that either all steps of the block but the
+/// last are needed by another step of the block (a subtree of an elimination tree with its root), or all but
+/// the first need another one (a path from a root downwards). Then no row outside waits longer than before:
+/// in a factor with the pattern of an elimination tree, whatever depends on a step of the block depends on
+/// its last step too, or the block depends only on ancestors of its first. Rows much shorter than the
+/// longest are excluded, which bounds the padding.
 template <class Properties>
 KOKKOS_FUNCTION int last_of_block(const Properties& properties, int first, int limit) {
   int best = first, farthest = properties.needed_by[first];
@@ -75,9 +75,9 @@ KOKKOS_FUNCTION int last_of_block(const Properties& properties, int first, int l
   return best;
 }
 
-/// Cuts segments of steps into blocks: from the first step of a segment on, each block reaches as far as it
-/// may. Writes to `starts` [n], where a block begins, the entries of its longest row that lie outside of it,
-/// and −1 elsewhere.
+/// Divides segments of steps into blocks, each as long as it may be. Writes to `starts` [n], at the first
+/// step of a block, the entries of its longest row that lie outside of it, and −1 elsewhere. The barriers
+/// separate the phases of a segment, each of which reads what all threads wrote in the one before.
 template <class ExecutionSpace, class Rows, class View>
 void cut_blocks(const ExecutionSpace& exec, const Rows& rows, const View& starts) {
   using Ordinal = typename Rows::ordinal_type;
@@ -120,15 +120,15 @@ void cut_blocks(const ExecutionSpace& exec, const Rows& rows, const View& starts
       });
 }
 
-/// Scan that numbers the blocks. Where they are hardly fewer than rows, nothing can be gained by them: then
-/// there are none, unless they are asked for.
+/// Scan that numbers the blocks. Where there are hardly fewer blocks than rows nothing is gained by them,
+/// and there are none, unless asked for.
 template <class Ordinal, class Memory>
 struct NumberBlocks {
   using value_type = Ordinal;
   using View = Kokkos::View<Ordinal*, Memory>;
   Ordinal n;
   View starts, begin, block_of, longest;
-  NumbersView<Memory> numbers;
+  StatisticsView<Memory> statistics;
   bool asked_for;
 
   KOKKOS_FUNCTION void operator()(const Ordinal step, Ordinal& count, const bool final) const {
@@ -143,18 +143,16 @@ struct NumberBlocks {
     if (step < n - 1) return;
     begin(count) = n;
     const auto blocks = static_cast<std::int64_t>(count);
-    numbers().blocks = asked_for || 10 * blocks <= 9 * static_cast<std::int64_t>(n) ? blocks : 0;
+    statistics().blocks = asked_for || 10 * blocks <= 9 * static_cast<std::int64_t>(n) ? blocks : 0;
   }
 };
 
-/// Cuts the steps into blocks of up to max_block_rows. How many there are stands in `numbers`. Does not
-/// fence on devices. Work near linear in n; entries are looked at only where they are less than a block from
-/// the diagonal.
-/// @param asked_for take them even if they are hardly fewer than rows
+/// Divides the steps into blocks of up to max_block_rows. Their number is left in `statistics`. Does not
+/// fence on devices. Work near linear in n; only entries less than a block from the diagonal are read.
 template <class Ordinal, class Offset, class ExecutionSpace>
 StepBlocks<Ordinal, typename ExecutionSpace::memory_space> find_row_blocks(
     const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
-    const NumbersView<typename ExecutionSpace::memory_space>& numbers, bool asked_for,
+    const StatisticsView<typename ExecutionSpace::memory_space>& statistics, bool asked_for,
     MemoryReservation& reservation) {
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
@@ -168,10 +166,10 @@ StepBlocks<Ordinal, typename ExecutionSpace::memory_space> find_row_blocks(
   cut_blocks(exec, rows, starts);
   Kokkos::parallel_scan(
       "lutra::trisolve::number_blocks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
-      NumberBlocks<Ordinal, Memory>{rows.n, starts, begin, block_of, longest, numbers, asked_for});
+      NumberBlocks<Ordinal, Memory>{rows.n, starts, begin, block_of, longest, statistics, asked_for});
   StepBlocks<Ordinal, Memory> blocks;
   blocks.count = rows.n;
-  blocks.counted = &numbers.data()->blocks;
+  blocks.counted = &statistics.data()->blocks;
   blocks.begin = begin;
   blocks.block_of = block_of;
   blocks.longest = longest;

@@ -11,15 +11,16 @@
 
 namespace lutra::Impl {
 
-/// What teams of a solve share, in two turns, and whether the watchdog has ended one; of a trivial type, so
-/// that zeros are set without a kernel.
+/// State that the teams of a solve share, double-buffered like the arrays, and whether the watchdog has
+/// ended a solve. A trivial type, so that zeros are set without a kernel.
 template <class Ordinal>
 struct SolveTickets {
   Ordinal ticket[2];
   int stop;
 };
 
-/// A vector of [n × stride] that grows with the stride, for methods whose order makes waiting needless.
+/// A vector [n × stride] that grows with the stride, for methods that separate dependent rows by barriers or
+/// launches.
 template <class Scalar, class ExecutionSpace>
 class SolutionVector {
  public:
@@ -28,7 +29,7 @@ class SolutionVector {
   SolutionVector() = default;
   SolutionVector(std::size_t n, const MemoryBudget& budget) : m_n(n), m_budget(budget) {}
 
-  /// Allocates, and fences, where the vector has grown.
+  /// Allocates, and fences, where the stride is larger than ever before.
   Scalar* reserve(const ExecutionSpace& exec, int stride) {
     if (stride > m_stride) {
       exec.fence("lutra::trisolve: the smaller vector is freed");
@@ -50,8 +51,10 @@ class SolutionVector {
   int m_stride = 0;
 };
 
-/// The two arrays of self-flagged solutions that solves take in turns, with what belongs to the waiting. Each
-/// solve finds its array marked and marks the other one on its way.
+/// The double-buffered solutions of a data-flow solver, with the state of its waiting.
+///
+///   solve k      current = arrays[k % 2]: all sentinels on entry, solutions on return
+///                previous = arrays[(k + 1) % 2]: solutions of solve k - 1 on entry, all sentinels on return
 template <class Scalar, class Ordinal, class ExecutionSpace>
 class SolutionArrays {
  public:
@@ -66,7 +69,8 @@ class SolutionArrays {
     Kokkos::deep_copy(exec, m_waiting, Waiting{});
   }
 
-  /// Sees to arrays for `stride` values a place. Allocates where they have grown.
+  /// Provides arrays for `stride` values a position. Allocates, and fences, where the stride is larger than
+  /// ever before.
   void reserve(const ExecutionSpace& exec, int stride) {
     if (stride <= m_stride) return;
     MemoryReservation fresh(m_budget);
@@ -75,7 +79,7 @@ class SolutionArrays {
     for (auto& array : arrays) {
       array =
           fresh.template allocate<Kokkos::View<Scalar*, Memory>>(exec, "lutra::trisolve::solutions", size);
-      Kokkos::deep_copy(exec, array, marked_value<Scalar>());
+      Kokkos::deep_copy(exec, array, sentinel_value<Scalar>());
     }
     exec.fence("lutra::trisolve: the smaller arrays are freed");
     m_arrays[0] = arrays[0];
@@ -85,29 +89,29 @@ class SolutionArrays {
     m_arrays_reservation = fresh;
   }
 
-  /// Puts the arrays of the next solve into `data`.
+  /// Puts the arrays of the next solve into `data` and exchanges the buffers.
   template <class Data>
   void prepare(Data& data, int stride) {
-    data.current = m_arrays[m_turn].data();
-    data.previous = m_arrays[1 - m_turn].data();
-    data.previous_stride = m_dirty[1 - m_turn];
-    data.ticket = m_waiting.data()->ticket + m_turn;
-    data.next_ticket = m_waiting.data()->ticket + (1 - m_turn);
+    data.current = m_arrays[m_parity].data();
+    data.previous = m_arrays[1 - m_parity].data();
+    data.previous_stride = m_dirty[1 - m_parity];
+    data.ticket = m_waiting.data()->ticket + m_parity;
+    data.next_ticket = m_waiting.data()->ticket + (1 - m_parity);
     data.stop = &m_waiting.data()->stop;
     data.timeout = m_timeout.data();
-    m_dirty[m_turn] = stride;
-    m_dirty[1 - m_turn] = 0;
-    m_turn = 1 - m_turn;
+    m_dirty[m_parity] = stride;
+    m_dirty[1 - m_parity] = 0;
+    m_parity = 1 - m_parity;
   }
 
-  /// The place a solve was given up at so far as the host knows, or −1.
+  /// The position at which the watchdog ended a solve, as far as the host knows, or −1.
   std::int64_t timed_out_position() const {
     return !m_timeout.is_allocated()
                ? -1
-               : *static_cast<const volatile std::int64_t*>(&m_timeout.data()->place_plus_one) - 1;
+               : *static_cast<const volatile std::int64_t*>(&m_timeout.data()->position_plus_one) - 1;
   }
 
-  /// Whether it was a solve with these arrays that was given up. Fences.
+  /// Whether the watchdog has ended a solve with these arrays. Fences.
   bool was_stopped(const ExecutionSpace& exec) const {
     Waiting waiting;
     Kokkos::deep_copy(exec, waiting, m_waiting);
@@ -115,14 +119,14 @@ class SolutionArrays {
     return waiting.stop != 0;
   }
 
-  /// Makes the arrays good again after a solve was given up. Fences.
+  /// Resets all state after the watchdog has ended a solve. Fences.
   void recover(const ExecutionSpace& exec) {
-    exec.fence("lutra::trisolve: the solve that was given up has ended");
-    for (const auto& array : m_arrays) Kokkos::deep_copy(exec, array, marked_value<Scalar>());
+    exec.fence("lutra::trisolve: the solve that the watchdog ended has returned");
+    for (const auto& array : m_arrays) Kokkos::deep_copy(exec, array, sentinel_value<Scalar>());
     m_dirty[0] = m_dirty[1] = 0;
     Kokkos::deep_copy(exec, m_waiting, Waiting{});
-    exec.fence("lutra::trisolve: the arrays are marked anew");
-    m_timeout.data()->place_plus_one = 0;
+    exec.fence("lutra::trisolve: the arrays hold sentinels again");
+    m_timeout.data()->position_plus_one = 0;
   }
 
   std::size_t bytes() const { return m_reservation.bytes() + m_arrays_reservation.bytes(); }
@@ -136,9 +140,9 @@ class SolutionArrays {
   Kokkos::View<Scalar*, Memory> m_arrays[2];  ///< [n × stride] each
   Kokkos::View<Waiting, Memory> m_waiting;
   TimeoutFlag m_timeout;
-  int m_stride = 0;         ///< values a place the arrays have room for
-  int m_dirty[2] = {0, 0};  ///< values a place that are not marked
-  int m_turn = 0;
+  int m_stride = 0;         ///< values a position the arrays have room for
+  int m_dirty[2] = {0, 0};  ///< values a position that are not sentinels
+  int m_parity = 0;
 };
 
 }  // namespace lutra::Impl

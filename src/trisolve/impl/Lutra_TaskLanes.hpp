@@ -9,19 +9,19 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_TrianglePlan.hpp"
 
-// Where the lanes of a plan's tasks find their rows and packed entries.
+// Where the lanes of a task find their rows and packed entries.
 
 namespace lutra::Impl {
 
-/// Where a lane of a task works.
+/// The row a lane of a task works on.
 template <class Ordinal>
 struct LanePosition {
-  Ordinal place = 0;    ///< of its row
-  Ordinal first = 0;    ///< first place of its block
-  int block = 0;        ///< in the task
-  int row = 0;          ///< in the block
-  int lane = 0;         ///< among the lanes of the row
-  bool active = false;  ///< there is such a row
+  Ordinal position = 0;  ///< of its row
+  Ordinal first = 0;     ///< first position of its block
+  int block = 0;         ///< in the task
+  int row = 0;           ///< in the block
+  int lane = 0;          ///< among the lanes of the row
+  bool active = false;   ///< there is such a row
 };
 
 template <class Ordinal, class Offset, class BlockBegin>
@@ -33,19 +33,19 @@ KOKKOS_FORCEINLINE_FUNCTION LanePosition<Ordinal> position_of_lane(const BlockTa
   at.lane = lane & (task.shape.lanes() - 1);
   if (at.block >= task.blocks) return at;
   if (task.shape.log_rows == 0) {
-    at.first = at.place = task.first_place + at.block;
+    at.first = at.position = task.first_position + at.block;
     at.active = true;
     return at;
   }
   at.first = block_begin[task.first_block + at.block];
-  at.place = at.first + at.row;
-  at.active = at.place < block_begin[task.first_block + at.block + 1];
+  at.position = at.first + at.row;
+  at.active = at.position < block_begin[task.first_block + at.block + 1];
   return at;
 }
 
-/// The packed entries one lane of a task walks along: steps first, first + stride, … below `end`.
+/// The packed entries of one lane of a task: steps first, first + stride, … below `end`.
 template <class Ordinal, class Offset>
-struct LaneWalk {
+struct LaneSteps {
   LanePosition<Ordinal> at;
   Ordinal row = 0;  ///< 0 where no row is
   int first = 0, stride = 1, end = 0;
@@ -58,48 +58,49 @@ struct LaneWalk {
   KOKKOS_FORCEINLINE_FUNCTION Offset packed(int step) const {
     return entries + static_cast<Offset>(step) * lanes;
   }
-  /// Number of a step's entry in the row, in the order of the steps they belong to; below 0: padding.
+  /// Index of a step's entry in the row, in the order of the steps the entries belong to; negative: padding.
   KOKKOS_FORCEINLINE_FUNCTION Offset entry(int step) const {
     return static_cast<Offset>(step) * row_lanes + at.lane - absent;
   }
 };
 
-/// Calls visit(walk) for all lanes of a task. Where the team has more threads than the task lanes, several
-/// share a lane's steps.
+/// Calls visit(lane_steps) for all lanes of a task. Where the team has more threads than the task has lanes,
+/// several threads divide the steps of a lane.
 template <class Ordinal, class Offset, class Member, class Rows, class Plan, class Visit>
-KOKKOS_FORCEINLINE_FUNCTION void walk_lanes(const Member& team, const BlockTask<Ordinal, Offset>& task,
-                                            const Rows& rows, const Plan& plan, int threads,
-                                            const Visit& visit) {
+KOKKOS_FORCEINLINE_FUNCTION void for_each_lane(const Member& team, const BlockTask<Ordinal, Offset>& task,
+                                               const Rows& rows, const Plan& plan, int threads,
+                                               const Visit& visit) {
   const int lanes = task.lanes(), sharing = threads > lanes ? threads / lanes : 1;
   Kokkos::parallel_for(Kokkos::TeamVectorRange(team, lanes * sharing), [&](const int e) {
-    LaneWalk<Ordinal, Offset> walk;
+    LaneSteps<Ordinal, Offset> lane_steps;
     const int lane = e & (lanes - 1);  // lanes are a power of two
-    walk.at = position_of_lane<Ordinal>(task, plan.block_begin, lane);
-    walk.row = walk.at.active ? plan.row_of(walk.at.place) : 0;
-    walk.first = e / lanes;
-    walk.stride = sharing;
-    walk.end = task.steps;
-    walk.entries = task.entries + lane;
-    walk.lanes = lanes;
-    walk.row_lanes = task.shape.lanes();
-    if (walk.at.active) {
-      walk.length =
+    lane_steps.at = position_of_lane<Ordinal>(task, plan.block_begin, lane);
+    lane_steps.row = lane_steps.at.active ? plan.row_of(lane_steps.at.position) : 0;
+    lane_steps.first = e / lanes;
+    lane_steps.stride = sharing;
+    lane_steps.end = task.steps;
+    lane_steps.entries = task.entries + lane;
+    lane_steps.lanes = lanes;
+    lane_steps.row_lanes = task.shape.lanes();
+    if (lane_steps.at.active) {
+      lane_steps.length =
           task.shape.log_rows == 0
-              ? rows.length(walk.row)
-              : rows.length_before(walk.row, rows.mirrored(plan.row_of(walk.at.first)), max_block_rows);
+              ? rows.length(lane_steps.row)
+              : rows.length_before(lane_steps.row, rows.mirrored(plan.row_of(lane_steps.at.first)),
+                                   max_block_rows);
     }
-    walk.absent = static_cast<Offset>(task.steps) * walk.row_lanes - walk.length;
-    visit(walk);
+    lane_steps.absent = static_cast<Offset>(task.steps) * lane_steps.row_lanes - lane_steps.length;
+    visit(lane_steps);
   });
 }
 
-/// Threads of a team that works on the packed entries of a task.
+/// Threads of a team that packs a task.
 template <class ExecutionSpace>
 constexpr int packing_threads(const ExecutionSpace&) {
   return is_host_space<ExecutionSpace> ? 1 : 8 * narrow_lanes;
 }
 
-/// Teams for tasks, one each.
+/// A team for each task.
 template <class ExecutionSpace, class Plan>
 Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>> task_teams(const ExecutionSpace& exec,
                                                                                const Plan& plan) {

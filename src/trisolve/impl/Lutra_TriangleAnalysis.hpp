@@ -64,10 +64,10 @@ class TriangleAnalysis {
                                        analysis_scratch_bytes<Ordinal, Offset>(m_input.rows.n));
     }
     auto found = group_rows(m_exec, m_input.rows, m_input.options, scratch);
-    const TriangleNumbers numbers = read_back(m_exec, found.numbers);
-    throw_faults(numbers);
-    take_numbers(found, numbers);
-    find_properties(found, numbers);
+    const TriangleStatistics statistics = read_back(m_exec, found.statistics);
+    throw_faults(statistics);
+    adopt_statistics(found, statistics);
+    find_properties(found, statistics);
     choose();
     std::unique_ptr<Engine> engine;
     if constexpr (is_host_space<ExecutionSpace>) {
@@ -86,27 +86,27 @@ class TriangleAnalysis {
   std::size_t value_bytes() const { return stores_singles() ? sizeof(Single) : sizeof(Scalar); }
 
   /// @throws InputError naming a row at fault; TimeoutError
-  void throw_faults(const TriangleNumbers& numbers) const {
-    throw_row_fault(numbers.rows.fault);
-    if (numbers.stopped == 0) return;
-    const auto row = m_input.rows.access().mirrored(static_cast<Ordinal>(numbers.stopped - 1));
+  void throw_faults(const TriangleStatistics& statistics) const {
+    throw_row_fault(statistics.rows.fault);
+    if (statistics.stopped == 0) return;
+    const auto row = m_input.rows.access().mirrored(static_cast<Ordinal>(statistics.stopped - 1));
     throw TimeoutError("triangle: the level of row " + std::to_string(row) + " was waited for over " +
                        std::to_string(m_input.options.watchdog_seconds) + " s");
   }
 
-  void find_properties(const Groupings<Ordinal, Memory>& found, const TriangleNumbers& numbers) {
+  void find_properties(const Groupings<Ordinal, Memory>& found, const TriangleStatistics& statistics) {
     m_report.n = static_cast<std::int64_t>(m_input.rows.n);
-    m_report.nnz = numbers.rows.total + m_report.n;
+    m_report.nnz = statistics.rows.total + m_report.n;
     m_report.levels = static_cast<std::int64_t>(found.single.levels);
     m_properties.rows = static_cast<double>(m_input.rows.n);
-    m_properties.entries = static_cast<double>(numbers.rows.total);
+    m_properties.entries = static_cast<double>(statistics.rows.total);
     m_properties.levels = static_cast<double>(found.single.levels);
     m_properties.value_bytes = static_cast<double>(value_bytes());
     m_properties.several_columns = !is_host_space<ExecutionSpace> && m_input.options.expected_rhs > 1;
     m_properties.blocks = static_cast<double>(found.blocked.blocks.count);
     m_properties.block_levels = static_cast<double>(found.blocked.levels);
-    m_properties.wide_blocks = static_cast<double>(numbers.wide_blocks);
-    m_properties.critical_steps = static_cast<double>(numbers.critical_steps);
+    m_properties.wide_blocks = static_cast<double>(statistics.wide_blocks);
+    m_properties.critical_steps = static_cast<double>(statistics.critical_steps);
   }
 
   void choose() {

@@ -48,7 +48,7 @@ using TimeoutSpace = Kokkos::HostSpace;
 #endif
 /// The position at which the watchdog ended a solve, in memory that host and device see.
 struct TimeoutRecord {
-  std::int64_t place_plus_one = 0;  ///< 0: none
+  std::int64_t position_plus_one = 0;  ///< 0: none
 };
 /// Pinning memory takes long: a solver does it once, for all it analyses.
 using TimeoutFlag = Kokkos::View<TimeoutRecord[1], TimeoutSpace>;

@@ -27,18 +27,18 @@ struct MeasureRows {
   }
 };
 
-/// Numbers of a triangle whose part `rows` is known, or will be where the work before has been done.
+/// Statistics of a triangle whose part `rows` is known, or will be once queued work has run.
 template <class ExecutionSpace, class Rows>
-NumbersView<typename ExecutionSpace::memory_space> numbers_of_rows(const ExecutionSpace& exec,
-                                                                   const Rows& whole,
-                                                                   MemoryReservation& reservation) {
-  if (whole.numbers.data() != nullptr) return whole.numbers;
-  const auto numbers = allocate_numbers(exec, reservation);
+StatisticsView<typename ExecutionSpace::memory_space> statistics_of_rows(const ExecutionSpace& exec,
+                                                                         const Rows& whole,
+                                                                         MemoryReservation& reservation) {
+  if (whole.statistics.data() != nullptr) return whole.statistics;
+  const auto statistics = allocate_statistics(exec, reservation);
   const auto rows = whole.access();
   Kokkos::parallel_reduce("lutra::trisolve::measure_rows",
                           Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
-                          MeasureRows<decltype(whole.access())>{rows}, summary_of(numbers));
-  return numbers;
+                          MeasureRows<decltype(whole.access())>{rows}, summary_of(statistics));
+  return statistics;
 }
 
 /// Levels of the rows and of the blocks if there are any, by portable kernels. Does not fence on devices.
@@ -46,19 +46,20 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 void sweep_all_levels_portable(const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
                                const Groupings<Ordinal, typename ExecutionSpace::memory_space>& found,
                                double watchdog_seconds) {
-  TriangleNumbers* const numbers = found.numbers.data();
-  const LevelWatchdog watchdog{watchdog_ticks<ExecutionSpace>(watchdog_seconds), &numbers->stopped};
+  TriangleStatistics* const statistics = found.statistics.data();
+  const LevelWatchdog watchdog{watchdog_ticks<ExecutionSpace>(watchdog_seconds), &statistics->stopped};
   if constexpr (is_host_space<ExecutionSpace>) {
     exec.fence("lutra::trisolve: the host reads the pattern");
-    numbers->last_row_level = static_cast<std::int64_t>(find_levels_in_order(rows, found.single.level)) - 1;
+    statistics->last_row_level =
+        static_cast<std::int64_t>(find_levels_in_order(rows, found.single.level)) - 1;
   } else {
-    sweep_levels_portable(exec, rows, found.single, &numbers->last_row_level, watchdog);
+    sweep_levels_portable(exec, rows, found.single, &statistics->last_row_level, watchdog);
   }
   if (found.blocked.blocks.count > 0)
-    sweep_levels_portable(exec, rows, found.blocked, &numbers->last_block_level, watchdog);
+    sweep_levels_portable(exec, rows, found.blocked, &statistics->last_block_level, watchdog);
 }
 
-/// The same with the kernels of a space; portable ones.
+/// The same with the kernels of a space. This is for spaces that have only portable ones.
 template <class Ordinal, class Offset, class ExecutionSpace>
 void sweep_all_levels(const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
                       const Groupings<Ordinal, typename ExecutionSpace::memory_space>& found,
@@ -66,11 +67,11 @@ void sweep_all_levels(const ExecutionSpace& exec, const RowAccess<Ordinal, Offse
   sweep_all_levels_portable(exec, rows, found, watchdog_seconds);
 }
 
-/// Adds to the numbers what the model wants to know of the blocks. Does not fence on devices.
-/// @param steps [n] 0 throughout; written over
+/// Adds the properties of blocks to the statistics. Does not fence on devices.
+/// @param steps [n] zeros on entry; overwritten
 template <class ExecutionSpace, class Rows, class Leveled, class StepsView, class Numbers>
 void describe_blocks(const ExecutionSpace& exec, const Rows& rows, const Leveled& blocked,
-                     const StepsView& steps, const Numbers& numbers) {
+                     const StepsView& steps, const Numbers& statistics) {
   using Ordinal = typename Rows::ordinal_type;
   const auto blocks = blocked.blocks;
   const auto level = blocked.level;
@@ -85,14 +86,14 @@ void describe_blocks(const ExecutionSpace& exec, const Rows& rows, const Leveled
         if (lane_steps > steps(level(b))) {
           const Ordinal before = Kokkos::atomic_fetch_max(&steps(level(b)), lane_steps);
           if (lane_steps > before) {
-            Kokkos::atomic_add(&numbers().critical_steps, static_cast<std::int64_t>(lane_steps - before));
+            Kokkos::atomic_add(&statistics().critical_steps, static_cast<std::int64_t>(lane_steps - before));
           }
         }
-        if (block.is_wide()) Kokkos::atomic_add(&numbers().wide_blocks, std::int64_t(1));
+        if (block.is_wide()) Kokkos::atomic_add(&statistics().wide_blocks, std::int64_t(1));
       });
 }
 
-/// Arrays of a grouping as they are before its levels are sought, one behind the other in `unknown`.
+/// Arrays of the search for levels, one behind the other in `unknown`.
 template <class Ordinal, class Memory>
 void take_level_arrays(const Kokkos::View<Ordinal*, Memory>& unknown, std::size_t first, std::size_t n,
                        LeveledBlocks<Ordinal, Memory>& leveled) {
@@ -100,10 +101,9 @@ void take_level_arrays(const Kokkos::View<Ordinal*, Memory>& unknown, std::size_
   leveled.ticket = Kokkos::subview(unknown, Kokkos::make_pair(first + n, first + n + 1));
 }
 
-/// Groups the rows by themselves and, if wanted, in blocks, each with their levels; how many there are of
-/// either only the numbers tell. Does not fence on devices.
-/// @param options their method automatic: blocks only where they may pay; supernodal: blocks too; others:
-/// rows alone
+/// Single rows and, if wanted, blocks, both with their levels; the numbers of levels and blocks are in the
+/// statistics only. Does not fence on devices.
+/// @param options method automatic: blocks where they may pay; supernodal: blocks; others: none
 template <class Ordinal, class Offset, class ExecutionSpace>
 Groupings<Ordinal, typename ExecutionSpace::memory_space> group_rows(
     const ExecutionSpace& exec,
@@ -116,24 +116,24 @@ Groupings<Ordinal, typename ExecutionSpace::memory_space> group_rows(
   const bool asked_for = method == TrisolveMethod::supernodal;
   const bool with_blocks =
       asked_for || (method == TrisolveMethod::automatic && !is_host_space<ExecutionSpace>);
-  found.numbers = numbers_of_rows(exec, whole, reservation);
+  found.statistics = statistics_of_rows(exec, whole, reservation);
   found.single.blocks.count = whole.n;
   const auto rows = whole.access();
   const auto n = static_cast<std::size_t>(whole.n);
   const std::size_t unknowns = (with_blocks ? 2 : 1) * (n + 1), zeros = with_blocks ? n : 0;
   const auto pool = reservation.allocate<View>(exec, "lutra::trisolve::level", unknowns + zeros);
-  const auto numbers = found.numbers;
+  const auto statistics = found.statistics;
   Kokkos::parallel_for(
       "lutra::trisolve::clear",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(unknowns + zeros)),
       KOKKOS_LAMBDA(const std::int64_t i) {
         pool(i) = static_cast<std::size_t>(i) < unknowns ? -1 : 0;
-        if (i == 0) numbers().clear_all_but_rows();
+        if (i == 0) statistics().clear_all_but_rows();
       });
   take_level_arrays(pool, 0, n, found.single);
   if (with_blocks) {
     take_level_arrays(pool, n + 1, n, found.blocked);
-    found.blocked.blocks = find_row_blocks(exec, rows, found.numbers, asked_for, reservation);
+    found.blocked.blocks = find_row_blocks(exec, rows, found.statistics, asked_for, reservation);
   }
   if (options.portable) {
     sweep_all_levels_portable(exec, rows, found, options.watchdog_seconds);
@@ -142,19 +142,19 @@ Groupings<Ordinal, typename ExecutionSpace::memory_space> group_rows(
   }
   if (with_blocks) {
     const auto steps = Kokkos::subview(pool, Kokkos::make_pair(unknowns, unknowns + zeros));
-    describe_blocks(exec, rows, found.blocked, steps, found.numbers);
+    describe_blocks(exec, rows, found.blocked, steps, found.statistics);
   }
   return found;
 }
 
-/// Makes known to the host how many levels and blocks there are.
+/// Copies the numbers of levels and blocks into the groupings.
 template <class Groupings>
-void take_numbers(Groupings& found, const TriangleNumbers& numbers) {
+void adopt_statistics(Groupings& found, const TriangleStatistics& statistics) {
   using Ordinal = typename decltype(found.single.level)::non_const_value_type;
-  found.single.levels = static_cast<Ordinal>(numbers.last_row_level + 1);
+  found.single.levels = static_cast<Ordinal>(statistics.last_row_level + 1);
   if (found.blocked.blocks.count == 0) return;
-  found.blocked.levels = static_cast<Ordinal>(numbers.last_block_level + 1);
-  found.blocked.blocks.count = static_cast<Ordinal>(numbers.blocks);
+  found.blocked.levels = static_cast<Ordinal>(statistics.last_block_level + 1);
+  found.blocked.blocks.count = static_cast<Ordinal>(statistics.blocks);
   found.blocked.blocks.counted = nullptr;
 }
 

@@ -10,8 +10,9 @@
 
 namespace lutra::Impl {
 
-/// ‖|T||V|‖∞ bounds how much less accurate than a substitution the product with the inverse V can be. Up to
-/// the first bound V is used as it is, up to the second with one step of refinement, which makes up for it.
+/// ‖|T||V|‖∞ bounds the loss of accuracy of the product with the inverse V against a substitution with T. Up
+/// to the first bound V is used as it is; up to the second, with one step of refinement, which restores the
+/// accuracy; above, T is used by substitution.
 inline constexpr double max_growth_of_inverse = 100.0;
 inline constexpr double max_growth_of_refined = 1e5;
 
@@ -30,18 +31,18 @@ inline constexpr int packed_at_once = 4;  ///< entries of a lane whose values ar
 
 /// Packs some steps of a lane.
 template <class Value, class Rows, class Source, class Walk, class Packed>
-KOKKOS_FORCEINLINE_FUNCTION void pack_steps(const Rows& rows, const Source& source, const Walk& walk,
+KOKKOS_FORCEINLINE_FUNCTION void pack_steps(const Rows& rows, const Source& source, const Walk& lane_steps,
                                             int first, const Packed& packed) {
   Value value[packed_at_once];
   for (int u = 0; u < packed_at_once; ++u) {
-    const int step = first + u * walk.stride;
-    const auto t = walk.entry(step);
-    const bool is_entry = step < walk.end && t >= 0;
-    value[u] = is_entry ? narrowed<Value>(source(rows.position(walk.row, t))) : Value(0);
+    const int step = first + u * lane_steps.stride;
+    const auto t = lane_steps.entry(step);
+    const bool is_entry = step < lane_steps.end && t >= 0;
+    value[u] = is_entry ? narrowed<Value>(source(rows.position(lane_steps.row, t))) : Value(0);
   }
   for (int u = 0; u < packed_at_once; ++u) {
-    const int step = first + u * walk.stride;
-    if (step < walk.end) packed(walk.packed(step)) = value[u];
+    const int step = first + u * lane_steps.stride;
+    if (step < lane_steps.end) packed(lane_steps.packed(step)) = value[u];
   }
 }
 
@@ -60,12 +61,13 @@ void pack_entries(const ExecutionSpace& exec, const Rows& rows, const Plan& whol
   Kokkos::parallel_for(
       "lutra::trisolve::pack_entries", policy, KOKKOS_LAMBDA(const Member& team) {
         const auto task = plan.tasks(team.league_rank());
-        walk_lanes<Ordinal, Offset>(
-            team, task, rows, plan, threads, [&](const LaneWalk<Ordinal, Offset>& walk) {
-              for (int step = walk.first; step < walk.end; step += packed_at_once * walk.stride) {
-                pack_steps<Value>(rows, source, walk, step, packed);
-              }
-            });
+        for_each_lane<Ordinal, Offset>(team, task, rows, plan, threads,
+                                       [&](const LaneSteps<Ordinal, Offset>& lane_steps) {
+                                         for (int step = lane_steps.first; step < lane_steps.end;
+                                              step += packed_at_once * lane_steps.stride) {
+                                           pack_steps<Value>(rows, source, lane_steps, step, packed);
+                                         }
+                                       });
       });
 }
 
@@ -90,7 +92,7 @@ KOKKOS_FUNCTION void invert_column(const BlockPair<Scalar>& block, int j) {
   }
 }
 
-/// Row i of |V|, summed up.
+/// Sum of row i of |V|.
 template <class Scalar>
 KOKKOS_FUNCTION double inverse_row_sum(const BlockPair<Scalar>& block, int i) {
   double sum = 0;
@@ -98,7 +100,7 @@ KOKKOS_FUNCTION double inverse_row_sum(const BlockPair<Scalar>& block, int i) {
   return sum;
 }
 
-/// Row i of |T||V|, summed up.
+/// Sum of row i of |T||V|.
 template <class Scalar>
 KOKKOS_FUNCTION double growth_of_row(const BlockPair<Scalar>& block, int i) {
   double sum = 0;
@@ -122,8 +124,9 @@ KOKKOS_FUNCTION void load_block_row(const Rows& rows, const Plan& plan, const So
   block.t(i, i) = rows.is_unit() ? Scalar(1) : source(rows.diagonal(row));
 }
 
-/// Inverts the diagonal blocks of a task, one after the other. Returns how many are used by their inverses,
-/// single rows among them.
+/// Inverts the diagonal blocks of a task, one after the other. The barriers separate reading T, inverting
+/// it, and judging and storing V, in which all lanes take part.
+/// @returns blocks used by their inverses, single rows among them
 template <class Rows, class Plan, class Source, class Packed, class Member>
 KOKKOS_FUNCTION std::int64_t invert_task(const Member& team, const Rows& rows, const Plan& plan,
                                          const Source& source, const Packed& packed,
@@ -178,9 +181,8 @@ KOKKOS_FUNCTION std::int64_t invert_task(const Member& team, const Rows& rows, c
   return inverted;
 }
 
-/// Packs the inverses of the diagonal blocks. Does not fence.
-/// @param inverted out: how many blocks are used by their inverses
-/// Cost: rows³/3 operations a block.
+/// Packs the inverses of the diagonal blocks. Does not fence. Cost: rows³/3 operations a block.
+/// @param inverted receives the number of blocks used by their inverses
 template <class ExecutionSpace, class Rows, class Plan, class Source, class Packed>
 void pack_inverses(const ExecutionSpace& exec, const Rows& rows, const Plan& whole_plan, const Source& source,
                    const Packed& all_packed,

@@ -12,7 +12,7 @@
 
 namespace lutra::Impl {
 
-/// Shape of the blocks that share a task: each has up to `rows` rows, worked on by `lanes` lanes a row.
+/// Shape of the blocks of a task: each has up to `rows` rows with `lanes` lanes a row.
 struct BlockShape {
   std::uint8_t log_rows = 0;
   std::uint8_t log_lanes = 0;
@@ -32,20 +32,21 @@ inline constexpr int max_inverse_entries = 4;  ///< of an inverted block that a 
 inline constexpr int narrow_lanes = 32;        ///< lanes of a task that a warp works on
 inline constexpr int wide_lanes = 512;         ///< lanes of a task that a whole team works on
 
-/// Entries outside of the block of the longest row for which one warp takes a block of more than eight rows.
+/// Most entries of the longest row outside of the block for which one warp takes a block of more than eight
+/// rows.
 inline constexpr std::int64_t max_warp_row = 16;
-/// Blocks a level has on average where teams are left to those that need one. A team is done with a block
-/// earlier than a warp.
-inline constexpr std::int64_t crowd = 32;
+/// Mean number of blocks a level from which on such blocks go to warps. A team finishes a block earlier than
+/// a warp, but there are fewer teams.
+inline constexpr std::int64_t many_blocks_per_level = 32;
 
-/// The shape for a block of `rows` rows whose longest has `length` entries outside the block. About four
-/// entries a lane keep its loads in flight together; a warp is split among as many blocks as that leaves room
-/// for, or takes a whole block of many short rows where there is a crowd of blocks; a team takes other blocks
-/// of many rows.
-KOKKOS_INLINE_FUNCTION BlockShape shape_for(int rows, std::int64_t length, bool crowded) {
+/// The shape for a block of `rows` rows whose longest has `length` entries outside of the block. With about
+/// four entries a lane all loads of a lane are in flight together. A warp is divided among as many blocks as
+/// that leaves room for, or takes a whole block of many short rows where levels have many blocks; other
+/// blocks of many rows go to a team.
+KOKKOS_INLINE_FUNCTION BlockShape shape_for(int rows, std::int64_t length, bool many_blocks) {
   int log_rows = 0;
   while ((1 << log_rows) < rows) ++log_rows;
-  if (crowded && log_rows > 3 && length <= max_warp_row)
+  if (many_blocks && log_rows > 3 && length <= max_warp_row)
     return {static_cast<std::uint8_t>(log_rows), static_cast<std::uint8_t>(5 - log_rows)};
   int wanted = 0;
   while (wanted < 5 && (std::int64_t(4) << wanted) < length) ++wanted;
@@ -60,29 +61,33 @@ KOKKOS_INLINE_FUNCTION BlockShape shape_for(int rows, std::int64_t length, bool 
   return {static_cast<std::uint8_t>(log_rows), static_cast<std::uint8_t>(wanted)};
 }
 
-/// Blocks of equal shape and level that a warp (or, where they are wide, a team) works on together.
+/// Blocks of equal shape and level that a warp (narrow) or a team (wide) solves together. Lanes are ordered
+/// by block, row, and lane of the row:
 ///
-/// Entry s of lane l stands at `entries + s·task_lanes + l`; a row's entries go round its lanes, in the order
-/// of the steps they wait for, and end with the task's last step, so that rows of unlike lengths wait for the
-/// latest values at the same time. Entry e of lane l of the inverses stands at
-/// `inverses + e·task_lanes + l`.
+///   lane    0 .. l-1 | l .. 2l-1 | ...          l = shape.lanes(), r = shape.rows()
+///   row     0        | 1         | ... r-1      of block 0, then of block 1, ...
+///
+/// Entry s of lane l is stored at `entries + s·lanes() + l`, so that loads are coalesced. Entries of a row
+/// are distributed cyclically over its lanes in the order of the steps they belong to, and end with the last
+/// step of the task: rows of different lengths wait for the latest values at the same time. Entry e of lane
+/// l of the inverses is stored at `inverses + e·lanes() + l`.
 template <class Ordinal, class Offset>
 struct BlockTask {
-  Offset entries = 0;       ///< first packed entry
-  Offset inverses = 0;      ///< first packed entry of the inverted diagonal blocks
-  Ordinal first_block = 0;  ///< in the order of the plan
-  Ordinal first_place = 0;  ///< of the first block's first row
+  Offset entries = 0;          ///< first packed entry
+  Offset inverses = 0;         ///< first packed entry of the inverted diagonal blocks
+  Ordinal first_block = 0;     ///< in the order of the plan
+  Ordinal first_position = 0;  ///< of the first block's first row
   Ordinal level = 0;
   std::int32_t steps = 0;  ///< entries each lane holds
   std::int16_t blocks = 0;
   BlockShape shape;
 
   KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return shape.is_wide() ? wide_lanes : narrow_lanes; }
-  /// Packed entries of the task's inverses: one a block where blocks are single rows.
+  /// Packed entries of the inverses of the task: one a block where blocks are single rows.
   KOKKOS_FORCEINLINE_FUNCTION int inverse_size() const {
     return shape.log_rows == 0 ? blocks : shape.inverse_entries() * lanes();
   }
-  /// Where row `i` of block `b` of the task keeps entry j of its inverse.
+  /// Where entry (i, j) of the inverse of block `b` is stored.
   KOKKOS_FORCEINLINE_FUNCTION Offset inverse_position(int b, int i, int j) const {
     if (shape.log_rows == 0) return inverses + b;
     const int lane =
@@ -94,25 +99,25 @@ struct BlockTask {
 /// The arrays of a TrianglePlan as kernels take them.
 template <class Ordinal, class Offset>
 struct TrianglePlanArrays {
-  ArrayRef<Ordinal> row_of, place_of, block_begin, by_level, columns;
+  ArrayRef<Ordinal> row_of, position_of, block_begin, by_level, columns;
   ArrayRef<BlockTask<Ordinal, Offset>> tasks;
 };
 
-/// Rows grouped in blocks and blocks in tasks: the narrow tasks by level, then the wide ones by level. A
-/// row's `place` is its number in that order: solutions are kept by place.
+/// Rows grouped in blocks and blocks in tasks: narrow tasks by level, then wide ones by level. The
+/// `position` of a row is its permuted index in that order; solutions are stored by position.
 template <class Ordinal, class Offset, class Memory>
 struct TrianglePlan {
   Ordinal n = 0;
   Ordinal blocks = 0;
   Ordinal levels = 0;                                       ///< of the blocks
-  Kokkos::View<Ordinal*, Memory> row_of;                    ///< [n] user's row at each place
-  Kokkos::View<Ordinal*, Memory> place_of;                  ///< [n] place of each user's row
-  Kokkos::View<Ordinal*, Memory> block_begin;               ///< [blocks + 1] first place of each block
+  Kokkos::View<Ordinal*, Memory> row_of;                    ///< [n] user's row at each position
+  Kokkos::View<Ordinal*, Memory> position_of;               ///< [n] position of each user's row
+  Kokkos::View<Ordinal*, Memory> block_begin;               ///< [blocks + 1] first position of each block
   Kokkos::View<BlockTask<Ordinal, Offset>*, Memory> tasks;  ///< [tasks]
   Ordinal narrow_tasks = 0;                                 ///< how many of the tasks are narrow
   Kokkos::View<Ordinal*, Memory> by_level;  ///< [tasks] all tasks in the order of their levels
-  Kokkos::View<Ordinal*, Memory> columns;   ///< [packed entries] places waited for; −1: padding
-  Offset inverse_entries = 0;               ///< packed entries of all inverses
+  Kokkos::View<Ordinal*, Memory> columns;  ///< [packed entries] position of the solution needed; −1: padding
+  Offset inverse_entries = 0;              ///< packed entries of all inverses
   std::vector<Ordinal>
       level_begin;  ///< [levels + 1] first task of each level, on the host; only if asked for
   std::vector<Ordinal> level_steps;  ///< [levels] most steps of a task of each level; with level_begin
@@ -120,12 +125,12 @@ struct TrianglePlan {
 
   std::int64_t n_tasks() const { return static_cast<std::int64_t>(tasks.extent(0)); }
   TrianglePlanArrays<Ordinal, Offset> arrays() const {
-    return {{row_of.data()},   {place_of.data()}, {block_begin.data()},
-            {by_level.data()}, {columns.data()},  {tasks.data()}};
+    return {{row_of.data()},   {position_of.data()}, {block_begin.data()},
+            {by_level.data()}, {columns.data()},     {tasks.data()}};
   }
 };
 
-/// What the accuracy of a diagonal block's inverse V allows, against a substitution with the block T itself.
+/// How the inverse V of a diagonal block T may be used, by its accuracy.
 enum class BlockUse : unsigned char {
   inverse,    ///< x = V·s
   refined,    ///< x = V·s, then x + V·(s − T·x)
@@ -140,8 +145,8 @@ struct TriangleValueArrays {
   ArrayRef<BlockUse> use;
 };
 
-/// Values of a triangle, packed for a plan. Of each diagonal block, T below its diagonal stands transposed
-/// above the diagonal of V, whose own diagonal holds the reciprocals of T's.
+/// Values of a triangle, packed for a plan. A diagonal block is stored as one square: V on and below the
+/// diagonal, the strict lower part of T transposed above it.
 template <class Value, class Memory>
 struct TriangleValues {
   Kokkos::View<Value*, Memory> entries;         ///< [packed entries]

@@ -14,15 +14,15 @@
 
 namespace lutra::Impl {
 
-/// What can be wrong with a row; the least row counts, and of one row the first of these.
+/// Faults of a row, in the order in which they are reported.
 enum class RowFault { map, order, diagonal, none };
 
-/// How rows of a pattern are shared out: so many lanes a row, so many rows a team.
-struct RowShare {
+/// How rows of a pattern are distributed: lanes a row, rows a team.
+struct RowPartition {
   int lanes = 1, threads = 1, rows = 1;
 
   template <class ExecutionSpace>
-  RowShare(const ExecutionSpace&, std::size_t n_rows, std::size_t entries) {
+  RowPartition(const ExecutionSpace&, std::size_t n_rows, std::size_t entries) {
     const std::size_t mean = entries / n_rows;
     if (is_host_space<ExecutionSpace>) {
       rows = 1024;
@@ -50,9 +50,9 @@ struct RowShare {
   }
 };
 
-/// Looks at one row with the lanes of a thread: finds the triangle's part of it and its diagonal. Writes
-/// begin, end and diagonal at bounds(row), bounds(n + row), bounds(2 n + row), and gives its length. A
-/// malformed row is left empty, so that kernels may go on until the host hears of it.
+/// Finds the part of a row that belongs to the triangle, and its diagonal, by the lanes of a thread. Writes
+/// begin, end and diagonal to bounds(row), bounds(n + row), bounds(2n + row) and returns the length of the
+/// part. A malformed row becomes empty, so that later kernels may run before the host learns of it.
 template <class Member, class Pattern, class Bounds, class Ordinal>
 KOKKOS_FUNCTION RowFault split_row(const Member& team, const Pattern& pattern, const Bounds& bounds,
                                    Ordinal row, bool upper, bool unit, std::int64_t& length) {
@@ -75,7 +75,7 @@ KOKKOS_FUNCTION RowFault split_row(const Member& team, const Pattern& pattern, c
   Offset left = 0;  // entries left of the diagonal
   Kokkos::parallel_reduce(
       entries, [&](const Offset t, Offset& sum) { sum += pattern.entries(first + t) < row ? 1 : 0; }, left);
-  // The greatest says all: a column out of order, or where the diagonal is, plus 1.
+  // The maximum tells both: whether a column is out of order, else 1 + the position of the diagonal.
   constexpr Offset out_of_order = Kokkos::reduction_identity<Offset>::min();
   Offset found = 0;
   Kokkos::parallel_reduce(
@@ -102,13 +102,13 @@ KOKKOS_FUNCTION RowFault split_row(const Member& team, const Pattern& pattern, c
   return !unit && !has_diagonal ? RowFault::diagonal : RowFault::none;
 }
 
-inline constexpr auto row_faults = static_cast<std::int64_t>(RowFault::none);  ///< kinds of them
+inline constexpr auto row_faults = static_cast<std::int64_t>(RowFault::none);  ///< number of kinds
 
-/// Splits the rows of a pattern; the sum is what they are like.
+/// Splits the rows of a pattern and summarizes them.
 template <class Member, class Pattern, class Bounds>
 struct SplitRows {
   using value_type = RowSummary;
-  RowShare share;
+  RowPartition share;
   Pattern pattern;
   Bounds bounds;
   bool upper, unit;
@@ -127,8 +127,8 @@ struct SplitRows {
   }
 };
 
-/// The triangle's part of each row of a pattern. What is wrong with rows the host learns from their numbers,
-/// by throw_row_fault. Does not fence on devices.
+/// The part of each row of a pattern that belongs to the triangle. Faults are reported by throw_row_fault
+/// once the host has the statistics. Does not fence on devices.
 template <class Ordinal, class Offset, class ExecutionSpace>
 TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space> split_triangle(
     const ExecutionSpace& exec,
@@ -149,14 +149,14 @@ TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space> split_trian
   rows.begin = part(0);
   rows.end = part(1);
   if (kind != DiagonalKind::unit) rows.diagonal = part(2);
-  rows.numbers = allocate_numbers(exec, reservation);
-  const RowShare share(exec, static_cast<std::size_t>(rows.n), pattern.entries.extent(0));
+  rows.statistics = allocate_statistics(exec, reservation);
+  const RowPartition share(exec, static_cast<std::size_t>(rows.n), pattern.entries.extent(0));
   const auto policy = share.policy(exec, rows.n);
   using Split =
       SplitRows<typename decltype(policy)::member_type, CsrPattern<Ordinal, Offset, Memory>, Bounds>;
   Kokkos::parallel_reduce("lutra::trisolve::split_rows", policy,
                           Split{share, pattern, bounds, rows.upper, kind == DiagonalKind::unit},
-                          summary_of(rows.numbers));
+                          summary_of(rows.statistics));
   return rows;
 }
 
@@ -175,9 +175,9 @@ inline void throw_row_fault(std::int64_t fault) {
   }
 }
 
-/// Looks at the values of a triangle.
+/// Checks the values of a triangle. Fences.
 /// @param source position in `values` of each entry; empty: its own
-/// @throws InputError naming the first row whose diagonal is zero or that holds NaN or infinity. Fences.
+/// @throws InputError naming the first row whose diagonal is zero or that holds NaN or infinity
 template <class ExecutionSpace, class Rows, class Values, class Source>
 void check_triangle_values(const ExecutionSpace& exec, const Rows& whole, const Values& values,
                            const Source& source) {
@@ -185,7 +185,7 @@ void check_triangle_values(const ExecutionSpace& exec, const Rows& whole, const 
   using Offset = typename Rows::offset_type;
   using Scalar = typename Values::non_const_value_type;
   const bool direct = source.extent(0) == 0;
-  const RowShare share(exec, static_cast<std::size_t>(whole.n), whole.entries.extent(0));
+  const RowPartition share(exec, static_cast<std::size_t>(whole.n), whole.entries.extent(0));
   const auto rows = whole.access();
   const auto policy = share.policy(exec, rows.n);
   using Member = typename decltype(policy)::member_type;

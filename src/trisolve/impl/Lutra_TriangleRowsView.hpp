@@ -6,12 +6,12 @@
 
 #include <cstdint>
 
-#include "Lutra_TriangleNumbers.hpp"
+#include "Lutra_TriangleStatistics.hpp"
 
 namespace lutra::Impl {
 
-/// An array as kernels take it: a View is three times as large, and what is launched with more than 512 bytes
-/// of arguments waits for earlier launches.
+/// A pointer as kernels are handed an array. A View is three times as large, and Kokkos waits for earlier
+/// launches before one with more than 512 bytes of arguments.
 template <class T>
 struct ArrayRef {
   T* data = nullptr;
@@ -50,7 +50,7 @@ struct RowAccess {
   KOKKOS_FORCEINLINE_FUNCTION Ordinal dependency(Ordinal row, Offset t) const {
     return mirrored(entries(position(row, t)));
   }
-  /// Entries of a row that belong to steps before `first`, where fewer than `most` lie behind.
+  /// Entries of a row that belong to steps before `first`, where at most `most` belong to later ones.
   KOKKOS_FORCEINLINE_FUNCTION Offset length_before(Ordinal row, Ordinal first, int most) const {
     Offset high = length(row), low = high > most ? high - most : Offset(0);
     while (low < high) {
@@ -62,8 +62,8 @@ struct RowAccess {
   }
 };
 
-/// One triangle of a square pattern by rows, in the order a substitution takes them: step p works on row p of
-/// a lower triangle and on row n − 1 − p of an upper one, so that every step depends on earlier steps only.
+/// One triangle of a square pattern by rows, in the order of substitution: step p solves row p of a lower
+/// triangle and row n − 1 − p of an upper one, so that every step depends on earlier steps only.
 template <class Ordinal, class Offset, class Memory>
 struct TriangleRows {
   using ordinal_type = Ordinal;
@@ -75,7 +75,8 @@ struct TriangleRows {
   Kokkos::View<const Offset*, Memory> begin;     ///< [n] by row: first off-diagonal entry of the triangle
   Kokkos::View<const Offset*, Memory> end;       ///< [n] by row: one past the last of them
   Kokkos::View<const Offset*, Memory> diagonal;  ///< [n] by row: position of the diagonal; empty: unit
-  NumbersView<Memory> numbers;  ///< their part `rows` tells of these rows; empty: not looked at, but sound
+  StatisticsView<Memory>
+      statistics;  ///< their part `rows` summarizes these rows; empty: not checked, known to be valid
 
   RowAccess<Ordinal, Offset> access() const {
     return {n, upper, {entries.data()}, {begin.data()}, {end.data()}, {diagonal.data()}};

@@ -14,22 +14,20 @@
 
 namespace lutra::Impl {
 
-/// A block's place in the schedule: narrow ones before wide ones, then by level, then by shape, so that
-/// sorting puts blocks that can share a task side by side.
-///
-/// Keys are as wide as ordinals, and have no more bits than levels need: sorting is a large part of an
-/// analysis.
+/// Sort key of a block: narrow before wide, then by level, then by shape, so that blocks which may share a
+/// task become neighbours. Keys are as wide as ordinals and have no more bits than levels need, since
+/// sorting is a large part of an analysis.
 template <class Ordinal>
 using ScheduleKey = std::make_unsigned_t<Ordinal>;
 
 inline constexpr int shape_bits = 6;
 
-/// How keys are made up: from the lowest bits on, shape, level, and whether the block is wide.
+/// Layout of a key, from the lowest bits on: shape, level, whether the block is wide.
 template <class Key>
 struct KeyFormat {
   int level_bits = 0;
 
-  /// Levels a key has room for.
+  /// Most levels that fit a key.
   static constexpr Key max_levels = Key(1) << (8 * sizeof(Key) - 1 - shape_bits);
   explicit KeyFormat(Key levels) {
     while (Key(1) << level_bits < levels) ++level_bits;
@@ -51,12 +49,12 @@ template <class Key>
 KOKKOS_INLINE_FUNCTION BlockShape shape_of_key(Key key) {
   return {static_cast<std::uint8_t>((key >> 3) & 7), static_cast<std::uint8_t>(key & 7)};
 }
-/// Blocks of a shape that share a task.
+/// Most blocks of a shape in a task.
 KOKKOS_INLINE_FUNCTION int blocks_in_task(BlockShape shape) {
   return shape.is_wide() ? 1 : narrow_lanes / shape.block_lanes();
 }
 
-/// What the tasks of a plan take together.
+/// Sums over tasks of a plan.
 template <class Ordinal, class Offset>
 struct TaskTotals {
   Offset entries = 0, inverses = 0;
@@ -81,11 +79,11 @@ struct ScheduleArrays {
   TaskTotals<Ordinal, Offset>* totals;
 };
 
-/// Arrays of making a schedule, freed with it.
+/// Scratch arrays of an analysis.
 template <class Ordinal, class Offset, class Memory>
 struct ScheduleScratch {
   Kokkos::View<ScheduleKey<Ordinal>*, Memory> keys;  ///< [blocks] ascending
-  Kokkos::View<Ordinal*, Memory> block_at;    ///< [blocks] block of the steps at each place of the schedule
+  Kokkos::View<Ordinal*, Memory> block_at;  ///< [blocks] block of the steps at each position of the schedule
   Kokkos::View<Ordinal*, Memory> task_block;  ///< [blocks + 1] first block of each task
   Kokkos::View<Ordinal*, Memory> longest;  ///< [blocks] entries of each task's longest row outside of blocks
   Kokkos::View<BlockTask<Ordinal, Offset>*, Memory> tasks;  ///< [blocks] no more than that
@@ -105,34 +103,34 @@ KOKKOS_FORCEINLINE_FUNCTION std::int64_t longest_row(const Rows& rows, const Blo
                                        : typename Rows::offset_type(blocks.longest(b)));
 }
 
-/// Sorts the keys of a schedule, and its blocks with them, as a space does it best; here as Kokkos does.
-/// @param bits of the keys, from the lowest on, that may not be 0
+/// Sorts the keys of a schedule, and its blocks with them. This is the portable overload.
 template <class ExecutionSpace, class Scratch>
 void sort_schedule(const ExecutionSpace& exec, Scratch& scratch, int, MemoryReservation&) {
   Kokkos::Experimental::sort_by_key(exec, scratch.keys, scratch.block_at);
 }
 
-/// Sorts blocks by level and shape. `longest` of the scratch becomes 0.
+/// Sorts blocks by level and shape, and zeroes `longest` of the scratch.
 template <class ExecutionSpace, class Rows, class Blocks, class LevelView, class Format, class Scratch>
 void sort_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const LevelView& level,
                  typename Rows::ordinal_type levels, const Format& format, Scratch& scratch,
                  MemoryReservation& reservation) {
   using Ordinal = typename Rows::ordinal_type;
   const auto arrays = scratch.arrays();
-  const bool crowded = static_cast<std::int64_t>(blocks.count) >= crowd * static_cast<std::int64_t>(levels);
+  const bool many_blocks =
+      static_cast<std::int64_t>(blocks.count) >= many_blocks_per_level * static_cast<std::int64_t>(levels);
   Kokkos::parallel_for(
       "lutra::trisolve::keys", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, blocks.count),
       KOKKOS_LAMBDA(const Ordinal b) {
         const auto size = static_cast<int>(blocks.first_step(b + 1) - blocks.first_step(b));
-        arrays.keys(b) = format.key(level(b), shape_for(size, longest_row(rows, blocks, b), crowded));
+        arrays.keys(b) = format.key(level(b), shape_for(size, longest_row(rows, blocks, b), many_blocks));
         arrays.block_at(b) = b;
         arrays.longest(b) = 0;
       });
   sort_schedule(exec, scratch, format.bits(), reservation);
 }
 
-/// The first place whose key is that of place s, keys being in order: doubling steps back, then a search
-/// among the places between the last two.
+/// The first position with the key of position s in ascending keys: doubling steps back, then bisection
+/// between the last two.
 template <class Keys, class Ordinal>
 KOKKOS_FUNCTION Ordinal first_of_key(const Keys& keys, Ordinal s) {
   const auto key = keys(s);
@@ -149,18 +147,18 @@ KOKKOS_FUNCTION Ordinal first_of_key(const Keys& keys, Ordinal s) {
   return low;
 }
 
-/// Tasks begun and rows placed by the blocks before one.
+/// Sums over the blocks before one: tasks and rows.
 template <class Ordinal>
-struct PlacedBlocks {
+struct BlockSums {
   Ordinal tasks = 0, rows = 0;
 };
 
-/// Scan over sorted blocks: blocks of a key are cut into tasks of as many as a task takes; rows get their
-/// places, those of a block in the order of their steps.
+/// Scan over sorted blocks: blocks of equal key are divided into tasks, and rows get their positions, those
+/// of a block in the order of their steps.
 template <class Rows, class Blocks, class Scratch, class PlanArrays>
 struct PlaceBlocks {
   using Ordinal = typename Rows::ordinal_type;
-  using value_type = PlacedBlocks<Ordinal>;
+  using value_type = BlockSums<Ordinal>;
   Rows rows;
   Blocks blocks;
   Scratch scratch;
@@ -175,19 +173,19 @@ struct PlaceBlocks {
     const int size = blocks_in_task(shape_of_key(scratch.keys(s)));
     const bool starts = size == 1 || (s - first_of_key(scratch.keys, s)) % size == 0;
     const Ordinal b = scratch.block_at(s), first = blocks.first_step(b), last = blocks.first_step(b + 1);
-    if (final) place(s, sum, starts, first, last);
+    if (final) position(s, sum, starts, first, last);
     sum.tasks += starts ? 1 : 0;
     sum.rows += last - first;
   }
 
  private:
-  KOKKOS_FUNCTION void place(Ordinal s, const value_type& sum, bool starts, Ordinal first,
-                             Ordinal last) const {
+  KOKKOS_FUNCTION void position(Ordinal s, const value_type& sum, bool starts, Ordinal first,
+                                Ordinal last) const {
     plan.block_begin(s) = sum.rows;
     for (Ordinal step = first; step < last; ++step) {
       const Ordinal at = sum.rows + (step - first), row = rows.mirrored(step);
       plan.row_of(at) = row;
-      plan.place_of(row) = at;
+      plan.position_of(row) = at;
     }
     if (starts) scratch.task_block(sum.tasks) = s;
     const Ordinal tasks = sum.tasks + (starts ? 1 : 0);
@@ -200,8 +198,8 @@ struct PlaceBlocks {
   }
 };
 
-/// Scan over tasks, as many as `totals` has: shape, blocks, the steps of the longest row; entries and
-/// inverses get their places. `totals` takes the sums.
+/// Scan over tasks, as many as `totals` counts: shape, blocks, steps of the longest row, and offsets of
+/// entries and inverses. The sums go to `totals`.
 template <class Ordinal, class Offset, class Format>
 struct PlaceTasks {
   using value_type = TaskTotals<Ordinal, Offset>;
@@ -234,7 +232,7 @@ struct PlaceTasks {
     BlockTask<Ordinal, Offset> task;
     const Ordinal first = scratch.task_block(t), last = scratch.task_block(t + 1);
     task.first_block = first;
-    task.first_place = block_begin(first);
+    task.first_position = block_begin(first);
     task.blocks = static_cast<std::int16_t>(last - first);
     task.shape = shape_of_key(scratch.keys(first));
     task.level = format.template level<Ordinal>(scratch.keys(first));
@@ -244,25 +242,26 @@ struct PlaceTasks {
   }
 };
 
-/// Tasks of the sorted blocks, and places of their rows; returns what the tasks take together. Fences.
+/// Tasks of the sorted blocks, and positions of their rows. Fences.
+/// @returns sums over the tasks
 template <class ExecutionSpace, class Rows, class Blocks, class Format, class Scratch, class Plan>
 auto place_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const Format& format,
                  const Scratch& scratch, const Plan& plan) {
   using Ordinal = typename Rows::ordinal_type;
   using Range = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Ordinal>>;
   const auto arrays = scratch.arrays();
-  const auto places = plan.arrays();
+  const auto positions = plan.arrays();
   Kokkos::parallel_scan("lutra::trisolve::place_blocks", Range(exec, 0, blocks.count),
                         PlaceBlocks<Rows, Blocks, decltype(scratch.arrays()), decltype(plan.arrays())>{
-                            rows, blocks, arrays, places});
+                            rows, blocks, arrays, positions});
   Kokkos::parallel_scan(
       "lutra::trisolve::place_tasks", Range(exec, 0, blocks.count),
-      PlaceTasks<Ordinal, typename Rows::offset_type, Format>{format, arrays, places.block_begin});
+      PlaceTasks<Ordinal, typename Rows::offset_type, Format>{format, arrays, positions.block_begin});
   return read_back(exec, scratch.totals);
 }
 
-/// Where task t comes among all tasks in the order of their levels, from the narrow ones and the wide ones,
-/// each in that order already; wide ones of a level come first.
+/// Index of task t in the order of levels, from the narrow and the wide tasks, each in that order already;
+/// wide ones of a level come first.
 template <class Tasks, class Ordinal>
 KOKKOS_FUNCTION Ordinal number_by_level(const Tasks& tasks, Ordinal n_tasks, Ordinal narrow, Ordinal t) {
   const bool wide = t >= narrow;
@@ -277,7 +276,8 @@ KOKKOS_FUNCTION Ordinal number_by_level(const Tasks& tasks, Ordinal n_tasks, Ord
   return (wide ? t - narrow : t) + (low - begin);
 }
 
-/// Writes the plan's tasks, their order by level, and the places that their packed entries wait for.
+/// Writes the tasks of the plan, their order by level, and the positions of the solutions that packed
+/// entries need.
 template <class Ordinal, class Offset, class ExecutionSpace, class Rows, class TaskView, class Plan>
 void fill_plan(const ExecutionSpace& exec, const Rows& rows, const TaskView& tasks, const Plan& whole_plan) {
   const auto plan = whole_plan.arrays();
@@ -294,18 +294,19 @@ void fill_plan(const ExecutionSpace& exec, const Rows& rows, const TaskView& tas
           plan.tasks(t) = task;
           plan.by_level(number_by_level(tasks, n_tasks, narrow, t)) = t;
         });
-        walk_lanes<Ordinal, Offset>(
-            team, task, rows, plan, threads, [&](const LaneWalk<Ordinal, Offset>& walk) {
-              for (int step = walk.first; step < walk.end; step += walk.stride) {
-                const Offset e = walk.entry(step);
-                plan.columns(walk.packed(step)) =
-                    e >= 0 ? plan.place_of(rows.mirrored(rows.dependency(walk.row, e))) : Ordinal(-1);
+        for_each_lane<Ordinal, Offset>(
+            team, task, rows, plan, threads, [&](const LaneSteps<Ordinal, Offset>& lane_steps) {
+              for (int step = lane_steps.first; step < lane_steps.end; step += lane_steps.stride) {
+                const Offset e = lane_steps.entry(step);
+                plan.columns(lane_steps.packed(step)) =
+                    e >= 0 ? plan.position_of(rows.mirrored(rows.dependency(lane_steps.row, e)))
+                           : Ordinal(-1);
               }
             });
       });
 }
 
-/// First task of each level where all are narrow, and the most steps of its tasks, on the host. Fences.
+/// First task of each level of a plan of narrow tasks, and the most steps of its tasks, on the host. Fences.
 template <class ExecutionSpace, class Plan>
 void describe_levels(const ExecutionSpace& exec, Plan& plan, MemoryReservation& reservation) {
   using Ordinal = typename decltype(plan.columns)::non_const_value_type;
@@ -313,9 +314,9 @@ void describe_levels(const ExecutionSpace& exec, Plan& plan, MemoryReservation& 
   const auto tasks = plan.tasks;
   const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
   const auto levels = static_cast<std::size_t>(plan.levels);
-  const auto numbers = reservation.allocate<View>(exec, "lutra::trisolve::levels of the plan", 2 * levels);
-  const View begin = Kokkos::subview(numbers, Kokkos::make_pair(std::size_t(0), levels));
-  const View steps = Kokkos::subview(numbers, Kokkos::make_pair(levels, 2 * levels));
+  const auto statistics = reservation.allocate<View>(exec, "lutra::trisolve::levels of the plan", 2 * levels);
+  const View begin = Kokkos::subview(statistics, Kokkos::make_pair(std::size_t(0), levels));
+  const View steps = Kokkos::subview(statistics, Kokkos::make_pair(levels, 2 * levels));
   Kokkos::deep_copy(exec, steps, Ordinal(0));
   Kokkos::parallel_for(
       "lutra::trisolve::describe_levels", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n_tasks),
@@ -325,7 +326,7 @@ void describe_levels(const ExecutionSpace& exec, Plan& plan, MemoryReservation& 
         if (tasks(t).steps > 1) Kokkos::atomic_max(&steps(level), static_cast<Ordinal>(tasks(t).steps));
       });
   std::vector<Ordinal> read(2 * levels);
-  Kokkos::deep_copy(exec, Kokkos::View<Ordinal*, Kokkos::HostSpace>(read.data(), read.size()), numbers);
+  Kokkos::deep_copy(exec, Kokkos::View<Ordinal*, Kokkos::HostSpace>(read.data(), read.size()), statistics);
   exec.fence("lutra::trisolve: levels are needed on the host");
   const auto middle = read.begin() + static_cast<std::ptrdiff_t>(levels);
   plan.level_begin.assign(read.begin(), middle);
@@ -351,8 +352,8 @@ ScheduleScratch<Ordinal, Offset, typename ExecutionSpace::memory_space> allocate
 }
 
 /// Makes the plan of blocks whose levels are known. Fences.
-/// @param with_levels      also describe the levels to the host
-/// @param scratch_reservation   of arrays that are not needed afterwards
+/// @param with_levels         also describe the levels to the host
+/// @param scratch_reservation of arrays that are not needed afterwards
 template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
 TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
     const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
@@ -379,11 +380,11 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
   sort_blocks(exec, rows, blocks, level, levels, format, scratch, scratch_reservation);
 
   // Few allocations: on a GPU each may cost more than the kernels that use it.
-  const auto places =
-      plan.reservation.template allocate<View>(exec, "lutra::trisolve::places", 2 * n + count + 1);
-  plan.row_of = part(places, 0, n);
-  plan.place_of = part(places, n, n);
-  plan.block_begin = part(places, 2 * n, count + 1);
+  const auto positions =
+      plan.reservation.template allocate<View>(exec, "lutra::trisolve::positions", 2 * n + count + 1);
+  plan.row_of = part(positions, 0, n);
+  plan.position_of = part(positions, n, n);
+  plan.block_begin = part(positions, 2 * n, count + 1);
   const TaskTotals<Ordinal, Offset> totals = place_tasks(exec, rows, blocks, format, scratch, plan);
   plan.narrow_tasks = totals.narrow;
   plan.inverse_entries = totals.inverses;

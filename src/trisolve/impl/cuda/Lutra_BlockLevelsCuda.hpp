@@ -17,52 +17,52 @@ inline constexpr unsigned all_lanes = 0xffffffffu;
 
 inline constexpr int levels_in_flight = 4;
 
-/// Greatest level a lane finds among every `stride`-th entry of a row from `t` on, up to step `first`; the
-/// readings of a batch are in flight together.
+/// Greatest level among every `stride`-th entry of a row from `t` on, of steps before `first`; the readings
+/// of a batch are in flight together.
 template <class Rows, class Blocks, class Ordinal, class Offset>
 __device__ Ordinal greatest_level(const Rows& rows, const Blocks& blocks, const Ordinal* level, Ordinal row,
                                   Ordinal first, Offset t, Offset stride) {
   Ordinal greatest = -1;
   const Offset length = rows.length(row);
   while (t < length) {
-    const Ordinal* place[levels_in_flight];
+    const Ordinal* position[levels_in_flight];
     Ordinal found[levels_in_flight];
 #pragma unroll
     for (int u = 0; u < levels_in_flight; ++u, t += stride) {
-      place[u] = nullptr;
+      position[u] = nullptr;
       found[u] = 0;
       const Ordinal dependency = t < length ? rows.dependency(row, t) : first;
-      if (dependency < first) place[u] = level + blocks.block(dependency);
+      if (dependency < first) position[u] = level + blocks.block(dependency);
     }
     bool waiting = true;
 #pragma unroll
     for (int u = 0; u < levels_in_flight; ++u) {
-      if (place[u] != nullptr) found[u] = read_level(place[u]);
+      if (position[u] != nullptr) found[u] = read_level(position[u]);
     }
     while (waiting) {
       waiting = false;
 #pragma unroll
       for (int u = 0; u < levels_in_flight; ++u) {
-        if (found[u] < 0) found[u] = read_level(place[u]);
+        if (found[u] < 0) found[u] = read_level(position[u]);
       }
 #pragma unroll
       for (int u = 0; u < levels_in_flight; ++u) waiting = waiting || found[u] < 0;
     }
 #pragma unroll
     for (int u = 0; u < levels_in_flight; ++u) {
-      if (place[u] != nullptr && found[u] > greatest) greatest = found[u];
+      if (position[u] != nullptr && found[u] > greatest) greatest = found[u];
     }
-    if (place[levels_in_flight - 1] == nullptr) break;
+    if (position[levels_in_flight - 1] == nullptr) break;
   }
   return greatest;
 }
 
-/// Entries from which on a row is not left to one lane.
+/// Length from which on a row is not left to one lane.
 inline constexpr std::int64_t long_row = 64;
 
-/// Levels of 32 consecutive rows by a warp, a lane a row. Levels of rows of the same warp pass from lane to
-/// lane by shuffles, turn after turn while that gets any row further, before others are looked at again:
-/// those come through memory, which takes ten times as long.
+/// Levels of 32 consecutive rows by a warp, a row for each lane. Levels of rows of the warp pass from lane
+/// to lane by shuffles, repeated while any row advances, before levels of other rows are polled in memory,
+/// which takes ten times as long.
 template <class Rows>
 class RowSweep {
  public:
@@ -89,7 +89,8 @@ class RowSweep {
   }
 
  private:
-  /// The next steps the lane waits for, the latest ones last: their levels are known last.
+  /// Loads the next steps whose levels the lane needs. Entries are in the order of steps, so those known
+  /// last come last.
   __device__ void load() {
 #pragma unroll
     for (int u = 0; u < levels_in_flight; ++u, ++m_taken)
@@ -101,7 +102,7 @@ class RowSweep {
     m_pending[u] = -1;
   }
 
-  /// Reads levels of rows before the warp's; all readings of a lane are in flight together.
+  /// Polls levels of rows before those of the warp; all readings of a lane are in flight together.
   __device__ void look_elsewhere() {
     Ordinal found[levels_in_flight];
 #pragma unroll
@@ -115,8 +116,8 @@ class RowSweep {
     }
   }
 
-  /// Takes levels from lanes that have them; then goes on where a lane waits for nothing more.
-  /// @returns whether any lane did
+  /// Takes levels from other lanes, then advances lanes that wait for nothing more.
+  /// @returns whether any lane advanced
   __device__ bool pass_on() {
 #pragma unroll
     for (int u = 0; u < levels_in_flight; ++u) {
@@ -146,8 +147,8 @@ class RowSweep {
   Ordinal m_pending[levels_in_flight];  ///< steps whose levels the lane waits for; −1: none
 };
 
-/// The greatest level that a block depends on, by `threads` threads (a warp or the team), shared out evenly
-/// among its rows.
+/// The greatest level a block depends on, by `threads` threads (a warp or the team), divided evenly among
+/// its rows.
 template <int threads, class Rows, class Blocks, class Ordinal>
 __device__ Ordinal greatest_of_block(const Rows& rows, const Blocks& blocks, const Ordinal* level, Ordinal b,
                                      int* of_warp) {
@@ -173,8 +174,9 @@ __device__ Ordinal greatest_of_block(const Rows& rows, const Blocks& blocks, con
   return greatest;
 }
 
-/// Calls work(turn) for one ticket after the other, as long as there are any. Tickets are taken in order, so
-/// that what is waited for has been begun by a team that is running.
+/// Calls work(number) for one ticket after another. Tickets are handed out in order, so the work a team
+/// polls for belongs to teams that run. The first barrier of a round separates it from the last use of
+/// `taken`, the second orders the new ticket before its use.
 template <class Ordinal, class Work>
 __device__ void work_by_tickets(Ordinal* last_ticket, Ordinal count, const Work& work) {
   __shared__ Ordinal taken;
@@ -187,8 +189,8 @@ __device__ void work_by_tickets(Ordinal* last_ticket, Ordinal count, const Work&
   }
 }
 
-/// Levels of rows or blocks, the fewer threads each the shorter rows are on average.
-/// @param single whether they are single rows
+/// Levels of rows or blocks; the shorter the rows on average, the fewer threads for each.
+/// @param single whether the blocks are single rows
 template <bool single, class Rows, class Leveled>
 __device__ void sweep_leveled(const Rows& rows, const Leveled& leveled, const RowSummary& lengths,
                               std::int64_t* last_level) {
@@ -202,8 +204,8 @@ __device__ void sweep_leveled(const Rows& rows, const Leveled& leveled, const Ro
   const auto n = static_cast<std::int64_t>(rows.n);
   if (single && lengths.total < 12 * n && lengths.longest < long_row) {
     const Ordinal rows_a_ticket = sweep_threads;
-    work_by_tickets(ticket, (count + rows_a_ticket - 1) / rows_a_ticket, [&](Ordinal turn) {
-      const int last = RowSweep<Rows>(rows, level, turn * rows_a_ticket + warp * 32).run();
+    work_by_tickets(ticket, (count + rows_a_ticket - 1) / rows_a_ticket, [&](Ordinal number) {
+      const int last = RowSweep<Rows>(rows, level, number * rows_a_ticket + warp * 32).run();
       if (threadIdx.x % 32 == 0) note_level(last_level, static_cast<std::int64_t>(last));
     });
     return;
@@ -214,8 +216,8 @@ __device__ void sweep_leveled(const Rows& rows, const Leveled& leveled, const Ro
     note_level(last_level, static_cast<std::int64_t>(greatest + 1));
   };
   if (single || lengths.total < 24 * n) {
-    work_by_tickets(ticket, (count + warps - 1) / warps, [&](Ordinal turn) {
-      const Ordinal b = turn * warps + warp;
+    work_by_tickets(ticket, (count + warps - 1) / warps, [&](Ordinal number) {
+      const Ordinal b = number * warps + warp;
       finish(b, greatest_of_block<32>(rows, blocks, level, b, of_warp), threadIdx.x % 32 == 0);
     });
   } else {
@@ -225,16 +227,16 @@ __device__ void sweep_leveled(const Rows& rows, const Leveled& leveled, const Ro
   }
 }
 
-/// Levels of the rows and of the blocks: where there are blocks, teams of odd number work on them, all others
-/// on rows.
+/// Levels of rows and of blocks: where there are blocks, thread blocks of odd number search their levels,
+/// all others those of rows.
 template <class Rows, class Leveled>
 __global__ void __launch_bounds__(sweep_threads, 8)
-    sweep_levels_kernel(Rows rows, Leveled single, Leveled blocked, TriangleNumbers* numbers) {
-  const RowSummary lengths = numbers->rows;
-  if (numbers->blocks > 0 && blockIdx.x % 2 == 1) {
-    sweep_leveled<false>(rows, blocked, lengths, &numbers->last_block_level);
+    sweep_levels_kernel(Rows rows, Leveled single, Leveled blocked, TriangleStatistics* statistics) {
+  const RowSummary lengths = statistics->rows;
+  if (statistics->blocks > 0 && blockIdx.x % 2 == 1) {
+    sweep_leveled<false>(rows, blocked, lengths, &statistics->last_block_level);
   } else {
-    sweep_leveled<true>(rows, single, lengths, &numbers->last_row_level);
+    sweep_leveled<true>(rows, single, lengths, &statistics->last_row_level);
   }
 }
 
@@ -248,7 +250,7 @@ void sweep_all_levels(const Kokkos::Cuda& exec, const RowAccess<Ordinal, Offset>
   const std::int64_t wanted = (static_cast<std::int64_t>(rows.n) + min_rows_a_team - 1) / min_rows_a_team;
   const auto teams = static_cast<unsigned>(2 * std::min(wanted, most / 2));
   sweep_levels_kernel<<<teams, sweep_threads, 0, exec.cuda_stream()>>>(rows, found.single, found.blocked,
-                                                                       found.numbers.data());
+                                                                       found.statistics.data());
 }
 
 }  // namespace lutra::Impl

@@ -11,18 +11,18 @@
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_DiagonalBlocksCuda.hpp"
 #include "Lutra_KernelGraphsCuda.hpp"
-#include "Lutra_PlaceWaitCuda.hpp"
+#include "Lutra_PollSolutionsCuda.hpp"
 
 namespace lutra::Impl {
 
-/// How many of a lane's entries are on their way at once, by right-hand sides: as many as registers allow.
+/// Entries of a lane whose solutions are in flight at once, by right-hand sides: as many as registers allow.
 template <int Stride>
 inline constexpr int entries_in_flight = Stride == 1   ? 4
                                          : Stride == 4 ? 2
                                                        : 1;
 
-/// A lane's packed entries of some steps: columns are loaded a batch ahead, values while the solutions they
-/// go with are on their way.
+/// Packed entries of some steps of a lane: columns are loaded a batch ahead, values while the solutions they
+/// multiply are in flight.
 /// @tparam Lanes of the task
 template <int Count, int Lanes, class Value, class Ordinal, class Offset>
 struct EntryBatch {
@@ -50,13 +50,13 @@ struct EntryBatch {
   }
 };
 
-/// A lane's share of its row: right-hand sides (in the row's first lane) less entries times solutions. The
-/// last batch is a full one: it is to hold all that comes late.
-/// @param meanwhile called when the first loads are under way
+/// Partial sum of a lane: right-hand sides (in the first lane of the row) less entries times solutions. The
+/// last batch is a full one, so that all late values come in one trip.
+/// @param meanwhile called while the first loads are in flight
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset, class Meanwhile>
 __device__ __forceinline__ void gather_entries(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                                                const BlockTask<Ordinal, Offset>& task, int lane,
-                                               Ordinal place, const Meanwhile& meanwhile,
+                                               Ordinal position, const Meanwhile& meanwhile,
                                                Scalar (&sum)[Stride]) {
   constexpr int ahead = entries_in_flight<Stride>;
   const EntryBatch<ahead, narrow_lanes, Value, Ordinal, Offset> entries(data, task, lane);
@@ -74,17 +74,17 @@ __device__ __forceinline__ void gather_entries(const BlockSolveData<Scalar, Valu
 #pragma unroll
       for (int r = 0; r < Stride; ++r) x[u][r] = Scalar(0);
       if (column[u] >= 0)
-        read_place<Stride>(data.current + static_cast<std::int64_t>(column[u]) * Stride, x[u]);
+        read_solution<Stride>(data.current + static_cast<std::int64_t>(column[u]) * Stride, x[u]);
     }
     entries.load_values(s, column, value);
     entries.load_columns(s + ahead, next);
     bool waiting = false;
 #pragma unroll
-    for (int u = 0; u < ahead; ++u) waiting = waiting || any_marked(x[u]);
+    for (int u = 0; u < ahead; ++u) waiting = waiting || any_sentinel(x[u]);
     if (__any_sync(0xffffffffu, waiting)) {
-      watch_earlier<Stride>(data, column, task.first_place, task.shape.rows());
+      poll_earlier<Stride>(data, column, task.first_position, task.shape.rows());
     }
-    if (waiting) wait_for_columns(data, column, x, place);
+    if (waiting) wait_for_columns(data, column, x, position);
 #pragma unroll
     for (int u = 0; u < ahead; ++u) {
 #pragma unroll
@@ -93,27 +93,32 @@ __device__ __forceinline__ void gather_entries(const BlockSolveData<Scalar, Valu
   }
 }
 
-/// Entries of a lane of a wide task that are worked on together.
+/// Entries of a lane of a wide task in a batch.
 inline constexpr int wide_batch = 4;
-/// Nanoseconds between two looks of a team that is ahead of its time.
-inline constexpr unsigned watch_pause = 100;
+/// Nanoseconds between two readings of a block that waits for its inputs.
+inline constexpr unsigned poll_pause = 100;
 
-/// As gather_entries, for a wide task. A team that is ahead of its time must not crowd the memory: one of its
-/// warps watches one place while the others rest at a barrier. What is there already is read through the
-/// first-level cache, since all warps read about the same places. The last batch, which decides when the
-/// block can be solved, is read anew by all warps, from the time on when its first place is there.
+/// As gather_entries, for a wide task. Blocks waiting for inputs must not saturate L2 with polling: one warp
+/// (the poller) polls one value of the batch, the others wait at a barrier:
+///
+///   poller      poll ... poll value | __syncthreads | read the batch
+///   15 warps    __syncthreads ------------------------> read the batch
+///
+/// Values that may be old are read through L1, since all warps read about the same ones; a copy that is no
+/// sentinel is right. The last batch, which decides when the block can be solved, is read from L2 by all
+/// warps once its polled value is there.
 /// @param rows of the block
 template <class Scalar, class Value, class Ordinal, class Offset>
 __device__ __forceinline__ void gather_wide(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                                             const BlockTask<Ordinal, Offset>& task, int lane, int rows,
-                                            Ordinal place, Scalar (&sum)[1]) {
+                                            Ordinal position, Scalar (&sum)[1]) {
   const EntryBatch<wide_batch, wide_lanes, Value, Ordinal, Offset> entries(data, task, lane);
   const int watcher = ((rows - 1) << task.shape.log_lanes) + task.shape.lanes() - 1;  // of the last row
   const bool watches = watcher / narrow_lanes == static_cast<int>(threadIdx.x) / narrow_lanes;
   const auto watch = [&](Ordinal needed) {
     if (watches) {
       needed = shuffle_from(needed, watcher % narrow_lanes);
-      if (needed >= 0) watch_place(data, data.current + needed, place, watch_pause);
+      if (needed >= 0) poll_value(data, data.current + needed, position, poll_pause);
     }
     __syncthreads();
   };
@@ -139,35 +144,35 @@ __device__ __forceinline__ void gather_wide(const BlockSolveData<Scalar, Value, 
     entries.load_columns(s + wide_batch, next);
     bool waiting = false;
 #pragma unroll
-    for (int u = 0; u < wide_batch; ++u) waiting = waiting || any_marked(x[u]);
+    for (int u = 0; u < wide_batch; ++u) waiting = waiting || any_sentinel(x[u]);
     if (last || !at_front) {
       at_front = __syncthreads_or(waiting ? 1 : 0) != 0;
       if (at_front) watch(last ? column[0] : column[wide_batch - 1]);
     }
-    if (waiting) wait_for_columns(data, column, x, place);
+    if (waiting) wait_for_columns(data, column, x, position);
 #pragma unroll
     for (int u = 0; u < wide_batch; ++u) sum[0] -= Scalar(data.value(&value[u])) * x[u][0];
   }
 }
 
-/// Hands a row's solutions on, first to those who wait, then to the caller; marks the array of the solve
-/// before.
+/// Writes the solutions of a row, first to the slots that others poll, then to the caller, and resets the
+/// slots of the solve before.
 template <int Stride, class Scalar, class Data>
-__device__ __forceinline__ void finish_row(const Data& data, std::int64_t place, std::int64_t out_row,
+__device__ __forceinline__ void finish_row(const Data& data, std::int64_t position, std::int64_t out_row,
                                            const Scalar (&x)[Stride]) {
-  Scalar* to = data.current + place * Stride;
+  Scalar* to = data.current + position * Stride;
 #pragma unroll
-  for (int r = 0; r < Stride; ++r) write_through(to + r, unmarked(x[r]));
+  for (int r = 0; r < Stride; ++r) write_through(to + r, storable(x[r]));
 #pragma unroll
   for (int r = 0; r < Stride; ++r) {
     if (r < data.n_columns) data.out.at(out_row, r) = data.out.scaled(out_row, x[r]);
   }
-  Scalar* before = data.previous + place * data.previous_stride;
-  for (int r = 0; r < data.previous_stride; ++r) before[r] = marked_value<Scalar>();
+  Scalar* before = data.previous + position * data.previous_stride;
+  for (int r = 0; r < data.previous_stride; ++r) before[r] = sentinel_value<Scalar>();
 }
 
-/// Right-hand sides of a lane's row in its first lane, elsewhere 0.
-/// @param out_row the row its solution goes to
+/// Right-hand sides of the row in its first lane, 0 in others.
+/// @param out_row receives the caller's row of its solution
 template <int Stride, class Data, class Position, class Ordinal, class Scalar>
 __device__ __forceinline__ void take_right_hand_sides(const Data& data, const Position& at, Ordinal& out_row,
                                                       Scalar (&sum)[Stride]) {
@@ -175,8 +180,8 @@ __device__ __forceinline__ void take_right_hand_sides(const Data& data, const Po
   for (int r = 0; r < Stride; ++r) sum[r] = Scalar(0);
   out_row = 0;
   if (!at.active || at.lane != 0) return;
-  const Ordinal in_row = data.in_row[at.place];
-  out_row = data.out_row[at.place];
+  const Ordinal in_row = data.in_row[at.position];
+  out_row = data.out_row[at.position];
 #pragma unroll
   for (int r = 0; r < Stride; ++r) {
     if (r < data.n_columns) sum[r] = data.in.scaled(in_row, data.in.at(in_row, r));
@@ -195,13 +200,13 @@ __device__ __forceinline__ void solve_single_rows(const BlockSolveData<Scalar, V
   Value reciprocal(0);
   if (at.active) reciprocal = read_cached(data.inverses + task.inverses + at.block);
   gather_entries(
-      data, task, lane, at.place, [] {}, sum);
+      data, task, lane, at.position, [] {}, sum);
   __syncwarp();
   sum_over_lanes(sum, task.shape.lanes());
   const Scalar v(data.value(&reciprocal));
 #pragma unroll
   for (int r = 0; r < Stride; ++r) sum[r] = v * sum[r];
-  if (at.active && at.lane == 0) finish_row(data, at.place, out_row, sum);
+  if (at.active && at.lane == 0) finish_row(data, at.position, out_row, sum);
 }
 
 /// A narrow task of blocks, by a warp.
@@ -219,7 +224,7 @@ __device__ __forceinline__ void solve_narrow_blocks(
   const auto stage = [&] {
     stage_inverses(data.inverses + task.inverses, task.shape.inverse_entries(), lane, shared.inverses);
   };
-  gather_entries(data, task, lane, at.place, stage, sum);
+  gather_entries(data, task, lane, at.position, stage, sum);
   await_copies();
   __syncwarp();
   sum_over_lanes(sum, task.shape.lanes());
@@ -232,7 +237,7 @@ __device__ __forceinline__ void solve_narrow_blocks(
 #pragma unroll
     for (int r = 0; r < Stride; ++r) sum[r] = block.solve(sum[r], use);
   }
-  if (at.active && at.lane == 0) finish_row(data, at.place, out_row, sum);
+  if (at.active && at.lane == 0) finish_row(data, at.position, out_row, sum);
 }
 
 /// A wide task, by a whole team.
@@ -254,29 +259,33 @@ __device__ __forceinline__ void solve_wide_task(const BlockSolveData<Scalar, Val
   }
   const BlockUse use =
       at.block < task.blocks ? read_now(data.use + task.first_block + at.block) : BlockUse::inverse;
-  const auto rows = static_cast<int>(data.block_begin[task.first_block + 1] - task.first_place);
-  gather_wide(data, task, lane, rows, at.place, sum);
+  const auto rows = static_cast<int>(data.block_begin[task.first_block + 1] - task.first_position);
+  gather_wide(data, task, lane, rows, at.position, sum);
   await_copies();
   __syncwarp();
   sum_over_lanes(sum, task.shape.lanes());
   apply_wide_block(data, task.shape, at, use, staged, shared_sums, sum);
-  if (at.active && at.lane == 0) finish_row(data, at.place, out_row, sum);
+  if (at.active && at.lane == 0) finish_row(data, at.position, out_row, sum);
 }
 
-/// How the teams of a launch share out its tasks.
+/// How the tasks of a launch are divided among thread blocks.
 struct TeamSplit {
-  int narrow_teams = 0;  ///< the first ones; the others take the wide tasks
-  int narrow_warps = 0;  ///< that go round the narrow tasks, spread over those teams
+  int narrow_teams = 0;  ///< thread blocks for narrow tasks; the others take wide ones
+  int narrow_warps = 0;  ///< that stride over the narrow tasks, spread over those blocks
 
   bool operator==(const TeamSplit&) const = default;
 };
 
-/// As solve_blocks_portable, for teams that all run at once: some teams' warps go round the narrow tasks, the
-/// other teams round the wide ones, each in the order of levels. The first task that is not finished is then
-/// always at hand of someone, and no ticket is needed. Wide tasks near the root of a tree are begun long
-/// before their turn and gather what is there. Entries are read by coalesced loads ahead of the wait; a
-/// solution travels from one multiprocessor to another in one trip through the second-level cache, inside a
-/// block by shuffles or shared memory.
+/// As solve_blocks_portable, for a cooperative launch, in which all blocks run:
+///
+///   blocks 0 .. narrow_teams-1    warps stride over the narrow tasks    in the order of levels
+///   the other blocks              blocks stride over the wide tasks     in the order of levels
+///
+/// The first unfinished task is always assigned to a warp or block that runs and has finished its earlier
+/// ones, so that it makes progress and no ticket is needed. Wide tasks near the root of a tree begin early
+/// and gather what is known. Entries are loaded (coalesced) before the wait. A solution reaches another
+/// multiprocessor in one trip through L2, another row of its block by shuffles or shared memory.
+/// __syncthreads after a wide task frees its shared memory for the next.
 /// @tparam HasBlocks of several rows; otherwise all tasks are narrow
 template <bool HasBlocks, int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(wide_lanes, Stride == 1 ? 2 : 1)
@@ -309,14 +318,13 @@ __global__ void __launch_bounds__(wide_lanes, Stride == 1 ? 2 : 1)
   }
 }
 
-/// Shares out the teams that can run at once. Narrow tasks get warps for some levels: enough to hide the
-/// loads that come before the wait, few enough not to crowd the second-level cache with readings of what is
-/// not there yet. Where blocks make levels uneven they also get what wide tasks leave, spread over the
-/// multiprocessors.
-/// @param max_warps of a team that can take narrow tasks
+/// Divides the thread blocks that can run at once. Narrow tasks get warps for some levels: enough to hide
+/// the loads before a wait, few enough not to saturate L2 with polling. Where blocks make levels uneven they
+/// also get what wide tasks leave, spread over the multiprocessors.
+/// @param max_warps of a thread block that can take narrow tasks
 template <bool HasBlocks>
-TeamSplit share_out_teams(std::int64_t narrow_tasks, std::int64_t wide_tasks, std::int64_t levels,
-                          std::int64_t most, std::int64_t max_warps) {
+TeamSplit divide_teams(std::int64_t narrow_tasks, std::int64_t wide_tasks, std::int64_t levels,
+                       std::int64_t most, std::int64_t max_warps) {
   constexpr std::int64_t levels_ahead = HasBlocks ? 6 : 12;
   const std::int64_t max_narrow = wide_tasks > 0 ? most / 2 : most;
   const std::int64_t left = HasBlocks ? std::clamp<std::int64_t>(most - wide_tasks, 0, max_narrow) : 0;
@@ -339,7 +347,7 @@ void solve_blocks_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Va
   KernelGraphs::Shape shape{0, wide_lanes, HasBlocks ? warps * warp_bytes : 0};
   const int most = graphs.teams_at_once(exec, kernel, shape);
   const std::int64_t wide_tasks = data.n_tasks - data.narrow_tasks;
-  const TeamSplit split = share_out_teams<HasBlocks>(data.narrow_tasks, wide_tasks, levels, most, warps);
+  const TeamSplit split = divide_teams<HasBlocks>(data.narrow_tasks, wide_tasks, levels, most, warps);
   const auto wide_teams = std::min<std::int64_t>(wide_tasks, most - split.narrow_teams);
   shape.teams = static_cast<unsigned>(split.narrow_teams + wide_teams);
   graphs.launch_cooperative(exec.cuda_stream(), kernel, data.current, shape, data, split);

@@ -7,14 +7,14 @@
 
 #include <algorithm>
 
-#include "Lutra_PlaceColumnsCuda.hpp"
+#include "Lutra_GatherColumnsCuda.hpp"
 
 namespace lutra::Impl {
 
-/// Two columns of a row, in the group that takes the row's first lane.
+/// Two columns of a row, in the group of threads that takes the first lane of the row.
 template <class Scalar, class Ordinal>
 struct RowColumns {
-  Ordinal place = -1;  ///< −1: there is no such row, or it belongs to another group
+  Ordinal position = -1;  ///< −1: there is no such row, or it belongs to another group
   Ordinal out_row = 0;
   Two<Scalar> x = {{Scalar(0), Scalar(0)}};  ///< right-hand sides, at last solutions
 
@@ -22,33 +22,34 @@ struct RowColumns {
   __device__ __forceinline__ void load(const Data& data, const Task& task, int lane, int column) {
     const auto at = position_of_lane<Ordinal>(task, data.block_begin, lane);
     if (!at.active || at.lane != 0) return;
-    place = at.place;
-    out_row = data.out_row[place];
-    const auto in_row = static_cast<std::int64_t>(data.in_row[place]);
+    position = at.position;
+    out_row = data.out_row[position];
+    const auto in_row = static_cast<std::int64_t>(data.in_row[position]);
 #pragma unroll
     for (int q = 0; q < 2; ++q) {
       if (column + q < data.n_columns) x.of[q] = data.in.scaled(in_row, data.in.at(in_row, column + q));
     }
   }
-  /// Hands the solutions on to those who wait.
+  /// Writes the solutions to the slots that others poll.
   template <int Stride, class Data>
   __device__ __forceinline__ void hand_on(const Data& data, int column) const {
-    if (place < 0) return;
-    write_columns(data.current + static_cast<std::int64_t>(place) * Stride + column, presentable(x));
+    if (position < 0) return;
+    write_columns(data.current + static_cast<std::int64_t>(position) * Stride + column, presentable(x));
   }
-  /// Gives the solutions to the caller and marks the array of the solve before.
+  /// Writes the solutions to the caller and resets the slots of the solve before.
   template <int Stride, class Data>
   __device__ __forceinline__ void deliver(const Data& data, int column) const {
-    if (place < 0) return;
+    if (position < 0) return;
 #pragma unroll
     for (int q = 0; q < 2; ++q) {
       if (column + q < data.n_columns) data.out.at(out_row, column + q) = data.out.scaled(out_row, x.of[q]);
     }
-    Scalar* before = data.previous + static_cast<std::int64_t>(place) * data.previous_stride;
+    Scalar* before = data.previous + static_cast<std::int64_t>(position) * data.previous_stride;
     if (data.previous_stride == Stride) {
-      write_columns(before + column, Two<Scalar>{{marked_value<Scalar>(), marked_value<Scalar>()}});
+      write_columns(before + column, Two<Scalar>{{sentinel_value<Scalar>(), sentinel_value<Scalar>()}});
     } else {
-      for (int r = column / 2; r < data.previous_stride; r += Stride / 2) before[r] = marked_value<Scalar>();
+      for (int r = column / 2; r < data.previous_stride; r += Stride / 2)
+        before[r] = sentinel_value<Scalar>();
     }
   }
 };
@@ -62,7 +63,7 @@ __device__ __forceinline__ void finish(const Data& data, const Row (&row)[Count]
   for (int p = 0; p < Count; ++p) row[p].template deliver<Stride>(data, column);
 }
 
-/// Shared memory of those who take a task together.
+/// Shared memory of the warps that solve a task together, a crew.
 template <int Stride, int InverseEntries, class Scalar, class Value>
 struct SharedTask {
   /// All columns of the rows: in narrow tasks by the first lane of each row, so that a warp only writes what
@@ -98,7 +99,7 @@ struct SharedInverse {
 };
 
 /// Solves a block by substitution: the thread's rows, from i on, become solutions; i < 0: it takes no part.
-/// Each row is handed on through `sums`; `meet` waits for all who share the task's blocks.
+/// Each row is passed to the others through `sums`; `meet` is the barrier of all warps of the task.
 template <class Inverse, class Row, int Count, class Scalar, class Meet>
 __device__ __forceinline__ void substitute_rows(const Inverse& inverse, int rows, int i, Row (&row)[Count],
                                                 Two<Scalar>* sums, int row_stride, const Meet& meet) {
@@ -106,13 +107,13 @@ __device__ __forceinline__ void substitute_rows(const Inverse& inverse, int rows
   for (int j = 0; j < rows; ++j) {
 #pragma unroll
     for (int p = 0; p < Count; ++p) {
-      if (i + p != j || i < 0 || row[p].place < 0) continue;
+      if (i + p != j || i < 0 || row[p].position < 0) continue;
       row[p].x = sums[j * row_stride] = product(Scalar(inverse(j, j)), row[p].x);
     }
     meet();
 #pragma unroll
     for (int p = 0; p < Count; ++p) {
-      if (i + p <= j || i < 0 || row[p].place < 0) continue;
+      if (i + p <= j || i < 0 || row[p].position < 0) continue;
       subtract_product(row[p].x, Scalar(inverse(j, i + p)), sums[j * row_stride]);  // T is transposed there
     }
   }
@@ -130,7 +131,7 @@ __device__ __forceinline__ Two<Scalar> inverse_row(const Inverse& inverse, int i
   return y;
 }
 
-/// Waits for the warps of a crew.
+/// Barrier of the warps of a crew.
 template <int Stride>
 __device__ __forceinline__ void meet_crew() {
   using Shape = ManyShape<Stride>;
@@ -148,10 +149,10 @@ __device__ __forceinline__ void sum_over_crew(Two<Scalar>& sum, int warps, Two<S
   using Shape = ManyShape<Stride>;
   const int thread = static_cast<int>(threadIdx.x) % narrow_lanes;
   const int warp = static_cast<int>(threadIdx.x) / narrow_lanes % Shape::crew_warps;
-  const int column = thread % Shape::place_threads;
+  const int column = thread % Shape::position_threads;
   // Each warp writes where the sums of its own lanes go.
-  constexpr int warp_stride = Shape::warp_entries * Shape::place_threads;
-  if (thread < Shape::place_threads) partial[warp * warp_stride + column] = sum;
+  constexpr int warp_stride = Shape::warp_entries * Shape::position_threads;
+  if (thread < Shape::position_threads) partial[warp * warp_stride + column] = sum;
   meet_crew<Stride>();
   const int first = warp / warps * warps;
   sum = partial[first * warp_stride + column];
@@ -163,9 +164,9 @@ __device__ __forceinline__ void sum_over_crew(Two<Scalar>& sum, int warps, Two<S
 template <int Stride>
 struct NarrowPosition {
   using Shape = ManyShape<Stride>;
-  int column = static_cast<int>(threadIdx.x) % Shape::place_threads * 2;
+  int column = static_cast<int>(threadIdx.x) % Shape::position_threads * 2;
   int lane =
-      static_cast<int>(threadIdx.x) / Shape::place_threads % (narrow_lanes / 2) * 2;  ///< and the next one
+      static_cast<int>(threadIdx.x) / Shape::position_threads % (narrow_lanes / 2) * 2;  ///< and the next one
 
   __device__ __forceinline__ int warp_lane() const { return lane & ~(Shape::warp_entries - 1); }
 };
@@ -179,7 +180,7 @@ __device__ __forceinline__ void gather_narrow(const Data& data, const Task& task
   row[1].load(data, task, at.lane + 1, at.column);
   gather_columns<false, Stride>(
       data, data.columns + task.entries + at.lane, data.entries + task.entries + at.lane, task.steps,
-      [](int s) { return s * narrow_lanes; }, at.column, static_cast<std::int64_t>(task.first_place),
+      [](int s) { return s * narrow_lanes; }, at.column, static_cast<std::int64_t>(task.first_position),
       row[0].x, row[1].x);
   if (task.shape.log_lanes == 0) return;
   add(row[0].x, row[1].x);
@@ -240,24 +241,24 @@ __device__ __forceinline__ void solve_small_blocks(const BlockSolveData<Scalar, 
   };
   const int block_lane = at.lane & ~(task.shape.block_lanes() - 1);
   const int i = (at.lane - block_lane) >> task.shape.log_lanes;
-  const int row_stride = Shape::place_threads << task.shape.log_lanes;
-  Two<Scalar>* sums = shared.sums + block_lane * Shape::place_threads + at.column / 2;
+  const int row_stride = Shape::position_threads << task.shape.log_lanes;
+  Two<Scalar>* sums = shared.sums + block_lane * Shape::position_threads + at.column / 2;
   const SharedInverse<BlockSolveData<Scalar, Value, Ordinal, Offset>, Value> inverse{
       data, (shares_inverse ? shared.inverses : data.inverses + task.inverses) + block_lane,
       task.shape.log_lanes, narrow_lanes};
 #pragma unroll
   for (int p = 0; p < 2; ++p) {
-    if (row[p].place >= 0) sums[(i + p) * row_stride] = row[p].x;
+    if (row[p].position >= 0) sums[(i + p) * row_stride] = row[p].x;
   }
   await_copies();
   meet();
   if (any_flagged) substitute_rows(inverse, task.shape.rows(), flagged ? i : -1, row, sums, row_stride, meet);
 #pragma unroll
   for (int p = 0; p < 2; ++p) {
-    if (!flagged && row[p].place >= 0) row[p].x = inverse_row(inverse, i + p, 0, 1, sums, row_stride);
+    if (!flagged && row[p].position >= 0) row[p].x = inverse_row(inverse, i + p, 0, 1, sums, row_stride);
   }
   finish<Stride>(data, row, at.column);
-  meet();  // the next task's sums may come
+  meet();  // before the next task overwrites the sums
 }
 
 /// One wide task, by a team: a warp takes one row or two.
@@ -267,8 +268,8 @@ __device__ __forceinline__ void solve_wide(const BlockSolveData<Scalar, Value, O
                                            WideShared<Stride, Scalar, Value>& shared) {
   using Shape = ManyShape<Stride>;
   const int thread = static_cast<int>(threadIdx.x);
-  const int column = thread % Shape::place_threads * 2;
-  const int lane = thread / Shape::place_threads * Shape::wide_group_lanes;
+  const int column = thread % Shape::position_threads * 2;
+  const int lane = thread / Shape::position_threads * Shape::wide_group_lanes;
   const int size = task.shape.inverse_entries() * wide_lanes;
   for (int t = thread; t < size; t += wide_lanes) {
     copy_later(shared.inverses + t, data.inverses + task.inverses + t);
@@ -281,25 +282,25 @@ __device__ __forceinline__ void solve_wide(const BlockSolveData<Scalar, Value, O
       data, data.columns + task.entries + lane, data.entries + task.entries + lane,
       task.steps * Shape::crew_warps,
       [](int s) { return s / Shape::crew_warps * wide_lanes + s % Shape::crew_warps * 2; }, column,
-      static_cast<std::int64_t>(task.first_place), row[0].x, odd);
+      static_cast<std::int64_t>(task.first_position), row[0].x, odd);
   add(row[0].x, odd);
   sum_over_groups<Stride>(row[0].x, task.shape.lanes() / Shape::wide_group_lanes);
   const int i = lane >> task.shape.log_lanes;
   Two<Scalar>* sums = shared.sums + column / 2;
-  if (row[0].place >= 0) sums[i * Shape::place_threads] = row[0].x;
+  if (row[0].position >= 0) sums[i * Shape::position_threads] = row[0].x;
   await_copies();
   __syncthreads();
   const SharedInverse<BlockSolveData<Scalar, Value, Ordinal, Offset>, Value> inverse{
       data, shared.inverses, task.shape.log_lanes, wide_lanes};
   if (flagged) {
-    substitute_rows(inverse, task.shape.rows(), i, row, sums, Shape::place_threads,
+    substitute_rows(inverse, task.shape.rows(), i, row, sums, Shape::position_threads,
                     []() { __syncthreads(); });
   } else {  // all groups of the warp share the work on its rows
-    const int group = thread / Shape::place_threads % Shape::groups;
+    const int group = thread / Shape::position_threads % Shape::groups;
     const int warp_row = (thread & ~(narrow_lanes - 1)) >> task.shape.log_lanes;
     const int rows = narrow_lanes >> task.shape.log_lanes;
     for (int k = 0; k < rows; ++k) {
-      Two<Scalar> y = inverse_row(inverse, warp_row + k, group, Shape::groups, sums, Shape::place_threads);
+      Two<Scalar> y = inverse_row(inverse, warp_row + k, group, Shape::groups, sums, Shape::position_threads);
       __syncwarp();
       sum_over_groups<Stride>(y, Shape::groups);
       if (warp_row + k == i) row[0].x = y;
@@ -309,18 +310,18 @@ __device__ __forceinline__ void solve_wide(const BlockSolveData<Scalar, Value, O
   __syncthreads();
 }
 
-/// How the work is split among teams and crews.
+/// How tasks are divided among thread blocks and crews.
 struct ManySplit {
-  int narrow_teams = 0;  ///< the first ones; the others take the wide tasks
-  int narrow_crews = 0;  ///< that go round the narrow tasks, spread over those teams
+  int narrow_teams = 0;  ///< blocks for narrow tasks; the others take wide ones
+  int narrow_crews = 0;  ///< that stride over the narrow tasks, spread over those blocks
   int wide_teams = 0;
 
   bool operator==(const ManySplit&) const = default;
 };
 
-/// As solve_blocks_kernel: some teams' crews go round the narrow tasks, the other teams round the wide ones,
-/// each in the order of levels, and all run at once. A narrow task waits for places of lower levels, and
-/// watches one of an earlier narrow task, so that the first task that is not finished never waits.
+/// As solve_blocks_kernel: crews of some blocks stride over the narrow tasks, the other blocks over the wide
+/// ones, each in the order of levels, and all run at once. A narrow task waits for positions of lower levels
+/// and polls one of an earlier narrow task, so the first unfinished task never waits.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(wide_lanes, 1)
     solve_many_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, ManySplit split) {

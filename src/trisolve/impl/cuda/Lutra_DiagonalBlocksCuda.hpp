@@ -8,7 +8,7 @@
 
 namespace lutra::Impl {
 
-// What warps and teams do with the diagonal blocks of their tasks.
+// Diagonal blocks of narrow and wide tasks.
 
 template <class Real>
 __device__ __forceinline__ Real shuffle_xor(Real value, int mask) {
@@ -79,8 +79,8 @@ __device__ __forceinline__ void await_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-/// Brings the packed inverses of a narrow task to shared memory while its warp waits for what the blocks
-/// need: registers are short, and the first-level cache has not room for those of all warps.
+/// Copies the packed inverses of a narrow task to shared memory while its warp waits for the inputs of the
+/// blocks: registers are short, and L1 has no room for the inverses of all warps.
 template <class Value>
 __device__ __forceinline__ void stage_inverses(const Value* packed, int entries, int lane, Value* staged) {
   __syncwarp();  // the task before may still be read
@@ -127,7 +127,7 @@ struct WarpBlock {
   __device__ __forceinline__ const Value* own_row() const {
     return shared.inverses + (row() >> shape.log_lanes) * staged_pitch + (row() & (shape.lanes() - 1));
   }
-  /// Lets all lanes read the rows' values.
+  /// Publishes the values of the rows to all lanes of the warp.
   __device__ __forceinline__ void share(const Scalar& own) const {
     __syncwarp();
     if (row_lane() == 0) shared.sums[row()] = own;

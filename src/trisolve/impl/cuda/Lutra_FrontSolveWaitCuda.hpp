@@ -8,40 +8,46 @@
 
 namespace lutra::Impl {
 
-/// What the kernels of a sweep share. Every place of `solved`, `below` and `shares` is its own flag and is
-/// marked again by who takes its value; places of `solution` are marked by the forward sweep before.
+/// Arguments of the kernels of a sweep. All vectors hold self-flagged values:
+///
+///   solved        written forward, read and reset backward
+///   below         written by a front, read and reset by its parent (forward only)
+///   partial_sums  written by the blocks that sum a part, read and reset by the block of the tile (backward
+///   only) solution      reset forward, written and read backward
+///
+/// so that no launch is spent on resetting.
 template <class Scalar, class Ordinal, class Offset>
 struct FrontSweepLaunch {
   FrontSolveData<Scalar, Ordinal, Offset> data;
   const Scalar* inverses = nullptr;  ///< of diagonal tiles, of the sweep's triangle; or none
-  Scalar* shares = nullptr;          ///< parts of sums of tiles
-  std::int64_t n_shares = 0;         ///< places in `shares`
+  Scalar* partial_sums = nullptr;    ///< of tiles, for each off-diagonal part
+  std::int64_t n_parts = 0;          ///< length of `partial_sums`
   int groups = 1;                    ///< of right-hand sides
-  int* ticket = nullptr;             ///< of this launch, 0 in
-  int* next_ticket = nullptr;        ///< of the same fronts' other sweep, made 0
-  int* stop = nullptr;               ///< not 0: the watchdog has given up
+  int* ticket = nullptr;             ///< of this launch, 0 on entry
+  int* next_ticket = nullptr;        ///< of the opposite sweep of the same fronts, reset to 0
+  int* stop = nullptr;               ///< not 0: the watchdog has ended the solve
   TimeoutRecord* timeout = nullptr;
   std::uint64_t watchdog_ticks = 0;  ///< a longer wait ends the solve
 
-  __device__ Scalar* solved_at(int group, std::int64_t place, int width) const {
-    return data.solved + (group * data.n + place) * width;
+  __device__ Scalar* solved_at(int group, std::int64_t index, int width) const {
+    return data.solved + (group * data.n + index) * width;
   }
-  __device__ Scalar* solution_at(int group, std::int64_t place, int width) const {
-    return data.solution + (group * data.n + place) * width;
+  __device__ Scalar* solution_at(int group, std::int64_t index, int width) const {
+    return data.solution + (group * data.n + index) * width;
   }
   __device__ Scalar* below_at(int group, std::int64_t row, int width) const {
     return data.below + (group * data.n_below + row) * width;
   }
-  __device__ Scalar* share_at(int group, std::int64_t place, int width) const {
-    return shares + (group * n_shares + place) * width;
+  __device__ Scalar* partial_sum_at(int group, std::int64_t index, int width) const {
+    return partial_sums + (group * n_parts + index) * width;
   }
 };
 
-/// Reads `Count` places once they are there; those that are null give zeros.
-/// @param place of F, which a timeout is reported by
+/// Reads `Count` slots once they are computed; null pointers give zeros.
+/// @param index by which a timeout is reported
 template <int Count, int Width, class Scalar, class Launch>
 __device__ __forceinline__ void take(const Launch& launch, Scalar* const (&from)[Count],
-                                     Scalar (&x)[Count][Width], std::int64_t place) {
+                                     Scalar (&x)[Count][Width], std::int64_t index) {
   bool waiting = false;
   const Scalar* reading[Count];
 #pragma unroll
@@ -49,29 +55,29 @@ __device__ __forceinline__ void take(const Launch& launch, Scalar* const (&from)
     reading[u] = from[u];
 #pragma unroll
     for (int w = 0; w < Width; ++w) x[u][w] = Scalar(0);
-    if (from[u] != nullptr) read_place<Width>(reading[u], x[u]);
-    waiting = waiting || any_marked(x[u]);
+    if (from[u] != nullptr) read_solution<Width>(reading[u], x[u]);
+    waiting = waiting || any_sentinel(x[u]);
   }
-  if (waiting) wait_for_batch(launch, reading, x, place);
+  if (waiting) wait_for_batch(launch, reading, x, index);
 }
 
 template <int Width, class Scalar>
-__device__ __forceinline__ void mark(Scalar* place) {
+__device__ __forceinline__ void reset(Scalar* index) {
 #pragma unroll
-  for (int w = 0; w < Width; ++w) place[w] = marked_value<Scalar>();
+  for (int w = 0; w < Width; ++w) index[w] = sentinel_value<Scalar>();
 }
 
 template <int Width, class Scalar>
-__device__ __forceinline__ void publish(Scalar* place, const Scalar (&x)[Width]) {
+__device__ __forceinline__ void publish(Scalar* index, const Scalar (&x)[Width]) {
 #pragma unroll
-  for (int w = 0; w < Width; ++w) write_through(place + w, unmarked(x[w]));
+  for (int w = 0; w < Width; ++w) write_through(index + w, storable(x[w]));
 }
 
-/// Takes the sources begin, begin + 1, … before `end`, `Together` of each of `Threads` threads, to shared
-/// memory: all are waited for at once, whichever positions they belong to.
+/// Moves the sources begin, begin + 1, … before `end` to shared memory, `Together` by each of `Threads`
+/// threads, and resets them: all are waited for at once, whichever positions they belong to.
 template <int Together, int Threads, int Width, class Scalar, class Launch>
 __device__ __forceinline__ void take_sources(const Launch& launch, int group, std::uint32_t begin,
-                                             std::uint32_t end, int thread, std::int64_t place,
+                                             std::uint32_t end, int thread, std::int64_t index,
                                              Scalar* shared) {
   Scalar* from[Together];
   Scalar x[Together][Width];
@@ -80,22 +86,23 @@ __device__ __forceinline__ void take_sources(const Launch& launch, int group, st
     const std::uint32_t s = begin + static_cast<std::uint32_t>(thread + u * Threads);
     from[u] = s < end ? launch.below_at(group, launch.data.source[s], Width) : nullptr;
   }
-  take(launch, from, x, place);
+  take(launch, from, x, index);
 #pragma unroll
   for (int u = 0; u < Together; ++u) {
     if (from[u] == nullptr) continue;
-    mark<Width>(from[u]);
+    reset<Width>(from[u]);
 #pragma unroll
     for (int w = 0; w < Width; ++w) shared[(thread + u * Threads) * Width + w] = x[u][w];
   }
 }
 
-/// Hands out tasks in order; one of the threads that call it takes the ticket.
+/// The number of the next task; called by one thread. The first ticket of a launch resets the counter of the
+/// opposite sweep, which no block uses now.
 template <class Launch>
 __device__ __forceinline__ int take_ticket(const Launch& launch) {
-  const int turn = atomicAdd(launch.ticket, 1);
-  if (turn == 0) *launch.next_ticket = 0;
-  return turn;
+  const int taken = atomicAdd(launch.ticket, 1);
+  if (taken == 0) *launch.next_ticket = 0;
+  return taken;
 }
 
 }  // namespace lutra::Impl

@@ -35,7 +35,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     FrontSolverOptions options;
     Kokkos::View<const typename Tasks::WarpTask*, Memory> warp_tasks[Tasks::tiled][2];  ///< up and down
     Kokkos::View<const typename Tasks::Task*, Memory> tile_tasks[2];
-    std::int64_t shares = 0;
+    std::int64_t partial_sums = 0;
   };
 
   FrontSweeps(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget,
@@ -85,15 +85,15 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   }
 
   std::int64_t consume_timeout(const Kokkos::Cuda& exec) {
-    if (*static_cast<const volatile std::int64_t*>(&m_timeout(0).place_plus_one) == 0) return -1;
+    if (*static_cast<const volatile std::int64_t*>(&m_timeout(0).position_plus_one) == 0) return -1;
     exec.fence("lutra::trisolve: the solve that was given up has ended");
-    const std::int64_t place = m_timeout(0).place_plus_one - 1;
-    m_timeout(0).place_plus_one = 0;
+    const std::int64_t index = m_timeout(0).position_plus_one - 1;
+    m_timeout(0).position_plus_one = 0;
     Kokkos::deep_copy(exec, m_tickets, 0);
     Kokkos::deep_copy(exec, m_stop, 0);
-    Kokkos::deep_copy(exec, m_vectors, marked_value<Scalar>());
-    exec.fence("lutra::trisolve: the vectors are marked anew");
-    return place;
+    Kokkos::deep_copy(exec, m_vectors, sentinel_value<Scalar>());
+    exec.fence("lutra::trisolve: the vectors hold sentinels again");
+    return index;
   }
 
  private:
@@ -114,7 +114,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     }
     lists->tile_tasks[0] = upload(exec, lists->reservation, "lutra::trisolve::tiles_up", tasks.tiles_up);
     lists->tile_tasks[1] = upload(exec, lists->reservation, "lutra::trisolve::tiles_down", tasks.tiles_down);
-    lists->shares = static_cast<std::int64_t>(tasks.shares);
+    lists->partial_sums = static_cast<std::int64_t>(tasks.partial_sums);
     return lists;
   }
 
@@ -131,8 +131,8 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     data.solved = m_vectors.data();
     data.solution = data.solved + data.n * width;
     data.below = data.solution + data.n * width;
-    launch.shares = data.below + data.n_below * width;
-    launch.n_shares = m_lists->shares;
+    launch.partial_sums = data.below + data.n_below * width;
+    launch.n_parts = m_lists->partial_sums;
     launch.stop = m_stop.data();
     launch.timeout = m_timeout.data();
     launch.watchdog_ticks = m_watchdog_ticks;
@@ -211,24 +211,24 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     return static_cast<int>(std::min(most, static_cast<std::size_t>(known)));
   }
 
-  /// Vectors for `width` values of a place: in memory that factorizations have no use for until the next
+  /// Vectors for `width` values of a index: in memory that factorizations have no use for until the next
   /// one, if it suffices, else in the solver's own.
   void reserve(const Kokkos::Cuda& exec, const Factors& factors, const Data& data, int width) {
     if (m_own.bytes() > 0 && width <= m_width) return;
-    const std::int64_t places = 2 * data.n + data.n_below + m_lists->shares;
-    const auto numbers = static_cast<std::size_t>(places * width);
-    if (numbers <= factors.scratch.extent(0)) {
+    const std::int64_t slots = 2 * data.n + data.n_below + m_lists->partial_sums;
+    const auto values = static_cast<std::size_t>(slots * width);
+    if (values <= factors.scratch.extent(0)) {
       const bool untouched = factors.state->claim_scratch(this);
       if (untouched && width <= m_width && m_vectors.data() == factors.scratch.data()) return;
-      m_vectors = Kokkos::subview(factors.scratch, std::pair(std::size_t(0), numbers));
+      m_vectors = Kokkos::subview(factors.scratch, std::pair(std::size_t(0), values));
     } else {
       exec.fence("lutra::trisolve: the smaller vectors are freed");
       MemoryReservation fresh(m_budget);
-      m_vectors = fresh.template allocate<decltype(m_vectors)>(exec, "lutra::trisolve::vectors", numbers);
+      m_vectors = fresh.template allocate<decltype(m_vectors)>(exec, "lutra::trisolve::vectors", values);
       m_own = fresh;
     }
     m_width = width;
-    Kokkos::deep_copy(exec, m_vectors, marked_value<Scalar>());
+    Kokkos::deep_copy(exec, m_vectors, sentinel_value<Scalar>());
   }
 
   std::shared_ptr<const Lists> m_lists;
@@ -240,10 +240,10 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   Kokkos::View<int, Memory> m_stop;
   TimeoutFlag m_timeout{"lutra::trisolve::timeout"};
   MemoryReservation m_own;                  ///< of the vectors, where they are the solver's own
-  Kokkos::View<Scalar*, Memory> m_vectors;  ///< solved, solution, below and shares, all values of each
+  Kokkos::View<Scalar*, Memory> m_vectors;  ///< solved, solution, below and partial_sums, all values of each
   Kokkos::View<const Ordinal*, Memory> m_row_of_pivot;  ///< of the factors at hand
   const Scalar* m_lower_inverses = nullptr;             ///< of the factors at hand
-  int m_width = 0;                                      ///< values of a place the vectors have room for
+  int m_width = 0;                                      ///< values of a index the vectors have room for
   int m_teams[Tasks::classes][2][2] = {};  ///< that run at once: up and down, one right-hand side or several
 };
 

@@ -55,8 +55,8 @@ class KernelGraphs {
     return teams;
   }
 
-  /// Launches a kernel whose teams all run at once. Does not fence.
-  /// @param slot which of the graphs of this kernel: one for each set of arguments that comes again
+  /// Launches a kernel cooperatively. Does not fence.
+  /// @param slot which of the graphs of this kernel: one for each recurring set of arguments
   template <class First, class Second>
   void launch_cooperative(cudaStream_t stream, void (*kernel)(First, Second), const void* slot,
                           const Shape& shape, First first, Second second) {

@@ -10,57 +10,63 @@
 #include "Lutra_BlockSolveCuda.hpp"
 #include "Lutra_LevelRuns.hpp"
 
-// The level-set method for CUDA. Right-hand sides are first brought to the places of their rows, so that the
-// team that chains thin levels reads and writes consecutive memory only; at the end solutions go to the
-// caller's rows. Both belong to one graph with the launches in between, and are all that depends on the
-// caller's arrays.
+// The level-set method for CUDA:
+//
+//   gather_rhs -> small levels (one block) -> large level -> ... -> scatter_solution
+//
+// Right-hand sides are first gathered to the positions of their rows, so that the block that solves small
+// levels accesses consecutive memory only; at the end solutions are scattered to the caller's rows. These
+// two launches, which belong to one graph with those in between, are all that depends on the caller's
+// arrays.
 
 namespace lutra::Impl {
 
-/// Packed entries of a lane that are loaded before what they wait for is there.
+/// Packed entries of a lane that are loaded before the values they multiply are known.
 template <int Stride, class Scalar>
 inline constexpr int level_entries_ahead = Stride * sizeof(Scalar) > 128 ? 1
                                            : sizeof(Scalar) > 8          ? 2
                                                                          : 4;
 
-inline constexpr int chain_warps = 16;            ///< of the team that solves a run of thin levels
-inline constexpr int level_warps = 8;             ///< of a team that shares in a thick level
+inline constexpr int chain_warps = 16;            ///< of the team that solves a run of small levels
+inline constexpr int level_warps = 8;             ///< of a team that shares in a large level
 inline constexpr int chain_ring_bytes = 1 << 16;  ///< for the latest solutions of a chain
 inline constexpr int chain_shared_bytes = chain_ring_bytes + 16;  ///< with a 0 behind them
 
-/// Solutions the ring holds. A task reads from the ring what lies less than this, less a level, before its
-/// place; the rest it reads from global memory one round of the warps ahead, when that has long been solved.
+/// Solutions in the ring. A task reads from the ring what lies less than this, less a level, before its
+/// position; older solutions it reads from global memory one round of the warps ahead, when they have long
+/// been computed.
 template <class Scalar>
 inline constexpr int chain_ring_size = chain_ring_bytes / static_cast<int>(sizeof(Scalar));
 
-/// Waits until the launches before have ended, with all they wrote.
+/// Waits until earlier launches have ended and their writes are visible. Pairs with the end of the kernel
+/// before, or its griddepcontrol.launch_dependents.
 __device__ __forceinline__ void wait_for_launch_before() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-/// Lets the launch after begin to load.
+/// Lets the next launch begin to load; it waits for the end of this one before it reads solutions.
 __device__ __forceinline__ void begin_launch_after() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
-/// What a lane holds of a task before it can be solved. Members are what loads bring, so that nothing waits
-/// for a load before its value is needed.
+/// State of a lane before its task can be solved. Members are what loads deliver, so that nothing waits for
+/// a load before its value is needed.
 template <int Ahead, class Value, class Ordinal, class Offset>
 struct LaneTask {
-  Offset entries;       ///< of the task, later the first of the lane
-  Ordinal first_place;  ///< of the task
+  Offset entries;          ///< of the task, later the first of the lane
+  Ordinal first_position;  ///< of the task
   Ordinal level;
   int steps;
   std::int16_t blocks;  ///< rows; 0 where there is no task
   std::uint8_t log_lanes;
   Ordinal column[Ahead];
   Value value[Ahead];
-  Value inverse;  ///< of the diagonal, in all lanes of the row
-  Ordinal row;    ///< place of the lane's row; -1: it has none
-  Ordinal place;  ///< the same, if the lane is the row's first; else -1
+  Value inverse;     ///< of the diagonal, in all lanes of the row
+  Ordinal row;       ///< position of the lane's row; -1: it has none
+  Ordinal position;  ///< the same, if the lane is the row's first; else -1
 };
 
 __device__ __forceinline__ int lane_of_warp() {
@@ -77,19 +83,19 @@ __device__ __forceinline__ void load_task(const Data& data, Ordinal t, Ordinal e
   task.steps = there ? from->steps : 0;
   task.blocks = there ? from->blocks : std::int16_t(0);
   task.log_lanes = there ? from->shape.log_lanes : std::uint8_t(0);
-  task.first_place = there ? from->first_place : Ordinal(0);
+  task.first_position = there ? from->first_position : Ordinal(0);
   task.entries = there ? from->entries : 0;
 }
 
 /// Finds the row of a lane from a task's description.
 template <class Lane>
-__device__ __forceinline__ void place_lane(Lane& task) {
+__device__ __forceinline__ void position_lane(Lane& task) {
   const int lane = lane_of_warp();
   const int row = lane >> task.log_lanes;
   const bool first = row << task.log_lanes == lane;
   task.entries += lane;
-  task.row = row < task.blocks ? task.first_place + row : decltype(task.row)(-1);
-  task.place = first ? task.row : decltype(task.row)(-1);
+  task.row = row < task.blocks ? task.first_position + row : decltype(task.row)(-1);
+  task.position = first ? task.row : decltype(task.row)(-1);
 }
 
 /// Loads columns, values and reciprocal diagonals of a task whose rows are known.
@@ -112,15 +118,15 @@ __device__ __forceinline__ void load_entries(const Data& data,
 /// Reads solutions that an earlier launch, or this team before a barrier, has written. A single one comes
 /// through the first-level cache where `Cached`: many rows of a level may need the same.
 template <bool Cached, int Stride, class Scalar>
-__device__ __forceinline__ void read_settled(const Scalar* place, Scalar (&x)[Stride]) {
+__device__ __forceinline__ void read_settled(const Scalar* position, Scalar (&x)[Stride]) {
   if constexpr (Cached && Stride == 1) {
-    x[0] = read_cached(place);
+    x[0] = read_cached(position);
   } else {
-    read_place<Stride>(place, x);
+    read_solution<Stride>(position, x);
   }
 }
 
-/// Takes off the sum what the entries beyond those loaded ahead contribute.
+/// Subtracts what entries beyond those loaded ahead contribute.
 template <bool Cached, int Stride, int Ahead, class Scalar, class Value, class Ordinal, class Offset,
           class Data>
 __device__ __forceinline__ void gather_rest(const Data& data,
@@ -167,18 +173,18 @@ template <bool Cached, int Stride, int Ahead, class Value, class Ordinal, class 
 __device__ __forceinline__ void solve_in_place(const Data& data,
                                                const LaneTask<Ahead, Value, Ordinal, Offset>& task) {
   using Scalar = std::remove_pointer_t<decltype(data.current)>;
-  Scalar* own = data.current + static_cast<std::int64_t>(task.place) * Stride;
+  Scalar* own = data.current + static_cast<std::int64_t>(task.position) * Stride;
   Scalar sum[Stride];
 #pragma unroll
   for (int r = 0; r < Stride; ++r) sum[r] = Scalar(0);
-  if (task.place >= 0) read_place<Stride>(own, sum);
+  if (task.position >= 0) read_solution<Stride>(own, sum);
   solve_settled<Cached>(data, task, sum);
-  if (task.place < 0) return;
+  if (task.position < 0) return;
 #pragma unroll
   for (int r = 0; r < Stride; ++r) own[r] = sum[r];
 }
 
-/// What a warp of a thick level's launch loads of its task while the level before ends.
+/// What a warp of a large level's launch loads of its task while the level before ends.
 template <int Ahead, class Scalar, class Value, class Ordinal, class Offset>
 __device__ __forceinline__ void load_level_task(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                                                 Ordinal first_task, Ordinal end_task,
@@ -186,15 +192,15 @@ __device__ __forceinline__ void load_level_task(const BlockSolveData<Scalar, Val
   begin_launch_after();
   const auto warp = static_cast<Ordinal>(blockIdx.x * level_warps + threadIdx.x / narrow_lanes);
   load_task(data, first_task + warp, end_task, Ordinal(0), task);
-  place_lane(task);
+  position_lane(task);
   load_entries(data, task);
 }
 
-/// A thick level, a warp a task. All but right-hand sides and solutions is loaded while the level before
+/// A large level, a warp a task. All but right-hand sides and solutions is loaded while the level before
 /// ends. What the wait for that promises holds for cached reading too.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(level_warps* narrow_lanes)
-    thick_level_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
+    large_level_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
                        Ordinal end_task) {
   LaneTask<level_entries_ahead<Stride, Scalar>, Value, Ordinal, Offset> task;
   load_level_task(data, first_task, end_task, task);
@@ -202,8 +208,8 @@ __global__ void __launch_bounds__(level_warps* narrow_lanes)
   solve_in_place<true, Stride>(data, task);
 }
 
-/// As thick_level_kernel, with right-hand sides and solutions in the caller's rows, so that nothing needs to
-/// be brought to places before and taken from there behind.
+/// As large_level_kernel, with right-hand sides and solutions in the caller's rows, so that nothing needs to
+/// be brought to positions before and taken from there behind.
 /// @param is_needed by later levels: solutions go to data.current too
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(level_warps* narrow_lanes)
@@ -215,9 +221,9 @@ __global__ void __launch_bounds__(level_warps* narrow_lanes)
 #pragma unroll
   for (int r = 0; r < Stride; ++r) sum[r] = Scalar(0);
   Ordinal out_row = 0;
-  if (task.place >= 0) {
-    const Ordinal in_row = data.in_row[task.place];
-    out_row = data.out_row == data.in_row ? in_row : data.out_row[task.place];
+  if (task.position >= 0) {
+    const Ordinal in_row = data.in_row[task.position];
+    out_row = data.out_row == data.in_row ? in_row : data.out_row[task.position];
 #pragma unroll
     for (int r = 0; r < Stride; ++r) {
       if (r < data.n_columns) sum[r] = data.in.scaled(in_row, data.in.at(in_row, r));
@@ -225,25 +231,26 @@ __global__ void __launch_bounds__(level_warps* narrow_lanes)
   }
   wait_for_launch_before();
   solve_settled<true>(data, task, sum);
-  if (task.place < 0) return;
+  if (task.position < 0) return;
 #pragma unroll
   for (int r = 0; r < Stride; ++r) {
-    if (is_needed) data.current[static_cast<std::int64_t>(task.place) * Stride + r] = sum[r];
+    if (is_needed) data.current[static_cast<std::int64_t>(task.position) * Stride + r] = sum[r];
     if (r < data.n_columns) data.out.at(out_row, r) = data.out.scaled(out_row, sum[r]);
   }
 }
 
-/// A run of thin levels by one team, warps going round the tasks, for several right-hand sides.
+/// A run of small levels by one block, warps striding over the tasks, for several right-hand sides.
+/// __syncthreads after a level orders its solutions before their use in the next.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(chain_warps* narrow_lanes)
-    thin_columns_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
-                        Ordinal end_task, Ordinal first_level, Ordinal end_level) {
+    small_columns_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
+                         Ordinal end_task, Ordinal first_level, Ordinal end_level) {
   begin_launch_after();
   Ordinal level = first_level;
   const auto first = first_task + static_cast<Ordinal>(threadIdx.x / narrow_lanes);
   LaneTask<level_entries_ahead<Stride, Scalar>, Value, Ordinal, Offset> task;
   load_task(data, first, end_task, end_level, task);
-  place_lane(task);
+  position_lane(task);
   load_entries(data, task);
   wait_for_launch_before();
   for (Ordinal t = first; t < end_task;) {
@@ -251,35 +258,35 @@ __global__ void __launch_bounds__(chain_warps* narrow_lanes)
     solve_in_place<false, Stride>(data, task);
     t += chain_warps;
     load_task(data, t, end_task, end_level, task);
-    place_lane(task);
+    position_lane(task);
     load_entries(data, task);
   }
   for (; level < end_level; ++level) __syncthreads();
 }
 
-/// What a chain adds to a lane's task: the running sum, and solutions that have been read already.
+/// What the solution of a run adds to the state of a lane: the running sum, and solutions already read.
 template <int Ahead, class Scalar, class Value, class Ordinal, class Offset>
 struct ChainTask : LaneTask<Ahead, Value, Ordinal, Offset> {
   Scalar sum;
-  Scalar x[Ahead];     ///< if any_read: old solutions; 0 where `column` has become a place in the ring
-  Ordinal old[Ahead];  ///< places of those solutions; -1: none
+  Scalar x[Ahead];     ///< if any_read: old solutions; 0 where `column` has become a position in the ring
+  Ordinal old[Ahead];  ///< positions of those solutions; -1: none
   bool any_read;       ///< a lane of the warp has read solutions already
 };
 
-/// A run of thin levels, as a warp sees it.
+/// A run of small levels as a warp sees it.
 template <int Warps, class Scalar, class Value, class Ordinal, class Offset>
 struct Chain {
   static constexpr int ahead = level_entries_ahead<1, Scalar>;
   static constexpr Ordinal ring_size = chain_ring_size<Scalar>;
-  static_assert(ring_size >= narrow_lanes * (3 * max_thin_tasks + Warps + 1));
+  static_assert(ring_size >= narrow_lanes * (3 * max_small_tasks + Warps + 1));
   using Task = ChainTask<ahead, Scalar, Value, Ordinal, Offset>;
   using Unsigned = std::make_unsigned_t<Ordinal>;
 
   const BlockSolveData<Scalar, Value, Ordinal, Offset>& data;
-  Scalar* ring;         ///< [ring_size + 1] the solution of place p stands at p mod ring_size; at the end, 0
-  Scalar* current;      ///< data.current, kept in a register
-  Ordinal first_place;  ///< of the run
-  Ordinal window;       ///< a column is read from the ring if it is no more than this before the task
+  Scalar* ring;     ///< [ring_size + 1] the solution of position p stands at p mod ring_size; at the end, 0
+  Scalar* current;  ///< data.current, kept in a register
+  Ordinal first_position;  ///< of the run
+  Ordinal window;          ///< a column is read from the ring if it is no more than this before the task
   Ordinal end_task, end_level;
   Ordinal level;  ///< the one being solved
 
@@ -289,13 +296,13 @@ struct Chain {
   __device__ __forceinline__ void load_factors(Task& task) const {
     load_entries(data, task);
     task.sum = Scalar(0);
-    if (task.place >= 0) task.sum = read_fresh(current + task.place);
+    if (task.position >= 0) task.sum = read_fresh(current + task.position);
   }
-  /// The first place whose solution a task finds in the ring. Those before have been solved for at least two
-  /// levels when the warp has finished its task before this one.
+  /// The first position whose solution a task finds in the ring. Those before have been solved for at least
+  /// two levels when the warp has finished its task before this one.
   __device__ __forceinline__ Ordinal oldest_in_ring(const Task& task) const {
-    const Ordinal oldest = task.first_place - window;
-    return oldest > first_place ? oldest : first_place;
+    const Ordinal oldest = task.first_position - window;
+    return oldest > first_position ? oldest : first_position;
   }
   /// Finds in the ring the solutions a task needs. Old ones stand in global memory; `any_read` tells of any.
   __device__ __forceinline__ void find_solutions(Task& task) const {
@@ -357,11 +364,11 @@ struct Chain {
     if (task.log_lanes > 0) sum_over_lanes(total, 1 << task.log_lanes);
     return total[0];
   }
-  /// Solves task t, ends its level if the next task is of a later one, and moves the tasks behind a step on.
-  /// The barrier comes before all that others do not wait for. What earlier loads brought is used before new
-  /// ones are begun, as far as possible a level before the task's own: a warp can hardly wait for some of its
-  /// loads only. (Zeros of which the compiler does not know keep it from using loaded values before the
-  /// barriers.)
+  /// Solves task t, ends its level with a barrier if the next task belongs to a later one, and advances the
+  /// pipeline of later tasks by a stage. The barrier comes before all that others do not wait for. Loaded
+  /// values are used before new loads are begun, as far as possible a level before the task itself: a warp
+  /// cannot wait for some of its loads only. (Zeros the compiler does not know of keep it from using loaded
+  /// values before the barriers.)
   __device__ __forceinline__ void step(Ordinal t, Task& now, Task& next, Task& later) {
     Scalar factor[ahead];
 #pragma unroll 1
@@ -372,40 +379,43 @@ struct Chain {
 #pragma unroll
     for (int u = 0; u < ahead; ++u) next.column[u] += zero_bits;
     const Scalar sum = prepare(now, factor);
-    place_lane(later);
+    position_lane(later);
     find_solutions(next);
-    Scalar* const in_ring = ring + (now.place & (ring_size - 1));
+    Scalar* const in_ring = ring + (now.position & (ring_size - 1));
     if (level < now.level) {
       __syncthreads();
       ++level;
     }
     const Scalar x = solve(now, factor, sum);
-    if (now.place >= 0) *in_ring = x;
+    if (now.position >= 0) *in_ring = x;
     if (level < next.level) {
       __syncthreads();
       ++level;
     }
-    if (now.place >= 0) current[now.place] = x;
+    if (now.position >= 0) current[now.position] = x;
     read_old_solutions(next);
     load_factors(later);
     load_description(t + 3 * Warps, now);
   }
 };
 
-/// A run of thin levels by one team, for one right-hand side. Warps go round the tasks; each has the next
-/// ones under way while it waits for the barriers between levels: the description of the third, factors of
-/// the second, and old solutions for the first. Late solutions come from a ring in shared memory.
+/// A run of small levels by one block, for one right-hand side. Warps stride over the tasks, in a pipeline:
+///
+///   stage    task t+3w: load description | t+2w: load entries | t+w: read old solutions | t: solve, publish
+///   barrier  one after each level: all solutions of the level are in the ring before the next reads them
+///
+/// (w: warps of the block.) The latest solutions are in a ring in shared memory.
 template <int Warps, class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(Warps* narrow_lanes, 1)
-    thin_levels_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
-                       Ordinal end_task, Ordinal first_level, Ordinal end_level, Ordinal max_tasks) {
+    small_levels_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
+                        Ordinal end_task, Ordinal first_level, Ordinal end_level, Ordinal max_tasks) {
   extern __shared__ __align__(16) unsigned char ring_bytes[];
   begin_launch_after();
   using ThisChain = Chain<Warps, Scalar, Value, Ordinal, Offset>;
   ThisChain chain{data,
                   reinterpret_cast<Scalar*>(ring_bytes),
                   data.current,
-                  data.tasks[first_task].first_place,
+                  data.tasks[first_task].first_position,
                   ThisChain::ring_size - max_tasks * narrow_lanes,
                   end_task,
                   end_level,
@@ -418,8 +428,8 @@ __global__ void __launch_bounds__(Warps* narrow_lanes, 1)
   chain.load_description(t, a);
   chain.load_description(t + Warps, b);
   chain.load_description(t + 2 * Warps, c);
-  place_lane(a);
-  place_lane(b);
+  position_lane(a);
+  position_lane(b);
   wait_for_launch_before();
   chain.load_factors(a);
   chain.load_factors(b);
@@ -438,10 +448,10 @@ __global__ void __launch_bounds__(Warps* narrow_lanes, 1)
 
 inline constexpr int staging_threads = 256;
 
-/// Brings right-hand sides to the places of their rows; absent ones are 0.
+/// Gathers right-hand sides to the positions of their rows; absent columns are 0.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(staging_threads)
-    bring_in_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, std::int64_t n) {
+    gather_rhs_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, std::int64_t n) {
   begin_launch_after();
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * staging_threads + threadIdx.x;
   if (i >= n * Stride) return;
@@ -450,10 +460,10 @@ __global__ void __launch_bounds__(staging_threads)
   data.current[i] = column < data.n_columns ? data.in.scaled(row, data.in.at(row, column)) : Scalar(0);
 }
 
-/// Takes solutions to the caller's rows.
+/// Scatters solutions to the caller's rows.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(staging_threads)
-    take_out_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, std::int64_t n) {
+    scatter_solution_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, std::int64_t n) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * staging_threads + threadIdx.x;
   const int column = static_cast<int>(i % Stride);
   const bool wanted = i < n * Stride && column < data.n_columns;

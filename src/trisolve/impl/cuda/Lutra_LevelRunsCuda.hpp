@@ -21,35 +21,35 @@
 
 namespace lutra::Impl {
 
-/// Launches of level-set solves of one plan, recorded as graphs: one for each combination of arrays that are
-/// not the caller's. The caller's arrays are looked up anew at each solve.
+/// Level-set solves of one plan, recorded as graphs: one for each combination of the solver's own arrays.
+/// The caller's arrays are replaced where they differ from those of the last solve.
 class LevelGraph {
  public:
-  /// Arrays a recording holds for, with the right-hand sides and whether values are conjugated.
+  /// The solver's arrays, right-hand sides and conjugation that a recording was made for.
   struct Key {
     std::array<const void*, 3> arrays{};
     int stride = 0;
     bool conjugate = false;
     bool operator==(const Key&) const = default;
   };
-  /// The caller's side of a solve.
-  struct Ends {
+  /// The caller's arrays of a solve.
+  struct CallerArrays {
     std::array<const void*, 6> arrays{};
     std::array<std::size_t, 4> strides{};
     int n_columns = 0;
-    bool operator==(const Ends&) const = default;
+    bool operator==(const CallerArrays&) const = default;
   };
-  /// A launch that knows the caller's arrays, by its first argument.
-  struct EndNode {
+  /// A launch that accesses the caller's arrays, by its first argument.
+  struct BoundaryNode {
     cudaGraphNode_t node = nullptr;  ///< belongs to the graph
     std::size_t arguments = 0;
   };
   struct Recording {
     Key key;
-    Ends ends;
+    CallerArrays ends;
     CudaOwner<cudaGraph_t> graph;
     CudaOwner<cudaGraphExec_t> exec;
-    std::vector<EndNode> ends_at;
+    std::vector<BoundaryNode> boundary;
   };
 
   Recording* find(const Key& key) {
@@ -68,10 +68,10 @@ class LevelGraph {
   std::vector<Recording> m_recordings;
 };
 
-inline constexpr int early_launch_arch = 90;  ///< from which kernels know how to wait for the launch before
+inline constexpr int early_launch_arch = 90;  ///< from which on kernels can wait for the launch before
 
-/// Launches a kernel that may begin while the one before in the stream still runs, where it knows how to
-/// wait.
+/// Launches a kernel that may begin while the one before in the stream still runs, if the kernel waits for
+/// it itself.
 template <class... Parameters, class... Arguments>
 void launch_early(cudaStream_t stream, void (*kernel)(Parameters...), unsigned teams, int threads,
                   std::size_t shared_bytes, const Arguments&... arguments) {
@@ -93,37 +93,37 @@ void launch_early(cudaStream_t stream, void (*kernel)(Parameters...), unsigned t
 }
 
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
-void launch_thin_run(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                     const LevelRuns<Ordinal>& levels, const LevelRun<Ordinal>& run) {
+void launch_small_run(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
+                      const LevelRuns<Ordinal>& levels, const LevelRun<Ordinal>& run) {
   constexpr int threads = chain_warps * narrow_lanes;
   const Ordinal first = levels.first_task(run), end = levels.end_task(run);
   if constexpr (Stride == 1) {
-    const auto kernel = thin_levels_kernel<chain_warps, Scalar, Value, Ordinal, Offset>;
+    const auto kernel = small_levels_kernel<chain_warps, Scalar, Value, Ordinal, Offset>;
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, chain_shared_bytes),
                "asking for shared memory");
     launch_early(stream, kernel, 1, threads, chain_shared_bytes, data, first, end, run.first_level,
                  run.end_level, levels.max_tasks(run));
   } else {
-    launch_early(stream, thin_columns_kernel<Stride, Scalar, Value, Ordinal, Offset>, 1, threads, 0, data,
+    launch_early(stream, small_columns_kernel<Stride, Scalar, Value, Ordinal, Offset>, 1, threads, 0, data,
                  first, end, run.first_level, run.end_level);
   }
 }
 
-/// Whether the launches of the levels know the caller's arrays themselves: there are few, all thick, so that
-/// other arrays are soon made known to all of them.
+/// Whether all levels access the caller's arrays themselves: they are few and large, so that replacing these
+/// arrays in all of them is cheap.
 template <class Ordinal>
 bool takes_whole_levels(const LevelRuns<Ordinal>& levels) {
   constexpr Ordinal few = 8;
-  return levels.runs.size() == 1 && !levels.runs[0].thin && levels.runs[0].end_level <= few;
+  return levels.runs.size() == 1 && !levels.runs[0].small && levels.runs[0].end_level <= few;
 }
 
-/// Teams for the tasks of a thick level, a warp each.
+/// Teams for the tasks of a large level, a warp each.
 template <class Ordinal>
 unsigned level_teams(Ordinal tasks) {
   return static_cast<unsigned>((tasks + level_warps - 1) / level_warps);
 }
 
-/// Launches of a solve whose levels know the caller's arrays.
+/// Launches of a solve whose levels access the caller's arrays.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 void launch_whole_levels(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                          const LevelRuns<Ordinal>& levels) {
@@ -142,28 +142,28 @@ void launch_levels(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordi
                    std::int64_t n, const LevelRuns<Ordinal>& levels) {
   if (takes_whole_levels(levels)) return launch_whole_levels<Stride>(stream, data, levels);
   const auto teams = static_cast<unsigned>((n * Stride + staging_threads - 1) / staging_threads);
-  bring_in_kernel<Stride><<<teams, staging_threads, 0, stream>>>(data, n);
+  gather_rhs_kernel<Stride><<<teams, staging_threads, 0, stream>>>(data, n);
   check_cuda(cudaGetLastError(), "launching a triangular solve");
   for (const auto& run : levels.runs) {
-    if (run.thin) {
-      launch_thin_run<Stride>(stream, data, levels, run);
+    if (run.small) {
+      launch_small_run<Stride>(stream, data, levels, run);
       continue;
     }
     for (Ordinal level = run.first_level; level < run.end_level; ++level) {
       const Ordinal first = levels.level_begin[static_cast<std::size_t>(level)];
-      launch_early(stream, thick_level_kernel<Stride, Scalar, Value, Ordinal, Offset>,
+      launch_early(stream, large_level_kernel<Stride, Scalar, Value, Ordinal, Offset>,
                    level_teams(levels.tasks(level)), level_warps * narrow_lanes, 0, data, first,
                    first + levels.tasks(level));
     }
   }
-  launch_early(stream, take_out_kernel<Stride, Scalar, Value, Ordinal, Offset>, teams, staging_threads, 0,
-               data, n);
+  launch_early(stream, scatter_solution_kernel<Stride, Scalar, Value, Ordinal, Offset>, teams,
+               staging_threads, 0, data, n);
 }
 
-/// Adds the nodes that launch a kernel.
+/// Appends the nodes that launch a kernel.
 template <class... Parameters>
 void add_nodes_of(void (*kernel)(Parameters...), const std::vector<cudaGraphNode_t>& nodes,
-                  std::vector<LevelGraph::EndNode>& found) {
+                  std::vector<LevelGraph::BoundaryNode>& found) {
   for (const auto node : nodes) {
     cudaKernelNodeParams parameters{};
     check_cuda(cudaGraphKernelNodeGetParams(node, &parameters), "looking up a launch of a solve");
@@ -172,17 +172,17 @@ void add_nodes_of(void (*kernel)(Parameters...), const std::vector<cudaGraphNode
   }
 }
 
-/// The launches that know the caller's arrays.
+/// The launches that access the caller's arrays.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
-std::vector<LevelGraph::EndNode> find_ends(cudaGraph_t graph) {
+std::vector<LevelGraph::BoundaryNode> find_boundary_nodes(cudaGraph_t graph) {
   std::size_t count = 0;
   check_cuda(cudaGraphGetNodes(graph, nullptr, &count), "counting the launches of a solve");
   std::vector<cudaGraphNode_t> nodes(count);
   check_cuda(cudaGraphGetNodes(graph, nodes.data(), &count), "listing the launches of a solve");
-  std::vector<LevelGraph::EndNode> found;
-  add_nodes_of(bring_in_kernel<Stride, Scalar, Value, Ordinal, Offset>, nodes, found);
+  std::vector<LevelGraph::BoundaryNode> found;
+  add_nodes_of(gather_rhs_kernel<Stride, Scalar, Value, Ordinal, Offset>, nodes, found);
   add_nodes_of(whole_level_kernel<Stride, Scalar, Value, Ordinal, Offset>, nodes, found);
-  add_nodes_of(take_out_kernel<Stride, Scalar, Value, Ordinal, Offset>, nodes, found);
+  add_nodes_of(scatter_solution_kernel<Stride, Scalar, Value, Ordinal, Offset>, nodes, found);
   if (found.empty())
     throw std::runtime_error("lutra: the launches of the triangular solve were not recorded");
   return found;
@@ -209,14 +209,14 @@ LevelGraph::Recording record_levels(const BlockSolveData<Scalar, Value, Ordinal,
   cudaGraphExec_t exec = nullptr;
   check_cuda(cudaGraphInstantiate(&exec, graph, 0), "preparing the recorded triangular solve");
   result.exec.reset(exec);
-  result.ends_at = find_ends<Stride, Scalar, Value, Ordinal, Offset>(graph);
+  result.boundary = find_boundary_nodes<Stride, Scalar, Value, Ordinal, Offset>(graph);
   return result;
 }
 
-/// Lets a recording begin and end at other arrays of the caller's.
+/// Replaces the caller's arrays in a recording.
 template <class Data>
-void move_ends(const LevelGraph::Recording& recording, Data data) {
-  for (const auto& end : recording.ends_at) {
+void replace_caller_arrays(const LevelGraph::Recording& recording, Data data) {
+  for (const auto& end : recording.boundary) {
     cudaKernelNodeParams parameters{};
     check_cuda(cudaGraphKernelNodeGetParams(end.node, &parameters), "looking up a launch of a solve");
     std::vector<void*> arguments(parameters.kernelParams, parameters.kernelParams + end.arguments);
@@ -227,9 +227,9 @@ void move_ends(const LevelGraph::Recording& recording, Data data) {
   }
 }
 
-/// The level-set method on CUDA. data.current holds solutions by place, before them right-hand sides unless
-/// the levels are whole launches. Does not fence.
-/// @param n rows
+/// The level-set method on CUDA. data.current holds solutions by position, and right-hand sides before,
+/// unless levels access the caller's arrays. Does not fence.
+/// @param n     rows
 /// @param cache belongs to the plan: a new plan needs a new one
 /// @throws std::runtime_error where CUDA refuses
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
@@ -237,7 +237,7 @@ void solve_levels_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Va
                        std::int64_t n, const LevelRuns<Ordinal>& levels, LevelGraph& cache) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::levels");
   const LevelGraph::Key key{{data.current, data.entries, data.inverses}, Stride, data.conjugate};
-  const LevelGraph::Ends ends{
+  const LevelGraph::CallerArrays ends{
       {data.in.data, data.in.scale, data.in_row, data.out.data, data.out.scale, data.out_row},
       {data.in.row_stride, data.in.column_stride, data.out.row_stride, data.out.column_stride},
       data.n_columns};
@@ -247,7 +247,7 @@ void solve_levels_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Va
     recording->key = key;
     recording->ends = ends;
   } else if (!(recording->ends == ends)) {
-    move_ends(*recording, data);
+    replace_caller_arrays(*recording, data);
     recording->ends = ends;
   }
   check_cuda(cudaGraphLaunch(recording->exec.get(), exec.cuda_stream()), "launching a triangular solve");

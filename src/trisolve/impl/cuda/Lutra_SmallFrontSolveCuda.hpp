@@ -6,16 +6,16 @@
 
 namespace lutra::Impl {
 
-// The multifrontal substitutions of Lutra_FrontSolvePortable.hpp for small and middle fronts: a warp a front,
-// as data flow, in which values are their own flags (Lutra_DataFlow.hpp).
+// The multifrontal substitutions of Lutra_FrontSolvePortable.hpp for small and middle fronts: a warp for
+// each front, as data flow on self-flagged values (Lutra_DataFlow.hpp).
 
 inline constexpr int small_solve_warps = 4;  ///< of a team, each with fronts of its own
-/// Sources that a lane takes at once.
+/// Sources that a lane reads at once.
 template <int Width>
 inline constexpr int warp_sources = Width == 1 ? 4 : 2;
 
-/// One front by a warp; lane l has the rows l, l + 32, … of the front, `Parts` of them. Entries of the next
-/// columns are in registers before the values they are multiplied by are there.
+/// One front by a warp: lane l has the rows l, l + 32, …, `Parts` of them. Entries of the next columns are
+/// in registers before the values they multiply are known.
 template <int Parts, int Width, class Scalar, class Ordinal, class Offset>
 struct WarpSweep {
   static constexpr int ahead = Parts == 1 ? 8 : 4;     ///< columns of pivots
@@ -27,12 +27,12 @@ struct WarpSweep {
   const Launch& launch;
   const WarpSolveTask<Ordinal, Offset>& task;
   const int group, lane;
-  Scalar* const shared;  ///< room for 32 · warp_sources places
+  Scalar* const shared;  ///< [32 · warp_sources · Width]
 
   __device__ int row(int part) const { return lane + 32 * part; }
-  __device__ std::int64_t place(int position) const { return task.first_pivot + position; }
-  /// The place of F that a pivot's right-hand side or solution belongs to.
-  __device__ std::int64_t row_place(int pivot) const { return launch.data.row_at(place(pivot)); }
+  __device__ std::int64_t index_of(int position) const { return task.first_pivot + position; }
+  /// The permuted index of the right-hand side or solution of a pivot.
+  __device__ std::int64_t row_index(int pivot) const { return launch.data.row_at(index_of(pivot)); }
 
   /// A lane's rows in a part of the panels.
   struct Rows {
@@ -77,7 +77,7 @@ struct WarpSweep {
     }
   }
 
-  /// Forward: right-hand sides and what children leave; pivots; the rest to the parent.
+  /// Forward: right-hand sides and contributions of children; pivots; contributions to the parent.
   __device__ __forceinline__ void sweep_up() const {
     const auto& data = launch.data;
     const int pivots = task.pivots, size = pivots + task.below;
@@ -117,7 +117,7 @@ struct WarpSweep {
     leave(size, v);
   }
 
-  /// Backward: what the forward sweep left, less products with solutions of further rows; pivots.
+  /// Backward: solutions of the forward sweep, less products with solutions of contribution rows; pivots.
   __device__ __forceinline__ void sweep_down() const {
     const auto& data = launch.data;
     const int pivots = task.pivots, below = task.below;
@@ -155,8 +155,8 @@ struct WarpSweep {
       }
     }
 #pragma unroll
-    for (int turn = 0; turn < Parts; ++turn) {
-      const int part = Parts - 1 - turn, begin = 32 * part;
+    for (int k = 0; k < Parts; ++k) {
+      const int part = Parts - 1 - k, begin = 32 * part;
       for (int end = pivots < begin + 32 ? pivots : begin + 32; end > begin; end -= ahead) {
         Columns next;
         const bool crosses = end - ahead <= begin;
@@ -170,7 +170,7 @@ struct WarpSweep {
         copy(next, t);
       }
     }
-    hand_out(v);
+    write_solution(v);
   }
 
   __device__ __forceinline__ static void copy(const Columns& from, Columns& to) {
@@ -209,7 +209,7 @@ struct WarpSweep {
   __device__ __forceinline__ void gather_up(int size, Values& v) const {
 #pragma unroll
     for (int h = 0; h < Parts; ++h) {
-      const std::int64_t at = row(h) < task.pivots ? row_place(row(h)) : 0;
+      const std::int64_t at = row(h) < task.pivots ? row_index(row(h)) : 0;
 #pragma unroll
       for (int w = 0; w < Width; ++w)
         v[h][w] = row(h) < task.pivots ? launch.data.right_side(at, group * Width + w) : Scalar(0);
@@ -217,24 +217,24 @@ struct WarpSweep {
     add_sources(size, v);
   }
 
-  /// What children leave, taken as it comes to stand in the lists, summed by positions.
+  /// Contributions of children, read in the order of the lists, summed by positions.
   __device__ __forceinline__ void add_sources(int size, Values& v) const {
-    constexpr std::uint32_t turn = 32 * warp_sources<Width>;
-    const std::uint32_t* const bounds = launch.data.source_begin + task.rows + place(0);
+    constexpr std::uint32_t batch = 32 * warp_sources<Width>;
+    const std::uint32_t* const bounds = launch.data.source_begin + task.rows + index_of(0);
     std::uint32_t first[Parts], last[Parts];
 #pragma unroll
     for (int h = 0; h < Parts; ++h) {
-      const std::int64_t position = row(h) < task.pivots ? row_place(row(h)) - place(0) : row(h);
+      const std::int64_t position = row(h) < task.pivots ? row_index(row(h)) - index_of(0) : row(h);
       first[h] = row(h) < size ? bounds[position] : 0;
       last[h] = row(h) < size ? bounds[position + 1] : 0;
     }
     const std::uint32_t end = bounds[size];
-    for (std::uint32_t begin = bounds[0]; begin < end; begin += turn) {
-      take_sources<warp_sources<Width>, 32, Width>(launch, group, begin, end, lane, place(0), shared);
+    for (std::uint32_t begin = bounds[0]; begin < end; begin += batch) {
+      take_sources<warp_sources<Width>, 32, Width>(launch, group, begin, end, lane, index_of(0), shared);
       __syncwarp();
 #pragma unroll
       for (int h = 0; h < Parts; ++h) {
-        const std::uint32_t to = last[h] < begin + turn ? last[h] : begin + turn;
+        const std::uint32_t to = last[h] < begin + batch ? last[h] : begin + batch;
         for (; first[h] < to; ++first[h]) {
 #pragma unroll
           for (int w = 0; w < Width; ++w) v[h][w] += shared[(first[h] - begin) * Width + w];
@@ -248,8 +248,8 @@ struct WarpSweep {
 #pragma unroll
     for (int h = 0; h < Parts; ++h) {
       if (row(h) < task.pivots) {
-        publish(launch.solved_at(group, place(row(h)), Width), v[h]);
-        mark<Width>(launch.solution_at(group, place(row(h)), Width));
+        publish(launch.solved_at(group, index_of(row(h)), Width), v[h]);
+        reset<Width>(launch.solution_at(group, index_of(row(h)), Width));
       } else if (row(h) < size) {
         publish(launch.below_at(group, task.rows + row(h) - task.pivots, Width), v[h]);
       }
@@ -265,27 +265,29 @@ struct WarpSweep {
 #pragma unroll
       for (int w = 0; w < Width; ++w) v[h][w] = Scalar(0);
       if (row(h) >= task.pivots) continue;
-      Scalar* const solved = launch.solved_at(group, place(row(h)), Width);
-      read_place<Width>(solved, v[h]);
-      mark<Width>(solved);
+      Scalar* const solved = launch.solved_at(group, index_of(row(h)), Width);
+      read_solution<Width>(solved, v[h]);
+      reset<Width>(solved);
     }
-    take(launch, from, x, place(0));
+    take(launch, from, x, index_of(0));
     __syncwarp();
   }
 
-  __device__ __forceinline__ void hand_out(const Values& v) const {
+  __device__ __forceinline__ void write_solution(const Values& v) const {
 #pragma unroll
     for (int h = 0; h < Parts; ++h) {
       if (row(h) >= task.pivots) continue;
-      const std::int64_t at = row_place(row(h));
+      const std::int64_t at = row_index(row(h));
       publish(launch.solution_at(group, at, Width), v[h]);
 #pragma unroll
-      for (int w = 0; w < Width; ++w) launch.data.hand_out(at, group * Width + w, v[h][w]);
+      for (int w = 0; w < Width; ++w) launch.data.write_solution(at, group * Width + w, v[h][w]);
     }
   }
 };
 
-/// A sweep through fronts of at most 32·Parts rows, a warp each, as data flow.
+/// A sweep through fronts of at most 32·Parts rows, a warp for each, as data flow. Warps take tickets in the
+/// order of the tasks (FrontSolveTasks), so that tasks a warp waits for belong to warps that run or to one
+/// it has finished itself.
 template <bool Up, int Parts, int Width, class Scalar, class Ordinal, class Offset>
 __global__ void __launch_bounds__(small_solve_warps * 32)
     warp_sweep_kernel(FrontSweepLaunch<Scalar, Ordinal, Offset> launch,
@@ -294,26 +296,26 @@ __global__ void __launch_bounds__(small_solve_warps * 32)
   __shared__ __align__(16) unsigned char shared_memory[small_solve_warps * room * sizeof(Scalar)];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   Scalar* const shared = reinterpret_cast<Scalar*>(shared_memory) + warp * room;
-  const int turns = n * launch.groups;
+  const int n_tickets = n * launch.groups;
   const auto next_turn = [&] {
     const int taken = lane == 0 ? take_ticket(launch) : 0;
     return __shfl_sync(0xffffffffu, taken, 0);
   };
-  // Where each warp has many turns the next task is taken ahead, so that it is here when it is wanted; where
-  // there are few it would wait for this warp with others idle. Nobody waits for ever: the first task that is
-  // not done is never one taken ahead.
-  const bool takes_ahead = turns / 4 > static_cast<int>(gridDim.x) * small_solve_warps;
+  // Where there are many tickets for each warp the next task is prefetched; where there are few, the ticket
+  // would wait for this warp while others are idle. There is no deadlock: the first unfinished task is never
+  // a prefetched one, since the task its warp works on precedes it.
+  const bool takes_ahead = n_tickets / 4 > static_cast<int>(gridDim.x) * small_solve_warps;
   int next = next_turn();
   WarpSolveTask<Ordinal, Offset> next_task;
-  if (next < turns) next_task = tasks[next / launch.groups];
-  while (next < turns) {
-    const int turn = next;
+  if (next < n_tickets) next_task = tasks[next / launch.groups];
+  while (next < n_tickets) {
+    const int taken = next;
     const WarpSolveTask<Ordinal, Offset> task = next_task;
     if (takes_ahead) {
       next = next_turn();
-      if (next < turns) next_task = tasks[next / launch.groups];
+      if (next < n_tickets) next_task = tasks[next / launch.groups];
     }
-    const WarpSweep<Parts, Width, Scalar, Ordinal, Offset> sweep{launch, task, turn % launch.groups, lane,
+    const WarpSweep<Parts, Width, Scalar, Ordinal, Offset> sweep{launch, task, taken % launch.groups, lane,
                                                                  shared};
     if constexpr (Up) {
       sweep.sweep_up();
@@ -323,7 +325,7 @@ __global__ void __launch_bounds__(small_solve_warps * 32)
     __syncwarp();
     if (takes_ahead) continue;
     next = next_turn();
-    if (next < turns) next_task = tasks[next / launch.groups];
+    if (next < n_tickets) next_task = tasks[next / launch.groups];
   }
 }
 

@@ -6,23 +6,27 @@
 
 namespace lutra::Impl {
 
-// The multifrontal substitutions of Lutra_FrontSolvePortable.hpp for large fronts, a team a tile of rows: the
-// supernodal form of section 2 of "A Message-Driven, Multi-GPU Parallel Sparse Triangular Solver", with the
-// diagonal blocks' inverses, in which rows gather instead of sending, and values are their own flags.
+// The multifrontal substitutions of Lutra_FrontSolvePortable.hpp for large fronts, a thread block for each
+// tile of rows: the supernodal form of section 2 of "A Message-Driven, Multi-GPU Parallel Sparse Triangular
+// Solver", with inverses of the diagonal tiles, in which rows gather instead of sending, and values are
+// self-flagged.
 
 inline constexpr int tile_solve_threads = 256;
 inline constexpr int tile_solve_warps = tile_solve_threads / 32;
 
-/// Shared memory of the team that solves a tile of `Edge` rows.
+/// Shared memory of a thread block that solves a tile of `Edge` rows.
 template <int Edge, int Width, class Scalar>
 struct TileSolveMemory {
   Scalar parts[tile_solve_warps][Edge * Width];  ///< of sums, by warps
-  Scalar v[Edge * Width];                        ///< the tile's right-hand sides, less what is known by now
-  Scalar diagonal[Edge * (Edge + 1)];            ///< the tile's triangle, or its inverse
+  Scalar v[Edge * Width];              ///< the tile's right-hand sides, less the products computed so far
+  Scalar diagonal[Edge * (Edge + 1)];  ///< the tile's triangle, or its inverse
 };
 
-/// One tile of rows of a front, by a team. Its rows of the panels stream by in squares of Edge × Edge, whose
-/// entries lie in registers before the values they wait for are there.
+/// One tile of rows of a front by a thread block. Its rows of the panels are read in squares of Edge × Edge:
+///
+///   square s+1   load entries to registers
+///   square s     wait for values of its columns (each warp its own eight), multiply, accumulate
+///   diagonal     reduce over warps through shared memory, solve, publish
 template <int Edge, int Width, class Scalar, class Ordinal, class Offset>
 struct TileSweep {
   static constexpr int pitch = Edge + 1;
@@ -39,14 +43,15 @@ struct TileSweep {
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
 
   __device__ FrontTiles tiles() const { return {task.pivots, task.below, Edge}; }
-  __device__ std::int64_t place_of(int position) const { return task.first_pivot + position; }
-  /// The place of F that a pivot's right-hand side or solution belongs to. Inverses of tiles have
-  /// interchanges in them.
-  __device__ std::int64_t row_place(int pivot) const {
-    return has_inverse() ? place_of(pivot) : launch.data.row_at(place_of(pivot));
+  __device__ std::int64_t index_of(int position) const { return task.first_pivot + position; }
+  /// The permuted index of the right-hand side or solution of a pivot. Inverses of tiles include the
+  /// interchanges.
+  __device__ std::int64_t row_index(int pivot) const {
+    return has_inverse() ? index_of(pivot) : launch.data.row_at(index_of(pivot));
   }
 
-  /// Entries (r, c) of a part for r < rows, begin ≤ c < end, a lane's neighbours in memory.
+  /// Entries (r, c) of a part of the panels for r < rows, begin ≤ c < end; the entries of a lane are
+  /// neighbours in memory.
   __device__ __forceinline__ void load(const PanelPart<Scalar>& part, bool by_columns, int rows, int begin,
                                        int end, Square& a) const {
     const int columns = end - begin < Edge ? end - begin : Edge;
@@ -63,7 +68,8 @@ struct TileSweep {
     }
   }
 
-  /// v −= part(:, begin … end)·x; `at(c)` is where column c's x appears. Backward in the columns if asked.
+  /// v −= part(:, begin … end)·x, where `at(c)` is the slot of x of column c; in descending order if
+  /// `backward`.
   template <bool ByColumns, class At>
   __device__ __forceinline__ void subtract(const PanelPart<Scalar>& part, int rows, int begin, int end,
                                            bool descending, const At& at) const {
@@ -82,7 +88,7 @@ struct TileSweep {
         const int c = warp + tile_solve_warps * lane;
         Scalar* const from[1] = {lane < outer && c < columns ? at(first + c) : nullptr};
         Scalar x[1][Width];
-        take(launch, from, x, place_of(0));
+        take(launch, from, x, index_of(0));
         __syncwarp();
 #pragma unroll
         for (int q = 0; q < outer; ++q) {
@@ -99,7 +105,7 @@ struct TileSweep {
 #pragma unroll
         for (int h = 0; h < inner; ++h)
           from[h] = lane + 32 * h < columns ? at(first + lane + 32 * h) : nullptr;
-        take(launch, from, x, place_of(0));
+        take(launch, from, x, index_of(0));
         __syncwarp();
 #pragma unroll
         for (int h = 0; h < inner; ++h) {
@@ -164,8 +170,8 @@ struct TileSweep {
     return task.inverse >= 0 && launch.inverses != nullptr;
   }
 
-  /// Brings the triangle of pivots first … first + rows, or its inverse, into shared memory. The inverses of
-  /// L stand by columns and those of U by rows, so that transposed ones read the same way.
+  /// Copies the triangle of pivots first … first + rows, or its inverse, to shared memory. Inverses of L are
+  /// stored by columns and those of U by rows, so that transposed ones read the same way.
   __device__ __forceinline__ void fetch_diagonal(const PanelPart<Scalar>& triangle, int first,
                                                  int rows) const {
     if (has_inverse()) return fetch_inverse(rows);
@@ -197,7 +203,7 @@ struct TileSweep {
     }
   }
 
-  /// The tile's solutions, to `to(row, values)`. Expects v and the diagonal block complete.
+  /// Calls to(row, values) with the solutions of the tile. v and the diagonal tile must be complete.
   template <class To>
   __device__ __forceinline__ void solve_diagonal(bool by_columns, int rows, const To& to) const {
     if (has_inverse()) {
@@ -242,8 +248,8 @@ struct TileSweep {
       for (int w = 0; w < Width; ++w) v[h][w] = r < rows ? memory.v[r * Width + w] : Scalar(0);
     }
 #pragma unroll
-    for (int turn = 0; turn < inner; ++turn) {
-      const int part = forward ? turn : inner - 1 - turn;
+    for (int k = 0; k < inner; ++k) {
+      const int part = forward ? k : inner - 1 - k;
       const int columns = rows - 32 * part < 32 ? rows - 32 * part : 32;
       for (int i = 0; i < columns; ++i) {
         const int l = forward ? i : columns - 1 - i, c = 32 * part + l;
@@ -268,7 +274,7 @@ struct TileSweep {
     }
   }
 
-  /// Forward: right-hand sides and what children leave, less the products with pivots before.
+  /// Forward: right-hand sides and contributions of children, less the products with earlier pivots.
   __device__ __forceinline__ void sweep_up() const {
     const auto& data = launch.data;
     const FrontTiles cut = tiles();
@@ -277,47 +283,47 @@ struct TileSweep {
     const auto triangle = pivot_part(data.panels, task, data.sweep);
     if (is_pivot) fetch_diagonal(triangle, first, rows);
     gather_up(first, rows, is_pivot);
-    const auto solved = [&](int c) { return launch.solved_at(group, place_of(c), Width); };
+    const auto solved = [&](int c) { return launch.solved_at(group, index_of(c), Width); };
     if (!is_pivot) {
       const auto further = further_part(data.panels, task, data.sweep);
       subtract<true>({further.at(first - task.pivots, 0), further.row, further.column}, rows, 0, task.pivots,
                      false, solved);
       for (int p = thread; p < rows * Width; p += tile_solve_threads) {
         write_through(launch.below_at(group, task.rows + first - task.pivots, Width) + p,
-                      unmarked(memory.v[p]));
+                      storable(memory.v[p]));
       }
       return;
     }
     subtract_triangle({triangle.at(first, 0), triangle.row, triangle.column}, rows, 0, first, false, solved);
     solve_diagonal(triangle.by_columns(), rows, [&](int r, const Scalar(&y)[Width]) {
-      publish(launch.solved_at(group, place_of(first + r), Width), y);
-      mark<Width>(launch.solution_at(group, place_of(first + r), Width));
+      publish(launch.solved_at(group, index_of(first + r), Width), y);
+      reset<Width>(launch.solution_at(group, index_of(first + r), Width));
     });
   }
 
-  /// Right-hand sides and what children leave, taken as it stands in the lists, summed by positions.
+  /// Right-hand sides and contributions of children, read in the order of the lists, summed by positions.
   __device__ __forceinline__ void gather_up(int first, int rows, bool is_pivot) const {
     constexpr int together = Edge / 32;
-    constexpr std::uint32_t turn = together * tile_solve_threads;
-    static_assert(sizeof(memory.parts) >= turn * Width * sizeof(Scalar));
+    constexpr std::uint32_t batch = together * tile_solve_threads;
+    static_assert(sizeof(memory.parts) >= batch * Width * sizeof(Scalar));
     Scalar* const shared = &memory.parts[0][0];
-    const std::uint32_t* const bounds = launch.data.source_begin + task.rows + place_of(first);
+    const std::uint32_t* const bounds = launch.data.source_begin + task.rows + index_of(first);
     const int r = thread / Width, w = thread % Width;
     const bool sums = thread < Edge * Width && r < rows;
     Scalar sum(0);
     std::uint32_t from = 0, last = 0;
     if (sums) {
-      const std::int64_t place = is_pivot ? row_place(first + r) : place_of(first + r);
-      from = bounds[place - place_of(first)];
-      last = bounds[place - place_of(first) + 1];
-      if (is_pivot) sum = launch.data.right_side(place, group * Width + w);
+      const std::int64_t index = is_pivot ? row_index(first + r) : index_of(first + r);
+      from = bounds[index - index_of(first)];
+      last = bounds[index - index_of(first) + 1];
+      if (is_pivot) sum = launch.data.right_side(index, group * Width + w);
     }
     const std::uint32_t end = bounds[rows];
-    for (std::uint32_t begin = bounds[0]; begin < end; begin += turn) {
-      take_sources<together, tile_solve_threads, Width>(launch, group, begin, end, thread, place_of(0),
+    for (std::uint32_t begin = bounds[0]; begin < end; begin += batch) {
+      take_sources<together, tile_solve_threads, Width>(launch, group, begin, end, thread, index_of(0),
                                                         shared);
       __syncthreads();
-      const std::uint32_t to = last < begin + turn ? last : begin + turn;
+      const std::uint32_t to = last < begin + batch ? last : begin + batch;
       for (; from < to; ++from) sum += shared[(from - begin) * Width + static_cast<std::uint32_t>(w)];
       __syncthreads();
     }
@@ -325,8 +331,8 @@ struct TileSweep {
     __syncthreads();
   }
 
-  /// Backward: what the forward sweep left, less the products with solutions of further rows and pivots
-  /// behind.
+  /// Backward: solutions of the forward sweep, less the products with solutions of contribution rows and
+  /// later pivots.
   __device__ __forceinline__ void sweep_down() const {
     const auto& data = launch.data;
     const FrontTiles cut = tiles();
@@ -337,52 +343,52 @@ struct TileSweep {
     const auto solution_of_row = [&](int c) {
       return launch.solution_at(group, data.rows[task.rows + c], Width);
     };
-    if (task.share >= 0) {
+    if (task.part >= 0) {
       for (int p = thread; p < Edge * Width; p += tile_solve_threads) memory.v[p] = Scalar(0);
       __syncthreads();
-      const int begin = task.share * shared_tiles * Edge;
-      const int most = begin + shared_tiles * Edge;
+      const int begin = task.part * tiles_per_part * Edge;
+      const int most = begin + tiles_per_part * Edge;
       subtract<false>(beyond, rows, begin, most < task.below ? most : task.below, true, solution_of_row);
-      Scalar* const to = launch.share_at(group, task.shares + task.share * Edge, Width);
+      Scalar* const to = launch.partial_sum_at(group, task.partial_sums + task.part * Edge, Width);
       for (int p = thread; p < rows * Width; p += tile_solve_threads)
-        write_through(to + p, unmarked(memory.v[p]));
+        write_through(to + p, storable(memory.v[p]));
       return;
     }
     fetch_diagonal(triangle, first, rows);
     begin_down(first, rows);
-    if (task.n_shares == 0) subtract<false>(beyond, rows, 0, task.below, true, solution_of_row);
+    if (task.n_parts == 0) subtract<false>(beyond, rows, 0, task.below, true, solution_of_row);
     subtract_triangle({triangle.at(first, 0), triangle.row, triangle.column}, rows, end, task.pivots, true,
-                      [&](int c) { return launch.solution_at(group, row_place(c), Width); });
-    if (task.n_shares > 0) add_shares(rows);
+                      [&](int c) { return launch.solution_at(group, row_index(c), Width); });
+    if (task.n_parts > 0) add_partial_sums(rows);
     solve_diagonal(triangle.by_columns(), rows, [&](int r, const Scalar(&x)[Width]) {
-      const std::int64_t place = row_place(first + r);
-      publish(launch.solution_at(group, place, Width), x);
+      const std::int64_t index = row_index(first + r);
+      publish(launch.solution_at(group, index, Width), x);
 #pragma unroll
-      for (int w = 0; w < Width; ++w) data.hand_out(place, group * Width + w, x[w]);
+      for (int w = 0; w < Width; ++w) data.write_solution(index, group * Width + w, x[w]);
     });
   }
 
   __device__ __forceinline__ void begin_down(int first, int rows) const {
     for (int r = thread; r < rows; r += tile_solve_threads) {
-      Scalar* const solved = launch.solved_at(group, place_of(first + r), Width);
+      Scalar* const solved = launch.solved_at(group, index_of(first + r), Width);
 #pragma unroll
       for (int w = 0; w < Width; ++w) memory.v[r * Width + w] = solved[w];
-      mark<Width>(solved);
+      reset<Width>(solved);
     }
     __syncthreads();
   }
 
-  __device__ __forceinline__ void add_shares(int rows) const {
+  __device__ __forceinline__ void add_partial_sums(int rows) const {
     const int r = thread / lanes_a_row, l = thread % lanes_a_row;
     Scalar sum[Width] = {};
     if (r < rows) {
-      for (int s = l; s < task.n_shares; s += lanes_a_row) {
-        Scalar* const from[1] = {launch.share_at(group, task.shares + s * Edge + r, Width)};
+      for (int s = l; s < task.n_parts; s += lanes_a_row) {
+        Scalar* const from[1] = {launch.partial_sum_at(group, task.partial_sums + s * Edge + r, Width)};
         Scalar x[1][Width];
-        take(launch, from, x, place_of(0));
+        take(launch, from, x, index_of(0));
 #pragma unroll
         for (int w = 0; w < Width; ++w) sum[w] += x[0][w];
-        mark<Width>(from[0]);
+        reset<Width>(from[0]);
       }
     }
     __syncwarp();
@@ -395,21 +401,23 @@ struct TileSweep {
   }
 };
 
-/// A sweep through all other fronts, a team a tile of rows, as data flow.
+/// A sweep through all other fronts, a thread block for each tile, as data flow. Tickets are handed out in
+/// the order of the tasks (FrontSolveTasks). The first barrier of a round separates it from the last use of
+/// shared memory, the second orders the ticket before its use.
 template <bool Up, int Edge, int Width, class Scalar, class Ordinal, class Offset>
 __global__ void __launch_bounds__(tile_solve_threads, 2)
     tile_sweep_kernel(FrontSweepLaunch<Scalar, Ordinal, Offset> launch,
                       const FrontSolveTask<Ordinal, Offset>* tasks, int n) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
-  __shared__ int turn;
+  __shared__ int taken;
   auto& memory = *reinterpret_cast<TileSolveMemory<Edge, Width, Scalar>*>(shared_memory);
   for (;;) {
     __syncthreads();
-    if (threadIdx.x == 0) turn = take_ticket(launch);
+    if (threadIdx.x == 0) taken = take_ticket(launch);
     __syncthreads();
-    if (turn >= n * launch.groups) return;
-    const FrontSolveTask<Ordinal, Offset> task = tasks[turn / launch.groups];
-    const TileSweep<Edge, Width, Scalar, Ordinal, Offset> sweep{launch, task, memory, turn % launch.groups};
+    if (taken >= n * launch.groups) return;
+    const FrontSolveTask<Ordinal, Offset> task = tasks[taken / launch.groups];
+    const TileSweep<Edge, Width, Scalar, Ordinal, Offset> sweep{launch, task, memory, taken % launch.groups};
     if constexpr (Up) {
       sweep.sweep_up();
     } else {

@@ -9,7 +9,7 @@
 #include "Lutra_PackedTriangleSolve.hpp"
 #include "Lutra_SortBlocksCuda.hpp"
 
-// What CUDA has in the place of portable kernels of triangular solves.
+// Overloads for CUDA of the portable kernels of triangular solves.
 
 namespace lutra::Impl {
 
@@ -19,8 +19,8 @@ struct RecordedLaunches<Kokkos::Cuda> {
   LevelGraph levels;
 };
 
-/// The kernel for several right-hand sides watches one place at a time, which pays where rows are long and
-/// their entries scattered. A place's four values are one sector of memory anyhow.
+/// The kernel for several right-hand sides polls one value at a time, which pays where rows are long and
+/// their entries scattered. The four values of a position are one sector of memory anyway.
 template <class Triangle>
 int columns_for_one(const Kokkos::Cuda&, const Triangle& triangle) {
   const TriangularReport& chosen = triangle.report;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_PLACECOLUMNSCUDA_HPP
-#define LUTRA_PLACECOLUMNSCUDA_HPP
+#ifndef LUTRA_GATHERCOLUMNSCUDA_HPP
+#define LUTRA_GATHERCOLUMNSCUDA_HPP
 
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Profiling_ScopedRegion.hpp>
@@ -15,16 +15,16 @@
 
 namespace lutra::Impl {
 
-// Data-flow solves for several right-hand sides. Neighbouring threads have the columns of one place, two
-// each, so that a place is read and written in one piece; such a group of threads takes the entries of two
+// Data-flow solves for several right-hand sides. Neighbouring threads have the columns of one position, two
+// each, so that a position is read and written in one piece; such a group of threads takes the entries of two
 // neighbouring lanes of a task. With 16 columns a warp takes 8 lanes of a narrow task, and four warps, a
 // crew, take the task; they only wait for each other where a row or block has more than 8 lanes.
 
-/// How threads share the lanes of tasks and the columns of places.
+/// How threads share the lanes of tasks and the columns of positions.
 template <int Stride>
 struct ManyShape {
-  static constexpr int place_threads = Stride / 2;                ///< threads of a group
-  static constexpr int groups = narrow_lanes / place_threads;     ///< of a warp
+  static constexpr int position_threads = Stride / 2;             ///< threads of a group
+  static constexpr int groups = narrow_lanes / position_threads;  ///< of a warp
   static constexpr int warp_entries = 2 * groups;                 ///< entries a warp has at hand in one step
   static constexpr int crew_warps = narrow_lanes / warp_entries;  ///< warps that take a narrow task
   static constexpr int crew_threads = crew_warps * narrow_lanes;
@@ -38,7 +38,7 @@ struct alignas(2 * sizeof(T)) Two {
   T of[2];
 };
 
-/// Part of the two columns of a place: read or written at a time.
+/// Part of the two columns of a position: read or written at a time.
 template <class Scalar>
 using Packet = std::conditional_t<sizeof(Scalar) == 4, Two<std::uint32_t>, Two<std::uint64_t>>;
 template <class Scalar>
@@ -47,21 +47,22 @@ struct PacketPair {
   Packet<Scalar> of[count];
 };
 
-/// Tells numbers that are not there: 0 for them alone. The upper half of a mark will do, since no number that
-/// is written has it. Two numbers of single precision may share a word.
+/// Distance of packed values from the sentinel: 0 for the sentinel alone. Its upper half suffices, since no
+/// stored value has it. Two values of single precision may share a word.
 template <class Real>
-__device__ __forceinline__ std::uint32_t distance_from_mark(std::uint32_t word) {
-  return word ^ Mark<float>::bits;
+__device__ __forceinline__ std::uint32_t distance_from_sentinel(std::uint32_t word) {
+  return word ^ Sentinel<float>::bits;
 }
 template <class Real>
-__device__ __forceinline__ std::uint32_t distance_from_mark(std::uint64_t word) {
-  if constexpr (sizeof(Real) == 8) return static_cast<std::uint32_t>(word >> 32) ^ (Mark<double>::bits >> 32);
-  return min(static_cast<std::uint32_t>(word) ^ Mark<float>::bits,
-             static_cast<std::uint32_t>(word >> 32) ^ Mark<float>::bits);
+__device__ __forceinline__ std::uint32_t distance_from_sentinel(std::uint64_t word) {
+  if constexpr (sizeof(Real) == 8)
+    return static_cast<std::uint32_t>(word >> 32) ^ (Sentinel<double>::bits >> 32);
+  return min(static_cast<std::uint32_t>(word) ^ Sentinel<float>::bits,
+             static_cast<std::uint32_t>(word >> 32) ^ Sentinel<float>::bits);
 }
 template <class Real, class Word>
-__device__ __forceinline__ std::uint32_t distance_from_mark(const Two<Word>& packet) {
-  return min(distance_from_mark<Real>(packet.of[0]), distance_from_mark<Real>(packet.of[1]));
+__device__ __forceinline__ std::uint32_t distance_from_sentinel(const Two<Word>& packet) {
+  return min(distance_from_sentinel<Real>(packet.of[0]), distance_from_sentinel<Real>(packet.of[1]));
 }
 
 /// Reads a packet, if its distance from the mark is 0, past the first-level cache, so that what another
@@ -95,11 +96,12 @@ __device__ __forceinline__ void write_columns(Scalar* to, const Two<Scalar>& x) 
 }
 
 __device__ __forceinline__ double cleared(double value) {
-  const bool looks_marked = static_cast<std::uint32_t>(__double2hiint(value)) == Mark<double>::bits >> 32;
-  return looks_marked ? Kokkos::Experimental::quiet_NaN_v<double> : value;
+  const bool looks_like_sentinel =
+      static_cast<std::uint32_t>(__double2hiint(value)) == Sentinel<double>::bits >> 32;
+  return looks_like_sentinel ? Kokkos::Experimental::quiet_NaN_v<double> : value;
 }
 __device__ __forceinline__ float cleared(float value) {
-  return unmarked(value);
+  return storable(value);
 }
 template <class Real>
 __device__ __forceinline__ Kokkos::complex<Real> cleared(const Kokkos::complex<Real>& value) {
@@ -127,11 +129,11 @@ __device__ __forceinline__ Two<Scalar> product(const Scalar& factor, const Two<S
   return {{factor * x.of[0], factor * x.of[1]}};
 }
 
-/// Steps of a task whose places a thread asks for at once: as many as registers allow.
+/// Steps of a task whose positions a thread asks for at once: as many as registers allow.
 template <class Scalar>
 inline constexpr int steps_in_flight = ScalarTraits<Scalar>::is_complex ? 2 : 4;
 
-/// Two columns of the places that `Batch` steps wait for, two entries a step.
+/// Two columns of the positions that `Batch` steps wait for, two entries a step.
 template <int Batch, class Scalar>
 struct PlaceBatch {
   using Real = RealOf<Scalar>;
@@ -151,11 +153,11 @@ struct PlaceBatch {
       }
     }
   }
-  /// Asks for the columns from `solutions` on of places, −1: of none.
+  /// Asks for the columns from `solutions` on of positions, −1: of none.
   template <int Stride, class Ordinal>
-  __device__ __forceinline__ void ask(const Scalar* solutions, const Two<Ordinal> (&place)[Batch]) {
+  __device__ __forceinline__ void ask(const Scalar* solutions, const Two<Ordinal> (&position)[Batch]) {
     for_each_packet([&](int u, int p, int k) {
-      const Ordinal needed = place[u].of[p];
+      const Ordinal needed = position[u].of[p];
       from[u][p] =
           reinterpret_cast<const Packet<Scalar>*>(solutions + static_cast<std::int64_t>(needed) * Stride);
       x[u][p].of[k] = {{0, 0}};
@@ -170,7 +172,7 @@ struct PlaceBatch {
   __device__ __forceinline__ bool misses_some() {
     std::uint32_t least = ~0u;
     for_each_packet([&](int u, int p, int k) {
-      distance[u][p][k] = distance_from_mark<Real>(x[u][p].of[k]);
+      distance[u][p][k] = distance_from_sentinel<Real>(x[u][p].of[k]);
       least = min(least, distance[u][p][k]);
     });
     return least == 0;
@@ -187,45 +189,46 @@ struct PlaceBatch {
   }
 };
 
-/// A place that is solved about one level before the last of those in `place`, if levels are about alike; −1:
-/// none. Until it is, a warp that is ahead of its time looks there only, and leaves the memory to others.
+/// A position that is solved about one level before the last of those in `position`, if levels have about
+/// the same size; −1: none. Until it is solved, a warp polls it alone, so that waiting warps do not saturate
+/// L2.
 template <int Batch, class Ordinal>
-__device__ __forceinline__ std::int64_t place_to_watch(const Two<Ordinal> (&place)[Batch],
-                                                       std::int64_t first_place) {
+__device__ __forceinline__ std::int64_t position_to_poll(const Two<Ordinal> (&position)[Batch],
+                                                         std::int64_t first_position) {
   constexpr int far = 1 << 30;
   int distance = far;
 #pragma unroll
   for (int u = 0; u < Batch; ++u) {
 #pragma unroll
     for (int p = 0; p < 2; ++p) {
-      const Ordinal needed = place[u].of[p];
-      const auto there = first_place - static_cast<std::int64_t>(needed);
+      const Ordinal needed = position[u].of[p];
+      const auto there = first_position - static_cast<std::int64_t>(needed);
       if (needed >= 0 && there > 0 && there < distance) distance = static_cast<int>(there);
     }
   }
   distance = __reduce_min_sync(0xffffffffu, distance);
-  return distance == far ? -1 : first_place - 2 * static_cast<std::int64_t>(distance);
+  return distance == far ? -1 : first_position - 2 * static_cast<std::int64_t>(distance);
 }
 
 /// Waits until a packet, read once already, is there.
 template <class Real, class Packet, class Data>
 __device__ __forceinline__ void watch(const Data& data, const Packet* from, Packet seen,
-                                      std::int64_t waiting_place) {
+                                      std::int64_t waiting_position) {
   WaitTimer<> timer;
-  for (unsigned spins = 1; __any_sync(0xffffffffu, distance_from_mark<Real>(seen) == 0); ++spins) {
+  for (unsigned spins = 1; __any_sync(0xffffffffu, distance_from_sentinel<Real>(seen) == 0); ++spins) {
     read_missing(from, 0, seen);
-    if (spins % 1024 == 0 && __any_sync(0xffffffffu, is_ended(data, timer, waiting_place))) break;
+    if (spins % 1024 == 0 && __any_sync(0xffffffffu, is_ended(data, timer, waiting_position))) break;
   }
 }
 
 /// Reads what is missing of a batch again until all is there. Gives NaN once the watchdog has ended the
 /// solve.
 template <class Batch, class Data>
-__device__ __forceinline__ void wait_for_all(const Data& data, Batch& batch, std::int64_t waiting_place) {
+__device__ __forceinline__ void wait_for_all(const Data& data, Batch& batch, std::int64_t waiting_position) {
   WaitTimer<> timer;
   for (unsigned spins = 1; __any_sync(0xffffffffu, batch.misses_some()); ++spins) {
     batch.ask_again();
-    if (spins % 1024 == 0 && __any_sync(0xffffffffu, is_ended(data, timer, waiting_place))) {
+    if (spins % 1024 == 0 && __any_sync(0xffffffffu, is_ended(data, timer, waiting_position))) {
       batch.abandon();
       break;
     }
@@ -244,29 +247,29 @@ __device__ __forceinline__ void load_pairs(const T* from, int s, int steps, cons
 
 /// Takes entries times solutions from `sum0` and `sum1`, for the two lanes a thread takes entries of.
 /// `step_at(s)` is where the thread's entries of step s are. A warp goes through this together. Most narrow
-/// tasks are done in one batch; in wide ones places are known one batch ahead, so that what is waited for is
-/// asked for at once.
+/// tasks are done in one batch; in wide ones positions are known one batch ahead, so that what is waited for
+/// is asked for at once.
 template <bool Wide, int Stride, class Data, class Ordinal, class Value, class Scalar, class StepAt>
 __device__ __forceinline__ void gather_columns(const Data& data, const Ordinal* columns, const Value* entries,
                                                int steps, const StepAt& step_at, int column,
-                                               std::int64_t first_place, Two<Scalar>& sum0,
+                                               std::int64_t first_position, Two<Scalar>& sum0,
                                                Two<Scalar>& sum1) {
   constexpr int batch_steps = steps_in_flight<Scalar>;
   PlaceBatch<batch_steps, Scalar> batch;
-  Two<Ordinal> place[batch_steps];
+  Two<Ordinal> position[batch_steps];
   Two<Value> value[batch_steps];
-  if constexpr (Wide) load_pairs(columns, 0, steps, step_at, Ordinal(-1), place);
+  if constexpr (Wide) load_pairs(columns, 0, steps, step_at, Ordinal(-1), position);
   for (int s = 0; s < steps; s += batch_steps) {
-    if constexpr (!Wide) load_pairs(columns, s, steps, step_at, Ordinal(-1), place);
-    batch.template ask<Stride>(data.current + column, place);
-    const std::int64_t watched = Wide ? -1 : place_to_watch(place, first_place);
+    if constexpr (!Wide) load_pairs(columns, s, steps, step_at, Ordinal(-1), position);
+    batch.template ask<Stride>(data.current + column, position);
+    const std::int64_t watched = Wide ? -1 : position_to_poll(position, first_position);
     const auto* watched_at = reinterpret_cast<const Packet<Scalar>*>(data.current + watched * Stride);
     Packet<Scalar> seen = {{0, 0}};
     if constexpr (!Wide) read_missing(watched_at, watched >= 0 ? 0 : 1, seen);
     load_pairs(entries, s, steps, step_at, Value(0), value);
-    if constexpr (Wide) load_pairs(columns, s + batch_steps, steps, step_at, Ordinal(-1), place);
-    if constexpr (!Wide) watch<RealOf<Scalar>>(data, watched_at, seen, first_place);
-    wait_for_all(data, batch, first_place);
+    if constexpr (Wide) load_pairs(columns, s + batch_steps, steps, step_at, Ordinal(-1), position);
+    if constexpr (!Wide) watch<RealOf<Scalar>>(data, watched_at, seen, first_position);
+    wait_for_all(data, batch, first_position);
 #pragma unroll
     for (int u = 0; u < batch_steps; ++u) {
       subtract_product(sum0, Scalar(data.value(&value[u].of[0])), batch.columns(u, 0));
@@ -279,8 +282,8 @@ __device__ __forceinline__ void gather_columns(const Data& data, const Ordinal* 
 template <int Stride, class Scalar>
 __device__ __forceinline__ void sum_over_groups(Two<Scalar>& sum, int groups) {
   for (int mask = 1; mask < groups; mask *= 2) {
-    sum.of[0] += shuffle_xor(sum.of[0], mask * ManyShape<Stride>::place_threads);
-    sum.of[1] += shuffle_xor(sum.of[1], mask * ManyShape<Stride>::place_threads);
+    sum.of[0] += shuffle_xor(sum.of[0], mask * ManyShape<Stride>::position_threads);
+    sum.of[1] += shuffle_xor(sum.of[1], mask * ManyShape<Stride>::position_threads);
   }
 }
 
