@@ -91,7 +91,7 @@ class Pages(unittest.TestCase):
             if note.name != "README.md":
                 with self.subTest(note=note.name):
                     self.assertRegex(note.name, r"^\d{4}-\d{2}-\d{2}-[a-z0-9-]+\.md$")
-                    self.assertIn(f"({note.name})", listed)
+                    self.assertEqual(listed.count(f"({note.name})"), 1)
 
 
 if __name__ == "__main__":
