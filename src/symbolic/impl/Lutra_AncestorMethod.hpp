@@ -6,7 +6,7 @@
 #include "Lutra_TreeMethod.hpp"
 #include "Lutra_WordBits.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
-#include "Lutra_AncestorsCuda.hpp"
+#include "Lutra_LongChainsCuda.hpp"
 #endif
 
 namespace lutra::Impl {

@@ -220,7 +220,7 @@ void eliminate_portably(const ExecutionSpace& exec,
                        elimination);
 }
 
-/// What a space without kernels of its own does: `eliminate_portably`. Lutra_AncestorsCuda.hpp overloads it.
+/// What a space without kernels of its own does: `eliminate_portably`. Lutra_LongChainsCuda.hpp overloads it.
 /// @param teams that run at once
 template <class ExecutionSpace, class Elimination>
 void eliminate_ancestors(const ExecutionSpace& exec, const Elimination& elimination, std::size_t teams,

@@ -2,7 +2,10 @@
 #ifndef LUTRA_LONGCHAINSCUDA_HPP
 #define LUTRA_LONGCHAINSCUDA_HPP
 
+#include <algorithm>
+
 #include "Lutra_AncestorsCuda.hpp"
+#include "Lutra_MemoryBudget.hpp"
 
 namespace lutra::Impl {
 
@@ -304,6 +307,38 @@ struct LongChains {
     team.team_barrier();  // what was propagated is visible to the block
   }
 };
+
+/// A first launch eliminates all but long chains, a second one these. As many teams as run at once take
+/// chains as long as there are some, so that the host need not know how many there are.
+template <class Ordinal, class Offset>
+void eliminate_ancestors(const Kokkos::Cuda& exec,
+                         const AncestorElimination<Ordinal, Offset, Kokkos::Cuda>& portable,
+                         std::size_t teams, MemoryReservation& scratch) {
+  using Chains = LongChains<Ordinal, Offset>;
+  using Counter = Kokkos::View<Ordinal, Kokkos::CudaSpace>;
+  using List = Kokkos::View<Ordinal*, Kokkos::CudaSpace>;
+  AncestorEliminationCuda<Ordinal, Offset> elimination{
+      portable,
+      // Long chains have 32 vertices of their own at least.
+      scratch.allocate<List>(exec, "lutra::symbolic::long_chains", portable.n / Chains::lanes + 1),
+      scratch.allocate<Counter>(exec, "lutra::symbolic::n_long_chains")};
+  Kokkos::deep_copy(exec, elimination.n_long_chains, Ordinal(0));
+  Kokkos::parallel_for(
+      "lutra::symbolic::ancestor_elimination",
+      Kokkos::TeamPolicy<Kokkos::Cuda>(exec, static_cast<int>(teams), 1, vector_length_for<Kokkos::Cuda>(32)),
+      elimination);
+  constexpr int threads = Chains::warps * Chains::lanes;
+  const int blocks =
+      static_cast<int>(std::min<std::int64_t>(exec.concurrency() / threads, portable.n / Chains::lanes));
+  if (blocks == 0) return;
+  const auto next = scratch.allocate<Counter>(exec, "lutra::symbolic::next_chain");
+  Kokkos::deep_copy(exec, next, Ordinal(0));
+  // Bounds, since a kernel for 64-bit ordinals would otherwise take more registers than so many threads have.
+  Kokkos::TeamPolicy<Kokkos::Cuda, Kokkos::LaunchBounds<threads, 1>> policy(exec, blocks, Chains::warps,
+                                                                            Chains::lanes);
+  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(sizeof(typename Chains::Shared) + 16)));
+  Kokkos::parallel_for("lutra::symbolic::long_chains", policy, Chains{elimination, next});
+}
 
 }  // namespace lutra::Impl
 

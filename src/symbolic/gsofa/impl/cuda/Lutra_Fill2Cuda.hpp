@@ -7,8 +7,7 @@
 
 #include "Lutra_Arena.hpp"
 #include "Lutra_CheckCuda.hpp"
-#include "Lutra_Fill2.hpp"
-#include "Lutra_Fill2Ablation.hpp"
+#include "Lutra_Fill2Launcher.hpp"
 #include "Lutra_GroupFill2RunsCuda.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_WarpLanesCuda.hpp"

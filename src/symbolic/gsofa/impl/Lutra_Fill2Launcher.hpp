@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FILL2LAUNCHER_HPP
+#define LUTRA_FILL2LAUNCHER_HPP
+
+#include <algorithm>
+
+#include "Lutra_Arena.hpp"
+#include "Lutra_Fill2.hpp"
+#include "Lutra_Fill2Ablation.hpp"
+
+namespace lutra::Impl {
+
+/// The portable search as `Fill2Method` drives it: what a slot of workspace takes, how many searches run at
+/// once, how a range of sources is launched. Lutra_Fill2Cuda.hpp has another for CUDA.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct Fill2Launcher {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Pattern = CsrPattern<Ordinal, Offset, Memory>;
+  using Launch = Fill2Launch<Ordinal, Offset, ExecutionSpace>;
+  using Search = Fill2Search<Ordinal, Offset, ExecutionSpace>;
+  using Slots = typename Search::Slots;
+  using Bytes = typename Arena<Memory>::Bytes;
+
+  // Threads of a team on a device. Frontiers of sparse factors rarely hold more edges than two warps take.
+  static constexpr int team_threads = is_host_space<ExecutionSpace> ? 1 : 64;
+
+  Slots slots;
+  bool window_labels = true;
+
+  void prepare(const ExecutionSpace&, const Pattern&, const Fill2Ablation& ablation, MemoryReservation&) {
+    window_labels = ablation.window_labels;
+  }
+
+  /// Searches that run at once.
+  std::size_t running(const ExecutionSpace& exec) const {
+    return std::max<std::size_t>(1, static_cast<std::size_t>(exec.concurrency()) / team_threads);
+  }
+
+  /// Bytes of a slot for sources below `sources`, of a matrix of n rows.
+  std::size_t slot_bytes(std::size_t n, std::size_t sources) const { return Slots::bytes_each(n, sources); }
+
+  /// Bytes an arena should have, where slots for all teams take `for_teams`.
+  std::size_t arena_bytes(std::int64_t, std::size_t, std::size_t for_teams) const { return for_teams; }
+
+  /// Groups of sources that an arena of so many bytes has room for; 0 where groups do not pay.
+  std::size_t group_slots(std::int64_t, std::size_t, std::size_t) const { return 0; }
+
+  /// Searches by groups. @returns whether the rows of all sources have been found
+  bool search_groups(const ExecutionSpace&, const Bytes&, std::size_t, const Launch&, Fill2Statistics&) {
+    return false;
+  }
+
+  /// Cuts `teams` slots from the arena, for a matrix of n rows and sources below `sources`.
+  void divide(const ExecutionSpace& exec, Arena<Memory>& arena, std::size_t teams, std::size_t n,
+              std::size_t sources) {
+    using Bits = TeamBits<Memory>;
+    const std::size_t words = Bits::words_for(n), active = Bits::words_for(sources);
+    slots.max_id = arena.template cut<decltype(slots.max_id)>(teams, sources);
+    slots.windows = arena.template cut<decltype(slots.windows)>(teams);
+    slots.found = {arena.template cut<decltype(slots.found.words)>(teams, words),
+                   arena.template cut<decltype(slots.found.words)>(teams, Bits::words_for(words))};
+    slots.active = {arena.template cut<decltype(slots.found.words)>(teams, active),
+                    arena.template cut<decltype(slots.found.words)>(teams, Bits::words_for(active))};
+    slots.places = arena.template cut<decltype(slots.places)>(teams, 2 * words);
+    slots.found.empty(exec);
+    slots.active.empty(exec);
+    // No window is left, so that each team sets its labels before its first source.
+    using Label = typename Slots::Label;
+    Kokkos::deep_copy(exec, slots.windows, static_cast<Label>(~Label(0) / static_cast<Label>(n) - 1));
+  }
+
+  void launch(const ExecutionSpace& exec, const Launch& launch) {
+    const double mean =
+        static_cast<double>(launch.pattern.nnz()) / static_cast<double>(launch.pattern.n_rows);
+    const int width = std::min(vector_length_for<ExecutionSpace>(mean), team_threads);
+    const auto teams = std::min(static_cast<std::int64_t>(slots.teams()),
+                                static_cast<std::int64_t>(launch.end_place - launch.first_place));
+    Kokkos::TeamPolicy<ExecutionSpace> policy(exec, static_cast<int>(teams), team_threads / width, width);
+    policy.set_scratch_size(0, Kokkos::PerTeam(sizeof(typename Search::RowState) + 16));
+    Kokkos::parallel_for(launch.store ? "lutra::symbolic::fill2_positions" : "lutra::symbolic::fill2_counts",
+                         policy, Search{launch, slots, window_labels});
+  }
+};
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+Fill2Launcher<Ordinal, Offset, ExecutionSpace> make_fill2_launcher(const ExecutionSpace&) {
+  return {};
+}
+
+}  // namespace lutra::Impl
+
+#endif
