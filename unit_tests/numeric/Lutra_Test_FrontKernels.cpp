@@ -104,7 +104,7 @@ TEMPLATE_LIST_TEST_CASE("partial LU of dense fronts agrees with plain eliminatio
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("small pivots of dense fronts are replaced", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("small pivots of dense fronts are perturbed", "[numeric]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   // the second pivot cancels to zero, the third to −0.25
   Dense<Scalar> A{{Scalar(1), Scalar(1), Scalar(0), Scalar(2)},

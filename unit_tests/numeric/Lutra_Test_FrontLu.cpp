@@ -274,7 +274,7 @@ TEMPLATE_LIST_TEST_CASE("LU by fronts of every size", "[numeric]", AllTypes) {
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("contributions that take each other's places on devices", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("contribution blocks that share memory on devices", "[numeric]", AllTypes) {
   constexpr bool on_host = std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>;
   std::mt19937 random(12);
   const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
@@ -292,7 +292,7 @@ TEMPLATE_LIST_TEST_CASE("contributions that take each other's places on devices"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("numbers of fronts are foreseen as they are kept", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("sizes of fronts are predicted as they are allocated", "[numeric]", AllTypes) {
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;
   using Ordinal = typename TestType::Ordinal;
@@ -350,8 +350,9 @@ TEST_CASE("positions in fronts of more rows than 16 bits count", "[numeric]") {
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("one wide front: L·U is A, its contribution standing for U in further rows",
-                        "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE(
+    "one wide front: L·U is A, its contribution block standing for U in contribution rows", "[numeric]",
+    AllTypes) {
   std::mt19937 random(11);
   constexpr bool on_host = std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>;
   using Sizes = std::vector<std::pair<int, int>>;  // pivots, further rows
@@ -364,7 +365,7 @@ TEMPLATE_LIST_TEST_CASE("one wide front: L·U is A, its contribution standing fo
     sizes.insert(sizes.end(), {{192, 0}, {256, 0}, {257, 0}, {258, 30}, {128, 10}, {1538, 0}});
     sizes.insert(sizes.end(), {{770, 802}, {62, 1602}, {1000, 642}});
     sizes.insert(sizes.end(), {{2817, 0}, {2822, 30}, {1000, 1841}, {1000, 1842}, {63, 2801}, {62, 2802}});
-    // as many pivot tiles as one team walks down, of either edge, and one less
+    // as many pivot tiles as one block sweeps, of either edge, and one less
     sizes.insert(sizes.end(), {{704, 30}, {768, 1}, {769, 100}, {353, 0}, {352, 40}, {384, 70}});
   }
   for (const auto& [pivots, below] : sizes) {
@@ -373,7 +374,7 @@ TEMPLATE_LIST_TEST_CASE("one wide front: L·U is A, its contribution standing fo
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("small pivots anywhere in a wide front are replaced", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("small pivots anywhere in a wide front are perturbed", "[numeric]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const int n =
       GENERATE(200, 330, 800);  // a diagonal matrix but for one dense row and column, which make one front
@@ -410,12 +411,55 @@ TEMPLATE_LIST_TEST_CASE("LU by fronts gives the same bits from run to run", "[nu
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("many fronts whose diagonals are walked side by side", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("factors of two matrices share a plan and a schedule", "[numeric]", AllTypes) {
+  using Space = typename TestType::Space;
+  using Scalar = typename TestType::Scalar;
+  using Ordinal = typename TestType::Ordinal;
+  using Offset = typename TestType::Offset;
+  std::mt19937 random(14);
+  const Space exec;
+  const auto matrix = bordered_blocks<Matrix<TestType>>(4, 70, 110, random);
+  const auto n = static_cast<std::size_t>(matrix.n_rows);
+  const auto tree = make_assembly_tree(make_view(matrix).pattern());
+  const auto plan = plan_fronts(
+      exec, tree, FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
+      MemoryBudget(), front_plan_options<Scalar, Space>());
+  const auto schedule = make_front_schedule<Scalar>(exec, plan, MemoryBudget());
+  const auto ones = to_space<Space>(std::vector<RealOf<Scalar>>(n, 1));
+  struct Factored {
+    FrontFactors<Scalar, Ordinal, Offset, Space> factors;
+    Kokkos::View<unsigned char*, typename TestType::Memory> perturbed;
+    Kokkos::View<const Scalar*, typename TestType::Memory> values;
+  };
+  const auto make = [&](double scale) {
+    auto values = matrix.values;
+    for (Scalar& value : values) value *= as_scalar<Scalar>(scale);
+    Factored made{make_front_factors(exec, schedule, MemoryBudget()),
+                  decltype(Factored::perturbed)("perturbed", n), to_space<Space>(values)};
+    allocate_values(exec, plan, MemoryBudget(), made.factors);
+    return made;
+  };
+  const auto factorize = [&](const Factored& of) {
+    factorize_fronts<Scalar>(exec, plan, {of.values, ones, ones}, 0, of.factors, of.perturbed);
+    exec.fence();
+    return to_vector(of.factors.panels);
+  };
+  const Factored first = make(1), second = make(4), third = make(1);
+  const auto expected = factorize(first);
+  const auto other = factorize(second);
+  CHECK(other != expected);
+  CHECK(factorize(third) == expected);  // with flags of its own, of its first run
+  CHECK(factorize(first) == expected);
+  CHECK(factorize(second) == other);
+  CHECK(to_vector(third.factors.panels) == expected);  // as it was left
+}
+
+TEMPLATE_LIST_TEST_CASE("many fronts whose diagonals are swept side by side", "[numeric]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   constexpr bool on_host = std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>;
   std::mt19937 random(13);
   // on devices one row and column of tiles of all fronts are more tasks than are worked at once, and all of
-  // them wait for walkers
+  // them wait for sweeps
   const int edge = 11 * (sizeof(Scalar) > 8 ? 32 : 64) + 6;
   const auto matrix = weakened(bordered_blocks<Matrix<TestType>>(on_host ? 1 : 16, edge, 60, random));
   const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};

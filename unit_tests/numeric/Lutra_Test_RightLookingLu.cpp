@@ -161,8 +161,8 @@ TEMPLATE_LIST_TEST_CASE("column LU agrees with plain elimination", "[numeric]", 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("each way of sharing out columns gives the same factors, again and again",
-                        "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("each way of dividing columns gives the same factors, again and again", "[numeric]",
+                        AllTypes) {
   std::mt19937 random(17);
   const auto sparse = dominant_matrix<Matrix<TestType>>(60, 0.05, random);
   const auto filled = dominant_matrix<Matrix<TestType>>(170, 0.1, random);
@@ -172,7 +172,7 @@ TEMPLATE_LIST_TEST_CASE("each way of sharing out columns gives the same factors,
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("pivots are replaced in each way of sharing out columns", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("pivots are perturbed in each way of dividing columns", "[numeric]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double o = nothing;
   const auto matrix = from_dense<Matrix<TestType>>({{1, 1, o}, {1, 1, 1}, {o, 1, 1}});
