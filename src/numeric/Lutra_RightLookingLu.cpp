@@ -39,32 +39,6 @@ DependencyGraph<Ordinal, Offset, Memory> column_dependencies(
            plan.columns.pattern.entries, 1}};
 }
 
-/// update_map along the level order; returns it at the start of each level.
-template <class Ordinal, class Offset, class ExecutionSpace, class OffsetView>
-std::vector<Offset> map_updates(
-    const ExecutionSpace& exec,
-    const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-    const OffsetView& update_map) {
-  const Ordinal n = plan.n();
-  const auto order = plan.levels.order;
-  const auto diagonal = plan.rows.diagonal;
-  const auto row_map = plan.rows.row_map;
-  Kokkos::parallel_scan(
-      "lutra::numeric::update_map", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Offset>(n) + 1),
-      KOKKOS_LAMBDA(const Offset i, Offset& sum, const bool final) {
-        if (final) update_map(i) = sum;
-        if (i < n) {
-          const Ordinal j = order(i);
-          sum += row_map(j + 1) - diagonal(j) - 1;
-        }
-      });
-  auto host_map = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), update_map);
-  std::vector<Offset> level_updates;
-  level_updates.reserve(plan.levels.level_map.size());
-  for (const Ordinal start : plan.levels.level_map) level_updates.push_back(host_map(start));
-  return level_updates;
-}
-
 /// Divisions, and a multiplication and an addition for each pair of an entry of L(:, j) and one of U(j, :).
 template <class Ordinal, class Offset, class ExecutionSpace>
 double count_flops(const ExecutionSpace& exec,
@@ -100,14 +74,10 @@ RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> Impl:
       plan.reservation.template allocate<OffsetView>(exec, "lutra::numeric::column_diagonal", rows.n);
   auto row_to_column = plan.reservation.template allocate<OffsetView>(exec, "lutra::numeric::row_to_column",
                                                                       rows.entries.extent(0));
-  auto update_map =
-      plan.reservation.template allocate<OffsetView>(exec, "lutra::numeric::update_map", rows.n + 1);
   invert_source(exec, plan, row_to_column, column_diagonal);
   plan.row_to_column = row_to_column;
   plan.column_diagonal = column_diagonal;
   plan.levels = levelize(exec, column_dependencies(plan), budget);
-  plan.level_updates = map_updates(exec, plan, update_map);
-  plan.update_map = update_map;
   plan.flops = count_flops(exec, plan);
   plan.tasks = plan_column_tasks(exec, plan, budget, tuning);
   return plan;

@@ -3,7 +3,6 @@
 #define LUTRA_RIGHTLOOKINGLU_HPP
 
 #include <memory>
-#include <vector>
 
 #include "Lutra_Levelization.hpp"
 #include "Lutra_MemoryBudget.hpp"
@@ -39,10 +38,7 @@ struct RightLookingLuPlan {
   Kokkos::View<const Offset*, MemorySpace>
       row_to_column;                    ///< [nnz] position by columns of each entry by rows
   Levels<Ordinal, MemorySpace> levels;  ///< of the column dependency graph
-  Kokkos::View<const Offset*, MemorySpace>
-      update_map;                     ///< [n + 1] along levels.order: updates before a column
-  std::vector<Offset> level_updates;  ///< [levels + 1] `update_map` where each level starts
-  double flops = 0;                   ///< of one factorization, real ones for real scalars
+  double flops = 0;                     ///< of one factorization, real ones for real scalars
   std::shared_ptr<const Impl::ColumnTaskPlan<Ordinal, Offset, MemorySpace>>
       tasks;  ///< of the kernels for CUDA; elsewhere empty
   MemoryReservation reservation;
@@ -89,16 +85,15 @@ RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_lookin
 /// Hybrid column right-looking LU without interchanges ("End-to-End LU Factorization …", Algorithm 2): level
 /// by level, a column's part of L is divided by its pivot, then every later column it touches is updated;
 /// entries of those columns are found by binary search in sorted columns (Algorithm 6), each search starting
-/// where the last one ended. Levels with at least as many columns as the space runs teams give a team a
-/// column; shorter ones a team an update. On CUDA one launch works all levels as data flow, and positions
-/// come from maps made with the plan where memory allows (impl/cuda/Lutra_ColumnTasksCuda.hpp).
+/// where the last one ended. Portable kernels give a team a column. On CUDA one launch works all levels as
+/// data flow, and positions come from maps made with the plan where memory allows
+/// (impl/cuda/Lutra_ColumnTasksCuda.hpp).
 ///
 /// @param values in: the matrix on the pattern by columns, zeros where it has fill; out: L (unit diagonal
-/// left out) and
-///               U in place
+///               left out) and U in place
 /// @param threshold pivots smaller in magnitude are replaced by one of this magnitude and the same argument
 /// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
-/// Cost: `plan.flops`; two launches a level at most, on CUDA two in all. Fences `exec`. On more than one
+/// Cost: `plan.flops`; a launch a level, on CUDA two in all. Fences `exec`. On more than one
 /// thread the order of additions, and so the last bits, may vary from run to run.
 /// @throws TimeoutError where a column waited too long for others
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

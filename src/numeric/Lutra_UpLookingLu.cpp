@@ -195,15 +195,17 @@ UpLookingLuOutcome factorize_up_looking(const ExecutionSpace& exec,
     }
     const int turn = ++work.done(n);
     std::atomic<std::int64_t> tickets = 0;
-    Kokkos::parallel_reduce(
+    std::vector<UpLookingLuOutcome> parts(static_cast<std::size_t>(plan.threads));
+    Kokkos::parallel_for(
         "lutra::numeric::rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.threads).set_chunk_size(1),
-        [&](const std::int64_t thread, std::int64_t& replaced, double& most) {
-          const UpLookingLuOutcome part = work_tickets(rows, plan, x + static_cast<std::size_t>(thread) * n,
-                                                       work.done.data(), turn, tickets);
-          replaced += part.perturbed;
-          most = std::max(most, part.largest);
-        },
-        outcome.perturbed, Kokkos::Max<double>(outcome.largest));
+        [&](const std::int64_t thread) {
+          at(parts, thread) = work_tickets(rows, plan, x + static_cast<std::size_t>(thread) * n,
+                                           work.done.data(), turn, tickets);
+        });
+    for (const UpLookingLuOutcome& part : parts) {
+      outcome.perturbed += part.perturbed;
+      outcome.largest = std::max(outcome.largest, part.largest);
+    }
   }
   return outcome;
 }

@@ -162,7 +162,6 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
           for (std::int64_t t; (t = tickets.fetch_add(1)) < tasks;)
             work_range(plan, worker, loop, at(begin, t), at(begin, t + 1));
         });
-    exec.fence("lutra::numeric: subtrees are complete");
     work_range(plan, worker, SharedLoop<Real, ExecutionSpace>{exec, buffers}, begin.back(),
                static_cast<Ordinal>(m_mapping.order.size()));
   }

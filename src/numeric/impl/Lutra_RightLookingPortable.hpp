@@ -3,7 +3,6 @@
 #define LUTRA_RIGHTLOOKINGPORTABLE_HPP
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 
 #include "Lutra_ColumnTuning.hpp"
@@ -41,31 +40,6 @@ std::int64_t count_flags(const ExecutionSpace& exec, const FlagView& flags) {
   return count;
 }
 
-/// Works one level, whose columns `level` already names.
-template <class Level, class ExecutionSpace, class Offset>
-void run_level(const ExecutionSpace& exec, const Level& level, Offset updates, int vector_length) {
-  const int columns = static_cast<int>(level.level_end - level.level_begin);
-  const int team_size = is_host_space<ExecutionSpace> ? 1 : std::max(1, device_team_threads / vector_length);
-  const auto teams_at_once = std::max<std::int64_t>(1, exec.concurrency() / (team_size * vector_length));
-  const bool too_many_teams = updates > std::numeric_limits<int>::max();  // Kokkos counts teams in int
-  if (columns >= teams_at_once || too_many_teams) {
-    Kokkos::parallel_for("lutra::numeric::whole_columns",
-                         Kokkos::TeamPolicy<ExecutionSpace, typename Level::WholeColumns>(
-                             exec, columns, team_size, vector_length),
-                         level);
-    return;
-  }
-  Kokkos::parallel_for(
-      "lutra::numeric::pivots",
-      Kokkos::TeamPolicy<ExecutionSpace, typename Level::PivotsOnly>(exec, columns, team_size, vector_length),
-      level);
-  if (updates == 0) return;
-  Kokkos::parallel_for("lutra::numeric::single_updates",
-                       Kokkos::TeamPolicy<ExecutionSpace, typename Level::SingleUpdates>(
-                           exec, static_cast<int>(updates), team_size, vector_length),
-                       level);
-}
-
 /// Level by level.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 RightLookingLuOutcome factorize_columns_portable(
@@ -75,29 +49,20 @@ RightLookingLuOutcome factorize_columns_portable(
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
   using Level = RightLookingLevel<Scalar, Ordinal, Offset, ExecutionSpace>;
   const auto& columns = plan.columns.pattern;
-  Level level{plan.rows.row_map,
-              plan.rows.diagonal,
-              plan.rows.entries,
-              plan.row_to_column,
-              columns.row_map,
-              plan.column_diagonal,
-              columns.entries,
-              plan.levels.order,
-              plan.update_map,
-              values,
-              perturbed,
-              threshold,
-              0,
-              0,
-              0};
+  Level level{plan.rows.row_map,  plan.rows.diagonal, plan.rows.entries,
+              plan.row_to_column, columns.row_map,    plan.column_diagonal,
+              columns.entries,    plan.levels.order,  values,
+              perturbed,          threshold,          0};
   const double mean_l =
       static_cast<double>(plan.rows.nnz_l) / static_cast<double>(std::max<Ordinal>(1, plan.n()));
   const int vector_length = vector_length_for<ExecutionSpace>(mean_l);
+  const int team_size = is_host_space<ExecutionSpace> ? 1 : std::max(1, device_team_threads / vector_length);
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
     level.level_begin = plan.levels.level_map[l];
-    level.level_end = plan.levels.level_map[l + 1];
-    level.first_update = plan.level_updates[l];
-    run_level(exec, level, plan.level_updates[l + 1] - plan.level_updates[l], vector_length);
+    const auto columns_here = static_cast<int>(plan.levels.level_map[l + 1] - level.level_begin);
+    Kokkos::parallel_for("lutra::numeric::columns_of_level",
+                         Kokkos::TeamPolicy<ExecutionSpace>(exec, columns_here, team_size, vector_length),
+                         level);
   }
   RightLookingLuOutcome outcome;
   outcome.largest = largest_magnitude<Scalar>(exec, values);
