@@ -69,12 +69,6 @@ struct OrderingCosts {
   double flops_per_step = 1e4;
 };
 
-/// How the rounds of an auction are run (`Lutra_Auction.hpp`).
-struct AuctionCosts {
-  std::int64_t single_team_bidders = 256;  ///< one team runs rounds of up to so many bidders: a round of more
-                                           ///< pays for the launches of many teams
-};
-
 /// From what the order of a front's tasks on devices follows (`Lutra_FrontTaskList.hpp`). Times are in
 /// microseconds; only their ratios matter.
 struct FrontTaskModel {
@@ -118,7 +112,6 @@ struct SymbolicCosts {
 struct DeviceModel {
   TrisolveDeviceModel trisolve;
   OrderingCosts ordering;
-  AuctionCosts auction;
   NumericDeviceModel numeric;
   SymbolicCosts symbolic;
 };

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra {
@@ -60,10 +59,6 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Order
 template <class Ordinal, class Offset>
 ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                          const OrderingCosts& costs) {
-  if (pattern.n_rows != pattern.n_cols)
-    throw InputError("pattern: only a square matrix is ordered, this one has " +
-                     std::to_string(pattern.n_rows) + " rows and " + std::to_string(pattern.n_cols) +
-                     " columns");
   return graph_fits_int(pattern) ? choose_with<Ordinal, int>(pattern, costs)
                                  : choose_with<Ordinal, std::int64_t>(pattern, costs);
 }

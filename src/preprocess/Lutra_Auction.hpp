@@ -2,9 +2,6 @@
 #ifndef LUTRA_AUCTION_HPP
 #define LUTRA_AUCTION_HPP
 
-#include <optional>
-
-#include "Lutra_DeviceModel.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
@@ -12,12 +9,9 @@ namespace lutra {
 
 /// Accuracy of an auction, and when it leaves the remaining rows to path searches.
 struct AuctionOptions {
-  double epsilon =
-      0.05;  ///< the geometric mean of the matched magnitudes is at least e^−epsilon of the maximum
+  double epsilon = 0.05;  ///< the matched magnitudes' geometric mean is at least e^−epsilon of the maximum
   int patience = 50;      ///< a phase ends after so many rounds in which the number of bidders does not fall
   int max_rounds = 2000;  ///< in a phase
-  /// How rounds are run, which changes no result; none: `default_device_model` of the execution space.
-  std::optional<DeviceModel> device_model = {};
 };
 
 /// What an auction did, and how near it came.
@@ -25,8 +19,8 @@ struct AuctionStatistics {
   int phases = 0;                  ///< 1 where no epsilon scaling was needed
   int rounds = 0;                  ///< of all phases
   std::int64_t left_to_paths = 0;  ///< rows that were unmatched after the rounds
-  double log_loss_bound = 0;  ///< the log of the product of the matched magnitudes is at most this below the
-                              ///< maximum; at most n·epsilon. Perfect matchings only
+  double log_loss_bound = 0;       ///< log of the product of matched magnitudes: at most so much below the
+                                   ///< maximum, and at most n·epsilon. Perfect matchings only
 };
 
 /// A matching found by auction.

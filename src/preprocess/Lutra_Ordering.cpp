@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Ordering.hpp"
 
+#include <amd.h>
+#include <metis.h>
+
+#include <array>
 #include <cstddef>
+#include <limits>
+#include <mutex>
 #include <numeric>
 #include <string>
+#include <type_traits>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_OrderingEngines.hpp"
 
 namespace lutra {
 namespace {
@@ -17,6 +23,89 @@ std::vector<Index> natural_order(Index n) {
   std::vector<Index> permutation(static_cast<std::size_t>(n));
   std::iota(permutation.begin(), permutation.end(), Index(0));
   return permutation;
+}
+
+constexpr idx_t metis_seed = 1;  // any fixed number, so that the same graph gives the same order
+
+// METIS removes vertices of more than 20 times the average degree and orders them last (its unit is 0.1). A
+// vertex of very high degree belongs to every good separator, and finding that out takes METIS long.
+constexpr idx_t metis_dense_factor = 200;
+
+template <class To, class From>
+std::vector<To> copy_as(const std::vector<From>& from) {
+  std::vector<To> to(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) to[i] = static_cast<To>(from[i]);
+  return to;
+}
+
+template <class Index>
+std::size_t graph_bytes(const SymmetricGraph<Index>& graph) {
+  return (graph.row_map.size() + graph.neighbours.size()) * sizeof(Index);
+}
+
+void call_amd(int n, const int* row_map, const int* neighbours, int* permutation, double* info) {
+  amd_order(n, row_map, neighbours, permutation, nullptr, info);
+}
+
+void call_amd(SuiteSparse_long n, const SuiteSparse_long* row_map, const SuiteSparse_long* neighbours,
+              SuiteSparse_long* permutation, double* info) {
+  amd_l_order(n, row_map, neighbours, permutation, nullptr, info);
+}
+
+std::array<idx_t, METIS_NOPTIONS> metis_options() {
+  std::array<idx_t, METIS_NOPTIONS> options{};
+  METIS_SetDefaultOptions(options.data());
+  options[METIS_OPTION_NUMBERING] = 0;
+  options[METIS_OPTION_SEED] = metis_seed;
+  options[METIS_OPTION_PFACTOR] = metis_dense_factor;
+  return options;
+}
+
+template <class Index>
+std::vector<Index> amd_permutation(const SymmetricGraph<Index>& graph) {
+  using AmdIndex = std::conditional_t<sizeof(Index) == sizeof(int), int, SuiteSparse_long>;
+  const Index n = graph.size();
+  if (graph.neighbours.empty()) return natural_order(n);
+  std::vector<AmdIndex> permutation(static_cast<std::size_t>(n));
+  std::array<double, AMD_INFO> info{};
+  const std::vector<AmdIndex> row_map = copy_as<AmdIndex>(graph.row_map);
+  const std::vector<AmdIndex> neighbours = copy_as<AmdIndex>(graph.neighbours);
+  call_amd(static_cast<AmdIndex>(n), row_map.data(), neighbours.data(), permutation.data(), info.data());
+  if (info[AMD_STATUS] == AMD_OUT_OF_MEMORY) {
+    throw OutOfMemoryError("AMD found no memory to order " + std::to_string(n) + " rows", graph_bytes(graph));
+  }
+  if (info[AMD_STATUS] != AMD_OK)
+    throw InputError("pattern: AMD refused it; are its rows sorted, without repetition?");
+  return copy_as<Index>(permutation);
+}
+
+template <class Index>
+std::vector<Index> metis_permutation(const SymmetricGraph<Index>& graph) {
+  const Index n = graph.size();
+  if (graph.neighbours.empty()) return natural_order(n);  // METIS needs an edge
+  if (!metis_can_order(graph)) {
+    throw InputError("pattern: " + std::to_string(graph.neighbours.size()) +
+                     " edges are more than this METIS can count (" + std::to_string(8 * sizeof(idx_t)) +
+                     "-bit indices); order by AMD");
+  }
+  std::vector<idx_t> row_map = copy_as<idx_t>(graph.row_map), neighbours = copy_as<idx_t>(graph.neighbours);
+  std::vector<idx_t> permutation(static_cast<std::size_t>(n)), position(static_cast<std::size_t>(n));
+  auto vertices = static_cast<idx_t>(n);
+  auto options = metis_options();
+  // METIS draws its random numbers from one generator for the process: calls of two threads would disturb
+  // each other, and the permutation would depend on timing.
+  static std::mutex metis_mutex;
+  const std::lock_guard lock(metis_mutex);
+  // METIS calls `perm` the array that tells which vertex comes k-th, and `iperm` the position of each vertex.
+  const int status = METIS_NodeND(&vertices, row_map.data(), neighbours.data(), nullptr, options.data(),
+                                  permutation.data(), position.data());
+  if (status == METIS_ERROR_MEMORY) {
+    throw OutOfMemoryError("METIS found no memory to order " + std::to_string(n) + " rows",
+                           graph_bytes(graph));
+  }
+  if (status != METIS_OK)
+    throw InputError("pattern: METIS refused it; are its rows sorted, without repetition?");
+  return copy_as<Index>(permutation);
 }
 
 template <class Ordinal, class Index, class Offset>
@@ -30,12 +119,7 @@ std::vector<Ordinal> order_with(const CsrPattern<Ordinal, Offset, Kokkos::HostSp
 
 template <class Ordinal, class Offset>
 std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind) {
-  if (pattern.n_rows != pattern.n_cols) {
-    throw InputError("pattern: only a square matrix is ordered, this one has " +
-                     std::to_string(pattern.n_rows) + " rows and " + std::to_string(pattern.n_cols) +
-                     " columns");
-  }
-  if (kind == Ordering::natural) return natural_order(pattern.n_rows);
+  if (kind == Ordering::natural && pattern.n_rows == pattern.n_cols) return natural_order(pattern.n_rows);
   return graph_fits_int(pattern) ? order_with<Ordinal, int>(pattern, kind)
                                  : order_with<Ordinal, std::int64_t>(pattern, kind);
 }
@@ -44,9 +128,9 @@ template <class Index>
 std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind) {
   switch (kind) {
     case Ordering::amd:
-      return Impl::amd_permutation(graph);
+      return amd_permutation(graph);
     case Ordering::metis:
-      return Impl::metis_permutation(graph);
+      return metis_permutation(graph);
     case Ordering::natural:
       return natural_order(graph.size());
     case Ordering::user:
@@ -58,7 +142,7 @@ std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind) {
 
 template <class Index>
 bool metis_can_order(const SymmetricGraph<Index>& graph) {
-  return graph.neighbours.size() <= Impl::max_metis_entries();
+  return graph.neighbours.size() <= static_cast<std::size_t>(std::numeric_limits<idx_t>::max());
 }
 
 void check_permutation(const std::vector<std::int64_t>& permutation, std::int64_t n) {

@@ -5,10 +5,11 @@
 // phase (A. Pothen and C.-J. Fan, ACM Trans. Math. Software 16 (1990)). Worst case O(n·nnz), in practice a
 // few passes over the matrix.
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_Matching.hpp"
+#include "Lutra_MatchingParts.hpp"
 
 namespace lutra {
 namespace {
@@ -16,9 +17,11 @@ namespace {
 template <class Ordinal, class Offset>
 class TransversalSearch {
  public:
-  explicit TransversalSearch(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern)
+  /// @param cost [nnz] infinity for an entry to be ignored; null: none is
+  TransversalSearch(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const double* cost)
       : m_row_map(pattern.row_map.data()),
         m_entries(pattern.entries.data()),
+        m_cost(cost),
         m_row_of_column(static_cast<std::size_t>(pattern.n_cols), Ordinal(-1)),
         m_rows(static_cast<std::size_t>(pattern.n_rows)) {
     for (Ordinal r = 0; r < pattern.n_rows; ++r) {
@@ -54,12 +57,15 @@ class TransversalSearch {
   };
 
   Row& row(Ordinal r) { return m_rows[static_cast<std::size_t>(r)]; }
+  bool is_ignored(Offset k) const {
+    return m_cost != nullptr && m_cost[k] == std::numeric_limits<double>::infinity();
+  }
   Ordinal& holder(Ordinal c) { return m_row_of_column[static_cast<std::size_t>(c)]; }
 
   // An entry of row r in a free column, or -1.
   Offset free_entry(Ordinal r) {
     for (Offset& k = row(r).look_ahead; k < m_row_map[r + 1]; ++k) {
-      if (holder(m_entries[k]) < 0) return k;
+      if (!is_ignored(k) && holder(m_entries[k]) < 0) return k;
     }
     return -1;
   }
@@ -78,7 +84,9 @@ class TransversalSearch {
   // A row not visited in this phase that is matched to a column of row r; -1: none.
   Ordinal next_row(Ordinal r) {
     for (Offset& k = row(r).next; k < m_row_map[r + 1];) {
-      const Ordinal other = holder(m_entries[k++]);
+      const Offset entry = k++;
+      if (is_ignored(entry)) continue;
+      const Ordinal other = holder(m_entries[entry]);
       if (row(other).visited != m_phase) return other;
     }
     return -1;
@@ -103,6 +111,7 @@ class TransversalSearch {
 
   const Offset* m_row_map;
   const Ordinal* m_entries;
+  const double* m_cost;
   std::vector<Ordinal> m_row_of_column;  // [n_cols] row matched to each column; -1: none
   std::vector<Row> m_rows;               // [n_rows]
   std::vector<Ordinal> m_free_rows;      // rows without a column
@@ -114,11 +123,19 @@ class TransversalSearch {
 
 template <class Ordinal, class Offset>
 Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
-  return TransversalSearch<Ordinal, Offset>(pattern).run();
+  return TransversalSearch<Ordinal, Offset>(pattern, nullptr).run();
 }
 
-#define LUTRA_INSTANTIATE(Ordinal, Offset) \
-  template Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&);
+template <class Ordinal, class Offset>
+Transversal<Ordinal> Impl::nonzero_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                               const std::vector<double>& cost) {
+  return TransversalSearch<Ordinal, Offset>(pattern, cost.data()).run();
+}
+
+#define LUTRA_INSTANTIATE(Ordinal, Offset)                                                                  \
+  template Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&); \
+  template Transversal<Ordinal> Impl::nonzero_transversal(                                                  \
+      const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, const std::vector<double>&);
 LUTRA_FOR_EACH_PATTERN(LUTRA_INSTANTIATE)
 #undef LUTRA_INSTANTIATE
 

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_Error.hpp"
 
 namespace lutra {
 
@@ -56,8 +58,13 @@ bool graph_fits_int(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& patter
 /// The graph of A + Aᵀ by merging the rows of A and Aᵀ. O(n + nnz).
 /// @tparam Index   holds 2·nnz
 /// @param  pattern square; rows sorted, no entry twice
+/// @throws InputError unless it is square
 template <class Index, class Ordinal, class Offset>
 SymmetricGraph<Index> symmetric_graph(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
+  if (pattern.n_rows != pattern.n_cols) {
+    throw InputError("pattern: has to be square, this one has " + std::to_string(pattern.n_rows) +
+                     " rows and " + std::to_string(pattern.n_cols) + " columns");
+  }
   const SymmetricGraph<Index> transpose = Impl::transpose_pattern<Index>(pattern);
   SymmetricGraph<Index> graph;
   graph.row_map.assign(1, 0);

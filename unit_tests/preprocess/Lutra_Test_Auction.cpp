@@ -235,18 +235,6 @@ TEMPLATE_LIST_TEST_CASE("auction: teams of many rounds, of one round, and a limi
   const double greatest = log_product(a, exact.row_of_column);
   const auto result = auction<Space>(a);
   check_perfect(a, result, greatest);
-  SECTION("how rounds are launched changes nothing") {
-    AuctionOptions options;
-    options.device_model = default_device_model<Space>();
-    for (const int bidders : {0, 20, 1000}) {
-      options.device_model->auction.single_team_bidders = bidders;
-      const auto other = auction<Space>(a, options);
-      check_same(other.matching, result.matching);
-      CHECK(other.statistics.rounds == result.statistics.rounds);
-      CHECK(other.statistics.phases == result.statistics.phases);
-      CHECK(other.statistics.left_to_paths == result.statistics.left_to_paths);
-    }
-  }
   SECTION("after one round a phase the paths do the rest") {
     const auto hasty = auction<Space>(a, {.max_rounds = 1});
     CHECK(hasty.statistics.left_to_paths > 0);

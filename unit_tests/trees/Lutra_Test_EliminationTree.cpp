@@ -40,6 +40,8 @@ TEMPLATE_LIST_TEST_CASE("graph: A + Aᵀ without diagonal, sorted, without repet
   const auto graph = symmetric_graph<TestType>(make_view(a).pattern());
   CHECK(graph.row_map == Indices{0, 2, 3, 4, 6});
   CHECK(graph.neighbours == Indices{2, 3, 3, 0, 0, 1});
+  const Matrix wide = Test::from_dense<Matrix>({{1, 1}}, 2);
+  CHECK_THROWS_AS(symmetric_graph<TestType>(make_view(wide).pattern()), InputError);
 }
 
 TEMPLATE_LIST_TEST_CASE("elimination tree: cases worked by hand", "[trees]", IndexTypes) {

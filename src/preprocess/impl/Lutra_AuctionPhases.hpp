@@ -15,14 +15,6 @@ namespace lutra::Impl {
 /// the board's copies return to their parity.
 inline constexpr int rounds_at_once = 8;
 
-/// Bidders up to which one team runs a round: any number where there is one thread.
-template <class ExecutionSpace>
-std::int64_t single_team_bidders(const AuctionOptions& options) {
-  if (options.device_model) return options.device_model->auction.single_team_bidders;
-  if (is_serial_space<ExecutionSpace>) return Kokkos::Experimental::finite_max_v<std::int64_t>;
-  return default_device_model<ExecutionSpace>().auction.single_team_bidders;
-}
-
 /// The phases of an auction and their arrays.
 template <class Ordinal, class Offset, class ExecutionSpace>
 class AuctionPhases {
@@ -37,13 +29,10 @@ class AuctionPhases {
       : m_exec(exec),
         m_reservation(budget),
         m_rule{options.patience, options.max_rounds},
-        m_single_team_bidders(single_team_bidders<ExecutionSpace>(options)),
         m_mean_length(static_cast<double>(A.nnz()) / static_cast<double>(std::max(A.n_rows, Ordinal(1)))) {
     m_state.A = A;
     m_state.cost = cost;
     allocate();
-    if constexpr (!is_host_space<ExecutionSpace>)
-      m_state.may_be_long = longest_row(exec, A.row_map) > longest_row_of_a_thread;
     start_prices(exec, m_state);
   }
 
@@ -54,13 +43,9 @@ class AuctionPhases {
     launch_teams("lutra::preprocess::start_phase", m_state.A.n_rows,
                  StartPhase<Ordinal, State, ExecutionSpace>{m_state});
     read_board();
-    int before = 0;
-    while (m_board.progress[before].stopped == 0) {
-      if (bidders(before) <= m_single_team_bidders) {
-        run_by_one_team(before);
-      } else {
-        run_by_many_teams(before);  // an even number of rounds
-      }
+    const int before = 0;  // an even number of rounds comes back to this copy of the progress
+    while (m_board.progress[before].stopped == 0 && bidders(before) > 0) {
+      run_rounds(before);
       read_board();
     }
     m_rounds += m_board.progress[before].rounds;
@@ -106,7 +91,7 @@ class AuctionPhases {
   }
 
   /// The number of bidders never grows within a phase, so the number the host has read bounds it.
-  void run_by_many_teams(int before) {
+  void run_rounds(int before) {
     const std::int64_t count = bidders(before);
     for (int round = 0; round < rounds_at_once; ++round, before = 1 - before) {
       launch_teams("lutra::preprocess::bid", count,
@@ -118,21 +103,11 @@ class AuctionPhases {
     }
   }
 
-  void run_by_one_team(int before) {
-    using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-    const SingleTeamRounds<Ordinal, State, ExecutionSpace> functor{m_state, m_rule, before};
-    const int lanes = vector_length_for<ExecutionSpace>(m_mean_length);
-    const int most = Policy(m_exec, 1, 1, lanes).team_size_max(functor, Kokkos::ParallelForTag());
-    const int team = is_host_space<ExecutionSpace> ? 1 : std::min(most, 1024 / lanes);
-    Kokkos::parallel_for("lutra::preprocess::single_team_rounds", Policy(m_exec, 1, team, lanes), functor);
-  }
-
   ExecutionSpace m_exec;
   MemoryReservation m_reservation;
   State m_state;
   AuctionBoard m_board;
   AuctionRule m_rule;
-  std::int64_t m_single_team_bidders;
   double m_mean_length;
   int m_rounds = 0;
 };

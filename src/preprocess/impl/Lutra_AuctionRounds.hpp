@@ -13,9 +13,8 @@ namespace lutra::Impl {
 //       row r ── cost + price ──► atomic max of     ──► winner: gets c, whose price rises
 //       row s ── of its entries   best_bid(c)           losers, previous owner of c: to list[next]
 //
-// All bids of a round read the prices of the round before; between bids and awards lies a launch, or a team
-// barrier where one team runs the round. Ties go to the first row and its first entry, so no result depends
-// on the order in which threads run.
+// All bids of a round read the prices of the round before; bids and awards are launches of their own. Ties go
+// to the first row and its first entry, so no result depends on the order in which threads run.
 
 /// The two cheapest entries of a row, prices included; the first of the row among equal ones.
 template <class Offset>
@@ -92,7 +91,7 @@ template <class ExecutionSpace, class Team, class State, class ListView, class O
 KOKKOS_INLINE_FUNCTION void place_bids(const Team& team, const State& state, const ListView& list,
                                        const Ordinal begin, const Ordinal end) {
   for_rows<ExecutionSpace>(
-      team, state.A.row_map, state.may_be_long, begin, end, [&](const Ordinal q) { return list(q); },
+      team, state.A.row_map, begin, end, [&](const Ordinal q) { return list(q); },
       [&](const auto& lanes, const Ordinal row) {
         const auto best = best_entries<ExecutionSpace>(lanes, state, row);
         lanes.once([&]() { place_bid(state, row, best); });
@@ -130,7 +129,7 @@ KOKKOS_INLINE_FUNCTION void for_own_rows(const Team& team, const State& state, c
   const Ordinal begin = static_cast<Ordinal>(team.league_rank()) * rows;
   const Ordinal end = begin + rows < state.A.n_rows ? begin + rows : state.A.n_rows;
   for_rows<ExecutionSpace>(
-      team, state.A.row_map, state.may_be_long, begin, end, [](const Ordinal r) { return r; },
+      team, state.A.row_map, begin, end, [](const Ordinal r) { return r; },
       [&](const auto& lanes, const Ordinal row) {
         const auto best = best_entries<ExecutionSpace>(lanes, state, row);
         lanes.once([&]() { body(row, best); });
@@ -224,39 +223,6 @@ struct AwardRound {
     const int list = 1 - next.list;
     if (next.stopped != 0 || q >= static_cast<Ordinal>(state.board().bidders[list])) return;
     award<ExecutionSpace>(state, state.list[list](q), next.list);
-  }
-};
-
-/// Rounds of few bidders by one team, to the end of the phase. The first barrier separates bids from awards,
-/// the second the awards from the next round's bids.
-template <class Ordinal, class State, class ExecutionSpace>
-struct SingleTeamRounds {
-  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
-  State state;
-  AuctionRule rule;
-  int before = 0;
-
-  KOKKOS_FUNCTION void operator()(const Team& team) const {
-    AuctionProgress now = state.board().progress[before];
-    for (;;) {
-      const std::int64_t bidders = Kokkos::atomic_load(&state.board().bidders[now.list]);
-      const AuctionProgress next = advance(now, bidders, rule);
-      if (next.stopped != 0) {
-        now = next;
-        break;
-      }
-      const auto count = static_cast<Ordinal>(bidders);
-      Kokkos::single(Kokkos::PerTeam(team),
-                     [&]() { Kokkos::atomic_store(&state.board().bidders[next.list], std::int64_t(0)); });
-      place_bids<ExecutionSpace>(team, state, state.list[now.list], Ordinal(0), count);
-      team.team_barrier();
-      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, count), [&](const Ordinal q) {
-        award<ExecutionSpace>(state, state.list[now.list](q), next.list);
-      });
-      team.team_barrier();
-      now = next;
-    }
-    Kokkos::single(Kokkos::PerTeam(team), [&]() { state.board().progress[before] = now; });
   }
 };
 

@@ -60,7 +60,6 @@ struct AuctionState {
   Kokkos::View<Ordinal*, MemorySpace> list[2];  ///< [n] bidding rows of this round and the next
   Kokkos::View<AuctionBoard, MemorySpace> board;
   double epsilon = 0;
-  bool may_be_long = true;  ///< whether any row takes a whole team
 };
 
 /// A bid in 64 bits, so that an atomic maximum picks the greatest rise, and the first row among equal ones.

@@ -37,7 +37,7 @@ struct EntryCosts {
     const Ordinal begin = static_cast<Ordinal>(team.league_rank()) * rows;
     const Ordinal end = begin + rows < matrix.n_rows ? begin + rows : matrix.n_rows;
     for_rows<ExecutionSpace>(
-        team, matrix.row_map, true, begin, end, [](const Ordinal r) { return r; },
+        team, matrix.row_map, begin, end, [](const Ordinal r) { return r; },
         [&](const auto& lanes, const Ordinal r) { cost_row(lanes, r, zeros); });
   }
 

@@ -2,7 +2,6 @@
 #include "Lutra_MatchingParts.hpp"
 
 #include <cstddef>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -11,38 +10,6 @@
 #include "Lutra_MatchingScales.hpp"
 
 namespace lutra::Impl {
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-// The pattern of the entries of finite cost, with its arrays.
-template <class Ordinal, class Offset>
-struct NonzeroPattern {
-  std::vector<Offset> row_map;
-  std::vector<Ordinal> entries;
-  CsrPattern<Ordinal, Offset, Kokkos::HostSpace> view;
-};
-
-template <class Ordinal, class Offset>
-NonzeroPattern<Ordinal, Offset> nonzero_pattern(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                                const std::vector<double>& cost) {
-  NonzeroPattern<Ordinal, Offset> result;
-  result.row_map.push_back(0);
-  for (Ordinal r = 0; r < pattern.n_rows; ++r) {
-    for (Offset k = pattern.row_map(r); k < pattern.row_map(r + 1); ++k) {
-      if (cost[static_cast<std::size_t>(k)] < infinity) result.entries.push_back(pattern.entries(k));
-    }
-    result.row_map.push_back(static_cast<Offset>(result.entries.size()));
-  }
-  using Kokkos::HostSpace;
-  result.view = {pattern.n_rows, pattern.n_cols,
-                 Kokkos::View<const Offset*, HostSpace>(result.row_map.data(), result.row_map.size()),
-                 Kokkos::View<const Ordinal*, HostSpace>(result.entries.data(), result.entries.size())};
-  return result;
-}
-
-}  // namespace
-
 void require_square(std::int64_t n_rows, std::int64_t n_cols) {
   if (n_rows == n_cols) return;
   throw InputError("matrix: a matching for a diagonal needs a square matrix, this one has " +
@@ -77,8 +44,7 @@ MatchingResult<Ordinal> deficient_matching(const CsrPattern<Ordinal, Offset, Kok
   Transversal<Ordinal> transversal;  // of the nonzero entries
   const auto n = static_cast<std::size_t>(pattern.n_rows);
   if (cost.has_zeros) {
-    const auto nonzeros = nonzero_pattern(pattern, cost.of_entry);
-    transversal = maximum_transversal(nonzeros.view);
+    transversal = nonzero_transversal(pattern, cost.of_entry);
     result.structural_rank = maximum_transversal(pattern).rank;
   } else {
     transversal = maximum_transversal(pattern);

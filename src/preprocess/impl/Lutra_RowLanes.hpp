@@ -43,28 +43,12 @@ struct LanesOfTeam {
 /// Entries up to which a row is shared by the lanes of one thread, on devices.
 inline constexpr int longest_row_of_a_thread = 512;
 
-/// Entries of the longest row. Fences.
-template <class ExecutionSpace, class RowMap, class Offset = typename RowMap::non_const_value_type>
-Offset longest_row(const ExecutionSpace& exec, const RowMap& row_map) {
-  Offset longest = 0;
-  const std::size_t n = row_map.extent(0) > 0 ? row_map.extent(0) - 1 : 0;
-  Kokkos::parallel_reduce(
-      "lutra::preprocess::longest_row", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n),
-      KOKKOS_LAMBDA(const std::size_t r, Offset& own) {
-        const Offset length = row_map(r + 1) - row_map(r);
-        own = length > own ? length : own;
-      },
-      Kokkos::Max<Offset>(longest));
-  exec.fence("lutra::preprocess: the longest row is known");
-  return longest;
-}
-
 /// Calls body(lanes, row) for the rows row_at(begin) … row_at(end − 1): a thread per row, then the whole team
 /// for each long row. All threads of the team call it; body's reductions are over lanes.over(…).
 /// @param may_be_long whether there may be long rows; without, threads do not wait for each other
 template <class ExecutionSpace, class Team, class RowMap, class Ordinal, class RowAt, class Body>
-KOKKOS_INLINE_FUNCTION void for_rows(const Team& team, const RowMap& row_map, bool may_be_long, Ordinal begin,
-                                     Ordinal end, const RowAt& row_at, const Body& body) {
+KOKKOS_INLINE_FUNCTION void for_rows(const Team& team, const RowMap& row_map, Ordinal begin, Ordinal end,
+                                     const RowAt& row_at, const Body& body) {
   const auto length = [&](const Ordinal row) { return row_map(row + 1) - row_map(row); };
   if constexpr (is_host_space<ExecutionSpace>) {
     for (Ordinal q = begin; q < end; ++q) body(LanesOfThread<Team>{team}, row_at(q));
@@ -80,7 +64,6 @@ KOKKOS_INLINE_FUNCTION void for_rows(const Team& team, const RowMap& row_map, bo
         body(LanesOfThread<Team>{team}, row);
       }
     }
-    if (!may_be_long) return;
     team.team_reduce(Kokkos::Sum<int>(long_rows));
     for (Ordinal q = begin; long_rows > 0 && q < end; ++q) {
       const Ordinal row = row_at(q);
