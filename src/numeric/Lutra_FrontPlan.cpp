@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "Lutra_At.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Forest.hpp"
 #include "Lutra_FrontEntries.hpp"
@@ -14,10 +15,7 @@
 namespace lutra {
 namespace {
 
-template <class Array, class Index>
-decltype(auto) at(Array& array, Index i) {
-  return array[static_cast<std::size_t>(i)];
-}
+using Impl::at;
 
 template <class Ordinal, class Offset>
 using Fronts = std::vector<Front<Ordinal, Offset>>;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "Lutra_At.hpp"
 #include "Lutra_EliminationTree.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -17,10 +18,7 @@
 namespace lutra {
 namespace {
 
-template <class Array, class Index>
-decltype(auto) at(Array& array, Index i) {
-  return array[static_cast<std::size_t>(i)];
-}
+using Impl::at;
 
 template <class ExecutionSpace>
 void require_host_space(const char* what) {

@@ -133,7 +133,7 @@ struct FrontEntryMaker {
     const int bits = entry_bits;
     Kokkos::parallel_for(
         "lutra::numeric::place_entries", Range(exec, 0, nnz), KOKKOS_LAMBDA(const std::int64_t p) {
-          const Ordinal row = row_place(row_holding(A_map, n, p)), column = col_place(A_entries(p));
+          const Ordinal row = row_place(row_of_entry(A_map, n, p)), column = col_place(A_entries(p));
           const Ordinal pivot = row < column ? row : column;
           const Ordinal f = front_of_pivot(fronts, count, pivot);
           const auto front = fronts(f);
@@ -176,7 +176,7 @@ struct FrontEntryMaker {
     const Ordinal n = plan.n;
     Kokkos::parallel_for(
         "lutra::numeric::entry_marks", Range(exec, 0, marks + 1), KOKKOS_LAMBDA(const std::int64_t k) {
-          result(k) = last < 0 ? Ordinal(0) : row_holding(A_map, n, k < marks ? k * entries_a_mark : last);
+          result(k) = last < 0 ? Ordinal(0) : row_of_entry(A_map, n, k < marks ? k * entries_a_mark : last);
         });
     plan.entry_marks = result;
   }

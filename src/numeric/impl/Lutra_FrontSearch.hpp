@@ -33,12 +33,6 @@ KOKKOS_FUNCTION int position_in_front(const Front<Ordinal, Offset>& front, const
   return front.pivots + first_not_before(0, front.below, [&](int r) { return own[r] < place; });
 }
 
-/// The first row that ends behind an entry: the one which holds it.
-template <class RowMap, class Ordinal>
-KOKKOS_FUNCTION Ordinal row_holding(const RowMap& row_map, Ordinal n_rows, std::int64_t entry) {
-  return first_not_before(Ordinal(0), n_rows, [&](Ordinal i) { return row_map(i + 1) <= entry; });
-}
-
 }  // namespace lutra::Impl
 
 #endif

@@ -4,27 +4,13 @@
 
 #include <algorithm>
 
+#include "Lutra_BinarySearch.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_TeamBits.hpp"
 
 namespace lutra::Impl {
-
-/// The row that holds entry number `entry` of a pattern.
-template <class Ordinal, class RowMapView, class Offset>
-KOKKOS_FUNCTION Ordinal row_of_entry(const RowMapView& row_map, Ordinal n_rows, Offset entry) {
-  Ordinal low = 0, high = n_rows;  // the first row that ends behind the entry
-  while (low < high) {
-    const Ordinal middle = low + (high - low) / 2;
-    if (row_map(middle + 1) > entry) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
-}
 
 /// Entries of Aᵀ left of the diagonal, by rows, unsorted: row v holds each c < v with A(c, v) in the pattern.
 template <class Ordinal, class Offset, class ExecutionSpace>
