@@ -45,7 +45,6 @@ inline constexpr int longest_row_of_a_thread = 512;
 
 /// Calls body(lanes, row) for the rows row_at(begin) … row_at(end − 1): a thread per row, then the whole team
 /// for each long row. All threads of the team call it; body's reductions are over lanes.over(…).
-/// @param may_be_long whether there may be long rows; without, threads do not wait for each other
 template <class ExecutionSpace, class Team, class RowMap, class Ordinal, class RowAt, class Body>
 KOKKOS_INLINE_FUNCTION void for_rows(const Team& team, const RowMap& row_map, Ordinal begin, Ordinal end,
                                      const RowAt& row_at, const Body& body) {
