@@ -55,15 +55,15 @@ struct LowerTranspose {
       rows[k] = is_there(k) ? sets.lower(place_of(k)) : Word(0);
     });
     for_each_index<6>([&](auto step) {
-      constexpr int half = 32 >> decltype(step)::value;
-      // Bits of which the numbers do not contain `half`.
-      constexpr Word mask = ~Word(0) / ((Word(1) << half) + 1);
+      constexpr int distance = 32 >> decltype(step)::value;
+      // Bits of which the numbers do not contain `distance`.
+      constexpr Word mask = ~Word(0) / ((Word(1) << distance) + 1);
       for_each_index<32>([&](auto index) {
         constexpr int number = decltype(index)::value;
-        constexpr int k = number / half * 2 * half + number % half;
-        const Word swapped = ((rows[k] >> half) ^ rows[k + half]) & mask;
-        rows[k + half] ^= swapped;
-        rows[k] ^= swapped << half;
+        constexpr int k = number / distance * 2 * distance + number % distance;
+        const Word swapped = ((rows[k] >> distance) ^ rows[k + distance]) & mask;
+        rows[k + distance] ^= swapped;
+        rows[k] ^= swapped << distance;
       });
     });
     for_each_index<64>([&](auto index) {
