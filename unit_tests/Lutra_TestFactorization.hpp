@@ -56,7 +56,6 @@ class ScriptedFactorization final : public Factorization<Scalar, ExecutionSpace>
       result.push_back({k, k, k < m_script->perturbed});
     return result;
   }
-  SolveMethod solve_method() const override { return {"scripted", "scripted"}; }
   std::int64_t consume_timeout(const ExecutionSpace&) override {
     return std::exchange(m_script->stopped, -1);
   }
@@ -70,12 +69,11 @@ template <class Scalar, class ExecutionSpace>
 struct ScriptedPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   std::shared_ptr<Script> script = std::make_shared<Script>();
 
-  FactorCounts counts() const override { return {}; }
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
       const ExecutionSpace&, const MemoryBudget&) const override {
     return std::make_unique<ScriptedFactorization<Scalar, ExecutionSpace>>(script);
   }
-  void write_structure(const ExecutionSpace&, FactorStructure&) const override {}
+  void write_pattern(const ExecutionSpace&, FactorStructure&) const override {}
 };
 
 }  // namespace lutra::Test

@@ -3,13 +3,11 @@
 #define LUTRA_PERFFACTORED_HPP
 
 #include <memory>
-#include <type_traits>
 
 #include "Lutra_LuAnalysis.hpp"
 #include "Lutra_MultifrontalPlan.hpp"
 #include "Lutra_PerfMeasure.hpp"
-#include "Lutra_RightLookingPlan.hpp"
-#include "Lutra_UpLookingPlan.hpp"
+#include "Lutra_SimplicialPlan.hpp"
 
 namespace lutra::Perf {
 
@@ -19,9 +17,7 @@ template <class Scalar>
 struct Factored {
   using Analysis = LuAnalysis<Scalar, int, std::int64_t, ExecutionSpace>;
   using Multifrontal = MultifrontalFactorization<Scalar, int, std::int64_t, ExecutionSpace>;
-  using Simplicial = std::conditional_t<lutra::Impl::is_host_space<ExecutionSpace>,
-                                        UpLookingFactorization<Scalar, int, std::int64_t, ExecutionSpace>,
-                                        RightLookingFactorization<Scalar, int, std::int64_t, ExecutionSpace>>;
+  using Simplicial = SimplicialFactorization<SimplicialEngine<Scalar, int, std::int64_t, ExecutionSpace>>;
 
   /// Analyzes and factorizes, by the simplicial engine by default. @throws std::runtime_error where the
   /// matrix cannot be factorized

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "Lutra_LinearOperator.hpp"
@@ -43,12 +41,6 @@ struct Pivot {
   bool perturbed = false;
 };
 
-/// How solves with the factors are made.
-struct SolveMethod {
-  std::string_view name;
-  std::string why;  ///< the reason, where the choice was the library's
-};
-
 /// Factors of one matrix after another on one pattern: what every engine implements (multifrontal and
 /// simplicial LU; LDLᵀ and incomplete factorizations alike), and all that refinement, Krylov methods and the
 /// driver know of one. Permutations and scales are the engine's affair: `apply` takes and gives vectors by
@@ -66,8 +58,6 @@ class Factorization : public Preconditioner<Scalar, ExecutionSpace> {
 
   /// The pivots of the last factorization, on the host, [n] in elimination order. Fences.
   virtual std::vector<Pivot> pivots(const ExecutionSpace& exec) const = 0;
-
-  virtual SolveMethod solve_method() const = 0;
 
   /// The row at which the watchdog gave up an `apply` since the last call, or −1. Fences.
   virtual std::int64_t consume_timeout(const ExecutionSpace& exec) = 0;

@@ -3,6 +3,9 @@
 #define LUTRA_FACTORIZATIONPLAN_HPP
 
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_FactorStructure.hpp"
@@ -24,19 +27,21 @@ struct PermutedPattern {
 /// All that an engine knows of a pattern: made by an analysis, shared by its factorizations, and never
 /// changed. An engine derives its plan from this and its factors from `Factorization`.
 template <class Scalar, class ExecutionSpace>
-class FactorizationPlan {
- public:
+struct FactorizationPlan {
+  FactorCounts counts;                     ///< without fill ratio
+  std::vector<std::int64_t> level_widths;  ///< columns in each level of the factorization
+  std::string_view solve_method;
+  std::string solve_reason;  ///< why that method, where the choice was the library's
+
   virtual ~FactorizationPlan() = default;
-  /// Sizes of the factors; without fill ratio.
-  virtual FactorCounts counts() const = 0;
   /// A factorization without values. It holds all that changes (factors, workspace, flags of kernels), so
-  /// that factorizations of one plan may run at the same time on different instances; and it keeps the plan.
+  /// that factorizations of one plan may run at the same time on different instances. The plan must outlive
+  /// it.
   /// @throws OutOfMemoryError
   virtual std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
       const ExecutionSpace& exec, const MemoryBudget& budget) const = 0;
-  /// Writes the pattern of L + U by rows of F and the widths of the levels.
-  /// @throws OutOfMemoryError. Fences.
-  virtual void write_structure(const ExecutionSpace& exec, FactorStructure& structure) const = 0;
+  /// Writes the pattern of L + U by rows of F. Fences. @throws OutOfMemoryError
+  virtual void write_pattern(const ExecutionSpace& exec, FactorStructure& structure) const = 0;
 };
 
 }  // namespace lutra

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "Lutra_CheckMatrix.hpp"
 #include "Lutra_ChooseEngine.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MultifrontalPlan.hpp"
 #include "Lutra_PivotOrder.hpp"
+#include "Lutra_PlanTools.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_SimplicialPlan.hpp"
 #include "Lutra_Timer.hpp"
@@ -16,13 +18,16 @@
 namespace lutra {
 namespace {
 
-template <class Scalar, class Ordinal, class Offset, class Memory>
+/// Fences.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> copy_to_host(
-    const CsrView<Scalar, Ordinal, Offset, Memory>& A) {
-  const Kokkos::HostSpace host;
-  return {A.n_rows, A.n_cols, Kokkos::create_mirror_view_and_copy(host, A.row_map),
-          Kokkos::create_mirror_view_and_copy(host, A.entries),
-          Kokkos::create_mirror_view_and_copy(host, A.values)};
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
+  const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> result{
+      A.n_rows, A.n_cols, Impl::download(exec, A.row_map), Impl::download(exec, A.entries),
+      Impl::download(exec, A.values)};
+  exec.fence("lutra::driver: the matrix is on the host");
+  return result;
 }
 
 /// The solver's own copy of a pattern, with the orders of rows and columns.
@@ -183,9 +188,10 @@ FactorStructure LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>::structure(
     const ExecutionSpace& exec) const {
   FactorStructure result;
   if (!plan) return result;
-  result.row_order = Impl::to_host_vector(F.row_order);
-  result.col_order = Impl::to_host_vector(F.col_order);
-  plan->write_structure(exec, result);
+  result.row_order = Impl::to_host_vector(exec, F.row_order);
+  result.col_order = Impl::to_host_vector(exec, F.col_order);
+  result.level_widths = plan->level_widths;
+  plan->write_pattern(exec, result);
   return result;
 }
 
@@ -194,11 +200,12 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const LuOptions& options, const MemoryBudget& budget) {
+  check_square_matrix(exec, A, MatrixCheckWorkspace<ExecutionSpace>(exec, budget));
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
   auto analysis = std::make_shared<LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>();
   analysis->n = A.n_rows;
   Report& report = analysis->report = report_of(options);
-  const auto on_host = copy_to_host(A);
+  const auto on_host = copy_to_host(exec, A);
   auto pivots = choose_pivots(exec, A, on_host, options, budget, report);
   if (!pivots) return analysis;
 
@@ -219,7 +226,10 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
     analysis->plan = plan_simplicial<Scalar>(exec, analysis->F, options, budget, report);
   }
   *report.times.symbolic += tree_seconds;
-  report.factors = analysis->plan->counts();
+  report.factors = analysis->plan->counts;
+  report.factors.levels = static_cast<std::int64_t>(analysis->plan->level_widths.size());
+  report.choice.trisolve = analysis->plan->solve_method;
+  if (options.trisolve == TrisolveMethod::automatic) Impl::add_reason(report, analysis->plan->solve_reason);
   const auto nnz = static_cast<double>(A.nnz());
   report.factors.fill_ratio =
       nnz > 0 ? static_cast<double>(*report.factors.nnz_l + *report.factors.nnz_u) / nnz : 0.0;

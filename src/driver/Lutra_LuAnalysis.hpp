@@ -31,9 +31,10 @@ struct LuAnalysis {
 };
 
 /// Runs matching, ordering, symbolic factorization and levelization. Fences.
-/// @param A      checked by check_square_matrix; its values are used for matching and scaling alone
+/// @param A      its values are used for matching and scaling alone
 /// @param budget what the analysis keeps is charged to it, and freed with the last copy of the pointer
-/// @throws InputError for a user permutation that is none; OutOfMemoryError
+/// @throws InputError for a malformed matrix (check_square_matrix) or a user permutation that is none;
+///         OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analyze_lu(
     const ExecutionSpace& exec,

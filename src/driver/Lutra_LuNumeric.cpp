@@ -3,15 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <new>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "Lutra_CheckMatrix.hpp"
+#include "Lutra_CsrOperator.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_Reasons.hpp"
+#include "Lutra_NullVector.hpp"
 #include "Lutra_RefinementKernels.hpp"
 #include "Lutra_Timer.hpp"
+#include "Lutra_Transpose.hpp"
 
 namespace lutra {
 namespace {
@@ -48,20 +52,390 @@ void copy_solutions(const ExecutionSpace& exec, const Rows& from, const XView& X
 
 }  // namespace
 
+namespace Impl {
+
+/// What LuNumeric does: its members, and the order of the steps.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::LuNumeric(std::shared_ptr<const analysis_type> analysis,
-                                                              const LuOptions& options,
-                                                              const ExecutionSpace& exec)
-    : LuNumeric(std::move(analysis), options, exec, MemoryBudget(options.memory_limit)) {}
+class LuNumericSteps {
+ public:
+  using Numeric = LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using matrix_type = typename Numeric::matrix_type;
+  using analysis_type = typename Numeric::analysis_type;
+  using const_multivector_type = typename Numeric::const_multivector_type;
+  using multivector_type = typename Numeric::multivector_type;
+
+  LuNumericSteps(const LuOptions& options, const ExecutionSpace& exec, const MemoryBudget& budget)
+      : m_options(options), m_exec(exec), m_budget(budget), m_check(exec, budget) {
+    check_options(options);
+  }
+
+  void set_analysis(std::shared_ptr<const analysis_type> analysis) {
+    std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization;
+    if (analysis->plan) factorization = analysis->plan->make_factorization(m_exec, m_budget);
+    // Nothing has changed until here.
+    m_factorization = std::move(factorization);
+    m_analysis = std::move(analysis);
+    m_report = m_analysis->report;
+    m_stage = m_factorization ? Stage::analyzed : Stage::structurally_singular;
+    m_values = {};
+    m_values_reservation = {};
+    m_transposed = {};
+    for (Operator& op : m_operators) op = {};
+    m_work = m_column = {};
+    m_gmres = {};
+    m_factor_escalations = 0;
+    m_factorized_before = false;
+    update_memory();
+  }
+
+  void rematch(const matrix_type& A) { set_analysis(analyze_lu(m_exec, A, m_options, m_budget)); }
+
+  void factorize(const matrix_type& A) {
+    if (m_stage == Stage::structurally_singular) {  // the report of the analysis stands
+      check_square_matrix(m_exec, A, m_check);
+      return;
+    }
+    check_matrix(A);
+    start_report();
+    m_report.pivots = {};
+    try {
+      const Impl::StageTimer timer(m_exec, m_options.time_stages);
+      copy_values(A);
+      const bool finite = factorize_within_growth();
+      (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
+      m_factorized_before = true;
+      const Stage stage = stage_of_factors(finite);
+      m_report.status = stage == Stage::factorized ? Status::not_solved : status_of(stage);
+      m_stage = stage;
+    } catch (const std::bad_alloc&) {
+      m_report.status = Status::out_of_memory;
+      update_memory();
+      throw;
+    }
+    m_factor_escalations = m_report.escalations.size();
+    update_memory();
+  }
+
+  Status solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op) {
+    check_extents(B, X);
+    const std::size_t n_rhs = B.extent(1);
+    if (!can_solve() || n_rhs == 0) {
+      start_solution(status_of(m_stage));
+      return m_report.status;
+    }
+    try {
+      return solve_blocks(B, X, op);
+    } catch (const TimeoutError&) {
+      start_solution(Status::not_solved);
+      throw;
+    } catch (const std::bad_alloc&) {
+      start_solution(Status::out_of_memory);
+      update_memory();
+      throw;
+    }
+  }
+
+  const std::shared_ptr<const analysis_type>& analysis() const { return m_analysis; }
+  const Report& report() const { return m_report; }
+
+ private:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Operator = CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Workspace = SolveWorkspace<Scalar, ExecutionSpace>;
+
+  /// What can be done next.
+  enum class Stage { structurally_singular, analyzed, not_finite, numerically_singular, factorized };
+
+  void copy_values(const matrix_type& A) {
+    if (m_values.extent(0) != A.values.extent(0)) {
+      m_values_reservation = MemoryReservation(m_budget);
+      m_values = m_values_reservation.template allocate<decltype(m_values)>(m_exec, "lutra::driver::values",
+                                                                            A.values.extent(0));
+    }
+    Kokkos::deep_copy(m_exec, m_values, A.values);
+    for (Operator& op : m_operators) op.set_values(m_values);
+  }
+
+  /// Refuses a matrix that is not of the pattern analyzed.
+  void check_matrix(const matrix_type& A) {
+    const auto& pattern = m_analysis->F.A;
+    if (m_options.validate_input) return check_same_pattern(m_exec, A, pattern, m_check);
+    if (A.n_rows != pattern.n_rows || A.values.extent(0) != pattern.entries.extent(0))
+      throw InputError("matrix: its extents are not those of the pattern that was analyzed");
+  }
+
+  /// From here on nothing is left of former factors and solutions.
+  void start_report() {
+    m_stage = Stage::analyzed;
+    m_report.status = Status::not_solved;
+    m_report.singular_rows.clear();
+    m_report.singular_columns.clear();
+    m_report.escalations.clear();
+    m_report.errors = {};
+    m_report.refinement_steps = 0;
+  }
+
+  /// Factorizes once; pivot counts go to the report. True if the factors are finite.
+  bool factorize_with(double perturbation) {
+    const FactorizationOutcome outcome = m_factorization->factorize(
+        m_exec, {m_values, m_analysis->row_scale, m_analysis->col_scale}, perturbation);
+    m_report.pivots.perturbed = outcome.perturbed;
+    m_report.pivots.interchanged = outcome.interchanged;
+    m_report.pivots.growth = outcome.growth();
+    return outcome.is_finite();
+  }
+
+  /// Factorizes, and does it again with larger perturbations where tiny pivots let entries grow so much that
+  /// the factors would not even serve as a preconditioner. Growth falls with the square of the perturbation.
+  /// True if finite.
+  bool factorize_within_growth() {
+    constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
+    constexpr double max_growth = 1e-3 / epsilon;
+    if (m_options.perturbation > 0) return factorize_with(m_options.perturbation);
+    const bool finite = factorize_with(default_perturbation<Scalar>());
+    if (*m_report.pivots.perturbed == 0 || (finite && *m_report.pivots.growth <= max_growth)) return finite;
+    const double larger = std::pow(epsilon, 5.0 / 16.0);
+    m_report.escalations.push_back("element growth: pivots perturbed below " + std::to_string(larger));
+    return factorize_with(larger);
+  }
+
+  /// Looks at factors whose pivots have been perturbed.
+  Stage stage_of_factors(bool finite) {
+    if (!finite) return Stage::not_finite;
+    if (*m_report.pivots.perturbed == 0) return Stage::factorized;
+    reserve_column();
+    const bool found = find_null_vector(m_exec, operator_for(Transposition::none), *m_factorization, scales(),
+                                        m_column, m_report);
+    throw_if_stopped();
+    return found ? Stage::numerically_singular : Stage::factorized;
+  }
+
+  static Status status_of(Stage stage) {
+    switch (stage) {
+      case Stage::structurally_singular:
+        return Status::structurally_singular;
+      case Stage::numerically_singular:
+        return Status::numerically_singular;
+      case Stage::not_finite:
+        return Status::breakdown;
+      default:
+        return Status::success;
+    }
+  }
+
+  /// op(A), made when first asked for.
+  Operator& operator_for(Transposition op) {
+    Operator& result = m_operators[static_cast<int>(op)];
+    if (!result.is_empty()) return result;
+    const auto& pattern = m_analysis->F.A;
+    if (op == Transposition::none) {
+      result = Operator(m_exec, pattern, {}, false, m_budget);
+    } else {
+      if (m_transposed.source.extent(0) != pattern.entries.extent(0))
+        m_transposed = transpose(m_exec, pattern, m_budget);
+      result =
+          Operator(m_exec, m_transposed.pattern, m_transposed.source, op == Transposition::adjoint, m_budget);
+    }
+    result.set_values(m_values);
+    return result;
+  }
+
+  void check_extents(const const_multivector_type& B, const multivector_type& X) const {
+    if (m_stage == Stage::analyzed)
+      throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
+    const auto n = static_cast<std::size_t>(m_analysis->n);
+    if (B.extent(0) != n) {
+      throw InputError("B: it has " + std::to_string(B.extent(0)) + " rows, but the matrix has " +
+                       std::to_string(n));
+    }
+    if (X.extent(0) != B.extent(0) || X.extent(1) != B.extent(1)) {
+      throw InputError("X: it is " + std::to_string(X.extent(0)) + " × " + std::to_string(X.extent(1)) +
+                       ", but B is " + std::to_string(B.extent(0)) + " × " + std::to_string(B.extent(1)));
+    }
+  }
+
+  bool can_solve() const {
+    return m_stage == Stage::factorized ||
+           (m_stage == Stage::numerically_singular && m_options.solve_singular);
+  }
+
+  /// From here on nothing is left of a former solution; escalations of the factorization stand.
+  void start_solution(Status status) {
+    m_report.status = status;
+    m_report.errors = {};
+    m_report.refinement_steps = 0;
+    m_report.escalations.resize(m_factor_escalations);
+  }
+
+  /// Sixteen right-hand sides after another, or fewer where there are not so many.
+  Status solve_blocks(const const_multivector_type& B, const multivector_type& X, Transposition op) {
+    const Impl::StageTimer timer(m_exec, m_options.time_stages);
+    reserve_workspace(B.extent(1));
+    double componentwise = 0, normwise = 0, refine_seconds = 0;
+    bool changed = false;  // X, after the wait for the first solution
+    for (std::size_t first = 0; first < B.extent(1); first += max_columns_at_once) {
+      const std::size_t k = std::min(max_columns_at_once, B.extent(1) - first);
+      const auto copy_to_user = [&] { copy_solutions(m_exec, m_work.X, X, first, k, m_work.maxima); };
+      auto outcome = solve_block(B, first, k, op, copy_to_user);
+      if (first == 0) start_solution(Status::not_solved);  // B is known to be finite
+      const bool tried_gmres = gmres_fallback(op, k, outcome);
+      if (outcome.steps > 0 || tried_gmres) {
+        copy_to_user();
+        changed = true;
+      }
+      componentwise = std::max(componentwise, std::ranges::max(outcome.errors.componentwise));
+      normwise = std::max(normwise, std::ranges::max(outcome.errors.normwise));
+      refine_seconds += outcome.refine_seconds;
+      m_report.refinement_steps = std::max<std::int64_t>(m_report.refinement_steps, outcome.steps);
+    }
+    if (changed) m_exec.fence("lutra::driver: X is complete");
+    m_report.errors = {normwise, componentwise, std::nullopt};
+    m_report.times.refine = refine_seconds;
+    m_report.times.solve = timer.seconds() - refine_seconds;
+    update_memory();
+    return m_report.status = status_of_solution();
+  }
+
+  /// A refined solve for columns first … first + k of B, in `m_work`. Before anything of X is written, all of
+  /// B is checked.
+  RefinementOutcome solve_block(const const_multivector_type& B, std::size_t first, std::size_t k,
+                                Transposition op, const std::function<void()>& copy_to_user) {
+    Operator& A = operator_for(op);
+    const auto& maxima = m_work.maxima;
+    maxima.clear(m_exec);
+    Impl::copy_and_check(m_exec, B, first, k, first == 0 ? B.extent(1) : first + k, m_work.B, maxima.slots(),
+                         maxima.bad_row_slot());
+    auto outcome = solve_refined(m_exec, A, *m_factorization, op,
+                                 {m_options.max_refinement_steps, m_options.tolerance}, m_work, copy_to_user);
+    if (outcome.bad_row)
+      throw InputError("B: row " + std::to_string(*outcome.bad_row) + " holds NaN or infinity");
+    // A solve that was given up leaves NaN, so that a finite first solution needs no look at the flag.
+    const bool finite = std::isfinite(std::ranges::max(outcome.errors.componentwise));
+    if (outcome.steps > 0 || !finite) throw_if_stopped();
+    return outcome;
+  }
+
+  /// Room for one right-hand side of escalations.
+  void reserve_column() {
+    if (m_column.B.extent(0) > 0) return;
+    m_column = Workspace(m_exec, static_cast<std::size_t>(m_analysis->n), 1, m_budget);
+  }
+
+  void reserve_workspace(std::size_t n_rhs) {
+    const std::size_t columns = std::min(n_rhs, max_columns_at_once);
+    if (m_work.B.extent(1) == columns) return;
+    m_work = {};
+    m_work = Workspace(m_exec, static_cast<std::size_t>(m_analysis->n), columns, m_budget);
+  }
+
+  /// GMRES for each column that refinement has left above the tolerance; true where it has tried. Where
+  /// memory does not suffice for it, columns stay as they are.
+  bool gmres_fallback(Transposition op, std::size_t k, RefinementOutcome& outcome) {
+    const auto stalled = [&](double error) { return !(error <= tolerance()); };
+    const auto errors = std::span(outcome.errors.componentwise).first(k);
+    if (m_options.max_refinement_steps == 0 || m_stage == Stage::numerically_singular ||
+        std::ranges::none_of(errors, stalled) || !reserve_gmres())
+      return false;
+    Kokkos::Timer timer;
+    int iterations = 0;
+    for (std::size_t c = 0; c < k; ++c) {
+      if (stalled(errors[c])) iterations += improve_column(op, c, outcome.errors);
+    }
+    throw_if_stopped();
+    outcome.refine_seconds += timer.seconds();
+    if (iterations == 0) return true;
+    m_report.escalations.push_back("refinement stalled: " + std::to_string(iterations) +
+                                   " GMRES iterations with the factors as preconditioner");
+    if (find_null_vector_by_gmres(m_exec, operator_for(Transposition::none), *m_factorization, scales(),
+                                  m_column, m_gmres, m_report))
+      m_stage = Stage::numerically_singular;
+    throw_if_stopped();
+    return true;
+  }
+
+  /// Room for GMRES. @returns false where memory does not suffice
+  bool reserve_gmres() {
+    try {
+      reserve_column();
+      if (m_gmres.restart() == 0)
+        m_gmres = decltype(m_gmres)(m_exec, static_cast<std::size_t>(m_analysis->n), gmres_refinement_restart,
+                                    m_budget);
+      return true;
+    } catch (const OutOfMemoryError& error) {
+      m_report.escalations.push_back(std::string("refinement stalled, no memory for GMRES: ") + error.what());
+      return false;
+    }
+  }
+
+  /// GMRES for one column. @returns iterations
+  int improve_column(Transposition op, std::size_t c, BackwardErrors& errors) {
+    Impl::copy_column(m_exec, m_work.B, c, m_column.B, 0);
+    Impl::copy_column(m_exec, m_work.X, c, m_column.X, 0);
+    const BackwardErrors before{{errors.componentwise[c]}, {errors.normwise[c]}};
+    const auto& row_scale = op == Transposition::none ? m_analysis->row_scale : m_analysis->col_scale;
+    const auto improved = refine_by_gmres(m_exec, operator_for(op), *m_factorization, op, row_scale,
+                                          0.1 * tolerance(), before, m_column, m_gmres);
+    Impl::copy_column(m_exec, m_column.X, 0, m_work.X, c);
+    errors.componentwise[c] = improved.errors.componentwise[0];
+    errors.normwise[c] = improved.errors.normwise[0];
+    return improved.iterations;
+  }
+
+  /// @throws TimeoutError where the watchdog has given up a solve
+  void throw_if_stopped() {
+    const std::int64_t row = m_factorization->consume_timeout(m_exec);
+    if (row < 0) return;
+    throw TimeoutError("solve: row " + std::to_string(row) +
+                       " of the factors waited too long in a triangular solve, which was given up");
+  }
+
+  double tolerance() const {
+    return m_options.tolerance > 0 ? m_options.tolerance : default_tolerance<Scalar>();
+  }
+
+  Status status_of_solution() const {
+    const double error = *m_report.errors.backward_componentwise;
+    if (!std::isfinite(error)) return Status::breakdown;
+    // Found on the way, or known before: X may solve the system, and so do many others.
+    if (m_stage == Stage::numerically_singular) return Status::numerically_singular;
+    return error <= tolerance() ? Status::success : Status::error_above_tolerance;
+  }
+
+  void update_memory() {
+    m_report.memory.device_peak_bytes = m_budget.peak_bytes();
+    if (m_budget.limit_bytes() > 0) m_report.memory.limit_bytes = m_budget.limit_bytes();
+  }
+
+  Scales<Scalar, Memory> scales() const { return {m_analysis->row_scale, m_analysis->col_scale}; }
+
+  std::shared_ptr<const analysis_type> m_analysis;
+  LuOptions m_options;
+  ExecutionSpace m_exec;
+  MemoryBudget m_budget;
+  Report m_report;
+  Stage m_stage = Stage::analyzed;
+  std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_factorization;  ///< null: structurally singular
+  Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz(A)] of the matrix last factorized
+  MemoryReservation m_values_reservation;
+  TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of A; empty until a transposed solve
+  Operator m_operators[3];  ///< A, Aᵀ and Aᴴ; empty until they are asked for
+  MatrixCheckWorkspace<ExecutionSpace> m_check;
+  Workspace m_work;                        ///< of up to 16 right-hand sides
+  Workspace m_column;                      ///< of one, for escalations; empty until there is one
+  Fgmres<Scalar, ExecutionSpace> m_gmres;  ///< likewise
+  std::size_t m_factor_escalations = 0;    ///< how many of the report's escalations the factorization made
+  bool m_factorized_before = false;        ///< the next factorization is a refactorization
+};
+
+}  // namespace Impl
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::LuNumeric(std::shared_ptr<const analysis_type> analysis,
                                                               const LuOptions& options,
                                                               const ExecutionSpace& exec,
                                                               const MemoryBudget& budget)
-    : m_options(options), m_exec(exec), m_budget(budget), m_check(exec, budget) {
-  check_options(m_options);
-  set_analysis(std::move(analysis));
+    : m_steps(std::make_unique<Steps>(options, exec, budget)) {
+  m_steps->set_analysis(std::move(analysis));
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -75,376 +449,37 @@ LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>&
 LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::operator=(LuNumeric&&) noexcept = default;
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::set_analysis(
-    std::shared_ptr<const analysis_type> analysis) {
-  const Impl::StageTimer timer(m_exec, true);
-  std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization;
-  if (analysis->plan) factorization = analysis->plan->make_factorization(m_exec, m_budget);
-  const double seconds = timer.seconds();
-  // Nothing has changed until here.
-  m_analysis = std::move(analysis);
-  m_factorization = std::move(factorization);
-  m_report = m_analysis->report;
-  m_stage = Stage::analyzed;
-  m_values = {};
-  m_values_reservation = {};
-  m_transposed = {};
-  for (Operator& op : m_operators) op = {};
-  m_work = m_column = {};
-  m_gmres = {};
-  m_factor_escalations = 0;
-  m_factorized_before = false;
-  if (!m_factorization) {
-    m_stage = Stage::structurally_singular;
-  } else {
-    const SolveMethod method = m_factorization->solve_method();
-    m_report.choice.trisolve = method.name;
-    if (m_options.trisolve == TrisolveMethod::automatic) Impl::add_reason(m_report, method.why);
-    *m_report.times.levelization += seconds;
-  }
-  update_memory();
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::rematch(const matrix_type& A) {
-  check_square_matrix(m_exec, A, m_check);
-  set_analysis(analyze_lu(m_exec, A, m_options, m_budget));
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::copy_values(const matrix_type& A) {
-  if (m_values.extent(0) != A.values.extent(0)) {
-    m_values_reservation = MemoryReservation(m_budget);
-    m_values = m_values_reservation.template allocate<decltype(m_values)>(m_exec, "lutra::driver::values",
-                                                                          A.values.extent(0));
-  }
-  Kokkos::deep_copy(m_exec, m_values, A.values);
-  for (Operator& op : m_operators) op.set_values(m_values);
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matrix_type& A) {
-  if (m_stage == Stage::structurally_singular) {  // the report of the analysis stands
-    check_square_matrix(m_exec, A, m_check);
-    return;
-  }
-  check_matrix(A);
-  start_report();
-  m_report.pivots = {};
-  try {
-    const Impl::StageTimer timer(m_exec, m_options.time_stages);
-    copy_values(A);
-    const bool finite = factorize_within_growth();
-    (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
-    m_factorized_before = true;
-    const Stage stage = stage_of_factors(finite);
-    m_report.status = stage == Stage::factorized ? Status::not_solved : status_of(stage);
-    m_stage = stage;
-  } catch (const std::bad_alloc&) {
-    m_report.status = Status::out_of_memory;
-    update_memory();
-    throw;
-  }
-  m_factor_escalations = m_report.escalations.size();
-  update_memory();
-}
-
-/// Refuses a matrix that is not of the pattern analyzed.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::check_matrix(const matrix_type& A) {
-  const auto& pattern = m_analysis->F.A;
-  if (m_options.validate_input) return check_same_pattern(m_exec, A, pattern, m_check);
-  if (A.n_rows != pattern.n_rows || A.values.extent(0) != pattern.entries.extent(0))
-    throw InputError("matrix: its extents are not those of the pattern that was analyzed");
-}
-
-/// From here on nothing is left of former factors and solutions.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::start_report() {
-  m_stage = Stage::analyzed;
-  m_report.status = Status::not_solved;
-  m_report.singular_rows.clear();
-  m_report.singular_columns.clear();
-  m_report.escalations.clear();
-  m_report.errors = {};
-  m_report.refinement_steps = 0;
-}
-
-/// Factorizes once; pivot counts go to the report. True if the factors are finite.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-bool LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_with(double perturbation) {
-  const FactorizationOutcome outcome = m_factorization->factorize(
-      m_exec, {m_values, m_analysis->row_scale, m_analysis->col_scale}, perturbation);
-  m_report.pivots.perturbed = outcome.perturbed;
-  m_report.pivots.interchanged = outcome.interchanged;
-  m_report.pivots.growth = outcome.growth();
-  return outcome.is_finite();
-}
-
-/// Factorizes, and does it again with larger perturbations where tiny pivots let entries grow so much that
-/// the factors would not even serve as a preconditioner. Growth falls with the square of the perturbation.
-/// True if finite.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-bool LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_within_growth() {
-  constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
-  constexpr double max_growth = 1e-3 / epsilon;
-  if (m_options.perturbation > 0) return factorize_with(m_options.perturbation);
-  const bool finite = factorize_with(default_perturbation<Scalar>());
-  if (*m_report.pivots.perturbed == 0 || (finite && *m_report.pivots.growth <= max_growth)) return finite;
-  const double larger = std::pow(epsilon, 5.0 / 16.0);
-  m_report.escalations.push_back("element growth: pivots perturbed below " + std::to_string(larger));
-  return factorize_with(larger);
-}
-
-/// Looks at factors whose pivots have been perturbed.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::stage_of_factors(bool finite) -> Stage {
-  if (!finite) return Stage::not_finite;
-  if (*m_report.pivots.perturbed == 0) return Stage::factorized;
-  reserve_column();
-  const bool found = find_null_vector(m_exec, operator_for(Transposition::none), *m_factorization, scales(),
-                                      m_column, m_report);
-  throw_if_stopped();
-  return found ? Stage::numerically_singular : Stage::factorized;
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Status LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::status_of(Stage stage) {
-  switch (stage) {
-    case Stage::structurally_singular:
-      return Status::structurally_singular;
-    case Stage::numerically_singular:
-      return Status::numerically_singular;
-    case Stage::not_finite:
-      return Status::breakdown;
-    default:
-      return Status::success;
-  }
-}
-
-/// op(A), made when first asked for.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::operator_for(Transposition op) -> Operator& {
-  Operator& result = m_operators[static_cast<int>(op)];
-  if (!result.is_empty()) return result;
-  const auto& pattern = m_analysis->F.A;
-  if (op == Transposition::none) {
-    result = Operator(m_exec, pattern, {}, false, m_budget);
-  } else {
-    if (m_transposed.source.extent(0) != pattern.entries.extent(0))
-      m_transposed = transpose(m_exec, pattern, m_budget);
-    result =
-        Operator(m_exec, m_transposed.pattern, m_transposed.source, op == Transposition::adjoint, m_budget);
-  }
-  result.set_values(m_values);
-  return result;
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::check_extents(const const_multivector_type& B,
-                                                                       const multivector_type& X) const {
-  if (m_stage == Stage::analyzed)
-    throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
-  const auto n = static_cast<std::size_t>(m_analysis->n);
-  if (B.extent(0) != n) {
-    throw InputError("B: it has " + std::to_string(B.extent(0)) + " rows, but the matrix has " +
-                     std::to_string(n));
-  }
-  if (X.extent(0) != B.extent(0) || X.extent(1) != B.extent(1)) {
-    throw InputError("X: it is " + std::to_string(X.extent(0)) + " × " + std::to_string(X.extent(1)) +
-                     ", but B is " + std::to_string(B.extent(0)) + " × " + std::to_string(B.extent(1)));
-  }
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-bool LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::can_solve() const {
-  return m_stage == Stage::factorized || (m_stage == Stage::numerically_singular && m_options.solve_singular);
+  m_steps->factorize(A);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 Status LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::solve_views(const const_multivector_type& B,
                                                                        const multivector_type& X,
                                                                        Transposition op) {
-  check_extents(B, X);
-  const std::size_t n_rhs = B.extent(1);
-  if (!can_solve() || n_rhs == 0) {
-    start_solution(status_of(m_stage));
-    return m_report.status;
-  }
-  try {
-    return solve_blocks(B, X, op);
-  } catch (const TimeoutError&) {
-    start_solution(Status::not_solved);
-    throw;
-  } catch (const std::bad_alloc&) {
-    start_solution(Status::out_of_memory);
-    update_memory();
-    throw;
-  }
-}
-
-/// From here on nothing is left of a former solution; escalations of the factorization stand.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::start_solution(Status status) {
-  m_report.status = status;
-  m_report.errors = {};
-  m_report.refinement_steps = 0;
-  m_report.escalations.resize(m_factor_escalations);
-}
-
-/// Sixteen right-hand sides after another, or fewer where there are not so many.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Status LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::solve_blocks(const const_multivector_type& B,
-                                                                        const multivector_type& X,
-                                                                        Transposition op) {
-  const Impl::StageTimer timer(m_exec, m_options.time_stages);
-  reserve_workspace(B.extent(1));
-  double componentwise = 0, normwise = 0, refine_seconds = 0;
-  bool changed = false;  // X, after the wait for the first solution
-  for (std::size_t first = 0; first < B.extent(1); first += max_columns_at_once) {
-    const std::size_t k = std::min(max_columns_at_once, B.extent(1) - first);
-    const auto copy_to_user = [&] { copy_solutions(m_exec, m_work.X, X, first, k, m_work.maxima); };
-    auto outcome = solve_block(B, first, k, op, copy_to_user);
-    if (first == 0) start_solution(Status::not_solved);  // B is known to be finite
-    const bool tried_gmres = gmres_fallback(op, k, outcome);
-    if (outcome.steps > 0 || tried_gmres) {
-      copy_to_user();
-      changed = true;
-    }
-    componentwise = std::max(componentwise, std::ranges::max(outcome.errors.componentwise));
-    normwise = std::max(normwise, std::ranges::max(outcome.errors.normwise));
-    refine_seconds += outcome.refine_seconds;
-    m_report.refinement_steps = std::max<std::int64_t>(m_report.refinement_steps, outcome.steps);
-  }
-  if (changed) m_exec.fence("lutra::driver: X is complete");
-  m_report.errors = {normwise, componentwise, std::nullopt};
-  m_report.times.refine = refine_seconds;
-  m_report.times.solve = timer.seconds() - refine_seconds;
-  update_memory();
-  return m_report.status = status_of_solution();
-}
-
-/// A refined solve for columns first … first + k of B, in `m_work`. Before anything of X is written, all of B
-/// is checked.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-RefinementOutcome LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::solve_block(
-    const const_multivector_type& B, std::size_t first, std::size_t k, Transposition op,
-    const std::function<void()>& copy_to_user) {
-  Operator& A = operator_for(op);
-  const auto& maxima = m_work.maxima;
-  maxima.clear(m_exec);
-  Impl::copy_and_check(m_exec, B, first, k, first == 0 ? B.extent(1) : first + k, m_work.B, maxima.slots(),
-                       maxima.bad_row_slot());
-  auto outcome = solve_refined(m_exec, A, *m_factorization, op,
-                               {m_options.max_refinement_steps, m_options.tolerance}, m_work, copy_to_user);
-  if (outcome.bad_row)
-    throw InputError("B: row " + std::to_string(*outcome.bad_row) + " holds NaN or infinity");
-  // A solve that was given up leaves NaN, so that a finite first solution needs no look at the flag.
-  const bool finite = std::isfinite(std::ranges::max(outcome.errors.componentwise));
-  if (outcome.steps > 0 || !finite) throw_if_stopped();
-  return outcome;
-}
-
-/// Room for one right-hand side of escalations.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::reserve_column() {
-  if (m_column.B.extent(0) > 0) return;
-  m_column = Workspace(m_exec, static_cast<std::size_t>(m_analysis->n), 1, m_budget);
+  return m_steps->solve_views(B, X, op);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::reserve_workspace(std::size_t n_rhs) {
-  const std::size_t columns = std::min(n_rhs, max_columns_at_once);
-  if (m_work.B.extent(1) == columns) return;
-  m_work = {};
-  m_work = Workspace(m_exec, static_cast<std::size_t>(m_analysis->n), columns, m_budget);
-}
-
-/// GMRES for each column that refinement has left above the tolerance; true where it has tried. Where memory
-/// does not suffice for it, columns stay as they are.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-bool LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::gmres_fallback(Transposition op, std::size_t k,
-                                                                        RefinementOutcome& outcome) {
-  const auto stalled = [&](double error) { return !(error <= tolerance()); };
-  const auto errors = std::span(outcome.errors.componentwise).first(k);
-  if (m_options.max_refinement_steps == 0 || m_stage == Stage::numerically_singular ||
-      std::ranges::none_of(errors, stalled) || !reserve_gmres())
-    return false;
-  Kokkos::Timer timer;
-  int iterations = 0;
-  for (std::size_t c = 0; c < k; ++c) {
-    if (stalled(errors[c])) iterations += improve_column(op, c, outcome.errors);
-  }
-  throw_if_stopped();
-  outcome.refine_seconds += timer.seconds();
-  if (iterations == 0) return true;
-  m_report.escalations.push_back("refinement stalled: " + std::to_string(iterations) +
-                                 " GMRES iterations with the factors as preconditioner");
-  if (find_null_vector_by_gmres(m_exec, operator_for(Transposition::none), *m_factorization, scales(),
-                                m_column, m_gmres, m_report))
-    m_stage = Stage::numerically_singular;
-  throw_if_stopped();
-  return true;
-}
-
-/// Room for GMRES. @returns false where memory does not suffice
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-bool LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::reserve_gmres() {
-  try {
-    reserve_column();
-    if (m_gmres.restart() == 0)
-      m_gmres = decltype(m_gmres)(m_exec, static_cast<std::size_t>(m_analysis->n), gmres_refinement_restart,
-                                  m_budget);
-    return true;
-  } catch (const OutOfMemoryError& error) {
-    m_report.escalations.push_back(std::string("refinement stalled, no memory for GMRES: ") + error.what());
-    return false;
-  }
-}
-
-/// GMRES for one column. @returns iterations
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-int LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::improve_column(Transposition op, std::size_t c,
-                                                                       BackwardErrors& errors) {
-  Impl::copy_column(m_exec, m_work.B, c, m_column.B, 0);
-  Impl::copy_column(m_exec, m_work.X, c, m_column.X, 0);
-  const BackwardErrors before{{errors.componentwise[c]}, {errors.normwise[c]}};
-  const auto& row_scale = op == Transposition::none ? m_analysis->row_scale : m_analysis->col_scale;
-  const auto improved = refine_by_gmres(m_exec, operator_for(op), *m_factorization, op, row_scale,
-                                        0.1 * tolerance(), before, m_column, m_gmres);
-  Impl::copy_column(m_exec, m_column.X, 0, m_work.X, c);
-  errors.componentwise[c] = improved.errors.componentwise[0];
-  errors.normwise[c] = improved.errors.normwise[0];
-  return improved.iterations;
-}
-
-/// @throws TimeoutError where the watchdog has given up a solve
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::throw_if_stopped() {
-  const std::int64_t row = m_factorization->consume_timeout(m_exec);
-  if (row < 0) return;
-  throw TimeoutError("solve: row " + std::to_string(row) +
-                     " of the factors waited too long in a triangular solve, which was given up");
+void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::set_analysis(
+    std::shared_ptr<const analysis_type> analysis) {
+  m_steps->set_analysis(std::move(analysis));
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-double LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::tolerance() const {
-  return m_options.tolerance > 0 ? m_options.tolerance : default_tolerance<Scalar>();
+void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::rematch(const matrix_type& A) {
+  m_steps->rematch(A);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Status LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::status_of_solution() const {
-  const double error = *m_report.errors.backward_componentwise;
-  if (!std::isfinite(error)) return Status::breakdown;
-  // Found on the way, or known before: X may solve the system, and so do many others.
-  if (m_stage == Stage::numerically_singular) return Status::numerically_singular;
-  return error <= tolerance() ? Status::success : Status::error_above_tolerance;
+auto LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::analysis() const noexcept
+    -> const std::shared_ptr<const analysis_type>& {
+  return m_steps->analysis();
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::update_memory() {
-  m_report.memory.device_peak_bytes = m_budget.peak_bytes();
-  if (m_budget.limit_bytes() > 0) m_report.memory.limit_bytes = m_budget.limit_bytes();
+const Report& LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::report() const noexcept {
+  return m_steps->report();
 }
 
 #define LUTRA_LU_NUMERIC(Scalar, Ordinal, Offset, Space) \

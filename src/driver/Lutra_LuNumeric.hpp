@@ -2,20 +2,21 @@
 #ifndef LUTRA_LUNUMERIC_HPP
 #define LUTRA_LUNUMERIC_HPP
 
-#include <functional>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
-#include "Lutra_CheckMatrix.hpp"
-#include "Lutra_CsrOperator.hpp"
 #include "Lutra_LuAnalysis.hpp"
 #include "Lutra_MatrixInput.hpp"
-#include "Lutra_NullVector.hpp"
 #include "Lutra_RankTwo.hpp"
-#include "Lutra_Transpose.hpp"
 #include "Lutra_Transposition.hpp"
 
 namespace lutra {
+
+namespace Impl {
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class LuNumericSteps;  // the implementation
+}
 
 /// The factors of one matrix after another on one pattern, and solves with them: one of any number of such
 /// objects over a shared analysis, each with its execution space instance, values, factors, workspace, memory
@@ -40,7 +41,8 @@ class LuNumeric {
   ///                 validate_input, time_stages, memory_limit; `rematch` takes all of them
   /// @throws InputError for options out of range; OutOfMemoryError. Fences.
   explicit LuNumeric(std::shared_ptr<const analysis_type> analysis, const LuOptions& options = {},
-                     const ExecutionSpace& exec = ExecutionSpace());
+                     const ExecutionSpace& exec = ExecutionSpace())
+      : LuNumeric(std::move(analysis), options, exec, MemoryBudget(options.memory_limit)) {}
   /// The same on an account that others write to as well, instead of one with `options.memory_limit`.
   LuNumeric(std::shared_ptr<const analysis_type> analysis, const LuOptions& options,
             const ExecutionSpace& exec, const MemoryBudget& budget);
@@ -90,64 +92,18 @@ class LuNumeric {
   /// @throws InputError as SparseLU::analyze; OutOfMemoryError: nothing has changed. Fences.
   void rematch(const matrix_type& A);
 
-  const std::shared_ptr<const analysis_type>& analysis() const noexcept { return m_analysis; }
+  const std::shared_ptr<const analysis_type>& analysis() const noexcept;
   /// What was chosen, counted and measured, and how good the last solution is. After an OutOfMemoryError of
   /// factorize or solve its status is `out_of_memory`, after a TimeoutError `not_solved`, and it has no
   /// errors; an InputError leaves it alone.
-  const Report& report() const noexcept { return m_report; }
+  const Report& report() const noexcept;
 
  private:
-  using Memory = memory_space;
-  using Operator = CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using Workspace = SolveWorkspace<Scalar, ExecutionSpace>;
-
-  /// What can be done next.
-  enum class Stage { structurally_singular, analyzed, not_finite, numerically_singular, factorized };
-
-  void check_matrix(const matrix_type& A);
-  void copy_values(const matrix_type& A);
-  void start_report();
-  bool factorize_with(double perturbation);
-  bool factorize_within_growth();
-  Stage stage_of_factors(bool finite);
-  static Status status_of(Stage stage);
-  Operator& operator_for(Transposition op);
-  Scales<Scalar, Memory> scales() const { return {m_analysis->row_scale, m_analysis->col_scale}; }
+  using Steps = Impl::LuNumericSteps<Scalar, Ordinal, Offset, ExecutionSpace>;
 
   Status solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
-  void check_extents(const const_multivector_type& B, const multivector_type& X) const;
-  bool can_solve() const;
-  void start_solution(Status status);
-  Status solve_blocks(const const_multivector_type& B, const multivector_type& X, Transposition op);
-  RefinementOutcome solve_block(const const_multivector_type& B, std::size_t first, std::size_t k,
-                                Transposition op, const std::function<void()>& copy_to_user);
-  bool reserve_gmres();
-  bool gmres_fallback(Transposition op, std::size_t k, RefinementOutcome& outcome);
-  int improve_column(Transposition op, std::size_t c, BackwardErrors& errors);
-  void reserve_workspace(std::size_t n_rhs);
-  void reserve_column();
-  void throw_if_stopped();
-  double tolerance() const;
-  Status status_of_solution() const;
-  void update_memory();
 
-  std::shared_ptr<const analysis_type> m_analysis;
-  LuOptions m_options;
-  ExecutionSpace m_exec;
-  MemoryBudget m_budget;
-  Report m_report;
-  Stage m_stage = Stage::analyzed;
-  std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_factorization;  ///< null: structurally singular
-  Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz(A)] of the matrix last factorized
-  MemoryReservation m_values_reservation;
-  TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of A; empty until a transposed solve
-  Operator m_operators[3];  ///< A, Aᵀ and Aᴴ; empty until they are asked for
-  MatrixCheckWorkspace<ExecutionSpace> m_check;
-  Workspace m_work;                        ///< of up to 16 right-hand sides
-  Workspace m_column;                      ///< of one, for escalations; empty until there is one
-  Fgmres<Scalar, ExecutionSpace> m_gmres;  ///< likewise
-  std::size_t m_factor_escalations = 0;    ///< how many of the report's escalations the factorization made
-  bool m_factorized_before = false;        ///< the next factorization is a refactorization
+  std::unique_ptr<Steps> m_steps;
 };
 
 }  // namespace lutra

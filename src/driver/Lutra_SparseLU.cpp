@@ -66,7 +66,6 @@ SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::operator=(SparseLU&&) noexcep
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix_type& A) {
   if (m_numeric) return m_numeric->rematch(A);
-  check_square_matrix(m_exec, A, MatrixCheckWorkspace<ExecutionSpace>(m_exec, m_budget));
   m_numeric =
       std::make_unique<numeric_type>(analyze_lu(m_exec, A, m_options, m_budget), m_options, m_exec, m_budget);
 }

@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
 namespace lutra::Impl {
 
-/// A device copy of a host array.
+/// A device copy of a host array. Fences.
 template <class ExecutionSpace, class T>
 Kokkos::View<const T*, typename ExecutionSpace::memory_space> upload(const ExecutionSpace& exec,
                                                                      MemoryReservation& reservation,
@@ -17,9 +18,23 @@ Kokkos::View<const T*, typename ExecutionSpace::memory_space> upload(const Execu
                                                                      const std::vector<T>& host) {
   auto device =
       reservation.allocate<Kokkos::View<T*, typename ExecutionSpace::memory_space>>(exec, label, host.size());
-  exec.fence("lutra: allocated before it is filled from the host");
-  Kokkos::deep_copy(device, Kokkos::View<const T*, Kokkos::HostSpace>(host.data(), host.size()));
+  Kokkos::deep_copy(exec, device, Kokkos::View<const T*, Kokkos::HostSpace>(host.data(), host.size()));
+  exec.fence("lutra: the host array is no longer needed");
   return device;
+}
+
+/// A rank-1 View where the host can read it: itself, or a copy. Complete once `exec` has been waited for.
+template <class ExecutionSpace, class View>
+Kokkos::View<typename View::const_value_type*, Kokkos::HostSpace> download(const ExecutionSpace& exec,
+                                                                           const View& view) {
+  if constexpr (is_host_space<ExecutionSpace>) {
+    return view;
+  } else {
+    const Kokkos::View<typename View::non_const_value_type*, Kokkos::HostSpace> host(
+        Kokkos::view_alloc(Kokkos::WithoutInitializing, "lutra::common::on the host"), view.extent(0));
+    Kokkos::deep_copy(exec, host, view);
+    return host;
+  }
 }
 
 }  // namespace lutra::Impl

@@ -2,71 +2,73 @@
 #ifndef LUTRA_MULTIFRONTALPLAN_HPP
 #define LUTRA_MULTIFRONTALPLAN_HPP
 
+#include <optional>
+
 #include "Lutra_AsyncResult.hpp"
 #include "Lutra_FactorizationPlan.hpp"
 #include "Lutra_FrontSolver.hpp"
 #include "Lutra_LuOptions.hpp"
-#include "Lutra_LuRows.hpp"
+#include "Lutra_LuTriangularSolves.hpp"
 
 namespace lutra {
 
 /// The multifrontal engine on one pattern: Duff and Reid's method (Lutra_FrontLu.hpp), and solves either on
-/// the panels of the fronts or with L and U by rows, gathered from the panels.
+/// the panels of the fronts or with L and U by rows, gathered from the panels. Both are prototypes, of which
+/// factorizations have their own.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-struct MultifrontalPlan final
-    : FactorizationPlan<Scalar, ExecutionSpace>,
-      std::enable_shared_from_this<MultifrontalPlan<Scalar, Ordinal, Offset, ExecutionSpace>> {
+struct MultifrontalPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   using Memory = typename ExecutionSpace::memory_space;
+  using Solver = FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Solves = Impl::LuTriangularSolves<Scalar, Ordinal, Offset, ExecutionSpace>;
 
   PermutedPattern<Ordinal, Offset, Memory> F;
   FrontPlan<Ordinal, Offset, Memory> fronts;
   std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> schedule;
-  double pivot_threshold = 0;    ///< of threshold pivoting; 0: static pivoting
-  bool solves_on_fronts = true;  ///< false: by the following
-  TriangularOptions triangular;
-  Impl::LuRows<Ordinal, Offset, Memory> lu;          ///< as the fronts store it; empty with solves on fronts
-  Kokkos::View<const Offset*, Memory> panel_source;  ///< [nnz(L + U)] position in the panels, by rows
+  double pivot_threshold = 0;       ///< of threshold pivoting; 0: static pivoting
+  std::optional<Solver> on_fronts;  ///< solves on the panels; or else …
+  std::optional<Solves> by_rows;    ///< … with L and U by rows
+  Kokkos::View<const Offset*, Memory>
+      panel_source;  ///< [nnz(L + U)] position in the panels of each entry by rows
 
-  FactorCounts counts() const override;
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
       const ExecutionSpace& exec, const MemoryBudget& budget) const override;
-  void write_structure(const ExecutionSpace& exec, FactorStructure& structure) const override;
+  void write_pattern(const ExecutionSpace& exec, FactorStructure& structure) const override;
 };
 
-/// Factors in fronts: the panels, and what factorizations work in. Two derived classes solve.
+/// Factors in fronts: the panels, and what factorizations and solves work in.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class MultifrontalFactorization : public Factorization<Scalar, ExecutionSpace> {
+class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSpace> {
  public:
   using Base = Factorization<Scalar, ExecutionSpace>;
   using typename Base::Memory;
+  using typename Base::Rows;
   using Plan = MultifrontalPlan<Scalar, Ordinal, Offset, ExecutionSpace>;
   using Fronts = FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>;
 
-  MultifrontalFactorization(const ExecutionSpace& exec, std::shared_ptr<const Plan> plan,
-                            const MemoryBudget& budget);
+  MultifrontalFactorization(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget);
   FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                                  double perturbation) override;
+  void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override;
   std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
+  std::int64_t consume_timeout(const ExecutionSpace& exec) override;
+  /// Brings the factors to where `apply` reads them, and their largest magnitude into `fronts().outcome`.
+  /// Does not fence on devices.
+  void update_solves(const ExecutionSpace& exec);
 
-  const Plan& plan() const { return *m_plan; }
+  const Plan& plan() const { return m_plan; }
   const Fronts& fronts() const { return m_fronts; }
   const Kokkos::View<unsigned char*, Memory>& perturbed() const { return m_perturbed; }
-
- protected:
-  /// Brings the factors to where `apply` reads them. Allocates only the first time; does not fence on
-  /// devices.
-  virtual void update_solves(const ExecutionSpace& exec) = 0;
-  /// Brings the largest magnitude of the factors into `fronts().outcome`. Does not fence on devices.
-  virtual void measure_growth(const ExecutionSpace& exec) = 0;
-
-  std::shared_ptr<const Plan> m_plan;
-  MemoryBudget m_budget;
-  Fronts m_fronts;
-  ScaledValues<Scalar, Memory> m_A;  ///< of the last factorization; `apply` reads its scales
 
  private:
   void allocate(const ExecutionSpace& exec);
 
+  const Plan& m_plan;
+  MemoryBudget m_budget;
+  Fronts m_fronts;
+  std::optional<typename Plan::Solver> m_on_fronts;  ///< of these two, as in the plan, …
+  std::optional<typename Plan::Solves> m_by_rows;    ///< … one solves
+  ScaledValues<Scalar, Memory> m_A;                  ///< of the last factorization; `apply` reads its scales
+  Kokkos::View<Scalar*, Memory> m_row_values;        ///< [nnz(L + U)] for solves by rows
   Kokkos::View<unsigned char*, Memory> m_perturbed;  ///< [n] 1 where the pivot was perturbed
   /// Copy of `fronts().outcome`, which the device can write to.
   Kokkos::View<FrontLuOutcome, typename Impl::AsyncResult<FrontLuOutcome, ExecutionSpace>::HostMemory>

@@ -2,13 +2,104 @@
 #ifndef LUTRA_SIMPLICIALPLAN_HPP
 #define LUTRA_SIMPLICIALPLAN_HPP
 
-#include "Lutra_FactorizationPlan.hpp"
+#include <optional>
+#include <type_traits>
+
 #include "Lutra_LuOptions.hpp"
+#include "Lutra_LuTriangularSolves.hpp"
+#include "Lutra_PlanTools.hpp"
+#include "Lutra_RightLookingEngine.hpp"
+#include "Lutra_UpLookingEngine.hpp"
 
 namespace lutra {
 
-/// Symbolic factorization of F and the plan of the simplicial engine: right-looking on devices, up-looking on
-/// hosts. Writes the symbolic method and the times of both steps to `report`.
+/// Factors of a simplicial engine: L + U by rows, which solves read.
+template <class Engine>
+class SimplicialFactorization final
+    : public Factorization<typename Engine::scalar_type, typename Engine::execution_space> {
+ public:
+  using Scalar = typename Engine::scalar_type;
+  using ExecutionSpace = typename Engine::execution_space;
+  using Base = Factorization<Scalar, ExecutionSpace>;
+  using typename Base::Memory;
+  using typename Base::Rows;
+
+  SimplicialFactorization(const ExecutionSpace& exec, const typename Engine::Plan& plan,
+                          const typename Engine::Solves& prototype, const MemoryBudget& budget)
+      : m_plan(plan), m_budget(budget), m_solves(prototype.with_own_values(exec, budget)) {}
+
+  FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
+                                 double perturbation) override {
+    if (m_factors.row_values.extent(0) == 0) allocate(exec);
+    m_A = A;
+    const auto outcome = Engine::factorize(exec, m_plan, A, perturbation, m_factors);
+    update_solves(exec);
+    return outcome;
+  }
+  /// Brings the factors to where `apply` reads them. Does not fence on devices.
+  void update_solves(const ExecutionSpace& exec) {
+    Engine::update_rows(exec, m_plan, m_factors);
+    m_solves.set_values(exec, m_factors.row_values);
+  }
+  void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
+    m_solves.solve(exec, op, m_A.row_scale, m_A.col_scale, B, X);
+  }
+  std::vector<Pivot> pivots(const ExecutionSpace& exec) const override {
+    return Impl::list_pivots(exec, m_plan.F, m_factors.perturbed, decltype(m_plan.F.row_order)());
+  }
+  std::int64_t consume_timeout(const ExecutionSpace& exec) override { return m_solves.consume_timeout(exec); }
+
+  const typename Engine::Plan& plan() const { return m_plan; }
+  typename Engine::Factors& factors() { return m_factors; }
+
+ private:
+  void allocate(const ExecutionSpace& exec) {
+    typename Engine::Factors fresh;  // nothing has changed where memory runs out
+    fresh.reservation = MemoryReservation(m_budget);
+    const auto& rows = m_plan.lu.rows;
+    fresh.row_values = fresh.reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
+        exec, "lutra::numeric::values by rows", rows.entries.extent(0));
+    fresh.perturbed = fresh.reservation.template allocate<Kokkos::View<unsigned char*, Memory>>(
+        exec, "lutra::numeric::perturbed", static_cast<std::size_t>(rows.n));
+    Engine::allocate(exec, m_plan, m_budget, fresh);
+    m_factors = fresh;
+  }
+
+  const typename Engine::Plan& m_plan;
+  MemoryBudget m_budget;
+  typename Engine::Solves m_solves;
+  ScaledValues<Scalar, Memory> m_A;  ///< of the last factorization; `apply` reads its scales
+  typename Engine::Factors m_factors;
+};
+
+/// The plan of a simplicial engine, and the prototype of solves with L and U by rows.
+template <class Engine>
+struct SimplicialPlan final
+    : FactorizationPlan<typename Engine::scalar_type, typename Engine::execution_space> {
+  using Scalar = typename Engine::scalar_type;
+  using ExecutionSpace = typename Engine::execution_space;
+
+  typename Engine::Plan lu;
+  std::optional<typename Engine::Solves> solves;
+
+  std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
+      const ExecutionSpace& exec, const MemoryBudget& budget) const override {
+    return std::make_unique<SimplicialFactorization<Engine>>(exec, lu, *solves, budget);
+  }
+  void write_pattern(const ExecutionSpace& exec, FactorStructure& structure) const override {
+    Impl::write_rows(exec, lu.lu.rows, structure);
+  }
+};
+
+/// Right-looking on devices, up-looking on hosts.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+using SimplicialEngine =
+    std::conditional_t<Impl::is_host_space<ExecutionSpace>,
+                       Impl::UpLookingEngine<Scalar, Ordinal, Offset, ExecutionSpace>,
+                       Impl::RightLookingEngine<Scalar, Ordinal, Offset, ExecutionSpace>>;
+
+/// Symbolic factorization of F and the plan of the simplicial engine. Writes the symbolic method and the
+/// times of both steps to `report`.
 /// @throws OutOfMemoryError. Fences.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial(
