@@ -12,7 +12,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
     const ExecutionSpace& exec,
     const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
     const LuOptions& options, const MemoryBudget& budget, Report& report) {
-  using Engine = SimplicialEngine<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Simplicial = SimplicialEngine<Scalar, Ordinal, Offset, ExecutionSpace>;
   const Impl::StageTimer timer(exec, true);
   const auto fill = [&](const auto& permuted) {
     auto filled = factorize_symbolic(exec, permuted, budget, {options.symbolic});
@@ -21,8 +21,8 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
     report.times.symbolic = timer.seconds();
     return filled;
   };
-  auto plan = std::make_shared<SimplicialPlan<Engine>>();
-  plan->lu = Engine::plan(exec, F, budget, fill);
+  auto plan = std::make_shared<SimplicialPlan<Simplicial>>();
+  plan->lu = Simplicial::plan(exec, F, budget, fill);
   const auto& rows = plan->lu.lu.rows;
   TriangularOptions triangular;
   triangular.method = options.trisolve;
@@ -30,7 +30,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
   plan->solves.emplace(exec, rows, F.row_order, F.col_order, triangular, budget);
   plan->solve_method = name_of(plan->solves->upper_report().method);
   plan->solve_reason = "solves: " + plan->solves->upper_report().why;
-  plan->level_widths = Engine::level_widths(plan->lu);
+  plan->level_widths = Simplicial::level_widths(plan->lu);
   plan->counts.nnz_l = static_cast<std::int64_t>(rows.nnz_l);
   plan->counts.nnz_u = static_cast<std::int64_t>(rows.nnz_u);
   plan->counts.flops = plan->lu.lu.flops;

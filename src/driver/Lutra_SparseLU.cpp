@@ -6,43 +6,27 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_Upload.hpp"
 
 namespace lutra {
 namespace {
 
-/// A View of host data where the execution space can read it: itself, or a copy that `reservation` owns.
-template <class ExecutionSpace, class HostView>
-auto to_device(const ExecutionSpace& exec, MemoryReservation& reservation, const HostView& host) {
-  using Memory = typename ExecutionSpace::memory_space;
-  using Device = Kokkos::View<typename HostView::const_data_type, typename HostView::array_layout, Memory>;
-  if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    return Device(host);
-  } else {
-    using Fresh = typename Device::non_const_type;
-    Fresh device;
-    if constexpr (HostView::rank() == 1) {
-      device = reservation.template allocate<Fresh>(exec, "lutra::driver::from_host", host.extent(0));
-    } else {
-      device = reservation.template allocate<Fresh>(exec, "lutra::driver::from_host", host.extent(0),
-                                                    host.extent(1));
-    }
-    Kokkos::deep_copy(exec, device, host);
-    return Device(device);
-  }
-}
-
-/// A matrix on the host, where the execution space can read it.
+/// A matrix on the host, where the execution space can read it: itself, or a copy that `reservation` owns.
 template <class ExecutionSpace, class Scalar, class Ordinal, class Offset>
 CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> to_device(
-    const ExecutionSpace& exec, MemoryReservation& reservation,
-    const HostMatrix<Scalar, Ordinal, Offset>& matrix) {
-  if (matrix.row_map.size() != static_cast<std::size_t>(matrix.n_rows) + 1 ||
-      matrix.values.size() != matrix.entries.size()) {
+    const ExecutionSpace& exec, [[maybe_unused]] MemoryReservation& reservation,
+    const HostMatrix<Scalar, Ordinal, Offset>& A) {
+  if (A.row_map.size() != static_cast<std::size_t>(A.n_rows) + 1 || A.values.size() != A.entries.size())
     throw InputError("matrix: row_map needs n_rows + 1 elements, and as many values as entries");
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
+    static_cast<void>(exec);
+    return make_view(A);
+  } else {
+    const auto copy = [&](const auto& array) {
+      return Impl::upload(exec, reservation, "lutra::driver::from_host", array);
+    };
+    return {A.n_rows, A.n_cols, copy(A.row_map), copy(A.entries), copy(A.values)};
   }
-  const auto host = make_view(matrix);
-  return {matrix.n_rows, matrix.n_cols, to_device(exec, reservation, host.row_map),
-          to_device(exec, reservation, host.entries), to_device(exec, reservation, host.values)};
 }
 
 }  // namespace
@@ -107,24 +91,23 @@ Status SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::solve_host(std::span<c
                      std::to_string(n) + " rows");
   }
   using HostColumns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
-  using ConstHostColumns = Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
   const std::size_t k = B.size() / n;
-  const ConstHostColumns host_B(B.data(), n, k);
+  const Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace> host_B(B.data(), n, k);
   const HostColumns host_X(X.data(), n, k);
-  MemoryReservation reservation(m_budget);
-  const auto device_B = to_device(m_exec, reservation, host_B);
-  Status status;
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    status = solve(device_B, host_X, op);
+    return solve(host_B, host_X, op);
   } else {
     using Columns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, memory_space>;
+    MemoryReservation reservation(m_budget);
+    const auto device_B = reservation.template allocate<Columns>(m_exec, "lutra::driver::B", n, k);
     const auto device_X = reservation.template allocate<Columns>(m_exec, "lutra::driver::X", n, k);
+    Kokkos::deep_copy(m_exec, device_B, host_B);
     Kokkos::deep_copy(m_exec, device_X, host_X);  // a solve that ends in a singular matrix leaves X alone
-    status = solve(device_B, device_X, op);
+    const Status status = solve(device_B, device_X, op);
     Kokkos::deep_copy(m_exec, host_X, device_X);
+    m_exec.fence("lutra::SparseLU::solve_host: X is complete");
+    return status;
   }
-  m_exec.fence("lutra::SparseLU::solve_host: X is complete");
-  return status;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
