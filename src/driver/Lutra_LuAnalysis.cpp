@@ -136,7 +136,6 @@ template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
 Impl::EngineProperties properties_of(const ExecutionSpace& exec, const LuOptions& options,
                                      const AssemblyTree<Ordinal>& tree, const MemoryBudget& budget) {
   Impl::EngineProperties properties;
-  properties.on_host = Impl::is_host_space<ExecutionSpace>;
   const double entries = entries_of_panels(tree);
   properties.flops_per_entry = entries > 0 ? tree.flops / entries : 0.0;
   if (budget.limit_bytes() > 0 && tree.count() > 0)
@@ -168,7 +167,8 @@ std::pair<Engine, AssemblyTree<Ordinal>> prepare_engine(
   if (Impl::may_take_fronts(options) || tree_order)
     tree = build_tree(exec, A.pattern(), on_host, pivots, budget);
   const auto [engine, reason] =
-      Impl::choose_engine(options, properties_of<Scalar, Offset>(exec, options, tree, budget));
+      Impl::choose_engine(options, properties_of<Scalar, Offset>(exec, options, tree, budget),
+                          default_device_model<ExecutionSpace>().numeric);
   report.choice.engine = name_of(engine);
   if (!reason.empty()) Impl::add_reason(report, reason);
   if (engine == Engine::multifrontal || tree_order) pivots.reorder(tree.order);

@@ -6,31 +6,31 @@
 namespace lutra::Test {
 
 TEST_CASE("an engine is chosen from options and properties, with a reason", "[driver]") {
-  using Impl::choose_engine;
   using Impl::EngineProperties;
-  const EngineProperties dense_on_host{true, 60, true}, sparse_on_host{true, 10, true};
-  const EngineProperties on_device{false, 10, true}, too_large{false, 60, false};
-  CHECK(choose_engine({}, dense_on_host).engine == Engine::multifrontal);
-  CHECK(choose_engine({}, sparse_on_host).engine == Engine::simplicial);
-  CHECK(choose_engine({}, on_device).engine == Engine::multifrontal);
-  CHECK(choose_engine({}, too_large).engine == Engine::simplicial);
-  CHECK(choose_engine({}, too_large).reason.find("memory limit") != std::string::npos);
-  CHECK(choose_engine({}, dense_on_host).reason.find("60 flops per stored entry") != std::string::npos);
+  const NumericDeviceModel host = host_device_model().numeric, device = h200_device_model().numeric;
+  const EngineProperties dense{60, true}, sparse{10, true}, too_large{60, false};
+  using Impl::choose_engine;
+  CHECK(choose_engine({}, dense, host).engine == Engine::multifrontal);
+  CHECK(choose_engine({}, sparse, host).engine == Engine::simplicial);
+  CHECK(choose_engine({}, sparse, device).engine == Engine::multifrontal);
+  CHECK(choose_engine({}, too_large, device).engine == Engine::simplicial);
+  CHECK(choose_engine({}, too_large, device).reason.find("memory limit") != std::string::npos);
+  CHECK(choose_engine({}, dense, host).reason.find("60 flops per stored entry") != std::string::npos);
 
   LuOptions options;
   options.engine = Engine::simplicial;
-  CHECK(choose_engine(options, dense_on_host).engine == Engine::simplicial);
-  CHECK(choose_engine(options, dense_on_host).reason.empty());
+  CHECK(choose_engine(options, dense, host).engine == Engine::simplicial);
+  CHECK(choose_engine(options, dense, host).reason.empty());
   options.engine = Engine::automatic;
   options.symbolic = SymbolicMethod::fill1;
-  CHECK(choose_engine(options, on_device).engine == Engine::simplicial);
+  CHECK(choose_engine(options, sparse, device).engine == Engine::simplicial);
   options.pivoting = Pivoting::threshold;
-  CHECK(choose_engine(options, sparse_on_host).engine == Engine::multifrontal);
+  CHECK(choose_engine(options, sparse, host).engine == Engine::multifrontal);
   options = {};
   options.ordering = Ordering::user;
-  CHECK(choose_engine(options, on_device).engine == Engine::simplicial);
+  CHECK(choose_engine(options, sparse, device).engine == Engine::simplicial);
   options.engine = Engine::multifrontal;
-  CHECK(choose_engine(options, too_large).engine == Engine::multifrontal);
+  CHECK(choose_engine(options, too_large, device).engine == Engine::multifrontal);
 }
 
 }  // namespace lutra::Test

@@ -4,13 +4,13 @@
 
 #include <string>
 
+#include "Lutra_DeviceModel.hpp"
 #include "Lutra_LuOptions.hpp"
 
 namespace lutra::Impl {
 
 /// What the choice of an engine depends on, beside the options.
 struct EngineProperties {
-  bool on_host = false;        ///< the execution space is one of host threads
   double flops_per_entry = 0;  ///< of fronts, over the entries of L + U they store, zeros of amalgamation
                                ///< among them
   bool fronts_fit = true;      ///< the memory limit has room for fronts
@@ -32,16 +32,15 @@ inline bool may_take_fronts(const LuOptions& options) {
 /// The engine asked for, or the one predicted to be faster.
 ///
 /// On hosts the simplicial engine wins until fronts have much to do for each entry they store. On devices it
-/// pays launches for each of its levels, and fronts pay two in all. Measured on circuits, power flow, memory
-/// chips and grids, on one host thread and on an H200 (docs/numeric.md).
-inline EngineChoice choose_engine(const LuOptions& options, const EngineProperties& properties) {
-  constexpr double min_flops_per_entry = 40;
+/// pays launches for each of its levels, and fronts pay two in all (docs/numeric.md).
+inline EngineChoice choose_engine(const LuOptions& options, const EngineProperties& properties,
+                                  const NumericDeviceModel& model) {
   if (options.engine != Engine::automatic) return {options.engine, ""};
   if (options.pivoting == Pivoting::threshold)
     return {Engine::multifrontal, "multifrontal engine: threshold pivoting works in its fronts"};
   if (!may_take_fronts(options))
     return {Engine::simplicial, "simplicial engine: it keeps the ordering and the symbolic method asked for"};
-  const bool enough_work = !properties.on_host || properties.flops_per_entry >= min_flops_per_entry;
+  const bool enough_work = properties.flops_per_entry >= model.min_flops_per_entry;
   const Engine engine = enough_work && properties.fronts_fit ? Engine::multifrontal : Engine::simplicial;
   const std::string name(name_of(engine));
   if (enough_work && !properties.fronts_fit)
