@@ -17,19 +17,9 @@ FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::FrontSolver(const Executio
     : FrontSolver(std::make_unique<Sweeps>(exec, plan, budget, options), options.interchanges) {}
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::FrontSolver(std::unique_ptr<Sweeps> sweeps,
+FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::FrontSolver(std::shared_ptr<Sweeps> sweeps,
                                                                   bool interchanges)
     : m_sweeps(std::move(sweeps)), m_interchanges(interchanges) {}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::~FrontSolver() = default;
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::FrontSolver(FrontSolver&&) noexcept = default;
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::operator=(FrontSolver&&) noexcept
-    -> FrontSolver& = default;
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 auto FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::with_own_vectors(const ExecutionSpace& exec,

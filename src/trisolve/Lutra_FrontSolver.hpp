@@ -52,9 +52,8 @@ class FrontSolver {
   /// @throws OutOfMemoryError. Fences.
   FrontSolver(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget,
               const FrontSolverOptions& options = {});
-  ~FrontSolver();
-  FrontSolver(FrontSolver&&) noexcept;
-  FrontSolver& operator=(FrontSolver&&) noexcept;
+  FrontSolver(FrontSolver&&) noexcept = default;
+  FrontSolver& operator=(FrontSolver&&) noexcept = default;
 
   /// Another solver for factors of the same plan. The two share the index lists made from the plan, which no
   /// solve changes; flags and vectors are their own, so that both may solve at the same time.
@@ -75,9 +74,9 @@ class FrontSolver {
 
  private:
   using Sweeps = Impl::FrontSweeps<Scalar, Ordinal, Offset, ExecutionSpace>;
-  FrontSolver(std::unique_ptr<Sweeps> sweeps, bool interchanges);
+  FrontSolver(std::shared_ptr<Sweeps> sweeps, bool interchanges);
 
-  std::unique_ptr<Sweeps> m_sweeps;
+  std::shared_ptr<Sweeps> m_sweeps;  ///< this solver's alone
   bool m_interchanges = false;
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_TriangleAnalysis.hpp"
-#include "Lutra_TriangularSolveImplInstantiate.hpp"
 
 namespace lutra::Impl {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_TriangularSolver.hpp"
 
-#include <array>
 #include <string>
 #include <utility>
 
@@ -29,15 +28,17 @@ namespace Impl {
 
 /// The pattern as given, its values, and a solve each for T and Tᵀ.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class TriangularSolve {
+class TriangularSolveOfBoth : public TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace> {
  public:
-  using Memory = typename ExecutionSpace::memory_space;
-  using Pattern = CsrPattern<Ordinal, Offset, Memory>;
+  using Base = TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>;
   using Op = TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using Input = typename TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::const_multivector_type;
-  using Output = typename TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::multivector_type;
+  using typename Base::Input;
+  using typename Base::Memory;
+  using typename Base::Output;
+  using typename Base::Pattern;
+  using typename Base::Values;
 
-  TriangularSolve(TriangularOptions options, const ExecutionSpace& exec)
+  TriangularSolveOfBoth(const TriangularOptions& options, const ExecutionSpace& exec)
       : m_options(options), m_exec(exec), m_budget(options.memory_limit) {
     // On devices allocations are a good part of an analysis. What an analysis leaves the next one takes.
     if (!is_host_space<ExecutionSpace> && options.memory_limit == 0) m_store = std::make_shared<MemoryPool>();
@@ -45,7 +46,7 @@ class TriangularSolve {
     if (options.expected_rhs < 1) throw InputError("options: expected_rhs must be 1 or more");
   }
 
-  void analyze(const Pattern& pattern, TriangleSide side, DiagonalKind diagonal) {
+  void analyze(const Pattern& pattern, TriangleSide side, DiagonalKind diagonal) override {
     if (pattern.n_rows != pattern.n_cols || pattern.n_rows < 1) {
       throw InputError("triangle: it is " + std::to_string(pattern.n_rows) + " × " +
                        std::to_string(pattern.n_cols) + "; a square one with at least one row is needed");
@@ -67,7 +68,7 @@ class TriangularSolve {
     m_values = {};
   }
 
-  void set_values(const Kokkos::View<const Scalar*, Memory>& values) {
+  void set_values(const Values& values) override {
     if (m_sides.plain.is_empty())
       throw CallOrderError("set_values: there is no analysis; call analyze first");
     if (values.extent(0) != m_pattern.entries.extent(0)) {
@@ -86,7 +87,7 @@ class TriangularSolve {
     m_sides.transposed.set_values(m_exec, {m_values, m_sides.transpose.source});
   }
 
-  void solve(const Input& B, const Output& X, Transposition op) {
+  void solve(const Input& B, const Output& X, Transposition op) override {
     if (!m_sides.plain.has_values()) {
       throw CallOrderError("solve: there are no values; call analyze and set_values first");
     }
@@ -106,12 +107,12 @@ class TriangularSolve {
     solve.solve(m_exec, in, out, static_cast<int>(B.extent(1)), op == Transposition::adjoint);
   }
 
-  void wait() {
+  void wait() override {
     m_exec.fence("lutra::TriangularSolver::wait");
     throw_if_timed_out();
   }
 
-  const TriangularReport& report(Transposition op) {
+  const TriangularReport& report(Transposition op) override {
     Op& solve = op == Transposition::none ? m_sides.plain : m_sides.transposed;
     solve.count_inverted_blocks(m_exec);
     return solve.report();
@@ -162,57 +163,16 @@ class TriangularSolve {
   MemoryReservation m_values_reservation;
 };
 
-}  // namespace Impl
-
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::TriangularSolver(TriangularOptions options,
-                                                                            const ExecutionSpace& exec)
-    : m_solve(
-          std::make_unique<Impl::TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>>(options, exec)) {}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::~TriangularSolver() = default;
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::TriangularSolver(TriangularSolver&&) noexcept =
-    default;
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::operator=(TriangularSolver&&) noexcept
-    -> TriangularSolver& = default;
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const pattern_type& T,
-                                                                        TriangleSide side,
-                                                                        DiagonalKind diagonal) {
-  m_solve->analyze(T, side, diagonal);
+std::unique_ptr<TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>> make_triangular_solve(
+    const TriangularOptions& options, const ExecutionSpace& exec) {
+  return std::make_unique<TriangularSolveOfBoth<Scalar, Ordinal, Offset, ExecutionSpace>>(options, exec);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::set_values(const values_type& values) {
-  m_solve->set_values(values);
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_views(const const_multivector_type& B,
-                                                                            const multivector_type& X,
-                                                                            Transposition op) {
-  m_solve->solve(B, X, op);
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::wait() {
-  m_solve->wait();
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-const TriangularReport& TriangularSolver<Scalar, Ordinal, Offset, ExecutionSpace>::report(
-    Transposition op) const {
-  return m_solve->report(op);
-}
-
-#define LUTRA_TRIANGULAR_SOLVER(Scalar, Ordinal, Offset, Space) \
-  template class TriangularSolver<Scalar, Ordinal, Offset, Space>;
+#define LUTRA_TRIANGULAR_SOLVER(Scalar, Ordinal, Offset, Space)             \
+  template std::unique_ptr<TriangularSolve<Scalar, Ordinal, Offset, Space>> \
+  make_triangular_solve<Scalar, Ordinal, Offset, Space>(const TriangularOptions&, const Space&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_TRIANGULAR_SOLVER)
 
+}  // namespace Impl
 }  // namespace lutra

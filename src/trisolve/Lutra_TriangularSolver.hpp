@@ -18,9 +18,27 @@
 namespace lutra {
 
 namespace Impl {
+/// The implementation, behind an interface.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class TriangularSolve;  // the implementation
-}
+class TriangularSolve {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Pattern = CsrPattern<Ordinal, Offset, Memory>;
+  using Values = Kokkos::View<const Scalar*, Memory>;
+  using Input = Kokkos::View<const Scalar**, Kokkos::LayoutStride, Memory>;
+  using Output = Kokkos::View<Scalar**, Kokkos::LayoutStride, Memory>;
+
+  virtual ~TriangularSolve() = default;
+  virtual void analyze(const Pattern& pattern, TriangleSide side, DiagonalKind diagonal) = 0;
+  virtual void set_values(const Values& values) = 0;
+  virtual void solve(const Input& B, const Output& X, Transposition op) = 0;
+  virtual void wait() = 0;
+  virtual const TriangularReport& report(Transposition op) = 0;
+};
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::unique_ptr<TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>> make_triangular_solve(
+    const TriangularOptions& options, const ExecutionSpace& exec);
+}  // namespace Impl
 
 /// Solves with a sparse triangle: op(T)·X = B for op(T) = T, Tᵀ, Tᴴ and any number of right-hand sides.
 ///
@@ -39,10 +57,9 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, Execut
   using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;
 
   /// @throws InputError for options out of range, or a method this execution space cannot run
-  explicit TriangularSolver(TriangularOptions options = {}, const ExecutionSpace& exec = ExecutionSpace());
-  ~TriangularSolver();
-  TriangularSolver(TriangularSolver&&) noexcept;
-  TriangularSolver& operator=(TriangularSolver&&) noexcept;
+  explicit TriangularSolver(const TriangularOptions& options = {},
+                            const ExecutionSpace& exec = ExecutionSpace())
+      : m_solve(Impl::make_triangular_solve<Scalar, Ordinal, Offset, ExecutionSpace>(options, exec)) {}
 
   /// Dependencies, levels, blocks and packed layout of one triangle of a square pattern by rows, columns
   /// strictly ascending. A pattern that holds more than the triangle (a whole matrix, L and U of an
@@ -50,12 +67,14 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, Execut
   /// solver.
   /// @throws InputError naming the row where the pattern is malformed or a stored diagonal is missing;
   ///         OutOfMemoryError. The solver is as it was before the call.
-  void analyze(const pattern_type& T, TriangleSide side, DiagonalKind diagonal);
+  void analyze(const pattern_type& T, TriangleSide side, DiagonalKind diagonal) {
+    m_solve->analyze(T, side, diagonal);
+  }
 
   /// Copies new values, [nnz] in the order of the pattern, without a new analysis. Fences.
   /// @throws CallOrderError without an analysis; InputError naming the first row whose diagonal is zero, or
   ///        that holds a value which is not finite
-  void set_values(const values_type& values);
+  void set_values(const values_type& values) { m_solve->set_values(values); }
 
   /// analyze and set_values in one.
   void analyze(const matrix_type& T, TriangleSide side, DiagonalKind diagonal) {
@@ -88,20 +107,18 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, Execut
     static_assert(Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
                       Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
                   "lutra::TriangularSolver::solve takes Views its execution space can reach");
-    solve_views(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X), op);
+    m_solve->solve(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X), op);
   }
 
   /// Waits for the solves so far.
   /// @throws TimeoutError naming the row at which the watchdog ended one
-  void wait();
+  void wait() { m_solve->wait(); }
 
   /// What was chosen and counted for op(T); the report of Tᵀ is empty before the first transposed solve.
   /// Fences where values are new since the last report.
-  const TriangularReport& report(Transposition op = Transposition::none) const;
+  const TriangularReport& report(Transposition op = Transposition::none) const { return m_solve->report(op); }
 
  private:
-  void solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
-
   std::unique_ptr<Impl::TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>> m_solve;
 };
 

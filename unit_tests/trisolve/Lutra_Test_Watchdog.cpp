@@ -84,8 +84,8 @@ struct Chain {
     waited_for = data.current + 1;
 #ifdef KOKKOS_ENABLE_CUDA
     if constexpr (std::is_same_v<Space, Kokkos::Cuda>) {
-      if (!portable && for_blocks) return lutra::Impl::solve_blocks_cuda<true, 1>(exec, data, 2, graphs);
-      if (!portable) return lutra::Impl::solve_blocks_cuda<false, 1>(exec, data, 2, graphs);
+      if (!portable && for_blocks) return lutra::Impl::solve_blocks_cuda<true>(exec, data, 2, graphs);
+      if (!portable) return lutra::Impl::solve_blocks_cuda<false>(exec, data, 2, graphs);
     }
 #endif
     static_cast<void>(portable);

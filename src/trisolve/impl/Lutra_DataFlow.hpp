@@ -4,7 +4,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <bit>
 #include <cstdint>
 
 #include "Lutra_ScalarTraits.hpp"

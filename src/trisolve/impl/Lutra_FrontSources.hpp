@@ -5,7 +5,6 @@
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Sort.hpp>
 
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <numeric>

@@ -71,23 +71,21 @@ inline double large_level_seconds(const LevelSetCosts& costs, double bytes, doub
          std::max(0.0, steps - batched_steps) * costs.step_seconds;
 }
 
-/// Bytes a task moves: its part of the packed entries, and for each row right-hand sides, solutions and the
-/// reciprocal diagonal. A single solution is mostly in a cache; several are read by each entry that needs
-/// them.
+/// Bytes a task moves: its part of the packed entries, and for each row right-hand side, solution and
+/// reciprocal diagonal. Solutions of other rows are mostly in a cache.
 template <class Plan>
-double level_task_bytes(const Plan& plan, std::size_t scalar_bytes, std::size_t value_bytes, int columns) {
+double level_task_bytes(const Plan& plan, std::size_t scalar_bytes, std::size_t value_bytes) {
   using Ordinal = typename decltype(plan.columns)::non_const_value_type;
   const auto tasks = static_cast<double>(plan.n_tasks());
   const auto entries = static_cast<double>(plan.columns.extent(0)) / tasks;
   const auto rows = static_cast<double>(plan.n) / tasks;
-  const auto solutions = static_cast<double>(columns) * static_cast<double>(scalar_bytes);
-  return entries * (static_cast<double>(value_bytes + sizeof(Ordinal)) + (columns > 1 ? solutions : 0)) +
-         rows * (2 * solutions + static_cast<double>(value_bytes));
+  return entries * static_cast<double>(value_bytes + sizeof(Ordinal)) +
+         rows * static_cast<double>(2 * scalar_bytes + value_bytes);
 }
 
 /// Divides levels into runs of least predicted cost, by dynamic programming: the cheapest way to the end of
 /// a level, with that level small or large, follows from the two of the level before. `bytes_per_task` is
-/// that of level_task_bytes for the right-hand sides meant.
+/// that of level_task_bytes.
 template <class Ordinal>
 LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin,
                               const std::vector<Ordinal>& level_steps, double bytes_per_task,
@@ -141,29 +139,29 @@ double predict_levels_seconds(const LevelRuns<Ordinal>& levels, const LevelSetCo
 }
 
 /// Solves rows whose dependencies are all computed.
-template <int Stride, class Data>
+template <class Data>
 struct SettledRows {
   Data data;
 
   /// Adds the product of entry t of row b of a task and its solution; entries of a row are distributed
   /// cyclically over its lanes.
   template <class Scalar, class Task>
-  KOKKOS_FUNCTION void add_entry(const Task& task, int b, int t, int column, Scalar& sum) const {
+  KOKKOS_FUNCTION void add_entry(const Task& task, int b, int t, Scalar& sum) const {
     const int lane = (b << task.shape.log_lanes) + (t & (task.shape.lanes() - 1));
     const auto p = task.entries + (t >> task.shape.log_lanes) * narrow_lanes + lane;
     const auto needed = static_cast<std::int64_t>(data.columns[p]);
-    if (needed >= 0) sum += Scalar(data.value(data.entries + p)) * data.current[needed * Stride + column];
+    if (needed >= 0) sum += Scalar(data.value(data.entries + p)) * data.current[needed];
   }
 
   template <class Scalar, class Task>
-  KOKKOS_FUNCTION void finish_row(const Task& task, int b, int column, const Scalar& sum) const {
+  KOKKOS_FUNCTION void finish_row(const Task& task, int b, const Scalar& sum) const {
     const auto position = static_cast<std::int64_t>(task.first_position) + b;
     const auto in_row = static_cast<std::int64_t>(data.in_row[position]);
     const auto out_row = static_cast<std::int64_t>(data.out_row[position]);
     const Scalar x = Scalar(data.value(data.inverses + task.inverses + b)) *
-                     (data.in.scaled(in_row, data.in.at(in_row, column)) - sum);
-    data.current[position * Stride + column] = x;
-    data.out.at(out_row, column) = data.out.scaled(out_row, x);
+                     (data.in.scaled(in_row, data.in.at(in_row, 0)) - sum);
+    data.current[position] = x;
+    data.out.at(out_row, 0) = data.out.scaled(out_row, x);
   }
 
   /// One task by a thread of a team: short rows one by each lane of its vector, long ones by all lanes
@@ -173,39 +171,34 @@ struct SettledRows {
     using Scalar = std::remove_pointer_t<decltype(data.current)>;
     const int entries = task.steps << task.shape.log_lanes;
     if (task.shape.log_lanes <= 2) {
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, task.blocks * data.n_columns), [&](const int i) {
-        const int b = i % task.blocks, column = i / task.blocks;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, static_cast<int>(task.blocks)), [&](const int b) {
         Scalar sum(0);
-        for (int t = 0; t < entries; ++t) add_entry(task, b, t, column, sum);
-        finish_row(task, b, column, sum);
+        for (int t = 0; t < entries; ++t) add_entry(task, b, t, sum);
+        finish_row(task, b, sum);
       });
       return;
     }
     for (int b = 0; b < task.blocks; ++b) {
-      for (int column = 0; column < data.n_columns; ++column) {
-        Scalar sum(0);
-        Kokkos::parallel_reduce(
-            Kokkos::ThreadVectorRange(team, entries),
-            [&](const int t, Scalar& partial) { add_entry(task, b, t, column, partial); }, sum);
-        Kokkos::single(Kokkos::PerThread(team), [&]() { finish_row(task, b, column, sum); });
-      }
+      Scalar sum(0);
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, entries),
+          [&](const int t, Scalar& partial) { add_entry(task, b, t, partial); }, sum);
+      Kokkos::single(Kokkos::PerThread(team), [&]() { finish_row(task, b, sum); });
     }
   }
 };
 
 /// A run of small levels by one team. Its barrier after a level orders the solutions of that level before
 /// their use in the next.
-template <int Stride, class ExecutionSpace, class Data, class Ordinal>
+template <class ExecutionSpace, class Data, class Ordinal>
 void solve_small_run(const ExecutionSpace& exec, const Data& data, Ordinal first_task, Ordinal end_task,
                      Ordinal max_tasks) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   constexpr int max_threads = 16;
-  const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
-  const int threads =
-      is_host_space<ExecutionSpace> ? 1 : static_cast<int>(std::min<std::int64_t>(max_threads, max_tasks));
-  const SettledRows<Stride, Data> rows{data};
+  const auto threads = static_cast<int>(std::min<std::int64_t>(max_threads, max_tasks));
+  const SettledRows<Data> rows{data};
   Kokkos::parallel_for(
-      "lutra::trisolve::small_levels", Policy(exec, 1, threads, vector_length),
+      "lutra::trisolve::small_levels", Policy(exec, 1, threads, narrow_lanes),
       KOKKOS_LAMBDA(const typename Policy::member_type& team) {
         const auto* tasks = rows.data.tasks;
         for (Ordinal begin = first_task, end = begin; begin < end_task; begin = end) {
@@ -218,15 +211,14 @@ void solve_small_run(const ExecutionSpace& exec, const Data& data, Ordinal first
 }
 
 /// A large level, a task for each thread of a team.
-template <int Stride, class ExecutionSpace, class Data, class Ordinal>
+template <class ExecutionSpace, class Data, class Ordinal>
 void solve_large_level(const ExecutionSpace& exec, const Data& data, Ordinal first_task, Ordinal end_task) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
-  const int threads = is_host_space<ExecutionSpace> ? 1 : 4;
+  constexpr int threads = 4;
   const auto teams = static_cast<int>((end_task - first_task + threads - 1) / threads);
-  const SettledRows<Stride, Data> rows{data};
+  const SettledRows<Data> rows{data};
   Kokkos::parallel_for(
-      "lutra::trisolve::large_level", Policy(exec, teams, threads, vector_length),
+      "lutra::trisolve::large_level", Policy(exec, teams, threads, narrow_lanes),
       KOKKOS_LAMBDA(const typename Policy::member_type& team) {
         const Ordinal first = first_task + static_cast<Ordinal>(team.league_rank()) * threads;
         const Ordinal last = first + threads < end_task ? first + threads : end_task;
@@ -236,19 +228,18 @@ void solve_large_level(const ExecutionSpace& exec, const Data& data, Ordinal fir
 }
 
 /// The level-set method, portable. Writes data.current and data.out. Does not fence.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class Value, class Ordinal, class Offset, class ExecutionSpace>
 void solve_levels_portable(const ExecutionSpace& exec,
                            const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                            const LevelRuns<Ordinal>& levels) {
   for (const auto& run : levels.runs) {
     if (run.small) {
-      solve_small_run<Stride>(exec, data, levels.first_task(run), levels.end_task(run),
-                              levels.max_tasks(run));
+      solve_small_run(exec, data, levels.first_task(run), levels.end_task(run), levels.max_tasks(run));
       continue;
     }
     for (Ordinal level = run.first_level; level < run.end_level; ++level) {
       const auto l = static_cast<std::size_t>(level);
-      solve_large_level<Stride>(exec, data, levels.level_begin[l], levels.level_begin[l + 1]);
+      solve_large_level(exec, data, levels.level_begin[l], levels.level_begin[l + 1]);
     }
   }
 }

@@ -19,7 +19,7 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 struct PackedTriangle : AnalysedTriangle<Ordinal, Offset, ExecutionSpace> {
   TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
   MemoryReservation maps_reservation;
-  LevelRuns<Ordinal> level_runs[3];  ///< levels cut for 1, 4 and 16 right-hand sides; only for `levels`
+  LevelRuns<Ordinal> level_runs;  ///< only for `levels`
 };
 
 /// Launches of a solve that an engine keeps from one solve to the next. Portable kernels keep none.
@@ -32,11 +32,11 @@ int columns_for_one(const ExecutionSpace&, const Triangle&) {
   return 1;
 }
 
-/// Level-set solve with the kernels of a space; portable ones.
-template <int Stride, class Data, class Ordinal, class ExecutionSpace>
+/// Level-set solve for one right-hand side with the kernels of a space; portable ones.
+template <class Data, class Ordinal, class ExecutionSpace>
 void solve_levels(const ExecutionSpace& exec, const Data& data, const LevelRuns<Ordinal>& runs,
                   const TriangularReport&, RecordedLaunches<ExecutionSpace>&) {
-  solve_levels_portable<Stride>(exec, data, runs);
+  solve_levels_portable(exec, data, runs);
 }
 
 /// Data-flow solve with the kernels of a space; portable ones.
@@ -79,12 +79,14 @@ class PackedTriangleSolve : public TriangleEngine<Scalar, Offset, ExecutionSpace
   void solve(const ExecutionSpace& exec, MappedColumns<const Scalar> in, MappedColumns<Scalar> out,
              int n_columns, bool conjugate) override {
     const int alone = m_plan->options.portable ? 1 : columns_for_one(exec, *m_plan);
-    for_column_groups(in, out, n_columns, max_columns_at_once,
-                      [&](const auto& b, const auto& x, int columns) {
-                        if (columns == 1 && alone == 1) return solve_group<1>(exec, b, x, columns, conjugate);
-                        if (columns <= 4) return solve_group<4>(exec, b, x, columns, conjugate);
-                        solve_group<max_columns_at_once>(exec, b, x, columns, conjugate);
-                      });
+    const int most = m_plan->options.method == TrisolveMethod::levels ? 1 : max_columns_at_once;
+    for_column_groups(in, out, n_columns, most, [&](const auto& b, const auto& x, int columns) {
+      const Data data = data_for(b, x, columns, conjugate);
+      if (columns == 1 && m_plan->report.method == TrisolveMethod::levels) return solve_by_levels(exec, data);
+      if (columns == 1 && alone == 1) return solve_group<1>(exec, data);
+      if (columns <= 4) return solve_group<4>(exec, data);
+      solve_group<max_columns_at_once>(exec, data);
+    });
   }
 
   std::int64_t consume_timeout(const ExecutionSpace& exec) override {
@@ -124,13 +126,6 @@ class PackedTriangleSolve : public TriangleEngine<Scalar, Offset, ExecutionSpace
     return values;
   }
 
-  /// Levels serve one right-hand side. For several the data-flow kernel works on the same plan, unless the
-  /// caller has asked for levels.
-  bool goes_by_levels(int stride) const noexcept {
-    return m_plan->report.method == TrisolveMethod::levels &&
-           (stride == 1 || m_plan->options.method == TrisolveMethod::levels);
-  }
-
   Data data_for(const MappedColumns<const Scalar>& in, const MappedColumns<Scalar>& out, int n_columns,
                 bool conjugate) const {
     const auto& plan = m_plan->plan;
@@ -154,18 +149,18 @@ class PackedTriangleSolve : public TriangleEngine<Scalar, Offset, ExecutionSpace
     return data;
   }
 
-  template <int Stride>
-  void solve_group(const ExecutionSpace& exec, const MappedColumns<const Scalar>& in,
-                   const MappedColumns<Scalar>& out, int n_columns, bool conjugate) {
-    Data data = data_for(in, out, n_columns, conjugate);
+  /// One right-hand side. For several the data-flow kernel works on the same plan, unless the caller has
+  /// asked for levels.
+  void solve_by_levels(const ExecutionSpace& exec, Data data) {
     if constexpr (!is_host_space<ExecutionSpace>) {  // hosts substitute by rows
-      if (goes_by_levels(Stride)) {
-        const auto& runs = m_plan->level_runs[Stride == 1 ? 0 : Stride == 4 ? 1 : 2];
-        data.current = m_x.reserve(exec, Stride);
-        if (m_plan->options.portable) return solve_levels_portable<Stride>(exec, data, runs);
-        return solve_levels<Stride>(exec, data, runs, m_plan->report, m_launches);
-      }
+      data.current = m_x.reserve(exec, 1);
+      if (m_plan->options.portable) return solve_levels_portable(exec, data, m_plan->level_runs);
+      solve_levels(exec, data, m_plan->level_runs, m_plan->report, m_launches);
     }
+  }
+
+  template <int Stride>
+  void solve_group(const ExecutionSpace& exec, Data data) {
     m_arrays.reserve(exec, Stride);
     m_arrays.prepare(data, Stride);
     if (m_plan->options.portable) return solve_blocks_portable<Stride>(exec, data);

@@ -4,8 +4,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <utility>
-
 #include "Lutra_BlockSolve.hpp"
 #include "Lutra_MemoryBudget.hpp"
 

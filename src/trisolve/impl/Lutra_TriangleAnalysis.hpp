@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "Lutra_Instantiate.hpp"
 #include "Lutra_PackedTriangleSolve.hpp"
 #include "Lutra_RowSubstitution.hpp"
 #include "Lutra_TriangleGroups.hpp"
@@ -173,12 +174,10 @@ class TriangleAnalysis {
 
   void cut_plan_levels(PackedTriangle<Ordinal, Offset, ExecutionSpace>& triangle) {
     const auto& costs = m_input.options.portable ? m_model.portable_level_sets : m_model.level_sets;
-    for (const int k : {0, 1, 2}) {
-      const int columns = k == 0 ? 1 : k == 1 ? 4 : max_columns_at_once;
-      const double bytes = level_task_bytes(triangle.plan, sizeof(Scalar), value_bytes(), columns);
-      triangle.level_runs[k] = cut_levels(triangle.plan.level_begin, triangle.plan.level_steps, bytes, costs);
-    }
-    m_properties.levels_seconds = predict_levels_seconds(triangle.level_runs[0], costs);
+    const auto& plan = triangle.plan;
+    triangle.level_runs = cut_levels(plan.level_begin, plan.level_steps,
+                                     level_task_bytes(plan, sizeof(Scalar), value_bytes()), costs);
+    m_properties.levels_seconds = predict_levels_seconds(triangle.level_runs, costs);
   }
 
   const ExecutionSpace& m_exec;
@@ -197,5 +196,15 @@ std::unique_ptr<TriangleEngine<Scalar, Offset, ExecutionSpace>> analyse_triangle
 }
 
 }  // namespace lutra::Impl
+
+#define LUTRA_ANALYSE_TRIANGLE(Scalar, Ordinal, Offset, Space)    \
+  template std::unique_ptr<TriangleEngine<Scalar, Offset, Space>> \
+  analyse_triangle<Scalar, Ordinal, Offset, Space>(               \
+      const Space&, const TriangleInput<Ordinal, Offset, Space>&, const MemoryBudget&, const TimeoutFlag&);
+
+/// analyse_triangle of one scalar with all ordinals on every execution space.
+#define LUTRA_INSTANTIATE_TRIANGULAR_SOLVE(Scalar)                                        \
+  LUTRA_IF_INT32(LUTRA_FOR_EACH_SPACE(LUTRA_ANALYSE_TRIANGLE, Scalar, int, std::int64_t)) \
+  LUTRA_IF_INT64(LUTRA_FOR_EACH_SPACE(LUTRA_ANALYSE_TRIANGLE, Scalar, std::int64_t, std::int64_t))
 
 #endif

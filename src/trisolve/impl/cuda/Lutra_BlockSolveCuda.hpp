@@ -15,11 +15,8 @@
 
 namespace lutra::Impl {
 
-/// Entries of a lane whose solutions are in flight at once, by right-hand sides: as many as registers allow.
-template <int Stride>
-inline constexpr int entries_in_flight = Stride == 1   ? 4
-                                         : Stride == 4 ? 2
-                                                       : 1;
+/// Entries of a lane whose solutions are in flight at once.
+inline constexpr int entries_in_flight = 4;
 
 /// Packed entries of some steps of a lane: columns are loaded a batch ahead, values while the solutions they
 /// multiply are in flight.
@@ -53,12 +50,11 @@ struct EntryBatch {
 /// Partial sum of a lane: right-hand sides (in the first lane of the row) less entries times solutions. The
 /// last batch is a full one, so that all late values come in one trip.
 /// @param meanwhile called while the first loads are in flight
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset, class Meanwhile>
+template <class Scalar, class Value, class Ordinal, class Offset, class Meanwhile>
 __device__ __forceinline__ void gather_entries(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                                                const BlockTask<Ordinal, Offset>& task, int lane,
-                                               Ordinal position, const Meanwhile& meanwhile,
-                                               Scalar (&sum)[Stride]) {
-  constexpr int ahead = entries_in_flight<Stride>;
+                                               Ordinal position, const Meanwhile& meanwhile, Scalar& sum) {
+  constexpr int ahead = entries_in_flight;
   const EntryBatch<ahead, narrow_lanes, Value, Ordinal, Offset> entries(data, task, lane);
   int s = task.steps - (task.steps + ahead - 1) / ahead * ahead;
   Ordinal next[ahead];
@@ -67,29 +63,22 @@ __device__ __forceinline__ void gather_entries(const BlockSolveData<Scalar, Valu
   for (; s < task.steps; s += ahead) {
     Ordinal column[ahead];
     Value value[ahead];
-    Scalar x[ahead][Stride];
+    Scalar x[ahead][1];
 #pragma unroll
     for (int u = 0; u < ahead; ++u) {
       column[u] = next[u];
-#pragma unroll
-      for (int r = 0; r < Stride; ++r) x[u][r] = Scalar(0);
-      if (column[u] >= 0)
-        read_solution<Stride>(data.current + static_cast<std::int64_t>(column[u]) * Stride, x[u]);
+      x[u][0] = Scalar(0);
+      if (column[u] >= 0) read_solution<1>(data.current + static_cast<std::int64_t>(column[u]), x[u]);
     }
     entries.load_values(s, column, value);
     entries.load_columns(s + ahead, next);
     bool waiting = false;
 #pragma unroll
     for (int u = 0; u < ahead; ++u) waiting = waiting || any_sentinel(x[u]);
-    if (__any_sync(0xffffffffu, waiting)) {
-      poll_earlier<Stride>(data, column, task.first_position, task.shape.rows());
-    }
+    if (__any_sync(0xffffffffu, waiting)) poll_earlier(data, column, task.first_position, task.shape.rows());
     if (waiting) wait_for_columns(data, column, x, position);
 #pragma unroll
-    for (int u = 0; u < ahead; ++u) {
-#pragma unroll
-      for (int r = 0; r < Stride; ++r) sum[r] -= Scalar(data.value(&value[u])) * x[u][r];
-    }
+    for (int u = 0; u < ahead; ++u) sum -= Scalar(data.value(&value[u])) * x[u][0];
   }
 }
 
@@ -111,7 +100,7 @@ inline constexpr unsigned poll_pause = 100;
 template <class Scalar, class Value, class Ordinal, class Offset>
 __device__ __forceinline__ void gather_wide(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                                             const BlockTask<Ordinal, Offset>& task, int lane, int rows,
-                                            Ordinal position, Scalar (&sum)[1]) {
+                                            Ordinal position, Scalar& sum) {
   const EntryBatch<wide_batch, wide_lanes, Value, Ordinal, Offset> entries(data, task, lane);
   const int watcher = ((rows - 1) << task.shape.log_lanes) + task.shape.lanes() - 1;  // of the last row
   const bool watches = watcher / narrow_lanes == static_cast<int>(threadIdx.x) / narrow_lanes;
@@ -151,74 +140,60 @@ __device__ __forceinline__ void gather_wide(const BlockSolveData<Scalar, Value, 
     }
     if (waiting) wait_for_columns(data, column, x, position);
 #pragma unroll
-    for (int u = 0; u < wide_batch; ++u) sum[0] -= Scalar(data.value(&value[u])) * x[u][0];
+    for (int u = 0; u < wide_batch; ++u) sum -= Scalar(data.value(&value[u])) * x[u][0];
   }
 }
 
 /// Writes the solutions of a row, first to the slots that others poll, then to the caller, and resets the
 /// slots of the solve before.
-template <int Stride, class Scalar, class Data>
+template <class Scalar, class Data>
 __device__ __forceinline__ void finish_row(const Data& data, std::int64_t position, std::int64_t out_row,
-                                           const Scalar (&x)[Stride]) {
-  Scalar* to = data.current + position * Stride;
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) write_through(to + r, storable(x[r]));
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) {
-    if (r < data.n_columns) data.out.at(out_row, r) = data.out.scaled(out_row, x[r]);
-  }
+                                           const Scalar& x) {
+  write_through(data.current + position, storable(x));
+  data.out.at(out_row, 0) = data.out.scaled(out_row, x);
   Scalar* before = data.previous + position * data.previous_stride;
   for (int r = 0; r < data.previous_stride; ++r) before[r] = sentinel_value<Scalar>();
 }
 
-/// Right-hand sides of the row in its first lane, 0 in others.
+/// The right-hand side of the row in its first lane, 0 in others.
 /// @param out_row receives the caller's row of its solution
-template <int Stride, class Data, class Position, class Ordinal, class Scalar>
-__device__ __forceinline__ void take_right_hand_sides(const Data& data, const Position& at, Ordinal& out_row,
-                                                      Scalar (&sum)[Stride]) {
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) sum[r] = Scalar(0);
+template <class Scalar, class Data, class Position, class Ordinal>
+__device__ __forceinline__ Scalar take_right_hand_side(const Data& data, const Position& at,
+                                                       Ordinal& out_row) {
   out_row = 0;
-  if (!at.active || at.lane != 0) return;
+  if (!at.active || at.lane != 0) return Scalar(0);
   const Ordinal in_row = data.in_row[at.position];
   out_row = data.out_row[at.position];
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) {
-    if (r < data.n_columns) sum[r] = data.in.scaled(in_row, data.in.at(in_row, r));
-  }
+  return data.in.scaled(in_row, data.in.at(in_row, 0));
 }
 
 /// A task of single rows, by a warp.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value, class Ordinal, class Offset>
 __device__ __forceinline__ void solve_single_rows(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                                                   const BlockTask<Ordinal, Offset>& task) {
   const int lane = static_cast<int>(threadIdx.x % narrow_lanes);
   const auto at = position_of_lane<Ordinal>(task, data.block_begin, lane);
   Ordinal out_row;
-  Scalar sum[Stride];
-  take_right_hand_sides(data, at, out_row, sum);
+  Scalar sum = take_right_hand_side<Scalar>(data, at, out_row);
   Value reciprocal(0);
   if (at.active) reciprocal = read_cached(data.inverses + task.inverses + at.block);
   gather_entries(
       data, task, lane, at.position, [] {}, sum);
   __syncwarp();
-  sum_over_lanes(sum, task.shape.lanes());
-  const Scalar v(data.value(&reciprocal));
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) sum[r] = v * sum[r];
-  if (at.active && at.lane == 0) finish_row(data, at.position, out_row, sum);
+  sum = sum_over_lanes(sum, task.shape.lanes());
+  if (at.active && at.lane == 0)
+    finish_row(data, at.position, out_row, Scalar(data.value(&reciprocal)) * sum);
 }
 
 /// A narrow task of blocks, by a warp.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value, class Ordinal, class Offset>
 __device__ __forceinline__ void solve_narrow_blocks(
     const BlockSolveData<Scalar, Value, Ordinal, Offset>& data, const BlockTask<Ordinal, Offset>& task,
     WarpShared<Scalar, Value>& shared) {
   const int lane = static_cast<int>(threadIdx.x % narrow_lanes);
   const auto at = position_of_lane<Ordinal>(task, data.block_begin, lane);
   Ordinal out_row;
-  Scalar sum[Stride];
-  take_right_hand_sides(data, at, out_row, sum);
+  Scalar sum = take_right_hand_side<Scalar>(data, at, out_row);
   const BlockUse use =
       at.block < task.blocks ? read_now(data.use + task.first_block + at.block) : BlockUse::inverse;
   const auto stage = [&] {
@@ -227,30 +202,28 @@ __device__ __forceinline__ void solve_narrow_blocks(
   gather_entries(data, task, lane, at.position, stage, sum);
   await_copies();
   __syncwarp();
-  sum_over_lanes(sum, task.shape.lanes());
+  sum = sum_over_lanes(sum, task.shape.lanes());
   if (task.shape.inverse_entries() <= max_inverse_entries) {
-    apply_narrow_blocks(data, task.shape, at, use, shared.inverses, lane, sum);
+    sum = apply_narrow_blocks(data, task.shape, at, use, shared.inverses, lane, sum);
   } else {
     const int rows = __popc(__ballot_sync(0xffffffffu, at.active)) >> task.shape.log_lanes;
     const WarpBlock<Scalar, Value, BlockSolveData<Scalar, Value, Ordinal, Offset>> block{
         data, shared, task.shape, rows, lane};
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) sum[r] = block.solve(sum[r], use);
+    sum = block.solve(sum, use);
   }
   if (at.active && at.lane == 0) finish_row(data, at.position, out_row, sum);
 }
 
 /// A wide task, by a whole team.
 /// @param staged its inverse in shared memory
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value, class Ordinal, class Offset>
 __device__ __forceinline__ void solve_wide_task(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                                                 const BlockTask<Ordinal, Offset>& task, Value* staged,
                                                 Scalar* shared_sums) {
   const int lane = static_cast<int>(threadIdx.x);
   const auto at = position_of_lane<Ordinal>(task, data.block_begin, lane);
   Ordinal out_row;
-  Scalar sum[Stride];
-  take_right_hand_sides(data, at, out_row, sum);
+  Scalar sum = take_right_hand_side<Scalar>(data, at, out_row);
 #pragma unroll
   for (int e = 0; e < max_wide_inverse_entries; ++e) {
     const int p = e * wide_lanes + lane;
@@ -263,8 +236,8 @@ __device__ __forceinline__ void solve_wide_task(const BlockSolveData<Scalar, Val
   gather_wide(data, task, lane, rows, at.position, sum);
   await_copies();
   __syncwarp();
-  sum_over_lanes(sum, task.shape.lanes());
-  apply_wide_block(data, task.shape, at, use, staged, shared_sums, sum);
+  sum = sum_over_lanes(sum, task.shape.lanes());
+  sum = apply_wide_block(data, task.shape, at, use, staged, shared_sums, sum);
   if (at.active && at.lane == 0) finish_row(data, at.position, out_row, sum);
 }
 
@@ -287,12 +260,12 @@ struct TeamSplit {
 /// multiprocessor in one trip through L2, another row of its block by shuffles or shared memory.
 /// __syncthreads after a wide task frees its shared memory for the next.
 /// @tparam HasBlocks of several rows; otherwise all tasks are narrow
-template <bool HasBlocks, int Stride, class Scalar, class Value, class Ordinal, class Offset>
-__global__ void __launch_bounds__(wide_lanes, Stride == 1 ? 2 : 1)
+template <bool HasBlocks, class Scalar, class Value, class Ordinal, class Offset>
+__global__ void __launch_bounds__(wide_lanes, 2)
     solve_blocks_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, TeamSplit split) {
   // Where there are blocks: a WarpShared each warp, or the staged inverse of a wide task.
   extern __shared__ __align__(16) unsigned char team_shared[];
-  __shared__ alignas(16) unsigned char shared_sums[max_block_rows * Stride * sizeof(Scalar)];
+  __shared__ alignas(16) unsigned char shared_sums[max_block_rows * sizeof(Scalar)];
   const int team = static_cast<int>(blockIdx.x);
   if (team < split.narrow_teams) {
     const int warp = static_cast<int>(threadIdx.x / narrow_lanes);
@@ -301,18 +274,17 @@ __global__ void __launch_bounds__(wide_lanes, Stride == 1 ? 2 : 1)
     for (std::int64_t t = number; t < data.narrow_tasks; t += split.narrow_warps) {
       const BlockTask<Ordinal, Offset> task = data.tasks[t];
       if (HasBlocks && task.shape.log_rows > 0) {
-        solve_narrow_blocks<Stride>(data, task,
-                                    reinterpret_cast<WarpShared<Scalar, Value>*>(team_shared)[warp]);
+        solve_narrow_blocks(data, task, reinterpret_cast<WarpShared<Scalar, Value>*>(team_shared)[warp]);
       } else {
-        solve_single_rows<Stride>(data, task);
+        solve_single_rows(data, task);
       }
     }
   } else if constexpr (HasBlocks) {
     const auto wide_teams = static_cast<std::int64_t>(gridDim.x) - split.narrow_teams;
     for (std::int64_t t = data.narrow_tasks + team - split.narrow_teams; t < data.n_tasks; t += wide_teams) {
       const BlockTask<Ordinal, Offset> task = data.tasks[t];
-      solve_wide_task<Stride>(data, task, reinterpret_cast<Value*>(team_shared),
-                              reinterpret_cast<Scalar*>(shared_sums));
+      solve_wide_task(data, task, reinterpret_cast<Value*>(team_shared),
+                      reinterpret_cast<Scalar*>(shared_sums));
       __syncthreads();
     }
   }
@@ -336,11 +308,11 @@ TeamSplit divide_teams(std::int64_t narrow_tasks, std::int64_t wide_tasks, std::
 }
 
 /// @tparam HasBlocks of several rows
-template <bool HasBlocks, int Stride, class Scalar, class Value, class Ordinal, class Offset>
+template <bool HasBlocks, class Scalar, class Value, class Ordinal, class Offset>
 void solve_blocks_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                        int levels, KernelGraphs& graphs) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::blocks");
-  const auto kernel = solve_blocks_kernel<HasBlocks, Stride, Scalar, Value, Ordinal, Offset>;
+  const auto kernel = solve_blocks_kernel<HasBlocks, Scalar, Value, Ordinal, Offset>;
   constexpr std::size_t warp_bytes = sizeof(WarpShared<Scalar, Value>), team_bytes = std::size_t(72) << 10;
   constexpr std::size_t all_warps = wide_lanes / narrow_lanes;
   constexpr std::size_t warps = HasBlocks ? std::min(all_warps, team_bytes / warp_bytes) : all_warps;

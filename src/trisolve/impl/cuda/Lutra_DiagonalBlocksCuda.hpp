@@ -29,30 +29,26 @@ __device__ __forceinline__ Kokkos::complex<Real> shuffle_from(const Kokkos::comp
                                __shfl_sync(0xffffffffu, value.imag(), lane));
 }
 /// Sum over the lanes of a row, in all of them.
-template <int Stride, class Scalar>
-__device__ __forceinline__ void sum_over_lanes(Scalar (&sum)[Stride], int lanes) {
-  for (int mask = lanes / 2; mask > 0; mask /= 2) {
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) sum[r] += shuffle_xor(sum[r], mask);
-  }
+template <class Scalar>
+__device__ __forceinline__ Scalar sum_over_lanes(Scalar sum, int lanes) {
+  for (int mask = lanes / 2; mask > 0; mask /= 2) sum += shuffle_xor(sum, mask);
+  return sum;
 }
 
-/// Row `row` of V·s, in all lanes of the row. `from_row(j, r)` gives row j's s to every lane.
-template <int Stride, class Scalar, class Value, class Data, class FromRow>
-__device__ __forceinline__ void multiply_inverse(const Data& data, BlockShape shape,
-                                                 const Value (&inverse)[max_inverse_entries], int row,
-                                                 int row_lane, const FromRow& from_row, Scalar (&y)[Stride]) {
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) y[r] = Scalar(0);
+/// Row `row` of V·s, in all lanes of the row. `from_row(j)` gives row j's s to every lane.
+template <class Scalar, class Value, class Data, class FromRow>
+__device__ __forceinline__ Scalar multiply_inverse(const Data& data, BlockShape shape,
+                                                   const Value (&inverse)[max_inverse_entries], int row,
+                                                   int row_lane, const FromRow& from_row) {
+  Scalar y(0);
 #pragma unroll
   for (int e = 0; e < max_inverse_entries; ++e) {
     if (e >= shape.inverse_entries()) break;
     const int j = row_lane + (e << shape.log_lanes);
     const Scalar v = j <= row ? Scalar(data.value(&inverse[e])) : Scalar(0);
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) y[r] += v * from_row(j < shape.rows() ? j : 0, r);
+    y += v * from_row(j < shape.rows() ? j : 0);
   }
-  sum_over_lanes(y, shape.lanes());
+  return sum_over_lanes(y, shape.lanes());
 }
 
 /// Where the packed inverses of a narrow task stand in shared memory, entry e of lane l at e·pitch + l: rows
@@ -193,74 +189,57 @@ struct WarpBlock {
         if (j < end) y[e % 4] += Scalar(data.value(&v[e])) * other[e];
       }
     }
-    Scalar sum[1] = {(y[0] + y[1]) + (y[2] + y[3])};
-    sum_over_lanes(sum, shape.lanes());
-    return sum[0];
+    return sum_over_lanes((y[0] + y[1]) + (y[2] + y[3]), shape.lanes());
   }
 };
 
-/// Row `row` of s − T·y, in all lanes of the row; s and y in are the row's own.
-template <int Stride, class Scalar, class Block, class FromRow>
-__device__ __forceinline__ void block_residual(const Block& block, BlockShape shape, int row, int row_lane,
-                                               const Scalar (&s)[Stride], const Scalar (&y)[Stride],
-                                               const FromRow& from_row, Scalar (&residual)[Stride]) {
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) residual[r] = Scalar(0);
-  for (int j = row_lane; j < row; j += shape.lanes()) {
-    const Scalar t = block.entry(row, j);
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) residual[r] -= t * from_row(j, r);
-  }
-  sum_over_lanes(residual, shape.lanes());
-  const Scalar reciprocal = block.inverse(row, row);
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) residual[r] += s[r] - y[r] / reciprocal;
+/// Row `row` of s − T·y, in all lanes of the row; s and y on entry are the row's own.
+template <class Scalar, class Block, class FromRow>
+__device__ __forceinline__ Scalar block_residual(const Block& block, BlockShape shape, int row, int row_lane,
+                                                 const Scalar& s, const Scalar& y, const FromRow& from_row) {
+  Scalar residual(0);
+  for (int j = row_lane; j < row; j += shape.lanes()) residual -= block.entry(row, j) * from_row(j);
+  residual = sum_over_lanes(residual, shape.lanes());
+  return residual + (s - y / block.inverse(row, row));
 }
 
-/// Substitution in a block: rows one after the other, each handed on by `broadcast(j, r, value)`, which all
-/// lanes of the task call. Lanes that do not take part leave their sums alone.
-template <int Stride, class Scalar, class Block, class Broadcast>
+/// Substitution in a block, row by row; all lanes of the task call `broadcast(j, value)`, which gives them
+/// row j's. Lanes that do not take part leave their sums alone.
+template <class Scalar, class Block, class Broadcast>
 __device__ __forceinline__ void substitute_block(const Block& block, BlockShape shape, int row,
-                                                 bool takes_part, Scalar (&sum)[Stride],
-                                                 const Broadcast& broadcast) {
+                                                 bool takes_part, Scalar& sum, const Broadcast& broadcast) {
   for (int j = 0; j < shape.rows(); ++j) {
     Scalar t(0);
     if (takes_part && j <= row) t = j < row ? block.entry(row, j) : block.inverse(row, row);
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) {
-      if (takes_part && j == row) sum[r] = t * sum[r];
-      const Scalar x = broadcast(j, r, sum[r]);
-      if (takes_part && j < row) sum[r] -= t * x;
-    }
+    if (takes_part && j == row) sum = t * sum;
+    const Scalar x = broadcast(j, sum);
+    if (takes_part && j < row) sum -= t * x;
   }
 }
 
-/// The diagonal block of a wide task, by the whole team; sums in, solutions out, in all lanes of a row.
+/// Solves with the diagonal block of a wide task by the whole thread block: from the sum of the lane's row to
+/// its solution, in all lanes of the row.
 /// @param staged the packed inverse in shared memory, complete at the next barrier
-/// @param shared [rows × Stride] not read by anyone any more
-template <int Stride, class Scalar, class Value, class Data, class Position>
-__device__ __forceinline__ void apply_wide_block(const Data& data, BlockShape shape, const Position& at,
-                                                 BlockUse use, const Value* staged, Scalar* shared,
-                                                 Scalar (&sum)[Stride]) {
+/// @param shared [rows], no longer read by any thread
+template <class Scalar, class Value, class Data, class Position>
+__device__ __forceinline__ Scalar apply_wide_block(const Data& data, BlockShape shape, const Position& at,
+                                                   BlockUse use, const Value* staged, Scalar* shared,
+                                                   Scalar sum) {
   const StagedBlock<true, Scalar, Value, Data> block{data, staged, shape};
-  const auto from_row = [&](int j, int r) { return shared[j * Stride + r]; };
-  const auto share = [&](const Scalar(&values)[Stride]) {
-    if (at.lane == 0) {
-#pragma unroll
-      for (int r = 0; r < Stride; ++r) shared[at.row * Stride + r] = values[r];
-    }
-    __syncthreads();
+  const auto from_row = [&](int j) { return shared[j]; };
+  const auto share = [&](const Scalar& value) {
+    if (at.lane == 0) shared[at.row] = value;
+    __syncthreads();  // before any row is read
   };
   if (use == BlockUse::substitute) {
     __syncthreads();
-    substitute_block(block, shape, at.row, at.active, sum, [&](int j, int r, const Scalar& value) {
-      if (at.row == j && at.lane == 0) shared[j * Stride + r] = value;
+    substitute_block(block, shape, at.row, at.active, sum, [&](int j, const Scalar& value) {
+      if (at.row == j && at.lane == 0) shared[j] = value;
       __syncthreads();
-      return shared[j * Stride + r];
+      return shared[j];
     });
-    return;
+    return sum;
   }
-  Scalar y[Stride];
   share(sum);
   Value inverse[max_inverse_entries];
 #pragma unroll
@@ -268,28 +247,27 @@ __device__ __forceinline__ void apply_wide_block(const Data& data, BlockShape sh
     if (e < shape.inverse_entries())
       inverse[e] = staged[staged_wide_position(e * wide_lanes + static_cast<int>(threadIdx.x))];
   }
-  multiply_inverse(data, shape, inverse, at.row, at.lane, from_row, y);
+  const auto multiply = [&] {
+    return multiply_inverse<Scalar>(data, shape, inverse, at.row, at.lane, from_row);
+  };
+  Scalar y = multiply();
   if (use == BlockUse::refined) {
-    Scalar residual[Stride], correction[Stride];
-    __syncthreads();
+    __syncthreads();  // after the last reading of the sums
     share(y);
-    block_residual(block, shape, at.active ? at.row : 0, at.lane, sum, y, from_row, residual);
-    __syncthreads();
+    const Scalar residual = block_residual(block, shape, at.active ? at.row : 0, at.lane, sum, y, from_row);
+    __syncthreads();  // after the last reading of y
     share(residual);
-    multiply_inverse(data, shape, inverse, at.row, at.lane, from_row, correction);
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) y[r] += correction[r];
+    y += multiply();
   }
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) sum[r] = y[r];
+  return y;
 }
 
-/// The diagonal blocks of a narrow task, by shuffles; blocks in registers have up to eight rows, so that
-/// substitution does where an inverse would lose accuracy.
-template <int Stride, class Scalar, class Value, class Data, class Position>
-__device__ __forceinline__ void apply_narrow_blocks(const Data& data, BlockShape shape, const Position& at,
-                                                    BlockUse use, const Value* staged, int lane,
-                                                    Scalar (&sum)[Stride]) {
+/// Solves with the diagonal blocks of a narrow task by shuffles. Blocks in registers have up to eight rows,
+/// so that substitution is cheap enough where an inverse would lose accuracy.
+template <class Scalar, class Value, class Data, class Position>
+__device__ __forceinline__ Scalar apply_narrow_blocks(const Data& data, BlockShape shape, const Position& at,
+                                                      BlockUse use, const Value* staged, int lane,
+                                                      Scalar sum) {
   const int lane_of_row0 = lane & ~(shape.block_lanes() - 1);
   const StagedBlock<false, Scalar, Value, Data> block{data, staged + lane_of_row0, shape};
   Value inverse[max_inverse_entries];
@@ -297,20 +275,15 @@ __device__ __forceinline__ void apply_narrow_blocks(const Data& data, BlockShape
   for (int e = 0; e < max_inverse_entries; ++e) {
     if (e < shape.inverse_entries()) inverse[e] = staged[e * staged_pitch + lane];
   }
-  Scalar s[Stride];
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) s[r] = sum[r];
-  const auto from_row = [&](int j, int r) {
-    return shuffle_from(s[r], lane_of_row0 + (j << shape.log_lanes));
-  };
-  multiply_inverse(data, shape, inverse, at.row, at.lane, from_row, sum);
-  const bool takes_part = at.active && use != BlockUse::inverse;
-  if (!__any_sync(0xffffffffu, takes_part)) return;
-  substitute_block(block, shape, at.row, takes_part, s, [&](int j, int r, const Scalar& value) {
+  const auto of_row = [&](int j, const Scalar& value) {
     return shuffle_from(value, lane_of_row0 + (j << shape.log_lanes));
-  });
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) sum[r] = takes_part ? s[r] : sum[r];
+  };
+  const Scalar x =
+      multiply_inverse<Scalar>(data, shape, inverse, at.row, at.lane, [&](int j) { return of_row(j, sum); });
+  const bool takes_part = at.active && use != BlockUse::inverse;
+  if (!__any_sync(0xffffffffu, takes_part)) return x;
+  substitute_block(block, shape, at.row, takes_part, sum, of_row);
+  return takes_part ? sum : x;
 }
 
 }  // namespace lutra::Impl

@@ -58,7 +58,8 @@ __device__ __forceinline__ void take(const Launch& launch, Scalar* const (&from)
     if (from[u] != nullptr) read_solution<Width>(reading[u], x[u]);
     waiting = waiting || any_sentinel(x[u]);
   }
-  if (waiting) wait_for_batch(launch, reading, x, index);
+  const auto from_slot = [&](int u) { return reading[u]; };
+  if (waiting) wait_for_values(launch, from_slot, x, index);
 }
 
 template <int Width, class Scalar>

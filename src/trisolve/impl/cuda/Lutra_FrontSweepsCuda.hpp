@@ -171,8 +171,8 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     constexpr int parts = (Class == Tasks::small ? small_solve_size : middle_solve_size) / 32;
     const auto kernel = warp_sweep_kernel<Up, parts, Width, Scalar, Ordinal, Offset>;
     constexpr int threads = small_solve_warps * 32;
-    const int teams = teams_for(exec, kernel, threads, 0, m_teams[Class][Up ? 0 : 1][Width > 1 ? 1 : 0],
-                                tasks.extent(0) * static_cast<std::size_t>(launch.groups), small_solve_warps);
+    const auto n_tasks = tasks.extent(0) * static_cast<std::size_t>(launch.groups);
+    const unsigned teams = teams_for(exec, kernel, {0, threads, 0}, n_tasks, small_solve_warps);
     kernel<<<teams, threads, 0, exec.cuda_stream()>>>(launch, tasks.data(),
                                                       static_cast<int>(tasks.extent(0)));
     check_cuda(cudaGetLastError(), "launching a sweep through small fronts");
@@ -185,30 +185,21 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     choose_tickets<Up>(Tasks::tiled, launch);
     const auto kernel = tile_sweep_kernel<Up, edge, Width, Scalar, Ordinal, Offset>;
     constexpr std::size_t bytes = sizeof(TileSolveMemory<edge, Width, Scalar>);
-    const int teams = teams_for(exec, kernel, tile_solve_threads, bytes,
-                                m_teams[Tasks::tiled][Up ? 0 : 1][Width > 1 ? 1 : 0],
-                                tasks.extent(0) * static_cast<std::size_t>(launch.groups), 1);
+    const auto n_tasks = tasks.extent(0) * static_cast<std::size_t>(launch.groups);
+    const unsigned teams = teams_for(exec, kernel, {0, tile_solve_threads, bytes}, n_tasks, 1);
     kernel<<<teams, tile_solve_threads, bytes, exec.cuda_stream()>>>(launch, tasks.data(),
                                                                      static_cast<int>(tasks.extent(0)));
     check_cuda(cudaGetLastError(), "launching a sweep through fronts");
   }
 
-  /// As many teams as run at once, no more than there is work for.
-  /// @param known what the device runs at once, 0 until it has been asked
+  /// As many thread blocks as run at once, no more than there is work for.
   template <class Kernel>
-  static int teams_for(const Kokkos::Cuda& exec, Kernel kernel, int threads, std::size_t bytes, int& known,
-                       std::size_t tasks, int tasks_a_team) {
-    if (known == 0) {
-      check_cuda(
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-          "asking for shared memory");
-      check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&known, kernel, threads, bytes),
-                 "asking how many teams run at once");
-      known = std::max(1, known) * exec.cuda_device_prop().multiProcessorCount;
-    }
-    const std::size_t most =
+  unsigned teams_for(const Kokkos::Cuda& exec, Kernel kernel, const KernelGraphs::Shape& shape,
+                     std::size_t tasks, int tasks_a_team) {
+    const auto at_once = static_cast<std::size_t>(std::max(1, m_kernels.teams_at_once(exec, kernel, shape)));
+    const auto wanted =
         (tasks + static_cast<std::size_t>(tasks_a_team) - 1) / static_cast<std::size_t>(tasks_a_team);
-    return static_cast<int>(std::min(most, static_cast<std::size_t>(known)));
+    return static_cast<unsigned>(std::min(wanted, at_once));
   }
 
   /// Vectors for `width` values of a index: in memory that factorizations have no use for until the next
@@ -244,7 +235,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   Kokkos::View<const Ordinal*, Memory> m_row_of_pivot;  ///< of the factors at hand
   const Scalar* m_lower_inverses = nullptr;             ///< of the factors at hand
   int m_width = 0;                                      ///< values of a index the vectors have room for
-  int m_teams[Tasks::classes][2][2] = {};  ///< that run at once: up and down, one right-hand side or several
+  KernelGraphs m_kernels;                               ///< knows how many blocks of each kernel run at once
 };
 
 }  // namespace lutra::Impl

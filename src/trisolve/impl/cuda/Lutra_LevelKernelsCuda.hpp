@@ -22,10 +22,8 @@
 namespace lutra::Impl {
 
 /// Packed entries of a lane that are loaded before the values they multiply are known.
-template <int Stride, class Scalar>
-inline constexpr int level_entries_ahead = Stride * sizeof(Scalar) > 128 ? 1
-                                           : sizeof(Scalar) > 8          ? 2
-                                                                         : 4;
+template <class Scalar>
+inline constexpr int level_entries_ahead = sizeof(Scalar) > 8 ? 2 : 4;
 
 inline constexpr int chain_warps = 16;            ///< of the team that solves a run of small levels
 inline constexpr int level_warps = 8;             ///< of a team that shares in a large level
@@ -115,73 +113,25 @@ __device__ __forceinline__ void load_entries(const Data& data,
   if (task.row >= 0) task.inverse = data.inverses[task.row];
 }
 
-/// Reads solutions that an earlier launch, or this team before a barrier, has written. A single one comes
-/// through the first-level cache where `Cached`: many rows of a level may need the same.
-template <bool Cached, int Stride, class Scalar>
-__device__ __forceinline__ void read_settled(const Scalar* position, Scalar (&x)[Stride]) {
-  if constexpr (Cached && Stride == 1) {
-    x[0] = read_cached(position);
-  } else {
-    read_solution<Stride>(position, x);
-  }
-}
-
-/// Subtracts what entries beyond those loaded ahead contribute.
-template <bool Cached, int Stride, int Ahead, class Scalar, class Value, class Ordinal, class Offset,
-          class Data>
-__device__ __forceinline__ void gather_rest(const Data& data,
-                                            const LaneTask<Ahead, Value, Ordinal, Offset>& task,
-                                            Scalar (&sum)[Stride]) {
-  Offset p = task.entries + Ahead * narrow_lanes;
-  for (int s = Ahead; s < task.steps; ++s, p += narrow_lanes) {
-    const auto column = static_cast<std::int64_t>(data.columns[p]);
-    if (column < 0) continue;
-    const Scalar factor(data.value(data.entries + p));
-    Scalar x[Stride];
-    read_settled<Cached, Stride>(data.current + column * Stride, x);
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) sum[r] -= factor * x[r];
-  }
-}
-
-/// From right-hand sides, in the first lane of each row, to solutions, in all lanes of the row; those the
-/// rows need are in data.current.
-template <bool Cached, int Stride, int Ahead, class Scalar, class Value, class Ordinal, class Offset,
-          class Data>
-__device__ __forceinline__ void solve_settled(const Data& data,
-                                              const LaneTask<Ahead, Value, Ordinal, Offset>& task,
-                                              Scalar (&sum)[Stride]) {
+/// From the right-hand side, in the first lane of each row, to the solution, in all lanes of the row; the
+/// solutions the rows need are in data.current, where earlier launches have written them. They are read
+/// through L1, since many rows of a level may need the same.
+template <int Ahead, class Scalar, class Value, class Ordinal, class Offset, class Data>
+__device__ __forceinline__ Scalar solve_settled(const Data& data,
+                                                const LaneTask<Ahead, Value, Ordinal, Offset>& task,
+                                                Scalar sum) {
 #pragma unroll
   for (int u = 0; u < Ahead; ++u) {
-    if (task.column[u] < 0) continue;
-    const Scalar factor(data.value(&task.value[u]));
-    Scalar x[Stride];
-    read_settled<Cached, Stride>(data.current + static_cast<std::int64_t>(task.column[u]) * Stride, x);
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) sum[r] -= factor * x[r];
+    if (task.column[u] >= 0)
+      sum -= Scalar(data.value(&task.value[u])) * read_cached(data.current + task.column[u]);
   }
-  gather_rest<Cached>(data, task, sum);
+  Offset p = task.entries + Ahead * narrow_lanes;
+  for (int s = Ahead; s < task.steps; ++s, p += narrow_lanes) {
+    const Ordinal column = data.columns[p];
+    if (column >= 0) sum -= Scalar(data.value(data.entries + p)) * read_cached(data.current + column);
+  }
   __syncwarp();
-  sum_over_lanes(sum, 1 << task.log_lanes);
-  const Scalar inverse(data.value(&task.inverse));
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) sum[r] = inverse * sum[r];
-}
-
-/// Solves a task from right-hand sides and solutions in data.current.
-template <bool Cached, int Stride, int Ahead, class Value, class Ordinal, class Offset, class Data>
-__device__ __forceinline__ void solve_in_place(const Data& data,
-                                               const LaneTask<Ahead, Value, Ordinal, Offset>& task) {
-  using Scalar = std::remove_pointer_t<decltype(data.current)>;
-  Scalar* own = data.current + static_cast<std::int64_t>(task.position) * Stride;
-  Scalar sum[Stride];
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) sum[r] = Scalar(0);
-  if (task.position >= 0) read_solution<Stride>(own, sum);
-  solve_settled<Cached>(data, task, sum);
-  if (task.position < 0) return;
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) own[r] = sum[r];
+  return Scalar(data.value(&task.inverse)) * sum_over_lanes(sum, 1 << task.log_lanes);
 }
 
 /// What a warp of a large level's launch loads of its task while the level before ends.
@@ -197,71 +147,41 @@ __device__ __forceinline__ void load_level_task(const BlockSolveData<Scalar, Val
 }
 
 /// A large level, a warp a task. All but right-hand sides and solutions is loaded while the level before
-/// ends. What the wait for that promises holds for cached reading too.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+/// ends; after that wait even cached readings observe all that it has written.
+template <class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(level_warps* narrow_lanes)
     large_level_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
                        Ordinal end_task) {
-  LaneTask<level_entries_ahead<Stride, Scalar>, Value, Ordinal, Offset> task;
+  LaneTask<level_entries_ahead<Scalar>, Value, Ordinal, Offset> task;
   load_level_task(data, first_task, end_task, task);
   wait_for_launch_before();
-  solve_in_place<true, Stride>(data, task);
+  Scalar sum(0);
+  if (task.position >= 0) sum = read_fresh(data.current + task.position);
+  sum = solve_settled(data, task, sum);
+  if (task.position >= 0) data.current[task.position] = sum;
 }
 
-/// As large_level_kernel, with right-hand sides and solutions in the caller's rows, so that nothing needs to
-/// be brought to positions before and taken from there behind.
+/// As large_level_kernel, with right-hand sides and solutions in the caller's rows, so that they need not be
+/// gathered before and scattered behind.
 /// @param is_needed by later levels: solutions go to data.current too
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(level_warps* narrow_lanes)
     whole_level_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
                        Ordinal end_task, bool is_needed) {
-  LaneTask<level_entries_ahead<Stride, Scalar>, Value, Ordinal, Offset> task;
+  LaneTask<level_entries_ahead<Scalar>, Value, Ordinal, Offset> task;
   load_level_task(data, first_task, end_task, task);
-  Scalar sum[Stride];
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) sum[r] = Scalar(0);
+  Scalar sum(0);
   Ordinal out_row = 0;
   if (task.position >= 0) {
     const Ordinal in_row = data.in_row[task.position];
     out_row = data.out_row == data.in_row ? in_row : data.out_row[task.position];
-#pragma unroll
-    for (int r = 0; r < Stride; ++r) {
-      if (r < data.n_columns) sum[r] = data.in.scaled(in_row, data.in.at(in_row, r));
-    }
+    sum = data.in.scaled(in_row, data.in.at(in_row, 0));
   }
   wait_for_launch_before();
-  solve_settled<true>(data, task, sum);
+  sum = solve_settled(data, task, sum);
   if (task.position < 0) return;
-#pragma unroll
-  for (int r = 0; r < Stride; ++r) {
-    if (is_needed) data.current[static_cast<std::int64_t>(task.position) * Stride + r] = sum[r];
-    if (r < data.n_columns) data.out.at(out_row, r) = data.out.scaled(out_row, sum[r]);
-  }
-}
-
-/// A run of small levels by one block, warps striding over the tasks, for several right-hand sides.
-/// __syncthreads after a level orders its solutions before their use in the next.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
-__global__ void __launch_bounds__(chain_warps* narrow_lanes)
-    small_columns_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
-                         Ordinal end_task, Ordinal first_level, Ordinal end_level) {
-  begin_launch_after();
-  Ordinal level = first_level;
-  const auto first = first_task + static_cast<Ordinal>(threadIdx.x / narrow_lanes);
-  LaneTask<level_entries_ahead<Stride, Scalar>, Value, Ordinal, Offset> task;
-  load_task(data, first, end_task, end_level, task);
-  position_lane(task);
-  load_entries(data, task);
-  wait_for_launch_before();
-  for (Ordinal t = first; t < end_task;) {
-    for (; level < task.level; ++level) __syncthreads();
-    solve_in_place<false, Stride>(data, task);
-    t += chain_warps;
-    load_task(data, t, end_task, end_level, task);
-    position_lane(task);
-    load_entries(data, task);
-  }
-  for (; level < end_level; ++level) __syncthreads();
+  if (is_needed) data.current[task.position] = sum;
+  data.out.at(out_row, 0) = data.out.scaled(out_row, sum);
 }
 
 /// What the solution of a run adds to the state of a lane: the running sum, and solutions already read.
@@ -276,7 +196,7 @@ struct ChainTask : LaneTask<Ahead, Value, Ordinal, Offset> {
 /// A run of small levels as a warp sees it.
 template <int Warps, class Scalar, class Value, class Ordinal, class Offset>
 struct Chain {
-  static constexpr int ahead = level_entries_ahead<1, Scalar>;
+  static constexpr int ahead = level_entries_ahead<Scalar>;
   static constexpr Ordinal ring_size = chain_ring_size<Scalar>;
   static_assert(ring_size >= narrow_lanes * (3 * max_small_tasks + Warps + 1));
   using Task = ChainTask<ahead, Scalar, Value, Ordinal, Offset>;
@@ -360,9 +280,8 @@ struct Chain {
       if (task.steps > 2) other = factor[2] * ring[task.column[2]] + factor[3] * ring[task.column[3]];
     }
     if (task.steps > ahead) other -= gather_long(task);
-    Scalar total[1] = {((sum + factor[0] * x0) + factor[1] * x1) + other};
-    if (task.log_lanes > 0) sum_over_lanes(total, 1 << task.log_lanes);
-    return total[0];
+    const Scalar total = ((sum + factor[0] * x0) + factor[1] * x1) + other;
+    return task.log_lanes > 0 ? sum_over_lanes(total, 1 << task.log_lanes) : total;
   }
   /// Solves task t, ends its level with a barrier if the next task belongs to a later one, and advances the
   /// pipeline of later tasks by a stage. The barrier comes before all that others do not wait for. Loaded
@@ -448,28 +367,25 @@ __global__ void __launch_bounds__(Warps* narrow_lanes, 1)
 
 inline constexpr int staging_threads = 256;
 
-/// Gathers right-hand sides to the positions of their rows; absent columns are 0.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+/// Gathers right-hand sides to the positions of their rows.
+template <class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(staging_threads)
     gather_rhs_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, std::int64_t n) {
   begin_launch_after();
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * staging_threads + threadIdx.x;
-  if (i >= n * Stride) return;
-  const int column = static_cast<int>(i % Stride);
-  const auto row = static_cast<std::int64_t>(data.in_row[i / Stride]);
-  data.current[i] = column < data.n_columns ? data.in.scaled(row, data.in.at(row, column)) : Scalar(0);
+  if (i >= n) return;
+  const auto row = static_cast<std::int64_t>(data.in_row[i]);
+  data.current[i] = data.in.scaled(row, data.in.at(row, 0));
 }
 
 /// Scatters solutions to the caller's rows.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value, class Ordinal, class Offset>
 __global__ void __launch_bounds__(staging_threads)
     scatter_solution_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, std::int64_t n) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * staging_threads + threadIdx.x;
-  const int column = static_cast<int>(i % Stride);
-  const bool wanted = i < n * Stride && column < data.n_columns;
-  const auto row = wanted ? static_cast<std::int64_t>(data.out_row[i / Stride]) : 0;
+  const auto row = i < n ? static_cast<std::int64_t>(data.out_row[i]) : 0;
   wait_for_launch_before();
-  if (wanted) data.out.at(row, column) = data.out.scaled(row, data.current[i]);
+  if (i < n) data.out.at(row, 0) = data.out.scaled(row, data.current[i]);
 }
 
 }  // namespace lutra::Impl

@@ -6,9 +6,7 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <array>
-#include <memory>
 #include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,15 +26,13 @@ class LevelGraph {
   /// The solver's arrays, right-hand sides and conjugation that a recording was made for.
   struct Key {
     std::array<const void*, 3> arrays{};
-    int stride = 0;
     bool conjugate = false;
     bool operator==(const Key&) const = default;
   };
   /// The caller's arrays of a solve.
   struct CallerArrays {
     std::array<const void*, 6> arrays{};
-    std::array<std::size_t, 4> strides{};
-    int n_columns = 0;
+    std::array<std::size_t, 2> row_strides{};
     bool operator==(const CallerArrays&) const = default;
   };
   /// A launch that accesses the caller's arrays, by its first argument.
@@ -92,21 +88,15 @@ void launch_early(cudaStream_t stream, void (*kernel)(Parameters...), unsigned t
              "launching a triangular solve");
 }
 
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value, class Ordinal, class Offset>
 void launch_small_run(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                       const LevelRuns<Ordinal>& levels, const LevelRun<Ordinal>& run) {
-  constexpr int threads = chain_warps * narrow_lanes;
-  const Ordinal first = levels.first_task(run), end = levels.end_task(run);
-  if constexpr (Stride == 1) {
-    const auto kernel = small_levels_kernel<chain_warps, Scalar, Value, Ordinal, Offset>;
-    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, chain_shared_bytes),
-               "asking for shared memory");
-    launch_early(stream, kernel, 1, threads, chain_shared_bytes, data, first, end, run.first_level,
-                 run.end_level, levels.max_tasks(run));
-  } else {
-    launch_early(stream, small_columns_kernel<Stride, Scalar, Value, Ordinal, Offset>, 1, threads, 0, data,
-                 first, end, run.first_level, run.end_level);
-  }
+  const auto kernel = small_levels_kernel<chain_warps, Scalar, Value, Ordinal, Offset>;
+  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, chain_shared_bytes),
+             "asking for shared memory");
+  launch_early(stream, kernel, 1, chain_warps * narrow_lanes, chain_shared_bytes, data,
+               levels.first_task(run), levels.end_task(run), run.first_level, run.end_level,
+               levels.max_tasks(run));
 }
 
 /// Whether all levels access the caller's arrays themselves: they are few and large, so that replacing these
@@ -124,40 +114,40 @@ unsigned level_teams(Ordinal tasks) {
 }
 
 /// Launches of a solve whose levels access the caller's arrays.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value, class Ordinal, class Offset>
 void launch_whole_levels(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                          const LevelRuns<Ordinal>& levels) {
   const Ordinal end_level = levels.runs[0].end_level;
   for (Ordinal level = 0; level < end_level; ++level) {
     const Ordinal first = levels.level_begin[static_cast<std::size_t>(level)];
-    launch_early(stream, whole_level_kernel<Stride, Scalar, Value, Ordinal, Offset>,
-                 level_teams(levels.tasks(level)), level_warps * narrow_lanes, 0, data, first,
-                 first + levels.tasks(level), level + 1 < end_level);
+    launch_early(stream, whole_level_kernel<Scalar, Value, Ordinal, Offset>, level_teams(levels.tasks(level)),
+                 level_warps * narrow_lanes, 0, data, first, first + levels.tasks(level),
+                 level + 1 < end_level);
   }
 }
 
 /// All launches of a solve, in their order.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value, class Ordinal, class Offset>
 void launch_levels(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                    std::int64_t n, const LevelRuns<Ordinal>& levels) {
-  if (takes_whole_levels(levels)) return launch_whole_levels<Stride>(stream, data, levels);
-  const auto teams = static_cast<unsigned>((n * Stride + staging_threads - 1) / staging_threads);
-  gather_rhs_kernel<Stride><<<teams, staging_threads, 0, stream>>>(data, n);
+  if (takes_whole_levels(levels)) return launch_whole_levels(stream, data, levels);
+  const auto teams = static_cast<unsigned>((n + staging_threads - 1) / staging_threads);
+  gather_rhs_kernel<<<teams, staging_threads, 0, stream>>>(data, n);
   check_cuda(cudaGetLastError(), "launching a triangular solve");
   for (const auto& run : levels.runs) {
     if (run.small) {
-      launch_small_run<Stride>(stream, data, levels, run);
+      launch_small_run(stream, data, levels, run);
       continue;
     }
     for (Ordinal level = run.first_level; level < run.end_level; ++level) {
       const Ordinal first = levels.level_begin[static_cast<std::size_t>(level)];
-      launch_early(stream, large_level_kernel<Stride, Scalar, Value, Ordinal, Offset>,
+      launch_early(stream, large_level_kernel<Scalar, Value, Ordinal, Offset>,
                    level_teams(levels.tasks(level)), level_warps * narrow_lanes, 0, data, first,
                    first + levels.tasks(level));
     }
   }
-  launch_early(stream, scatter_solution_kernel<Stride, Scalar, Value, Ordinal, Offset>, teams,
-               staging_threads, 0, data, n);
+  launch_early(stream, scatter_solution_kernel<Scalar, Value, Ordinal, Offset>, teams, staging_threads, 0,
+               data, n);
 }
 
 /// Appends the nodes that launch a kernel.
@@ -173,22 +163,22 @@ void add_nodes_of(void (*kernel)(Parameters...), const std::vector<cudaGraphNode
 }
 
 /// The launches that access the caller's arrays.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value, class Ordinal, class Offset>
 std::vector<LevelGraph::BoundaryNode> find_boundary_nodes(cudaGraph_t graph) {
   std::size_t count = 0;
   check_cuda(cudaGraphGetNodes(graph, nullptr, &count), "counting the launches of a solve");
   std::vector<cudaGraphNode_t> nodes(count);
   check_cuda(cudaGraphGetNodes(graph, nodes.data(), &count), "listing the launches of a solve");
   std::vector<LevelGraph::BoundaryNode> found;
-  add_nodes_of(gather_rhs_kernel<Stride, Scalar, Value, Ordinal, Offset>, nodes, found);
-  add_nodes_of(whole_level_kernel<Stride, Scalar, Value, Ordinal, Offset>, nodes, found);
-  add_nodes_of(scatter_solution_kernel<Stride, Scalar, Value, Ordinal, Offset>, nodes, found);
+  add_nodes_of(gather_rhs_kernel<Scalar, Value, Ordinal, Offset>, nodes, found);
+  add_nodes_of(whole_level_kernel<Scalar, Value, Ordinal, Offset>, nodes, found);
+  add_nodes_of(scatter_solution_kernel<Scalar, Value, Ordinal, Offset>, nodes, found);
   if (found.empty())
     throw std::runtime_error("lutra: the launches of the triangular solve were not recorded");
   return found;
 }
 
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value, class Ordinal, class Offset>
 LevelGraph::Recording record_levels(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                                     std::int64_t n, const LevelRuns<Ordinal>& levels) {
   LevelGraph::Recording result;
@@ -198,7 +188,7 @@ LevelGraph::Recording record_levels(const BlockSolveData<Scalar, Value, Ordinal,
   check_cuda(cudaStreamBeginCapture(made, cudaStreamCaptureModeThreadLocal), "recording a triangular solve");
   cudaGraph_t graph = nullptr;
   try {
-    launch_levels<Stride>(made, data, n, levels);
+    launch_levels(made, data, n, levels);
   } catch (...) {
     static_cast<void>(cudaStreamEndCapture(made, &graph));
     result.graph.reset(graph);
@@ -209,7 +199,7 @@ LevelGraph::Recording record_levels(const BlockSolveData<Scalar, Value, Ordinal,
   cudaGraphExec_t exec = nullptr;
   check_cuda(cudaGraphInstantiate(&exec, graph, 0), "preparing the recorded triangular solve");
   result.exec.reset(exec);
-  result.boundary = find_boundary_nodes<Stride, Scalar, Value, Ordinal, Offset>(graph);
+  result.boundary = find_boundary_nodes<Scalar, Value, Ordinal, Offset>(graph);
   return result;
 }
 
@@ -229,21 +219,21 @@ void replace_caller_arrays(const LevelGraph::Recording& recording, Data data) {
 
 /// The level-set method on CUDA. data.current holds solutions by position, and right-hand sides before,
 /// unless levels access the caller's arrays. Does not fence.
+/// One right-hand side.
 /// @param n     rows
 /// @param cache belongs to the plan: a new plan needs a new one
 /// @throws std::runtime_error where CUDA refuses
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value, class Ordinal, class Offset>
 void solve_levels_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                        std::int64_t n, const LevelRuns<Ordinal>& levels, LevelGraph& cache) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::levels");
-  const LevelGraph::Key key{{data.current, data.entries, data.inverses}, Stride, data.conjugate};
+  const LevelGraph::Key key{{data.current, data.entries, data.inverses}, data.conjugate};
   const LevelGraph::CallerArrays ends{
       {data.in.data, data.in.scale, data.in_row, data.out.data, data.out.scale, data.out_row},
-      {data.in.row_stride, data.in.column_stride, data.out.row_stride, data.out.column_stride},
-      data.n_columns};
+      {data.in.row_stride, data.out.row_stride}};
   LevelGraph::Recording* recording = cache.find(key);
   if (recording == nullptr) {
-    recording = &cache.add(record_levels<Stride>(data, n, levels));
+    recording = &cache.add(record_levels(data, n, levels));
     recording->key = key;
     recording->ends = ends;
   } else if (!(recording->ends == ends)) {

@@ -107,18 +107,11 @@ __device__ __forceinline__ void wait_for_values(const Data& data, const From& fr
   }
 }
 
-/// wait_for_values, by pointers.
-template <int Count, int Stride, class Scalar, class Data>
-__device__ __forceinline__ void wait_for_batch(const Data& data, const Scalar* const (&from)[Count],
-                                               Scalar (&x)[Count][Stride], std::int64_t waiting_position) {
-  wait_for_values(
-      data, [&](int u) { return from[u]; }, x, waiting_position);
-}
 /// wait_for_values, by positions.
-template <int Count, int Stride, class Scalar, class Ordinal, class Data>
+template <int Count, class Scalar, class Ordinal, class Data>
 __device__ __forceinline__ void wait_for_columns(const Data& data, const Ordinal (&column)[Count],
-                                                 Scalar (&x)[Count][Stride], std::int64_t waiting_position) {
-  const auto from = [&](int u) { return data.current + static_cast<std::int64_t>(column[u]) * Stride; };
+                                                 Scalar (&x)[Count][1], std::int64_t waiting_position) {
+  const auto from = [&](int u) { return data.current + static_cast<std::int64_t>(column[u]); };
   wait_for_values(data, from, x, waiting_position);
 }
 
@@ -138,7 +131,7 @@ __device__ __forceinline__ void poll_value(const Data& data, const Scalar* from,
 /// polls a single one that is solved about a level before the last of them, if levels have about the same
 /// size. It belongs to an earlier narrow task.
 /// @param rows of the blocks of the task: no two levels are nearer
-template <int Stride, int Count, class Ordinal, class Data>
+template <int Count, class Ordinal, class Data>
 __device__ __forceinline__ void poll_earlier(const Data& data, const Ordinal (&column)[Count],
                                              std::int64_t first_position, int rows) {
   constexpr int far = 1 << 30;
@@ -150,7 +143,7 @@ __device__ __forceinline__ void poll_earlier(const Data& data, const Ordinal (&c
   }
   distance = __reduce_min_sync(0xffffffffu, distance);
   const std::int64_t watched = first_position - distance - static_cast<std::int64_t>(max(distance, rows));
-  if (distance < far && watched >= 0) poll_value(data, data.current + watched * Stride, first_position, 0);
+  if (distance < far && watched >= 0) poll_value(data, data.current + watched, first_position, 0);
 }
 
 }  // namespace lutra::Impl

@@ -14,6 +14,15 @@ namespace lutra::Impl {
 inline constexpr int tile_solve_threads = 256;
 inline constexpr int tile_solve_warps = tile_solve_threads / 32;
 
+/// Sums over groups of lanes, in all of their lanes.
+template <int Width, class Scalar>
+__device__ __forceinline__ void sum_each_over_lanes(Scalar (&sum)[Width], int lanes) {
+  for (int mask = lanes / 2; mask > 0; mask /= 2) {
+#pragma unroll
+    for (int w = 0; w < Width; ++w) sum[w] += shuffle_xor(sum[w], mask);
+  }
+}
+
 /// Shared memory of a thread block that solves a tile of `Edge` rows.
 template <int Edge, int Width, class Scalar>
 struct TileSolveMemory {
@@ -146,7 +155,7 @@ struct TileSweep {
     } else {
 #pragma unroll
       for (int q = 0; q < outer; ++q) {
-        sum_over_lanes(sum[q], 32);
+        sum_each_over_lanes(sum[q], 32);
         if (lane != 0) continue;
 #pragma unroll
         for (int w = 0; w < Width; ++w) memory.v[(warp + tile_solve_warps * q) * Width + w] -= sum[q][w];
@@ -229,7 +238,7 @@ struct TileSweep {
         for (int w = 0; w < Width; ++w) y[w] += a * memory.v[c * Width + w];
       }
     }
-    sum_over_lanes(y, lanes_a_row);
+    sum_each_over_lanes(y, lanes_a_row);
     if (r < rows && l == 0) to(r, y);
   }
 
@@ -392,7 +401,7 @@ struct TileSweep {
       }
     }
     __syncwarp();
-    sum_over_lanes(sum, lanes_a_row);
+    sum_each_over_lanes(sum, lanes_a_row);
     if (r < rows && l == 0) {
 #pragma unroll
       for (int w = 0; w < Width; ++w) memory.v[r * Width + w] += sum[w];

@@ -27,10 +27,10 @@ int columns_for_one(const Kokkos::Cuda&, const Triangle& triangle) {
   return chosen.method == TrisolveMethod::syncfree && chosen.nnz > 5 * chosen.n ? 4 : 1;
 }
 
-template <int Stride, class Data, class Ordinal>
+template <class Data, class Ordinal>
 void solve_levels(const Kokkos::Cuda& exec, const Data& data, const LevelRuns<Ordinal>& runs,
                   const TriangularReport& chosen, RecordedLaunches<Kokkos::Cuda>& launches) {
-  solve_levels_cuda<Stride>(exec, data, chosen.n, runs, launches.levels);
+  solve_levels_cuda(exec, data, chosen.n, runs, launches.levels);
 }
 
 template <int Stride, class Data>
@@ -40,9 +40,9 @@ void solve_blocks(const Kokkos::Cuda& exec, const Data& data, const TriangularRe
   if constexpr (Stride > 1) {
     solve_blocks_many_cuda<Stride>(exec, data, levels, launches.kernels);
   } else if (chosen.method == TrisolveMethod::supernodal) {
-    solve_blocks_cuda<true, Stride>(exec, data, levels, launches.kernels);
+    solve_blocks_cuda<true>(exec, data, levels, launches.kernels);
   } else {
-    solve_blocks_cuda<false, Stride>(exec, data, levels, launches.kernels);
+    solve_blocks_cuda<false>(exec, data, levels, launches.kernels);
   }
 }
 
