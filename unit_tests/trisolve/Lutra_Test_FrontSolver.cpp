@@ -197,9 +197,13 @@ TEMPLATE_LIST_TEST_CASE("solvers over one plan, each for factors of its own, at 
   for (int i = 0; i < 5 * 70 + 110; ++i) b.push_back(random_value<Scalar>(random, 1));
   for (const bool portable : {false, true}) {
     Fixture<TestType> first(matrix, portable), second(twice, portable);
-    const auto instances = Kokkos::Experimental::partition_space(Space(), 1, 1);
-    first.exec = instances[0];
-    second.exec = instances[1];
+    // Kokkos has its host threads work for one thread at a time, and cannot divide a single one.
+    constexpr bool concurrent = lutra::Impl::is_serial_space<Space> || !lutra::Impl::is_host_space<Space>;
+    if constexpr (concurrent) {
+      const auto instances = Kokkos::Experimental::partition_space(Space(), 1, 1);
+      first.exec = instances[0];
+      second.exec = instances[1];
+    }
     second.solver = first.solver.with_own_vectors(second.exec, MemoryBudget());
     const auto x = first.solve({b}, Transposition::none);
     auto half = x;
@@ -210,11 +214,11 @@ TEMPLATE_LIST_TEST_CASE("solvers over one plan, each for factors of its own, at 
       for (int again = 0; again < 20; ++again)
         count += fixture.solve({b}, Transposition::none) == expected ? 0 : 1;
     };
-    if (lutra::Impl::is_serial_space<Space> || !lutra::Impl::is_host_space<Space>) {
+    if (concurrent) {
       std::thread other([&] { solve_often(second, half, wrong[1]); });
       solve_often(first, x, wrong[0]);
       other.join();
-    } else {  // Kokkos has its host threads work for one thread at a time
+    } else {
       solve_often(second, half, wrong[1]);
       solve_often(first, x, wrong[0]);
     }
