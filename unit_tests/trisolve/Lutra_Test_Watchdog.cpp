@@ -48,7 +48,7 @@ struct Chain {
     blocks.count = 2;
     const auto level = to_space<Space>(std::vector<Ordinal>{0, 1});
     MemoryReservation scratch(budget);
-    plan = lutra::Impl::make_plan(exec, rows.access(), blocks, level, Ordinal(2), false, scratch, budget);
+    plan = lutra::Impl::make_plan(exec, rows.access(), blocks, level, Ordinal(2), scratch, budget);
     entries = to_space<Space>(std::vector<double>(plan.columns.extent(0), 1.0));
     inverses = to_space<Space>(std::vector<double>(static_cast<std::size_t>(plan.inverse_entries), 1.0));
     arrays = lutra::Impl::SolutionArrays<double, Ordinal, Space>(exec, 2, budget,

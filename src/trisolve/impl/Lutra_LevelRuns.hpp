@@ -42,13 +42,13 @@ struct LevelRun {
 template <class Ordinal>
 struct LevelRuns {
   std::vector<LevelRun<Ordinal>> runs;
-  std::vector<Ordinal> level_begin;  ///< [levels + 1] first task of each level
-  std::vector<Ordinal> level_steps;  ///< [levels] most steps of a task of each level
-  double bytes_per_task = 0;         ///< moved
+  PlanLevels<Ordinal> of_plan;
+  double bytes_per_task = 0;  ///< moved
 
-  Ordinal first_task(const LevelRun<Ordinal>& run) const { return level_begin[at(run.first_level)]; }
-  Ordinal end_task(const LevelRun<Ordinal>& run) const { return level_begin[at(run.end_level)]; }
-  Ordinal tasks(Ordinal level) const { return level_begin[at(level) + 1] - level_begin[at(level)]; }
+  Ordinal first_task(Ordinal level) const { return of_plan.begin[at(level)]; }
+  Ordinal first_task(const LevelRun<Ordinal>& run) const { return of_plan.begin[at(run.first_level)]; }
+  Ordinal end_task(const LevelRun<Ordinal>& run) const { return of_plan.begin[at(run.end_level)]; }
+  Ordinal tasks(Ordinal level) const { return of_plan.begin[at(level) + 1] - of_plan.begin[at(level)]; }
   /// Tasks of the largest level of a run.
   Ordinal max_tasks(const LevelRun<Ordinal>& run) const {
     Ordinal most = 0;
@@ -87,11 +87,10 @@ double level_task_bytes(const Plan& plan, std::size_t scalar_bytes, std::size_t 
 /// a level, with that level small or large, follows from the two of the level before. `bytes_per_task` is
 /// that of level_task_bytes.
 template <class Ordinal>
-LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin,
-                              const std::vector<Ordinal>& level_steps, double bytes_per_task,
+LevelRuns<Ordinal> cut_levels(const PlanLevels<Ordinal>& plan_levels, double bytes_per_task,
                               const LevelSetCosts& costs) {
-  LevelRuns<Ordinal> result{{}, level_begin, level_steps, bytes_per_task};
-  const std::size_t levels = level_begin.empty() ? 0 : level_begin.size() - 1;
+  LevelRuns<Ordinal> result{{}, plan_levels, bytes_per_task};
+  const std::size_t levels = plan_levels.steps.size();
   constexpr double never = std::numeric_limits<double>::infinity();
   std::vector<unsigned char> stays_small(levels), small(levels);
   std::vector<unsigned char> comes_from_small(levels);
@@ -99,7 +98,7 @@ LevelRuns<Ordinal> cut_levels(const std::vector<Ordinal>& level_begin,
   for (std::size_t l = 0; l < levels; ++l) {
     const auto tasks = static_cast<std::int64_t>(result.tasks(static_cast<Ordinal>(l)));
     const double bytes = static_cast<double>(tasks) * bytes_per_task;
-    const auto steps = static_cast<double>(level_steps[l]);
+    const auto steps = static_cast<double>(plan_levels.steps[l]);
     const double begins = best_large + costs.launch_seconds;
     stays_small[l] = best_small <= begins;
     comes_from_small[l] = best_small < best_large;
@@ -130,7 +129,7 @@ double predict_levels_seconds(const LevelRuns<Ordinal>& levels, const LevelSetCo
     if (run.small) seconds += costs.launch_seconds;
     for (Ordinal level = run.first_level; level < run.end_level; ++level) {
       const double bytes = static_cast<double>(levels.tasks(level)) * levels.bytes_per_task;
-      const auto steps = static_cast<double>(levels.level_steps[static_cast<std::size_t>(level)]);
+      const auto steps = static_cast<double>(levels.of_plan.steps[static_cast<std::size_t>(level)]);
       seconds +=
           run.small ? small_level_seconds(costs, bytes, steps) : large_level_seconds(costs, bytes, steps);
     }
@@ -239,7 +238,7 @@ void solve_levels_portable(const ExecutionSpace& exec,
     }
     for (Ordinal level = run.first_level; level < run.end_level; ++level) {
       const auto l = static_cast<std::size_t>(level);
-      solve_large_level(exec, data, levels.level_begin[l], levels.level_begin[l + 1]);
+      solve_large_level(exec, data, levels.first_task(level), levels.first_task(level + 1));
     }
   }
 }

@@ -143,7 +143,7 @@ class TriangleAnalysis {
     static_cast<Input&>(*triangle) = m_input;
     triangle->plan = plan_for_method(found, scratch);
     if (m_report.method == TrisolveMethod::levels) {
-      cut_plan_levels(*triangle);
+      cut_plan_levels(*triangle, scratch);
       // Cut levels are known better than their number: a few rows may be much longer than the mean.
       choose();
       // Single rows have the same plan by either method.
@@ -168,14 +168,15 @@ class TriangleAnalysis {
   TrianglePlan<Ordinal, Offset, Memory> plan_for_method(const Groupings<Ordinal, Memory>& found,
                                                         MemoryReservation& scratch) const {
     const auto& grouping = m_report.method == TrisolveMethod::supernodal ? found.blocked : found.single;
-    return make_plan(m_exec, m_input.rows.access(), grouping.blocks, grouping.level, grouping.levels,
-                     m_report.method == TrisolveMethod::levels, scratch, m_budget);
+    return make_plan(m_exec, m_input.rows.access(), grouping.blocks, grouping.level, grouping.levels, scratch,
+                     m_budget);
   }
 
-  void cut_plan_levels(PackedTriangle<Ordinal, Offset, ExecutionSpace>& triangle) {
+  void cut_plan_levels(PackedTriangle<Ordinal, Offset, ExecutionSpace>& triangle,
+                       MemoryReservation& scratch) {
     const auto& costs = m_input.options.portable ? m_model.portable_level_sets : m_model.level_sets;
     const auto& plan = triangle.plan;
-    triangle.level_runs = cut_levels(plan.level_begin, plan.level_steps,
+    triangle.level_runs = cut_levels(describe_levels(m_exec, plan, scratch),
                                      level_task_bytes(plan, sizeof(Scalar), value_bytes()), costs);
     m_properties.levels_seconds = predict_levels_seconds(triangle.level_runs, costs);
   }

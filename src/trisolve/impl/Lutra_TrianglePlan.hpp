@@ -118,9 +118,6 @@ struct TrianglePlan {
   Kokkos::View<Ordinal*, Memory> by_level;  ///< [tasks] all tasks in the order of their levels
   Kokkos::View<Ordinal*, Memory> columns;  ///< [packed entries] position of the solution needed; −1: padding
   Offset inverse_entries = 0;              ///< packed entries of all inverses
-  std::vector<Ordinal>
-      level_begin;  ///< [levels + 1] first task of each level, on the host; only if asked for
-  std::vector<Ordinal> level_steps;  ///< [levels] most steps of a task of each level; with level_begin
   MemoryReservation reservation;
 
   std::int64_t n_tasks() const { return static_cast<std::int64_t>(tasks.extent(0)); }
@@ -128,6 +125,13 @@ struct TrianglePlan {
     return {{row_of.data()},   {position_of.data()}, {block_begin.data()},
             {by_level.data()}, {columns.data()},     {tasks.data()}};
   }
+};
+
+/// Levels of a plan whose tasks are all narrow, on the host.
+template <class Ordinal>
+struct PlanLevels {
+  std::vector<Ordinal> begin;  ///< [levels + 1] first task of each level
+  std::vector<Ordinal> steps;  ///< [levels] most steps of a task of each level
 };
 
 /// How the inverse V of a diagonal block T may be used, by its accuracy.

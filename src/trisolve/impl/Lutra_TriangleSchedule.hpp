@@ -306,10 +306,12 @@ void fill_plan(const ExecutionSpace& exec, const Rows& rows, const TaskView& tas
       });
 }
 
-/// First task of each level of a plan of narrow tasks, and the most steps of its tasks, on the host. Fences.
-template <class ExecutionSpace, class Plan>
-void describe_levels(const ExecutionSpace& exec, Plan& plan, MemoryReservation& reservation) {
-  using Ordinal = typename decltype(plan.columns)::non_const_value_type;
+/// Levels of a plan of narrow tasks. Fences.
+template <class Ordinal, class Offset, class ExecutionSpace>
+PlanLevels<Ordinal> describe_levels(
+    const ExecutionSpace& exec,
+    const TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    MemoryReservation& reservation) {
   using View = Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>;
   const auto tasks = plan.tasks;
   const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
@@ -329,9 +331,9 @@ void describe_levels(const ExecutionSpace& exec, Plan& plan, MemoryReservation& 
   Kokkos::deep_copy(exec, Kokkos::View<Ordinal*, Kokkos::HostSpace>(read.data(), read.size()), statistics);
   exec.fence("lutra::trisolve: levels are needed on the host");
   const auto middle = read.begin() + static_cast<std::ptrdiff_t>(levels);
-  plan.level_begin.assign(read.begin(), middle);
-  plan.level_begin.push_back(n_tasks);
-  plan.level_steps.assign(middle, read.end());
+  PlanLevels<Ordinal> result{{read.begin(), middle}, {middle, read.end()}};
+  result.begin.push_back(n_tasks);
+  return result;
 }
 
 /// Scratch for a schedule of so many blocks.
@@ -352,13 +354,12 @@ ScheduleScratch<Ordinal, Offset, typename ExecutionSpace::memory_space> allocate
 }
 
 /// Makes the plan of blocks whose levels are known. Fences.
-/// @param with_levels         also describe the levels to the host
 /// @param scratch_reservation of arrays that are not needed afterwards
 template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
 TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
     const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
     const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks, const LevelView& level,
-    Ordinal levels, bool with_levels, MemoryReservation& scratch_reservation, const MemoryBudget& budget) {
+    Ordinal levels, MemoryReservation& scratch_reservation, const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
   TrianglePlan<Ordinal, Offset, Memory> plan;
@@ -399,7 +400,6 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
   plan.by_level = part(kept, 0, tasks);
   plan.columns = part(kept, columns_at, packed);
   fill_plan<Ordinal, Offset>(exec, rows, scratch.arrays().tasks, plan);
-  if (with_levels) describe_levels(exec, plan, scratch_reservation);
   return plan;
 }
 

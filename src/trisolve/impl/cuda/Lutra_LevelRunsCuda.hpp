@@ -119,7 +119,7 @@ void launch_whole_levels(cudaStream_t stream, const BlockSolveData<Scalar, Value
                          const LevelRuns<Ordinal>& levels) {
   const Ordinal end_level = levels.runs[0].end_level;
   for (Ordinal level = 0; level < end_level; ++level) {
-    const Ordinal first = levels.level_begin[static_cast<std::size_t>(level)];
+    const Ordinal first = levels.first_task(level);
     launch_early(stream, whole_level_kernel<Scalar, Value, Ordinal, Offset>, level_teams(levels.tasks(level)),
                  level_warps * narrow_lanes, 0, data, first, first + levels.tasks(level),
                  level + 1 < end_level);
@@ -140,7 +140,7 @@ void launch_levels(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordi
       continue;
     }
     for (Ordinal level = run.first_level; level < run.end_level; ++level) {
-      const Ordinal first = levels.level_begin[static_cast<std::size_t>(level)];
+      const Ordinal first = levels.first_task(level);
       launch_early(stream, large_level_kernel<Scalar, Value, Ordinal, Offset>,
                    level_teams(levels.tasks(level)), level_warps * narrow_lanes, 0, data, first,
                    first + levels.tasks(level));
