@@ -236,10 +236,8 @@ void solve_levels_portable(const ExecutionSpace& exec,
       solve_small_run(exec, data, levels.first_task(run), levels.end_task(run), levels.max_tasks(run));
       continue;
     }
-    for (Ordinal level = run.first_level; level < run.end_level; ++level) {
-      const auto l = static_cast<std::size_t>(level);
+    for (Ordinal level = run.first_level; level < run.end_level; ++level)
       solve_large_level(exec, data, levels.first_task(level), levels.first_task(level + 1));
-    }
   }
 }
 
