@@ -193,7 +193,8 @@ void visit_short_rows(const ExecutionSpace& exec, const char* label, const Row& 
   using Shared =
       Kokkos::View<double*, typename ExecutionSpace::scratch_memory_space, Kokkos::MemoryUnmanaged>;
   constexpr int n_maxima = Row::n_maxima;
-  constexpr std::int64_t max_teams = 4096;  // more only join maxima more often
+  constexpr int stored = n_maxima > 0 ? n_maxima : 1;  // of a thread; arrays have no length 0
+  constexpr std::int64_t max_teams = 4096;             // more only join maxima more often
   const auto n = static_cast<std::int64_t>(row.rows.pattern.n_rows);
   const int team = std::max(1, 256 / lanes / n_columns) * n_columns;
   const std::int64_t rows_at_once = team / n_columns;
@@ -212,7 +213,7 @@ void visit_short_rows(const ExecutionSpace& exec, const char* label, const Row& 
         }
         const int c = member.team_rank() % n_columns;
         const std::size_t column = first + static_cast<std::size_t>(c);
-        double maxima[n_maxima > 0 ? n_maxima : 1] = {};
+        double maxima[stored] = {};
         const std::int64_t begin = member.league_rank() * rows_a_team;
         const std::int64_t end = begin + rows_a_team < n ? begin + rows_a_team : n;
         for (std::int64_t i = begin + member.team_rank() / n_columns; i < end; i += rows_at_once) {
@@ -235,7 +236,7 @@ void visit_short_rows(const ExecutionSpace& exec, const char* label, const Row& 
           for (int m = 0; m < n_maxima; ++m) Kokkos::atomic_max(&shared(c * n_maxima + m), maxima[m]);
           member.team_barrier();  // every thread has raised the team's maxima
           Kokkos::parallel_for(Kokkos::TeamVectorRange(member, n_maxima * n_columns), [&](const int s) {
-            const std::size_t slot = row.slot(first + static_cast<std::size_t>(s / n_maxima), s % n_maxima);
+            const std::size_t slot = row.slot(first + static_cast<std::size_t>(s / stored), s % stored);
             Kokkos::atomic_max(&slots(slot), shared(s));
           });
         }
