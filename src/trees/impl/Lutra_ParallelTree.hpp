@@ -52,7 +52,7 @@ struct ParallelTree {
   void build(const Pattern& mirror) {
     m_walk.mirror = mirror;
     m_parent = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::trees::parent", m_n);
-    build_elimination_tree(m_exec, m_walk.pattern, mirror, m_parent, m_budget);
+    build_elimination_tree(m_exec, m_walk.pattern, m_parent, m_budget);
     m_walk.parent = m_parent;
     list_long_rows();
   }
