@@ -5,6 +5,9 @@
 #include "Lutra_PatternSymmetry.hpp"
 
 namespace lutra {
+namespace {
+struct ThisSource;
+}  // namespace
 
 template <class Ordinal, class Offset, class ExecutionSpace>
 ColumnCounts<Ordinal, typename ExecutionSpace::memory_space> column_counts(
@@ -15,7 +18,7 @@ ColumnCounts<Ordinal, typename ExecutionSpace::memory_space> column_counts(
   // at once, which a device counts in a few milliseconds.
   constexpr std::size_t bytes_an_entry = 40;
   const Impl::MirroredPattern<Ordinal, Offset, ExecutionSpace> both(exec, pattern, budget);
-  Impl::ParallelTree<Ordinal, Offset, ExecutionSpace> tree(
+  Impl::ParallelTree<Ordinal, Offset, ExecutionSpace, ThisSource> tree(
       exec, pattern, budget, bytes_an_entry * static_cast<std::size_t>(pattern.nnz()));
   tree.build(both.mirror);
   tree.count();

@@ -95,7 +95,6 @@ class DenseFactorization final : public Factorization<typename Types::Scalar, ty
     Kokkos::deep_copy(X, to_device<Types>(columns));
   }
   std::vector<Pivot> pivots(const Space&) const override { return m_pivots; }
-  SolveMethod solve_method() const override { return {"dense", {}}; }
   std::int64_t consume_timeout(const Space&) override { return -1; }
 
   int applications = 0;

@@ -9,6 +9,14 @@
 
 namespace lutra::Impl {
 
+/// values(i) = value
+template <class T, class Memory>
+struct FillValues {
+  Kokkos::View<T*, Memory> values;
+  T value;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { values(i) = value; }
+};
+
 /// A few values that kernels write and the host reads. They live in device memory and in a host array that
 /// the device can copy to asynchronously; on hosts the two are one. Allocated once, used call after call: a
 /// read costs one copy and one wait, and no allocation.
@@ -42,11 +50,10 @@ class AsyncResult {
 
   /// Sets all values on the device. Does not wait.
   void fill(const ExecutionSpace& exec, const T& value) const {
-    const auto device = m_device;  // deep_copy fences on hosts, where the value is zero
-    Kokkos::parallel_for(
-        "lutra::common::fill",
-        Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(size())),
-        KOKKOS_LAMBDA(const std::int64_t i) { device(i) = value; });
+    // deep_copy fences on hosts, where the value is zero
+    Kokkos::parallel_for("lutra::common::fill",
+                         Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(size())),
+                         FillValues<T, Memory>{m_device, value});
   }
 
   /// Brings the values to the host. Waits for `exec` once.

@@ -11,7 +11,8 @@ namespace lutra::Impl {
 
 /// inverse(order(k)) = k
 template <class ExecutionSpace, class OrderView, class InverseView>
-void invert_permutation(const ExecutionSpace& exec, const OrderView& order, const InverseView& inverse) {
+static void invert_permutation(const ExecutionSpace& exec, const OrderView& order,
+                               const InverseView& inverse) {
   Kokkos::parallel_for(
       "lutra::common::invert_permutation",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(order.extent(0))),
@@ -22,7 +23,7 @@ void invert_permutation(const ExecutionSpace& exec, const OrderView& order, cons
 
 /// Pattern of A(row_order, col_order); rows are not sorted.
 template <class Ordinal, class Offset, class ExecutionSpace, class OrderView>
-CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permute_pattern(
+static CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permute_pattern(
     const ExecutionSpace& exec, MemoryReservation& reservation,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A, const OrderView& row_order,
     const OrderView& col_order) {

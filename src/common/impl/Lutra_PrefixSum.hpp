@@ -11,7 +11,7 @@ namespace lutra::Impl {
 /// sums(i) = counts(0) + … + counts(i - 1) for i up to the length of `counts`, which `sums` exceeds by one;
 /// returns the total. Waits for it.
 template <class Offset, class ExecutionSpace, class CountView, class SumView>
-Offset prefix_sum(const ExecutionSpace& exec, const CountView& counts, const SumView& sums) {
+static Offset prefix_sum(const ExecutionSpace& exec, const CountView& counts, const SumView& sums) {
   Offset total = 0;
   const auto n = static_cast<std::int64_t>(counts.extent(0));
   Kokkos::parallel_scan(

@@ -12,7 +12,7 @@ namespace lutra::Impl {
 
 /// to(q) = from(source(q))
 template <class ExecutionSpace, class Source, class From, class To>
-void copy_by_source(const ExecutionSpace& exec, const Source& source, const From& from, const To& to) {
+static void copy_by_source(const ExecutionSpace& exec, const Source& source, const From& from, const To& to) {
   Kokkos::parallel_for(
       "lutra::driver::copy_by_source",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(to.extent(0))),
@@ -21,7 +21,7 @@ void copy_by_source(const ExecutionSpace& exec, const Source& source, const From
 
 /// Positions one behind others.
 template <class ExecutionSpace, class From, class To>
-void move_behind(const ExecutionSpace& exec, const From& positions, const To& behind) {
+static void move_behind(const ExecutionSpace& exec, const From& positions, const To& behind) {
   Kokkos::parallel_for(
       "lutra::driver::behind_diagonal",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(behind.extent(0))),
@@ -30,8 +30,8 @@ void move_behind(const ExecutionSpace& exec, const From& positions, const To& be
 
 /// Position of the diagonal in each row of a transposed pattern, from its positions in the pattern.
 template <class ExecutionSpace, class Transposed, class From, class To>
-void find_diagonal(const ExecutionSpace& exec, const Transposed& transposed, const From& diagonal,
-                   const To& found) {
+static void find_diagonal(const ExecutionSpace& exec, const Transposed& transposed, const From& diagonal,
+                          const To& found) {
   using Offset = typename To::value_type;
   const auto source = transposed.source;
   const auto row_map = transposed.pattern.row_map;

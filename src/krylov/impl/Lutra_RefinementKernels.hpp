@@ -19,7 +19,7 @@ Kokkos::RangePolicy<ExecutionSpace> all_rows(const ExecutionSpace& exec, const R
 
 /// X = 0, all columns. deep_copy would wait on hosts.
 template <class ExecutionSpace, class Rows>
-void set_zero(const ExecutionSpace& exec, const Rows& X) {
+static void set_zero(const ExecutionSpace& exec, const Rows& X) {
   const std::size_t columns = X.extent(1);
   Kokkos::parallel_for(
       "lutra::krylov::set_zero", all_rows(exec, X), KOKKOS_LAMBDA(const std::int64_t i) {
@@ -29,7 +29,7 @@ void set_zero(const ExecutionSpace& exec, const Rows& X) {
 
 /// Y += factor·X, all columns.
 template <class ExecutionSpace, class Scalar, class Rows>
-void add_multiple(const ExecutionSpace& exec, const Scalar& factor, const Rows& X, const Rows& Y) {
+static void add_multiple(const ExecutionSpace& exec, const Scalar& factor, const Rows& X, const Rows& Y) {
   const std::size_t columns = X.extent(1);
   Kokkos::parallel_for(
       "lutra::krylov::add_multiple", all_rows(exec, X), KOKKOS_LAMBDA(const std::int64_t i) {
@@ -59,8 +59,8 @@ void unscale_rows(const ExecutionSpace& exec, const Scale& scale, const Rows& X,
 
 /// Copies a column of one block to a column of another.
 template <class ExecutionSpace, class From, class To>
-void copy_column(const ExecutionSpace& exec, const From& from, std::size_t from_column, const To& to,
-                 std::size_t to_column) {
+static void copy_column(const ExecutionSpace& exec, const From& from, std::size_t from_column, const To& to,
+                        std::size_t to_column) {
   Kokkos::parallel_for(
       "lutra::krylov::copy_column", all_rows(exec, to),
       KOKKOS_LAMBDA(const std::int64_t i) { to(i, to_column) = from(i, from_column); });

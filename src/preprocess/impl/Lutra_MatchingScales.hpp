@@ -12,7 +12,7 @@ namespace lutra::Impl {
 inline constexpr double largest_exponent = 707.0;
 
 template <class ExecutionSpace, class ViewType>
-Kokkos::MinMaxScalar<double> range_of(const ExecutionSpace& exec, const ViewType& values) {
+static Kokkos::MinMaxScalar<double> range_of(const ExecutionSpace& exec, const ViewType& values) {
   Kokkos::MinMaxScalar<double> range;
   Kokkos::parallel_reduce(
       "lutra::preprocess::range", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, values.extent(0)),
@@ -27,7 +27,7 @@ Kokkos::MinMaxScalar<double> range_of(const ExecutionSpace& exec, const ViewType
 }
 
 template <class ExecutionSpace, class ViewType>
-void exponentiate(const ExecutionSpace& exec, const ViewType& values, double shift) {
+static void exponentiate(const ExecutionSpace& exec, const ViewType& values, double shift) {
   Kokkos::parallel_for(
       "lutra::preprocess::scales", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, values.extent(0)),
       KOKKOS_LAMBDA(const std::size_t i) {

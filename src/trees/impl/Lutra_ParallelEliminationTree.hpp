@@ -66,10 +66,10 @@ struct EdgePropagation {
 
 /// The elimination tree by all edges at once.
 template <class Ordinal, class Offset, class ExecutionSpace>
-void propagate_edges(const ExecutionSpace& exec,
-                     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-                     const Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>& parent,
-                     const MemoryBudget& budget) {
+static void propagate_edges(const ExecutionSpace& exec,
+                            const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+                            const Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>& parent,
+                            const MemoryBudget& budget) {
   MemoryReservation scratch(budget);
   const Ordinal n = pattern.n_rows;
   auto shortcut = scratch.allocate<Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>>(

@@ -27,7 +27,9 @@ struct ChainEnd {
 /// The elimination tree of A + Aᵀ and the entries of each row and column of L, by all threads of an execution
 /// space: the tree first, then each row of L as a subtree of it (`RowSubtrees`). Methods that need rows as
 /// well build on it. No member is private, because nvcc wants lambdas in public functions only.
-template <class Ordinal, class Offset, class ExecutionSpace>
+/// @tparam Source a type of the source file this is compiled in, where that is not the only one: nvcc's
+/// lambdas of different files must differ (CONTRIBUTING.md)
+template <class Ordinal, class Offset, class ExecutionSpace, class Source = void>
 struct ParallelTree {
   using Memory = typename ExecutionSpace::memory_space;
   using Pattern = CsrPattern<Ordinal, Offset, Memory>;

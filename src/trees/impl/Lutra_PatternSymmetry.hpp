@@ -43,8 +43,9 @@ CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> mirror_upper(
 /// Whether some entries taken from all over the pattern have their mirror images: a cheap way to learn that a
 /// pattern is not symmetric. Looks at no more than 256 of them, and at as many places for each.
 template <class Ordinal, class Offset, class ExecutionSpace>
-bool sample_is_symmetric(const ExecutionSpace& exec,
-                         const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern) {
+static bool sample_is_symmetric(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern) {
   const Offset nnz = pattern.nnz(), samples = std::min<Offset>(nnz, 256), places = 256;
   Offset missing = 0;
   Kokkos::parallel_reduce(
