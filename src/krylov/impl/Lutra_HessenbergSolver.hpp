@@ -2,6 +2,7 @@
 #ifndef LUTRA_HESSENBERGSOLVER_HPP
 #define LUTRA_HESSENBERGSOLVER_HPP
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -23,6 +24,9 @@ class HessenbergSolver {
   /// Takes column j (j + 2 entries); returns the residual norm that is left.
   Real add_column(std::vector<Scalar> column) {
     const std::size_t j = m_columns.size();
+    Real size = 0;
+    for (const Scalar& entry : column) size = std::max(size, ScalarTraits<Scalar>::magnitude(entry));
+    m_negligible.push_back(8 * epsilon_of<Scalar> * size);
     for (std::size_t i = 0; i < j; ++i) rotate(i, column[i], column[i + 1]);
     const Real a = ScalarTraits<Scalar>::magnitude(column[j]);
     const Real b = ScalarTraits<Scalar>::magnitude(column[j + 1]);
@@ -36,13 +40,14 @@ class HessenbergSolver {
     return ScalarTraits<Scalar>::magnitude(m_right_side[j + 1]);
   }
 
-  /// y, the coefficients of the directions; 0 for a direction that A maps to nothing new.
+  /// y, the coefficients of the directions; 0 for a direction that A maps to nothing new, up to rounding.
   std::vector<Scalar> solve() const {
     std::vector<Scalar> y(m_columns.size());
     for (std::size_t k = y.size(); k-- > 0;) {
       Scalar rest = m_right_side[k];
       for (std::size_t j = k + 1; j < y.size(); ++j) rest -= m_columns[j][k] * y[j];
-      y[k] = m_columns[k][k] == Scalar(0) ? Scalar(0) : rest / m_columns[k][k];
+      const bool nothing_new = ScalarTraits<Scalar>::magnitude(m_columns[k][k]) <= m_negligible[k];
+      y[k] = nothing_new ? Scalar(0) : rest / m_columns[k][k];
     }
     return y;
   }
@@ -58,6 +63,7 @@ class HessenbergSolver {
 
   std::vector<std::vector<Scalar>> m_columns;
   std::vector<Scalar> m_right_side, m_cosines, m_sines;
+  std::vector<Real> m_negligible;  ///< diagonals up to which are rounding
 };
 
 }  // namespace lutra::Impl
