@@ -204,7 +204,7 @@ $what_is_needed"
   install_by_apt "${missing[@]}"
 }
 
-# can_confirm <what is missing>…: stops where nobody can answer and --yes was not given. Installing packages changes a
+# can_confirm <what is missing>…: stops without a terminal and without --yes. Installing packages changes a
 # system's libraries.
 can_confirm() {
   if $assume_yes || [[ -t 0 ]]; then return; fi

@@ -120,7 +120,8 @@ template <class Scalar>
 Measurement measure_forest(const PerfRun& run, const HostMatrix<Scalar>& matrix, Way way) {
   const Factored<Scalar> factored(matrix, {.engine = Engine::multifrontal});
   std::vector<int> parent;
-  for (const auto& front : factored.multifrontal().plan().fronts.layout.fronts) parent.push_back(front.parent);
+  for (const auto& front : factored.multifrontal().plan().fronts.layout.fronts)
+    parent.push_back(front.parent);
   const Kokkos::View<const int*, MemorySpace> on_device = to_device(parent);
   std::vector<int> order(parent.size()), level_of(parent.size());
   const MemoryBudget budget;

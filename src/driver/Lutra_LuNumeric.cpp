@@ -357,6 +357,7 @@ class LuNumericSteps {
   bool reserve_gmres() {
     try {
       reserve_column();
+      operator_for(Transposition::none);  // which the search for a null vector multiplies by
       if (m_gmres.restart() == 0)
         m_gmres = decltype(m_gmres)(m_exec, static_cast<std::size_t>(m_analysis->n), gmres_refinement_restart,
                                     m_budget);

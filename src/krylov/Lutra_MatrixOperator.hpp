@@ -26,7 +26,7 @@ class MatrixOperator : public LinearOperator<Scalar, ExecutionSpace> {
   virtual void gather_norm(const ExecutionSpace& exec, const Scale& row_scale, const Scale& col_scale,
                            const ResidualMaxima<ExecutionSpace>& maxima) const = 0;
 
-  /// ‖A‖∞, or a negative number where nobody has computed it for the present values.
+  /// ‖A‖∞, or a negative number where it has not been computed for the present values.
   double norm() const { return m_norm; }
   void set_norm(double norm) { m_norm = norm; }
 

@@ -28,7 +28,7 @@ struct SolveWorkspace {
   /// @returns true where a column has at most half its former error
   bool keep_better(const ExecutionSpace& exec, Operator& A, BackwardErrors& errors);
 
-  /// For what is queued beside it: the residual of Y, and ‖op(A)‖∞ where nobody knows it; does not wait.
+  /// For what is queued beside it: the residual of Y, and ‖op(A)‖∞ where it is not known; does not wait.
   void queue_errors(const ExecutionSpace& exec, const Operator& A, const Rows& Y, const Rows& residual) const;
   /// Waits for what queue_errors has queued.
   BackwardErrors read_errors(const ExecutionSpace& exec, Operator& A) const;
