@@ -65,13 +65,6 @@ struct FrontFactors {
   Kokkos::View<Ordinal*, Memory> row_of_pivot() const {
     return interchanges ? interchanges->row_of_pivot : Kokkos::View<Ordinal*, Memory>();
   }
-  /// Gives all memory back but that of schedule and state.
-  void release_values() {
-    panels = contributions = entries = scratch = inverses = {};
-    if (interchanges) interchanges->row_of_pivot = {};
-    outcome = no_outcome = {};
-    values_reservation = {};
-  }
 };
 
 /// How a plan for this scalar and space cuts fronts.

@@ -140,7 +140,6 @@ struct BlockedProduct {
   static constexpr int block_rows = 384, block_columns = 512;
 
   static int least(int a, int b) { return a < b ? a : b; }
-  static int up_to_multiple(int value, int of) { return (value + of - 1) / of * of; }
 
   static void run(const ProductTask<Real>& task, Real* buffer) {
     // A block of A read once or twice is not worth copying.
