@@ -37,6 +37,18 @@ class Preconditioner {
   virtual void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) = 0;
 };
 
+/// An approximate inverse of two parts, A ≈ L·U: what split preconditioning asks for.
+template <class Scalar, class ExecutionSpace>
+class SplitPreconditioner : public Preconditioner<Scalar, ExecutionSpace> {
+ public:
+  using typename Preconditioner<Scalar, ExecutionSpace>::Rows;
+
+  /// X = op(L)⁻¹·B; X may be B. Neither checks nor fences.
+  virtual void apply_lower(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) = 0;
+  /// X = op(U)⁻¹·B; X may be B. Neither checks nor fences.
+  virtual void apply_upper(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) = 0;
+};
+
 }  // namespace lutra
 
 #endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_INCOMPLETEFACTORS_HPP
+#define LUTRA_INCOMPLETEFACTORS_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <limits>
+
+#include "Lutra_CsrView.hpp"
+#include "Lutra_MemoryBudget.hpp"
+
+namespace lutra {
+
+/// L and U of an incomplete factorization A ≈ L·U in one pattern by rows, columns ascending:
+///
+///     row i:   l_i,0 … l_i,i−1 | u_ii … u_i,n−1        L has a unit diagonal, which is not stored
+///                                ▲ diagonal(i)
+///
+/// One array serves both factors: `TriangularSolver` takes the lower or the upper triangle of such a pattern
+/// as it stands, and a row of U is reached by way of its diagonal entry.
+template <class Scalar, class Ordinal, class Offset, class MemorySpace>
+struct IncompleteFactors {
+  Ordinal n = 0;
+  Kokkos::View<Offset*, MemorySpace> row_map;   ///< [n + 1] where each row starts
+  Kokkos::View<Ordinal*, MemorySpace> entries;  ///< [nnz] column of each entry
+  Kokkos::View<Scalar*, MemorySpace> values;    ///< [nnz]
+  Kokkos::View<Offset*, MemorySpace> diagonal;  ///< [n] position of u_ii
+  MemoryReservation reservation;                ///< the bytes of these Views
+
+  Offset nnz() const { return static_cast<Offset>(entries.extent(0)); }
+  CsrPattern<Ordinal, Offset, MemorySpace> pattern() const { return {n, n, row_map, entries}; }
+  CsrView<Scalar, Ordinal, Offset, MemorySpace> view() const { return {n, n, row_map, entries, values}; }
+};
+
+/// What was seen in the values of incomplete factors.
+struct IncompleteOutcome {
+  double largest_entry = 0;   ///< max |entry of A|
+  double largest_factor = 0;  ///< max |entry of L, U|; infinity where one is NaN or infinite
+  double smallest_pivot = 0;  ///< min |u_ii|
+  std::int64_t bad_row = -1;  ///< first row whose pivot is zero, or that holds NaN or infinity; −1: none
+
+  bool is_finite() const { return largest_factor < std::numeric_limits<double>::infinity(); }
+  bool is_usable() const { return is_finite() && bad_row < 0; }
+};
+
+}  // namespace lutra
+
+#endif
