@@ -30,7 +30,7 @@ std::size_t take_word(const LineReader& reader, Cursor& cursor, const char* what
   std::string legal;
   for (const std::string_view name : names) legal += (legal.empty() ? "" : ", ") + std::string(name);
   if (word.empty()) reader.fail(std::string("the banner lacks the ") + what + " (" + legal + ")");
-  reader.fail("the banner's " + std::string(what) + " is " + quoted(word) + "; it can be " + legal);
+  reader.fail("the banner's " + std::string(what) + " is " + Impl::quoted(word) + "; it can be " + legal);
 }
 
 void check_combination(const LineReader& reader, const MatrixMarketStart& start) {
@@ -63,7 +63,7 @@ MatrixMarketStart read_banner(LineReader& reader) {
   start.header.symmetry = static_cast<Symmetry>(
       take_word<4>(reader, cursor, "symmetry", {"general", "symmetric", "skew-symmetric", "hermitian"}));
   if (!cursor.at_end())
-    reader.fail("unexpected " + quoted(cursor.peek_token()) + " at the end of the banner");
+    reader.fail("unexpected " + Impl::quoted(cursor.peek_token()) + " at the end of the banner");
   check_combination(reader, start);
   return start;
 }
@@ -76,10 +76,10 @@ std::int64_t take_size(const LineReader& reader, Cursor& cursor, const char* wha
     case Parsed::missing:
       reader.fail("the size line lacks the number of " + std::string(what));
     case Parsed::too_large:
-      reader.fail("the number of " + std::string(what) + ", " + quoted(cursor.peek_token()) +
+      reader.fail("the number of " + std::string(what) + ", " + Impl::quoted(cursor.peek_token()) +
                   ", is too large");
     default:
-      reader.fail("the number of " + std::string(what) + ", " + quoted(cursor.peek_token()) +
+      reader.fail("the number of " + std::string(what) + ", " + Impl::quoted(cursor.peek_token()) +
                   ", is not an integer");
   }
   if (size < 0) reader.fail("the number of " + std::string(what) + " is negative: " + std::to_string(size));
@@ -136,7 +136,7 @@ MatrixMarketStart read_start(LineReader& reader) {
   start.n_cols = take_size(reader, cursor, "columns");
   start.n_entries = start.coordinate ? take_size(reader, cursor, "entries") : array_entries(reader, start);
   if (!cursor.at_end()) {
-    reader.fail("unexpected " + quoted(cursor.peek_token()) + " at the end of the size line");
+    reader.fail("unexpected " + Impl::quoted(cursor.peek_token()) + " at the end of the size line");
   }
   check_sizes(reader, start);
   return start;
@@ -144,7 +144,7 @@ MatrixMarketStart read_start(LineReader& reader) {
 
 void fail_value(const LineReader& reader, const Cursor& cursor, Parsed parsed, const std::string& place,
                 MatrixMarketHeader::Field field) {
-  const std::string token = quoted(cursor.peek_token());
+  const std::string token = Impl::quoted(cursor.peek_token());
   switch (parsed) {
     case Parsed::missing:
       reader.fail(std::string(field == Field::complex ? "a real and an imaginary part are" : "a value is") +
@@ -162,7 +162,7 @@ void fail_value(const LineReader& reader, const Cursor& cursor, Parsed parsed, c
 void require_no_more(LineReader& reader, std::int64_t n_entries) {
   std::string_view line;
   if (!next_content(reader, line)) return;
-  reader.fail("unexpected " + quoted(line) + " after the " + std::to_string(n_entries) +
+  reader.fail("unexpected " + Impl::quoted(line) + " after the " + std::to_string(n_entries) +
               " entries the size line declares");
 }
 

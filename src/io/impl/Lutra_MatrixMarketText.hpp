@@ -39,7 +39,7 @@ inline bool next_content(LineReader& reader, std::string_view& line) {
 
 /// Throws FileError unless nothing but white space is left of the line.
 inline void require_end(const LineReader& reader, Cursor& cursor) {
-  if (!cursor.at_end()) reader.fail("unexpected " + quoted(cursor.peek_token()) + " after the entry");
+  if (!cursor.at_end()) reader.fail("unexpected " + Impl::quoted(cursor.peek_token()) + " after the entry");
 }
 
 /// Throws FileError where something other than blank lines and comments follows.
