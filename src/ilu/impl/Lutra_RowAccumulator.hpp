@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ROWACCUMULATOR_HPP
+#define LUTRA_ROWACCUMULATOR_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+namespace lutra::Impl {
+
+// The row that one group of lanes works on, reached by column: the sparse accumulator of Gilbert, Moler and
+// Schreiber on hosts, a hash table on devices. Both have the same members:
+//
+//   find(c)              slot of column c, −1 where it has none
+//   insert(c)            its slot, a new one with value 0 where it has none
+//   value(slot)          reference; lanes side by side use different columns, so that no sum is atomic
+//   size(lanes)          columns in the row
+//   visit_sorted(…)      visit(rank, column, value) by ascending columns; the last use but for clear
+//
+// Lanes side by side may insert columns that differ; a barrier (the end of `lanes.each`) separates that from
+// the next use of the same column.
+
+/// One host thread.
+struct SerialLanes {
+  template <class Index, class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION void each(Index begin, Index end, const Visit& visit) const {
+    for (Index k = begin; k < end; ++k) visit(k);
+  }
+  /// Sum of term(k) over a range.
+  template <class T, class Index, class Term>
+  KOKKOS_FORCEINLINE_FUNCTION T sum(Index begin, Index end, const Term& term) const {
+    T total(0);
+    for (Index k = begin; k < end; ++k) total += term(k);
+    return total;
+  }
+  /// Does a thing once for the row.
+  template <class Action>
+  KOKKOS_FORCEINLINE_FUNCTION void once(const Action& action) const {
+    action();
+  }
+};
+
+/// The vector lanes of a thread of a team. Each call ends with a barrier of these lanes.
+template <class Team>
+struct VectorLanes {
+  const Team& team;
+
+  template <class Index, class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION void each(Index begin, Index end, const Visit& visit) const {
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, end), visit);
+  }
+  template <class T, class Index, class Term>
+  KOKKOS_FORCEINLINE_FUNCTION T sum(Index begin, Index end, const Term& term) const {
+    T total(0);
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(team, begin, end), [&](const Index k, T& part) { part += term(k); }, total);
+    return total;
+  }
+  template <class Action>
+  KOKKOS_FORCEINLINE_FUNCTION void once(const Action& action) const {
+    Kokkos::single(Kokkos::PerThread(team), action);
+  }
+};
+
+/// A row on a host thread: the slot of every column, and the columns in the order of insertion.
+template <class Scalar, class Ordinal>
+struct DenseAccumulator {
+  Ordinal* slot_of;   ///< [n] −1: not in the row; all −1 between rows
+  Ordinal* columns;   ///< by slot
+  Scalar* values;     ///< by slot
+  Ordinal count = 0;  ///< slots in use
+
+  KOKKOS_FORCEINLINE_FUNCTION Ordinal find(Ordinal column) const { return slot_of[column]; }
+  KOKKOS_FORCEINLINE_FUNCTION Ordinal insert(Ordinal column) {
+    const Ordinal slot = slot_of[column];
+    if (slot >= 0) return slot;
+    slot_of[column] = count;
+    columns[count] = column;
+    values[count] = Scalar(0);
+    return count++;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& value(Ordinal slot) const { return values[slot]; }
+
+  template <class Lanes>
+  KOKKOS_FORCEINLINE_FUNCTION Ordinal size(const Lanes&) const {
+    return count;
+  }
+
+  template <class Lanes, class Visit>
+  KOKKOS_INLINE_FUNCTION void visit_sorted(const Lanes&, const Visit& visit) {
+    KOKKOS_IF_ON_HOST((std::sort(columns, columns + count);))
+    for (Ordinal rank = 0; rank < count; ++rank) visit(rank, columns[rank], values[slot_of[columns[rank]]]);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void clear() {
+    for (Ordinal slot = 0; slot < count; ++slot) slot_of[columns[slot]] = -1;
+    count = 0;
+  }
+};
+
+/// A row of lanes of a device: an open-addressed hash table with linear probing, of 2^log_slots slots of
+/// which at most three quarters are in use.
+template <class Scalar, class Ordinal>
+struct HashAccumulator {
+  Ordinal* keys;   ///< [slots] column, −1: free
+  Scalar* values;  ///< [slots]
+  int log_slots;
+
+  static constexpr Ordinal free_key = -1;
+
+  /// log₂ of the slots a row of so many columns takes.
+  KOKKOS_INLINE_FUNCTION static int log_slots_for(std::int64_t columns) {
+    int log = 1;
+    while ((std::int64_t(3) << log) < 4 * columns) ++log;
+    return log;
+  }
+  static constexpr std::size_t slot_bytes = sizeof(Ordinal) + sizeof(Scalar);
+
+  KOKKOS_FORCEINLINE_FUNCTION Ordinal slots() const { return Ordinal(1) << log_slots; }
+  KOKKOS_FORCEINLINE_FUNCTION Ordinal home(Ordinal column) const {
+    return static_cast<Ordinal>((static_cast<std::uint32_t>(column) * 0x9e3779b1u) >> (32 - log_slots));
+  }
+  KOKKOS_FORCEINLINE_FUNCTION Ordinal next(Ordinal slot) const { return (slot + 1) & (slots() - 1); }
+
+  template <class Lanes>
+  KOKKOS_INLINE_FUNCTION void clear(const Lanes& lanes) const {
+    lanes.each(Ordinal(0), slots(), [&](const Ordinal slot) {
+      keys[slot] = free_key;
+      values[slot] = Scalar(0);
+    });
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION Ordinal find(Ordinal column) const {
+    Ordinal slot = home(column);
+    while (keys[slot] != column) {
+      if (keys[slot] == free_key) return -1;
+      slot = next(slot);
+    }
+    return slot;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION Ordinal insert(Ordinal column) const {
+    Ordinal slot = home(column);
+    while (true) {
+      const Ordinal held = Kokkos::atomic_compare_exchange(&keys[slot], free_key, column);
+      if (held == free_key || held == column) return slot;
+      slot = next(slot);
+    }
+  }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& value(Ordinal slot) const { return values[slot]; }
+
+  template <class Lanes>
+  KOKKOS_INLINE_FUNCTION Ordinal size(const Lanes& lanes) const {
+    return lanes.template sum<Ordinal>(Ordinal(0), slots(), [&](const Ordinal slot) {
+      return keys[slot] == free_key ? Ordinal(0) : Ordinal(1);
+    });
+  }
+
+  template <class Lanes, class Visit>
+  KOKKOS_INLINE_FUNCTION void visit_sorted(const Lanes& lanes, const Visit& visit) const {
+    sort(lanes);
+    lanes.each(Ordinal(0), slots(), [&](const Ordinal rank) {
+      if (keys[rank] != free_key) visit(rank, keys[rank], values[rank]);
+    });
+  }
+
+ private:
+  /// Batcher's bitonic sort of the slots by key, free ones last. The table is no hash table afterwards.
+  template <class Lanes>
+  KOKKOS_INLINE_FUNCTION void sort(const Lanes& lanes) const {
+    using Key = std::make_unsigned_t<Ordinal>;  // −1 is the largest
+    const Ordinal n = slots();
+    for (Ordinal run = 2; run > 0 && run <= n; run *= 2) {
+      for (Ordinal distance = run / 2; distance > 0; distance /= 2) {
+        lanes.each(Ordinal(0), n / 2, [&](const Ordinal pair) {
+          const Ordinal low = 2 * pair - (pair & (distance - 1)), high = low + distance;
+          const bool ascends = (low & run) == 0;
+          const Key a = static_cast<Key>(keys[low]), b = static_cast<Key>(keys[high]);
+          if ((a > b) != ascends) return;
+          keys[low] = static_cast<Ordinal>(b);
+          keys[high] = static_cast<Ordinal>(a);
+          const Scalar held = values[low];
+          values[low] = values[high];
+          values[high] = held;
+        });
+      }
+    }
+  }
+};
+
+/// w(j) −= factor·u_j for entries begin … end − 1 of a row of U.
+/// @tparam Insert columns without a slot get one; else they are left out
+template <bool Insert, class Lanes, class Accumulator, class Entries, class Values, class Offset,
+          class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION void subtract_row(const Lanes& lanes, Accumulator& w, const Entries& entries,
+                                              const Values& values, Offset begin, Offset end,
+                                              const Scalar& factor) {
+  lanes.each(begin, end, [&](const Offset q) {
+    const auto slot = Insert ? w.insert(entries[q]) : w.find(entries[q]);
+    if (Insert || slot >= 0) w.value(slot) -= factor * values[q];
+  });
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ROWKERNELS_HPP
+#define LUTRA_ROWKERNELS_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "Lutra_AsyncResult.hpp"
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_MemoryBudget.hpp"
+#include "Lutra_RowAccumulator.hpp"
+
+// Kernels that work on rows by accumulators.
+//
+//   hosts     a thread takes the next 32 rows; its dense accumulator serves all its rows
+//   devices   a group of lanes takes a row; its table is in scratch, or, for a row too long for that, one of
+//             a few in device memory which the group holds until the row is done
+//
+// A body does not wait for other rows, so that whoever waits for a table gets one.
+
+namespace lutra::Impl {
+
+/// Accumulators in an execution space's memory, as kernels take them.
+template <class Scalar, class Ordinal, class Memory>
+struct RowTables {
+  int lanes = 1;                           ///< devices: of a row
+  int team_rows = 1;                       ///< devices: rows of a team
+  Ordinal slots = 0;                       ///< devices: of a row's table in scratch
+  int count = 0;                           ///< hosts: one a thread; devices: tables in device memory
+  Ordinal table_slots = 0;                 ///< of each
+  Kokkos::View<Ordinal*, Memory> slot_of;  ///< hosts: [count × n]
+  Kokkos::View<Ordinal*, Memory> columns;  ///< [count × table_slots] keys on devices
+  Kokkos::View<Scalar*, Memory> values;    ///< [count × table_slots]
+  Kokkos::View<int*, Memory> taken;        ///< devices: [count]
+
+  KOKKOS_FUNCTION std::size_t scratch_bytes() const {
+    return (static_cast<std::size_t>(slots) * HashAccumulator<Scalar, Ordinal>::slot_bytes + 15) / 16 * 16;
+  }
+};
+
+/// Makes them, once for any number of kernels that run one after the other.
+template <class Scalar, class Ordinal, class ExecutionSpace>
+class RowWorkspace {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Table = HashAccumulator<Scalar, Ordinal>;
+
+  /// @param n            columns of the matrix
+  /// @param max_columns  most distinct columns of a row; n is always right
+  /// @param mean_columns of a row, about
+  RowWorkspace(const ExecutionSpace& exec, Ordinal n, Ordinal max_columns, double mean_columns,
+               const MemoryBudget& budget)
+      : m_n(n), m_reservation(budget) {
+    max_columns = std::max(Ordinal(1), std::min(n, max_columns));
+    if constexpr (is_host_space<ExecutionSpace>) {
+      m_tables.count = exec.concurrency();
+      m_tables.table_slots = max_columns;
+      m_tables.slot_of =
+          allocate<Ordinal>(exec, "lutra::ilu::slot_of", static_cast<std::size_t>(n) * count());
+      fill(exec, m_tables.slot_of, Ordinal(-1));
+    } else {
+      shape_teams(mean_columns, max_columns);
+      m_tables.table_slots = Ordinal(1) << Table::log_slots_for(max_columns);
+      if (m_tables.table_slots <= m_tables.slots) return;  // no row needs a table in device memory
+      const std::size_t bytes = static_cast<std::size_t>(m_tables.table_slots) * Table::slot_bytes;
+      constexpr std::size_t max_bytes = std::size_t(256) << 20;
+      const std::size_t wanted = std::min(max_bytes, budget.available_bytes() / 4) / bytes;
+      m_tables.count = static_cast<int>(std::clamp<std::size_t>(wanted, 1, 256));
+      m_tables.taken = allocate<int>(exec, "lutra::ilu::taken_tables", count());
+      fill(exec, m_tables.taken, 0);
+    }
+    const std::size_t slots = static_cast<std::size_t>(m_tables.table_slots) * count();
+    m_tables.columns = allocate<Ordinal>(exec, "lutra::ilu::table_columns", slots);
+    m_tables.values = allocate<Scalar>(exec, "lutra::ilu::table_values", slots);
+  }
+
+  Ordinal n() const { return m_n; }
+  const RowTables<Scalar, Ordinal, Memory>& tables() const { return m_tables; }
+
+ private:
+  std::size_t count() const { return static_cast<std::size_t>(m_tables.count); }
+  template <class T>
+  Kokkos::View<T*, Memory> allocate(const ExecutionSpace& exec, const char* label, std::size_t count) {
+    return m_reservation.template allocate<Kokkos::View<T*, Memory>>(exec, label, count);
+  }
+  template <class T>
+  static void fill(const ExecutionSpace& exec, const Kokkos::View<T*, Memory>& view, T value) {
+    Kokkos::parallel_for(
+        "lutra::ilu::fill",
+        Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(view.extent(0))),
+        FillValues<T, Memory>{view, value});
+  }
+
+  /// Teams of 128 lanes; tables for rows up to four times the mean, and no more than 32 KiB a team, so that
+  /// a multiprocessor holds several teams.
+  void shape_teams(double mean, Ordinal most) {
+    constexpr std::int64_t max_bytes = 32 << 10;
+    // few lanes would make a row much longer than the mean the last to end
+    const bool skewed = static_cast<double>(most) > 64 * mean;
+    m_tables.lanes = vector_length_for<ExecutionSpace>(skewed ? 4 * mean : mean);
+    m_tables.team_rows = std::max(1, 128 / m_tables.lanes);
+    const auto wanted = static_cast<std::int64_t>(4 * std::max(8.0, mean));
+    int log = Table::log_slots_for(std::min<std::int64_t>(wanted, most));
+    const auto team_bytes = [&]() {
+      return (std::int64_t(m_tables.team_rows) << log) * static_cast<std::int64_t>(Table::slot_bytes);
+    };
+    while (log > 4 && team_bytes() > max_bytes) --log;
+    m_tables.slots = Ordinal(1) << log;
+  }
+
+  Ordinal m_n;
+  RowTables<Scalar, Ordinal, Memory> m_tables;
+  MemoryReservation m_reservation;
+};
+
+/// Rows begin … end − 1, each by a group of lanes of a device.
+template <class Body, class Scalar, class Ordinal, class ExecutionSpace>
+struct DeviceRows {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  using Team = typename Policy::member_type;
+  using Table = HashAccumulator<Scalar, Ordinal>;
+
+  Body body;
+  RowTables<Scalar, Ordinal, typename ExecutionSpace::memory_space> tables;
+  Ordinal begin, end;
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const auto i = begin + static_cast<Ordinal>(team.league_rank()) * static_cast<Ordinal>(tables.team_rows) +
+                   static_cast<Ordinal>(team.team_rank());
+    const VectorLanes<Team> lanes{team};
+    char* const scratch =
+        static_cast<char*>(team.thread_scratch(0).get_shmem_aligned(tables.scratch_bytes(), 16));
+    if (i >= end) return;
+    const int log = Table::log_slots_for(body.max_columns(i));
+    if ((Ordinal(1) << log) <= tables.slots) {
+      auto* const values = reinterpret_cast<Scalar*>(scratch);
+      Table w{reinterpret_cast<Ordinal*>(values + tables.slots), values, log};
+      w.clear(lanes);
+      body(lanes, w, i);
+    } else {
+      const auto table = static_cast<std::size_t>(take_table(team));
+      const auto first = table * static_cast<std::size_t>(tables.table_slots);
+      Table w{tables.columns.data() + first, tables.values.data() + first, log};
+      w.clear(lanes);
+      body(lanes, w, i);
+      give_table(lanes, table);
+    }
+  }
+
+  /// Searches until a table is free. The fence orders the table's use by others before its use here.
+  KOKKOS_FUNCTION int take_table(const Team& team) const {
+    int table = 0;
+    Kokkos::single(
+        Kokkos::PerThread(team),
+        [&](int& found) {
+          found = team.league_rank() % tables.count;
+          while (Kokkos::atomic_compare_exchange(&tables.taken(found), 0, 1) != 0)
+            found = found + 1 < tables.count ? found + 1 : 0;
+        },
+        table);
+    Kokkos::memory_fence();
+    return table;
+  }
+  template <class Lanes>
+  KOKKOS_FUNCTION void give_table(const Lanes& lanes, std::size_t table) const {
+    Kokkos::memory_fence();
+    lanes.once([&]() { Kokkos::atomic_store(&tables.taken(table), 0); });
+  }
+};
+
+/// The same on host threads, each taking the next rows.
+template <class Body, class Scalar, class Ordinal, class ExecutionSpace>
+struct HostRows {
+  static constexpr std::int64_t rows_at_once = 32;
+
+  Body body;
+  RowTables<Scalar, Ordinal, typename ExecutionSpace::memory_space> tables;
+  Ordinal n;           ///< columns
+  std::int64_t* next;  ///< first row nobody has taken
+  Ordinal end;
+
+  KOKKOS_FUNCTION void operator()(const int thread) const {
+    const auto first = static_cast<std::size_t>(thread) * static_cast<std::size_t>(tables.table_slots);
+    DenseAccumulator<Scalar, Ordinal> w{
+        tables.slot_of.data() + static_cast<std::size_t>(thread) * static_cast<std::size_t>(n),
+        tables.columns.data() + first, tables.values.data() + first};
+    while (true) {
+      const std::int64_t from = fetch_add_shared<ExecutionSpace>(*next, rows_at_once);
+      const std::int64_t to = std::min<std::int64_t>(end, from + rows_at_once);
+      if (from >= to) return;
+      for (std::int64_t i = from; i < to; ++i) {
+        body(SerialLanes(), w, static_cast<Ordinal>(i));
+        w.clear();
+      }
+    }
+  }
+};
+
+/// body(lanes, w, i) for rows begin … end − 1 with an empty accumulator w; on one host thread in ascending
+/// order. Does not wait for devices.
+/// @param body  a functor; body.max_columns(i) bounds the columns of row i, and is at most that of the
+///              workspace
+template <class Body, class Scalar, class Ordinal, class ExecutionSpace>
+void for_each_row(const ExecutionSpace& exec, const char* label, Ordinal begin, Ordinal end,
+                  const RowWorkspace<Scalar, Ordinal, ExecutionSpace>& work, const Body& body) {
+  if (begin >= end) return;
+  const auto& tables = work.tables();
+  if constexpr (is_host_space<ExecutionSpace>) {
+    auto next = static_cast<std::int64_t>(begin);
+    Kokkos::parallel_for(label, Kokkos::RangePolicy<ExecutionSpace>(exec, 0, tables.count),
+                         HostRows<Body, Scalar, Ordinal, ExecutionSpace>{body, tables, work.n(), &next, end});
+  } else {
+    using Kernel = DeviceRows<Body, Scalar, Ordinal, ExecutionSpace>;
+    const auto teams = (end - begin + tables.team_rows - 1) / tables.team_rows;
+    auto policy = typename Kernel::Policy(exec, static_cast<int>(teams), tables.team_rows, tables.lanes)
+                      .set_scratch_size(0, Kokkos::PerThread(static_cast<int>(tables.scratch_bytes())));
+    Kokkos::parallel_for(label, policy, Kernel{body, tables, begin, end});
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif

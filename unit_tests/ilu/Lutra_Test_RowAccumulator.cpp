@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <map>
+#include <random>
+
+#include "Lutra_Reference_Lu.hpp"
+#include "Lutra_RowKernels.hpp"
+#include "Lutra_TestDevice.hpp"
+#include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace lutra::Test {
+namespace {
+
+/// The rows of A·A as `visit_sorted` gives them, at the offsets of `row_map`.
+template <class Types>
+struct SquareBody {
+  using Scalar = typename Types::Scalar;
+  using Ordinal = typename Types::Ordinal;
+  using Offset = typename Types::Offset;
+  using Memory = typename Types::Memory;
+  CsrView<Scalar, Ordinal, Offset, Memory> A;
+  Kokkos::View<const Offset*, Memory> row_map;
+  Kokkos::View<Ordinal*, Memory> counts, entries;
+  Kokkos::View<Scalar*, Memory> values;
+
+  KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const {
+    return static_cast<Ordinal>(row_map(i + 1) - row_map(i));
+  }
+  template <class Lanes, class Accumulator>
+  KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    for (Offset p = A.row_map(i); p < A.row_map(i + 1); ++p) {
+      const Ordinal k = A.entries(p);
+      lutra::Impl::subtract_row<true>(lanes, w, A.entries, A.values, A.row_map(k), A.row_map(k + 1),
+                                      -A.values(p));
+    }
+    const Ordinal size = w.size(lanes);
+    lanes.once([&]() { counts(i) = size; });
+    w.visit_sorted(lanes, [&](const Ordinal rank, const Ordinal column, const Scalar& value) {
+      entries(row_map(i) + rank) = column;
+      values(row_map(i) + rank) = value;
+    });
+  }
+};
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("a product of sparse matrices by row accumulators", "[ilu]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Ordinal = typename TestType::Ordinal;
+  using Offset = typename TestType::Offset;
+  using Space = typename TestType::Space;
+  using Memory = typename TestType::Memory;
+  std::mt19937 random(5);
+  // a dense row and column among short ones: tables in scratch, and in device memory
+  auto picture = std::vector<std::vector<double>>(300, std::vector<double>(300, nothing));
+  for (std::size_t i = 0; i < 300; ++i) {
+    picture[i][i] = picture[7][i] = static_cast<double>(random() % 9) + 1;
+    picture[i][random() % 300] = static_cast<double>(random() % 9) - 4;
+  }
+  const auto matrix = from_dense<Matrix<TestType>>(picture);
+  std::vector<std::map<std::size_t, Scalar>> expected(300);
+  std::vector<Offset> row_map{0};
+  for (std::size_t i = 0; i < 300; ++i) {
+    Reference::for_row(matrix, i, [&](std::size_t k, const Scalar& a) {
+      Reference::for_row(matrix, k, [&](std::size_t j, const Scalar& b) { expected[i][j] += a * b; });
+    });
+    row_map.push_back(row_map.back() + static_cast<Offset>(expected[i].size()));
+  }
+  const Space exec;
+  const auto size = static_cast<std::size_t>(row_map.back());
+  const SquareBody<TestType> body{
+      to_space<Space>(matrix), to_space<Space>(row_map), Kokkos::View<Ordinal*, Memory>("counts", 300),
+      Kokkos::View<Ordinal*, Memory>("entries", size), Kokkos::View<Scalar*, Memory>("values", size)};
+  for (const std::size_t limit : {std::size_t(0), std::size_t(100000)}) {
+    const lutra::Impl::RowWorkspace<Scalar, Ordinal, Space> work(exec, Ordinal(300), Ordinal(300), 4.0,
+                                                                 MemoryBudget(limit));
+    Kokkos::deep_copy(body.entries, Ordinal(-1));
+    lutra::Impl::for_each_row(exec, "lutra::test::square", Ordinal(0), Ordinal(300), work, body);
+    exec.fence();
+    const auto counts = to_vector(body.counts), entries = to_vector(body.entries);
+    const auto values = to_vector(body.values);
+    std::size_t position = 0;
+    for (std::size_t i = 0; i < 300; ++i) {
+      REQUIRE(static_cast<std::size_t>(counts[i]) == expected[i].size());
+      for (const auto& [column, value] : expected[i]) {
+        REQUIRE(static_cast<std::size_t>(entries[position]) == column);
+        REQUIRE(values[position++] == value);  // small integers: exact
+      }
+    }
+  }
+}
+
+TEST_CASE("the hash table of devices, by one lane", "[ilu]") {
+  using Table = lutra::Impl::HashAccumulator<double, int>;
+  std::mt19937 random(6);
+  const lutra::Impl::SerialLanes lanes;
+  for (const int columns : {0, 1, 2, 3, 6, 7, 100, 3000}) {
+    const int log = Table::log_slots_for(columns);
+    CHECK(4 * columns <= 3 * (1 << log));
+    std::vector<int> keys(std::size_t(1) << log);
+    std::vector<double> values(keys.size());
+    const Table w{keys.data(), values.data(), log};
+    w.clear(lanes);
+    std::map<int, double> expected;
+    while (expected.size() < static_cast<std::size_t>(columns)) {
+      const int column = static_cast<int>(random() >> 1) >> (random() % 24);
+      expected[column] += column % 5;
+      w.value(w.insert(column)) += column % 5;
+    }
+    CHECK(w.size(lanes) == columns);
+    for (int column = 0; column < 300; ++column) CHECK((w.find(column) >= 0) == (expected.count(column) > 0));
+    auto next = expected.begin();
+    w.visit_sorted(lanes, [&](int rank, int column, double value) {
+      CHECK(rank == static_cast<int>(std::distance(expected.begin(), next)));
+      CHECK(column == next->first);
+      CHECK(value == next++->second);
+    });
+    CHECK(next == expected.end());
+  }
+}
+
+}  // namespace lutra::Test
