@@ -64,7 +64,8 @@ Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const Impl:
     });
   } else {
     const Kokkos::View<Scalar*, MemorySpace> start("lutra::perf::columns", factors.column_values.extent(0));
-    lutra::Impl::scatter_scaled(factored.exec, plan.F.A, plan.target, factored.scaled_values(), start);
+    lutra::Impl::scatter_scaled(factored.exec, plan.F.A, plan.target, factored.scaled_values(), start,
+                                factors.largest.device());
     const auto tuned = Impl::plan_right_looking_lu(factored.exec, plan.lu.rows, factored.budget, tuning);
     auto work = make_right_looking_lu_workspace(factored.exec, tuned, factored.budget);
     return measure(

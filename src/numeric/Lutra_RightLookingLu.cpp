@@ -106,7 +106,8 @@ RightLookingLuOutcome factorize_right_looking(
     const ExecutionSpace& exec,
     const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
     RightLookingLuWorkspace<typename ExecutionSpace::memory_space>& work,
-    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values, RealOf<Scalar> threshold,
+    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
+    const PivotThreshold& threshold,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
   return Impl::factorize_columns(exec, plan, work, values, threshold, perturbed);
 }
@@ -126,7 +127,7 @@ LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_RIGHT_LOOKING_LU)
   template RightLookingLuOutcome factorize_right_looking<Scalar, Ordinal, Offset, Space>(     \
       const Space&, const RightLookingLuPlan<Ordinal, Offset, typename Space::memory_space>&, \
       RightLookingLuWorkspace<typename Space::memory_space>&,                                 \
-      const Kokkos::View<Scalar*, typename Space::memory_space>&, RealOf<Scalar>,             \
+      const Kokkos::View<Scalar*, typename Space::memory_space>&, const PivotThreshold&,      \
       const Kokkos::View<unsigned char*, typename Space::memory_space>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FACTORIZE_COLUMNS)
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "Lutra_AsyncResult.hpp"
 #include "Lutra_Levelization.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -51,9 +52,21 @@ struct RightLookingLuPlan {
 template <class MemorySpace>
 struct RightLookingLuWorkspace {
   Kokkos::View<unsigned*, MemorySpace> arrived;  ///< [n] signals of complete tasks to a column, in all runs
-  Kokkos::View<Impl::ColumnState, MemorySpace> state;
+  Impl::AsyncResult<Impl::ColumnState, typename MemorySpace::execution_space> state;
   unsigned run = 0;  ///< number of the last factorization
   MemoryReservation reservation;
+};
+
+/// Pivots smaller in magnitude than this are perturbed: a factor times the largest entry of the matrix, which
+/// a kernel may have left in device memory, or a number alone.
+struct PivotThreshold {
+  double factor = 0;
+  const double* largest = nullptr;  ///< null, or a number that is 0: counts as 1
+
+  KOKKOS_FUNCTION PivotThreshold(double f = 0, const double* of = nullptr) : factor(f), largest(of) {}
+  KOKKOS_FUNCTION double operator()() const {
+    return factor * (largest != nullptr && *largest > 0 ? *largest : 1.0);
+  }
 };
 
 /// What one factorization met.
@@ -93,15 +106,16 @@ RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_lookin
 ///               left out) and U in place
 /// @param threshold pivots smaller in magnitude are replaced by one of this magnitude and the same argument
 /// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
-/// Cost: `plan.flops`; a launch a level, on CUDA two in all. Fences `exec`. On more than one
-/// thread the order of additions, and so the last bits, may vary from run to run.
+/// Cost: `plan.flops`; a launch a level, on CUDA two in all. Waits for `exec` once. On
+/// more than one thread the order of additions, and so the last bits, may vary from run to run.
 /// @throws TimeoutError where a column waited too long for others
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 RightLookingLuOutcome factorize_right_looking(
     const ExecutionSpace& exec,
     const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
     RightLookingLuWorkspace<typename ExecutionSpace::memory_space>& work,
-    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values, RealOf<Scalar> threshold,
+    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
+    const PivotThreshold& threshold,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed);
 
 }  // namespace lutra

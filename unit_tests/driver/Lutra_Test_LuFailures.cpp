@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "Lutra_TestDominant.hpp"
 #include "Lutra_TestFactorization.hpp"
 #include "Lutra_TestSystems.hpp"
 
@@ -20,10 +21,10 @@ struct Scripted {
   using Numeric = LuNumeric<Scalar, typename Types::Ordinal, typename Types::Offset, Space>;
   using Rows = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Types::Memory>;
 
-  explicit Scripted(const std::vector<double>& diagonal, const LuOptions& options = {}) {
-    std::vector<std::vector<double>> picture(diagonal.size(), std::vector<double>(diagonal.size(), nothing));
-    for (std::size_t i = 0; i < diagonal.size(); ++i) picture[i][i] = diagonal[i];
-    A = from_dense<Matrix<Types>>(picture);
+  explicit Scripted(const std::vector<double>& diagonal, const LuOptions& options = {})
+      : Scripted(diagonal_matrix(diagonal), options) {}
+  /// For any matrix; the factorization divides by its first n values.
+  Scripted(const Matrix<Types>& matrix, const LuOptions& options) : A(matrix) {
     Solver<Types> solver;
     solver.analyze(A);
     auto analysis = std::make_shared<typename Solver<Types>::analysis_type>(*solver.analysis());
@@ -44,6 +45,11 @@ struct Scripted {
     }
     Kokkos::deep_copy(B, host);
     return numeric->solve(B, X);
+  }
+  static Matrix<Types> diagonal_matrix(const std::vector<double>& diagonal) {
+    std::vector<std::vector<double>> picture(diagonal.size(), std::vector<double>(diagonal.size(), nothing));
+    for (std::size_t i = 0; i < diagonal.size(); ++i) picture[i][i] = diagonal[i];
+    return from_dense<Matrix<Types>>(picture);
   }
   const Report& report() const { return numeric->report(); }
   bool has_errors() const {
@@ -146,6 +152,110 @@ TEMPLATE_LIST_TEST_CASE("without memory for GMRES the refined solution stands", 
   rich.script->share = 0.5;
   rich.factorize();
   CHECK(rich.solve() == Status::success);
+}
+
+TEMPLATE_LIST_TEST_CASE("no budget in which the first solution fits costs a solution whose error is known",
+                        "[driver]", AllTypes) {
+  // A row of 500 entries, of which devices keep a list for each operator; a transposed solve has the operator
+  // of the transpose alone, until GMRES is followed by a search for a null vector of A.
+  using Scalar = typename TestType::Scalar;
+  std::vector<std::vector<double>> picture(500, std::vector<double>(500, nothing));
+  for (std::size_t i = 0; i < 500; ++i) {
+    picture[499][i] = i == 0 ? 1 : 1e-3;  // the first 500 values are those the factorization divides by
+    picture[i][i] = 1;
+  }
+  const auto A = from_dense<Matrix<TestType>>(picture);
+  const std::vector<Scalar> b(500, Scalar(1));
+  const auto transposed = Reference::transpose(A, false);
+  const auto solve = [&](const LuOptions& options) {
+    Scripted<TestType> scripted(A, options);
+    scripted.script->share = 0.5;  // refinement halves the error, ten times
+    scripted.factorize();
+    const auto device_b = to_space<typename TestType::Space>(b);
+    const auto device_x = to_space<typename TestType::Space>(b);
+    const Status status = scripted.numeric->solve(device_b, device_x, Transposition::transposed);
+    const auto reported = *scripted.report().errors.backward_componentwise;
+    const auto x = to_vector(device_x);
+    const auto errors = Reference::backward_errors(transposed, x, b);
+    CHECK(std::abs(reported - static_cast<double>(errors.componentwise)) <=
+          0.01 * reported + static_cast<double>(epsilon_of<Scalar>));
+    CHECK(status == scripted.report().status);
+    CHECK(scripted.report().escalations.size() == 1);
+    return std::pair(scripted.report().memory.device_peak_bytes, status);
+  };
+  const auto [all, status] = solve({});
+  REQUIRE(status == Status::success);
+  const std::size_t basis = 500 * sizeof(Scalar);  // one vector; GMRES takes 121, 61 or 31
+  LuOptions options;
+  for (const std::size_t less : {std::size_t(1), 64 * basis, 96 * basis}) {
+    options.memory_limit = all - less;
+    INFO("limit " << options.memory_limit << " of " << all);
+    CHECK(solve(options).second == (less <= 64 * basis ? Status::success : Status::error_above_tolerance));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("copies of host data are charged to the memory limit, and leave the solver as it was",
+                        "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  using Columns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, typename TestType::Memory>;
+  constexpr std::size_t k = 16;
+  std::mt19937 random(53);
+  const auto A = chains_of_blocks<Matrix<TestType>>(100, 10, 1, random);
+  const auto n = static_cast<std::size_t>(A.n_rows);
+  const auto device_A = to_space<Space>(A);
+  const auto system = known_system(A);
+  const auto matrix_bytes = A.entries.size() * (sizeof(Scalar) + sizeof(typename TestType::Ordinal)) +
+                            A.row_map.size() * sizeof(typename TestType::Offset);
+  Columns B("B", n, k), X("X", n, k);
+  const auto host_B = Kokkos::create_mirror_view(B);
+  for (std::size_t c = 0; c < k; ++c) {
+    for (std::size_t i = 0; i < n; ++i) host_B(i, c) = system.b[i];
+  }
+  Kokkos::deep_copy(B, host_B);
+  LuOptions options;
+  options.engine = Engine::multifrontal;
+  const auto peak = [](const Solver<TestType>& solver) { return solver.report().memory.device_peak_bytes; };
+  const auto solves = [&](Solver<TestType>& solver) {
+    Kokkos::deep_copy(X, Scalar(0));
+    REQUIRE(solver.solve(B, X) == Status::success);
+    const auto x = to_vector(Kokkos::subview(X, Kokkos::ALL, k - 1));
+    CHECK(Reference::backward_errors(A, x, system.b).componentwise <= tight_bound<Scalar>());
+  };
+  Solver<TestType> ample(options);
+  ample.analyze(device_A);
+  ample.factorize(device_A);
+  const auto before_solve = peak(ample);
+  solves(ample);
+  REQUIRE(peak(ample) > before_solve);  // so that all of the peak stays in use
+  options.memory_limit = peak(ample);
+  Solver<TestType> solver(options);
+  solver.analyze(device_A);
+  solver.factorize(device_A);
+  solves(solver);
+  REQUIRE(peak(solver) + matrix_bytes > options.memory_limit);
+  std::vector<Scalar> b(n * k, Scalar(1)), x(n * k, Scalar(7));
+  if constexpr (lutra::Impl::is_host_space<Space>) {  // nothing is copied
+    CHECK_NOTHROW(solver.factorize(A));
+    CHECK(solver.solve_host(b, x) == Status::success);
+  } else {
+    const auto analysis = solver.analysis();
+    const auto error = solver.report().errors.backward_componentwise;
+    CHECK_THROWS_AS(solver.factorize(A), OutOfMemoryError);
+    CHECK_THROWS_AS(solver.solve_host(b, x), OutOfMemoryError);
+    CHECK_THROWS_AS(solver.analyze(A), OutOfMemoryError);
+    CHECK(x == std::vector<Scalar>(n * k, Scalar(7)));
+    CHECK(solver.analysis() == analysis);
+    CHECK(solver.report().status == Status::success);
+    CHECK(solver.report().errors.backward_componentwise == error);
+  }
+  solves(solver);
+  options.memory_limit = matrix_bytes - 1;
+  Solver<TestType> tiny(options);
+  CHECK_THROWS_AS(tiny.analyze(A), OutOfMemoryError);
+  CHECK(tiny.analysis() == nullptr);
+  CHECK(tiny.report().status == Report().status);
+  CHECK_THROWS_AS(tiny.factorize(A), CallOrderError);
 }
 
 TEMPLATE_LIST_TEST_CASE("a mistake of the caller leaves report and X alone", "[driver]", AllTypes) {

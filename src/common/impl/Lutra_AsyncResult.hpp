@@ -56,9 +56,14 @@ class AsyncResult {
                          FillValues<T, Memory>{m_device, value});
   }
 
+  /// Queues the copy to the host, which is complete after the next wait for `exec`.
+  void queue_fetch(const ExecutionSpace& exec) const {
+    if constexpr (!is_host_space<ExecutionSpace>) Kokkos::deep_copy(exec, m_host, m_device);
+  }
+
   /// Brings the values to the host. Waits for `exec` once.
   const Kokkos::View<T*, HostMemory>& fetch(const ExecutionSpace& exec) const {
-    if constexpr (!is_host_space<ExecutionSpace>) Kokkos::deep_copy(exec, m_host, m_device);
+    queue_fetch(exec);
     exec.fence("lutra: results are on the host");
     return m_host;
   }

@@ -28,6 +28,7 @@ struct RightLookingEngine {
     Values row_values;                               ///< [nnz(L + U)] by rows
     Kokkos::View<unsigned char*, Memory> perturbed;  ///< [n] 1 where the pivot was perturbed
     RightLookingLuWorkspace<Memory> workspace;       ///< flags of the kernels
+    AsyncResult<double, ExecutionSpace> largest;     ///< [1] max |entry of the scaled matrix|
     MemoryReservation reservation;
   };
 
@@ -55,15 +56,18 @@ struct RightLookingEngine {
     factors.workspace = make_right_looking_lu_workspace(exec, plan.lu, budget);
     factors.column_values = factors.reservation.template allocate<Values>(
         exec, "lutra::numeric::values by columns", plan.lu.rows.entries.extent(0));
+    factors.largest = {exec, factors.reservation, "lutra::driver::largest entry", 1};
   }
   static FactorizationOutcome factorize(const ExecutionSpace& exec, const Plan& plan,
                                         const ScaledValues<Scalar, Memory>& A, double perturbation,
                                         Factors& factors) {
-    const double largest = scatter_scaled(exec, plan.F.A, plan.target, A, factors.column_values);
-    const auto threshold = static_cast<RealOf<Scalar>>(perturbation * (largest > 0 ? largest : 1.0));
-    const auto outcome = factorize_right_looking<Scalar>(exec, plan.lu, factors.workspace,
-                                                         factors.column_values, threshold, factors.perturbed);
-    return {outcome.perturbed, std::nullopt, largest, outcome.largest};
+    const auto& largest = factors.largest;
+    scatter_scaled(exec, plan.F.A, plan.target, A, factors.column_values, largest.device());
+    largest.queue_fetch(exec);
+    const auto outcome = factorize_right_looking<Scalar>(
+        exec, plan.lu, factors.workspace, factors.column_values, {perturbation, largest.device().data()},
+        factors.perturbed);  // waits
+    return {outcome.perturbed, std::nullopt, largest.host()(0), outcome.largest};
   }
   static void update_rows(const ExecutionSpace& exec, const Plan& plan, const Factors& factors) {
     copy_by_source(exec, plan.lu.row_to_column, factors.column_values, factors.row_values);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_BinarySearch.hpp"
 #include "Lutra_FactorizationPlan.hpp"
 #include "Lutra_PermutePattern.hpp"
 
@@ -35,16 +35,9 @@ Kokkos::View<const Offset*, typename ExecutionSpace::memory_space> locate_entrie
       KOKKOS_LAMBDA(const Ordinal k) {
         for (Offset p = A.row_map(row_order(k)); p < A.row_map(row_order(k) + 1); ++p) {
           const Ordinal wanted = column_position(A.entries(p));
-          Offset begin = lu_map(k), end = lu_map(k + 1);
-          while (end - begin > 1) {
-            const Offset middle = begin + (end - begin) / 2;
-            if (lu_entries(middle) <= wanted) {
-              begin = middle;
-            } else {
-              end = middle;
-            }
-          }
-          target(p) = row_to_column(begin);
+          const Offset found =
+              first_not_before(lu_map(k), lu_map(k + 1), [&](Offset q) { return lu_entries(q) < wanted; });
+          target(p) = row_to_column(found);
         }
       });
   exec.fence("lutra::driver: column positions are freed");
@@ -52,16 +45,17 @@ Kokkos::View<const Offset*, typename ExecutionSpace::memory_space> locate_entrie
 }
 
 /// The scaled matrix by its position in L + U by columns, zeros elsewhere. Teams share the entries, not the
-/// rows, so that a long row is no one's alone. @returns the largest magnitude. Fences.
+/// rows, so that a long row is no one's alone. Does not wait.
+/// @param largest [1] out: the largest magnitude
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-double scatter_scaled(const ExecutionSpace& exec,
-                      const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-                      const Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& target,
-                      const ScaledValues<Scalar, typename ExecutionSpace::memory_space>& scaled,
-                      const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values) {
+void scatter_scaled(const ExecutionSpace& exec,
+                    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                    const Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& target,
+                    const ScaledValues<Scalar, typename ExecutionSpace::memory_space>& scaled,
+                    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
+                    const Kokkos::View<double*, typename ExecutionSpace::memory_space>& largest) {
   constexpr std::int64_t entries_per_thread = 8;
   const auto nnz = static_cast<std::int64_t>(A.nnz());
-  double largest = 0;
   Kokkos::deep_copy(exec, values, Scalar{});
   Kokkos::parallel_reduce(
       "lutra::driver::scatter_scaled",
@@ -69,11 +63,7 @@ double scatter_scaled(const ExecutionSpace& exec,
       KOKKOS_LAMBDA(const std::int64_t t, double& most) {
         const std::int64_t begin = t * entries_per_thread;
         const std::int64_t end = begin + entries_per_thread < nnz ? begin + entries_per_thread : nnz;
-        Ordinal row = 0, behind = A.n_rows;  // the row of entry `begin`: the last that starts at or before it
-        while (behind - row > 1) {
-          const Ordinal middle = row + (behind - row) / 2;
-          (A.row_map(middle) <= begin ? row : behind) = middle;
-        }
+        Ordinal row = row_of_entry(A.row_map, A.n_rows, begin);
         for (std::int64_t p = begin; p < end; ++p) {
           while (A.row_map(row + 1) <= p) ++row;
           const Scalar value = scaled.values(p) * scaled.row_scale(row) * scaled.col_scale(A.entries(p));
@@ -82,8 +72,7 @@ double scatter_scaled(const ExecutionSpace& exec,
           if (size > most) most = size;
         }
       },
-      Kokkos::Max<double>(largest));
-  return std::max(largest, 0.0);
+      Kokkos::Max<double, typename ExecutionSpace::memory_space>(Kokkos::subview(largest, 0)));
 }
 
 /// The scaled matrix by rows of F. @returns the largest magnitude. Fences.

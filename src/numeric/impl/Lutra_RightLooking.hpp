@@ -36,7 +36,6 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct RightLookingLevel {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
-  using Real = RealOf<Scalar>;
 
   Kokkos::View<const Offset*, Memory> row_map, row_diagonal;  ///< L + U by rows
   Kokkos::View<const Ordinal*, Memory> row_entries;
@@ -46,7 +45,7 @@ struct RightLookingLevel {
   Kokkos::View<const Ordinal*, Memory> order;
   Kokkos::View<Scalar*, Memory> values;  ///< by columns
   Kokkos::View<unsigned char*, Memory> perturbed;
-  Real threshold;
+  PivotThreshold threshold;
   Ordinal level_begin;  ///< this level's first column in `order`
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
@@ -61,7 +60,7 @@ struct RightLookingLevel {
     const Offset diagonal = column_diagonal(j);
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
       bool small = false;
-      values(diagonal) = PivotRule<Scalar>{threshold}(values(diagonal), small);
+      values(diagonal) = PivotRule<Scalar>{static_cast<RealOf<Scalar>>(threshold())}(values(diagonal), small);
       perturbed(j) = small ? 1 : 0;
     });
     team.team_barrier();  // the pivot is final

@@ -13,31 +13,25 @@ namespace lutra::Impl {
 // Threads of a team on a device. Most columns of sparse factors touch few others.
 inline constexpr int device_team_threads = 128;
 
-/// Largest magnitude in the factors; infinity where one is not finite.
-template <class Scalar, class ExecutionSpace, class ValueView>
-double largest_magnitude(const ExecutionSpace& exec, const ValueView& values) {
-  double largest = 0;
+/// Largest magnitude in the factors, infinity where one is not finite, and the number of perturbed pivots.
+/// Waits once.
+template <class Scalar, class ExecutionSpace, class ValueView, class FlagView>
+RightLookingLuOutcome outcome_of(const ExecutionSpace& exec, const ValueView& values, const FlagView& flags) {
+  RightLookingLuOutcome outcome;
+  const auto n = static_cast<std::int64_t>(flags.extent(0));
   Kokkos::parallel_reduce(
-      "lutra::numeric::largest",
+      "lutra::numeric::outcome",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(values.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t p, double& most) {
+      KOKKOS_LAMBDA(const std::int64_t p, double& most, std::int64_t& count) {
         const bool finite = ScalarTraits<Scalar>::is_finite(values(p));
         const double size = finite ? static_cast<double>(ScalarTraits<Scalar>::magnitude(values(p)))
                                    : Kokkos::Experimental::infinity_v<double>;
         if (size > most) most = size;
+        if (p < n) count += flags(p);  // there are at least n values, the pivots
       },
-      Kokkos::Max<double>(largest));
-  return largest;
-}
-
-template <class ExecutionSpace, class FlagView>
-std::int64_t count_flags(const ExecutionSpace& exec, const FlagView& flags) {
-  std::int64_t count = 0;
-  Kokkos::parallel_reduce(
-      "lutra::numeric::count_perturbed",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(flags.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t j, std::int64_t& sum) { sum += flags(j); }, count);
-  return count;
+      Kokkos::Max<double>(outcome.largest), outcome.perturbed);
+  outcome.finite = Kokkos::isfinite(outcome.largest);
+  return outcome;
 }
 
 /// Level by level.
@@ -45,7 +39,8 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 RightLookingLuOutcome factorize_columns_portable(
     const ExecutionSpace& exec,
     const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values, RealOf<Scalar> threshold,
+    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
+    const PivotThreshold& threshold,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
   using Level = RightLookingLevel<Scalar, Ordinal, Offset, ExecutionSpace>;
   const auto& columns = plan.columns.pattern;
@@ -64,11 +59,7 @@ RightLookingLuOutcome factorize_columns_portable(
                          Kokkos::TeamPolicy<ExecutionSpace>(exec, columns_here, team_size, vector_length),
                          level);
   }
-  RightLookingLuOutcome outcome;
-  outcome.largest = largest_magnitude<Scalar>(exec, values);
-  outcome.finite = Kokkos::isfinite(outcome.largest);
-  outcome.perturbed = count_flags(exec, perturbed);
-  return outcome;
+  return outcome_of<Scalar>(exec, values, perturbed);
 }
 
 // ---- what an execution space with kernels of its own overloads
@@ -93,7 +84,8 @@ RightLookingLuOutcome factorize_columns(
     const ExecutionSpace& exec,
     const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
     RightLookingLuWorkspace<typename ExecutionSpace::memory_space>&,
-    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values, RealOf<Scalar> threshold,
+    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
+    const PivotThreshold& threshold,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
   return factorize_columns_portable(exec, plan, values, threshold, perturbed);
 }

@@ -64,7 +64,7 @@ struct ColumnLaunch {
   unsigned* arrived;       ///< [n] signals so far, in all factorizations
   ColumnState* state;
   Ordinal n;
-  RealOf<Scalar> threshold;
+  PivotThreshold threshold;
   unsigned run;  ///< number of this factorization
   double watchdog_seconds;
 };
@@ -310,7 +310,8 @@ template <class Scalar, class Ordinal, class Offset>
 __device__ __forceinline__ Scalar load_pivot(const ColumnLaunch<Scalar, Ordinal, Offset>& launch,
                                              const ColumnShare<Ordinal, Offset>& share) {
   bool small = false;
-  return PivotRule<Scalar>{launch.threshold}(load_latest(launch.values + share.row_first - 1), small);
+  return PivotRule<Scalar>{static_cast<RealOf<Scalar>>(launch.threshold())}(
+      load_latest(launch.values + share.row_first - 1), small);
 }
 
 /// One task. @returns false where the factorization is given up
@@ -372,7 +373,8 @@ __global__ void __launch_bounds__(column_threads)
   for (Ordinal j = worker; j < launch.n; j += static_cast<Ordinal>(gridDim.x) * column_warps) {
     const Offset diagonal = launch.column_diagonal[j];
     bool small = false;
-    const Scalar pivot = PivotRule<Scalar>{launch.threshold}(launch.values[diagonal], small);
+    const Scalar pivot =
+        PivotRule<Scalar>{static_cast<RealOf<Scalar>>(launch.threshold())}(launch.values[diagonal], small);
     __syncwarp();  // all lanes have read it
     if (lane == 0) {
       launch.perturbed[j] = small ? 1 : 0;

@@ -111,30 +111,29 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
   template <class Scalar>
   RightLookingLuOutcome factorize(const Kokkos::Cuda& exec, const Plan& plan,
                                   RightLookingLuWorkspace<Memory>& work, const Array<Scalar>& values,
-                                  RealOf<Scalar> threshold, const Array<unsigned char>& perturbed) const {
+                                  const PivotThreshold& threshold,
+                                  const Array<unsigned char>& perturbed) const {
     auto launch = launch_of<Scalar>(plan);
     launch.values = values.data();
     launch.perturbed = perturbed.data();
     launch.threshold = threshold;
     launch.arrived = work.arrived.data();
-    launch.state = work.state.data();
+    launch.state = work.state.device().data();
     launch.run = ++work.run;
-    check_cuda(cudaMemsetAsync(work.state.data(), 0, sizeof(ColumnState), exec.cuda_stream()),
+    check_cuda(cudaMemsetAsync(launch.state, 0, sizeof(ColumnState), exec.cuda_stream()),
                "starting a factorization");
     if (plan.n() > 0) launch_all(exec, plan, launch);
-    const Kokkos::View<ColumnState, Kokkos::HostSpace> met("lutra::numeric::met");
-    Kokkos::deep_copy(exec, met, work.state);
-    exec.fence("lutra::numeric: whether the factors are finite is known");
-    if (met().stopped != 0) {
+    const ColumnState& met = work.state.fetch(exec)(0);
+    if (met.stopped != 0) {
       work.run = 0;  // counts as before the first factorization
       Kokkos::deep_copy(exec, work.arrived, 0u);
-      throw TimeoutError("factorize: column " + std::to_string(met().stopped - 1) +
+      throw TimeoutError("factorize: column " + std::to_string(met.stopped - 1) +
                          " waited too long for others, and the factorization was given up");
     }
     RightLookingLuOutcome outcome;
-    static_assert(sizeof(double) == sizeof(met().largest));
-    std::memcpy(&outcome.largest, &met().largest, sizeof(double));
-    outcome.perturbed = static_cast<std::int64_t>(met().perturbed);
+    static_assert(sizeof(double) == sizeof(met.largest));
+    std::memcpy(&outcome.largest, &met.largest, sizeof(double));
+    outcome.perturbed = static_cast<std::int64_t>(met.perturbed);
     outcome.finite = Kokkos::isfinite(outcome.largest);
     return outcome;
   }
@@ -287,12 +286,9 @@ void make_column_flags(const Kokkos::Cuda& exec,
                        const RightLookingLuPlan<Ordinal, Offset, Kokkos::CudaSpace>& plan,
                        RightLookingLuWorkspace<Kokkos::CudaSpace>& work) {
   if (!plan.tasks) return;
-  const auto allocate = [&](auto& view, const char* label, auto... extents) {
-    using View = std::remove_reference_t<decltype(view)>;
-    view = work.reservation.template allocate<View>(exec, label, extents...);
-  };
-  allocate(work.arrived, "lutra::numeric::arrived_tasks", static_cast<std::size_t>(plan.n()));
-  allocate(work.state, "lutra::numeric::column_state");
+  work.arrived = work.reservation.template allocate<decltype(work.arrived)>(
+      exec, "lutra::numeric::arrived_tasks", static_cast<std::size_t>(plan.n()));
+  work.state = {exec, work.reservation, "lutra::numeric::column_state", 1};
   Kokkos::deep_copy(exec, work.arrived, 0u);
 }
 
@@ -301,7 +297,7 @@ RightLookingLuOutcome factorize_columns(const Kokkos::Cuda& exec,
                                         const RightLookingLuPlan<Ordinal, Offset, Kokkos::CudaSpace>& plan,
                                         RightLookingLuWorkspace<Kokkos::CudaSpace>& work,
                                         const Kokkos::View<Scalar*, Kokkos::CudaSpace>& values,
-                                        RealOf<Scalar> threshold,
+                                        const PivotThreshold& threshold,
                                         const Kokkos::View<unsigned char*, Kokkos::CudaSpace>& perturbed) {
   if (!plan.tasks) return factorize_columns_portable(exec, plan, values, threshold, perturbed);
   return plan.tasks->factorize(exec, plan, work, values, threshold, perturbed);
