@@ -17,7 +17,7 @@
 #include "Lutra_Timer.hpp"
 #include "Lutra_Transpose.hpp"
 
-namespace lutra {
+namespace lutra::Impl {
 namespace {
 
 constexpr std::size_t max_columns_at_once = 16;  // right-hand sides in the workspace
@@ -52,29 +52,28 @@ void copy_solutions(const ExecutionSpace& exec, const Rows& from, const XView& X
 
 }  // namespace
 
-namespace Impl {
-
 /// What LuNumeric does: its members, and the order of the steps.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class LuNumericSteps {
+class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, ExecutionSpace> {
  public:
-  using Numeric = LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using matrix_type = typename Numeric::matrix_type;
-  using analysis_type = typename Numeric::analysis_type;
-  using const_multivector_type = typename Numeric::const_multivector_type;
-  using multivector_type = typename Numeric::multivector_type;
+  using Base = LuNumericSteps<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Base::m_analysis, Base::m_report;
+  using typename Base::Analysis;
+  using matrix_type = typename Base::Numeric::matrix_type;
+  using const_multivector_type = typename Base::Numeric::const_multivector_type;
+  using multivector_type = typename Base::Numeric::multivector_type;
 
-  LuNumericSteps(const LuOptions& options, const ExecutionSpace& exec, const MemoryBudget& budget)
+  LuNumericImpl(const LuOptions& options, const ExecutionSpace& exec, const MemoryBudget& budget)
       : m_options(options), m_exec(exec), m_budget(budget), m_check(exec, budget) {
     check_options(options);
   }
 
-  void set_analysis(std::shared_ptr<const analysis_type> analysis) {
+  void set_analysis(const Analysis& analysis) override {
     std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization;
     if (analysis->plan) factorization = analysis->plan->make_factorization(m_exec, m_budget);
     // Nothing has changed until here.
     m_factorization = std::move(factorization);
-    m_analysis = std::move(analysis);
+    m_analysis = analysis;
     m_report = m_analysis->report;
     m_stage = m_factorization ? Stage::analyzed : Stage::structurally_singular;
     m_values = {};
@@ -88,9 +87,9 @@ class LuNumericSteps {
     update_memory();
   }
 
-  void rematch(const matrix_type& A) { set_analysis(analyze_lu(m_exec, A, m_options, m_budget)); }
+  void rematch(const matrix_type& A) override { set_analysis(analyze_lu(m_exec, A, m_options, m_budget)); }
 
-  void factorize(const matrix_type& A) {
+  void factorize(const matrix_type& A) override {
     if (m_stage == Stage::structurally_singular) {  // the report of the analysis stands
       check_square_matrix(m_exec, A, m_check);
       return;
@@ -99,7 +98,7 @@ class LuNumericSteps {
     start_report();
     m_report.pivots = {};
     try {
-      const Impl::StageTimer timer(m_exec, m_options.time_stages);
+      const StageTimer timer(m_exec, m_options.time_stages);
       copy_values(A);
       const bool finite = factorize_within_growth();
       (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
@@ -116,7 +115,7 @@ class LuNumericSteps {
     update_memory();
   }
 
-  Status solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op) {
+  Status solve(const const_multivector_type& B, const multivector_type& X, Transposition op) override {
     check_extents(B, X);
     const std::size_t n_rhs = B.extent(1);
     if (!can_solve() || n_rhs == 0) {
@@ -134,9 +133,6 @@ class LuNumericSteps {
       throw;
     }
   }
-
-  const std::shared_ptr<const analysis_type>& analysis() const { return m_analysis; }
-  const Report& report() const { return m_report; }
 
  private:
   using Memory = typename ExecutionSpace::memory_space;
@@ -269,7 +265,7 @@ class LuNumericSteps {
 
   /// Sixteen right-hand sides after another, or fewer where there are not so many.
   Status solve_blocks(const const_multivector_type& B, const multivector_type& X, Transposition op) {
-    const Impl::StageTimer timer(m_exec, m_options.time_stages);
+    const StageTimer timer(m_exec, m_options.time_stages);
     reserve_workspace(B.extent(1));
     double componentwise = 0, normwise = 0, refine_seconds = 0;
     bool changed = false;  // X, after the wait for the first solution
@@ -303,8 +299,8 @@ class LuNumericSteps {
     Operator& A = operator_for(op);
     const auto& maxima = m_work.maxima;
     maxima.clear(m_exec);
-    Impl::copy_and_check(m_exec, B, first, k, first == 0 ? B.extent(1) : first + k, m_work.B, maxima.slots(),
-                         maxima.bad_row_slot());
+    copy_and_check(m_exec, B, first, k, first == 0 ? B.extent(1) : first + k, m_work.B, maxima.slots(),
+                   maxima.bad_row_slot());
     auto outcome = solve_refined(m_exec, A, *m_factorization, op,
                                  {m_options.max_refinement_steps, m_options.tolerance}, m_work, copy_to_user);
     if (outcome.bad_row)
@@ -370,13 +366,13 @@ class LuNumericSteps {
 
   /// GMRES for one column. @returns iterations
   int improve_column(Transposition op, std::size_t c, BackwardErrors& errors) {
-    Impl::copy_column(m_exec, m_work.B, c, m_column.B, 0);
-    Impl::copy_column(m_exec, m_work.X, c, m_column.X, 0);
+    copy_column(m_exec, m_work.B, c, m_column.B, 0);
+    copy_column(m_exec, m_work.X, c, m_column.X, 0);
     const BackwardErrors before{{errors.componentwise[c]}, {errors.normwise[c]}};
     const auto& row_scale = op == Transposition::none ? m_analysis->row_scale : m_analysis->col_scale;
     const auto improved = refine_by_gmres(m_exec, operator_for(op), *m_factorization, op, row_scale,
                                           0.1 * tolerance(), before, m_column, m_gmres);
-    Impl::copy_column(m_exec, m_column.X, 0, m_work.X, c);
+    copy_column(m_exec, m_column.X, 0, m_work.X, c);
     errors.componentwise[c] = improved.errors.componentwise[0];
     errors.normwise[c] = improved.errors.normwise[0];
     return improved.iterations;
@@ -409,11 +405,9 @@ class LuNumericSteps {
 
   Scales<Scalar, Memory> scales() const { return {m_analysis->row_scale, m_analysis->col_scale}; }
 
-  std::shared_ptr<const analysis_type> m_analysis;
   LuOptions m_options;
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
-  Report m_report;
   Stage m_stage = Stage::analyzed;
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_factorization;  ///< null: structurally singular
   Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz(A)] of the matrix last factorized
@@ -428,63 +422,20 @@ class LuNumericSteps {
   bool m_factorized_before = false;        ///< the next factorization is a refactorization
 };
 
-}  // namespace Impl
-
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::LuNumeric(std::shared_ptr<const analysis_type> analysis,
-                                                              const LuOptions& options,
-                                                              const ExecutionSpace& exec,
-                                                              const MemoryBudget& budget)
-    : m_steps(std::make_unique<Steps>(options, exec, budget)) {
-  m_steps->set_analysis(std::move(analysis));
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::~LuNumeric() = default;
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::LuNumeric(LuNumeric&&) noexcept = default;
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>&
-LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::operator=(LuNumeric&&) noexcept = default;
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matrix_type& A) {
-  m_steps->factorize(A);
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Status LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::solve_views(const const_multivector_type& B,
-                                                                       const multivector_type& X,
-                                                                       Transposition op) {
-  return m_steps->solve_views(B, X, op);
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::set_analysis(
-    std::shared_ptr<const analysis_type> analysis) {
-  m_steps->set_analysis(std::move(analysis));
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::rematch(const matrix_type& A) {
-  m_steps->rematch(A);
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::analysis() const noexcept
-    -> const std::shared_ptr<const analysis_type>& {
-  return m_steps->analysis();
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-const Report& LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::report() const noexcept {
-  return m_steps->report();
+auto LuNumericSteps<Scalar, Ordinal, Offset, ExecutionSpace>::make(const Analysis& analysis,
+                                                                   const LuOptions& options,
+                                                                   const ExecutionSpace& exec,
+                                                                   const MemoryBudget& budget)
+    -> std::unique_ptr<LuNumericSteps> {
+  auto steps =
+      std::make_unique<LuNumericImpl<Scalar, Ordinal, Offset, ExecutionSpace>>(options, exec, budget);
+  steps->set_analysis(analysis);
+  return steps;
 }
 
 #define LUTRA_LU_NUMERIC(Scalar, Ordinal, Offset, Space) \
-  template class LuNumeric<Scalar, Ordinal, Offset, Space>;
+  template struct LuNumericSteps<Scalar, Ordinal, Offset, Space>;
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_LU_NUMERIC)
 
-}  // namespace lutra
+}  // namespace lutra::Impl

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <type_traits>
-#include <utility>
 
 #include "Lutra_LuAnalysis.hpp"
 #include "Lutra_MatrixInput.hpp"
@@ -13,10 +12,31 @@
 
 namespace lutra {
 
-namespace Impl {
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class LuNumericSteps;  // the implementation
-}
+class LuNumeric;
+
+namespace Impl {
+
+/// What a `LuNumeric` does, behind an interface that keeps members and kernels out of this header.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+struct LuNumericSteps {
+  using Numeric = LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Analysis = std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>;
+
+  static std::unique_ptr<LuNumericSteps> make(const Analysis& analysis, const LuOptions& options,
+                                              const ExecutionSpace& exec, const MemoryBudget& budget);
+  virtual ~LuNumericSteps() = default;
+  virtual void factorize(const typename Numeric::matrix_type& A) = 0;
+  virtual Status solve(const typename Numeric::const_multivector_type& B,
+                       const typename Numeric::multivector_type& X, Transposition op) = 0;
+  virtual void set_analysis(const Analysis& analysis) = 0;
+  virtual void rematch(const typename Numeric::matrix_type& A) = 0;
+
+  Analysis m_analysis;
+  Report m_report;
+};
+
+}  // namespace Impl
 
 /// The factors of one matrix after another on one pattern, and solves with them: one of any number of such
 /// objects over a shared analysis, each with its execution space instance, values, factors, workspace, memory
@@ -42,27 +62,24 @@ class LuNumeric {
   /// @throws InputError for options out of range; OutOfMemoryError. Fences.
   explicit LuNumeric(std::shared_ptr<const analysis_type> analysis, const LuOptions& options = {},
                      const ExecutionSpace& exec = ExecutionSpace())
-      : LuNumeric(std::move(analysis), options, exec, MemoryBudget(options.memory_limit)) {}
+      : LuNumeric(analysis, options, exec, MemoryBudget(options.memory_limit)) {}
   /// The same on an account that others write to as well, instead of one with `options.memory_limit`.
   LuNumeric(std::shared_ptr<const analysis_type> analysis, const LuOptions& options,
-            const ExecutionSpace& exec, const MemoryBudget& budget);
-  ~LuNumeric();
-  LuNumeric(LuNumeric&&) noexcept;
-  LuNumeric& operator=(LuNumeric&&) noexcept;
+            const ExecutionSpace& exec, const MemoryBudget& budget)
+      : m_steps(Steps::make(analysis, options, exec, budget)) {}
 
   /// LU of a matrix with the pattern of the analysis and any values, which are copied. Does nothing where
   /// that pattern is structurally singular. Waits twice: for the check of the matrix, and for what became of
   /// the pivots; more often where pivots were perturbed. Allocates the first time.
   /// @throws InputError where the pattern is another one or a value is NaN or infinite: nothing has changed.
   ///         OutOfMemoryError, TimeoutError: there are no factors, and `report()` says so
-  void factorize(const matrix_type& A);
+  void factorize(const matrix_type& A) { m_steps->factorize(A); }
 
   /// Solves op(A)·X = B for all columns, refines, and computes the backward errors in `report()`.
   /// @param B [n × k] or [n] View the execution space can read, of any layout
   /// @param X like B; may be B itself. Complete when the call returns
   /// @returns the status of `report()`. Where it is a singular one from before the call, or `breakdown` of
-  /// the
-  ///          factorization, X is left alone, unless LuOptions::solve_singular asks for a solve with
+  ///          the factorization, X is left alone, unless LuOptions::solve_singular asks for a solve with
   ///          perturbed factors
   /// Waits once for 16 right-hand sides where the first solution is good; once for each step of refinement or
   /// GMRES, and once for X after those. Allocates where the number of right-hand sides, up to 16, is another
@@ -81,27 +98,25 @@ class LuNumeric {
         Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
             Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
         "lutra: solve takes Views its execution space can reach; for host data use SparseLU::solve_host");
-    return solve_views(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X),
-                       op);
+    return m_steps->solve(Impl::as_rank_two<const_multivector_type>(B),
+                          Impl::as_rank_two<multivector_type>(X), op);
   }
 
   /// Takes another analysis, and drops values and factors. Others over the former analysis keep it.
   /// @throws OutOfMemoryError: nothing has changed. Fences.
-  void set_analysis(std::shared_ptr<const analysis_type> analysis);
+  void set_analysis(std::shared_ptr<const analysis_type> analysis) { m_steps->set_analysis(analysis); }
   /// A new analysis of A for this object alone: for values for which the former matching no longer serves.
   /// @throws InputError as SparseLU::analyze; OutOfMemoryError: nothing has changed. Fences.
-  void rematch(const matrix_type& A);
+  void rematch(const matrix_type& A) { m_steps->rematch(A); }
 
-  const std::shared_ptr<const analysis_type>& analysis() const noexcept;
+  const std::shared_ptr<const analysis_type>& analysis() const noexcept { return m_steps->m_analysis; }
   /// What was chosen, counted and measured, and how good the last solution is. After an OutOfMemoryError of
   /// factorize or solve its status is `out_of_memory`, after a TimeoutError `not_solved`, and it has no
   /// errors; an InputError leaves it alone.
-  const Report& report() const noexcept;
+  const Report& report() const noexcept { return m_steps->m_report; }
 
  private:
   using Steps = Impl::LuNumericSteps<Scalar, Ordinal, Offset, ExecutionSpace>;
-
-  Status solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
 
   std::unique_ptr<Steps> m_steps;
 };

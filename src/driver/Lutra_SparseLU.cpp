@@ -2,9 +2,7 @@
 #include "Lutra_SparseLU.hpp"
 
 #include <string>
-#include <utility>
 
-#include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -32,22 +30,6 @@ CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> to_devic
 }  // namespace
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::SparseLU(LuOptions options, const ExecutionSpace& exec)
-    : m_options(std::move(options)), m_exec(exec), m_budget(m_options.memory_limit) {
-  check_options(m_options);
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::~SparseLU() = default;
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::SparseLU(SparseLU&&) noexcept = default;
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>&
-SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::operator=(SparseLU&&) noexcept = default;
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix_type& A) {
   if (m_numeric) return m_numeric->rematch(A);
   m_numeric =
@@ -58,11 +40,6 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const host_matrix_type& A) {
   MemoryReservation reservation(m_budget);
   analyze(to_device(m_exec, reservation, A));
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matrix_type& A) {
-  numeric("factorize: there is no analysis; call analyze first").factorize(A);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -108,29 +85,6 @@ Status SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::solve_host(std::span<c
     m_exec.fence("lutra::SparseLU::solve_host: X is complete");
     return status;
   }
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::analysis() const
-    -> std::shared_ptr<const analysis_type> {
-  return m_numeric ? m_numeric->analysis() : nullptr;
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FactorStructure SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::structure() const {
-  return numeric("structure: there is no analysis; call analyze first").analysis()->structure(m_exec);
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-const Report& SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::report() const noexcept {
-  return m_numeric ? m_numeric->report() : m_no_report;
-}
-
-/// @param message of the exception where there is no analysis
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::numeric(const char* message) const -> numeric_type& {
-  if (!m_numeric) throw CallOrderError(message);
-  return *m_numeric;
 }
 
 #define LUTRA_SPARSE_LU(Scalar, Ordinal, Offset, Space) \

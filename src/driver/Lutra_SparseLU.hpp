@@ -4,8 +4,10 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "Lutra_BuiltTypes.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_LuNumeric.hpp"
 
 namespace lutra {
@@ -27,10 +29,10 @@ class SparseLU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace
   using host_matrix_type = HostMatrix<Scalar, Ordinal, Offset>;
 
   /// @throws InputError for options out of range
-  explicit SparseLU(LuOptions options = {}, const ExecutionSpace& exec = ExecutionSpace());
-  ~SparseLU();
-  SparseLU(SparseLU&&) noexcept;
-  SparseLU& operator=(SparseLU&&) noexcept;
+  explicit SparseLU(LuOptions options = {}, const ExecutionSpace& exec = ExecutionSpace())
+      : m_options(std::move(options)), m_exec(exec), m_budget(m_options.memory_limit) {
+    check_options(m_options);
+  }
 
   /// Matching and scaling, ordering, symbolic factorization and levelization of a square matrix.
   /// Afterwards `report().status` is `not_solved`, or `structurally_singular` where no factorization is
@@ -52,7 +54,9 @@ class SparseLU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace
   /// LU of a matrix with the pattern of the analysis and any values (LuNumeric::factorize).
   /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
   ///         NaN or infinite: nothing has changed. OutOfMemoryError, TimeoutError: there are no factors
-  void factorize(const matrix_type& A);
+  void factorize(const matrix_type& A) {
+    numeric("factorize: there is no analysis; call analyze first").factorize(A);
+  }
   void factorize(const host_matrix_type& A);
   template <class Value, class Index, class Integer, class Memory>
   void factorize(const CsrView<Value, Index, Integer, Memory>& A) {
@@ -79,15 +83,19 @@ class SparseLU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace
 
   /// The analysis, or null. It never changes and may be shared: factors of other values on the same pattern
   /// are `LuNumeric numeric(solver.analysis(), options, instance)`, as many as are wanted.
-  std::shared_ptr<const analysis_type> analysis() const;
+  std::shared_ptr<const analysis_type> analysis() const {
+    return m_numeric ? m_numeric->analysis() : nullptr;
+  }
 
   /// Orders, pattern of L + U and level widths of the analysis, on the host; empty for a structurally
   /// singular matrix. Fences.
   /// @throws CallOrderError without an analysis
-  FactorStructure structure() const;
+  FactorStructure structure() const {
+    return numeric("structure: there is no analysis; call analyze first").analysis()->structure(m_exec);
+  }
 
   /// What was chosen, counted and measured, and how good the last solution is (LuNumeric::report).
-  const Report& report() const noexcept;
+  const Report& report() const noexcept { return m_numeric ? m_numeric->report() : m_no_report; }
 
  private:
   template <class Value, class Index, class Integer, class Memory>
@@ -95,7 +103,11 @@ class SparseLU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace
     return Impl::adapt_matrix<matrix_type>(A, [this](const auto& row_map) { return widened(row_map); });
   }
   Kokkos::View<const Offset*, memory_space> widened(const Kokkos::View<const int*, memory_space>& row_map);
-  numeric_type& numeric(const char* message) const;
+  /// @param message of the exception where there is no analysis
+  numeric_type& numeric(const char* message) const {
+    if (!m_numeric) throw CallOrderError(message);
+    return *m_numeric;
+  }
 
   LuOptions m_options;
   ExecutionSpace m_exec;
