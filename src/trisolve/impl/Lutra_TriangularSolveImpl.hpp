@@ -38,6 +38,11 @@ class TriangularSolveImpl {
       : TriangularSolveImpl(analyse_triangle<Scalar, Ordinal, Offset, ExecutionSpace>(
             exec, {rows, options, in_row, out_row}, budget, timeout)) {}
 
+  explicit TriangularSolveImpl(std::unique_ptr<Engine> engine)
+      : m_engine(std::move(engine)), m_report(m_engine->report()) {
+    m_report.bytes = m_engine->bytes();
+  }
+
   /// Another solver on the same analysis, without values: the two may solve at the same time.
   TriangularSolveImpl with_own_values(const ExecutionSpace& exec, const MemoryBudget& budget,
                                       const TimeoutFlag& timeout) const {
@@ -77,11 +82,6 @@ class TriangularSolveImpl {
   bool has_values() const noexcept { return m_has_values; }
 
  private:
-  explicit TriangularSolveImpl(std::unique_ptr<Engine> engine)
-      : m_engine(std::move(engine)), m_report(m_engine->report()) {
-    m_report.bytes = m_engine->bytes();
-  }
-
   std::unique_ptr<Engine> m_engine;
   TriangularReport m_report;
   bool m_has_values = false;

@@ -2,6 +2,8 @@
 #ifndef LUTRA_LUTRIANGULARSOLVES_HPP
 #define LUTRA_LUTRIANGULARSOLVES_HPP
 
+#include <functional>
+
 #include "Lutra_DenseRows.hpp"
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_Transpose.hpp"
@@ -14,7 +16,7 @@ namespace lutra::Impl {
 template <class ExecutionSpace, class Source, class From, class To>
 static void copy_by_source(const ExecutionSpace& exec, const Source& source, const From& from, const To& to) {
   Kokkos::parallel_for(
-      "lutra::driver::copy_by_source",
+      "lutra::trisolve::copy_by_source",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(to.extent(0))),
       KOKKOS_LAMBDA(const std::int64_t q) { to(q) = from(source(q)); });
 }
@@ -23,7 +25,7 @@ static void copy_by_source(const ExecutionSpace& exec, const Source& source, con
 template <class ExecutionSpace, class From, class To>
 static void move_behind(const ExecutionSpace& exec, const From& positions, const To& behind) {
   Kokkos::parallel_for(
-      "lutra::driver::behind_diagonal",
+      "lutra::trisolve::behind_diagonal",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(behind.extent(0))),
       KOKKOS_LAMBDA(const std::int64_t i) { behind(i) = positions(i) + 1; });
 }
@@ -36,7 +38,7 @@ static void find_diagonal(const ExecutionSpace& exec, const Transposed& transpos
   const auto source = transposed.source;
   const auto row_map = transposed.pattern.row_map;
   Kokkos::parallel_for(
-      "lutra::driver::column_diagonal",
+      "lutra::trisolve::column_diagonal",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(found.extent(0))),
       KOKKOS_LAMBDA(const std::int64_t j) {
         Offset q = row_map(j);
@@ -47,7 +49,8 @@ static void find_diagonal(const ExecutionSpace& exec, const Transposed& transpos
 
 /// The triangular solves of one LU by rows: with L and then U, or with Uᵀ and then Lᵀ, whose rows are columns
 /// of the factors. Scaling and permuting are part of the solves: the first reads right-hand sides where the
-/// user has them, the second writes solutions where the user wants them.
+/// user has them, the second writes solutions where the user wants them. Between them vectors are by rows of
+/// the factors, unscaled.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class LuTriangularSolves {
  public:
@@ -56,25 +59,30 @@ class LuTriangularSolves {
   using Order = Kokkos::View<const Ordinal*, Memory>;
   using Scale = Kokkos::View<const RealOf<Scalar>*, Memory>;
   using Rows = DenseRows<Scalar, Memory>;
+  using Input = TriangleInput<Ordinal, Offset, ExecutionSpace>;
+  /// Makes the solve of one triangle.
+  using MakeSolve = std::function<std::unique_ptr<TriangleEngine<Scalar, Offset, ExecutionSpace>>(
+      const ExecutionSpace&, const Input&, const MemoryBudget&, const TimeoutFlag&)>;
 
   /// Analyses L and U. Fences.
-  /// @param row_order, col_order [n] the user's row and column at each position of the factorized matrix
+  /// @param row_order, col_order [n] the user's row and column at each position of the factorized matrix;
+  ///                             empty: the same
   /// @throws OutOfMemoryError
   LuTriangularSolves(const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, Memory>& lu,
                      const Order& row_order, const Order& col_order, const TriangularOptions& options,
-                     const MemoryBudget& budget)
-      : LuTriangularSolves(lu, row_order, col_order, options, budget) {
-    const auto behind = allocate<Offset>(exec, "lutra::driver::behind_diagonal", lu.n);
+                     const MemoryBudget& budget,
+                     const MakeSolve& make = analyse_triangle<Scalar, Ordinal, Offset, ExecutionSpace>)
+      : LuTriangularSolves(lu, row_order, col_order, options, budget, make) {
+    const auto behind = allocate<Offset>(exec, "lutra::trisolve::behind_diagonal", lu.n);
     move_behind(exec, lu.diagonal, behind);
-    m_lower = Op(exec, {lu.n, false, lu.entries, lu.row_map, lu.diagonal, {}, {}}, options, budget, m_timeout,
-                 row_order);
-    m_upper = Op(exec, {lu.n, true, lu.entries, behind, row_ends(lu.row_map), lu.diagonal, {}}, options,
-                 budget, m_timeout, Order(), col_order);
+    m_lower = make_solve(exec, {lu.n, false, lu.entries, lu.row_map, lu.diagonal, {}, {}}, row_order, {});
+    m_upper = make_solve(exec, {lu.n, true, lu.entries, behind, row_ends(lu.row_map), lu.diagonal, {}}, {},
+                         col_order);
   }
 
   /// Others on the same analysis, without values, which may solve at the same time. This must outlive them.
   LuTriangularSolves with_own_values(const ExecutionSpace& exec, const MemoryBudget& budget) const {
-    LuTriangularSolves result(m_lu, m_row_order, m_col_order, m_options, budget);
+    LuTriangularSolves result(m_lu, m_row_order, m_col_order, m_options, budget, m_make);
     result.m_lower = m_lower.with_own_values(exec, budget, result.m_timeout);
     result.m_upper = m_upper.with_own_values(exec, budget, result.m_timeout);
     return result;
@@ -93,19 +101,27 @@ class LuTriangularSolves {
   /// solve with transposes, which analyses them, and the first with so many columns, which allocates.
   void solve(const ExecutionSpace& exec, Transposition op, const Scale& row_scale, const Scale& col_scale,
              const Rows& B, const Rows& X) {
-    const bool plain = op == Transposition::none, conjugate = op == Transposition::adjoint;
-    if (!plain) update_transposes(exec);
     reserve_scratch(exec, X.extent(0) * X.extent(1));
     const Rows W(m_scratch.data(), X.extent(0), X.extent(1));
-    const auto& in_scale = plain ? row_scale : col_scale;
-    const auto& out_scale = plain ? col_scale : row_scale;
-    const auto columns = static_cast<int>(B.extent(1));
-    (plain ? m_lower : m_upper_transposed)
-        .solve(exec, {B.data(), B.stride(0), B.stride(1), in_scale.data()},
-               {W.data(), W.stride(0), W.stride(1), nullptr}, columns, conjugate);
-    (plain ? m_upper : m_lower_transposed)
-        .solve(exec, {W.data(), W.stride(0), W.stride(1), nullptr},
-               {X.data(), X.stride(0), X.stride(1), out_scale.data()}, columns, conjugate);
+    const bool plain = op == Transposition::none;
+    solve_first(exec, op, plain ? row_scale : col_scale, B, W);
+    solve_second(exec, op, plain ? col_scale : row_scale, W, X);
+  }
+  /// The first half: with L, or with Uᵀ. X may be B; fences as `solve` does.
+  /// @param scale of the user's rows of op(A)
+  void solve_first(const ExecutionSpace& exec, Transposition op, const Scale& scale, const Rows& B,
+                   const Rows& X) {
+    const Rows from = apart(exec, B, X);
+    half(exec, op, m_lower, m_upper_transposed, {from.data(), B.stride(0), B.stride(1), scale.data()},
+         {X.data(), X.stride(0), X.stride(1), nullptr}, B.extent(1));
+  }
+  /// The second half: with U, or with Lᵀ. The same for the rest.
+  /// @param scale of the user's columns of op(A)
+  void solve_second(const ExecutionSpace& exec, Transposition op, const Scale& scale, const Rows& B,
+                    const Rows& X) {
+    const Rows from = apart(exec, B, X);
+    half(exec, op, m_upper, m_lower_transposed, {from.data(), B.stride(0), B.stride(1), nullptr},
+         {X.data(), X.stride(0), X.stride(1), scale.data()}, B.extent(1));
   }
 
   /// The row of the factorized matrix at which the watchdog gave a solve up, or −1.
@@ -117,18 +133,42 @@ class LuTriangularSolves {
     return -1;
   }
 
-  /// What was chosen for U.
+  /// What was chosen for L and for U.
+  const TriangularReport& lower_report() const noexcept { return m_lower.report(); }
   const TriangularReport& upper_report() const noexcept { return m_upper.report(); }
 
  private:
   LuTriangularSolves(const LuPattern<Ordinal, Offset, Memory>& lu, const Order& row_order,
-                     const Order& col_order, const TriangularOptions& options, const MemoryBudget& budget)
-      : m_lu(lu),
+                     const Order& col_order, const TriangularOptions& options, const MemoryBudget& budget,
+                     const MakeSolve& make)
+      : m_make(make),
+        m_lu(lu),
         m_row_order(row_order),
         m_col_order(col_order),
         m_options(options),
         m_budget(budget),
         m_reservation(budget) {}
+
+  Op make_solve(const ExecutionSpace& exec, const typename Op::Rows& rows, const Order& in_row,
+                const Order& out_row) const {
+    return Op(m_make(exec, {rows, m_options, in_row, out_row}, m_budget, m_timeout));
+  }
+
+  /// B, or a copy where X would overwrite it: a permuted triangle writes rows before it has read others.
+  Rows apart(const ExecutionSpace& exec, const Rows& B, const Rows& X) {
+    if (B.data() != X.data()) return B;
+    reserve_scratch(exec, B.extent(0) * B.extent(1));
+    const Rows copy(m_scratch.data(), B.extent(0), B.extent(1));
+    Kokkos::deep_copy(exec, copy, B);
+    return copy;
+  }
+
+  void half(const ExecutionSpace& exec, Transposition op, Op& plain, Op& transposed,
+            const MappedColumns<const Scalar>& in, const MappedColumns<Scalar>& out, std::size_t columns) {
+    if (op != Transposition::none) update_transposes(exec);
+    (op == Transposition::none ? plain : transposed)
+        .solve(exec, in, out, static_cast<int>(columns), op == Transposition::adjoint);
+  }
 
   template <class T>
   Kokkos::View<T*, Memory> allocate(const ExecutionSpace& exec, const char* label, std::size_t size) {
@@ -141,11 +181,11 @@ class LuTriangularSolves {
 
   void reserve_scratch(const ExecutionSpace& exec, std::size_t size) {
     if (m_scratch.extent(0) >= size) return;
-    exec.fence("lutra::driver: the smaller scratch is freed");
+    exec.fence("lutra::trisolve: the smaller scratch is freed");
     m_scratch = {};
     m_scratch_reservation = MemoryReservation(m_budget);
     m_scratch = m_scratch_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
-        exec, "lutra::driver::solve scratch", size);
+        exec, "lutra::trisolve::solve scratch", size);
   }
 
   void update_transposes(const ExecutionSpace& exec) {
@@ -160,17 +200,18 @@ class LuTriangularSolves {
   void analyze_transposes(const ExecutionSpace& exec) {
     m_transposed = transpose(exec, m_lu.pattern(), m_budget);
     const auto& columns = m_transposed.pattern;
-    const auto diagonal = allocate<Offset>(exec, "lutra::driver::column_diagonal", m_lu.n);
-    const auto behind = allocate<Offset>(exec, "lutra::driver::behind_diagonal", m_lu.n);
-    m_column_values = allocate<Scalar>(exec, "lutra::driver::values by columns", m_values.extent(0));
+    const auto diagonal = allocate<Offset>(exec, "lutra::trisolve::column_diagonal", m_lu.n);
+    const auto behind = allocate<Offset>(exec, "lutra::trisolve::behind_diagonal", m_lu.n);
+    m_column_values = allocate<Scalar>(exec, "lutra::trisolve::values by columns", m_values.extent(0));
     find_diagonal(exec, m_transposed, m_lu.diagonal, diagonal);
     move_behind(exec, diagonal, behind);
-    m_lower_transposed = Op(exec, {m_lu.n, true, columns.entries, behind, row_ends(columns.row_map), {}, {}},
-                            m_options, m_budget, m_timeout, Order(), m_row_order);
-    m_upper_transposed = Op(exec, {m_lu.n, false, columns.entries, columns.row_map, diagonal, diagonal, {}},
-                            m_options, m_budget, m_timeout, m_col_order);
+    m_lower_transposed = make_solve(
+        exec, {m_lu.n, true, columns.entries, behind, row_ends(columns.row_map), {}, {}}, {}, m_row_order);
+    m_upper_transposed = make_solve(
+        exec, {m_lu.n, false, columns.entries, columns.row_map, diagonal, diagonal, {}}, m_col_order, {});
   }
 
+  MakeSolve m_make;
   LuPattern<Ordinal, Offset, Memory> m_lu;
   Order m_row_order, m_col_order;
   TriangularOptions m_options;
