@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "Lutra_AssemblyTree.hpp"
-#include "Lutra_Fill2Ablation.hpp"
+#include "Lutra_Gsofa.hpp"
 #include "Lutra_PerfGilbertPeierls.hpp"
 #include "Lutra_PerfOrdered.hpp"
 

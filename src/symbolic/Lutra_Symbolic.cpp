@@ -20,15 +20,20 @@ using PatternOn = CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_sp
 template <class Ordinal, class Offset, class ExecutionSpace>
 using ResultOn = LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>;
 
-/// A copy in the memory of `exec` of a View on the host.
-template <class ExecutionSpace, class T>
-Kokkos::View<T*, typename ExecutionSpace::memory_space> upload(
-    const ExecutionSpace& exec, MemoryReservation& reservation, const std::string& label,
-    const Kokkos::View<const T*, Kokkos::HostSpace>& host) {
-  using DeviceView = Kokkos::View<T*, typename ExecutionSpace::memory_space>;
-  auto device = reservation.allocate<DeviceView>(exec, label, host.extent(0));
-  Kokkos::deep_copy(exec, device, host);
-  return device;
+/// A pattern in another memory. @param copy copy(label, View) copies an array
+template <class Memory, class Ordinal, class Offset, class From, class Copy>
+LuPattern<Ordinal, Offset, Memory> copy_pattern(const LuPattern<Ordinal, Offset, From>& from,
+                                                const Copy& copy) {
+  return {from.n,
+          copy("lutra::symbolic::row_map", from.row_map),
+          copy("lutra::symbolic::entries", from.entries),
+          copy("lutra::symbolic::diagonal", from.diagonal),
+          from.nnz_l,
+          from.nnz_u,
+          from.method,
+          from.exact,
+          from.why,
+          {}};
 }
 
 /// fill1 by all threads of the host, or by one where there are few rows or the budget does not suffice.
@@ -61,16 +66,16 @@ ResultOn<Ordinal, Offset, ExecutionSpace> host_method(
         pattern.n_rows, pattern.n_cols, Kokkos::create_mirror_view_and_copy(host, pattern.row_map),
         Kokkos::create_mirror_view_and_copy(host, pattern.entries)};
     const auto filled = fill1_that_fits(copy, MemoryBudget(), false);
-    ResultOn<Ordinal, Offset, ExecutionSpace> result;
-    result.n = filled.n;
-    result.nnz_l = filled.nnz_l;
-    result.nnz_u = filled.nnz_u;
-    result.reservation = MemoryReservation(budget);
-    result.row_map = upload(exec, result.reservation, "lutra::symbolic::row_map", filled.row_map);
-    result.diagonal = upload(exec, result.reservation, "lutra::symbolic::diagonal", filled.diagonal);
-    result.entries = upload(exec, result.reservation, "lutra::symbolic::entries", filled.entries);
+    MemoryReservation reservation(budget);
+    using Memory = typename ExecutionSpace::memory_space;
+    auto result = copy_pattern<Memory>(filled, [&](const char* label, const auto& view) {
+      using View = Kokkos::View<typename std::decay_t<decltype(view)>::non_const_value_type*, Memory>;
+      const auto device = reservation.allocate<View>(exec, label, view.extent(0));
+      Kokkos::deep_copy(exec, device, view);
+      return device;
+    });
+    result.reservation = reservation;
     exec.fence("lutra::symbolic: copies on the host are freed");
-    result.method = filled.method;
     return result;
   }
 }
@@ -112,7 +117,7 @@ ResultOn<Ordinal, Offset, ExecutionSpace> method_asked_for(
     case SymbolicMethod::ancestors:
       return ancestors<Ordinal, Offset>(exec, pattern, budget, options.portable);
     default:
-      return Impl::fill2(exec, pattern, budget, options.portable);
+      return Impl::fill2(exec, pattern, budget, {.portable = options.portable});
   }
 }
 
@@ -150,8 +155,9 @@ ResultOn<Ordinal, Offset, ExecutionSpace> best_method_on_device(
       return *result;
     }
   }  // the tree's memory is free for the others
-  auto result = choice.method == SymbolicMethod::fill1 ? host_method<Ordinal, Offset>(exec, pattern, budget)
-                                                       : Impl::fill2(exec, pattern, budget, options.portable);
+  auto result = choice.method == SymbolicMethod::fill1
+                    ? host_method<Ordinal, Offset>(exec, pattern, budget)
+                    : Impl::fill2(exec, pattern, budget, {.portable = options.portable});
   result.why = choice.reason;
   return result;
 }
@@ -191,7 +197,7 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symb
   try {
     return best_method<Ordinal, Offset>(exec, pattern, budget, options);
   } catch (const OutOfMemoryError&) {
-    auto result = Impl::fill2(exec, pattern, budget, options.portable);
+    auto result = Impl::fill2(exec, pattern, budget, {.portable = options.portable});
     result.why = "fill2: faster methods exceed the memory limit";
     return result;
   }
@@ -205,17 +211,9 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(
   try {
     const auto filled = factorize_symbolic<Ordinal, Offset>(exec, pattern, budget, options);
     exec.fence("lutra::symbolic: the pattern is complete");
-    const Kokkos::HostSpace host;
-    LuPattern<Ordinal, Offset, Kokkos::HostSpace> result;
-    result.n = filled.n;
-    result.row_map = Kokkos::create_mirror_view_and_copy(host, filled.row_map);
-    result.entries = Kokkos::create_mirror_view_and_copy(host, filled.entries);
-    result.diagonal = Kokkos::create_mirror_view_and_copy(host, filled.diagonal);
-    result.nnz_l = filled.nnz_l;
-    result.nnz_u = filled.nnz_u;
-    result.method = filled.method;
-    result.exact = filled.exact;
-    result.why = filled.why;
+    auto result = copy_pattern<Kokkos::HostSpace>(filled, [](const char*, const auto& view) {
+      return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
+    });
     if constexpr (Impl::is_host_space<ExecutionSpace>) result.reservation = filled.reservation;
     return result;
   } catch (const OutOfMemoryError&) {
@@ -223,7 +221,7 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(
         options.method == SymbolicMethod::automatic || options.method == SymbolicMethod::fill2;
     if (!may_stream) throw;
   }
-  auto result = Impl::fill2_to_host(exec, pattern, budget, options.portable);
+  auto result = Impl::fill2_to_host(exec, pattern, budget, {.portable = options.portable});
   result.why = "fill2: the pattern exceeds the memory limit and was copied to host memory in ranges of rows";
   return result;
 }

@@ -25,7 +25,7 @@ TEMPLATE_LIST_TEST_CASE("sources of fronts by sorted pairs are those counted", "
           exec, tree, FrontEntries<Ordinal, Offset>{make_view(A).pattern(), tree.order, tree.order},
           MemoryBudget());
       const auto places = to_vector(plan.places);
-      // each further row of a front stands in its parent's list, or among its pivots
+      // each contribution row of a front stands in its parent's list, or among its pivots
       for (const auto& front : plan.layout.fronts) {
         for (Offset r = front.rows; r < front.rows + front.below; ++r) {
           const auto& parent = plan.layout.fronts[static_cast<std::size_t>(front.parent)];
@@ -38,9 +38,8 @@ TEMPLATE_LIST_TEST_CASE("sources of fronts by sorted pairs are those counted", "
       }
       const auto expected = lutra::Impl::list_sources(plan.layout.fronts, static_cast<std::int64_t>(plan.n),
                                                       places.data(), places.size());
-      MemoryReservation reservation{MemoryBudget()};
-      const auto lists = lutra::Impl::list_sources(exec, plan, MemoryBudget(), reservation);
-      REQUIRE(to_vector(lists.begin) == expected.begin);
+      const auto lists = lutra::Impl::list_sources(exec, plan, MemoryBudget());
+      REQUIRE(to_vector(lists.source_begin) == expected.begin);
       REQUIRE(to_vector(lists.source) == expected.source);
     }
   }

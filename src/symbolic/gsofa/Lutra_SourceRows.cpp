@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "Lutra_Fill2Ablation.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra {

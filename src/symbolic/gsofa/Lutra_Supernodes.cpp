@@ -2,15 +2,12 @@
 #include "Lutra_Gsofa.hpp"
 
 #include <algorithm>
-#include <type_traits>
 #include <vector>
 
+#include "Lutra_BinarySearch.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PrefixSum.hpp"
-#include "Lutra_SupernodeSearch.hpp"
-#ifdef KOKKOS_ENABLE_CUDA
-#include "Lutra_SupernodesCuda.hpp"
-#endif
+#include "Lutra_RowTeams.hpp"
 
 namespace lutra {
 namespace {
@@ -47,31 +44,81 @@ void compare_rows(const ExecutionSpace& exec, const View& upper, const Bits& fol
       });
 }
 
+/// Phase two of T3 detection: from a row that leads, on through the rows that may follow it. A thread takes a
+/// leading row, its vector lanes ask for L(s, r) of as many rows s at once.
+template <class Ordinal, class Offset, class ExecutionSpace>
+struct SupernodeGrower {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  static constexpr Ordinal look_ahead =
+      Impl::is_host_space<ExecutionSpace> ? 1 : 32;  ///< rows asked about at once
+
+  Ordinal n;
+  Kokkos::View<const Offset*, Memory> row_map, diagonal;
+  Kokkos::View<const Ordinal*, Memory> entries;
+  Kokkos::View<std::uint64_t*, Memory> follows;  ///< bit set of rows one shorter in U than the row before
+  Kokkos::View<Ordinal*, Memory> leads;          ///< [n] out: 1 where a supernode begins, else 0
+  Ordinal max_size;
+  Impl::RowTeams share;
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    share.visit_rows(team, n, [&](const Ordinal row) {
+      if (!may_follow(row)) grow(team, row);
+    });
+  }
+
+  KOKKOS_FUNCTION bool may_follow(Ordinal row) const {
+    return row < n && ((follows(row / 64) >> (row % 64)) & 1) != 0;
+  }
+
+  /// Walks from a leading row to the next row that cannot follow, and writes where supernodes begin.
+  KOKKOS_FUNCTION void grow(const Team& team, Ordinal first) const {
+    Ordinal leader = first, row = first + 1;
+    lead(team, first);
+    while (may_follow(row)) {
+      const Ordinal most = leader + max_size - row < look_ahead ? leader + max_size - row : look_ahead;
+      Ordinal good = most;  // rows from here on that follow
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, most),
+          [&](const Ordinal k, Ordinal& least) {
+            if (k < least && !belongs(row + k, leader)) least = k;
+          },
+          Kokkos::Min<Ordinal>(good));
+      good = good < most ? good : most;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, good),
+                           [&](const Ordinal k) { leads(row + k) = 0; });
+      row += good;
+      if (!may_follow(row)) return;  // it leads, and another thread knows
+      if (good == most && row < leader + max_size) continue;
+      lead(team, row);  // there is no entry L(row, leader), or the supernode is full
+      leader = row++;
+    }
+  }
+
+  KOKKOS_FUNCTION bool belongs(Ordinal row, Ordinal leader) const {
+    return may_follow(row) && has_entry(row, leader);
+  }
+
+  KOKKOS_FUNCTION bool has_entry(Ordinal row, Ordinal column) const {
+    const Offset end = diagonal(row);
+    const Offset p = Impl::first_not_before(row_map(row), end, [&](Offset q) { return entries(q) < column; });
+    return p < end && entries(p) == column;
+  }
+
+  KOKKOS_FUNCTION void lead(const Team& team, Ordinal row) const {
+    Kokkos::single(Kokkos::PerThread(team), [&]() { leads(row) = 1; });
+  }
+};
+
 template <class Ordinal, class Offset, class ExecutionSpace, class Bits, class View>
 void grow(const ExecutionSpace& exec,
           const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& filled,
           const Bits& follows, const View& leads, const SupernodeOptions& options) {
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-  using Grower = Impl::SupernodeGrower<Ordinal, Offset, ExecutionSpace>;
-  Grower grower{filled.n,
-                filled.row_map,
-                filled.diagonal,
-                filled.entries,
-                follows,
-                leads,
-                static_cast<Ordinal>(options.max_size),
-                Ordinal(1)};
-#ifdef KOKKOS_ENABLE_CUDA
-  if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
-    if (!options.portable) return Impl::grow_supernodes(exec, grower);
-  }
-#endif
-  const int width = Impl::vector_length_for<ExecutionSpace>(Grower::look_ahead);
-  const int rows_each = Impl::is_host_space<ExecutionSpace> ? 1 : std::max(1, 128 / width);
-  const auto teams = static_cast<int>((static_cast<std::int64_t>(filled.n) + rows_each - 1) / rows_each);
-  grower.rows_each = static_cast<Ordinal>(rows_each);
-  Kokkos::parallel_for("lutra::symbolic::supernodes_phase_two", Policy(exec, teams, rows_each, width),
-                       grower);
+  using Grower = SupernodeGrower<Ordinal, Offset, ExecutionSpace>;
+  const Impl::RowTeams share(exec, Impl::vector_length_for<ExecutionSpace>(Grower::look_ahead));
+  Kokkos::parallel_for("lutra::symbolic::supernodes_phase_two", share.policy(exec, filled.n),
+                       Grower{filled.n, filled.row_map, filled.diagonal, filled.entries, follows, leads,
+                              static_cast<Ordinal>(options.max_size), share});
 }
 
 /// 1 where L(s, s - 1) and U(s - 1, s) are entries.

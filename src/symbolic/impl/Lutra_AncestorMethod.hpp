@@ -3,6 +3,7 @@
 #define LUTRA_ANCESTORMETHOD_HPP
 
 #include "Lutra_AncestorRows.hpp"
+#include "Lutra_RowTeams.hpp"
 #include "Lutra_TreeMethod.hpp"
 #include "Lutra_WordBits.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
@@ -148,33 +149,24 @@ struct AncestorMethod {
 
   template <class Writer>
   void write_rows(const OffsetView& row_map, const OffsetView& diagonal, const OrdinalView& entries) const {
-    const int width = vector_length_for<ExecutionSpace>(32);
-    const Ordinal rows_each = is_host_space<ExecutionSpace> ? 1 : 128 / width;
-    const auto teams = static_cast<int>((static_cast<std::int64_t>(m_n) + rows_each - 1) / rows_each);
+    const RowTeams share(m_exec, vector_length_for<ExecutionSpace>(32));
     Kokkos::parallel_for(
-        "lutra::symbolic::ancestor_rows",
-        Kokkos::TeamPolicy<ExecutionSpace>(m_exec, teams, static_cast<int>(rows_each), width),
+        "lutra::symbolic::ancestor_rows", share.policy(m_exec, m_n),
         AncestorRowWriter<Ordinal, Offset, ExecutionSpace, Writer>{
-            m_n, rows_each, m_sets, m_tree.m_walk.runs, m_kept, m_place, row_map, diagonal, entries});
+            m_n, share, m_sets, m_tree.m_walk.runs, m_kept, m_place, row_map, diagonal, entries});
   }
 
   /// Entries of each row of U beyond the diagonal.
-  OffsetView count_upper() const {
-    const auto counts =
-        m_tree.m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::upper_counts", m_n);
+  OffsetView count_upper() {
+    const auto counts = scratch<OffsetView>("upper_counts", m_n);
     const auto sets = m_sets;
-    using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-    const int width = vector_length_for<ExecutionSpace>(static_cast<double>(sets.upper.extent(0)) /
-                                                        static_cast<double>(m_n));
-    const int rows_each = is_host_space<ExecutionSpace> ? 1 : 128 / width;
-    const auto teams = static_cast<int>((static_cast<std::int64_t>(m_n) + rows_each - 1) / rows_each);
+    const RowTeams share(m_exec, vector_length_for<ExecutionSpace>(static_cast<double>(sets.upper.extent(0)) /
+                                                                   static_cast<double>(m_n)));
     const Ordinal n = m_n;
     Kokkos::parallel_for(
-        "lutra::symbolic::upper_counts", Policy(m_exec, teams, rows_each, width),
-        KOKKOS_LAMBDA(const typename Policy::member_type& team) {
-          const Ordinal first = static_cast<Ordinal>(team.league_rank()) * rows_each;
-          const Ordinal last = first + rows_each < n ? first + rows_each : n;
-          Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last), [&](const Ordinal i) {
+        "lutra::symbolic::upper_counts", share.policy(m_exec, n),
+        KOKKOS_LAMBDA(const typename Tree::Walk::Team& team) {
+          share.visit_rows(team, n, [&](const Ordinal i) {
             Offset count = 0;
             Kokkos::parallel_reduce(
                 Kokkos::ThreadVectorRange(team, Sets::words(sets.depth(i))),

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "Lutra_AncestorSets.hpp"
+#include "Lutra_RowTeams.hpp"
 #include "Lutra_WordBits.hpp"
 
 namespace lutra::Impl {
@@ -232,7 +233,8 @@ struct AncestorRowWriter {
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   using Sets = AncestorSets<Ordinal, Offset, Memory>;
 
-  Ordinal n, rows_each;
+  Ordinal n;
+  RowTeams share;
   Sets sets;
   Runs<Ordinal, Memory> chains;
   Kokkos::View<const Ordinal*, Memory> kept;
@@ -240,9 +242,7 @@ struct AncestorRowWriter {
   Kokkos::View<Ordinal*, Memory> entries;
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    const Ordinal first = static_cast<Ordinal>(team.league_rank()) * rows_each;
-    const Ordinal last = first + rows_each < n ? first + rows_each : n;
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last), [&](const Ordinal i) {
+    share.visit_rows(team, n, [&](const Ordinal i) {
       const Offset to = row_map(i), from = place(i), middle = diagonal(i);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, middle - to),
                            [&](const Offset k) { entries(to + k) = kept(from + k); });

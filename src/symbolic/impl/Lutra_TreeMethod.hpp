@@ -8,6 +8,7 @@
 
 #include "Lutra_ParallelTree.hpp"
 #include "Lutra_PrefixSum.hpp"
+#include "Lutra_RowTeams.hpp"
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_SymbolicChoice.hpp"
 
@@ -147,17 +148,12 @@ struct TreeMethod : ParallelTree<Ordinal, Offset, ExecutionSpace> {
     const auto begin = m_list_begin;
     const auto lists = m_walk.lists;
     const Ordinal n = m_n;
-    using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
     const double mean = n > 0 ? static_cast<double>(m_result.nnz_u) / static_cast<double>(n) : 0.0;
-    const int width = vector_length_for<ExecutionSpace>(mean);
-    const int rows_each = is_host_space<ExecutionSpace> ? 1 : std::max(1, 128 / width);
-    const auto teams = static_cast<int>((static_cast<std::int64_t>(n) + rows_each - 1) / rows_each);
+    const RowTeams share(m_exec, vector_length_for<ExecutionSpace>(mean));
     Kokkos::parallel_for(
-        "lutra::symbolic::rows_of_u", Policy(m_exec, teams, rows_each, width),
-        KOKKOS_LAMBDA(const typename Policy::member_type& team) {
-          const Ordinal first = static_cast<Ordinal>(team.league_rank()) * rows_each;
-          const Ordinal end = first + rows_each < n ? first + rows_each : n;
-          Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, end), [&](const Ordinal v) {
+        "lutra::symbolic::rows_of_u", share.policy(m_exec, n),
+        KOKKOS_LAMBDA(const typename Base::Walk::Team& team) {
+          share.visit_rows(team, n, [&](const Ordinal v) {
             const Ordinal run = runs.of(v), inside = runs.last(run) - v + 1;
             const Offset to = diagonal(v), from = begin(run);
             Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, inside),

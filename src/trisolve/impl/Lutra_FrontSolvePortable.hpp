@@ -107,6 +107,12 @@ struct FrontSolveWorker {
   FrontSolveData<Scalar, Ordinal, Offset> data;
   int first_column = 0;  ///< of the group
 
+  template <class Member>
+  KOKKOS_FUNCTION void sweep(const Member& team, Ordinal number) const {
+    data.sweep.forward ? sweep_up(team, number) : sweep_down(team, number);
+  }
+
+ private:
   /// Forward: gathers right-hand sides and contributions of the children, solves for the pivots and leaves
   /// contributions to the parent.
   template <class Member>
@@ -176,7 +182,6 @@ struct FrontSolveWorker {
     });
   }
 
- private:
   KOKKOS_FUNCTION void divide(const PanelPart<Scalar>& T, int c, Scalar* v) const {
     if (data.sweep.unit()) return;
     const Scalar pivot = data.value(*T.at(c, c));
@@ -228,14 +233,10 @@ void sweep_fronts_portable(const ExecutionSpace& exec, const Plan& plan,
     Kokkos::parallel_for(
         "lutra::trisolve::sweep_fronts", Policy(exec, count, 1), KOKKOS_LAMBDA(const Member& team) {
           const int k = team.league_rank();
-          if (forward) {
-            worker.sweep_up(team, static_cast<Ordinal>(k));
-          } else {
-            worker.sweep_down(team, static_cast<Ordinal>(count - 1 - k));
-          }
+          worker.sweep(team, static_cast<Ordinal>(forward ? k : count - 1 - k));
         });
   } else {
-    const int lanes = is_host_space<ExecutionSpace> ? 1 : vector_length_for<ExecutionSpace>(32);
+    const int lanes = vector_length_for<ExecutionSpace>(32);
     const auto by_level = plan.by_level;
     for (std::size_t k = 0; k < plan.levels(); ++k) {
       const std::size_t l = forward ? k : plan.levels() - 1 - k;
@@ -245,12 +246,7 @@ void sweep_fronts_portable(const ExecutionSpace& exec, const Plan& plan,
           "lutra::trisolve::sweep_level",
           Policy(exec, width, threads_for_level(exec, plan, first, width), lanes),
           KOKKOS_LAMBDA(const Member& team) {
-            const Ordinal number = by_level(first + static_cast<Ordinal>(team.league_rank()));
-            if (forward) {
-              worker.sweep_up(team, number);
-            } else {
-              worker.sweep_down(team, number);
-            }
+            worker.sweep(team, by_level(first + static_cast<Ordinal>(team.league_rank())));
           });
     }
   }

@@ -57,24 +57,26 @@ FrontSources list_sources(const std::vector<Front<Ordinal, Offset>>& fronts, std
   return result;
 }
 
-/// The same in the memory of the plan, by sorting pairs of a position and a row.
-template <class MemorySpace>
-struct FrontSourceViews {
-  Kokkos::View<const std::uint32_t*, MemorySpace> begin, source;
+/// Index lists made from a plan, in its memory. No solve changes them.
+template <class Memory>
+struct FrontSolveLists {
+  MemoryReservation reservation;
+  Kokkos::View<const std::uint32_t*, Memory> source_begin, source;  ///< as in FrontSources
 };
 
+/// The same in the memory of the plan, by sorting pairs of a position and a row.
 /// @throws OutOfMemoryError
 template <class ExecutionSpace, class Plan>
-FrontSourceViews<typename ExecutionSpace::memory_space> list_sources(const ExecutionSpace& exec,
-                                                                     const Plan& plan,
-                                                                     const MemoryBudget& budget,
-                                                                     MemoryReservation& reservation) {
+FrontSolveLists<typename ExecutionSpace::memory_space> list_sources(const ExecutionSpace& exec,
+                                                                    const Plan& plan,
+                                                                    const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
   using Range = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   using Words = Kokkos::View<std::uint32_t*, Memory>;
   const auto n_rows = static_cast<std::int64_t>(plan.rows.extent(0));
   const std::int64_t positions = static_cast<std::int64_t>(plan.n) + n_rows;
   check_sources(static_cast<std::int64_t>(plan.n), plan.rows.extent(0));
+  MemoryReservation reservation(budget);
   const auto begin = reservation.allocate<Words>(exec, "lutra::trisolve::source_begin", positions + 1);
   const auto source = reservation.allocate<Words>(exec, "lutra::trisolve::sources", n_rows);
   budget.require("lutra::trisolve::source_keys", 2 * sizeof(std::uint64_t) * plan.rows.extent(0));
@@ -107,7 +109,7 @@ FrontSourceViews<typename ExecutionSpace::memory_space> list_sources(const Execu
             first_not_before(std::int64_t(0), n_rows, [&](std::int64_t k) { return keys(k) < first; }));
       });
   exec.fence("lutra::trisolve: keys are freed");
-  return {begin, source};
+  return {reservation, begin, source};
 }
 
 }  // namespace lutra::Impl

@@ -18,15 +18,15 @@ namespace lutra::Impl {
 template <class Ordinal>
 struct LevelSegment {
   Ordinal begin = 0, end = 0;  ///< positions in the order of levels
-  bool shared = false;         ///< one level, its its rows divided among the threads; otherwise one thread
+  bool shared = false;         ///< one level, its rows divided among the threads; otherwise one thread
 };
 
 /// How host threads divide a substitution. One thread solves the rows in their own order. Several solve
 /// level by level where levels are worth a barrier; runs of smaller levels are left to one of them:
 ///
-///   segment       0 (shared)   1            2 (shared)
-///   thread 0      rows ...   | rows ...   | rows ...     '|': barrier of the team, before which all
-///   solutions thread 1      rows ...   |            | rows ...          of a segment are written
+///   segment    0 (shared)   1            2 (shared)
+///   thread 0   rows ...   | rows ...   | rows ...     '|': barrier of the team, before which all solutions
+///   thread 1   rows ...   |            | rows ...          of a segment are written
 template <class Ordinal, class Offset, class Memory>
 struct HostSchedule {
   std::vector<LevelSegment<Ordinal>> segments;  ///< empty: one thread in the rows' own order
@@ -183,59 +183,56 @@ KOKKOS_FORCEINLINE_FUNCTION void subtract_entries(
   }
 }
 
-/// One row.
+/// One row of up to `Stride` columns.
 template <int Stride, bool Conjugate, class Scalar, class Value, class Ordinal, class Offset>
-KOKKOS_FORCEINLINE_FUNCTION void substitute_row(const SubstitutionData<Scalar, Value, Ordinal, Offset>& data,
-                                                Ordinal row) {
-  Scalar sum[Stride] = {};
-  const auto in_row = static_cast<std::int64_t>(data.in_row == nullptr ? row : data.in_row[row]);
-  for (int r = 0; r < data.n_columns; ++r) sum[r] = data.in.scaled(in_row, data.in.at(in_row, r));
-  subtract_entries<Stride, Conjugate>(data, data.begin[row], data.end[row], sum);
-  const Scalar inverse(conjugated<Conjugate>(data.inverse[row]));
-  const auto out_row = static_cast<std::int64_t>(data.out_row == nullptr ? row : data.out_row[row]);
-  for (int r = 0; r < Stride; ++r) {
-    const Scalar value = inverse * sum[r];
-    data.x[static_cast<std::int64_t>(row) * Stride + r] = value;
-    if (r < data.n_columns) data.out.at(out_row, r) = data.out.scaled(out_row, value);
-  }
-}
+struct SubstituteRow {
+  SubstitutionData<Scalar, Value, Ordinal, Offset> data;
 
-/// One column without maps and scales.
-template <class Scalar, class Value, class Ordinal, class Offset>
-struct ColumnSubstitution {
-  const Offset* begin;
-  const Offset* end;
-  const Ordinal* entries;
-  const Value* values;
-  const Value* inverse;  ///< [n] inverted diagonal by row; not read where it is unit
-  const Scalar* in;      ///< [n] may be `x`
-  Scalar* x;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const Ordinal row) const {
+    Scalar sum[Stride] = {};
+    const auto in_row = static_cast<std::int64_t>(data.in_row == nullptr ? row : data.in_row[row]);
+    for (int r = 0; r < data.n_columns; ++r) sum[r] = data.in.scaled(in_row, data.in.at(in_row, r));
+    subtract_entries<Stride, Conjugate>(data, data.begin[row], data.end[row], sum);
+    const Scalar inverse(conjugated<Conjugate>(data.inverse[row]));
+    const auto out_row = static_cast<std::int64_t>(data.out_row == nullptr ? row : data.out_row[row]);
+    for (int r = 0; r < Stride; ++r) {
+      const Scalar value = inverse * sum[r];
+      data.x[static_cast<std::int64_t>(row) * Stride + r] = value;
+      if (r < data.n_columns) data.out.at(out_row, r) = data.out.scaled(out_row, value);
+    }
+  }
 };
 
-/// One row. Entries are taken in the order of their steps, so that the solution of the step before, computed
-/// last, is needed last. Four partial sums shorten the chain of additions of a long row.
+/// One row of one column without maps and scales. Entries are taken in the order of their steps, so that the
+/// solution of the step before, computed last, is needed last. Four partial sums shorten the chain of
+/// additions of a long row.
 template <bool Upper, bool Unit, bool Conjugate, class Scalar, class Value, class Ordinal, class Offset>
-KOKKOS_FORCEINLINE_FUNCTION void substitute_column_row(
-    const ColumnSubstitution<Scalar, Value, Ordinal, Offset>& data, Ordinal row) {
-  const Offset begin = data.begin[row], length = data.end[row] - begin;
-  const Offset first = Upper ? begin + length - 1 : begin;
-  constexpr Offset step = Upper ? -1 : 1;
-  const auto product = [&](Offset t) {
-    const Offset p = first + step * t;
-    return Scalar(conjugated<Conjugate>(data.values[p])) * data.x[data.entries[p]];
-  };
-  Scalar sum = data.in[row];
-  Offset t = 0;
-  if (length > 8) {
-    Scalar part[4] = {};
-    for (; t + 4 < length; t += 4) {
-      for (int u = 0; u < 4; ++u) part[u] += product(t + u);
+struct SubstituteColumnRow {
+  SubstitutionData<Scalar, Value, Ordinal, Offset> data;
+  const Scalar* in;  ///< [n] may be `x`
+  Scalar* x;
+
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const Ordinal row) const {
+    const Offset begin = data.begin[row], length = data.end[row] - begin;
+    const Offset first = Upper ? begin + length - 1 : begin;
+    constexpr Offset step = Upper ? -1 : 1;
+    const auto product = [&](Offset t) {
+      const Offset p = first + step * t;
+      return Scalar(conjugated<Conjugate>(data.values[p])) * x[data.entries[p]];
+    };
+    Scalar sum = in[row];
+    Offset t = 0;
+    if (length > 8) {
+      Scalar part[4] = {};
+      for (; t + 4 < length; t += 4) {
+        for (int u = 0; u < 4; ++u) part[u] += product(t + u);
+      }
+      sum -= (part[0] + part[1]) + (part[2] + part[3]);
     }
-    sum -= (part[0] + part[1]) + (part[2] + part[3]);
+    for (; t < length; ++t) sum -= product(t);
+    x[row] = Unit ? sum : Scalar(conjugated<Conjugate>(data.inverse[row])) * sum;
   }
-  for (; t < length; ++t) sum -= product(t);
-  data.x[row] = Unit ? sum : Scalar(conjugated<Conjugate>(data.inverse[row])) * sum;
-}
+};
 
 /// Calls `one` for each row in the order of a schedule. Where there are segments, one team of all threads
 /// runs them; its barrier after a segment orders the solutions of that segment before their use in the next.
@@ -271,25 +268,20 @@ void visit_rows(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
   Kokkos::parallel_for("lutra::trisolve::substitute_levels", Policy(exec, 1, threads), kernel);
 }
 
-/// substitute_row as a functor.
-template <int Stride, bool Conjugate, class Data>
-struct SubstituteRow {
-  Data data;
-  template <class Ordinal>
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const Ordinal row) const {
-    substitute_row<Stride, Conjugate>(data, row);
-  }
-};
+/// Whether columns are contiguous, in the order of rows and without scales.
+template <class Columns, class Ordinal>
+bool lies_plainly(const Columns& columns, const Ordinal* map) {
+  return map == nullptr && columns.scale == nullptr && columns.row_stride == 1;
+}
 
-/// substitute_column_row as a functor.
-template <bool Upper, bool Unit, bool Conjugate, class Column>
-struct SubstituteColumnRow {
-  Column column;
-  template <class Ordinal>
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const Ordinal row) const {
-    substitute_column_row<Upper, Unit, Conjugate>(column, row);
-  }
-};
+/// Calls go(upper, unit) with the properties of a triangle as types.
+template <class Rows, class Go>
+void for_kind_of(const Rows& rows, const Go& go) {
+  const auto with_unit = [&](auto upper) {
+    rows.is_unit() ? go(upper, std::true_type()) : go(upper, std::false_type());
+  };
+  rows.upper ? with_unit(std::true_type()) : with_unit(std::false_type());
+}
 
 /// One column. Right-hand sides are gathered before and solutions scattered behind where they are not stored
 /// in the order of rows.
@@ -297,40 +289,25 @@ template <bool Conjugate, class ExecutionSpace, class Rows, class Schedule, clas
           class Ordinal, class Offset>
 void substitute_one_column(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule,
                            const SubstitutionData<Scalar, Value, Ordinal, Offset>& data) {
-  using Column = ColumnSubstitution<Scalar, Value, Ordinal, Offset>;
-  const auto lies_plainly = [](const auto& columns, const Ordinal* map) {
-    return map == nullptr && columns.scale == nullptr && columns.row_stride == 1;
-  };
   const bool plain_in = lies_plainly(data.in, data.in_row), plain_out = lies_plainly(data.out, data.out_row);
-  Column column{data.begin,
-                data.end,
-                data.entries,
-                data.values,
-                data.inverse,
-                data.in.data,
-                plain_out ? data.out.data : data.x};
+  Scalar* const x = plain_out ? data.out.data : data.x;
   const Kokkos::RangePolicy<ExecutionSpace> all(exec, 0, rows.n);
   if (!plain_in) {
-    column.in = column.x;
     Kokkos::parallel_for(
         "lutra::trisolve::gather", all, KOKKOS_LAMBDA(const Ordinal row) {
           const auto from = static_cast<std::int64_t>(data.in_row == nullptr ? row : data.in_row[row]);
-          column.x[row] = data.in.scaled(from, data.in.at(from, 0));
+          x[row] = data.in.scaled(from, data.in.at(from, 0));
         });
   }
-  const auto go = [&](auto upper, auto unit) {
-    visit_rows<upper.value>(exec, rows.n, schedule,
-                            SubstituteColumnRow<upper.value, unit.value, Conjugate, Column>{column});
-  };
-  const auto with_unit = [&](auto upper) {
-    rows.is_unit() ? go(upper, std::true_type()) : go(upper, std::false_type());
-  };
-  rows.upper ? with_unit(std::true_type()) : with_unit(std::false_type());
+  for_kind_of(rows, [&](auto upper, auto unit) {
+    using One = SubstituteColumnRow<upper.value, unit.value, Conjugate, Scalar, Value, Ordinal, Offset>;
+    visit_rows<upper.value>(exec, rows.n, schedule, One{data, plain_in ? data.in.data : x, x});
+  });
   if (plain_out) return;
   Kokkos::parallel_for(
       "lutra::trisolve::scatter", all, KOKKOS_LAMBDA(const Ordinal row) {
         const auto to = static_cast<std::int64_t>(data.out_row == nullptr ? row : data.out_row[row]);
-        data.out.at(to, 0) = data.out.scaled(to, column.x[row]);
+        data.out.at(to, 0) = data.out.scaled(to, x[row]);
       });
 }
 
@@ -413,24 +390,18 @@ void substitute_plain_columns(const ExecutionSpace& exec, Ordinal n, const Sched
 }
 
 /// Substitution in the order of a schedule.
-template <int Stride, bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Data>
-void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule, const Data& data) {
+template <int Stride, bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Scalar,
+          class Value, class Ordinal, class Offset>
+void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule,
+                const SubstitutionData<Scalar, Value, Ordinal, Offset>& data) {
   if constexpr (Stride == 1) {
     substitute_one_column<Conjugate>(exec, rows, schedule, data);
+  } else if (lies_plainly(data.in, data.in_row) && lies_plainly(data.out, data.out_row)) {
+    for_kind_of(rows, [&](auto upper, auto unit) {
+      substitute_plain_columns<Stride, upper.value, unit.value, Conjugate>(exec, rows.n, schedule, data);
+    });
   } else {
-    const auto lies_plainly = [](const auto& columns, const auto* map) {
-      return map == nullptr && columns.scale == nullptr && columns.row_stride == 1;
-    };
-    if (lies_plainly(data.in, data.in_row) && lies_plainly(data.out, data.out_row)) {
-      const auto go = [&](auto upper, auto unit) {
-        substitute_plain_columns<Stride, upper.value, unit.value, Conjugate>(exec, rows.n, schedule, data);
-      };
-      const auto with_unit = [&](auto upper) {
-        rows.is_unit() ? go(upper, std::true_type()) : go(upper, std::false_type());
-      };
-      return rows.upper ? with_unit(std::true_type()) : with_unit(std::false_type());
-    }
-    const SubstituteRow<Stride, Conjugate, Data> one{data};
+    const SubstituteRow<Stride, Conjugate, Scalar, Value, Ordinal, Offset> one{data};
     rows.upper ? visit_rows<true>(exec, rows.n, schedule, one)
                : visit_rows<false>(exec, rows.n, schedule, one);
   }

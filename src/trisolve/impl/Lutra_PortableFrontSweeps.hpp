@@ -10,29 +10,19 @@
 
 namespace lutra::Impl {
 
-/// Index lists made from a plan. No solve changes them.
-template <class Memory>
-struct FrontSolveLists {
-  MemoryReservation reservation;
-  Kokkos::View<const std::uint32_t*, Memory> source_begin, source;  ///< as in FrontSources
-};
-
 template <class Ordinal, class Offset, class ExecutionSpace>
 FrontSolveLists<typename ExecutionSpace::memory_space> make_front_solve_lists(
     const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget) {
-  FrontSolveLists<typename ExecutionSpace::memory_space> result{MemoryReservation(budget), {}, {}};
   if constexpr (is_host_space<ExecutionSpace>) {
+    MemoryReservation kept(budget);
     const auto lists = list_sources(plan.layout.fronts, static_cast<std::int64_t>(plan.n), plan.places.data(),
                                     plan.places.extent(0));
-    result.source_begin = upload(exec, result.reservation, "lutra::trisolve::source_begin", lists.begin);
-    result.source = upload(exec, result.reservation, "lutra::trisolve::sources", lists.source);
+    const auto begin = upload(exec, kept, "lutra::trisolve::source_begin", lists.begin);
+    return {kept, begin, upload(exec, kept, "lutra::trisolve::sources", lists.source)};
   } else {
-    const auto lists = list_sources(exec, plan, budget, result.reservation);
-    result.source_begin = lists.begin;
-    result.source = lists.source;
+    return list_sources(exec, plan, budget);
   }
-  return result;
 }
 
 /// The part of a sweep's data that comes from the plan.

@@ -60,19 +60,18 @@ class RowSubstitution : public TriangleEngine<Scalar, Offset, ExecutionSpace> {
   template <int Stride>
   void solve_group(const ExecutionSpace& exec, const MappedColumns<const Scalar>& in,
                    const MappedColumns<Scalar>& out, int n_columns, bool conjugate) {
-    SubstitutionData<Scalar, Value, Ordinal, Offset> data;
-    data.begin = m_plan->rows.begin.data();
-    data.end = m_plan->rows.end.data();
-    data.entries = m_plan->rows.entries.data();
-    data.values = m_values.values.data();
-    data.inverse = m_values.inverse.data();
-    data.in_row = m_plan->in_row.data();
-    data.out_row = m_plan->out_row.data();
-    data.in = in;
-    data.out = out;
-    data.n_columns = n_columns;
-    data.x = m_x.reserve(exec, Stride);
     const auto rows = m_plan->rows.access();
+    const SubstitutionData<Scalar, Value, Ordinal, Offset> data{rows.begin.data,
+                                                                rows.end.data,
+                                                                rows.entries.data,
+                                                                m_values.values.data(),
+                                                                m_values.inverse.data(),
+                                                                m_plan->in_row.data(),
+                                                                m_plan->out_row.data(),
+                                                                in,
+                                                                out,
+                                                                m_x.reserve(exec, Stride),
+                                                                n_columns};
     if constexpr (ScalarTraits<Scalar>::is_complex) {
       if (conjugate) return substitute<Stride, true>(exec, rows, m_plan->schedule, data);
     }

@@ -6,8 +6,8 @@
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_Error.hpp"
-#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_MemoryBudget.hpp"
+#include "Lutra_RowTeams.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TriangleRowsView.hpp"
 #include "Lutra_TriangularOptions.hpp"
@@ -17,38 +17,12 @@ namespace lutra::Impl {
 /// Faults of a row, in the order in which they are reported.
 enum class RowFault { map, order, diagonal, none };
 
-/// How rows of a pattern are distributed: lanes a row, rows a team.
-struct RowPartition {
-  int lanes = 1, threads = 1, rows = 1;
-
-  template <class ExecutionSpace>
-  RowPartition(const ExecutionSpace&, std::size_t n_rows, std::size_t entries) {
-    const std::size_t mean = entries / n_rows;
-    if (is_host_space<ExecutionSpace>) {
-      rows = 1024;
-    } else {
-      lanes = mean < 8 ? 4 : mean < 32 ? 8 : 32;  // a few rows may be much longer than the mean
-      threads = rows = 128 / lanes;
-    }
-  }
-
-  /// @tparam ExecutionSpace with teams of `threads` × `lanes`
-  template <class ExecutionSpace, class Ordinal>
-  Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>> policy(const ExecutionSpace& exec,
-                                                                             Ordinal n) const {
-    const std::int64_t teams = (static_cast<std::int64_t>(n) + rows - 1) / rows;
-    return {exec, static_cast<int>(teams), threads, lanes};
-  }
-
-  /// Calls visit(row) for the rows of a team, each by one of its threads.
-  template <class Ordinal, class Member, class Visit>
-  KOKKOS_FORCEINLINE_FUNCTION void visit_rows(const Member& team, Ordinal n, const Visit& visit) const {
-    const auto first = static_cast<std::int64_t>(team.league_rank()) * rows;
-    const auto last = Kokkos::min(first + rows, static_cast<std::int64_t>(n));
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last),
-                         [&](const std::int64_t row) { visit(static_cast<Ordinal>(row)); });
-  }
-};
+/// Teams for rows of so many entries in all, of which a few may be much longer than the mean.
+template <class ExecutionSpace>
+RowTeams teams_for_rows(const ExecutionSpace& exec, std::size_t n_rows, std::size_t entries) {
+  const std::size_t mean = entries / n_rows;
+  return {exec, mean < 8 ? 4 : mean < 32 ? 8 : 32, 1024};
+}
 
 /// Finds the part of a row that belongs to the triangle, and its diagonal, by the lanes of a thread. Writes
 /// begin, end and diagonal to bounds(row), bounds(n + row), bounds(2n + row) and returns the length of the
@@ -108,7 +82,7 @@ inline constexpr auto row_faults = static_cast<std::int64_t>(RowFault::none);  /
 template <class Member, class Pattern, class Bounds>
 struct SplitRows {
   using value_type = RowSummary;
-  RowPartition share;
+  RowTeams share;
   Pattern pattern;
   Bounds bounds;
   bool upper, unit;
@@ -150,7 +124,7 @@ TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space> split_trian
   rows.end = part(1);
   if (kind != DiagonalKind::unit) rows.diagonal = part(2);
   rows.statistics = allocate_statistics(exec, reservation);
-  const RowPartition share(exec, static_cast<std::size_t>(rows.n), pattern.entries.extent(0));
+  const RowTeams share = teams_for_rows(exec, static_cast<std::size_t>(rows.n), pattern.entries.extent(0));
   const auto policy = share.policy(exec, rows.n);
   using Split =
       SplitRows<typename decltype(policy)::member_type, CsrPattern<Ordinal, Offset, Memory>, Bounds>;
@@ -185,7 +159,7 @@ void check_triangle_values(const ExecutionSpace& exec, const Rows& whole, const 
   using Offset = typename Rows::offset_type;
   using Scalar = typename Values::non_const_value_type;
   const bool direct = source.extent(0) == 0;
-  const RowPartition share(exec, static_cast<std::size_t>(whole.n), whole.entries.extent(0));
+  const RowTeams share = teams_for_rows(exec, static_cast<std::size_t>(whole.n), whole.entries.extent(0));
   const auto rows = whole.access();
   const auto policy = share.policy(exec, rows.n);
   using Member = typename decltype(policy)::member_type;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "Lutra_BinarySearch.hpp"
 #include "Lutra_TriangleStatistics.hpp"
 
 namespace lutra::Impl {
@@ -52,13 +53,9 @@ struct RowAccess {
   }
   /// Entries of a row that belong to steps before `first`, where at most `most` belong to later ones.
   KOKKOS_FORCEINLINE_FUNCTION Offset length_before(Ordinal row, Ordinal first, int most) const {
-    Offset high = length(row), low = high > most ? high - most : Offset(0);
-    while (low < high) {
-      const Offset middle = low + (high - low) / 2;
-      const bool before = dependency(row, middle) < first;
-      (before ? low : high) = before ? middle + 1 : middle;
-    }
-    return low;
+    const Offset all = length(row);
+    return first_not_before(all > most ? all - most : Offset(0), all,
+                            [&](Offset t) { return dependency(row, t) < first; });
   }
 };
 

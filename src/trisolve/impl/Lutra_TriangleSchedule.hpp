@@ -139,12 +139,8 @@ KOKKOS_FUNCTION Ordinal first_of_key(const Keys& keys, Ordinal s) {
     high -= step;
     step *= 2;
   }
-  Ordinal low = high >= step ? high - step + 1 : Ordinal(0);
-  while (low < high) {
-    const Ordinal middle = low + (high - low) / 2;
-    (keys(middle) == key ? high : low) = keys(middle) == key ? middle : middle + 1;
-  }
-  return low;
+  return first_not_before(high >= step ? high - step + 1 : Ordinal(0), high,
+                          [&](Ordinal k) { return keys(k) != key; });
 }
 
 /// Sums over the blocks before one: tasks and rows.
@@ -266,14 +262,10 @@ template <class Tasks, class Ordinal>
 KOKKOS_FUNCTION Ordinal number_by_level(const Tasks& tasks, Ordinal n_tasks, Ordinal narrow, Ordinal t) {
   const bool wide = t >= narrow;
   const Ordinal level = tasks(t).level;
-  Ordinal low = wide ? 0 : narrow, high = wide ? narrow : n_tasks;  // the tasks of the other kind
-  const Ordinal begin = low;
-  while (low < high) {
-    const Ordinal middle = low + (high - low) / 2;
-    const bool earlier = tasks(middle).level < level || (!wide && tasks(middle).level == level);
-    (earlier ? low : high) = earlier ? middle + 1 : middle;
-  }
-  return (wide ? t - narrow : t) + (low - begin);
+  const Ordinal begin = wide ? 0 : narrow, end = wide ? narrow : n_tasks;  // the tasks of the other kind
+  const Ordinal first_later = first_not_before(
+      begin, end, [&](Ordinal k) { return tasks(k).level < level || (!wide && tasks(k).level == level); });
+  return (wide ? t - narrow : t) + (first_later - begin);
 }
 
 /// Writes the tasks of the plan, their order by level, and the positions of the solutions that packed

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_Fill2Ablation.hpp"
+#include "Lutra_Gsofa.hpp"
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_SymbolicTestPatterns.hpp"
 #include "Lutra_TestDevice.hpp"

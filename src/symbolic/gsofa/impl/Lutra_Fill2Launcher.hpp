@@ -6,7 +6,7 @@
 
 #include "Lutra_Arena.hpp"
 #include "Lutra_Fill2.hpp"
-#include "Lutra_Fill2Ablation.hpp"
+#include "Lutra_Gsofa.hpp"
 
 namespace lutra::Impl {
 

@@ -17,27 +17,11 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2(
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
-LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2(
-    const ExecutionSpace& exec,
-    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget, bool portable) {
-  return fill2(exec, pattern, budget, Fill2Ablation{.portable = portable});
-}
-
-template <class Ordinal, class Offset, class ExecutionSpace>
 LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill2_to_host(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const Fill2Ablation& ablation) {
   return Fill2Method<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget, ablation).stream();
-}
-
-template <class Ordinal, class Offset, class ExecutionSpace>
-LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill2_to_host(
-    const ExecutionSpace& exec,
-    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget, bool portable) {
-  return fill2_to_host(exec, pattern, budget, Fill2Ablation{.portable = portable});
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -50,12 +34,6 @@ SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2_rows(
 }
 
 #define LUTRA_FILL2(Ordinal, Offset, Space)                                                                \
-  template LuPattern<Ordinal, Offset, typename Space::memory_space> fill2(                                 \
-      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
-      bool);                                                                                               \
-  template LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill2_to_host(                                    \
-      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
-      bool);                                                                                               \
   template LuPattern<Ordinal, Offset, typename Space::memory_space> fill2(                                 \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
       const Fill2Ablation&, Fill2Statistics*);                                                             \

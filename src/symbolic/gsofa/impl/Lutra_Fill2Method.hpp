@@ -8,6 +8,7 @@
 #include "Lutra_Arena.hpp"
 #include "Lutra_Fill2Launcher.hpp"
 #include "Lutra_PrefixSum.hpp"
+#include "Lutra_RowTeams.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_Fill2Cuda.hpp"
 #endif
@@ -201,17 +202,17 @@ struct Fill2Method {
   }
 
   void allocate_scratch() {
-    m_launch.lower_counts =
-        m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::lower_counts", m_n);
-    m_launch.counts = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::counts", m_n);
-    m_launch.kept.place = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::kept", m_n);
-    m_launch.kept.end =
-        m_scratch.template allocate<Kokkos::View<Offset, Memory>>(m_exec, "lutra::symbolic::kept_end");
-    m_launch.next =
-        m_scratch.template allocate<Kokkos::View<Ordinal, Memory>>(m_exec, "lutra::symbolic::next_source");
-    m_launch.statistics = m_scratch.template allocate<Kokkos::View<std::uint64_t*, Memory>>(
-        m_exec, "lutra::symbolic::statistics", 4);
-    m_starts = m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_starts", m_n);
+    const auto allocate = [&](auto& view, const std::string& name, auto... extents) {
+      view = m_scratch.template allocate<std::decay_t<decltype(view)>>(m_exec, "lutra::symbolic::" + name,
+                                                                       extents...);
+    };
+    allocate(m_launch.lower_counts, "lower_counts", m_n);
+    allocate(m_launch.counts, "counts", m_n);
+    allocate(m_launch.kept.place, "kept", m_n);
+    allocate(m_launch.kept.end, "kept_end");
+    allocate(m_launch.next, "next_source");
+    allocate(m_launch.statistics, "statistics", 4);
+    allocate(m_starts, "row_starts", m_n);
     Kokkos::deep_copy(m_exec, m_launch.kept.end, Offset(0));
     Kokkos::deep_copy(m_exec, m_launch.statistics, std::uint64_t(0));
     Kokkos::deep_copy(m_exec, m_launch.counts, Offset(0));  // not found yet
@@ -368,19 +369,13 @@ struct Fill2Method {
   void copy_kept() {
     const auto search = m_launch;
     if (search.kept.entries.extent(0) == 0) return;
-    using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
     const double mean =
         static_cast<double>(search.entries.extent(0)) / static_cast<double>(std::max<Ordinal>(1, m_count));
-    const int width = vector_length_for<ExecutionSpace>(mean);
-    const int rows_each = is_host_space<ExecutionSpace> ? 1 : std::max(1, 128 / width);
+    const RowTeams share(m_exec, vector_length_for<ExecutionSpace>(mean));
     const Ordinal count = m_count;
-    const auto teams = static_cast<int>((static_cast<std::int64_t>(count) + rows_each - 1) / rows_each);
     Kokkos::parallel_for(
-        "lutra::symbolic::fill2_copy", Policy(m_exec, teams, rows_each, width),
-        KOKKOS_LAMBDA(const Team& team) {
-          const Ordinal first = static_cast<Ordinal>(team.league_rank()) * rows_each;
-          const Ordinal end = first + rows_each < count ? first + rows_each : count;
-          Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, end), [&](const Ordinal k) {
+        "lutra::symbolic::fill2_copy", share.policy(m_exec, count), KOKKOS_LAMBDA(const Team& team) {
+          share.visit_rows(team, count, [&](const Ordinal k) {
             const Ordinal source = search.sources.extent(0) > 0 ? search.sources(k) : k;
             const Offset from = search.kept.place(source), to = search.row_map(source);
             if (from < 0) return;

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ROWTEAMS_HPP
+#define LUTRA_ROWTEAMS_HPP
+
+#include <cstdint>
+
+#include "Lutra_ExecutionTraits.hpp"
+
+namespace lutra::Impl {
+
+/// How rows are divided among teams: `rows` a team, each of them by the `lanes` of one of its `threads`.
+struct RowTeams {
+  int lanes = 1, threads = 1, rows = 1;
+
+  template <class ExecutionSpace>
+  RowTeams(const ExecutionSpace&, int lanes_a_row, int rows_on_host = 1) {
+    if (is_host_space<ExecutionSpace>) {
+      rows = rows_on_host;
+    } else {
+      lanes = lanes_a_row;
+      threads = rows = 128 / lanes;
+    }
+  }
+
+  template <class ExecutionSpace, class Ordinal>
+  Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>> policy(const ExecutionSpace& exec,
+                                                                             Ordinal n) const {
+    const std::int64_t teams = (static_cast<std::int64_t>(n) + rows - 1) / rows;
+    return {exec, static_cast<int>(teams), threads, lanes};
+  }
+
+  /// Calls visit(row) for the rows of a team, n being those of all, each by one of its threads.
+  template <class Ordinal, class Member, class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION void visit_rows(const Member& team, Ordinal n, const Visit& visit) const {
+    const auto first = static_cast<std::int64_t>(team.league_rank()) * rows;
+    const auto last = Kokkos::min(first + rows, static_cast<std::int64_t>(n));
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last),
+                         [&](const std::int64_t row) { visit(static_cast<Ordinal>(row)); });
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif
