@@ -17,7 +17,8 @@ struct Script {
   double growth = 1;           ///< reported for the default perturbation; 1 for larger ones
   std::int64_t stopped = -1;   ///< the row at which the watchdog gives the next solve up
   bool factorize_stops = false, factorize_lacks_memory = false;
-  std::vector<double> perturbations;  ///< of the calls of factorize so far
+  bool plain_apply_lacks_memory = false;  ///< of solves that are not transposed
+  std::vector<double> perturbations;      ///< of the calls of factorize so far
 };
 
 /// A factorization of diagonal matrices that does as its script says: for failures no matrix can provoke.
@@ -39,7 +40,9 @@ class ScriptedFactorization final : public Factorization<Scalar, ExecutionSpace>
     const bool is_default = m_script->perturbations.size() % 2 == 1;
     return {m_script->perturbed, std::nullopt, 1.0, is_default ? m_script->growth : 1.0};
   }
-  void apply(const ExecutionSpace& exec, Transposition, const Rows& B, const Rows& X) override {
+  void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
+    if (m_script->plain_apply_lacks_memory && op == Transposition::none)
+      throw OutOfMemoryError("scripted", 1);
     const auto diagonal = m_A.values;
     const Scalar share(static_cast<RealOf<Scalar>>(m_script->share));
     Kokkos::parallel_for(

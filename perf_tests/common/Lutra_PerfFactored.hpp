@@ -17,7 +17,7 @@ template <class Scalar>
 struct Factored {
   using Analysis = LuAnalysis<Scalar, int, std::int64_t, ExecutionSpace>;
   using Multifrontal = MultifrontalFactorization<Scalar, int, std::int64_t, ExecutionSpace>;
-  using Simplicial = SimplicialFactorization<SimplicialEngine<Scalar, int, std::int64_t, ExecutionSpace>>;
+  using Simplicial = SimplicialFactorization<Scalar, int, std::int64_t, ExecutionSpace>;
 
   /// Analyzes and factorizes, by the simplicial engine by default. @throws std::runtime_error where the
   /// matrix cannot be factorized

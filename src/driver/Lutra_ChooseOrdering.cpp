@@ -67,6 +67,5 @@ ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokko
   template ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
                                                     const OrderingCosts&);
 LUTRA_FOR_EACH_PATTERN(LUTRA_INSTANTIATE)
-#undef LUTRA_INSTANTIATE
 
 }  // namespace lutra

@@ -188,8 +188,8 @@ FactorStructure LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>::structure(
     const ExecutionSpace& exec) const {
   FactorStructure result;
   if (!plan) return result;
-  result.row_order = Impl::to_host_vector(exec, F.row_order);
-  result.col_order = Impl::to_host_vector(exec, F.col_order);
+  result.row_order = Impl::to_host<std::int64_t>(exec, F.row_order);
+  result.col_order = Impl::to_host<std::int64_t>(exec, F.col_order);
   result.level_widths = plan->level_widths;
   plan->write_pattern(exec, result);
   return result;

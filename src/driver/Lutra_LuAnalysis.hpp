@@ -20,10 +20,11 @@ struct LuAnalysis {
   PermutedPattern<Ordinal, Offset, Memory> F;             ///< empty where the pattern is singular
   Kokkos::View<const RealOf<Scalar>*, Memory> row_scale;  ///< [n] by user's row
   Kokkos::View<const RealOf<Scalar>*, Memory> col_scale;  ///< [n] by user's column
-  std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>>
-      plan;       ///< null where the pattern is structurally singular
-  Report report;  ///< choices and their reasons, times, counts, ranks. Status `not_solved`, or
-                  ///< `structurally_singular` with rows and columns
+  /// Null where the pattern is structurally singular.
+  std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan;
+  /// Choices and their reasons, times, counts, ranks. Status `not_solved`, or `structurally_singular` with
+  /// rows and columns.
+  Report report;
   MemoryReservation reservation;
 
   /// Orders, pattern of L + U and level widths; empty for a structurally singular matrix. Fences.

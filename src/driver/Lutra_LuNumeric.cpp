@@ -324,44 +324,48 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     m_work = Workspace(m_exec, static_cast<std::size_t>(m_analysis->n), columns, m_budget);
   }
 
-  /// GMRES for each column that refinement has left above the tolerance; true where it has tried. Where
-  /// memory does not suffice for it, columns stay as they are.
+  /// GMRES for each column that refinement has left above the tolerance, and a search for a null vector; true
+  /// where it has tried. Where memory does not suffice, columns stay as they are then.
   bool gmres_fallback(Transposition op, std::size_t k, RefinementOutcome& outcome) {
     const auto stalled = [&](double error) { return !(error <= tolerance()); };
     const auto errors = std::span(outcome.errors.componentwise).first(k);
     if (m_options.max_refinement_steps == 0 || m_stage == Stage::numerically_singular ||
-        std::ranges::none_of(errors, stalled) || !reserve_gmres())
+        std::ranges::none_of(errors, stalled))
       return false;
     Kokkos::Timer timer;
     int iterations = 0;
-    for (std::size_t c = 0; c < k; ++c) {
-      if (stalled(errors[c])) iterations += improve_column(op, c, outcome.errors);
+    try {
+      reserve_gmres();
+      for (std::size_t c = 0; c < k; ++c) {
+        if (stalled(errors[c])) iterations += improve_column(op, c, outcome.errors);
+      }
+      throw_if_stopped();
+      if (iterations > 0) look_for_null_vector(iterations);
+    } catch (const OutOfMemoryError& error) {
+      m_report.escalations.push_back(std::string("refinement stalled, no memory for GMRES") +
+                                     (iterations > 0 ? " on a null vector: " : ": ") + error.what());
     }
-    throw_if_stopped();
     outcome.refine_seconds += timer.seconds();
-    if (iterations == 0) return true;
+    return true;
+  }
+
+  /// After GMRES for columns, one more for a null vector.
+  void look_for_null_vector(int iterations) {
     m_report.escalations.push_back("refinement stalled: " + std::to_string(iterations) +
                                    " GMRES iterations with the factors as preconditioner");
     if (find_null_vector_by_gmres(m_exec, operator_for(Transposition::none), *m_factorization, scales(),
                                   m_column, m_gmres, m_report))
       m_stage = Stage::numerically_singular;
     throw_if_stopped();
-    return true;
   }
 
-  /// Room for GMRES. @returns false where memory does not suffice
-  bool reserve_gmres() {
-    try {
-      reserve_column();
-      operator_for(Transposition::none);  // which the search for a null vector multiplies by
-      if (m_gmres.restart() == 0)
-        m_gmres = decltype(m_gmres)(m_exec, static_cast<std::size_t>(m_analysis->n), gmres_refinement_restart,
-                                    m_budget);
-      return true;
-    } catch (const OutOfMemoryError& error) {
-      m_report.escalations.push_back(std::string("refinement stalled, no memory for GMRES: ") + error.what());
-      return false;
-    }
+  /// Room for GMRES, and for the search for a null vector, which multiplies by A.
+  void reserve_gmres() {
+    reserve_column();
+    operator_for(Transposition::none);
+    if (m_gmres.restart() == 0)
+      m_gmres = decltype(m_gmres)(m_exec, static_cast<std::size_t>(m_analysis->n), gmres_refinement_restart,
+                                  m_budget);
   }
 
   /// GMRES for one column. @returns iterations

@@ -20,7 +20,7 @@ struct LuOptions {
   // Of an analysis.
   Ordering ordering = Ordering::automatic;  ///< fill-reducing ordering of the matched matrix
   std::vector<std::int64_t>
-      user_permutation{};  ///< with Ordering::user: user's columns in elimination order, from 0
+      user_permutation{};                   ///< with Ordering::user: columns in elimination order, from 0
   Matching matching = Matching::automatic;  ///< which entries become pivots, and the scaling with them
   Engine engine = Engine::automatic;  ///< how L and U are computed. The multifrontal engine replaces the
                                       ///< elimination order by an equivalent one and is not chosen

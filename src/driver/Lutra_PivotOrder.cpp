@@ -16,16 +16,6 @@ namespace {
 
 using Impl::add_reason;
 
-template <class Ordinal>
-MatchingResult<Ordinal> unmatched_identity(Ordinal n) {
-  MatchingResult<Ordinal> result;
-  result.row_of_column.resize(static_cast<std::size_t>(n));
-  std::iota(result.row_of_column.begin(), result.row_of_column.end(), Ordinal(0));
-  result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
-  result.col_scale.assign(static_cast<std::size_t>(n), 1.0);
-  return result;
-}
-
 /// Rows and columns a matching of the pattern leaves over, as the report names them.
 template <class Ordinal>
 void report_structural_singularity(const std::vector<Ordinal>& row_of_column, Report& report) {
@@ -59,7 +49,6 @@ MatchingResult<Ordinal> match_by_auction(
                 "least %.3f of the greatest",
                 statistics.rounds, statistics.phases, static_cast<long long>(statistics.left_to_paths), mean);
   add_reason(report, text);
-  report.choice.matching = "auction";
   return std::move(result.matching);
 }
 
@@ -72,29 +61,30 @@ std::optional<MatchingResult<Ordinal>> match(
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
     const MemoryBudget& budget, Report& report) {
   const Ordinal n = A.n_rows;
-  Transversal<Ordinal> transversal;
   MatchingResult<Ordinal> result;
-  if (option == Matching::none) {
-    result = unmatched_identity(n);
-    transversal = maximum_transversal(on_host.pattern());
-    result.structural_rank = result.numeric_rank_bound = transversal.rank;
-    report.choice.matching = "none";
-  } else {
-    result = option == Matching::auction ? match_by_auction(exec, A, budget, report) : match_exact(on_host);
-    if (option != Matching::auction) report.choice.matching = "exact";
-    if (option == Matching::automatic)
-      add_reason(report, "exact matching: large entries on the diagonal spare pivoting");
-    if (result.numeric_rank_bound < n) {  // these values admit none, others on the pattern may
-      transversal = maximum_transversal(on_host.pattern());
-      result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
-      result.col_scale.assign(static_cast<std::size_t>(n), 1.0);
-      result.row_of_column = transversal.row_of_column;
-    }
+  if (option == Matching::auction) result = match_by_auction(exec, A, budget, report);
+  if (option == Matching::automatic || option == Matching::exact) result = match_exact(on_host);
+  report.choice.matching = option == Matching::none      ? "none"
+                           : option == Matching::auction ? "auction"
+                                                         : "exact";
+  if (option == Matching::automatic)
+    add_reason(report, "exact matching: large entries on the diagonal spare pivoting");
+  if (option == Matching::none || result.numeric_rank_bound < n) {
+    // No matching is wanted, or these values admit none, but others on the pattern may.
+    auto transversal = maximum_transversal(on_host.pattern());
+    result.structural_rank = transversal.rank;
+    result.row_of_column = std::move(transversal.row_of_column);
+    result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
+    result.col_scale.assign(static_cast<std::size_t>(n), 1.0);
   }
   report.structural_rank = result.structural_rank;
-  if (result.structural_rank == n) return result;
-  report_structural_singularity(transversal.row_of_column, report);
-  return std::nullopt;
+  if (result.structural_rank < n) {
+    report_structural_singularity(result.row_of_column, report);
+    return std::nullopt;
+  }
+  if (option == Matching::none)
+    std::iota(result.row_of_column.begin(), result.row_of_column.end(), Ordinal(0));
+  return result;
 }
 
 /// The pattern with matched entries on the diagonal: row j is A's row matched to column j.
@@ -130,14 +120,14 @@ std::string_view name_of(Ordering ordering) {
 template <class Ordinal, class Offset>
 std::vector<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
                                    const MatchingResult<Ordinal>& matching, const LuOptions& options,
-                                   Report& report) {
+                                   const OrderingCosts& costs, Report& report) {
   report.choice.ordering = name_of(options.ordering);
   if (options.ordering == Ordering::user) {
     return std::vector<Ordinal>(options.user_permutation.begin(), options.user_permutation.end());
   }
   const auto matched = permute_rows(A, matching.row_of_column);
   if (options.ordering != Ordering::automatic) return order(make_view(matched).pattern(), options.ordering);
-  ChosenOrder<Ordinal> chosen = order_automatically(make_view(matched).pattern());
+  ChosenOrder<Ordinal> chosen = order_automatically(make_view(matched).pattern(), costs);
   report.choice.ordering = name_of(chosen.ordering);
   add_reason(report, chosen.reason);
   return std::move(chosen.permutation);
@@ -156,7 +146,8 @@ std::optional<PivotOrder<Ordinal>> choose_pivots(
   report.times.matching = timer.seconds();
   if (!matching) return std::nullopt;
   timer.reset();
-  auto columns = order_columns(on_host.pattern(), *matching, options, report);
+  auto columns = order_columns(on_host.pattern(), *matching, options,
+                               default_device_model<ExecutionSpace>().ordering, report);
   report.times.ordering = timer.seconds();
   return PivotOrder<Ordinal>(std::move(*matching), std::move(columns));
 }

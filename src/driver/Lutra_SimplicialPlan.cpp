@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_SimplicialPlan.hpp"
 
+#include <utility>
+
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_Timer.hpp"
@@ -14,15 +16,14 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
     const LuOptions& options, const MemoryBudget& budget, Report& report) {
   using Simplicial = SimplicialEngine<Scalar, Ordinal, Offset, ExecutionSpace>;
   const Impl::StageTimer timer(exec, true);
-  const auto fill = [&](const auto& permuted) {
-    auto filled = factorize_symbolic(exec, permuted, budget, {options.symbolic});
-    report.choice.symbolic = name_of(filled.method);
-    if (!filled.why.empty()) Impl::add_reason(report, filled.why);
-    report.times.symbolic = timer.seconds();
-    return filled;
-  };
-  auto plan = std::make_shared<SimplicialPlan<Simplicial>>();
-  plan->lu = Simplicial::plan(exec, F, budget, fill);
+  MemoryReservation reservation(budget);
+  auto permuted = Impl::permute_pattern(exec, reservation, F.A, F.row_order, F.col_order);
+  const auto filled = factorize_symbolic(exec, permuted, budget, {options.symbolic});
+  report.choice.symbolic = name_of(filled.method);
+  if (!filled.why.empty()) Impl::add_reason(report, filled.why);
+  report.times.symbolic = timer.seconds();
+  auto plan = std::make_shared<SimplicialPlan<Scalar, Ordinal, Offset, ExecutionSpace>>();
+  plan->lu = Simplicial::plan(exec, F, std::exchange(permuted, {}), std::move(reservation), filled, budget);
   const auto& rows = plan->lu.lu.rows;
   TriangularOptions triangular;
   triangular.method = options.trisolve;

@@ -13,8 +13,8 @@ namespace lutra {
 struct KrylovOptions {
   double tolerance = 1e-10;   ///< of ‖B − A·X‖₂ / ‖B‖₂
   int max_iterations = 1000;  ///< applications of the preconditioner
-  double min_progress =
-      0.999;  ///< of methods that restart: a cycle that leaves more of the residual norm is the last
+  /// Of methods that restart: a cycle that leaves more of the residual norm is the last.
+  double min_progress = 0.999;
 };
 
 /// Why an iteration ended.
@@ -28,9 +28,8 @@ enum class KrylovStop {
 /// How an iteration went.
 struct KrylovOutcome {
   KrylovStop stop = KrylovStop::max_iterations;
-  int iterations = 0;  ///< applications of the preconditioner
-  std::vector<double>
-      history;  ///< ‖B − A·X‖₂ at the start and after each iteration, as the method estimates it
+  int iterations = 0;           ///< applications of the preconditioner
+  std::vector<double> history;  ///< ‖B − A·X‖₂ at the start and after each iteration, as it is estimated
 };
 
 }  // namespace lutra

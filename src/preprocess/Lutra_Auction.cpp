@@ -12,9 +12,12 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MatchingScales.hpp"
+#include "Lutra_Upload.hpp"
 
 namespace lutra {
 namespace {
+
+using Impl::to_host;
 
 // Epsilon scaling starts where a phase leaves more than n / stalled_fraction rows unmatched.
 constexpr std::int64_t stalled_fraction = 64;
@@ -28,14 +31,6 @@ void check(std::int64_t n, const AuctionOptions& options) {
   if (options.patience < 1 || options.max_rounds < 1)
     throw InputError("patience, max_rounds: have to be above 0, are " + std::to_string(options.patience) +
                      ", " + std::to_string(options.max_rounds));
-}
-
-template <class ViewType>
-std::vector<typename ViewType::non_const_value_type> to_host(const ViewType& view) {
-  using T = typename ViewType::non_const_value_type;
-  std::vector<T> host(view.extent(0));
-  Kokkos::deep_copy(Kokkos::View<T*, Kokkos::HostSpace>(host.data(), host.size()), view);
-  return host;
 }
 
 template <class Phases>
@@ -76,53 +71,40 @@ AuctionResult<Ordinal> result_of_rounds(const ExecutionSpace& exec,
       },
       statistics.log_loss_bound);
   Impl::exponents_to_scales(exec, dual, price);
-  exec.fence("lutra::preprocess: scales are copied to the host");
   MatchingResult<Ordinal> result;
   result.structural_rank = result.numeric_rank_bound = state.A.n_rows;
-  result.row_of_column = to_host(state.row_of_column);
-  result.row_scale = to_host(dual);
-  result.col_scale = to_host(price);
+  result.row_of_column = to_host(exec, state.row_of_column);
+  result.row_scale = to_host(exec, dual);
+  result.col_scale = to_host(exec, price);
   return {std::move(result), statistics};
-}
-
-/// An auction's outcome on the host: duals, and a matching whose reduced costs are at most epsilon.
-template <class Ordinal>
-struct Outcome {
-  Impl::Assignment<Ordinal> assignment;
-  std::vector<double> slack;  // [n] as in RowsOutcome
-};
-
-template <class State, class Rows>
-auto bring_to_host(const State& state, const Rows& rows) {
-  Outcome<typename decltype(state.A.entries)::non_const_value_type> outcome;
-  outcome.slack = to_host(rows.slack);
-  outcome.assignment.row_dual = to_host(rows.dual);
-  outcome.assignment.col_dual = to_host(state.price);
-  for (double& price : outcome.assignment.col_dual) price = -price;
-  outcome.assignment.row_of_column = to_host(state.row_of_column);
-  return outcome;
 }
 
 /// Matches the remaining rows by augmenting paths. Matched entries become cheaper by their slack, at most
 /// epsilon, so that they are tight, as path searches need them. The optimum for these costs is within epsilon
 /// per row of the optimum for the original ones.
-template <class Ordinal, class Offset, class State>
-MatchingResult<Ordinal> finish_by_paths(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                        const State& state, Outcome<Ordinal>& outcome,
-                                        Impl::MatchingCosts& cost) {
-  const auto entry_of_row = to_host(state.entry_of_row);
+template <class Ordinal, class Offset, class ExecutionSpace, class Memory>
+AuctionResult<Ordinal> finish_by_paths(const ExecutionSpace& exec,
+                                       const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                       const Impl::AuctionState<Ordinal, Offset, Memory>& state,
+                                       const RowsOutcome<Memory>& rows, const Impl::MatchingCosts& cost,
+                                       AuctionStatistics statistics) {
+  auto slack = to_host(exec, rows.slack);
+  Impl::Assignment<Ordinal> start{false, to_host(exec, state.row_of_column), to_host(exec, rows.dual),
+                                  to_host(exec, state.price)};
+  for (double& price : start.col_dual) price = -price;
+  const auto entry_of_row = to_host(exec, state.entry_of_row);
   auto lowered = cost.of_entry;
   for (std::size_t r = 0; r < entry_of_row.size(); ++r) {
-    if (entry_of_row[r] >= 0) lowered[static_cast<std::size_t>(entry_of_row[r])] -= outcome.slack[r];
+    if (entry_of_row[r] >= 0) lowered[static_cast<std::size_t>(entry_of_row[r])] -= slack[r];
   }
-  const auto start = std::move(outcome.assignment);
-  outcome.assignment = Impl::assign(pattern, lowered, start);
-  if (!outcome.assignment.perfect) return Impl::deficient_matching(pattern, cost);
+  auto assignment = Impl::assign(pattern, lowered, start);
+  if (!assignment.perfect) return {Impl::deficient_matching(pattern, cost), statistics};
   for (std::size_t c = 0; c < start.row_of_column.size(); ++c) {
-    const Ordinal now = outcome.assignment.row_of_column[c];
-    if (start.row_of_column[c] != now) outcome.slack[static_cast<std::size_t>(now)] = 0;
+    const Ordinal now = assignment.row_of_column[c];
+    if (start.row_of_column[c] != now) slack[static_cast<std::size_t>(now)] = 0;
   }
-  return {};
+  statistics.log_loss_bound = std::accumulate(slack.begin(), slack.end(), 0.0);
+  return {Impl::perfect_matching(std::move(assignment), cost.row_origin), statistics};
 }
 
 }  // namespace
@@ -152,17 +134,12 @@ AuctionResult<Ordinal> match_auction(
   auto statistics = run_phases(phases, matrix.n_rows, options.epsilon);
   phases.find_duals(rows.dual, rows.slack);
   if (statistics.left_to_paths == 0) return result_of_rounds(exec, phases.state(), rows, origin, statistics);
-  exec.fence("lutra::preprocess: duals are copied to the host");
-  auto outcome = bring_to_host(phases.state(), rows);
-  on_host.row_origin = to_host(origin);
-  on_host.of_entry = to_host(cost);
-  const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> pattern{
-      matrix.n_rows, matrix.n_cols, Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), matrix.row_map),
-      Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), matrix.entries)};
-  auto deficient = finish_by_paths(pattern, phases.state(), outcome, on_host);
-  if (!outcome.assignment.perfect) return {std::move(deficient), statistics};
-  statistics.log_loss_bound = std::accumulate(outcome.slack.begin(), outcome.slack.end(), 0.0);
-  return {Impl::perfect_matching(std::move(outcome.assignment), on_host.row_origin), statistics};
+  const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> pattern{matrix.n_rows, matrix.n_cols,
+                                                               Impl::download(exec, matrix.row_map),
+                                                               Impl::download(exec, matrix.entries)};
+  on_host.row_origin = to_host(exec, origin);
+  on_host.of_entry = to_host(exec, cost);
+  return finish_by_paths(exec, pattern, phases.state(), rows, on_host, statistics);
 }
 
 #define LUTRA_MATCH_AUCTION(Scalar, Ordinal, Offset, Space)                                \

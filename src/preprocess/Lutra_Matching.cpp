@@ -24,6 +24,5 @@ MatchingResult<Ordinal> match_exact(const CsrView<Scalar, Ordinal, Offset, Kokko
 #define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset) \
   template MatchingResult<Ordinal> match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);
 LUTRA_FOR_EACH_MATRIX(LUTRA_INSTANTIATE)
-#undef LUTRA_INSTANTIATE
 
 }  // namespace lutra

@@ -28,9 +28,8 @@ struct MatchingResult {
   std::vector<double> col_scale;       ///< [n] factor of each column
   Ordinal structural_rank = 0;         ///< of the pattern, stored zeros included
   Ordinal numeric_rank_bound = 0;      ///< structural rank of the nonzero entries: an upper bound on the rank
-  std::vector<Ordinal>
-      unmatched_rows;  ///< rows that a maximum matching of the nonzero entries leaves unmatched
-  std::vector<Ordinal> unmatched_columns;  ///< columns that it leaves unmatched, as many
+  std::vector<Ordinal> unmatched_rows;     ///< that a maximum matching of the nonzero entries leaves over
+  std::vector<Ordinal> unmatched_columns;  ///< as many
 };
 
 /// Maximum product matching of a square matrix with scaling, on the host.
@@ -54,8 +53,10 @@ struct Transversal {
 
 /// A maximum transversal by depth-first augmenting paths with look-ahead (Duff's MC21), on the host, of
 /// rectangular patterns too. Worst case O(n·nnz), in practice a few passes over the pattern.
+/// @param cost [nnz] infinity for an entry to be ignored; empty: all count
 template <class Ordinal, class Offset>
-Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern);
+Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                         const std::vector<double>& cost = {});
 
 }  // namespace lutra
 

@@ -90,6 +90,5 @@ MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos
 #define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset) \
   template MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);
 LUTRA_FOR_EACH_MATRIX(LUTRA_INSTANTIATE)
-#undef LUTRA_INSTANTIATE
 
 }  // namespace lutra

@@ -24,9 +24,8 @@ enum class Ordering {
 /// @param pattern square; rows sorted, no entry twice
 /// @param kind    metis, amd or natural: a user's permutation needs no computing, see `check_permutation`
 /// @return [n] the row and column eliminated as k-th
-/// @throws InputError where the pattern is not square, is too large for the ordering's own index type, or
-/// `kind`
-///         is none of those
+/// @throws InputError where the pattern is not square or too large for the ordering's own index type, or
+///         `kind` is none of those
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset>
 std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind);

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_MatchingParts.hpp"
+#include "Lutra_Matching.hpp"
 
 namespace lutra {
 namespace {
@@ -122,21 +122,14 @@ class TransversalSearch {
 }  // namespace
 
 template <class Ordinal, class Offset>
-Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
-  return TransversalSearch<Ordinal, Offset>(pattern, nullptr).run();
+Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                         const std::vector<double>& cost) {
+  return TransversalSearch<Ordinal, Offset>(pattern, cost.empty() ? nullptr : cost.data()).run();
 }
 
-template <class Ordinal, class Offset>
-Transversal<Ordinal> Impl::nonzero_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                               const std::vector<double>& cost) {
-  return TransversalSearch<Ordinal, Offset>(pattern, cost.data()).run();
-}
-
-#define LUTRA_INSTANTIATE(Ordinal, Offset)                                                                  \
-  template Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&); \
-  template Transversal<Ordinal> Impl::nonzero_transversal(                                                  \
-      const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, const std::vector<double>&);
-LUTRA_FOR_EACH_PATTERN(LUTRA_INSTANTIATE)
-#undef LUTRA_INSTANTIATE
+#define LUTRA_MAXIMUM_TRANSVERSAL(Ordinal, Offset)                                                         \
+  template Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
+                                                    const std::vector<double>&);
+LUTRA_FOR_EACH_PATTERN(LUTRA_MAXIMUM_TRANSVERSAL)
 
 }  // namespace lutra

@@ -270,20 +270,16 @@ AssemblyTree<Ordinal> make_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSp
 }
 
 /// Forest and counts on the host.
-template <class Ordinal, class Memory>
-PostorderedTree<Ordinal> postordered_tree(const ColumnCounts<Ordinal, Memory>& columns) {
-  const auto n = columns.parent.extent(0);
-  const auto copy = [n](const auto& from) {
-    std::vector<Ordinal> to(n);
-    Kokkos::deep_copy(Kokkos::View<Ordinal*, Kokkos::HostSpace>(to.data(), n),
-                      Kokkos::subview(from, std::pair(std::size_t(0), n)));
-    return to;
-  };
-  auto parent = copy(columns.parent);
+template <class Ordinal, class ExecutionSpace, class Memory>
+PostorderedTree<Ordinal> postordered_tree(const ExecutionSpace& exec,
+                                          const ColumnCounts<Ordinal, Memory>& columns) {
+  auto parent = Impl::to_host(exec, columns.parent), count = Impl::to_host(exec, columns.count);
+  const auto n = static_cast<Ordinal>(parent.size());
+  count.pop_back();  // behind the last column
   for (Ordinal& above : parent) {
-    if (above == static_cast<Ordinal>(n)) above = -1;
+    if (above == n) above = -1;
   }
-  return postordered_tree(parent, copy(columns.count));
+  return postordered_tree(parent, count);
 }
 
 }  // namespace
@@ -307,7 +303,8 @@ AssemblyTree<Ordinal> make_assembly_tree(
                                        Impl::upload(exec, scratch, "lutra::trees::col_order", col_order));
   std::vector<Ordinal> new_index;
   auto fronts = amalgamate<Ordinal>(
-      postordered_tree(column_counts<Ordinal, Offset, ExecutionSpace>(exec, F, budget)), options, new_index);
+      postordered_tree(exec, column_counts<Ordinal, Offset, ExecutionSpace>(exec, F, budget)), options,
+      new_index);
   Impl::FrontRowsMaker<Ordinal, Offset, ExecutionSpace>(exec, budget).make(F, fronts);
   count_flops(fronts);
   return fronts;

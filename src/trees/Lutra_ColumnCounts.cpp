@@ -101,6 +101,5 @@ FillForecast forecast_fill(const SymmetricGraph<Index>& graph, const std::vector
   template FillForecast forecast_fill(const SymmetricGraph<Index>&, const std::vector<Index>&);
 LUTRA_INSTANTIATE(int)
 LUTRA_INSTANTIATE(std::int64_t)
-#undef LUTRA_INSTANTIATE
 
 }  // namespace lutra

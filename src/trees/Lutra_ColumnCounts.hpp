@@ -42,10 +42,9 @@ ColumnCounts<Ordinal, typename ExecutionSpace::memory_space> column_counts(
 /// What the elimination of a symmetric pattern costs without pivoting, known before it is done. For an
 /// unsymmetric matrix whose pattern is made symmetric these are upper bounds.
 struct FillForecast {
-  std::int64_t nnz_l = 0;  ///< entries of L below the diagonal; U has as many above it
-  double flops = 0;        ///< multiplications, additions and divisions of an LU factorization
-  std::int64_t height =
-      0;  ///< vertices on the longest path of the elimination tree, which follow one another
+  std::int64_t nnz_l = 0;   ///< entries of L below the diagonal; U has as many above it
+  double flops = 0;         ///< multiplications, additions and divisions of an LU factorization
+  std::int64_t height = 0;  ///< vertices on the longest path of the tree, which follow one another
 };
 
 /// Fill, work and tree height of an ordering, from its column counts. Cost: an elimination tree and its

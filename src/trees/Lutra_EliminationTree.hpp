@@ -33,8 +33,8 @@ EliminationTree<Index> elimination_tree(const SymmetricGraph<Index>& graph,
 
 /// The elimination tree of A + Aᵀ in the order of the rows, by the same algorithm.
 /// @param pattern square; rows sorted or not
-/// @param budget  of the workspace: an ordinal per entry right of the diagonal, an offset and an ordinal per
-/// row
+/// @param budget  of the workspace: an ordinal per entry right of the diagonal, and an offset and an ordinal
+///                per row
 /// @throws OutOfMemoryError
 template <class Ordinal, class Offset>
 EliminationTree<Ordinal> elimination_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,

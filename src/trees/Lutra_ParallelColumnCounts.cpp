@@ -29,6 +29,5 @@ ColumnCounts<Ordinal, typename ExecutionSpace::memory_space> column_counts(
   template ColumnCounts<Ordinal, typename Space::memory_space> column_counts( \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_INSTANTIATE)
-#undef LUTRA_INSTANTIATE
 
 }  // namespace lutra

@@ -86,6 +86,5 @@ SubtreeMapping<Ordinal> map_subtrees(const std::vector<Ordinal>& parent, const s
                                                 int, const SubtreeMappingOptions&);
 LUTRA_INSTANTIATE(int)
 LUTRA_INSTANTIATE(std::int64_t)
-#undef LUTRA_INSTANTIATE
 
 }  // namespace lutra

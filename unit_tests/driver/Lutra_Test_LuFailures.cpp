@@ -194,6 +194,22 @@ TEMPLATE_LIST_TEST_CASE("no budget in which the first solution fits costs a solu
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("a search for a null vector that lacks memory leaves what GMRES has found",
+                        "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  Scripted<TestType> scripted(ascending(50));
+  scripted.script->share = 0.5;
+  scripted.script->plain_apply_lacks_memory = true;  // the first plain solve allocates, after transposed ones
+  scripted.factorize();
+  const auto b = to_space<typename TestType::Space>(scripted.A.values);
+  const auto x = to_space<typename TestType::Space>(std::vector<Scalar>(50, Scalar(7)));
+  CHECK(scripted.numeric->solve(b, x, Transposition::transposed) == Status::success);
+  CHECK(Reference::backward_errors(scripted.A, to_vector(x), scripted.A.values).componentwise <=
+        tight_bound<Scalar>());
+  REQUIRE(scripted.report().escalations.size() == 2);
+  CHECK(scripted.report().escalations[1].find("no memory for GMRES on a null vector") != std::string::npos);
+}
+
 TEMPLATE_LIST_TEST_CASE("copies of host data are charged to the memory limit, and leave the solver as it was",
                         "[driver]", AllTypes) {
   using Scalar = typename TestType::Scalar;

@@ -37,6 +37,16 @@ Kokkos::View<typename View::const_value_type*, Kokkos::HostSpace> download(const
   }
 }
 
+/// The elements of a rank-1 View on the host, of the type T or their own. Waits for `exec`.
+template <class T = void, class ExecutionSpace, class View>
+auto to_host(const ExecutionSpace& exec, const View& view) {
+  const auto host = download(exec, view);
+  exec.fence("lutra: an array is on the host");
+  using Own = typename View::non_const_value_type;
+  return std::vector<std::conditional_t<std::is_void_v<T>, Own, T>>(host.data(),
+                                                                    host.data() + host.extent(0));
+}
+
 }  // namespace lutra::Impl
 
 #endif

@@ -24,11 +24,10 @@ struct MultifrontalPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   PermutedPattern<Ordinal, Offset, Memory> F;
   FrontPlan<Ordinal, Offset, Memory> fronts;
   std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> schedule;
-  double pivot_threshold = 0;       ///< of threshold pivoting; 0: static pivoting
-  std::optional<Solver> on_fronts;  ///< solves on the panels; or else …
-  std::optional<Solves> by_rows;    ///< … with L and U by rows
-  Kokkos::View<const Offset*, Memory>
-      panel_source;  ///< [nnz(L + U)] position in the panels of each entry by rows
+  double pivot_threshold = 0;                        ///< of threshold pivoting; 0: static pivoting
+  std::optional<Solver> on_fronts;                   ///< solves on the panels; or else …
+  std::optional<Solves> by_rows;                     ///< … with L and U by rows
+  Kokkos::View<const Offset*, Memory> panel_source;  ///< [nnz(L + U)] where entries by rows are in the panels
 
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
       const ExecutionSpace& exec, const MemoryBudget& budget) const override;

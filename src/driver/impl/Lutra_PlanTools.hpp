@@ -12,19 +12,11 @@
 
 namespace lutra::Impl {
 
-/// A View as 64-bit numbers on the host. Fences.
-template <class ExecutionSpace, class View>
-std::vector<std::int64_t> to_host_vector(const ExecutionSpace& exec, const View& view) {
-  const auto host = download(exec, view);
-  exec.fence("lutra::driver: an array is on the host");
-  return std::vector<std::int64_t>(host.data(), host.data() + host.extent(0));
-}
-
 /// Writes the pattern of L + U by rows. Fences.
 template <class Pattern, class ExecutionSpace>
 void write_rows(const ExecutionSpace& exec, const Pattern& rows, FactorStructure& structure) {
-  structure.row_map = to_host_vector(exec, rows.row_map);
-  structure.entries = to_host_vector(exec, rows.entries);
+  structure.row_map = to_host<std::int64_t>(exec, rows.row_map);
+  structure.entries = to_host<std::int64_t>(exec, rows.entries);
 }
 
 /// Pivots in elimination order, on the host. Fences.
@@ -33,8 +25,10 @@ void write_rows(const ExecutionSpace& exec, const Pattern& rows, FactorStructure
 template <class ExecutionSpace, class Permuted, class Flags, class Rows>
 std::vector<Pivot> list_pivots(const ExecutionSpace& exec, const Permuted& F, const Flags& perturbed,
                                const Rows& row_of_pivot) {
-  const auto rows = to_host_vector(exec, F.row_order), columns = to_host_vector(exec, F.col_order);
-  const auto flags = to_host_vector(exec, perturbed), interchanged = to_host_vector(exec, row_of_pivot);
+  const auto rows = to_host<std::int64_t>(exec, F.row_order),
+             columns = to_host<std::int64_t>(exec, F.col_order);
+  const auto flags = to_host<std::int64_t>(exec, perturbed),
+             interchanged = to_host<std::int64_t>(exec, row_of_pivot);
   std::vector<Pivot> pivots;
   for (std::size_t k = 0; k < columns.size(); ++k) {
     const auto row = interchanged.empty() ? k : static_cast<std::size_t>(interchanged[k]);

@@ -11,11 +11,8 @@ namespace lutra::Impl {
 /// The simplicial engine on devices: right-looking by columns (Lutra_RightLookingLu.hpp).
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct RightLookingEngine {
-  using scalar_type = Scalar;
-  using execution_space = ExecutionSpace;
   using Memory = typename ExecutionSpace::memory_space;
   using Values = Kokkos::View<Scalar*, Memory>;
-  using Solves = LuTriangularSolves<Scalar, Ordinal, Offset, ExecutionSpace>;
 
   struct Plan {
     PermutedPattern<Ordinal, Offset, Memory> F;
@@ -32,15 +29,14 @@ struct RightLookingEngine {
     MemoryReservation reservation;
   };
 
-  /// @param fill gives the pattern of L + U of a permuted pattern
-  template <class Fill>
+  /// @param permuted pattern of F, which is freed with its reservation
+  /// @param filled   pattern of L + U
   static Plan plan(const ExecutionSpace& exec, const PermutedPattern<Ordinal, Offset, Memory>& F,
-                   const MemoryBudget& budget, const Fill& fill) {
-    const auto filled = [&] {
-      MemoryReservation scratch(budget);
-      return fill(permute_pattern(exec, scratch, F.A, F.row_order, F.col_order));
-    }();
-    Plan plan{F, plan_right_looking_lu(exec, filled, budget), MemoryReservation(budget), {}};
+                   CsrPattern<Ordinal, Offset, Memory> permuted, MemoryReservation reservation,
+                   const LuPattern<Ordinal, Offset, Memory>& filled, const MemoryBudget& budget) {
+    permuted = {};
+    reservation = MemoryReservation(budget);
+    Plan plan{F, plan_right_looking_lu(exec, filled, budget), reservation, {}};
     plan.target = locate_entries(exec, F, filled, plan.lu.row_to_column, plan.reservation, budget);
     return plan;
   }

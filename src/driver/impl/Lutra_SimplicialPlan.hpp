@@ -13,19 +13,25 @@
 
 namespace lutra {
 
-/// Factors of a simplicial engine: L + U by rows, which solves read.
-template <class Engine>
-class SimplicialFactorization final
-    : public Factorization<typename Engine::scalar_type, typename Engine::execution_space> {
+/// Right-looking on devices, up-looking on hosts.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+using SimplicialEngine =
+    std::conditional_t<Impl::is_host_space<ExecutionSpace>,
+                       Impl::UpLookingEngine<Scalar, Ordinal, Offset, ExecutionSpace>,
+                       Impl::RightLookingEngine<Scalar, Ordinal, Offset, ExecutionSpace>>;
+
+/// Factors of the simplicial engine: L + U by rows, which solves read.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class SimplicialFactorization final : public Factorization<Scalar, ExecutionSpace> {
  public:
-  using Scalar = typename Engine::scalar_type;
-  using ExecutionSpace = typename Engine::execution_space;
   using Base = Factorization<Scalar, ExecutionSpace>;
   using typename Base::Memory;
   using typename Base::Rows;
+  using Engine = SimplicialEngine<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Solves = Impl::LuTriangularSolves<Scalar, Ordinal, Offset, ExecutionSpace>;
 
   SimplicialFactorization(const ExecutionSpace& exec, const typename Engine::Plan& plan,
-                          const typename Engine::Solves& prototype, const MemoryBudget& budget)
+                          const Solves& prototype, const MemoryBudget& budget)
       : m_plan(plan), m_budget(budget), m_solves(prototype.with_own_values(exec, budget)) {}
 
   FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
@@ -67,36 +73,27 @@ class SimplicialFactorization final
 
   const typename Engine::Plan& m_plan;
   MemoryBudget m_budget;
-  typename Engine::Solves m_solves;
+  Solves m_solves;
   ScaledValues<Scalar, Memory> m_A;  ///< of the last factorization; `apply` reads its scales
   typename Engine::Factors m_factors;
 };
 
-/// The plan of a simplicial engine, and the prototype of solves with L and U by rows.
-template <class Engine>
-struct SimplicialPlan final
-    : FactorizationPlan<typename Engine::scalar_type, typename Engine::execution_space> {
-  using Scalar = typename Engine::scalar_type;
-  using ExecutionSpace = typename Engine::execution_space;
+/// The plan of the simplicial engine, and the prototype of solves with L and U by rows.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+struct SimplicialPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
+  using Numeric = SimplicialFactorization<Scalar, Ordinal, Offset, ExecutionSpace>;
 
-  typename Engine::Plan lu;
-  std::optional<typename Engine::Solves> solves;
+  typename Numeric::Engine::Plan lu;
+  std::optional<typename Numeric::Solves> solves;
 
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
       const ExecutionSpace& exec, const MemoryBudget& budget) const override {
-    return std::make_unique<SimplicialFactorization<Engine>>(exec, lu, *solves, budget);
+    return std::make_unique<Numeric>(exec, lu, *solves, budget);
   }
   void write_pattern(const ExecutionSpace& exec, FactorStructure& structure) const override {
     Impl::write_rows(exec, lu.lu.rows, structure);
   }
 };
-
-/// Right-looking on devices, up-looking on hosts.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-using SimplicialEngine =
-    std::conditional_t<Impl::is_host_space<ExecutionSpace>,
-                       Impl::UpLookingEngine<Scalar, Ordinal, Offset, ExecutionSpace>,
-                       Impl::RightLookingEngine<Scalar, Ordinal, Offset, ExecutionSpace>>;
 
 /// Symbolic factorization of F and the plan of the simplicial engine. Writes the symbolic method and the
 /// times of both steps to `report`.

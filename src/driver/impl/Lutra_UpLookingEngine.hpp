@@ -2,7 +2,6 @@
 #ifndef LUTRA_UPLOOKINGENGINE_HPP
 #define LUTRA_UPLOOKINGENGINE_HPP
 
-#include "Lutra_LuTriangularSolves.hpp"
 #include "Lutra_ScaledEntries.hpp"
 #include "Lutra_UpLookingLu.hpp"
 
@@ -11,11 +10,8 @@ namespace lutra::Impl {
 /// The simplicial engine on hosts: up-looking by rows (Lutra_UpLookingLu.hpp).
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct UpLookingEngine {
-  using scalar_type = Scalar;
-  using execution_space = ExecutionSpace;
   using Memory = typename ExecutionSpace::memory_space;
   using Values = Kokkos::View<Scalar*, Memory>;
-  using Solves = LuTriangularSolves<Scalar, Ordinal, Offset, ExecutionSpace>;
 
   struct Plan {
     PermutedPattern<Ordinal, Offset, Memory> F;
@@ -30,14 +26,12 @@ struct UpLookingEngine {
     MemoryReservation reservation;
   };
 
-  /// @param fill gives the pattern of L + U of a permuted pattern
-  template <class Fill>
+  /// @param permuted pattern of F, which the plan keeps with its reservation
+  /// @param filled   pattern of L + U
   static Plan plan(const ExecutionSpace& exec, const PermutedPattern<Ordinal, Offset, Memory>& F,
-                   const MemoryBudget& budget, const Fill& fill) {
-    Plan plan{F, {}, MemoryReservation(budget)};
-    const auto permuted = permute_pattern(exec, plan.reservation, F.A, F.row_order, F.col_order);
-    plan.lu = plan_up_looking_lu(exec, fill(permuted), permuted, budget);
-    return plan;
+                   const CsrPattern<Ordinal, Offset, Memory>& permuted, MemoryReservation reservation,
+                   const LuPattern<Ordinal, Offset, Memory>& filled, const MemoryBudget& budget) {
+    return {F, plan_up_looking_lu(exec, filled, permuted, budget), std::move(reservation)};
   }
   static std::vector<std::int64_t> level_widths(const Plan& plan) {
     return {plan.lu.level_widths.begin(), plan.lu.level_widths.end()};

@@ -156,8 +156,8 @@ struct NormRow {
 template <int Block, class Row, class ExecutionSpace, class Slots>
 void visit_rows_on_host(const ExecutionSpace& exec, const char* label, const Row& row, std::size_t first,
                         std::size_t n_columns, const Slots& slots) {
-  constexpr std::int64_t chunk =
-      512;  // rows: few enough to balance, many enough to hide the joining of maxima
+  // Rows a thread takes: few enough to balance, many enough to hide the joining of maxima.
+  constexpr std::int64_t chunk = 512;
   constexpr int n_maxima = Row::n_maxima;
   const auto n = static_cast<std::int64_t>(row.rows.pattern.n_rows);
   Kokkos::parallel_for(

@@ -36,11 +36,11 @@ class ShortestPaths {
         m_columns(static_cast<std::size_t>(m_n)),
         m_heap(m_columns) {}
 
-  /// The whole algorithm; false where there is no perfect matching.
-  bool run() { return m_n == 0 || (start_duals() && complete()); }
-
-  /// The same from matching and duals as they are.
-  bool run_from(const Assignment<Ordinal>& start) { return m_n == 0 || (take_over(start) && complete()); }
+  /// The whole algorithm, from a matching and its duals where there is one; false where there is no perfect
+  /// matching.
+  bool run(const Assignment<Ordinal>& start) {
+    return m_n == 0 || ((start.row_of_column.empty() ? start_duals() : take_over(start)) && complete());
+  }
 
   void write(Assignment<Ordinal>& result) const {
     for (const Row& r : m_rows) result.row_dual.push_back(r.dual);
@@ -322,30 +322,17 @@ class ShortestPaths {
 
 template <class Ordinal, class Offset>
 Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                           const std::vector<double>& cost) {
-  ShortestPaths<Ordinal, Offset> paths(pattern, cost);
-  Assignment<Ordinal> result;
-  result.perfect = paths.run();
-  if (result.perfect) paths.write(result);
-  return result;
-}
-
-template <class Ordinal, class Offset>
-Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                            const std::vector<double>& cost, const Assignment<Ordinal>& start) {
   ShortestPaths<Ordinal, Offset> paths(pattern, cost);
   Assignment<Ordinal> result;
-  result.perfect = paths.run_from(start);
+  result.perfect = paths.run(start);
   if (result.perfect) paths.write(result);
   return result;
 }
 
-#define LUTRA_INSTANTIATE(Ordinal, Offset)                                                   \
-  template Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                      const std::vector<double>&);                           \
+#define LUTRA_ASSIGN(Ordinal, Offset)                                                        \
   template Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
                                       const std::vector<double>&, const Assignment<Ordinal>&);
-LUTRA_FOR_EACH_PATTERN(LUTRA_INSTANTIATE)
-#undef LUTRA_INSTANTIATE
+LUTRA_FOR_EACH_PATTERN(LUTRA_ASSIGN)
 
 }  // namespace lutra::Impl

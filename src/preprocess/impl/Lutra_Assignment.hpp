@@ -23,18 +23,12 @@ struct Assignment {
 ///
 /// @param pattern square, rows sorted or not
 /// @param cost    [nnz] finite, or infinity for an entry to be ignored; never NaN
+/// @param start   a matching of some rows to go on from; empty: none. Its duals are feasible, and matched
+///                entries are tight; row_of_column is −1 for an unmatched column, and a row's dual is
+///                infinite where it has no entry of finite cost
 template <class Ordinal, class Offset>
 Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                           const std::vector<double>& cost);
-
-/// The same from a matching of some rows.
-///
-/// @param start row_of_column: -1 for an unmatched column. Its duals are feasible, and matched entries are
-/// tight; a
-///              row's dual is infinite where it has no entry of finite cost
-template <class Ordinal, class Offset>
-Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                           const std::vector<double>& cost, const Assignment<Ordinal>& start);
+                           const std::vector<double>& cost, const Assignment<Ordinal>& start = {});
 
 }  // namespace lutra::Impl
 

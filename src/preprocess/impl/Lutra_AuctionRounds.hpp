@@ -86,18 +86,6 @@ KOKKOS_INLINE_FUNCTION void place_bid(const State& state, const Ordinal row, con
                      pack_bid(lead + state.epsilon, static_cast<std::uint32_t>(row)));
 }
 
-/// Bids of rows list(begin) … list(end − 1) by one team.
-template <class ExecutionSpace, class Team, class State, class ListView, class Ordinal>
-KOKKOS_INLINE_FUNCTION void place_bids(const Team& team, const State& state, const ListView& list,
-                                       const Ordinal begin, const Ordinal end) {
-  for_rows<ExecutionSpace>(
-      team, state.A.row_map, begin, end, [&](const Ordinal q) { return list(q); },
-      [&](const auto& lanes, const Ordinal row) {
-        const auto best = best_entries<ExecutionSpace>(lanes, state, row);
-        lanes.once([&]() { place_bid(state, row, best); });
-      });
-}
-
 /// The award to one bidder: it gets the column, whose previous owner bids in the next round, or it bids
 /// again.
 template <class ExecutionSpace, class State, class Ordinal>
@@ -121,19 +109,14 @@ KOKKOS_INLINE_FUNCTION void award(const State& state, const Ordinal row, const i
   bid_again(owner);
 }
 
-/// Calls body(row, best), on one lane, for this team's part of all rows.
-template <class ExecutionSpace, class Team, class State, class Body>
-KOKKOS_INLINE_FUNCTION void for_own_rows(const Team& team, const State& state, const Body& body) {
-  using Ordinal = typename decltype(state.A.entries)::non_const_value_type;
-  const auto rows = static_cast<Ordinal>(rows_of_a_team<ExecutionSpace>(team));
-  const Ordinal begin = static_cast<Ordinal>(team.league_rank()) * rows;
-  const Ordinal end = begin + rows < state.A.n_rows ? begin + rows : state.A.n_rows;
-  for_rows<ExecutionSpace>(
-      team, state.A.row_map, begin, end, [](const Ordinal r) { return r; },
-      [&](const auto& lanes, const Ordinal row) {
-        const auto best = best_entries<ExecutionSpace>(lanes, state, row);
-        lanes.once([&]() { body(row, best); });
-      });
+/// Calls body(row, best), on one lane, for this team's part of the rows row_at(0) … row_at(count − 1).
+template <class ExecutionSpace, class Team, class State, class Ordinal, class RowAt, class Body>
+KOKKOS_INLINE_FUNCTION void for_own_rows(const Team& team, const State& state, const Ordinal count,
+                                         const RowAt& row_at, const Body& body) {
+  for_rows<ExecutionSpace>(team, state.A.row_map, count, row_at, [&](const auto& lanes, const Ordinal row) {
+    const auto best = best_entries<ExecutionSpace>(lanes, state, row);
+    lanes.once([&]() { body(row, best); });
+  });
 }
 
 /// Initial prices: minus the least cost of each column, so that every column has a tight entry.
@@ -169,8 +152,9 @@ struct StartPhase {
   State state;
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    for_own_rows<ExecutionSpace>(team, state,
-                                 [&](const Ordinal row, const auto& best) { start_row(row, best); });
+    for_own_rows<ExecutionSpace>(
+        team, state, state.A.n_rows, [](const Ordinal r) { return r; },
+        [&](const Ordinal row, const auto& best) { start_row(row, best); });
   }
 
   template <class Best>
@@ -205,10 +189,9 @@ struct BidRound {
       });
     }
     if (next.stopped != 0) return;
-    const auto rows = static_cast<Ordinal>(rows_of_a_team<ExecutionSpace>(team));
-    const Ordinal begin = static_cast<Ordinal>(team.league_rank()) * rows;
-    const Ordinal end = begin + rows < count ? begin + rows : count;
-    place_bids<ExecutionSpace>(team, state, state.list[now.list], begin, end);
+    for_own_rows<ExecutionSpace>(
+        team, state, count, [&](const Ordinal q) { return state.list[now.list](q); },
+        [&](const Ordinal row, const auto& best) { place_bid(state, row, best); });
   }
 };
 
@@ -234,11 +217,13 @@ struct RowDuals {
   Kokkos::View<double*, typename ExecutionSpace::memory_space> dual, slack;  // [n]
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    for_own_rows<ExecutionSpace>(team, state, [&](const Ordinal row, const auto& best) {
-      const auto entry = state.entry_of_row(row);
-      dual(row) = best.first;
-      slack(row) = entry < 0 ? 0.0 : state.cost(entry) + state.price(state.A.entries(entry)) - best.first;
-    });
+    for_own_rows<ExecutionSpace>(
+        team, state, state.A.n_rows, [](const Ordinal r) { return r; },
+        [&](const Ordinal row, const auto& best) {
+          const auto entry = state.entry_of_row(row);
+          dual(row) = best.first;
+          slack(row) = entry < 0 ? 0.0 : state.cost(entry) + state.price(state.A.entries(entry)) - best.first;
+        });
   }
 };
 

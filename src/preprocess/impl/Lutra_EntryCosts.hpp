@@ -33,11 +33,8 @@ struct EntryCosts {
   Kokkos::View<double*, Memory> origin;  // [n] 0 for a row without nonzero entry
 
   KOKKOS_FUNCTION void operator()(const Team& team, std::int64_t& zeros) const {
-    const auto rows = static_cast<Ordinal>(rows_of_a_team<ExecutionSpace>(team));
-    const Ordinal begin = static_cast<Ordinal>(team.league_rank()) * rows;
-    const Ordinal end = begin + rows < matrix.n_rows ? begin + rows : matrix.n_rows;
     for_rows<ExecutionSpace>(
-        team, matrix.row_map, begin, end, [](const Ordinal r) { return r; },
+        team, matrix.row_map, matrix.n_rows, [](const Ordinal r) { return r; },
         [&](const auto& lanes, const Ordinal r) { cost_row(lanes, r, zeros); });
   }
 

@@ -41,15 +41,9 @@ template <class Ordinal, class Offset>
 MatchingResult<Ordinal> deficient_matching(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                            const MatchingCosts& cost) {
   MatchingResult<Ordinal> result;
-  Transversal<Ordinal> transversal;  // of the nonzero entries
+  auto transversal = maximum_transversal(pattern, cost.of_entry);  // of the nonzero entries
   const auto n = static_cast<std::size_t>(pattern.n_rows);
-  if (cost.has_zeros) {
-    transversal = nonzero_transversal(pattern, cost.of_entry);
-    result.structural_rank = maximum_transversal(pattern).rank;
-  } else {
-    transversal = maximum_transversal(pattern);
-    result.structural_rank = transversal.rank;
-  }
+  result.structural_rank = cost.has_zeros ? maximum_transversal(pattern).rank : transversal.rank;
   result.numeric_rank_bound = transversal.rank;
   result.row_of_column = std::move(transversal.row_of_column);
   result.row_scale.assign(n, 1.0);
@@ -69,13 +63,10 @@ MatchingResult<Ordinal> deficient_matching(const CsrPattern<Ordinal, Offset, Kok
   return result;
 }
 
-template MatchingResult<int> perfect_matching(Assignment<int>&&, const std::vector<double>&);
-template MatchingResult<std::int64_t> perfect_matching(Assignment<std::int64_t>&&,
-                                                       const std::vector<double>&);
-#define LUTRA_INSTANTIATE(Ordinal, Offset)                                                                   \
+#define LUTRA_MATCHING_PARTS(Ordinal, Offset)                                                                \
+  template MatchingResult<Ordinal> perfect_matching(Assignment<Ordinal>&&, const std::vector<double>&);      \
   template MatchingResult<Ordinal> deficient_matching(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
                                                       const MatchingCosts&);
-LUTRA_FOR_EACH_PATTERN(LUTRA_INSTANTIATE)
-#undef LUTRA_INSTANTIATE
+LUTRA_FOR_EACH_PATTERN(LUTRA_MATCHING_PARTS)
 
 }  // namespace lutra::Impl

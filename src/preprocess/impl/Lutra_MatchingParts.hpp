@@ -16,12 +16,6 @@ struct MatchingCosts {
   bool has_zeros = false;          ///< whether any entry has the value zero
 };
 
-/// A maximum transversal of the entries of finite cost.
-/// @param cost [nnz] infinity for an entry to be ignored
-template <class Ordinal, class Offset>
-Transversal<Ordinal> nonzero_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                         const std::vector<double>& cost);
-
 /// @throws InputError naming the sizes unless the matrix is square
 void require_square(std::int64_t n_rows, std::int64_t n_cols);
 

@@ -154,14 +154,8 @@ struct FrontRowsMaker {
           begin(f) =
               first_not_before(std::int64_t(0), total, [&](std::int64_t k) { return pairs(k) < first; });
         });
-    tree.rows.resize(static_cast<std::size_t>(total));
-    tree.row_begin.resize(static_cast<std::size_t>(count) + 1);
-    Kokkos::deep_copy(exec, Kokkos::View<Ordinal*, Kokkos::HostSpace>(tree.rows.data(), tree.rows.size()),
-                      rows);
-    Kokkos::deep_copy(
-        exec, Kokkos::View<std::int64_t*, Kokkos::HostSpace>(tree.row_begin.data(), tree.row_begin.size()),
-        begin);
-    exec.fence("lutra::trees: contribution rows are on the host");
+    tree.rows = to_host(exec, rows);
+    tree.row_begin = to_host(exec, begin);
   }
 };
 

@@ -39,12 +39,11 @@ struct RowSubtrees {
   Kokkos::View<const Ordinal*, Memory> parent;  ///< [n]
   Runs<Ordinal, Memory> runs;                   ///< chains in the count pass, supernodes in the fill pass
   TeamBits<Memory> bits;
-  Kokkos::View<Ordinal**, Kokkos::LayoutRight, Memory>
-      places;                                ///< (team, 2·words): words in use, and offsets
+  /// (team, 2·words): words in use, and offsets.
+  Kokkos::View<Ordinal**, Kokkos::LayoutRight, Memory> places;
   Kokkos::View<Ordinal, Memory> next_row;    ///< row the next idle team takes
   Kokkos::View<Offset*, Memory> row_counts;  ///< [n] out of the count pass, in of the fill pass: entries of L
-  Kokkos::View<Ordinal*, Memory>
-      count_steps;  ///< [n + 1] out of the count pass: differences of column counts
+  Kokkos::View<Ordinal*, Memory> count_steps;   ///< [n + 1] out of the count pass: column counts' differences
   Kokkos::View<const Offset*, Memory> row_map;  ///< [n + 1] into the fill pass, of L + U
   Kokkos::View<Ordinal*, Memory> entries;       ///< out of the fill pass
   Kokkos::View<Offset*, Memory> list_ends;   ///< [runs] in the fill pass: where each supernode's list goes on
