@@ -58,7 +58,7 @@ struct JacobiStart {
 /// next = D⁻¹·(b − S·x) for the strict triangle S, a row by the lanes of a thread.
 template <class Member, class Scalar, class Ordinal, class Offset>
 struct JacobiSweep {
-  RowPartition share;
+  RowTeams share;
   JacobiData<Scalar, Ordinal, Offset> data;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
@@ -148,7 +148,7 @@ class JacobiTriangle final : public TriangleEngine<Scalar, Offset, ExecutionSpac
     Kokkos::parallel_for("lutra::ilu::jacobi_start",
                          Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(size)),
                          JacobiStart<Scalar, Ordinal, Offset>{data});
-    const RowPartition share(exec, static_cast<std::size_t>(rows.n), rows.entries.extent(0) / 2);
+    const RowTeams share = teams_for_rows(exec, static_cast<std::size_t>(rows.n), rows.entries.extent(0) / 2);
     const auto policy = share.policy(exec, rows.n);
     using Member = typename decltype(policy)::member_type;
     for (int sweep = 1; sweep <= m_plan->sweeps; ++sweep) {
