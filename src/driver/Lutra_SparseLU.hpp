@@ -53,7 +53,8 @@ class SparseLU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace
 
   /// LU of a matrix with the pattern of the analysis and any values (LuNumeric::factorize).
   /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
-  ///         NaN or infinite: nothing has changed. OutOfMemoryError, TimeoutError: there are no factors
+  ///         NaN or infinite; OutOfMemoryError where the device copy of a host matrix does not fit: nothing
+  ///         has changed. OutOfMemoryError of the factorization, TimeoutError: there are no factors
   void factorize(const matrix_type& A) {
     numeric("factorize: there is no analysis; call analyze first").factorize(A);
   }
@@ -79,6 +80,7 @@ class SparseLU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace
 
   /// The same for host arrays of n·k values by columns; copies to the device and back where the execution
   /// space cannot reach them. Fences.
+  /// @throws what solve does; OutOfMemoryError where the copies do not fit: nothing has changed, X included
   Status solve_host(std::span<const Scalar> B, std::span<Scalar> X, Transposition op = Transposition::none);
 
   /// The analysis, or null. It never changes and may be shared: factors of other values on the same pattern
