@@ -70,6 +70,7 @@ void set_ordering(const Arguments& a, SolverOptions& options) {
   const std::vector<Named<Ordering>> choices = {{"auto", Ordering::automatic},
                                                 {"metis", Ordering::metis},
                                                 {"amd", Ordering::amd},
+                                                {"rcm", Ordering::rcm},
                                                 {"natural", Ordering::natural}};
   if (a.ordering == "-" || (!names(choices, a.ordering) && std::filesystem::exists(a.ordering))) {
     options.lu.ordering = Ordering::user;

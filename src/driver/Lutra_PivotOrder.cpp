@@ -109,6 +109,8 @@ std::string_view name_of(Ordering ordering) {
       return "metis";
     case Ordering::amd:
       return "amd";
+    case Ordering::rcm:
+      return "rcm";
     case Ordering::user:
       return "user";
     default:

@@ -14,6 +14,7 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_ReverseCuthillMcKee.hpp"
 
 namespace lutra {
 namespace {
@@ -131,6 +132,8 @@ std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind) {
       return amd_permutation(graph);
     case Ordering::metis:
       return metis_permutation(graph);
+    case Ordering::rcm:
+      return Impl::ReverseCuthillMcKee<Index>(graph).order();
     case Ordering::natural:
       return natural_order(graph.size());
     case Ordering::user:

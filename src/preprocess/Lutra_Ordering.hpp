@@ -16,13 +16,15 @@ enum class Ordering {
               ///< (`Lutra_ChooseOrdering.hpp`)
   metis,      ///< nested dissection
   amd,        ///< approximate minimum degree
+  rcm,        ///< reverse Cuthill–McKee: narrow bands, for incomplete factors
   natural,    ///< as the matrix comes
   user        ///< a permutation the caller hands over
 };
 
 /// Orders the pattern of A + Aᵀ, diagonal ignored, on the host. The same pattern gives the same order.
 /// @param pattern square; rows sorted, no entry twice
-/// @param kind    metis, amd or natural: a user's permutation needs no computing, see `check_permutation`
+/// @param kind    metis, amd, rcm or natural: a user's permutation needs no computing, see
+/// `check_permutation`
 /// @return [n] the row and column eliminated as k-th
 /// @throws InputError where the pattern is not square or too large for the ordering's own index type, or
 ///         `kind` is none of those

@@ -5,6 +5,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdlib>
 #include <numeric>
 
 #include "Lutra_Error.hpp"
@@ -48,7 +49,7 @@ std::vector<int> shuffled(int n, unsigned seed) {
 TEMPLATE_LIST_TEST_CASE("ordering: every kind gives a permutation, the same each time", "[ordering]",
                         Test::Ordinals) {
   using Matrix = PatternMatrix<TestType>;
-  const Ordering kind = GENERATE(Ordering::metis, Ordering::amd, Ordering::natural);
+  const Ordering kind = GENERATE(Ordering::metis, Ordering::amd, Ordering::rcm, Ordering::natural);
   const auto check = [&](const Matrix& a) {
     const auto permutation = order(make_view(a).pattern(), kind);
     check_is_permutation(permutation, a.n_rows);
@@ -135,6 +136,41 @@ TEST_CASE("ordering: the hub of a star goes last", "[ordering]") {
   for (std::size_t j = 0; j < n; ++j) picture[7][j] = 1;
   const DoubleMatrix a = Test::from_dense<DoubleMatrix>(picture);
   CHECK(fill(a, order(make_view(a).pattern(), kind)) == 49);
+}
+
+/// The most that an entry is away from the diagonal.
+template <class MatrixType, class Ordinal>
+int bandwidth(const MatrixType& a, const std::vector<Ordinal>& permutation) {
+  std::vector<int> position(permutation.size());
+  for (std::size_t k = 0; k < position.size(); ++k)
+    position[static_cast<std::size_t>(permutation[k])] = static_cast<int>(k);
+  int most = 0;
+  for (std::size_t r = 0; r < position.size(); ++r) {
+    for (auto p = a.row_map[r]; p < a.row_map[r + 1]; ++p) {
+      const auto c = static_cast<std::size_t>(a.entries[static_cast<std::size_t>(p)]);
+      most = std::max(most, std::abs(position[r] - position[c]));
+    }
+  }
+  return most;
+}
+
+TEST_CASE("ordering: reverse Cuthill-McKee has a narrow band", "[ordering]") {
+  const auto by_rcm = [](const DoubleMatrix& a) { return order(make_view(a).pattern(), Ordering::rcm); };
+  SECTION("paths, from an end to the other, one after the other") {
+    // 2 - 0 - 3 and 4 - 1
+    const DoubleMatrix a = Test::from_dense<DoubleMatrix>({{1, nothing, 1, 1, nothing},
+                                                           {nothing, 1, nothing, nothing, 1},
+                                                           {1, nothing, 1, nothing, nothing},
+                                                           {1, nothing, nothing, 1, nothing},
+                                                           {nothing, 1, nothing, nothing, 1}});
+    const auto found = by_rcm(a);
+    CHECK((found == std::vector<Ordinal0>{1, 4, 2, 0, 3} || found == std::vector<Ordinal0>{4, 1, 2, 0, 3} ||
+           found == std::vector<Ordinal0>{1, 4, 3, 0, 2} || found == std::vector<Ordinal0>{4, 1, 3, 0, 2}));
+  }
+  SECTION("a grid of 30 by 30, whose band is at least 30 wide") {
+    const DoubleMatrix a = Test::grid_matrix<DoubleMatrix>(30, shuffled(900, 3));
+    CHECK(bandwidth(a, by_rcm(a)) <= 32);
+  }
 }
 
 TEST_CASE("ordering: what it refuses", "[ordering]") {
