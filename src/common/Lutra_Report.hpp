@@ -39,6 +39,7 @@ struct PivotCounts {
   std::optional<std::int64_t> perturbed, delayed, two_by_two;
   std::optional<std::int64_t> interchanged;  ///< pivots taken from other rows; of threshold pivoting
   std::optional<double> growth;              ///< max |entry of L\U| / max |entry of the scaled matrix|
+  std::optional<double> shift;  ///< of the diagonal, in parts of max |entry of the row|; incomplete factors
 };
 
 /// Eigenvalue signs, where the factorization tells them.
@@ -68,7 +69,9 @@ struct Report {
   FactorCounts factors;
   PivotCounts pivots;
   Inertia inertia;
-  std::optional<std::int64_t> iterations;  ///< of a Krylov method; empty for a direct solve
+  std::optional<std::int64_t> iterations;  ///< of a Krylov method: applications of A; empty: a direct solve
+  std::vector<double> residual_history;  ///< ‖b − A·x‖₂/‖b‖₂ at the start and after each iteration, of the
+                                         ///< right-hand side that took most of them
   std::int64_t refinement_steps = 0;
   std::vector<std::string> escalations;  ///< each step taken beyond the plain solve, in order
   SolveErrors errors;

@@ -13,22 +13,10 @@
 #include "Lutra_Reasons.hpp"
 #include "Lutra_SimplicialPlan.hpp"
 #include "Lutra_Timer.hpp"
-#include "Lutra_Upload.hpp"
+#include "Lutra_ToDevice.hpp"
 
 namespace lutra {
 namespace {
-
-/// Fences.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> copy_to_host(
-    const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
-  const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> result{
-      A.n_rows, A.n_cols, Impl::download(exec, A.row_map), Impl::download(exec, A.entries),
-      Impl::download(exec, A.values)};
-  exec.fence("lutra::driver: the matrix is on the host");
-  return result;
-}
 
 /// The solver's own copy of a pattern, with the orders of rows and columns.
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -38,16 +26,9 @@ PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permute(
   using Memory = typename ExecutionSpace::memory_space;
   PermutedPattern<Ordinal, Offset, Memory> F;
   F.reservation = MemoryReservation(budget);
-  const auto copy = [&](const char* label, const auto& view) {
-    using View = typename std::decay_t<decltype(view)>::non_const_type;
-    const auto result = F.reservation.template allocate<View>(exec, label, view.extent(0));
-    Kokkos::deep_copy(exec, result, view);
-    return result;
-  };
   F.row_order = Impl::upload(exec, F.reservation, "lutra::driver::row_order", pivots.rows);
   F.col_order = Impl::upload(exec, F.reservation, "lutra::driver::col_order", pivots.columns);
-  F.A = {A.n_rows, A.n_cols, copy("lutra::driver::row_map", A.row_map),
-         copy("lutra::driver::entries", A.entries)};
+  F.A = Impl::copy_pattern(exec, F.reservation, A);
   return F;
 }
 
@@ -205,7 +186,7 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
   auto analysis = std::make_shared<LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>();
   analysis->n = A.n_rows;
   Report& report = analysis->report = report_of(options);
-  const auto on_host = copy_to_host(exec, A);
+  const auto on_host = Impl::copy_to_host(exec, A);
   auto pivots = choose_pivots(exec, A, on_host, options, budget, report);
   if (!pivots) return analysis;
 

@@ -103,21 +103,6 @@ HostMatrix<char, Ordinal, Offset> permute_rows(const CsrPattern<Ordinal, Offset,
   return result;
 }
 
-std::string_view name_of(Ordering ordering) {
-  switch (ordering) {
-    case Ordering::metis:
-      return "metis";
-    case Ordering::amd:
-      return "amd";
-    case Ordering::rcm:
-      return "rcm";
-    case Ordering::user:
-      return "user";
-    default:
-      return "natural";
-  }
-}
-
 /// Elimination order of the user's columns.
 template <class Ordinal, class Offset>
 std::vector<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,

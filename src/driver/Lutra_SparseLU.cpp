@@ -4,31 +4,9 @@
 #include <string>
 
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_Upload.hpp"
+#include "Lutra_ToDevice.hpp"
 
 namespace lutra {
-namespace {
-
-/// A matrix on the host, where the execution space can read it: itself, or a copy that `reservation` owns.
-template <class ExecutionSpace, class Scalar, class Ordinal, class Offset>
-CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> to_device(
-    const ExecutionSpace& exec, [[maybe_unused]] MemoryReservation& reservation,
-    const HostMatrix<Scalar, Ordinal, Offset>& A) {
-  if (A.row_map.size() != static_cast<std::size_t>(A.n_rows) + 1 || A.values.size() != A.entries.size())
-    throw InputError("matrix: row_map needs n_rows + 1 elements, and as many values as entries");
-  if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    static_cast<void>(exec);
-    return make_view(A);
-  } else {
-    const auto copy = [&](const auto& array) {
-      return Impl::upload(exec, reservation, "lutra::driver::from_host", array);
-    };
-    return {A.n_rows, A.n_cols, copy(A.row_map), copy(A.entries), copy(A.values)};
-  }
-}
-
-}  // namespace
-
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix_type& A) {
   if (m_numeric) return m_numeric->rematch(A);
@@ -39,13 +17,13 @@ void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix_typ
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const host_matrix_type& A) {
   MemoryReservation reservation(m_budget);
-  analyze(to_device(m_exec, reservation, A));
+  analyze(Impl::to_device(m_exec, reservation, A));
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const host_matrix_type& A) {
   MemoryReservation reservation(m_budget);
-  factorize(to_device(m_exec, reservation, A));
+  factorize(Impl::to_device(m_exec, reservation, A));
   m_exec.fence("lutra::driver: the copy of the matrix is freed");
 }
 

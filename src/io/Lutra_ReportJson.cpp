@@ -19,6 +19,12 @@ Json number(const std::optional<Number>& value) {
   return *value;
 }
 
+Json list(const std::vector<double>& values) {
+  Json result = Json::array();
+  for (const double value : values) result.push_back(number(std::optional(value)));
+  return result;
+}
+
 Json text(const std::string& value) {
   return value.empty() ? Json(nullptr) : Json(value);
 }
@@ -80,7 +86,8 @@ Json make(const PivotCounts& pivots) {
           {"delayed", number(pivots.delayed)},
           {"two_by_two", number(pivots.two_by_two)},
           {"growth", number(pivots.growth)},
-          {"interchanged", number(pivots.interchanged)}};
+          {"interchanged", number(pivots.interchanged)},
+          {"shift", number(pivots.shift)}};
 }
 
 Json make(const Inertia& inertia) {
@@ -114,6 +121,7 @@ Json make(const ReportRecord& record) {
           {"pivots", make(report.pivots)},
           {"inertia", make(report.inertia)},
           {"iterations", number(report.iterations)},
+          {"residual_history", report.iterations ? list(report.residual_history) : Json(nullptr)},
           {"refinement_steps", report.refinement_steps},
           {"escalations", report.escalations},
           {"errors", make(report.errors)},

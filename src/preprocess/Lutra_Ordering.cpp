@@ -118,6 +118,23 @@ std::vector<Ordinal> order_with(const CsrPattern<Ordinal, Offset, Kokkos::HostSp
 
 }  // namespace
 
+std::string_view name_of(Ordering ordering) {
+  switch (ordering) {
+    case Ordering::metis:
+      return "metis";
+    case Ordering::amd:
+      return "amd";
+    case Ordering::rcm:
+      return "rcm";
+    case Ordering::user:
+      return "user";
+    case Ordering::natural:
+      return "natural";
+    default:
+      return "auto";
+  }
+}
+
 template <class Ordinal, class Offset>
 std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind) {
   if (kind == Ordering::natural && pattern.n_rows == pattern.n_cols) return natural_order(pattern.n_rows);

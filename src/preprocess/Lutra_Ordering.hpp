@@ -3,6 +3,7 @@
 #define LUTRA_ORDERING_HPP
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
@@ -20,6 +21,9 @@ enum class Ordering {
   natural,    ///< as the matrix comes
   user        ///< a permutation the caller hands over
 };
+
+/// The name of an ordering as the command line has it.
+std::string_view name_of(Ordering ordering);
 
 /// Orders the pattern of A + Aᵀ, diagonal ignored, on the host. The same pattern gives the same order.
 /// @param pattern square; rows sorted, no entry twice

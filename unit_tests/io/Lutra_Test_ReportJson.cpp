@@ -20,7 +20,7 @@ Keys keys(const Json& object) {
 TEST_CASE("a report has the keys of the contract in their order", "[io]") {
   const Json json = Json::parse(to_json(ReportRecord{}));
   CHECK(keys(json) == Keys{"lutra", "backend", "threads", "device", "matrix", "choice", "times", "factors",
-                           "pivots", "inertia", "iterations", "refinement_steps", "escalations", "errors",
+                           "pivots", "inertia", "iterations", "residual_history", "refinement_steps", "escalations", "errors",
                            "memory", "status", "message"});
   CHECK(keys(json["lutra"]) == Keys{"version", "git", "kokkos", "kokkos_kernels"});
   CHECK(keys(json["matrix"]) == Keys{"file", "rows", "cols", "nnz", "scalar", "pattern_symmetry",
@@ -32,7 +32,7 @@ TEST_CASE("a report has the keys of the contract in their order", "[io]") {
   CHECK(keys(json["factors"]) ==
         Keys{"nnz_l", "nnz_u", "fill_ratio", "flops", "supernodes", "levels", "level_modes"});
   CHECK(keys(json["factors"]["level_modes"]) == Keys{"A", "B", "C"});
-  CHECK(keys(json["pivots"]) == Keys{"perturbed", "delayed", "two_by_two", "growth", "interchanged"});
+  CHECK(keys(json["pivots"]) == Keys{"perturbed", "delayed", "two_by_two", "growth", "interchanged", "shift"});
   CHECK(keys(json["inertia"]) == Keys{"positive", "negative", "zero"});
   CHECK(keys(json["errors"]) == Keys{"backward_normwise", "backward_componentwise", "forward"});
   CHECK(keys(json["memory"]) == Keys{"device_peak_bytes", "host_peak_bytes", "limit_bytes"});
@@ -47,6 +47,7 @@ TEST_CASE("what is not known is null", "[io]") {
   CHECK(json["times"]["ordering"].is_null());
   CHECK(json["factors"]["level_modes"]["C"].is_null());
   CHECK(json["iterations"].is_null());
+  CHECK(json["residual_history"].is_null());
   CHECK(json["memory"]["limit_bytes"].is_null());
   CHECK(json["errors"]["backward_normwise"].is_null());
   CHECK(json["pivots"]["growth"].is_null());
@@ -63,6 +64,8 @@ TEST_CASE("what is known is there", "[io]") {
   record.report.factors.levels_a = 3;
   record.report.escalations = {"one", "two"};
   record.report.memory.limit_bytes = 5;
+  record.report.iterations = 2;
+  record.report.residual_history = {1, 0.5, std::numeric_limits<double>::quiet_NaN()};
   const Json json = Json::parse(to_json(record));
   CHECK(json["backend"] == "cuda");
   CHECK(json["threads"] == 4);
@@ -73,6 +76,8 @@ TEST_CASE("what is known is there", "[io]") {
   CHECK(json["factors"]["level_modes"]["A"] == 3);
   CHECK(json["escalations"] == Json{"one", "two"});
   CHECK(json["memory"]["limit_bytes"] == 5);
+  CHECK(json["iterations"] == 2);
+  CHECK(json["residual_history"] == Json{1.0, 0.5, nullptr});
   CHECK(json["status"] == "success");
 }
 
