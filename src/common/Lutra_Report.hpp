@@ -18,7 +18,7 @@ struct Choice {
   std::string why;  ///< one sentence on each choice that was the library's
 };
 
-/// Seconds a stage took when it last ran; empty where it has not run.
+/// Seconds a stage took when it last ran; empty where it has not run or an exception ended it.
 struct StageTimes {
   std::optional<double> read, matching, ordering, symbolic, levelization, numeric, refactor, solve, refine,
       total;

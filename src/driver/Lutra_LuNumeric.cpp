@@ -163,12 +163,11 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   /// From here on nothing is left of former factors and solutions.
   void start_report() {
     m_stage = Stage::analyzed;
-    m_report.status = Status::not_solved;
+    m_factor_escalations = 0;
+    start_solution(Status::not_solved);
+    m_report.times.refactor = {};
     m_report.singular_rows.clear();
     m_report.singular_columns.clear();
-    m_report.escalations.clear();
-    m_report.errors = {};
-    m_report.refinement_steps = 0;
   }
 
   /// Factorizes once; pivot counts go to the report. True if the factors are finite.
@@ -259,6 +258,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   void start_solution(Status status) {
     m_report.status = status;
     m_report.errors = {};
+    m_report.times.solve = m_report.times.refine = {};
     m_report.refinement_steps = 0;
     m_report.escalations.resize(m_factor_escalations);
   }
