@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_Select.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "Lutra_Config.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_SampleSelect.hpp"
+
+namespace lutra {
+namespace Impl {
+namespace {
+
+template <class Real, class ExecutionSpace>
+using WorkspaceOf = SelectionWorkspace<Real, typename ExecutionSpace::memory_space>;
+template <class Real, class ExecutionSpace>
+using ValuesOf = typename Selection<Real, ExecutionSpace>::Values;
+template <class Real, class ExecutionSpace>
+using ResultOf = typename Selection<Real, ExecutionSpace>::Result;
+
+constexpr int quickselect_height = 2;
+
+/// On hosts 8 buckets: each step down the tree costs time, and the wanted bucket has but a fiftieth of the
+/// values. On devices 256, as in the paper: they fill a byte.
+template <class ExecutionSpace>
+constexpr int sampleselect_height = is_host_space<ExecutionSpace> ? 3 : 8;
+
+template <class View, class ExecutionSpace>
+View cleared(const ExecutionSpace& exec, MemoryReservation& reservation, const std::string& label,
+             std::int64_t count) {
+  const auto view = reservation.allocate<View>(exec, label, count);
+  Kokkos::deep_copy(exec, view, typename View::value_type{});
+  return view;
+}
+
+template <class Real, class ExecutionSpace>
+WorkspaceOf<Real, ExecutionSpace> make_workspace(const ExecutionSpace& exec, std::int64_t max_n,
+                                                 const SelectOptions& options, const MemoryBudget& budget) {
+  using Work = WorkspaceOf<Real, ExecutionSpace>;
+  constexpr std::int64_t min_capacity = 1 << 17, multiple = 16;  // 16: for vector loads and stores
+  const auto rounded = [](std::int64_t count) { return (count + multiple - 1) / multiple * multiple; };
+  Work work;
+  work.reservation = MemoryReservation(budget);
+  MemoryReservation& own = work.reservation;
+  work.max_n = max_n;
+  work.state = cleared<decltype(Work::state)>(exec, own, "lutra::ilu::select state", 1);
+  work.counts = cleared<decltype(Work::counts)>(exec, own, "lutra::ilu::select counts", Work::max_buckets);
+  work.gathered = cleared<decltype(Work::gathered)>(exec, own, "lutra::ilu::select gathered", 1);
+  work.blocks_done = cleared<decltype(Work::blocks_done)>(exec, own, "lutra::ilu::select blocks", 1);
+  work.splitters =
+      cleared<decltype(Work::splitters)>(exec, own, "lutra::ilu::select splitters", Work::max_buckets);
+  if (options.approximate && !is_host_space<ExecutionSpace>) return work;
+  const std::int64_t part = options.method == SelectMethod::quickselect ? max_n : max_n / 16;
+  work.capacity = rounded(std::min(max_n, std::max(part, min_capacity)));
+  work.oracles = own.allocate<decltype(Work::oracles)>(exec, "lutra::ilu::select oracles", rounded(max_n));
+  work.buffers = own.allocate<decltype(Work::buffers)>(exec, "lutra::ilu::select buffers", 2 * work.capacity);
+  return work;
+}
+
+/// Two levels are enough in all likelihood; what they leave is finished by one team, whatever it is.
+template <class Real, class ExecutionSpace>
+void find_portable(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpace>& work,
+                   const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k, bool approximate,
+                   const ResultOf<Real, ExecutionSpace>& result) {
+  using Steps = SampleSelect<Real, ExecutionSpace, sampleselect_height<ExecutionSpace>>;
+  const auto n = static_cast<std::int64_t>(values.extent(0));
+  Steps steps{work, values, k, result, approximate && !Steps::on_host};
+  if (n <= Steps::finish_size) return steps.queue_finish(exec, 0);
+  steps.queue_level(exec, 0);
+  if (steps.approximate) return;
+  steps.queue_level(exec, 1);
+  steps.queue_finish(exec, 2);
+}
+
+/// Values in question after the levels so far; 0: the threshold is found. Waits.
+template <class ExecutionSpace, class Work>
+std::int64_t values_left(const ExecutionSpace& exec, const Work& work) {
+  exec.fence("lutra: a level of quickselect is done");
+  const auto state = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), work.state);
+  return state(0).is_found() ? 0 : state(0).count;
+}
+
+template <class Real, class ExecutionSpace>
+void quickselect_portable(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpace>& work,
+                          const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k,
+                          const ResultOf<Real, ExecutionSpace>& result) {
+  using Steps = SampleSelect<Real, ExecutionSpace, quickselect_height>;
+  Steps steps{work, values, k, result, false};
+  int level = 0;
+  for (auto left = static_cast<std::int64_t>(values.extent(0)); left > Steps::finish_size; ++level) {
+    steps.queue_level(exec, level);
+    left = values_left(exec, work);
+  }
+  steps.queue_finish(exec, level);
+}
+
+template <class Real, class ExecutionSpace>
+void find_with(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpace>& work,
+               const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k, const SelectOptions& options,
+               const ResultOf<Real, ExecutionSpace>& result) {
+  const bool quick = options.method == SelectMethod::quickselect;
+  if (quick) return quickselect_portable<Real>(exec, work, values, k, result);
+  find_portable<Real>(exec, work, values, k, options.approximate, result);
+}
+
+}  // namespace
+}  // namespace Impl
+
+template <class Real, class ExecutionSpace>
+Selection<Real, ExecutionSpace>::Selection(const ExecutionSpace& exec, std::int64_t max_n,
+                                           const SelectOptions& options, const MemoryBudget& budget)
+    : m_options(options) {
+  if (max_n < 0) throw InputError("Selection: max_n must be at least 0");
+  m_work = Impl::make_workspace<Real>(exec, max_n, options, budget);
+}
+
+template <class Real, class ExecutionSpace>
+void Selection<Real, ExecutionSpace>::find(const ExecutionSpace& exec, const Values& values, std::int64_t k,
+                                           const Result& result) const {
+  const auto n = static_cast<std::int64_t>(values.extent(0));
+  if (k < 0) throw InputError("select: k must be at least 0");
+  if (n > m_work.max_n)
+    throw InputError("select: " + std::to_string(n) + " values, but max_n is " +
+                     std::to_string(m_work.max_n));
+  Impl::find_with<Real>(exec, m_work, values, std::min(k, n), m_options, result);
+}
+
+template <class Real, class ExecutionSpace>
+SelectionThreshold<Real> select(
+    const ExecutionSpace& exec,
+    const Kokkos::View<const Real*, typename ExecutionSpace::memory_space>& values, std::int64_t k,
+    const SelectOptions& options, const MemoryBudget& budget) {
+  const Selection<Real, ExecutionSpace> selection(exec, static_cast<std::int64_t>(values.extent(0)), options,
+                                                  budget);
+  const typename Selection<Real, ExecutionSpace>::Result result("lutra::ilu::threshold");
+  selection.find(exec, values, k, result);
+  SelectionThreshold<Real> threshold;
+  Kokkos::deep_copy(exec, Kokkos::View<SelectionThreshold<Real>, Kokkos::HostSpace>(&threshold), result);
+  exec.fence("lutra: a threshold is on the host");
+  return threshold;
+}
+
+#define LUTRA_SELECT(Real, Space)                                                                          \
+  template class Selection<Real, Space>;                                                                   \
+  template SelectionThreshold<Real> select(const Space&,                                                   \
+                                           const Kokkos::View<const Real*, typename Space::memory_space>&, \
+                                           std::int64_t, const SelectOptions&, const MemoryBudget&);
+LUTRA_FOR_EACH_SPACE(LUTRA_SELECT, float)
+LUTRA_FOR_EACH_SPACE(LUTRA_SELECT, double)
+
+}  // namespace lutra

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SELECT_HPP
+#define LUTRA_SELECT_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+#include "Lutra_MemoryBudget.hpp"
+#include "Lutra_SelectionKey.hpp"
+#include "Lutra_SelectionWorkspace.hpp"
+
+namespace lutra {
+
+/// How the k-th largest of n values is found.
+enum class SelectMethod {
+  sampleselect,  ///< a sample divides the values into up to 256 buckets (Anzt et al. 2020, section III)
+  quickselect    ///< one pivot, two buckets: a baseline
+};
+
+struct SelectOptions {
+  SelectMethod method = SelectMethod::sampleselect;
+  bool approximate = false;  ///< stop after one pass, at the bucket that has the k-th largest value. On hosts
+                             ///< selection is exact all the same: there the rest costs next to nothing
+  bool portable = false;     ///< by the portable kernels where there are others
+};
+
+/// What separates the k largest of n values from the others. NaN counts as larger than all numbers, −0 and +0
+/// are equal. Values above `upper` are kept; of those from `lower` to `upper` the first `n_ties` by index:
+///
+///     dropped │ lower … upper │ kept            n_above + n_ties = min(k, n)
+///              n_ties are kept  n_above
+template <class Real>
+struct SelectionThreshold {
+  Real lower = 0;  ///< exact: the k-th largest value (NaN for k = 0). Approximate: it is at least this …
+  Real upper = 0;  ///< exact: the same. Approximate: … and at most this
+  std::int64_t n_above = 0;  ///< values above `upper`
+  std::int64_t n_ties = 0;   ///< values from `lower` to `upper` that are kept
+  std::int64_t n_nan = 0;    ///< values that are NaN
+
+  KOKKOS_FORCEINLINE_FUNCTION bool is_above(Real value) const {
+    return Impl::SelectionKey<Real>::encode(value) > Impl::SelectionKey<Real>::encode(upper);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION bool is_tie(Real value) const {
+    return !is_above(value) &&
+           Impl::SelectionKey<Real>::encode(value) >= Impl::SelectionKey<Real>::encode(lower);
+  }
+};
+
+/// Selection again and again among up to `max_n` values: the workspace is made once. One call at a time;
+/// calls follow each other on one execution space instance.
+///
+/// Time: one pass that reads the values; the exact one writes a byte for each value and reads it again.
+/// Memory: approximate: none that grows with n; exact: n bytes and n / 8 values; quickselect: 2·n values
+/// more.
+template <class Real, class ExecutionSpace>
+class Selection {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Values = Kokkos::View<const Real*, Memory>;
+  using Result = Kokkos::View<SelectionThreshold<Real>, Memory>;
+
+  Selection() = default;
+  /// @throws InputError for max_n < 0, OutOfMemoryError
+  Selection(const ExecutionSpace& exec, std::int64_t max_n, const SelectOptions& options = {},
+            const MemoryBudget& budget = MemoryBudget());
+
+  /// Finds the threshold of the `k` largest values and writes it to the device's memory. The result is the
+  /// same from run to run. Sampleselect only queues kernels, and the host reads nothing; quickselect waits.
+  /// @param values [n], n ≤ max_n
+  /// @throws InputError for k < 0 or too many values
+  void find(const ExecutionSpace& exec, const Values& values, std::int64_t k, const Result& result) const;
+
+ private:
+  SelectOptions m_options;
+  Impl::SelectionWorkspace<Real, Memory> m_work;
+};
+
+/// The threshold of the k largest values of a View in the execution space's memory, on the host. Allocates;
+/// waits for `exec`.
+/// @throws as `Selection`
+template <class Real, class ExecutionSpace>
+SelectionThreshold<Real> select(
+    const ExecutionSpace& exec,
+    const Kokkos::View<const Real*, typename ExecutionSpace::memory_space>& values, std::int64_t k,
+    const SelectOptions& options = {}, const MemoryBudget& budget = MemoryBudget());
+
+}  // namespace lutra
+
+#endif

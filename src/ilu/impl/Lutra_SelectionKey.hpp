@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SELECTIONKEY_HPP
+#define LUTRA_SELECTIONKEY_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace lutra::Impl {
+
+/// Unsigned integers in the order of floating-point numbers: −∞ < … < −0 = +0 < … < +∞ < NaN. Keys are
+/// compared in place of values, so that NaN has a place and the next larger value is key + 1.
+template <class Real>
+struct SelectionKey {
+  static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>, "values are float or double");
+  using Key = std::conditional_t<std::is_same_v<Real, float>, std::uint32_t, std::uint64_t>;
+  static constexpr int bits = 8 * static_cast<int>(sizeof(Key));
+  static constexpr Key sign = Key(1) << (bits - 1);
+  static constexpr Key not_a_number = ~Key(0);
+  /// Keys of the infinities.
+  static constexpr Key highest = ~Key(0) << (std::numeric_limits<Real>::digits - 1);
+  static constexpr Key lowest = ~highest;
+
+  KOKKOS_FORCEINLINE_FUNCTION static Key encode(Real value) {
+    if (value != value) return not_a_number;
+    const Key pattern = Kokkos::bit_cast<Key>(value + Real(0));  // no −0
+    return pattern ^ ((pattern & sign) != 0 ? ~Key(0) : sign);
+  }
+  /// The value of a key; of a key between infinity and NaN, infinity.
+  KOKKOS_FORCEINLINE_FUNCTION static Real decode(Key key) {
+    if (key == not_a_number) return Kokkos::Experimental::quiet_NaN_v<Real>;
+    if (key > highest) key = highest;
+    return Kokkos::bit_cast<Real>(key ^ ((key & sign) != 0 ? sign : ~Key(0)));
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

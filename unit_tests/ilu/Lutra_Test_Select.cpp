@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Select.hpp"
+#include "Lutra_TestDevice.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace {
+
+using lutra::SelectionThreshold;
+using lutra::SelectMethod;
+using lutra::SelectOptions;
+
+template <class RealType, class SpaceType>
+struct SelectTypes {
+  using Real = RealType;
+  using Space = SpaceType;
+};
+template <class... Space>
+std::tuple<SelectTypes<double, Space>..., SelectTypes<float, Space>...> with_reals(std::tuple<Space...>*);
+using AllSelectTypes = decltype(with_reals(static_cast<lutra::Test::Spaces*>(nullptr)));
+
+/// NaN last, −0 as +0: by rules of its own, not by keys.
+template <class Real>
+bool less(Real a, Real b) {
+  return std::isnan(b) ? !std::isnan(a) : a < b;
+}
+template <class Real>
+bool same(Real a, Real b) {
+  return !less(a, b) && !less(b, a);
+}
+
+template <class Real>
+using Values = std::vector<Real>;
+
+/// The values of a test by name, and the ways to make n of them.
+template <class Real>
+std::vector<std::pair<std::string, std::function<Values<Real>(std::size_t)>>> distributions() {
+  const auto each = [](auto value) {
+    return [value](std::size_t n) {
+      std::mt19937_64 random(n + 1);
+      Values<Real> values(n);
+      for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<Real>(value(i, n, random));
+      return values;
+    };
+  };
+  using Random = std::mt19937_64;
+  using Limits = std::numeric_limits<Real>;
+  const auto uniform = [](Random& random) { return std::uniform_real_distribution<Real>(-1, 1)(random); };
+  return {
+      {"uniform", each([=](auto, auto, Random& r) { return uniform(r); })},
+      {"magnitudes over many scales",
+       each([=](auto, auto, Random& r) { return std::exp(Real(20) * uniform(r)); })},
+      {"all equal", each([](auto, auto, Random&) { return Real(0.1); })},
+      {"two values", each([](auto i, auto n, Random&) { return i < n / 3 ? Real(1) : Real(-4); })},
+      {"seven values", each([](auto, auto, Random& r) { return Real(r() % 7); })},
+      {"ascending", each([](auto i, auto, Random&) { return static_cast<Real>(i); })},
+      {"a period of 1024", each([](auto i, auto, Random&) { return static_cast<Real>(i % 1024); })},
+      {"neighbours", each([](auto, auto, Random& r) { return 1 + Limits::epsilon() * Real(r() % 100000); })},
+      {"a few among one value",
+       each([=](auto, auto, Random& r) { return r() % 1000 == 0 ? uniform(r) : Real(0.5); })},
+      {"zeros and denormals", each([](auto, auto, Random& r) {
+         const auto size = static_cast<Real>(r() % 3) * Limits::denorm_min();
+         return r() % 2 == 0 ? size : -size;
+       })},
+      {"infinities and NaN", each([=](auto, auto, Random& r) {
+         switch (r() % 8) {
+           case 0:
+             return Limits::infinity();
+           case 1:
+             return -Limits::infinity();
+           case 2:
+             return Limits::quiet_NaN();
+           case 3:
+             return -Limits::quiet_NaN();
+           default:
+             return uniform(r);
+         }
+       })},
+      {"NaN alone", each([](auto, auto, Random&) { return Limits::quiet_NaN(); })},
+  };
+}
+
+/// What holds for each threshold; `sorted` ascends.
+template <class Real>
+void check(const SelectionThreshold<Real>& threshold, const Values<Real>& values, const Values<Real>& sorted,
+           std::int64_t k) {
+  const auto n = static_cast<std::int64_t>(values.size());
+  const auto count = [&](auto holds) { return std::count_if(values.begin(), values.end(), holds); };
+  const std::int64_t kept = std::min(k, n);
+  CHECK(threshold.n_above == count([&](Real x) { return threshold.is_above(x); }));
+  CHECK(threshold.n_above == count([&](Real x) { return less(threshold.upper, x); }));
+  CHECK(threshold.n_above + threshold.n_ties == kept);
+  CHECK(threshold.n_nan == count([](Real x) { return std::isnan(x); }));
+  const auto ties = count([&](Real x) { return threshold.is_tie(x); });
+  CHECK(threshold.n_ties >= 0);
+  CHECK(ties >= threshold.n_ties);
+  CHECK(ties == count([&](Real x) { return !less(x, threshold.lower) && !less(threshold.upper, x); }));
+  if (kept == 0) return;
+  const Real wanted = sorted[static_cast<std::size_t>(n - kept)];
+  CHECK(!less(wanted, threshold.lower));
+  CHECK(!less(threshold.upper, wanted));
+}
+
+template <class Real, class Space>
+SelectionThreshold<Real> run(const Values<Real>& values, std::int64_t k, const SelectOptions& options) {
+  const Kokkos::View<const Real*, typename Space::memory_space> device = lutra::Test::to_space<Space>(values);
+  return lutra::select(Space(), device, k, options);
+}
+
+template <class Real, class Space>
+void check_all(const std::string& name, const Values<Real>& values, const std::vector<std::int64_t>& ks) {
+  Values<Real> sorted = values;
+  std::sort(sorted.begin(), sorted.end(), less<Real>);
+  for (const std::int64_t k : ks) {
+    for (const bool portable : {false, true}) {
+      if (portable && lutra::Impl::is_host_space<Space>) continue;  // there are no others
+      CAPTURE(name, values.size(), k, portable);
+      for (const auto method : {SelectMethod::sampleselect, SelectMethod::quickselect}) {
+        const auto exact = run<Real, Space>(values, k, {method, false, portable});
+        CHECK(same(exact.lower, exact.upper));
+        check(exact, values, sorted, k);
+      }
+      check(run<Real, Space>(values, k, {SelectMethod::sampleselect, true, portable}), values, sorted, k);
+    }
+  }
+}
+
+// Sizes on either side of each change of method: one team, a level, two levels, buffers that hold all values
+// and those that do not.
+TEMPLATE_LIST_TEST_CASE("the k largest values of any distribution", "[ilu][select]", AllSelectTypes) {
+  using Real = typename TestType::Real;
+  using Space = typename TestType::Space;
+  for (const auto& [name, make] : distributions<Real>()) {
+    for (const std::size_t n : {0, 1, 2, 64, 65, 1000, 16384, 16385, 32768, 32769, 100003}) {
+      const auto m = static_cast<std::int64_t>(n);
+      check_all<Real, Space>(
+          name, make(n),
+          n < 2000 ? std::vector{m / 3, m - 1 < 0 ? 0 : m - 1, m, m + 5, std::int64_t(0), std::int64_t(1)}
+                   : std::vector{m / 3, m});
+    }
+    for (const std::size_t n : {131072, 131073, 400000}) {
+      check_all<Real, Space>(name, make(n), {static_cast<std::int64_t>(n) / 5});
+    }
+  }
+  for (const auto& [name, make] : distributions<Real>()) {
+    if (name == "uniform" || name == "neighbours" || name == "all equal" || name == "a few among one value")
+      check_all<Real, Space>(name, make(2200000), {700000});
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("an approximate threshold is close", "[ilu][select]", AllSelectTypes) {
+  using Real = typename TestType::Real;
+  using Space = typename TestType::Space;
+  for (const std::size_t n : {40000, 1000000}) {
+    for (const auto& [name, make] : distributions<Real>()) {
+      if (name != "uniform" && name != "magnitudes over many scales" && name != "ascending") continue;
+      const auto values = make(n);
+      for (const std::int64_t part : {1, 10, 50, 99}) {
+        const std::int64_t k = static_cast<std::int64_t>(n) * part / 100;
+        const auto threshold = run<Real, Space>(values, k, {SelectMethod::sampleselect, true, false});
+        const auto ties =
+            std::count_if(values.begin(), values.end(), [&](Real x) { return threshold.is_tie(x); });
+        CAPTURE(name, n, part);
+        CHECK(ties <= static_cast<std::int64_t>(n) / 80);  // about n / 1000 most times
+      }
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("a workspace serves one selection after the other", "[ilu][select]", AllSelectTypes) {
+  using Real = typename TestType::Real;
+  using Space = typename TestType::Space;
+  using Selection = lutra::Selection<Real, Space>;
+  const auto make = distributions<Real>()[0].second;
+  for (const bool approximate : {false, true}) {
+    const Selection selection(Space(), 50000, {SelectMethod::sampleselect, approximate, false});
+    const typename Selection::Result result("result");
+    for (const std::size_t n : {50000, 10, 40001, 0, 50000}) {
+      const auto values = make(n);
+      auto sorted = values;
+      std::sort(sorted.begin(), sorted.end(), less<Real>);
+      const typename Selection::Values device = lutra::Test::to_space<Space>(values);
+      selection.find(Space(), device, static_cast<std::int64_t>(n) / 2, result);
+      SelectionThreshold<Real> threshold;
+      Kokkos::deep_copy(Kokkos::View<SelectionThreshold<Real>, Kokkos::HostSpace>(&threshold), result);
+      check(threshold, values, sorted, static_cast<std::int64_t>(n) / 2);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("a part of a View that begins anywhere", "[ilu][select]", AllSelectTypes) {
+  using Real = typename TestType::Real;
+  using Space = typename TestType::Space;
+  const auto values = distributions<Real>()[0].second(70003);
+  const typename lutra::Selection<Real, Space>::Values device = lutra::Test::to_space<Space>(values);
+  for (const std::size_t begin : {1, 2, 3}) {
+    const Values<Real> part(values.begin() + static_cast<std::ptrdiff_t>(begin), values.end());
+    auto sorted = part;
+    std::sort(sorted.begin(), sorted.end(), less<Real>);
+    const typename lutra::Selection<Real, Space>::Values subview =
+        Kokkos::subview(device, std::pair<std::size_t, std::size_t>(begin, values.size()));
+    for (const bool approximate : {false, true}) {
+      CAPTURE(begin, approximate);
+      check(lutra::select(Space(), subview, 12345, {SelectMethod::sampleselect, approximate, false}), part,
+            sorted, 12345);
+    }
+  }
+}
+
+TEST_CASE("selection refuses what it cannot do", "[ilu][select]") {
+  using Space = Kokkos::DefaultExecutionSpace;
+  using Selection = lutra::Selection<double, Space>;
+  const Selection::Values values = Kokkos::View<double*, Space::memory_space>("values", 10);
+  CHECK_THROWS_AS(Selection(Space(), -1), lutra::InputError);
+  CHECK_THROWS_AS(Selection(Space(), 9).find(Space(), values, 3, Selection::Result("r")), lutra::InputError);
+  CHECK_THROWS_AS(lutra::select(Space(), values, -1), lutra::InputError);
+  CHECK_THROWS_AS(lutra::select(Space(), values, 1, {}, lutra::MemoryBudget(100)), lutra::OutOfMemoryError);
+}
+
+}  // namespace
