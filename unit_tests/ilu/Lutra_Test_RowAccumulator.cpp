@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <map>
@@ -41,6 +42,16 @@ struct SquareBody {
       entries(row_map(i) + rank) = column;
       values(row_map(i) + rank) = value;
     });
+  }
+};
+
+/// Writes a sorted row into arrays.
+struct ToArrays {
+  int* columns;
+  double* values;
+  KOKKOS_FUNCTION void operator()(int rank, int column, double value) const {
+    columns[rank] = column;
+    values[rank] = value;
   }
 };
 
@@ -111,13 +122,15 @@ TEST_CASE("the hash table of devices, by one lane", "[ilu]") {
     }
     CHECK(w.size(lanes) == columns);
     for (int column = 0; column < 300; ++column) CHECK((w.find(column) >= 0) == (expected.count(column) > 0));
-    auto next = expected.begin();
-    w.visit_sorted(lanes, [&](int rank, int column, double value) {
-      CHECK(rank == static_cast<int>(std::distance(expected.begin(), next)));
-      CHECK(column == next->first);
-      CHECK(value == next++->second);
-    });
-    CHECK(next == expected.end());
+    std::vector<int> sorted(keys.size(), -1);
+    std::vector<double> sums(keys.size());
+    w.visit_sorted(lanes, ToArrays{sorted.data(), sums.data()});
+    std::size_t rank = 0;
+    for (const auto& [column, sum] : expected) {
+      CHECK(sorted[rank] == column);
+      CHECK(sums[rank++] == sum);
+    }
+    CHECK(std::count(sorted.begin(), sorted.end(), -1) == std::ptrdiff_t(sorted.size() - rank));
   }
 }
 

@@ -35,6 +35,16 @@ struct SerialLanes {
     for (Index k = begin; k < end; ++k) total += term(k);
     return total;
   }
+  /// The largest term(k) over a range, 0 at least; a NaN may be left out.
+  template <class T, class Index, class Term>
+  KOKKOS_FORCEINLINE_FUNCTION T largest(Index begin, Index end, const Term& term) const {
+    T most(0);
+    for (Index k = begin; k < end; ++k) {
+      const T value = term(k);
+      if (value > most) most = value;
+    }
+    return most;
+  }
   /// Does a thing once for the row.
   template <class Action>
   KOKKOS_FORCEINLINE_FUNCTION void once(const Action& action) const {
@@ -57,6 +67,18 @@ struct VectorLanes {
     Kokkos::parallel_reduce(
         Kokkos::ThreadVectorRange(team, begin, end), [&](const Index k, T& part) { part += term(k); }, total);
     return total;
+  }
+  template <class T, class Index, class Term>
+  KOKKOS_FORCEINLINE_FUNCTION T largest(Index begin, Index end, const Term& term) const {
+    T most(0);
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(team, begin, end),
+        [&](const Index k, T& part) {
+          const T value = term(k);
+          if (value > part) part = value;
+        },
+        Kokkos::Max<T>(most));
+    return most > T(0) ? most : T(0);
   }
   template <class Action>
   KOKKOS_FORCEINLINE_FUNCTION void once(const Action& action) const {

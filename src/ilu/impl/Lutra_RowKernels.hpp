@@ -23,6 +23,26 @@
 
 namespace lutra::Impl {
 
+/// Raises a maximum to the length of row i.
+template <class Ordinal, class RowMap>
+struct RowLength {
+  RowMap row_map;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, Ordinal& longest) const {
+    const auto length = static_cast<Ordinal>(row_map(i + 1) - row_map(i));
+    if (length > longest) longest = length;
+  }
+};
+
+/// Entries of the longest row, 1 at least. Waits.
+template <class ExecutionSpace, class Ordinal, class RowMap>
+Ordinal longest_row(const ExecutionSpace& exec, Ordinal n, const RowMap& row_map) {
+  Ordinal longest = 0;
+  Kokkos::parallel_reduce("lutra::ilu::longest_row",
+                          Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(n)),
+                          RowLength<Ordinal, RowMap>{row_map}, Kokkos::Max<Ordinal>(longest));
+  return std::max(Ordinal(1), longest);
+}
+
 /// Accumulators in an execution space's memory, as kernels take them.
 template <class Scalar, class Ordinal, class Memory>
 struct RowTables {
@@ -40,6 +60,28 @@ struct RowTables {
     return (static_cast<std::size_t>(slots) * HashAccumulator<Scalar, Ordinal>::slot_bytes + 15) / 16 * 16;
   }
 };
+
+/// Lanes and tables in scratch: teams of 128 lanes, each lane about one entry of a row of U, which is half a
+/// row; tables for rows up to four times the mean, and no more than 32 KiB a team, so that a multiprocessor
+/// holds several teams.
+/// @param mean columns of a row
+/// @param most columns of the longest
+template <class ExecutionSpace, class Scalar, class Ordinal, class Memory>
+void shape_teams(RowTables<Scalar, Ordinal, Memory>& tables, double mean, Ordinal most) {
+  using Table = HashAccumulator<Scalar, Ordinal>;
+  constexpr std::int64_t max_bytes = 32 << 10;
+  // few lanes would make a row much longer than the mean the last to end
+  const bool skewed = static_cast<double>(most) > 64 * mean;
+  tables.lanes = vector_length_for<ExecutionSpace>(skewed ? 4 * mean : mean / 2);
+  tables.team_rows = std::max(1, 128 / tables.lanes);
+  const auto wanted = static_cast<std::int64_t>(4 * std::max(8.0, mean));
+  int log = Table::log_slots_for(std::min<std::int64_t>(wanted, most));
+  const auto team_bytes = [&]() {
+    return (std::int64_t(tables.team_rows) << log) * static_cast<std::int64_t>(Table::slot_bytes);
+  };
+  while (log > 4 && team_bytes() > max_bytes) --log;
+  tables.slots = Ordinal(1) << log;
+}
 
 /// Makes them, once for any number of kernels that run one after the other.
 template <class Scalar, class Ordinal, class ExecutionSpace>
@@ -62,7 +104,7 @@ class RowWorkspace {
           allocate<Ordinal>(exec, "lutra::ilu::slot_of", static_cast<std::size_t>(n) * count());
       fill(exec, m_tables.slot_of, Ordinal(-1));
     } else {
-      shape_teams(mean_columns, max_columns);
+      shape_teams<ExecutionSpace>(m_tables, mean_columns, max_columns);
       m_tables.table_slots = Ordinal(1) << Table::log_slots_for(max_columns);
       if (m_tables.table_slots <= m_tables.slots) return;  // no row needs a table in device memory
       const std::size_t bytes = static_cast<std::size_t>(m_tables.table_slots) * Table::slot_bytes;
@@ -92,23 +134,6 @@ class RowWorkspace {
         "lutra::ilu::fill",
         Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(view.extent(0))),
         FillValues<T, Memory>{view, value});
-  }
-
-  /// Teams of 128 lanes; tables for rows up to four times the mean, and no more than 32 KiB a team, so that
-  /// a multiprocessor holds several teams.
-  void shape_teams(double mean, Ordinal most) {
-    constexpr std::int64_t max_bytes = 32 << 10;
-    // few lanes would make a row much longer than the mean the last to end
-    const bool skewed = static_cast<double>(most) > 64 * mean;
-    m_tables.lanes = vector_length_for<ExecutionSpace>(skewed ? 4 * mean : mean);
-    m_tables.team_rows = std::max(1, 128 / m_tables.lanes);
-    const auto wanted = static_cast<std::int64_t>(4 * std::max(8.0, mean));
-    int log = Table::log_slots_for(std::min<std::int64_t>(wanted, most));
-    const auto team_bytes = [&]() {
-      return (std::int64_t(m_tables.team_rows) << log) * static_cast<std::int64_t>(Table::slot_bytes);
-    };
-    while (log > 4 && team_bytes() > max_bytes) --log;
-    m_tables.slots = Ordinal(1) << log;
   }
 
   Ordinal m_n;
@@ -174,8 +199,6 @@ struct DeviceRows {
 /// The same on host threads, each taking the next rows.
 template <class Body, class Scalar, class Ordinal, class ExecutionSpace>
 struct HostRows {
-  static constexpr std::int64_t rows_at_once = 32;
-
   Body body;
   RowTables<Scalar, Ordinal, typename ExecutionSpace::memory_space> tables;
   Ordinal n;           ///< columns
@@ -187,9 +210,10 @@ struct HostRows {
     DenseAccumulator<Scalar, Ordinal> w{
         tables.slot_of.data() + static_cast<std::size_t>(thread) * static_cast<std::size_t>(n),
         tables.columns.data() + first, tables.values.data() + first};
+    const std::int64_t rows_at_once = 32;
     while (true) {
       const std::int64_t from = fetch_add_shared<ExecutionSpace>(*next, rows_at_once);
-      const std::int64_t to = std::min<std::int64_t>(end, from + rows_at_once);
+      const std::int64_t to = from + rows_at_once < end ? from + rows_at_once : std::int64_t(end);
       if (from >= to) return;
       for (std::int64_t i = from; i < to; ++i) {
         body(SerialLanes(), w, static_cast<Ordinal>(i));

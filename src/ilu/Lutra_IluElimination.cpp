@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_IluElimination.hpp"
+
+#include <algorithm>
+
+#include "Lutra_AsyncResult.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_Levelization.hpp"
+#include "Lutra_PrefixSum.hpp"
+#include "Lutra_SyncfreeRows.hpp"
+
+namespace lutra {
+namespace Impl {
+
+/// One level, or all rows in their own order: rows that need not wait.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+struct EliminateRow {
+  FactorRows<Scalar, Ordinal, Offset, Memory> rows;
+  Kokkos::View<const Ordinal*, Memory> order;
+
+  KOKKOS_FUNCTION Ordinal max_columns(Ordinal position) const { return rows.max_columns(order(position)); }
+  template <class Lanes, class Accumulator>
+  KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator& w, Ordinal position) const {
+    const Ordinal i = order(position);
+    rows.load(lanes, w, i);
+    rows.eliminate(lanes, w, i, [](const Ordinal) {});
+    rows.store(lanes, w, i);
+  }
+};
+
+/// Before a synchronization-free run on a device: no value is there, and no row is taken.
+template <class Scalar, class Memory>
+struct ClearValues {
+  Kokkos::View<Scalar*, Memory> values;
+  Kokkos::View<std::int64_t*, Memory> state;
+  KOKKOS_FUNCTION void operator()(std::int64_t p) const {
+    if (p < static_cast<std::int64_t>(state.extent(0))) state(p) = 0;
+    if (p < static_cast<std::int64_t>(values.extent(0))) values(p) = sentinel_value<Scalar>();
+  }
+};
+
+/// Slots of the table in device memory of each row, 0 where one in scratch will do.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+struct LongTables {
+  Kokkos::View<const Offset*, Memory> row_map;
+  Ordinal scratch_slots;
+  Ordinal n;
+  std::size_t extent(int) const { return static_cast<std::size_t>(n); }
+  KOKKOS_FUNCTION Offset operator()(std::int64_t i) const {
+    const Offset slots =
+        Offset(1) << HashAccumulator<Scalar, Ordinal>::log_slots_for(row_map(i + 1) - row_map(i));
+    return slots > scratch_slots ? slots : Offset(0);
+  }
+};
+
+}  // namespace Impl
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
+  static constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
+  template <class T>
+  using Array = Kokkos::View<T*, Memory>;
+
+  Plan(const ExecutionSpace& exec, const Factors& pattern, IluSchedule wanted, const MemoryBudget& budget,
+       double watchdog_seconds)
+      : reservation(budget),
+        n(pattern.n),
+        schedule(wanted == IluSchedule::automatic ? IluSchedule::syncfree : wanted),
+        state(exec, reservation, "lutra::ilu::elimination_state", 2),
+        watchdog_ticks(Impl::watchdog_ticks<ExecutionSpace>(watchdog_seconds)) {
+    if constexpr (on_host) threads = schedule == IluSchedule::syncfree ? exec.concurrency() : 1;
+    if (!on_host || threads > 1 || schedule == IluSchedule::levels) {
+      // an edge leads from a row to those it needs: levels count from the rows that nobody needs
+      levels = levelize(exec,
+                        DependencyGraph<Ordinal, Offset, Memory>{
+                            n, {pattern.row_map, pattern.diagonal, pattern.entries, 0}, {}},
+                        budget);
+      if (on_host && wanted == IluSchedule::automatic && !shares_pay()) {
+        levels = {};
+        threads = 1;
+      }
+    }
+    make_tables(exec, pattern, budget);
+    state.fill(exec, 0);
+    exec.fence("lutra::ilu: the plan of an elimination is ready");
+  }
+
+  /// Whether threads get enough rows of a level: values of rows of other threads come from their caches.
+  bool shares_pay() const {
+    return static_cast<std::size_t>(n) >= 16 * static_cast<std::size_t>(threads) * levels.size();
+  }
+
+  void make_tables(const ExecutionSpace& exec, const Factors& pattern, const MemoryBudget& budget) {
+    const Ordinal most = Impl::longest_row(exec, n, pattern.row_map);
+    const double mean = static_cast<double>(pattern.nnz()) / std::max(1.0, static_cast<double>(n));
+    if (on_host || schedule == IluSchedule::levels) {
+      workspace = std::make_unique<Workspace>(exec, n, most, mean, budget);
+      tables = workspace->tables();
+      if (!on_host || schedule == IluSchedule::levels) return;
+      flags = reservation.template allocate<Array<unsigned>>(exec, "lutra::ilu::row_flags",
+                                                             static_cast<std::size_t>(n));
+      Kokkos::deep_copy(exec, flags, 0u);
+      return;
+    }
+    Impl::shape_teams<ExecutionSpace>(tables, mean, most);
+    table_begin = reservation.template allocate<Array<Offset>>(exec, "lutra::ilu::table_begin",
+                                                               static_cast<std::size_t>(n) + 1);
+    const auto slots = static_cast<std::size_t>(Impl::prefix_sum<Offset>(
+        exec, Impl::LongTables<Scalar, Ordinal, Offset, Memory>{pattern.row_map, tables.slots, n},
+        table_begin));
+    keys = reservation.template allocate<Array<Ordinal>>(exec, "lutra::ilu::table_columns", slots);
+    values = reservation.template allocate<Array<Scalar>>(exec, "lutra::ilu::table_values", slots);
+  }
+
+  using Rows = Impl::FactorRows<Scalar, Ordinal, Offset, Memory>;
+  using Workspace = Impl::RowWorkspace<Scalar, Ordinal, ExecutionSpace>;
+
+  void run_levels(const ExecutionSpace& exec, const Rows& rows) const {
+    const Impl::EliminateRow<Scalar, Ordinal, Offset, Memory> body{rows, levels.order};
+    for (std::size_t level = levels.size(); level-- > 0;)
+      Impl::for_each_row(exec, "lutra::ilu::eliminate_level", levels.level_map[level],
+                         levels.level_map[level + 1], *workspace, body);
+  }
+
+  void run_syncfree(const ExecutionSpace& exec, const Rows& rows) {
+    const Impl::SyncfreeOrder<Ordinal, Memory> order{levels.order, n, state.device().data() + 1,
+                                                     watchdog_ticks};
+    if constexpr (on_host) {
+      using Kernel = Impl::HostSyncfreeRows<Scalar, Ordinal, Offset, ExecutionSpace>;
+      const auto n_levels = static_cast<std::int64_t>(levels.size());
+      state.host()(1) = 0;
+      const Kernel kernel{rows, order, tables, flags, ++run, levels.level_map.data(), n_levels};
+      const int most = typename Kernel::Policy(exec, 1, 1).team_size_max(kernel, Kokkos::ParallelForTag());
+      Kokkos::parallel_for("lutra::ilu::eliminate", typename Kernel::Policy(exec, 1, std::min(threads, most)),
+                           kernel);
+    } else {
+      using Kernel = Impl::DeviceSyncfreeRows<Scalar, Ordinal, Offset, ExecutionSpace>;
+      const auto entries = static_cast<std::int64_t>(rows.to.extent(0));
+      Kokkos::parallel_for("lutra::ilu::clear_values",
+                           Kokkos::RangePolicy<ExecutionSpace>(exec, 0, std::max<std::int64_t>(entries, 2)),
+                           Impl::ClearValues<Scalar, Memory>{rows.to, state.device()});
+      const auto teams = (n + tables.team_rows - 1) / tables.team_rows;
+      const auto policy =
+          typename Kernel::Policy(exec, static_cast<int>(teams), tables.team_rows, tables.lanes)
+              .set_scratch_size(0, Kokkos::PerThread(static_cast<int>(tables.scratch_bytes())));
+      Kokkos::parallel_for("lutra::ilu::eliminate", policy,
+                           Kernel{rows, order, state.device().data(), tables, table_begin, keys, values});
+    }
+  }
+
+  MemoryReservation reservation;
+  Ordinal n;
+  IluSchedule schedule;
+  int threads = 1;                 ///< hosts
+  Levels<Ordinal, Memory> levels;  ///< counted from the rows that nobody needs
+  Impl::RowTables<Scalar, Ordinal, Memory> tables;
+  std::unique_ptr<Workspace> workspace;
+  Array<Offset> table_begin;  ///< devices, as are the next two; see DeviceSyncfreeRows
+  Array<Ordinal> keys;
+  Array<Scalar> values;
+  Array<unsigned> flags;  ///< hosts, see HostSyncfreeRows
+  unsigned run = 0;
+  Impl::AsyncResult<std::int64_t, ExecutionSpace> state;  ///< ticket, and 1 + row that waited too long
+  std::uint64_t watchdog_ticks;
+};
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::IluElimination(const ExecutionSpace& exec,
+                                                                        const Factors& pattern,
+                                                                        IluSchedule schedule,
+                                                                        const MemoryBudget& budget,
+                                                                        double watchdog_seconds)
+    : m_plan(std::make_unique<Plan>(exec, pattern, schedule, budget, watchdog_seconds)) {}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::~IluElimination() = default;
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::IluElimination(IluElimination&&) noexcept = default;
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>&
+IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::operator=(IluElimination&&) noexcept = default;
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::eliminate(const ExecutionSpace& exec,
+                                                                        const Matrix& A, double shift,
+                                                                        const Factors& factors) {
+  if (factors.n == 0) return;
+  const typename Plan::Rows rows{
+      A, shift, factors.row_map, factors.diagonal, factors.entries, factors.values, factors.values};
+  if (m_plan->schedule == IluSchedule::levels) {
+    m_plan->run_levels(exec, rows);
+  } else {
+    m_plan->run_syncfree(exec, rows);
+  }
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+IluSchedule IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::schedule() const {
+  return m_plan->schedule;
+}
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::int64_t IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::levels() const {
+  return static_cast<std::int64_t>(m_plan->levels.size());
+}
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::int64_t IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::consume_timeout(
+    const ExecutionSpace& exec) {
+  const std::int64_t row = m_plan->state.fetch(exec)(1) - 1;
+  m_plan->state.fill(exec, 0);
+  return row;
+}
+
+#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, Space) \
+  template class IluElimination<Scalar, Ordinal, Offset, Space>;
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INSTANTIATE)
+
+}  // namespace lutra

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_IluPattern.hpp"
+
+#include <algorithm>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_PrefixSum.hpp"
+#include "Lutra_RowKernels.hpp"
+
+namespace lutra {
+namespace Impl {
+
+/// A pattern with a level for each entry. Levels are kept plus one, so that 0 is a new entry of an
+/// accumulator.
+template <class Ordinal, class Offset, class Memory>
+struct LevelPattern {
+  Kokkos::View<Offset*, Memory> row_map, diagonal;
+  Kokkos::View<Ordinal*, Memory> entries;
+  MemoryReservation reservation;
+  Kokkos::View<Ordinal*, Memory> levels;
+  MemoryReservation levels_reservation;
+};
+
+/// The columns of a row after a pass.
+template <class Ordinal, class Offset, class Memory>
+struct PatternPass {
+  Kokkos::View<const Offset*, Memory> row_map, diagonal;  ///< before; without `levels` those of A
+  Kokkos::View<const Ordinal*, Memory> entries, levels;
+  Ordinal level;  ///< that is added; 0: diagonals
+
+  /// All columns of row i that this pass meets, with their levels plus one.
+  template <class Lanes, class Accumulator>
+  KOKKOS_INLINE_FUNCTION void collect(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    if (level == 0) {
+      lanes.each(row_map(i), row_map(i + 1), [&](const Offset p) { w.value(w.insert(entries(p))) = 1; });
+      lanes.each(0, 1, [&](int) { w.value(w.insert(i)) = 1; });
+      return;
+    }
+    lanes.each(row_map(i), row_map(i + 1),
+               [&](const Offset p) { w.value(w.insert(entries(p))) = levels(p); });
+    for (Offset p = row_map(i); p < diagonal(i); ++p) {
+      const Ordinal k = entries(p);
+      const Ordinal other = level + 1 - levels(p);  // the level of its partner, plus one
+      lanes.each(diagonal(k) + 1, row_map(k + 1), [&](const Offset q) {
+        if (levels(q) != other) return;
+        const auto slot = w.insert(entries(q));
+        if (w.value(slot) == 0) w.value(slot) = level + 1;
+      });
+    }
+  }
+};
+
+/// Most columns row i may have after a pass.
+template <class Ordinal, class Offset, class Memory>
+struct BoundRow {
+  PatternPass<Ordinal, Offset, Memory> pass;
+  Ordinal n;
+  Kokkos::View<Ordinal*, Memory> bounds;
+
+  KOKKOS_FUNCTION Ordinal max_columns(Ordinal) const { return 1; }
+  template <class Lanes, class Accumulator>
+  KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator&, Ordinal i) const {
+    Offset bound = pass.row_map(i + 1) - pass.row_map(i) + 1;
+    if (pass.level > 0) {
+      bound += lanes.template sum<Offset>(pass.row_map(i), pass.diagonal(i), [&](const Offset p) {
+        const Ordinal k = pass.entries(p);
+        return pass.row_map(k + 1) - pass.diagonal(k) - 1;
+      });
+    }
+    lanes.once([&]() { bounds(i) = bound < n ? static_cast<Ordinal>(bound) : n; });
+  }
+};
+
+template <class Ordinal, class Offset, class Memory>
+struct CountRow {
+  PatternPass<Ordinal, Offset, Memory> pass;
+  Kokkos::View<const Ordinal*, Memory> bounds;
+  Kokkos::View<Ordinal*, Memory> counts;  ///< may be `bounds`
+
+  KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const { return bounds(i); }
+  template <class Lanes, class Accumulator>
+  KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    pass.collect(lanes, w, i);
+    const Ordinal size = w.size(lanes);
+    lanes.once([&]() { counts(i) = size; });
+  }
+};
+
+template <class Ordinal, class Offset, class Memory>
+struct FillRow {
+  PatternPass<Ordinal, Offset, Memory> pass;
+  LevelPattern<Ordinal, Offset, Memory> out;
+
+  KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const {
+    return static_cast<Ordinal>(out.row_map(i + 1) - out.row_map(i));
+  }
+  template <class Lanes, class Accumulator>
+  KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    pass.collect(lanes, w, i);
+    w.visit_sorted(lanes, [&](const Ordinal rank, const Ordinal column, const Ordinal level) {
+      const Offset p = out.row_map(i) + rank;
+      out.entries(p) = column;
+      out.levels(p) = level;
+      if (column == i) out.diagonal(i) = p;
+    });
+  }
+};
+
+}  // namespace Impl
+
+namespace {
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+class PatternMaker {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Pattern = Impl::LevelPattern<Ordinal, Offset, Memory>;
+  using Pass = Impl::PatternPass<Ordinal, Offset, Memory>;
+
+  PatternMaker(const ExecutionSpace& exec, Ordinal n, double mean_columns, const MemoryBudget& budget)
+      : m_exec(exec),
+        m_n(n),
+        m_budget(budget),
+        m_scratch(budget),
+        m_work(exec, n, n, mean_columns, budget),
+        m_counts(m_scratch.template allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::ilu::row_lengths",
+                                                                             static_cast<std::size_t>(n))) {}
+
+  Pattern extend(const Pass& pass) const {
+    Pattern out;
+    out.reservation = MemoryReservation(m_budget);
+    out.levels_reservation = MemoryReservation(m_budget);
+    const auto n = static_cast<std::size_t>(m_n);
+    out.row_map = allocate<Offset>(out.reservation, "lutra::ilu::row_map", n + 1);
+    out.diagonal = allocate<Offset>(out.reservation, "lutra::ilu::diagonal", n);
+    run("lutra::ilu::bound_rows", Impl::BoundRow<Ordinal, Offset, Memory>{pass, m_n, m_counts});
+    run("lutra::ilu::count_rows", Impl::CountRow<Ordinal, Offset, Memory>{pass, m_counts, m_counts});
+    const auto nnz = static_cast<std::size_t>(Impl::prefix_sum<Offset>(m_exec, m_counts, out.row_map));
+    out.entries = allocate<Ordinal>(out.reservation, "lutra::ilu::entries", nnz);
+    out.levels = allocate<Ordinal>(out.levels_reservation, "lutra::ilu::levels", nnz);
+    run("lutra::ilu::fill_rows", Impl::FillRow<Ordinal, Offset, Memory>{pass, out});
+    m_exec.fence("lutra::ilu: the pattern of the pass before is freed");
+    return out;
+  }
+
+ private:
+  template <class T>
+  Kokkos::View<T*, Memory> allocate(MemoryReservation& from, const char* label, std::size_t count) const {
+    return from.template allocate<Kokkos::View<T*, Memory>>(m_exec, label, count);
+  }
+  template <class Body>
+  void run(const char* label, const Body& body) const {
+    Impl::for_each_row(m_exec, label, Ordinal(0), m_n, m_work, body);
+  }
+
+  ExecutionSpace m_exec;
+  Ordinal m_n;
+  MemoryBudget m_budget;
+  MemoryReservation m_scratch;
+  Impl::RowWorkspace<Ordinal, Ordinal, ExecutionSpace> m_work;
+  Kokkos::View<Ordinal*, Memory> m_counts;
+};
+
+}  // namespace
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> make_incomplete_factors(
+    const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    int fill_level, const MemoryBudget& budget) {
+  const Ordinal n = A.n_rows;
+  const double mean = n > 0 ? static_cast<double>(A.nnz()) / static_cast<double>(n) + 1 : 1;
+  const PatternMaker<Ordinal, Offset, ExecutionSpace> maker(exec, n, (1.0 + fill_level) * mean, budget);
+  auto pattern = maker.extend({A.row_map, {}, A.entries, {}, 0});
+  // a pair of entries of the highest level there is makes no more than twice that level plus one
+  Ordinal highest = 0;
+  for (Ordinal level = 1; level <= fill_level && level <= 2 * highest + 1; ++level) {
+    auto extended = maker.extend({pattern.row_map, pattern.diagonal, pattern.entries, pattern.levels, level});
+    if (extended.entries.extent(0) == pattern.entries.extent(0)) continue;
+    highest = level;
+    pattern = extended;
+  }
+  IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> factors;
+  factors.n = n;
+  factors.row_map = pattern.row_map;
+  factors.entries = pattern.entries;
+  factors.diagonal = pattern.diagonal;
+  factors.reservation = pattern.reservation;
+  pattern.levels = {};
+  pattern.levels_reservation = {};
+  factors.values =
+      factors.reservation.template allocate<Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>>(
+          exec, "lutra::ilu::values", pattern.entries.extent(0));
+  return factors;
+}
+
+#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, Space)                  \
+  template IncompleteFactors<Scalar, Ordinal, Offset, Space::memory_space> \
+  make_incomplete_factors<Scalar, Ordinal, Offset, Space>(                 \
+      const Space&, const CsrPattern<Ordinal, Offset, Space::memory_space>&, int, const MemoryBudget&);
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INSTANTIATE)
+
+}  // namespace lutra

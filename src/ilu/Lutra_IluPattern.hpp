@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ILUPATTERN_HPP
+#define LUTRA_ILUPATTERN_HPP
+
+#include "Lutra_CsrView.hpp"
+#include "Lutra_IncompleteFactors.hpp"
+#include "Lutra_MemoryBudget.hpp"
+
+namespace lutra {
+
+/// The pattern of ILU(k): A's entries and all diagonals have level 0, and fill at (i, j) has the level
+/// min over m < min(i, j) of level(i, m) + level(m, j) + 1; entries of levels up to k are kept. With k = n it
+/// is the pattern of L + U.
+///
+/// In k passes over the rows, each on the device: pass m adds level m, from pairs of entries whose levels sum
+/// to m − 1, by row accumulators (Hysom and Pothen, "A Scalable Parallel Algorithm for Incomplete Factor
+/// Preconditioning", 2001: fill paths of length m + 1). Cost: two traversals of the products of L and U and
+/// one wait for each pass; bytes for two patterns with levels.
+///
+/// @param A       square, by rows, columns ascending
+/// @param fill_level k
+/// @returns factors with values allocated and not set; their bytes are those of the budget
+/// @throws OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> make_incomplete_factors(
+    const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    int fill_level, const MemoryBudget& budget);
+
+}  // namespace lutra
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_ParIlu.hpp"
+
+#include <algorithm>
+
+#include "Lutra_AsyncResult.hpp"
+#include "Lutra_IluRow.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_RelaxedAccess.hpp"
+#include "Lutra_RowKernels.hpp"
+
+namespace lutra {
+namespace Impl {
+
+/// Raises a maximum in memory, by an atomic only where it is raised. NaN counts as infinity.
+KOKKOS_INLINE_FUNCTION void raise(double& most, double value) {
+  if (!(value < Kokkos::Experimental::infinity_v<double>)) value = Kokkos::Experimental::infinity_v<double>;
+  if (value > load_relaxed(most)) Kokkos::atomic_max(&most, value);
+}
+
+/// The residuals of a run, on the device: [0] max |entry of A|, [1] before sweeps from factors, 0 from the
+/// matrix, [2 + s] as sweep s measured it, 0 where it was not made.
+template <class Memory>
+struct SweepRecord {
+  Kokkos::View<double*, Memory> residuals;
+  double tolerance;
+  double rounding;  ///< residual over the largest entry that counts as none
+  bool from_factors;
+
+  /// Whether sweep s is due. A residual that is 0 since its sweep was not made ends all further ones.
+  template <class Residuals>
+  KOKKOS_FUNCTION bool is_due(const Residuals& r, int s) const {
+    const int first = from_factors ? 1 : 2;
+    if (s + 1 < first) return true;
+    const double last = r(s + 1), goal = s + 1 > first ? tolerance * r(first) : 0;
+    return last > goal && last > rounding * r(0);
+  }
+};
+
+/// Initial values of a row, and the largest entry of A.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+struct GuessRow {
+  FactorRows<Scalar, Ordinal, Offset, Memory> rows;
+  Kokkos::View<double*, Memory> residuals;
+
+  KOKKOS_FUNCTION Ordinal max_columns(Ordinal) const { return 1; }
+  template <class Lanes, class Accumulator>
+  KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator&, Ordinal i) const {
+    const auto largest = largest_in_row(lanes, rows.A, i);
+    lanes.each(rows.row_map(i), rows.row_map(i + 1), [&](const Offset p) {
+      const Ordinal j = rows.entries(p);
+      Scalar value = entry_of(rows.A, i, j);
+      if (j < i) value = divide_by_pivot(value, entry_of(rows.A, j, j));
+      if (j == i) value += shift_of(value, rows.shift, largest);
+      rows.to(p) = value;
+    });
+    lanes.once([&]() { raise(residuals(0), static_cast<double>(largest)); });
+  }
+};
+
+/// One row of a sweep, with its residual.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+struct SweepRow {
+  FactorRows<Scalar, Ordinal, Offset, Memory> rows;
+  SweepRecord<Memory> record;
+  int sweep;  ///< −1: measures only, the largest entry of A, too
+
+  KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const { return rows.max_columns(i); }
+  template <class Lanes, class Accumulator>
+  KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    if (sweep >= 0 && !record.is_due(record.residuals, sweep)) return;
+    rows.load(lanes, w, i);
+    rows.eliminate(lanes, w, i, [](const Ordinal) {});
+    // (A − L·U)(i, j) with the row's new L: what U changes by, and L times its pivot
+    const double residual =
+        lanes.template largest<double>(rows.row_map(i), rows.row_map(i + 1), [&](const Offset p) {
+          const Ordinal j = rows.entries(p);
+          const Scalar value = w.value(w.find(j));
+          Scalar change = value - rows.from(p);
+          if (j < i) change *= rows.from(rows.diagonal(j));
+          if (sweep >= 0) rows.to(p) = value;
+          const auto size = static_cast<double>(ScalarTraits<Scalar>::magnitude(change));
+          return size < Kokkos::Experimental::infinity_v<double> ? size
+                                                                 : Kokkos::Experimental::infinity_v<double>;
+        });
+    lanes.once([&]() { raise(record.residuals(sweep + 2), residual); });
+    if (sweep >= 0) return;
+    const auto largest = largest_in_row(lanes, rows.A, i);
+    lanes.once([&]() { raise(record.residuals(0), static_cast<double>(largest)); });
+  }
+};
+
+/// One row of a sweep that nobody measures.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+struct PlainSweepRow {
+  FactorRows<Scalar, Ordinal, Offset, Memory> rows;
+
+  KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const { return rows.max_columns(i); }
+  template <class Lanes, class Accumulator>
+  KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    rows.load(lanes, w, i);
+    rows.eliminate(lanes, w, i, [](const Ordinal) {});
+    rows.store(lanes, w, i);
+  }
+};
+
+/// Takes over what a deterministic sweep wrote.
+template <class Scalar, class Memory>
+struct TakeValues {
+  Kokkos::View<const Scalar*, Memory> from;
+  Kokkos::View<Scalar*, Memory> to;
+  SweepRecord<Memory> record;
+  int sweep;
+  KOKKOS_FUNCTION void operator()(std::int64_t p) const {
+    if (record.is_due(record.residuals, sweep)) to(p) = from(p);
+  }
+};
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void sweep_factors(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double shift,
+    const IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& from,
+    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& to,
+    const RowWorkspace<Scalar, Ordinal, ExecutionSpace>& work) {
+  using Memory = typename ExecutionSpace::memory_space;
+  for_each_row(exec, "lutra::ilu::sweep", Ordinal(0), pattern.n, work,
+               PlainSweepRow<Scalar, Ordinal, Offset, Memory>{
+                   {A, shift, pattern.row_map, pattern.diagonal, pattern.entries, from, to}});
+}
+
+}  // namespace Impl
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+struct ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::Work {
+  Work(const ExecutionSpace& exec, const Factors& pattern, const IluOptions& settings,
+       const MemoryBudget& budget)
+      : options(settings),
+        reservation(budget),
+        rows(exec, pattern.n, Impl::longest_row(exec, pattern.n, pattern.row_map), mean_length(pattern),
+             budget),
+        residuals(exec, reservation, "lutra::ilu::residuals", static_cast<std::size_t>(settings.sweeps) + 2) {
+    if (options.deterministic)
+      next = reservation.template allocate<Kokkos::View<Scalar*, Memory>>(exec, "lutra::ilu::next_values",
+                                                                          pattern.entries.extent(0));
+  }
+  static double mean_length(const Factors& pattern) {
+    return static_cast<double>(pattern.nnz()) / std::max(1.0, static_cast<double>(pattern.n));
+  }
+
+  IluOptions options;
+  MemoryReservation reservation;
+  Impl::RowWorkspace<Scalar, Ordinal, ExecutionSpace> rows;
+  Impl::AsyncResult<double, ExecutionSpace> residuals;
+  Kokkos::View<Scalar*, Memory> next;  ///< [nnz] of a deterministic sweep
+};
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::ParIlu(const ExecutionSpace& exec, const Factors& pattern,
+                                                        const IluOptions& options, const MemoryBudget& budget)
+    : m_work(std::make_unique<Work>(exec, pattern, options, budget)) {}
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::~ParIlu() = default;
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::ParIlu(ParIlu&&) noexcept = default;
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>& ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::operator=(
+    ParIlu&&) noexcept = default;
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+ParIluOutcome ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::compute(const ExecutionSpace& exec,
+                                                                       const Matrix& A, double shift,
+                                                                       const Factors& factors,
+                                                                       ParIluStart start) {
+  if (factors.n == 0) return {};
+  Work& work = *m_work;
+  const bool from_factors = start == ParIluStart::factors;
+  const Impl::SweepRecord<Memory> record{work.residuals.device(), work.options.sweep_tolerance,
+                                         16 * static_cast<double>(epsilon_of<Scalar>), from_factors};
+  Impl::FactorRows<Scalar, Ordinal, Offset, Memory> rows{
+      A, shift, factors.row_map, factors.diagonal, factors.entries, factors.values, factors.values};
+  const auto run = [&](const char* label, const auto& body) {
+    Impl::for_each_row(exec, label, Ordinal(0), factors.n, work.rows, body);
+  };
+  const auto sweep = [&](int s) {
+    run("lutra::ilu::sweep", Impl::SweepRow<Scalar, Ordinal, Offset, Memory>{rows, record, s});
+  };
+  work.residuals.fill(exec, 0);
+  if (from_factors) {
+    sweep(-1);
+  } else {
+    run("lutra::ilu::guess", Impl::GuessRow<Scalar, Ordinal, Offset, Memory>{rows, record.residuals});
+  }
+  if (work.options.deterministic) rows.to = work.next;
+  for (int s = 0; s < work.options.sweeps; ++s) {
+    sweep(s);
+    if (!work.options.deterministic) continue;
+    Kokkos::parallel_for(
+        "lutra::ilu::take_values",
+        Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(factors.nnz())),
+        Impl::TakeValues<Scalar, Memory>{work.next, factors.values, record, s});
+  }
+  const auto& residuals = work.residuals.fetch(exec);
+  ParIluOutcome outcome;
+  while (outcome.sweeps < work.options.sweeps && record.is_due(residuals, outcome.sweeps)) ++outcome.sweeps;
+  outcome.first_residual = residuals(from_factors ? 1 : work.options.sweeps > 0 ? 2 : 0);
+  outcome.last_residual = outcome.sweeps > 0 ? residuals(outcome.sweeps + 1) : outcome.first_residual;
+  return outcome;
+}
+
+#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, Space)                                 \
+  template class ParIlu<Scalar, Ordinal, Offset, Space>;                                  \
+  template void Impl::sweep_factors<Scalar, Ordinal, Offset, Space>(                      \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, Space::memory_space>&, double, \
+      const IncompleteFactors<Scalar, Ordinal, Offset, Space::memory_space>&,             \
+      const Kokkos::View<const Scalar*, Space::memory_space>&,                            \
+      const Kokkos::View<Scalar*, Space::memory_space>&, const Impl::RowWorkspace<Scalar, Ordinal, Space>&);
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INSTANTIATE)
+
+}  // namespace lutra

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ILUROW_HPP
+#define LUTRA_ILUROW_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include "Lutra_BinarySearch.hpp"
+#include "Lutra_CsrView.hpp"
+#include "Lutra_RowAccumulator.hpp"
+#include "Lutra_ScalarTraits.hpp"
+
+// The row operation of incomplete factorizations on a fixed pattern, for one row and a group of lanes.
+
+namespace lutra::Impl {
+
+/// What a shift adds to a diagonal entry a of a row with the largest magnitude `largest`: it points where a
+/// does, so that |a| grows.
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION Scalar shift_of(const Scalar& a, double shift, RealOf<Scalar> largest) {
+  const auto size = ScalarTraits<Scalar>::magnitude(a);
+  const Scalar grown = Scalar(static_cast<RealOf<Scalar>>(shift) * largest);
+  return size > 0 ? grown * (a / size) : grown;
+}
+
+/// The largest magnitude in row i.
+template <class Lanes, class Scalar, class Ordinal, class Offset, class Memory>
+KOKKOS_INLINE_FUNCTION RealOf<Scalar> largest_in_row(const Lanes& lanes,
+                                                     const CsrView<Scalar, Ordinal, Offset, Memory>& A,
+                                                     Ordinal i) {
+  return lanes.template largest<RealOf<Scalar>>(A.row_map(i), A.row_map(i + 1), [&](const Offset q) {
+    return ScalarTraits<Scalar>::magnitude(A.values(q));
+  });
+}
+
+/// The entry of A at (i, j), 0 where there is none.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+KOKKOS_INLINE_FUNCTION Scalar entry_of(const CsrView<Scalar, Ordinal, Offset, Memory>& A, Ordinal i,
+                                       Ordinal j) {
+  const Offset end = A.row_map(i + 1);
+  const Offset q = first_not_before(A.row_map(i), end, [&](Offset at) { return A.entries(at) < j; });
+  return q < end && A.entries(q) == j ? A.values(q) : Scalar(0);
+}
+
+/// Adds row i of A + shift to an accumulator.
+/// @tparam Insert columns without a slot get one; else they are left out
+template <bool Insert, class Lanes, class Accumulator, class Scalar, class Ordinal, class Offset,
+          class Memory>
+KOKKOS_INLINE_FUNCTION void add_matrix_row(const Lanes& lanes, Accumulator& w,
+                                           const CsrView<Scalar, Ordinal, Offset, Memory>& A, double shift,
+                                           Ordinal i) {
+  subtract_row<Insert>(lanes, w, A.entries, A.values, A.row_map(i), A.row_map(i + 1), Scalar(-1));
+  if (shift == 0) return;
+  const auto largest = largest_in_row(lanes, A, i);
+  const auto slot = Insert ? w.insert(i) : w.find(i);
+  lanes.once([&]() { w.value(slot) += shift_of(w.value(slot), shift, largest); });
+}
+
+/// l = w / u; 0 where u is, so that a zero pivot is found as such and nothing infinite spreads from it.
+template <class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION Scalar divide_by_pivot(const Scalar& w, const Scalar& pivot) {
+  return pivot == Scalar(0) ? Scalar(0) : w / pivot;
+}
+
+/// Rows of L and U and the matrix they are computed from.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+struct FactorRows {
+  CsrView<Scalar, Ordinal, Offset, Memory> A;
+  double shift;
+  Kokkos::View<const Offset*, Memory> row_map, diagonal;
+  Kokkos::View<const Ordinal*, Memory> entries;
+  Kokkos::View<const Scalar*, Memory> from;  ///< where other rows are read
+  Kokkos::View<Scalar*, Memory> to;          ///< where the row is written
+
+  KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const {
+    return static_cast<Ordinal>(row_map(i + 1) - row_map(i));
+  }
+
+  /// Gives the columns of row i their slots, with the values of A.
+  template <class Lanes, class Accumulator>
+  KOKKOS_INLINE_FUNCTION void load(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    lanes.each(row_map(i), row_map(i + 1), [&](const Offset p) { w.insert(entries(p)); });
+    add_matrix_row<false>(lanes, w, A, shift, i);
+  }
+
+  /// Eliminates the columns left of the diagonal.
+  /// @param wait wait(k) returns when row k may be read
+  template <class Lanes, class Accumulator, class Wait>
+  KOKKOS_INLINE_FUNCTION void eliminate(const Lanes& lanes, Accumulator& w, Ordinal i,
+                                        const Wait& wait) const {
+    for (Offset p = row_map(i); p < diagonal(i); ++p) {
+      const Ordinal k = entries(p);
+      wait(k);
+      const Offset pivot = diagonal(k);
+      const auto slot = w.find(k);
+      const Scalar l = divide_by_pivot(w.value(slot), from(pivot));
+      subtract_row<false>(lanes, w, entries, from, pivot + 1, row_map(k + 1), l);
+      w.value(slot) = l;  // by each lane the same, none of which still reads what was there
+    }
+  }
+
+  template <class Lanes, class Accumulator>
+  KOKKOS_INLINE_FUNCTION void store(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    lanes.each(row_map(i), row_map(i + 1), [&](const Offset p) { to(p) = w.value(w.find(entries(p))); });
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif
