@@ -20,6 +20,7 @@ struct InspectElement {
   Ordinal n;
   Kokkos::View<const Offset*, Memory> row_map, diagonal;
   Kokkos::View<const Scalar*, Memory> values;
+  bool symmetric;
 
   KOKKOS_FUNCTION void operator()(std::int64_t t, value_type& seen) const {
     constexpr double infinity = Kokkos::Experimental::infinity_v<double>;
@@ -38,9 +39,18 @@ struct InspectElement {
       }
     }
     if (t < static_cast<std::int64_t>(n)) {
-      const double pivot = magnitude(values(diagonal(t)));
-      if (pivot < seen.smallest_pivot) seen.smallest_pivot = pivot;
-      if (pivot == 0) note(seen, t);
+      const Scalar pivot = values(diagonal(t));
+      const double size = magnitude(pivot);
+      if (size < seen.smallest_pivot) seen.smallest_pivot = size;
+      if (size == 0 || (symmetric && !is_positive(pivot))) note(seen, t);
+    }
+  }
+  KOKKOS_FUNCTION static bool is_positive(const Scalar& pivot) {
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      // rounding may leave a pivot of a Hermitian matrix beside the real axis
+      return pivot.real() > 0 && Kokkos::abs(pivot.imag()) < pivot.real();
+    } else {
+      return pivot > 0;
     }
   }
   KOKKOS_FUNCTION static void note(value_type& seen, std::int64_t row) {
@@ -66,23 +76,23 @@ IncompleteOutcome inspect_factors(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& factors,
-    const Impl::AsyncResult<IncompleteOutcome, ExecutionSpace>& result) {
+    bool symmetric, const Impl::AsyncResult<IncompleteOutcome, ExecutionSpace>& result) {
   using Memory = typename ExecutionSpace::memory_space;
   if (factors.n == 0) return {};
   const auto last =
       std::max({A.values.extent(0), factors.values.extent(0), static_cast<std::size_t>(factors.n)});
-  Kokkos::parallel_reduce("lutra::ilu::inspect",
-                          Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(last)),
-                          Impl::InspectElement<Scalar, Ordinal, Offset, Memory>{
-                              A.values, factors.n, factors.row_map, factors.diagonal, factors.values},
-                          Kokkos::View<IncompleteOutcome, Memory>(result.device().data()));
+  Kokkos::parallel_reduce(
+      "lutra::ilu::inspect", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(last)),
+      Impl::InspectElement<Scalar, Ordinal, Offset, Memory>{A.values, factors.n, factors.row_map,
+                                                            factors.diagonal, factors.values, symmetric},
+      Kokkos::View<IncompleteOutcome, Memory>(result.device().data()));
   return result.fetch(exec)(0);
 }
 
-#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, Space)                         \
-  template IncompleteOutcome inspect_factors<Scalar, Ordinal, Offset, Space>(     \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, Space::memory_space>&, \
-      const IncompleteFactors<Scalar, Ordinal, Offset, Space::memory_space>&,     \
+#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, Space)                           \
+  template IncompleteOutcome inspect_factors<Scalar, Ordinal, Offset, Space>(       \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, Space::memory_space>&,   \
+      const IncompleteFactors<Scalar, Ordinal, Offset, Space::memory_space>&, bool, \
       const Impl::AsyncResult<IncompleteOutcome, Space>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INSTANTIATE)
 

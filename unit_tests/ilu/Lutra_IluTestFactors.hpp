@@ -11,6 +11,7 @@
 #include "Lutra_InspectFactors.hpp"
 #include "Lutra_ParIlu.hpp"
 #include "Lutra_Reference_Ilu.hpp"
+#include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestMatrices.hpp"
@@ -55,12 +56,13 @@ void eliminate(const Matrix<Types>& matrix, const FactorsOf<Types>& factors, Ilu
 }
 
 template <class Types>
-IncompleteOutcome inspect(const Matrix<Types>& matrix, const FactorsOf<Types>& factors) {
+IncompleteOutcome inspect(const Matrix<Types>& matrix, const FactorsOf<Types>& factors,
+                          bool symmetric = false) {
   using Space = typename Types::Space;
   const Space exec;
   MemoryReservation reservation{MemoryBudget()};
   const lutra::Impl::AsyncResult<IncompleteOutcome, Space> result(exec, reservation, "test", 1);
-  return inspect_factors<typename Types::Scalar>(exec, to_space<Space>(matrix), factors, result);
+  return inspect_factors<typename Types::Scalar>(exec, to_space<Space>(matrix), factors, symmetric, result);
 }
 
 /// The largest difference of two lists of rows of the same lengths.

@@ -46,6 +46,7 @@ TEMPLATE_LIST_TEST_CASE("incomplete elimination of matrices worked by hand", "[i
     CHECK(outcome.largest_factor == 6);
     CHECK(outcome.smallest_pivot == 1);
     CHECK(outcome.is_usable());
+    CHECK(inspect<TestType>(matrix, factors, true).is_usable());
 
     const auto empty = from_dense<Matrix<TestType>>({});
     eliminate<TestType>(empty, make_factors<TestType>(empty, 1), schedule);
