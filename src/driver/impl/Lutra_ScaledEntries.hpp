@@ -44,8 +44,8 @@ Kokkos::View<const Offset*, typename ExecutionSpace::memory_space> locate_entrie
   return target;
 }
 
-/// The scaled matrix by its position in L + U by columns, zeros elsewhere. Teams share the entries, not the
-/// rows, so that a long row is no one's alone. Does not wait.
+/// The scaled matrix by its position in L + U by columns, zeros elsewhere. A thread takes eight entries, of
+/// whatever rows, so that long rows are shared. Does not wait.
 /// @param largest [1] out: the largest magnitude
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void scatter_scaled(const ExecutionSpace& exec,
