@@ -56,6 +56,10 @@ std::string describe(const Report& report, int index_base) {
              " is above the tolerance";
     case Status::breakdown:
       return "the factors or the solution hold NaN or infinity: overflow in the elimination";
+    case Status::not_converged:
+      return "not converged" + (report.iterations
+                                    ? " after " + std::to_string(*report.iterations) + " iterations"
+                                    : std::string());
     case Status::out_of_memory:
       return "out of memory";
   }

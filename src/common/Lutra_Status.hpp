@@ -9,11 +9,13 @@ namespace lutra {
 /// How a numerical task ended. Mistakes of the caller are exceptions (Lutra_Error.hpp), never a status.
 enum class Status {
   not_solved,             ///< no solve was made since the last factorization
-  success,                ///< solved, and the computed componentwise backward error is within the tolerance
+  success,                ///< solved, and the computed componentwise backward error is within the tolerance;
+                          ///< of a Krylov method the relative residual
   structurally_singular,  ///< the pattern admits no perfect matching of rows and columns
   numerically_singular,   ///< singular to working precision, shown by a computed null vector or zero pivots
   error_above_tolerance,  ///< solved, but the backward error is above the tolerance
-  breakdown,              ///< factors or solution hold NaN or infinity
+  breakdown,              ///< factors or solution hold NaN or infinity, or a Krylov method cannot go on
+  not_converged,          ///< a Krylov method ended above the tolerance
   out_of_memory           ///< memory, or the caller's limit on it, did not suffice
 };
 
@@ -32,6 +34,8 @@ constexpr std::string_view to_string(Status status) {
       return "error_above_tolerance";
     case Status::breakdown:
       return "breakdown";
+    case Status::not_converged:
+      return "not_converged";
     case Status::out_of_memory:
       return "out_of_memory";
   }

@@ -191,12 +191,16 @@ KrylovOutcome Fgmres<Scalar, ExecutionSpace>::solve(const ExecutionSpace& exec, 
     const double norm = norm_of(R);
     const bool finite = std::isfinite(norm) && std::isfinite(B_norm);
     const bool broken_off = outcome.stop == KrylovStop::not_finite;
+    outcome.residual = norm / B_norm;
     outcome.stop = finite && norm <= options.tolerance * B_norm ? KrylovStop::converged
                    : !finite || broken_off                      ? KrylovStop::not_finite
                    : norm > options.min_progress * before       ? KrylovStop::stagnated
                                                                 : KrylovStop::max_iterations;
-    if (outcome.stop != KrylovStop::max_iterations || outcome.iterations >= options.max_iterations)
+    if (outcome.stop != KrylovStop::max_iterations || outcome.iterations >= options.max_iterations) {
+      for (double& residual : outcome.history) residual /= B_norm;
       return outcome;
+    }
+    outcome.restarts += before < std::numeric_limits<double>::infinity() ? 1 : 0;
     before = norm;
     cycle(exec, A, M, op, R, R, options.tolerance * B_norm / norm,
           options.max_iterations - outcome.iterations, outcome);

@@ -44,6 +44,7 @@ class Fgmres {
   /// @param D    [n × 1] the correction, which may be R; zero where there was no iteration
   /// @param goal residual norm, in parts of ‖R‖₂, at which the cycle ends; `outcome.stop` is then `converged`
   /// Iterations and history of `outcome` go on from what they were; the first cycle begins with an empty one.
+  /// The history of a cycle holds norms, not divided by one.
   /// Waits once for each iteration and once for ‖R‖₂; allocates nothing on the device.
   void cycle(const ExecutionSpace& exec, const Operator& A, ApproximateInverse& M, Transposition op,
              const Rows& R, const Rows& D, double goal, int max_iterations, KrylovOutcome& outcome) const;

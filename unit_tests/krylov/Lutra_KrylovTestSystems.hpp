@@ -2,6 +2,8 @@
 #ifndef LUTRA_KRYLOVTESTSYSTEMS_HPP
 #define LUTRA_KRYLOVTESTSYSTEMS_HPP
 
+#include <cmath>
+#include <limits>
 #include <random>
 #include <utility>
 #include <vector>
@@ -145,6 +147,37 @@ std::vector<Scalar> random_vector(std::size_t n, std::mt19937& random) {
   for (Scalar& entry : x) entry = random_value<Scalar>(random, 1);
   return x;
 }
+
+/// ‖b − A·x‖₂ / ‖b‖₂ in long double.
+template <class MatrixType, class Scalar>
+double relative_residual(const MatrixType& A, const std::vector<Scalar>& x, const std::vector<Scalar>& b) {
+  const auto product = Reference::multiply(A, Reference::widen_all(x));
+  long double rest = 0, size = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    rest += std::norm(Reference::widen(b[i]) - product[i]);
+    size += std::norm(Reference::widen(b[i]));
+  }
+  return static_cast<double>(std::sqrt(rest / size));
+}
+
+/// An operator that gives NaN from its call number `after` on.
+template <class Types>
+class FailingOperator final : public LinearOperator<typename Types::Scalar, typename Types::Space> {
+ public:
+  FailingOperator(const Operator<Types>& A, int after) : m_A(A), m_calls_left(after) {}
+  std::int64_t size() const override { return m_A.size(); }
+  void apply(const typename Types::Space& exec, const Rows<Types>& X, const Rows<Types>& Y) const override {
+    using Scalar = typename Types::Scalar;
+    m_A.apply(exec, X, Y);
+    if (m_calls_left-- <= 0)
+      Kokkos::deep_copy(exec, Kokkos::subview(Y, 0, 0),
+                        Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN()));
+  }
+
+ private:
+  const Operator<Types>& m_A;
+  mutable int m_calls_left;
+};
 
 }  // namespace lutra::Test
 

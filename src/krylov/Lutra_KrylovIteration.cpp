@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_KrylovIteration.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "Lutra_BiCgStab.hpp"
+#include "Lutra_Cg.hpp"
+#include "Lutra_Gmres.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_RefinementKernels.hpp"
+
+namespace lutra {
+namespace Impl {
+
+/// Finds the scale of each column of B.
+template <class Columns, class Rows, class TotalsView>
+struct FindScales {
+  using Scalar = typename Rows::value_type;
+  using Real = RealOf<Scalar>;
+  using Sum = LargestOfColumn<Scalar>;
+  Columns columns;
+  Rows B;
+  TotalsView totals;
+
+  KOKKOS_FUNCTION bool skips(int) const { return false; }
+  KOKKOS_FUNCTION void add(std::int64_t i, int c, int, Sum& sum) const {
+    const Real size = ScalarTraits<Scalar>::magnitude(B(i, c));
+    sum.raise(Scalar(Kokkos::isfinite(size) ? size : Kokkos::Experimental::infinity_v<Real>));
+  }
+  KOKKOS_FUNCTION void finish(int c) const {
+    const Real largest = real_part(totals(c, 0));
+    const Real power = Kokkos::exp2(Kokkos::floor(Kokkos::log2(largest)));
+    columns(c).scale = largest == 0 ? Real(0) : Kokkos::max(power, Kokkos::Experimental::norm_min_v<Real>);
+  }
+};
+
+/// R = (B − R) / scale and norms of R and B. Where B = 0, X becomes zero.
+template <class Columns, class Rows, class TotalsView>
+struct ScaledResidual {
+  using Scalar = typename Rows::value_type;
+  using Sum = ColumnSum<Scalar, 2>;
+  Columns columns;
+  Rows B, X, R;
+  TotalsView totals;
+
+  KOKKOS_FUNCTION bool skips(int) const { return false; }
+  KOKKOS_FUNCTION void add(std::int64_t i, int c, int, Sum& sum) const {
+    const auto scale = columns(c).scale;
+    if (scale == 0) {
+      X(i, c) = R(i, c) = Scalar(0);
+      return;
+    }
+    const Scalar b = B(i, c) / scale, r = (B(i, c) - R(i, c)) / scale;
+    R(i, c) = r;
+    sum.values[0] += dot(r, r);
+    sum.values[1] += dot(b, b);
+  }
+  KOKKOS_FUNCTION void finish(int c) const {
+    columns(c).norm = Kokkos::sqrt(real_part(totals(c, 0)));
+    columns(c).B_norm = Kokkos::sqrt(real_part(totals(c, 1)));
+  }
+};
+
+}  // namespace Impl
+
+namespace {
+
+/// X += scale·D for the columns that have iterated; X_before is what it was.
+template <class ExecutionSpace, class Columns, class Rows>
+void correct(const ExecutionSpace& exec, const Columns& columns, const Rows& D, const Rows& X,
+             const Rows& X_before) {
+  const int width = static_cast<int>(X.extent(1));
+  Kokkos::parallel_for(
+      "lutra::krylov::correct", Impl::all_rows(exec, X), KOKKOS_LAMBDA(const std::int64_t i) {
+        for (int c = 0; c < width; ++c) {
+          X_before(i, c) = X(i, c);
+          if (columns(c).iterations > 0) X(i, c) += D(i, c) * columns(c).scale;
+        }
+      });
+}
+
+/// X = X_before for the columns that are marked.
+template <class ExecutionSpace, class Columns, class Rows>
+void restore(const ExecutionSpace& exec, const Columns& columns, const Rows& X_before, const Rows& X) {
+  const int width = static_cast<int>(X.extent(1));
+  Kokkos::parallel_for(
+      "lutra::krylov::restore", Impl::all_rows(exec, X), KOKKOS_LAMBDA(const std::int64_t i) {
+        for (int c = 0; c < width; ++c) {
+          if (columns(c).restore) X(i, c) = X_before(i, c);
+        }
+      });
+}
+
+void check(bool condition, const char* what) {
+  if (!condition) throw InputError(what);
+}
+
+}  // namespace
+
+/// What the host knows of a column.
+template <class Scalar, class ExecutionSpace>
+struct KrylovIteration<Scalar, ExecutionSpace>::Progress {
+  KrylovOutcome outcome{};
+  double before = 0;   ///< relative residual at the start of the last cycle
+  double tighten = 1;  ///< the part of the goal that estimates have to reach, as they were too low before
+  int breakdowns = 0;
+  int fetched = 0;  ///< iterations of this cycle that are in the history
+  bool running = true;
+
+  /// Decides by the residual computed from X whether the column goes on, and sets its state for the next
+  /// cycle.
+  void judge(Column& column, const KrylovOptions& options) {
+    column.running = column.restore = false;
+    if (running) {
+      const bool is_first = outcome.history.empty();
+      const double norm =
+          column.scale == 0 ? 0.0 : static_cast<double>(column.norm) / static_cast<double>(column.B_norm);
+      if (is_first) {
+        outcome.history.push_back(norm);
+      } else if (std::isfinite(norm)) {
+        outcome.history.back() = norm;
+      }
+      column.restore = !is_first && !(norm < before);
+      outcome.residual = column.restore ? before : norm;
+      running = goes_on(column, norm, is_first, options);
+      if (running) prepare(column, norm, is_first, options);
+    }
+    column.iterations = fetched = 0;
+  }
+
+ private:
+  bool goes_on(const Column& column, double norm, bool is_first, const KrylovOptions& options) {
+    const bool broken_down = !is_first && column.stop == KrylovStop::breakdown;
+    const auto end = [&](KrylovStop stop) {
+      outcome.stop = stop;
+      return false;
+    };
+    if (norm <= options.tolerance) return end(KrylovStop::converged);
+    if (!std::isfinite(norm) || (!is_first && column.stop == KrylovStop::not_finite))
+      return end(KrylovStop::not_finite);
+    if (broken_down && (column.restore || ++breakdowns > 1)) return end(KrylovStop::breakdown);
+    if (outcome.iterations >= options.max_iterations) return end(KrylovStop::max_iterations);
+    if (!is_first && !broken_down && norm > options.min_progress * before) return end(KrylovStop::stagnated);
+    return true;
+  }
+  void prepare(Column& column, double norm, bool is_first, const KrylovOptions& options) {
+    using Real = typename Column::Real;
+    if (!is_first) {
+      ++outcome.restarts;
+      if (column.stop == KrylovStop::converged) tighten *= 0.1;
+    }
+    before = norm;
+    column.running = true;
+    column.stop = KrylovStop::max_iterations;
+    column.first = column.norm;
+    column.goal = static_cast<Real>(options.tolerance / norm * tighten);
+    column.limit = options.max_iterations - outcome.iterations;
+  }
+};
+
+template <class Scalar, class ExecutionSpace>
+void KrylovIteration<Scalar, ExecutionSpace>::allocate(const ExecutionSpace& exec, const MemoryBudget& budget,
+                                                       std::size_t sums) {
+  m_reservation = MemoryReservation(budget);
+  m_state = {exec, m_reservation, "lutra::krylov::columns", m_columns};
+  m_sums = {exec, m_reservation, m_columns, sums};
+  m_totals = m_reservation.template allocate<Totals>(exec, "lutra::krylov::totals", m_columns, sums);
+  m_R = allocate_block(exec, "lutra::krylov::residual");
+  m_D = allocate_block(exec, "lutra::krylov::correction");
+  m_scratch = allocate_block(exec, "lutra::krylov::scratch");
+  m_X_before = allocate_block(exec, "lutra::krylov::X_before");
+}
+
+template <class Scalar, class ExecutionSpace>
+void KrylovIteration<Scalar, ExecutionSpace>::compute_residual(const ExecutionSpace& exec, const Operator& A,
+                                                               const Rows& B, const Rows& X) const {
+  A.apply(exec, X, trim(m_R));
+  using Body = Impl::ScaledResidual<Columns, Rows, Totals>;
+  sum_rows(exec, "lutra::krylov::scaled_residual", Body{m_state.device(), B, X, trim(m_R), m_totals});
+}
+
+template <class Scalar, class ExecutionSpace>
+void KrylovIteration<Scalar, ExecutionSpace>::fetch_history(const ExecutionSpace& exec,
+                                                            std::vector<Progress>& progress) const {
+  const auto& state = m_state.fetch(exec);
+  for (std::size_t c = 0; c < progress.size(); ++c) {
+    Progress& column = progress[c];
+    for (; column.fetched < state(c).iterations; ++column.fetched) {
+      const double part = static_cast<double>(state(c).history[column.fetched % Column::history_length]);
+      column.outcome.history.push_back(part * column.before);
+      ++column.outcome.iterations;
+    }
+  }
+}
+
+/// Iterates until no column runs, or the cycle is over. On devices the host looks after an eighth of the
+/// iterations made so far: what runs on after the last column has stopped costs no more than that.
+template <class Scalar, class ExecutionSpace>
+void KrylovIteration<Scalar, ExecutionSpace>::run_cycle(const System& system,
+                                                        std::vector<Progress>& progress) {
+  start(system);
+  for (int done = 0; done < max_steps();) {
+    int iterations = 0;
+    for (const Progress& column : progress) iterations = std::max(iterations, column.outcome.iterations);
+    const int look = Impl::is_host_space<ExecutionSpace>
+                         ? 1
+                         : std::clamp(iterations / 8, 1, Column::history_length) / step_iterations();
+    const int end = std::min(done + std::max(look, 1), max_steps());
+    while (done < end) step(system, done++);
+    fetch_history(system.exec(), progress);
+    bool any = false;
+    for (std::size_t c = 0; c < m_width; ++c) any = any || m_state.host()(c).running;
+    if (!any) break;
+  }
+  finish(system);
+}
+
+template <class Scalar, class ExecutionSpace>
+std::vector<KrylovOutcome> KrylovIteration<Scalar, ExecutionSpace>::solve(
+    const ExecutionSpace& exec, const Operator& A, ApproximateInverse* M, Transposition op, const Rows& B,
+    const Rows& X, const KrylovOptions& options) {
+  check(static_cast<std::size_t>(A.size()) == m_n && B.extent(0) == m_n && X.extent(0) == m_n,
+        "A, B and X must have as many rows as the workspace");
+  check(B.extent(1) == X.extent(1) && B.extent(1) <= m_columns,
+        "B and X must have the same columns, at most those of the workspace");
+  check(options.tolerance >= 0 && options.max_iterations >= 0,
+        "tolerance and max_iterations must not be negative");
+  m_width = B.extent(1);
+  std::vector<Progress> progress(m_width);
+  if (m_width == 0) return {};
+  const System system(exec, A, M, op, options.side, trim(m_scratch));
+  std::fill_n(m_state.host().data(), m_width, Column{});
+  m_state.send(exec);
+  using Scales = Impl::FindScales<Columns, Rows, Totals>;
+  sum_rows(exec, "lutra::krylov::find_scales", Scales{m_state.device(), B, m_totals});
+  for (bool any_restore = false;;) {
+    compute_residual(exec, A, B, X);
+    const auto& state = m_state.fetch(exec);
+    bool any_running = any_restore = false;
+    for (std::size_t c = 0; c < m_width; ++c) {
+      progress[c].judge(state(c), options);
+      any_running = any_running || state(c).running;
+      any_restore = any_restore || state(c).restore;
+    }
+    m_state.send(exec);
+    if (any_restore) restore(exec, m_state.device(), trim(m_X_before), X);
+    if (!any_running) break;
+    run_cycle(system, progress);
+    correct(exec, m_state.device(), trim(m_D), X, trim(m_X_before));
+  }
+  std::vector<KrylovOutcome> outcomes;
+  for (Progress& column : progress) outcomes.push_back(std::move(column.outcome));
+  return outcomes;
+}
+
+template <class Scalar, class ExecutionSpace>
+std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>> make_krylov_iteration(
+    const ExecutionSpace& exec, KrylovMethod method, std::size_t n, std::size_t columns, int restart,
+    const MemoryBudget& budget) {
+  if (method == KrylovMethod::cg)
+    return std::make_unique<Cg<Scalar, ExecutionSpace>>(exec, n, columns, budget);
+  if (method == KrylovMethod::bicgstab)
+    return std::make_unique<BiCgStab<Scalar, ExecutionSpace>>(exec, n, columns, budget);
+  return std::make_unique<Gmres<Scalar, ExecutionSpace>>(exec, n, columns, restart, budget);
+}
+
+#define LUTRA_KRYLOV_ITERATION(Scalar, Space)                                             \
+  template class KrylovIteration<Scalar, Space>;                                          \
+  template std::unique_ptr<KrylovIteration<Scalar, Space>> make_krylov_iteration<Scalar>( \
+      const Space&, KrylovMethod, std::size_t, std::size_t, int, const MemoryBudget&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_KRYLOV_ITERATION)
+
+}  // namespace lutra

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_KRYLOVITERATION_HPP
+#define LUTRA_KRYLOVITERATION_HPP
+
+#include <memory>
+
+#include "Lutra_AsyncResult.hpp"
+#include "Lutra_ColumnSums.hpp"
+#include "Lutra_Krylov.hpp"
+#include "Lutra_KrylovColumn.hpp"
+#include "Lutra_LinearOperator.hpp"
+#include "Lutra_PreconditionedOperator.hpp"
+
+namespace lutra {
+
+/// A Krylov method for several right-hand sides at once, and what it works on. Each column has recurrences,
+/// a state and an end of its own; products, preconditioner and vector kernels take all of them in one launch.
+///
+/// Methods work in cycles, each on the residual computed from X, and what a column is told to be is decided
+/// by that residual alone:
+///
+///     R = (B − A·X) / scale ─▶ wait: converged? no progress? … ─▶ cycle: D with A·D ≈ R ─▶ X += scale·D ─┐
+///         ▲                                                                                              │
+///         └──────────────────────────────────────────────────────────────────────────────────────────────┘
+///
+/// A cycle of CG or BiCGStab ends by its own estimate of the residual, after a breakdown, or when iterations
+/// are used up; one of GMRES also when its basis is full. A column whose residual has grown in a cycle gets
+/// back the X from before.
+template <class Scalar, class ExecutionSpace>
+class KrylovIteration {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Rows = DenseRows<Scalar, Memory>;
+  using Operator = LinearOperator<Scalar, ExecutionSpace>;
+  using ApproximateInverse = Preconditioner<Scalar, ExecutionSpace>;
+
+  virtual ~KrylovIteration() = default;
+  KrylovIteration(const KrylovIteration&) = delete;
+  KrylovIteration& operator=(const KrylovIteration&) = delete;
+
+  std::size_t size() const { return m_n; }
+  /// Most right-hand sides of a solve.
+  std::size_t columns() const { return m_columns; }
+  /// Bytes held in the execution space's memory.
+  std::size_t bytes() const { return m_reservation.bytes(); }
+
+  /// Solves A·X = B.
+  /// @param A    op(matrix)
+  /// @param M    its op(·)⁻¹ approximates A⁻¹ and is the same in each call; null for none
+  /// @param B, X [n × k], k ≤ columns(); X holds the start and becomes the last iterate
+  /// @return for each column; `residual` is that of X
+  /// Waits once for each cycle; within cycles after each iteration on hosts, on devices as often as costs at
+  /// most an eighth of the iterations, or every 16. Allocates nothing on the device.
+  /// @throws InputError for shapes and options that do not fit
+  std::vector<KrylovOutcome> solve(const ExecutionSpace& exec, const Operator& A, ApproximateInverse* M,
+                                   Transposition op, const Rows& B, const Rows& X,
+                                   const KrylovOptions& options);
+
+ protected:
+  using System = Impl::PreconditionedOperator<Scalar, ExecutionSpace>;
+  using Column = Impl::KrylovColumn<Scalar>;
+  using Columns = Kokkos::View<Column*, Memory>;
+  using Totals = Kokkos::View<Scalar**, Kokkos::LayoutRight, Memory>;
+
+  KrylovIteration(std::size_t n, std::size_t columns) : m_n(n), m_columns(columns) {}
+  /// @param sums most sums over rows in one launch, at least two
+  /// @throws OutOfMemoryError
+  void allocate(const ExecutionSpace& exec, const MemoryBudget& budget, std::size_t sums);
+  Rows allocate_block(const ExecutionSpace& exec, const char* label) {
+    return m_reservation.template allocate<Rows>(exec, label, m_n, m_columns);
+  }
+  /// The block with the columns of the present solve.
+  Rows trim(const Rows& block) const { return Rows(block.data(), m_n, m_width); }
+  template <class Body>
+  void sum_rows(const ExecutionSpace& exec, const char* label, const Body& body, int tiles = 1) const {
+    Impl::sum_rows(exec, label, body, m_sums, m_n, m_width, tiles);
+  }
+
+  /// Steps of a cycle, and iterations of a step.
+  virtual int max_steps() const = 0;
+  virtual int step_iterations() const { return 1; }
+  /// Begins a cycle with the residual m_R. Sets `first` where the iteration is on another residual.
+  virtual void start(const System& system) = 0;
+  /// Queues step j of the running columns.
+  virtual void step(const System& system, int j) = 0;
+  /// Leaves in m_D the correction of the columns that have iterated in this cycle.
+  virtual void finish(const System& system) = 0;
+
+  std::size_t m_n, m_columns, m_width = 0;  ///< order; columns there is memory for, and of the present solve
+  Impl::AsyncResult<Column, ExecutionSpace> m_state;  ///< [columns]
+  Impl::SumWorkspace<Scalar, ExecutionSpace> m_sums;
+  Totals m_totals;  ///< [columns × sums]
+  Rows m_R, m_D;    ///< residual and correction, in parts of each column's scale
+  Rows m_scratch;   ///< between the parts of the preconditioned operator
+  MemoryReservation m_reservation;
+
+ private:
+  struct Progress;
+
+  void compute_residual(const ExecutionSpace& exec, const Operator& A, const Rows& B, const Rows& X) const;
+  void run_cycle(const System& system, std::vector<Progress>& progress);
+  void fetch_history(const ExecutionSpace& exec, std::vector<Progress>& progress) const;
+
+  Rows m_X_before;  ///< X at the start of the cycle
+};
+
+/// A method with memory for n unknowns and k right-hand sides.
+/// @param restart of GMRES; halved, down to 8, while the budget or memory does not suffice
+/// @throws OutOfMemoryError
+template <class Scalar, class ExecutionSpace>
+std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>> make_krylov_iteration(
+    const ExecutionSpace& exec, KrylovMethod method, std::size_t n, std::size_t columns, int restart,
+    const MemoryBudget& budget);
+
+}  // namespace lutra
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_KRYLOVCOLUMN_HPP
+#define LUTRA_KRYLOVCOLUMN_HPP
+
+#include "Lutra_Krylov.hpp"
+#include "Lutra_ScalarTraits.hpp"
+
+namespace lutra::Impl {
+
+/// The state of one right-hand side within a cycle. It lives on the device, where the method decides when the
+/// column stops; a column that does not run is left as it is, so that the host may look rarely and the result
+/// does not depend on when it looks. Residuals are divided by `scale`, so that their squares neither overflow
+/// nor vanish.
+template <class Scalar>
+struct KrylovColumn {
+  using Real = RealOf<Scalar>;
+  static constexpr int history_length = 16;  ///< iterations between two looks of the host, at most
+
+  Real scale = 0;   ///< power of two near max |b|; 0 where b = 0
+  Real B_norm = 0;  ///< ‖b‖₂ / scale
+  Real norm = 0;    ///< ‖b − A·x‖₂ / scale, computed from x
+  Real first = 0;   ///< norm at the start of the cycle of the residual that is iterated on
+  Real goal = 0;    ///< part of `first` at which the cycle ends
+  Scalar alpha{}, beta{}, omega{}, rho{};  ///< coefficients of the method
+  KrylovStop stop = KrylovStop::max_iterations;
+  bool running = false;
+  bool restore = false;               ///< x shall be what it was before the cycle
+  int iterations = 0;                 ///< of this cycle
+  int limit = 0;                      ///< most iterations of this cycle
+  Real history[history_length] = {};  ///< iteration i of the cycle: norm / first, at i mod history_length
+
+  KOKKOS_FUNCTION void end(KrylovStop why) {
+    stop = why;
+    running = false;
+  }
+  /// Counts an iteration that led to a residual norm, and ends the cycle where it is the last.
+  KOKKOS_FUNCTION void count_iteration(Real residual_norm) {
+    if (!Kokkos::isfinite(residual_norm)) return end(KrylovStop::not_finite);
+    history[iterations++ % history_length] = residual_norm / first;
+    if (residual_norm <= goal * first) {
+      end(KrylovStop::converged);
+    } else if (iterations >= limit) {
+      end(KrylovStop::max_iterations);
+    }
+  }
+};
+
+/// The real part of a scalar product that is real up to rounding.
+template <class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION RealOf<Scalar> real_part(const Scalar& value) {
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    return value.real();
+  } else {
+    return value;
+  }
+}
+
+/// conj(x)·y
+template <class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION Scalar dot(const Scalar& x, const Scalar& y) {
+  return ScalarTraits<Scalar>::conjugate(x) * y;
+}
+
+}  // namespace lutra::Impl
+
+#endif
