@@ -22,6 +22,7 @@ void check_options(const IluOptions& options) {
           "fill_factor must be positive and finite");
   require(finite_from(options.drop_tolerance, 0), "drop_tolerance must be finite and at least 0");
   require(options.steps >= 0, "steps must be at least 0");
+  require(finite_from(options.step_tolerance, 0), "step_tolerance must be finite and at least 0");
   require(options.sweeps >= 0, "sweeps must be at least 0");
   require(finite_from(options.sweep_tolerance, 0), "sweep_tolerance must be finite and at least 0");
   require(finite_from(options.shift, 0), "shift must be finite and at least 0");

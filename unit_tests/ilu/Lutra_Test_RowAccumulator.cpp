@@ -122,6 +122,12 @@ TEST_CASE("the hash table of devices, by one lane", "[ilu]") {
     }
     CHECK(w.size(lanes) == columns);
     for (int column = 0; column < 300; ++column) CHECK((w.find(column) >= 0) == (expected.count(column) > 0));
+    const auto is_third = [](int column) { return column % 3 == 0; };
+    double total = 0;
+    for (const auto& [column, sum] : expected) total += sum + column;
+    CHECK(w.sum<double>(lanes, [](int column, double value) { return value + column; }) == total);
+    w.remove_if(lanes, [&](int column, double) { return is_third(column); });
+    std::erase_if(expected, [&](const auto& entry) { return is_third(entry.first); });
     std::vector<int> sorted(keys.size(), -1);
     std::vector<double> sums(keys.size());
     w.visit_sorted(lanes, ToArrays{sorted.data(), sums.data()});
@@ -132,6 +138,27 @@ TEST_CASE("the hash table of devices, by one lane", "[ilu]") {
     }
     CHECK(std::count(sorted.begin(), sorted.end(), -1) == std::ptrdiff_t(sorted.size() - rank));
   }
+}
+
+TEST_CASE("the dense accumulator of hosts sums and removes", "[ilu]") {
+  std::vector<int> slot_of(10, -1), columns(10);
+  std::vector<double> values(10);
+  lutra::Impl::DenseAccumulator<double, int> w{slot_of.data(), columns.data(), values.data()};
+  const lutra::Impl::SerialLanes lanes;
+  for (const int column : {7, 2, 9, 4, 0}) w.value(w.insert(column)) = column * column;
+  CHECK(w.sum<double>(lanes, [](int column, double value) { return value - column; }) == 150 - 22);
+  w.remove_if(lanes, [](int column, double value) { return column == 2 || value == 0; });
+  CHECK(w.size(lanes) == 3);
+  CHECK(w.find(2) == -1);
+  CHECK(w.value(w.find(9)) == 81);
+  w.value(w.insert(2)) = 5;
+  std::vector<int> sorted(4);
+  std::vector<double> sums(4);
+  w.visit_sorted(lanes, ToArrays{sorted.data(), sums.data()});
+  CHECK(sorted == std::vector{2, 4, 7, 9});
+  CHECK(sums == std::vector<double>{5, 16, 49, 81});
+  w.clear();
+  CHECK(slot_of == std::vector<int>(10, -1));
 }
 
 }  // namespace lutra::Test

@@ -17,6 +17,8 @@ namespace lutra::Impl {
 //   insert(c)            its slot, a new one with value 0 where it has none
 //   value(slot)          reference; lanes side by side use different columns, so that no sum is atomic
 //   size(lanes)          columns in the row
+//   sum<T>(lanes, term)  sum of term(column, value) over the row
+//   remove_if(lanes, is_out)  removes columns with is_out(column, value); before visit_sorted and clear alone
 //   visit_sorted(…)      visit(rank, column, value) by ascending columns; the last use but for clear
 //
 // Lanes side by side may insert columns that differ; a barrier (the end of `lanes.each`) separates that from
@@ -110,6 +112,27 @@ struct DenseAccumulator {
     return count;
   }
 
+  template <class T, class Lanes, class Term>
+  KOKKOS_FORCEINLINE_FUNCTION T sum(const Lanes& lanes, const Term& term) const {
+    return lanes.template sum<T>(Ordinal(0), count,
+                                 [&](const Ordinal slot) { return term(columns[slot], values[slot]); });
+  }
+
+  template <class Lanes, class IsOut>
+  KOKKOS_INLINE_FUNCTION void remove_if(const Lanes&, const IsOut& is_out) {
+    Ordinal kept = 0;
+    for (Ordinal slot = 0; slot < count; ++slot) {
+      const Ordinal column = columns[slot];
+      const Scalar held = values[slot];
+      const bool out = is_out(column, held);
+      slot_of[column] = out ? -1 : kept;
+      if (out) continue;
+      columns[kept] = column;
+      values[kept++] = held;
+    }
+    count = kept;
+  }
+
   template <class Lanes, class Visit>
   KOKKOS_INLINE_FUNCTION void visit_sorted(const Lanes&, const Visit& visit) {
     KOKKOS_IF_ON_HOST((std::sort(columns, columns + count);))
@@ -176,6 +199,20 @@ struct HashAccumulator {
   KOKKOS_INLINE_FUNCTION Ordinal size(const Lanes& lanes) const {
     return lanes.template sum<Ordinal>(Ordinal(0), slots(), [&](const Ordinal slot) {
       return keys[slot] == free_key ? Ordinal(0) : Ordinal(1);
+    });
+  }
+
+  template <class T, class Lanes, class Term>
+  KOKKOS_INLINE_FUNCTION T sum(const Lanes& lanes, const Term& term) const {
+    return lanes.template sum<T>(Ordinal(0), slots(), [&](const Ordinal slot) {
+      return keys[slot] == free_key ? T(0) : term(keys[slot], values[slot]);
+    });
+  }
+
+  template <class Lanes, class IsOut>
+  KOKKOS_INLINE_FUNCTION void remove_if(const Lanes& lanes, const IsOut& is_out) const {
+    lanes.each(Ordinal(0), slots(), [&](const Ordinal slot) {
+      if (keys[slot] != free_key && is_out(keys[slot], values[slot])) keys[slot] = free_key;
     });
   }
 

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_ParIlut.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "Lutra_AsyncResult.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_ParIlu.hpp"
+#include "Lutra_ParIlutCandidates.hpp"
+#include "Lutra_ParIlutDrop.hpp"
+#include "Lutra_RowKernels.hpp"
+#include "Lutra_Select.hpp"
+
+namespace lutra {
+namespace {
+
+/// A run of ParILUT. L and U go to and fro between two places:
+///
+///     m_now ──candidates──▶ m_wide ──sweep, drop──▶ m_kept ──sweep──▶ m_now
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class ParIlut {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Real = RealOf<Scalar>;
+  using Matrix = CsrView<Scalar, Ordinal, Offset, Memory>;
+  using Factors = IncompleteFactors<Scalar, Ordinal, Offset, Memory>;
+
+  ParIlut(const ExecutionSpace& exec, const Matrix& A, double shift, const IluOptions& options,
+          const MemoryBudget& budget, const Factors& start)
+      : m_exec(exec),
+        m_A(A),
+        m_shift(shift),
+        m_options(options),
+        m_budget(budget),
+        m_rows(exec, Impl::vector_length_for<ExecutionSpace>(mean_row(start)), 1024),
+        m_now(start),
+        m_reservation(budget),
+        m_work(exec, A.n_rows, A.n_rows, 2 * mean_row(start), budget),
+        m_news(exec, m_reservation, "lutra::ilu::news", 1) {
+    allocate_rows();
+    measure();
+  }
+
+  ParIlutOutcome run() {
+    bool is_too_full = m_now.nnz() > m_max_lower + m_max_upper + m_A.n_rows;
+    if (m_options.steps == 0 && is_too_full) {
+      add_candidates(Kokkos::Experimental::infinity_v<Real>);
+      sweep_and_drop();
+    }
+    while (m_outcome.steps < m_options.steps) {
+      add_candidates(0);
+      const bool is_worthwhile = take_residual();
+      if (!m_outcome.is_finite || !(is_worthwhile || is_too_full)) break;
+      sweep_and_drop();
+      ++m_outcome.steps;
+      is_too_full = false;
+    }
+    return m_outcome;
+  }
+
+  /// L and U in Views that end with their entries. Waits.
+  Factors result() const {
+    Factors factors = m_now;
+    if (!m_is_kept) return factors;
+    Offset end = 0;
+    Kokkos::deep_copy(m_exec, end, Kokkos::subview(m_now.row_map, m_A.n_rows));
+    m_exec.fence("lutra::ilu: the number of entries is on the host");
+    const auto nnz = static_cast<std::size_t>(end);
+    factors.entries = Kokkos::subview(m_now.entries, std::make_pair(std::size_t(0), nnz));
+    factors.values = Kokkos::subview(m_now.values, std::make_pair(std::size_t(0), nnz));
+    return factors;
+  }
+
+ private:
+  template <class T>
+  using Array = Kokkos::View<T*, Memory>;
+  using Threshold = SelectionThreshold<Real>;
+  using Search = Impl::CandidateSearch<Scalar, Ordinal, Offset, Memory>;
+  using Drop = Impl::DropEntries<Scalar, Ordinal, Offset, Memory>;
+  using Keyed = Impl::KeyedFactors<Scalar, Ordinal, Offset, Memory>;
+
+  static double mean_row(const Factors& factors) {
+    return static_cast<double>(factors.nnz()) / static_cast<double>(factors.n);
+  }
+
+  template <class T>
+  Array<T> allocate(MemoryReservation& from, const char* what, std::size_t count) const {
+    return from.template allocate<Array<T>>(m_exec, std::string("lutra::ilu::parilut_") + what, count);
+  }
+
+  void allocate_rows() {
+    const auto n = static_cast<std::size_t>(m_A.n_rows);
+    MemoryReservation& from = m_reservation;
+    m_scaling = {allocate<Real>(from, "row_size", n), allocate<Real>(from, "row_scale", n),
+                 allocate<Real>(from, "column_scale", n)};
+    m_A_lower = allocate<Ordinal>(from, "lower_lengths", n);
+    m_A_upper = allocate<Ordinal>(from, "upper_lengths", n);
+    m_n_columns = allocate<Ordinal>(from, "columns", n);
+    m_n_row = allocate<Ordinal>(from, "row_lengths", n);
+    m_n_left = allocate<Ordinal>(from, "left_lengths", n);
+    m_row_residual = allocate<double>(from, "row_residuals", n);
+    m_lower_map = allocate<Offset>(from, "lower_map", n + 1);
+    m_lower_count = allocate<std::int64_t>(from, "lower_counts", n);
+    m_upper_count = allocate<std::int64_t>(from, "upper_counts", n);
+    m_lower_ties = allocate<std::int64_t>(from, "lower_ties", n);
+    m_upper_ties = allocate<std::int64_t>(from, "upper_ties", n);
+    m_thresholds = allocate<Threshold>(from, "thresholds", 2);
+    m_wide.n = m_A.n_rows;
+    m_wide.row_map = allocate<Offset>(from, "row_map", n + 1);
+    m_wide.diagonal = allocate<Offset>(from, "diagonal", n);
+  }
+
+  template <class Functor>
+  void for_rows(const char* label, const Functor& functor) const {
+    Kokkos::parallel_for(label, m_rows.policy(m_exec, m_A.n_rows), functor);
+  }
+  Kokkos::RangePolicy<ExecutionSpace> range(std::int64_t end) const { return {m_exec, 0, end}; }
+
+  /// Sizes of A's rows, and how many entries L and U may have.
+  void measure() {
+    const std::int64_t n = m_A.n_rows;
+    Kokkos::parallel_for("lutra::ilu::clear", range(n), Impl::FillValues<Real, Memory>{m_scaling.column, 0});
+    for (int factor = 0; factor < 2; ++factor) keep_all(factor);
+    const Impl::MeasureMatrix<Scalar, Ordinal, Offset, Memory> kernel{m_A, m_scaling, m_A_lower, m_A_upper,
+                                                                      m_rows};
+    for_rows("lutra::ilu::measure_rows", kernel);
+    Impl::TriangleCounts counts;
+    Kokkos::parallel_reduce("lutra::ilu::finish_scaling", range(n), kernel, counts);
+    m_max_lower = fill_limit(m_options.symmetric ? counts.upper : counts.lower);
+    m_max_upper = fill_limit(counts.upper);
+  }
+
+  std::int64_t fill_limit(std::int64_t entries) const {
+    const double n = static_cast<double>(m_A.n_rows), all = n * (n - 1) / 2;
+    return static_cast<std::int64_t>(std::min(m_options.fill_factor * static_cast<double>(entries), all));
+  }
+
+  /// m_wide := m_now with the candidates whose keys are at least `min_key`
+  void add_candidates(Real min_key) {
+    Search search{
+        m_A,      m_shift,        m_now,     m_wide,       m_lower_map, m_n_columns, m_n_row,
+        m_n_left, m_row_residual, m_scaling, m_thresholds, min_key,     min_key,     m_options.symmetric,
+        m_rows};
+    for_rows("lutra::ilu::bound_rows", Impl::BoundRows<Search>{search});
+    count_candidates(search);
+    if (m_wide.nnz() > 0) fill(search);
+    const Impl::ParIlutNews& news = m_news.fetch(m_exec)(0);
+    if (news.n_entries > m_wide.nnz() && std::isfinite(news.residual)) {
+      make_room(search);
+      fill(search);
+    }
+    m_outcome.max_entries = std::max(m_outcome.max_entries, news.n_entries);
+  }
+
+  void pass_rows(const char* label, const Search& search, Impl::SearchPass pass,
+                 const Array<std::int64_t>& bins = {}) const {
+    Impl::for_each_row(m_exec, label, Ordinal(0), m_A.n_rows, m_work,
+                       Impl::SearchRow<Search, Memory>{search, pass, bins});
+  }
+
+  void count_candidates(const Search& search) const {
+    pass_rows("lutra::ilu::count_candidates", search, Impl::SearchPass::count);
+    Kokkos::parallel_scan("lutra::ilu::place_candidates", range(std::int64_t(m_A.n_rows) + 1),
+                          Impl::PlaceCandidates<Search, Memory>{search, m_news.device()});
+    using Sum = Kokkos::View<double, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    Kokkos::parallel_reduce("lutra::ilu::residual", range(m_A.n_rows),
+                            Impl::SumResiduals<Memory>{m_row_residual},
+                            Sum(&m_news.device().data()->residual));
+  }
+
+  void fill(const Search& search) const {
+    pass_rows("lutra::ilu::fill_candidates", search, Impl::SearchPass::fill);
+  }
+
+  /// Makes room for the candidates counted, or leaves the smallest out: those that exceed the limits on fill
+  /// twice, and those for which the budget is short.
+  void make_room(Search& search) {
+    const Impl::ParIlutNews& news = m_news.host()(0);
+    const std::int64_t limit = m_max_lower + m_max_upper, enough = 2 * limit + m_A.n_rows;
+    if (news.n_entries > enough) limit_candidates(search, limit, false);
+    widen(std::max(news.n_entries, std::min(news.n_entries + news.n_entries / 4, enough)));
+    search.to = m_wide;
+    if (news.n_entries > m_wide.nnz()) limit_candidates(search, m_wide.nnz(), true);
+    if (news.n_entries > m_wide.nnz()) {
+      throw OutOfMemoryError("L and U of ParILUT do not fit into the memory limit",
+                             static_cast<std::size_t>(news.n_entries) * bytes_of_entry());
+    }
+  }
+
+  /// Raises the least key so that at most `limit` candidates are left, or, if that `is_hard`, `limit` entries
+  /// with those of L and U. Bins of keys stay whole: without a hard limit, the first is taken anyway.
+  void limit_candidates(Search& search, std::int64_t limit, bool is_hard) {
+    constexpr int n_bins = Impl::KeyBins<Real>::count;
+    MemoryReservation reservation(m_budget);
+    const Impl::AsyncResult<std::int64_t, ExecutionSpace> bins(m_exec, reservation, "lutra::ilu::key_bins",
+                                                               2 * n_bins);
+    bins.fill(m_exec, 0);
+    pass_rows("lutra::ilu::count_bins", search, Impl::SearchPass::bins, bins.device());
+    const std::int64_t* const counts = bins.fetch(m_exec).data();
+    if (is_hard)
+      limit -= m_news.host()(0).n_entries - std::accumulate(counts, counts + 2 * n_bins, std::int64_t(0));
+    const double lower = static_cast<double>(m_max_lower), upper = static_cast<double>(m_max_upper);
+    const double share = static_cast<double>(limit) / std::max(1.0, lower + upper);
+    search.min_lower = std::max(search.min_lower, least_key(counts, share * lower, is_hard));
+    search.min_upper = std::max(search.min_upper, least_key(counts + n_bins, share * upper, is_hard));
+    count_candidates(search);
+    m_news.fetch(m_exec);
+    m_is_limited = true;
+  }
+
+  static Real least_key(const std::int64_t* bins, double limit, bool is_hard) {
+    constexpr int n_bins = Impl::KeyBins<Real>::count;
+    int bin = n_bins;
+    double sum = 0;
+    while (bin > 0 && sum + static_cast<double>(bins[bin - 1]) <= limit)
+      sum += static_cast<double>(bins[--bin]);
+    if (!is_hard && sum == 0 && bin > 0) --bin;
+    return bin < n_bins ? Impl::KeyBins<Real>::least(bin) : Kokkos::Experimental::infinity_v<Real>;
+  }
+
+  /// Bytes for an entry of m_wide, its key, its share in the selection, and its copy in m_kept.
+  std::size_t bytes_of_entry() const {
+    const std::size_t entry = sizeof(Ordinal) + (m_options.deterministic ? 2 : 1) * sizeof(Scalar);
+    return entry + 3 * sizeof(Real) + 2 + (m_kept.nnz() > 0 ? 0 : entry);
+  }
+
+  /// Room for `wanted` entries in m_wide, as far as the budget goes. Its entries are lost.
+  void widen(std::int64_t wanted) {
+    m_wide.entries = {};
+    m_wide.values = m_wide_spare = {};
+    m_keys = {};
+    m_selection = {};
+    m_wide.reservation = MemoryReservation(m_budget);
+    MemoryReservation& from = m_wide.reservation;
+    constexpr std::size_t others = 1 << 14;  // of the selection, of any size
+    const std::size_t free_bytes = m_budget.available_bytes();
+    const auto size = std::min(static_cast<std::size_t>(wanted),
+                               free_bytes > others ? (free_bytes - others) / bytes_of_entry() : 0);
+    m_wide.entries = allocate<Ordinal>(from, "wide_entries", size);
+    m_wide.values = allocate<Scalar>(from, "wide_values", size);
+    m_keys = allocate<Real>(from, "keys", size);
+    if (m_options.deterministic) m_wide_spare = allocate<Scalar>(from, "wide_spare", size);
+    SelectOptions options;
+    options.approximate = m_options.approximate_selection;
+    m_selection = {m_exec, static_cast<std::int64_t>(size), options, m_budget};
+  }
+
+  /// Takes the residual of the step that begins. Returns whether that step is worth while.
+  bool take_residual() {
+    const double before = m_outcome.residual, n = static_cast<double>(m_A.n_rows);
+    const double residual = m_outcome.residual = std::sqrt(m_news.host()(0).residual / n);
+    m_outcome.is_finite = std::isfinite(residual);
+    if (m_outcome.steps == 0) m_outcome.first_residual = residual;
+    m_outcome.limited_steps += m_is_limited ? 1 : 0;
+    m_is_limited = false;
+    const bool is_exact = residual <= 8 * static_cast<double>(epsilon_of<Scalar>);
+    const bool has_stalled =
+        m_outcome.steps > 0 && std::abs(before - residual) <= m_options.step_tolerance * before;
+    return m_outcome.is_finite && !is_exact && !has_stalled;
+  }
+
+  /// A sweep over `factors`, into `spare` and exchanged with it where it is to be deterministic.
+  void sweep(Factors& factors, Array<Scalar>& spare) const {
+    const Array<Scalar> to = m_options.deterministic ? spare : factors.values;
+    Impl::sweep_factors(m_exec, m_A, m_shift, factors, Kokkos::View<const Scalar*, Memory>(factors.values),
+                        to, m_work);
+    if (m_options.deterministic) std::swap(factors.values, spare);
+  }
+
+  /// m_now := what matters of m_wide
+  void sweep_and_drop() {
+    sweep(m_wide, m_wide_spare);
+    const auto [n_entries, n_lower, residual] = m_news.host()(0);
+    const auto n_keys = n_entries - m_A.n_rows;
+    const Keyed keyed{m_wide, m_lower_map, Kokkos::subview(m_keys, std::make_pair(std::int64_t(0), n_lower)),
+                      Kokkos::subview(m_keys, std::make_pair(n_lower, n_keys))};
+    for_rows("lutra::ilu::keys", Impl::ComputeKeys<Scalar, Ordinal, Offset, Memory>{
+                                     keyed, m_scaling, static_cast<Real>(m_options.drop_tolerance), m_rows});
+    set_thresholds(keyed);
+    m_now = {};
+    allocate_kept(std::min(m_max_lower + m_max_upper + m_A.n_rows, static_cast<std::int64_t>(m_wide.nnz())));
+    drop(Drop{keyed, m_kept, m_thresholds, m_lower_count, m_upper_count, m_lower_ties, m_upper_ties, m_rows});
+    sweep(m_kept, m_kept_spare);
+    m_now = m_kept;
+    m_is_kept = true;
+  }
+
+  void set_thresholds(const Keyed& keyed) {
+    const bool by_row = m_options.fill_rule == FillRule::row;
+    if (by_row) {
+      for_rows("lutra::ilu::limit_rows", Impl::LimitRows<Scalar, Ordinal, Offset, Memory>{
+                                             keyed, m_A_lower, m_A_upper, m_options.fill_factor, m_rows});
+    }
+    select(0, keyed.lower_keys, by_row || m_options.symmetric ? keyed.lower_keys.extent(0) : m_max_lower);
+    select(1, keyed.upper_keys, by_row ? keyed.upper_keys.extent(0) : m_max_upper);
+  }
+
+  /// A threshold below all keys.
+  void keep_all(int factor) const {
+    Kokkos::parallel_for("lutra::ilu::keep_all", range(1),
+                         Impl::KeepAll<Real, Memory>{Kokkos::subview(m_thresholds, factor)});
+  }
+
+  void select(int factor, const Array<Real>& keys, std::int64_t limit) {
+    if (static_cast<std::int64_t>(keys.extent(0)) <= limit) {
+      keep_all(factor);
+    } else {
+      const Kokkos::View<Threshold, Memory> to = Kokkos::subview(m_thresholds, factor);
+      m_selection.find(m_exec, Kokkos::View<const Real*, Memory>(keys), limit, to);
+    }
+  }
+
+  void drop(const Drop& kernels) {
+    count_and_place(kernels);
+    if (m_options.symmetric) {
+      for_rows("lutra::ilu::mirror", Impl::MirrorKept<Drop>{kernels});
+      count_and_place(kernels);
+    }
+    for_rows("lutra::ilu::compact", Impl::CompactKept<Drop>{kernels});
+  }
+
+  void count_and_place(const Drop& kernels) {
+    for_rows("lutra::ilu::count_kept", Impl::CountKept<Drop>{kernels});
+    Kokkos::parallel_scan("lutra::ilu::place_kept", range(std::int64_t(m_A.n_rows) + 1),
+                          Impl::PlaceKept<Drop>{kernels});
+  }
+
+  void allocate_kept(std::int64_t capacity) {
+    if (m_kept.nnz() >= capacity) return;
+    const auto n = static_cast<std::size_t>(m_A.n_rows), size = static_cast<std::size_t>(capacity);
+    m_kept = {};
+    m_kept_spare = {};
+    m_kept.n = m_A.n_rows;
+    m_kept.reservation = MemoryReservation(m_budget);
+    MemoryReservation& from = m_kept.reservation;
+    m_kept.row_map = allocate<Offset>(from, "kept_row_map", n + 1);
+    m_kept.diagonal = allocate<Offset>(from, "kept_diagonal", n);
+    m_kept.entries = allocate<Ordinal>(from, "kept_entries", size);
+    m_kept.values = allocate<Scalar>(from, "kept_values", size);
+    if (m_options.deterministic) m_kept_spare = allocate<Scalar>(from, "kept_spare", size);
+  }
+
+  ExecutionSpace m_exec;
+  Matrix m_A;
+  double m_shift;
+  IluOptions m_options;
+  MemoryBudget m_budget;
+  Impl::RowTeams m_rows;
+  Factors m_now;  ///< L and U
+  MemoryReservation m_reservation;
+  Impl::RowWorkspace<Scalar, Ordinal, ExecutionSpace> m_work;
+  Impl::AsyncResult<Impl::ParIlutNews, ExecutionSpace> m_news;
+  Selection<Real, ExecutionSpace> m_selection;
+  Impl::KeyScaling<Real, Memory> m_scaling;
+  std::int64_t m_max_lower = 0, m_max_upper = 0;  ///< entries L and U may have, without diagonals
+  Array<Ordinal> m_A_lower, m_A_upper;            ///< [n] entries of A's strict triangles
+  Factors m_wide;              ///< with candidates; entries, values: as far as there is room
+  Array<Scalar> m_wide_spare;  ///< deterministic sweeps: values written
+  Array<Real> m_keys;          ///< of L, then of U
+  Array<Offset> m_lower_map;   ///< [n + 1] see KeyedFactors
+  Array<Ordinal> m_n_columns, m_n_row, m_n_left;  ///< [n] see CandidateSearch
+  Array<double> m_row_residual;
+  Array<std::int64_t> m_lower_count, m_upper_count, m_lower_ties, m_upper_ties;  ///< [n] see DropEntries
+  Array<Threshold> m_thresholds;                                                 ///< [2] of L, of U
+  Factors m_kept;                                                                ///< after dropping
+  Array<Scalar> m_kept_spare;
+  bool m_is_kept = false;     ///< m_now is m_kept
+  bool m_is_limited = false;  ///< the step's candidates are not all that could be
+  ParIlutOutcome m_outcome;
+};
+
+}  // namespace
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+ParIlutOutcome parilut(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double shift,
+    const IluOptions& options, const MemoryBudget& budget,
+    IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& factors) {
+  check_options(options);
+  if (A.n_rows != A.n_cols || factors.n != A.n_rows) {
+    throw InputError("parilut: A is " + std::to_string(A.n_rows) + " x " + std::to_string(A.n_cols) +
+                     ", the factors are " + std::to_string(factors.n) + " x " + std::to_string(factors.n));
+  }
+  if (A.n_rows == 0) return {};
+  ParIlut<Scalar, Ordinal, Offset, ExecutionSpace> run(exec, A, shift, options, budget, factors);
+  const ParIlutOutcome outcome = run.run();
+  factors = run.result();
+  return outcome;
+}
+
+#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, ExecutionSpace)                                          \
+  template ParIlutOutcome parilut(                                                                          \
+      const ExecutionSpace&, const CsrView<Scalar, Ordinal, Offset, ExecutionSpace::memory_space>&, double, \
+      const IluOptions&, const MemoryBudget&,                                                               \
+      IncompleteFactors<Scalar, Ordinal, Offset, ExecutionSpace::memory_space>&);
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INSTANTIATE)
+#undef LUTRA_INSTANTIATE
+
+}  // namespace lutra

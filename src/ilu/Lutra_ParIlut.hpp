@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PARILUT_HPP
+#define LUTRA_PARILUT_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+#include "Lutra_CsrView.hpp"
+#include "Lutra_IluOptions.hpp"
+#include "Lutra_IncompleteFactors.hpp"
+#include "Lutra_MemoryBudget.hpp"
+
+namespace lutra {
+
+/// What ParILUT did. A residual is the root of the mean over the rows of ‖row of A − L·U‖² / max |entry of
+/// A's row|², over all places and not only those of the pattern.
+struct ParIlutOutcome {
+  int steps = 0;                 ///< steps made
+  int limited_steps = 0;         ///< those in which small candidates were left out for want of room
+  double first_residual = 0;     ///< before the first step
+  double residual = 0;           ///< before the last step, or before the one not made because of it
+  std::int64_t max_entries = 0;  ///< most entries of L and U with candidates
+  bool is_finite = true;         ///< false: a residual was NaN or infinite, and steps ended there
+};
+
+/// ParILUT (Anzt, Ribizel, Flegar, Chow and Dongarra): finds a pattern for L and U with at most
+/// fill_factor · entries of A's triangles, diagonals always among them, that suits the values of A.
+///
+///     step:   A, L, U ──▶ candidates, r = A − L·U ──▶ sweep ──▶ thresholds of L, of U ──▶ drop ──▶ sweep
+///
+/// Steps end after `options.steps` of them, or when the residual changes by less than
+/// `options.step_tolerance`. Where the candidates exceed twice what L and U may hold, or the budget, the
+/// largest are taken. With options.symmetric, L keeps what U keeps.
+/// @param A        square, rows ascending
+/// @param shift    added to A's diagonal in parts of the largest magnitude of its row
+/// @param factors  in: pattern and values to begin with, diagonals present; out: the result, in Views of its
+///                 own. As before the call where this throws
+/// @throws OutOfMemoryError where the budget does not suffice for L and U twice
+/// Waits for `exec` once a step and three times besides, and twice more in a step whose candidates are
+/// limited.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+ParIlutOutcome parilut(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double shift,
+    const IluOptions& options, const MemoryBudget& budget,
+    IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& factors);
+
+}  // namespace lutra
+
+#endif

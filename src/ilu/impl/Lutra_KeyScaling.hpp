@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_KEYSCALING_HPP
+#define LUTRA_KEYSCALING_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+#include "Lutra_CsrView.hpp"
+#include "Lutra_RowTeams.hpp"
+#include "Lutra_ScalarTraits.hpp"
+
+namespace lutra::Impl {
+
+/// diag(row)·A·diag(column): one step of Ruiz' scaling, which brings the largest magnitudes of rows and
+/// columns near one.
+template <class Real, class Memory>
+struct KeyScaling {
+  Kokkos::View<Real*, Memory> row_size;  ///< [n] largest magnitude of each row of A; one for rows of zeros
+  Kokkos::View<Real*, Memory> row;       ///< [n] one over the root of row_size
+  Kokkos::View<Real*, Memory> column;    ///< [n] the same for columns
+
+  /// The magnitude of entry (i, j) of L or U in the factors of the scaled matrix.
+  template <class Ordinal>
+  KOKKOS_FUNCTION Real key(Ordinal i, Ordinal j, Real size) const {
+    return size * row(i) * (j < i ? 1 / row(j) : column(j));
+  }
+};
+
+/// Entries of A's strict triangles.
+struct TriangleCounts {
+  std::int64_t lower = 0, upper = 0;
+
+  KOKKOS_FUNCTION TriangleCounts& operator+=(const TriangleCounts& other) {
+    lower += other.lower;
+    upper += other.upper;
+    return *this;
+  }
+};
+
+/// Sizes and lengths of A's rows and columns.
+///
+///     rows      lanes of a row: row_size, lengths; column, set to zero before, takes maxima by atomics
+///     finish    roots and reciprocals; sums of the lengths
+template <class Scalar, class Ordinal, class Offset, class Memory>
+struct MeasureMatrix {
+  using Real = RealOf<Scalar>;
+  CsrView<Scalar, Ordinal, Offset, Memory> A;
+  KeyScaling<Real, Memory> to;
+  Kokkos::View<Ordinal*, Memory> n_lower, n_upper;  ///< [n] entries of A's strict triangles
+  RowTeams rows;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    rows.visit_rows(team, A.n_rows, [&](const Ordinal i) {
+      const auto entries = Kokkos::ThreadVectorRange(team, A.row_map(i), A.row_map(i + 1));
+      Real size = 0;
+      Kokkos::parallel_reduce(
+          entries,
+          [&](const Offset p, Real& max) {
+            const Real a = ScalarTraits<Scalar>::magnitude(A.values(p));
+            max = Kokkos::max(max, a);
+            Kokkos::atomic_max(&to.column(A.entries(p)), a);
+          },
+          Kokkos::Max<Real>(size));
+      Ordinal left = 0, diagonal = 0;
+      Kokkos::parallel_reduce(
+          entries, [&](const Offset p, Ordinal& sum) { sum += A.entries(p) < i ? 1 : 0; }, left);
+      Kokkos::parallel_reduce(
+          entries, [&](const Offset p, Ordinal& sum) { sum += A.entries(p) == i ? 1 : 0; }, diagonal);
+      Kokkos::single(Kokkos::PerThread(team), [&]() {
+        to.row_size(i) = size > 0 ? size : Real(1);
+        n_lower(i) = left;
+        n_upper(i) = static_cast<Ordinal>(A.row_map(i + 1) - A.row_map(i)) - left - diagonal;
+      });
+    });
+  }
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, TriangleCounts& sum) const {
+    to.row(i) = 1 / Kokkos::sqrt(to.row_size(i));
+    to.column(i) = to.column(i) > 0 ? 1 / Kokkos::sqrt(to.column(i)) : Real(1);
+    sum.lower += n_lower(i);
+    sum.upper += n_upper(i);
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PARILUTCANDIDATES_HPP
+#define LUTRA_PARILUTCANDIDATES_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "Lutra_BinarySearch.hpp"
+#include "Lutra_CsrView.hpp"
+#include "Lutra_IluRow.hpp"
+#include "Lutra_IncompleteFactors.hpp"
+#include "Lutra_KeyScaling.hpp"
+#include "Lutra_RowAccumulator.hpp"
+#include "Lutra_RowTeams.hpp"
+#include "Lutra_ScalarTraits.hpp"
+#include "Lutra_Select.hpp"
+
+// What a step of ParILUT adds (Anzt et al., section IV, "Candidate search" and "Computing the ILU residual"):
+// places outside the pattern where A − L·U has an entry. Two passes over the rows count and fill; both
+// compute the residual in an accumulator, so that no rows of L are merged with columns of U.
+//
+// Departures: the norm is taken over all places, not only over the candidates; candidates whose keys lie far
+// below the thresholds of the step before, or beyond a number that depends on the limits on fill, are not
+// stored, since the next thresholds would drop them.
+
+namespace lutra::Impl {
+
+/// What the host reads in a step.
+struct ParIlutNews {
+  std::int64_t n_entries = 0;  ///< of L and U with the candidates
+  std::int64_t n_lower = 0;    ///< of L among them
+  double residual = 0;         ///< sum of squares of A − L·U, each row in parts of A's largest entry there
+};
+
+/// Keys from 2⁻⁶⁴ to 2⁶⁴ by size, four bins an octave: their bits without all but two of the mantissa. The
+/// first and the last bin have what is smaller and larger, too.
+template <class Real>
+struct KeyBins {
+  using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
+  static constexpr int count = 512;
+  static constexpr int shift = sizeof(Real) == 8 ? 50 : 21;
+  static constexpr int first = 4 * ((sizeof(Real) == 8 ? 1023 : 127) - 64);
+
+  KOKKOS_FUNCTION static int bin(Real key) {
+    const int number = static_cast<int>(Kokkos::bit_cast<Bits>(key) >> shift) - first;
+    return number < 0 ? 0 : number < count ? number : count - 1;
+  }
+  /// The least key of a bin.
+  KOKKOS_FUNCTION static Real least(int bin) {
+    return bin == 0 ? Real(0) : Kokkos::bit_cast<Real>(static_cast<Bits>(bin + first) << shift);
+  }
+};
+
+/// L and U, the candidates around them, and where the rows of both together go.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+struct CandidateSearch {
+  using Real = RealOf<Scalar>;
+  using Factors = IncompleteFactors<Scalar, Ordinal, Offset, Memory>;
+  /// What the thresholds of the step before are multiplied by: sweeps change values.
+  static constexpr Real slack = Real(0.25);
+
+  CsrView<Scalar, Ordinal, Offset, Memory> A;
+  double shift;  ///< added to A's diagonal, in parts of its rows' largest magnitudes
+  Factors from;  ///< L and U as they are
+  Factors to;    ///< with candidates; its entries and values may prove too short
+  Kokkos::View<Offset*, Memory> lower_map;  ///< [n + 1] entries of the new L in the rows before
+  Kokkos::View<Ordinal*, Memory>
+      n_columns;  ///< [n] a bound on the columns of a row's residual, then their number
+  Kokkos::View<Ordinal*, Memory> n_row;        ///< [n] entries of the new row
+  Kokkos::View<Ordinal*, Memory> n_left;       ///< [n] those of L among them
+  Kokkos::View<double*, Memory> row_residual;  ///< [n] sums of ParIlutNews::residual
+  KeyScaling<Real, Memory> scaling;
+  Kokkos::View<const SelectionThreshold<Real>*, Memory> thresholds;  ///< [2] of the step before, for L and U
+  Real min_lower, min_upper;                                         ///< candidates have at least these keys
+  bool symmetric;  ///< a candidate in L is judged as the one in U that mirrors it
+  RowTeams rows;
+
+  KOKKOS_FUNCTION Real min_key(int factor) const {
+    return Kokkos::max(factor == 0 ? min_lower : min_upper, slack * thresholds(factor).lower);
+  }
+  /// The value a candidate begins with: r_ij / u_jj in L, r_ij in U.
+  KOKKOS_FUNCTION Scalar value(Ordinal i, Ordinal j, const Scalar& r) const {
+    return j < i ? divide_by_pivot(r, from.values(from.diagonal(j))) : r;
+  }
+  KOKKOS_FUNCTION Real key(Ordinal i, Ordinal j, const Scalar& r) const {
+    if (symmetric && j < i) return scaling.key(j, i, ScalarTraits<Scalar>::magnitude(r));
+    return scaling.key(i, j, ScalarTraits<Scalar>::magnitude(value(i, j, r)));
+  }
+  /// Position of column j in row i of L and U, or the end of the row.
+  KOKKOS_FUNCTION Offset find(Ordinal i, Ordinal j) const {
+    const Offset end = from.row_map(i + 1);
+    const Offset p = first_not_before(from.row_map(i), end, [&](Offset q) { return from.entries(q) < j; });
+    return p < end && from.entries(p) == j ? p : end;
+  }
+};
+
+/// Most columns the residual of a row can have.
+template <class Search>
+struct BoundRows {
+  Search s;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const auto& f = s.from;
+    s.rows.visit_rows(team, f.n, [&](const auto i) {
+      std::int64_t sum = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, f.row_map(i), f.diagonal(i)),
+          [&](const auto p, std::int64_t& part) {
+            const auto k = f.entries(p);
+            part += static_cast<std::int64_t>(f.row_map(k + 1) - f.diagonal(k) - 1);
+          },
+          sum);
+      sum += static_cast<std::int64_t>(f.row_map(i + 1) - f.row_map(i) + s.A.row_map(i + 1) - s.A.row_map(i));
+      Kokkos::single(Kokkos::PerThread(team), [&]() {
+        s.n_columns(i) = static_cast<decltype(f.n)>(Kokkos::min(sum, static_cast<std::int64_t>(f.n)));
+      });
+    });
+  }
+};
+
+/// What a pass over the rows does with their residuals.
+enum class SearchPass {
+  count,  ///< counts candidates, and takes norms
+  bins,   ///< counts candidates by the size of their keys
+  fill    ///< writes the rows, sorted by column; nothing where they do not fit
+};
+
+/// All passes are one functor, so that the same instructions decide what is counted and what is written.
+template <class Search, class Memory>
+struct SearchRow {
+  Search s;
+  SearchPass pass;
+  Kokkos::View<std::int64_t*, Memory> bins;  ///< [2 × KeyBins::count] candidates of L, of U; for that pass
+
+  template <class Ordinal>
+  KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const {
+    return s.n_columns(i);
+  }
+
+  template <class Lanes, class Accumulator, class Ordinal>
+  KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    const bool fits = static_cast<std::size_t>(s.to.row_map(s.from.n)) <= s.to.entries.extent(0);
+    if (pass == SearchPass::fill && !fits) return;
+    compute_residual(lanes, w, i);
+    if (pass == SearchPass::count) count(lanes, w, i);
+    if (pass == SearchPass::bins) count_bins(lanes, w, i);
+    if (pass == SearchPass::fill) write(lanes, w, i);
+  }
+
+  /// w := row i of A − L·U, with a place for each entry of L and U
+  template <class Lanes, class Accumulator, class Ordinal>
+  KOKKOS_FUNCTION void compute_residual(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    const auto& f = s.from;
+    using Scalar = typename decltype(f.values)::non_const_value_type;
+    lanes.each(f.row_map(i), f.row_map(i + 1), [&](const auto p) { w.insert(f.entries(p)); });
+    add_matrix_row<true>(lanes, w, s.A, s.shift, i);
+    for (auto p = f.row_map(i); p < f.diagonal(i); ++p) {
+      const Ordinal k = f.entries(p);
+      subtract_row<true>(lanes, w, f.entries, f.values, f.diagonal(k), f.row_map(k + 1), f.values(p));
+    }
+    subtract_row<true>(lanes, w, f.entries, f.values, f.diagonal(i), f.row_map(i + 1), Scalar(1));
+  }
+
+  /// Whether a place gets an entry. NaN does: the norm reports it.
+  template <class Ordinal, class Scalar>
+  KOKKOS_FUNCTION bool is_kept(Ordinal i, Ordinal j, const Scalar& r) const {
+    const bool is_small = s.key(i, j, r) < (j < i && !s.symmetric ? s.min_key(0) : s.min_key(1));
+    return !is_small || s.find(i, j) < s.from.row_map(i + 1);
+  }
+
+  template <class Lanes, class Accumulator, class Ordinal>
+  KOKKOS_FUNCTION void count(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    using Scalar = typename decltype(s.from.values)::non_const_value_type;
+    const Ordinal columns = w.size(lanes);
+    const Ordinal left = w.template sum<Ordinal>(
+        lanes, [&](const Ordinal j, const Scalar& r) { return Ordinal(j < i && is_kept(i, j, r)); });
+    const Ordinal right = w.template sum<Ordinal>(
+        lanes, [&](const Ordinal j, const Scalar& r) { return Ordinal(j >= i && is_kept(i, j, r)); });
+    const auto size = static_cast<double>(s.scaling.row_size(i));
+    const double residual = w.template sum<double>(lanes, [&](const Ordinal, const Scalar& r) {
+      const double part = static_cast<double>(ScalarTraits<Scalar>::magnitude(r)) / size;
+      return part * part;
+    });
+    lanes.once([&]() {
+      s.n_columns(i) = columns;
+      s.n_left(i) = left;
+      s.n_row(i) = left + right;
+      s.row_residual(i) = residual;
+    });
+  }
+
+  template <class Lanes, class Accumulator, class Ordinal>
+  KOKKOS_FUNCTION void count_bins(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    using Scalar = typename decltype(s.from.values)::non_const_value_type;
+    using Bins = KeyBins<RealOf<Scalar>>;
+    w.remove_if(lanes, [&](const Ordinal j, const Scalar& r) {
+      if (s.find(i, j) < s.from.row_map(i + 1)) return true;
+      if (is_kept(i, j, r)) Kokkos::atomic_inc(&bins((j < i ? 0 : Bins::count) + Bins::bin(s.key(i, j, r))));
+      return true;
+    });
+  }
+
+  template <class Lanes, class Accumulator, class Ordinal>
+  KOKKOS_FUNCTION void write(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    using Scalar = typename decltype(s.from.values)::non_const_value_type;
+    w.remove_if(lanes, [&](const Ordinal j, const Scalar& r) { return !is_kept(i, j, r); });
+    const auto first = s.to.row_map(i);
+    w.visit_sorted(lanes, [&](const Ordinal rank, const Ordinal j, const Scalar& r) {
+      const auto p = s.find(i, j);
+      s.to.entries(first + rank) = j;
+      s.to.values(first + rank) = p < s.from.row_map(i + 1) ? s.from.values(p) : s.value(i, j, r);
+    });
+  }
+};
+
+/// Entries in the rows before.
+struct RowStart {
+  std::int64_t all = 0, lower = 0;
+
+  KOKKOS_FUNCTION RowStart& operator+=(const RowStart& other) {
+    all += other.all;
+    lower += other.lower;
+    return *this;
+  }
+};
+
+/// A scan: where the rows begin, and the totals.
+template <class Search, class Memory>
+struct PlaceCandidates {
+  Search s;
+  Kokkos::View<ParIlutNews*, Memory> news;  ///< [1]
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, RowStart& before, const bool final) const {
+    using Offset = typename decltype(s.lower_map)::non_const_value_type;
+    if (final) {
+      s.to.row_map(i) = static_cast<Offset>(before.all);
+      s.lower_map(i) = static_cast<Offset>(before.lower);
+    }
+    if (i == static_cast<std::int64_t>(s.from.n)) {
+      if (final) news(0).n_entries = before.all;
+      if (final) news(0).n_lower = before.lower;
+      return;
+    }
+    if (final) s.to.diagonal(i) = static_cast<Offset>(before.all + s.n_left(i));
+    before += {s.n_row(i), s.n_left(i)};
+  }
+};
+
+/// The sum of the rows' residuals.
+template <class Memory>
+struct SumResiduals {
+  Kokkos::View<const double*, Memory> row_residual;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, double& sum) const { sum += row_residual(i); }
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PARILUTDROP_HPP
+#define LUTRA_PARILUTDROP_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "Lutra_BinarySearch.hpp"
+#include "Lutra_IncompleteFactors.hpp"
+#include "Lutra_KeyScaling.hpp"
+#include "Lutra_RowTeams.hpp"
+#include "Lutra_ScalarTraits.hpp"
+#include "Lutra_Select.hpp"
+
+// What a step of ParILUT removes (Anzt et al., section IV, "Add/Remove elements"): keys of the entries, the
+// decision by a threshold, and the compaction of rows. The diagonal has no key and stays.
+//
+// Departures: the keys are magnitudes in the factors of a scaled A, since one threshold for all rows means
+// little where their units differ; ties are broken by the order of entries, so that the limit on fill is
+// hard; one scan places the rows, whatever the ties.
+
+namespace lutra::Impl {
+
+/// L and U with the candidates, and the keys of their entries.
+///
+///     row i of L and U     l l l | u u u u u      factors.row_map(i) … factors.diagonal(i) …
+///     lower_keys           k k k                  from lower_map(i)
+///     upper_keys                   k k k k        from factors.row_map(i) − lower_map(i) − i
+template <class Scalar, class Ordinal, class Offset, class Memory>
+struct KeyedFactors {
+  using Real = RealOf<Scalar>;
+  IncompleteFactors<Scalar, Ordinal, Offset, Memory> factors;
+  Kokkos::View<Offset*, Memory> lower_map;  ///< [n + 1] entries of L in the rows before
+  Kokkos::View<Real*, Memory> lower_keys;   ///< [entries of L] how much an entry matters; negative: dropped
+  Kokkos::View<Real*, Memory> upper_keys;   ///< [entries of U without the diagonal]
+
+  KOKKOS_FUNCTION Offset lower_begin(Ordinal i) const { return lower_map(i); }
+  KOKKOS_FUNCTION Offset upper_begin(Ordinal i) const { return factors.row_map(i) - lower_map(i) - i; }
+  KOKKOS_FUNCTION Offset n_lower(Ordinal i) const { return factors.diagonal(i) - factors.row_map(i); }
+  KOKKOS_FUNCTION Offset n_upper(Ordinal i) const { return factors.row_map(i + 1) - factors.diagonal(i) - 1; }
+};
+
+/// Keys of all entries. Entries below the drop tolerance get a negative key.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+struct ComputeKeys {
+  using Real = RealOf<Scalar>;
+  KeyedFactors<Scalar, Ordinal, Offset, Memory> to;
+  KeyScaling<Real, Memory> scaling;
+  Real drop_tolerance;
+  RowTeams rows;
+
+  KOKKOS_FUNCTION Real key(Ordinal i, Offset p) const {
+    const auto& f = to.factors;
+    const Ordinal j = f.entries(p);
+    const Real size = ScalarTraits<Scalar>::magnitude(f.values(p));
+    if (drop_tolerance > 0) {
+      // an entry of L counts as what elimination leaves in A's row before it divides by the pivot
+      const Real in_row = j < i ? size * ScalarTraits<Scalar>::magnitude(f.values(f.diagonal(j))) : size;
+      if (in_row < drop_tolerance * scaling.row_size(i)) return Real(-1);
+    }
+    return scaling.key(i, j, size);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const auto& f = to.factors;
+    rows.visit_rows(team, f.n, [&](const Ordinal i) {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, to.n_lower(i)), [&](const Offset t) {
+        to.lower_keys(to.lower_begin(i) + t) = key(i, f.row_map(i) + t);
+      });
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, to.n_upper(i)), [&](const Offset t) {
+        to.upper_keys(to.upper_begin(i) + t) = key(i, f.diagonal(i) + 1 + t);
+      });
+    });
+  }
+};
+
+/// Symmetric factorizations: what has no mirror in L is dropped from U.
+template <class Keyed>
+struct DropUnpaired {
+  Keyed from;
+  RowTeams rows;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const auto& f = from.factors;
+    rows.visit_rows(team, f.n, [&](const auto i) {
+      const auto begin = f.diagonal(i) + 1;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, from.n_upper(i)), [&](const std::int64_t t) {
+        const auto j = f.entries(begin + t);
+        const auto end = f.diagonal(j);
+        const auto p = first_not_before(f.row_map(j), end, [&](const auto q) { return f.entries(q) < i; });
+        if (p == end || f.entries(p) != i) from.upper_keys(from.upper_begin(i) + t) = -1;
+      });
+    });
+  }
+};
+
+/// Two counts below 2³¹ in one word, so that a scan over lanes takes both.
+struct AboveAndTies {
+  KOKKOS_FUNCTION static std::int64_t pack(std::int64_t above, std::int64_t ties) {
+    return above << 32 | ties;
+  }
+  KOKKOS_FUNCTION static std::int64_t above(std::int64_t packed) { return packed >> 32; }
+  KOKKOS_FUNCTION static std::int64_t ties(std::int64_t packed) { return packed & 0xffffffff; }
+};
+
+/// Which of the two counts an entry belongs to, or neither.
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION std::int64_t classify(Real key, const SelectionThreshold<Real>& threshold) {
+  if (key < 0) return 0;
+  if (threshold.is_above(key)) return AboveAndTies::pack(1, 0);
+  return threshold.is_tie(key) ? AboveAndTies::pack(0, 1) : 0;
+}
+
+/// Drops all but the `limit` largest keys of a row, ties by index, by making the others negative. Bisection
+/// over the bits of a key, which order numbers ≥ 0 as their values do: 31 or 63 counts.
+template <class Real, class Member, class Keys, class Offset>
+KOKKOS_FUNCTION void keep_largest(const Member& team, const Keys& keys, Offset begin, Offset length,
+                                  Offset limit) {
+  using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
+  if (length <= limit) return;
+  const auto count_from = [&](Bits bits) {
+    Offset count = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(team, length),
+        [&](const Offset t, Offset& sum) {
+          const Real key = keys(begin + t);
+          sum += !(key < 0) && Kokkos::bit_cast<Bits>(key) >= bits ? 1 : 0;
+        },
+        count);
+    return count;
+  };
+  if (count_from(0) <= limit) return;
+  Bits kth =
+      0;  // the largest number that at least `limit` + 1 keys reach: what ties with it may not all stay
+  for (Bits bit = Bits(1) << (8 * sizeof(Bits) - 2); bit > 0; bit >>= 1) {
+    if (count_from(kth | bit) > limit) kth |= bit;
+  }
+  const Offset allowed = limit - count_from(kth + 1);
+  Kokkos::parallel_scan(Kokkos::ThreadVectorRange(team, length),
+                        [&](const Offset t, Offset& ties, const bool final) {
+                          Real& key = keys(begin + t);
+                          const bool live = !(key < 0);
+                          const Bits bits = Kokkos::bit_cast<Bits>(key);
+                          const bool tie = live && bits == kth;
+                          const bool drop = live && (bits < kth || (tie && ties >= allowed));
+                          ties += tie ? 1 : 0;
+                          if (final && drop) key = Real(-1);
+                        });
+}
+
+/// FillRule::row: each row of L and of U keeps `fill_factor` times the entries of A's row.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+struct LimitRows {
+  KeyedFactors<Scalar, Ordinal, Offset, Memory> to;
+  Kokkos::View<const Ordinal*, Memory> A_lower, A_upper;  ///< [n] entries of A's strict triangles
+  double fill_factor;
+  RowTeams rows;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    rows.visit_rows(team, to.factors.n, [&](const Ordinal i) {
+      keep_largest<RealOf<Scalar>>(team, to.lower_keys, to.lower_begin(i), to.n_lower(i),
+                                   static_cast<Offset>(fill_factor * static_cast<double>(A_lower(i))));
+      keep_largest<RealOf<Scalar>>(team, to.upper_keys, to.upper_begin(i), to.n_upper(i),
+                                   static_cast<Offset>(fill_factor * static_cast<double>(A_upper(i))));
+    });
+  }
+};
+
+/// A threshold that drops negative keys alone.
+template <class Real, class Memory>
+struct KeepAll {
+  Kokkos::View<SelectionThreshold<Real>, Memory> threshold;
+  KOKKOS_FUNCTION void operator()(const int) const { threshold() = {Real(-1), Real(-1), 0, 0, 0}; }
+};
+
+/// Of `ties` ties those kept where `allowed` may be, a number that may be negative.
+KOKKOS_FORCEINLINE_FUNCTION std::int64_t limit_ties(std::int64_t ties, std::int64_t allowed) {
+  return Kokkos::max(std::int64_t(0), Kokkos::min(ties, allowed));
+}
+
+/// The rows of `from` without the entries that the two thresholds drop.
+///
+///     count    entries above each threshold, and ties with it, of each row
+///     place    ties are kept in their order until n_ties of them are, so that a scan finds
+///              entries kept before row i = above + min(ties of L, n_ties) + min(ties of U, n_ties)
+///     compact  lanes of a row find their places by a scan over the same two counts
+template <class Scalar, class Ordinal, class Offset, class Memory>
+struct DropEntries {
+  using Real = RealOf<Scalar>;
+  using Threshold = SelectionThreshold<Real>;
+  KeyedFactors<Scalar, Ordinal, Offset, Memory> from;
+  IncompleteFactors<Scalar, Ordinal, Offset, Memory> to;
+  Kokkos::View<Threshold*, Memory> thresholds;            ///< [2] of L, of U
+  Kokkos::View<std::int64_t*, Memory> lower_count;        ///< [n] AboveAndTies of each row of L
+  Kokkos::View<std::int64_t*, Memory> upper_count;        ///< [n] of U
+  Kokkos::View<std::int64_t*, Memory> lower_ties_before;  ///< [n] ties of L in the rows before
+  Kokkos::View<std::int64_t*, Memory> upper_ties_before;  ///< [n]
+  RowTeams rows;
+};
+
+template <class Drop>
+struct CountKept {
+  using Threshold = typename Drop::Threshold;
+  Drop d;
+
+  template <class Member, class Keys, class Offset>
+  KOKKOS_FUNCTION std::int64_t count(const Member& team, const Keys& keys, Offset begin, Offset length,
+                                     const Threshold& threshold) const {
+    std::int64_t total = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(team, length),
+        [&](const Offset t, std::int64_t& sum) { sum += classify(keys(begin + t), threshold); }, total);
+    return total;
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const Threshold lower = d.thresholds(0), upper = d.thresholds(1);
+    d.rows.visit_rows(team, d.to.n, [&](const auto i) {
+      const auto in_lower = count(team, d.from.lower_keys, d.from.lower_begin(i), d.from.n_lower(i), lower);
+      const auto in_upper = count(team, d.from.upper_keys, d.from.upper_begin(i), d.from.n_upper(i), upper);
+      Kokkos::single(Kokkos::PerThread(team), [&]() {
+        d.lower_count(i) = in_lower;
+        d.upper_count(i) = in_upper;
+      });
+    });
+  }
+};
+
+/// Entries of the rows before that a threshold keeps for certain, and that tie with it.
+struct KeptEntries {
+  std::int64_t above = 0, lower_ties = 0, upper_ties = 0;
+
+  KOKKOS_FUNCTION KeptEntries& operator+=(const KeptEntries& other) {
+    above += other.above;
+    lower_ties += other.lower_ties;
+    upper_ties += other.upper_ties;
+    return *this;
+  }
+};
+
+template <class Drop>
+struct PlaceKept {
+  Drop d;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, KeptEntries& before, const bool final) const {
+    using Offset = typename decltype(d.to.row_map)::non_const_value_type;
+    const auto lower = d.thresholds(0), upper = d.thresholds(1);
+    const auto start = static_cast<Offset>(before.above + Kokkos::min(before.lower_ties, lower.n_ties) +
+                                           Kokkos::min(before.upper_ties, upper.n_ties) + i);
+    if (final) d.to.row_map(i) = start;
+    if (i == static_cast<std::int64_t>(d.to.n)) return;
+    const std::int64_t in_lower = d.lower_count(i), in_upper = d.upper_count(i);
+    const std::int64_t above = AboveAndTies::above(in_lower), ties = AboveAndTies::ties(in_lower);
+    if (final) {
+      d.lower_ties_before(i) = before.lower_ties;
+      d.upper_ties_before(i) = before.upper_ties;
+      d.to.diagonal(i) =
+          start + static_cast<Offset>(above + limit_ties(ties, lower.n_ties - before.lower_ties));
+    }
+    before += {above + AboveAndTies::above(in_upper), ties, AboveAndTies::ties(in_upper)};
+  }
+};
+
+template <class Drop>
+struct CompactKept {
+  using Threshold = typename Drop::Threshold;
+  Drop d;
+
+  /// Moves the entries of a factor's row that are kept.
+  /// @param first  position of the row's first entry, whose key is keys(begin)
+  /// @param place  position of the first that is kept
+  template <class Member, class Keys, class Offset>
+  KOKKOS_FUNCTION void move(const Member& team, const Keys& keys, Offset begin, Offset length, Offset first,
+                            Offset place, const Threshold& threshold, std::int64_t ties_before) const {
+    const auto& f = d.from.factors;
+    const std::int64_t allowed = threshold.n_ties - ties_before;
+    Kokkos::parallel_scan(
+        Kokkos::ThreadVectorRange(team, length), [&](const Offset t, std::int64_t& sum, const bool final) {
+          const std::int64_t kind = classify(keys(begin + t), threshold);
+          const std::int64_t above = AboveAndTies::above(sum), ties = AboveAndTies::ties(sum);
+          if (final && (AboveAndTies::above(kind) != 0 || (kind != 0 && ties < allowed))) {
+            const Offset q = place + static_cast<Offset>(above + limit_ties(ties, allowed));
+            d.to.entries(q) = f.entries(first + t);
+            d.to.values(q) = f.values(first + t);
+          }
+          sum += kind;
+        });
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const Threshold lower = d.thresholds(0), upper = d.thresholds(1);
+    d.rows.visit_rows(team, d.to.n, [&](const auto i) {
+      const auto& f = d.from.factors;
+      move(team, d.from.lower_keys, d.from.lower_begin(i), d.from.n_lower(i), f.row_map(i), d.to.row_map(i),
+           lower, d.lower_ties_before(i));
+      move(team, d.from.upper_keys, d.from.upper_begin(i), d.from.n_upper(i), f.diagonal(i) + 1,
+           d.to.diagonal(i) + 1, upper, d.upper_ties_before(i));
+      Kokkos::single(Kokkos::PerThread(team), [&]() {
+        d.to.entries(d.to.diagonal(i)) = i;
+        d.to.values(d.to.diagonal(i)) = f.values(f.diagonal(i));
+      });
+    });
+  }
+};
+
+/// Symmetric factorizations: L keeps what U keeps. After a count and a placement, and before another.
+template <class Drop>
+struct MirrorKept {
+  using Real = typename Drop::Real;
+  Drop d;
+
+  /// Whether U keeps entry (j, i).
+  template <class Ordinal>
+  KOKKOS_FUNCTION bool is_kept(Ordinal j, Ordinal i) const {
+    const auto& f = d.from.factors;
+    const auto begin = f.diagonal(j) + 1, end = f.row_map(j + 1);
+    const auto p = first_not_before(begin, end, [&](const auto q) { return f.entries(q) < i; });
+    if (p == end || f.entries(p) != i) return false;
+    const auto upper = d.thresholds(1);
+    const auto keys = d.from.upper_begin(j);
+    const auto kind = classify(d.from.upper_keys(keys + (p - begin)), upper);
+    if (AboveAndTies::ties(kind) == 0) return kind != 0;
+    std::int64_t ties = d.upper_ties_before(j);
+    for (auto q = begin; q < p; ++q)
+      ties += AboveAndTies::ties(classify(d.from.upper_keys(keys + (q - begin)), upper));
+    return ties < upper.n_ties;
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    d.rows.visit_rows(team, d.to.n, [&](const auto i) {
+      const auto begin = d.from.factors.row_map(i);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, d.from.n_lower(i)), [&](const std::int64_t t) {
+        d.from.lower_keys(d.from.lower_begin(i) + t) =
+            is_kept(d.from.factors.entries(begin + t), i) ? Real(1) : Real(-1);
+      });
+    });
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif
