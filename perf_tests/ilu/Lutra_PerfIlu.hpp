@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PERFILU_HPP
+#define LUTRA_PERFILU_HPP
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "Lutra_PerfMatrix.hpp"
+
+namespace lutra::Perf {
+
+/// L and U on the host in one pattern by rows: left of the diagonal L without its unit diagonal, then U.
+using HostFactors = HostMatrix<double>;
+
+/// An incomplete factorization as the benchmarks drive it, of a matrix that is in the solver's own form since
+/// construction. A step that fails throws.
+class IluSolver {
+ public:
+  virtual ~IluSolver() = default;
+  virtual void analyze() = 0;    ///< the pattern of L and U, and what their computation needs
+  virtual void factorize() = 0;  ///< values on an analyzed pattern; of ParILUT all steps, pattern included
+  virtual int steps() const { return 0; }  ///< steps of ParILUT that were made
+  virtual HostFactors factors() const = 0;
+};
+
+/// What is computed.
+struct IluTask {
+  int fill_level = 0;
+  int parilut_steps = 0;  ///< 0: ILU(fill_level)
+  double fill_factor = 1;
+};
+
+/// A kind of solver this build has.
+struct IluKind {
+  std::string name;
+  std::string version;
+  bool has_parilut = false, has_ilu = true;
+  std::function<std::unique_ptr<IluSolver>(const HostMatrix<double>&, const IluTask&)> make;
+};
+
+// What each source file offers; a file is in the build where its library was found.
+std::vector<IluKind> lutra_ilu_kinds();
+std::vector<IluKind> kokkos_kernels_ilu_kinds();
+std::vector<IluKind> cusparse_ilu_kinds();
+
+/// Joins a lower and an upper triangle by rows, columns in any order, to one pattern with sorted rows. A unit
+/// diagonal in the lower one is left out.
+HostFactors join_factors(int n, const std::vector<std::int64_t>& lower_map, const std::vector<int>& lower,
+                         const std::vector<double>& lower_values, const std::vector<std::int64_t>& upper_map,
+                         const std::vector<int>& upper, const std::vector<double>& upper_values);
+
+/// max |A − L·U|ᵢⱼ / (|A| + |L|·|U|)ᵢⱼ over the pattern of A, in long double.
+double pattern_error(const HostMatrix<double>& A, const HostFactors& LU);
+
+}  // namespace lutra::Perf
+
+#endif
