@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
 
 #include "Lutra_PerfMeasure.hpp"
 #include "Lutra_PerfRun.hpp"

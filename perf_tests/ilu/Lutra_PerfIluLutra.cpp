@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <optional>
+
 #include "Lutra_IluElimination.hpp"
 #include "Lutra_IluPattern.hpp"
 #include "Lutra_ParIlut.hpp"
