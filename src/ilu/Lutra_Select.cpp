@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 
 #include "Lutra_Config.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_SampleSelect.hpp"
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_SampleSelectCuda.hpp"
+#endif
 
 namespace lutra {
 namespace Impl {
@@ -102,6 +106,15 @@ void find_with(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpac
                const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k, const SelectOptions& options,
                const ResultOf<Real, ExecutionSpace>& result) {
   const bool quick = options.method == SelectMethod::quickselect;
+#ifdef KOKKOS_ENABLE_CUDA
+  if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
+    if (!options.portable) {
+      const SampleSelectCuda<Real> steps(exec, work, values, k, result);
+      return quick ? steps.quickselect([&] { return values_left(exec, work); })
+                   : steps.find(options.approximate);
+    }
+  }
+#endif
   if (quick) return quickselect_portable<Real>(exec, work, values, k, result);
   find_portable<Real>(exec, work, values, k, options.approximate, result);
 }

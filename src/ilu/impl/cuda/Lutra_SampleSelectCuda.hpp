@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SAMPLESELECTCUDA_HPP
+#define LUTRA_SAMPLESELECTCUDA_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "Lutra_CheckCuda.hpp"
+#include "Lutra_SelectionBlockCuda.hpp"
+
+namespace lutra::Impl {
+
+/// The counting pass of SampleSelect (Anzt et al. 2020, section III, figure 5). Each block takes the sample,
+/// sorts it and picks the same splitters: that costs less than a launch. The last block done chooses the
+/// bucket.
+///
+///     sample ▶ sort ▶ splitters ▶ tree │ values ▶ words ▶ buckets ▶ oracles, counters │ last: choose
+///
+/// Of 64-bit keys a level compares 32 bits. In shared memory each lane has a copy of the tree in a bank of
+/// its own, and four lanes share a copy of the counters: no bank conflicts whatever the values are, and few
+/// collisions where all are equal.
+template <class Real, int height, bool is_first, bool is_exact, bool is_aligned>
+struct CountBuckets {
+  using Launch = SelectionLaunch<Real>;
+  using Key = typename Launch::Key;
+  using State = SelectionState<Key>;
+  using Words = KeyWord<unsigned, Key>;
+  static constexpr int buckets = 1 << height, top = is_first ? buckets - 1 : buckets - 2;
+  static constexpr int lanes = 32, copies = 8, batch = 8;  ///< values a thread has in flight
+  static constexpr int tile = batch * selection_threads;
+
+  struct Shared {
+    unsigned tree[buckets * lanes];
+    unsigned counters[buckets * copies > selection_samples ? buckets* copies : selection_samples];
+    unsigned splitters[buckets];
+    unsigned long long counts[buckets], warp_sums[32];
+  };
+
+  const Launch& launch;
+  Shared& shared;
+  int level;
+
+  __device__ static int thread() { return static_cast<int>(threadIdx.x); }
+
+  /// Called by all threads of a block.
+  __device__ void run() const {
+    const State state = is_first ? first_state<Real>(launch.n, launch.k) : launch.state->filtered();
+    if (!is_first && state.is_found()) return;
+    const Words words(state.lo, state.hi);
+    pick_splitters(state, words);
+    if (is_first || state.source == State::values) {
+      count<is_aligned>(state, words, launch.values,
+                        [](Real value) { return SelectionKey<Real>::encode(value); });
+    } else {
+      count<true>(state, words, launch.buffer(state.source), [](Key key) { return key; });
+    }
+    __syncthreads();
+    for (int b = thread(); b < buckets; b += selection_threads) {
+      unsigned sum = 0;
+      for (int copy = 0; copy < copies; ++copy) sum += shared.counters[b * copies + copy];
+      if (sum > 0) atomicAdd(launch.counts + b, static_cast<unsigned long long>(sum));
+    }
+    if (is_last_block(launch.blocks_done)) choose(state, words);
+  }
+
+  /// Sorts one word of each thread; the result is in `sorted`. Partners in a warp exchange by shuffles.
+  __device__ void sort(unsigned word, unsigned* sorted) const {
+    for (int block = 2; block <= selection_samples; block *= 2) {
+      for (int stride = block / 2; stride > 0; stride /= 2) {
+        unsigned other;
+        if (stride >= lanes) {
+          __syncthreads();  // the exchange before has been read
+          sorted[thread()] = word;
+          __syncthreads();
+          other = sorted[thread() ^ stride];
+        } else {
+          other = __shfl_xor_sync(~0u, word, stride);
+        }
+        const bool takes_less = ((thread() & block) == 0) == ((thread() & stride) == 0);
+        word = takes_less ? (word < other ? word : other) : (word < other ? other : word);
+      }
+    }
+    __syncthreads();
+    sorted[thread()] = word;
+    __syncthreads();
+  }
+
+  __device__ void pick_splitters(const State& state, const Words& words) const {
+    const Key key = launch.key_at(state, sample_position(thread(), state.size, level));
+    const bool in_question = state.lo <= key && key <= state.hi;
+    const int valid = __syncthreads_count(in_question ? 1 : 0);
+    unsigned* const sample = shared.counters;
+    sort(in_question ? words.of(key) : ~0u, sample);
+    const int t = thread();
+    if (t > 0 && t < buckets)
+      shared.splitters[t] = Splitters<buckets>::pick(sample, valid, t, rank_in_sample(state));
+    __syncthreads();  // splitters are there, and the sample is no longer needed
+    for (int node = 1 + t / lanes; node < buckets; node += selection_threads / lanes) {
+      shared.tree[node * lanes + t % lanes] = shared.splitters[Splitters<buckets>::at_node(node)];
+    }
+    for (int b = t; b < buckets * copies; b += selection_threads) shared.counters[b] = 0;
+    __syncthreads();
+  }
+
+  /// Values of one load, and their oracles.
+  template <class Value, bool wide>
+  struct alignas(wide ? 16 : alignof(Value)) Vector {
+    static constexpr int length = wide ? static_cast<int>(16 / sizeof(Value)) : 1;
+    Value value[length];
+  };
+  template <int length>
+  struct alignas(length) Oracles {
+    unsigned char bucket[length];
+  };
+
+  template <bool wide, class Value, class KeyOf>
+  __device__ void count(const State& state, const Words& words, const Value* source,
+                        const KeyOf& key_of) const {
+    using Loaded = Vector<Value, wide>;
+    constexpr int length = Loaded::length, loads = batch / length;
+    for (std::int64_t first = std::int64_t(blockIdx.x) * tile; first < state.size;
+         first += std::int64_t(gridDim.x) * tile) {
+      const std::int64_t mine = first + thread() * length;
+      const auto index = [&](int e) { return mine + e / length * (selection_threads * length) + e % length; };
+      const bool whole = first + tile <= state.size;
+      Loaded loaded[loads];
+      if (whole) {
+#pragma unroll
+        for (int j = 0; j < loads; ++j)
+          loaded[j] = *reinterpret_cast<const Loaded*>(source + mine + j * (selection_threads * length));
+      } else {
+#pragma unroll
+        for (int e = 0; e < batch; ++e)
+          loaded[e / length].value[e % length] = index(e) < state.size ? source[index(e)] : Value(0);
+      }
+      unsigned bucket[batch];
+      descend(
+          state, words, [&](int e) { return key_of(loaded[e / length].value[e % length]); }, bucket);
+#pragma unroll
+      for (int e = 0; e < batch; ++e) {
+        if (whole || index(e) < state.size)
+          atomicAdd(&shared.counters[bucket[e] * copies + threadIdx.x % copies], 1u);
+      }
+      if constexpr (is_exact) {
+        if (whole) {
+#pragma unroll
+          for (int j = 0; j < loads; ++j) {
+            Oracles<length> oracles;
+            for (int c = 0; c < length; ++c)
+              oracles.bucket[c] = static_cast<unsigned char>(bucket[j * length + c]);
+            *reinterpret_cast<Oracles<length>*>(launch.oracles + index(j * length)) = oracles;
+          }
+        } else {
+#pragma unroll
+          for (int e = 0; e < batch; ++e)
+            if (index(e) < state.size) launch.oracles[index(e)] = static_cast<unsigned char>(bucket[e]);
+        }
+      }
+    }
+  }
+
+  /// The buckets of a batch of keys, one level of the tree after the other for all of them.
+  template <class KeyAt>
+  __device__ void descend(const State& state, const Words& words, const KeyAt& key_at,
+                          unsigned (&bucket)[batch]) const {
+    const unsigned* const tree = shared.tree + threadIdx.x % lanes;
+    unsigned word[batch];
+    bool outside[batch];
+#pragma unroll
+    for (int e = 0; e < batch; ++e) {
+      const Key key = key_at(e);
+      word[e] = words.of(key);
+      outside[e] = !is_first && (key < state.lo || key > state.hi);
+      bucket[e] = 1;
+    }
+#pragma unroll
+    for (int h = 0; h < height; ++h) {
+#pragma unroll
+      for (int e = 0; e < batch; ++e)
+        bucket[e] = 2 * bucket[e] + (word[e] >= tree[bucket[e] * lanes] ? 1u : 0u);
+    }
+#pragma unroll
+    for (int e = 0; e < batch; ++e) {
+      bucket[e] -= buckets;
+      if (!is_first) bucket[e] = outside[e] ? buckets - 1u : bucket[e] < top ? bucket[e] : unsigned(top);
+    }
+  }
+
+  /// The last block narrows the state to the bucket with the wanted key.
+  __device__ void choose(State state, const Words& words) const {
+    const int b = top - thread();  // a thread has a bucket, from the highest in question down
+    for (int c = thread(); c < buckets; c += selection_threads) {
+      shared.counts[c] = __ldcg(launch.counts + c);
+      launch.counts[c] = 0;
+    }
+    if (thread() == 0) *launch.gathered = 0;
+    __syncthreads();
+    const unsigned long long count = b >= 0 ? shared.counts[b] : 0;
+    const auto above = static_cast<std::int64_t>(sum_before(count, shared.warp_sums));
+    const auto own = static_cast<std::int64_t>(count);
+    if (state.k == 0 ? thread() != 0 : (above >= state.k || state.k > above + own)) return;
+    if (is_first) state.n_nan = static_cast<std::int64_t>(shared.counts[buckets - 1]);
+    narrow<buckets>(state, words, level, b, own, above, [&](int t) { return shared.splitters[t]; });
+    choose_target(state, launch.capacity);
+    if (!is_exact || state.is_found()) *launch.result = threshold_of<Real>(state);
+    *launch.state = state;
+  }
+};
+
+template <class Real, int height, bool is_first, bool is_exact, bool is_aligned>
+__global__ void __launch_bounds__(selection_threads) count_buckets(SelectionLaunch<Real> launch, int level) {
+  using Count = CountBuckets<Real, height, is_first, is_exact, is_aligned>;
+  __shared__ typename Count::Shared shared;
+  Count{launch, shared, level}.run();
+}
+
+/// Gathers the keys of the chosen bucket by the oracles, 16 at a time; the values of other buckets are not
+/// read. Places are counted in shared memory first. The last block finishes a selection of few keys, and any
+/// if it `must`.
+template <class Real>
+struct GatherBucket {
+  using Launch = SelectionLaunch<Real>;
+  using Key = typename Launch::Key;
+  using State = SelectionState<Key>;
+  static constexpr int length = 16, tile = length * selection_threads;
+
+  struct Shared {
+    unsigned count;
+    unsigned long long begin;
+  };
+
+  const Launch& launch;
+  Shared& shared;
+
+  __device__ void run(const State& state) const {
+    Key* const target = launch.buffer(state.target);
+    if (threadIdx.x == 0) shared.count = 0;
+    __syncthreads();
+    for (std::int64_t first = std::int64_t(blockIdx.x) * tile; first < state.size;
+         first += std::int64_t(gridDim.x) * tile) {
+      const std::int64_t mine = first + static_cast<int>(threadIdx.x) * length;
+      unsigned found = matches(state, mine);
+      if (__syncthreads_or(found != 0 ? 1 : 0) == 0) continue;
+      unsigned offset = 0;
+      if (found != 0) offset = atomicAdd(&shared.count, static_cast<unsigned>(__popc(found)));
+      __syncthreads();  // the count is complete
+      if (threadIdx.x == 0) {
+        shared.begin = atomicAdd(launch.gathered, static_cast<unsigned long long>(shared.count));
+        shared.count = 0;
+      }
+      __syncthreads();  // the begin is there, the count is 0
+      Key* place = target + shared.begin + offset;
+      for (; found != 0; found &= found - 1)
+        *place++ = launch.key_at(state, mine + __ffs(static_cast<int>(found)) - 1);
+    }
+  }
+
+  /// A bit for each of 16 values from i on that is in the bucket.
+  __device__ unsigned matches(const State& state, std::int64_t i) const {
+    if (i >= state.size) return 0;
+    const uint4 oracles = *reinterpret_cast<const uint4*>(launch.oracles + i);
+    const unsigned pattern = static_cast<unsigned>(state.bucket) * 0x01010101u;
+    const auto bits = [&](unsigned four) {
+      const unsigned equal = __vcmpeq4(four, pattern);
+      return (equal & 1u) | (equal >> 7 & 2u) | (equal >> 14 & 4u) | (equal >> 21 & 8u);
+    };
+    const unsigned found =
+        bits(oracles.x) | bits(oracles.y) << 4 | bits(oracles.z) << 8 | bits(oracles.w) << 12;
+    const std::int64_t left = state.size - i;
+    return left < length ? found & ((1u << left) - 1) : found;
+  }
+};
+
+template <class Real>
+__global__ void __launch_bounds__(selection_threads)
+    gather_bucket(SelectionLaunch<Real> launch, std::int64_t finish_size, bool must_finish) {
+  using Gather = GatherBucket<Real>;
+  using Finish = FinishSelection<Real>;
+  __shared__ typename Gather::Shared shared;
+  __shared__ typename Finish::Shared finish_shared;
+  const auto state = *launch.state;
+  if (state.is_found()) return;
+  if (state.target != Gather::State::values) Gather{launch, shared}.run(state);
+  if (!must_finish && state.count > finish_size) return;
+  if (is_last_block(launch.blocks_done)) Finish{launch, finish_shared}.run(state.filtered());
+}
+
+/// SampleSelect by these kernels: one launch among few values, and for approximate thresholds; two launches
+/// for up to 2¹⁷ values; four for more, of which the last two mostly find the search ended.
+template <class Real>
+struct SampleSelectCuda {
+  using Memory = Kokkos::CudaSpace;
+  using Work = SelectionWorkspace<Real, Memory>;
+  static constexpr std::int64_t block_size = 1 << 14;  ///< values that one block selects among by itself
+  static constexpr std::int64_t finish_size = 1
+                                              << 17;  ///< keys that one block finishes in the time of a level
+
+  const Kokkos::Cuda& exec;
+  SelectionLaunch<Real> launch;
+
+  SampleSelectCuda(const Kokkos::Cuda& instance, const Work& work,
+                   const Kokkos::View<const Real*, Memory>& values, std::int64_t k,
+                   const Kokkos::View<SelectionThreshold<Real>, Memory>& result)
+      : exec(instance),
+        launch{values.data(),
+               static_cast<std::int64_t>(values.extent(0)),
+               k,
+               work.capacity,
+               work.state.data(),
+               work.counts.data(),
+               work.gathered.data(),
+               work.blocks_done.data(),
+               work.oracles.data(),
+               work.buffers.data(),
+               result.data()} {}
+
+  /// Queues sampleselect.
+  void find(bool approximate) const {
+    if (launch.n <= block_size) return finish_alone();
+    if (approximate) return count<8, true, false>(0);
+    count<8, true, true>(0);
+    const bool one_level = launch.n <= finish_size;
+    gather(one_level);
+    if (one_level) return;
+    count<8, false, true>(1);
+    gather(true);
+  }
+
+  /// Quickselect; waits after each level.
+  /// @param left () → values in question after a level
+  template <class Left>
+  void quickselect(const Left& left) const {
+    if (launch.n <= block_size) return finish_alone();
+    count<2, true, true>(0);
+    gather(false);
+    for (int level = 1; left() > 0; ++level) {
+      count<2, false, true>(level);
+      gather(false);
+    }
+  }
+
+ private:
+  unsigned blocks(std::int64_t tile, int per_processor) const {
+    const std::int64_t most =
+        static_cast<std::int64_t>(exec.cuda_device_prop().multiProcessorCount) * per_processor;
+    return static_cast<unsigned>(std::min(most, (launch.n + tile - 1) / tile));
+  }
+  void finish_alone() const {
+    select_in_block<<<1, selection_threads, 0, exec.cuda_stream()>>>(launch);
+    check_cuda(cudaGetLastError(), "selecting in a block");
+  }
+  template <int height, bool is_first, bool is_exact>
+  void count(int level) const {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(launch.values) % 16 == 0;
+    const auto kernel = aligned ? count_buckets<Real, height, is_first, is_exact, true>
+                                : count_buckets<Real, height, is_first, is_exact, false>;
+    constexpr int tile = CountBuckets<Real, height, is_first, is_exact, true>::tile;
+    kernel<<<blocks(tile, 1), selection_threads, 0, exec.cuda_stream()>>>(launch, level);
+    check_cuda(cudaGetLastError(), "counting the buckets of a selection");
+  }
+  void gather(bool must_finish) const {
+    gather_bucket<Real><<<blocks(GatherBucket<Real>::tile, 2), selection_threads, 0, exec.cuda_stream()>>>(
+        launch, finish_size, must_finish);
+    check_cuda(cudaGetLastError(), "gathering the bucket of a selection");
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif
