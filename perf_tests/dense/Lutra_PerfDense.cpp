@@ -14,9 +14,9 @@ namespace {
 
 /// Row numbers of independent fronts: the pivots of all fronts come first, then the off-diagonal rows of all.
 struct FrontRows {
-  int pivots, below, count;
+  int pivots, cb_rows, count;
   KOKKOS_FUNCTION int operator()(int front, int row) const {
-    return row < pivots ? front * pivots + row : count * pivots + front * below + row - pivots;
+    return row < pivots ? front * pivots + row : count * pivots + front * cb_rows + row - pivots;
   }
 };
 
@@ -25,7 +25,7 @@ struct FrontRows {
 /// eliminated.
 struct Fronts {
   using Offset = std::int64_t;
-  int pivots, below, count;
+  int pivots, cb_rows, count;
   HostMatrix<double> matrix;
   ExecutionSpace exec;
   FrontPlan<int, Offset, MemorySpace> plan;
@@ -33,9 +33,9 @@ struct Fronts {
   Kokkos::View<double*, MemorySpace> values, ones;
   Kokkos::View<unsigned char*, MemorySpace> perturbed;
 
-  int size() const { return pivots + below; }
+  int size() const { return pivots + cb_rows; }
 
-  Fronts(int k, int m, int fronts = 1) : pivots(k), below(m), count(fronts) {
+  Fronts(int k, int m, int fronts = 1) : pivots(k), cb_rows(m), count(fronts) {
     fill_matrix();
     AssemblyTree<int> tree;
     tree.n = matrix.n_rows;
@@ -44,11 +44,11 @@ struct Fronts {
     tree.row_begin = {0};
     for (int f = 0; f < count; ++f) {
       tree.pivot_begin.push_back((f + 1) * pivots);
-      tree.row_begin.push_back(static_cast<std::int64_t>(f + 1) * below);
+      tree.row_begin.push_back(static_cast<std::int64_t>(f + 1) * cb_rows);
     }
     tree.parent.assign(static_cast<std::size_t>(count), -1);
     tree.rows.assign(tree.order.begin() + count * pivots, tree.order.end());
-    const double p = pivots, b = below;
+    const double p = pivots, b = cb_rows;
     tree.flops = count * (p * (p * (4 * p - 3) - 1) / 6 + 2 * p * b * (p + b));
     const FrontEntries<int, Offset> entries{make_view(matrix).pattern(), tree.order, tree.order};
     plan = plan_fronts(exec, tree, entries, MemoryBudget(), front_plan_options<double, ExecutionSpace>());
@@ -60,7 +60,7 @@ struct Fronts {
   }
 
   void fill_matrix() {
-    const FrontRows place{pivots, below, count};
+    const FrontRows place{pivots, cb_rows, count};
     const double edge = 1 / std::sqrt(static_cast<double>(size()));
     matrix.n_rows = matrix.n_cols = count * size();
     matrix.row_map.push_back(0);
@@ -94,13 +94,13 @@ struct Fronts {
 double Fronts::error() const {
   using Team = Kokkos::TeamPolicy<ExecutionSpace>;
   using Vector = Kokkos::View<double*, MemorySpace>;
-  const int k = pivots, m = below, f = size(), n = count * f;
+  const int k = pivots, m = cb_rows, f = size(), n = count * f;
   const Vector x("x", ones.extent(0)), product("Ux", x.extent(0)), magnitude("|U||x|", x.extent(0)),
       error("error", x.extent(0));
   const auto panels = factors.panels, contributions = factors.contributions;
   const auto fronts = plan.fronts;
   const auto A = to_device(matrix);
-  const FrontRows place{pivots, below, count};
+  const FrontRows place{pivots, cb_rows, count};
   Kokkos::parallel_for(
       "lutra::perf::x", Kokkos::RangePolicy<ExecutionSpace>(0, n),
       KOKKOS_LAMBDA(const int i) { x(i) = 1 + i % 3; });
@@ -155,10 +155,10 @@ double Fronts::error() const {
 }
 
 /// Bytes that fronts write once: panels and contribution blocks; they read almost nothing.
-Measurement describe(const PerfRun& run, Samples samples, int pivots, int below, double flops,
+Measurement describe(const PerfRun& run, Samples samples, int pivots, int cb_rows, double flops,
                      int count = 1) {
   Measurement result{std::move(samples)};
-  const double size = pivots + below, seconds = result.samples.median();
+  const double size = pivots + cb_rows, seconds = result.samples.median();
   result.counters["n"] = size;
   result.counters["pivots"] = pivots;
   result.counters["flops"] = flops;
@@ -170,21 +170,21 @@ Measurement describe(const PerfRun& run, Samples samples, int pivots, int below,
   return result;
 }
 
-Measurement measure_front(const PerfRun& run, int pivots, int below) {
-  const Fronts front(pivots, below);
+Measurement measure_front(const PerfRun& run, int pivots, int cb_rows) {
+  const Fronts front(pivots, cb_rows);
   Measurement result =
-      describe(run, measure(run.samples, [&] { front.factorize(); }), pivots, below, front.plan.flops);
+      describe(run, measure(run.samples, [&] { front.factorize(); }), pivots, cb_rows, front.plan.flops);
   result.counters["backward_componentwise"] = front.error();
   return result;
 }
 
 /// Sizes at which one warp or one block factorizes a front. The limits are the copy bandwidth (a copy reads
 /// as much as it writes) and the dgemm rate.
-Measurement measure_batch(const PerfRun& run, int pivots, int below, int count) {
-  const Fronts fronts(pivots, below, count);
-  Measurement result = describe(run, measure(run.samples, [&] { fronts.factorize(); }), pivots, below,
+Measurement measure_batch(const PerfRun& run, int pivots, int cb_rows, int count) {
+  const Fronts fronts(pivots, cb_rows, count);
+  Measurement result = describe(run, measure(run.samples, [&] { fronts.factorize(); }), pivots, cb_rows,
                                 fronts.plan.flops, count);
-  const double size = pivots + below;
+  const double size = pivots + cb_rows;
   result.counters["fronts"] = count;
   result.counters["backward_componentwise"] = fronts.error();
   result.counters["written_gb_per_s"] = 8 * size * size * count / result.samples.median() * 1e-9;
@@ -223,11 +223,11 @@ void register_benchmarks(const PerfRun& run) {
     }
   }
   for (const PerfFront& front : fronts) {
-    const auto [pivots, below] = front;
-    const std::string name = "front:" + std::to_string(pivots) + "+" + std::to_string(below);
+    const auto [pivots, cb_rows] = front;
+    const std::string name = "front:" + std::to_string(pivots) + "+" + std::to_string(cb_rows);
     add_benchmark(name, "dense-lu", "lutra",
-                  [&run, pivots, below] { return measure_front(run, pivots, below); });
-    if (below == 0 && *getrf_name != '\0')
+                  [&run, pivots, cb_rows] { return measure_front(run, pivots, cb_rows); });
+    if (cb_rows == 0 && *getrf_name != '\0')
       add_benchmark(name, "dense-lu", getrf_name, [&run, pivots] { return measure_peer(run, pivots); });
   }
 }

@@ -11,8 +11,8 @@ namespace lutra {
 
 /// Options of `levelize` and `levelize_forest`.
 struct LevelizationOptions {
-  bool portable =
-      false;  ///< the kernels for all execution spaces also where there are some made for the space
+  /// The kernels for all execution spaces also where there are some made for the space
+  bool portable = false;
 };
 
 /// A part of a graph's edges by source: those of node v are entries(begin(v) + skip) … entries(end(v) − 1).

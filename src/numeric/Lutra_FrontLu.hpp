@@ -12,12 +12,12 @@
 
 namespace lutra {
 
-/// What one factorization in fronts met. Kept in memory of the execution space while it runs.
+/// Outcome of one factorization in fronts. Kept in memory of the execution space while it runs.
 struct FrontLuOutcome {
   double largest_entry = 0;       ///< max |entry of the scaled matrix|
   double largest_factor = 0;      ///< max |entry of L\U|; infinity where one is not finite
   std::int64_t perturbed = 0;     ///< perturbed pivots
-  std::int64_t interchanged = 0;  ///< pivots for which two rows took each other's places
+  std::int64_t interchanged = 0;  ///< pivots for which two rows were interchanged
   int stopped_front = -1;         ///< the front at which the watchdog gave up waiting, or −1
 };
 
@@ -34,11 +34,11 @@ struct FrontRunState;
 template <class Ordinal, class MemorySpace>
 struct FrontInterchanges {
   double threshold = 0;
-  Kokkos::View<Ordinal*, MemorySpace> row_of_pivot;  ///< [n] place of F whose row was eliminated at each
-                                                     ///< place. Panels of fronts as a whole hold rows in this
-                                                     ///< order. In tiled fronts (those with inverses) only
-                                                     ///< the diagonal tile and what is right of it does, and
-                                                     ///< the inverse of L's tile takes rows as they came
+  Kokkos::View<Ordinal*, MemorySpace> row_of_pivot;  ///< [n] permuted index whose row was eliminated at
+                                                     ///< each pivot. Panels of fronts as a whole hold rows in
+                                                     ///< this order. In tiled fronts (those with inverses)
+                                                     ///< only the diagonal tile and what is right of it does,
+                                                     ///< and the inverse of L's tile takes rows as they came
 };
 
 /// What factorizations in fronts work in, one after the other, and leave their result in. Several may share a
@@ -47,15 +47,15 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct FrontFactors {
   using Memory = typename ExecutionSpace::memory_space;
   Kokkos::View<Scalar*, Memory> panels;  ///< L\U by fronts
-  Kokkos::View<Scalar*, Memory>
-      contributions;                       ///< contributions that have no place among the panels, behind them
+  /// contribution blocks that do not fit among the panels, behind them
+  Kokkos::View<Scalar*, Memory> contributions;
   Kokkos::View<Scalar*, Memory> entries;   ///< [nnz(A)] the scaled matrix by fronts
   Kokkos::View<Scalar*, Memory> scratch;   ///< both of these, which are not read between factorizations
   Kokkos::View<Scalar*, Memory> inverses;  ///< of diagonal tiles, where a schedule leaves them to the solves
   Kokkos::View<FrontLuOutcome, Memory> outcome;
   Kokkos::View<FrontLuOutcome, Memory> no_outcome;  ///< what `outcome` starts from
-  std::optional<FrontInterchanges<Ordinal, Memory>>
-      interchanges;  ///< none with static pivoting; to be set before values get room
+  /// none with static pivoting; to be set before values get room
+  std::optional<FrontInterchanges<Ordinal, Memory>> interchanges;
   std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> schedule;
   std::shared_ptr<Impl::FrontRunState<Scalar, Ordinal, Offset, ExecutionSpace>> state;
   MemoryReservation values_reservation;  ///< of all but schedule and state
@@ -124,8 +124,8 @@ void allocate_values(const ExecutionSpace& exec,
 /// Patterns, plans and what parents get are the same.
 ///
 /// @param factors      with room for values
-/// @param perturbation pivots smaller than this times the largest scaled entry are replaced by one of that
-///                     magnitude and the same argument
+/// @param perturbation pivots smaller than this times the largest scaled entry are perturbed: they get that
+///                     magnitude, and keep their argument
 /// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
 /// Cost: `plan.flops`. Does not fence on devices and brings nothing to the host: `factors.outcome` holds what
 /// happened, once `exec` is fenced. `portable` takes the portable kernels where there are others; it may need

@@ -33,15 +33,15 @@ Offset place_contributions(Fronts<Ordinal, Offset>& fronts) {
   Offset end = 0;
   for (std::size_t f = 0; f < fronts.size(); ++f) {
     const std::size_t first = open.size() - static_cast<std::size_t>(children[f]);
-    const Offset size = static_cast<Offset>(fronts[f].below) * fronts[f].below;
+    const Offset size = static_cast<Offset>(fronts[f].cb_rows) * fronts[f].cb_rows;
     const Offset begin = children[f] > 0 ? open[first].begin : end;
-    Offset place = begin;
-    for (std::size_t c = first; c < open.size() && open[c].contribution - place < size; ++c)
-      place = open[c].contribution_end;
-    fronts[f].contribution = place;
-    end = std::max(end, place + size);
+    Offset offset = begin;
+    for (std::size_t c = first; c < open.size() && open[c].contribution - offset < size; ++c)
+      offset = open[c].contribution_end;
+    fronts[f].contribution = offset;
+    end = std::max(end, offset + size);
     open.resize(first);
-    open.push_back({begin, place, place + size});
+    open.push_back({begin, offset, offset + size});
     if (fronts[f].parent >= 0) {
       ++at(children, fronts[f].parent);
     } else {
@@ -61,11 +61,11 @@ Fronts<Ordinal, Offset> lay_out(const AssemblyTree<Ordinal>& tree, Offset& panel
     front.first_pivot = tree.pivot_begin[f];
     front.parent = tree.parent[f];
     front.pivots = static_cast<int>(tree.pivot_begin[f + 1] - tree.pivot_begin[f]);
-    front.below = static_cast<int>(tree.row_begin[f + 1] - tree.row_begin[f]);
+    front.cb_rows = static_cast<int>(tree.row_begin[f + 1] - tree.row_begin[f]);
     front.rows = static_cast<Offset>(tree.row_begin[f]);
     front.lower = panels;
     front.upper = front.lower + static_cast<Offset>(front.size()) * front.pivots;
-    panels = front.upper + static_cast<Offset>(front.pivots) * front.below;
+    panels = front.upper + static_cast<Offset>(front.pivots) * front.cb_rows;
   }
   contributions = place_contributions(fronts);
   return fronts;
@@ -73,43 +73,45 @@ Fronts<Ordinal, Offset> lay_out(const AssemblyTree<Ordinal>& tree, Offset& panel
 
 /// Relative indices: the position in the parent of each contribution row of a front.
 template <class Ordinal, class Offset>
-std::vector<int> places_in_parents(const Fronts<Ordinal, Offset>& fronts, const AssemblyTree<Ordinal>& tree) {
-  std::vector<int> places(tree.rows.size());
+std::vector<int> relative_indices_of(const Fronts<Ordinal, Offset>& fronts,
+                                     const AssemblyTree<Ordinal>& tree) {
+  std::vector<int> relative(tree.rows.size());
   for (const auto& front : fronts) {
     if (front.parent < 0) continue;
     const auto& parent = at(fronts, front.parent);
     auto at_parent = tree.rows.begin() + static_cast<std::ptrdiff_t>(parent.rows);
     const auto parents_rows = at_parent;
-    for (Offset r = front.rows; r < front.rows + front.below; ++r) {  // both lists ascend
+    for (Offset r = front.rows; r < front.rows + front.cb_rows; ++r) {  // both lists ascend
       const Ordinal row = at(tree.rows, r);
       if (row < parent.first_pivot + parent.pivots) {
-        at(places, r) = static_cast<int>(row - parent.first_pivot);
+        at(relative, r) = static_cast<int>(row - parent.first_pivot);
       } else {
         while (*at_parent < row) ++at_parent;
-        at(places, r) = parent.pivots + static_cast<int>(at_parent - parents_rows);
+        at(relative, r) = parent.pivots + static_cast<int>(at_parent - parents_rows);
       }
     }
   }
-  return places;
+  return relative;
 }
 
 /// The same by all threads of an execution space.
 template <class ExecutionSpace, class Plan>
-auto places_in_parents(const ExecutionSpace& exec, Plan& plan) -> decltype(plan.places) {
-  using View = typename decltype(plan.places)::non_const_type;
+auto relative_indices_of(const ExecutionSpace& exec, Plan& plan) -> decltype(plan.relative) {
+  using View = typename decltype(plan.relative)::non_const_type;
   const auto n_rows = static_cast<std::int64_t>(plan.rows.extent(0));
-  const auto places = plan.reservation.template allocate<View>(exec, "lutra::numeric::places", n_rows);
+  const auto relative =
+      plan.reservation.template allocate<View>(exec, "lutra::numeric::relative_indices", n_rows);
   const auto fronts = plan.fronts;
   const auto rows = plan.rows;
   const auto count = plan.count;
   Kokkos::parallel_for(
-      "lutra::numeric::places",
+      "lutra::numeric::relative_indices",
       Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, n_rows),
       KOKKOS_LAMBDA(const std::int64_t r) {
         const auto parent = fronts(Impl::front_of_row(fronts, count, r)).parent;
-        places(r) = parent < 0 ? 0 : Impl::position_in_front(fronts(parent), rows.data(), rows(r));
+        relative(r) = parent < 0 ? 0 : Impl::position_in_front(fronts(parent), rows.data(), rows(r));
       });
-  return places;
+  return relative;
 }
 
 template <class Ordinal, class Offset>
@@ -155,15 +157,16 @@ void list_entries_on_host(const ExecutionSpace& exec, const FrontEntries<Ordinal
   Impl::HostFrontEntries<Ordinal, Offset> lists(fronts, first_tile, rows, entries, plan.options);
   const auto packed = [&](int shift) {
     std::vector<std::uint32_t> result;
-    result.reserve(lists.place.size());
-    for (const FrontPlace& place : lists.place) result.push_back(Impl::pack_place(place, shift));
+    result.reserve(lists.position.size());
+    for (const FrontPosition& position : lists.position)
+      result.push_back(Impl::pack_position(position, shift));
     return result;
   };
   const auto upload = [&](auto& view, const char* label, const auto& host) {
     view = Impl::upload(exec, plan.reservation, label, host);
   };
-  upload(plan.entry_place.low, "lutra::numeric::entry_place", packed(0));
-  if (any_high) upload(plan.entry_place.high, "lutra::numeric::entry_place_high", packed(16));
+  upload(plan.entry_position.low, "lutra::numeric::entry_position", packed(0));
+  if (any_high) upload(plan.entry_position.high, "lutra::numeric::entry_position_high", packed(16));
   if (lists.target.size() <= std::numeric_limits<std::uint32_t>::max()) {
     upload(plan.entry_target, "lutra::numeric::entry_target",
            std::vector<std::uint32_t>(lists.target.begin(), lists.target.end()));
@@ -245,7 +248,7 @@ template <class Ordinal, class Offset, class RowView>
 std::vector<Offset> start_rows(const Fronts<Ordinal, Offset>& fronts, Ordinal n, const RowView& rows) {
   std::vector<Offset> filled(static_cast<std::size_t>(n) + 1, 0);  // entries of L of each row, at row + 1
   for (const auto& front : fronts) {
-    for (Offset r = front.rows; r < front.rows + front.below; ++r) at(filled, rows(r) + 1) += front.pivots;
+    for (Offset r = front.rows; r < front.rows + front.cb_rows; ++r) at(filled, rows(r) + 1) += front.pivots;
   }
   for (const auto& front : fronts) {
     for (int c = 0; c < front.pivots; ++c) at(filled, front.first_pivot + c + 1) += front.size();
@@ -253,7 +256,7 @@ std::vector<Offset> start_rows(const Fronts<Ordinal, Offset>& fronts, Ordinal n,
   std::partial_sum(filled.begin(), filled.end(), filled.begin());
   std::vector<Offset> start(rows.extent(0));
   for (const auto& front : fronts) {
-    for (Offset r = front.rows; r < front.rows + front.below; ++r) {
+    for (Offset r = front.rows; r < front.rows + front.cb_rows; ++r) {
       at(start, r) = at(filled, rows(r));
       at(filled, rows(r)) += front.pivots;
     }
@@ -276,7 +279,7 @@ void map_rows(const ExecutionSpace& exec, const Plan& plan, const OffsetView& ro
         for (int c = 0; c < front.pivots; ++c)
           Impl::add_shared<ExecutionSpace>(row_map(front.first_pivot + c + 1),
                                            static_cast<Offset>(front.size()));
-        for (Offset r = front.rows; r < front.rows + front.below; ++r)
+        for (Offset r = front.rows; r < front.rows + front.cb_rows; ++r)
           Impl::add_shared<ExecutionSpace>(row_map(rows(r) + 1), static_cast<Offset>(front.pivots));
       });
   Kokkos::parallel_scan(
@@ -321,7 +324,7 @@ void fill_rows(const ExecutionSpace& exec, const Plan& plan, const StartView& ro
                                                    : rows(front.rows + c - pivots);
                 source(to + c) = c < front.pivots
                                      ? front.lower + r + c * size
-                                     : front.upper + r * static_cast<Offset>(front.below) + c - pivots;
+                                     : front.upper + r * static_cast<Offset>(front.cb_rows) + c - pivots;
               });
         });
       });
@@ -340,7 +343,7 @@ FrontLayout<Ordinal, Offset> lay_out_fronts(const AssemblyTree<Ordinal>& tree) {
 template <class Ordinal, class Offset>
 std::vector<int> relative_indices(const FrontLayout<Ordinal, Offset>& layout,
                                   const AssemblyTree<Ordinal>& tree) {
-  return places_in_parents(layout.fronts, tree);
+  return relative_indices_of(layout.fronts, tree);
 }
 
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -364,10 +367,10 @@ FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
   plan.A = A.row_map.extent(0) > 0 ? A : copy_pattern(exec, plan.reservation, entries.A);
   plan_entries(exec, entries, tree.rows, budget, plan);
   if constexpr (on_host) {
-    plan.places =
-        Impl::upload(exec, plan.reservation, "lutra::numeric::places", places_in_parents(fronts, tree));
+    plan.relative = Impl::upload(exec, plan.reservation, "lutra::numeric::relative_indices",
+                                 relative_indices_of(fronts, tree));
   } else {
-    plan.places = places_in_parents(exec, plan);
+    plan.relative = relative_indices_of(exec, plan);
   }
   plan.by_level = Impl::upload(exec, plan.reservation, "lutra::numeric::fronts_by_level",
                                order_by_levels(tree, fronts, plan));

@@ -11,50 +11,50 @@
 
 namespace lutra {
 
-/// One front: a dense matrix of f = pivots + below rows and columns. Positions within it count from 0, its
+/// One front: a dense matrix of f = pivots + cb_rows rows and columns. Positions within it count from 0, its
 /// pivots first, then its contribution rows in ascending order. Sizes are data: nothing is compiled for them.
 template <class Ordinal, class Offset>
 struct Front {
-  Offset lower =
-      0;  ///< in `panels`: its first `pivots` columns, f × pivots by columns; L\U of the pivots on top
-  Offset upper = 0;         ///< in `panels`: the pivots' rows of U beyond them, pivots × below by rows
-  Offset contribution = 0;  ///< in `contributions`: what the parent adds, below × below by columns
-  Offset rows = 0;          ///< in `rows` and `places`
-  Offset entries = 0, entries_end = 0;    ///< of F in this front, in `entry_place`
+  /// In `panels`: its first `pivots` columns, f × pivots by columns; L\U of the pivots on top
+  Offset lower = 0;
+  Offset upper = 0;         ///< in `panels`: the pivots' rows of U beyond them, pivots × cb_rows by rows
+  Offset contribution = 0;  ///< in `contributions`: what the parent adds, cb_rows × cb_rows by columns
+  Offset rows = 0;          ///< in `rows` and `relative`
+  Offset entries = 0, entries_end = 0;    ///< of F in this front, in `entry_position`
   Offset children = 0, children_end = 0;  ///< in `children`
   Ordinal first_pivot = 0;
   Ordinal parent = -1;
   int pivots = 0;
-  int below = 0;
+  int cb_rows = 0;  ///< rows of the contribution block (CB)
 
-  KOKKOS_FUNCTION int size() const { return pivots + below; }
+  KOKKOS_FUNCTION int size() const { return pivots + cb_rows; }
 };
 
 /// Position of an entry of F in its front; one of the two is a pivot.
-struct FrontPlace {
+struct FrontPosition {
   int row = 0, column = 0;
 };
 
 /// Positions of entries of F in their fronts, 16 bits for a row and a column each.
-struct PackedPlaces {
+struct PackedPositions {
   const std::uint32_t* low;   ///< [nnz(A)]
   const std::uint32_t* high;  ///< [nnz(A)] what 16 bits do not hold; null where they hold all
 
-  KOKKOS_FORCEINLINE_FUNCTION FrontPlace operator()(std::int64_t e) const {
-    FrontPlace place{static_cast<int>(low[e] >> 16), static_cast<int>(low[e] & 0xffffu)};
+  KOKKOS_FORCEINLINE_FUNCTION FrontPosition operator()(std::int64_t e) const {
+    FrontPosition position{static_cast<int>(low[e] >> 16), static_cast<int>(low[e] & 0xffffu)};
     if (high != nullptr) {
-      place.row += static_cast<int>(high[e] >> 16 << 16);
-      place.column += static_cast<int>((high[e] & 0xffffu) << 16);
+      position.row += static_cast<int>(high[e] >> 16 << 16);
+      position.column += static_cast<int>((high[e] & 0xffffu) << 16);
     }
-    return place;
+    return position;
   }
 };
 
 /// The same where it is kept.
 template <class MemorySpace>
-struct EntryPlaces {
+struct EntryPositions {
   Kokkos::View<const std::uint32_t*, MemorySpace> low, high;
-  PackedPlaces data() const { return {low.data(), high.data()}; }
+  PackedPositions data() const { return {low.data(), high.data()}; }
 };
 
 /// Entries of A whose user's row is noted: the first of each so many.
@@ -77,8 +77,8 @@ struct FrontLayout {
   std::vector<Offset> tile_entries;   ///< [tiles + 1] first entry of F in each tile, those of a front by rows
                                       ///< of tiles, a front that is not cut being one
   Offset panels = 0;                  ///< entries of all panels
-  Offset contributions = 0;  ///< entries contributions have room for; a front may take the place of what its
-                             ///< children have added, so that fronts are to be worked after all below them
+  Offset contributions = 0;  ///< entries contributions have room for; a front may overwrite what its children
+                             ///< have added, so that fronts are factorized after all their descendants
 
   std::size_t levels() const { return level_map.empty() ? 0 : level_map.size() - 1; }
 };
@@ -92,16 +92,16 @@ struct FrontPlan {
   FrontPlanOptions options;
   Kokkos::View<const Front<Ordinal, Offset>*, MemorySpace> fronts;  ///< [count] in postorder
   Kokkos::View<const Ordinal*, MemorySpace> rows;  ///< contribution rows of all fronts, by their numbers in F
-  Kokkos::View<const int*, MemorySpace> places;    ///< position of each of them in the parent
+  /// relative indices: position of each of them in the parent
+  Kokkos::View<const int*, MemorySpace> relative;
   Kokkos::View<const Ordinal*, MemorySpace> children;  ///< of each front, ascending
-  EntryPlaces<MemorySpace> entry_place;                ///< [nnz(A)] by fronts, in tiled ones by tiles
+  EntryPositions<MemorySpace> entry_position;          ///< [nnz(A)] by fronts, in tiled ones by tiles
   CsrPattern<Ordinal, Offset, MemorySpace> A;          ///< the user's matrix
-  Kokkos::View<const std::uint32_t*, MemorySpace> entry_target;  ///< [nnz(A)] by the user's matrix: places in
-                                                                 ///< the order of `entry_place`, …
+  Kokkos::View<const std::uint32_t*, MemorySpace> entry_target;  ///< [nnz(A)] by the user's matrix: positions
+                                                                 ///< in the order of `entry_position`, …
   Kokkos::View<const Offset*, MemorySpace> entry_target_wide;  ///< … of more than 32 bits count; else empty
-  Kokkos::View<const Ordinal*, MemorySpace>
-      entry_marks;                                     ///< [nnz(A) / entries_a_mark, rounded up, + 1] user's
-                                                       ///< row of each entry that is marked and of the last
+  /// [nnz(A) / entries_a_mark, rounded up, + 1] user's row of each entry that is marked and of the last
+  Kokkos::View<const Ordinal*, MemorySpace> entry_marks;
   Kokkos::View<const Ordinal*, MemorySpace> by_level;  ///< [count] leaves first, largest first within a level
   Offset panels = 0;                                   ///< as in the layout
   Offset contributions = 0;                            ///< as in the layout
@@ -112,7 +112,7 @@ struct FrontPlan {
   std::size_t levels() const { return layout.levels(); }
 };
 
-/// Which user's row and column stand at each place of the F that the tree is of, and A itself; on the host.
+/// The user's row and column at each permuted index of the F that the tree is of, and A itself; on the host.
 template <class Ordinal, class Offset>
 struct FrontEntries {
   CsrPattern<Ordinal, Offset, Kokkos::HostSpace> A;

@@ -18,7 +18,7 @@ namespace Impl {
 template <class Ordinal, class Offset, class MemorySpace>
 struct ColumnTaskPlan;
 
-/// What a factorization by those kernels meets, all zeros at first.
+/// State of a factorization by those kernels, all zeros at first.
 struct ColumnState {
   unsigned long long largest;    ///< bits of max |entry|, a double
   unsigned long long perturbed;  ///< perturbed pivots
@@ -32,16 +32,16 @@ struct ColumnState {
 template <class Ordinal, class Offset, class MemorySpace>
 struct RightLookingLuPlan {
   LuPattern<Ordinal, Offset, MemorySpace> rows;  ///< L + U by rows
-  TransposedPattern<Ordinal, Offset, MemorySpace>
-      columns;  ///< L + U by columns; its `source` leads to the rows
-  Kokkos::View<const Offset*, MemorySpace>
-      column_diagonal;  ///< [n] position of (j, j) among the columns' entries
-  Kokkos::View<const Offset*, MemorySpace>
-      row_to_column;                    ///< [nnz] position by columns of each entry by rows
+  /// L + U by columns; its `source` leads to the rows
+  TransposedPattern<Ordinal, Offset, MemorySpace> columns;
+  /// [n] position of (j, j) among the columns' entries
+  Kokkos::View<const Offset*, MemorySpace> column_diagonal;
+  /// [nnz] position by columns of each entry by rows
+  Kokkos::View<const Offset*, MemorySpace> row_to_column;
   Levels<Ordinal, MemorySpace> levels;  ///< of the column dependency graph
   double flops = 0;                     ///< of one factorization, real ones for real scalars
-  std::shared_ptr<const Impl::ColumnTaskPlan<Ordinal, Offset, MemorySpace>>
-      tasks;  ///< of the kernels for CUDA; elsewhere empty
+  /// of the kernels for CUDA; elsewhere empty
+  std::shared_ptr<const Impl::ColumnTaskPlan<Ordinal, Offset, MemorySpace>> tasks;
   MemoryReservation reservation;
 
   Ordinal n() const { return rows.n; }
@@ -69,7 +69,7 @@ struct PivotThreshold {
   }
 };
 
-/// What one factorization met.
+/// Outcome of one factorization.
 struct RightLookingLuOutcome {
   std::int64_t perturbed = 0;  ///< pivots below the threshold, perturbed
   double largest = 0;          ///< max |entry of L\U|
@@ -104,7 +104,8 @@ RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_lookin
 ///
 /// @param values in: the matrix on the pattern by columns, zeros where it has fill; out: L (unit diagonal
 ///               left out) and U in place
-/// @param threshold pivots smaller in magnitude are replaced by one of this magnitude and the same argument
+/// @param threshold pivots smaller in magnitude are perturbed: they get this magnitude, and keep their
+/// argument
 /// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
 /// Cost: `plan.flops`; a launch a level, on CUDA two in all. Waits for `exec` once. On
 /// more than one thread the order of additions, and so the last bits, may vary from run to run.

@@ -78,18 +78,18 @@ void map_rows(std::vector<double> work, const MemoryBudget& budget, UpLookingLuP
 }
 
 /// Waits for rows other threads work on. Rows are handed out in an order in which each follows those it
-/// needs, so that somebody is always at work.
+/// needs, so that some thread always makes progress.
 struct WaitForRows {
   int* done;
-  int turn;
+  int run;
 
   template <class Ordinal>
   void operator()(Ordinal first, Ordinal end) const {
-    constexpr int patience = 2000;
+    constexpr int max_spins = 2000;
     for (Ordinal k = first; k < end; ++k) {
       const std::atomic_ref<int> flag(done[k]);
-      for (int spins = 0; flag.load(std::memory_order_acquire) != turn; ++spins) {
-        if (spins > patience) std::this_thread::yield();
+      for (int spins = 0; flag.load(std::memory_order_acquire) != run; ++spins) {
+        if (spins > max_spins) std::this_thread::yield();
       }
     }
   }
@@ -98,18 +98,18 @@ struct WaitForRows {
 /// What one thread does: tasks, then rows above them, by tickets.
 template <class Rows, class Scalar, class Ordinal, class Offset>
 UpLookingLuOutcome work_tickets(const Rows& rows, const UpLookingLuPlan<Ordinal, Offset>& plan, Scalar* x,
-                                int* done, int turn, std::atomic<std::int64_t>& tickets) {
+                                int* done, int run, std::atomic<std::int64_t>& tickets) {
   Impl::Greatest<RealOf<Scalar>> largest;
   UpLookingLuOutcome outcome;
   const auto work = [&](Ordinal i, const auto& wait) {
     outcome.perturbed += rows.work(i, x, wait, largest) ? 1 : 0;
-    std::atomic_ref<int>(done[i]).store(turn, std::memory_order_release);
+    std::atomic_ref<int>(done[i]).store(run, std::memory_order_release);
   };
   const auto tasks = static_cast<std::int64_t>(plan.task_begin.size()) - 1;
   const auto shared = static_cast<std::int64_t>(plan.n()) - static_cast<std::int64_t>(plan.task_begin.back());
   for (std::int64_t ticket; (ticket = tickets.fetch_add(1)) < tasks + shared;) {
     if (ticket >= tasks) {
-      work(at(plan.order, plan.task_begin.back() + ticket - tasks), WaitForRows{done, turn});
+      work(at(plan.order, plan.task_begin.back() + ticket - tasks), WaitForRows{done, run});
       continue;
     }
     for (Ordinal p = at(plan.task_begin, ticket); p < at(plan.task_begin, ticket + 1); ++p)
@@ -191,14 +191,14 @@ UpLookingLuOutcome factorize_up_looking(const ExecutionSpace& exec,
       outcome.largest = static_cast<double>(largest.most());
       return outcome;
     }
-    const int turn = ++work.done(n);
+    const int run = ++work.done(n);
     std::atomic<std::int64_t> tickets = 0;
     std::vector<UpLookingLuOutcome> parts(static_cast<std::size_t>(plan.threads));
     Kokkos::parallel_for(
         "lutra::numeric::rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.threads).set_chunk_size(1),
         [&](const std::int64_t thread) {
           at(parts, thread) = work_tickets(rows, plan, x + static_cast<std::size_t>(thread) * n,
-                                           work.done.data(), turn, tickets);
+                                           work.done.data(), run, tickets);
         });
     for (const UpLookingLuOutcome& part : parts) {
       outcome.perturbed += part.perturbed;

@@ -29,7 +29,7 @@ struct UpLookingLuPlan {
   Ordinal n() const { return rows.n; }
 };
 
-/// What one factorization met.
+/// Outcome of one factorization.
 struct UpLookingLuOutcome {
   std::int64_t perturbed = 0;  ///< pivots below the threshold, perturbed
   double largest = 0;          ///< max |entry of L\U|; infinity where one is not finite
@@ -63,11 +63,12 @@ UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan<
 
 /// Up-looking LU without interchanges, for host threads: the left-looking algorithm (J. R. Gilbert and
 /// T. Peierls, SIAM J. Sci. Stat. Comput. 9, 1988, as in KLU's refactorization) on the rows of F, whose
-/// factors the solves read by rows. A row is spread out over n places that stay in cache, rows of U are
+/// factors the solves read by rows. A row is scattered into n entries that stay in cache, rows of U are
 /// subtracted from it in the order of its entries of L, and what remains is gathered.
 ///
 /// @param F_values  [nnz(F)] in the order of `plan.F`
-/// @param threshold pivots smaller in magnitude are replaced by one of this magnitude and the same argument
+/// @param threshold pivots smaller in magnitude are perturbed: they get this magnitude, and keep their
+/// argument
 /// @param values    [nnz(L + U)] out: L (unit diagonal left out) and U by rows
 /// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
 /// Cost: `plan.flops`. The same bits come out whatever the number of threads.

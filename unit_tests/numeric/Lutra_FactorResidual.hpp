@@ -128,10 +128,10 @@ inline double weak_diagonal(int n) {
 
 /// A dense front whose further rows meet in a block of zeros, with a weak diagonal.
 template <class MatrixType>
-MatrixType matrix_of_front(int pivots, int below, std::mt19937& random) {
+MatrixType matrix_of_front(int pivots, int cb_rows, std::mt19937& random) {
   using Scalar = typename decltype(MatrixType::values)::value_type;
   using Ordinal = typename decltype(MatrixType::entries)::value_type;
-  const int size = pivots + below;
+  const int size = pivots + cb_rows;
   MatrixType matrix;
   matrix.n_rows = matrix.n_cols = static_cast<Ordinal>(size);
   matrix.row_map.push_back(0);

@@ -18,9 +18,9 @@ struct Eliminated {
   std::size_t size, pivots;
   std::vector<Scalar> values;
 
-  Eliminated(int n_pivots, int below, std::mt19937& random)
-      : matrix(matrix_of_front<HostMatrix<Scalar, int, std::int64_t>>(n_pivots, below, random)),
-        size(static_cast<std::size_t>(n_pivots + below)),
+  Eliminated(int n_pivots, int cb_rows, std::mt19937& random)
+      : matrix(matrix_of_front<HostMatrix<Scalar, int, std::int64_t>>(n_pivots, cb_rows, random)),
+        size(static_cast<std::size_t>(n_pivots + cb_rows)),
         pivots(static_cast<std::size_t>(n_pivots)),
         values(size * size, Scalar(0)) {
     for (std::size_t i = 0; i < size; ++i)
@@ -63,21 +63,21 @@ struct Eliminated {
 TEMPLATE_LIST_TEST_CASE("the check of L·U tells elimination from what leaves products out", "[numeric]",
                         HostScalars) {
   std::mt19937 random(3);
-  for (const auto& [pivots, below] :
+  for (const auto& [pivots, cb_rows] :
        std::vector<std::pair<int, int>>{{97, 0}, {64, 65}, {1, 200}, {130, 170}, {320, 40}}) {
-    INFO(pivots << " pivots, " << below << " further rows");
-    const Eliminated<TestType> front(pivots, below, random);
+    INFO(pivots << " pivots, " << cb_rows << " further rows");
+    const Eliminated<TestType> front(pivots, cb_rows, random);
     auto complete = front;
     complete.eliminate([](auto...) { return true; });
     CHECK(complete.residual(random) <= 1);
     double largest = 0;  // the bound means something: factors have not grown
     for (const TestType& value : complete.values)
       largest = std::max(largest, static_cast<double>(Kokkos::abs(value)));
-    CHECK(largest < 3 * weak_diagonal(pivots + below));
+    CHECK(largest < 3 * weak_diagonal(pivots + cb_rows));
     auto skipped = front;
     skipped.skip_all();
     CHECK(skipped.residual(random) > 100);
-    if (pivots < 64 || pivots + below < 128) continue;
+    if (pivots < 64 || pivots + cb_rows < 128) continue;
     auto one_tile = front;  // rows and columns 64 to 127 without the products of the first 64 pivots
     one_tile.eliminate(
         [](std::size_t i, std::size_t j, std::size_t p) { return p >= 64 || i / 64 != 1 || j / 64 != 1; });

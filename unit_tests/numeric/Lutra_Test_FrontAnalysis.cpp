@@ -12,8 +12,8 @@
 #include "Lutra_ArgsortDescending.hpp"
 #include "Lutra_FrontEntries.hpp"
 #include "Lutra_FrontPlan.hpp"
-#include "Lutra_GatherListMaker.hpp"
 #include "Lutra_Generate.hpp"
+#include "Lutra_SmallChildListMaker.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestMatrices.hpp"
 #include "Lutra_TestTypes.hpp"
@@ -97,7 +97,7 @@ void check_same(const Tree& tree, const Tree& expected) {
 /// Entries of A in the order of fronts and tiles, by a stable sort.
 template <class Ordinal, class Offset>
 struct PlainEntries {
-  std::vector<FrontPlace> place;
+  std::vector<FrontPosition> position;
   std::vector<Offset> target, tile_begin;
 
   template <class Tree, class MatrixType>
@@ -105,11 +105,11 @@ struct PlainEntries {
                const FrontPlanOptions& options) {
     struct Entry {
       std::size_t tile;
-      FrontPlace place;
+      FrontPosition position;
       std::size_t source;
     };
     std::vector<std::size_t> first_tile{0};
-    std::vector<std::vector<Ordinal>> places_of;
+    std::vector<std::vector<Ordinal>> rows_of;
     for (std::size_t f = 0; f < tree.parent.size(); ++f) {
       std::vector<Ordinal> own;
       for (Ordinal k = tree.pivot_begin[f]; k < tree.pivot_begin[f + 1]; ++k) own.push_back(k);
@@ -118,7 +118,7 @@ struct PlainEntries {
                                    ? static_cast<std::size_t>(tiles(tree, f, options).count())
                                    : 1;
       first_tile.push_back(first_tile.back() + edge * edge);
-      places_of.push_back(own);
+      rows_of.push_back(own);
     }
     std::vector<Entry> entries;
     for (std::size_t i = 0; i + 1 < A.row_map.size(); ++i) {
@@ -128,11 +128,11 @@ struct PlainEntries {
         const auto column = std::ranges::find(order, A.entries[p]) - order.begin();
         std::size_t f = 0;
         while (tree.pivot_begin[f + 1] <= std::min(row, column)) ++f;
-        const auto position = [&](auto wanted) {
-          const auto& own = places_of[f];
+        const auto position_of = [&](auto wanted) {
+          const auto& own = rows_of[f];
           return static_cast<int>(std::ranges::find(own, static_cast<Ordinal>(wanted)) - own.begin());
         };
-        const FrontPlace at{position(row), position(column)};
+        const FrontPosition at{position_of(row), position_of(column)};
         std::size_t tile = first_tile[f];
         if (first_tile[f + 1] - tile > 1) {
           const auto cut = tiles(tree, f, options);
@@ -149,7 +149,7 @@ struct PlainEntries {
       for (std::size_t t = q > 0 ? entries[q - 1].tile + 1 : 0; t <= entries[q].tile; ++t)
         tile_begin[t] = static_cast<Offset>(q);
     }
-    for (const Entry& entry : entries) place.push_back(entry.place);
+    for (const Entry& entry : entries) position.push_back(entry.position);
   }
 
  private:
@@ -160,27 +160,27 @@ struct PlainEntries {
   }
 };
 
-std::vector<std::uint32_t> packed(const std::vector<FrontPlace>& places, int shift) {
+std::vector<std::uint32_t> packed(const std::vector<FrontPosition>& places, int shift) {
   std::vector<std::uint32_t> result;
-  for (const FrontPlace& place : places) result.push_back(lutra::Impl::pack_place(place, shift));
+  for (const FrontPosition& place : places) result.push_back(lutra::Impl::pack_position(place, shift));
   return result;
 }
 
-/// Lists of one tile's numbers: places by falling counts, then numbers by levels.
+/// Lists of one tile: positions by descending counts of sources, then sources by levels.
 struct PlainLists {
-  std::vector<unsigned short> place;
+  std::vector<unsigned short> position;
   std::vector<std::uint32_t> source;
-  std::vector<lutra::Impl::GatherPart> parts;
+  std::vector<lutra::Impl::SmallChildPart> parts;
 
-  /// @param numbers by place, ascending
+  /// @param numbers by position, ascending
   void add(const std::map<int, std::vector<std::uint32_t>>& numbers) {
-    lutra::Impl::GatherPart part;
+    lutra::Impl::SmallChildPart part;
     if (!numbers.empty()) {
       std::vector<std::pair<int, std::vector<std::uint32_t>>> targets(numbers.begin(), numbers.end());
       std::ranges::stable_sort(targets, std::greater<>{}, [](const auto& t) { return t.second.size(); });
-      part = {static_cast<std::uint32_t>(place.size()), static_cast<std::uint32_t>(source.size()),
+      part = {static_cast<std::uint32_t>(position.size()), static_cast<std::uint32_t>(source.size()),
               static_cast<int>(targets.size()), static_cast<int>(targets.front().second.size())};
-      for (const auto& target : targets) place.push_back(static_cast<unsigned short>(target.first));
+      for (const auto& target : targets) position.push_back(static_cast<unsigned short>(target.first));
       for (std::size_t level = 1; level < targets.front().second.size(); ++level)
         source.push_back(static_cast<std::uint32_t>(
             std::ranges::count_if(targets, [&](const auto& t) { return t.second.size() > level; })));
@@ -222,29 +222,29 @@ TEST_CASE("indices by falling keys stand as a stable sort puts them", "[numeric]
   }
 }
 
-TEST_CASE("lists of narrow children are those of sorted numbers", "[numeric]") {
+TEST_CASE("lists of small children are those of sorted numbers", "[numeric]") {
   using TestFront = Front<int, std::int64_t>;
   std::mt19937 random(8);
   const auto up_to = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
-  lutra::Impl::GatherListMaker<int, std::int64_t> maker;
+  lutra::Impl::SmallChildListMaker<int, std::int64_t> maker;
   PlainLists plain;
   for (int turn = 0; turn < 60; ++turn) {
     const bool is_tiled = turn % 2 == 1;
-    const int pivots = 1 + up_to(is_tiled ? 200 : 40), below = up_to(is_tiled ? 300 : 56);
-    const lutra::Impl::FrontTiles tiles(pivots, below, 64);
+    const int pivots = 1 + up_to(is_tiled ? 200 : 40), cb_rows = up_to(is_tiled ? 300 : 56);
+    const lutra::Impl::FrontTiles tiles(pivots, cb_rows, 64);
     std::vector<TestFront> fronts(static_cast<std::size_t>(turn < 4 ? turn : up_to(60)));
-    std::vector<int> places;
+    std::vector<int> relative;
     std::int64_t contribution = up_to(1000);
     for (TestFront& child : fronts) {
-      child.below = std::min(pivots + below, up_to(lutra::Impl::narrow_child));
-      child.rows = static_cast<std::int64_t>(places.size());
+      child.cb_rows = std::min(pivots + cb_rows, up_to(lutra::Impl::max_small_child));
+      child.rows = static_cast<std::int64_t>(relative.size());
       child.contribution = contribution;
-      contribution += child.below * child.below + up_to(9);
+      contribution += child.cb_rows * child.cb_rows + up_to(9);
       std::vector<int> all(
-          static_cast<std::size_t>(turn % 3 == 0 ? std::min(pivots + below, 20) : pivots + below));
+          static_cast<std::size_t>(turn % 3 == 0 ? std::min(pivots + cb_rows, 20) : pivots + cb_rows));
       std::iota(all.begin(), all.end(), 0);
-      child.below = std::min(child.below, static_cast<int>(all.size()));
-      std::ranges::sample(all, std::back_inserter(places), child.below, random);
+      child.cb_rows = std::min(child.cb_rows, static_cast<int>(all.size()));
+      std::ranges::sample(all, std::back_inserter(relative), child.cb_rows, random);
     }
     std::vector<const TestFront*> children;
     for (const TestFront& child : fronts) children.push_back(&child);
@@ -253,24 +253,24 @@ TEST_CASE("lists of narrow children are those of sorted numbers", "[numeric]") {
     const int edge = is_tiled ? tiles.count() : 1;
     std::vector<std::map<int, std::vector<std::uint32_t>>> numbers(static_cast<std::size_t>(edge * edge));
     for (const TestFront& child : fronts) {
-      for (int b = 0; b < child.below; ++b) {
-        for (int a = 0; a < child.below; ++a) {
-          int row = places[static_cast<std::size_t>(child.rows + a)];
-          int column = places[static_cast<std::size_t>(child.rows + b)], tile = 0;
+      for (int b = 0; b < child.cb_rows; ++b) {
+        for (int a = 0; a < child.cb_rows; ++a) {
+          int row = relative[static_cast<std::size_t>(child.rows + a)];
+          int column = relative[static_cast<std::size_t>(child.rows + b)], tile = 0;
           if (is_tiled) {
             tile = tiles.of(row) * edge + tiles.of(column);
             row -= tiles.begin(tiles.of(row));
             column -= tiles.begin(tiles.of(column));
           }
-          numbers[static_cast<std::size_t>(tile)][row * lutra::Impl::packed_place_rows + column].push_back(
+          numbers[static_cast<std::size_t>(tile)][row * lutra::Impl::packed_edge + column].push_back(
               static_cast<std::uint32_t>(child.contribution + a +
-                                         static_cast<std::int64_t>(b) * child.below));
+                                         static_cast<std::int64_t>(b) * child.cb_rows));
         }
       }
     }
     plain.parts.clear();
     for (const auto& of_tile : numbers) plain.add(of_tile);
-    maker.add_front(children, places, tiles, is_tiled);
+    maker.add_front(children, relative, tiles, is_tiled);
 
     REQUIRE(maker.parts.size() == plain.parts.size());
     for (std::size_t t = 0; t < plain.parts.size(); ++t) {
@@ -280,7 +280,7 @@ TEST_CASE("lists of narrow children are those of sorted numbers", "[numeric]") {
       REQUIRE(maker.parts[t].targets == plain.parts[t].targets);
       REQUIRE(maker.parts[t].sources == plain.parts[t].sources);
     }
-    REQUIRE(maker.place == plain.place);
+    REQUIRE(maker.position == plain.position);
     REQUIRE(maker.source == plain.source);
   }
 }
@@ -327,7 +327,7 @@ TEMPLATE_LIST_TEST_CASE("entries of A stand in the order of fronts and tiles", "
     const PlainEntries<Ordinal, Offset> expected(tree, A, tree.order, options);
     auto plan = plan_fronts(exec, tree, entries, MemoryBudget(), options);
     const auto check = [&] {
-      REQUIRE(to_vector(plan.entry_place.low) == packed(expected.place, 0));
+      REQUIRE(to_vector(plan.entry_position.low) == packed(expected.position, 0));
       REQUIRE(to_vector(plan.entry_target) ==
               std::vector<std::uint32_t>(expected.target.begin(), expected.target.end()));
       REQUIRE(plan.layout.tile_entries == expected.tile_begin);
@@ -338,7 +338,7 @@ TEMPLATE_LIST_TEST_CASE("entries of A stand in the order of fronts and tiles", "
                                                               entries, options);
     REQUIRE(host.target == expected.target);
     REQUIRE(host.tile_begin == expected.tile_begin);
-    REQUIRE(packed(host.place, 0) == packed(expected.place, 0));
+    REQUIRE(packed(host.position, 0) == packed(expected.position, 0));
     const auto marks = to_vector(plan.entry_marks);
     auto blank = plan.layout.fronts;
     for (auto& front : blank) front.entries = front.entries_end = -1;
@@ -346,7 +346,7 @@ TEMPLATE_LIST_TEST_CASE("entries of A stand in the order of fronts and tiles", "
     plan.layout.tile_entries =
         Maker(exec, plan, MemoryBudget()).make(fronts, first_tile, tree.order, tree.order, true);
     check();
-    REQUIRE(to_vector(plan.entry_place.high) == packed(expected.place, 16));
+    REQUIRE(to_vector(plan.entry_position.high) == packed(expected.position, 16));
     REQUIRE(to_vector(plan.entry_marks) == marks);
     const auto back = to_vector(fronts);
     for (std::size_t f = 0; f < back.size(); ++f) {
@@ -357,9 +357,10 @@ TEMPLATE_LIST_TEST_CASE("entries of A stand in the order of fronts and tiles", "
 }
 
 TEST_CASE("sixteen bits and more of a position", "[numeric]") {
-  const FrontPlace place{0x12345, 0x6789a};
-  const std::uint32_t low = lutra::Impl::pack_place(place, 0), high = lutra::Impl::pack_place(place, 16);
-  const FrontPlace back = PackedPlaces{&low, &high}(0);
+  const FrontPosition place{0x12345, 0x6789a};
+  const std::uint32_t low = lutra::Impl::pack_position(place, 0),
+                      high = lutra::Impl::pack_position(place, 16);
+  const FrontPosition back = PackedPositions{&low, &high}(0);
   CHECK(back.row == place.row);
   CHECK(back.column == place.column);
 }

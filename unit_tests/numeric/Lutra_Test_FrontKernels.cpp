@@ -11,10 +11,10 @@
 
 namespace lutra::Test {
 
-/// Notes replaced pivots of a front.
+/// Notes perturbed pivots of a front.
 struct NotePivots {
   unsigned char* flags;
-  KOKKOS_FUNCTION void operator()(int j, bool replaced) const { flags[j] = replaced ? 1 : 0; }
+  KOKKOS_FUNCTION void operator()(int j, bool is_perturbed) const { flags[j] = is_perturbed ? 1 : 0; }
 };
 
 /// Partial LU of the front in three arrays, by one team.
@@ -67,21 +67,22 @@ template <class Types>
 void compare(const Dense<typename Types::Scalar>& A, int pivots, RealOf<typename Types::Scalar> threshold) {
   using Scalar = typename Types::Scalar;
   using Space = typename Types::Space;
-  const int size = static_cast<int>(A.size()), below = size - pivots;
+  const int size = static_cast<int>(A.size()), cb_rows = size - pivots;
   std::vector<unsigned char> expected_flags;
   const auto expected = eliminate(A, pivots, threshold, expected_flags);
   std::vector<Scalar> lower(static_cast<std::size_t>(size * pivots)),
-      upper(static_cast<std::size_t>(pivots * below)), contribution(static_cast<std::size_t>(below * below));
-  lutra::Impl::DenseFront<Scalar> front{lower.data(), upper.data(), contribution.data(), pivots, below};
+      upper(static_cast<std::size_t>(pivots * cb_rows)),
+      contribution(static_cast<std::size_t>(cb_rows * cb_rows));
+  lutra::Impl::DenseFront<Scalar> front{lower.data(), upper.data(), contribution.data(), pivots, cb_rows};
   for (int i = 0; i < size; ++i) {
     for (int j = 0; j < size; ++j)
       front.at(i, j) = A[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
   }
   const auto L = to_space<Space>(lower), U = to_space<Space>(upper), C = to_space<Space>(contribution);
   const auto flags = to_space<Space>(std::vector<unsigned char>(static_cast<std::size_t>(pivots), 9));
-  factorize_on<Space, Scalar>({L.data(), U.data(), C.data(), pivots, below}, {threshold}, flags.data());
+  factorize_on<Space, Scalar>({L.data(), U.data(), C.data(), pivots, cb_rows}, {threshold}, flags.data());
   auto got_lower = to_vector(L), got_upper = to_vector(U), got_contribution = to_vector(C);
-  front = {got_lower.data(), got_upper.data(), got_contribution.data(), pivots, below};
+  front = {got_lower.data(), got_upper.data(), got_contribution.data(), pivots, cb_rows};
   const double bound = 100.0 * static_cast<double>(epsilon_of<Scalar>);
   for (int i = 0; i < size; ++i) {
     for (int j = 0; j < size; ++j) {

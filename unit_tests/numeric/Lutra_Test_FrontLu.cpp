@@ -54,7 +54,7 @@ TEMPLATE_LIST_TEST_CASE("LU by fronts of matrices worked by hand", "[numeric]", 
     const auto result = factorize_by_fronts<TestType>(from_dense<Matrix<TestType>>({{2, o}, {4, 3}}), 0);
     CHECK(result.values == std::vector<Scalar>{Scalar(2), Scalar(0), Scalar(2), Scalar(3)});
   }
-  SECTION("a pivot that cancels to zero is replaced by the threshold") {
+  SECTION("a pivot that cancels to zero is perturbed: it becomes the threshold") {
     const auto result =
         factorize_by_fronts<TestType>(from_dense<Matrix<TestType>>({{1, 1, o}, {1, 1, 1}, {o, 1, 1}}), 0.5);
     CHECK(result.outcome.perturbed == 1);
@@ -65,7 +65,7 @@ TEMPLATE_LIST_TEST_CASE("LU by fronts of matrices worked by hand", "[numeric]", 
     CHECK(result.perturbed == std::vector<unsigned char>{0, 1});
     CHECK(result.values == std::vector<Scalar>{Scalar(8), Scalar(-2)});
   }
-  SECTION("overflow is told") {
+  SECTION("overflow is reported") {
     const double huge = static_cast<double>(std::numeric_limits<RealOf<Scalar>>::max()) / 4;
     const auto result =
         factorize_by_fronts<TestType>(from_dense<Matrix<TestType>>({{1e-3, huge}, {huge, 1}}), 0);
@@ -165,12 +165,13 @@ TEST_CASE("positions in fronts of more rows than 16 bits count", "[numeric]") {
   const auto pattern = make_view(matrix).pattern();
   const auto plan = plan_fronts(
       Type::Space(), tree, FrontEntries<int, std::int64_t>{pattern, tree.order, tree.order}, MemoryBudget());
-  const auto places = plan.entry_place.data();
+  const auto positions = plan.entry_position.data();
   for (int i = 0; i < n; ++i) {
     for (auto p = pattern.row_map(i); p < pattern.row_map(i + 1); ++p) {
       const int j = pattern.entries(p), pivot = std::min(i, j) == 0 ? 0 : 1;
-      const auto place = places(plan.entry_target(p));
-      if (place.row != i - pivot || place.column != j - pivot) REQUIRE(std::pair(i, j) == std::pair(-1, -1));
+      const auto position = positions(plan.entry_target(p));
+      if (position.row != i - pivot || position.column != j - pivot)
+        REQUIRE(std::pair(i, j) == std::pair(-1, -1));
     }
   }
 }

@@ -26,7 +26,7 @@ struct OneFront {
   using Ordinal = typename Types::Ordinal;
   using Offset = typename Types::Offset;
 
-  int pivots, below;
+  int pivots, cb_rows;
   Matrix<Types> matrix;
   FrontPlan<Ordinal, Offset, Memory> plan;
   FrontFactors<Scalar, Ordinal, Offset, Space> factors;
@@ -40,7 +40,7 @@ struct OneFront {
   template <class Value>
   OneFront(int k, int m, const Value& value, double threshold, double perturbation, bool portable = false,
            int runs = 1)
-      : pivots(k), below(m) {
+      : pivots(k), cb_rows(m) {
     const auto size = static_cast<std::size_t>(k + m);
     matrix.n_rows = matrix.n_cols = static_cast<Ordinal>(size);
     matrix.row_map.push_back(0);
@@ -85,7 +85,7 @@ struct OneFront {
   }
 
   Scalar stored(int r, int c) const {
-    const std::int64_t f = pivots + below, k = pivots, m = below;
+    const std::int64_t f = pivots + cb_rows, k = pivots, m = cb_rows;
     const auto at = [](const auto& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; };
     if (c < pivots) return at(panels, r + c * f);
     return r < pivots ? at(panels, f * k + r * m + c - k) : at(contributions, r - k + (c - k) * m);
@@ -116,12 +116,12 @@ std::vector<Scalar> weak_front(int size, std::mt19937& random) {
 
 /// L·(U·x) is P·A·x, rows come from their own blocks, and no multiplier in a block is larger than 1/u.
 template <class Types>
-void check_front(int pivots, int below, double threshold, bool portable, std::mt19937& random) {
+void check_front(int pivots, int cb_rows, double threshold, bool portable, std::mt19937& random) {
   using Scalar = typename Types::Scalar;
-  const int size = pivots + below;
+  const int size = pivots + cb_rows;
   const auto numbers = weak_front<Scalar>(size, random);
   const auto value = [&](int r, int c) { return numbers[static_cast<std::size_t>(r * size + c)]; };
-  const OneFront<Types> front(pivots, below, value, threshold, 0, portable, 2);
+  const OneFront<Types> front(pivots, cb_rows, value, threshold, 0, portable, 2);
   auto rows = front.row_of_pivot;
   for (int j = 0; j < pivots; ++j) REQUIRE(front.block_begin(front.row(j)) == front.block_begin(j));
   std::ranges::sort(rows);
@@ -157,7 +157,7 @@ void check_front(int pivots, int below, double threshold, bool portable, std::mt
       difference -= value(front.row(q), c) * x(c);
       allowed += 3 * static_cast<double>(Kokkos::abs(value(front.row(q), c)));
     }
-    INFO("row " << q << " of " << pivots << " + " << below << ", portable " << portable);
+    INFO("row " << q << " of " << pivots << " + " << cb_rows << ", portable " << portable);
     REQUIRE(static_cast<double>(Kokkos::abs(difference)) <= bound * allowed);
   }
 }
@@ -195,7 +195,7 @@ TEMPLATE_LIST_TEST_CASE("threshold pivoting in a front worked by hand", "[numeri
     CHECK(front.row_of_pivot == std::vector<Ordinal>{1, 2, 0});
     CHECK(front.outcome.interchanged == 2);
   }
-  SECTION("what is not below the threshold stays") {
+  SECTION("what is not cb_rows the threshold stays") {
     const OneFront<TestType> front(3, 0, value, 0.1, 0, portable);
     CHECK(front.panels == scalars({1, 4, -4, 1, -2, -3, 1, 4, 16}));
     CHECK(front.row_of_pivot == std::vector<Ordinal>{0, 1, 2});
@@ -213,26 +213,26 @@ TEMPLATE_LIST_TEST_CASE("threshold pivoting in a front worked by hand", "[numeri
 TEMPLATE_LIST_TEST_CASE("threshold pivoting in fronts of every size", "[numeric]", AllTypes) {
   std::mt19937 random(21);
   using Sizes = std::vector<std::pair<int, int>>;  // pivots, further rows
-  for (const auto& [pivots, below] : Sizes{{1, 0},
-                                           {2, 1},
-                                           {9, 3},
-                                           {16, 16},
-                                           {31, 1},
-                                           {32, 0},
-                                           {20, 30},
-                                           {64, 0},
-                                           {60, 30},
-                                           {96, 0},
-                                           {90, 6},
-                                           {97, 0},
-                                           {64, 65},
-                                           {130, 3},
-                                           {150, 60},
-                                           {257, 0},
-                                           {300, 90}}) {
+  for (const auto& [pivots, cb_rows] : Sizes{{1, 0},
+                                             {2, 1},
+                                             {9, 3},
+                                             {16, 16},
+                                             {31, 1},
+                                             {32, 0},
+                                             {20, 30},
+                                             {64, 0},
+                                             {60, 30},
+                                             {96, 0},
+                                             {90, 6},
+                                             {97, 0},
+                                             {64, 65},
+                                             {130, 3},
+                                             {150, 60},
+                                             {257, 0},
+                                             {300, 90}}) {
     for (const bool portable : {false, true}) {
-      check_front<TestType>(pivots, below, 0.1, portable, random);
-      if (pivots == 60 || pivots == 130) check_front<TestType>(pivots, below, 1, portable, random);
+      check_front<TestType>(pivots, cb_rows, 0.1, portable, random);
+      if (pivots == 60 || pivots == 130) check_front<TestType>(pivots, cb_rows, 1, portable, random);
     }
   }
 }

@@ -33,15 +33,15 @@ using lutra::Impl::tasks_a_chunk;
 /// Tasks of a tree in the order in which blocks take them.
 struct Tasks {
   FrontLayout<Ordinal, Offset> layout;
-  std::vector<int> places;
+  std::vector<int> relative;
   List list;
   Placement placement;
 
   Tasks(const AssemblyTree<Ordinal>& tree, const FrontTaskOptions& options)
       : layout(lay_out_fronts<Offset>(tree)),
-        places(relative_indices(layout, tree)),
+        relative(relative_indices(layout, tree)),
         list(layout.fronts, options),
-        placement(list, layout.children, places, layout.panels) {}
+        placement(list, layout.children, relative, layout.panels) {}
   Tasks(const Tasks&) = delete;
 
   std::size_t size() const { return list.order.size(); }
@@ -171,9 +171,9 @@ std::vector<Stored> list_stored(const Tasks& tasks) {
   for (std::size_t f = 0; f < n; ++f) {
     const auto& front = tasks.layout.fronts[f];
     const auto& placed = tasks.placement.contributions[f];
-    const std::int64_t kept = front.below - placed.passed;
+    const std::int64_t kept = front.cb_rows - placed.passed;
     const bool small = tasks.list.is_small(static_cast<Ordinal>(f));
-    const auto panel_end = front.upper + static_cast<std::int64_t>(front.pivots) * front.below;
+    const auto panel_end = front.upper + static_cast<std::int64_t>(front.pivots) * front.cb_rows;
     all.push_back(
         {front.lower, panel_end, of_panels[f], std::numeric_limits<std::int64_t>::max(), small, true});
     if (kept == 0) continue;
@@ -230,7 +230,7 @@ void check_clearing(const Tasks& tasks, Counts& counts) {
       continue;
     const auto parent = static_cast<std::size_t>(tasks.layout.fronts[f].parent);
     const auto& above = tasks.layout.fronts[parent];
-    REQUIRE(cleared_to[parent] == above.upper + static_cast<std::int64_t>(above.pivots) * above.below);
+    REQUIRE(cleared_to[parent] == above.upper + static_cast<std::int64_t>(above.pivots) * above.cb_rows);
     REQUIRE(last_clearing[parent] < static_cast<std::int64_t>(task.after) * tasks_a_chunk);
     ++counts.direct;
   }

@@ -85,11 +85,11 @@ void compare_product(const ProductKernel<RealOf<Scalar>>& kernel, const Edges& e
 /// A front and the flags of its pivots.
 template <class Scalar>
 struct StoredFront {
-  int pivots, below;
+  int pivots, cb_rows;
   std::vector<Scalar> lower, upper, contribution;
   std::vector<unsigned char> flags;
 
-  DenseFront<Scalar> dense() { return {lower.data(), upper.data(), contribution.data(), pivots, below}; }
+  DenseFront<Scalar> dense() { return {lower.data(), upper.data(), contribution.data(), pivots, cb_rows}; }
 };
 
 constexpr double min_pivot = 0.5;
@@ -97,13 +97,13 @@ constexpr double min_pivot = 0.5;
 /// Random numbers and a large diagonal; the third pivot is zero and stays so.
 template <class Scalar>
 StoredFront<Scalar> random_front(int size, int pivots, std::mt19937& random) {
-  const int below = size - pivots;
+  const int cb_rows = size - pivots;
   const auto numbers = [&](int n) { return random_numbers<Scalar>(static_cast<std::size_t>(n), random); };
   StoredFront<Scalar> stored{pivots,
-                             below,
+                             cb_rows,
                              numbers(size * pivots),
-                             numbers(pivots * below),
-                             numbers(below * below),
+                             numbers(pivots * cb_rows),
+                             numbers(cb_rows * cb_rows),
                              std::vector<unsigned char>(static_cast<std::size_t>(pivots), 9)};
   const auto front = stored.dense();
   for (int i = 0; i < size; ++i) front.at(i, i) = as_scalar<Scalar>(4.0 * size);
@@ -117,8 +117,9 @@ template <class Scalar, class Loop>
 StoredFront<Scalar> factorize(StoredFront<Scalar> stored, const Loop& loop) {
   const auto kernel = lutra::Impl::best_product<RealOf<Scalar>>();
   lutra::Impl::HostFront<Scalar, Loop>(kernel, loop)
-      .factorize(stored.dense(), {RealOf<Scalar>(min_pivot)},
-                 [&](int j, bool replaced) { stored.flags[static_cast<std::size_t>(j)] = replaced ? 1 : 0; });
+      .factorize(stored.dense(), {RealOf<Scalar>(min_pivot)}, [&](int j, bool is_perturbed) {
+        stored.flags[static_cast<std::size_t>(j)] = is_perturbed ? 1 : 0;
+      });
   return stored;
 }
 

@@ -16,27 +16,27 @@ namespace {
 using lutra::Impl::FixedSpan;
 using lutra::Impl::LifetimePlacement;
 using lutra::Impl::Span;
-using lutra::Impl::SpanPlaces;
+using lutra::Impl::SpanOffsets;
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 /// No two spans that overlap in time share a number; `freed` bounds all that stood there before.
-void check(const std::vector<Span>& spans, const SpanPlaces& places,
+void check(const std::vector<Span>& spans, const SpanOffsets& placed,
            const std::vector<FixedSpan>& fixed = {}) {
   struct Placed {
-    std::int64_t place, size, begin, end, freed;
+    std::int64_t offset, size, begin, end, freed;
   };
   std::vector<Placed> all;
   for (std::size_t s = 0; s < spans.size(); ++s)
-    all.push_back({places.place[s], spans[s].size, spans[s].begin, spans[s].end, places.freed[s]});
+    all.push_back({placed.offset[s], spans[s].size, spans[s].begin, spans[s].end, placed.freed[s]});
   for (std::size_t f = 0; f < fixed.size(); ++f)
-    all.push_back({fixed[f].place, fixed[f].size, fixed[f].begin, never, places.fixed_freed[f]});
+    all.push_back({fixed[f].offset, fixed[f].size, fixed[f].begin, never, placed.fixed_freed[f]});
   for (std::size_t a = 0; a < all.size(); ++a) {
-    REQUIRE(all[a].place >= 0);
-    REQUIRE(all[a].place + all[a].size <= places.total);
+    REQUIRE(all[a].offset >= 0);
+    REQUIRE(all[a].offset + all[a].size <= placed.total);
     REQUIRE(all[a].freed <= all[a].begin);
     for (std::size_t b = 0; b < a; ++b) {
       const bool share =
-          all[a].place < all[b].place + all[b].size && all[b].place < all[a].place + all[a].size;
+          all[a].offset < all[b].offset + all[b].size && all[b].offset < all[a].offset + all[a].size;
       if (!share || all[a].size == 0 || all[b].size == 0) continue;
       INFO("spans " << a << " and " << b);
       REQUIRE((all[a].end <= all[b].begin || all[b].end <= all[a].begin));
@@ -78,7 +78,7 @@ std::vector<std::int64_t> plain_places(const std::vector<Span>& spans, const std
     }
     for (std::size_t f = 0; f < fixed.size(); ++f) {
       if (fixed_released[f] || fixed[f].begin < spans[s].end) continue;
-      release(fixed[f].place, fixed[f].size);
+      release(fixed[f].offset, fixed[f].size);
       fixed_released[f] = 1;
     }
     if (spans[s].size == 0) continue;
@@ -106,31 +106,31 @@ std::vector<std::int64_t> plain_places(const std::vector<Span>& spans, const std
 TEST_CASE("spans take the place of those that come behind them", "[numeric]") {
   SECTION("the smallest gap that suffices") {
     const std::vector<Span> spans{{10, 5, 9}, {8, 0, 9}, {6, 6, 9}, {5, 0, 9}, {6, 0, 5}};
-    const auto places = LifetimePlacement::place(spans);
-    CHECK(places.place == std::vector<std::int64_t>{0, 10, 18, 24, 18});
-    CHECK(places.freed == std::vector<std::int64_t>{-1, -1, 5, -1, -1});
-    CHECK(places.total == 29);
+    const auto placed = LifetimePlacement::place(spans);
+    CHECK(placed.offset == std::vector<std::int64_t>{0, 10, 18, 24, 18});
+    CHECK(placed.freed == std::vector<std::int64_t>{-1, -1, 5, -1, -1});
+    CHECK(placed.total == 29);
   }
   SECTION("gaps join, and who stands in both waits for the last end") {
     const std::vector<Span> spans{{3, 0, 1}, {4, 0, 2}, {7, 2, 9}};
-    const auto places = LifetimePlacement::place(spans);
-    CHECK(places.place == std::vector<std::int64_t>{4, 0, 0});
-    CHECK(places.freed == std::vector<std::int64_t>{-1, -1, 2});
-    CHECK(places.total == 7);
+    const auto placed = LifetimePlacement::place(spans);
+    CHECK(placed.offset == std::vector<std::int64_t>{4, 0, 0});
+    CHECK(placed.freed == std::vector<std::int64_t>{-1, -1, 2});
+    CHECK(placed.total == 7);
   }
   SECTION("the last gap is made longer") {
     const std::vector<Span> spans{{6, 0, 2}, {4, 2, 9}, {5, 0, 9}};
-    const auto places = LifetimePlacement::place(spans);
-    CHECK(places.place == std::vector<std::int64_t>{5, 5, 0});
-    CHECK(places.freed[1] == 2);
-    CHECK(places.total == 11);
+    const auto placed = LifetimePlacement::place(spans);
+    CHECK(placed.offset == std::vector<std::int64_t>{5, 5, 0});
+    CHECK(placed.freed[1] == 2);
+    CHECK(placed.total == 11);
   }
-  SECTION("fixed places are gaps until they are needed, for who ends by then") {
+  SECTION("fixed places are gaps until they are needed, for spans that end by then") {
     const std::vector<Span> spans{{4, 0, 3}, {4, 1, 4}, {2, 0, 2}};
-    const auto places = LifetimePlacement::place(spans, {{0, 5, 3}, {5, 3, 2}, {8, 2, 0}}, 10);
-    CHECK(places.place == std::vector<std::int64_t>{0, 10, 4});
-    CHECK(places.fixed_freed == std::vector<std::int64_t>{3, 2, -1});
-    CHECK(places.total == 14);
+    const auto placed = LifetimePlacement::place(spans, {{0, 5, 3}, {5, 3, 2}, {8, 2, 0}}, 10);
+    CHECK(placed.offset == std::vector<std::int64_t>{0, 10, 4});
+    CHECK(placed.fixed_freed == std::vector<std::int64_t>{3, 2, -1});
+    CHECK(placed.total == 14);
   }
   SECTION("nothing, and spans of no numbers") {
     CHECK(LifetimePlacement::place({}).total == 0);
@@ -153,19 +153,19 @@ TEST_CASE("random spans do not meet", "[numeric]") {
     std::int64_t fixed_end = 0;
     for (int f = 0; f < (turn < 20 ? 0 : 100); ++f) {
       fixed.push_back({fixed_end + up_to(3), up_to(1000), up_to(100)});
-      fixed_end = fixed.back().place + fixed.back().size;
+      fixed_end = fixed.back().offset + fixed.back().size;
     }
-    const auto places = LifetimePlacement::place(spans, fixed, fixed_end);
-    check(spans, places, fixed);
-    REQUIRE(places.place == plain_places(spans, fixed, fixed_end));
+    const auto placed = LifetimePlacement::place(spans, fixed, fixed_end);
+    check(spans, placed, fixed);
+    REQUIRE(placed.offset == plain_places(spans, fixed, fixed_end));
     const std::int64_t min_end = up_to(60);
     const auto late = LifetimePlacement::place(spans, fixed, fixed_end, min_end);
-    REQUIRE(late.place == places.place);
+    REQUIRE(late.offset == placed.offset);
     const auto check_freed = [&](std::int64_t found, std::int64_t expected) {
       REQUIRE((expected < min_end ? found < min_end : found == expected));
     };
-    for (std::size_t s = 0; s < spans.size(); ++s) check_freed(late.freed[s], places.freed[s]);
-    for (std::size_t f = 0; f < fixed.size(); ++f) check_freed(late.fixed_freed[f], places.fixed_freed[f]);
+    for (std::size_t s = 0; s < spans.size(); ++s) check_freed(late.freed[s], placed.freed[s]);
+    for (std::size_t f = 0; f < fixed.size(); ++f) check_freed(late.fixed_freed[f], placed.fixed_freed[f]);
   }
 }
 

@@ -70,7 +70,7 @@ void check_warps(const Fronts& fronts, const Numbers& up, const Numbers& down) {
 void check_tiles(const Fronts& fronts, int edge, const Numbers& up, const Numbers& down) {
   const auto tiles_of = [&](int front) {
     const auto& f = fronts[static_cast<std::size_t>(front)];
-    return lutra::Impl::FrontTiles(f.pivots, f.below, edge);
+    return lutra::Impl::FrontTiles(f.pivots, f.cb_rows, edge);
   };
   for (const auto& [task, number] : up) {
     const auto [front, tile, part] = task;

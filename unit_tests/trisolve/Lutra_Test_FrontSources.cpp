@@ -24,20 +24,20 @@ TEMPLATE_LIST_TEST_CASE("sources of fronts by sorted pairs are those counted", "
       const auto plan = plan_fronts(
           exec, tree, FrontEntries<Ordinal, Offset>{make_view(A).pattern(), tree.order, tree.order},
           MemoryBudget());
-      const auto places = to_vector(plan.places);
+      const auto relative = to_vector(plan.relative);
       // each contribution row of a front stands in its parent's list, or among its pivots
       for (const auto& front : plan.layout.fronts) {
-        for (Offset r = front.rows; r < front.rows + front.below; ++r) {
+        for (Offset r = front.rows; r < front.rows + front.cb_rows; ++r) {
           const auto& parent = plan.layout.fronts[static_cast<std::size_t>(front.parent)];
-          const int place = places[static_cast<std::size_t>(r)];
-          const auto row = place < parent.pivots
-                               ? parent.first_pivot + static_cast<Ordinal>(place)
-                               : tree.rows[static_cast<std::size_t>(parent.rows + place - parent.pivots)];
+          const int position = relative[static_cast<std::size_t>(r)];
+          const auto row = position < parent.pivots
+                               ? parent.first_pivot + static_cast<Ordinal>(position)
+                               : tree.rows[static_cast<std::size_t>(parent.rows + position - parent.pivots)];
           REQUIRE(row == tree.rows[static_cast<std::size_t>(r)]);
         }
       }
       const auto expected = lutra::Impl::list_sources(plan.layout.fronts, static_cast<std::int64_t>(plan.n),
-                                                      places.data(), places.size());
+                                                      relative.data(), relative.size());
       const auto lists = lutra::Impl::list_sources(exec, plan, MemoryBudget());
       REQUIRE(to_vector(lists.source_begin) == expected.begin);
       REQUIRE(to_vector(lists.source) == expected.source);

@@ -30,7 +30,7 @@ std::vector<std::int64_t> number_tiles(const Fronts& fronts, const FrontPlanOpti
   first.push_back(0);
   for (const auto& front : fronts) {
     const bool is_cut = front.size() > options.max_whole;
-    const std::int64_t edge = is_cut ? FrontTiles(front.pivots, front.below, options.tile).count() : 1;
+    const std::int64_t edge = is_cut ? FrontTiles(front.pivots, front.cb_rows, options.tile).count() : 1;
     first.push_back(first.back() + edge * edge);
   }
   return first;
@@ -39,16 +39,16 @@ std::vector<std::int64_t> number_tiles(const Fronts& fronts, const FrontPlanOpti
 /// Tile of a position among those of its front.
 template <class Ordinal, class Offset>
 KOKKOS_FUNCTION std::int64_t tile_in_front(const Front<Ordinal, Offset>& front,
-                                           const FrontPlanOptions& options, const FrontPlace& place) {
+                                           const FrontPlanOptions& options, const FrontPosition& position) {
   if (front.size() <= options.max_whole) return 0;
-  const FrontTiles tiles(front.pivots, front.below, options.tile);
-  return static_cast<std::int64_t>(tiles.of(place.row)) * tiles.count() + tiles.of(place.column);
+  const FrontTiles tiles(front.pivots, front.cb_rows, options.tile);
+  return static_cast<std::int64_t>(tiles.of(position.row)) * tiles.count() + tiles.of(position.column);
 }
 
 /// Bits shift, shift + 1, … of row and column, 16 of them each.
-KOKKOS_INLINE_FUNCTION std::uint32_t pack_place(const FrontPlace& place, int shift) {
-  return static_cast<std::uint32_t>(place.row) >> shift << 16 |
-         (static_cast<std::uint32_t>(place.column) >> shift & 0xffffu);
+KOKKOS_INLINE_FUNCTION std::uint32_t pack_position(const FrontPosition& position, int shift) {
+  return static_cast<std::uint32_t>(position.row) >> shift << 16 |
+         (static_cast<std::uint32_t>(position.column) >> shift & 0xffffu);
 }
 
 /// The lists by all threads of an execution space: a key an entry, its tile and its number, which are sorted.
@@ -76,7 +76,7 @@ struct FrontEntryMaker {
         nnz(static_cast<std::int64_t>(of.A.nnz())),
         entry_bits(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(nnz)))) {}
 
-  /// Whether there is room for keys, twice that to sort them, and places beside the plan's own arrays.
+  /// Whether there is room for keys, twice that to sort them, and positions beside the plan's own arrays.
   static bool fits(const Plan& plan, const MemoryBudget& budget) {
     constexpr std::size_t bytes_an_entry = 3 * sizeof(std::uint64_t) + 6 * sizeof(std::uint32_t);
     return bytes_an_entry * static_cast<std::size_t>(plan.A.nnz()) +
@@ -94,13 +94,13 @@ struct FrontEntryMaker {
     const auto rows = invert(row_order), columns = invert(col_order);
     const auto tile_of_front = upload(exec, scratch, "lutra::numeric::first_tile", first_tile);
     const auto keys = scratch.template allocate<Keys>(exec, "lutra::numeric::entry_keys", nnz);
-    const auto low = scratch.template allocate<Words>(exec, "lutra::numeric::places_by_user", nnz);
+    const auto low = scratch.template allocate<Words>(exec, "lutra::numeric::positions_by_user", nnz);
     const auto high =
-        scratch.template allocate<Words>(exec, "lutra::numeric::places_by_user", any_high ? nnz : 0);
-    place_entries(fronts, tile_of_front, rows, columns, keys, low, high);
+        scratch.template allocate<Words>(exec, "lutra::numeric::positions_by_user", any_high ? nnz : 0);
+    locate_entries(fronts, tile_of_front, rows, columns, keys, low, high);
     Kokkos::sort(exec, keys);
-    plan.entry_place.low = in_order(keys, low, "lutra::numeric::entry_place");
-    if (any_high) plan.entry_place.high = in_order(keys, high, "lutra::numeric::entry_place_high");
+    plan.entry_position.low = in_order(keys, low, "lutra::numeric::entry_position");
+    if (any_high) plan.entry_position.high = in_order(keys, high, "lutra::numeric::entry_position_high");
     if (nnz <= static_cast<std::int64_t>(std::numeric_limits<std::uint32_t>::max())) {
       plan.entry_target = targets<std::uint32_t>(keys);
     } else {
@@ -117,14 +117,16 @@ struct FrontEntryMaker {
 
   OrdinalView invert(const std::vector<Ordinal>& order) {
     const auto from = upload(exec, scratch, "lutra::numeric::order", order);
-    const auto place = scratch.template allocate<OrdinalView>(exec, "lutra::numeric::places", order.size());
-    invert_permutation(exec, from, place);
-    return place;
+    const auto position =
+        scratch.template allocate<OrdinalView>(exec, "lutra::numeric::inverse_order", order.size());
+    invert_permutation(exec, from, position);
+    return position;
   }
 
   template <class Tiles>
-  void place_entries(const Fronts& fronts, const Tiles& first_tile, const OrdinalView& row_place,
-                     const OrdinalView& col_place, const Keys& keys, const Words& low, const Words& high) {
+  void locate_entries(const Fronts& fronts, const Tiles& first_tile, const OrdinalView& row_position,
+                      const OrdinalView& col_position, const Keys& keys, const Words& low,
+                      const Words& high) {
     const auto A_map = plan.A.row_map;
     const auto A_entries = plan.A.entries;
     const Ordinal* const rows = plan.rows.data();
@@ -132,16 +134,18 @@ struct FrontEntryMaker {
     const FrontPlanOptions options = plan.options;
     const int bits = entry_bits;
     Kokkos::parallel_for(
-        "lutra::numeric::place_entries", Range(exec, 0, nnz), KOKKOS_LAMBDA(const std::int64_t p) {
-          const Ordinal row = row_place(row_of_entry(A_map, n, p)), column = col_place(A_entries(p));
+        "lutra::numeric::locate_entries", Range(exec, 0, nnz), KOKKOS_LAMBDA(const std::int64_t p) {
+          const Ordinal row = row_position(row_of_entry(A_map, n, p)), column = col_position(A_entries(p));
           const Ordinal pivot = row < column ? row : column;
           const Ordinal f = front_of_pivot(fronts, count, pivot);
           const auto front = fronts(f);
-          const FrontPlace place{position_in_front(front, rows, row), position_in_front(front, rows, column)};
-          const auto tile = static_cast<std::uint64_t>(first_tile(f) + tile_in_front(front, options, place));
+          const FrontPosition position{position_in_front(front, rows, row),
+                                       position_in_front(front, rows, column)};
+          const auto tile =
+              static_cast<std::uint64_t>(first_tile(f) + tile_in_front(front, options, position));
           keys(p) = tile << bits | static_cast<std::uint64_t>(p);
-          low(p) = pack_place(place, 0);
-          if (high.extent(0) > 0) high(p) = pack_place(place, 16);
+          low(p) = pack_position(position, 0);
+          if (high.extent(0) > 0) high(p) = pack_position(position, 16);
         });
   }
 
@@ -149,7 +153,7 @@ struct FrontEntryMaker {
     const auto result = plan.reservation.template allocate<Words>(exec, label, nnz);
     const std::uint64_t mask = (std::uint64_t(1) << entry_bits) - 1;
     Kokkos::parallel_for(
-        "lutra::numeric::order_places", Range(exec, 0, nnz), KOKKOS_LAMBDA(const std::int64_t q) {
+        "lutra::numeric::order_positions", Range(exec, 0, nnz), KOKKOS_LAMBDA(const std::int64_t q) {
           result(q) = by_user(static_cast<std::int64_t>(keys(q) & mask));
         });
     return result;
@@ -209,27 +213,27 @@ struct FrontEntryMaker {
 /// The same by one thread of a host: entries are counted by tiles, then put there.
 template <class Ordinal, class Offset>
 struct HostFrontEntries {
-  std::vector<FrontPlace> place;   ///< [nnz(A)] in the order of fronts
-  std::vector<Offset> target;      ///< [nnz(A)] of each of the user's entries
-  std::vector<Offset> tile_begin;  ///< [tiles + 1]
+  std::vector<FrontPosition> position;  ///< [nnz(A)] in the order of fronts
+  std::vector<Offset> target;           ///< [nnz(A)] of each of the user's entries
+  std::vector<Offset> tile_begin;       ///< [tiles + 1]
 
   template <class Fronts>
   HostFrontEntries(const Fronts& fronts, const std::vector<std::int64_t>& first_tile,
                    const std::vector<Ordinal>& rows, const FrontEntries<Ordinal, Offset>& entries,
                    const FrontPlanOptions& options)
-      : place(entries.A.entries.extent(0)),
-        target(place.size()),
+      : position(entries.A.entries.extent(0)),
+        target(position.size()),
         tile_begin(static_cast<std::size_t>(first_tile.back()) + 2, 0) {
-    const auto row_place = inverse(entries.row_order), col_place = inverse(entries.col_order);
-    std::vector<std::size_t> front_of(row_place.size());
+    const auto row_position = inverse(entries.row_order), col_position = inverse(entries.col_order);
+    std::vector<std::size_t> front_of(row_position.size());
     for (std::size_t f = 0; f < fronts.size(); ++f)
       std::fill_n(front_of.begin() + static_cast<std::ptrdiff_t>(fronts[f].first_pivot), fronts[f].pivots, f);
-    std::vector<FrontPlace> by_user(place.size());
+    std::vector<FrontPosition> by_user(position.size());
     for (Ordinal i = 0; i < entries.A.n_rows; ++i) {
-      const Ordinal row = row_place[static_cast<std::size_t>(i)];
+      const Ordinal row = row_position[static_cast<std::size_t>(i)];
       for (Offset p = entries.A.row_map(i); p < entries.A.row_map(i + 1); ++p) {
         const auto e = static_cast<std::size_t>(p);
-        const Ordinal column = col_place[static_cast<std::size_t>(entries.A.entries(p))];
+        const Ordinal column = col_position[static_cast<std::size_t>(entries.A.entries(p))];
         const std::size_t f = front_of[static_cast<std::size_t>(std::min(row, column))];
         by_user[e] = {position_in_front(fronts[f], rows.data(), row),
                       position_in_front(fronts[f], rows.data(), column)};
@@ -240,7 +244,7 @@ struct HostFrontEntries {
     for (std::size_t t = 2; t < tile_begin.size(); ++t) tile_begin[t] += tile_begin[t - 1];
     for (std::size_t e = 0; e < target.size(); ++e) {
       target[e] = tile_begin[static_cast<std::size_t>(target[e]) + 1]++;
-      place[static_cast<std::size_t>(target[e])] = by_user[e];
+      position[static_cast<std::size_t>(target[e])] = by_user[e];
     }
     tile_begin.pop_back();
   }

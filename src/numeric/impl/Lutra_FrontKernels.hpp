@@ -8,27 +8,38 @@
 
 namespace lutra::Impl {
 
-// Dense kernels of one front, for a team of any size; they know nothing of sparse matrices. Arrays a kernel
-// writes are complete for the whole team once it returns.
+// Dense kernels of one front, for a team of any size:
+//
+//          pivots  cb_rows
+//        +---------+------+
+//        |   L\U   |  U   |  upper, by rows        factorize_front, blocks of pivot_block pivots [begin,
+//        end):
+//        +---------+------+                           eliminate_columns   L and U of the block's columns
+//        |    L    |  CB  |  contribution,            solve_rows          U right of the block
+//        +---------+------+  by columns               subtract_product    Schur complement of the other
+//        pivots
+//          lower, by columns                        at last the contribution block, by all pivots at once
+//
+// Each kernel ends with a barrier of the team: arrays it writes are complete for the whole team on return.
 
-/// The three blocks of a front of `pivots` + `below` rows and columns.
+/// The three blocks of a front of `pivots` + `cb_rows` rows and columns.
 template <class Scalar>
 struct DenseFront {
-  Scalar* lower;         ///< (pivots + below) × pivots by columns
-  Scalar* upper;         ///< pivots × below by rows
-  Scalar* contribution;  ///< below × below by columns
+  Scalar* lower;         ///< (pivots + cb_rows) × pivots by columns
+  Scalar* upper;         ///< pivots × cb_rows by rows
+  Scalar* contribution;  ///< cb_rows × cb_rows by columns
   int pivots;
-  int below;
-  KOKKOS_FUNCTION int size() const { return pivots + below; }
+  int cb_rows;
+  KOKKOS_FUNCTION int size() const { return pivots + cb_rows; }
   KOKKOS_FUNCTION Scalar& at(int row, int column) const {
     if (column < pivots) return lower[row + static_cast<std::int64_t>(column) * size()];
-    if (row < pivots) return upper[static_cast<std::int64_t>(row) * below + (column - pivots)];
-    return contribution[(row - pivots) + static_cast<std::int64_t>(column - pivots) * below];
+    if (row < pivots) return upper[static_cast<std::int64_t>(row) * cb_rows + (column - pivots)];
+    return contribution[(row - pivots) + static_cast<std::int64_t>(column - pivots) * cb_rows];
   }
 };
 
-/// Which row of a block is eliminated next, and the rule for pivots that are too small even so: one of the
-/// threshold's magnitude and the same argument.
+/// Threshold partial pivoting within blocks of pivots, and static perturbation of pivots that are too small:
+/// they are replaced by one of the threshold's magnitude and the same argument.
 template <class Scalar>
 struct PivotRule {
   RealOf<Scalar> threshold;
@@ -43,21 +54,21 @@ struct PivotRule {
     return pivots - begin < block ? pivots : begin + block;
   }
 
-  /// The pivot to use. `replaced` says whether it is another one.
-  KOKKOS_FUNCTION Scalar operator()(const Scalar& pivot, bool& replaced) const {
+  /// The pivot to use; `perturbed` is set to whether it is another one.
+  KOKKOS_FUNCTION Scalar operator()(const Scalar& pivot, bool& perturbed) const {
     const auto size = ScalarTraits<Scalar>::magnitude(pivot);
-    replaced = size < threshold;
-    if (!replaced) return pivot;
+    perturbed = size < threshold;
+    if (!perturbed) return pivot;
     return size > RealOf<Scalar>(0) ? pivot * (threshold / size) : Scalar(threshold);
   }
 };
 
-/// For fronts whose interchanges are not recorded.
+/// Records no interchanges.
 struct NoteNoExchange {
   KOKKOS_FUNCTION void operator()(int, int) const {}
 };
 
-/// Numbers in a register of the host this is compiled for; where there are none, of a like size.
+/// Values in a vector register of the host this is compiled for; elsewhere a similar number.
 #if defined(__AVX512F__)
 template <class Scalar>
 inline constexpr int simd_rows = 64 / sizeof(Scalar);
@@ -68,14 +79,14 @@ inline constexpr int simd_rows = 32 / sizeof(Scalar);
 template <class Scalar>
 inline constexpr int simd_rows = sizeof(Scalar) < 16 ? 16 / sizeof(Scalar) : 1;
 #endif
-/// Edges of the tile of C that one thread keeps in registers.
+/// Rows and columns of the tile of C that one thread keeps in registers.
 template <class Scalar>
 inline constexpr int product_rows = 2 * simd_rows<Scalar>;
 inline constexpr int product_columns = 4;
-/// Pivots eliminated from their own columns before the rest of the front follows.
+/// Pivots of a block: right-looking updates of the other columns follow block by block.
 inline constexpr int pivot_block = 32;
 
-/// Where a matrix that is read entry by entry stands.
+/// A matrix that is read entry by entry, of any strides.
 template <class Scalar>
 struct Strided {
   const Scalar* data;
@@ -85,8 +96,8 @@ struct Strided {
   }
 };
 
-/// `Rows` numbers side by side. Compilers seldom keep loops over arrays of sums in registers; GCC and Clang
-/// do keep their vector types there.
+/// `Rows` partial sums. Compilers seldom keep arrays of sums in registers; GCC and Clang do so with their
+/// vector types.
 template <int Rows, class Scalar>
 struct RowsOf {
   Scalar value[Rows] = {};
@@ -139,7 +150,7 @@ KOKKOS_FUNCTION void subtract_tile(int depth, const Scalar* A, std::int64_t lda,
   }
 }
 
-/// The same with `rows` rows, at most the product tile's.
+/// The same for `rows` rows, at most those of the product tile.
 template <int Columns, class Scalar>
 KOKKOS_FUNCTION void subtract_rows(int rows, int depth, const Scalar* A, std::int64_t lda,
                                    const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) {
@@ -178,8 +189,8 @@ KOKKOS_FUNCTION void subtract_product(const Member& team, int rows, int columns,
   team.team_barrier();
 }
 
-/// The row of a block that is to be eliminated at pivot j: j itself where the rule lets it, else that of the
-/// greatest entry in column j, the first of them.
+/// The row of a block to be eliminated at pivot j: j itself where |diagonal| ≥ keep · max |column j|, else
+/// the first row of the greatest entry in column j.
 template <class Member, class Scalar>
 KOKKOS_FUNCTION int choose_row(const Member& team, const DenseFront<Scalar>& front, int j,
                                const PivotRule<Scalar>& rule) {
@@ -202,7 +213,7 @@ KOKKOS_FUNCTION int choose_row(const Member& team, const DenseFront<Scalar>& fro
         if (r < least && ScalarTraits<Scalar>::magnitude(column[r]) >= greatest) least = r;
       },
       Kokkos::Min<int>(chosen));
-  return chosen < end ? chosen : j;  // no number at all on the diagonal
+  return chosen < end ? chosen : j;  // NaN on the diagonal
 }
 
 /// Interchanges two rows of pivots, all columns.
@@ -213,50 +224,50 @@ KOKKOS_FUNCTION void exchange_rows(const Member& team, const DenseFront<Scalar>&
     x = y;
     y = kept;
   };
-  const std::int64_t ld = front.size(), below = front.below;
+  const std::int64_t ld = front.size(), cb_rows = front.cb_rows;
   Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.pivots),
                        [&](const int c) { exchange(front.lower[a + c * ld], front.lower[b + c * ld]); });
-  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.below), [&](const int c) {
-    exchange(front.upper[a * below + c], front.upper[b * below + c]);
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.cb_rows), [&](const int c) {
+    exchange(front.upper[a * cb_rows + c], front.upper[b * cb_rows + c]);
   });
   team.team_barrier();
 }
 
-/// Eliminates the pivots [begin, end) from their own columns: L below the diagonal, U in the block of pivots.
-/// @param replaced called with the pivot's number and whether it was replaced, by one thread
-/// @param exchanged called with the two rows of an interchange, by one thread
-template <class Member, class Scalar, class Replaced, class Exchanged>
+/// Eliminates the pivots [begin, end) in their own columns: L below the diagonal, U in the block of pivots.
+/// @param note_pivot called with the pivot's number and whether it was perturbed, by one thread
+/// @param note_exchange called with the two rows of an interchange, by one thread
+template <class Member, class Scalar, class NotePivot, class NoteExchange>
 KOKKOS_FUNCTION void eliminate_columns(const Member& team, const DenseFront<Scalar>& front, int begin,
-                                       int end, const PivotRule<Scalar>& rule, const Replaced& replaced,
-                                       const Exchanged& exchanged) {
+                                       int end, const PivotRule<Scalar>& rule, const NotePivot& note_pivot,
+                                       const NoteExchange& note_exchange) {
   const std::int64_t ld = front.size();
   for (int j = begin; j < end; ++j) {
     Scalar* const pivot_column = front.lower + j * ld;
     if (rule.interchanges()) {
       const int row = choose_row(team, front, j, rule);
-      team.team_barrier();  // the column is read
+      team.team_barrier();  // all threads have read the column, which the interchange writes
       if (row != j) {
         exchange_rows(team, front, j, row);
-        Kokkos::single(Kokkos::PerTeam(team), [&]() { exchanged(j, row); });
+        Kokkos::single(Kokkos::PerTeam(team), [&]() { note_exchange(j, row); });
       }
     }
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
-      bool is_replaced = false;
-      pivot_column[j] = rule(pivot_column[j], is_replaced);
-      replaced(j, is_replaced);
+      bool is_perturbed = false;
+      pivot_column[j] = rule(pivot_column[j], is_perturbed);
+      note_pivot(j, is_perturbed);
     });
-    team.team_barrier();
+    team.team_barrier();  // the pivot is final
     const Scalar pivot = pivot_column[j];
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.size() - j - 1),
                          [&](const int r) { pivot_column[j + 1 + r] /= pivot; });
-    team.team_barrier();
+    team.team_barrier();  // column j of L is complete
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, j + 1, end), [&](const int c) {
       Scalar* const column = front.lower + c * ld;
       const Scalar factor = column[j];
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, front.size() - j - 1),
                            [&](const int r) { column[j + 1 + r] -= pivot_column[j + 1 + r] * factor; });
     });
-    team.team_barrier();
+    team.team_barrier();  // column j + 1 is ready to be divided
   }
 }
 
@@ -272,14 +283,14 @@ KOKKOS_FUNCTION void solve_rows(const Member& team, const DenseFront<Scalar>& fr
     }
   });
   for (int j = begin; j + 1 < end; ++j) {
-    const Scalar* const from = front.upper + static_cast<std::int64_t>(j) * front.below;
+    const Scalar* const from = front.upper + static_cast<std::int64_t>(j) * front.cb_rows;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, j + 1, end), [&](const int i) {
-      Scalar* const row = front.upper + static_cast<std::int64_t>(i) * front.below;
+      Scalar* const row = front.upper + static_cast<std::int64_t>(i) * front.cb_rows;
       const Scalar factor = front.lower[i + j * ld];
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, front.below),
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, front.cb_rows),
                            [&](const int c) { row[c] -= factor * from[c]; });
     });
-    team.team_barrier();
+    team.team_barrier();  // row j + 1 of U is complete
   }
   team.team_barrier();
 }
@@ -287,15 +298,15 @@ KOKKOS_FUNCTION void solve_rows(const Member& team, const DenseFront<Scalar>& fr
 /// Partial LU of a front: `lower` and `upper` become L\U of the rows in the order they are eliminated in,
 /// `contribution` the Schur complement. Right-looking by blocks of pivots; the contribution is updated once,
 /// by all pivots.
-template <class Member, class Scalar, class Replaced, class Exchanged = NoteNoExchange>
+template <class Member, class Scalar, class NotePivot, class NoteExchange = NoteNoExchange>
 KOKKOS_FUNCTION void factorize_front(const Member& team, const DenseFront<Scalar>& front,
-                                     const PivotRule<Scalar>& rule, const Replaced& replaced,
-                                     const Exchanged& exchanged = {}) {
+                                     const PivotRule<Scalar>& rule, const NotePivot& note_pivot,
+                                     const NoteExchange& note_exchange = {}) {
   const std::int64_t ld = front.size();
   for (int begin = 0; begin < front.pivots; begin += pivot_block) {
     const int end = begin + pivot_block < front.pivots ? begin + pivot_block : front.pivots;
     const int depth = end - begin, rest = front.pivots - end;
-    eliminate_columns(team, front, begin, end, rule, replaced, exchanged);
+    eliminate_columns(team, front, begin, end, rule, note_pivot, note_exchange);
     solve_rows(team, front, begin, end);
     if (rest == 0) continue;
     const Scalar* const L = front.lower + begin * ld;
@@ -303,12 +314,12 @@ KOKKOS_FUNCTION void factorize_front(const Member& team, const DenseFront<Scalar
     subtract_product(team, front.size() - end, rest, depth, L + end, ld, {next + begin, 1, ld}, next + end,
                      ld);
     // rows of U by columns of its transpose
-    Scalar* const U = front.upper + static_cast<std::int64_t>(begin) * front.below;
-    subtract_product(team, front.below, rest, depth, U, front.below, {L + end, ld, 1},
-                     front.upper + static_cast<std::int64_t>(end) * front.below, front.below);
+    Scalar* const U = front.upper + static_cast<std::int64_t>(begin) * front.cb_rows;
+    subtract_product(team, front.cb_rows, rest, depth, U, front.cb_rows, {L + end, ld, 1},
+                     front.upper + static_cast<std::int64_t>(end) * front.cb_rows, front.cb_rows);
   }
-  subtract_product(team, front.below, front.below, front.pivots, front.lower + front.pivots, ld,
-                   {front.upper, front.below, 1}, front.contribution, front.below);
+  subtract_product(team, front.cb_rows, front.cb_rows, front.pivots, front.lower + front.pivots, ld,
+                   {front.upper, front.cb_rows, 1}, front.contribution, front.cb_rows);
 }
 
 }  // namespace lutra::Impl

@@ -9,12 +9,12 @@
 
 namespace lutra::Impl {
 
-// Where things stand in fronts and matrices, by binary searches.
+// Positions in fronts, by binary searches.
 
-/// The front that eliminates a place of F. There is one front at least.
+/// The front that eliminates a permuted index. There is one front at least.
 template <class Fronts, class Ordinal>
-KOKKOS_FUNCTION Ordinal front_of_pivot(const Fronts& fronts, Ordinal count, Ordinal place) {
-  return first_not_before(Ordinal(1), count, [&](Ordinal f) { return fronts(f).first_pivot <= place; }) - 1;
+KOKKOS_FUNCTION Ordinal front_of_pivot(const Fronts& fronts, Ordinal count, Ordinal index) {
+  return first_not_before(Ordinal(1), count, [&](Ordinal f) { return fronts(f).first_pivot <= index; }) - 1;
 }
 
 /// The front that has an entry of the lists of contribution rows.
@@ -23,14 +23,14 @@ KOKKOS_FUNCTION Ordinal front_of_row(const Fronts& fronts, Ordinal count, Offset
   return first_not_before(Ordinal(1), count, [&](Ordinal f) { return fronts(f).rows <= entry; }) - 1;
 }
 
-/// Position in a front of a place of F that it holds.
+/// Position in a front of a permuted index that it holds.
 /// @param rows contribution rows of all fronts
 template <class Ordinal, class Offset>
 KOKKOS_FUNCTION int position_in_front(const Front<Ordinal, Offset>& front, const Ordinal* rows,
-                                      Ordinal place) {
-  if (place < front.first_pivot + front.pivots) return static_cast<int>(place - front.first_pivot);
+                                      Ordinal index) {
+  if (index < front.first_pivot + front.pivots) return static_cast<int>(index - front.first_pivot);
   const Ordinal* const own = rows + front.rows;
-  return front.pivots + first_not_before(0, front.below, [&](int r) { return own[r] < place; });
+  return front.pivots + first_not_before(0, front.cb_rows, [&](int r) { return own[r] < index; });
 }
 
 }  // namespace lutra::Impl

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "Lutra_FrontTiles.hpp"
-#include "Lutra_GatherListMaker.hpp"
+#include "Lutra_SmallChildListMaker.hpp"
 
 namespace lutra::Impl {
 
@@ -36,32 +36,32 @@ inline constexpr int tile_links = 2;
 /// Tasks of a launch are counted by chunks, in their order, as they are completed.
 inline constexpr int tasks_a_chunk = 32;
 
-/// A child as its parent meets it.
+/// A child as its parent assembles it.
 template <class Offset>
 struct ChildRef {
-  Offset contribution =
-      0;            ///< where its contribution would begin, had it kept its first rows and columns too
-  Offset rows = 0;  ///< in `places`
+  /// Where its contribution would begin, had it kept its first rows and columns too
+  Offset contribution = 0;
+  Offset rows = 0;  ///< in `relative`
   Offset cuts = 0;  ///< in `cuts`, where the parent is cut into tiles
-  int below = 0;
+  int cb_rows = 0;
   int passed = 0;  ///< first rows and columns, which it has added to the parent's panels itself
   int number = 0;  ///< of its flag
 
-  KOKKOS_FORCEINLINE_FUNCTION int stride() const { return below - passed; }
+  KOKKOS_FORCEINLINE_FUNCTION int stride() const { return cb_rows - passed; }
 };
 
-/// Where a front stores its contribution block, in the place of the plan's.
+/// Where a front stores its contribution block, instead of where the plan says.
 template <class Offset>
 struct Contribution {
   Offset contribution = 0;
   int passed = 0;  ///< first rows: pivots of the parent, assembled directly into its panels
 };
 
-/// What of F and of narrow children falls into a front or one of its tiles.
+/// What of F and of small children falls into a front or one of its tiles.
 template <class Offset>
 struct FrontTaskPart {
   Offset entries = 0, entries_end = 0;  ///< of F
-  GatherPart narrow;                    ///< of narrow children
+  SmallChildPart small;                 ///< of small children
 };
 
 /// One task of the data-flow launch: a front as a whole, one or two neighbouring tiles of a front, clearing
@@ -136,8 +136,8 @@ struct TileFlags {
 template <class Ordinal, class Offset>
 struct SmallTask {
   Ordinal front = 0;
-  Offset wide_end = 0;  ///< end of its wide children
-  GatherPart narrow;    ///< of its narrow ones
+  Offset wide_end = 0;   ///< end of its wide children
+  SmallChildPart small;  ///< of its small ones
 };
 
 }  // namespace lutra::Impl

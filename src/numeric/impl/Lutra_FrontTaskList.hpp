@@ -57,7 +57,7 @@ class FrontTaskList {
 
   bool is_small(Ordinal f) const { return m_small[index(f)] != 0; }
   bool is_tiled(Ordinal f) const { return front(f).size() > options.cut.max_whole; }
-  FrontTiles tiles_of(Ordinal f) const { return {front(f).pivots, front(f).below, options.cut.tile}; }
+  FrontTiles tiles_of(Ordinal f) const { return {front(f).pivots, front(f).cb_rows, options.cut.tile}; }
   const Front<Ordinal, Offset>& front(Ordinal f) const { return fronts[index(f)]; }
 
  private:
@@ -137,7 +137,7 @@ class FrontTaskList {
   /// When the task of a tile is to start, counted back from the contribution's. A tile starts before its
   /// pivots' step by the time it needs for the products before that; next to the diagonal it is wanted first.
   /// In fronts with tasks of two tiles the rows and columns of some pivot tiles are taken together, those
-  /// that meet on the diagonal at one place one after the other, and so, added in order of rows, each behind
+  /// that begin at the same diagonal tile one after the other, and so, added in order of rows, each behind
   /// what it needs: neighbours then read one tile of L or U at about the same time, which reaches them from
   /// L2.
   double tile_start(const FrontTiles& tiles, bool paired, int i, int j) const {

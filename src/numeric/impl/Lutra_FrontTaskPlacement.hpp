@@ -33,13 +33,13 @@ class FrontTaskPlacement {
 
   /// @param list     tasks that clear panels are added to it, and `after` and `takes_panels` are set
   /// @param children of all fronts
-  /// @param places   positions in the parent of all fronts' rows
+  /// @param relative   indices of all fronts
   /// @param n_panels entries of all panels
-  FrontTaskPlacement(List& list, const std::vector<Ordinal>& children, const std::vector<int>& places,
+  FrontTaskPlacement(List& list, const std::vector<Ordinal>& children, const std::vector<int>& relative,
                      Offset n_panels)
       : m_list(list),
         m_children(children),
-        m_places(places),
+        m_relative(relative),
         m_panels(n_panels),
         m_behind(list.options.blocks / tasks_a_chunk) {
     note_parts();
@@ -89,14 +89,15 @@ class FrontTaskPlacement {
       wide.clear();
       for (Offset c = front(f).children; c < front(f).children_end; ++c) {
         const Ordinal child = m_children[static_cast<std::size_t>(c)];
-        if (m_list.is_tiled(child) && front(child).below > narrow_child && m_first[index(child)] >= least)
+        if (m_list.is_tiled(child) && front(child).cb_rows > max_small_child &&
+            m_first[index(child)] >= least)
           wide.push_back(child);
       }
-      std::ranges::stable_sort(wide, std::greater<>{}, [&](Ordinal c) { return front(c).below; });
+      std::ranges::stable_sort(wide, std::greater<>{}, [&](Ordinal c) { return front(c).cb_rows; });
       for (std::size_t c = 0; c < std::min<std::size_t>(wide.size(), 2); ++c) {
-        const auto rows = m_places.begin() + static_cast<std::ptrdiff_t>(front(wide[c]).rows);
+        const auto rows = m_relative.begin() + static_cast<std::ptrdiff_t>(front(wide[c]).rows);
         m_passed[index(wide[c])] =
-            static_cast<int>(std::lower_bound(rows, rows + front(wide[c]).below, front(f).pivots) - rows);
+            static_cast<int>(std::lower_bound(rows, rows + front(wide[c]).cb_rows, front(f).pivots) - rows);
       }
     }
   }
@@ -147,7 +148,7 @@ class FrontTaskPlacement {
   }
 
   Offset panel_entries(Ordinal f) const {
-    return static_cast<Offset>(front(f).pivots) * (front(f).size() + front(f).below);
+    return static_cast<Offset>(front(f).pivots) * (front(f).size() + front(f).cb_rows);
   }
 
   /// Steps in which a front's panels and contribution are begun, its panels are cleared and its last task is.
@@ -177,7 +178,7 @@ class FrontTaskPlacement {
     std::vector<std::size_t> front_of_panels;
     for (std::size_t f = 0; f < count(); ++f) {
       const Ordinal parent = fronts[f].parent;
-      const std::int64_t kept = fronts[f].below - m_passed[f];
+      const std::int64_t kept = fronts[f].cb_rows - m_passed[f];
       spans[f].size = kept * kept;
       spans[f].begin = steps[f].contribution;
       spans[f].end = parent < 0                ? std::numeric_limits<std::int64_t>::max()
@@ -187,11 +188,11 @@ class FrontTaskPlacement {
       panels.push_back({fronts[f].lower, panel_entries(static_cast<Ordinal>(f)), steps[f].panels});
       front_of_panels.push_back(f);
     }
-    const SpanPlaces found = LifetimePlacement::place(spans, panels, m_panels, m_behind + 2);
+    const SpanOffsets found = LifetimePlacement::place(spans, panels, m_panels, m_behind + 2);
     extra = static_cast<Offset>(found.total) - m_panels;
     contributions.reserve(count());
     for (std::size_t f = 0; f < count(); ++f)
-      contributions.push_back({static_cast<Offset>(found.place[f]), m_passed[f]});
+      contributions.push_back({static_cast<Offset>(found.offset[f]), m_passed[f]});
     std::vector<std::int64_t> panels_freed(count(), -1);
     for (std::size_t p = 0; p < panels.size(); ++p) panels_freed[front_of_panels[p]] = found.fixed_freed[p];
     for (std::size_t t = 0; t < m_parts.size(); ++t)
@@ -216,7 +217,7 @@ class FrontTaskPlacement {
 
   List& m_list;
   const std::vector<Ordinal>& m_children;
-  const std::vector<int>& m_places;
+  const std::vector<int>& m_relative;
   const Offset m_panels;
   const std::int64_t m_behind;       ///< steps that a place waits before it is given away
   std::vector<int> m_passed;         ///< [count] see Contribution

@@ -10,11 +10,11 @@ namespace lutra::Impl {
 /// A front cut into square tiles: pivots and contribution rows each start a new tile, so that no tile holds
 /// both.
 struct FrontTiles {
-  int pivots, below, edge;
-  KOKKOS_FUNCTION FrontTiles(int k, int m, int tile_edge) : pivots(k), below(m), edge(tile_edge) {}
+  int pivots, cb_rows, edge;
+  KOKKOS_FUNCTION FrontTiles(int k, int m, int tile_edge) : pivots(k), cb_rows(m), edge(tile_edge) {}
 
   KOKKOS_FUNCTION int pivot_tiles() const { return (pivots + edge - 1) / edge; }
-  KOKKOS_FUNCTION int count() const { return pivot_tiles() + (below + edge - 1) / edge; }
+  KOKKOS_FUNCTION int count() const { return pivot_tiles() + (cb_rows + edge - 1) / edge; }
   /// Tile of a position.
   KOKKOS_FUNCTION int of(int position) const {
     return position < pivots ? position / edge : pivot_tiles() + (position - pivots) / edge;
@@ -32,34 +32,34 @@ struct FrontTiles {
 
   /// Positions in a tile.
   KOKKOS_FUNCTION int extent(int tile) const {
-    const int first = begin(tile), end = tile < pivot_tiles() ? pivots : pivots + below;
+    const int first = begin(tile), end = tile < pivot_tiles() ? pivots : pivots + cb_rows;
     return end - first < edge ? end - first : edge;
   }
 };
 
 /// Where the inverse of a diagonal tile's triangle stands: L's by columns, U's by rows. Each line begins with
-/// its block of the diagonal, 16 lines at the same place, or where rows have been interchanged all of L's
-/// with the tile. Places behind a tile's last block are left out.
+/// its block of the diagonal, 16 lines at the same position, or where rows have been interchanged all of L's
+/// with the tile. Positions behind a tile's last block are left out.
 struct InverseTile {
   static constexpr int block = FrontTiles::inverse_block;
-  int lines;   ///< of the tile, and places of its longest one
-  bool whole;  ///< with all places of a line
+  int lines;   ///< of the tile, and positions of its longest one
+  bool whole;  ///< with all positions of a line
 
-  /// Numbers of a tile without its empty places.
+  /// Entries of a tile without its empty positions.
   KOKKOS_FUNCTION static int numbers(int lines) { return lines * (lines + block) / 2; }
   /// The same of all pivot tiles of a front.
   KOKKOS_FUNCTION static std::int64_t numbers_of_front(const FrontTiles& tiles) {
     const int rest = FrontTiles::inverse_lines(tiles.pivots % tiles.edge);
     return static_cast<std::int64_t>(tiles.pivots / tiles.edge) * numbers(tiles.edge) + numbers(rest);
   }
-  /// First place of a line.
+  /// First position of a line.
   KOKKOS_FUNCTION int begin(int line) const { return whole ? 0 : line / block * block; }
-  /// Position of a place that the line has.
-  KOKKOS_FUNCTION int operator()(int line, int place) const {
-    if (whole) return line * lines + place;
+  /// Index of a position that the line has.
+  KOKKOS_FUNCTION int operator()(int line, int position) const {
+    if (whole) return line * lines + position;
     const int before = line / block;  // blocks
     return before * block * lines - before * (before - 1) / 2 * block * block +
-           line % block * (lines - before * block) + place - before * block;
+           line % block * (lines - before * block) + position - before * block;
   }
 };
 

@@ -18,9 +18,9 @@ struct FrontCutting {
 };
 
 /// Notes whether a pivot was perturbed, and counts it.
-KOKKOS_INLINE_FUNCTION void note_pivot(unsigned char& perturbed, std::int64_t& count, bool replaced) {
-  perturbed = replaced ? 1 : 0;
-  if (replaced) Kokkos::atomic_add(&count, std::int64_t(1));
+KOKKOS_INLINE_FUNCTION void note_pivot(unsigned char& perturbed, std::int64_t& count, bool is_perturbed) {
+  perturbed = is_perturbed ? 1 : 0;
+  if (is_perturbed) Kokkos::atomic_add(&count, std::int64_t(1));
 }
 
 /// Raw arrays of a factorization in fronts, as kernels of every kind take them.
@@ -28,8 +28,8 @@ template <class Scalar, class Ordinal, class Offset>
 struct FrontLuData {
   const Front<Ordinal, Offset>* fronts;
   const Ordinal* children;
-  const int* places;
-  PackedPlaces entry_place;
+  const int* relative;
+  PackedPositions entry_position;
   const Scalar* entries;
   Scalar* panels;
   Scalar* contributions;
@@ -39,19 +39,19 @@ struct FrontLuData {
   double perturbation;
   Ordinal* row_of_pivot;    ///< [n] or none
   double pivot_threshold;   ///< 0: no interchanges
-  int interchanged_pivots;  ///< whose rows may take each other's places, counted from a front's first
+  int interchanged_pivots;  ///< whose rows may be interchanged, counted from a front's first
 
   KOKKOS_FUNCTION DenseFront<Scalar> dense(const Front<Ordinal, Offset>& front) const {
     return {panels + front.lower, panels + front.upper, contributions + front.contribution, front.pivots,
-            front.below};
+            front.cb_rows};
   }
   KOKKOS_FUNCTION PivotRule<Scalar> pivot_rule() const {
     const double largest = outcome->largest_entry;
     return {static_cast<RealOf<Scalar>>(perturbation * (largest > 0 ? largest : 1.0)),
             static_cast<RealOf<Scalar>>(pivot_threshold), interchanged_pivots};
   }
-  KOKKOS_FUNCTION void note_pivot(const Front<Ordinal, Offset>& front, int j, bool replaced) const {
-    Impl::note_pivot(perturbed[front.first_pivot + j], outcome->perturbed, replaced);
+  KOKKOS_FUNCTION void note_pivot(const Front<Ordinal, Offset>& front, int j, bool is_perturbed) const {
+    Impl::note_pivot(perturbed[front.first_pivot + j], outcome->perturbed, is_perturbed);
   }
   KOKKOS_FUNCTION void note_exchange(const Front<Ordinal, Offset>& front, int j, int row) const {
     Ordinal* const order = row_of_pivot + front.first_pivot;
@@ -70,8 +70,8 @@ FrontLuData<Scalar, Ordinal, Offset> front_lu_data(
     double perturbation) {
   return {plan.fronts.data(),
           plan.children.data(),
-          plan.places.data(),
-          plan.entry_place.data(),
+          plan.relative.data(),
+          plan.entry_position.data(),
           factors.entries.data(),
           factors.panels.data(),
           factors.contributions.data(),
@@ -102,7 +102,7 @@ struct FrontWorker {
       team.team_barrier();
     }
     factorize_front(
-        team, dense, rule, [&](int j, bool replaced) { data.note_pivot(front, j, replaced); },
+        team, dense, rule, [&](int j, bool is_perturbed) { data.note_pivot(front, j, is_perturbed); },
         [&](int j, int row) { data.note_exchange(front, j, row); });
   }
 
@@ -115,42 +115,42 @@ struct FrontWorker {
                            [&](const std::int64_t i) { array[i] = Scalar(0); });
     };
     clear(dense.lower, static_cast<std::int64_t>(front.size()) * front.pivots);
-    clear(dense.upper, static_cast<std::int64_t>(front.pivots) * front.below);
-    clear(dense.contribution, static_cast<std::int64_t>(front.below) * front.below);
+    clear(dense.upper, static_cast<std::int64_t>(front.pivots) * front.cb_rows);
+    clear(dense.contribution, static_cast<std::int64_t>(front.cb_rows) * front.cb_rows);
     team.team_barrier();
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.entries_end - front.entries),
                          [&](const Offset e) {
-                           const FrontPlace place = data.entry_place(front.entries + e);
-                           dense.at(place.row, place.column) = data.entries[front.entries + e];
+                           const FrontPosition position = data.entry_position(front.entries + e);
+                           dense.at(position.row, position.column) = data.entries[front.entries + e];
                          });
     team.team_barrier();
     for (Offset c = front.children; c < front.children_end; ++c) add_child(team, dense, data.children[c]);
   }
 
-  /// Extend-add: a child's columns go to the threads, so that two never meet.
+  /// Extend-add: a child's columns go to the threads, so that no two write one entry.
   template <class Member>
   KOKKOS_FUNCTION void add_child(const Member& team, const DenseFront<Scalar>& dense, Ordinal number) const {
     const Front<Ordinal, Offset> child = data.fronts[number];
-    const int* const place = data.places + child.rows;
+    const int* const relative = data.relative + child.rows;
     const Scalar* const contribution = data.contributions + child.contribution;
-    int pivots = 0;  // rows of the child that are pivots of the parent: places ascend
-    while (pivots < child.below && place[pivots] < dense.pivots) ++pivots;
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, child.below), [&](const int b) {
-      const Scalar* const from = contribution + static_cast<std::int64_t>(b) * child.below;
+    int pivots = 0;  // rows of the child that are pivots of the parent: relative indices ascend
+    while (pivots < child.cb_rows && relative[pivots] < dense.pivots) ++pivots;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, child.cb_rows), [&](const int b) {
+      const Scalar* const from = contribution + static_cast<std::int64_t>(b) * child.cb_rows;
       if (b < pivots) {
-        Scalar* const to = dense.lower + static_cast<std::int64_t>(place[b]) * dense.size();
-        Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, child.below),
-                             [&](const int a) { to[place[a]] += from[a]; });
+        Scalar* const to = dense.lower + static_cast<std::int64_t>(relative[b]) * dense.size();
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, child.cb_rows),
+                             [&](const int a) { to[relative[a]] += from[a]; });
         return;
       }
-      Scalar* const right = dense.upper + (place[b] - dense.pivots);
+      Scalar* const right = dense.upper + (relative[b] - dense.pivots);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, pivots), [&](const int a) {
-        right[static_cast<std::int64_t>(place[a]) * dense.below] += from[a];
+        right[static_cast<std::int64_t>(relative[a]) * dense.cb_rows] += from[a];
       });
       Scalar* const to =
-          dense.contribution + static_cast<std::int64_t>(place[b] - dense.pivots) * dense.below;
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, pivots, child.below),
-                           [&](const int a) { to[place[a] - dense.pivots] += from[a]; });
+          dense.contribution + static_cast<std::int64_t>(relative[b] - dense.pivots) * dense.cb_rows;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, pivots, child.cb_rows),
+                           [&](const int a) { to[relative[a] - dense.pivots] += from[a]; });
     });
     team.team_barrier();
   }

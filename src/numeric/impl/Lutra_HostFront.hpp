@@ -12,11 +12,14 @@
 namespace lutra::Impl {
 
 /// Partial LU of one dense front on host threads, recursive by halves of the pivots (S. Toledo, SIAM J.
-/// Matrix Anal. Appl. 18, 1997), so that nearly all of it is products of wide blocks.
+/// Matrix Anal. Appl. 18, 1997), so that nearly all flops are in products of large blocks:
 ///
-/// `Loop` shares work out: loop(n, chunk, body) calls body(begin, end, buffer) for ranges of chunk that make
-/// up [0, n), on one thread or several, and returns when all are done. Sums have one order whatever the
-/// ranges are.
+///     eliminate(left half); solve_columns(right half); subtract(rest of the right half); eliminate(right
+///     half)
+///
+/// `Loop` distributes work: loop(n, chunk, body) calls body(begin, end, buffer) for ranges of `chunk` that
+/// partition [0, n), on one thread or several, and returns when all calls have returned. Each entry is summed
+/// in an order that does not depend on the ranges, so results have the same bits for any number of threads.
 template <class Scalar, class Loop>
 class HostFront {
  public:
@@ -24,34 +27,34 @@ class HostFront {
 
   HostFront(const ProductKernel<Real>& kernel, const Loop& loop) : m_kernel(kernel), m_loop(loop) {}
 
-  /// @param replaced called with the pivot's number and whether it was replaced
-  /// @param exchanged called with the two rows of an interchange
-  template <class Replaced, class Exchanged = NoteNoExchange>
-  void factorize(const DenseFront<Scalar>& front, const PivotRule<Scalar>& rule, const Replaced& replaced,
-                 const Exchanged& exchanged = {}) const {
-    eliminate(front, 0, front.pivots, rule, replaced, exchanged);
-    if (front.below == 0) return;
-    // rows of U beyond the pivots, by columns of their transpose: divided by L's block of pivots, transposed
+  /// @param note_pivot called with the pivot's number and whether it was perturbed
+  /// @param note_exchange called with the two rows of an interchange
+  template <class NotePivot, class NoteExchange = NoteNoExchange>
+  void factorize(const DenseFront<Scalar>& front, const PivotRule<Scalar>& rule, const NotePivot& note_pivot,
+                 const NoteExchange& note_exchange = {}) const {
+    eliminate(front, 0, front.pivots, rule, note_pivot, note_exchange);
+    if (front.cb_rows == 0) return;
+    // U right of the pivots: its transpose by columns is multiplied by the inverse of L11, transposed
     const std::int64_t ld = front.size();
-    m_loop(front.below, chunk_of(front.below, 1.0 * front.pivots * front.pivots),
+    m_loop(front.cb_rows, chunk_of(front.cb_rows, 1.0 * front.pivots * front.pivots),
            [&](int begin, int end, Real* buffer) {
-             solve_unit(end - begin, front.pivots, front.upper + begin, front.below, {front.lower, 1, ld},
+             solve_unit(end - begin, front.pivots, front.upper + begin, front.cb_rows, {front.lower, 1, ld},
                         buffer);
            });
-    subtract(front.below, front.below, front.pivots, front.lower + front.pivots, ld,
-             {front.upper, front.below, 1}, front.contribution, front.below);
+    subtract(front.cb_rows, front.cb_rows, front.pivots, front.lower + front.pivots, ld,
+             {front.upper, front.cb_rows, 1}, front.contribution, front.cb_rows);
   }
 
  private:
   static constexpr int narrow = 8;  ///< columns eliminated one by one
 
-  /// Entries a thread takes at once, where each costs `flops`: few enough for all threads, unless the whole
-  /// is not worth sharing.
+  /// Rows or columns of a chunk, each of which costs `flops`: about three chunks a thread, or one chunk where
+  /// the whole costs less than waking the threads.
   int chunk_of(int n, double flops) const {
-    constexpr double min_flops = 2e5;  // for which threads are called together
+    constexpr double min_flops = 2e5;  // below, one thread does all
     const int threads = m_loop.threads();
     if (threads == 1 || n * flops < min_flops) return n;
-    constexpr int least = 48;  // a multiple of every register tile's edges
+    constexpr int least = 48;  // a multiple of the edges of all register tiles
     const int share = (n + 3 * threads - 1) / (3 * threads);
     return std::max(least, (share + least - 1) / least * least);
   }
@@ -72,7 +75,7 @@ class HostFront {
     (ScalarTraits<Scalar>::is_complex ? kernel.complex : kernel.real)(task, buffer);
   }
 
-  /// C −= A·B, its longer edge divided among threads.
+  /// C −= A·B; the longer edge of C is divided among threads.
   void subtract(int rows, int columns, int depth, const Scalar* A, std::int64_t lda, const Strided<Scalar>& B,
                 Scalar* C, std::int64_t ldc) const {
     if (rows == 0 || columns == 0 || depth == 0) return;
@@ -88,14 +91,14 @@ class HostFront {
     }
   }
 
-  /// The pivots [begin, end) in their own columns, all rows.
-  template <class Replaced, class Exchanged>
+  /// Eliminates the pivots [begin, end) in their own columns, all rows.
+  template <class NotePivot, class NoteExchange>
   void eliminate(const DenseFront<Scalar>& front, int begin, int end, const PivotRule<Scalar>& rule,
-                 const Replaced& replaced, const Exchanged& exchanged) const {
-    if (end - begin <= narrow) return eliminate_narrow(front, begin, end, rule, replaced, exchanged);
+                 const NotePivot& note_pivot, const NoteExchange& note_exchange) const {
+    if (end - begin <= narrow) return eliminate_narrow(front, begin, end, rule, note_pivot, note_exchange);
     const int middle = begin + halve(end - begin);
     const std::int64_t ld = front.size();
-    eliminate(front, begin, middle, rule, replaced, exchanged);
+    eliminate(front, begin, middle, rule, note_pivot, note_exchange);
     Scalar* const right = front.lower + middle * ld;
     const Scalar* const L = front.lower + begin * ld;
     m_loop(end - middle, chunk_of(end - middle, 1.0 * (middle - begin) * (middle - begin)),
@@ -105,17 +108,17 @@ class HostFront {
            });
     subtract(front.size() - middle, end - middle, middle - begin, L + middle, ld, {right + begin, 1, ld},
              right + middle, ld);
-    eliminate(front, middle, end, rule, replaced, exchanged);
+    eliminate(front, middle, end, rule, note_pivot, note_exchange);
   }
 
   /// About half, in whole narrow blocks.
   static int halve(int n) { return std::max(narrow, n / 2 / narrow * narrow); }
 
-  template <class Replaced, class Exchanged>
+  template <class NotePivot, class NoteExchange>
   void eliminate_narrow(const DenseFront<Scalar>& front, int begin, int end, const PivotRule<Scalar>& rule,
-                        const Replaced& replaced, const Exchanged& exchanged) const {
+                        const NotePivot& note_pivot, const NoteExchange& note_exchange) const {
     const int size = front.size();
-    std::array<int, narrow> rows{};  // that come to stand at the pivots, one interchange after the other
+    std::array<int, narrow> rows{};  // interchanged with each pivot, in order
     bool any_moves = false;
     for (int j = begin; j < end; ++j) {
       Scalar* const KOKKOS_RESTRICT pivot_column = front.lower + static_cast<std::int64_t>(j) * size;
@@ -125,12 +128,12 @@ class HostFront {
         if (row != j) {
           any_moves = true;
           for (int c = begin; c < end; ++c) exchange_in_column(front, c, j, row);
-          exchanged(j, row);
+          note_exchange(j, row);
         }
       }
-      bool is_replaced = false;
-      pivot_column[j] = rule(pivot_column[j], is_replaced);
-      replaced(j, is_replaced);
+      bool is_perturbed = false;
+      pivot_column[j] = rule(pivot_column[j], is_perturbed);
+      note_pivot(j, is_perturbed);
       const Scalar pivot = pivot_column[j], inverse = Scalar(1) / pivot;
       if (ScalarTraits<Scalar>::is_finite(inverse)) {
         for (int r = j + 1; r < size; ++r) pivot_column[r] *= inverse;
@@ -146,8 +149,8 @@ class HostFront {
     if (any_moves) move_rows(front, begin, end, rows);
   }
 
-  /// The row of [j, end) that is to be eliminated at pivot j: j itself where the rule lets it, else that of
-  /// the greatest entry, the first of them.
+  /// The row of [j, end) to be eliminated at pivot j: j itself where |diagonal| ≥ keep · max |column j|, else
+  /// the first row of the greatest entry.
   static int choose_row(const Scalar* column, int j, int end, const PivotRule<Scalar>& rule) {
     const Real own = ScalarTraits<Scalar>::magnitude(column[j]);
     Real greatest = own;
@@ -166,10 +169,10 @@ class HostFront {
     std::swap(column[a], column[b]);
   }
 
-  /// Makes the interchanges of the pivots [begin, end) in all other columns.
+  /// Applies the interchanges of the pivots [begin, end) to all other columns.
   void move_rows(const DenseFront<Scalar>& front, int begin, int end,
                  const std::array<int, narrow>& rows) const {
-    const std::int64_t below = front.below;
+    const std::int64_t cb_rows = front.cb_rows;
     m_loop(front.pivots, chunk_of(front.pivots, 8.0 * narrow), [&](int first, int last, Real*) {
       for (int c = first; c < last; ++c) {
         if (c >= begin && c < end) continue;
@@ -177,12 +180,12 @@ class HostFront {
           exchange_in_column(front, c, j, rows[static_cast<std::size_t>(j - begin)]);
       }
     });
-    m_loop(front.below, chunk_of(front.below, 8.0 * narrow), [&](int first, int last, Real*) {
+    m_loop(front.cb_rows, chunk_of(front.cb_rows, 8.0 * narrow), [&](int first, int last, Real*) {
       for (int j = begin; j < end; ++j) {
         const int row = rows[static_cast<std::size_t>(j - begin)];
         if (row == j) continue;
-        Scalar* const own = front.upper + j * below;
-        std::swap_ranges(own + first, own + last, front.upper + row * below + first);
+        Scalar* const own = front.upper + j * cb_rows;
+        std::swap_ranges(own + first, own + last, front.upper + row * cb_rows + first);
       }
     });
   }

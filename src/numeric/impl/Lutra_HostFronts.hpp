@@ -63,8 +63,8 @@ struct HostFrontWorker {
     const DenseFront<Scalar> dense = data.dense(front);
     clear(front, dense, loop);
     for (Offset e = front.entries; e < front.entries_end; ++e) {
-      const FrontPlace place = data.entry_place(e);
-      dense.at(place.row, place.column) = data.entries[e];
+      const FrontPosition position = data.entry_position(e);
+      dense.at(position.row, position.column) = data.entries[e];
     }
     for (Offset c = front.children; c < front.children_end; ++c)
       add_child(data.fronts[data.children[c]], dense, loop);
@@ -74,7 +74,8 @@ struct HostFrontWorker {
     }
     HostFront<Scalar, Loop>(kernel, loop)
         .factorize(
-            dense, data.pivot_rule(), [&](int j, bool replaced) { data.note_pivot(front, j, replaced); },
+            dense, data.pivot_rule(),
+            [&](int j, bool is_perturbed) { data.note_pivot(front, j, is_perturbed); },
             [&](int j, int row) { data.note_exchange(front, j, row); });
   }
 
@@ -89,43 +90,44 @@ struct HostFrontWorker {
 
   template <class Loop>
   static void clear(const Front<Ordinal, Offset>& front, const DenseFront<Scalar>& dense, const Loop& loop) {
-    const std::int64_t size = front.size(), below = front.below;
+    const std::int64_t size = front.size(), cb_rows = front.cb_rows;
     loop(front.pivots, columns_at_once(front.pivots, front.size(), loop), [&](int begin, int end, Real*) {
       std::fill(dense.lower + begin * size, dense.lower + end * size, Scalar(0));
-      std::fill(dense.upper + begin * below, dense.upper + end * below, Scalar(0));
+      std::fill(dense.upper + begin * cb_rows, dense.upper + end * cb_rows, Scalar(0));
     });
-    loop(front.below, columns_at_once(front.below, front.below, loop), [&](int begin, int end, Real*) {
-      std::fill(dense.contribution + begin * below, dense.contribution + end * below, Scalar(0));
+    loop(front.cb_rows, columns_at_once(front.cb_rows, front.cb_rows, loop), [&](int begin, int end, Real*) {
+      std::fill(dense.contribution + begin * cb_rows, dense.contribution + end * cb_rows, Scalar(0));
     });
   }
 
-  /// Extend-add: a child's columns go to the threads, so that two never meet.
+  /// Extend-add: a child's columns go to the threads, so that no two write one entry.
   template <class Loop>
   void add_child(const Front<Ordinal, Offset>& child, const DenseFront<Scalar>& dense,
                  const Loop& loop) const {
-    const int* const place = data.places + child.rows;
+    const int* const relative = data.relative + child.rows;
     const Scalar* const contribution = data.contributions + child.contribution;
-    // rows of the child that are pivots of the parent: places ascend
-    const auto pivots = static_cast<int>(std::lower_bound(place, place + child.below, dense.pivots) - place);
-    loop(child.below, columns_at_once(child.below, child.below, loop), [&](int begin, int end, Real*) {
+    // rows of the child that are pivots of the parent: relative indices ascend
+    const auto pivots =
+        static_cast<int>(std::lower_bound(relative, relative + child.cb_rows, dense.pivots) - relative);
+    loop(child.cb_rows, columns_at_once(child.cb_rows, child.cb_rows, loop), [&](int begin, int end, Real*) {
       for (int b = begin; b < end; ++b)
-        add_column(child.below, pivots, place, place[b],
-                   contribution + static_cast<std::int64_t>(b) * child.below, dense);
+        add_column(child.cb_rows, pivots, relative, relative[b],
+                   contribution + static_cast<std::int64_t>(b) * child.cb_rows, dense);
     });
   }
 
-  static void add_column(int rows, int pivots, const int* place, int column,
+  static void add_column(int rows, int pivots, const int* relative, int column,
                          const Scalar* KOKKOS_RESTRICT from, const DenseFront<Scalar>& dense) {
     if (column < dense.pivots) {
       Scalar* const KOKKOS_RESTRICT to = dense.lower + static_cast<std::int64_t>(column) * dense.size();
-      for (int a = 0; a < rows; ++a) to[place[a]] += from[a];
+      for (int a = 0; a < rows; ++a) to[relative[a]] += from[a];
       return;
     }
-    const std::int64_t below = dense.below;
+    const std::int64_t cb_rows = dense.cb_rows;
     Scalar* const KOKKOS_RESTRICT right = dense.upper + (column - dense.pivots);
-    for (int a = 0; a < pivots; ++a) right[place[a] * below] += from[a];
-    Scalar* const KOKKOS_RESTRICT to = dense.contribution + (column - dense.pivots) * below - dense.pivots;
-    for (int a = pivots; a < rows; ++a) to[place[a]] += from[a];
+    for (int a = 0; a < pivots; ++a) right[relative[a] * cb_rows] += from[a];
+    Scalar* const KOKKOS_RESTRICT to = dense.contribution + (column - dense.pivots) * cb_rows - dense.pivots;
+    for (int a = pivots; a < rows; ++a) to[relative[a]] += from[a];
   }
 };
 
@@ -181,8 +183,9 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
 
   /// Operations of a front, those of moving entries among them.
   static double cost_of(const Front<Ordinal, Offset>& front) {
-    const double pivots = front.pivots, below = front.below, size = pivots + below;
-    return 2 * pivots * (pivots * pivots / 3 + pivots * below + below * below) + 10 * size * size + 1000;
+    const double pivots = front.pivots, cb_rows = front.cb_rows, size = pivots + cb_rows;
+    return 2 * pivots * (pivots * pivots / 3 + pivots * cb_rows + cb_rows * cb_rows) + 10 * size * size +
+           1000;
   }
 
   /// Divides the fronts among threads.

@@ -24,13 +24,13 @@ struct Span {
 
 /// An array whose place is given and which is needed from `begin` on: before, others may be there.
 struct FixedSpan {
-  std::int64_t place = 0, size = 0;
+  std::int64_t offset = 0, size = 0;
   std::int64_t begin = 0;
 };
 
 /// Where spans stand in one array so that no two that overlap in time share a number.
-struct SpanPlaces {
-  std::vector<std::int64_t> place;  ///< [spans] first number
+struct SpanOffsets {
+  std::vector<std::int64_t> offset;  ///< [spans] first number
   /// [spans] the greatest `end` of the spans that had the place before, −1 where there were none
   std::vector<std::int64_t> freed;
   std::vector<std::int64_t> fixed_freed;  ///< [fixed spans] the same
@@ -46,9 +46,9 @@ class LifetimePlacement {
   /// @param fixed do not overlap
   /// @param fixed_end behind all fixed places: what lies before that no fixed span has is not used
   /// @param min_end ends below are of no interest: in `freed` they may be −1
-  static SpanPlaces place(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed = {},
-                          std::int64_t fixed_end = 0,
-                          std::int64_t min_end = std::numeric_limits<std::int64_t>::min()) {
+  static SpanOffsets place(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed = {},
+                           std::int64_t fixed_end = 0,
+                           std::int64_t min_end = std::numeric_limits<std::int64_t>::min()) {
     LifetimePlacement placement(fixed_end);
     placement.place_backwards(spans, fixed);
     placement.find_freed(spans, fixed, min_end);
@@ -59,7 +59,7 @@ class LifetimePlacement {
   explicit LifetimePlacement(std::int64_t fixed_end) { m_result.total = fixed_end; }
 
   void place_backwards(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed) {
-    m_result.place.assign(spans.size(), 0);
+    m_result.offset.assign(spans.size(), 0);
     auto by_end = argsort_descending<std::size_t>(spans.size(), [&](std::size_t s) { return spans[s].size; });
     sort_descending(by_end, [&](std::size_t s) { return spans[s].end; });
     const auto by_begin =
@@ -69,13 +69,13 @@ class LifetimePlacement {
     std::size_t begun = 0, fixed_begun = 0;
     for (const std::size_t s : by_end) {
       for (; begun < by_begin.size() && spans[by_begin[begun]].begin >= spans[s].end; ++begun)
-        m_gaps.release({m_result.place[by_begin[begun]], spans[by_begin[begun]].size});
+        m_gaps.release({m_result.offset[by_begin[begun]], spans[by_begin[begun]].size});
       for (; fixed_begun < fixed.size() && fixed[fixed_by_begin[fixed_begun]].begin >= spans[s].end;
            ++fixed_begun) {
         const FixedSpan& span = fixed[fixed_by_begin[fixed_begun]];
-        m_gaps.release({span.place, span.size});
+        m_gaps.release({span.offset, span.size});
       }
-      if (spans[s].size > 0) m_result.place[s] = take(spans[s].size);
+      if (spans[s].size > 0) m_result.offset[s] = take(spans[s].size);
     }
   }
 
@@ -105,12 +105,12 @@ class LifetimePlacement {
     const auto fix = [&](std::int64_t until) {
       for (; f < fixed.size() && fixed[fixed_by_begin[f]].begin <= until; ++f) {
         const FixedSpan& span = fixed[fixed_by_begin[f]];
-        m_result.fixed_freed[fixed_by_begin[f]] = occupy(span.place, span.size, never);
+        m_result.fixed_freed[fixed_by_begin[f]] = occupy(span.offset, span.size, never);
       }
     };
     for (const std::size_t s : by_begin) {
       fix(spans[s].begin);
-      m_result.freed[s] = occupy(m_result.place[s], spans[s].size, spans[s].end);
+      m_result.freed[s] = occupy(m_result.offset[s], spans[s].size, spans[s].end);
     }
     fix(never);
   }
@@ -139,7 +139,7 @@ class LifetimePlacement {
     std::int64_t size, end;
   };
 
-  SpanPlaces m_result;
+  SpanOffsets m_result;
   BestFitAllocator m_gaps;
   std::map<std::int64_t, Stretch> m_last;  ///< by first number
 };

@@ -11,7 +11,7 @@
 namespace lutra::Impl {
 
 /// Position of `row` in the ascending entries [begin, end) of a column that holds it: doubling steps from
-/// `begin`, then binary search ("End-to-End LU Factorization …", Algorithm 6, entered near the place).
+/// `begin`, then binary search ("End-to-End LU Factorization …", Algorithm 6, entered near the row).
 template <class Entries, class Offset, class Ordinal>
 KOKKOS_FORCEINLINE_FUNCTION Offset find_row(const Entries& rows, Offset begin, Offset end, Ordinal row) {
   Offset step = 1;

@@ -9,8 +9,8 @@
 
 namespace lutra::Impl {
 
-/// How tasks meet the children of their fronts: narrow ones by small-child assembly lists, wide ones one
-/// after the other. Completes the tasks. Host code.
+/// How tasks assemble the children of their fronts: small ones by lists, wide ones one after the other.
+/// Completes the tasks. Host code.
 template <class Ordinal, class Offset>
 class SmallChildLists {
  public:
@@ -19,47 +19,47 @@ class SmallChildLists {
   using Fronts = std::vector<Front<Ordinal, Offset>>;
 
   /// @param children     of all fronts
-  /// @param places       positions in the parent of all fronts' rows
+  /// @param relative     indices of all fronts
   /// @param tile_entries of the plan's layout
   SmallChildLists(List& list, const std::vector<Contribution<Offset>>& contributions,
-                  std::vector<Ordinal> children, const std::vector<int>& places,
+                  std::vector<Ordinal> children, const std::vector<int>& relative,
                   const std::vector<Offset>& tile_entries)
-      : m_fronts(list.fronts), m_children(std::move(children)), m_places(places) {
+      : m_fronts(list.fronts), m_children(std::move(children)), m_relative(relative) {
     for (std::size_t f = 0; f < m_fronts.size(); ++f)
       m_fronts[f].contribution = contributions[f].contribution;
-    list_narrow(list, tile_entries);
+    list_small(list, tile_entries);
     list_refs(list, contributions);
   }
 
-  GatherListMaker<Ordinal, Offset> lists;
+  SmallChildListMaker<Ordinal, Offset> lists;
   std::vector<ChildRef<Offset>> refs;  ///< of each front, wide ones first
   std::vector<int> cuts;  ///< first of a child's rows in each tile of its parent, and their number
 
  private:
   static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
 
-  void list_narrow(List& list, const std::vector<Offset>& tile_entries) {
-    const NarrowChildren<Offset> is_narrow(m_fronts);
+  void list_small(List& list, const std::vector<Offset>& tile_entries) {
+    const SmallChildren<Offset> is_small_child(m_fronts);
     for (const auto& front : m_fronts) {
       std::stable_partition(m_children.begin() + static_cast<std::ptrdiff_t>(front.children),
                             m_children.begin() + static_cast<std::ptrdiff_t>(front.children_end),
-                            [&](Ordinal c) { return !is_narrow(m_fronts[index(c)]); });
+                            [&](Ordinal c) { return !is_small_child(m_fronts[index(c)]); });
     }
-    lists.reserve(is_narrow.numbers());
+    lists.reserve(is_small_child.entries());
     std::vector<std::size_t> small_of(m_fronts.size());
     for (std::size_t t = 0; t < list.small_tasks.size(); ++t) small_of[index(list.small_tasks[t].front)] = t;
     std::size_t next = 0;  // in the tasks, which stand by fronts
     std::size_t tile = 0;  // of all fronts
     for (Ordinal f = 0; f < static_cast<Ordinal>(m_fronts.size()); ++f, tile += lists.parts.size()) {
-      const Offset wide_end = add_front(list, f, is_narrow);
+      const Offset wide_end = add_front(list, f, is_small_child);
       if (list.is_small(f)) {
         auto& task = list.small_tasks[small_of[index(f)]];
         task.wide_end = wide_end;
-        task.narrow = lists.parts.front();
+        task.small = lists.parts.front();
       } else if (!list.is_tiled(f)) {
         Task& task = list.tasks[next++];
         task.wide_end = wide_end;
-        task.parts[0].narrow = lists.parts.front();
+        task.parts[0].small = lists.parts.front();
       } else {
         const auto& parts = parts_of_tiles(tile_entries, tile);
         const int edge = list.tiles_of(f).count();
@@ -78,20 +78,20 @@ class SmallChildLists {
     }
   }
 
-  /// Lists of a front's narrow children. @returns the end of its wide ones
-  Offset add_front(const List& list, Ordinal f, const NarrowChildren<Offset>& is_narrow) {
+  /// Lists of a front's small children. @returns the end of its wide ones
+  Offset add_front(const List& list, Ordinal f, const SmallChildren<Offset>& is_small_child) {
     const auto& front = m_fronts[index(f)];
-    m_narrow.clear();
+    m_small.clear();
     Offset wide_end = front.children;
     for (Offset c = front.children; c < front.children_end; ++c) {
       const auto& child = m_fronts[index(m_children[static_cast<std::size_t>(c)])];
-      if (is_narrow(child)) {
-        m_narrow.push_back(&child);
+      if (is_small_child(child)) {
+        m_small.push_back(&child);
       } else {
         ++wide_end;
       }
     }
-    lists.add_front(m_narrow, m_places, list.tiles_of(f), list.is_tiled(f));
+    lists.add_front(m_small, m_relative, list.tiles_of(f), list.is_tiled(f));
     return wide_end;
   }
 
@@ -101,7 +101,7 @@ class SmallChildLists {
                                                            std::size_t first_tile) {
     m_tile_parts.resize(lists.parts.size());
     for (std::size_t t = 0; t < m_tile_parts.size(); ++t) {
-      m_tile_parts[t].narrow = lists.parts[t];
+      m_tile_parts[t].small = lists.parts[t];
       m_tile_parts[t].entries = tile_entries[first_tile + t];
       m_tile_parts[t].entries_end = tile_entries[first_tile + t + 1];
     }
@@ -114,24 +114,24 @@ class SmallChildLists {
     for (const Ordinal c : m_children) {
       const auto& child = m_fronts[index(c)];
       const int passed = contributions[index(c)].passed;
-      refs.push_back({child.contribution - passed - static_cast<Offset>(passed) * (child.below - passed),
-                      child.rows, static_cast<Offset>(cuts.size()), child.below, passed,
+      refs.push_back({child.contribution - passed - static_cast<Offset>(passed) * (child.cb_rows - passed),
+                      child.rows, static_cast<Offset>(cuts.size()), child.cb_rows, passed,
                       static_cast<int>(c)});
       if (!list.is_tiled(child.parent)) continue;
       const FrontTiles tiles = list.tiles_of(child.parent);
-      const int* const place = m_places.data() + child.rows;
+      const int* const relative = m_relative.data() + child.rows;
       for (int t = 0; t < tiles.count(); ++t)
-        cuts.push_back(
-            static_cast<int>(std::lower_bound(place, place + child.below, tiles.begin(t)) - place));
-      cuts.push_back(child.below);
+        cuts.push_back(static_cast<int>(std::lower_bound(relative, relative + child.cb_rows, tiles.begin(t)) -
+                                        relative));
+      cuts.push_back(child.cb_rows);
     }
   }
 
   Fronts m_fronts;                  ///< contributions where the placement has them
   std::vector<Ordinal> m_children;  ///< of each front, wide ones first
-  const std::vector<int>& m_places;
-  std::vector<const Front<Ordinal, Offset>*> m_narrow;  ///< narrow children of a front
-  std::vector<FrontTaskPart<Offset>> m_tile_parts;      ///< of a front's tiles
+  const std::vector<int>& m_relative;
+  std::vector<const Front<Ordinal, Offset>*> m_small;  ///< small children of a front
+  std::vector<FrontTaskPart<Offset>> m_tile_parts;     ///< of a front's tiles
 };
 
 }  // namespace lutra::Impl

@@ -26,15 +26,15 @@ class TilePairs {
   }
 
  private:
-  /// A pair starts at tile `place` of column, or in U row, `line`.
-  bool starts(int place, int line) const {
-    const int pivots = m_tiles.pivot_tiles(), begin = place < pivots ? 0 : pivots;
-    const int end = place < pivots ? pivots : m_tiles.count();
-    const bool aligned = place >= 0 && (place - begin) % 2 == 0 && place + 1 < end;
+  /// A pair starts at tile `position` of column, or in U row, `line`.
+  bool starts(int position, int line) const {
+    const int pivots = m_tiles.pivot_tiles(), begin = position < pivots ? 0 : pivots;
+    const int end = position < pivots ? pivots : m_tiles.count();
+    const bool aligned = position >= 0 && (position - begin) % 2 == 0 && position + 1 < end;
     if (!aligned) return false;
-    const int rows_left = m_tiles.count() - place, edge_left = m_tiles.count() - line;
+    const int rows_left = m_tiles.count() - position, edge_left = m_tiles.count() - line;
     if (line >= pivots) return rows_left > m_single_rows;
-    return place > line + 1 && edge_left > m_single_edge;
+    return position > line + 1 && edge_left > m_single_edge;
   }
 
   FrontTiles m_tiles;

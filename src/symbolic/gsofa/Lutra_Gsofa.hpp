@@ -41,8 +41,8 @@ SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_sym
 /// Options of `find_supernodes`.
 struct SupernodeOptions {
   int max_size = 128;  ///< most rows of a supernode, at least 1
-  double relaxation =
-      0;  ///< most zeros amalgamation may add to U, as a share of what a supernode stores then
+  /// most zeros amalgamation may add to U, as a share of what a supernode stores then
+  double relaxation = 0;
 };
 
 /// A partition of the rows of L + U into supernodes, and the tree they form.

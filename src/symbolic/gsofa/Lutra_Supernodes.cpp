@@ -50,8 +50,8 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 struct SupernodeGrower {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
-  static constexpr Ordinal look_ahead =
-      Impl::is_host_space<ExecutionSpace> ? 1 : 32;  ///< rows asked about at once
+  /// Rows asked about at once
+  static constexpr Ordinal look_ahead = Impl::is_host_space<ExecutionSpace> ? 1 : 32;
 
   Ordinal n;
   Kokkos::View<const Offset*, Memory> row_map, diagonal;
@@ -71,7 +71,7 @@ struct SupernodeGrower {
     return row < n && ((follows(row / 64) >> (row % 64)) & 1) != 0;
   }
 
-  /// Walks from a leading row to the next row that cannot follow, and writes where supernodes begin.
+  /// Goes from a leading row to the next row that cannot follow, and writes where supernodes begin.
   KOKKOS_FUNCTION void grow(const Team& team, Ordinal first) const {
     Ordinal leader = first, row = first + 1;
     lead(team, first);

@@ -17,7 +17,7 @@ KOKKOS_FUNCTION bool is_in_one_chain(const Runs<Ordinal, MemorySpace>& chains, O
   return (chains.heads(w) >> 1) == 0 && w * 64 + 64 <= static_cast<std::size_t>(n);
 }
 
-/// Columns of L of 64 vertices in one chain, transposed where they are: bit k of word d / 64 of vertex d % 64
+/// Columns of L of 64 vertices in one chain, transposed in place: bit k of word d / 64 of vertex d % 64
 /// then tells whether the ancestor at depth d is in the column of vertex k. Sets get shorter from one vertex
 /// to the next, so that each word has a position. 64 × 64 bits are transposed by exchanging halves, quarters
 /// and so on (Warren, Hacker's Delight, 7-3).
@@ -95,7 +95,7 @@ struct AncestorLowerRows {
   using Team = typename Walk::Team;
   using Word = std::uint64_t;
 
-  Walk walk;  ///< with chains, bits and places
+  Walk walk;  ///< with chains, bits and positions
   AncestorSets<Ordinal, Offset, Memory> sets;
   Kokkos::View<Ordinal*, Memory> kept;         ///< [nnz(L)] rows out
   Kokkos::View<Offset, Memory> end;            ///< entries of `kept` taken so far
@@ -142,7 +142,7 @@ struct AncestorLowerRows {
   }
 
   /// Removes each k whose column of L does not contain the ancestor at depth d. If all 64 of a word are in
-  /// one chain, their columns have been transposed (`LowerTranspose`), and one word tells for all.
+  /// one chain, their columns have been transposed (`LowerTranspose`), and one word holds all.
   KOKKOS_FUNCTION void sift(const Team& team, std::size_t slot, Word placed, Ordinal d) const {
     const std::size_t n_eights = (placed >> walk.bits.member_bits) * 8;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_eights), [&](const std::size_t t) {

@@ -70,11 +70,12 @@ struct AncestorSetFiller {
 /// pruning, Eisenstat and Liu, SIAM J. Matrix Anal. Appl. 13, 1992). If the pattern is nearly symmetric, p
 /// mostly is the parent, and a vertex costs its depth in bits.
 ///
-/// A team climbs from a leaf. At a vertex with several children it stops unless it is the last to arrive:
+/// A team eliminates the path from a leaf towards the root. At a vertex with several children it stops unless
+/// it is the last to arrive:
 ///
 ///     c1 ──┐ pending(v): 3 → 2, team stops
 ///     c2 ──┤ pending(v): 2 → 1, team stops
-///     c3 ──┴ pending(v): 1 → 0, team eliminates v and climbs on
+///     c3 ──┴ pending(v): 1 → 0, team eliminates v and goes on
 ///
 /// so that no team ever waits for another.
 template <class Ordinal, class Offset, class ExecutionSpace>
@@ -92,7 +93,7 @@ struct AncestorElimination {
   Kokkos::View<Ordinal, Memory> next;             ///< vertices examined so far, in the search for leaves
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    for (Ordinal v = take_leaf(team); v < n; v = take_leaf(team)) climb(team, v);
+    for (Ordinal v = take_leaf(team); v < n; v = take_leaf(team)) eliminate_path(team, v);
   }
 
   /// A leaf that no team has taken, n where none is left.
@@ -108,7 +109,7 @@ struct AncestorElimination {
   }
 
   /// Eliminates v and its ancestors up to one with children that are not done.
-  KOKKOS_FUNCTION void climb(const Team& team, Ordinal v) const {
+  KOKKOS_FUNCTION void eliminate_path(const Team& team, Ordinal v) const {
     for (Ordinal above = sets.parent(v); above < n; v = above, above = sets.parent(v)) {
       const bool only = children(above) == 1;
       eliminate(team, v, above, only);
@@ -172,7 +173,7 @@ struct AncestorElimination {
     return found < 0 ? Ordinal(-1) : found;
   }
 
-  /// Where the parent is not both L's and U's. Walks up chain by chain.
+  /// Where the parent is not both L's and U's: the ancestors, chain by chain.
   KOKKOS_FUNCTION void eliminate_beyond(const Team& team, Ordinal v, Ordinal above, Ordinal d) const {
     const Offset from = sets.map(v);
     const Ordinal n_words = Sets::words(d + 1);

@@ -13,9 +13,9 @@ namespace lutra::Impl {
 /// symmetric pruning of Eisenstat and Liu (SIAM J. Matrix Anal. Appl. 13, 1992): of U(k, :) only entries up
 /// to the first i with (k, i) in U and (i, k) in L are visited, since row i of U contains all later ones. A
 /// row is swept in ascending order over a bit set, so that it comes out sorted. Rows are kept and merged as
-/// words of 64 columns, and written as entries at the end. Work: nnz(L + U) and the pruned edges of U met
-/// from each row, both by words; for a symmetric pattern nnz(L + U). Memory beside the result: two machine
-/// words for each 64 columns in which a row has entries, and 4 per row.
+/// words of 64 columns, and written as entries at the end. Work: nnz(L + U) and the pruned edges of U
+/// followed from each row, both by words; for a symmetric pattern nnz(L + U). Memory beside the result: two
+/// machine words for each 64 columns in which a row has entries, and 4 per row.
 ///
 /// Threads share the work by subtrees of the elimination tree of A + Aᵀ (`Fill1Threads`); the pattern does
 /// not depend on their number. Each needs n bits.

@@ -34,8 +34,8 @@ struct RowWord {
 /// A row of U without its diagonal, and the part that remains to be visited after pruning.
 template <class Ordinal>
 struct UpperRow {
-  const RowWord<Ordinal>*
-      words;  ///< with columns right of the diagonal; the first may contain others as well
+  /// With columns right of the diagonal; the first may contain others as well
+  const RowWord<Ordinal>* words;
   Ordinal n_words;
   Ordinal pruned_end;  ///< last column to visit, the first i with (k, i) in U and (i, k) in L; n before there
                        ///< is one
@@ -56,8 +56,8 @@ template <class Ordinal>
 struct Fill1Rows {
   using Word = SweepSet::Word;
   Ordinal n;
-  HostArray<Ordinal>
-      only;  ///< [n] the only entry of a row of U that remains to be visited; -1 if there are more or none
+  /// [n] the only entry of a row of U that remains to be visited; -1 if there are more or none
+  HostArray<Ordinal> only;
   HostArray<UpperRow<Ordinal>> upper;  ///< [n]
   HostArray<Word> leads_to_next;       ///< bit set of rows whose only remaining entry is the next row
 

@@ -14,8 +14,8 @@ namespace lutra::Impl {
 /// Bounds on the work of fill1 and fill2, from the column counts of A + Aᵀ.
 struct FillBounds {
   double nnz = 0;  ///< entries of L + U of A + Aᵀ
-  double searched_edges =
-      0;  ///< edges that searches from all rows visit: those of v once for each ancestor of v
+  /// edges that searches from all rows visit: those of v once for each ancestor of v
+  double searched_edges = 0;
 };
 
 /// What the choice of a method depends on. For a symmetric pattern nothing but that is needed; `fill` takes a

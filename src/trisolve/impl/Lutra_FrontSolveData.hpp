@@ -34,21 +34,21 @@ struct PanelPart {
 template <class Scalar, class Front>
 KOKKOS_FUNCTION PanelPart<Scalar> pivot_part(const Scalar* panels, const Front& front,
                                              const FrontSweep& sweep) {
-  const std::int64_t size = front.pivots + front.below;
+  const std::int64_t size = front.pivots + front.cb_rows;
   const Scalar* const lower = panels + front.lower;
   return sweep.transposed ? PanelPart<Scalar>{lower, size, 1} : PanelPart<Scalar>{lower, 1, size};
 }
 
-/// The off-diagonal block of a front for a sweep: forward below × pivots, backward pivots × below.
+/// The off-diagonal block of a front for a sweep: forward cb_rows × pivots, backward pivots × cb_rows.
 template <class Scalar, class Front>
 KOKKOS_FUNCTION PanelPart<Scalar> further_part(const Scalar* panels, const Front& front,
                                                const FrontSweep& sweep) {
-  const std::int64_t size = front.pivots + front.below, below = front.below;
+  const std::int64_t size = front.pivots + front.cb_rows, cb_rows = front.cb_rows;
   const Scalar* const lower = panels + front.lower + front.pivots;
   const Scalar* const upper = panels + front.lower + size * front.pivots;
   if (sweep.forward)
-    return sweep.transposed ? PanelPart<Scalar>{upper, 1, below} : PanelPart<Scalar>{lower, 1, size};
-  return sweep.transposed ? PanelPart<Scalar>{lower, size, 1} : PanelPart<Scalar>{upper, below, 1};
+    return sweep.transposed ? PanelPart<Scalar>{upper, 1, cb_rows} : PanelPart<Scalar>{lower, 1, size};
+  return sweep.transposed ? PanelPart<Scalar>{lower, size, 1} : PanelPart<Scalar>{upper, cb_rows, 1};
 }
 
 /// Arguments of a sweep. Vectors hold groups of right-hand sides one after another; within a group the
@@ -58,7 +58,8 @@ struct FrontSolveData {
   const Front<Ordinal, Offset>* fronts = nullptr;
   const Ordinal* rows = nullptr;                ///< contribution rows of all fronts, permuted indices
   const std::uint32_t* source_begin = nullptr;  ///< [positions of all fronts + 1] in `source`
-  const std::uint32_t* source = nullptr;        ///< by positions: indices in `below` of the terms of its sum
+  /// by positions: indices in `contributions` of the terms of its sum
+  const std::uint32_t* source = nullptr;
   const Scalar* panels = nullptr;
   MappedColumns<const Scalar> in;         ///< right-hand sides, for forward sweeps
   MappedColumns<Scalar> out;              ///< solutions, for backward sweeps
@@ -68,10 +69,10 @@ struct FrontSolveData {
   const Ordinal* out_row = nullptr;
   Scalar* solved = nullptr;    ///< [n] solutions of the forward sweep, right-hand sides of the backward one
   Scalar* solution = nullptr;  ///< [n] of the backward sweep, by permuted indices; may be `solved`
-  Scalar* below =
-      nullptr;         ///< [contribution rows of all fronts] contributions to the parents' right-hand sides
-  std::int64_t n = 0;  ///< order of F
-  std::int64_t n_below = 0;  ///< contribution rows of all fronts
+  /// [contribution rows of all fronts] contributions to the parents' right-hand sides
+  Scalar* contributions = nullptr;
+  std::int64_t n = 0;                ///< order of F
+  std::int64_t n_contributions = 0;  ///< contribution rows of all fronts
   int n_columns = 0;
   FrontSweep sweep;
 

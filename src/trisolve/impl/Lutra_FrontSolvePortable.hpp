@@ -119,16 +119,16 @@ struct FrontSolveWorker {
   KOKKOS_FUNCTION void sweep_up(const Member& team, Ordinal number) const {
     const Front<Ordinal, Offset> front = data.fronts[number];
     Scalar* const y = data.solved + static_cast<std::int64_t>(front.first_pivot) * Width;
-    Scalar* const below = data.below + front.rows * Width;
+    Scalar* const contributions = data.contributions + front.rows * Width;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.size()), [&](const int p) {
       const bool is_pivot = p < front.pivots;
-      Scalar* const to = is_pivot ? y + p * Width : below + (p - front.pivots) * Width;
+      Scalar* const to = is_pivot ? y + p * Width : contributions + (p - front.pivots) * Width;
       const std::int64_t index = is_pivot ? data.row_at(front.first_pivot + p) : front.first_pivot + p;
       const std::int64_t position = front.rows + index;
       for (int w = 0; w < Width; ++w) {
         Scalar sum = is_pivot ? data.right_side(index, first_column + w) : Scalar(0);
         for (auto s = data.source_begin[position]; s < data.source_begin[position + 1]; ++s)
-          sum += data.below[static_cast<std::int64_t>(data.source[s]) * Width + w];
+          sum += data.contributions[static_cast<std::int64_t>(data.source[s]) * Width + w];
         to[w] = sum;
       }
     });
@@ -143,24 +143,24 @@ struct FrontSolveWorker {
                y + begin * Width, y + end * Width);
       team.team_barrier();
     }
-    subtract(further_part(data.panels, front, data.sweep), front.below, front.pivots, y, below);
+    subtract(further_part(data.panels, front, data.sweep), front.cb_rows, front.pivots, y, contributions);
     team.team_barrier();
   }
 
-  /// Backward: solves for the pivots with the solutions of the contribution rows, for which `below` is
-  /// scratch. `solved` receives the solutions where they are not stored by permuted index.
+  /// Backward: solves for the pivots with the solutions of the contribution rows, for which `contributions`
+  /// is scratch. `solved` receives the solutions where they are not stored by permuted index.
   template <class Member>
   KOKKOS_FUNCTION void sweep_down(const Member& team, Ordinal number) const {
     const Front<Ordinal, Offset> front = data.fronts[number];
     Scalar* const x = data.solved + static_cast<std::int64_t>(front.first_pivot) * Width;
-    Scalar* const known = data.below + front.rows * Width;
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.below), [&](const int r) {
+    Scalar* const known = data.contributions + front.rows * Width;
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.cb_rows), [&](const int r) {
       const auto index = static_cast<std::int64_t>(data.rows[front.rows + r]);
       for (int w = 0; w < Width; ++w) known[r * Width + w] = data.solution[index * Width + w];
     });
     team.team_barrier();
     const FrontProduct<Width, Scalar, FrontSolveData<Scalar, Ordinal, Offset>, Member> subtract{team, data};
-    subtract(further_part(data.panels, front, data.sweep), front.pivots, front.below, known, x);
+    subtract(further_part(data.panels, front, data.sweep), front.pivots, front.cb_rows, known, x);
     team.team_barrier();
     const auto triangle = pivot_part(data.panels, front, data.sweep);
     const int blocks = (front.pivots + front_solve_block - 1) / front_solve_block;

@@ -26,7 +26,7 @@ template <class Ordinal, class Offset>
 struct WarpSolveTask {
   Offset lower, rows;  ///< as in `Front`
   Ordinal first_pivot;
-  int pivots, below;
+  int pivots, cb_rows;
 };
 
 /// A tile of a front as a thread block reads it.
@@ -112,7 +112,9 @@ class FrontSolveTasks {
     }
   };
 
-  FrontTiles tiles_of(std::size_t f) const { return {m_fronts[f].pivots, m_fronts[f].below, m_options.tile}; }
+  FrontTiles tiles_of(std::size_t f) const {
+    return {m_fronts[f].pivots, m_fronts[f].cb_rows, m_options.tile};
+  }
 
   Task task_of(std::size_t f) const {
     const auto& front = m_fronts[f];
@@ -121,7 +123,7 @@ class FrontSolveTasks {
     task.rows = front.rows;
     task.first_pivot = front.first_pivot;
     task.pivots = front.pivots;
-    task.below = front.below;
+    task.cb_rows = front.cb_rows;
     return task;
   }
 

@@ -24,29 +24,29 @@ struct FrontSources {
 };
 
 /// @throws OutOfMemoryError for more rows than 32 bits count
-inline void check_sources(std::int64_t n, std::size_t n_places) {
-  if (static_cast<std::uint64_t>(n) + n_places >= std::numeric_limits<std::uint32_t>::max()) {
+inline void check_sources(std::int64_t n, std::size_t n_rows) {
+  if (static_cast<std::uint64_t>(n) + n_rows >= std::numeric_limits<std::uint32_t>::max()) {
     throw OutOfMemoryError("solves on fronts: their rows are more than 32 bits count; ask for another method",
-                           n_places * sizeof(std::uint64_t));
+                           n_rows * sizeof(std::uint64_t));
   }
 }
 
-/// @param places as in the plan, on the host
+/// @param relative indices as in the plan, on the host
 /// @throws OutOfMemoryError for more rows than 32 bits count
 template <class Ordinal, class Offset>
 FrontSources list_sources(const std::vector<Front<Ordinal, Offset>>& fronts, std::int64_t n,
-                          const int* places, std::size_t n_places) {
-  check_sources(n, n_places);
+                          const int* relative, std::size_t n_rows) {
+  check_sources(n, n_rows);
   FrontSources result;
-  result.begin.assign(static_cast<std::size_t>(n) + n_places + 1, 0);
+  result.begin.assign(static_cast<std::size_t>(n) + n_rows + 1, 0);
   const auto for_each_source = [&](const auto& visit) {
     for (const auto& front : fronts) {
       if (front.parent < 0) continue;
       const auto& parent = fronts[static_cast<std::size_t>(front.parent)];
       const auto position =
           static_cast<std::size_t>(parent.rows) + static_cast<std::size_t>(parent.first_pivot);
-      for (Offset r = front.rows; r < front.rows + front.below; ++r)
-        visit(position + static_cast<std::size_t>(places[r]), static_cast<std::uint32_t>(r));
+      for (Offset r = front.rows; r < front.rows + front.cb_rows; ++r)
+        visit(position + static_cast<std::size_t>(relative[r]), static_cast<std::uint32_t>(r));
     }
   };
   for_each_source([&](std::size_t position, std::uint32_t) { ++result.begin[position + 1]; });
@@ -85,7 +85,7 @@ FrontSolveLists<typename ExecutionSpace::memory_space> list_sources(const Execut
       scratch.allocate<Kokkos::View<std::uint64_t*, Memory>>(exec, "lutra::trisolve::source_keys", n_rows);
   constexpr std::uint64_t no_position = std::numeric_limits<std::uint32_t>::max();
   const auto fronts = plan.fronts;
-  const auto places = plan.places;
+  const auto relative = plan.relative;
   const auto count = plan.count;
   Kokkos::parallel_for(
       "lutra::trisolve::source_keys", Range(exec, 0, n_rows), KOKKOS_LAMBDA(const std::int64_t r) {
@@ -94,7 +94,7 @@ FrontSolveLists<typename ExecutionSpace::memory_space> list_sources(const Execut
         if (up >= 0) {
           const auto parent = fronts(up);
           position = static_cast<std::uint64_t>(parent.rows) +
-                     static_cast<std::uint64_t>(parent.first_pivot) + static_cast<std::uint64_t>(places(r));
+                     static_cast<std::uint64_t>(parent.first_pivot) + static_cast<std::uint64_t>(relative(r));
         }
         keys(r) = position << 32 | static_cast<std::uint64_t>(r);
       });

@@ -16,8 +16,8 @@ FrontSolveLists<typename ExecutionSpace::memory_space> make_front_solve_lists(
     const MemoryBudget& budget) {
   if constexpr (is_host_space<ExecutionSpace>) {
     MemoryReservation kept(budget);
-    const auto lists = list_sources(plan.layout.fronts, static_cast<std::int64_t>(plan.n), plan.places.data(),
-                                    plan.places.extent(0));
+    const auto lists = list_sources(plan.layout.fronts, static_cast<std::int64_t>(plan.n),
+                                    plan.relative.data(), plan.relative.extent(0));
     const auto begin = upload(exec, kept, "lutra::trisolve::source_begin", lists.begin);
     return {kept, begin, upload(exec, kept, "lutra::trisolve::sources", lists.source)};
   } else {
@@ -37,7 +37,7 @@ FrontSolveData<Scalar, Ordinal, Offset> front_solve_data(const FrontPlan<Ordinal
   data.source = lists.source.data();
   data.panels = panels;
   data.n = static_cast<std::int64_t>(plan.n);
-  data.n_below = static_cast<std::int64_t>(plan.rows.extent(0));
+  data.n_contributions = static_cast<std::int64_t>(plan.rows.extent(0));
   return data;
 }
 
@@ -61,7 +61,7 @@ class PortableFrontSweeps {
       reserve(exec, data, width, row_of_pivot != nullptr);
       data.solved = m_solved.data();
       data.solution = row_of_pivot != nullptr ? m_solution.data() : m_solved.data();
-      data.below = m_below.data();
+      data.contributions = m_contributions.data();
       for (const bool forward : {true, false}) {
         data.sweep.forward = forward;
         data.row_of_pivot = data.sweep.unit() ? row_of_pivot : nullptr;
@@ -86,14 +86,15 @@ class PortableFrontSweeps {
     m_solution = {};
     if (interchanged)
       m_solution = fresh.template allocate<Vector>(exec, "lutra::trisolve::solution", size(data.n));
-    m_below = fresh.template allocate<Vector>(exec, "lutra::trisolve::below", size(data.n_below));
+    m_contributions =
+        fresh.template allocate<Vector>(exec, "lutra::trisolve::contributions", size(data.n_contributions));
     m_vectors = fresh;
     m_width = width;
   }
 
   MemoryBudget m_budget;
   MemoryReservation m_vectors;
-  Kokkos::View<Scalar*, Memory> m_solved, m_below;
+  Kokkos::View<Scalar*, Memory> m_solved, m_contributions;
   Kokkos::View<Scalar*, Memory> m_solution;  ///< for factors with interchanges
   int m_width = 0;                           ///< values of an index the vectors have room for
 };

@@ -68,8 +68,8 @@ struct SourceValues {
   using scalar_type = Scalar;
 
   Kokkos::View<const Scalar*, Memory> values;
-  Kokkos::View<const Offset*, Memory>
-      source;  ///< position in `values` of each entry of the pattern; empty: its own
+  /// Position in `values` of each entry of the pattern; empty: its own
+  Kokkos::View<const Offset*, Memory> source;
   KOKKOS_FORCEINLINE_FUNCTION Scalar operator()(Offset p) const {
     return source.extent(0) == 0 ? values(p) : values(source(p));
   }

@@ -30,8 +30,8 @@ KOKKOS_FORCEINLINE_FUNCTION Value narrowed(const Scalar& value) {
 inline constexpr int packed_at_once = 4;  ///< entries of a lane whose values are loaded together
 
 /// Packs some steps of a lane.
-template <class Value, class Rows, class Source, class Walk, class Packed>
-KOKKOS_FORCEINLINE_FUNCTION void pack_steps(const Rows& rows, const Source& source, const Walk& lane_steps,
+template <class Value, class Rows, class Source, class Lane, class Packed>
+KOKKOS_FORCEINLINE_FUNCTION void pack_steps(const Rows& rows, const Source& source, const Lane& lane_steps,
                                             int first, const Packed& packed) {
   Value value[packed_at_once];
   for (int u = 0; u < packed_at_once; ++u) {

@@ -68,11 +68,11 @@ KOKKOS_FUNCTION RowFault split_row(const Member& team, const Pattern& pattern, c
     return RowFault::order;
   }
   const bool has_diagonal = found > 0;
-  const Offset diagonal = first + found - 1, below = first + left;
+  const Offset diagonal = first + found - 1, right = first + left;
   write(!upper         ? first
         : has_diagonal ? diagonal + 1
-                       : below,
-        upper ? last : below, has_diagonal ? diagonal : Offset(-1));
+                       : right,
+        upper ? last : right, has_diagonal ? diagonal : Offset(-1));
   return !unit && !has_diagonal ? RowFault::diagonal : RowFault::none;
 }
 

@@ -72,8 +72,8 @@ struct TriangleRows {
   Kokkos::View<const Offset*, Memory> begin;     ///< [n] by row: first off-diagonal entry of the triangle
   Kokkos::View<const Offset*, Memory> end;       ///< [n] by row: one past the last of them
   Kokkos::View<const Offset*, Memory> diagonal;  ///< [n] by row: position of the diagonal; empty: unit
-  StatisticsView<Memory>
-      statistics;  ///< their part `rows` summarizes these rows; empty: not checked, known to be valid
+  /// their part `rows` summarizes these rows; empty: not checked, known to be valid
+  StatisticsView<Memory> statistics;
 
   RowAccess<Ordinal, Offset> access() const {
     return {n, upper, {entries.data()}, {begin.data()}, {end.data()}, {diagonal.data()}};

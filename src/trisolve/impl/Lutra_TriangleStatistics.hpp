@@ -13,10 +13,10 @@ namespace lutra::Impl {
 
 /// Summary of the rows of a triangle.
 struct RowSummary {
-  std::int64_t fault =
-      std::numeric_limits<std::int64_t>::max();  ///< least code of a faulty row; see RowFault
-  std::int64_t total = 0;                        ///< entries outside of the diagonal
-  std::int64_t longest = 0;                      ///< of the longest row
+  /// Least code of a faulty row; see RowFault
+  std::int64_t fault = std::numeric_limits<std::int64_t>::max();
+  std::int64_t total = 0;    ///< entries outside of the diagonal
+  std::int64_t longest = 0;  ///< of the longest row
 
   KOKKOS_FUNCTION void join(const RowSummary& other) {
     fault = other.fault < fault ? other.fault : fault;

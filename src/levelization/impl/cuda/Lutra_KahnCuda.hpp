@@ -17,7 +17,7 @@ namespace lutra::Impl {
 
 // Algorithm 5 of "End-to-End LU Factorization of Large Matrices on GPUs" as one persistent kernel. The
 // paper's parent kernel launches children for each level; here all blocks stay resident, which a cooperative
-// launch guarantees, and meet at a grid barrier.
+// launch guarantees, and synchronize by a grid barrier.
 //
 //   block 0       large level │ small level, small level, … │ large level │
 //   other blocks  large level │ wait                        │ large level │

@@ -31,17 +31,17 @@ __device__ __forceinline__ void add_child_part(const Launch& launch, const Child
                                                int a_begin, int a_end, int b_begin, int b_end,
                                                const FrontWindow& window, const To& to) {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  const int* const place = launch.data.places + child.rows;
+  const int* const relative = launch.data.relative + child.rows;
   const Scalar* const contribution = launch.data.contributions + child.contribution;
   int row[most];
 #pragma unroll
   for (int u = 0; u < most; ++u) {
     const int a = a_begin + lane + 32 * u;
-    row[u] = a < a_end ? place[a] - window.row : -1;
+    row[u] = a < a_end ? relative[a] - window.row : -1;
   }
   for (int b0 = b_begin; b0 < b_end; b0 += 32) {
     const int b = b0 + lane;
-    const int column = b < b_end ? place[b] - window.column : -1;
+    const int column = b < b_end ? relative[b] - window.column : -1;
     unsigned mine = __ballot_sync(0xffffffffu, column >= 0 && column % front_warps == warp);
     while (mine != 0) {
       const int l = __ffs(static_cast<int>(mine)) - 1;
@@ -103,8 +103,8 @@ __device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A
           pivot_row = rows->row;
         }
       }
-      bool replaced = false;
-      const Scalar pivot = rule(exchange.column[parity][chosen], replaced);
+      bool is_perturbed = false;
+      const Scalar pivot = rule(exchange.column[parity][chosen], is_perturbed);
       const Scalar inverse = reciprocal(pivot);
       Scalar l[R], u[R];
 #pragma unroll
@@ -125,7 +125,7 @@ __device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A
         }
         if (x == jj) A.a[jb][jb] = pivot;
       }
-      if (threadIdx.x == 0) note(j, replaced);
+      if (threadIdx.x == 0) note(j, is_perturbed);
     }
   }
 }
@@ -161,21 +161,21 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   const auto& data = launch.data;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
   const int size = front.size(), ld = size | 1;
-  SmallChildAdder<front_threads, Scalar> narrow(*launch.lists, task.parts[0].narrow, thread);
+  SmallChildAdder<front_threads, Scalar> small_children(*launch.lists, task.parts[0].small, thread);
   for (int e = thread; e < size * ld; e += front_threads) S[e] = Scalar(0);
   __syncthreads();
   for (Offset e = front.entries + thread; e < front.entries_end; e += front_threads) {
-    const FrontPlace place = data.entry_place(e);
-    S[place.row + place.column * ld] = data.entries[e];
+    const FrontPosition position = data.entry_position(e);
+    S[position.row + position.column * ld] = data.entries[e];
   }
   if (warp == 0) wait_for_children(launch, front, lane);
   __syncthreads();
-  narrow.add(data.contributions, [&](int r, int c) -> Scalar& { return S[r + c * ld]; });
+  small_children.add(data.contributions, [&](int r, int c) -> Scalar& { return S[r + c * ld]; });
   __syncthreads();
   const FrontWindow all{0, size, 0, size};
   for (Offset c = front.children; c < task.wide_end; ++c) {
     const ChildRef<Offset> child = launch.children[c];
-    add_child_part<(R + 1) / 2, Scalar>(launch, child, 0, child.below, 0, child.below, all,
+    add_child_part<(R + 1) / 2, Scalar>(launch, child, 0, child.cb_rows, 0, child.cb_rows, all,
                                         [&](int r, int k) -> Scalar& { return S[r + k * ld]; });
   }
   __syncthreads();
@@ -193,8 +193,9 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   auto& exchange = *reinterpret_cast<PivotExchange<R, Scalar>*>(S);
   auto* const rows = reinterpret_cast<RowExchange<R, Scalar>*>(&exchange + 1);
   if constexpr (interchanges) rows->start();
-  eliminate_registers<R, interchanges>(A, front.pivots, rule, exchange, rows,
-                                       [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
+  eliminate_registers<R, interchanges>(A, front.pivots, rule, exchange, rows, [&](int j, bool is_perturbed) {
+    data.note_pivot(front, j, is_perturbed);
+  });
   if constexpr (interchanges) {
     __syncthreads();
     note_order(data, front.first_pivot, front.pivots, rows->exchanges, thread, front_threads,

@@ -57,7 +57,7 @@ struct ColumnLaunch {
   const Offset *column_map, *column_diagonal;  ///< L + U by columns
   const Ordinal* column_entries;
   const Offset* map_begin;  ///< [n] a column's updates in `map`
-  const unsigned* map;      ///< for each U(j, k), for each row of L(:, j): its place in column k
+  const unsigned* map;      ///< for each U(j, k), for each row of L(:, j): its position in column k
   Scalar* values;           ///< by columns
   unsigned char* perturbed;
   const unsigned* needed;  ///< [n] tasks that signal column j
@@ -105,18 +105,18 @@ struct UpdatedColumn {
 };
 
 template <class Scalar>
-__device__ __forceinline__ Scalar load_latest(const Scalar* place) {
+__device__ __forceinline__ Scalar load_latest(const Scalar* address) {
   if constexpr (ScalarTraits<Scalar>::is_complex) {
-    const auto* const parts = reinterpret_cast<const RealOf<Scalar>*>(place);
+    const auto* const parts = reinterpret_cast<const RealOf<Scalar>*>(address);
     return Scalar(__ldcg(parts), __ldcg(parts + 1));
   } else {
-    return __ldcg(place);
+    return __ldcg(address);
   }
 }
 
-__device__ __forceinline__ unsigned load_acquire(const unsigned* place) {
+__device__ __forceinline__ unsigned load_acquire(const unsigned* address) {
   unsigned value;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(place) : "memory");
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
   return value;
 }
 
@@ -156,11 +156,11 @@ __device__ __forceinline__ void signal_columns(const Launch& launch, unsigned* c
 
 /// Positions in L + U of one of the columns k that a task updates; a lane each.
 template <class Offset>
-struct UpdatePlace {
+struct UpdateRange {
   Offset factor = 0, begin = 0, end = 0;
 
   template <class Launch, class Share>
-  __device__ __forceinline__ UpdatePlace(const Launch& launch, const Share& share, int up) {
+  __device__ __forceinline__ UpdateRange(const Launch& launch, const Share& share, int up) {
     if (up >= share.up_end) return;
     factor = launch.row_to_column[share.up_first + up];
     const auto k = launch.row_entries[share.up_first + up];
@@ -173,7 +173,7 @@ struct UpdatePlace {
 template <class Scalar, class Offset>
 struct WarpMemory {
   UpdatedColumn<Scalar, Offset> columns[32];
-  unsigned places[lane_updates * lane_rows][32];  ///< of a tile's entries in columns k; a lane its own
+  unsigned positions[lane_updates * lane_rows][32];  ///< of a tile's entries in columns k; a lane its own
 };
 
 /// A tile of a task: up to 32 columns k, and rows of L(:, j) along the lanes; where these are few, groups of
@@ -190,7 +190,7 @@ struct ColumnTile {
   int width = 32;  ///< lanes of a group
   int group, groups;
   int up, row;  ///< first of the tile
-  UpdatePlace<Offset> mine;
+  UpdateRange<Offset> mine;
 
   __device__ __forceinline__ ColumnTile(const Launch& l, const Share& s, WarpMemory<Scalar, Offset>& m,
                                         int at)
@@ -218,7 +218,7 @@ struct ColumnTile {
     row = share.row_begin;
     up += max_updates();
     if (up >= share.up_end) return false;
-    mine = UpdatePlace<Offset>(launch, share, up + lane);
+    mine = UpdateRange<Offset>(launch, share, up + lane);
     return true;
   }
 
@@ -227,8 +227,8 @@ struct ColumnTile {
     return group + u * groups < updates && row_of(r) < share.row_end;
   }
 
-  /// Starts bringing all places from the column's map.
-  __device__ __forceinline__ void load_places(const unsigned* map) const {
+  /// Starts loading all positions from the column's map.
+  __device__ __forceinline__ void load_positions(const unsigned* map) const {
     const int updates = count();
     const unsigned* at = map + static_cast<Offset>(up + group) * share.row_count + row_of(0);
     const Offset step = static_cast<Offset>(groups) * share.row_count;
@@ -237,15 +237,16 @@ struct ColumnTile {
 #pragma unroll
       for (int r = 0; r < lane_rows; ++r) {
         if (has(r, u, updates))
-          __pipeline_memcpy_async(&memory.places[u * lane_rows + r][lane], at + r * width, sizeof(unsigned));
+          __pipeline_memcpy_async(&memory.positions[u * lane_rows + r][lane], at + r * width,
+                                  sizeof(unsigned));
       }
     }
     __pipeline_commit();
   }
 
-  /// Looks all places up. Rows of L(:, j) are all in column k, so that the i-th stands at the i-th place
-  /// behind U(j, k) or later.
-  __device__ __forceinline__ void search_places() const {
+  /// Searches for all positions. Rows of L(:, j) are all in column k, so that the i-th stands at the i-th
+  /// position behind U(j, k) or later.
+  __device__ __forceinline__ void search_positions() const {
     const int updates = count();
     for (int u = 0; u < lane_updates && u * groups < updates; ++u) {
       const int c = (group + u * groups) % 32;
@@ -257,16 +258,16 @@ struct ColumnTile {
         if (!has(r, u, updates)) continue;
         found =
             find_row(launch.column_entries, found, end, launch.column_entries[share.row_first + row_of(r)]);
-        memory.places[u * lane_rows + r][lane] = static_cast<unsigned>(found - begin);
+        memory.positions[u * lane_rows + r][lane] = static_cast<unsigned>(found - begin);
       }
     }
   }
 
   __device__ __forceinline__ void find_places(const unsigned* map) const {
     if constexpr (format == ColumnFormat::map) {
-      load_places(map);
+      load_positions(map);
     } else {
-      search_places();
+      search_positions();
     }
   }
 
@@ -290,7 +291,7 @@ struct ColumnTile {
 #pragma unroll
       for (int r = 0; r < lane_rows; ++r) {
         if (has(r, u, updates)) {
-          subtract_shared(launch.values + column.begin + memory.places[u * lane_rows + r][lane],
+          subtract_shared(launch.values + column.begin + memory.positions[u * lane_rows + r][lane],
                           lower[r] * column.factor);
         }
       }
@@ -409,12 +410,13 @@ __global__ void __launch_bounds__(column_threads)
     signal_columns(launch, needed, share, lane);
     if (map == nullptr) continue;
     for (int up = share.up_begin; up < share.up_end; ++up) {
-      const UpdatePlace<Offset> place(launch, share, up);
-      unsigned* const places = map + launch.map_begin[j] + static_cast<Offset>(up) * share.row_count;
+      const UpdateRange<Offset> range(launch, share, up);
+      unsigned* const positions = map + launch.map_begin[j] + static_cast<Offset>(up) * share.row_count;
       for (int row = share.row_begin + lane; row < share.row_end; row += 32) {
-        places[row] = static_cast<unsigned>(find_row(launch.column_entries, place.factor + 1 + row, place.end,
-                                                     launch.column_entries[share.row_first + row]) -
-                                            place.begin);
+        positions[row] =
+            static_cast<unsigned>(find_row(launch.column_entries, range.factor + 1 + row, range.end,
+                                           launch.column_entries[share.row_first + row]) -
+                                  range.begin);
       }
     }
   }

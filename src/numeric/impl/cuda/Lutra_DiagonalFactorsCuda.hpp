@@ -42,7 +42,7 @@ struct DiagonalTile {
   Scalar* panel;                ///< L\U
   std::int64_t size;            ///< from one column of it to the next
   int pivots;                   ///< of the tile
-  unsigned char* perturbed;     ///< [pivots] whether they were replaced
+  unsigned char* perturbed;     ///< [pivots] whether they were perturbed
   std::int64_t* perturbations;  ///< counts them
   RealOf<Scalar> threshold;     ///< of pivots
   /// Flags looked at meanwhile: two neighbouring ones and another, or none. `TileMemory::awaited` says in the
@@ -64,8 +64,8 @@ struct DiagonalTile {
     const PivotRule<Scalar> rule{threshold};
     const TileDiagonal<Scalar> diagonal{tile, tile + words, tile + 2 * words, memory.copies, blocks(), rule};
     diagonal.run(
-        [&](int j, bool replaced) {
-          if (j < pivots) note_pivot(perturbed[j], *perturbations, replaced);
+        [&](int j, bool is_perturbed) {
+          if (j < pivots) note_pivot(perturbed[j], *perturbations, is_perturbed);
         },
         [&](int k, int warp, int warps) {
           store_parts(diagonal, k, warp, warps);
@@ -92,9 +92,9 @@ struct DiagonalTile {
       } else if (part < of_inverses) {
         store_inverse_part(diagonal.lower, lower, part - of_upper, k);
       } else {
-        const int place = part - of_inverses;  // down the column, then along the row
-        store_tile_part(diagonal.tile, place > behind ? k : k + place,
-                        place > behind ? k + place - behind : k);
+        const int position = part - of_inverses;  // down the column, then along the row
+        store_tile_part(diagonal.tile, position > behind ? k : k + position,
+                        position > behind ? k + position - behind : k);
       }
     }
   }
@@ -105,9 +105,9 @@ struct DiagonalTile {
     struct alignas(Piece) Numbers {
       Scalar number[whole];
     } numbers[block / lines];
-    const InverseTile places{blocks() * block, false};
+    const InverseTile layout{blocks() * block, false};
     const int lane = static_cast<int>(threadIdx.x) % 32, line = b * block + lane / pieces;
-    const int outer = k * block + lane % pieces * whole, length = places.lines - b * block;
+    const int outer = k * block + lane % pieces * whole, length = layout.lines - b * block;
     const Scalar* const at = from + line * pitch + outer;
 #pragma unroll
     for (int n = 0; n < block / lines; ++n) {
@@ -117,7 +117,7 @@ struct DiagonalTile {
         if (outer + e < line + n * lines) numbers[n].number[e] = Scalar(0);
       }
     }
-    Scalar* const there = to + places(line, outer);
+    Scalar* const there = to + layout(line, outer);
 #pragma unroll
     for (int n = 0; n < block / lines; ++n)
       *reinterpret_cast<Numbers*>(there + n * lines * length) = numbers[n];

@@ -58,11 +58,11 @@ struct DiagonalStep {
   __device__ __forceinline__ static void send(Scalar* to, const Scalar* from) {
     using Piece = int4;
     constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
-    const int place = static_cast<int>(threadIdx.x) % pieces * whole;
+    const int position = static_cast<int>(threadIdx.x) % pieces * whole;
 #pragma unroll
     for (int p = 0; p < edge; p += front_threads / pieces) {
       const int line = p + static_cast<int>(threadIdx.x) / pieces;
-      __pipeline_memcpy_async(to + line * pitch + place, from + line * edge + place, sizeof(Piece));
+      __pipeline_memcpy_async(to + line * pitch + position, from + line * edge + position, sizeof(Piece));
     }
     __pipeline_commit();
   }
@@ -75,8 +75,8 @@ template <>
 struct DiagonalStep<double> {
   static constexpr int edge = front_tile<double>, pitch = edge + operand_pad, parts = edge / 8;
   static constexpr int single = TileMemory<double>::single;
-  static constexpr int factor_pitch =
-      edge + 2;  ///< of L and Uᵀ: what a quarter of a warp reads meets no bank twice
+  /// Of L and Uᵀ: what a quarter of a warp reads has no bank conflicts
+  static constexpr int factor_pitch = edge + 2;
   static_assert(edge * factor_pitch <= single);
 
   const double *left, *above, *own;

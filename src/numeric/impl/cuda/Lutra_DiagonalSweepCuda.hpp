@@ -79,10 +79,10 @@ struct DiagonalSweep {
   }
 
  private:
-  __device__ TileFlags places() const { return {tiles, pivot_tiles}; }
-  __device__ int* tile_flag(int s) const { return flags + places().tile(s, s); }
-  __device__ int* link_flag(int s, int of_upper) const { return flags + places().link(s, of_upper != 0); }
-  __device__ int* diagonal_flag(int s) const { return flags + places().diagonal_link(s); }
+  __device__ TileFlags layout() const { return {tiles, pivot_tiles}; }
+  __device__ int* tile_flag(int s) const { return flags + layout().tile(s, s); }
+  __device__ int* link_flag(int s, int of_upper) const { return flags + layout().link(s, of_upper != 0); }
+  __device__ int* diagonal_flag(int s) const { return flags + layout().diagonal_link(s); }
   __device__ const Scalar* link(int s, int of_upper) const {
     return links + (s % tile_links * 2 + of_upper) * edge * edge;
   }
@@ -132,7 +132,7 @@ __device__ __forceinline__ void work_diagonal(const FrontLaunch<Scalar, Ordinal,
     count_task(launch.progress, number.task, number.tasks);
     atomicAdd(sweeps_here(launch), 1);
   }
-  const FrontTiles cut(front.pivots, front.below, front_tile<Scalar>);
+  const FrontTiles cut(front.pivots, front.cb_rows, front_tile<Scalar>);
   const DiagonalSweep<Scalar> sweep{
       {launch.lower_inverses + task.inverses, launch.data.inverses + task.inverses,
        launch.data.panels + front.lower, front.size(), front.pivots,

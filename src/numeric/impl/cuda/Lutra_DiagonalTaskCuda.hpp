@@ -95,14 +95,14 @@ __device__ inline void TileWork<tiles, interchanges, Scalar, Ordinal, Offset>::o
 template <int tiles, bool interchanges, class Scalar, class Ordinal, class Offset>
 __device__ inline void TileWork<tiles, interchanges, Scalar, Ordinal, Offset>::store_ordered_inverse(
     const Scalar* from, int first, int pivots, int used) const {
-  const auto place = front.first_pivot + first;
+  const auto first_row = front.first_pivot + first;
   Scalar* const to = inverse(task.row, false);
 #pragma unroll 4
   for (int e = static_cast<int>(threadIdx.x); e < edge * edge; e += front_threads) {
     const int column = e / edge, row = e % edge;
     if (row >= used || column >= used) continue;
     const auto own =
-        column < pivots ? static_cast<int>(launch.data.row_of_pivot[place + column] - place) : column;
+        column < pivots ? static_cast<int>(launch.data.row_of_pivot[first_row + column] - first_row) : column;
     to[own * used + row] = row >= column ? from[column * pitch + row] : Scalar(0);
   }
 }

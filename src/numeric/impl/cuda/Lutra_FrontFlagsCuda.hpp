@@ -13,7 +13,7 @@ namespace lutra::Impl {
 
 inline constexpr double front_watchdog_seconds = 10;  ///< unless a state has another one
 
-struct GatherLists;
+struct SmallChildArrays;
 
 /// Which tasks of a launch are complete.
 struct TaskProgress {
@@ -27,7 +27,7 @@ struct FrontLaunch {
   FrontLuData<Scalar, Ordinal, Offset> data;
   const ChildRef<Offset>* children = nullptr;           ///< of each front, wide ones first
   const Contribution<Offset>* contributions = nullptr;  ///< [count]
-  const GatherLists* lists = nullptr;                   ///< of narrow children, in device memory
+  const SmallChildArrays* lists = nullptr;              ///< of small children, in device memory
   const int* cuts = nullptr;         ///< first of a child's rows in each tile of its parent, and their number
   int* done = nullptr;               ///< [count] flags of fronts
   int* tile_done = nullptr;          ///< flags of tiles
@@ -152,8 +152,8 @@ __device__ __forceinline__ Kokkos::complex<Real> reciprocal(const Kokkos::comple
   return Kokkos::complex<Real>(Real(1)) / value;
 }
 
-/// A running position (row, column) in a block of `rows` rows stored by columns, moved on by `step` places at
-/// once without division.
+/// A running position (row, column) in a block of `rows` rows stored by columns, advanced by `step` entries
+/// at once without division.
 struct BlockWalk {
   int rows, step_rows, step_columns, row, column;
   __device__ BlockWalk(int block_rows, int start, int step)
@@ -177,17 +177,17 @@ struct BlockWalk {
 template <class Scalar, class At>
 __device__ __forceinline__ void store_front(const DenseFront<Scalar>& front, int first, int step,
                                             const At& at) {
-  const int size = front.size(), below = front.below, pivots = front.pivots;
+  const int size = front.size(), cb_rows = front.cb_rows, pivots = front.pivots;
   BlockWalk lower(size, first, step);
   for (int e = first; e < size * pivots; e += step, lower.advance())
     front.lower[e] = at(lower.row, lower.column);
-  if (below == 0) return;
-  BlockWalk upper(below, first, step);  // by rows
-  for (int e = first; e < pivots * below; e += step, upper.advance()) {
+  if (cb_rows == 0) return;
+  BlockWalk upper(cb_rows, first, step);  // by rows
+  for (int e = first; e < pivots * cb_rows; e += step, upper.advance()) {
     front.upper[e] = at(upper.column, pivots + upper.row);
   }
-  BlockWalk contribution(below, first, step);
-  for (int e = first; e < below * below; e += step, contribution.advance()) {
+  BlockWalk contribution(cb_rows, first, step);
+  for (int e = first; e < cb_rows * cb_rows; e += step, contribution.advance()) {
     front.contribution[e] = at(pivots + contribution.row, pivots + contribution.column);
   }
 }

@@ -32,12 +32,12 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   FrontSchedule(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget,
                 const NumericDeviceModel& model)
       : m_reservation(budget) {
-    const auto mirror = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), plan.places);
-    const std::vector<int> places(mirror.data(), mirror.data() + mirror.extent(0));
+    const auto mirror = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), plan.relative);
+    const std::vector<int> relative(mirror.data(), mirror.data() + mirror.extent(0));
     const auto& layout = plan.layout;
     List list(layout.fronts, task_options(exec, plan.options, model));
-    const Placement placement(list, layout.children, places, layout.panels);
-    const SmallChildLists<Ordinal, Offset> children(list, placement.contributions, layout.children, places,
+    const Placement placement(list, layout.children, relative, layout.panels);
+    const SmallChildLists<Ordinal, Offset> children(list, placement.contributions, layout.children, relative,
                                                     layout.tile_entries);
     m_contribution_entries = placement.extra;
     n_fronts = layout.fronts.size();
@@ -46,10 +46,11 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     n_links = static_cast<std::size_t>(list.links);
     m_inverses = list.inverses;
     m_inverse_blocks = list.inverse_blocks;
-    m_target_place = upload(exec, m_reservation, "lutra::numeric::target_place", children.lists.place);
+    m_target_position =
+        upload(exec, m_reservation, "lutra::numeric::target_position", children.lists.position);
     m_target_source = upload(exec, m_reservation, "lutra::numeric::target_source", children.lists.source);
     m_lists = upload(exec, m_reservation, "lutra::numeric::gather_lists",
-                     std::vector<GatherLists>{{m_target_place.data(), m_target_source.data()}});
+                     std::vector<SmallChildArrays>{{m_target_position.data(), m_target_source.data()}});
     m_small = upload(exec, m_reservation, "lutra::numeric::small_fronts", list.small_tasks);
     m_tasks = put_in_order(exec, budget, list);
     m_contributions = upload(exec, m_reservation, "lutra::numeric::contributions", placement.contributions);
@@ -61,8 +62,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   static FrontSizes sizes(const Kokkos::Cuda& exec, const AssemblyTree<Ordinal>& tree,
                           const FrontLayout<Ordinal, Offset>& layout, const NumericDeviceModel& model) {
     List list(layout.fronts, task_options(exec, FrontCutting<Scalar, Kokkos::Cuda>::options(), model));
-    const auto places = relative_indices(layout, tree);
-    const Placement placement(list, layout.children, places, layout.panels);
+    const auto relative = relative_indices(layout, tree);
+    const Placement placement(list, layout.children, relative, layout.panels);
     return {layout.panels, placement.extra, 2 * static_cast<std::int64_t>(list.inverses)};
   }
 
@@ -179,8 +180,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   MemoryReservation m_reservation;
   Kokkos::View<const SmallTask<Ordinal, Offset>*, Memory> m_small;
   Kokkos::View<const std::uint32_t*, Memory> m_target_source;
-  Kokkos::View<const unsigned short*, Memory> m_target_place;
-  Kokkos::View<const GatherLists*, Memory> m_lists;
+  Kokkos::View<const unsigned short*, Memory> m_target_position;
+  Kokkos::View<const SmallChildArrays*, Memory> m_lists;
   Kokkos::View<const FrontTask<Ordinal, Offset>*, Memory> m_tasks;
   Kokkos::View<const ChildRef<Offset>*, Memory> m_children;
   Kokkos::View<const Contribution<Offset>*, Memory> m_contributions;

@@ -2,7 +2,7 @@
 #ifndef LUTRA_ROWEXCHANGECUDA_HPP
 #define LUTRA_ROWEXCHANGECUDA_HPP
 
-#include "Lutra_GatherListsCuda.hpp"
+#include "Lutra_SmallChildAdderCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -35,7 +35,7 @@ __device__ __forceinline__ int choose_row(int begin, int end, const PivotRule<Sc
 }
 
 /// Stores which rows the pivots of a block come from.
-/// @param first place of the block's first pivot
+/// @param first permuted index of the block's first pivot
 /// @param order row at each pivot, counted within the block; read by threads thread, thread + step, …
 template <class Data, class Order>
 __device__ __forceinline__ void note_order(const Data& data, std::int64_t first, int pivots, int exchanges,

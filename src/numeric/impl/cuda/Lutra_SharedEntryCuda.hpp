@@ -8,13 +8,13 @@ namespace lutra::Impl {
 
 /// Subtracts from an entry that others may subtract from; of complex numbers each part by itself.
 template <class Scalar>
-__device__ __forceinline__ void subtract_shared(Scalar* place, const Scalar& value) {
+__device__ __forceinline__ void subtract_shared(Scalar* address, const Scalar& value) {
   if constexpr (ScalarTraits<Scalar>::is_complex) {
-    auto* const parts = reinterpret_cast<RealOf<Scalar>*>(place);
+    auto* const parts = reinterpret_cast<RealOf<Scalar>*>(address);
     atomicAdd(parts, -value.real());
     atomicAdd(parts + 1, -value.imag());
   } else {
-    atomicAdd(place, -value);
+    atomicAdd(address, -value);
   }
 }
 

@@ -16,19 +16,19 @@ template <class Scalar, class Offset, class Launch>
 __device__ __forceinline__ void add_small_child(const Launch& launch, const ChildRef<Offset>& child, int lane,
                                                 Scalar* S, int ld) {
   const Scalar* const contribution = launch.data.contributions + child.contribution;
-  const int place = lane < child.below ? launch.data.places[child.rows + lane] : 0;
+  const int relative = lane < child.cb_rows ? launch.data.relative[child.rows + lane] : 0;
   constexpr int ahead = 4;
-  for (int b = 0; b < child.below; b += ahead) {
+  for (int b = 0; b < child.cb_rows; b += ahead) {
     Scalar value[ahead];
 #pragma unroll
     for (int u = 0; u < ahead; ++u) {
-      const bool there = lane < child.below && b + u < child.below;
-      value[u] = there ? contribution[static_cast<Offset>(b + u) * child.below + lane] : Scalar(0);
+      const bool there = lane < child.cb_rows && b + u < child.cb_rows;
+      value[u] = there ? contribution[static_cast<Offset>(b + u) * child.cb_rows + lane] : Scalar(0);
     }
 #pragma unroll
     for (int u = 0; u < ahead; ++u) {
-      const int column = __shfl_sync(0xffffffffu, place, b + u < child.below ? b + u : 0);
-      if (lane < child.below && b + u < child.below) S[place + column * ld] += value[u];
+      const int column = __shfl_sync(0xffffffffu, relative, b + u < child.cb_rows ? b + u : 0);
+      if (lane < child.cb_rows && b + u < child.cb_rows) S[relative + column * ld] += value[u];
     }
     __syncwarp();
   }
@@ -43,8 +43,8 @@ __device__ __forceinline__ void eliminate_small(Scalar* S, int ld, int size, int
                                                 const Note& note) {
   for (int j = 0; j < pivots; ++j) {
     if constexpr (interchanges) order.bring_up(S, ld, size, j, rule.block_end(j, pivots), rule);
-    bool replaced = false;
-    const Scalar pivot = rule(S[j + j * ld], replaced);
+    bool is_perturbed = false;
+    const Scalar pivot = rule(S[j + j * ld], is_perturbed);
     const int left = size - j - 1;
     const int lanes = left > 16 ? 32 : left > 8 ? 16 : left > 4 ? 8 : 4;
     const int row = j + 1 + lane % lanes, group = lane / lanes;
@@ -58,8 +58,8 @@ __device__ __forceinline__ void eliminate_small(Scalar* S, int ld, int size, int
       for (int c = j + 1 + group; c < size; c += 32 / lanes) S[row + c * ld] -= factor * S[j + c * ld];
     }
     if (lane == 0) {
-      if (replaced) S[j + j * ld] = pivot;
-      note(j, replaced);
+      if (is_perturbed) S[j + j * ld] = pivot;
+      note(j, is_perturbed);
     }
     __syncwarp();
   }
@@ -72,23 +72,23 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordin
                                                  const PivotRule<Scalar>& rule, int lane, Scalar* S) {
   const auto& data = launch.data;
   const Front<Ordinal, Offset> front = data.fronts[task.front];
-  SmallChildAdder<32, Scalar> narrow(*launch.lists, task.narrow, lane);
+  SmallChildAdder<32, Scalar> small_children(*launch.lists, task.small, lane);
   const int size = front.size(), ld = size | 1;
   for (int e = lane; e < size * ld; e += 32) S[e] = Scalar(0);
   __syncwarp();
   for (Offset e = front.entries + lane; e < front.entries_end; e += 32) {
-    const FrontPlace place = data.entry_place(e);
-    S[place.row + place.column * ld] = data.entries[e];
+    const FrontPosition position = data.entry_position(e);
+    S[position.row + position.column * ld] = data.entries[e];
   }
   wait_for_children(launch, front, lane);
-  narrow.add(data.contributions, [&](int r, int c) -> Scalar& { return S[r + c * ld]; });
+  small_children.add(data.contributions, [&](int r, int c) -> Scalar& { return S[r + c * ld]; });
   __syncwarp();
   for (Offset c = front.children; c < task.wide_end; ++c) {
     add_small_child(launch, launch.children[c], lane, S, ld);
   }
   LaneOrder order;
   eliminate_small<interchanges>(S, ld, size, front.pivots, lane, rule, order,
-                                [&](int j, bool replaced) { data.note_pivot(front, j, replaced); });
+                                [&](int j, bool is_perturbed) { data.note_pivot(front, j, is_perturbed); });
   if constexpr (interchanges) {
     note_order(data, front.first_pivot, front.pivots, order.exchanges, lane, 32,
                [&](int) { return order.row; });

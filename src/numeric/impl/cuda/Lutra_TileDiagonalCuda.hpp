@@ -107,7 +107,7 @@ struct TileDiagonal {
   int blocks;  ///< to be worked; rows and columns of the last one beyond the pivots are those of an identity
   const PivotRule<Scalar>& rule;
 
-  /// @param note called as note(pivot, replaced) once for each pivot
+  /// @param note called as note(pivot, is_perturbed) once for each pivot
   /// @param keep called as keep(k, warp, warps) by some of the block's warps once rows of blocks k of L\U and
   ///             X and columns k of L\U and V are what they will be
   template <class Note, class Keep>
@@ -166,9 +166,9 @@ struct TileDiagonal {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     if (__any_sync(0xffffffffu, eliminate<of_lower>(k, [](const Scalar& pivot, int) { return pivot; }))) {
       eliminate<of_lower>(k, [&](const Scalar& pivot, int j) {
-        bool replaced = false;
-        const Scalar used = rule(pivot, replaced);
-        if (!of_lower && lane == 0) note(block * k + j, replaced);
+        bool is_perturbed = false;
+        const Scalar used = rule(pivot, is_perturbed);
+        if (!of_lower && lane == 0) note(block * k + j, is_perturbed);
         return used;
       });
     } else if (!of_lower && lane < block) {
@@ -226,9 +226,9 @@ struct TileDiagonal {
       Scalar factor = lane > j ? l : Scalar(0);
       if constexpr (of_lower) {  // one store by all lanes, some of them to nowhere, takes less than branches
         if (of_column) factor = a[0];
-        Scalar* place = nowhere;
-        if (of_column ? j > 0 : lane > j) place = of_column ? to : columns + (slot + lane - j - 1);
-        *place = of_column ? a[0] : l;
+        Scalar* target = nowhere;
+        if (of_column ? j > 0 : lane > j) target = of_column ? to : columns + (slot + lane - j - 1);
+        *target = of_column ? a[0] : l;
       } else {
         *to = lane > j ? l : lane == j ? pivot : a[0];
       }

@@ -7,7 +7,7 @@
 namespace lutra::Impl {
 
 // The diagonal tile in double precision: right-looking LU in blocks of eight pivots, with the inverses X of L
-// and V of U made in the places that A leaves, as Gauss-Jordan elimination does; all of it stands in one
+// and V of U made in place of A, as Gauss-Jordan elimination does; all of it stands in one
 // matrix M of 64 x 64. At step k, with the diagonal block D = L_k U_k and its
 // inverses X_k of L_k and V_k of U_k,
 //
@@ -56,12 +56,12 @@ struct TileDiagonal<double> {
   double* upper;   ///< V: entry (r, c) at r·pitch + c; zero below the diagonal within blocks of 16
   double* copies;  ///< [scratch_words] by parity of the step: its row of M, two columns of which that are
                    ///< eight apart side by side; the block below D; then which pivots of each step were
-                   ///< replaced, by bits
+                   ///< perturbed, by bits
   int blocks;      ///< of 16 to be worked; rows and columns of the last one beyond the pivots are those of an
                    ///< identity
   const PivotRule<double>& rule;
 
-  /// @param note called as note(pivot, replaced) once for each pivot
+  /// @param note called as note(pivot, is_perturbed) once for each pivot
   /// @param keep called as keep(k, warp, warps) by some of the block's warps once rows k of blocks of 16 of
   ///             L\U and X and columns k of L\U and V are what they will be
   template <class Note, class Keep>
@@ -85,7 +85,7 @@ struct TileDiagonal<double> {
   __device__ __forceinline__ double* contribution_of(int k) const {
     return copies + 2 * row_words + k % 2 * contribution_words;
   }
-  __device__ __forceinline__ int* replaced() const {
+  __device__ __forceinline__ int* perturbed_bits() const {
     return reinterpret_cast<int*>(copies + 2 * row_words + 2 * contribution_words);
   }
   // Barrier protocol. Warp 0 factorizes diagonal blocks, four warps update, three store.
@@ -171,7 +171,7 @@ struct TileDiagonal<double> {
       xat[pitch] = x1;
       __syncwarp();
       arrive_factors(k);
-      if (lane == 0) replaced()[k] = static_cast<int>(changed);
+      if (lane == 0) perturbed_bits()[k] = static_cast<int>(changed);
       if (k + 1 == steps()) {
         at[0] = u0;
         at[pitch] = u1;
@@ -255,15 +255,15 @@ struct TileDiagonal<double> {
   template <class Note>
   __device__ __forceinline__ void note_block(const Note& note, int q) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    if (lane < block) note(block * q + lane, (replaced()[2 * q + lane / part] >> lane % part & 1) != 0);
+    if (lane < block) note(block * q + lane, (perturbed_bits()[2 * q + lane / part] >> lane % part & 1) != 0);
   }
   /// Of three warps: storing what is finished.
   template <class Note, class Keep>
   __device__ __forceinline__ void store_finished(const Note& note, const Keep& keep, int warp) const {
     for (int e = 32 * warp + static_cast<int>(threadIdx.x) % 32; e < blocks * 64; e += 96) {
-      const int place = block * (e / 64) * (pitch + 1) + (part + e / 8 % 8) * pitch + e % 8;
-      lower[place] = 0;
-      upper[place] = 0;
+      const int position = block * (e / 64) * (pitch + 1) + (part + e / 8 % 8) * pitch + e % 8;
+      lower[position] = 0;
+      upper[position] = 0;
     }
 #pragma unroll 1
     for (int q = 0; q + 1 < blocks; ++q) {

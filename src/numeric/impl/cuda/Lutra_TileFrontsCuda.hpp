@@ -25,7 +25,7 @@ __device__ __forceinline__ SharedTask<Scalar, Ordinal, Offset>& shared_task() {
 template <int tiles, bool interchanges, class Scalar, class Ordinal, class Offset>
 __device__ __noinline__ void work_tiles() {
   auto& own = shared_task<Scalar, Ordinal, Offset>();
-  const FrontTiles cut(own.front.pivots, own.front.below, front_tile<Scalar>);
+  const FrontTiles cut(own.front.pivots, own.front.cb_rows, front_tile<Scalar>);
   TileWork<tiles, interchanges, Scalar, Ordinal, Offset>{
       own.launch, own.task, own.front, cut, tile_memory<Scalar>(), own.rule, own.number}
       .run();

@@ -32,7 +32,7 @@ struct ProductSlabs {
 enum class OperandOrder { inner, outer };
 
 /// Where entry (p, q), p being the inner index, of an operand stands in shared memory. Rows of an operand in
-/// inner order are turned about by their number, so that fragments meet no bank twice.
+/// inner order are rotated by their number, so that fragments have no bank conflicts.
 template <OperandOrder order, int width, int depth = product_depth>
 struct OperandPlace {
   static constexpr int pitch = width + operand_pad;

@@ -51,7 +51,7 @@ struct TileWork {
     return (of_upper ? launch.data.inverses : launch.lower_inverses) + task.inverses +
            static_cast<Offset>(s) * InverseTile::numbers(edge);
   }
-  __device__ InverseTile places_of_inverse(int s, bool of_upper) const {
+  __device__ InverseTile layout_of_inverse(int s, bool of_upper) const {
     return {FrontTiles::inverse_lines(cut.extent(s)), interchanges && !of_upper};
   }
   __device__ bool hands_off() const { return tiles == 1 && task.hands_off(cut); }
@@ -87,7 +87,7 @@ struct TileWork {
     const int begin = cut.begin(task.column), columns = extent(task.column, task.columns);
     if (task.column < pivot_tiles())
       return {launch.data.panels + front.lower + begin * size, 1, size, inners(), columns};
-    return {launch.data.panels + front.upper + (begin - front.pivots), front.below, 1, inners(), columns};
+    return {launch.data.panels + front.upper + (begin - front.pivots), front.cb_rows, 1, inners(), columns};
   }
 
   __device__ void assemble() const {
@@ -96,15 +96,15 @@ struct TileWork {
     const FrontWindow window{cut.begin(task.row), extent(task.row, task.rows), cut.begin(task.column),
                              extent(task.column, task.columns)};
     using Adder = SmallChildAdder<front_threads, Scalar>;
-    Adder narrow(*launch.lists, task.parts[0].narrow, thread);
+    Adder small_children(*launch.lists, task.parts[0].small, thread);
     for (int e = thread; e < edge * pitch; e += front_threads) memory.space[e] = Scalar(0);
     __syncthreads();
 #pragma unroll
     for (int part = 0; part < tiles; ++part) {
       const FrontTaskPart<Offset>& own = task.parts[part];
       for (Offset e = own.entries + thread; e < own.entries_end; e += front_threads) {
-        const FrontPlace place = data.entry_place(e);
-        at(place.row - window.row, place.column - window.column) = data.entries[e];
+        const FrontPosition position = data.entry_position(e);
+        at(position.row - window.row, position.column - window.column) = data.entries[e];
       }
     }
     if (warp == 0) wait_for_children(launch, front, lane);
@@ -115,10 +115,10 @@ struct TileWork {
       add_panel(window);
       __syncthreads();
     }
-    narrow.add(data.contributions, [&](int r, int c) -> Scalar& { return at(r, c); });
+    small_children.add(data.contributions, [&](int r, int c) -> Scalar& { return at(r, c); });
     if constexpr (tiles > 1) {
       const int r0 = task.rows > 1 ? edge : 0, c0 = edge - r0;
-      Adder second(*launch.lists, task.parts[1].narrow, thread);
+      Adder second(*launch.lists, task.parts[1].small, thread);
       second.add(data.contributions, [&](int r, int c) -> Scalar& { return at(r0 + r, c0 + c); });
     }
     __syncthreads();
@@ -153,7 +153,7 @@ struct TileWork {
     const bool by_rows = task.row < pivot_tiles() && task.column >= pivot_tiles();
     const Scalar* const panel = &launch.data.dense(front).at(window.row, window.column);
     const int length = by_rows ? window.columns : window.rows;
-    const Offset stride = by_rows ? front.below : front.size();
+    const Offset stride = by_rows ? front.cb_rows : front.size();
     BlockWalk walk(length, static_cast<int>(threadIdx.x), front_threads);
     for (int e = static_cast<int>(threadIdx.x); e < window.rows * window.columns;
          e += front_threads, walk.advance()) {
@@ -273,8 +273,9 @@ struct TileWork {
     using Piece = int4;
     constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
     for (int e = static_cast<int>(threadIdx.x); e < inverse_depth * pieces; e += front_threads) {
-      const int p = slab * inverse_depth + e / pieces, place = e % pieces * whole;
-      __pipeline_memcpy_async(to + p * (edge + operand_pad) + place, from + p * edge + place, sizeof(Piece));
+      const int p = slab * inverse_depth + e / pieces, position = e % pieces * whole;
+      __pipeline_memcpy_async(to + p * (edge + operand_pad) + position, from + p * edge + position,
+                              sizeof(Piece));
     }
   }
 
@@ -282,14 +283,14 @@ struct TileWork {
   __device__ __forceinline__ void send_inverse(Scalar* to, int s, bool of_upper, int slab) const {
     using Piece = int4;
     constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
-    const InverseTile places = places_of_inverse(s, of_upper);
-    const int first = slab * inverse_depth, begin = places.begin(first), length = places.lines - begin;
-    const Scalar* const line = inverse(s, of_upper) + places(first, begin) - begin;
+    const InverseTile layout = layout_of_inverse(s, of_upper);
+    const int first = slab * inverse_depth, begin = layout.begin(first), length = layout.lines - begin;
+    const Scalar* const line = inverse(s, of_upper) + layout(first, begin) - begin;
     for (int e = static_cast<int>(threadIdx.x); e < inverse_depth * pieces; e += front_threads) {
-      const int place = e % pieces * whole;
-      Scalar* const at = to + (first + e / pieces) * (edge + operand_pad) + place;
-      if (place >= begin && place < places.lines) {
-        __pipeline_memcpy_async(at, line + e / pieces * length + place, sizeof(Piece));
+      const int position = e % pieces * whole;
+      Scalar* const at = to + (first + e / pieces) * (edge + operand_pad) + position;
+      if (position >= begin && position < layout.lines) {
+        __pipeline_memcpy_async(at, line + e / pieces * length + position, sizeof(Piece));
       } else {
         *reinterpret_cast<Piece*>(at) = Piece{0, 0, 0, 0};
       }
@@ -307,7 +308,7 @@ struct TileWork {
     const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
     Scalar* const data = &launch.data.dense(front).at(row, column);
     const bool by_rows = upper && task.column >= pivot_tiles();
-    const Offset row_stride = by_rows ? front.below : 1;
+    const Offset row_stride = by_rows ? front.cb_rows : 1;
     const Offset column_stride = by_rows ? 1 : front.size();
     product.for_each([&](int a, int b, const Scalar& value) {
       const int r = upper ? b : a, c = upper ? a : b;
@@ -323,7 +324,7 @@ struct TileWork {
       if (threadIdx.x < 32) wait_for_chunks(launch, task.after, task.front, static_cast<int>(threadIdx.x));
       __syncthreads();
     }
-    const int kept = front.below - left.passed;
+    const int kept = front.cb_rows - left.passed;
     const int row = cut.begin(task.row) - front.pivots, column = cut.begin(task.column) - front.pivots;
     const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
     Scalar* const contribution = launch.data.contributions + left.contribution;
@@ -336,14 +337,14 @@ struct TileWork {
       return;
     }
     const DenseFront<Scalar> parent = launch.data.dense(launch.data.fronts[front.parent]);
-    const int* const place = launch.data.places + front.rows;
+    const int* const relative = launch.data.relative + front.rows;
     product.for_each([&](int r, int c, const Scalar& value) {
       if (r >= rows || c >= columns) return;
       const int a = row + r, b = column + c;
       if (a >= left.passed && b >= left.passed) {
         contribution[a - left.passed + static_cast<Offset>(b - left.passed) * kept] = -value;
       } else {
-        subtract_shared(&parent.at(place[a], place[b]), value);
+        subtract_shared(&parent.at(relative[a], relative[b]), value);
       }
     });
   }
@@ -387,7 +388,7 @@ struct TileWork {
     __syncthreads();
     using First = OperandPlace<OperandOrder::outer, width>;
     using Second = OperandPlace<OperandOrder::outer, edge>;
-    if (places_of_inverse(s, !upper).whole) {
+    if (layout_of_inverse(s, !upper).whole) {
       product.template add<First, Second>(memory.space, operand, last * inverse_depth);
     } else {
       product.template add_triangle<First, Second>(memory.space, operand, last * inverse_depth);

@@ -20,17 +20,17 @@ struct Fill2Slots {
   /// 1)·n. All older ones are greater and count as unset, so that labels are set anew only when numbers run
   /// out.
   using Label = std::make_unsigned_t<Ordinal>;
-  Kokkos::View<Label**, Kokkos::LayoutRight, MemorySpace>
-      max_id;                                 ///< (team, v): least maximum of a path to v
+  /// (team, v): least maximum of a path to v
+  Kokkos::View<Label**, Kokkos::LayoutRight, MemorySpace> max_id;
   Kokkos::View<Label*, MemorySpace> windows;  ///< [teams] windows used since labels were set
   TeamBits<MemorySpace> found;                ///< entries of the row
-  TeamBits<MemorySpace> active;               ///< vertices still to be walked from
+  TeamBits<MemorySpace> active;               ///< vertices still to be expanded
   Kokkos::View<Ordinal**, Kokkos::LayoutRight, MemorySpace> places;  ///< (team, 2·words): see TeamBits::place
 
   std::size_t teams() const { return max_id.extent(0); }
 
   /// Bytes of one slot for sources below `sources` in a matrix of n rows: vertices from the source on are
-  /// never walked from, so they have no label (bubble removal, GSoFa, section 6).
+  /// never expanded, so they have no label (bubble removal, GSoFa, section 6).
   static std::size_t bytes_each(std::size_t n, std::size_t sources) {
     return sources * sizeof(Label) + TeamBits<MemorySpace>::bytes_each(n) +
            TeamBits<MemorySpace>::bytes_each(sources) +
@@ -43,10 +43,10 @@ struct Fill2Slots {
 template <class Ordinal, class Offset, class MemorySpace>
 struct KeptRows {
   Kokkos::View<Ordinal*, MemorySpace> entries;
-  Kokkos::View<Offset, MemorySpace>
-      end;  ///< entries asked for so far, beyond the room where it was too little
-  Kokkos::View<Offset*, MemorySpace>
-      place;  ///< [n] where a row starts in `entries`, -1 where it was not kept
+  /// Entries asked for so far, beyond the room where it was too little
+  Kokkos::View<Offset, MemorySpace> end;
+  /// [n] where a row starts in `entries`, -1 where it was not kept
+  Kokkos::View<Offset*, MemorySpace> place;
 };
 
 /// The sources of a launch, and where their rows go. The same for all kernels.
@@ -121,7 +121,7 @@ struct Fill2Search : Fill2Launch<Ordinal, Offset, ExecutionSpace> {
   using Slots = Fill2Slots<Ordinal, Memory>;
   using Label = typename Slots::Label;
   using Word = std::uint64_t;
-  static constexpr std::size_t group = is_host_space<ExecutionSpace> ? 1 : 4;  ///< words walked from at once
+  static constexpr std::size_t group = is_host_space<ExecutionSpace> ? 1 : 4;  ///< words expanded at once
   static constexpr std::size_t queue_length = group * 64;
 
   /// Variables a team shares while it searches from one row.
@@ -132,9 +132,9 @@ struct Fill2Search : Fill2Launch<Ordinal, Offset, ExecutionSpace> {
     Ordinal queued;               ///< vertices in `queue`
     Label base;                   ///< labels below base + n are this source's
     Offset target;                ///< where in KeptRows the row goes
-    std::uint64_t edges;          ///< edges walked over
-    std::uint64_t revisits;       ///< vertices walked from again
-    Ordinal queue[queue_length];  ///< vertices walked from at once
+    std::uint64_t edges;          ///< edges followed
+    std::uint64_t revisits;       ///< vertices expanded again
+    Ordinal queue[queue_length];  ///< vertices expanded at once
   };
 
   Slots slots;
@@ -182,7 +182,7 @@ struct Fill2Search : Fill2Launch<Ordinal, Offset, ExecutionSpace> {
     team.team_barrier();
   }
 
-  /// Walks over the edges of `v` with the label of the path to v. From the source itself (`direct`) every
+  /// Follows the edges of `v` with the label of the path to v. From the source itself (`direct`) every
   /// edge is an entry.
   KOKKOS_FUNCTION void walk_edges(const Team& team, std::size_t slot, RowState& state, Ordinal v, Label label,
                                   bool direct) const {
@@ -261,7 +261,7 @@ struct Fill2Search : Fill2Launch<Ordinal, Offset, ExecutionSpace> {
     team.team_barrier();  // all that is active now is known
   }
 
-  /// Turns `found` into counts and a kept row, or into a row of the result, and empties it.
+  /// Writes `found` as counts and a kept row, or as a row of the result, and empties it.
   KOKKOS_FUNCTION void finish_row(const Team& team, std::size_t slot, RowState& state) const {
     const Ordinal source = state.source;
     const std::size_t begin = static_cast<std::size_t>(state.least) / 4096;

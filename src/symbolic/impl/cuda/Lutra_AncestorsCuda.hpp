@@ -28,7 +28,7 @@ struct ChainElimination {
   /// Eliminates v and on, while the next vertex is the parent, has no other child left to do, and is the
   /// nearest common ancestor; returns the vertex that is next. Called by all lanes of a warp.
   /// @param long_chain out: whether a chain for LongChains begins there
-  __device__ Ordinal climb(Ordinal v, bool& long_chain) const {
+  __device__ Ordinal eliminate_path(Ordinal v, bool& long_chain) const {
     const Sets& sets = elimination.sets;
     Ordinal depth = sets.depth(v);
     int steps = steps_from(elimination, v);
@@ -39,7 +39,7 @@ struct ChainElimination {
     while (steps > 0) {
       Held next = load(at + Sets::words(depth), depth - 1);
       for (int step = 0; step < steps; ++step) {
-        if (!meets(own, depth - 1)) {
+        if (!is_common(own, depth - 1)) {
           __syncwarp();
           return v;
         }
@@ -85,7 +85,7 @@ struct ChainElimination {
   }
 
   /// Whether bit d is in both sets.
-  __device__ static bool meets(const Held& own, Ordinal d) {
+  __device__ static bool is_common(const Held& own, Ordinal d) {
     const auto w = static_cast<int>(d / 64);
     Word both = 0;
 #pragma unroll
@@ -136,7 +136,7 @@ struct VertexElimination {
   __device__ void eliminate(Ordinal v, Ordinal above, Ordinal d) const {
     const Sets& sets = elimination.sets;
     const Offset from = sets.map(v), to = sets.map(above);
-    const Pair met = load(from + d / 64);
+    const Pair first = load(from + d / 64);
     for (Ordinal first = 0; first < Sets::words(d); first += lanes * max_words) {
       Pair held[max_words];
 #pragma unroll
@@ -144,7 +144,7 @@ struct VertexElimination {
         const Ordinal w = first + s * lanes + static_cast<Ordinal>(lane());
         held[s] = w < Sets::words(d) ? load(from + w) : Pair{0, 0};
       }
-      if ((met.upper & met.lower & (Word(1) << (d % 64))) == 0) return eliminate_beyond(v, above, d);
+      if ((first.upper & first.lower & (Word(1) << (d % 64))) == 0) return eliminate_beyond(v, above, d);
 #pragma unroll
       for (int s = 0; s < max_words; ++s) {
         const Ordinal w = first + s * lanes + static_cast<Ordinal>(lane());
@@ -327,8 +327,7 @@ struct ChainWriterCuda {
     return to - begin;
   }
 
-  /// The members of a word, of which bit 0 stands for a vertex and the next for the one before it. Two bits a
-  /// lane.
+  /// The members of a word, whose bit 0 is a vertex, bit 1 the one before it, and so on. Two bits a lane.
   __device__ static void write_word(Word word, Ordinal of_bit_zero, Ordinal* end) {
     const auto lane = static_cast<int>(threadIdx.x);
     for (const int bit : {lane, lane + lanes}) {
@@ -360,7 +359,7 @@ struct AncestorEliminationCuda : AncestorElimination<Ordinal, Offset, Kokkos::Cu
 
   __device__ void run(const Team& team) const {
     for (Ordinal v = this->take_leaf(team); v < this->n; v = this->take_leaf(team)) {
-      const Ordinal begin = climb(team, v);
+      const Ordinal begin = eliminate_path(team, v);
       if (begin == this->n) continue;
       Kokkos::single(Kokkos::PerThread(team),
                      [&]() { long_chains(Kokkos::atomic_fetch_add(&n_long_chains(), Ordinal(1))) = begin; });
@@ -368,10 +367,10 @@ struct AncestorEliminationCuda : AncestorElimination<Ordinal, Offset, Kokkos::Cu
   }
 
   /// Up to a vertex with children that are not done, which gives n, or to one where a long chain begins.
-  __device__ Ordinal climb(const Team& team, Ordinal v) const {
+  __device__ Ordinal eliminate_path(const Team& team, Ordinal v) const {
     while (true) {
       bool long_chain = false;
-      v = ChainElimination<Ordinal, Offset>{*this}.climb(v, long_chain);
+      v = ChainElimination<Ordinal, Offset>{*this}.eliminate_path(v, long_chain);
       if (long_chain) return v;
       const Ordinal above = this->sets.parent(v);
       if (above >= this->n) return this->n;

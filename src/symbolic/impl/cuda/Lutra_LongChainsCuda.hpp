@@ -71,12 +71,12 @@ struct LongChains {
       const Ordinal taken = shared.at;
       team.team_barrier();  // it may change
       if (taken >= count) return;
-      climb(team, shared, elimination.long_chains(taken));
+      eliminate_path(team, shared, elimination.long_chains(taken));
     }
   }
 
-  /// The first warp climbs from where a chain ends to where another begins, or to the end.
-  __device__ void climb(const Team& team, Shared& shared, Ordinal v) const {
+  /// The first warp eliminates from where a chain ends to where another begins, or to the end.
+  __device__ void eliminate_path(const Team& team, Shared& shared, Ordinal v) const {
     while (v < elimination.n) {
       v = climb_chain(team, shared, v);
       if (team.team_rank() == 0) {

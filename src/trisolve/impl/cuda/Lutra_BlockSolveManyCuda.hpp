@@ -63,18 +63,19 @@ __device__ __forceinline__ void finish(const Data& data, const Row (&row)[Count]
   for (int p = 0; p < Count; ++p) row[p].template deliver<Stride>(data, column);
 }
 
-/// Shared memory of the warps that solve a task together, a crew.
+/// Shared memory of the warps that solve a task together.
 template <int Stride, int InverseEntries, class Scalar, class Value>
 struct SharedTask {
   /// All columns of the rows: in narrow tasks by the first lane of each row, so that a warp only writes what
-  /// no other warp of its crew may still be reading; in wide ones by row.
+  /// no other warp of the task may still be reading; in wide ones by row.
   Two<Scalar> sums[max_block_rows * Stride / 2];
   Value inverses[InverseEntries];  ///< as packed
 };
 /// Entries of the inverse a lane that shared memory holds of a narrow task: those of the largest blocks, or
-/// where crews are too many for that, those of the small ones; larger blocks are then read from memory.
+/// where too many tasks are solved at once for that, those of the small ones; larger blocks are then read
+/// from memory.
 template <int Stride, class Value>
-inline constexpr int narrow_inverse_entries = ManyShape<Stride>::crews* max_block_rows* narrow_lanes *
+inline constexpr int narrow_inverse_entries = ManyShape<Stride>::task_slots* max_block_rows* narrow_lanes *
                                                           sizeof(Value) <=
                                                       (1 << 17)
                                                   ? max_block_rows
@@ -99,10 +100,10 @@ struct SharedInverse {
 };
 
 /// Solves a block by substitution: the thread's rows, from i on, become solutions; i < 0: it takes no part.
-/// Each row is passed to the others through `sums`; `meet` is the barrier of all warps of the task.
-template <class Inverse, class Row, int Count, class Scalar, class Meet>
+/// Each row is passed to the others through `sums`; `sync` is the barrier of all warps of the task.
+template <class Inverse, class Row, int Count, class Scalar, class Sync>
 __device__ __forceinline__ void substitute_rows(const Inverse& inverse, int rows, int i, Row (&row)[Count],
-                                                Two<Scalar>* sums, int row_stride, const Meet& meet) {
+                                                Two<Scalar>* sums, int row_stride, const Sync& sync) {
 #pragma unroll 1
   for (int j = 0; j < rows; ++j) {
 #pragma unroll
@@ -110,7 +111,7 @@ __device__ __forceinline__ void substitute_rows(const Inverse& inverse, int rows
       if (i + p != j || i < 0 || row[p].position < 0) continue;
       row[p].x = sums[j * row_stride] = product(Scalar(inverse(j, j)), row[p].x);
     }
-    meet();
+    sync();
 #pragma unroll
     for (int p = 0; p < Count; ++p) {
       if (i + p <= j || i < 0 || row[p].position < 0) continue;
@@ -131,33 +132,33 @@ __device__ __forceinline__ Two<Scalar> inverse_row(const Inverse& inverse, int i
   return y;
 }
 
-/// Barrier of the warps of a crew.
+/// Barrier of the warps of a narrow task; each slot of the thread block has a barrier of its own.
 template <int Stride>
-__device__ __forceinline__ void meet_crew() {
+__device__ __forceinline__ void sync_task_warps() {
   using Shape = ManyShape<Stride>;
-  if constexpr (Shape::crew_warps == 1) {
+  if constexpr (Shape::task_warps == 1) {
     __syncwarp();
   } else {
-    const int crew = static_cast<int>(threadIdx.x) / Shape::crew_threads;
-    asm volatile("barrier.sync %0, %1;" ::"r"(crew + 1), "n"(Shape::crew_threads) : "memory");
+    const int slot = static_cast<int>(threadIdx.x) / Shape::task_threads;
+    asm volatile("barrier.sync %0, %1;" ::"r"(slot + 1), "n"(Shape::task_threads) : "memory");
   }
 }
 
 /// Sum over the warps that share a row of a narrow task, in all of them.
 template <int Stride, class Scalar>
-__device__ __forceinline__ void sum_over_crew(Two<Scalar>& sum, int warps, Two<Scalar>* partial) {
+__device__ __forceinline__ void sum_over_task_warps(Two<Scalar>& sum, int warps, Two<Scalar>* partial) {
   using Shape = ManyShape<Stride>;
   const int thread = static_cast<int>(threadIdx.x) % narrow_lanes;
-  const int warp = static_cast<int>(threadIdx.x) / narrow_lanes % Shape::crew_warps;
+  const int warp = static_cast<int>(threadIdx.x) / narrow_lanes % Shape::task_warps;
   const int column = thread % Shape::position_threads;
   // Each warp writes where the sums of its own lanes go.
   constexpr int warp_stride = Shape::warp_entries * Shape::position_threads;
   if (thread < Shape::position_threads) partial[warp * warp_stride + column] = sum;
-  meet_crew<Stride>();
+  sync_task_warps<Stride>();
   const int first = warp / warps * warps;
   sum = partial[first * warp_stride + column];
   for (int w = first + 1; w < first + warps; ++w) add(sum, partial[w * warp_stride + column]);
-  meet_crew<Stride>();
+  sync_task_warps<Stride>();
 }
 
 /// Where a thread works in narrow tasks.
@@ -186,10 +187,10 @@ __device__ __forceinline__ void gather_narrow(const Data& data, const Task& task
   add(row[0].x, row[1].x);
   const int groups = task.shape.lanes() / 2;
   sum_over_groups<Stride>(row[0].x, groups < Shape::groups ? groups : Shape::groups);
-  if (groups > Shape::groups) sum_over_crew<Stride>(row[0].x, groups / Shape::groups, sums);
+  if (groups > Shape::groups) sum_over_task_warps<Stride>(row[0].x, groups / Shape::groups, sums);
 }
 
-/// One narrow task of single rows, by the warps of a crew.
+/// One narrow task of single rows, by its warps.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __device__ __forceinline__ void solve_rows(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                                            const BlockTask<Ordinal, Offset>& task,
@@ -210,7 +211,7 @@ __device__ __forceinline__ void solve_rows(const BlockSolveData<Scalar, Value, O
   finish<Stride>(data, row, at.column);
 }
 
-/// One narrow task of blocks, by the warps of a crew.
+/// One narrow task of blocks, by its warps.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
 __device__ __forceinline__ void solve_small_blocks(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
                                                    const BlockTask<Ordinal, Offset>& task,
@@ -232,9 +233,9 @@ __device__ __forceinline__ void solve_small_blocks(const BlockSolveData<Scalar, 
   }
   RowColumns<Scalar, Ordinal> row[2];
   gather_narrow<Stride>(data, task, at, row, shared.sums);
-  const auto meet = [&]() {
+  const auto sync = [&]() {
     if (together) {
-      meet_crew<Stride>();
+      sync_task_warps<Stride>();
     } else {
       __syncwarp();
     }
@@ -251,14 +252,14 @@ __device__ __forceinline__ void solve_small_blocks(const BlockSolveData<Scalar, 
     if (row[p].position >= 0) sums[(i + p) * row_stride] = row[p].x;
   }
   await_copies();
-  meet();
-  if (any_flagged) substitute_rows(inverse, task.shape.rows(), flagged ? i : -1, row, sums, row_stride, meet);
+  sync();
+  if (any_flagged) substitute_rows(inverse, task.shape.rows(), flagged ? i : -1, row, sums, row_stride, sync);
 #pragma unroll
   for (int p = 0; p < 2; ++p) {
     if (!flagged && row[p].position >= 0) row[p].x = inverse_row(inverse, i + p, 0, 1, sums, row_stride);
   }
   finish<Stride>(data, row, at.column);
-  meet();  // before the next task overwrites the sums
+  sync();  // before the next task overwrites the sums
 }
 
 /// One wide task, by a team: a warp takes one row or two.
@@ -280,8 +281,8 @@ __device__ __forceinline__ void solve_wide(const BlockSolveData<Scalar, Value, O
   Two<Scalar> odd = {{Scalar(0), Scalar(0)}};
   gather_columns<true, Stride>(
       data, data.columns + task.entries + lane, data.entries + task.entries + lane,
-      task.steps * Shape::crew_warps,
-      [](int s) { return s / Shape::crew_warps * wide_lanes + s % Shape::crew_warps * 2; }, column,
+      task.steps * Shape::task_warps,
+      [](int s) { return s / Shape::task_warps * wide_lanes + s % Shape::task_warps * 2; }, column,
       static_cast<std::int64_t>(task.first_position), row[0].x, odd);
   add(row[0].x, odd);
   sum_over_groups<Stride>(row[0].x, task.shape.lanes() / Shape::wide_group_lanes);
@@ -310,16 +311,16 @@ __device__ __forceinline__ void solve_wide(const BlockSolveData<Scalar, Value, O
   __syncthreads();
 }
 
-/// How tasks are divided among thread blocks and crews.
+/// How tasks are divided among thread blocks and their slots for narrow tasks.
 struct ManySplit {
   int narrow_teams = 0;  ///< blocks for narrow tasks; the others take wide ones
-  int narrow_crews = 0;  ///< that stride over the narrow tasks, spread over those blocks
+  int narrow_slots = 0;  ///< that stride over the narrow tasks, spread over those blocks
   int wide_teams = 0;
 
   bool operator==(const ManySplit&) const = default;
 };
 
-/// As solve_blocks_kernel: crews of some blocks stride over the narrow tasks, the other blocks over the wide
+/// As solve_blocks_kernel: slots of some blocks stride over the narrow tasks, the other blocks over the wide
 /// ones, each in the order of levels, and all run at once. A narrow task waits for positions of lower levels
 /// and polls one of an earlier narrow task, so the first unfinished task never waits.
 template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
@@ -329,11 +330,11 @@ __global__ void __launch_bounds__(wide_lanes, 1)
   using Task = BlockTask<Ordinal, Offset>;
   const int team = static_cast<int>(blockIdx.x);
   if (team < split.narrow_teams) {
-    const int crew = static_cast<int>(threadIdx.x) / ManyShape<Stride>::crew_threads;
-    auto& shared = reinterpret_cast<NarrowShared<Stride, Scalar, Value>*>(many_shared)[crew];
-    const int number = crew * split.narrow_teams + team;
-    if (number >= split.narrow_crews || number >= data.narrow_tasks) return;
-    for (std::int64_t t = number; t < data.narrow_tasks; t += split.narrow_crews) {
+    const int slot = static_cast<int>(threadIdx.x) / ManyShape<Stride>::task_threads;
+    auto& shared = reinterpret_cast<NarrowShared<Stride, Scalar, Value>*>(many_shared)[slot];
+    const int number = slot * split.narrow_teams + team;
+    if (number >= split.narrow_slots || number >= data.narrow_tasks) return;
+    for (std::int64_t t = number; t < data.narrow_tasks; t += split.narrow_slots) {
       const Task task = data.tasks[t];
       if (task.shape.log_rows == 0) {
         solve_rows<Stride>(data, task, shared);
@@ -351,7 +352,7 @@ __global__ void __launch_bounds__(wide_lanes, 1)
   }
 }
 
-/// Splits the teams that can run at once. Crews are spread over the multiprocessors, as far as wide tasks
+/// Splits the teams that can run at once. Slots are spread over the multiprocessors, as far as wide tasks
 /// leave room: their reading is what limits them. How many levels they look ahead was measured on an H200:
 /// fewer leave loads to be waited for, more take room from wide tasks, or gain nothing.
 template <int Stride, class Data>
@@ -360,12 +361,13 @@ ManySplit split_teams(const Data& data, int levels, std::int64_t most, std::int6
   const std::int64_t levels_ahead = wide_tasks > 0 ? 12 : 24;
   const std::int64_t max_narrow = wide_tasks > 0 ? most / 2 : most;
   const std::int64_t wanted = (levels_ahead * data.narrow_tasks + levels - 1) / levels;
-  const std::int64_t crews = std::min<std::int64_t>({wanted, data.narrow_tasks, max_narrow * Shape::crews});
-  const std::int64_t least = (crews + Shape::crews - 1) / Shape::crews;
+  const std::int64_t task_slots =
+      std::min<std::int64_t>({wanted, data.narrow_tasks, max_narrow * Shape::task_slots});
+  const std::int64_t least = (task_slots + Shape::task_slots - 1) / Shape::task_slots;
   ManySplit split;
-  split.narrow_crews = static_cast<int>(crews);
-  split.narrow_teams =
-      static_cast<int>(std::clamp(most - wide_tasks, least, std::max(least, std::min(crews, max_narrow))));
+  split.narrow_slots = static_cast<int>(task_slots);
+  split.narrow_teams = static_cast<int>(
+      std::clamp(most - wide_tasks, least, std::max(least, std::min(task_slots, max_narrow))));
   split.wide_teams = static_cast<int>(std::min<std::int64_t>(wide_tasks, most - split.narrow_teams));
   return split;
 }
@@ -378,7 +380,7 @@ void solve_blocks_many_cuda(const Kokkos::Cuda& exec,
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::blocks");
   const auto kernel = solve_many_kernel<Stride, Scalar, Value, Ordinal, Offset>;
   constexpr std::size_t shared_bytes =
-      std::max(sizeof(NarrowShared<Stride, Scalar, Value>) * ManyShape<Stride>::crews,
+      std::max(sizeof(NarrowShared<Stride, Scalar, Value>) * ManyShape<Stride>::task_slots,
                sizeof(WideShared<Stride, Scalar, Value>));
   KernelGraphs::Shape shape{0, wide_lanes, shared_bytes};
   const std::int64_t most = graphs.teams_at_once(exec, kernel, shape);

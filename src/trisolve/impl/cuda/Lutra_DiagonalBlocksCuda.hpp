@@ -52,7 +52,7 @@ __device__ __forceinline__ Scalar multiply_inverse(const Data& data, BlockShape 
 }
 
 /// Where the packed inverses of a narrow task stand in shared memory, entry e of lane l at e·pitch + l: rows
-/// of 32 and one more, so that neither entries of a lane nor those of an entry meet in one bank.
+/// of 32 and one more, so that neither entries of a lane nor those of an entry share a bank.
 inline constexpr int staged_pitch = narrow_lanes + 1;
 
 /// What a warp keeps in shared memory of a narrow task with blocks.
@@ -85,7 +85,7 @@ __device__ __forceinline__ void stage_inverses(const Value* packed, int entries,
 }
 
 /// The same in wide tasks: value p of the packed inverse stands at p + p / 16, so that T, which is read
-/// across, does not meet in one bank either.
+/// across, has no bank conflicts either.
 __device__ __forceinline__ int staged_wide_position(int p) {
   return p + p / (narrow_lanes / 2);
 }

@@ -11,7 +11,7 @@ namespace lutra::Impl {
 /// Arguments of the kernels of a sweep. All vectors hold self-flagged values:
 ///
 ///   solved        written forward, read and reset backward
-///   below         written by a front, read and reset by its parent (forward only)
+///   contributions written by a front, read and reset by its parent (forward only)
 ///   partial_sums  written by the blocks that sum a part, read and reset by the block of the tile (backward
 ///   only) solution      reset forward, written and read backward
 ///
@@ -36,7 +36,7 @@ struct FrontSweepLaunch {
     return data.solution + (group * data.n + index) * width;
   }
   __device__ Scalar* below_at(int group, std::int64_t row, int width) const {
-    return data.below + (group * data.n_below + row) * width;
+    return data.contributions + (group * data.n_contributions + row) * width;
   }
   __device__ Scalar* partial_sum_at(int group, std::int64_t index, int width) const {
     return partial_sums + (group * n_parts + index) * width;

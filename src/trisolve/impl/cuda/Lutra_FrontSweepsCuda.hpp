@@ -130,8 +130,8 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     const std::int64_t width = m_width;
     data.solved = m_vectors.data();
     data.solution = data.solved + data.n * width;
-    data.below = data.solution + data.n * width;
-    launch.partial_sums = data.below + data.n_below * width;
+    data.contributions = data.solution + data.n * width;
+    launch.partial_sums = data.contributions + data.n_contributions * width;
     launch.n_parts = m_lists->partial_sums;
     launch.stop = m_stop.data();
     launch.timeout = m_timeout.data();
@@ -206,7 +206,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   /// one, if it suffices, else in the solver's own.
   void reserve(const Kokkos::Cuda& exec, const Factors& factors, const Data& data, int width) {
     if (m_own.bytes() > 0 && width <= m_width) return;
-    const std::int64_t slots = 2 * data.n + data.n_below + m_lists->partial_sums;
+    const std::int64_t slots = 2 * data.n + data.n_contributions + m_lists->partial_sums;
     const auto values = static_cast<std::size_t>(slots * width);
     if (values <= factors.scratch.extent(0)) {
       const bool untouched = factors.state->claim_scratch(this);
@@ -230,8 +230,9 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   Kokkos::View<int*, Memory> m_tickets;
   Kokkos::View<int, Memory> m_stop;
   TimeoutFlag m_timeout{"lutra::trisolve::timeout"};
-  MemoryReservation m_own;                  ///< of the vectors, where they are the solver's own
-  Kokkos::View<Scalar*, Memory> m_vectors;  ///< solved, solution, below and partial_sums, all values of each
+  MemoryReservation m_own;  ///< of the vectors, where they are the solver's own
+  /// solved, solution, contributions and partial_sums, all values of each
+  Kokkos::View<Scalar*, Memory> m_vectors;
   Kokkos::View<const Ordinal*, Memory> m_row_of_pivot;  ///< of the factors at hand
   const Scalar* m_lower_inverses = nullptr;             ///< of the factors at hand
   int m_width = 0;                                      ///< values of a index the vectors have room for

@@ -16,8 +16,8 @@ namespace lutra::Impl {
 
 // Data-flow solves for several right-hand sides. Neighbouring threads have the columns of one position, two
 // each, so that a position is read and written in one piece; such a group of threads takes the entries of two
-// neighbouring lanes of a task. With 16 columns a warp takes 8 lanes of a narrow task, and four warps, a
-// crew, take the task; they only wait for each other where a row or block has more than 8 lanes.
+// neighbouring lanes of a task. With 16 columns a warp takes 8 lanes of a narrow task, and four warps
+// take the task; they synchronize only where a row or block has more than 8 lanes.
 
 /// How threads share the lanes of tasks and the columns of positions.
 template <int Stride>
@@ -25,9 +25,9 @@ struct ManyShape {
   static constexpr int position_threads = Stride / 2;             ///< threads of a group
   static constexpr int groups = narrow_lanes / position_threads;  ///< of a warp
   static constexpr int warp_entries = 2 * groups;                 ///< entries a warp has at hand in one step
-  static constexpr int crew_warps = narrow_lanes / warp_entries;  ///< warps that take a narrow task
-  static constexpr int crew_threads = crew_warps * narrow_lanes;
-  static constexpr int crews = wide_lanes / crew_threads;         ///< of a team
+  static constexpr int task_warps = narrow_lanes / warp_entries;  ///< warps that take a narrow task
+  static constexpr int task_threads = task_warps * narrow_lanes;
+  static constexpr int task_slots = wide_lanes / task_threads;    ///< narrow tasks that a team solves at once
   static constexpr int wide_group_lanes = narrow_lanes / groups;  ///< lanes of a wide task that a group takes
 };
 

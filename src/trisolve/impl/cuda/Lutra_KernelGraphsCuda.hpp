@@ -85,8 +85,8 @@ class KernelGraphs {
     const void* kernel = nullptr;
     const void* slot = nullptr;
     Shape shape;
-    std::shared_ptr<const void>
-        arguments;  ///< a pair of the kernel's own types; null: those it was made with
+    /// A pair of the kernel's own types; null: those it was made with
+    std::shared_ptr<const void> arguments;
     CudaOwner<cudaGraph_t> graph;
     CudaOwner<cudaGraphExec_t> exec;
     cudaGraphNode_t node = nullptr;  ///< belongs to the graph

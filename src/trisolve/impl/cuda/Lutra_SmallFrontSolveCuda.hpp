@@ -80,7 +80,7 @@ struct WarpSweep {
   /// Forward: right-hand sides and contributions of children; pivots; contributions to the parent.
   __device__ __forceinline__ void sweep_up() const {
     const auto& data = launch.data;
-    const int pivots = task.pivots, size = pivots + task.below;
+    const int pivots = task.pivots, size = pivots + task.cb_rows;
     const auto triangle = pivot_part(data.panels, task, data.sweep);
     const auto further = further_part(data.panels, task, data.sweep);
     Rows rows;
@@ -120,7 +120,7 @@ struct WarpSweep {
   /// Backward: solutions of the forward sweep, less products with solutions of contribution rows; pivots.
   __device__ __forceinline__ void sweep_down() const {
     const auto& data = launch.data;
-    const int pivots = task.pivots, below = task.below;
+    const int pivots = task.pivots, cb_rows = task.cb_rows;
     const auto triangle = pivot_part(data.panels, task, data.sweep);
     const auto further = further_part(data.panels, task, data.sweep);
     Rows beyond, within;
@@ -135,7 +135,7 @@ struct WarpSweep {
     constexpr int last = Parts - 1;
     Scalar a[Parts][at_once];
     Columns t;
-    load(beyond, 0, 0, below, a);
+    load(beyond, 0, 0, cb_rows, a);
     const int last_part = (pivots - 1) / 32;
     load_back(within, last, 32 * last_part, pivots, t);
     Scalar inverse[Parts];
@@ -144,9 +144,9 @@ struct WarpSweep {
     begin_down(v, x);
 #pragma unroll
     for (int part = 0; part < Parts; ++part) {
-      const int end = below < 32 * (part + 1) ? below : 32 * (part + 1);
+      const int end = cb_rows < 32 * (part + 1) ? cb_rows : 32 * (part + 1);
       for (int begin = 32 * part; begin < end; begin += at_once) {
-        if (begin > 0) load(beyond, 0, begin, below, a);
+        if (begin > 0) load(beyond, 0, begin, cb_rows, a);
 #pragma unroll
         for (int u = 0; u < at_once; ++u) {
           if (begin + u >= end) break;
@@ -260,8 +260,8 @@ struct WarpSweep {
     Scalar* from[Parts];
 #pragma unroll
     for (int h = 0; h < Parts; ++h) {
-      from[h] = row(h) < task.below ? launch.solution_at(group, launch.data.rows[task.rows + row(h)], Width)
-                                    : nullptr;
+      from[h] = row(h) < task.cb_rows ? launch.solution_at(group, launch.data.rows[task.rows + row(h)], Width)
+                                      : nullptr;
 #pragma unroll
       for (int w = 0; w < Width; ++w) v[h][w] = Scalar(0);
       if (row(h) >= task.pivots) continue;

@@ -51,7 +51,7 @@ struct TileSweep {
   const int group;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
 
-  __device__ FrontTiles tiles() const { return {task.pivots, task.below, Edge}; }
+  __device__ FrontTiles tiles() const { return {task.pivots, task.cb_rows, Edge}; }
   __device__ std::int64_t index_of(int position) const { return task.first_pivot + position; }
   /// The permuted index of the right-hand side or solution of a pivot. Inverses of tiles include the
   /// interchanges.
@@ -195,15 +195,15 @@ struct TileSweep {
 
   __device__ __forceinline__ void fetch_inverse(int rows) const {
     const bool whole = launch.data.row_of_pivot != nullptr;  // of L's whose columns have been interchanged
-    const InverseTile places{FrontTiles::inverse_lines(rows), whole};
+    const InverseTile layout{FrontTiles::inverse_lines(rows), whole};
     const Offset before =
         whole ? static_cast<Offset>(task.inverse_blocks) * InverseTile::block * Edge : task.inverse;
     const Scalar* const from = launch.inverses + before;
     constexpr int block = InverseTile::block, lines_a_turn = tile_solve_threads / Edge;
     const int i = thread % Edge;
-    for (int first = 0; first < places.lines; first += block) {
-      const int begin = places.begin(first), width = places.lines - begin;
-      const Scalar* const line = from + places(first, begin) - begin;
+    for (int first = 0; first < layout.lines; first += block) {
+      const int begin = layout.begin(first), width = layout.lines - begin;
+      const Scalar* const line = from + layout(first, begin) - begin;
 #pragma unroll
       for (int o = thread / Edge; o < block; o += lines_a_turn) {
         if (i >= begin && i < rows && first + o < rows)
@@ -226,7 +226,7 @@ struct TileSweep {
   __device__ __forceinline__ void multiply_inverse(int rows, const To& to) const {
     const bool forward = launch.data.sweep.forward;
     const int r = thread / lanes_a_row, l = thread % lanes_a_row;
-    // forward sweeps meet inverses by columns, backward ones by rows
+    // forward sweeps read inverses by columns, backward ones by rows
     const int row = forward ? 1 : pitch, column = forward ? pitch : 1;
     Scalar y[Width] = {};
     if (r < rows) {
@@ -357,7 +357,7 @@ struct TileSweep {
       __syncthreads();
       const int begin = task.part * tiles_per_part * Edge;
       const int most = begin + tiles_per_part * Edge;
-      subtract<false>(beyond, rows, begin, most < task.below ? most : task.below, true, solution_of_row);
+      subtract<false>(beyond, rows, begin, most < task.cb_rows ? most : task.cb_rows, true, solution_of_row);
       Scalar* const to = launch.partial_sum_at(group, task.partial_sums + task.part * Edge, Width);
       for (int p = thread; p < rows * Width; p += tile_solve_threads)
         write_through(to + p, storable(memory.v[p]));
@@ -365,7 +365,7 @@ struct TileSweep {
     }
     fetch_diagonal(triangle, first, rows);
     begin_down(first, rows);
-    if (task.n_parts == 0) subtract<false>(beyond, rows, 0, task.below, true, solution_of_row);
+    if (task.n_parts == 0) subtract<false>(beyond, rows, 0, task.cb_rows, true, solution_of_row);
     subtract_triangle({triangle.at(first, 0), triangle.row, triangle.column}, rows, end, task.pivots, true,
                       [&](int c) { return launch.solution_at(group, row_index(c), Width); });
     if (task.n_parts > 0) add_partial_sums(rows);

@@ -20,10 +20,10 @@ namespace lutra::Impl {
 
 /// Search from one source a warp, in the order of Rose and Tarjan's fill2 (GSoFa, Figure 3b): thresholds t,
 /// the entries of L, in ascending order; from each a search through vertices below t that no threshold has
-/// met. A vertex is met once, by its least threshold, so that there are neither labels nor revisits, and one
-/// mark per vertex suffices. All marks above t are entries, so that the next mark is the next threshold and
-/// the row comes out sorted. This order costs parallelism within a source; many concurrent sources replace
-/// it.
+/// visited. A vertex is visited once, by its least threshold, so that there are neither labels nor revisits,
+/// and one mark per vertex suffices. All marks above t are entries, so that the next mark is the next
+/// threshold and the row comes out sorted. This order costs parallelism within a source; many concurrent
+/// sources replace it.
 ///
 ///     marks   0 0 1 0 1 1 0 0 1 0 …    thresholds 2, 4, 5, 8, … up to the source
 ///                 t                    new below t: expanded; new above t: an entry
@@ -154,8 +154,8 @@ struct WarpFill2 {
     row.n_lower += __popc(bits);
   }
 
-  /// Walks over the edges of entries of L, a bit each, up only. Returns those that have vertices not met
-  /// below them.
+  /// Follows the edges of entries of L, a bit each, upwards only. Returns those with unvisited vertices below
+  /// them.
   __device__ unsigned check(Row& row, int first, unsigned bits) const {
     const int rank = __popc(bits & ((1u << lane()) - 1u)), count = __popc(bits);
     if ((bits >> lane() & 1u) != 0) {  // the stack is empty
@@ -177,7 +177,7 @@ struct WarpFill2 {
     return or_over_lanes(needed);
   }
 
-  /// Walks over the edges of one vertex.
+  /// Expands one vertex.
   __device__ void expand_one(Row& row, int v) const {
     expand_row(row, rows(v));
     __syncwarp();
@@ -186,12 +186,12 @@ struct WarpFill2 {
     row.edges += a.y;
     for (unsigned e = 0; e < a.y; e += lanes) {
       const unsigned own = e + static_cast<unsigned>(lane());
-      meet(row, own < a.y, a.x + own);
+      visit(row, own < a.y, a.x + own);
     }
   }
 
-  /// Takes up to 32 vertices off the stack and walks over their edges, dealt to lanes 32 at a time. A vertex
-  /// without edges takes the place of one.
+  /// Takes up to 32 vertices off the stack and expands them, their edges distributed to lanes 32 at a time. A
+  /// vertex without edges counts as one edge.
   __device__ void expand_some(Row& row) const {
     const int taken = row.waiting < lanes ? row.waiting : lanes;
     row.waiting -= taken;
@@ -204,7 +204,7 @@ struct WarpFill2 {
     if (taken == 1) {
       expand_row(row, uint2{__shfl_sync(all, a.x, 0), __shfl_sync(all, a.y, 0)});
     } else {
-      deal(row, a, taken, [&](bool there, unsigned p, int) { meet(row, there, p); });
+      deal(row, a, taken, [&](bool there, unsigned p, int) { visit(row, there, p); });
     }
     __syncwarp();
   }
@@ -247,9 +247,9 @@ struct WarpFill2 {
     return (atomicOr(row.marks + w / 32, bit) & bit) == 0;
   }
 
-  /// Entry p of A leads to w. Where w was not met before, it is marked; below the threshold, it is walked
-  /// from.
-  __device__ void meet(Row& row, bool there, unsigned p) const {
+  /// Entry p of A leads to w. Where w was not visited before, it is marked; below the threshold, it is pushed
+  /// onto the stack.
+  __device__ void visit(Row& row, bool there, unsigned p) const {
     const int w = there ? entry(p) : 0;
     const bool fresh = there && !has(row, w) && mark(row, w);
     const bool waits = fresh && w < row.threshold;

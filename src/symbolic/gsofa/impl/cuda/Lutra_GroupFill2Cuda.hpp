@@ -41,12 +41,12 @@ struct GroupFill2 {
   static constexpr int near_length = 1024;  ///< vertices of a level that are kept in shared memory
   static constexpr int n_claims = 1024;
   static constexpr int width = 8;  ///< entries of a row in `table`
-  static constexpr int each = 4;   ///< of those, how many a lane walks over
+  static constexpr int each = 4;   ///< of those, how many a lane follows
   static constexpr int lanes_each = width / each, at_once = lanes / lanes_each;
   static constexpr int min_levels = 4096, min_width = 12;  ///< of groups that are not left to others
   static constexpr int max_abandoned = 32;                 ///< after so many, all are left to others
   static constexpr unsigned all = 0xffffffffu;
-  static constexpr unsigned unseen = 1u << 31;  ///< in `staged`: no source has met the vertex
+  static constexpr unsigned unseen = 1u << 31;  ///< in `staged`: no source has visited the vertex
 
   using Launch = Fill2Launch<Ordinal, Offset, Kokkos::Cuda>;
   using Words = Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
@@ -55,26 +55,27 @@ struct GroupFill2 {
 
   Launch common;  ///< sources, counts, and where rows go
   Table table;  ///< (v, width): row of A without its diagonal, or the first seven entries of it and `longer`
-  int none, longer;  ///< in `table`: no entry, and A has more; vertices behind all others that all have met
-  Words met;         ///< (slot, words): bit b of v: source b has met v; zero between two groups
-  Words lower;       ///< (slot, words): bit b of v: v is an entry of L of source b, where `listed`
-  Levels far;        ///< (slot, 2·far_length): what of two levels does not fit in shared memory
+  int none;     ///< in `table`: no entry; a vertex behind all others that all sources have visited
+  int longer;   ///< in `table`: A has more; another such vertex
+  Words visited;  ///< (slot, words): bit b of v: source b has visited v; zero between two groups
+  Words lower;    ///< (slot, words): bit b of v: v is an entry of L of source b, where `listed`
+  Levels far;     ///< (slot, 2·far_length): what of two levels does not fit in shared memory
   Kokkos::View<int, Kokkos::CudaSpace> abandoned;  ///< groups left to others
 
   struct Shared {
-    uint2 near[2][near_length];           ///< vertices of two levels, and sources that walk from them
+    uint2 near[2][near_length];           ///< vertices of two levels, and sources that expand them
     uint2 staged[warps][lanes * each];    ///< where a warp's edges lead to and which sources are new there
-    unsigned long long claims[n_claims];  ///< vertices met, and by which sources, by vertex modulo n_claims
+    unsigned long long claims[n_claims];  ///< vertices visited, and by which sources, modulo n_claims
     unsigned needed[2][warps];            ///< of a span: vertices to search from, by parity of the round
     std::uint32_t first_need[2][warps];   ///< sources of the first of those
     int sources[lanes];                   ///< of the group, -1 where there are less
     int least, greatest;                  ///< of those
-    int lengths[3];                       ///< of the level walked from, the next and the one after
+    int lengths[3];                       ///< of the level being expanded, the next and the one after
     int left_to_block;                    ///< vertices of the level that one warp leaves to the block
     int first_place, end_place;           ///< of the group, none where the first is not below the end
     int overflow;                         ///< a level was longer than there is room
-    int levels;                           ///< walked from so far
-    long long walked;                     ///< vertices of those
+    int levels;                           ///< expanded so far
+    long long expanded;                   ///< vertices of those
     int counts[warps][lanes], lower_counts[warps][lanes];  ///< of entries, by warp and source
     long long targets[lanes];                              ///< where rows go, -1: nowhere
   };
@@ -82,13 +83,13 @@ struct GroupFill2 {
   /// What a thread knows of its group.
   struct Group {
     Shared* shared;
-    std::uint32_t* touched;  ///< a bit for each line that has been met
+    std::uint32_t* touched;  ///< a bit for each line with visited vertices
     std::uint32_t* listed;   ///< a bit for each line of `lower` that has been written
-    std::uint32_t* met;
+    std::uint32_t* visited;
     int level;     ///< that is expanded
     int round;     ///< of checks
-    int edges;     ///< walked over by the thread
-    int revisits;  ///< vertices to walk from that the thread counted, less those that no source had met
+    int edges;     ///< followed by the thread
+    int revisits;  ///< vertices to expand that the thread counted, less those that no source had visited
                    ///< before
   };
 
@@ -110,7 +111,7 @@ struct GroupFill2 {
   __host__ __device__ static int summary_words_for(std::int64_t n) {
     return (lines_for(n) + lanes - 1) / lanes;
   }
-  /// Words of `met` a slot has: those of `none` and `longer` besides.
+  /// Words of `visited` a slot has: those of `none` and `longer` besides.
   static std::size_t words_for(std::int64_t n) { return static_cast<std::size_t>(lines_for(n) + 1) * lanes; }
   __device__ int summary_words() const { return summary_words_for(common.pattern.n_rows); }
   __device__ int far_length() const { return static_cast<int>(far.extent(1) / 2); }
@@ -120,8 +121,8 @@ struct GroupFill2 {
     g.shared = reinterpret_cast<Shared*>(memory);
     g.touched = reinterpret_cast<std::uint32_t*>(memory + sizeof(Shared));
     g.listed = g.touched + summary_words();
-    g.met = keep(&met(blockIdx.x, 0));
-    if (threadIdx.x == 0) g.met[none] = g.met[longer] = all;
+    g.visited = keep(&visited(blockIdx.x, 0));
+    if (threadIdx.x == 0) g.visited[none] = g.visited[longer] = all;
     for (int k = static_cast<int>(threadIdx.x); k < 2 * summary_words(); k += threads) g.touched[k] = 0;
     while (take_group(g)) {
       start(g);
@@ -157,7 +158,7 @@ struct GroupFill2 {
     if (threadIdx.x == 0) {
       choose_group(shared);
       shared.overflow = shared.lengths[0] = shared.lengths[1] = shared.lengths[2] = shared.levels = 0;
-      shared.walked = 0;
+      shared.expanded = 0;
     }
     for (int k = static_cast<int>(threadIdx.x); k < n_claims; k += threads) shared.claims[k] = ~0ull;
     __syncthreads();
@@ -174,7 +175,7 @@ struct GroupFill2 {
     return true;
   }
 
-  /// Each source has met itself and all its row.
+  /// Each source has visited itself and all its row.
   __device__ void start(Group& g) const {
     for (int b = warp(); b < lanes; b += warps) {
       const int source = g.shared->sources[b];
@@ -189,9 +190,9 @@ struct GroupFill2 {
     __syncthreads();
   }
 
-  /// Marks w as met by `bits`. @param before bits it had when last looked at
+  /// Marks w as visited by `bits`. @param before bits it had when last looked at
   __device__ void mark(const Group& g, int w, std::uint32_t bits, std::uint32_t before) const {
-    atomicOr(g.met + w, bits);
+    atomicOr(g.visited + w, bits);
     if (before == 0) touch(g, w / lanes);
   }
   __device__ void touch(const Group& g, int line) const {
@@ -215,7 +216,7 @@ struct GroupFill2 {
     return true;
   }
 
-  /// The first span met from `from` on; that of the greatest source is met.
+  /// The first span with visited vertices from `from` on; that of the greatest source has some.
   __device__ int next_span(const Group& g, int from) const { return next_line(g, from * warps) / warps; }
 
   __device__ int next_line(const Group& g, int from) const {
@@ -241,7 +242,7 @@ struct GroupFill2 {
     std::uint32_t need = 0;     // sources that t is an entry of L of and has to be searched from
     int frozen = 0;             // places below are done with
     __syncthreads();            // all know the span, and what the last one needed
-    std::uint32_t unchecked = g.met[t] & allowed;
+    std::uint32_t unchecked = g.visited[t] & allowed;
     while (true) {
       bool marked_here = false;
       const std::uint32_t fresh = check(g, t, unchecked, marked_here);
@@ -251,7 +252,7 @@ struct GroupFill2 {
       const bool marked = __syncthreads_or(marked_here) != 0;
       const int first = first_needed(g);
       if (marked) {  // what comes before the first to search from is checked first
-        unchecked = place < frozen ? 0u : g.met[t] & allowed & ~(settled | need);
+        unchecked = place < frozen ? 0u : g.visited[t] & allowed & ~(settled | need);
         if (__syncthreads_or(unchecked != 0 && place <= first) != 0) {
           ++g.round;
           continue;
@@ -262,7 +263,7 @@ struct GroupFill2 {
         return false;
       frozen = first + 1;
       if (place == first) settled |= need;
-      unchecked = place < frozen ? 0u : g.met[t] & allowed & ~settled;
+      unchecked = place < frozen ? 0u : g.visited[t] & allowed & ~settled;
       need = 0;
       ++g.round;
     }
@@ -289,7 +290,7 @@ struct GroupFill2 {
     return first;
   }
 
-  /// Walks over the edges of the lane's vertex t with the sources in `bits`. What is above is marked.
+  /// Follows the edges of the lane's vertex t with the sources in `bits`. Vertices above t are marked.
   /// @param marked_here set where that is in the same span
   /// @return the sources that have something new below t
   __device__ std::uint32_t check(Group& g, int t, std::uint32_t bits, bool& marked_here) const {
@@ -302,7 +303,7 @@ struct GroupFill2 {
       load_entries<4>(entry, table.data() + static_cast<std::size_t>(t) * width + begin);
       std::uint32_t before[4];
       for (int k = 0; k < 4; ++k) entry[k] = bits != 0 ? entry[k] : none;
-      for (int k = 0; k < 4; ++k) before[k] = g.met[entry[k]];
+      for (int k = 0; k < 4; ++k) before[k] = g.visited[entry[k]];
       for (int k = 0; k < 4; ++k) {
         g.edges += entry[k] < none ? 1 : 0;
         need |= check_edge(g, t, entry[k], bits & ~before[k], before[k], marked_here);
@@ -316,7 +317,7 @@ struct GroupFill2 {
       const auto end = common.pattern.row_map(u + 1);
       for (auto e = common.pattern.row_map(u) + width - 1 + lane(); e < end; e += lanes) {
         const int w = static_cast<int>(common.pattern.entries.data()[e]);
-        const std::uint32_t was = g.met[w];
+        const std::uint32_t was = g.visited[w];
         ++g.edges;
         its_need |= check_edge(g, u, w, its_bits & ~was, was, marked_here);
       }
@@ -348,17 +349,17 @@ struct GroupFill2 {
     }
   }
 
-  /// Meets all that `bits` reach from t through vertices below it; false where the group is better left to
+  /// Visits all that `bits` reach from t through vertices below it; false where the group is better left to
   /// others.
   __device__ bool search_below(Group& g, int t, std::uint32_t bits) const;
-  __device__ void walk_narrow(Group& g, int t, int count) const;
-  __device__ void walk_wide(Group& g, int t, int length) const;
+  __device__ void expand_narrow(Group& g, int t, int count) const;
+  __device__ void expand_wide(Group& g, int t, int length) const;
   template <class Place>
-  __device__ void walk(Group& g, uint2 own, const int (&entry)[each], int t, int side,
-                       const Place& place) const;
+  __device__ void expand(Group& g, uint2 own, const int (&entry)[each], int t, int side,
+                         const Place& place) const;
   template <class Place>
-  __device__ void meet(Group& g, const int (&w)[each], std::uint32_t bits, int t, int side,
-                       const Place& place) const;
+  __device__ void visit(Group& g, const int (&w)[each], std::uint32_t bits, int t, int side,
+                        const Place& place) const;
   __device__ int stage(const Group& g, const int (&w)[each], std::uint32_t bits) const;
   __device__ void put(const Group& g, int side, int at, uint2 item) const;
 
@@ -368,7 +369,7 @@ struct GroupFill2 {
     const bool listed = (g.listed[line / lanes] >> (line % lanes) & 1u) != 0;
     const std::uint32_t allowed = above(g, v);
     std::uint32_t bits = listed ? lower(blockIdx.x, v) & allowed : 0u;
-    if (allowed != all) bits |= g.met[v] & ~allowed;
+    if (allowed != all) bits |= g.visited[v] & ~allowed;
     return bits;
   }
 
@@ -395,7 +396,7 @@ struct GroupFill2 {
     const int words = summary_words();
     for (int w = warp(); w < words; w += warps) {
       for (std::uint32_t bits = g.touched[w]; bits != 0; bits &= bits - 1) {
-        g.met[(w * lanes + __ffs(bits) - 1) * lanes + lane()] = 0;
+        g.visited[(w * lanes + __ffs(bits) - 1) * lanes + lane()] = 0;
       }
       __syncwarp();
       if (lane() == 0) g.touched[w] = g.listed[w] = 0;

@@ -4,7 +4,7 @@
 
 #include "Lutra_GroupFill2Cuda.hpp"
 
-// What a group of sources has met, 32 vertices by 32 sources at a time, turned into rows.
+// What a group of sources has visited, 32 vertices by 32 sources at a time, written as rows.
 
 namespace lutra::Impl {
 

@@ -101,11 +101,11 @@ struct GroupFill2Runs {
     Memory arena(bytes);
     fill_table(exec, arena, common.pattern);
     const auto words = Kernel::words_for(common.pattern.n_rows);
-    kernel.met = arena.cut<typename Kernel::Words>(slots, words);
+    kernel.visited = arena.cut<typename Kernel::Words>(slots, words);
     kernel.lower = arena.cut<typename Kernel::Words>(slots, words);
     kernel.far = arena.cut<typename Kernel::Levels>(slots, 2 * far_length(common.pattern.n_rows));
     kernel.common = common;
-    Kokkos::deep_copy(exec, kernel.met, std::uint32_t(0));
+    Kokkos::deep_copy(exec, kernel.visited, std::uint32_t(0));
     Kokkos::deep_copy(exec, kernel.abandoned, 0);
     fill2_groups<<<static_cast<unsigned>(slots), Kernel::threads, shared_bytes, exec.cuda_stream()>>>(kernel);
     check_cuda(cudaGetLastError(), "launching fill2 by groups");

@@ -39,8 +39,8 @@ __device__ inline int add_if(bool condition, int* at, int value) {
   return old;
 }
 
-/// Few vertices are walked from by one warp alone, which needs no barriers; more by the block, level by
-/// level. Either way a warp takes `at_once` vertices at a time, a few entries of a row in each lane.
+/// Few vertices are expanded by one warp alone, which needs no barriers; more by the block, level by level.
+/// Either way a warp takes `at_once` vertices at a time, a few entries of a row in each lane.
 template <class Ordinal, class Offset>
 __device__ inline bool GroupFill2<Ordinal, Offset>::search_below(Group& g, int t, std::uint32_t bits) const {
   Shared& shared = *g.shared;
@@ -48,49 +48,49 @@ __device__ inline bool GroupFill2<Ordinal, Offset>::search_below(Group& g, int t
     if (lane() == 0) {
       shared.near[g.level % 2][0] = uint2{static_cast<unsigned>(t), bits};
       --shared.levels;  // thresholds by themselves are none
-      --shared.walked;
+      --shared.expanded;
     }
     __syncwarp();
-    walk_narrow(g, t, 1);
+    expand_narrow(g, t, 1);
   }
   __syncthreads();
   for (int length = shared.left_to_block; length > 0;) {
     if (threadIdx.x == 0) {
       shared.lengths[(g.level + 2) % 3] = 0;
       ++shared.levels;
-      shared.walked += length;
+      shared.expanded += length;
     }
-    walk_wide(g, t, length);
+    expand_wide(g, t, length);
     __syncthreads();
     ++g.level;
     length = min(shared.lengths[g.level % 3], near_length + far_length());
     if (length > at_once || length == 0) continue;
-    if (warp() == 0) walk_narrow(g, t, length);
+    if (warp() == 0) expand_narrow(g, t, length);
     __syncthreads();
     length = shared.left_to_block;
   }
   return shared.overflow == 0 &&
-         !(shared.levels > min_levels && shared.walked < min_width * static_cast<long long>(shared.levels));
+         !(shared.levels > min_levels && shared.expanded < min_width * static_cast<long long>(shared.levels));
 }
 
 /// By one warp: as long as there are few, `count` vertices at the beginning of the level, the last ones
 /// first.
 template <class Ordinal, class Offset>
-__device__ inline void GroupFill2<Ordinal, Offset>::walk_narrow(Group& g, int t, int count) const {
+__device__ inline void GroupFill2<Ordinal, Offset>::expand_narrow(Group& g, int t, int count) const {
   Shared& shared = *g.shared;
   const int side = g.level % 2, at = lane() / lanes_each;
   const int* const entries = table.data() + lane() % lanes_each * each;
-  int steps = 0, walked = 0;
+  int steps = 0, expanded = 0;
   while (count > 0 && count <= at_once) {
     const int taken = min(count, at_once);
     count -= taken;
     ++steps;
-    walked += taken;
+    expanded += taken;
     const uint2 own = at < taken ? shared.near[side][count + at] : uint2{0, 0};
     int entry[each];
     load_entries<each>(entry, entries + own.x * width);
-    __syncwarp();  // all are off the level
-    walk(g, own, entry, t, side, [&](int n) {
+    __syncwarp();  // all have read the level
+    expand(g, own, entry, t, side, [&](int n) {
       count += n;
       return count - n;
     });
@@ -99,12 +99,12 @@ __device__ inline void GroupFill2<Ordinal, Offset>::walk_narrow(Group& g, int t,
   if (lane() != 0) return;
   shared.left_to_block = min(count, near_length + far_length());
   shared.levels += steps;
-  shared.walked += walked;
+  shared.expanded += expanded;
 }
 
 /// By the block: `length` vertices of a level. Edges of the next few are loaded meanwhile.
 template <class Ordinal, class Offset>
-__device__ inline void GroupFill2<Ordinal, Offset>::walk_wide(Group& g, int t, int length) const {
+__device__ inline void GroupFill2<Ordinal, Offset>::expand_wide(Group& g, int t, int length) const {
   Shared& shared = *g.shared;
   const int side = g.level % 2;
   int* const next_length = shared.lengths + (g.level + 1) % 3;
@@ -122,24 +122,25 @@ __device__ inline void GroupFill2<Ordinal, Offset>::walk_wide(Group& g, int t, i
     const uint2 next = item(at);
     int next_entry[each];
     load_entries<each>(next_entry, entries + next.x * width);
-    walk(g, own, entry, t, side ^ 1,
-         [&](int n) { return __shfl_sync(all, add_if(lane() == 0, next_length, n), 0); });
+    expand(g, own, entry, t, side ^ 1,
+           [&](int n) { return __shfl_sync(all, add_if(lane() == 0, next_length, n), 0); });
     own = next;
     for (int k = 0; k < each; ++k) entry[k] = next_entry[k];
   }
 }
 
-/// Walks over the edges of the lanes' vertices, by a whole warp. @param entry of the table's rows, a few a
-/// lane
-/// @param side of the level that vertices to walk from go to @param place where so many of them go
+/// Expands the lanes' vertices, by a whole warp.
+/// @param entry of the table's rows, a few a lane
+/// @param side of the level that vertices to be expanded are appended to
+/// @param place reserves room for so many of them there
 template <class Ordinal, class Offset>
 template <class Place>
-__device__ inline void GroupFill2<Ordinal, Offset>::walk(Group& g, uint2 own, const int (&entry)[each], int t,
-                                                         int side, const Place& place) const {
+__device__ inline void GroupFill2<Ordinal, Offset>::expand(Group& g, uint2 own, const int (&entry)[each],
+                                                           int t, int side, const Place& place) const {
   int edges = 0;
   for (int k = 0; k < each; ++k) edges += entry[k] < none ? 1 : 0;
   g.edges += own.y != 0 ? edges : 0;
-  meet(g, entry, own.y, t, side, place);
+  visit(g, entry, own.y, t, side, place);
   for (unsigned left = __ballot_sync(all, entry[each - 1] == longer && own.y != 0); left != 0;
        left &= left - 1) {
     const int from = __ffs(left) - 1, u = __shfl_sync(all, static_cast<int>(own.x), from);
@@ -152,17 +153,17 @@ __device__ inline void GroupFill2<Ordinal, Offset>::walk(Group& g, uint2 own, co
         w[k] = place_of_edge < end ? static_cast<int>(common.pattern.entries.data()[place_of_edge]) : none;
         g.edges += place_of_edge < end ? 1 : 0;
       }
-      meet(g, w, bits, t, side, place);
+      visit(g, w, bits, t, side, place);
     }
   }
 }
 
-/// Edges lead `bits` to each w of each lane. What is new there is marked; below the threshold it is walked
-/// from. By whole warps.
+/// Edges lead `bits` to each w of each lane. New visits are marked; vertices below the threshold go to the
+/// next level. By whole warps.
 template <class Ordinal, class Offset>
 template <class Place>
-__device__ inline void GroupFill2<Ordinal, Offset>::meet(Group& g, const int (&w)[each], std::uint32_t bits,
-                                                         int t, int side, const Place& place) const {
+__device__ inline void GroupFill2<Ordinal, Offset>::visit(Group& g, const int (&w)[each], std::uint32_t bits,
+                                                          int t, int side, const Place& place) const {
   const int count = stage(g, w, bits);
   __syncwarp();
 #pragma unroll 1
@@ -175,7 +176,7 @@ __device__ inline void GroupFill2<Ordinal, Offset>::meet(Group& g, const int (&w
     if (static_cast<unsigned>(claimed) == v) fresh &= ~static_cast<std::uint32_t>(claimed >> 32);
     const bool waits = fresh != 0 && static_cast<int>(v) < t;
     if (fresh != 0) {
-      atomicOr(g.met + v, fresh);
+      atomicOr(g.visited + v, fresh);
       if ((staged.x & unseen) != 0) {
         touch(g, static_cast<int>(v) / lanes);
         g.revisits -= waits ? 1 : 0;
@@ -191,13 +192,13 @@ __device__ inline void GroupFill2<Ordinal, Offset>::meet(Group& g, const int (&w
   __syncwarp();
 }
 
-/// Stores the targets of edges that lead some of `bits` to a vertex they have not met; returns how many such
-/// edges there are, a fifth or so. Lanes then share them evenly.
+/// Stores the targets of edges that lead some of `bits` to a vertex they have not visited; returns how many
+/// such edges there are, a fifth or so. Lanes then share them evenly.
 template <class Ordinal, class Offset>
 __device__ inline int GroupFill2<Ordinal, Offset>::stage(const Group& g, const int (&w)[each],
                                                          std::uint32_t bits) const {
   std::uint32_t before[each];
-  for (int k = 0; k < each; ++k) before[k] = g.met[w[k]];
+  for (int k = 0; k < each; ++k) before[k] = g.visited[w[k]];
   int count = 0;
   for (int k = 0; k < each; ++k) {
     const std::uint32_t fresh = bits & ~before[k];

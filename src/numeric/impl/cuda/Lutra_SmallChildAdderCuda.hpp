@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_GATHERLISTSCUDA_HPP
-#define LUTRA_GATHERLISTSCUDA_HPP
+#ifndef LUTRA_SMALLCHILDADDERCUDA_HPP
+#define LUTRA_SMALLCHILDADDERCUDA_HPP
 
 #include <cstdint>
 
 #include "Lutra_FrontFlagsCuda.hpp"
-#include "Lutra_GatherListMaker.hpp"
+#include "Lutra_SmallChildListMaker.hpp"
 
 namespace lutra::Impl {
 
-/// Lists as the device reads them: 16 bits a target and 32 bits a number.
-struct GatherLists {
-  const unsigned short* place = nullptr;  ///< of targets
-  const std::uint32_t* source = nullptr;  ///< from the first number of the panels on
+/// Lists as the device reads them: 16 bits a target and 32 bits a source.
+struct SmallChildArrays {
+  const unsigned short* position = nullptr;  ///< of targets
+  const std::uint32_t* source = nullptr;  ///< counted from the first entry of the panels
 };
 
 /// Adds the targets of one front or tile, by `Threads` threads. What does not depend on children is loaded on
@@ -20,9 +20,9 @@ struct GatherLists {
 template <int Threads, class Scalar>
 class SmallChildAdder {
  public:
-  __device__ SmallChildAdder(const GatherLists& lists, const GatherPart& part, int thread)
+  __device__ SmallChildAdder(const SmallChildArrays& lists, const SmallChildPart& part, int thread)
       : m_part(part),
-        m_place(lists.place + part.targets),
+        m_position(lists.position + part.targets),
         m_widths(lists.source + part.sources - 1),
         m_target(thread) {
     load();
@@ -53,7 +53,7 @@ class SmallChildAdder {
         sum += numbers[*level];
         level += width;
       }
-      to(m_at / packed_place_rows, m_at % packed_place_rows) += sum;
+      to(m_at / packed_edge, m_at % packed_edge) += sum;
       m_target += Threads;
       load();
     }
@@ -62,12 +62,12 @@ class SmallChildAdder {
  private:
   __device__ void load() {
     if (m_target >= m_part.count) return;
-    m_at = m_place[m_target];
+    m_at = m_position[m_target];
     m_source = m_widths[m_part.levels + m_target];
   }
 
-  const GatherPart m_part;
-  const unsigned short* const m_place;
+  const SmallChildPart m_part;
+  const unsigned short* const m_position;
   const std::uint32_t* const m_widths;  ///< of level k at k
   int m_target;
   std::uint32_t m_source = 0;

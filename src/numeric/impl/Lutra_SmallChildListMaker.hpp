@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SMALLCHILDLISTMAKER_HPP
+#define LUTRA_SMALLCHILDLISTMAKER_HPP
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "Lutra_FrontPlan.hpp"
+#include "Lutra_FrontTiles.hpp"
+
+namespace lutra::Impl {
+
+// Small-child assembly lists. Contributions of small children, of which a front may have hundreds, are not
+// added child by child: for each entry of a front that any of them adds to, the target, a list names the
+// entries it sums, its sources. One thread has one target: no atomics, and sums in one order.
+
+/// Children with no more contribution rows are small.
+inline constexpr int max_small_child = 16;
+/// A position is packed as row · 128 + column of the front or tile.
+inline constexpr int packed_edge = 128;
+
+/// Which children are assembled by lists: small ones whose contribution blocks 32 bits address.
+template <class Offset>
+class SmallChildren {
+ public:
+  template <class Fronts>
+  explicit SmallChildren(const Fronts& fronts) {
+    for (const auto& front : fronts) {
+      if ((*this)(front)) m_entries += static_cast<std::uint64_t>(front.cb_rows) * front.cb_rows;
+    }
+    if (m_entries > most) {
+      m_max_rows = -1;
+      m_entries = 0;
+    }
+  }
+
+  template <class Front>
+  bool operator()(const Front& child) const {
+    return child.cb_rows <= m_max_rows &&
+           child.contribution + max_small_child * max_small_child <= static_cast<Offset>(most);
+  }
+
+  /// Entries of all their contribution blocks.
+  std::uint64_t entries() const { return m_entries; }
+
+ private:
+  static constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max() / 2;
+  int m_max_rows = max_small_child;
+  std::uint64_t m_entries = 0;
+};
+
+/// What of the lists belongs to a front or tile: its targets, those with most sources first, and their
+/// sources by levels: the first source of each target, then the second one of each that has two, and so on.
+struct SmallChildPart {
+  std::uint32_t targets = 0;  ///< in `position`
+  std::uint32_t sources = 0;  ///< in `source`: how many targets each level but the first has, then the levels
+  int count = 0;              ///< of targets
+  int levels = 0;             ///< most sources of a target
+};
+
+/// Makes the lists on the host, front by front and, where a front is cut, tile by tile. Linear in the entries
+/// that are summed: an array and a bit set over the positions of a tile sort the targets, a counting sort
+/// orders them by their numbers of sources.
+template <class Ordinal, class Offset>
+class SmallChildListMaker {
+ public:
+  std::vector<unsigned short> position;
+  std::vector<std::uint32_t> source;
+
+  /// Of the last front's tiles, by rows of tiles; of a whole front one.
+  std::vector<SmallChildPart> parts;
+
+  /// Makes room for lists of so many sources.
+  void reserve(std::uint64_t entries) {
+    source.reserve(static_cast<std::size_t>(entries + entries / 8));
+    position.reserve(static_cast<std::size_t>(entries / 2));
+  }
+
+  /// @param children small ones of the front; sorted by the addresses of their contribution blocks, so that
+  ///                 sums have one order
+  /// @param relative indices of all fronts
+  void add_front(std::vector<const Front<Ordinal, Offset>*>& children, const std::vector<int>& relative,
+                 const FrontTiles& tiles, bool is_tiled) {
+    const std::size_t count = is_tiled ? static_cast<std::size_t>(tiles.count()) : 1;
+    parts.assign(count * count, {});
+    if (children.empty()) return;
+    std::sort(children.begin(), children.end(),
+              [](const auto* a, const auto* b) { return a->contribution < b->contribution; });
+    m_blocks.clear();
+    for (const auto* child : children) {
+      if (child->cb_rows == 0) continue;
+      const int* const at = relative.data() + child->rows;
+      if (is_tiled) {
+        cut_child(*child, at, tiles);
+      } else {
+        m_blocks.push_back({0, 0, 0, child->cb_rows, child->cb_rows, 0, 0, child->cb_rows, at, at,
+                            static_cast<std::uint32_t>(child->contribution)});
+      }
+    }
+    if (is_tiled)
+      std::stable_sort(m_blocks.begin(), m_blocks.end(),
+                       [](const Block& a, const Block& b) { return a.tile < b.tile; });
+    for (std::size_t begin = 0; begin < m_blocks.size();) {
+      const std::size_t tile = m_blocks[begin].tile;
+      std::size_t end = begin;
+      while (end < m_blocks.size() && m_blocks[end].tile == tile) ++end;
+      parts[tile] = add_part(begin, end);
+      begin = end;
+    }
+  }
+
+ private:
+  /// Rows and columns of a child's contribution block that go to one tile.
+  struct Block {
+    std::size_t tile;
+    int row, column;  ///< of the front, at which the tile begins
+    int rows, columns;
+    int first_row, first_column;  ///< in the child
+    int stride;
+    const int* row_position;        ///< [rows] in the front
+    const int* column_position;     ///< [columns]
+    std::uint32_t contribution;  ///< of the child
+  };
+
+  void cut_child(const Front<Ordinal, Offset>& child, const int* at, const FrontTiles& tiles) {
+    const auto end_of_tile = [&](int first) {
+      const int tile = tiles.of(at[first]);
+      int end = first + 1;
+      while (end < child.cb_rows && tiles.of(at[end]) == tile) ++end;
+      return end;
+    };
+    for (int a = 0; a < child.cb_rows;) {
+      const int a_end = end_of_tile(a), i = tiles.of(at[a]);
+      for (int b = 0; b < child.cb_rows;) {
+        const int b_end = end_of_tile(b), j = tiles.of(at[b]);
+        const auto tile = static_cast<std::size_t>(i) * static_cast<std::size_t>(tiles.count()) +
+                          static_cast<std::size_t>(j);
+        m_blocks.push_back({tile, tiles.begin(i), tiles.begin(j), a_end - a, b_end - b, a, b, child.cb_rows,
+                            at + a, at + b, static_cast<std::uint32_t>(child.contribution)});
+        b = b_end;
+      }
+      a = a_end;
+    }
+  }
+
+  /// Calls visit(position, entry) for all entries of a block.
+  template <class Visit>
+  static void for_each_entry(const Block& block, const Visit& visit) {
+    int row_key[max_small_child];
+    for (int a = 0; a < block.rows; ++a)
+      row_key[a] = (block.row_position[a] - block.row) * packed_edge - block.column;
+    for (int b = 0; b < block.columns; ++b) {
+      const std::uint32_t from =
+          block.contribution +
+          static_cast<std::uint32_t>((block.first_column + b) * block.stride + block.first_row);
+      const int column = block.column_position[b];
+      for (int a = 0; a < block.rows; ++a)
+        visit(static_cast<std::size_t>(row_key[a] + column), from + static_cast<std::uint32_t>(a));
+    }
+  }
+
+  /// The blocks begin … end, of one tile.
+  SmallChildPart add_part(std::size_t begin, std::size_t end) {
+    count_entries(begin, end);
+    list_positions();
+    order_targets();
+    SmallChildPart part;
+    part.targets = static_cast<std::uint32_t>(position.size());
+    part.sources = static_cast<std::uint32_t>(source.size());
+    part.count = static_cast<int>(m_positions.size());
+    part.levels = static_cast<int>(m_width.size());
+    position.resize(position.size() + m_positions.size());
+    for (const unsigned short at : m_positions) position[part.targets + m_position[at].target] = at;
+    source.insert(source.end(), m_width.begin() + 1, m_width.end());
+    std::uint32_t sum = static_cast<std::uint32_t>(source.size());
+    for (std::uint32_t& width : m_width) {  // from here on where each level begins
+      const std::uint32_t level = sum;
+      sum += width;
+      width = level;
+    }
+    source.resize(sum);
+    for (std::size_t k = begin; k < end; ++k) {
+      for_each_entry(m_blocks[k], [&](std::size_t at, std::uint32_t entry) {
+        Position& target = m_position[at];
+        source[m_width[target.entries++] + target.target] = entry;
+      });
+    }
+    for (const unsigned short at : m_positions) m_position[at] = {};
+    return part;
+  }
+
+  /// How many entries each position sums, and which positions are targets.
+  void count_entries(std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      for_each_entry(m_blocks[k], [&](std::size_t at, std::uint32_t) {
+        if (m_position[at].entries++ == 0) m_there[at / 64] |= std::uint64_t(1) << at % 64;
+      });
+      const Block& block = m_blocks[k];
+      m_rows_end = std::max(m_rows_end, block.row_position[block.rows - 1] - block.row + 1);
+    }
+  }
+
+  /// Lists the targets in ascending order and empties their bit set.
+  void list_positions() {
+    m_positions.clear();
+    const auto words = static_cast<std::size_t>(m_rows_end) * packed_edge / 64;
+    for (std::size_t w = 0; w < words; ++w) {
+      for (std::uint64_t bits = m_there[w]; bits != 0; bits &= bits - 1)
+        m_positions.push_back(
+            static_cast<unsigned short>(w * 64 + static_cast<std::size_t>(std::countr_zero(bits))));
+      m_there[w] = 0;
+    }
+    m_rows_end = 0;
+  }
+
+  /// Numbers targets by descending counts of sources, and resets these. m_width[k] becomes the number of
+  /// targets with more than k sources.
+  void order_targets() {
+    m_width.clear();
+    for (const unsigned short at : m_positions) {
+      const std::uint32_t entries = m_position[at].entries;
+      if (m_width.size() < entries) m_width.resize(entries, 0);
+      ++m_width[entries - 1];
+    }
+    for (std::size_t k = m_width.size() - 1; k-- > 0;) m_width[k] += m_width[k + 1];
+    m_next.assign(m_width.begin() + 1, m_width.end());
+    m_next.push_back(0);
+    for (const unsigned short at : m_positions) {
+      Position& target = m_position[at];
+      target.target = m_next[target.entries - 1]++;
+      target.entries = 0;
+    }
+  }
+
+  /// State of a position while its front or tile is processed.
+  struct Position {
+    std::uint32_t entries = 0, target = 0;
+  };
+  static constexpr std::size_t positions_of_tile =
+      static_cast<std::size_t>(packed_edge) * packed_edge;
+
+  std::vector<Block> m_blocks;
+  std::vector<Position> m_position = std::vector<Position>(positions_of_tile);  ///< zero except at `m_positions`
+  std::vector<std::uint64_t> m_there = std::vector<std::uint64_t>(positions_of_tile / 64);  ///< a bit a position
+  int m_rows_end = 0;                    ///< no target is in a later row
+  std::vector<unsigned short> m_positions;  ///< of the tile, ascending
+  std::vector<std::uint32_t> m_width;    ///< [levels]
+  std::vector<std::uint32_t> m_next;     ///< [levels] next target of those with so many sources
+};
+
+}  // namespace lutra::Impl
+
+#endif
