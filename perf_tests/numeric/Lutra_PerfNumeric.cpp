@@ -2,11 +2,11 @@
 // Factorization with and without allocation, and the kernels of each engine alone, beside the peers. Solver
 // `lutra` has the engine the library chooses. Backward errors are those of a solve without refinement.
 // Solvers of `columns` other than `lutra` fix one choice of the simplicial engine on CUDA
-// (Impl::ColumnTuning), as in the comparisons of "End-to-End LU Factorization …", section 4.4, and of
+// (Impl::ColumnAblation), as in the comparisons of "End-to-End LU Factorization …", section 4.4, and of
 // GLU 3.0.
 #include <cmath>
 
-#include "Lutra_ColumnTuning.hpp"
+#include "Lutra_ColumnAblation.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_PerfFactored.hpp"
 #include "Lutra_PerfPeerRuns.hpp"
@@ -51,13 +51,13 @@ Measurement measure_refactorization(const PerfRun& run, const HostMatrix<Scalar>
 
 /// The kernel alone, by columns on devices, by rows on hosts.
 template <class Scalar>
-Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const Impl::ColumnTuning& tuning) {
+Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const Impl::ColumnAblation& ablation) {
   const auto& plan = factored.simplicial().plan();
   const auto& factors = factored.simplicial().factors();
   const RealOf<Scalar> threshold =
       std::pow(epsilon_of<Scalar>, 5.0 / 8.0);  // the largest entry is 1 by the matching
   if constexpr (lutra::Impl::is_host_space<ExecutionSpace>) {
-    static_cast<void>(tuning);
+    static_cast<void>(ablation);
     return measure(run.samples, [&] {
       factorize_up_looking<Scalar>(factored.exec, plan.lu, factors.scaled, threshold, factors.workspace,
                                    factors.row_values, factors.perturbed);
@@ -66,7 +66,7 @@ Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const Impl:
     const Kokkos::View<Scalar*, MemorySpace> start("lutra::perf::columns", factors.column_values.extent(0));
     lutra::Impl::scatter_scaled(factored.exec, plan.F.A, plan.target, factored.scaled_values(), start,
                                 factors.largest.device());
-    const auto tuned = Impl::plan_right_looking_lu(factored.exec, plan.lu.rows, factored.budget, tuning);
+    const auto tuned = Impl::plan_right_looking_lu(factored.exec, plan.lu.rows, factored.budget, ablation);
     auto work = make_right_looking_lu_workspace(factored.exec, tuned, factored.budget);
     return measure(
         run.samples, [&] { Kokkos::deep_copy(factors.column_values, start); },
@@ -79,9 +79,9 @@ Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const Impl:
 
 template <class Scalar>
 Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix,
-                            const Impl::ColumnTuning& tuning) {
+                            const Impl::ColumnAblation& ablation) {
   Factored<Scalar> factored(matrix, with_engine(Engine::simplicial));
-  auto samples = time_columns(run, factored, tuning);
+  auto samples = time_columns(run, factored, ablation);
   factored.simplicial().update_solves(factored.exec);  // the residual is that of what was timed
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   result.add_limits(run.limits,
@@ -96,15 +96,15 @@ void register_columns(const PerfRun& run, const std::string& name, const HostMat
   using Impl::ColumnFormat;
   add_benchmark(name, "columns", "lutra", [&] { return measure_columns(run, matrix, {}); });
   if constexpr (!Impl::is_host_space<ExecutionSpace>) {
-    const std::pair<const char*, Impl::ColumnTuning> switched[] = {
+    const std::pair<const char*, Impl::ColumnAblation> switched[] = {
         {"portable", {.portable = true}},
         {"blocks-1", {.blocks = 1}},
         {"blocks-2", {.blocks = 2}},
         {"blocks-4", {.blocks = 4}},
         {"search", {.format = ColumnFormat::search}},
     };
-    for (const auto& [label, tuning] : switched) {
-      const Impl::ColumnTuning choice = tuning;
+    for (const auto& [label, ablation] : switched) {
+      const Impl::ColumnAblation choice = ablation;
       add_benchmark(name, "columns", label,
                     [&run, &matrix, choice] { return measure_columns(run, matrix, choice); });
     }

@@ -67,7 +67,7 @@ TriangleProperties LutraTriangle<Layout>::properties() const {
                          {"predicted_levels_s", report.predicted_levels_seconds},
                          {"predicted_syncfree_s", report.predicted_syncfree_seconds},
                          {"predicted_supernodal_s", report.predicted_supernodal_seconds}};
-  properties.label = std::string(name_of(report.method)) + ": " + report.why;
+  properties.label = std::string(name_of(report.method)) + ": " + report.reason;
   return properties;
 }
 

@@ -144,7 +144,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifront
   const auto rows = pattern_of_fronts(exec, plan->fronts, budget, plan->panel_source);
   plan->by_rows.emplace(exec, rows, F.row_order, F.col_order, triangular, budget);
   plan->solve_method = name_of(plan->by_rows->upper_report().method);
-  plan->solve_reason = "solves: " + plan->by_rows->upper_report().why;
+  plan->solve_reason = "solves: " + plan->by_rows->upper_report().reason;
   return plan;
 }
 

@@ -20,7 +20,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
   auto permuted = Impl::permute_pattern(exec, reservation, F.A, F.row_order, F.col_order);
   const auto filled = factorize_symbolic(exec, permuted, budget, {options.symbolic});
   report.choice.symbolic = name_of(filled.method);
-  if (!filled.why.empty()) Impl::add_reason(report, filled.why);
+  if (!filled.reason.empty()) Impl::add_reason(report, filled.reason);
   report.times.symbolic = timer.seconds();
   auto plan = std::make_shared<SimplicialPlan<Scalar, Ordinal, Offset, ExecutionSpace>>();
   plan->lu = Simplicial::plan(exec, F, std::exchange(permuted, {}), std::move(reservation), filled, budget);
@@ -30,7 +30,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
   triangular.precision = options.solve_precision;
   plan->solves.emplace(exec, rows, F.row_order, F.col_order, triangular, budget);
   plan->solve_method = name_of(plan->solves->upper_report().method);
-  plan->solve_reason = "solves: " + plan->solves->upper_report().why;
+  plan->solve_reason = "solves: " + plan->solves->upper_report().reason;
   plan->level_widths = Simplicial::level_widths(plan->lu);
   plan->counts.nnz_l = static_cast<std::int64_t>(rows.nnz_l);
   plan->counts.nnz_u = static_cast<std::int64_t>(rows.nnz_u);

@@ -13,8 +13,8 @@ namespace {
 // Entries a team takes at once where a launch only moves entries.
 constexpr int entries_a_team = 2048;
 // Arrays inside an allocation begin at multiples of 16 entries, for copies of 16 bytes.
-constexpr std::size_t aligned(std::size_t numbers) {
-  return (numbers + 15) / 16 * 16;
+constexpr std::size_t aligned(std::size_t entries) {
+  return (entries + 15) / 16 * 16;
 }
 
 /// Calls visit(i) for each i < n, by teams, and raises `largest` to the greatest value it returns.
@@ -123,14 +123,14 @@ void scale_entries(const ExecutionSpace& exec, const Plan& plan, const Values& A
                        scale);
 }
 
-/// Infinity for a number that is not finite.
+/// The magnitude; infinity for a value that is not finite.
 template <class Scalar>
 KOKKOS_FUNCTION double size_of(const Scalar& value) {
   return ScalarTraits<Scalar>::is_finite(value) ? static_cast<double>(ScalarTraits<Scalar>::magnitude(value))
                                                 : Kokkos::Experimental::infinity_v<double>;
 }
 
-/// The size of one number of the panels.
+/// The magnitude of one entry of the panels.
 template <class Scalar>
 struct PanelEntry {
   const Scalar* panels;

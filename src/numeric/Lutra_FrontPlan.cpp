@@ -298,7 +298,7 @@ void map_rows(const ExecutionSpace& exec, const Plan& plan, const OffsetView& ro
       });
 }
 
-/// @param row_start position, in L + U by rows, where each further row of a front has its first pivot
+/// @param row_start position, in L + U by rows, where each contribution row of a front has its first pivot
 template <class ExecutionSpace, class Plan, class OrdinalView, class OffsetView, class StartView>
 void fill_rows(const ExecutionSpace& exec, const Plan& plan, const StartView& row_start,
                const OffsetView& diagonal, const OrdinalView& entries, const OffsetView& source) {

@@ -64,7 +64,7 @@ double count_flops(const ExecutionSpace& exec,
 template <class Ordinal, class Offset, class ExecutionSpace>
 RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> Impl::plan_right_looking_lu(
     const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
-    const MemoryBudget& budget, const ColumnTuning& tuning) {
+    const MemoryBudget& budget, const ColumnAblation& ablation) {
   using OffsetView = Kokkos::View<Offset*, typename ExecutionSpace::memory_space>;
   RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
   plan.rows = rows;
@@ -79,7 +79,7 @@ RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> Impl:
   plan.column_diagonal = column_diagonal;
   plan.levels = levelize(exec, column_dependencies(plan), budget);
   plan.flops = count_flops(exec, plan);
-  plan.tasks = plan_column_tasks(exec, plan, budget, tuning);
+  plan.tasks = plan_column_tasks(exec, plan, budget, ablation);
   return plan;
 }
 
@@ -115,7 +115,7 @@ RightLookingLuOutcome factorize_right_looking(
 #define LUTRA_PLAN_RIGHT_LOOKING_LU(Ordinal, Offset, Space)                                                \
   template RightLookingLuPlan<Ordinal, Offset, typename Space::memory_space> Impl::plan_right_looking_lu(  \
       const Space&, const LuPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,  \
-      const ColumnTuning&);                                                                                \
+      const ColumnAblation&);                                                                              \
   template RightLookingLuPlan<Ordinal, Offset, typename Space::memory_space> plan_right_looking_lu(        \
       const Space&, const LuPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
   template RightLookingLuWorkspace<typename Space::memory_space> make_right_looking_lu_workspace(          \

@@ -32,7 +32,7 @@ LuPattern<Ordinal, Offset, Memory> copy_pattern(const LuPattern<Ordinal, Offset,
           from.nnz_u,
           from.method,
           from.exact,
-          from.why,
+          from.reason,
           {}};
 }
 
@@ -88,7 +88,7 @@ ResultOn<Ordinal, Offset, ExecutionSpace> etree(const ExecutionSpace& exec,
   auto result = Impl::TreeMethod<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget).run(both.mirror);
   result.exact = both.symmetric;
   if (!result.exact) {
-    result.why =
+    result.reason =
         "the pattern is unsymmetric, so the elimination tree gives the factors of A + Aᵀ: a superset";
   }
   return result;
@@ -151,14 +151,14 @@ ResultOn<Ordinal, Offset, ExecutionSpace> best_method_on_device(
       result = Impl::AncestorMethod<Ordinal, Offset, ExecutionSpace>(tree, depth, options.portable).run();
     }
     if (result) {
-      result->why = choice.reason;
+      result->reason = choice.reason;
       return *result;
     }
   }  // the tree's memory is free for the others
   auto result = choice.method == SymbolicMethod::fill1
                     ? host_method<Ordinal, Offset>(exec, pattern, budget)
                     : Impl::fill2(exec, pattern, budget, {.portable = options.portable});
-  result.why = choice.reason;
+  result.reason = choice.reason;
   return result;
 }
 
@@ -171,7 +171,7 @@ ResultOn<Ordinal, Offset, ExecutionSpace> best_method(
                                           budget.available_bytes()};
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
     auto result = host_method<Ordinal, Offset>(exec, pattern, budget);
-    result.why = Impl::choose_symbolic_method({}, {}, resources)->reason;
+    result.reason = Impl::choose_symbolic_method({}, {}, resources)->reason;
     return result;
   } else {
     return best_method_on_device<Ordinal, Offset>(exec, pattern, budget, options, resources);
@@ -198,7 +198,7 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symb
     return best_method<Ordinal, Offset>(exec, pattern, budget, options);
   } catch (const OutOfMemoryError&) {
     auto result = Impl::fill2(exec, pattern, budget, {.portable = options.portable});
-    result.why = "fill2: faster methods exceed the memory limit";
+    result.reason = "fill2: faster methods exceed the memory limit";
     return result;
   }
 }
@@ -222,7 +222,8 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(
     if (!may_stream) throw;
   }
   auto result = Impl::fill2_to_host(exec, pattern, budget, {.portable = options.portable});
-  result.why = "fill2: the pattern exceeds the memory limit and was copied to host memory in ranges of rows";
+  result.reason =
+      "fill2: the pattern exceeds the memory limit and was copied to host memory in ranges of rows";
   return result;
 }
 

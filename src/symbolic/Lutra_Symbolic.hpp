@@ -21,8 +21,8 @@ struct LuPattern {
   Offset nnz_l = 0;                                   ///< entries left of the diagonal
   Offset nnz_u = 0;                                   ///< entries on and right of the diagonal
   SymbolicMethod method = SymbolicMethod::fill2;      ///< the method taken, never `automatic`
-  bool exact = true;  ///< false: a superset, the pattern of the factors of A + Aᵀ
-  std::string why;    ///< why this method
+  bool exact = true;   ///< false: a superset, the pattern of the factors of A + Aᵀ
+  std::string reason;  ///< for this method
   MemoryReservation reservation;
 
   CsrPattern<Ordinal, Offset, MemorySpace> pattern() const { return {n, n, row_map, entries}; }
@@ -37,7 +37,7 @@ struct LuPattern {
 ///
 /// @param pattern square, in memory space of `exec`; rows need not be sorted but hold no column twice, the
 /// diagonal need not be there
-/// @return the pattern; its `method` and `why` name the method taken and the reason
+/// @return the pattern; its `method` and `reason` name the method taken and why
 /// @throws InputError for a pattern that is not square
 /// @throws OutOfMemoryError where the budget does not suffice, naming the bytes that would do where the
 /// method is fill2

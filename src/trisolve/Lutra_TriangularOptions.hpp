@@ -53,7 +53,7 @@ struct TriangularOptions {
 /// What an analysis chose and counted, for one of op(T) = T, Tᵀ.
 struct TriangularReport {
   TrisolveMethod method = TrisolveMethod::automatic;  ///< never `automatic` after an analysis
-  std::string why;                                    ///< the reason for the method, in a sentence
+  std::string reason;                                 ///< for the method, in a sentence
   std::int64_t n = 0;
   std::int64_t nnz = 0;              ///< entries of the triangle, its diagonal counted once even if unit
   std::int64_t levels = 0;           ///< levels of the rows

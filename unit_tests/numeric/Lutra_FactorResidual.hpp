@@ -53,8 +53,8 @@ inline void add_product(std::complex<long double>& sum, const std::complex<long 
 /// taken (N. J. Higham, Accuracy and Stability of Numerical Algorithms, Theorem 9.3). Infinity for what is
 /// not a number.
 ///
-/// The first `pivots` rows and columns are eliminated. What further rows hold behind these columns is their
-/// Schur complement, which takes the place of their rows of U.
+/// The first `pivots` rows and columns are eliminated. What contribution rows hold behind these columns is
+/// their Schur complement, which stands where their rows of U would be.
 /// @param stored stored(i, visit) calls visit(j, value) for each entry of row i of L\U, j ascending
 /// @param rows   to be compared, ascending
 template <class MatrixType, class Stored>
@@ -126,7 +126,7 @@ inline double weak_diagonal(int n) {
   return 3 * std::sqrt(static_cast<double>(n));
 }
 
-/// A dense front whose further rows meet in a block of zeros, with a weak diagonal.
+/// A dense front whose contribution block is zero, with a weak diagonal.
 template <class MatrixType>
 MatrixType matrix_of_front(int pivots, int cb_rows, std::mt19937& random) {
   using Scalar = typename decltype(MatrixType::values)::value_type;

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "Lutra_ColumnTuning.hpp"
+#include "Lutra_ColumnAblation.hpp"
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestMatrices.hpp"
@@ -29,13 +29,13 @@ struct ColumnResult {
 template <class Types>
 ColumnResult<Types> factorize_by_columns(const Matrix<Types>& matrix,
                                          RealOf<typename Types::Scalar> threshold,
-                                         const lutra::Impl::ColumnTuning& tuning = {}, int times = 1) {
+                                         const lutra::Impl::ColumnAblation& ablation = {}, int times = 1) {
   using Space = typename Types::Space;
   using Scalar = typename Types::Scalar;
   const Space exec;
   const auto device = to_space<Space>(matrix);
   const auto filled = factorize_symbolic(exec, device.pattern(), MemoryBudget());
-  const auto plan = lutra::Impl::plan_right_looking_lu(exec, filled, MemoryBudget(), tuning);
+  const auto plan = lutra::Impl::plan_right_looking_lu(exec, filled, MemoryBudget(), ablation);
   auto work = make_right_looking_lu_workspace(exec, plan, MemoryBudget());
   const auto columns = to_rows(plan.columns.pattern);
   const auto n = static_cast<std::size_t>(matrix.n_rows);

@@ -65,7 +65,7 @@ TEMPLATE_LIST_TEST_CASE("the check of L·U tells elimination from what leaves pr
   std::mt19937 random(3);
   for (const auto& [pivots, cb_rows] :
        std::vector<std::pair<int, int>>{{97, 0}, {64, 65}, {1, 200}, {130, 170}, {320, 40}}) {
-    INFO(pivots << " pivots, " << cb_rows << " further rows");
+    INFO(pivots << " pivots, " << cb_rows << " contribution rows");
     const Eliminated<TestType> front(pivots, cb_rows, random);
     auto complete = front;
     complete.eliminate([](auto...) { return true; });

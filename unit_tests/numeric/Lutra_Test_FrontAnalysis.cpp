@@ -196,7 +196,7 @@ struct PlainLists {
 
 }  // namespace
 
-TEST_CASE("indices by falling keys stand as a stable sort puts them", "[numeric]") {
+TEST_CASE("indices by descending keys are as a stable sort has them", "[numeric]") {
   std::mt19937 random(3);
   const auto check = [](const auto& keys) {
     std::vector<int> expected(keys.size());

@@ -17,7 +17,7 @@
 namespace lutra::Test {
 namespace {
 
-/// The rows of one front: those of its pivots whole, of its further rows the pivots' columns.
+/// The rows of one front: those of its pivots whole, of its contribution rows the pivots' columns.
 template <class Types>
 struct OneFront {
   using Space = typename Types::Space;
@@ -133,7 +133,7 @@ void check_front(int pivots, int cb_rows, double threshold, bool portable, std::
       REQUIRE(static_cast<double>(Kokkos::abs(front.lower(q, c))) <= 1.001 / threshold);
   }
   const auto x = [](int i) { return as_scalar<Scalar>(1 + i % 3); };
-  std::vector<Scalar> product;  // U·x, further rows with the contribution
+  std::vector<Scalar> product;  // U·x, contribution rows with the contribution
   std::vector<double> most;     // |U||x|
   for (int q = 0; q < size; ++q) {
     Scalar sum(0);
@@ -212,7 +212,7 @@ TEMPLATE_LIST_TEST_CASE("threshold pivoting in a front worked by hand", "[numeri
 
 TEMPLATE_LIST_TEST_CASE("threshold pivoting in fronts of every size", "[numeric]", AllTypes) {
   std::mt19937 random(21);
-  using Sizes = std::vector<std::pair<int, int>>;  // pivots, further rows
+  using Sizes = std::vector<std::pair<int, int>>;  // pivots, contribution rows
   for (const auto& [pivots, cb_rows] : Sizes{{1, 0},
                                              {2, 1},
                                              {9, 3},

@@ -11,8 +11,8 @@
 
 namespace lutra::Test {
 
+using lutra::Impl::ColumnAblation;
 using lutra::Impl::ColumnFormat;
-using lutra::Impl::ColumnTuning;
 
 TEMPLATE_LIST_TEST_CASE("LU by columns of matrices worked by hand", "[numeric]", AllTypes) {
   using Scalar = typename TestType::Scalar;
@@ -34,21 +34,21 @@ namespace {
 
 /// All that can be switched, on devices.
 template <class Types>
-std::vector<ColumnTuning> all_tunings() {
-  std::vector<ColumnTuning> tunings{{}};
-  if (lutra::Impl::is_host_space<typename Types::Space>) return tunings;
-  tunings.push_back({.portable = true});
-  tunings.push_back({.blocks = 4});
+std::vector<ColumnAblation> all_ablations() {
+  std::vector<ColumnAblation> ablations{{}};
+  if (lutra::Impl::is_host_space<typename Types::Space>) return ablations;
+  ablations.push_back({.portable = true});
+  ablations.push_back({.blocks = 4});
   for (const ColumnFormat format : {ColumnFormat::map, ColumnFormat::search})
-    tunings.push_back({.format = format});
-  return tunings;
+    ablations.push_back({.format = format});
+  return ablations;
 }
 
 template <class Types>
-void check_against_reference(const Matrix<Types>& matrix, const ColumnTuning& tuning,
+void check_against_reference(const Matrix<Types>& matrix, const ColumnAblation& ablation,
                              RealOf<typename Types::Scalar> threshold, int times) {
-  const auto result = factorize_by_columns<Types>(matrix, threshold, tuning, times);
-  INFO("n " << matrix.n_rows << ", format " << static_cast<int>(tuning.format));
+  const auto result = factorize_by_columns<Types>(matrix, threshold, ablation, times);
+  INFO("n " << matrix.n_rows << ", format " << static_cast<int>(ablation.format));
   check_entries(result.dense, Reference::factorize(matrix, Reference::lu_pattern(matrix), threshold),
                 result.outcome.largest);
 }
@@ -69,9 +69,9 @@ TEMPLATE_LIST_TEST_CASE("each way of dividing columns gives the same factors, ag
   std::mt19937 random(17);
   const auto sparse = dominant_matrix<Matrix<TestType>>(60, 0.05, random);
   const auto filled = dominant_matrix<Matrix<TestType>>(170, 0.1, random);
-  for (const ColumnTuning& tuning : all_tunings<TestType>()) {
-    check_against_reference<TestType>(sparse, tuning, 0, 3);
-    check_against_reference<TestType>(filled, tuning, 0, 2);
+  for (const ColumnAblation& ablation : all_ablations<TestType>()) {
+    check_against_reference<TestType>(sparse, ablation, 0, 3);
+    check_against_reference<TestType>(filled, ablation, 0, 2);
   }
 }
 
@@ -79,8 +79,8 @@ TEMPLATE_LIST_TEST_CASE("pivots are perturbed in each way of dividing columns", 
   using Scalar = typename TestType::Scalar;
   const double o = nothing;
   const auto matrix = from_dense<Matrix<TestType>>({{1, 1, o}, {1, 1, 1}, {o, 1, 1}});
-  for (const ColumnTuning& tuning : all_tunings<TestType>()) {
-    const auto result = factorize_by_columns<TestType>(matrix, 0.5f, tuning, 2);
+  for (const ColumnAblation& ablation : all_ablations<TestType>()) {
+    const auto result = factorize_by_columns<TestType>(matrix, 0.5f, ablation, 2);
     CHECK(result.outcome.perturbed == 1);
     CHECK(result.perturbed == std::vector<unsigned char>{0, 1, 0});
     CHECK(result.dense[1][1] == Scalar(0.5));

@@ -12,7 +12,7 @@
 namespace lutra::Test {
 namespace {
 
-/// L\U as it would be if nothing were subtracted: A, its columns below the diagonal divided by that.
+/// L\U as it would be if nothing were subtracted: A, its columns cb_rows the diagonal divided by that.
 template <class Types>
 std::vector<typename Types::Scalar> without_updates(const FrontResult<Types>& result) {
   using Scalar = typename Types::Scalar;
@@ -64,23 +64,23 @@ MatrixType weakened(MatrixType matrix) {
   return matrix;
 }
 
-/// A dense front by itself, no other fronts being there that its further rows would belong to.
+/// A dense front by itself, no other fronts being there that its contribution rows would belong to.
 template <class Types>
-void check_one_front(int pivots, int below, std::mt19937& random) {
+void check_one_front(int pivots, int cb_rows, std::mt19937& random) {
   using Space = typename Types::Space;
   using Memory = typename Types::Memory;
   using Scalar = typename Types::Scalar;
   using Ordinal = typename Types::Ordinal;
   using Offset = typename Types::Offset;
-  const int size = pivots + below;
-  const auto matrix = matrix_of_front<Matrix<Types>>(pivots, below, random);
+  const int size = pivots + cb_rows;
+  const auto matrix = matrix_of_front<Matrix<Types>>(pivots, cb_rows, random);
   AssemblyTree<Ordinal> tree;
   tree.n = static_cast<Ordinal>(size);
   tree.order.resize(static_cast<std::size_t>(size));
   std::iota(tree.order.begin(), tree.order.end(), Ordinal(0));
   tree.pivot_begin = {0, static_cast<Ordinal>(pivots)};
   tree.parent = {-1};
-  tree.row_begin = {0, below};
+  tree.row_begin = {0, cb_rows};
   tree.rows.assign(tree.order.begin() + pivots, tree.order.end());
   const Space exec;
   const auto plan = plan_fronts(
@@ -95,7 +95,7 @@ void check_one_front(int pivots, int below, std::mt19937& random) {
   const auto panels = to_vector(factors.panels), contributions = to_vector(factors.contributions);
   const auto entry = [&](int r, int c) {
     const auto at = [](const auto& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; };
-    const std::int64_t f = size, k = pivots, m = below;
+    const std::int64_t f = size, k = pivots, m = cb_rows;
     if (c < pivots) return at(panels, r + c * f);
     return r < pivots ? at(panels, f * k + r * m + c - k) : at(contributions, r - k + (c - k) * m);
   };
@@ -113,7 +113,7 @@ TEMPLATE_LIST_TEST_CASE(
     AllTypes) {
   std::mt19937 random(11);
   constexpr bool on_host = std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>;
-  using Sizes = std::vector<std::pair<int, int>>;  // pivots, further rows
+  using Sizes = std::vector<std::pair<int, int>>;  // pivots, contribution rows
   Sizes sizes{{97, 0}, {64, 65}, {65, 63}, {128, 1}, {1, 200}, {17, 128}, {300, 50}, {705, 0}};
   // in devices' tiles: one or two at a time, pairs that end with a short or single one, copies of one or two
   // numbers, the last of them half beyond the tile; as many pivot tiles as make diagonal ones take their last
@@ -126,9 +126,9 @@ TEMPLATE_LIST_TEST_CASE(
     // as many pivot tiles as one block sweeps, of either edge, and one less
     sizes.insert(sizes.end(), {{704, 30}, {768, 1}, {769, 100}, {353, 0}, {352, 40}, {384, 70}});
   }
-  for (const auto& [pivots, below] : sizes) {
-    INFO(pivots << " pivots, " << below << " further rows");
-    check_one_front<TestType>(pivots, below, random);
+  for (const auto& [pivots, cb_rows] : sizes) {
+    INFO(pivots << " pivots, " << cb_rows << " contribution rows");
+    check_one_front<TestType>(pivots, cb_rows, random);
   }
 }
 

@@ -104,7 +104,7 @@ TEMPLATE_LIST_TEST_CASE("the elimination tree on cases worked by hand", "[symbol
         factorize_symbolic(typename TestType::Space(), device.pattern(), MemoryBudget(), method);
     CHECK(to_rows(filled) == Rows{{0, 1, 2}, {0, 1, 2}, {0, 1, 2}});
     CHECK_FALSE(filled.exact);
-    CHECK(filled.why.find("superset") != std::string::npos);
+    CHECK(filled.reason.find("superset") != std::string::npos);
   }
 }
 

@@ -16,7 +16,7 @@ TEST_CASE("the model weighs latency against bytes", "[trisolve]") {
   properties.levels = 600;
   const double levels = predict_seconds(properties, TrisolveMethod::levels, costs);
   const double syncfree = predict_seconds(properties, TrisolveMethod::syncfree, costs);
-  CHECK(levels < syncfree);  // thin levels belong inside a team
+  CHECK(levels < syncfree);  // small levels belong inside a team
   CHECK(predict_seconds(properties, TrisolveMethod::automatic, costs) == levels);
   properties.blocks = 2000;
   properties.block_levels = 30;
@@ -33,7 +33,7 @@ TEST_CASE("the model weighs latency against bytes", "[trisolve]") {
   choice = choose_method(properties, costs, TrisolveMethod::automatic);
   CHECK(choice.method == TrisolveMethod::levels);
   CHECK(choice.supernodal_seconds == 0);
-  properties.rows = 2e5;  // two wide levels, rows of which would wait for the same places
+  properties.rows = 2e5;  // two wide levels, whose rows would wait for the same positions
   properties.entries = 1.4e6;
   properties.levels = 2;
   properties.levels_seconds = 34e-6;

@@ -80,7 +80,7 @@ struct FrontTask {
   Offset links = -1;  ///< hand-off buffers of the front; −1: diagonal tiles read their neighbours' panels
   bool is_swept = false;           ///< whether one block works all diagonal tiles of the front
   bool takes_panels = false;       ///< whether children have added to the front's panels
-  FrontTaskPart<Offset> parts[2];  ///< of each tile; to clear, `entries` of the first are numbers of panels
+  FrontTaskPart<Offset> parts[2];  ///< of each tile; to clear, `entries` of the first are those of panels
 
   // of tiles, those of the front being cut as `cut` says
 

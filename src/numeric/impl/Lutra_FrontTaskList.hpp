@@ -181,7 +181,7 @@ class FrontTaskList {
     flags += static_cast<Offset>(TileFlags(tiles).size());
     if (is_linked)
       links += static_cast<Offset>(m_swept[index(f)] ? 3 : 2) * tile_links * tiles.edge * tiles.edge;
-    inverses += InverseTile::numbers_of_front(tiles);
+    inverses += InverseTile::entries_of_front(tiles);
     inverse_blocks += FrontTiles::inverse_lines(front(f).pivots) / InverseTile::block;
   }
 

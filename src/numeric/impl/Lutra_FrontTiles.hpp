@@ -46,11 +46,11 @@ struct InverseTile {
   bool whole;  ///< with all positions of a line
 
   /// Entries of a tile without its empty positions.
-  KOKKOS_FUNCTION static int numbers(int lines) { return lines * (lines + block) / 2; }
+  KOKKOS_FUNCTION static int entries(int lines) { return lines * (lines + block) / 2; }
   /// The same of all pivot tiles of a front.
-  KOKKOS_FUNCTION static std::int64_t numbers_of_front(const FrontTiles& tiles) {
+  KOKKOS_FUNCTION static std::int64_t entries_of_front(const FrontTiles& tiles) {
     const int rest = FrontTiles::inverse_lines(tiles.pivots % tiles.edge);
-    return static_cast<std::int64_t>(tiles.pivots / tiles.edge) * numbers(tiles.edge) + numbers(rest);
+    return static_cast<std::int64_t>(tiles.pivots / tiles.edge) * entries(tiles.edge) + entries(rest);
   }
   /// First position of a line.
   KOKKOS_FUNCTION int begin(int line) const { return whole ? 0 : line / block * block; }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "Lutra_ColumnTuning.hpp"
+#include "Lutra_ColumnAblation.hpp"
 #include "Lutra_RightLooking.hpp"
 
 namespace lutra::Impl {
@@ -69,7 +69,7 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const ColumnTaskPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>>
 plan_column_tasks(const ExecutionSpace&,
                   const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>&,
-                  const MemoryBudget&, const ColumnTuning&) {
+                  const MemoryBudget&, const ColumnAblation&) {
   return {};
 }
 

@@ -41,8 +41,8 @@ KOKKOS_FUNCTION PanelPart<Scalar> pivot_part(const Scalar* panels, const Front& 
 
 /// The off-diagonal block of a front for a sweep: forward cb_rows × pivots, backward pivots × cb_rows.
 template <class Scalar, class Front>
-KOKKOS_FUNCTION PanelPart<Scalar> further_part(const Scalar* panels, const Front& front,
-                                               const FrontSweep& sweep) {
+KOKKOS_FUNCTION PanelPart<Scalar> off_diagonal_part(const Scalar* panels, const Front& front,
+                                                    const FrontSweep& sweep) {
   const std::int64_t size = front.pivots + front.cb_rows, cb_rows = front.cb_rows;
   const Scalar* const lower = panels + front.lower + front.pivots;
   const Scalar* const upper = panels + front.lower + size * front.pivots;

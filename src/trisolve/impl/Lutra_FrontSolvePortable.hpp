@@ -143,7 +143,8 @@ struct FrontSolveWorker {
                y + begin * Width, y + end * Width);
       team.team_barrier();
     }
-    subtract(further_part(data.panels, front, data.sweep), front.cb_rows, front.pivots, y, contributions);
+    subtract(off_diagonal_part(data.panels, front, data.sweep), front.cb_rows, front.pivots, y,
+             contributions);
     team.team_barrier();
   }
 
@@ -160,7 +161,7 @@ struct FrontSolveWorker {
     });
     team.team_barrier();
     const FrontProduct<Width, Scalar, FrontSolveData<Scalar, Ordinal, Offset>, Member> subtract{team, data};
-    subtract(further_part(data.panels, front, data.sweep), front.pivots, front.cb_rows, known, x);
+    subtract(off_diagonal_part(data.panels, front, data.sweep), front.pivots, front.cb_rows, known, x);
     team.team_barrier();
     const auto triangle = pivot_part(data.panels, front, data.sweep);
     const int blocks = (front.pivots + front_solve_block - 1) / front_solve_block;

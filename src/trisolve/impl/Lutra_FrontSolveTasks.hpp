@@ -77,7 +77,7 @@ class FrontSolveTasks {
         m_down[m_class[f]].add(task, m_height[f]);
       }
       if (!has_inverses) continue;
-      inverse += InverseTile::numbers_of_front(tiles_of(f));
+      inverse += InverseTile::entries_of_front(tiles_of(f));
       blocks += FrontTiles::inverse_lines(m_fronts[f].pivots) / InverseTile::block;
     }
     for (int c = 0; c < tiled; ++c) {
@@ -171,7 +171,7 @@ class FrontSolveTasks {
     Task task = task_of(f);
     const auto place_inverse = [&](int i) {
       const bool there = inverse >= 0 && i < pivot_tiles;
-      task.inverse = there ? inverse + static_cast<Offset>(i) * InverseTile::numbers(m_options.tile) : -1;
+      task.inverse = there ? inverse + static_cast<Offset>(i) * InverseTile::entries(m_options.tile) : -1;
       task.inverse_blocks = blocks + i * (m_options.tile / InverseTile::block);
     };
     for (int i = 0; i < tiles.count(); ++i) {

@@ -113,7 +113,7 @@ class TriangleAnalysis {
   void choose() {
     const TrisolveChoice choice = choose_method(m_properties, m_model.methods, m_input.options.method);
     m_report.method = choice.method;
-    m_report.why = choice.reason;
+    m_report.reason = choice.reason;
     m_report.predicted_seconds = choice.seconds;
     m_report.predicted_levels_seconds = choice.levels_seconds;
     m_report.predicted_syncfree_seconds = choice.syncfree_seconds;

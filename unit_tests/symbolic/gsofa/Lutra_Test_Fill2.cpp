@@ -120,7 +120,7 @@ TEMPLATE_LIST_TEST_CASE("patterns larger than the budget go to host memory in ra
       REQUIRE(to_rows(filled) == rows);
       CHECK(filled.nnz_l == expected.nnz_l);
       CHECK(filled.nnz_u == expected.nnz_u);
-      if (filled.why.find("in ranges") != std::string::npos) {
+      if (filled.reason.find("in ranges") != std::string::npos) {
         streamed = true;
         CHECK(budget.used_bytes() == 0);
       }

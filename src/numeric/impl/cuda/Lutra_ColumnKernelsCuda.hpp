@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "Lutra_ColumnTuning.hpp"
+#include "Lutra_ColumnAblation.hpp"
 #include "Lutra_RightLooking.hpp"
 #include "Lutra_SharedEntryCuda.hpp"
 

@@ -93,8 +93,8 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
   using Array = Kokkos::View<T*, Memory>;
 
   ColumnTaskPlan(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& memory,
-                 const ColumnTuning& options)
-      : tuning(options), budget(memory), reservation(memory) {
+                 const ColumnAblation& options)
+      : ablation(options), budget(memory), reservation(memory) {
     levels = static_cast<int>(plan.levels.size());
     const ColumnCutter<Ordinal, Offset> cutter{plan.rows.row_map, plan.rows.diagonal,
                                                plan.columns.pattern.row_map, plan.column_diagonal,
@@ -102,7 +102,7 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
     list_tasks(exec, plan, cutter);
     needed = reservation.template allocate<Array<unsigned>>(exec, "lutra::numeric::needed_tasks", plan.n());
     Kokkos::deep_copy(exec, needed, 0u);
-    if (tuning.format != ColumnFormat::search) make_maps(exec, plan, cutter);
+    if (ablation.format != ColumnFormat::search) make_maps(exec, plan, cutter);
     survey(exec, plan);
     exec.fence("lutra::numeric: scratch of the plan is freed");
   }
@@ -138,7 +138,7 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
     return outcome;
   }
 
-  ColumnTuning tuning;
+  ColumnAblation ablation;
   MemoryBudget budget;
   MemoryReservation reservation;
   int levels = 0;
@@ -200,7 +200,7 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
   std::size_t max_map_bytes() const {
     std::size_t free = 0, all = 0;
     check_cuda(cudaMemGetInfo(&free, &all), "asking for free memory");
-    return std::min({tuning.max_map_bytes, free / 8, budget.available_bytes() / 2});
+    return std::min({ablation.max_map_bytes, free / 8, budget.available_bytes() / 2});
   }
 
   template <class Scalar>
@@ -219,7 +219,7 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
     launch.map = map.data();
     launch.needed = needed.data();
     launch.n = plan.n();
-    launch.watchdog_seconds = tuning.watchdog_seconds;
+    launch.watchdog_seconds = ablation.watchdog_seconds;
     return launch;
   }
 
@@ -263,7 +263,7 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
   /// Blocks a multiprocessor: as many warps as about eight levels have tasks. More would hold tasks still
   /// farther ahead, and poll for them.
   int blocks_at_once(int processors) const {
-    if (tuning.blocks > 0) return tuning.blocks;
+    if (ablation.blocks > 0) return ablation.blocks;
     const double a_level = static_cast<double>(tasks.extent(0)) / static_cast<double>(std::max(1, levels));
     const double wanted = std::round(8 * a_level / (processors * column_warps));
     return static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(column_blocks)));
@@ -275,10 +275,10 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
 template <class Ordinal, class Offset>
 std::shared_ptr<const ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace>> plan_column_tasks(
     const Kokkos::Cuda& exec, const RightLookingLuPlan<Ordinal, Offset, Kokkos::CudaSpace>& plan,
-    const MemoryBudget& budget, const ColumnTuning& tuning) {
-  if (tuning.portable) return {};
+    const MemoryBudget& budget, const ColumnAblation& ablation) {
+  if (ablation.portable) return {};
   return std::make_shared<const ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace>>(exec, plan, budget,
-                                                                                    tuning);
+                                                                                    ablation);
 }
 
 template <class Ordinal, class Offset>

@@ -80,8 +80,8 @@ struct DiagonalTile {
     const bool all_there = __all_sync(0xffffffffu, there);
     if (lane == 0) all = all_there;
   }
-  // What is complete with block k of pivots goes to memory in parts of 16 x 16, a warp each: places of block
-  // k of each line of the inverses, row and column k of blocks of the tile.
+  // What is complete with block k of pivots goes to memory in parts of 16 x 16, a warp each: positions of
+  // block k of each line of the inverses, row and column k of blocks of the tile.
   __device__ __forceinline__ void store_parts(const TileDiagonal<Scalar>& diagonal, int k, int warp,
                                               int warps) const {
     const int of_upper = k + 1, of_inverses = lower == nullptr ? of_upper : 2 * of_upper;
@@ -98,29 +98,29 @@ struct DiagonalTile {
       }
     }
   }
-  /// Places of block k of block b of lines.
+  /// Block k of block b of lines.
   __device__ __forceinline__ void store_inverse_part(const Scalar* from, Scalar* to, int b, int k) const {
     using Piece = int4;
     constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = block / whole, lines = 32 / pieces;
-    struct alignas(Piece) Numbers {
-      Scalar number[whole];
-    } numbers[block / lines];
+    struct alignas(Piece) Values {
+      Scalar value[whole];
+    } values[block / lines];
     const InverseTile layout{blocks() * block, false};
     const int lane = static_cast<int>(threadIdx.x) % 32, line = b * block + lane / pieces;
     const int outer = k * block + lane % pieces * whole, length = layout.lines - b * block;
     const Scalar* const at = from + line * pitch + outer;
 #pragma unroll
     for (int n = 0; n < block / lines; ++n) {
-      numbers[n] = *reinterpret_cast<const Numbers*>(at + n * lines * pitch);
+      values[n] = *reinterpret_cast<const Values*>(at + n * lines * pitch);
 #pragma unroll
       for (int e = 0; e < whole; ++e) {
-        if (outer + e < line + n * lines) numbers[n].number[e] = Scalar(0);
+        if (outer + e < line + n * lines) values[n].value[e] = Scalar(0);
       }
     }
     Scalar* const there = to + layout(line, outer);
 #pragma unroll
     for (int n = 0; n < block / lines; ++n)
-      *reinterpret_cast<Numbers*>(there + n * lines * length) = numbers[n];
+      *reinterpret_cast<Values*>(there + n * lines * length) = values[n];
   }
   /// Block (i, j) of the tile.
   __device__ __forceinline__ void store_tile_part(const Scalar* tile, int i, int j) const {
@@ -130,12 +130,12 @@ struct DiagonalTile {
     const int columns = r < pivots ? pivots - c : 0;
     const Scalar* const from = tile + c * pitch + r;
     Scalar* to = panel + r + c * size;
-    Scalar numbers[block / 2];
+    Scalar values[block / 2];
 #pragma unroll
-    for (int n = 0; n < block / 2; ++n) numbers[n] = from[2 * n * pitch];
+    for (int n = 0; n < block / 2; ++n) values[n] = from[2 * n * pitch];
 #pragma unroll
     for (int n = 0; n < block / 2; ++n, to += step) {
-      if (2 * n < columns) *to = numbers[n];
+      if (2 * n < columns) *to = values[n];
     }
   }
 };

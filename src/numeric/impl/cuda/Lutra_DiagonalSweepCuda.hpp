@@ -46,8 +46,8 @@ struct DiagonalSweep {
   /// Tile s, with what is looked at meanwhile.
   __device__ __forceinline__ DiagonalTile<Scalar> diagonal(int s) const {
     DiagonalTile<Scalar> own = first;
-    own.lower += static_cast<std::int64_t>(s) * InverseTile::numbers(edge);
-    own.upper += static_cast<std::int64_t>(s) * InverseTile::numbers(edge);
+    own.lower += static_cast<std::int64_t>(s) * InverseTile::entries(edge);
+    own.upper += static_cast<std::int64_t>(s) * InverseTile::entries(edge);
     own.panel += s * edge * (first.size + 1);
     own.pivots = min(first.pivots - s * edge, edge);
     own.perturbed += s * edge;

@@ -12,7 +12,7 @@ namespace lutra::Impl {
 /// Lists as the device reads them: 16 bits a target and 32 bits a source.
 struct SmallChildArrays {
   const unsigned short* position = nullptr;  ///< of targets
-  const std::uint32_t* source = nullptr;  ///< counted from the first entry of the panels
+  const std::uint32_t* source = nullptr;     ///< counted from the first entry of the panels
 };
 
 /// Adds the targets of one front or tile, by `Threads` threads. What does not depend on children is loaded on
@@ -29,10 +29,10 @@ class SmallChildAdder {
   }
 
   template <class To>
-  __device__ void add(const Scalar* numbers, const To& to) {
+  __device__ void add(const Scalar* values, const To& to) {
     const std::uint32_t* const first = m_widths + m_part.levels;
     while (m_target < m_part.count) {
-      Scalar sum = numbers[m_source];
+      Scalar sum = values[m_source];
       const std::uint32_t* level = first + m_part.count + m_target;
       int k = 1;
       for (; k + 4 <= m_part.levels; k += 4) {
@@ -40,7 +40,7 @@ class SmallChildAdder {
                             w3 = m_widths[k + 3];
         if (m_target >= static_cast<int>(w3)) break;
         const std::uint32_t s0 = level[0], s1 = level[w0], s2 = level[w0 + w1], s3 = level[w0 + w1 + w2];
-        const Scalar v0 = numbers[s0], v1 = numbers[s1], v2 = numbers[s2], v3 = numbers[s3];
+        const Scalar v0 = values[s0], v1 = values[s1], v2 = values[s2], v3 = values[s3];
         sum += v0;
         sum += v1;
         sum += v2;
@@ -50,7 +50,7 @@ class SmallChildAdder {
       for (; k < m_part.levels; ++k) {
         const std::uint32_t width = m_widths[k];
         if (m_target >= static_cast<int>(width)) break;
-        sum += numbers[*level];
+        sum += values[*level];
         level += width;
       }
       to(m_at / packed_edge, m_at % packed_edge) += sum;

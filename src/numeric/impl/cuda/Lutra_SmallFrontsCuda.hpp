@@ -101,7 +101,7 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordin
 }
 
 /// Fronts of subtrees in which none is larger, a warp each, as data flow.
-/// @param tasks [n] by falling length of the path to the root
+/// @param tasks [n] by descending length of the path to the root
 template <bool interchanges, class Scalar, class Ordinal, class Offset>
 __global__ void __launch_bounds__(small_front_warps * 32)
     small_fronts_kernel(FrontLaunch<Scalar, Ordinal, Offset> launch, const SmallTask<Ordinal, Offset>* tasks,

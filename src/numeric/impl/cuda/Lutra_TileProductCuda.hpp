@@ -273,7 +273,7 @@ struct GlobalPart {
 
 /// Sends one or two entries into shared memory, or zeros where they are not there.
 template <int bytes>
-__device__ __forceinline__ void send_numbers(void* to, const void* from, bool there) {
+__device__ __forceinline__ void send_entries(void* to, const void* from, bool there) {
   const auto at = static_cast<unsigned>(__cvta_generic_to_shared(to));
   if constexpr (bytes == 16) {
     asm volatile(
@@ -297,7 +297,7 @@ struct OperandSource {
   const Scalar* data;
   int stride;          ///< the one that is not 1
   int inners, outers;  ///< extents; beyond them stands zero
-  int numbers;         ///< of a copy
+  int entries;         ///< of a copy
 };
 
 /// Sends an operand into shared memory slab by slab. Neighbouring threads follow the stride that is 1; where
@@ -319,7 +319,7 @@ struct OperandSender {
   }
 
   __device__ __forceinline__ static void send(const OperandSource<Scalar>& source, Scalar* to, int slab) {
-    if (source.numbers == 1) {
+    if (source.entries == 1) {
       copy<1>(source, to, slab);
     } else {
       copy<most>(source, to, slab);
@@ -327,14 +327,14 @@ struct OperandSender {
   }
 
  private:
-  template <int numbers>
+  template <int entries>
   __device__ __forceinline__ static void copy(const OperandSource<Scalar>& source, Scalar* to, int slab) {
-    constexpr int pieces = line / numbers, step = front_threads / pieces;  // lines
+    constexpr int pieces = line / entries, step = front_threads / pieces;  // lines
     constexpr int pitch = by_outer ? Place::pitch : depth;
     static_assert(by_outer || step % 4 == 0);
     unsigned thread;  // asked for anew: what follows from it would take registers that products need
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-    const int along = static_cast<int>(thread % pieces) * numbers, across = static_cast<int>(thread / pieces);
+    const int along = static_cast<int>(thread % pieces) * entries, across = static_cast<int>(thread / pieces);
     const int first = slab * depth, stride = source.stride;
     to += Place::of(by_outer ? across : along, by_outer ? along : across);
     const int inners = source.inners - first;
@@ -343,13 +343,13 @@ struct OperandSender {
     const Scalar* from = source.data + along +
                          static_cast<std::int64_t>(by_outer ? first + across : across) * stride +
                          (by_outer ? 0 : first);
-    constexpr int bytes = numbers * static_cast<int>(sizeof(Scalar));
+    constexpr int bytes = entries * static_cast<int>(sizeof(Scalar));
     const std::int64_t apart = static_cast<std::int64_t>(step) * stride;
     // a copy holds its pointer until it is on its way: the next one has another
     const Scalar* next[2] = {from, from + apart};
 #pragma unroll
     for (int e = 0; e < lines / step; ++e) {
-      send_numbers<bytes>(to + e * step * pitch, next[e % 2], e * step < lines_there);
+      send_entries<bytes>(to + e * step * pitch, next[e % 2], e * step < lines_there);
       next[e % 2] += 2 * apart;
       asm volatile("" : "+l"(next[e % 2]));  // a pointer for each copy would take too many registers
     }

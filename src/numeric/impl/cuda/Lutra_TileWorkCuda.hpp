@@ -49,7 +49,7 @@ struct TileWork {
       return launch.lower_inverses +
              (static_cast<Offset>(task.inverse_blocks) * InverseTile::block + s * edge) * edge;
     return (of_upper ? launch.data.inverses : launch.lower_inverses) + task.inverses +
-           static_cast<Offset>(s) * InverseTile::numbers(edge);
+           static_cast<Offset>(s) * InverseTile::entries(edge);
   }
   __device__ InverseTile layout_of_inverse(int s, bool of_upper) const {
     return {FrontTiles::inverse_lines(cut.extent(s)), interchanges && !of_upper};

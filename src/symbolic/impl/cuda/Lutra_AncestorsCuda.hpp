@@ -136,7 +136,7 @@ struct VertexElimination {
   __device__ void eliminate(Ordinal v, Ordinal above, Ordinal d) const {
     const Sets& sets = elimination.sets;
     const Offset from = sets.map(v), to = sets.map(above);
-    const Pair first = load(from + d / 64);
+    const Pair shared = load(from + d / 64);
     for (Ordinal first = 0; first < Sets::words(d); first += lanes * max_words) {
       Pair held[max_words];
 #pragma unroll
@@ -144,7 +144,7 @@ struct VertexElimination {
         const Ordinal w = first + s * lanes + static_cast<Ordinal>(lane());
         held[s] = w < Sets::words(d) ? load(from + w) : Pair{0, 0};
       }
-      if ((first.upper & first.lower & (Word(1) << (d % 64))) == 0) return eliminate_beyond(v, above, d);
+      if ((shared.upper & shared.lower & (Word(1) << (d % 64))) == 0) return eliminate_beyond(v, above, d);
 #pragma unroll
       for (int s = 0; s < max_words; ++s) {
         const Ordinal w = first + s * lanes + static_cast<Ordinal>(lane());

@@ -32,7 +32,7 @@ struct RowColumns {
   }
   /// Writes the solutions to the slots that others poll.
   template <int Stride, class Data>
-  __device__ __forceinline__ void hand_on(const Data& data, int column) const {
+  __device__ __forceinline__ void forward(const Data& data, int column) const {
     if (position < 0) return;
     write_columns(data.current + static_cast<std::int64_t>(position) * Stride + column, presentable(x));
   }
@@ -58,7 +58,7 @@ struct RowColumns {
 template <int Stride, class Data, class Row, int Count>
 __device__ __forceinline__ void finish(const Data& data, const Row (&row)[Count], int column) {
 #pragma unroll
-  for (int p = 0; p < Count; ++p) row[p].template hand_on<Stride>(data, column);
+  for (int p = 0; p < Count; ++p) row[p].template forward<Stride>(data, column);
 #pragma unroll
   for (int p = 0; p < Count; ++p) row[p].template deliver<Stride>(data, column);
 }

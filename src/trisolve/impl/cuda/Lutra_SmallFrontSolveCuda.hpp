@@ -82,7 +82,7 @@ struct WarpSweep {
     const auto& data = launch.data;
     const int pivots = task.pivots, size = pivots + task.cb_rows;
     const auto triangle = pivot_part(data.panels, task, data.sweep);
-    const auto further = further_part(data.panels, task, data.sweep);
+    const auto further = off_diagonal_part(data.panels, task, data.sweep);
     Rows rows;
 #pragma unroll
     for (int h = 0; h < Parts; ++h) {
@@ -122,7 +122,7 @@ struct WarpSweep {
     const auto& data = launch.data;
     const int pivots = task.pivots, cb_rows = task.cb_rows;
     const auto triangle = pivot_part(data.panels, task, data.sweep);
-    const auto further = further_part(data.panels, task, data.sweep);
+    const auto further = off_diagonal_part(data.panels, task, data.sweep);
     Rows beyond, within;
 #pragma unroll
     for (int h = 0; h < Parts; ++h) {

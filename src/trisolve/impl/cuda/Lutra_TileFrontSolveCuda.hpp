@@ -294,7 +294,7 @@ struct TileSweep {
     gather_up(first, rows, is_pivot);
     const auto solved = [&](int c) { return launch.solved_at(group, index_of(c), Width); };
     if (!is_pivot) {
-      const auto further = further_part(data.panels, task, data.sweep);
+      const auto further = off_diagonal_part(data.panels, task, data.sweep);
       subtract<true>({further.at(first - task.pivots, 0), further.row, further.column}, rows, 0, task.pivots,
                      false, solved);
       for (int p = thread; p < rows * Width; p += tile_solve_threads) {
@@ -347,7 +347,7 @@ struct TileSweep {
     const FrontTiles cut = tiles();
     const int first = cut.begin(task.tile), rows = cut.extent(task.tile), end = first + rows;
     const auto triangle = pivot_part(data.panels, task, data.sweep);
-    const auto further = further_part(data.panels, task, data.sweep);
+    const auto further = off_diagonal_part(data.panels, task, data.sweep);
     const PanelPart<Scalar> beyond{further.at(first, 0), further.row, further.column};
     const auto solution_of_row = [&](int c) {
       return launch.solution_at(group, data.rows[task.rows + c], Width);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_COLUMNTUNING_HPP
-#define LUTRA_COLUMNTUNING_HPP
+#ifndef LUTRA_COLUMNABLATION_HPP
+#define LUTRA_COLUMNABLATION_HPP
 
 #include <cstddef>
 
@@ -16,7 +16,7 @@ enum class ColumnFormat {
 };
 
 /// Ablation switches of the simplicial engine on devices, for tests and benchmarks.
-struct ColumnTuning {
+struct ColumnAblation {
   bool portable = false;  ///< the kernels for all execution spaces, also on CUDA
   ColumnFormat format = ColumnFormat::automatic;
   int blocks = 0;                                    ///< a multiprocessor; 0: by the tasks of a level
@@ -28,7 +28,7 @@ struct ColumnTuning {
 template <class Ordinal, class Offset, class ExecutionSpace>
 RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_right_looking_lu(
     const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
-    const MemoryBudget& budget, const ColumnTuning& tuning);
+    const MemoryBudget& budget, const ColumnAblation& ablation);
 
 }  // namespace lutra::Impl
 
