@@ -9,6 +9,7 @@
 #include "Lutra_FrontLu.hpp"
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_TestDevice.hpp"
+#include "Lutra_TestMatrices.hpp"
 #include "Lutra_TestTypes.hpp"
 
 namespace lutra::Test {
