@@ -14,7 +14,7 @@ namespace lutra {
 
 /// How the k-th largest of n values is found.
 enum class SelectMethod {
-  sampleselect,  ///< a sample divides the values into up to 256 buckets (Anzt et al. 2020, section III)
+  sampleselect,  ///< a sample divides the values into up to 256 buckets (Anzt et al. 2019, section III)
   quickselect    ///< one pivot, two buckets: a baseline
 };
 

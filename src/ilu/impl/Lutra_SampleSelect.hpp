@@ -13,7 +13,7 @@
 
 namespace lutra::Impl {
 
-/// SampleSelect by portable kernels (Anzt, Ribizel, Flegar, Chow and Dongarra 2020, section III), a level:
+/// SampleSelect by portable kernels (Anzt, Ribizel, Flegar, Chow and Dongarra 2019, section III), a level:
 ///
 ///     split    one team sorts a sample and picks splitters           count   each chunk of the source:
 ///     buckets choose   one thread finds the bucket of the wanted value       filter  gathers that bucket's

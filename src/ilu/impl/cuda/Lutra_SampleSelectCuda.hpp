@@ -12,7 +12,7 @@
 
 namespace lutra::Impl {
 
-/// The counting pass of SampleSelect (Anzt et al. 2020, section III, figure 5). Each block takes the sample,
+/// The counting pass of SampleSelect (Anzt et al. 2019, section III, figure 5). Each block takes the sample,
 /// sorts it and picks the same splitters: that costs less than a launch. The last block done chooses the
 /// bucket.
 ///
@@ -327,6 +327,9 @@ struct SampleSelectCuda {
     count<8, false, true>(1);
     gather(true);
   }
+
+  /// Queues the first level's counting pass alone, for benchmarks.
+  void count_once() const { count<8, true, true>(0); }
 
   /// Quickselect; waits after each level.
   /// @param left () → values in question after a level

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PERFSELECTPEERS_HPP
+#define LUTRA_PERFSELECTPEERS_HPP
+
+#include "Lutra_PerfMeasure.hpp"
+
+namespace lutra::Perf {
+
+using SelectValues = Kokkos::View<const double*, MemorySpace>;
+
+/// Name of the library that sorts on the device; empty if there is none.
+extern const char* const device_sort_name;
+
+/// Times a sort of all values into another array, whose entry n − k must be `wanted`.
+Samples measure_device_sort(int samples, const SelectValues& values, std::int64_t k, double wanted);
+
+/// Times one counting pass with oracles and nothing else; no samples where it is not a launch of its own.
+Samples measure_counting_pass(int samples, const SelectValues& values, std::int64_t k);
+
+}  // namespace lutra::Perf
+
+#endif
