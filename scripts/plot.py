@@ -7,6 +7,10 @@
   scripts/plot.py --ratios solve.json -o ratios.svg     the peer's time divided by each solver's
   scripts/plot.py --sweep sizes.json -o sizes.svg       time against n with the fitted exponent
   scripts/plot.py --model trisolve.json                 predicted and measured times of triangular solves
+
+and from what `lutra solve` and `lutra sequence` print with --json=FILE.json and a Krylov method:
+
+  scripts/plot.py --convergence a.json b.json -o c.svg  relative residual against iterations, one curve per solve
 """
 
 import argparse
@@ -300,6 +304,43 @@ def draw_sweep(plt, lines, axes):
     return figure
 
 
+def read_convergence(files):
+    """The solves in files of `lutra solve --json` and `lutra sequence --json` that have a history of residuals."""
+    solves = []
+    for file in files:
+        try:
+            report = json.loads(Path(file).read_text(encoding="utf-8"))
+            steps = report.get("steps", [report])
+            found = [step for step in steps if step["residual_history"]]
+        except (OSError, ValueError, KeyError, AttributeError) as problem:
+            sys.exit(f"plot.py: {file} is not a report of lutra solve or lutra sequence: {problem!r}")
+        if not found:
+            sys.exit(f"plot.py: {file} has no residual_history: it is not of a Krylov method")
+        solves += found
+    return solves
+
+
+def name_of_solve(solve):
+    return [Path(solve["matrix"]["file"] or "-").name, solve["choice"]["method"], solve["choice"]["precond"] or "none"]
+
+
+def print_convergence(solves):
+    print_markdown(["matrix", "method", "preconditioner", "iterations", "relative residual", "status"],
+                   [[*name_of_solve(s), str(s["iterations"]), f"{s['residual_history'][-1]:.1e}", s["status"]] for s in solves])
+
+
+def draw_convergence(plt, solves):
+    figure, panel = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    for solve in solves:
+        history = solve["residual_history"]
+        panel.semilogy([r if r > 0 else float("nan") for r in history], label=" ".join(name_of_solve(solve)), linewidth=1,
+                       marker="o" if len(history) < 40 else None, markersize=3)
+    panel.set(xlabel="iterations", ylabel="‖b − A·x‖₂ / ‖b‖₂")
+    panel.grid(alpha=0.3)
+    panel.legend(fontsize="small")
+    return figure
+
+
 def describe_source(contexts):
     """One line per report: the commit, the execution space and the device or the host threads it was measured on."""
     sources = []
@@ -320,6 +361,8 @@ def parse_arguments():
     parser.add_argument("--table", action="store_true", help="print the commit and Markdown tables; with -o draw as well")
     parser.add_argument("--limits", action="store_true", help="with --table: Lutra's times beside the limits of the hardware")
     parser.add_argument("--model", action="store_true", help="print predicted and measured times of triangular solves")
+    parser.add_argument("--convergence", action="store_true",
+                        help="print how solves with Krylov methods ended; with -o draw their residuals against iterations")
     parser.add_argument("--ratios", action="store_true", help="draw ratios to the peer instead of times")
     parser.add_argument("--sweep", action="store_true", help="draw time against n")
     parser.add_argument("--best", action="store_true",
@@ -327,13 +370,19 @@ def parse_arguments():
     parser.add_argument("--peer", default="klu", help="solver to compare with (default: klu)")
     parser.add_argument("--stages", help="only these, comma-separated, in this order")
     arguments = parser.parse_args()
-    if not arguments.table and not arguments.model and not arguments.output:
-        parser.error("choose --table, --model or -o FIGURE")
+    if not (arguments.table or arguments.model or arguments.convergence or arguments.output):
+        parser.error("choose --table, --model, --convergence or -o FIGURE")
     return arguments
 
 
 def main():
     arguments = parse_arguments()
+    if arguments.convergence:
+        solves = read_convergence(arguments.reports)
+        print_convergence(solves)
+        if arguments.output:
+            draw_convergence(pyplot(), solves).savefig(arguments.output, dpi=150)
+        return
     lines, contexts = read_reports(arguments.reports, arguments.best)
     axes = Axes(lines, arguments.stages.split(",") if arguments.stages else None)
     if arguments.table:

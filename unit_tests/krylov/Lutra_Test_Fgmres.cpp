@@ -43,6 +43,35 @@ struct FgmresRun {
   KrylovOptions options;
 };
 
+/// Of each `period` calls the first solves with the upper triangle of A, the others scale by their number.
+template <class Types>
+class ChangingPreconditioner final : public Preconditioner<typename Types::Scalar, typename Types::Space> {
+ public:
+  using Scalar = typename Types::Scalar;
+  using Space = typename Types::Space;
+
+  ChangingPreconditioner(Matrix<Types> A, int period) : m_triangle(upper(std::move(A))), m_period(period) {}
+  void apply(const Space& exec, Transposition op, const Rows<Types>& B, const Rows<Types>& X) override {
+    const int phase = calls++ % m_period;
+    if (phase == 0) return m_triangle.apply(exec, op, B, X);
+    Kokkos::parallel_for(
+        Kokkos::RangePolicy<Space>(exec, 0, X.extent(0)),
+        KOKKOS_LAMBDA(const std::size_t i) { X(i, 0) = B(i, 0) * RealOf<Scalar>(phase); });
+  }
+
+  int calls = 0;
+
+ private:
+  static Matrix<Types> upper(Matrix<Types> A) {
+    for (std::size_t i = 0, n = static_cast<std::size_t>(A.n_rows); i < n; ++i)
+      for (std::size_t j = 0; j < i; ++j) A.values[i * n + j] = Scalar(0);
+    return A;
+  }
+
+  DenseFactorization<Types> m_triangle;
+  int m_period;
+};
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("FGMRES agrees with a dense solve", "[krylov]", AllTypes) {
@@ -220,6 +249,26 @@ TEMPLATE_LIST_TEST_CASE("the workspace shrinks to what the budget has", "[krylov
   const auto small = Fgmres<Scalar, Space>(Space(), n, 60, MemoryBudget(62 * vector));
   CHECK(small.restart() == 30);
   CHECK_THROWS_AS((Fgmres<Scalar, Space>(Space(), n, 60, MemoryBudget(8 * vector))), OutOfMemoryError);
+}
+
+TEMPLATE_LIST_TEST_CASE("a preconditioner may change from call to call, across restarts too", "[krylov]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(18);
+  const auto A = dense_matrix<Matrix<TestType>>(40, random);
+  for (const int period : {2, 3, 5}) {  // 4 iterations a cycle: restarts come within a period and at its end
+    FgmresRun<TestType> run(A, random_vector<Scalar>(40, random), 4);
+    ChangingPreconditioner<TestType> changing(A, period);
+    const auto outcome = run.solve(changing);
+    CAPTURE(period, outcome.iterations);
+    CHECK(outcome.stop == KrylovStop::converged);
+    CHECK(changing.calls == outcome.iterations);  // directions are kept: no call for the sum
+    CHECK(outcome.restarts == (outcome.iterations - 1) / 4);
+    CHECK(outcome.restarts > 0);
+    const double residual = relative_residual(A, to_host(run.X), run.b);
+    CHECK(residual <= run.options.tolerance);
+    CHECK(std::abs(residual - outcome.residual) <= 20 * double(epsilon_of<Scalar>));
+  }
 }
 
 }  // namespace lutra::Test

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
 
+#include "Lutra_DiagonalPreconditioner.hpp"
 #include "Lutra_Gmres.hpp"
 #include "Lutra_KrylovIteration.hpp"
 #include "Lutra_KrylovTestSystems.hpp"
@@ -364,6 +365,36 @@ TEMPLATE_LIST_TEST_CASE("iterations allocate nothing and wait no oftener than th
     CHECK(events.waits() <= most + restarts + 2);
     CHECK(events.allocations() == 0);
   }
+}
+
+TEMPLATE_LIST_TEST_CASE("Jacobi divides by the diagonal; 1 where there is none", "[krylov]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  auto A = from_dense<Matrix<TestType>>({{2, 5, nothing}, {1, nothing, 3}, {nothing, 7, 0}});
+  if constexpr (ScalarTraits<Scalar>::is_complex) A.values[0] = Scalar(0, 2);
+  DiagonalPreconditioner<Scalar, Space> M(Space(), 3, MemoryBudget());
+  M.set_values(Space(), to_space<Space>(A));
+  for (const Transposition op : {Transposition::none, Transposition::adjoint}) {
+    const auto B =
+        to_device<TestType>({{Scalar(4), Scalar(5), Scalar(6)}, {Scalar(2), Scalar(0), Scalar(1)}});
+    M.apply(Space(), op, B, B);
+    const Scalar d = op == Transposition::none ? A.values[0] : ScalarTraits<Scalar>::conjugate(A.values[0]);
+    CHECK(to_host(B, 0) == std::vector<Scalar>{Scalar(4) / d, Scalar(5), Scalar(6)});
+    CHECK(to_host(B, 1) == std::vector<Scalar>{Scalar(2) / d, Scalar(0), Scalar(1)});
+  }
+  // scaled by 10^(i mod 7) on both sides, plain CG needs more iterations than with the diagonal
+  std::mt19937 random(32);
+  auto scaled = hermitian_matrix<Matrix<TestType>>(40, 80, random);
+  for (std::size_t i = 0; i < 40; ++i)
+    for (std::size_t j = 0; j < 40; ++j)
+      scaled.values[i * 40 + j] *= RealOf<Scalar>(std::pow(2.0, double(i % 7 + j % 7) / 2));
+  KrylovRun<TestType> plain(scaled, random_vectors<Scalar>(40, 1, random), KrylovMethod::cg);
+  KrylovRun<TestType> jacobi(scaled, plain.b, KrylovMethod::cg);
+  DiagonalPreconditioner<Scalar, Space> diagonal(Space(), 40, MemoryBudget());
+  diagonal.set_values(Space(), to_space<Space>(scaled));
+  const auto fast = jacobi.solve(&diagonal);
+  check_converged(scaled, jacobi, fast);
+  CHECK(fast[0].iterations < plain.solve()[0].iterations);
 }
 
 TEMPLATE_LIST_TEST_CASE("mistakes in the call of a Krylov method", "[krylov]", AllTypes) {

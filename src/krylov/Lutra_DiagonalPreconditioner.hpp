@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_DIAGONALPRECONDITIONER_HPP
+#define LUTRA_DIAGONALPRECONDITIONER_HPP
+
+#include "Lutra_CsrView.hpp"
+#include "Lutra_LinearOperator.hpp"
+#include "Lutra_MemoryBudget.hpp"
+
+namespace lutra {
+
+/// Jacobi preconditioning: X = op(D)⁻¹·B with the diagonal D of A. Where an entry of D is missing or has no
+/// finite inverse, 1 takes its place.
+template <class Scalar, class ExecutionSpace>
+class DiagonalPreconditioner final : public Preconditioner<Scalar, ExecutionSpace> {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using typename Preconditioner<Scalar, ExecutionSpace>::Rows;
+
+  /// Memory for n scalars. @throws OutOfMemoryError
+  DiagonalPreconditioner(const ExecutionSpace& exec, std::size_t n, const MemoryBudget& budget);
+
+  /// Takes the diagonal of a matrix of order n with sorted rows. Neither checks nor waits.
+  template <class Ordinal, class Offset>
+  void set_values(const ExecutionSpace& exec, const CsrView<Scalar, Ordinal, Offset, Memory>& A);
+
+  void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override;
+
+ private:
+  MemoryReservation m_reservation;
+  Kokkos::View<Scalar*, Memory> m_inverse;  ///< [n] entries of D⁻¹
+};
+
+}  // namespace lutra
+
+#endif
