@@ -28,12 +28,14 @@ struct FindScales {
   KOKKOS_FUNCTION bool skips(int) const { return false; }
   KOKKOS_FUNCTION void add(std::int64_t i, int c, int, Sum& sum) const {
     const Real size = ScalarTraits<Scalar>::magnitude(B(i, c));
-    sum.raise(Scalar(Kokkos::isfinite(size) ? size : Kokkos::Experimental::infinity_v<Real>));
+    constexpr Real infinity = Kokkos::Experimental::infinity_v<Real>;
+    sum.raise(Scalar(Kokkos::isfinite(size) ? size : infinity));
   }
   KOKKOS_FUNCTION void finish(int c) const {
     const Real largest = real_part(totals(c, 0));
     const Real power = Kokkos::exp2(Kokkos::floor(Kokkos::log2(largest)));
-    columns(c).scale = largest == 0 ? Real(0) : Kokkos::max(power, Kokkos::Experimental::norm_min_v<Real>);
+    constexpr Real least = Kokkos::Experimental::norm_min_v<Real>;
+    columns(c).scale = largest == 0 ? Real(0) : power < least ? least : power;
   }
 };
 
