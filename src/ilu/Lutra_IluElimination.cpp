@@ -85,9 +85,10 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
     exec.fence("lutra::ilu: the plan of an elimination is ready");
   }
 
-  /// Whether threads get enough rows of a level: values of rows of other threads come from their caches.
+  /// Whether a thread's rows of a level, some 10 µs, outweigh waiting for the others', whose values come from
+  /// other caches.
   bool shares_pay() const {
-    return static_cast<std::size_t>(n) >= 16 * static_cast<std::size_t>(threads) * levels.size();
+    return static_cast<std::size_t>(n) >= 256 * static_cast<std::size_t>(threads) * levels.size();
   }
 
   void make_tables(const ExecutionSpace& exec, const Factors& pattern, const MemoryBudget& budget) {
@@ -143,7 +144,7 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
       const auto policy =
           typename Kernel::Policy(exec, static_cast<int>(teams), tables.team_rows, tables.lanes)
               .set_scratch_size(0, Kokkos::PerThread(static_cast<int>(tables.scratch_bytes())));
-      Kokkos::parallel_for("lutra::ilu::eliminate", policy,
+      Kokkos::parallel_for("lutra::ilu::eliminate", Impl::by_argument(policy),
                            Kernel{rows, order, state.device().data(), tables, table_begin, keys, values});
     }
   }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "Lutra_BinarySearch.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
@@ -82,7 +83,8 @@ IncompleteOutcome inspect_factors(
   const auto last =
       std::max({A.values.extent(0), factors.values.extent(0), static_cast<std::size_t>(factors.n)});
   Kokkos::parallel_reduce(
-      "lutra::ilu::inspect", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(last)),
+      "lutra::ilu::inspect",
+      Impl::by_argument(Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(last))),
       Impl::InspectElement<Scalar, Ordinal, Offset, Memory>{A.values, factors.n, factors.row_map,
                                                             factors.diagonal, factors.values, symmetric},
       Kokkos::View<IncompleteOutcome, Memory>(result.device().data()));

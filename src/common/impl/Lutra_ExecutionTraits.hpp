@@ -57,6 +57,13 @@ int vector_length_for(double mean_length) {
   }
 }
 
+/// A policy whose kernel gets its functor as a kernel argument. Kokkos copies functors of 512 bytes and more
+/// through a buffer in CUDA's constant memory, before which the host waits for the last kernel that used it.
+template <class Policy>
+auto by_argument(const Policy& policy) {
+  return Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight);
+}
+
 }  // namespace lutra::Impl
 
 #endif

@@ -239,9 +239,9 @@ void for_each_row(const ExecutionSpace& exec, const char* label, Ordinal begin, 
   } else {
     using Kernel = DeviceRows<Body, Scalar, Ordinal, ExecutionSpace>;
     const auto teams = (end - begin + tables.team_rows - 1) / tables.team_rows;
-    auto policy = typename Kernel::Policy(exec, static_cast<int>(teams), tables.team_rows, tables.lanes)
-                      .set_scratch_size(0, Kokkos::PerThread(static_cast<int>(tables.scratch_bytes())));
-    Kokkos::parallel_for(label, policy, Kernel{body, tables, begin, end});
+    const auto policy = typename Kernel::Policy(exec, static_cast<int>(teams), tables.team_rows, tables.lanes)
+                            .set_scratch_size(0, Kokkos::PerThread(static_cast<int>(tables.scratch_bytes())));
+    Kokkos::parallel_for(label, by_argument(policy), Kernel{body, tables, begin, end});
   }
 }
 
