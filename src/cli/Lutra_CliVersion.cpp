@@ -9,7 +9,7 @@
 namespace lutra::Cli {
 namespace {
 
-std::string joined(const std::vector<std::string>& names) {
+std::string comma_separated(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
@@ -24,8 +24,8 @@ int run_version(const Arguments& arguments) {
     return exit_solved;
   }
   write_output(text_line("lutra", info.version + " (" + info.git + ")") + text_line("kokkos", info.kokkos) +
-               text_line("kernels", info.kokkos_kernels) + text_line("backends", joined(info.backends)) +
-               text_line("types", joined(info.scalars) + " with " + joined(info.ordinals)));
+               text_line("kernels", info.kokkos_kernels) + text_line("backends", comma_separated(info.backends)) +
+               text_line("types", comma_separated(info.scalars) + " with " + comma_separated(info.ordinals)));
   return exit_solved;
 }
 

@@ -3,6 +3,6 @@
 
 namespace lutra::Impl {
 
-LUTRA_IF_C128(LUTRA_INSTANTIATE_TRIANGULAR_SOLVE(Kokkos::complex<double>))
+LUTRA_INSTANTIATE_TRIANGULAR_SOLVE(Kokkos::complex<double>)
 
 }  // namespace lutra::Impl

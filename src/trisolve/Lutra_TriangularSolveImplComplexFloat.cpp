@@ -3,6 +3,6 @@
 
 namespace lutra::Impl {
 
-LUTRA_IF_C64(LUTRA_INSTANTIATE_TRIANGULAR_SOLVE(Kokkos::complex<float>))
+LUTRA_INSTANTIATE_TRIANGULAR_SOLVE(Kokkos::complex<float>)
 
 }  // namespace lutra::Impl

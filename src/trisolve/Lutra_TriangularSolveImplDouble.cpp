@@ -3,6 +3,6 @@
 
 namespace lutra::Impl {
 
-LUTRA_IF_F64(LUTRA_INSTANTIATE_TRIANGULAR_SOLVE(double))
+LUTRA_INSTANTIATE_TRIANGULAR_SOLVE(double)
 
 }  // namespace lutra::Impl

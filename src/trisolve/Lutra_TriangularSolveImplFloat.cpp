@@ -3,6 +3,6 @@
 
 namespace lutra::Impl {
 
-LUTRA_IF_F32(LUTRA_INSTANTIATE_TRIANGULAR_SOLVE(float))
+LUTRA_INSTANTIATE_TRIANGULAR_SOLVE(float)
 
 }  // namespace lutra::Impl
