@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -40,7 +41,6 @@ class ParIlut {
         m_rows(exec, Impl::vector_length_for<ExecutionSpace>(mean_row(start)), 1024),
         m_now(start),
         m_reservation(budget),
-        m_work(exec, A.n_rows, A.n_rows, 2 * mean_row(start), budget),
         m_news(exec, m_reservation, "lutra::ilu::news", 1) {
     allocate_rows();
     measure();
@@ -49,11 +49,12 @@ class ParIlut {
   ParIlutOutcome run() {
     bool is_too_full = m_now.nnz() > m_max_lower + m_max_upper + m_A.n_rows;
     if (m_options.steps == 0 && is_too_full) {
-      add_candidates(Kokkos::Experimental::infinity_v<Real>);
+      m_min_lower = m_min_upper = Kokkos::Experimental::infinity_v<Real>;
+      add_candidates();
       sweep_and_drop();
     }
     while (m_outcome.steps < m_options.steps) {
-      add_candidates(0);
+      add_candidates();
       const bool is_worthwhile = take_residual();
       if (!m_outcome.is_finite || !(is_worthwhile || is_too_full)) break;
       sweep_and_drop();
@@ -96,6 +97,9 @@ class ParIlut {
   void allocate_rows() {
     const auto n = static_cast<std::size_t>(m_A.n_rows);
     MemoryReservation& from = m_reservation;
+    constexpr std::size_t row_bytes = 3 * sizeof(Real) + 5 * sizeof(Ordinal) + sizeof(double) +
+                                      3 * sizeof(Offset) + 4 * sizeof(std::int64_t);
+    from.template reserve<Memory>(m_exec, "lutra::ilu::parilut_rows", n * row_bytes + (1 << 13));
     m_scaling = {allocate<Real>(from, "row_size", n), allocate<Real>(from, "row_scale", n),
                  allocate<Real>(from, "column_scale", n)};
     m_A_lower = allocate<Ordinal>(from, "lower_lengths", n);
@@ -117,7 +121,7 @@ class ParIlut {
 
   template <class Functor>
   void for_rows(const char* label, const Functor& functor) const {
-    Kokkos::parallel_for(label, m_rows.policy(m_exec, m_A.n_rows), functor);
+    Kokkos::parallel_for(label, Impl::by_argument(m_rows.policy(m_exec, m_A.n_rows)), functor);
   }
   Kokkos::RangePolicy<ExecutionSpace> range(std::int64_t end) const { return {m_exec, 0, end}; }
 
@@ -133,6 +137,10 @@ class ParIlut {
     Kokkos::parallel_reduce("lutra::ilu::finish_scaling", range(n), kernel, counts);
     m_max_lower = fill_limit(m_options.symmetric ? counts.upper : counts.lower);
     m_max_upper = fill_limit(counts.upper);
+    // residuals have about twice the columns; of long rows, three times
+    const std::int64_t longest = std::min<std::int64_t>(3 * counts.longest, m_A.n_rows);
+    m_work.emplace(m_exec, m_A.n_rows, m_A.n_rows, 2 * mean_row(m_now), m_budget,
+                   static_cast<Ordinal>(longest));
   }
 
   std::int64_t fill_limit(std::int64_t entries) const {
@@ -140,11 +148,11 @@ class ParIlut {
     return static_cast<std::int64_t>(std::min(m_options.fill_factor * static_cast<double>(entries), all));
   }
 
-  /// m_wide := m_now with the candidates whose keys are at least `min_key`
-  void add_candidates(Real min_key) {
+  /// m_wide := m_now with the candidates whose keys are at least m_min_lower, in U m_min_upper
+  void add_candidates() {
     Search search{
         m_A,      m_shift,        m_now,     m_wide,       m_lower_map, m_n_columns, m_n_row,
-        m_n_left, m_row_residual, m_scaling, m_thresholds, min_key,     min_key,     m_options.symmetric,
+        m_n_left, m_row_residual, m_scaling, m_thresholds, m_min_lower, m_min_upper, m_options.symmetric,
         m_rows};
     for_rows("lutra::ilu::bound_rows", Impl::BoundRows<Search>{search});
     count_candidates(search);
@@ -159,14 +167,14 @@ class ParIlut {
 
   void pass_rows(const char* label, const Search& search, Impl::SearchPass pass,
                  const Array<std::int64_t>& bins = {}) const {
-    Impl::for_each_row(m_exec, label, Ordinal(0), m_A.n_rows, m_work,
+    Impl::for_each_row(m_exec, label, Ordinal(0), m_A.n_rows, *m_work,
                        Impl::SearchRow<Search, Memory>{search, pass, bins});
   }
 
   void count_candidates(const Search& search) const {
     pass_rows("lutra::ilu::count_candidates", search, Impl::SearchPass::count);
     Kokkos::parallel_scan("lutra::ilu::place_candidates", range(std::int64_t(m_A.n_rows) + 1),
-                          Impl::PlaceCandidates<Search, Memory>{search, m_news.device()});
+                          Impl::PlaceCandidates<Ordinal, Offset, Memory>(search, m_news.device()));
     using Sum = Kokkos::View<double, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
     Kokkos::parallel_reduce("lutra::ilu::residual", range(m_A.n_rows),
                             Impl::SumResiduals<Memory>{m_row_residual},
@@ -208,6 +216,7 @@ class ParIlut {
     const double share = static_cast<double>(limit) / std::max(1.0, lower + upper);
     search.min_lower = std::max(search.min_lower, least_key(counts, share * lower, is_hard));
     search.min_upper = std::max(search.min_upper, least_key(counts + n_bins, share * upper, is_hard));
+    if (!is_hard) m_min_lower = search.min_lower, m_min_upper = search.min_upper;
     count_candidates(search);
     m_news.fetch(m_exec);
     m_is_limited = true;
@@ -223,10 +232,14 @@ class ParIlut {
     return bin < n_bins ? Impl::KeyBins<Real>::least(bin) : Kokkos::Experimental::infinity_v<Real>;
   }
 
-  /// Bytes for an entry of m_wide, its key, its share in the selection, and its copy in m_kept.
+  std::size_t entry_bytes() const {
+    return sizeof(Ordinal) + (m_options.deterministic ? 2 : 1) * sizeof(Scalar);
+  }
+  /// With the key.
+  std::size_t wide_bytes() const { return entry_bytes() + sizeof(Real); }
+  /// With its share in the selection, and its copy in m_kept.
   std::size_t bytes_of_entry() const {
-    const std::size_t entry = sizeof(Ordinal) + (m_options.deterministic ? 2 : 1) * sizeof(Scalar);
-    return entry + 3 * sizeof(Real) + 2 + (m_kept.nnz() > 0 ? 0 : entry);
+    return wide_bytes() + 2 * sizeof(Real) + 2 + (m_kept.nnz() > 0 ? 0 : entry_bytes());
   }
 
   /// Room for `wanted` entries in m_wide, as far as the budget goes. Its entries are lost.
@@ -241,6 +254,7 @@ class ParIlut {
     const std::size_t free_bytes = m_budget.available_bytes();
     const auto size = std::min(static_cast<std::size_t>(wanted),
                                free_bytes > others ? (free_bytes - others) / bytes_of_entry() : 0);
+    from.template reserve<Memory>(m_exec, "lutra::ilu::parilut_wide", size * wide_bytes() + (1 << 10));
     m_wide.entries = allocate<Ordinal>(from, "wide_entries", size);
     m_wide.values = allocate<Scalar>(from, "wide_values", size);
     m_keys = allocate<Real>(from, "keys", size);
@@ -268,7 +282,7 @@ class ParIlut {
   void sweep(Factors& factors, Array<Scalar>& spare) const {
     const Array<Scalar> to = m_options.deterministic ? spare : factors.values;
     Impl::sweep_factors(m_exec, m_A, m_shift, factors, Kokkos::View<const Scalar*, Memory>(factors.values),
-                        to, m_work);
+                        to, *m_work);
     if (m_options.deterministic) std::swap(factors.values, spare);
   }
 
@@ -327,7 +341,7 @@ class ParIlut {
   void count_and_place(const Drop& kernels) {
     for_rows("lutra::ilu::count_kept", Impl::CountKept<Drop>{kernels});
     Kokkos::parallel_scan("lutra::ilu::place_kept", range(std::int64_t(m_A.n_rows) + 1),
-                          Impl::PlaceKept<Drop>{kernels});
+                          Impl::PlaceKept<Threshold, Offset, Memory>(kernels));
   }
 
   void allocate_kept(std::int64_t capacity) {
@@ -338,6 +352,8 @@ class ParIlut {
     m_kept.n = m_A.n_rows;
     m_kept.reservation = MemoryReservation(m_budget);
     MemoryReservation& from = m_kept.reservation;
+    from.template reserve<Memory>(m_exec, "lutra::ilu::parilut_kept",
+                                  size * entry_bytes() + 2 * n * sizeof(Offset) + (1 << 11));
     m_kept.row_map = allocate<Offset>(from, "kept_row_map", n + 1);
     m_kept.diagonal = allocate<Offset>(from, "kept_diagonal", n);
     m_kept.entries = allocate<Ordinal>(from, "kept_entries", size);
@@ -353,7 +369,7 @@ class ParIlut {
   Impl::RowTeams m_rows;
   Factors m_now;  ///< L and U
   MemoryReservation m_reservation;
-  Impl::RowWorkspace<Scalar, Ordinal, ExecutionSpace> m_work;
+  std::optional<Impl::RowWorkspace<Scalar, Ordinal, ExecutionSpace>> m_work;
   Impl::AsyncResult<Impl::ParIlutNews, ExecutionSpace> m_news;
   Selection<Real, ExecutionSpace> m_selection;
   Impl::KeyScaling<Real, Memory> m_scaling;
@@ -369,7 +385,8 @@ class ParIlut {
   Array<Threshold> m_thresholds;                                                 ///< [2] of L, of U
   Factors m_kept;                                                                ///< after dropping
   Array<Scalar> m_kept_spare;
-  bool m_is_kept = false;     ///< m_now is m_kept
+  bool m_is_kept = false;  ///< m_now is m_kept
+  Real m_min_lower = 0, m_min_upper = 0;
   bool m_is_limited = false;  ///< the step's candidates are not all that could be
   ParIlutOutcome m_outcome;
 };

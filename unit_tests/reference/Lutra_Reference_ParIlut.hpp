@@ -92,7 +92,8 @@ class ParIlut {
         if (factors[i].count(j) > 0) continue;
         const W first = j < i ? quotient(value, factors[j].at(j)) : value;
         const Candidate candidate{i, j, first, key(i, j, first)};
-        if (candidate.key >= m_threshold[j > i] / 4) candidates[j > i].push_back(candidate);
+        if (candidate.key >= std::max(m_threshold[j > i] / 4, m_least[j > i]))
+          candidates[j > i].push_back(candidate);
       }
     }
     residual = std::sqrt(sum / static_cast<long double>(factors.size()));
@@ -100,8 +101,8 @@ class ParIlut {
     const bool is_limited = n_entries > 2 * (limit_lower + limit_upper) + factors.size();
     for (int factor = 0; factor < 2; ++factor) {
       auto& of_factor = candidates[factor];
-      const long double least =
-          is_limited ? least_key(of_factor, factor == 0 ? limit_lower : limit_upper) : 0;
+      long double& least = m_least[factor];
+      if (is_limited) least = std::max(least, least_key(of_factor, factor == 0 ? limit_lower : limit_upper));
       for (const Candidate& candidate : of_factor) {
         if (candidate.key >= least) factors[candidate.i][candidate.j] = candidate.value;
       }
@@ -176,6 +177,7 @@ class ParIlut {
   }
 
   std::vector<Row> m_A;
+  long double m_least[2] = {0, 0};            ///< of candidates, from the last step with too many
   long double m_threshold[2] = {0, 0};        ///< of the last step, for L and U
   std::vector<long double> m_size, m_column;  ///< largest magnitude of rows, of columns
 };

@@ -27,13 +27,14 @@ struct KeyScaling {
   }
 };
 
-/// Entries of A's strict triangles.
+/// Entries of A's strict triangles, and of its longest row.
 struct TriangleCounts {
-  std::int64_t lower = 0, upper = 0;
+  std::int64_t lower = 0, upper = 0, longest = 0;
 
   KOKKOS_FUNCTION TriangleCounts& operator+=(const TriangleCounts& other) {
     lower += other.lower;
     upper += other.upper;
+    longest = Kokkos::max(longest, other.longest);
     return *this;
   }
 };
@@ -79,8 +80,7 @@ struct MeasureMatrix {
   KOKKOS_FUNCTION void operator()(const std::int64_t i, TriangleCounts& sum) const {
     to.row(i) = 1 / Kokkos::sqrt(to.row_size(i));
     to.column(i) = to.column(i) > 0 ? 1 / Kokkos::sqrt(to.column(i)) : Real(1);
-    sum.lower += n_lower(i);
-    sum.upper += n_upper(i);
+    sum += {n_lower(i), n_upper(i), static_cast<std::int64_t>(A.row_map(i + 1) - A.row_map(i))};
   }
 };
 

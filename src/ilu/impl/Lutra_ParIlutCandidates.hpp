@@ -88,11 +88,9 @@ struct CandidateSearch {
     if (symmetric && j < i) return scaling.key(j, i, ScalarTraits<Scalar>::magnitude(r));
     return scaling.key(i, j, ScalarTraits<Scalar>::magnitude(value(i, j, r)));
   }
-  /// Position of column j in row i of L and U, or the end of the row.
-  KOKKOS_FUNCTION Offset find(Ordinal i, Ordinal j) const {
-    const Offset end = from.row_map(i + 1);
-    const Offset p = first_not_before(from.row_map(i), end, [&](Offset q) { return from.entries(q) < j; });
-    return p < end && from.entries(p) == j ? p : end;
+  /// Whether a residual outside the pattern gets an entry. NaN does not: the norm reports it.
+  KOKKOS_FUNCTION bool is_candidate(Ordinal i, Ordinal j, const Scalar& r) const {
+    return r == r && key(i, j, r) >= min_key(j < i && !symmetric ? 0 : 1);
   }
 };
 
@@ -128,9 +126,24 @@ enum class SearchPass {
   fill    ///< writes the rows, sorted by column; nothing where they do not fit
 };
 
+/// Writes a row from position `first` on.
+template <class Factors, class Offset>
+struct WriteRow {
+  const Factors& to;
+  Offset first;
+
+  template <class Ordinal, class Scalar>
+  KOKKOS_FUNCTION void operator()(const Ordinal rank, const Ordinal j, const Scalar& value) const {
+    to.entries(first + rank) = j;
+    to.values(first + rank) = value;
+  }
+};
+
 /// All passes are one functor, so that the same instructions decide what is counted and what is written.
 template <class Search, class Memory>
 struct SearchRow {
+  using Factors = typename Search::Factors;
+  using Scalar = typename decltype(Factors::values)::non_const_value_type;
   Search s;
   SearchPass pass;
   Kokkos::View<std::int64_t*, Memory> bins;  ///< [2 × KeyBins::count] candidates of L, of U; for that pass
@@ -138,6 +151,9 @@ struct SearchRow {
   template <class Ordinal>
   KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const {
     return s.n_columns(i);
+  }
+  KOKKOS_FUNCTION static Scalar not_a_number() {
+    return Scalar(Kokkos::Experimental::quiet_NaN_v<RealOf<Scalar>>);
   }
 
   template <class Lanes, class Accumulator, class Ordinal>
@@ -154,7 +170,6 @@ struct SearchRow {
   template <class Lanes, class Accumulator, class Ordinal>
   KOKKOS_FUNCTION void compute_residual(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     const auto& f = s.from;
-    using Scalar = typename decltype(f.values)::non_const_value_type;
     lanes.each(f.row_map(i), f.row_map(i + 1), [&](const auto p) { w.insert(f.entries(p)); });
     add_matrix_row<true>(lanes, w, s.A, s.shift, i);
     for (auto p = f.row_map(i); p < f.diagonal(i); ++p) {
@@ -164,55 +179,59 @@ struct SearchRow {
     subtract_row<true>(lanes, w, f.entries, f.values, f.diagonal(i), f.row_map(i + 1), Scalar(1));
   }
 
-  /// Whether a place gets an entry. NaN does: the norm reports it.
-  template <class Ordinal, class Scalar>
-  KOKKOS_FUNCTION bool is_kept(Ordinal i, Ordinal j, const Scalar& r) const {
-    const bool is_small = s.key(i, j, r) < (j < i && !s.symmetric ? s.min_key(0) : s.min_key(1));
-    return !is_small || s.find(i, j) < s.from.row_map(i + 1);
+  /// Gives the places of L and U in row i values that `value_of` has for their positions.
+  template <class Lanes, class Accumulator, class Ordinal, class ValueOf>
+  KOKKOS_FUNCTION void replace_entries(const Lanes& lanes, Accumulator& w, Ordinal i,
+                                       const ValueOf& value_of) const {
+    lanes.each(s.from.row_map(i), s.from.row_map(i + 1),
+               [&](const auto p) { w.value(w.find(s.from.entries(p))) = value_of(p); });
+  }
+  /// The same with NaN, so that candidates alone are left.
+  template <class Lanes, class Accumulator, class Ordinal>
+  KOKKOS_FUNCTION void leave_candidates(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    replace_entries(lanes, w, i, [](const auto) { return not_a_number(); });
   }
 
   template <class Lanes, class Accumulator, class Ordinal>
   KOKKOS_FUNCTION void count(const Lanes& lanes, Accumulator& w, Ordinal i) const {
-    using Scalar = typename decltype(s.from.values)::non_const_value_type;
-    const Ordinal columns = w.size(lanes);
-    const Ordinal left = w.template sum<Ordinal>(
-        lanes, [&](const Ordinal j, const Scalar& r) { return Ordinal(j < i && is_kept(i, j, r)); });
-    const Ordinal right = w.template sum<Ordinal>(
-        lanes, [&](const Ordinal j, const Scalar& r) { return Ordinal(j >= i && is_kept(i, j, r)); });
     const auto size = static_cast<double>(s.scaling.row_size(i));
     const double residual = w.template sum<double>(lanes, [&](const Ordinal, const Scalar& r) {
       const double part = static_cast<double>(ScalarTraits<Scalar>::magnitude(r)) / size;
       return part * part;
     });
+    const Ordinal columns = w.size(lanes);
+    leave_candidates(lanes, w, i);
+    const Ordinal left = w.template sum<Ordinal>(
+        lanes, [&](const Ordinal j, const Scalar& r) { return Ordinal(j < i && s.is_candidate(i, j, r)); });
+    const Ordinal right = w.template sum<Ordinal>(
+        lanes, [&](const Ordinal j, const Scalar& r) { return Ordinal(j >= i && s.is_candidate(i, j, r)); });
     lanes.once([&]() {
       s.n_columns(i) = columns;
-      s.n_left(i) = left;
-      s.n_row(i) = left + right;
+      s.n_left(i) = left + static_cast<Ordinal>(s.from.diagonal(i) - s.from.row_map(i));
+      s.n_row(i) = left + right + static_cast<Ordinal>(s.from.row_map(i + 1) - s.from.row_map(i));
       s.row_residual(i) = residual;
     });
   }
 
   template <class Lanes, class Accumulator, class Ordinal>
   KOKKOS_FUNCTION void count_bins(const Lanes& lanes, Accumulator& w, Ordinal i) const {
-    using Scalar = typename decltype(s.from.values)::non_const_value_type;
     using Bins = KeyBins<RealOf<Scalar>>;
-    w.remove_if(lanes, [&](const Ordinal j, const Scalar& r) {
-      if (s.find(i, j) < s.from.row_map(i + 1)) return true;
-      if (is_kept(i, j, r)) Kokkos::atomic_inc(&bins((j < i ? 0 : Bins::count) + Bins::bin(s.key(i, j, r))));
-      return true;
+    leave_candidates(lanes, w, i);
+    w.each(lanes, [&](const Ordinal j, const Scalar& r) {
+      if (s.is_candidate(i, j, r))
+        Kokkos::atomic_inc(&bins((j < i ? 0 : Bins::count) + Bins::bin(s.key(i, j, r))));
     });
   }
 
   template <class Lanes, class Accumulator, class Ordinal>
   KOKKOS_FUNCTION void write(const Lanes& lanes, Accumulator& w, Ordinal i) const {
-    using Scalar = typename decltype(s.from.values)::non_const_value_type;
-    w.remove_if(lanes, [&](const Ordinal j, const Scalar& r) { return !is_kept(i, j, r); });
-    const auto first = s.to.row_map(i);
-    w.visit_sorted(lanes, [&](const Ordinal rank, const Ordinal j, const Scalar& r) {
-      const auto p = s.find(i, j);
-      s.to.entries(first + rank) = j;
-      s.to.values(first + rank) = p < s.from.row_map(i + 1) ? s.from.values(p) : s.value(i, j, r);
+    w.each(lanes, [&](const Ordinal j, Scalar& r) {
+      r = s.is_candidate(i, j, r) ? s.value(i, j, r) : not_a_number();
     });
+    replace_entries(lanes, w, i, [&](const auto p) { return s.from.values(p); });
+    w.remove_if(lanes, [](const Ordinal, const Scalar& value) { return value != value; });
+    const auto first = s.to.row_map(i);
+    w.visit_sorted(lanes, WriteRow<Factors, decltype(first)>{s.to, first});
   }
 };
 
@@ -227,25 +246,34 @@ struct RowStart {
   }
 };
 
-/// A scan: where the rows begin, and the totals.
-template <class Search, class Memory>
+/// A scan: where the rows begin, and the totals. Views alone: a larger functor would wait, see by_argument.
+template <class Ordinal, class Offset, class Memory>
 struct PlaceCandidates {
-  Search s;
+  template <class Search>
+  PlaceCandidates(const Search& s, const Kokkos::View<ParIlutNews*, Memory>& n)
+      : row_map(s.to.row_map),
+        diagonal(s.to.diagonal),
+        lower_map(s.lower_map),
+        n_row(s.n_row),
+        n_left(s.n_left),
+        news(n) {}
+
+  Kokkos::View<Offset*, Memory> row_map, diagonal, lower_map;
+  Kokkos::View<const Ordinal*, Memory> n_row, n_left;
   Kokkos::View<ParIlutNews*, Memory> news;  ///< [1]
 
   KOKKOS_FUNCTION void operator()(const std::int64_t i, RowStart& before, const bool final) const {
-    using Offset = typename decltype(s.lower_map)::non_const_value_type;
     if (final) {
-      s.to.row_map(i) = static_cast<Offset>(before.all);
-      s.lower_map(i) = static_cast<Offset>(before.lower);
+      row_map(i) = static_cast<Offset>(before.all);
+      lower_map(i) = static_cast<Offset>(before.lower);
     }
-    if (i == static_cast<std::int64_t>(s.from.n)) {
+    if (i == static_cast<std::int64_t>(n_row.extent(0))) {
       if (final) news(0).n_entries = before.all;
       if (final) news(0).n_lower = before.lower;
       return;
     }
-    if (final) s.to.diagonal(i) = static_cast<Offset>(before.all + s.n_left(i));
-    before += {s.n_row(i), s.n_left(i)};
+    if (final) diagonal(i) = static_cast<Offset>(before.all + n_left(i));
+    before += {n_row(i), n_left(i)};
   }
 };
 

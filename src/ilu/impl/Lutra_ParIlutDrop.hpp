@@ -244,24 +244,36 @@ struct KeptEntries {
   }
 };
 
-template <class Drop>
+/// A scan: where the rows begin. Views alone: a larger functor would wait, see by_argument.
+template <class Threshold, class Offset, class Memory>
 struct PlaceKept {
-  Drop d;
+  template <class Drop>
+  explicit PlaceKept(const Drop& d)
+      : row_map(d.to.row_map),
+        diagonal(d.to.diagonal),
+        thresholds(d.thresholds),
+        lower_count(d.lower_count),
+        upper_count(d.upper_count),
+        lower_ties_before(d.lower_ties_before),
+        upper_ties_before(d.upper_ties_before) {}
+
+  Kokkos::View<Offset*, Memory> row_map, diagonal;
+  Kokkos::View<const Threshold*, Memory> thresholds;
+  Kokkos::View<const std::int64_t*, Memory> lower_count, upper_count;
+  Kokkos::View<std::int64_t*, Memory> lower_ties_before, upper_ties_before;
 
   KOKKOS_FUNCTION void operator()(const std::int64_t i, KeptEntries& before, const bool final) const {
-    using Offset = typename decltype(d.to.row_map)::non_const_value_type;
-    const auto lower = d.thresholds(0), upper = d.thresholds(1);
-    const auto start = static_cast<Offset>(before.above + Kokkos::min(before.lower_ties, lower.n_ties) +
-                                           Kokkos::min(before.upper_ties, upper.n_ties) + i);
-    if (final) d.to.row_map(i) = start;
-    if (i == static_cast<std::int64_t>(d.to.n)) return;
-    const std::int64_t in_lower = d.lower_count(i), in_upper = d.upper_count(i);
+    const std::int64_t lower = thresholds(0).n_ties, upper = thresholds(1).n_ties;
+    const auto start = static_cast<Offset>(before.above + Kokkos::min(before.lower_ties, lower) +
+                                           Kokkos::min(before.upper_ties, upper) + i);
+    if (final) row_map(i) = start;
+    if (i == static_cast<std::int64_t>(lower_count.extent(0))) return;
+    const std::int64_t in_lower = lower_count(i), in_upper = upper_count(i);
     const std::int64_t above = AboveAndTies::above(in_lower), ties = AboveAndTies::ties(in_lower);
     if (final) {
-      d.lower_ties_before(i) = before.lower_ties;
-      d.upper_ties_before(i) = before.upper_ties;
-      d.to.diagonal(i) =
-          start + static_cast<Offset>(above + limit_ties(ties, lower.n_ties - before.lower_ties));
+      lower_ties_before(i) = before.lower_ties;
+      upper_ties_before(i) = before.upper_ties;
+      diagonal(i) = start + static_cast<Offset>(above + limit_ties(ties, lower - before.lower_ties));
     }
     before += {above + AboveAndTies::above(in_upper), ties, AboveAndTies::ties(in_upper)};
   }

@@ -17,6 +17,7 @@ namespace lutra::Impl {
 //   insert(c)            its slot, a new one with value 0 where it has none
 //   value(slot)          reference; lanes side by side use different columns, so that no sum is atomic
 //   size(lanes)          columns in the row
+//   each(lanes, visit)   visit(column, value)
 //   sum<T>(lanes, term)  sum of term(column, value) over the row
 //   remove_if(lanes, is_out)  removes columns with is_out(column, value); before visit_sorted and clear alone
 //   visit_sorted(…)      visit(rank, column, value) by ascending columns; the last use but for clear
@@ -112,6 +113,11 @@ struct DenseAccumulator {
     return count;
   }
 
+  template <class Lanes, class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION void each(const Lanes& lanes, const Visit& visit) const {
+    lanes.each(Ordinal(0), count, [&](const Ordinal slot) { visit(columns[slot], values[slot]); });
+  }
+
   template <class T, class Lanes, class Term>
   KOKKOS_FORCEINLINE_FUNCTION T sum(const Lanes& lanes, const Term& term) const {
     return lanes.template sum<T>(Ordinal(0), count,
@@ -199,6 +205,13 @@ struct HashAccumulator {
   KOKKOS_INLINE_FUNCTION Ordinal size(const Lanes& lanes) const {
     return lanes.template sum<Ordinal>(Ordinal(0), slots(), [&](const Ordinal slot) {
       return keys[slot] == free_key ? Ordinal(0) : Ordinal(1);
+    });
+  }
+
+  template <class Lanes, class Visit>
+  KOKKOS_INLINE_FUNCTION void each(const Lanes& lanes, const Visit& visit) const {
+    lanes.each(Ordinal(0), slots(), [&](const Ordinal slot) {
+      if (keys[slot] != free_key) visit(keys[slot], values[slot]);
     });
   }
 

@@ -93,10 +93,13 @@ class RowWorkspace {
   /// @param n            columns of the matrix
   /// @param max_columns  most distinct columns of a row; n is always right
   /// @param mean_columns of a row, about
+  /// @param long_columns of the longest rows that are usual: lanes are chosen for these, and few tables made
+  ///                     for longer ones; 0: max_columns
   RowWorkspace(const ExecutionSpace& exec, Ordinal n, Ordinal max_columns, double mean_columns,
-               const MemoryBudget& budget)
+               const MemoryBudget& budget, Ordinal long_columns = 0)
       : m_n(n), m_reservation(budget) {
     max_columns = std::max(Ordinal(1), std::min(n, max_columns));
+    long_columns = long_columns > 0 ? std::min(long_columns, max_columns) : max_columns;
     if constexpr (is_host_space<ExecutionSpace>) {
       m_tables.count = exec.concurrency();
       m_tables.table_slots = max_columns;
@@ -104,11 +107,12 @@ class RowWorkspace {
           allocate<Ordinal>(exec, "lutra::ilu::slot_of", static_cast<std::size_t>(n) * count());
       fill(exec, m_tables.slot_of, Ordinal(-1));
     } else {
-      shape_teams<ExecutionSpace>(m_tables, mean_columns, max_columns);
+      shape_teams<ExecutionSpace>(m_tables, mean_columns, long_columns);
       m_tables.table_slots = Ordinal(1) << Table::log_slots_for(max_columns);
       if (m_tables.table_slots <= m_tables.slots) return;  // no row needs a table in device memory
       const std::size_t bytes = static_cast<std::size_t>(m_tables.table_slots) * Table::slot_bytes;
-      constexpr std::size_t max_bytes = std::size_t(256) << 20;
+      const bool rare = (Ordinal(1) << Table::log_slots_for(long_columns)) <= m_tables.slots;
+      const std::size_t max_bytes = std::size_t(rare ? 16 : 256) << 20;
       const std::size_t wanted = std::min(max_bytes, budget.available_bytes() / 4) / bytes;
       m_tables.count = static_cast<int>(std::clamp<std::size_t>(wanted, 1, 256));
       m_tables.taken = allocate<int>(exec, "lutra::ilu::taken_tables", count());
