@@ -163,4 +163,26 @@ TEMPLATE_LIST_TEST_CASE("zero pivots, shifts and values that are not finite", "[
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("rows that wait for one another are ended by the watchdog", "[ilu]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  const Space exec;
+  const auto matrix = from_dense<Matrix<TestType>>({{1, 1}, {1, 3}});
+  const auto good = make_factors<TestType>(matrix, 0);
+  IluElimination<Scalar, typename TestType::Ordinal, typename TestType::Offset, Space> elimination(
+      exec, good, IluSchedule::syncfree, MemoryBudget(), 0.02);
+  // row 0 with its columns in descending order: no pattern leads to that
+  auto cycle = make_factors<TestType>(matrix, 0);
+  cycle.entries = to_space<Space>(std::vector<typename TestType::Ordinal>{1, 0, 0, 1});
+  cycle.diagonal = to_space<Space>(std::vector<typename TestType::Offset>{1, 3});
+  elimination.eliminate(exec, to_space<Space>(matrix), 0, cycle);
+  CHECK_FALSE(inspect<TestType>(matrix, cycle).is_finite());
+  const auto row = elimination.consume_timeout(exec);
+  CHECK((row == 0 || row == 1));
+  CHECK(elimination.consume_timeout(exec) == -1);
+  elimination.eliminate(exec, to_space<Space>(matrix), 0, good);
+  CHECK(elimination.consume_timeout(exec) == -1);
+  CHECK(to_vector(good.values) == std::vector<Scalar>{Scalar(1), Scalar(1), Scalar(1), Scalar(2)});
+}
+
 }  // namespace lutra::Test

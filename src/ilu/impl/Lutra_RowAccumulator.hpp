@@ -261,6 +261,18 @@ struct HashAccumulator {
   }
 };
 
+/// w −= l·u, in one order of operations, so that all kernels give the same bits whatever a compiler fuses.
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION void subtract_product(Real& w, const Real& l, const Real& u) {
+  w -= l * u;
+}
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION void subtract_product(Kokkos::complex<Real>& w, const Kokkos::complex<Real>& l,
+                                                  const Kokkos::complex<Real>& u) {
+  w = {w.real() - l.real() * u.real() + l.imag() * u.imag(),
+       w.imag() - l.real() * u.imag() - l.imag() * u.real()};
+}
+
 /// w(j) −= factor·u_j for entries begin … end − 1 of a row of U.
 /// @tparam Insert columns without a slot get one; else they are left out
 template <bool Insert, class Lanes, class Accumulator, class Entries, class Values, class Offset,
@@ -270,7 +282,7 @@ KOKKOS_FORCEINLINE_FUNCTION void subtract_row(const Lanes& lanes, Accumulator& w
                                               const Scalar& factor) {
   lanes.each(begin, end, [&](const Offset q) {
     const auto slot = Insert ? w.insert(entries[q]) : w.find(entries[q]);
-    if (Insert || slot >= 0) w.value(slot) -= factor * values[q];
+    if (Insert || slot >= 0) subtract_product(w.value(slot), factor, Scalar(values[q]));
   });
 }
 

@@ -69,22 +69,25 @@ struct HostSyncfreeRows {
     for (std::int64_t level = levels - 1; level >= 0; --level) {
       const std::int64_t begin = level_map[level], size = level_map[level + 1] - level_map[level];
       for (std::int64_t t = size * thread / threads; t < size * (thread + 1) / threads; ++t) {
-        if (!work(w, order.order(static_cast<Ordinal>(begin + t)))) return;
+        work(w, order.order(static_cast<Ordinal>(begin + t)));
       }
     }
   }
 
-  /// @returns false where the watchdog has ended the elimination
-  KOKKOS_FUNCTION bool work(Table& w, Ordinal i) const {
+  /// The row is NaN where the watchdog has ended the elimination.
+  KOKKOS_FUNCTION void work(Table& w, Ordinal i) const {
     const SerialLanes lanes;
     bool ended = false;
     rows.load(lanes, w, i);
     rows.eliminate(lanes, w, i, [&](const Ordinal k) { ended = ended || !wait(i, k); });
-    if (!ended) rows.store(lanes, w, i);
+    if (ended) {
+      for (Offset p = rows.row_map(i); p < rows.row_map(i + 1); ++p) rows.to(p) = sentinel_value<Scalar>();
+    } else {
+      rows.store(lanes, w, i);
+    }
     w.clear();
     KOKKOS_IF_ON_HOST(
         (if (!ended) std::atomic_ref<unsigned>(flags(i)).store(run, std::memory_order_release);))
-    return !ended;
   }
 
   /// Waits for row k; false where the watchdog has ended the elimination.
@@ -204,7 +207,7 @@ struct DeviceSyncfreeRows {
       }
       if (turn.q == turn.pivot + 1) l = divide_by_pivot(w.value(turn.l_slot), pivot);
       lanes.each(0, tables.lanes, [&](const int) {
-        if (turn.slot >= 0) w.value(turn.slot) -= l * u;
+        if (turn.slot >= 0) subtract_product(w.value(turn.slot), l, u);
       });
       w.value(turn.l_slot) = l;  // by each lane the same, none of which still reads what was there
       turn = next;
