@@ -136,7 +136,7 @@ TEMPLATE_LIST_TEST_CASE("columns of one solve go on by themselves", "[krylov]", 
   std::vector<std::vector<Scalar>> b(4, std::vector<Scalar>(n, Scalar(0)));
   for (std::size_t i = 0; i < n; ++i) {
     b[0][i] = Scalar(1);
-    b[2][i] = i % 5 < 2 ? Scalar(1e-8) : Scalar(0);
+    b[2][i] = i % 5 < 2 ? as_scalar<Scalar>(1e-8) : Scalar(0);
     b[3][i] = as_scalar<Scalar>(picture[i][i]);
   }
   for (const KrylovMethod method : {KrylovMethod::cg, KrylovMethod::gmres}) {
@@ -230,6 +230,47 @@ TEMPLATE_LIST_TEST_CASE("BiCGStab tells of a breakdown", "[krylov]", AllTypes) {
   CHECK(outcome.stop == KrylovStop::breakdown);
   CHECK(outcome.residual == 1);
   CHECK(to_host(run.X) == std::vector<Scalar>(2, Scalar(0)));
+
+  // r̃ᴴ·r = 0 after one step, which has made progress: restarted
+  const auto once = from_dense<Matrix<TestType>>({{2, 1, 1}, {1, 3, nothing}, {-1, nothing, 4}});
+  KrylovRun<TestType> other(once, {{Scalar(1), Scalar(0), Scalar(0)}}, KrylovMethod::bicgstab);
+  const auto restarted = other.solve();
+  check_converged(once, other, restarted);
+  CHECK(restarted[0].restarts == 1);
+  CHECK(std::abs(restarted[0].history[2] - 0.1) <= 1e-6);
+}
+
+TEMPLATE_LIST_TEST_CASE("a cycle that makes the residual larger is taken back", "[krylov]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const auto A = from_dense<Matrix<TestType>>({{0.01, 1}, {-1, 0.01}});
+  KrylovRun<TestType> run(A, {{Scalar(1), Scalar(0)}}, KrylovMethod::bicgstab);
+  run.options.max_iterations = 1;  // x = 100·b
+  const auto outcome = run.solve()[0];
+  CHECK(outcome.stop == KrylovStop::max_iterations);
+  CHECK(std::abs(outcome.history.back() - 100) <= 1e-3);
+  CHECK(outcome.residual == 1);
+  CHECK(to_host(run.X) == std::vector<Scalar>(2, Scalar(0)));
+}
+
+TEMPLATE_LIST_TEST_CASE("an estimate that is too low does not count", "[krylov]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(33);
+  const std::size_t n = 30;
+  const auto A = dense_matrix<Matrix<TestType>>(static_cast<int>(n), random);
+  std::vector<std::vector<double>> picture(n, std::vector<double>(n, nothing));
+  for (std::size_t i = 0; i < n; ++i) picture[i][i] = i % 2 == 0 ? 1e3 : 1;  // hides half of the residual
+  DenseFactorization<TestType> M(from_dense<Matrix<TestType>>(picture));
+  for (const KrylovMethod method : {KrylovMethod::bicgstab, KrylovMethod::gmres}) {
+    CAPTURE(static_cast<int>(method));
+    KrylovRun<TestType> run(A, random_vectors<Scalar>(n, 1, random), method);
+    for (std::size_t i = 1; i < n; i += 2) run.b[0][i] *= RealOf<Scalar>(10);
+    Kokkos::deep_copy(run.B, to_device<TestType>(run.b));
+    run.options.side = PreconditionSide::left;
+    run.options.tolerance = 1e-4;
+    const auto outcomes = run.solve(&M);
+    check_converged(A, run, outcomes);
+    CHECK(outcomes[0].restarts >= 1);
+  }
 }
 
 TEMPLATE_LIST_TEST_CASE("singular systems without solution never count as converged", "[krylov]", AllTypes) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "Lutra_AsyncResult.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_KrylovColumn.hpp"
 
 // Sums over the rows of blocks of vectors, column by column, in one launch, with what is to be done with the
@@ -145,7 +146,7 @@ void sum_rows(const ExecutionSpace& exec, const char* label, const Body& body, c
   const int lanes = host ? 1 : std::min(32, Kernel::Policy::vector_length_max());
   const int team = host ? 1 : 512 / lanes;
   const int width = static_cast<int>(columns);
-  Kokkos::parallel_for(label, typename Kernel::Policy(exec, chunks * width, team, lanes),
+  Kokkos::parallel_for(label, by_argument(typename Kernel::Policy(exec, chunks * width, team, lanes)),
                        Kernel{body, work, rows, width, chunks, tiles});
 }
 
