@@ -175,10 +175,6 @@ class ParIlut {
     pass_rows("lutra::ilu::count_candidates", search, Impl::SearchPass::count);
     Kokkos::parallel_scan("lutra::ilu::place_candidates", range(std::int64_t(m_A.n_rows) + 1),
                           Impl::PlaceCandidates<Ordinal, Offset, Memory>(search, m_news.device()));
-    using Sum = Kokkos::View<double, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-    Kokkos::parallel_reduce("lutra::ilu::residual", range(m_A.n_rows),
-                            Impl::SumResiduals<Memory>{m_row_residual},
-                            Sum(&m_news.device().data()->residual));
   }
 
   void fill(const Search& search) const {
@@ -295,6 +291,7 @@ class ParIlut {
                       Kokkos::subview(m_keys, std::make_pair(n_lower, n_keys))};
     for_rows("lutra::ilu::keys", Impl::ComputeKeys<Scalar, Ordinal, Offset, Memory>{
                                      keyed, m_scaling, static_cast<Real>(m_options.drop_tolerance), m_rows});
+    if (m_options.symmetric) for_rows("lutra::ilu::drop_unpaired", Impl::DropUnpaired<Keyed>{keyed, m_rows});
     set_thresholds(keyed);
     m_now = {};
     allocate_kept(std::min(m_max_lower + m_max_upper + m_A.n_rows, static_cast<std::int64_t>(m_wide.nnz())));

@@ -110,6 +110,19 @@ IluOptions exact_options(int steps) {
   return options;
 }
 
+/// Scales the rows of L.
+template <class FactorsType>
+struct ScaleLower {
+  FactorsType factors;
+  KOKKOS_FUNCTION void operator()(int) const {
+    for (auto i = 0; i < factors.n; ++i) {
+      for (auto p = factors.row_map(i); p < factors.diagonal(i); ++p)
+        factors.values(p) *=
+            RealOf<typename decltype(factors.values)::non_const_value_type>(0.1 + 0.2 * (i % 5));
+    }
+  }
+};
+
 template <class Types>
 ParIlutOutcome run(const Matrix<Types>& matrix, const IluOptions& options, Factors<Types>& factors,
                    double shift = 0, const MemoryBudget& budget = MemoryBudget()) {
@@ -202,6 +215,35 @@ TEMPLATE_LIST_TEST_CASE("ParILUT keeps its limits among equal values", "[ilu][pa
         }
       }
     }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("symmetric ParILUT keeps pairs of entries alone", "[ilu][parilut]", AllTypes) {
+  std::mt19937 random(21);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  auto picture = std::vector<std::vector<double>>(80, std::vector<double>(80, nothing));
+  for (std::size_t i = 0; i < 80; ++i) {
+    picture[i][i] = 5 + unit(random);
+    for (int k = 0; k < 2; ++k) {
+      const std::size_t j = random() % 80;
+      if (j != i) picture[i][j] = picture[j][i] = unit(random);
+    }
+  }
+  const auto matrix = from_dense<Matrix<TestType>>(picture);
+  auto factors = first_guess<TestType>(matrix);
+  Kokkos::parallel_for(  // L is no mirror of U, so that thresholds take other candidates in L than in U
+      Kokkos::RangePolicy<typename TestType::Space>(0, 1), ScaleLower<Factors<TestType>>{factors});
+  IluOptions options = exact_options(3);
+  options.symmetric = true;
+  options.fill_factor = 1.3;
+  const auto limit = static_cast<std::size_t>(1.3 * static_cast<double>(count(rows_of(factors)).upper));
+  CHECK(run<TestType>(matrix, options, factors).steps == 3);
+  const auto rows = rows_of(factors);
+  CHECK(count(rows).lower == count(rows).upper);
+  CHECK(count(rows).upper <= limit);
+  CHECK(count(rows).upper > limit * 9 / 10);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const auto& [j, value] : rows[i]) REQUIRE(rows[j].count(i) == 1);
   }
 }
 

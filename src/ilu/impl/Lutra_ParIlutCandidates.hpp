@@ -235,13 +235,15 @@ struct SearchRow {
   }
 };
 
-/// Entries in the rows before.
+/// Entries and residuals of the rows before.
 struct RowStart {
   std::int64_t all = 0, lower = 0;
+  double residual = 0;
 
   KOKKOS_FUNCTION RowStart& operator+=(const RowStart& other) {
     all += other.all;
     lower += other.lower;
+    residual += other.residual;
     return *this;
   }
 };
@@ -256,10 +258,12 @@ struct PlaceCandidates {
         lower_map(s.lower_map),
         n_row(s.n_row),
         n_left(s.n_left),
+        row_residual(s.row_residual),
         news(n) {}
 
   Kokkos::View<Offset*, Memory> row_map, diagonal, lower_map;
   Kokkos::View<const Ordinal*, Memory> n_row, n_left;
+  Kokkos::View<const double*, Memory> row_residual;
   Kokkos::View<ParIlutNews*, Memory> news;  ///< [1]
 
   KOKKOS_FUNCTION void operator()(const std::int64_t i, RowStart& before, const bool final) const {
@@ -268,20 +272,12 @@ struct PlaceCandidates {
       lower_map(i) = static_cast<Offset>(before.lower);
     }
     if (i == static_cast<std::int64_t>(n_row.extent(0))) {
-      if (final) news(0).n_entries = before.all;
-      if (final) news(0).n_lower = before.lower;
+      if (final) news(0) = {before.all, before.lower, before.residual};
       return;
     }
     if (final) diagonal(i) = static_cast<Offset>(before.all + n_left(i));
-    before += {n_row(i), n_left(i)};
+    before += {n_row(i), n_left(i), row_residual(i)};
   }
-};
-
-/// The sum of the rows' residuals.
-template <class Memory>
-struct SumResiduals {
-  Kokkos::View<const double*, Memory> row_residual;
-  KOKKOS_FUNCTION void operator()(const std::int64_t i, double& sum) const { sum += row_residual(i); }
 };
 
 }  // namespace lutra::Impl
