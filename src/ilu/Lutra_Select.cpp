@@ -10,6 +10,7 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_SampleSelect.hpp"
+#include "Lutra_SampleSelectHost.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_SampleSelectCuda.hpp"
 #endif
@@ -25,12 +26,7 @@ using ValuesOf = typename Selection<Real, ExecutionSpace>::Values;
 template <class Real, class ExecutionSpace>
 using ResultOf = typename Selection<Real, ExecutionSpace>::Result;
 
-constexpr int quickselect_height = 2;
-
-/// On hosts 8 buckets: each step down the tree costs time, and the wanted bucket has but a fiftieth of the
-/// values. On devices 256, as in the paper: they fill a byte.
-template <class ExecutionSpace>
-constexpr int sampleselect_height = is_host_space<ExecutionSpace> ? 3 : 8;
+constexpr int quickselect_height = 2, sampleselect_height = 8;
 
 template <class View, class ExecutionSpace>
 View cleared(const ExecutionSpace& exec, MemoryReservation& reservation, const std::string& label,
@@ -56,7 +52,8 @@ WorkspaceOf<Real, ExecutionSpace> make_workspace(const ExecutionSpace& exec, std
   work.blocks_done = cleared<decltype(Work::blocks_done)>(exec, own, "lutra::ilu::select blocks", 1);
   work.splitters =
       cleared<decltype(Work::splitters)>(exec, own, "lutra::ilu::select splitters", Work::max_buckets);
-  if (options.approximate && !is_host_space<ExecutionSpace>) return work;
+  const bool is_exact_anyway = is_host_space<ExecutionSpace> && !options.portable;
+  if (options.approximate && !is_exact_anyway) return work;
   const std::int64_t part = options.method == SelectMethod::quickselect ? max_n : max_n / 16;
   work.capacity = rounded(std::min(max_n, std::max(part, min_capacity)));
   work.oracles = own.allocate<decltype(Work::oracles)>(exec, "lutra::ilu::select oracles", rounded(max_n));
@@ -69,12 +66,12 @@ template <class Real, class ExecutionSpace>
 void find_portable(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpace>& work,
                    const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k, bool approximate,
                    const ResultOf<Real, ExecutionSpace>& result) {
-  using Steps = SampleSelect<Real, ExecutionSpace, sampleselect_height<ExecutionSpace>>;
+  using Steps = SampleSelect<Real, ExecutionSpace, sampleselect_height>;
   const auto n = static_cast<std::int64_t>(values.extent(0));
-  Steps steps{work, values, k, result, approximate && !Steps::on_host};
+  Steps steps{work, values, k, result, approximate};
   if (n <= Steps::finish_size) return steps.queue_finish(exec, 0);
   steps.queue_level(exec, 0);
-  if (steps.approximate) return;
+  if (approximate) return;
   steps.queue_level(exec, 1);
   steps.queue_finish(exec, 2);
 }
@@ -115,6 +112,12 @@ void find_with(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpac
     }
   }
 #endif
+  if constexpr (is_host_space<ExecutionSpace>) {
+    if (!quick && !options.portable) {
+      result() = SampleSelectHost<Real, ExecutionSpace>{exec, work, values}.find(k);
+      return;
+    }
+  }
   if (quick) return quickselect_portable<Real>(exec, work, values, k, result);
   find_portable<Real>(exec, work, values, k, options.approximate, result);
 }

@@ -34,11 +34,10 @@ struct SampleSelect {
   using Words = KeyWord<Key, Key>;
   static constexpr bool on_host = is_host_space<ExecutionSpace>;
   static constexpr int buckets = 1 << height;
-  static constexpr int copies = on_host ? 4 : 1;  ///< of counters: a host adds to the one it added to before
   static constexpr int digit_bits = 11, few_keys = 64;
   static constexpr std::int64_t chunk = 16384;
   /// Values that one team finishes in about the time of a level.
-  static constexpr std::int64_t finish_size = on_host ? 16384 : 32768;
+  static constexpr std::int64_t finish_size = 1 << 15;
 
   struct Split {};
   struct Count {};
@@ -64,7 +63,7 @@ struct SampleSelect {
                          *this);
     Kokkos::parallel_for("lutra::ilu::select count",
                          with_scratch(Kokkos::TeamPolicy<ExecutionSpace, Count>(exec, chunks, Kokkos::AUTO),
-                                      buckets * (sizeof(Key) + copies * sizeof(unsigned))),
+                                      buckets * (sizeof(Key) + sizeof(unsigned))),
                          *this);
     Kokkos::parallel_for("lutra::ilu::select choose", Kokkos::RangePolicy<ExecutionSpace, Choose>(exec, 0, 1),
                          *this);
@@ -95,7 +94,7 @@ struct SampleSelect {
     Kokkos::parallel_reduce(
         Kokkos::TeamThreadRange(team, selection_samples),
         [&](const int i, int& sum) {
-          const Key key = key_at(state, sample_position(i, state.size, level));
+          const Key key = key_at(state, sample_position(i, selection_samples, state.size, level));
           const bool in_question = state.lo <= key && key <= state.hi;
           sample[i] = in_question ? key : ~Key(0);
           sum += in_question ? 1 : 0;
@@ -113,11 +112,10 @@ struct SampleSelect {
     const State state = current();
     if (state.is_found()) return;
     Key* const tree = scratch<Key>(team, buckets);
-    unsigned* const counters = scratch<unsigned>(team, copies * buckets);
+    unsigned* const counters = scratch<unsigned>(team, buckets);
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 1, buckets),
                          [&](const int j) { tree[j] = work.splitters(Splitters<buckets>::at_node(j)); });
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, copies * buckets),
-                         [&](const int b) { counters[b] = 0; });
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, buckets), [&](const int b) { counters[b] = 0; });
     team.team_barrier();
     if (state.source == State::values) {
       count_chunk(team, state, tree, counters, [&](std::int64_t i) { return encode(i); });
@@ -127,9 +125,8 @@ struct SampleSelect {
     }
     team.team_barrier();
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, buckets), [&](const int b) {
-      unsigned long long sum = 0;
-      for (int copy = 0; copy < copies; ++copy) sum += counters[copy * buckets + b];
-      if (sum > 0) add_shared<ExecutionSpace>(work.counts(b), sum);
+      if (counters[b] > 0)
+        add_shared<ExecutionSpace>(work.counts(b), static_cast<unsigned long long>(counters[b]));
     });
   }
 
@@ -195,6 +192,14 @@ struct SampleSelect {
   static Policy with_scratch(Policy policy, std::size_t bytes) {
     return policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes) + 64));
   }
+  /// To a counter of the team.
+  KOKKOS_FORCEINLINE_FUNCTION static void add_one(unsigned& counter) {
+    if constexpr (on_host) {
+      ++counter;
+    } else {
+      Kokkos::atomic_inc(&counter);
+    }
+  }
   KOKKOS_FUNCTION Key* buffer(int number) const {
     return work.buffers.data() + (number - State::first) * work.capacity;
   }
@@ -238,30 +243,15 @@ struct SampleSelect {
     const std::int64_t begin = team.league_rank() * chunk, end = chunk_end(begin, state.size);
     const int top = level == 0 ? buckets - 1 : buckets - 2;
     unsigned char* const oracles = approximate ? nullptr : work.oracles.data() + begin;
-    const auto classify = [&](std::int64_t j, int copy) {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, end - begin), [&](const std::int64_t j) {
       const Key key = key_of(begin + j);
       int node = 1;
       for (int h = 0; h < height; ++h) node = 2 * node + (key >= tree[node] ? 1 : 0);
-      int bucket = node - buckets;
-      if (bucket > top) bucket = top;
+      int bucket = node - buckets < top ? node - buckets : top;
       if (level > 0 && (key < state.lo || key > state.hi)) bucket = buckets - 1;
       if (oracles != nullptr) oracles[j] = static_cast<unsigned char>(bucket);
-      if constexpr (on_host) {
-        ++counters[copy * buckets + bucket];
-      } else {
-        Kokkos::atomic_inc(&counters[bucket]);
-      }
-    };
-    if constexpr (on_host) {
-      std::int64_t j = 0;
-      for (; j + copies <= end - begin; j += copies) {
-        for (int copy = 0; copy < copies; ++copy) classify(j + copy, copy);
-      }
-      for (; j < end - begin; ++j) classify(j, 0);
-    } else {
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, end - begin),
-                           [&](const std::int64_t j) { classify(j, 0); });
-    }
+      add_one(counters[bucket]);
+    });
   }
 
   /// Narrows the state by one digit.
@@ -273,12 +263,7 @@ struct SampleSelect {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, state.size), [&](const std::int64_t i) {
       const Key key = key_at(state, i);
       if (key < state.lo || key > state.hi) return;
-      unsigned& counter = counters[digits.of(key, state.lo)];
-      if constexpr (on_host) {
-        ++counter;
-      } else {
-        Kokkos::atomic_inc(&counter);
-      }
+      add_one(counters[digits.of(key, state.lo)]);
     });
     team.team_barrier();
     int digit = digits.of(state.hi, state.lo);

@@ -15,15 +15,14 @@ namespace lutra::Impl {
 
 inline constexpr int selection_samples = 1024;  ///< of which the splitters of a level are taken
 
-/// Where a level samples: one place in each of 1024 equal parts of the source, so that a period in the data
-/// does no harm.
-KOKKOS_FORCEINLINE_FUNCTION std::int64_t sample_position(int i, std::int64_t size, int level) {
+/// Place of sample i of a level: one in each of `samples` equal parts of the source, so that a period in the
+/// data does no harm.
+KOKKOS_FORCEINLINE_FUNCTION std::int64_t sample_position(std::int64_t i, std::int64_t samples,
+                                                         std::int64_t size, int level) {
   auto hash = static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(level);
   hash = (hash ^ hash >> 31) * 0xbf58476d1ce4e5b9u;
   hash ^= hash >> 29;
-  const auto parts = static_cast<std::uint64_t>(size);
-  return static_cast<std::int64_t>((static_cast<std::uint64_t>(i) * parts + hash % parts) /
-                                   selection_samples);
+  return (i * size + static_cast<std::int64_t>(hash % static_cast<std::uint64_t>(size))) / samples;
 }
 
 /// Before the first level.
@@ -76,7 +75,6 @@ struct Splitters {
   KOKKOS_FUNCTION static int sample_rank(int t, double rank) {
     constexpr int dense = 112;
     if constexpr (buckets == 4) return selection_samples / 2;  // one pivot, and what equals it
-    if constexpr (buckets == 8) return clamp(static_cast<int>(rank) + (2 * t - 7) * 10);
     const int begin = clamp_to(static_cast<int>(rank) - dense / 2, selection_samples - dense);
     const int end = begin + dense;
     const int before = (last - dense) * begin / (selection_samples - dense), after = last - dense - before;

@@ -88,7 +88,7 @@ struct CountBuckets {
   }
 
   __device__ void pick_splitters(const State& state, const Words& words) const {
-    const Key key = launch.key_at(state, sample_position(thread(), state.size, level));
+    const Key key = launch.key_at(state, sample_position(thread(), selection_samples, state.size, level));
     const bool in_question = state.lo <= key && key <= state.hi;
     const int valid = __syncthreads_count(in_question ? 1 : 0);
     unsigned* const sample = shared.counters;
