@@ -289,8 +289,9 @@ class ParIlut {
     const auto n_keys = n_entries - m_A.n_rows;
     const Keyed keyed{m_wide, m_lower_map, Kokkos::subview(m_keys, std::make_pair(std::int64_t(0), n_lower)),
                       Kokkos::subview(m_keys, std::make_pair(n_lower, n_keys))};
-    for_rows("lutra::ilu::keys", Impl::ComputeKeys<Scalar, Ordinal, Offset, Memory>{
-                                     keyed, m_scaling, static_cast<Real>(m_options.drop_tolerance), m_rows});
+    for_rows("lutra::ilu::keys",
+             Impl::ComputeKeys<Scalar, Ordinal, Offset, Memory>{
+                 m_A, keyed, m_scaling, static_cast<Real>(m_options.drop_tolerance), m_rows});
     if (m_options.symmetric) for_rows("lutra::ilu::drop_unpaired", Impl::DropUnpaired<Keyed>{keyed, m_rows});
     set_thresholds(keyed);
     m_now = {};

@@ -14,10 +14,11 @@
 
 namespace lutra::Reference {
 
-/// ParILUT over maps, in long double: sweeps from the values of the sweep before, exact thresholds.
-/// Candidates are left out whose keys are below a quarter of the last thresholds, and, where L and U with
-/// candidates exceed twice the limits, the smallest in whole bins of a quarter octave, so that candidates are
-/// as many as the limits allow entries, divided between L and U as the limits are.
+/// ParILUT over maps, in long double: sweeps from the values of the sweep before, exact thresholds, entries
+/// of A twice as important as others. Candidates are left out whose keys are below a quarter of the last
+/// thresholds, and, where L and U with candidates exceed twice the limits, the smallest in whole bins of a
+/// quarter octave, so that candidates are as many as the limits allow entries, divided between L and U as the
+/// limits are.
 template <class Scalar>
 class ParIlut {
  public:
@@ -153,7 +154,7 @@ class ParIlut {
     const auto for_all = [&](const auto& visit) {
       for (std::size_t i = 0; i < factors.size(); ++i) {
         for (const auto& [j, value] : factors[i]) {
-          if (lower ? j < i : j > i) visit(i, j, key(i, j, value));
+          if (lower ? j < i : j > i) visit(i, j, key(i, j, value) * (m_A[i].count(j) > 0 ? 2 : 1));
         }
       }
     };

@@ -8,6 +8,8 @@
 #include <type_traits>
 
 #include "Lutra_BinarySearch.hpp"
+#include "Lutra_CsrView.hpp"
+#include "Lutra_IluRow.hpp"
 #include "Lutra_IncompleteFactors.hpp"
 #include "Lutra_KeyScaling.hpp"
 #include "Lutra_RowTeams.hpp"
@@ -18,7 +20,8 @@
 // decision by a threshold, and the compaction of rows. The diagonal has no key and stays.
 //
 // Departures: the keys are magnitudes in the factors of a scaled A, since one threshold for all rows means
-// little where their units differ; ties are broken by the order of entries, so that the limit on fill is
+// little where their units differ, and those of entries of A count double, which made GMRES need less on more
+// matrices; ties are broken by the order of entries, so that the limit on fill is
 // hard; one scan places the rows, whatever the ties.
 
 namespace lutra::Impl {
@@ -46,6 +49,8 @@ struct KeyedFactors {
 template <class Scalar, class Ordinal, class Offset, class Memory>
 struct ComputeKeys {
   using Real = RealOf<Scalar>;
+  static constexpr Real weight_of_A = 2;
+  CsrView<Scalar, Ordinal, Offset, Memory> A;
   KeyedFactors<Scalar, Ordinal, Offset, Memory> to;
   KeyScaling<Real, Memory> scaling;
   Real drop_tolerance;
@@ -60,7 +65,7 @@ struct ComputeKeys {
       const Real in_row = j < i ? size * ScalarTraits<Scalar>::magnitude(f.values(f.diagonal(j))) : size;
       if (in_row < drop_tolerance * scaling.row_size(i)) return Real(-1);
     }
-    return scaling.key(i, j, size);
+    return scaling.key(i, j, size) * (entry_of(A, i, j) != Scalar(0) ? weight_of_A : Real(1));
   }
 
   template <class Member>
