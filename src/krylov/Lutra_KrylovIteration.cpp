@@ -39,7 +39,8 @@ struct FindScales {
   }
 };
 
-/// R = (B − R) / scale and norms of R and B. Where B = 0, X becomes zero.
+/// R = (B − R) / scale and norms of R and B; that of R is infinite where X is not finite, also in unknowns
+/// that A does not read. Where B = 0, X becomes zero.
 template <class Columns, class Rows, class TotalsView>
 struct ScaledResidual {
   using Scalar = typename Rows::value_type;
@@ -57,7 +58,8 @@ struct ScaledResidual {
     }
     const Scalar b = B(i, c) / scale, r = (B(i, c) - R(i, c)) / scale;
     R(i, c) = r;
-    sum.values[0] += dot(r, r);
+    constexpr auto infinity = Kokkos::Experimental::infinity_v<RealOf<Scalar>>;
+    sum.values[0] += ScalarTraits<Scalar>::is_finite(X(i, c)) ? dot(r, r) : Scalar(infinity);
     sum.values[1] += dot(b, b);
   }
   KOKKOS_FUNCTION void finish(int c) const {

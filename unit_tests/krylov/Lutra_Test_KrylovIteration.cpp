@@ -347,6 +347,12 @@ TEMPLATE_LIST_TEST_CASE("NaN from the operator ends an iteration and does not re
     CHECK(outcomes[0].stop == KrylovStop::not_finite);
     CHECK(to_host(run.X, 0) == std::vector<Scalar>(20, Scalar(0)));
     CHECK(outcomes[1].stop == KrylovStop::converged);
+
+    // nothing reads x₀, so that no product tells of it
+    KrylovRun<TestType> unseen(from_dense<Matrix<TestType>>({{nothing, 1}, {nothing, 1}}),
+                               {{Scalar(1), Scalar(1)}}, method);
+    Kokkos::deep_copy(unseen.X, to_device<TestType>({{infinity, Scalar(1)}}));
+    CHECK(unseen.solve()[0].stop == KrylovStop::not_finite);
   }
 }
 
