@@ -45,9 +45,10 @@ void add_choices(CLI::App& app, Arguments& a) {
   const auto choice = [&app](const std::string& name, std::string& value, const std::string& help) {
     return app.add_option(name, value, help)->type_name("NAME")->capture_default_str()->group("Choices");
   };
-  choice("--method", a.method, "auto, lu");
+  choice("--method", a.method, "auto, lu, gmres, bicgstab, cg");
   choice("--scalar", a.scalar, "f32, f64: the precision; real or complex as the file is");
-  choice("--ordering", a.ordering, "auto, metis, amd, rcm, natural, or a file of columns in elimination order")
+  choice("--ordering", a.ordering,
+         "auto, metis, amd, rcm, natural, or a file of columns in elimination order")
       ->type_name("NAME|FILE");
   choice("--matching", a.matching, "auto, none, auction, exact: which entries become pivots");
   choice("--engine", a.engine, "auto, multifrontal, simplicial");
@@ -67,6 +68,32 @@ void add_choices(CLI::App& app, Arguments& a) {
       ->type_name("BYTES")
       ->group("Choices");
   app.add_flag("--deterministic", a.deterministic, "the same bits from run to run")->group("Choices");
+}
+
+void add_krylov(CLI::App& app, Arguments& a) {
+  const std::string group = "Krylov methods";
+  const auto choice = [&](const std::string& name, std::string& value, const std::string& help) {
+    app.add_option(name, value, help)->type_name("NAME")->capture_default_str()->group(group);
+  };
+  const auto count = [&](const std::string& name, std::optional<int>& value, int least,
+                         const std::string& help) {
+    app.add_option(name, value, help)->type_name("N")->check(at_least(least))->group(group);
+  };
+  const auto number = [&](const std::string& name, std::optional<double>& value, const std::string& help) {
+    app.add_option(name, value, help)->type_name("X")->group(group);
+  };
+  choice("--precond", a.precond,
+         "auto (ilu0, ic0 for cg), none, jacobi, ilu0, iluk, parilu, parilut, ic0, parict, lu");
+  choice("--side", a.side, "auto (right), right, left, split: where the preconditioner stands");
+  choice("--apply", a.apply, "auto, exact, jacobi: how incomplete factors are applied");
+  count("--max-iterations", a.max_iterations, 0, "products with the matrix [1000]");
+  count("--restart", a.restart, 1, "iterations of a cycle of gmres [50]");
+  count("--fill-level", a.fill_level, 0,
+        "K of iluk [1] and of the pattern parilu and parilut begin with [0]");
+  number("--fill-factor", a.fill_factor, "parilut: most entries of L and U over those of A [1]");
+  number("--drop-tol", a.drop_tol, "parilut: drop entries below this times the largest of A's row [0]");
+  count("--steps", a.steps, 0, "most steps of parilut [5]");
+  count("--sweeps", a.sweeps, 0, "most sweeps of parilu [5]");
 }
 
 void add_output(CLI::App& app, Arguments& a) {
@@ -89,7 +116,9 @@ void add_solver_options(CLI::App& app, Arguments& a) {
       ->type_name("N")
       ->check(at_least(0))
       ->group(group);
-  app.add_option("--tol", a.tol, "componentwise backward error of a success [by the precision]")
+  app.add_option("--tol", a.tol,
+                 "componentwise backward error of a success, relative residual of a Krylov method [by the "
+                 "precision]")
       ->type_name("T")
       ->group(group);
   app.add_flag("--solve-singular", a.solve_singular,
@@ -100,6 +129,7 @@ void add_solver_options(CLI::App& app, Arguments& a) {
       ->check(at_least(1))
       ->group(group);
   add_choices(app, a);
+  add_krylov(app, a);
   add_output(app, a);
 }
 
@@ -128,6 +158,7 @@ void add_info(CLI::App& app, Arguments& a, std::string& file) {
   auto* info = app.add_subcommand("info", "Report a matrix's properties and the configuration auto selects");
   info->add_option("A.mtx", file, "Matrix Market file")->required();
   add_choices(*info, a);
+  add_krylov(*info, a);
   add_output(*info, a);
   info->add_option("--svg", a.svg, "picture of A, P·A·Q, L+U and the level widths")
       ->type_name("F.svg")
@@ -165,7 +196,7 @@ bool has_command(const CLI::App& app, const std::string& name) {
 ParsedArguments parse_arguments(int argc, const char* const* argv) {
   Arguments arguments;
   std::string file;  // of the commands that take one
-  CLI::App app("Sparse direct solver", "lutra");
+  CLI::App app("Sparse solvers, direct and iterative", "lutra");
   app.require_subcommand(1);
   app.footer("Example: lutra solve A.mtx");
   add_solve(app, arguments, file);

@@ -18,6 +18,9 @@ struct Arguments {
   std::string method = "auto", scalar = "f64", ordering = "auto", matching = "auto", engine = "auto",
               symbolic = "auto", pivot = "auto", trisolve = "auto", solve_precision = "working",
               backend = "auto";
+  std::string precond = "auto", side = "auto", apply = "auto";  ///< of Krylov methods, as what follows
+  std::optional<int> fill_level, steps, sweeps, max_iterations, restart;
+  std::optional<double> fill_factor, drop_tol;
   std::optional<double> pivot_tol, perturbation;
   std::optional<std::string> memory_limit;
   bool deterministic = false;

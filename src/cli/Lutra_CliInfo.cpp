@@ -57,9 +57,15 @@ StructurePicture picture(const std::string& file, const HostMatrix<Scalar>& A,
 
 // What auto selects takes an analysis; a matrix that is not square has none.
 template <class Scalar, class ExecutionSpace>
-FactorStructure analyze(const HostMatrix<Scalar>& A, const LuOptions& options, Report& report) {
+FactorStructure analyze(const HostMatrix<Scalar>& A, const SolverOptions& options, Report& report) {
   if (A.n_rows != A.n_cols || A.n_rows == 0) return {};
-  SparseLU<Scalar, int, std::int64_t, ExecutionSpace> solver(options);
+  if (options.krylov) {
+    KrylovSolver<Scalar, int, std::int64_t, ExecutionSpace> solver(*options.krylov);
+    solver.analyze(to_memory<typename ExecutionSpace::memory_space>(A));
+    report = solver.report();
+    return {};
+  }
+  SparseLU<Scalar, int, std::int64_t, ExecutionSpace> solver(options.lu);
   solver.analyze(to_memory<typename ExecutionSpace::memory_space>(A));
   report = solver.report();
   return solver.structure();

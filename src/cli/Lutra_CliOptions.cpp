@@ -10,47 +10,13 @@
 #include <filesystem>
 #include <limits>
 
+#include "Lutra_CliChoose.hpp"
+#include "Lutra_CliKrylovOptions.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Version.hpp"
 
 namespace lutra::Cli {
 namespace {
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-[[noreturn]] void refuse(const std::string& option, const std::string& value,
-                         const std::vector<std::string>& choices) {
-  throw InputError(option + ": invalid value '" + value + "' (choose from " + joined(choices) + ")");
-}
-
-template <class Value>
-struct Named {
-  std::string name;
-  Value value;
-};
-
-template <class Value>
-bool names(const std::vector<Named<Value>>& choices, const std::string& name) {
-  return std::any_of(choices.begin(), choices.end(),
-                     [&name](const auto& choice) { return choice.name == name; });
-}
-
-// The value that goes by `name`. @throws InputError with the choices there are, `others` behind them
-template <class Value>
-Value choose(const std::string& option, const std::string& name, const std::vector<Named<Value>>& choices,
-             const std::vector<std::string>& others = {}) {
-  std::vector<std::string> known;
-  for (const auto& choice : choices) {
-    if (choice.name == name) return choice.value;
-    known.push_back(choice.name);
-  }
-  known.insert(known.end(), others.begin(), others.end());
-  refuse(option, name, known);
-}
 
 std::string check_backend(const Arguments& a) {
   const std::vector<std::string> built = version_info().backends;
@@ -81,7 +47,6 @@ void set_ordering(const Arguments& a, SolverOptions& options) {
 }
 
 void set_choices(const Arguments& a, LuOptions& lu) {
-  choose<bool>("--method", a.method, {{"auto", true}, {"lu", true}});
   choose<bool>("--scalar", a.scalar, {{"f32", true}, {"f64", true}});
   lu.matching = choose<Matching>("--matching", a.matching,
                                  {{"auto", Matching::automatic},
@@ -123,11 +88,6 @@ void check_threshold_pivoting(const Arguments& a) {
     throw InputError("--pivot threshold solves on the fronts: --trisolve has to be auto or supernodal");
   if (a.solve_precision == "single")
     throw InputError("--pivot threshold reads the factors in working precision only");
-}
-
-double positive(const std::string& option, double value) {
-  if (!(value > 0) || !std::isfinite(value)) throw InputError(option + " has to be a number above 0");
-  return value;
 }
 
 void set_numbers(const Arguments& a, LuOptions& lu) {
@@ -201,6 +161,7 @@ SolverOptions check_options(const Arguments& arguments) {
   set_numbers(arguments, options.lu);
   options.lu.solve_singular = arguments.solve_singular;
   options.lu.time_stages = true;
+  set_krylov(arguments, options);
   options.backend = check_backend(arguments);
   check_standard_input(arguments);
   check_standard_output(arguments);

@@ -3,19 +3,22 @@
 #define LUTRA_CLIOPTIONS_HPP
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "Lutra_CliArguments.hpp"
+#include "Lutra_KrylovSolverOptions.hpp"
 #include "Lutra_LuOptions.hpp"
 
 namespace lutra::Cli {
 
 /// Options of solve, sequence and info, checked: nothing that was asked for is left out silently.
 struct SolverOptions {
-  LuOptions lu;               ///< without `user_permutation`, which needs the size of the matrix
-  std::string ordering_file;  ///< empty: none
-  std::string backend;        ///< "serial", "openmp", "cuda" or "hip"; never "auto"
+  LuOptions lu;  ///< without `user_permutation`, which needs the size of the matrix
+  std::optional<KrylovSolverOptions> krylov;  ///< empty: LU; likewise without permutations
+  std::string ordering_file;                  ///< empty: none
+  std::string backend;                        ///< "serial", "openmp", "cuda" or "hip"; never "auto"
 };
 
 /// @throws InputError naming the option for a value that is unknown, not built in or makes no sense

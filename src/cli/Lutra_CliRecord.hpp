@@ -47,10 +47,12 @@ inline std::int64_t check_solvable(const std::string& file, const MatrixMarketMa
 }
 
 /// The options with the columns of --ordering FILE, where there is one.
-inline LuOptions with_user_permutation(const SolverOptions& options, std::int64_t n) {
-  LuOptions lu = options.lu;
-  if (!options.ordering_file.empty()) lu.user_permutation = read_ordering(options.ordering_file, n);
-  return lu;
+inline SolverOptions with_user_permutation(SolverOptions options, std::int64_t n) {
+  if (options.ordering_file.empty()) return options;
+  options.lu.user_permutation = read_ordering(options.ordering_file, n);
+  if (options.krylov)
+    options.krylov->lu.user_permutation = options.krylov->ilu.user_permutation = options.lu.user_permutation;
+  return options;
 }
 
 /// Adds what the session does not know: the time of reading, of which the total is part.

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "Lutra_CliBackend.hpp"
 #include "Lutra_CliOptions.hpp"
 #include "Lutra_CliOutput.hpp"
 #include "Lutra_CliSystem.hpp"
+#include "Lutra_KrylovSolver.hpp"
 #include "Lutra_MatrixProperties.hpp"
 #include "Lutra_ReportJson.hpp"
 #include "Lutra_SparseLU.hpp"
@@ -69,9 +71,18 @@ class Session {
   using HostColumns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
   using ConstHostColumns = Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
 
+  using Direct = SparseLU<Scalar, int, std::int64_t, ExecutionSpace>;
+  using Iterative = KrylovSolver<Scalar, int, std::int64_t, ExecutionSpace>;
+
  public:
-  Session(const Arguments& arguments, const LuOptions& options)
-      : m_arguments(arguments), m_solver(options), m_progress(!arguments.quiet) {}
+  Session(const Arguments& arguments, const SolverOptions& options)
+      : m_arguments(arguments), m_progress(!arguments.quiet) {
+    if (options.krylov) {
+      m_solver.template emplace<Iterative>(*options.krylov);
+    } else {
+      m_solver.template emplace<Direct>(options.lu);
+    }
+  }
 
   /// Solves with a matrix of the session's pattern, which the first call sets, and completes `record` but for
   /// the time of reading. Running out of memory ends in the record's status.
@@ -84,7 +95,7 @@ class Session {
       solve_on_device(A, B, X, record.report);
       record.message = record.report.status == Status::success ? "" : describe(record.report, 1);
     } catch (const std::bad_alloc& error) {
-      record.report = m_solver.report();
+      record.report = solver_report();
       record.report.status = Status::out_of_memory;
       record.message = error.what();
     }
@@ -100,16 +111,16 @@ class Session {
     const bool first = !m_analyzed;
     if (first) {
       m_progress.show("analyzing");
-      m_solver.analyze(device_A);
+      std::visit([&](auto& solver) { solver.analyze(device_A); }, m_solver);
       m_analyzed = true;
     }
     m_progress.show("factorizing");
-    m_solver.factorize(device_A);
+    factorize(device_A);
     m_progress.show("solving");
     upload(B, static_cast<std::size_t>(A.n_rows));
     solve_again();
     Kokkos::deep_copy(HostColumns(X.data(), m_X.extent(0), m_X.extent(1)), m_X);
-    report = m_solver.report();
+    report = solver_report();
     report.times.total = timer.seconds();
     if (!first) forget_analysis(report.times);
     if (m_arguments.repeat) repeat(device_A, report);
@@ -124,7 +135,16 @@ class Session {
     Kokkos::deep_copy(m_B, ConstHostColumns(B.data(), n, n_rhs));
   }
 
-  Status solve_again() { return m_solver.solve(m_B, m_X, transposition(m_arguments)); }
+  void factorize(const CsrView<Scalar, int, std::int64_t, Memory>& A) {
+    std::visit([&](auto& solver) { solver.factorize(A); }, m_solver);
+  }
+  Status solve_again() {
+    return std::visit([&](auto& solver) { return solver.solve(m_B, m_X, transposition(m_arguments)); },
+                      m_solver);
+  }
+  const Report& solver_report() const {
+    return std::visit([](const auto& solver) -> const Report& { return solver.report(); }, m_solver);
+  }
 
   // Times of stages that ran for an earlier matrix of the sequence.
   static void forget_analysis(StageTimes& times) {
@@ -139,13 +159,13 @@ class Session {
     for (int run = 0; run < warm_ups + *m_arguments.repeat; ++run) {
       m_progress.show("run " + std::to_string(run + 1) + " of " +
                       std::to_string(warm_ups + *m_arguments.repeat));
-      m_solver.factorize(A);
+      factorize(A);
       if (solve_again() != report.status) {
-        report = m_solver.report();
+        report = solver_report();
         return;
       }
       if (run < warm_ups) continue;
-      const StageTimes& times = m_solver.report().times;
+      const StageTimes& times = solver_report().times;
       if (times.refactor) refactor.push_back(*times.refactor);
       if (times.solve) solve.push_back(*times.solve);
       if (times.refine) refine.push_back(*times.refine);
@@ -156,7 +176,7 @@ class Session {
   }
 
   const Arguments& m_arguments;
-  SparseLU<Scalar, int, std::int64_t, ExecutionSpace> m_solver;
+  std::variant<Direct, Iterative> m_solver;
   Progress m_progress;
   bool m_analyzed = false;
   Columns m_B, m_X;  // [n × n_rhs], kept from matrix to matrix

@@ -69,6 +69,7 @@ std::string pivots_text(const PivotCounts& pivots) {
   append(text, "two-by-two", count(pivots.two_by_two));
   append(text, "interchanged", count(pivots.interchanged));
   append(text, "growth", short_number(pivots.growth));
+  if (pivots.shift.value_or(0) > 0) append(text, "shift", short_number(pivots.shift));
   return text_line("pivots", text);
 }
 
@@ -78,9 +79,10 @@ std::string errors_text(const Report& report) {
   append(text, "normwise backward", short_number(report.errors.backward_normwise));
   append(text, "forward", short_number(report.errors.forward));
   if (text.empty()) return "";
-  const std::int64_t steps = report.refinement_steps;
-  return text_line(
-      "errors", text + " (" + std::to_string(steps) + (steps == 1 ? " step" : " steps") + " of refinement)");
+  const std::int64_t steps = report.iterations.value_or(report.refinement_steps);
+  const std::string what = report.iterations ? " iteration" : " step";
+  return text_line("errors", text + " (" + std::to_string(steps) + what + (steps == 1 ? "" : "s") +
+                                 (report.iterations ? ")" : " of refinement)"));
 }
 
 std::string memory_text(const MemoryUse& memory) {
@@ -110,6 +112,8 @@ std::string text_line(const std::string& name, const std::string& text) {
 
 std::string choice_text(const Choice& choice) {
   std::string text;
+  if (choice.precond != "none" || choice.method != "lu")
+    append(text, "preconditioner", choice.precond.empty() ? "-" : choice.precond);
   append(text, "engine", choice.engine.empty() ? "-" : choice.engine);
   append(text, "ordering", choice.ordering.empty() ? "-" : choice.ordering);
   append(text, "matching", choice.matching.empty() ? "-" : choice.matching);

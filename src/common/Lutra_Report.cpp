@@ -36,6 +36,14 @@ std::string scientific(const std::optional<double>& value) {
   return text;
 }
 
+/// How far a Krylov method came.
+std::string iterations_of(const Report& report) {
+  if (!report.iterations) return "";
+  const auto& history = report.residual_history;
+  return " after " + std::to_string(*report.iterations) + " iterations, relative residual " +
+         scientific(history.empty() ? std::nullopt : std::optional(history.back()));
+}
+
 }  // namespace
 
 std::string describe(const Report& report, int index_base) {
@@ -43,6 +51,7 @@ std::string describe(const Report& report, int index_base) {
     case Status::not_solved:
       return "no solve yet";
     case Status::success:
+      if (report.iterations) return "converged" + iterations_of(report);
       return "solved, componentwise backward error " + scientific(report.errors.backward_componentwise);
     case Status::structurally_singular:
       return "the matrix is structurally singular" +
@@ -55,11 +64,11 @@ std::string describe(const Report& report, int index_base) {
       return "the componentwise backward error " + scientific(report.errors.backward_componentwise) +
              " is above the tolerance";
     case Status::breakdown:
+      if (report.iterations) return "the Krylov method broke down" + iterations_of(report);
+      if (report.pivots.shift) return "no diagonal shift gave incomplete factors that can be applied";
       return "the factors or the solution hold NaN or infinity: overflow in the elimination";
     case Status::not_converged:
-      return "not converged" + (report.iterations
-                                    ? " after " + std::to_string(*report.iterations) + " iterations"
-                                    : std::string());
+      return "not converged" + iterations_of(report);
     case Status::out_of_memory:
       return "out of memory";
   }

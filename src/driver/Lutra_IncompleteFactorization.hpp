@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_INCOMPLETEFACTORIZATION_HPP
+#define LUTRA_INCOMPLETEFACTORIZATION_HPP
+
+#include <memory>
+#include <string>
+
+#include "Lutra_AsyncResult.hpp"
+#include "Lutra_Factorization.hpp"
+#include "Lutra_IluElimination.hpp"
+#include "Lutra_IncompleteSolve.hpp"
+#include "Lutra_OrderedMatrix.hpp"
+#include "Lutra_ParIlu.hpp"
+#include "Lutra_SparseIluOptions.hpp"
+
+namespace lutra {
+
+/// How the values of incomplete factors came about.
+struct IncompleteSteps {
+  double shift = 0;     ///< of the diagonal, in parts of max |entry of the row|
+  int shifts = 0;       ///< how often it was raised
+  std::string why;      ///< what was wrong with the factors before the last raise
+  int sweeps = 0;       ///< ParILU
+  int steps = 0;        ///< ParILUT; 0 where the pattern was kept
+  double residual = 0;  ///< of the last sweep over that of the first, or of the last step over the first
+};
+
+/// Incomplete factors of one matrix after another on one pattern, as a `Factorization`: refinement, Krylov
+/// methods and a caller's own loop take it as preconditioner; `parts()` also as one of two parts.
+///
+/// Where a pivot is zero, an entry is NaN or infinite, or entries grow beyond 10⁻³/ε, the values are computed
+/// anew with a diagonal shift, 10⁻³ of the largest magnitude of each row at first and four times as much each
+/// time after (Manteuffel, Math. Comp. 34, 1980). Instead of perturbing pivots: `perturbation` is not read.
+///
+/// ParILUT finds its pattern in the first factorization; the values are those of an elimination on it. Later
+/// factorizations keep the pattern.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpace> {
+ public:
+  using Base = Factorization<Scalar, ExecutionSpace>;
+  using typename Base::Memory;
+  using typename Base::Rows;
+  using Factors = IncompleteFactors<Scalar, Ordinal, Offset, Memory>;
+  using Matrix = Impl::OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Parts = IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>;
+
+  /// Pattern of the factors, and analyses of elimination and of solves. Fences.
+  /// @throws OutOfMemoryError
+  IncompleteFactorization(const ExecutionSpace& exec, const Matrix& F, const SparseIluOptions& options,
+                          const MemoryBudget& budget);
+
+  /// @param A its scales are not read: those of F count
+  /// @returns is_finite() is false where no shift gave usable factors; they must not be applied then
+  FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
+                                 double perturbation) override;
+  void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
+    m_parts->apply(exec, op, B, X);
+  }
+  std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
+  std::int64_t consume_timeout(const ExecutionSpace& exec) override {
+    return m_parts ? m_parts->consume_timeout(exec) : -1;
+  }
+
+  /// The same factors as two parts; null until ParILUT has found its pattern.
+  Parts* parts() const { return m_parts.get(); }
+  const Factors& factors() const { return m_factors; }
+  /// Entries of L without its diagonal.
+  std::int64_t nnz_l() const { return m_nnz_l; }
+  const IncompleteSteps& steps() const { return m_steps; }
+
+ private:
+  using Elimination = IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using View = CsrView<Scalar, Ordinal, Offset, Memory>;
+
+  View matrix_of(const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& values);
+  void set_pattern(const ExecutionSpace& exec, const Factors& factors);
+  void make_parts(const ExecutionSpace& exec);
+  IncompleteOutcome compute(const ExecutionSpace& exec, const View& F, double shift);
+  void find_pattern(const ExecutionSpace& exec, const View& F, double shift);
+  std::string fault_of(const IncompleteOutcome& outcome) const;
+
+  Matrix m_matrix;
+  SparseIluOptions m_options;
+  MemoryBudget m_budget;
+  MemoryReservation m_reservation;
+  Impl::AsyncResult<IncompleteOutcome, ExecutionSpace> m_inspection;
+  Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz(F)] empty where F is A
+  Factors m_first;                         ///< what ParILUT begins with; empty once it has found its pattern
+  Factors m_factors;
+  std::unique_ptr<Elimination> m_elimination;  ///< null with ParILU
+  std::unique_ptr<Parts> m_parts;              ///< null until ParILUT has found its pattern
+  std::unique_ptr<ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>> m_sweeps;  ///< of ParILU
+  IncompleteSteps m_steps;
+  std::int64_t m_nnz_l = 0;
+  bool m_has_values = false;  ///< usable ones of an earlier factorization, from which ParILU begins
+};
+
+}  // namespace lutra
+
+#endif

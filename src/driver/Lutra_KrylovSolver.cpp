@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_KrylovSolver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_RefinementKernels.hpp"
+#include "Lutra_Timer.hpp"
+#include "Lutra_ToDevice.hpp"
+
+namespace lutra {
+
+void check_options(const KrylovSolverOptions& options) {
+  check_options(options.ilu);
+  check_options(options.lu);
+  if (!(options.krylov.tolerance >= 0) || !std::isfinite(options.krylov.tolerance))
+    throw InputError("options: tolerance must be a finite number of 0 or more");
+  if (options.krylov.max_iterations < 0) throw InputError("options: max_iterations must be 0 or more");
+  if (options.restart < 1) throw InputError("options: restart must be 1 or more");
+  if (options.krylov.side == PreconditionSide::split && options.preconditioning != Preconditioning::ilu)
+    throw InputError("options: split preconditioning needs incomplete factors");
+}
+
+namespace {
+
+constexpr std::size_t max_columns_at_once = 8;  // right-hand sides in the workspace
+
+template <class Scalar>
+constexpr bool is_double = sizeof(RealOf<Scalar>) == 8;
+
+/// Pivots below it are perturbed: as `SparseLU` begins.
+template <class Scalar>
+double perturbation() {
+  return std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 8.0);
+}
+
+std::string_view name_of(KrylovMethod method) {
+  return method == KrylovMethod::cg ? "cg" : method == KrylovMethod::bicgstab ? "bicgstab" : "gmres";
+}
+
+constexpr int rank(Status status) {
+  return status == Status::success ? 0 : status == Status::not_converged ? 1 : 2;
+}
+
+/// X(i, first + c) = from(i, c)
+template <class From, class To>
+struct CopyColumns {
+  From from;
+  To to;
+  std::size_t first, count;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    for (std::size_t c = 0; c < count; ++c) to(i, first + c) = from(i, c);
+  }
+};
+/// to(i, c) = from(i, first + c), zero beyond `count`.
+template <class From, class To>
+struct TakeColumns {
+  From from;
+  To to;
+  std::size_t first, count;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    for (std::size_t c = 0; c < count; ++c) to(i, c) = from(i, first + c);
+  }
+};
+
+}  // namespace
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::KrylovSolver(KrylovSolverOptions options,
+                                                                    const ExecutionSpace& exec)
+    : m_options(std::move(options)), m_exec(exec), m_budget(m_options.memory_limit), m_check(exec, m_budget) {
+  check_options(m_options);
+  if (m_options.krylov.tolerance == 0) m_options.krylov.tolerance = is_double<Scalar> ? 1e-10 : 1e-5;
+  m_options.ilu.validate_input = false;  // checked here
+  m_options.ilu.time_stages = m_options.lu.time_stages = m_options.time_stages;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix_type& A) {
+  check_square_matrix(m_exec, A, m_check);
+  MemoryReservation reservation(m_budget);
+  const auto pattern = Impl::copy_pattern(m_exec, reservation, A.pattern());
+  Report report;
+  std::string_view preconditioner = "none";
+  decltype(m_ilu) ilu;
+  LuPlan lu_plan;
+  decltype(m_lu) lu;
+  if (m_options.preconditioning == Preconditioning::ilu) {
+    ilu.emplace(m_options.ilu, m_exec, m_budget);
+    ilu->analyze(A);
+    report = ilu->report();
+    preconditioner = lutra::name_of(m_options.ilu.ilu);
+  } else if (m_options.preconditioning == Preconditioning::lu) {
+    lu_plan = analyze_lu(m_exec, A, m_options.lu, m_budget);
+    if (lu_plan->plan) lu = lu_plan->plan->make_factorization(m_exec, m_budget);
+    report = lu_plan->report;
+    preconditioner = "lu";
+  } else if (m_options.preconditioning == Preconditioning::jacobi) {
+    preconditioner = "jacobi";
+  }
+  // Nothing has changed until here.
+  m_ilu = std::move(ilu);
+  m_lu_plan = std::move(lu_plan);
+  m_lu = std::move(lu);
+  m_diagonal.reset();
+  m_pattern = pattern;
+  m_reservation = reservation;
+  m_operators = Operators(pattern, m_budget);
+  m_iteration.reset();
+  m_report = report;
+  m_report.choice.method = name_of(m_options.method);
+  m_report.choice.precond = preconditioner;
+  m_stage = Stage::analyzed;
+  m_factorized_before = false;
+  m_exec.fence("lutra::driver: the analysis is complete");
+  update_memory();
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const host_matrix_type& A) {
+  MemoryReservation reservation(m_budget);
+  analyze(Impl::to_device(m_exec, reservation, A));
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const host_matrix_type& A) {
+  MemoryReservation reservation(m_budget);
+  factorize(Impl::to_device(m_exec, reservation, A));
+  m_exec.fence("lutra::driver: the copy of the matrix is freed");
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matrix_type& A) {
+  if (m_stage == Stage::empty) throw CallOrderError("factorize: there is no analysis; call analyze first");
+  if (m_options.validate_input) {
+    check_same_pattern(m_exec, A, m_pattern, m_check);
+  } else if (A.n_rows != m_pattern.n_rows || A.values.extent(0) != m_pattern.entries.extent(0)) {
+    throw InputError("matrix: its extents are not those of the pattern that was analyzed");
+  }
+  if (m_report.status == Status::structurally_singular) {
+    m_stage = Stage::unusable;
+    return;
+  }
+  m_stage = Stage::analyzed;
+  try {
+    m_operators.set_values(m_exec, A.values);
+    const Impl::StageTimer timer(m_exec, m_options.time_stages);
+    compute_preconditioner({A.n_rows, A.n_cols, m_pattern.row_map, m_pattern.entries, m_operators.values()});
+    (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
+  } catch (const std::bad_alloc&) {
+    m_report.status = Status::out_of_memory;
+    update_memory();
+    throw;
+  }
+  m_stage = m_report.status == Status::not_solved ? Stage::factorized : Stage::unusable;
+  m_factorized_before = true;
+  m_factor_escalations = m_report.escalations.size();
+  start_solution(m_report.status);
+  update_memory();
+}
+
+/// The preconditioner of A, which lives until the next call, and the report of it.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::compute_preconditioner(const matrix_type& A) {
+  m_report.status = Status::not_solved;
+  m_report.escalations.clear();
+  if (m_ilu) {
+    m_report.status = m_ilu->factorize(A);
+    const Report& report = m_ilu->report();
+    m_report.factors = report.factors;
+    m_report.pivots = report.pivots;
+    m_report.escalations = report.escalations;
+    m_report.choice.trisolve = report.choice.trisolve;
+  } else if (m_lu) {
+    const FactorizationOutcome outcome = m_lu->factorize(
+        m_exec, {A.values, m_lu_plan->row_scale, m_lu_plan->col_scale}, perturbation<Scalar>());
+    m_report.pivots.perturbed = outcome.perturbed;
+    m_report.pivots.interchanged = outcome.interchanged;
+    m_report.pivots.growth = outcome.growth();
+    if (!outcome.is_finite()) m_report.status = Status::breakdown;
+  } else if (m_options.preconditioning == Preconditioning::jacobi) {
+    if (!m_diagonal)
+      m_diagonal = std::make_unique<DiagonalPreconditioner<Scalar, ExecutionSpace>>(
+          m_exec, static_cast<std::size_t>(A.n_rows), m_budget);
+    m_diagonal->set_values(m_exec, A);
+  }
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+auto KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::inverse() -> Inverse* {
+  if (m_ilu) return m_ilu->factorization().parts();
+  if (m_lu) return m_lu.get();
+  return m_diagonal.get();
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::check_extents(const const_multivector_type& B,
+                                                                          const multivector_type& X) const {
+  if (m_stage == Stage::empty || m_stage == Stage::analyzed)
+    throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
+  const auto n = static_cast<std::size_t>(m_pattern.n_rows);
+  if (B.extent(0) == n && X.extent(0) == n && X.extent(1) == B.extent(1)) return;
+  throw InputError("X: it is " + std::to_string(X.extent(0)) + " × " + std::to_string(X.extent(1)) +
+                   ", and B " + std::to_string(B.extent(0)) + " × " + std::to_string(B.extent(1)) +
+                   ", for a matrix of " + std::to_string(n) + " rows");
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_views(const const_multivector_type& B,
+                                                                          const multivector_type& X,
+                                                                          Transposition op) {
+  check_extents(B, X);
+  if (m_stage == Stage::unusable) return m_report.status;
+  if (B.extent(1) == 0) {
+    start_solution(Status::success);
+    return m_report.status;
+  }
+  try {
+    return solve_blocks(B, X, op);
+  } catch (const TimeoutError&) {
+    start_solution(Status::not_solved);
+    throw;
+  } catch (const std::bad_alloc&) {
+    start_solution(Status::out_of_memory);
+    update_memory();
+    throw;
+  }
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_blocks(const const_multivector_type& B,
+                                                                           const multivector_type& X,
+                                                                           Transposition op) {
+  const Impl::StageTimer timer(m_exec, m_options.time_stages);
+  reserve(std::min(B.extent(1), max_columns_at_once));
+  Status status = Status::success;
+  for (std::size_t first = 0; first < B.extent(1); first += m_iteration->columns()) {
+    const Status found = solve_block(B, X, first, std::min(m_iteration->columns(), B.extent(1) - first), op);
+    if (rank(found) > rank(status)) status = found;
+  }
+  m_exec.fence("lutra::driver: X is complete");
+  m_report.times.solve = timer.seconds();
+  update_memory();
+  return m_report.status = status;
+}
+
+/// Solves for columns first … first + k. Before anything of X is written, all of B is checked.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_block(const const_multivector_type& B,
+                                                                          const multivector_type& X,
+                                                                          std::size_t first, std::size_t k,
+                                                                          Transposition op) {
+  const auto n = static_cast<std::size_t>(m_pattern.n_rows);
+  const auto trim = [&](const Rows& block) { return Rows(block.data(), n, k); };
+  const Rows b = trim(m_B), x = trim(m_X), r = trim(m_R);
+  const Kokkos::RangePolicy<ExecutionSpace> rows(m_exec, 0, static_cast<std::int64_t>(n));
+  auto& A = m_operators.get(m_exec, op);
+  m_maxima.clear(m_exec);
+  Impl::copy_and_check(m_exec, B, first, k, first == 0 ? B.extent(1) : first + k, b, m_maxima.slots(),
+                       m_maxima.bad_row_slot());
+  if (m_options.start_from_x) {
+    Kokkos::parallel_for("lutra::driver::take_columns", rows,
+                         TakeColumns<multivector_type, Rows>{X, x, first, k});
+  } else {
+    Impl::set_zero(m_exec, x);
+  }
+  const auto outcomes = m_iteration->solve(m_exec, A, inverse(), op, b, x, m_options.krylov);
+  A.residual(m_exec, b, x, r, m_maxima);
+  if (A.norm() < 0) A.gather_norm(m_exec, {}, {}, m_maxima);
+  m_maxima.fetch(m_exec);
+  if (A.norm() < 0) A.set_norm(m_maxima.norm());
+  if (const auto bad_row = m_maxima.first_bad_row(static_cast<std::int64_t>(n)))
+    throw InputError("B: row " + std::to_string(*bad_row) + " holds NaN or infinity");
+  if (first == 0) start_solution(Status::not_solved);
+  const BackwardErrors errors = m_maxima.errors(k, A.norm());
+  record(outcomes, errors);
+  Status status = Status::success;
+  for (std::size_t c = 0; c < k; ++c) {
+    const Status found = std::isfinite(errors.normwise[c]) ? to_status(outcomes[c].stop) : Status::breakdown;
+    if (rank(found) > rank(status)) status = found;
+  }
+  if (status == Status::breakdown) throw_if_stopped();
+  Kokkos::parallel_for("lutra::driver::copy_columns", rows,
+                       CopyColumns<Rows, multivector_type>{x, X, first, k});
+  return status;
+}
+
+/// Takes outcomes into the report.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::record(const std::vector<KrylovOutcome>& outcomes,
+                                                                   const BackwardErrors& errors) {
+  for (const KrylovOutcome& outcome : outcomes) {
+    if (m_report.iterations && outcome.iterations <= *m_report.iterations) continue;
+    m_report.iterations = outcome.iterations;
+    m_report.residual_history = outcome.history;
+  }
+  const auto raise = [](std::optional<double>& most, const std::vector<double>& values) {
+    most = std::max(most.value_or(0), std::ranges::max(values));
+  };
+  raise(m_report.errors.backward_componentwise, errors.componentwise);
+  raise(m_report.errors.backward_normwise, errors.normwise);
+}
+
+/// Room for blocks of so many columns, or fewer where memory does not suffice.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::reserve(std::size_t columns) {
+  if (m_iteration && m_iteration->columns() >= columns) return;
+  const auto n = static_cast<std::size_t>(m_pattern.n_rows);
+  m_exec.fence("lutra::driver: the smaller workspace is freed");
+  for (;; columns /= 2) {
+    try {
+      m_iteration.reset();
+      m_B = m_X = m_R = {};
+      m_maxima = {};
+      m_work = MemoryReservation(m_budget);
+      for (Rows* block : {&m_B, &m_X, &m_R})
+        *block = m_work.template allocate<Rows>(m_exec, "lutra::driver::krylov", n, columns);
+      m_maxima = ResidualMaxima<ExecutionSpace>(m_exec, m_work, columns);
+      m_iteration =
+          make_krylov_iteration<Scalar>(m_exec, m_options.method, n, columns, m_options.restart, m_budget);
+      return;
+    } catch (const OutOfMemoryError&) {
+      if (columns == 1) throw;
+    }
+  }
+}
+
+/// From here on nothing is left of a former solution; escalations of the factorization stand.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::start_solution(Status status) {
+  m_report.status = status;
+  m_report.errors = {};
+  m_report.iterations.reset();
+  m_report.residual_history.clear();
+  m_report.escalations.resize(m_factor_escalations);
+}
+
+/// @throws TimeoutError where the watchdog has given up a solve with the preconditioner
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::throw_if_stopped() {
+  std::int64_t row = -1;
+  if (m_ilu) row = m_ilu->factorization().consume_timeout(m_exec);
+  if (m_lu) row = m_lu->consume_timeout(m_exec);
+  if (row < 0) return;
+  throw TimeoutError("solve: row " + std::to_string(row) +
+                     " of the factors waited too long in a triangular solve, which was given up");
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::update_memory() {
+  m_report.memory.device_peak_bytes = m_budget.peak_bytes();
+  if (m_budget.limit_bytes() > 0) m_report.memory.limit_bytes = m_budget.limit_bytes();
+}
+
+#define LUTRA_KRYLOV_SOLVER(Scalar, Ordinal, Offset, Space) \
+  template class KrylovSolver<Scalar, Ordinal, Offset, Space>;
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_KRYLOV_SOLVER)
+
+}  // namespace lutra

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_KRYLOVSOLVER_HPP
+#define LUTRA_KRYLOVSOLVER_HPP
+
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "Lutra_DiagonalPreconditioner.hpp"
+#include "Lutra_KrylovIteration.hpp"
+#include "Lutra_KrylovSolverOptions.hpp"
+#include "Lutra_LuAnalysis.hpp"
+#include "Lutra_MatrixOperators.hpp"
+#include "Lutra_SparseILU.hpp"
+
+namespace lutra {
+
+/// Iterative solver for square sparse systems: a Krylov method with a preconditioner, in the shape of
+/// `SparseLU`. analyze once per pattern, factorize (the preconditioner) once per set of values, solve as
+/// often as wanted. A success is a relative residual ‖b − A·x‖₂/‖b‖₂ below the tolerance, computed from x at
+/// the end.
+template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
+          class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace> {
+ public:
+  using memory_space = typename ExecutionSpace::memory_space;
+  using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
+  using host_matrix_type = HostMatrix<Scalar, Ordinal, Offset>;
+  using const_multivector_type = Kokkos::View<const Scalar**, Kokkos::LayoutStride, memory_space>;
+  using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;
+
+  /// @throws InputError for options out of range
+  explicit KrylovSolver(KrylovSolverOptions options = {}, const ExecutionSpace& exec = ExecutionSpace());
+
+  /// Takes a pattern and analyses the preconditioner. Afterwards `report().status` is `not_solved`, or
+  /// `structurally_singular`. Fences.
+  /// @throws InputError as SparseLU::analyze; OutOfMemoryError
+  void analyze(const matrix_type& A);
+  void analyze(const host_matrix_type& A);
+  template <class Value, class Index, class Integer, class Memory>
+  void analyze(const CsrView<Value, Index, Integer, Memory>& A) {
+    analyze(readable(A));
+  }
+
+  /// Copies the values of a matrix with the pattern of the analysis and computes the preconditioner. Its
+  /// status may be `breakdown` (no usable factors) afterwards.
+  /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
+  ///         NaN or infinite: nothing has changed. OutOfMemoryError, TimeoutError
+  void factorize(const matrix_type& A);
+  void factorize(const host_matrix_type& A);
+  template <class Value, class Index, class Integer, class Memory>
+  void factorize(const CsrView<Value, Index, Integer, Memory>& A) {
+    factorize(readable(A));
+  }
+
+  /// Solves op(A)·X = B for all columns.
+  /// @param B [n × k] or [n] View the execution space can read, of any layout
+  /// @param X like B; may be B itself. Complete when the call returns; where the status is `not_converged` or
+  ///          `breakdown`, the best iterate
+  /// @returns the status of `report()`, of the worst column: `success`, `not_converged`, `breakdown`. Where
+  ///          there is no preconditioner (`structurally_singular`, or `breakdown` of the factorization), X is
+  ///          left alone
+  /// Waits as KrylovIteration::solve does, and once more for each block of up to eight columns. Allocates
+  /// where the number of columns, up to eight, is larger than before.
+  /// @throws CallOrderError without a factorization, InputError where extents do not fit or B holds NaN or
+  ///         infinity: nothing has changed. OutOfMemoryError, TimeoutError: X is undefined
+  template <class BView, class XView>
+  Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
+    static_assert(BView::rank() == XView::rank() && (BView::rank() == 1 || BView::rank() == 2),
+                  "lutra: solve takes two Views of rank 1 or two of rank 2");
+    static_assert(std::is_same_v<typename XView::value_type, Scalar> &&
+                      std::is_same_v<typename BView::non_const_value_type, Scalar>,
+                  "lutra: solve takes Views of the solver's own scalar type, X not const");
+    static_assert(Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
+                      Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
+                  "lutra: solve takes Views its execution space can reach");
+    return solve_views(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X),
+                       op);
+  }
+
+  /// What was chosen, counted and measured, and how good the last solution is: `iterations` and
+  /// `residual_history` are of the column that took most iterations.
+  const Report& report() const noexcept { return m_report; }
+
+ private:
+  using Rows = DenseRows<Scalar, memory_space>;
+  using Inverse = Preconditioner<Scalar, ExecutionSpace>;
+  using Operators = Impl::MatrixOperators<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using LuPlan = std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>;
+
+  /// What can be done next.
+  enum class Stage { empty, analyzed, unusable, factorized };
+
+  template <class Value, class Index, class Integer, class Memory>
+  matrix_type readable(const CsrView<Value, Index, Integer, Memory>& A) {
+    return Impl::adapt_matrix<matrix_type>(
+        A, [this](const auto& row_map) { return m_row_map.convert(m_exec, row_map, m_budget); });
+  }
+  Status solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
+  Status solve_blocks(const const_multivector_type& B, const multivector_type& X, Transposition op);
+  Status solve_block(const const_multivector_type& B, const multivector_type& X, std::size_t first,
+                     std::size_t k, Transposition op);
+  void check_extents(const const_multivector_type& B, const multivector_type& X) const;
+  void reserve(std::size_t columns);
+  void start_solution(Status status);
+  void record(const std::vector<KrylovOutcome>& outcomes, const BackwardErrors& errors);
+  void compute_preconditioner(const matrix_type& A);
+  Inverse* inverse();
+  void throw_if_stopped();
+  void update_memory();
+
+  KrylovSolverOptions m_options;
+  ExecutionSpace m_exec;
+  MemoryBudget m_budget;
+  Report m_report;
+  Stage m_stage = Stage::empty;
+  MatrixCheckWorkspace<ExecutionSpace> m_check;
+  Impl::WidenedRowMap<Offset, ExecutionSpace> m_row_map;  ///< empty unless matrices have row maps of `int`
+  CsrPattern<Ordinal, Offset, memory_space> m_pattern;    ///< of A; a copy
+  MemoryReservation m_reservation;
+  Operators m_operators;
+  std::optional<SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>> m_ilu;     ///< Preconditioning::ilu
+  LuPlan m_lu_plan;                                                            ///< Preconditioning::lu
+  std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_lu;                 ///< likewise
+  std::unique_ptr<DiagonalPreconditioner<Scalar, ExecutionSpace>> m_diagonal;  ///< Preconditioning::jacobi
+  std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>> m_iteration;  ///< null before the first solve
+  Rows m_B, m_X, m_R;                                                    ///< [n × columns] of a block
+  ResidualMaxima<ExecutionSpace> m_maxima;
+  MemoryReservation m_work;
+  std::size_t m_factor_escalations = 0;  ///< how many of the report's escalations the factorization made
+  bool m_factorized_before = false;
+};
+
+}  // namespace lutra
+
+#endif

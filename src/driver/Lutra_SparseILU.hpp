@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SPARSEILU_HPP
+#define LUTRA_SPARSEILU_HPP
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "Lutra_BuiltTypes.hpp"
+#include "Lutra_CheckMatrix.hpp"
+#include "Lutra_IncompleteFactorization.hpp"
+#include "Lutra_MatrixInput.hpp"
+#include "Lutra_RankTwo.hpp"
+#include "Lutra_Report.hpp"
+
+namespace lutra {
+
+/// Incomplete LU of square sparse matrices, A ≈ L·U on few entries: a preconditioner for our Krylov methods,
+/// for refinement, or for a caller's own loop.
+///
+/// analyze once per pattern, factorize once per set of values, apply as often as wanted. Compiled into the
+/// library for the types of `SparseLU`. Numerical events end in `report().status`, mistakes of the caller in
+/// exceptions.
+template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
+          class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace> {
+ public:
+  using memory_space = typename ExecutionSpace::memory_space;
+  using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
+  using host_matrix_type = HostMatrix<Scalar, Ordinal, Offset>;
+  using factorization_type = IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using const_multivector_type = Kokkos::View<const Scalar**, Kokkos::LayoutStride, memory_space>;
+  using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;
+
+  /// @throws InputError for options out of range
+  explicit SparseILU(SparseIluOptions options = {}, const ExecutionSpace& exec = ExecutionSpace())
+      : SparseILU(options, exec, MemoryBudget(options.ilu.memory_limit)) {}
+  /// The same on an account that others write to as well.
+  SparseILU(SparseIluOptions options, const ExecutionSpace& exec, const MemoryBudget& budget);
+
+  /// Matching and ordering as the options ask, pattern of the factors, dependencies of elimination and
+  /// solves. Afterwards `report().status` is `not_solved`, or `structurally_singular` where a matching was
+  /// asked for and there is none. Fences.
+  /// @param A its values are used for matching and scaling alone
+  /// @throws InputError as SparseLU::analyze; OutOfMemoryError. As before the call then
+  void analyze(const matrix_type& A);
+  void analyze(const host_matrix_type& A);
+  template <class Value, class Index, class Integer, class Memory>
+  void analyze(const CsrView<Value, Index, Integer, Memory>& A) {
+    analyze(readable(A));
+  }
+
+  /// Incomplete factors of a matrix with the pattern of the analysis and any values. Allocates the first time
+  /// (ParILUT: finds its pattern then). Waits for the check of the matrix and for what became of the factors,
+  /// once for each diagonal shift that is tried.
+  /// @returns `not_solved` where the factors can be applied; `breakdown` where no shift helped, or
+  ///          `structurally_singular` from before
+  /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
+  ///         NaN or infinite: nothing has changed. OutOfMemoryError, TimeoutError: there are no factors
+  Status factorize(const matrix_type& A);
+  Status factorize(const host_matrix_type& A);
+  template <class Value, class Index, class Integer, class Memory>
+  Status factorize(const CsrView<Value, Index, Integer, Memory>& A) {
+    return factorize(readable(A));
+  }
+
+  /// X ≈ op(A)⁻¹·B for all columns. Does not fence, but allocates and fences where the number of columns
+  /// grows or op is transposed for the first time.
+  /// @param B [n × k] or [n] View the execution space can read, of any layout
+  /// @param X like B; may be B itself
+  /// @throws CallOrderError without usable factors; InputError where extents do not fit
+  template <class BView, class XView>
+  void apply(const BView& B, const XView& X, Transposition op = Transposition::none) {
+    static_assert(std::is_same_v<typename XView::value_type, Scalar> &&
+                      std::is_same_v<typename BView::non_const_value_type, Scalar>,
+                  "lutra: apply takes Views of the solver's own scalar type, X not const");
+    static_assert(Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
+                      Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
+                  "lutra: apply takes Views its execution space can reach");
+    apply_views(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X), op);
+  }
+
+  /// The factors as one preconditioner; `parts()` of it as two, for split preconditioning. Valid until the
+  /// next analysis; to be applied after a successful `factorize` only.
+  /// @throws CallOrderError without an analysis, or where the pattern is structurally singular
+  factorization_type& factorization() const;
+
+  /// What was chosen, counted and measured. Diagonal shifts are `escalations`.
+  const Report& report() const noexcept { return m_report; }
+
+ private:
+  using Rows = typename factorization_type::Rows;
+
+  template <class Value, class Index, class Integer, class Memory>
+  matrix_type readable(const CsrView<Value, Index, Integer, Memory>& A) {
+    return Impl::adapt_matrix<matrix_type>(A, [this](const auto& row_map) { return widened(row_map); });
+  }
+  Kokkos::View<const Offset*, memory_space> widened(const Kokkos::View<const int*, memory_space>& row_map);
+  void apply_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
+  std::optional<typename factorization_type::Matrix> order(const matrix_type& A, Report& report) const;
+  bool has_full_diagonal(const matrix_type& A) const;
+  Status factorize_values(const matrix_type& A);
+  void report_factors();
+  void update_memory();
+
+  SparseIluOptions m_options;
+  ExecutionSpace m_exec;
+  MemoryBudget m_budget;
+  Report m_report;
+  MatrixCheckWorkspace<ExecutionSpace> m_check;
+  Impl::WidenedRowMap<Offset, ExecutionSpace> m_row_map;  ///< empty unless matrices have row maps of `int`
+  CsrPattern<Ordinal, Offset, memory_space> m_pattern;    ///< of A; a copy
+  MemoryReservation m_reservation;
+  std::unique_ptr<factorization_type> m_factorization;  ///< null before an analysis
+  Rows m_scratch;                                       ///< [n × k] for Views of other layouts
+  MemoryReservation m_scratch_reservation;
+  bool m_analyzed = false, m_usable = false;  ///< usable: there are factors that can be applied
+  bool m_factorized_before = false;           ///< the next factorization is a refactorization
+};
+
+}  // namespace lutra
+
+#endif

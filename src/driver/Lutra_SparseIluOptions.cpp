@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_SparseIluOptions.hpp"
+
+#include "Lutra_Error.hpp"
+
+namespace lutra {
+
+void check_options(const SparseIluOptions& options) {
+  check_options(options.ilu);
+  if (options.ilu.symmetric && options.matching != Matching::automatic && options.matching != Matching::none)
+    throw InputError("options: a matching would destroy the symmetry that symmetric factors need");
+}
+
+std::string_view name_of(const IluOptions& options) {
+  switch (options.method) {
+    case IluMethod::parilu:
+      return options.symmetric ? "paric" : "parilu";
+    case IluMethod::parilut:
+      return options.symmetric ? "parict" : "parilut";
+    default:
+      if (options.fill_level == 0) return options.symmetric ? "ic0" : "ilu0";
+      return options.symmetric ? "ick" : "iluk";
+  }
+}
+
+}  // namespace lutra

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SPARSEILUOPTIONS_HPP
+#define LUTRA_SPARSEILUOPTIONS_HPP
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "Lutra_IluOptions.hpp"
+#include "Lutra_Matching.hpp"
+#include "Lutra_Ordering.hpp"
+#include "Lutra_TriangularOptions.hpp"
+
+namespace lutra {
+
+/// Options of `SparseILU`. Every field has a default that is meant to be left alone.
+struct SparseIluOptions {
+  IluOptions ilu;                           ///< the factorization; memory_limit is that of the solver
+  Ordering ordering = Ordering::automatic;  ///< automatic: natural, or rcm of a matched matrix
+  std::vector<std::int64_t>
+      user_permutation{};  ///< with Ordering::user: user's columns in elimination order, from 0
+  Matching matching = Matching::automatic;  ///< automatic: exact where a diagonal entry is missing or zero
+                                            ///< and the matrix is not taken for symmetric, else none
+  TrisolveMethod trisolve = TrisolveMethod::automatic;  ///< of exact application
+  bool validate_input = true;  ///< false: factorize and apply take it for granted that the matrix has the
+                               ///< pattern analyzed and that no value is NaN or infinite
+  bool time_stages = false;    ///< wait for the device where a stage is timed
+};
+
+/// Throws InputError for options out of range or at odds with each other.
+void check_options(const SparseIluOptions& options);
+
+/// The name of a factorization as the command line has it: ilu0, iluk, parilu, parilut, ic0, ick, paric,
+/// parict.
+std::string_view name_of(const IluOptions& options);
+
+}  // namespace lutra
+
+#endif

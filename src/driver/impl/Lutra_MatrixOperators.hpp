@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_MATRIXOPERATORS_HPP
+#define LUTRA_MATRIXOPERATORS_HPP
+
+#include "Lutra_CsrOperator.hpp"
+#include "Lutra_Transpose.hpp"
+#include "Lutra_Transposition.hpp"
+
+namespace lutra::Impl {
+
+/// The operators A, Aᵀ and Aᴴ of one set of values after another on one pattern, made when first asked for,
+/// with a copy of the values.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class MatrixOperators {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Operator = CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Pattern = CsrPattern<Ordinal, Offset, Memory>;
+
+  MatrixOperators() = default;
+  /// @param pattern of A; its Views are shared
+  MatrixOperators(const Pattern& pattern, const MemoryBudget& budget)
+      : m_pattern(pattern), m_budget(budget) {}
+
+  /// Copies values; allocates the first time. Does not fence on devices.
+  void set_values(const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& values) {
+    if (m_values.extent(0) != values.extent(0)) {
+      m_reservation = MemoryReservation(m_budget);
+      m_values = m_reservation.template allocate<decltype(m_values)>(exec, "lutra::driver::values",
+                                                                     values.extent(0));
+    }
+    Kokkos::deep_copy(exec, m_values, values);
+    for (Operator& op : m_operators) op.set_values(m_values);
+  }
+  const Kokkos::View<Scalar*, Memory>& values() const { return m_values; }
+
+  /// op(A) with the present values.
+  Operator& get(const ExecutionSpace& exec, Transposition op) {
+    Operator& result = m_operators[static_cast<int>(op)];
+    if (!result.is_empty()) return result;
+    if (op == Transposition::none) {
+      result = Operator(exec, m_pattern, {}, false, m_budget);
+    } else {
+      if (m_transposed.source.extent(0) != m_pattern.entries.extent(0))
+        m_transposed = transpose(exec, m_pattern, m_budget);
+      result =
+          Operator(exec, m_transposed.pattern, m_transposed.source, op == Transposition::adjoint, m_budget);
+    }
+    result.set_values(m_values);
+    return result;
+  }
+
+ private:
+  Pattern m_pattern;
+  MemoryBudget m_budget;
+  Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz(A)]
+  MemoryReservation m_reservation;
+  TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< empty until a transposed operator
+  Operator m_operators[3];
+};
+
+}  // namespace lutra::Impl
+
+#endif

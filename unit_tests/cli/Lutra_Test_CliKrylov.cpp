@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "Lutra_TestProgram.hpp"
+
+namespace lutra::Test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("every Krylov method and preconditioner from the command line", "[cli]") {
+  const Program program;
+  if (!program.has_scalar("f64")) return;
+  REQUIRE(program.run("generate poisson2d --size 12 a.mtx").status == 0);
+  const auto solve = [&](const std::string& options) {
+    const Outcome outcome = program.run("solve a.mtx --json --out x.mtx " + options);
+    INFO(options << ": " << outcome.output << outcome.error);
+    REQUIRE(outcome.status == 0);
+    CHECK(program.exists("x.mtx"));
+    const auto json = outcome.json();
+    CHECK(json["status"] == "success");
+    CHECK(json["residual_history"].size() >= json["iterations"].get<std::size_t>());
+    CHECK(json["residual_history"].back() <= 1e-10);
+    CHECK(json["errors"]["forward"].get<double>() < 1e-7);
+    return json;
+  };
+  for (const std::string method : {"gmres", "bicgstab", "cg"}) {
+    for (const std::string precond :
+         {"auto", "none", "jacobi", "ilu0", "iluk", "parilu", "parilut", "ic0", "parict", "lu"}) {
+      const auto json = solve("--method " + method + " --precond " + precond);
+      CHECK(json["choice"]["method"] == method);
+      CHECK(json["choice"]["precond"] == (precond != "auto" ? precond : method == "cg" ? "ic0" : "ilu0"));
+      CHECK(json["iterations"] > 0);
+    }
+  }
+  const auto ilu0 = solve("--method gmres --transpose --nrhs 3");
+  CHECK(solve("--method gmres --precond iluk --fill-level 3")["iterations"] < ilu0["iterations"]);
+  CHECK(solve("--method gmres --precond iluk --fill-level 3")["factors"]["nnz_u"] > ilu0["factors"]["nnz_u"]);
+  CHECK(solve("--method gmres --precond parilut --fill-factor 3 --steps 3 --drop-tol 1e-9 --ordering rcm")
+            ["choice"]["ordering"] == "rcm");
+  solve("--method gmres --precond parilu --sweeps 20 --side split --restart 10 --apply exact");
+  CHECK(solve("--method bicgstab --side left --apply jacobi")["choice"]["trisolve"] == "jacobi");
+  CHECK(solve("--method gmres --precond lu --engine simplicial --repeat 2")["choice"]["engine"] ==
+        "simplicial");
+}
+
+TEST_CASE("a Krylov method that does not converge ends in status 3, with its report", "[cli]") {
+  const Program program;
+  if (!program.has_scalar("f64")) return;
+  REQUIRE(program.run("generate poisson2d --size 20 a.mtx").status == 0);
+  const Outcome outcome = program.run("solve a.mtx --method gmres --max-iterations 3 --json --out x.mtx");
+  CHECK(outcome.status == 3);
+  CHECK(outcome.json()["status"] == "not_converged");
+  CHECK(outcome.json()["iterations"] == 3);
+  CHECK_THAT(outcome.json()["message"].get<std::string>(), ContainsSubstring("after 3 iterations"));
+  CHECK_FALSE(program.exists("x.mtx"));
+  CHECK_THAT(program.run("solve a.mtx --method gmres --max-iterations 3").output,
+             ContainsSubstring("3 iterations"));
+}
+
+TEST_CASE("a matrix without usable incomplete factors ends in status 3", "[cli]") {
+  const Program program;
+  program.write_matrix("a.mtx", "2 2 3\n1 1 1\n1 2 1\n2 2 0\n");
+  const Outcome outcome = program.run("solve a.mtx --method gmres --matching none --json");
+  CHECK(outcome.status == 3);
+  CHECK(outcome.json()["status"] == "breakdown");
+  CHECK(outcome.json()["escalations"].size() == 1);
+}
+
+TEST_CASE("a sequence keeps the pattern of incomplete factors", "[cli]") {
+  const Program program;
+  program.write_small();
+  const Outcome outcome = program.run("sequence a.mtx a.mtx --method bicgstab --json");
+  CHECK(outcome.status == 0);
+  const auto steps = outcome.json()["steps"];
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[0]["times"]["numeric"].is_number());
+  CHECK(steps[1]["times"]["refactor"].is_number());
+}
+
+TEST_CASE("info tells what incomplete factors would be like", "[cli]") {
+  const Program program;
+  program.write_small();
+  const Outcome outcome = program.run("info a.mtx --method gmres --precond iluk --json");
+  CHECK(outcome.status == 0);
+  CHECK(outcome.json()["choice"]["precond"] == "iluk");
+  CHECK(outcome.json()["factors"]["nnz_l"] == 1);
+  CHECK(outcome.json()["factors"]["nnz_u"] == 3);
+}
+
+TEST_CASE("options that a method or preconditioner does not use are refused", "[cli]") {
+  const Program program;
+  program.write_small();
+  const auto refused = [&](const std::string& options, const std::string& message) {
+    const Outcome outcome = program.run("solve a.mtx " + options);
+    INFO(options << ": " << outcome.error);
+    CHECK(outcome.status == 2);
+    CHECK_THAT(outcome.error, ContainsSubstring(message));
+  };
+  refused("--precond ilu0", "--precond is not used with --method auto");
+  refused("--method lu --restart 5", "--restart is not used with --method lu");
+  refused("--method gmres --refine 2", "--refine is not used with --method gmres");
+  refused("--method cg --restart 3", "--restart is not used with --method cg");
+  refused("--method cg --side left", "--side is not used with --method cg");
+  refused("--method gmres --fill-level 2", "--fill-level is not used with --precond auto");
+  refused("--method gmres --precond iluk --fill-factor 2", "--fill-factor is not used with --precond iluk");
+  refused("--method gmres --precond jacobi --ordering amd", "--ordering is not used with --precond jacobi");
+  refused("--method gmres --precond ilu0 --engine simplicial", "--engine is not used with --precond ilu0");
+  refused("--method gmres --precond ic0 --matching exact", "--matching is not used with --precond ic0");
+  refused("--method gmres --precond lu --side split", "--side split needs incomplete factors");
+  refused("--method gmres --precond parilut --fill-factor 0", "--fill-factor has to be a number above 0");
+  for (const std::string name :
+       {"--method gmres --precond", "--method gmres --side", "--method gmres --apply"})
+    refused(name + " nonsense", "invalid value 'nonsense' (choose from auto, ");
+}
+
+}  // namespace
+}  // namespace lutra::Test

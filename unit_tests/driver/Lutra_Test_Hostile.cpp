@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <complex>
+#include <cstdlib>
+#include <string>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_KrylovSolver.hpp"
+#include "Lutra_TestSystems.hpp"
+
+// Matrices that are out to break incomplete factors and Krylov methods. Matrix k is the same in every run;
+// the first hundred are tested always, ten thousand by scripts/hostile.sh.
+
+namespace lutra::Test {
+namespace {
+
+using Long = std::complex<long double>;  // its range holds every product of doubles
+
+template <class Scalar>
+Long to_long(const Scalar& value) {
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    return {value.real(), value.imag()};
+  } else {
+    return {value, 0};
+  }
+}
+
+/// Draws from one seed.
+struct Dice {
+  std::mt19937_64 random;
+
+  double unit() { return std::uniform_real_distribution<double>(0, 1)(random); }
+  int below(int n) { return static_cast<int>(random() % static_cast<std::uint64_t>(n)); }
+  bool chance(double p) { return unit() < p; }
+  template <class T>
+  T any(std::initializer_list<T> values) {
+    return values.begin()[below(static_cast<int>(values.size()))];
+  }
+};
+
+/// Whether (i, j) is an entry.
+bool is_entry(Dice& dice, int kind, int n, int i, int j) {
+  switch (kind) {
+    case 0:  // scattered
+      return dice.chance(3.0 / n);
+    case 1:  // a band
+      return std::abs(i - j) <= 2;
+    case 2:  // arrows
+      return i == j || i == 0 || j == 0;
+    case 3:
+      return i == j || i == n - 1 || j == n - 1;
+    case 4:  // dense
+      return n <= 40 || dice.chance(0.1);
+    case 5:  // a triangle
+      return j <= i && (i == j || dice.chance(4.0 / n));
+    case 6:  // a cycle without a diagonal
+      return j == (i + 1) % n;
+    case 7:  // a saddle point: no diagonal in the second half
+      return i == j ? i < n / 2 : (i < n / 2) != (j < n / 2) && dice.chance(4.0 / n);
+    default:  // blocks
+      return i / 4 == j / 4;
+  }
+}
+
+/// A value of one of the distributions that break things.
+double hostile_value(Dice& dice, int kind, double range) {
+  const double sign = dice.chance(0.5) ? 1 : -1;
+  switch (kind) {
+    case 0:
+      return sign * dice.unit();
+    case 1:  // all equal: everything cancels
+      return 1;
+    case 2:  // graded over many decades
+      return sign * std::pow(10.0, range * (dice.unit() - 0.5));
+    case 3:  // zeros
+      return dice.chance(0.3) ? 0 : sign;
+    case 4:  // small integers: exactly singular now and then
+      return dice.below(5) - 2;
+    case 5:  // close to overflow
+      return sign * std::pow(10.0, 0.45 * range) * dice.unit();
+    case 6:  // close to underflow
+      return sign * std::pow(10.0, -0.5 * range) * dice.unit();
+    default:  // two sizes far apart
+      return sign * (dice.chance(0.1) ? 1 : 1e-13);
+  }
+}
+
+template <class Types>
+Matrix<Types> hostile_matrix(Dice& dice, std::string& description) {
+  using Scalar = typename Types::Scalar;
+  const double range = sizeof(RealOf<Scalar>) == 8 ? 600 : 70;  // decades between overflow and underflow
+  const int n = dice.chance(0.1) ? 1 + dice.below(3) : 2 + dice.below(60);
+  const int pattern = dice.below(9), values = dice.below(8);
+  const bool dominant = dice.chance(0.4), symmetric = dice.chance(0.3);
+  description = "n " + std::to_string(n) + ", pattern " + std::to_string(pattern) + ", values " +
+                std::to_string(values) + (dominant ? ", dominant" : "") + (symmetric ? ", symmetric" : "");
+  std::vector<std::vector<double>> picture(static_cast<std::size_t>(n),
+                                           std::vector<double>(static_cast<std::size_t>(n), nothing));
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      auto& place = picture[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+      if (is_entry(dice, pattern, n, i, j)) place = hostile_value(dice, values, range);
+      if (symmetric && j < i) place = picture[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)];
+    }
+  }
+  for (std::size_t i = 0; dominant && i < picture.size(); ++i) {
+    double sum = 0;
+    for (const double value : picture[i]) sum += value == nothing ? 0 : std::abs(value);
+    picture[i][i] = std::min(1.1 * sum, std::pow(10.0, 0.5 * range));
+  }
+  auto A = from_dense<Matrix<Types>>(picture);
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    for (auto& value : A.values) {
+      if (!symmetric && dice.chance(0.5)) value *= Scalar(0, dice.chance(0.5) ? 1 : -1);
+    }
+  }
+  return A;
+}
+
+KrylovSolverOptions hostile_options(Dice& dice, bool symmetric_order) {
+  KrylovSolverOptions options;
+  options.method = dice.any({KrylovMethod::gmres, KrylovMethod::bicgstab, KrylovMethod::cg});
+  options.preconditioning =
+      dice.any({Preconditioning::ilu, Preconditioning::ilu, Preconditioning::ilu, Preconditioning::ilu,
+                Preconditioning::jacobi, Preconditioning::none, Preconditioning::lu});
+  options.krylov.max_iterations = dice.any({0, 1, 20, 200});
+  options.restart = dice.any({1, 3, 50});
+  options.krylov.side = dice.any({PreconditionSide::right, PreconditionSide::left, PreconditionSide::split});
+  if (options.preconditioning != Preconditioning::ilu) options.krylov.side = PreconditionSide::right;
+  IluOptions& ilu = options.ilu.ilu;
+  ilu.method = dice.any({IluMethod::iluk, IluMethod::parilu, IluMethod::parilut});
+  ilu.fill_level = dice.any({0, 0, 1, 3});
+  ilu.fill_factor = dice.any({0.1, 1.0, 3.0});
+  ilu.fill_rule = dice.any({FillRule::total, FillRule::row});
+  ilu.drop_tolerance = dice.any({0.0, 1e-2});
+  ilu.steps = dice.below(4);
+  ilu.sweeps = dice.below(6);
+  ilu.approximate_selection = dice.chance(0.5);
+  ilu.symmetric = symmetric_order;
+  ilu.deterministic = dice.chance(0.5);
+  ilu.schedule = dice.any({IluSchedule::automatic, IluSchedule::levels, IluSchedule::syncfree});
+  ilu.max_shifts = dice.any({0, 6});
+  ilu.apply = dice.any({IluApply::automatic, IluApply::exact, IluApply::jacobi});
+  options.ilu.ordering = dice.any({Ordering::automatic, Ordering::rcm, Ordering::amd, Ordering::natural});
+  if (!symmetric_order)
+    options.ilu.matching = dice.any({Matching::automatic, Matching::none, Matching::exact});
+  return options;
+}
+
+template <class Types>
+std::vector<typename Types::Scalar> hostile_right_side(Dice& dice, std::size_t n) {
+  const double size = dice.any({1.0, 1.0, 1e-30, 1e30, 0.0});
+  std::vector<typename Types::Scalar> b;
+  for (std::size_t i = 0; i < n; ++i)
+    b.push_back(as_scalar<typename Types::Scalar>(size * (dice.unit() - 0.5)));
+  return b;
+}
+
+/// ‖b − op(A)·x‖₂ and how far rounding in working precision may have been off.
+struct TrueResidual {
+  long double norm = 0, rounding = 0, b_norm = 0;
+};
+
+template <class MatrixType, class Scalar>
+TrueResidual true_residual(const MatrixType& A, Transposition op, const std::vector<Scalar>& x,
+                           const std::vector<Scalar>& b) {
+  std::vector<Long> r;
+  std::vector<long double> size;
+  for (const Scalar& value : b) {
+    r.push_back(to_long(value));
+    size.push_back(std::abs(r.back()));
+  }
+  TrueResidual result;
+  for (const long double value : size) result.b_norm += value * value;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    Reference::for_row(A, i, [&](std::size_t j, const Scalar& value) {
+      const Long a = op == Transposition::adjoint ? std::conj(to_long(value)) : to_long(value);
+      const std::size_t to = op == Transposition::none ? i : j, from = op == Transposition::none ? j : i;
+      r[to] -= a * to_long(x[from]);
+      size[to] += std::abs(a) * std::abs(to_long(x[from]));
+    });
+  }
+  const auto unit = static_cast<long double>(epsilon_of<Scalar>) * static_cast<long double>(x.size() + 4);
+  for (std::size_t i = 0; i < r.size(); ++i) {
+    result.norm += std::norm(r[i]);
+    result.rounding += unit * unit * size[i] * size[i];
+  }
+  return {std::sqrt(result.norm), std::sqrt(result.rounding), std::sqrt(result.b_norm)};
+}
+
+template <class Types>
+void test_matrix(int k) {
+  using Scalar = typename Types::Scalar;
+  Dice dice{std::mt19937_64(static_cast<std::uint64_t>(k) + 1)};
+  std::string description;
+  const auto A = hostile_matrix<Types>(dice, description);
+  const auto options = hostile_options(dice, dice.chance(0.2));
+  const auto op = dice.any({Transposition::none, Transposition::transposed, Transposition::adjoint});
+  const auto b = hostile_right_side<Types>(dice, static_cast<std::size_t>(A.n_rows));
+  INFO("matrix " << k << ": " << description << ", method " << static_cast<int>(options.method)
+                 << ", preconditioning " << static_cast<int>(options.preconditioning) << ", ilu "
+                 << name_of(options.ilu.ilu));
+  KrylovSolver<Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space> solver(
+      options);
+  solver.analyze(A);
+  solver.factorize(A);
+  const auto B = to_space<typename Types::Space>(b);
+  const Scalar sentinel = as_scalar<Scalar>(-7.0);
+  const auto X = to_space<typename Types::Space>(std::vector<Scalar>(b.size(), sentinel));
+  const Status status = solver.solve(B, X, op);
+  const Report& report = solver.report();
+  CHECK(status == report.status);
+  const auto x = to_vector(X);
+  INFO("status " << to_string(status) << ", shift " << report.pivots.shift.value_or(0));
+  const bool finite =
+      std::ranges::all_of(x, [](const Scalar& value) { return ScalarTraits<Scalar>::is_finite(value); });
+  switch (status) {
+    case Status::success: {
+      REQUIRE(finite);
+      const double tolerance = sizeof(RealOf<Scalar>) == 8 ? 1e-10 : 1e-5;
+      const TrueResidual rest = true_residual(A, op, x, b);
+      CHECK(rest.norm <= 1.001L * static_cast<long double>(tolerance) * rest.b_norm + rest.rounding);
+      break;
+    }
+    case Status::not_converged:
+      CHECK(finite);
+      CHECK(report.iterations.has_value());
+      break;
+    case Status::structurally_singular:  // nothing was done
+      CHECK(std::ranges::all_of(x, [&](const Scalar& value) { return value == sentinel; }));
+      break;
+    default:
+      CHECK(status == Status::breakdown);
+  }
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("hostile matrices: no silent NaN, no success that is none", "[driver][hostile]",
+                        AllTypes) {
+  const char* const count = std::getenv("LUTRA_HOSTILE");
+  const int end = count == nullptr ? 100 : std::atoi(count);
+  for (int k = 0; k < end; ++k) test_matrix<TestType>(k);
+}
+
+}  // namespace lutra::Test
