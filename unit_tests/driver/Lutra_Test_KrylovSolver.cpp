@@ -168,6 +168,19 @@ TEMPLATE_LIST_TEST_CASE("singular systems never end in a success that is none", 
     Kokkos::deep_copy(X, as_scalar<typename T::Scalar>(7));
     CHECK(solver.solve(X, X) == Status::structurally_singular);
   }
+  SECTION("no entries at all, transposed too") {
+    Matrix<T> A;
+    A.n_rows = A.n_cols = 2;
+    A.row_map = {0, 0, 0};
+    for (const Transposition op : {Transposition::none, Transposition::transposed}) {
+      Krylov<T> solver(options_of(KrylovMethod::cg, Preconditioning::jacobi));
+      solver.analyze(A);
+      solver.factorize(A);
+      const auto b = to_space<typename T::Space>(std::vector<typename T::Scalar>{
+          as_scalar<typename T::Scalar>(1), as_scalar<typename T::Scalar>(2)});
+      CHECK(solver.solve(b, b, op) == Status::breakdown);
+    }
+  }
   SECTION("inconsistent") {
     for (const Preconditioning kind :
          {Preconditioning::none, Preconditioning::jacobi, Preconditioning::ilu}) {

@@ -41,7 +41,7 @@ class MatrixOperators {
     if (op == Transposition::none) {
       result = Operator(exec, m_pattern, {}, false, m_budget);
     } else {
-      if (m_transposed.source.extent(0) != m_pattern.entries.extent(0))
+      if (m_transposed.pattern.n_rows != m_pattern.n_rows)  // a pattern may have no entries
         m_transposed = transpose(exec, m_pattern, m_budget);
       result =
           Operator(exec, m_transposed.pattern, m_transposed.source, op == Transposition::adjoint, m_budget);
