@@ -10,12 +10,11 @@
 #include <utility>
 
 #include "Lutra_CheckMatrix.hpp"
-#include "Lutra_CsrOperator.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_MatrixOperators.hpp"
 #include "Lutra_NullVector.hpp"
 #include "Lutra_RefinementKernels.hpp"
 #include "Lutra_Timer.hpp"
-#include "Lutra_Transpose.hpp"
 
 namespace lutra::Impl {
 namespace {
@@ -76,10 +75,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     m_analysis = analysis;
     m_report = m_analysis->report;
     m_stage = m_factorization ? Stage::analyzed : Stage::structurally_singular;
-    m_values = {};
-    m_values_reservation = {};
-    m_transposed = {};
-    for (Operator& op : m_operators) op = {};
+    m_operators = {m_analysis->F.A, m_budget};
     m_work = m_column = {};
     m_gmres = {};
     m_factor_escalations = 0;
@@ -99,7 +95,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     m_report.pivots = {};
     try {
       const StageTimer timer(m_exec, m_options.time_stages);
-      copy_values(A);
+      m_operators.set_values(m_exec, A.values);
       const bool finite = factorize_within_growth();
       (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
       m_factorized_before = true;
@@ -142,16 +138,6 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   /// What can be done next.
   enum class Stage { structurally_singular, analyzed, not_finite, numerically_singular, factorized };
 
-  void copy_values(const matrix_type& A) {
-    if (m_values.extent(0) != A.values.extent(0)) {
-      m_values_reservation = MemoryReservation(m_budget);
-      m_values = m_values_reservation.template allocate<decltype(m_values)>(m_exec, "lutra::driver::values",
-                                                                            A.values.extent(0));
-    }
-    Kokkos::deep_copy(m_exec, m_values, A.values);
-    for (Operator& op : m_operators) op.set_values(m_values);
-  }
-
   /// Refuses a matrix that is not of the pattern analyzed.
   void check_matrix(const matrix_type& A) {
     const auto& pattern = m_analysis->F.A;
@@ -173,7 +159,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   /// Factorizes once; pivot counts go to the report. True if the factors are finite.
   bool factorize_with(double perturbation) {
     const FactorizationOutcome outcome = m_factorization->factorize(
-        m_exec, {m_values, m_analysis->row_scale, m_analysis->col_scale}, perturbation);
+        m_exec, {m_operators.values(), m_analysis->row_scale, m_analysis->col_scale}, perturbation);
     m_report.pivots.perturbed = outcome.perturbed;
     m_report.pivots.interchanged = outcome.interchanged;
     m_report.pivots.growth = outcome.growth();
@@ -219,21 +205,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   }
 
   /// op(A), made when first asked for.
-  Operator& operator_for(Transposition op) {
-    Operator& result = m_operators[static_cast<int>(op)];
-    if (!result.is_empty()) return result;
-    const auto& pattern = m_analysis->F.A;
-    if (op == Transposition::none) {
-      result = Operator(m_exec, pattern, {}, false, m_budget);
-    } else {
-      if (m_transposed.source.extent(0) != pattern.entries.extent(0))
-        m_transposed = transpose(m_exec, pattern, m_budget);
-      result =
-          Operator(m_exec, m_transposed.pattern, m_transposed.source, op == Transposition::adjoint, m_budget);
-    }
-    result.set_values(m_values);
-    return result;
-  }
+  Operator& operator_for(Transposition op) { return m_operators.get(m_exec, op); }
 
   void check_extents(const const_multivector_type& B, const multivector_type& X) const {
     if (m_stage == Stage::analyzed)
@@ -414,10 +386,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   MemoryBudget m_budget;
   Stage m_stage = Stage::analyzed;
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_factorization;  ///< null: structurally singular
-  Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz(A)] of the matrix last factorized
-  MemoryReservation m_values_reservation;
-  TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of A; empty until a transposed solve
-  Operator m_operators[3];  ///< A, Aᵀ and Aᴴ; empty until they are asked for
+  MatrixOperators<Scalar, Ordinal, Offset, ExecutionSpace> m_operators;    ///< of the matrix last factorized
   MatrixCheckWorkspace<ExecutionSpace> m_check;
   Workspace m_work;                        ///< of up to 16 right-hand sides
   Workspace m_column;                      ///< of one, for escalations; empty until there is one
