@@ -93,7 +93,7 @@ auto SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::order(const matrix_type
     if (match) Impl::add_reason(report, "exact matching: diagonal entries are missing or zero");
   }
   const bool matched = lu.matching != Matching::none;
-  if (lu.ordering == Ordering::automatic) lu.ordering = matched ? Ordering::rcm : Ordering::natural;
+  if (lu.ordering == Ordering::automatic) lu.ordering = Ordering::natural;
   if (!matched && lu.ordering == Ordering::natural) {
     report.choice.matching = "none";
     report.choice.ordering = "natural";

@@ -16,7 +16,7 @@ namespace lutra {
 /// Options of `SparseILU`. Every field has a default that is meant to be left alone.
 struct SparseIluOptions {
   IluOptions ilu;                           ///< the factorization; memory_limit is that of the solver
-  Ordering ordering = Ordering::automatic;  ///< automatic: natural, or rcm of a matched matrix
+  Ordering ordering = Ordering::automatic;  ///< automatic: natural
   std::vector<std::int64_t>
       user_permutation{};  ///< with Ordering::user: user's columns in elimination order, from 0
   Matching matching = Matching::automatic;  ///< automatic: exact where a diagonal entry is missing or zero
