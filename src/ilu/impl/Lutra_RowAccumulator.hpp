@@ -269,8 +269,8 @@ KOKKOS_FORCEINLINE_FUNCTION void subtract_product(Real& w, const Real& l, const 
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION void subtract_product(Kokkos::complex<Real>& w, const Kokkos::complex<Real>& l,
                                                   const Kokkos::complex<Real>& u) {
-  w = {w.real() - l.real() * u.real() + l.imag() * u.imag(),
-       w.imag() - l.real() * u.imag() - l.imag() * u.real()};
+  w = Kokkos::complex<Real>(w.real() - l.real() * u.real() + l.imag() * u.imag(),
+                            w.imag() - l.real() * u.imag() - l.imag() * u.real());
 }
 
 /// w(j) −= factor·u_j for entries begin … end − 1 of a row of U.
