@@ -28,6 +28,12 @@ using ResultOf = typename Selection<Real, ExecutionSpace>::Result;
 
 constexpr int quickselect_height = 2, sampleselect_height = 8;
 
+/// Whether selection is by `SampleSelectHost`, exact and without oracles.
+template <class ExecutionSpace>
+bool takes_host_pass(const SelectOptions& options) {
+  return is_host_space<ExecutionSpace> && !options.portable && options.method == SelectMethod::sampleselect;
+}
+
 template <class View, class ExecutionSpace>
 View cleared(const ExecutionSpace& exec, MemoryReservation& reservation, const std::string& label,
              std::int64_t count) {
@@ -52,12 +58,13 @@ WorkspaceOf<Real, ExecutionSpace> make_workspace(const ExecutionSpace& exec, std
   work.blocks_done = cleared<decltype(Work::blocks_done)>(exec, own, "lutra::ilu::select blocks", 1);
   work.splitters =
       cleared<decltype(Work::splitters)>(exec, own, "lutra::ilu::select splitters", Work::max_buckets);
-  const bool is_exact_anyway = is_host_space<ExecutionSpace> && !options.portable;
-  if (options.approximate && !is_exact_anyway) return work;
+  const bool by_host = takes_host_pass<ExecutionSpace>(options);
+  if (options.approximate && !by_host) return work;
   const std::int64_t part = options.method == SelectMethod::quickselect ? max_n : max_n / 16;
   work.capacity = rounded(std::min(max_n, std::max(part, min_capacity)));
-  work.oracles = own.allocate<decltype(Work::oracles)>(exec, "lutra::ilu::select oracles", rounded(max_n));
   work.buffers = own.allocate<decltype(Work::buffers)>(exec, "lutra::ilu::select buffers", 2 * work.capacity);
+  if (by_host) return work;
+  work.oracles = own.allocate<decltype(Work::oracles)>(exec, "lutra::ilu::select oracles", rounded(max_n));
   return work;
 }
 
@@ -113,7 +120,7 @@ void find_with(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpac
   }
 #endif
   if constexpr (is_host_space<ExecutionSpace>) {
-    if (!quick && !options.portable) {
+    if (takes_host_pass<ExecutionSpace>(options)) {
       result() = SampleSelectHost<Real, ExecutionSpace>{exec, work, values}.find(k);
       return;
     }
@@ -130,6 +137,8 @@ Selection<Real, ExecutionSpace>::Selection(const ExecutionSpace& exec, std::int6
                                            const SelectOptions& options, const MemoryBudget& budget)
     : m_options(options) {
   if (max_n < 0) throw InputError("Selection: max_n must be at least 0");
+  if (options.approximate && options.method == SelectMethod::quickselect)
+    throw InputError("Selection: quickselect is never approximate");
   m_work = Impl::make_workspace<Real>(exec, max_n, options, budget);
 }
 

@@ -50,9 +50,9 @@ struct SelectionThreshold {
 /// Selection again and again among up to `max_n` values: the workspace is made once. One call at a time;
 /// calls follow each other on one execution space instance.
 ///
-/// Time: one pass that reads the values; the exact one writes a byte for each value and reads it again.
-/// Memory: approximate: none that grows with n; exact: n bytes and n / 8 values; quickselect: 2·n values
-/// more.
+/// Time: one pass that reads the values; on devices the exact one writes a byte for each and reads it again.
+/// Memory: exact n / 8 keys, on devices n bytes, too; quickselect 2·n keys and n bytes; approximate on
+/// devices none that grows with n.
 template <class Real, class ExecutionSpace>
 class Selection {
  public:
@@ -61,7 +61,7 @@ class Selection {
   using Result = Kokkos::View<SelectionThreshold<Real>, Memory>;
 
   Selection() = default;
-  /// @throws InputError for max_n < 0, OutOfMemoryError
+  /// @throws InputError for max_n < 0 and approximate quickselect, OutOfMemoryError
   Selection(const ExecutionSpace& exec, std::int64_t max_n, const SelectOptions& options = {},
             const MemoryBudget& budget = MemoryBudget());
 

@@ -223,6 +223,7 @@ TEST_CASE("selection refuses what it cannot do", "[ilu][select]") {
   using Selection = lutra::Selection<double, Space>;
   const Selection::Values values = Kokkos::View<double*, Space::memory_space>("values", 10);
   CHECK_THROWS_AS(Selection(Space(), -1), lutra::InputError);
+  CHECK_THROWS_AS(Selection(Space(), 9, {SelectMethod::quickselect, true, false}), lutra::InputError);
   CHECK_THROWS_AS(Selection(Space(), 9).find(Space(), values, 3, Selection::Result("r")), lutra::InputError);
   CHECK_THROWS_AS(lutra::select(Space(), values, -1), lutra::InputError);
   CHECK_THROWS_AS(lutra::select(Space(), values, 1, {}, lutra::MemoryBudget(100)), lutra::OutOfMemoryError);
