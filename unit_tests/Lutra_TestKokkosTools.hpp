@@ -15,9 +15,9 @@ namespace lutra::Test {
 /// Views are allocated, through the callbacks of Kokkos Tools.
 ///
 /// A wait is a fence of the space or one of its instances. `parallel_reduce` and `parallel_scan` with a
-/// result on the host end with such a fence on every backend, Serial included. The fences before and after
-/// the copy in one call of `deep_copy` count once; a `deep_copy` on an instance waits only where Kokkos
-/// fences in it.
+/// result on the host end with such a fence on every backend, Serial included, and with several on devices.
+/// The fences before and after the copy in one call of `deep_copy` count once; a `deep_copy` on an instance
+/// waits only where Kokkos fences in it.
 ///
 /// One object at a time; all calls of Kokkos in its lifetime come from the thread that made it.
 template <class ExecutionSpace>
@@ -69,8 +69,9 @@ class DeviceEvents {
     s_record->copy_waited = false;
   }
   static void end_deep_copy() { s_record->in_copy = false; }
-  static void allocate_data(Kokkos::Tools::SpaceHandle, const char* label, const void*, std::uint64_t) {
-    s_record->allocations.push_back(label);
+  static void allocate_data(Kokkos::Tools::SpaceHandle, const char* label, const void*,
+                            std::uint64_t bytes) {
+    if (bytes > 0) s_record->allocations.push_back(label);  // teams without scratch memory ask for 0 bytes
   }
 
   inline static Record* s_record = nullptr;  // callbacks of Kokkos Tools carry no argument of their own

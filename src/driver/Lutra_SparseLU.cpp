@@ -22,8 +22,9 @@ void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const host_matri
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const host_matrix_type& A) {
+  numeric_type& numeric = analyzed();
   MemoryReservation reservation(m_budget);
-  factorize(Impl::to_device(m_exec, reservation, A));
+  numeric.factorize(Impl::to_device(m_exec, reservation, A));
   m_exec.fence("lutra::driver: the copy of the matrix is freed");
 }
 

@@ -56,7 +56,7 @@ class SparseLU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace
   ///         NaN or infinite; OutOfMemoryError where the device copy of a host matrix does not fit: nothing
   ///         has changed. OutOfMemoryError of the factorization, TimeoutError: there are no factors
   void factorize(const matrix_type& A) {
-    numeric("factorize: there is no analysis; call analyze first").factorize(A);
+    analyzed().factorize(A);
   }
   void factorize(const host_matrix_type& A);
   template <class Value, class Index, class Integer, class Memory>
@@ -105,6 +105,7 @@ class SparseLU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace
     return Impl::adapt_matrix<matrix_type>(A, [this](const auto& row_map) { return widened(row_map); });
   }
   Kokkos::View<const Offset*, memory_space> widened(const Kokkos::View<const int*, memory_space>& row_map);
+  numeric_type& analyzed() const { return numeric("factorize: there is no analysis; call analyze first"); }
   /// @param message of the exception where there is no analysis
   numeric_type& numeric(const char* message) const {
     if (!m_numeric) throw CallOrderError(message);

@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <tuple>
 
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_TestTypes.hpp"
 
 namespace lutra::Test {
@@ -55,7 +56,8 @@ TEMPLATE_LIST_TEST_CASE("waits and allocations are counted as they happen", "[co
   }
   SECTION("a reduction to the host") {
     CHECK(sum_to_host(exec) == 45);
-    CHECK(events.waits() == 1);
+    CHECK(events.waits() >= 1);
+    if (lutra::Impl::is_host_space<TestType>) CHECK(events.waits() == 1);
   }
   SECTION("a deep copy without an instance fences twice and counts once") {
     int host = 0;
