@@ -22,7 +22,9 @@ namespace {
 
 /// A run of ParILUT. L and U go to and fro between two places:
 ///
-///     m_now ──candidates──▶ m_wide ──sweep, drop──▶ m_kept ──sweep──▶ m_now
+///     m_now ──candidates──▶ m_wide ──sweep, drop──▶ m_kept[0 or 1] ──sweep──▶ m_now
+///
+/// The L and U before a step stay in the other of the two, until their residual proves larger.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class ParIlut {
  public:
@@ -47,7 +49,7 @@ class ParIlut {
   }
 
   ParIlutOutcome run() {
-    bool is_too_full = m_now.nnz() > m_max_lower + m_max_upper + m_A.n_rows;
+    bool is_too_full = m_now.nnz() > n_limit();
     if (m_options.steps == 0 && is_too_full) {
       m_min_lower = m_min_upper = Kokkos::Experimental::infinity_v<Real>;
       add_candidates();
@@ -56,10 +58,15 @@ class ParIlut {
     while (m_outcome.steps < m_options.steps) {
       add_candidates();
       const bool is_worthwhile = take_residual();
-      if (!m_outcome.is_finite || !(is_worthwhile || is_too_full)) break;
+      if (!(is_worthwhile || (is_too_full && m_outcome.is_finite))) return m_outcome;
       sweep_and_drop();
       ++m_outcome.steps;
       is_too_full = false;
+    }
+    if (m_outcome.steps > 0) {
+      find_candidates();
+      m_news.fetch(m_exec);
+      take_residual();
     }
     return m_outcome;
   }
@@ -143,19 +150,27 @@ class ParIlut {
                    static_cast<Ordinal>(longest));
   }
 
+  /// Most entries of L and U.
+  std::int64_t n_limit() const { return m_max_lower + m_max_upper + m_A.n_rows; }
   std::int64_t fill_limit(std::int64_t entries) const {
     const double n = static_cast<double>(m_A.n_rows), all = n * (n - 1) / 2;
     return static_cast<std::int64_t>(std::min(m_options.fill_factor * static_cast<double>(entries), all));
   }
 
-  /// m_wide := m_now with the candidates whose keys are at least m_min_lower, in U m_min_upper
-  void add_candidates() {
-    Search search{
+  /// Candidates of m_now whose keys are at least m_min_lower, in U m_min_upper.
+  Search find_candidates() const {
+    const Search search{
         m_A,      m_shift,        m_now,     m_wide,       m_lower_map, m_n_columns, m_n_row,
         m_n_left, m_row_residual, m_scaling, m_thresholds, m_min_lower, m_min_upper, m_options.symmetric,
         m_rows};
     for_rows("lutra::ilu::bound_rows", Impl::BoundRows<Search>{search});
     count_candidates(search);
+    return search;
+  }
+
+  /// m_wide := m_now with candidates
+  void add_candidates() {
+    Search search = find_candidates();
     if (m_wide.nnz() > 0) fill(search);
     const Impl::ParIlutNews& news = m_news.fetch(m_exec)(0);
     if (news.n_entries > m_wide.nnz() && std::isfinite(news.residual)) {
@@ -233,9 +248,10 @@ class ParIlut {
   }
   /// With the key.
   std::size_t wide_bytes() const { return entry_bytes() + sizeof(Real); }
-  /// With its share in the selection, and its copy in m_kept.
+  /// With its share in the selection, and its copies in m_kept.
   std::size_t bytes_of_entry() const {
-    return wide_bytes() + 2 * sizeof(Real) + 2 + (m_kept.nnz() > 0 ? 0 : entry_bytes());
+    return wide_bytes() + 2 * sizeof(Real) + 2 +
+           (m_kept[0].nnz() + m_kept[1].nnz() > 0 ? 0 : 2 * entry_bytes());
   }
 
   /// Room for `wanted` entries in m_wide, as far as the budget goes. Its entries are lost.
@@ -260,14 +276,22 @@ class ParIlut {
     m_selection = {m_exec, static_cast<std::int64_t>(size), options, m_budget};
   }
 
-  /// Takes the residual of the step that begins. Returns whether that step is worth while.
+  /// Takes the residual of m_now. Returns whether another step is worth while. A step that raised the
+  /// residual is taken back, unless L and U exceeded their limits before.
   bool take_residual() {
     const double before = m_outcome.residual, n = static_cast<double>(m_A.n_rows);
-    const double residual = m_outcome.residual = std::sqrt(m_news.host()(0).residual / n);
-    m_outcome.is_finite = std::isfinite(residual);
-    if (m_outcome.steps == 0) m_outcome.first_residual = residual;
+    const double residual = std::sqrt(m_news.host()(0).residual / n);
     m_outcome.limited_steps += m_is_limited ? 1 : 0;
     m_is_limited = false;
+    if (m_outcome.steps == 0) m_outcome.first_residual = residual;
+    if (m_outcome.steps > 0 && !(residual <= before) && m_previous.n > 0) {
+      m_now = m_previous;
+      m_is_kept = m_outcome.steps > 1;
+      m_outcome.is_taken_back = true;
+      return false;
+    }
+    m_outcome.residual = residual;
+    m_outcome.is_finite = std::isfinite(residual);
     const bool is_exact = residual <= 8 * static_cast<double>(epsilon_of<Scalar>);
     const bool has_stalled =
         m_outcome.steps > 0 && std::abs(before - residual) <= m_options.step_tolerance * before;
@@ -294,11 +318,14 @@ class ParIlut {
                  m_A, keyed, m_scaling, static_cast<Real>(m_options.drop_tolerance), m_rows});
     if (m_options.symmetric) for_rows("lutra::ilu::drop_unpaired", Impl::DropUnpaired<Keyed>{keyed, m_rows});
     set_thresholds(keyed);
+    m_previous = m_now.nnz() > n_limit() && !m_is_kept ? Factors() : m_now;
     m_now = {};
-    allocate_kept(std::min(m_max_lower + m_max_upper + m_A.n_rows, static_cast<std::int64_t>(m_wide.nnz())));
-    drop(Drop{keyed, m_kept, m_thresholds, m_lower_count, m_upper_count, m_lower_ties, m_upper_ties, m_rows});
-    sweep(m_kept, m_kept_spare);
-    m_now = m_kept;
+    m_parity = 1 - m_parity;
+    Factors& kept = m_kept[m_parity];
+    allocate_kept(std::min(n_limit(), static_cast<std::int64_t>(m_wide.nnz())));
+    drop(Drop{keyed, kept, m_thresholds, m_lower_count, m_upper_count, m_lower_ties, m_upper_ties, m_rows});
+    sweep(kept, m_kept_spare[m_parity]);
+    m_now = kept;
     m_is_kept = true;
   }
 
@@ -343,20 +370,21 @@ class ParIlut {
   }
 
   void allocate_kept(std::int64_t capacity) {
-    if (m_kept.nnz() >= capacity) return;
+    Factors& kept = m_kept[m_parity];
+    if (kept.nnz() >= capacity) return;
     const auto n = static_cast<std::size_t>(m_A.n_rows), size = static_cast<std::size_t>(capacity);
-    m_kept = {};
-    m_kept_spare = {};
-    m_kept.n = m_A.n_rows;
-    m_kept.reservation = MemoryReservation(m_budget);
-    MemoryReservation& from = m_kept.reservation;
+    kept = {};
+    m_kept_spare[m_parity] = {};
+    kept.n = m_A.n_rows;
+    kept.reservation = MemoryReservation(m_budget);
+    MemoryReservation& from = kept.reservation;
     from.template reserve<Memory>(m_exec, "lutra::ilu::parilut_kept",
                                   size * entry_bytes() + 2 * n * sizeof(Offset) + (1 << 11));
-    m_kept.row_map = allocate<Offset>(from, "kept_row_map", n + 1);
-    m_kept.diagonal = allocate<Offset>(from, "kept_diagonal", n);
-    m_kept.entries = allocate<Ordinal>(from, "kept_entries", size);
-    m_kept.values = allocate<Scalar>(from, "kept_values", size);
-    if (m_options.deterministic) m_kept_spare = allocate<Scalar>(from, "kept_spare", size);
+    kept.row_map = allocate<Offset>(from, "kept_row_map", n + 1);
+    kept.diagonal = allocate<Offset>(from, "kept_diagonal", n);
+    kept.entries = allocate<Ordinal>(from, "kept_entries", size);
+    kept.values = allocate<Scalar>(from, "kept_values", size);
+    if (m_options.deterministic) m_kept_spare[m_parity] = allocate<Scalar>(from, "kept_spare", size);
   }
 
   ExecutionSpace m_exec;
@@ -381,8 +409,10 @@ class ParIlut {
   Array<double> m_row_residual;
   Array<std::int64_t> m_lower_count, m_upper_count, m_lower_ties, m_upper_ties;  ///< [n] see DropEntries
   Array<Threshold> m_thresholds;                                                 ///< [2] of L, of U
-  Factors m_kept;                                                                ///< after dropping
-  Array<Scalar> m_kept_spare;
+  Factors m_previous;  ///< before the last step, n = 0 where there is no way back
+  Factors m_kept[2];   ///< after dropping
+  Array<Scalar> m_kept_spare[2];
+  int m_parity = 0;        ///< of m_kept, the one written last
   bool m_is_kept = false;  ///< m_now is m_kept
   Real m_min_lower = 0, m_min_upper = 0;
   bool m_is_limited = false;  ///< the step's candidates are not all that could be

@@ -19,9 +19,10 @@ struct ParIlutOutcome {
   int steps = 0;                 ///< steps made
   int limited_steps = 0;         ///< those in which small candidates were left out for want of room
   double first_residual = 0;     ///< before the first step
-  double residual = 0;           ///< before the last step, or before the one not made because of it
+  double residual = 0;           ///< of the result
   std::int64_t max_entries = 0;  ///< most entries of L and U with candidates
-  bool is_finite = true;         ///< false: a residual was NaN or infinite, and steps ended there
+  bool is_taken_back = false;    ///< the last step raised the residual, and does not count in the result
+  bool is_finite = true;         ///< false: the residual is NaN or infinite
 };
 
 /// ParILUT (Anzt, Ribizel, Flegar, Chow and Dongarra): finds a pattern for L and U with at most
@@ -30,14 +31,14 @@ struct ParIlutOutcome {
 ///     step:   A, L, U ──▶ candidates, r = A − L·U ──▶ sweep ──▶ thresholds of L, of U ──▶ drop ──▶ sweep
 ///
 /// Steps end after `options.steps` of them, or when the residual changes by less than
-/// `options.step_tolerance`. Where the candidates exceed twice what L and U may hold, or the budget, the
-/// largest are taken. With options.symmetric, L keeps what U keeps.
+/// `options.step_tolerance`, or rises: then that step is taken back. Where the candidates exceed twice what L
+/// and U may hold, or the budget, the largest are taken. With options.symmetric, L keeps what U keeps.
 /// @param A        square, rows ascending
 /// @param shift    added to A's diagonal in parts of the largest magnitude of its row
 /// @param factors  in: pattern and values to begin with, diagonals present; out: the result, in Views of its
 ///                 own. As before the call where this throws
 /// @throws OutOfMemoryError where the budget does not suffice for L and U twice
-/// Waits for `exec` once a step and three times besides, and twice more in a step whose candidates are
+/// Waits for `exec` once a step and four times besides, and twice more in a step whose candidates are
 /// limited.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 ParIlutOutcome parilut(

@@ -63,12 +63,30 @@ class ParIlut {
     sweep();
   }
 
+  /// Root of the mean over the rows of ‖row of A − L·U‖² in parts of A's largest entry there.
+  long double residual() const {
+    long double sum = 0;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      for (const auto& [j, value] : residual_row(i)) sum += std::norm(value / m_size[i]);
+    }
+    return std::sqrt(sum / static_cast<long double>(factors.size()));
+  }
+
   std::vector<Row> factors;  ///< rows of L without its diagonal and of U
   std::size_t n_lower = 0, n_upper = 0;
-  long double residual = 0;  ///< before the last step
 
  private:
   static W quotient(const W& w, const W& u) { return u == W(0) ? W(0) : w / u; }
+
+  Row residual_row(std::size_t i) const {
+    Row r = m_A[i];
+    for (const auto& [k, l] : factors[i]) {
+      if (k >= i) r[k] -= l;
+      if (k >= i) continue;
+      for (auto u = factors[k].find(k); u != factors[k].end(); ++u) r[u->first] -= l * u->second;
+    }
+    return r;
+  }
 
   struct Candidate {
     std::size_t i, j;
@@ -78,18 +96,10 @@ class ParIlut {
 
   void add_candidates(std::size_t limit_lower, std::size_t limit_upper) {
     std::vector<Candidate> candidates[2];  // of L, of U
-    long double sum = 0;
     std::size_t n_entries = 0;
     for (std::size_t i = 0; i < factors.size(); ++i) {
-      Row r = m_A[i];
-      for (const auto& [k, l] : factors[i]) {
-        if (k >= i) r[k] -= l;
-        if (k >= i) continue;
-        for (auto u = factors[k].find(k); u != factors[k].end(); ++u) r[u->first] -= l * u->second;
-      }
       n_entries += factors[i].size();
-      for (const auto& [j, value] : r) {
-        sum += std::norm(value / m_size[i]);
+      for (const auto& [j, value] : residual_row(i)) {
         if (factors[i].count(j) > 0) continue;
         const W first = j < i ? quotient(value, factors[j].at(j)) : value;
         const Candidate candidate{i, j, first, key(i, j, first)};
@@ -97,7 +107,6 @@ class ParIlut {
           candidates[j > i].push_back(candidate);
       }
     }
-    residual = std::sqrt(sum / static_cast<long double>(factors.size()));
     n_entries += candidates[0].size() + candidates[1].size();
     const bool is_limited = n_entries > 2 * (limit_lower + limit_upper) + factors.size();
     for (int factor = 0; factor < 2; ++factor) {
