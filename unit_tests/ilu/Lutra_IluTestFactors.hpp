@@ -19,6 +19,10 @@
 
 namespace lutra::Test {
 
+/// Ordinal × execution space with one of the scalars of this build, for patterns.
+using OneScalar = std::tuple_element_t<0, Scalars>;
+using IluPatternTypes = decltype(Impl::with_ordinals<OneScalar>(static_cast<Ordinals*>(nullptr)));
+
 template <class Types>
 using FactorsOf = IncompleteFactors<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
                                     typename Types::Memory>;
@@ -65,7 +69,7 @@ IncompleteOutcome inspect(const Matrix<Types>& matrix, const FactorsOf<Types>& f
   return inspect_factors<typename Types::Scalar>(exec, to_space<Space>(matrix), factors, symmetric, result);
 }
 
-/// The largest difference of two lists of rows of the same lengths.
+/// The largest difference of two lists of rows of the same lengths, relative where values exceed 1.
 template <class Rows>
 double difference(const Rows& a, const Rows& b) {
   using std::abs;
@@ -74,7 +78,8 @@ double difference(const Rows& a, const Rows& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     REQUIRE(a[i].size() == b[i].size());
     for (std::size_t t = 0; t < a[i].size(); ++t) {
-      const auto distance = static_cast<double>(abs(a[i][t] - b[i][t]));
+      const auto distance =
+          static_cast<double>(abs(a[i][t] - b[i][t])) / (1 + static_cast<double>(abs(b[i][t])));
       if (!(distance <= largest)) largest = distance;
     }
   }

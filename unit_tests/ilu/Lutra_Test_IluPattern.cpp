@@ -27,7 +27,7 @@ Reference::Rows rows_of(const Factors& factors) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("patterns of ILU(k) worked by hand", "[ilu]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("patterns of ILU(k) worked by hand", "[ilu]", IluPatternTypes) {
   const double o = nothing;
   SECTION("an arrow that points up fills, from the first row on") {
     const auto matrix = from_dense<Matrix<TestType>>({{1, 1, 1}, {1, 1, o}, {1, o, o}});
@@ -49,7 +49,7 @@ TEMPLATE_LIST_TEST_CASE("patterns of ILU(k) worked by hand", "[ilu]", PatternTyp
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("patterns of ILU(k) of random matrices", "[ilu]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("patterns of ILU(k) of random matrices", "[ilu]", IluPatternTypes) {
   std::mt19937 random(11);
   for (const int n : {1, 7, 40, 130}) {
     for (const double density : {0.02, 0.1}) {
@@ -63,7 +63,7 @@ TEMPLATE_LIST_TEST_CASE("patterns of ILU(k) of random matrices", "[ilu]", Patter
 }
 
 TEST_CASE("a pattern that does not fit the budget", "[ilu]") {
-  using Host = Types<double, std::tuple_element_t<0, Ordinals>>;
+  using Host = Types<OneScalar, std::tuple_element_t<0, Ordinals>>;
   std::mt19937 random(12);
   const auto matrix = random_matrix<Matrix<Host>>(200, 0.05, 0, random);
   MemoryBudget budget(200000);
