@@ -159,6 +159,24 @@ TEMPLATE_LIST_TEST_CASE("the k largest values of any distribution", "[ilu][selec
   }
 }
 
+TEMPLATE_TEST_CASE("keys are in the order of values, without a gap between neighbours", "[ilu][select]",
+                   float, double) {
+  using Keys = lutra::Impl::SelectionKey<TestType>;
+  using Limits = std::numeric_limits<TestType>;
+  const TestType infinity = Limits::infinity();
+  CHECK(Keys::encode(TestType(-0.0)) == Keys::encode(TestType(0)));
+  CHECK(Keys::encode(-infinity) == Keys::lowest);
+  CHECK(Keys::encode(infinity) == Keys::highest);
+  CHECK(Keys::encode(-Limits::quiet_NaN()) == Keys::not_a_number);
+  CHECK(std::isnan(Keys::decode(Keys::not_a_number)));
+  CHECK(Keys::decode(Keys::highest + 1) == infinity);
+  for (const TestType value : {-infinity, Limits::lowest(), TestType(-2), -Limits::denorm_min(), TestType(0),
+                               Limits::denorm_min(), TestType(1), Limits::max()}) {
+    CHECK(Keys::decode(Keys::encode(value)) == value);
+    CHECK(Keys::encode(std::nextafter(value, infinity)) == Keys::encode(value) + 1);
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("an approximate threshold is close", "[ilu][select]", AllSelectTypes) {
   using Real = typename TestType::Real;
   using Space = typename TestType::Space;

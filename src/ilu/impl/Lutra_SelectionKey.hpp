@@ -11,7 +11,7 @@
 namespace lutra::Impl {
 
 /// Unsigned integers in the order of floating-point numbers: −∞ < … < −0 = +0 < … < +∞ < NaN. Keys are
-/// compared in place of values, so that NaN has a place and the next larger value is key + 1.
+/// compared in place of values, so that NaN has a place and the next larger value has the next key.
 template <class Real>
 struct SelectionKey {
   static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>, "values are float or double");
@@ -21,18 +21,18 @@ struct SelectionKey {
   static constexpr Key not_a_number = ~Key(0);
   /// Keys of the infinities.
   static constexpr Key highest = ~Key(0) << (std::numeric_limits<Real>::digits - 1);
-  static constexpr Key lowest = ~highest;
+  static constexpr Key lowest = ~highest + 1;
 
   KOKKOS_FORCEINLINE_FUNCTION static Key encode(Real value) {
     if (value != value) return not_a_number;
-    const Key pattern = Kokkos::bit_cast<Key>(value + Real(0));  // no −0
-    return pattern ^ ((pattern & sign) != 0 ? ~Key(0) : sign);
+    const Key pattern = Kokkos::bit_cast<Key>(value);
+    return (pattern & sign) != 0 ? ~pattern + 1 : pattern | sign;  // of −0, too, sign
   }
   /// The value of a key; of a key between infinity and NaN, infinity.
   KOKKOS_FORCEINLINE_FUNCTION static Real decode(Key key) {
     if (key == not_a_number) return Kokkos::Experimental::quiet_NaN_v<Real>;
     if (key > highest) key = highest;
-    return Kokkos::bit_cast<Real>(key ^ ((key & sign) != 0 ? sign : ~Key(0)));
+    return Kokkos::bit_cast<Real>((key & sign) != 0 ? key ^ sign : ~key + 1);
   }
 };
 
