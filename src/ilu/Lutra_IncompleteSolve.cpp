@@ -76,7 +76,7 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::IncompleteSolve(
     const ExecutionSpace& exec, const Factors& factors, const IncompleteSolveOptions& options,
     const MemoryBudget& budget, const Order& order)
-    : m_factors(factors), m_order(order), m_budget(budget) {
+    : m_factors(factors), m_order(order), m_reservation(budget) {
   if (options.jacobi_sweeps < 1) throw InputError("options: jacobi_sweeps must be 1 or more");
   m_uses_jacobi = options.apply == IluApply::jacobi;
   if (factors.n == 0) return;
@@ -92,7 +92,11 @@ IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::IncompleteSolve(
     exact += triangle->predicted_seconds;
     jacobi += predict_jacobi_seconds<Scalar, Ordinal>(*triangle, options.jacobi_sweeps, costs);
   }
-  if (jacobi < max_share_of_exact * exact) m_jacobi = make_jacobi(exec, options, budget);
+  if (jacobi >= max_share_of_exact * exact) return;
+  m_jacobi = make_jacobi(exec, options, budget);
+  for (Rows& vector : m_trial)
+    vector = m_reservation.template allocate<Rows>(exec, "lutra::ilu::trial",
+                                                   static_cast<std::size_t>(factors.n), 1);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -125,11 +129,8 @@ void IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::update_values(con
 /// Takes Jacobi where it comes close to the exact solution with the present values.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const ExecutionSpace& exec) {
-  MemoryReservation scratch(m_budget);
-  const auto n = static_cast<std::size_t>(m_factors.n);
-  const auto make = [&] { return scratch.template allocate<Rows>(exec, "lutra::ilu::comparison", n, 1); };
-  const Rows b = make(), x = make(), y = make();
-  const Kokkos::RangePolicy<ExecutionSpace> all(exec, 0, static_cast<std::int64_t>(n));
+  const auto& [b, x, y] = m_trial;
+  const Kokkos::RangePolicy<ExecutionSpace> all(exec, 0, static_cast<std::int64_t>(m_factors.n));
   Kokkos::parallel_for("lutra::ilu::signs", all, FillSigns<Rows>{b});
   m_jacobi->solve(exec, Transposition::none, m_order.row_scale, m_order.col_scale, b, x);
   m_exact->solve(exec, Transposition::none, m_order.row_scale, m_order.col_scale, b, y);

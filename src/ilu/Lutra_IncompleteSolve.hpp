@@ -86,7 +86,8 @@ class IncompleteSolve final : public SplitPreconditioner<Scalar, ExecutionSpace>
 
   Factors m_factors;
   Order m_order;
-  MemoryBudget m_budget;
+  MemoryReservation m_reservation;
+  Rows m_trial[3];  ///< [n × 1] a right-hand side, and what both give; empty where only one is in question
   std::unique_ptr<Solves> m_exact, m_jacobi;  ///< null: does not come into question
   bool m_uses_jacobi = false;
   std::string m_reason;

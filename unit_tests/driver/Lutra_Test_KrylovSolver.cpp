@@ -6,6 +6,7 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_KrylovSolver.hpp"
+#include "Lutra_TestKokkosTools.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
@@ -40,7 +41,7 @@ double residual(const MatrixType& A, Transposition op, const std::vector<Scalar>
   using Wide = decltype(Reference::widen(Scalar()));
   std::vector<Wide> r;
   for (const Scalar& value : b) r.push_back(Reference::widen(value));
-  double norm = 0, rest = 0;
+  long double norm = 0, rest = 0;
   for (const Wide& value : r) norm += std::norm(value);
   for (std::size_t i = 0; i < x.size(); ++i) {
     Reference::for_row(A, i, [&](std::size_t j, const Scalar& value) {
@@ -51,7 +52,7 @@ double residual(const MatrixType& A, Transposition op, const std::vector<Scalar>
     });
   }
   for (const Wide& value : r) rest += std::norm(value);
-  return std::sqrt(rest / norm);
+  return static_cast<double>(std::sqrt(rest / norm));
 }
 
 /// Right-hand sides of k known solutions, each another multiple, by columns.
@@ -232,6 +233,39 @@ TEMPLATE_LIST_TEST_CASE("a time loop: values change, the pattern stays, and the 
     CHECK(*solver.report().iterations <= 1);  // X was the solution
   }
   CHECK(solver.report().times.refactor.has_value());
+}
+
+TEMPLATE_LIST_TEST_CASE("later time steps of a Krylov solver allocate nothing on the device", "[driver]",
+                        AllTypes) {
+  using T = TestType;
+  using Space = typename T::Space;
+  const auto host = flow_matrix<T>(20, 0.2);
+  const auto A = to_space<Space>(host);
+  for (const IluMethod method : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
+    KrylovSolverOptions options;
+    options.ilu.ilu.method = method;
+    Krylov<T> solver(options);
+    solver.analyze(A);
+    solver.factorize(A);
+    const auto B = right_sides<T>(host, 1);
+    const Block<T> X("X", B.extent(0), 1);
+    REQUIRE(solver.solve(B, X) == Status::success);
+    for (int step = 0; step < 2; ++step) {
+      Status status = Status::not_solved;
+      std::size_t allocations = 0;
+      std::string what;
+      {
+        const DeviceEvents<Space> events;
+        solver.factorize(A);
+        status = solver.solve(B, X);
+        allocations = events.allocations();
+        what = events.describe();
+      }
+      INFO("method " << static_cast<int>(method) << ", step " << step << "\n" << what);
+      CHECK(status == Status::success);
+      CHECK(allocations == 0);
+    }
+  }
 }
 
 TEMPLATE_LIST_TEST_CASE("what a Krylov solver refuses changes nothing", "[driver][errors]", AllTypes) {
