@@ -9,6 +9,18 @@ namespace Impl {
 
 constexpr int projection_width = 8;  // vectors of the basis that share a pass over w
 
+/// Row i of Σ y_l·v_l, four vectors side by side: they are far apart in memory, and reads shall overlap.
+template <class Basis, class Totals>
+KOKKOS_FORCEINLINE_FUNCTION auto combine_row(const Basis& V, std::int64_t i, int c, int count,
+                                             const Totals& y) {
+  typename Basis::value_type sums[4] = {};
+  int l = 0;
+  for (; l + 4 <= count; l += 4)
+    for (int s = 0; s < 4; ++s) sums[s] += V(l + s, i, c) * y(c, l + s);
+  for (; l < count; ++l) sums[0] += V(l, i, c) * y(c, l);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 /// The Hessenberg matrix of each column: its columns, turned to upper triangular by Givens rotations as they
 /// arrive.
 template <class Basis, class Totals>
@@ -78,8 +90,10 @@ struct GmresProjection {
   KOKKOS_FUNCTION void add(std::int64_t i, int c, int tile, Sum& sum) const {
     const int first = tile * projection_width;
     const Scalar w = W(i, c);
-    for (int t = 0; t < projection_width; ++t) {
-      if (first + t < count) sum.values[t] += dot(V(first + t, i, c), w);
+    if (first + projection_width <= count) {
+      for (int t = 0; t < projection_width; ++t) sum.values[t] += dot(V(first + t, i, c), w);
+    } else {
+      for (int t = 0; first + t < count; ++t) sum.values[t] += dot(V(first + t, i, c), w);
     }
   }
   KOKKOS_FUNCTION void finish(int) const {}
@@ -98,11 +112,7 @@ struct GmresReprojection {
 
   KOKKOS_FUNCTION bool skips(int c) const { return product.skips(c); }
   KOKKOS_FUNCTION void add(std::int64_t i, int c, int tile, Sum& sum) const {
-    if (tile == 0) {
-      Scalar w = product.W(i, c);
-      for (int l = 0; l + 1 < product.count; ++l) w -= product.V(l, i, c) * first(c, l);
-      product.W(i, c) = w;
-    }
+    if (tile == 0) product.W(i, c) -= combine_row(product.V, i, c, product.count - 1, first);
     product.add(i, c, tile, sum);
   }
   KOKKOS_FUNCTION void finish(int c) const {
@@ -174,13 +184,8 @@ void normalize_next(const ExecutionSpace& exec, const Columns& columns, const Ba
   Kokkos::parallel_for(
       "lutra::krylov::gmres_next", Impl::all_rows(exec, W), KOKKOS_LAMBDA(const std::int64_t i) {
         for (int c = 0; c < width; ++c) {
-          Scalar w(0);
-          if (columns(c).running) {
-            w = W(i, c);
-            for (int l = 0; l < count; ++l) w -= V(l, i, c) * h(c, l);
-            w *= columns(c).alpha;
-          }
-          W(i, c) = w;
+          const bool running = columns(c).running;
+          W(i, c) = running ? (W(i, c) - Impl::combine_row(V, i, c, count, h)) * columns(c).alpha : Scalar(0);
         }
       });
 }
@@ -189,15 +194,10 @@ void normalize_next(const ExecutionSpace& exec, const Columns& columns, const Ba
 template <class ExecutionSpace, class Columns, class Basis, class Rows, class Totals>
 void combine(const ExecutionSpace& exec, const Columns& columns, const Basis& V, const Totals& y,
              const Rows& D) {
-  using Scalar = typename Rows::value_type;
   const int width = static_cast<int>(D.extent(1));
   Kokkos::parallel_for(
       "lutra::krylov::gmres_combine", Impl::all_rows(exec, D), KOKKOS_LAMBDA(const std::int64_t i) {
-        for (int c = 0; c < width; ++c) {
-          Scalar d(0);
-          for (int l = 0; l < columns(c).iterations; ++l) d += V(l, i, c) * y(c, l);
-          D(i, c) = d;
-        }
+        for (int c = 0; c < width; ++c) D(i, c) = Impl::combine_row(V, i, c, columns(c).iterations, y);
       });
 }
 
