@@ -8,10 +8,9 @@ namespace lutra {
 
 /// How a numerical task ended. Mistakes of the caller are exceptions (Lutra_Error.hpp), never a status.
 enum class Status {
-  not_solved,  ///< no solve was made since the last factorization
-  success,     ///< solved, and the computed error is within the tolerance: the componentwise backward
-               ///< error, with a Krylov method the relative residual;
-               ///< of a Krylov method the relative residual
+  not_solved,             ///< no solve was made since the last factorization
+  success,                ///< solved, and the computed componentwise backward error is within the tolerance;
+                          ///< of a Krylov method the relative residual
   structurally_singular,  ///< the pattern admits no perfect matching of rows and columns
   numerically_singular,   ///< singular to working precision, shown by a computed null vector or zero pivots
   error_above_tolerance,  ///< solved, but the backward error is above the tolerance
