@@ -140,7 +140,10 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
       Kokkos::parallel_for("lutra::ilu::clear_values",
                            Kokkos::RangePolicy<ExecutionSpace>(exec, 0, std::max<std::int64_t>(entries, 2)),
                            Impl::ClearValues<Scalar, Memory>{rows.to, state.device()});
-      const auto teams = (n + tables.team_rows - 1) / tables.team_rows;
+      // rows of eight levels, but no fewer than occupy the device thinly: some levels are large
+      const std::int64_t all = (static_cast<std::int64_t>(n) + tables.team_rows - 1) / tables.team_rows;
+      const std::int64_t few = 8 * all / static_cast<std::int64_t>(levels.size());
+      const auto teams = std::min(all, std::max<std::int64_t>(few, exec.concurrency() / 1024));
       const auto policy =
           typename Kernel::Policy(exec, static_cast<int>(teams), tables.team_rows, tables.lanes)
               .set_scratch_size(0, Kokkos::PerThread(static_cast<int>(tables.scratch_bytes())));

@@ -109,8 +109,9 @@ struct HostSyncfreeRows {
 /// are lanes, and takes them if all are there. Rows in one warp may need one another, and none keeps another
 /// from its turn. Columns and slots of the turn to come are found before the values are waited for:
 ///
-/// Teams take their rows by a ticket, so that whatever the order in which a device starts them, a row waits
-/// for rows that run or are done.
+/// Teams take their rows by tickets, so that whatever the order in which a device starts them, a row waits
+/// for rows that run or are done. There are only as many teams as a few levels have rows: rows still farther
+/// ahead would poll all that time, and slow the reading of those whose turn it is.
 ///
 ///   turn t       read u_kk, u_kj │ columns, slots of turn t + 1 │ all there? w −= l·u ; else again
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -129,22 +130,28 @@ struct DeviceSyncfreeRows {
   Kokkos::View<Scalar*, Memory> values;             ///< [table_begin(n)]
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    std::int64_t first = 0;
-    Kokkos::single(
-        Kokkos::PerTeam(team),
-        [&](std::int64_t& taken) {
-          taken = Kokkos::atomic_fetch_add(ticket, static_cast<std::int64_t>(tables.team_rows));
-        },
-        first);
-    char* const scratch =
-        static_cast<char*>(team.thread_scratch(0).get_shmem_aligned(tables.scratch_bytes(), 16));
-    const std::int64_t position = first + team.team_rank();
-    if (position >= static_cast<std::int64_t>(order.n)) return;
-    const Ordinal i = order.row(position);
+    auto* const scratch = reinterpret_cast<Scalar*>(
+        static_cast<char*>(team.thread_scratch(0).get_shmem_aligned(tables.scratch_bytes(), 16)));
+    while (true) {
+      std::int64_t first = 0;
+      Kokkos::single(  // with barriers, before which all rows of the ticket before are done
+          Kokkos::PerTeam(team),
+          [&](std::int64_t& taken) {
+            taken = load_relaxed(*order.stopped) != 0
+                        ? static_cast<std::int64_t>(order.n)
+                        : Kokkos::atomic_fetch_add(ticket, static_cast<std::int64_t>(tables.team_rows));
+          },
+          first);
+      if (first >= static_cast<std::int64_t>(order.n)) return;
+      const std::int64_t position = first + team.team_rank();
+      if (position < static_cast<std::int64_t>(order.n)) work(team, scratch, order.row(position));
+    }
+  }
+
+  KOKKOS_FUNCTION void work(const Team& team, Scalar* scratch, Ordinal i) const {
     const VectorLanes<Team> lanes{team};
     const int log = Table::log_slots_for(rows.max_columns(i));
-    auto* const shared = reinterpret_cast<Scalar*>(scratch);
-    Table w{reinterpret_cast<Ordinal*>(shared + tables.slots), shared, log};
+    Table w{reinterpret_cast<Ordinal*>(scratch + tables.slots), scratch, log};
     if (w.slots() > tables.slots) w = {keys.data() + table_begin(i), values.data() + table_begin(i), log};
     w.clear(lanes);
     rows.load(lanes, w, i);
