@@ -41,12 +41,12 @@ struct AncestorMethod {
     m_sets.lower = scratch<WordView>("lower_sets", n_words);
     Kokkos::deep_copy(m_exec, m_sets.upper, Word(0));
     Kokkos::deep_copy(m_exec, m_sets.lower, Word(0));
-    const auto& pattern = m_tree.m_walk.pattern;
+    const auto& pattern = m_tree.m_subtrees.pattern;
     Kokkos::parallel_for(
         "lutra::symbolic::ancestor_sets",
         Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Offset>>(m_exec, 0, pattern.nnz()),
         AncestorSetFiller<Ordinal, Offset, ExecutionSpace>{pattern, m_sets});
-    m_tree.m_walk.runs = m_tree.make_runs(ChainEnd<OrdinalView>{m_tree.m_parent});
+    m_tree.m_subtrees.runs = m_tree.make_runs(ChainEnd<OrdinalView>{m_tree.m_parent});
     eliminate();
     find_lower();
     return write();
@@ -87,7 +87,7 @@ struct AncestorMethod {
         });
     Kokkos::deep_copy(m_exec, pending, children);
     const AncestorElimination<Ordinal, Offset, ExecutionSpace> elimination{
-        m_n, m_sets, m_tree.m_walk.runs, children, pending, next};
+        m_n, m_sets, m_tree.m_subtrees.runs, children, pending, next};
     if (m_portable) {
       eliminate_portably(m_exec, elimination, m_tree.max_teams());
     } else {
@@ -109,19 +109,20 @@ struct AncestorMethod {
     using Rows = AncestorLowerRows<Ordinal, Offset, ExecutionSpace>;
     m_tree.m_result.nnz_l = members(m_sets.lower);
     if (m_n >= 64) {
-      Kokkos::parallel_for("lutra::symbolic::lower_transpose",
-                           Kokkos::TeamPolicy<ExecutionSpace>(m_exec, static_cast<int>(m_n / 64),
-                                                              is_host_space<ExecutionSpace> ? 1 : 128),
-                           LowerTranspose<Ordinal, Offset, ExecutionSpace>{m_n, m_sets, m_tree.m_walk.runs});
+      Kokkos::parallel_for(
+          "lutra::symbolic::lower_transpose",
+          Kokkos::TeamPolicy<ExecutionSpace>(m_exec, static_cast<int>(m_n / 64),
+                                             is_host_space<ExecutionSpace> ? 1 : 128),
+          LowerTranspose<Ordinal, Offset, ExecutionSpace>{m_n, m_sets, m_tree.m_subtrees.runs});
     }
     m_kept = scratch<OrdinalView>("kept_rows", m_tree.m_result.nnz_l);
     m_place = scratch<OffsetView>("kept", m_n);
     m_lower_counts = scratch<OffsetView>("lower_counts", m_n);
     const auto end = scratch<Kokkos::View<Offset, Memory>>("kept_end");
     Kokkos::deep_copy(m_exec, end, Offset(0));
-    m_tree.walk_with(
+    m_tree.traverse_with(
         "lutra::symbolic::ancestor_rows_of_l", sizeof(typename Rows::RowState) + 16,
-        [&](const auto& walk) { return Rows{walk, m_sets, m_kept, end, m_place, m_lower_counts}; });
+        [&](const auto& subtrees) { return Rows{subtrees, m_sets, m_kept, end, m_place, m_lower_counts}; });
   }
 
   Result write() {
@@ -153,7 +154,7 @@ struct AncestorMethod {
     Kokkos::parallel_for(
         "lutra::symbolic::ancestor_rows", share.policy(m_exec, m_n),
         AncestorRowWriter<Ordinal, Offset, ExecutionSpace, Writer>{
-            m_n, share, m_sets, m_tree.m_walk.runs, m_kept, m_place, row_map, diagonal, entries});
+            m_n, share, m_sets, m_tree.m_subtrees.runs, m_kept, m_place, row_map, diagonal, entries});
   }
 
   /// Entries of each row of U beyond the diagonal.
@@ -165,7 +166,7 @@ struct AncestorMethod {
     const Ordinal n = m_n;
     Kokkos::parallel_for(
         "lutra::symbolic::upper_counts", share.policy(m_exec, n),
-        KOKKOS_LAMBDA(const typename Tree::Walk::Team& team) {
+        KOKKOS_LAMBDA(const typename Tree::Subtrees::Team& team) {
           share.visit_rows(team, n, [&](const Ordinal i) {
             Offset count = 0;
             Kokkos::parallel_reduce(

@@ -91,11 +91,11 @@ struct LowerTranspose {
 template <class Ordinal, class Offset, class ExecutionSpace>
 struct AncestorLowerRows {
   using Memory = typename ExecutionSpace::memory_space;
-  using Walk = RowSubtrees<Ordinal, Offset, ExecutionSpace>;
-  using Team = typename Walk::Team;
+  using Subtrees = RowSubtrees<Ordinal, Offset, ExecutionSpace>;
+  using Team = typename Subtrees::Team;
   using Word = std::uint64_t;
 
-  Walk walk;  ///< with chains, bits and positions
+  Subtrees subtrees;  ///< with chains, bits and positions
   AncestorSets<Ordinal, Offset, Memory> sets;
   Kokkos::View<Ordinal*, Memory> kept;         ///< [nnz(L)] rows out
   Kokkos::View<Offset, Memory> end;            ///< entries of `kept` taken so far
@@ -112,11 +112,11 @@ struct AncestorLowerRows {
     auto& row = *static_cast<RowState*>(team.team_shmem().get_shmem(sizeof(RowState)));
     const auto slot = static_cast<std::size_t>(team.league_rank());
     while (true) {
-      Kokkos::single(Kokkos::PerTeam(team), [&]() { row.source = row.least = walk.take_row(); });
+      Kokkos::single(Kokkos::PerTeam(team), [&]() { row.source = row.least = subtrees.take_row(); });
       team.team_barrier();
-      if (row.source >= walk.pattern.n_rows) return;
-      walk.climb_all(team, slot, row.source, walk.pattern, row.least);
-      walk.climb_all(team, slot, row.source, walk.mirror, row.least);
+      if (row.source >= subtrees.pattern.n_rows) return;
+      subtrees.reach_from_row(team, slot, row.source, subtrees.pattern, row.least);
+      subtrees.reach_from_row(team, slot, row.source, subtrees.mirror, row.least);
       team.team_barrier();  // all bits are set, the least vertex is known
       read_off(team, slot, row);
       team.team_barrier();  // bits are zero again, and `row` may change
@@ -126,29 +126,30 @@ struct AncestorLowerRows {
   KOKKOS_FUNCTION void read_off(const Team& team, std::size_t slot, RowState& row) const {
     const auto begin = static_cast<std::size_t>(row.least) / 4096;
     const auto end_of_row = static_cast<std::size_t>(row.source) / 4096 + 1;
-    sift(team, slot, walk.bits.place(team, slot, begin, end_of_row, walk.places), sets.depth(row.source));
+    sift(team, slot, subtrees.bits.place(team, slot, begin, end_of_row, subtrees.positions),
+         sets.depth(row.source));
     team.team_barrier();  // what stays is known
-    const Word placed = walk.bits.place(team, slot, begin, end_of_row, walk.places);
+    const Word placed = subtrees.bits.place(team, slot, begin, end_of_row, subtrees.positions);
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
-      const auto length = static_cast<Offset>(placed & walk.bits.member_mask);
+      const auto length = static_cast<Offset>(placed & subtrees.bits.member_mask);
       lower_counts(row.source) = length;
       row.target = place(row.source) = fetch_add_shared<ExecutionSpace>(end(), length);
     });
     team.team_barrier();  // the target is known
-    walk.bits.write(team, slot, placed, walk.places, kept.data() + row.target,
-                    [](std::size_t, Word, Word) {});
+    subtrees.bits.write(team, slot, placed, subtrees.positions, kept.data() + row.target,
+                        [](std::size_t, Word, Word) {});
     team.team_barrier();  // words have been read
-    walk.bits.clear(team, slot, begin, end_of_row);
+    subtrees.bits.clear(team, slot, begin, end_of_row);
   }
 
   /// Removes each k whose column of L does not contain the ancestor at depth d. If all 64 of a word are in
   /// one chain, their columns have been transposed (`LowerTranspose`), and one word holds all.
   KOKKOS_FUNCTION void sift(const Team& team, std::size_t slot, Word placed, Ordinal d) const {
-    const std::size_t n_eights = (placed >> walk.bits.member_bits) * 8;
+    const std::size_t n_eights = (placed >> subtrees.bits.member_bits) * 8;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_eights), [&](const std::size_t t) {
-      const auto w = static_cast<std::size_t>(walk.places(slot, t / 8));
-      Word& word = walk.bits.words(slot, w);
-      if (is_in_one_chain(walk.runs, walk.pattern.n_rows, w)) {
+      const auto w = static_cast<std::size_t>(subtrees.positions(slot, t / 8));
+      Word& word = subtrees.bits.words(slot, w);
+      if (is_in_one_chain(subtrees.runs, subtrees.pattern.n_rows, w)) {
         const auto first = static_cast<Ordinal>(w * 64);
         if (t % 8 == 0) word &= sets.lower(sets.map(first + d % 64) + d / 64);
         return;

@@ -34,7 +34,7 @@ struct TreeMethod : ParallelTree<Ordinal, Offset, ExecutionSpace> {
   using Base = ParallelTree<Ordinal, Offset, ExecutionSpace>;
   using Base::build, Base::count, Base::make_runs, Base::walk_rows;
   using Base::m_column_counts, Base::m_exec, Base::m_n, Base::m_parent, Base::m_row_counts, Base::m_scratch,
-      Base::m_walk;
+      Base::m_subtrees;
   using typename Base::Memory, typename Base::OffsetView, typename Base::OrdinalView, typename Base::Pattern,
       typename Base::Range;
   using Result = LuPattern<Ordinal, Offset, Memory>;
@@ -59,7 +59,7 @@ struct TreeMethod : ParallelTree<Ordinal, Offset, ExecutionSpace> {
   PatternProperties properties(const OrdinalView& depth) const {
     PatternProperties found;
     found.rows = static_cast<double>(m_n);
-    found.entries = static_cast<double>(m_walk.pattern.nnz());
+    found.entries = static_cast<double>(m_subtrees.pattern.nnz());
     Ordinal height = 0;
     Kokkos::parallel_reduce(
         "lutra::symbolic::height", Range(m_exec, 0, m_n),
@@ -81,7 +81,7 @@ struct TreeMethod : ParallelTree<Ordinal, Offset, ExecutionSpace> {
     FillBounds bounds;
     count();
     bounds.nnz = 2 * static_cast<double>(total_of<Offset>(m_exec, m_row_counts)) + static_cast<double>(m_n);
-    const auto row_map = m_walk.pattern.row_map;
+    const auto row_map = m_subtrees.pattern.row_map;
     Kokkos::parallel_reduce(
         "lutra::symbolic::searched_edges", Range(m_exec, 0, m_n),
         KOKKOS_LAMBDA(const std::int64_t v, double& sum) {
@@ -94,8 +94,8 @@ struct TreeMethod : ParallelTree<Ordinal, Offset, ExecutionSpace> {
   /// Fundamental supernodes: rows of U that differ by their first entry only.
   void find_supernodes() {
     const auto counts = m_column_counts;
-    m_walk.runs = make_runs(SupernodeEnd<OrdinalView>{{m_parent}, m_column_counts});
-    const auto runs = m_walk.runs;
+    m_subtrees.runs = make_runs(SupernodeEnd<OrdinalView>{{m_parent}, m_column_counts});
+    const auto runs = m_subtrees.runs;
     m_list_begin =
         m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::list_begin", runs.count + 1);
     const auto begin = m_list_begin;
@@ -122,18 +122,18 @@ struct TreeMethod : ParallelTree<Ordinal, Offset, ExecutionSpace> {
     m_result.nnz_u = nnz - m_result.nnz_l;
     auto entries =
         m_result.reservation.template allocate<OrdinalView>(m_exec, "lutra::symbolic::entries", nnz);
-    m_walk.lists = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::lists", m_listed);
-    m_walk.list_ends =
-        m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::list_ends", m_walk.runs.count);
-    Kokkos::deep_copy(m_exec, m_walk.list_ends,
-                      Kokkos::subview(m_list_begin, Kokkos::make_pair(Ordinal(0), m_walk.runs.count)));
-    m_walk.row_map = row_map;
-    m_walk.entries = entries;
-    m_walk.store = true;
+    m_subtrees.lists = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::lists", m_listed);
+    m_subtrees.list_ends =
+        m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::list_ends", m_subtrees.runs.count);
+    Kokkos::deep_copy(m_exec, m_subtrees.list_ends,
+                      Kokkos::subview(m_list_begin, Kokkos::make_pair(Ordinal(0), m_subtrees.runs.count)));
+    m_subtrees.row_map = row_map;
+    m_subtrees.entries = entries;
+    m_subtrees.store = true;
     walk_rows();
     if constexpr (!is_serial_space<ExecutionSpace>) {  // one thread enters rows in ascending order
       m_exec.fence("lutra::symbolic: the lists are complete");
-      KokkosSparse::sort_crs_graph(m_exec, m_list_begin, m_walk.lists, m_n);
+      KokkosSparse::sort_crs_graph(m_exec, m_list_begin, m_subtrees.lists, m_n);
     }
     write_upper(diagonal, entries);
     m_exec.fence("lutra::symbolic: scratch is freed");
@@ -144,15 +144,15 @@ struct TreeMethod : ParallelTree<Ordinal, Offset, ExecutionSpace> {
 
   /// U(v, :) is v and what follows in its supernode, then the supernode's list.
   void write_upper(const OffsetView& diagonal, const OrdinalView& entries) {
-    const auto runs = m_walk.runs;
+    const auto runs = m_subtrees.runs;
     const auto begin = m_list_begin;
-    const auto lists = m_walk.lists;
+    const auto lists = m_subtrees.lists;
     const Ordinal n = m_n;
     const double mean = n > 0 ? static_cast<double>(m_result.nnz_u) / static_cast<double>(n) : 0.0;
     const RowTeams share(m_exec, vector_length_for<ExecutionSpace>(mean));
     Kokkos::parallel_for(
         "lutra::symbolic::rows_of_u", share.policy(m_exec, n),
-        KOKKOS_LAMBDA(const typename Base::Walk::Team& team) {
+        KOKKOS_LAMBDA(const typename Base::Subtrees::Team& team) {
           share.visit_rows(team, n, [&](const Ordinal v) {
             const Ordinal run = runs.of(v), inside = runs.last(run) - v + 1;
             const Offset to = diagonal(v), from = begin(run);

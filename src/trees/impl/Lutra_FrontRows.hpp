@@ -38,7 +38,7 @@ struct FrontRowsMaker {
   using Range = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
 
   /// The tree as edges visit it.
-  struct Climb {
+  struct FrontEdges {
     Keys edges;  ///< sorted: greater end, smaller end
     Kokkos::View<const Ordinal*, Memory> front_of, pivot_begin, parent;
     std::int64_t n;
@@ -71,22 +71,22 @@ struct FrontRowsMaker {
   /// @param F    in the order before the tree's
   /// @param tree whose rows are filled in
   void make(const Pattern& F, AssemblyTree<Ordinal>& tree) {
-    const Climb climb = prepare(F, tree);
-    const std::int64_t n_edges = static_cast<std::int64_t>(climb.edges.extent(0));
+    const FrontEdges paths = prepare(F, tree);
+    const std::int64_t n_edges = static_cast<std::int64_t>(paths.edges.extent(0));
     std::int64_t total = 0;
     Kokkos::parallel_reduce(
         "lutra::trees::count_front_rows", Range(exec, 0, n_edges),
         KOKKOS_LAMBDA(const std::int64_t k, std::int64_t& sum) {
-          climb(k, [&](Ordinal, std::int64_t) { ++sum; });
+          paths(k, [&](Ordinal, std::int64_t) { ++sum; });
         },
         total);
     budget.require("lutra::trees::front_rows", 2 * sizeof(std::uint64_t) * static_cast<std::size_t>(total));
     const auto pairs = scratch.template allocate<Keys>(exec, "lutra::trees::front_rows", total);
-    const int bits = climb.bits;
+    const int bits = paths.bits;
     Kokkos::parallel_scan(
         "lutra::trees::list_front_rows", Range(exec, 0, n_edges),
         KOKKOS_LAMBDA(const std::int64_t k, std::int64_t& sum, const bool final) {
-          climb(k, [&](Ordinal f, std::int64_t row) {
+          paths(k, [&](Ordinal f, std::int64_t row) {
             if (final) pairs(sum) = static_cast<std::uint64_t>(f) << bits | static_cast<std::uint64_t>(row);
             ++sum;
           });
@@ -95,26 +95,26 @@ struct FrontRowsMaker {
     split(pairs, bits, tree);
   }
 
-  Climb prepare(const Pattern& F, const AssemblyTree<Ordinal>& tree) {
-    Climb climb;
-    climb.n = static_cast<std::int64_t>(tree.n);
-    climb.bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(tree.n)));
-    climb.pivot_begin = upload(exec, scratch, "lutra::trees::pivot_begin", tree.pivot_begin);
-    climb.parent = upload(exec, scratch, "lutra::trees::front_parent", tree.parent);
+  FrontEdges prepare(const Pattern& F, const AssemblyTree<Ordinal>& tree) {
+    FrontEdges paths;
+    paths.n = static_cast<std::int64_t>(tree.n);
+    paths.bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(tree.n)));
+    paths.pivot_begin = upload(exec, scratch, "lutra::trees::pivot_begin", tree.pivot_begin);
+    paths.parent = upload(exec, scratch, "lutra::trees::front_parent", tree.parent);
     const auto order = upload(exec, scratch, "lutra::trees::tree_order", tree.order);
     const auto position = scratch.template allocate<OrdinalView>(exec, "lutra::trees::positions", tree.n);
     const auto front_of = scratch.template allocate<OrdinalView>(exec, "lutra::trees::front_of", tree.n);
-    const auto pivot_begin = climb.pivot_begin;
+    const auto pivot_begin = paths.pivot_begin;
     const Ordinal count = tree.count();
     Kokkos::parallel_for(
-        "lutra::trees::positions", Range(exec, 0, climb.n), KOKKOS_LAMBDA(const std::int64_t k) {
+        "lutra::trees::positions", Range(exec, 0, paths.n), KOKKOS_LAMBDA(const std::int64_t k) {
           position(order(k)) = static_cast<Ordinal>(k);
           front_of(k) =
               first_not_before(Ordinal(1), count, [&](Ordinal f) { return pivot_begin(f) <= k; }) - 1;
         });
-    climb.front_of = front_of;
-    climb.edges = sorted_edges(F, position, climb.bits);
-    return climb;
+    paths.front_of = front_of;
+    paths.edges = sorted_edges(F, position, paths.bits);
+    return paths;
   }
 
   /// Edges of the graph of F + Fᵀ, sorted, some of them twice; entries of the diagonal come last, with row n.

@@ -35,7 +35,7 @@ struct ParallelTree {
   using Pattern = CsrPattern<Ordinal, Offset, Memory>;
   using OffsetView = Kokkos::View<Offset*, Memory>;
   using OrdinalView = Kokkos::View<Ordinal*, Memory>;
-  using Walk = RowSubtrees<Ordinal, Offset, ExecutionSpace>;
+  using Subtrees = RowSubtrees<Ordinal, Offset, ExecutionSpace>;
   using Range = Kokkos::RangePolicy<ExecutionSpace>;
 
   /// @param max_workspace most bytes of bit sets that rows are walked with at once
@@ -46,16 +46,16 @@ struct ParallelTree {
         m_n(pattern.n_rows),
         m_scratch(budget),
         m_max_workspace(max_workspace) {
-    m_walk.pattern = pattern;
+    m_subtrees.pattern = pattern;
   }
 
   /// The tree, m_parent.
   /// @param mirror entries of Aᵀ left of the diagonal, by rows; empty where the pattern is symmetric
   void build(const Pattern& mirror) {
-    m_walk.mirror = mirror;
+    m_subtrees.mirror = mirror;
     m_parent = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::trees::parent", m_n);
-    build_elimination_tree(m_exec, m_walk.pattern, m_parent, m_budget);
-    m_walk.parent = m_parent;
+    build_elimination_tree(m_exec, m_subtrees.pattern, m_parent, m_budget);
+    m_subtrees.parent = m_parent;
     list_long_rows();
   }
 
@@ -132,9 +132,9 @@ struct ParallelTree {
     m_column_counts =
         m_scratch.template allocate<OrdinalView>(m_exec, "lutra::trees::column_counts", m_n + 1);
     Kokkos::deep_copy(m_exec, m_column_counts, Ordinal(0));
-    m_walk.runs = make_runs(ChainEnd<OrdinalView>{m_parent});
-    m_walk.row_counts = m_row_counts;
-    m_walk.count_steps = m_column_counts;
+    m_subtrees.runs = make_runs(ChainEnd<OrdinalView>{m_parent});
+    m_subtrees.row_counts = m_row_counts;
+    m_subtrees.count_steps = m_column_counts;
     walk_rows();
     const auto counts = m_column_counts;
     Kokkos::parallel_scan(
@@ -146,19 +146,19 @@ struct ParallelTree {
   }
 
   void walk_rows() {
-    walk_with(m_walk.store ? "lutra::trees::tree_positions" : "lutra::trees::tree_counts",
-              4 * sizeof(Ordinal), [](const Walk& walk) { return walk; });
+    traverse_with(m_subtrees.store ? "lutra::trees::tree_positions" : "lutra::trees::tree_counts",
+                  4 * sizeof(Ordinal), [](const Subtrees& subtrees) { return subtrees; });
   }
 
   /// Walks all rows, with as many teams as run at once and as the budget has room for.
-  /// @param shared_bytes of a team @param make_kernel what takes the rows, made from the walk
+  /// @param shared_bytes of a team @param make_kernel what takes the rows, made from the subtrees
   template <class MakeKernel>
-  void walk_with(const char* label, std::size_t shared_bytes, const MakeKernel& make_kernel) {
+  void traverse_with(const char* label, std::size_t shared_bytes, const MakeKernel& make_kernel) {
     MemoryReservation workspace(m_budget);
     const std::size_t teams = make_workspaces(workspace);
     const auto launch = [&](std::size_t n_teams, int threads) {
-      Kokkos::deep_copy(m_exec, m_walk.next_row, Ordinal(0));
-      const auto kernel = make_kernel(m_walk);
+      Kokkos::deep_copy(m_exec, m_subtrees.next_row, Ordinal(0));
+      const auto kernel = make_kernel(m_subtrees);
       Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(n_teams), team_threads);
       policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(shared_bytes)));
       const int most = policy.team_size_max(kernel, Kokkos::ParallelForTag());
@@ -167,16 +167,16 @@ struct ParallelTree {
       sized.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(shared_bytes)));
       Kokkos::parallel_for(label, sized, kernel);
     };
-    if (m_walk.n_long_rows > 0) {
-      m_walk.long_rows_only = true;
-      launch(std::min(teams, static_cast<std::size_t>(m_walk.n_long_rows)), long_row_threads);
-      m_walk.long_rows_only = false;
+    if (m_subtrees.n_long_rows > 0) {
+      m_subtrees.long_rows_only = true;
+      launch(std::min(teams, static_cast<std::size_t>(m_subtrees.n_long_rows)), long_row_threads);
+      m_subtrees.long_rows_only = false;
     }
     launch(teams, team_threads);
     m_exec.fence("lutra::trees: workspaces are freed");
-    m_walk.bits = {};
-    m_walk.places = {};
-    m_walk.next_row = {};
+    m_subtrees.bits = {};
+    m_subtrees.positions = {};
+    m_subtrees.next_row = {};
     m_workspace = {};
   }
 
@@ -197,30 +197,30 @@ struct ParallelTree {
     m_workspace =
         workspace.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::trees::tree_arena", bytes);
     Arena<Memory> arena(m_workspace);
-    m_walk.bits.words = arena.template cut<decltype(m_walk.bits.words)>(teams, words);
-    m_walk.bits.summary =
-        arena.template cut<decltype(m_walk.bits.summary)>(teams, TeamBits<Memory>::words_for(words));
-    m_walk.places = arena.template cut<decltype(m_walk.places)>(teams, 2 * words);
-    m_walk.next_row = arena.template cut<Kokkos::View<Ordinal, Memory>>();
-    m_walk.bits.empty(m_exec);
+    m_subtrees.bits.words = arena.template cut<decltype(m_subtrees.bits.words)>(teams, words);
+    m_subtrees.bits.summary =
+        arena.template cut<decltype(m_subtrees.bits.summary)>(teams, TeamBits<Memory>::words_for(words));
+    m_subtrees.positions = arena.template cut<decltype(m_subtrees.positions)>(teams, 2 * words);
+    m_subtrees.next_row = arena.template cut<Kokkos::View<Ordinal, Memory>>();
+    m_subtrees.bits.empty(m_exec);
     return teams;
   }
 
   /// Lists the long rows, where a team of more threads can be had for them.
   void list_long_rows() {
     if constexpr (!is_host_space<ExecutionSpace>) {
-      m_walk.long_rows = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::trees::long_rows", m_n);
-      const auto walk = m_walk;
+      m_subtrees.long_rows = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::trees::long_rows", m_n);
+      const auto subtrees = m_subtrees;
       Ordinal count = 0;
       Kokkos::parallel_scan(
           "lutra::trees::long_rows", Range(m_exec, 0, m_n),
           KOKKOS_LAMBDA(const std::int64_t v, Ordinal& sum, const bool final) {
-            if (!walk.is_long(static_cast<Ordinal>(v))) return;
-            if (final) walk.long_rows(sum) = static_cast<Ordinal>(v);
+            if (!subtrees.is_long(static_cast<Ordinal>(v))) return;
+            if (final) subtrees.long_rows(sum) = static_cast<Ordinal>(v);
             ++sum;
           },
           count);
-      m_walk.n_long_rows = count;
+      m_subtrees.n_long_rows = count;
     }
   }
 
@@ -234,9 +234,9 @@ struct ParallelTree {
   MemoryBudget m_budget;
   Ordinal m_n;
   MemoryReservation m_scratch;
-  Walk m_walk;
+  Subtrees m_subtrees;
   std::size_t m_max_workspace;
-  typename Arena<Memory>::Bytes m_workspace;  ///< what the walk's bits and positions are cut from
+  typename Arena<Memory>::Bytes m_workspace;  ///< what the subtrees's bits and positions are cut from
   OrdinalView m_parent;                       ///< [n] n for a root
   OffsetView m_row_counts;                    ///< [n] entries of L in each row
   OrdinalView m_column_counts;                ///< [n + 1] entries of L in each column; the last is 0

@@ -41,12 +41,12 @@ CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> mirror_upper(
 }
 
 /// Whether some entries taken from all over the pattern have their mirror images: a cheap way to learn that a
-/// pattern is not symmetric. Looks at no more than 256 of them, and at as many places for each.
+/// pattern is not symmetric. Looks at no more than 256 of them, and at rows of no more than as many entries.
 template <class Ordinal, class Offset, class ExecutionSpace>
 static bool sample_is_symmetric(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern) {
-  const Offset nnz = pattern.nnz(), samples = std::min<Offset>(nnz, 256), places = 256;
+  const Offset nnz = pattern.nnz(), samples = std::min<Offset>(nnz, 256), max_entries = 256;
   Offset missing = 0;
   Kokkos::parallel_reduce(
       "lutra::trees::symmetry_sample",
@@ -55,7 +55,7 @@ static bool sample_is_symmetric(
         const Offset p = sample * (nnz / samples);
         const Ordinal r = row_of_entry(pattern.row_map, pattern.n_rows, p), c = pattern.entries(p);
         const Offset begin = pattern.row_map(c), end = pattern.row_map(c + 1);
-        if (r == c || end - begin > places) return;
+        if (r == c || end - begin > max_entries) return;
         for (Offset q = begin; q < end; ++q) {
           if (pattern.entries(q) == r) return;
         }

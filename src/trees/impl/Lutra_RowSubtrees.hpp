@@ -19,12 +19,12 @@ struct Runs {
 
 /// Rows of L of a symmetric pattern: L(i, :) is the part of the elimination tree between the entries of
 /// A(i, 0 : i) and i (Liu, SIAM J. Matrix Anal. Appl. 11, 1990). A team takes a row at a time, a thread
-/// climbs from an entry towards i and stops where another climb was before. A *chain*, consecutive vertices
-/// each the parent of the one before, is climbed in one step, which sets a range of bits. Read off in order,
-/// the bits are the sorted row.
+/// goes up from an entry towards i and stops where another path went before. A *chain*, consecutive vertices
+/// each the parent of the one before, is traversed in one step, which sets a range of bits. Read off in
+/// order, the bits are the sorted row.
 ///
 ///     tree: 0 → 1 → 2 → 5 → 6    row 6 with entries at 1 and 3: chains [0 1 2], [3 4], [5 6]
-///           3 → 4 ↗              climb from 1 sets 1 2, then 5; climb from 3 sets 3 4, finds 5 set
+///           3 → 4 ↗              path from 1 sets 1 2, then 5; path from 3 sets 3 4, finds 5 set
 ///
 /// The count pass counts the entries of each row and, by the ends of ranges only, of each column. The fill
 /// pass writes the rows of L and enters each row in the lists of the supernodes it passes.
@@ -34,13 +34,13 @@ struct RowSubtrees {
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   using Word = std::uint64_t;
 
-  CsrPattern<Ordinal, Offset, Memory> pattern;  ///< its entries left of the diagonal are climbed from
+  CsrPattern<Ordinal, Offset, Memory> pattern;  ///< its entries left of the diagonal are followed from
   CsrPattern<Ordinal, Offset, Memory> mirror;  ///< further such entries; empty where the pattern is symmetric
   Kokkos::View<const Ordinal*, Memory> parent;  ///< [n]
   Runs<Ordinal, Memory> runs;                   ///< chains in the count pass, supernodes in the fill pass
   TeamBits<Memory> bits;
   /// (team, 2·words): words in use, and offsets.
-  Kokkos::View<Ordinal**, Kokkos::LayoutRight, Memory> places;
+  Kokkos::View<Ordinal**, Kokkos::LayoutRight, Memory> positions;
   Kokkos::View<Ordinal, Memory> next_row;    ///< row the next idle team takes
   Kokkos::View<Offset*, Memory> row_counts;  ///< [n] out of the count pass, in of the fill pass: entries of L
   Kokkos::View<Ordinal*, Memory> count_steps;   ///< [n + 1] out of the count pass: column counts' differences
@@ -65,8 +65,8 @@ struct RowSubtrees {
       team.team_barrier();
       const Ordinal source = row[0];
       if (source >= pattern.n_rows) return;
-      climb_all(team, slot, source, pattern, row[1]);
-      if (mirror.row_map.extent(0) > 0) climb_all(team, slot, source, mirror, row[1]);
+      reach_from_row(team, slot, source, pattern, row[1]);
+      if (mirror.row_map.extent(0) > 0) reach_from_row(team, slot, source, mirror, row[1]);
       team.team_barrier();  // all bits are set, the least vertex is known
       read_off(team, slot, source, row[1]);
       team.team_barrier();  // bits are zero again and all have read `row`
@@ -84,20 +84,20 @@ struct RowSubtrees {
     }
   }
 
-  /// Whether a row has so many entries to climb from that it wants a team of more threads.
+  /// Whether a row has so many entries to follow paths from that it wants a team of more threads.
   KOKKOS_FUNCTION bool is_long(Ordinal row) const {
     const Offset mirrored = mirror.row_map.extent(0) > 0 ? mirror.row_map(row + 1) - mirror.row_map(row) : 0;
     return pattern.row_map(row + 1) - pattern.row_map(row) + mirrored >= long_row;
   }
 
-  KOKKOS_FUNCTION void climb_all(const Team& team, std::size_t slot, Ordinal source,
-                                 const CsrPattern<Ordinal, Offset, Memory>& from, Ordinal& least) const {
+  KOKKOS_FUNCTION void reach_from_row(const Team& team, std::size_t slot, Ordinal source,
+                                      const CsrPattern<Ordinal, Offset, Memory>& from, Ordinal& least) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, from.row_map(source), from.row_map(source + 1)),
                          [&](const Offset p) {
                            const Ordinal v = from.entries(p);
                            if (v >= source) return;
                            lower_to(least, v);
-                           climb(slot, v, source);
+                           follow_path(slot, v, source);
                          });
   }
 
@@ -109,7 +109,7 @@ struct RowSubtrees {
     }
   }
 
-  KOKKOS_FUNCTION void climb(std::size_t slot, Ordinal v, Ordinal source) const {
+  KOKKOS_FUNCTION void follow_path(std::size_t slot, Ordinal v, Ordinal source) const {
     while (v < source) {
       if (bits.has(slot, static_cast<std::size_t>(v))) return;
       const Ordinal run_last = runs.last(runs.of(v));
@@ -162,8 +162,8 @@ struct RowSubtrees {
 
   KOKKOS_FUNCTION void write_row(const Team& team, std::size_t slot, Ordinal source, std::size_t begin,
                                  std::size_t end) const {
-    const Word placed = bits.place(team, slot, begin, end, places);
-    bits.write(team, slot, placed, places, &entries(row_map(source)),
+    const Word placed = bits.place(team, slot, begin, end, positions);
+    bits.write(team, slot, placed, positions, &entries(row_map(source)),
                [&](const std::size_t w, const Word word, const Word eight) {
                  enter_lists(starts(slot, w, word) & eight, w, source);
                });

@@ -94,32 +94,36 @@ struct TeamBits {
     }
   }
 
-  /// Where the members of each word in use stand among all: its number to places(slot, ·), the members before
-  /// it to places(slot, half + ·). All members lie under summary words begin … end - 1. Ends with a barrier.
-  /// For teams of threads without vector lanes: a scan over a team on CUDA adds in shared memory with every
-  /// lane of a thread, and takes 32 threads for a warp, which lanes make several (Kokkos 4.6).
+  /// Where the members of each word in use stand among all: its number to positions(slot, ·), the members
+  /// before it to positions(slot, half + ·). All members lie under summary words begin … end - 1. Ends with a
+  /// barrier. For teams of threads without vector lanes: a scan over a team on CUDA adds in shared memory
+  /// with every lane of a thread, and takes 32 threads for a warp, which lanes make several (Kokkos 4.6).
   /// @return words in use << member_bits | members, to every thread
-  template <class Team, class PlaceView>
+  template <class Team, class PositionView>
   KOKKOS_FUNCTION Word place(const Team& team, std::size_t slot, std::size_t begin, std::size_t end,
-                             const PlaceView& places) const {
+                             const PositionView& positions) const {
     Word total = 0;
     Kokkos::parallel_scan(
         Kokkos::TeamThreadRange(team, begin, end),
-        [&](const std::size_t s, Word& sum, const bool final) { place_under(slot, s, places, sum, final); },
+        [&](const std::size_t s, Word& sum, const bool final) {
+          locate_under(slot, s, positions, sum, final);
+        },
         total);
     team.team_barrier();
     return total;
   }
 
   /// The same for teams whose threads have vector lanes; those of the first thread do it.
-  template <class Team, class PlaceView>
+  template <class Team, class PositionView>
   KOKKOS_FUNCTION Word place_by_lanes(const Team& team, std::size_t slot, std::size_t begin, std::size_t end,
-                                      const PlaceView& places) const {
+                                      const PositionView& positions) const {
     Word total = 0;
     if (team.team_rank() == 0) {
       Kokkos::parallel_scan(
           Kokkos::ThreadVectorRange(team, begin, end),
-          [&](const std::size_t s, Word& sum, const bool final) { place_under(slot, s, places, sum, final); },
+          [&](const std::size_t s, Word& sum, const bool final) {
+            locate_under(slot, s, positions, sum, final);
+          },
           total);
     }
     team.team_broadcast(total, 0);
@@ -128,15 +132,15 @@ struct TeamBits {
   }
 
   /// A step of the scan of `place`, for the words under one summary word.
-  template <class PlaceView>
-  KOKKOS_FUNCTION void place_under(std::size_t slot, std::size_t s, const PlaceView& places, Word& sum,
-                                   bool final) const {
-    using Ordinal = typename PlaceView::non_const_value_type;
-    const std::size_t half = places.extent(1) / 2;
+  template <class PositionView>
+  KOKKOS_FUNCTION void locate_under(std::size_t slot, std::size_t s, const PositionView& positions, Word& sum,
+                                    bool final) const {
+    using Ordinal = typename PositionView::non_const_value_type;
+    const std::size_t half = positions.extent(1) / 2;
     for_words(slot, s, [&](const std::size_t w, const Word word) {
       if (final) {
-        places(slot, sum >> member_bits) = static_cast<Ordinal>(w);
-        places(slot, half + (sum >> member_bits)) = static_cast<Ordinal>(sum & member_mask);
+        positions(slot, sum >> member_bits) = static_cast<Ordinal>(w);
+        positions(slot, half + (sum >> member_bits)) = static_cast<Ordinal>(sum & member_mask);
       }
       sum += (Word(1) << member_bits) + static_cast<Word>(count_ones(word));
     });
@@ -144,17 +148,17 @@ struct TeamBits {
 
   /// Writes all members in ascending order to `target`, after `place`. A thread writes what eight bits hold,
   /// so that neighbours write next to each other; at_eight(w, word, mask of the eight) where there are any.
-  template <class Team, class PlaceView, class Ordinal, class AtEight>
-  KOKKOS_FUNCTION void write(const Team& team, std::size_t slot, Word placed, const PlaceView& places,
+  template <class Team, class PositionView, class Ordinal, class AtEight>
+  KOKKOS_FUNCTION void write(const Team& team, std::size_t slot, Word placed, const PositionView& positions,
                              Ordinal* target, const AtEight& at_eight) const {
-    const std::size_t half = places.extent(1) / 2;
+    const std::size_t half = positions.extent(1) / 2;
     const std::size_t n_eights = (placed >> member_bits) * 8;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_eights), [&](const std::size_t t) {
       const int shift = static_cast<int>(t % 8) * 8;
-      const auto w = static_cast<std::size_t>(places(slot, t / 8));
+      const auto w = static_cast<std::size_t>(positions(slot, t / 8));
       const Word word = words(slot, w), eight = Word(255) << shift;
       if ((word & eight) == 0) return;
-      Ordinal* to = target + places(slot, half + t / 8) + count_ones(word & ~(~Word(0) << shift));
+      Ordinal* to = target + positions(slot, half + t / 8) + count_ones(word & ~(~Word(0) << shift));
       for (Word rest = word & eight; rest != 0; rest &= rest - 1) {
         *to++ = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(lowest_one(rest)));
       }

@@ -25,7 +25,8 @@ struct Fill2Slots {
   Kokkos::View<Label*, MemorySpace> windows;  ///< [teams] windows used since labels were set
   TeamBits<MemorySpace> found;                ///< entries of the row
   TeamBits<MemorySpace> active;               ///< vertices still to be expanded
-  Kokkos::View<Ordinal**, Kokkos::LayoutRight, MemorySpace> places;  ///< (team, 2·words): see TeamBits::place
+  Kokkos::View<Ordinal**, Kokkos::LayoutRight, MemorySpace>
+      positions;  ///< (team, 2·words): see TeamBits::place
 
   std::size_t teams() const { return max_id.extent(0); }
 
@@ -266,7 +267,7 @@ struct Fill2Search : Fill2Launch<Ordinal, Offset, ExecutionSpace> {
     const Ordinal source = state.source;
     const std::size_t begin = static_cast<std::size_t>(state.least) / 4096;
     const std::size_t end_of_found = slots.found.summary.extent(1);
-    const Word placed = slots.found.place_by_lanes(team, slot, begin, end_of_found, slots.places);
+    const Word placed = slots.found.place_by_lanes(team, slot, begin, end_of_found, slots.positions);
     const auto length = static_cast<Offset>(placed & slots.found.member_mask);
     Kokkos::single(Kokkos::PerTeam(team), [&]() { settle_row(state, length); });
     team.team_barrier();  // the target is known
@@ -274,16 +275,16 @@ struct Fill2Search : Fill2Launch<Ordinal, Offset, ExecutionSpace> {
     const Word word_of_diagonal = static_cast<Word>(source) / 64;
     Ordinal* const to = target < 0 ? nullptr : store ? &entries(target) : &kept.entries(target);
     if (to != nullptr) {
-      slots.found.write(team, slot, placed, slots.places, to, [](std::size_t, Word, Word) {});
+      slots.found.write(team, slot, placed, slots.positions, to, [](std::size_t, Word, Word) {});
     }
     if (!store) {
       const auto n_words = static_cast<std::size_t>(placed >> slots.found.member_bits);
-      const std::size_t half = slots.places.extent(1) / 2;
+      const std::size_t half = slots.positions.extent(1) / 2;
       Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_words), [&](const std::size_t k) {
-        if (static_cast<Word>(slots.places(slot, k)) != word_of_diagonal) return;
+        if (static_cast<Word>(slots.positions(slot, k)) != word_of_diagonal) return;
         const Word below = (Word(1) << (source % 64)) - 1;
         lower_counts(source) =
-            slots.places(slot, half + k) + count_ones(slots.found.words(slot, word_of_diagonal) & below);
+            slots.positions(slot, half + k) + count_ones(slots.found.words(slot, word_of_diagonal) & below);
       });
     }
     team.team_barrier();  // words have been read

@@ -61,7 +61,7 @@ struct Fill2Launcher {
                    arena.template cut<decltype(slots.found.words)>(teams, Bits::words_for(words))};
     slots.active = {arena.template cut<decltype(slots.found.words)>(teams, active),
                     arena.template cut<decltype(slots.found.words)>(teams, Bits::words_for(active))};
-    slots.places = arena.template cut<decltype(slots.places)>(teams, 2 * words);
+    slots.positions = arena.template cut<decltype(slots.positions)>(teams, 2 * words);
     slots.found.empty(exec);
     slots.active.empty(exec);
     // No window is left, so that each team sets its labels before its first source.

@@ -275,23 +275,23 @@ struct Fill2Method {
   /// Searches from all sources, in one range where slots for all teams fit, else in several. An explicit list
   /// is one range, with slots that do for any source.
   void search_all() {
-    const auto places = static_cast<std::size_t>(m_count), rows = static_cast<std::size_t>(m_n);
-    if (places == 0) return;
-    const std::size_t teams = std::min(places, m_launcher.running(m_exec));
+    const auto positions = static_cast<std::size_t>(m_count), rows = static_cast<std::size_t>(m_n);
+    if (positions == 0) return;
+    const std::size_t teams = std::min(positions, m_launcher.running(m_exec));
     const std::size_t each = slot_bytes(rows);
     const std::size_t room = m_budget.limit_bytes() == 0 ? std::max(unlimited_arena_bytes, each + slack)
                                                          : m_budget.available_bytes();
     const std::size_t bytes = std::min(
-        room - slack / 2, m_launcher.arena_bytes(m_n, places, teams * each + Arena<Memory>::loss(8)));
+        room - slack / 2, m_launcher.arena_bytes(m_n, positions, teams * each + Arena<Memory>::loss(8)));
     MemoryReservation reservation(m_budget);
     const auto arena =
         reservation.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::fill2_arena", bytes);
     const bool all_fit = bytes >= teams * each + Arena<Memory>::loss(8);
     const bool one_range =
-        all_fit || !m_ablation.remove_bubbles || places != rows || group_slots(arena, places) > 0;
-    const std::size_t step = one_range ? places : (rows + n_ranges - 1) / n_ranges;
-    for (std::size_t begin = 0; begin < places; begin += step) {
-      const std::size_t end = std::min(places, begin + step), sources = one_range ? rows : end;
+        all_fit || !m_ablation.remove_bubbles || positions != rows || group_slots(arena, positions) > 0;
+    const std::size_t step = one_range ? positions : (rows + n_ranges - 1) / n_ranges;
+    for (std::size_t begin = 0; begin < positions; begin += step) {
+      const std::size_t end = std::min(positions, begin + step), sources = one_range ? rows : end;
       if (search_groups(arena, begin, end)) continue;
       const std::size_t fitting = (bytes - Arena<Memory>::loss(8)) / slot_bytes(sources);
       const std::size_t slots = std::max<std::size_t>(1, std::min({teams, end - begin, fitting}));
@@ -308,8 +308,8 @@ struct Fill2Method {
     return m_launcher.group_slots(m_n, arena.extent(0), sources);
   }
 
-  /// Searches from a range of places by groups; true where that finds all of their rows. Slots have to be cut
-  /// from the arena anew.
+  /// Searches from a range of positions by groups; true where that finds all of their rows. Slots have to be
+  /// cut from the arena anew.
   bool search_groups(const typename Arena<Memory>::Bytes& arena, std::size_t begin, std::size_t end) {
     const std::size_t slots = group_slots(arena, end - begin);
     if (slots == 0) return false;

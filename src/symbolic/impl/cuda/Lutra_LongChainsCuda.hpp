@@ -78,9 +78,9 @@ struct LongChains {
   /// The first warp eliminates from where a chain ends to where another begins, or to the end.
   __device__ void eliminate_path(const Team& team, Shared& shared, Ordinal v) const {
     while (v < elimination.n) {
-      v = climb_chain(team, shared, v);
+      v = follow_chain(team, shared, v);
       if (team.team_rank() == 0) {
-        const Ordinal next = climb_to_chain(team, v);
+        const Ordinal next = follow_to_chain(team, v);
         if (lane() == 0) shared.at = next;
       }
       team.team_barrier();  // the next chain is known
@@ -89,7 +89,7 @@ struct LongChains {
     }
   }
 
-  __device__ Ordinal climb_to_chain(const Team& team, Ordinal v) const {
+  __device__ Ordinal follow_to_chain(const Team& team, Ordinal v) const {
     do {
       const Ordinal above = elimination.sets.parent(v);
       if (above >= elimination.n) return elimination.n;
@@ -110,7 +110,7 @@ struct LongChains {
 
   /// Eliminates v and its successors to the end of the chain; returns the last vertex, whose sets are
   /// complete but not propagated.
-  __device__ Ordinal climb_chain(const Team& team, Shared& shared, Ordinal v) const {
+  __device__ Ordinal follow_chain(const Team& team, Shared& shared, Ordinal v) const {
     const Sets& sets = elimination.sets;
     Ordinal depth = sets.depth(v);
     Offset map = sets.map(v);

@@ -240,7 +240,7 @@ struct GroupFill2 {
     const std::uint32_t allowed = above(g, t);
     std::uint32_t settled = 0;  // sources that t is an entry of L of and nothing new is below
     std::uint32_t need = 0;     // sources that t is an entry of L of and has to be searched from
-    int frozen = 0;             // places below are done with
+    int frozen = 0;             // positions below are done with
     __syncthreads();            // all know the span, and what the last one needed
     std::uint32_t unchecked = g.visited[t] & allowed;
     while (true) {
