@@ -21,8 +21,8 @@ MatchingResult<Ordinal> match_exact(const CsrView<Scalar, Ordinal, Offset, Kokko
                             : Impl::deficient_matching(matrix.pattern(), cost);
 }
 
-#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset) \
+#define LUTRA_MATCHING(Scalar, Ordinal, Offset) \
   template MatchingResult<Ordinal> match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);
-LUTRA_FOR_EACH_MATRIX(LUTRA_INSTANTIATE)
+LUTRA_FOR_EACH_MATRIX(LUTRA_MATCHING)
 
 }  // namespace lutra

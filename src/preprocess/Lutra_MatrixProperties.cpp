@@ -87,8 +87,8 @@ MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos
   return properties;
 }
 
-#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset) \
+#define LUTRA_MATRIX_PROPERTIES(Scalar, Ordinal, Offset) \
   template MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);
-LUTRA_FOR_EACH_MATRIX(LUTRA_INSTANTIATE)
+LUTRA_FOR_EACH_MATRIX(LUTRA_MATRIX_PROPERTIES)
 
 }  // namespace lutra

@@ -186,16 +186,16 @@ void check_permutation(const std::vector<std::int64_t>& permutation, std::int64_
   }
 }
 
-#define LUTRA_INSTANTIATE(Index)                                             \
+#define LUTRA_ORDERING(Index)                                                \
   template std::vector<Index> order(const SymmetricGraph<Index>&, Ordering); \
   template bool metis_can_order(const SymmetricGraph<Index>&);
-LUTRA_INSTANTIATE(int)
-LUTRA_INSTANTIATE(std::int64_t)
-#undef LUTRA_INSTANTIATE
+LUTRA_ORDERING(int)
+LUTRA_ORDERING(std::int64_t)
+#undef LUTRA_ORDERING
 
-#define LUTRA_INSTANTIATE(Ordinal, Offset) \
+#define LUTRA_ORDERING(Ordinal, Offset) \
   template std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, Ordering);
-LUTRA_FOR_EACH_PATTERN(LUTRA_INSTANTIATE)
-#undef LUTRA_INSTANTIATE
+LUTRA_FOR_EACH_PATTERN(LUTRA_ORDERING)
+#undef LUTRA_ORDERING
 
 }  // namespace lutra

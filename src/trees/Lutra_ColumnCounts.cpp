@@ -95,11 +95,11 @@ FillForecast forecast_fill(const SymmetricGraph<Index>& graph, const std::vector
   return forecast;
 }
 
-#define LUTRA_INSTANTIATE(Index)                                                                     \
+#define LUTRA_COLUMN_COUNTS(Index)                                                                   \
   template std::vector<Index> column_counts(const SymmetricGraph<Index>&, const std::vector<Index>&, \
                                             const EliminationTree<Index>&);                          \
   template FillForecast forecast_fill(const SymmetricGraph<Index>&, const std::vector<Index>&);
-LUTRA_INSTANTIATE(int)
-LUTRA_INSTANTIATE(std::int64_t)
+LUTRA_COLUMN_COUNTS(int)
+LUTRA_COLUMN_COUNTS(std::int64_t)
 
 }  // namespace lutra

@@ -51,17 +51,17 @@ std::vector<Index> postorder(const std::vector<Index>& parent) {
   return position;
 }
 
-#define LUTRA_INSTANTIATE(Index)                                                                             \
+#define LUTRA_ELIMINATION_TREE(Index)                                                                        \
   template EliminationTree<Index> elimination_tree(const SymmetricGraph<Index>&, const std::vector<Index>&); \
   template std::vector<Index> postorder(const std::vector<Index>&);
-LUTRA_INSTANTIATE(int)
-LUTRA_INSTANTIATE(std::int64_t)
-#undef LUTRA_INSTANTIATE
+LUTRA_ELIMINATION_TREE(int)
+LUTRA_ELIMINATION_TREE(std::int64_t)
+#undef LUTRA_ELIMINATION_TREE
 
-#define LUTRA_INSTANTIATE(Ordinal, Offset)                                                                  \
+#define LUTRA_ELIMINATION_TREE(Ordinal, Offset)                                                             \
   template EliminationTree<Ordinal> elimination_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
                                                      const MemoryBudget&);
-LUTRA_FOR_EACH_PATTERN(LUTRA_INSTANTIATE)
-#undef LUTRA_INSTANTIATE
+LUTRA_FOR_EACH_PATTERN(LUTRA_ELIMINATION_TREE)
+#undef LUTRA_ELIMINATION_TREE
 
 }  // namespace lutra

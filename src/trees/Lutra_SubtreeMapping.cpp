@@ -81,10 +81,10 @@ SubtreeMapping<Ordinal> map_subtrees(const std::vector<Ordinal>& parent, const s
   return mapping;
 }
 
-#define LUTRA_INSTANTIATE(Ordinal)                                                                       \
+#define LUTRA_SUBTREE_MAPPING(Ordinal)                                                                   \
   template SubtreeMapping<Ordinal> map_subtrees(const std::vector<Ordinal>&, const std::vector<double>&, \
                                                 int, const SubtreeMappingOptions&);
-LUTRA_INSTANTIATE(int)
-LUTRA_INSTANTIATE(std::int64_t)
+LUTRA_SUBTREE_MAPPING(int)
+LUTRA_SUBTREE_MAPPING(std::int64_t)
 
 }  // namespace lutra
