@@ -103,7 +103,7 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
       Kokkos::deep_copy(exec, flags, 0u);
       return;
     }
-    Impl::shape_teams<ExecutionSpace>(tables, mean, most);
+    Impl::shape_teams<ExecutionSpace>(tables, mean, most, most);
     table_begin = reservation.template allocate<Array<Offset>>(exec, "lutra::ilu::table_begin",
                                                                static_cast<std::size_t>(n) + 1);
     const auto slots = static_cast<std::size_t>(Impl::prefix_sum<Offset>(

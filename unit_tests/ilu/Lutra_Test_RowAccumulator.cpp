@@ -55,52 +55,100 @@ struct ToArrays {
   }
 };
 
-}  // namespace
+/// A·A with what it should be: short rows, some of about thirty columns, and a dense row and column.
+template <class Types>
+struct SquareCase {
+  using Scalar = typename Types::Scalar;
+  using Ordinal = typename Types::Ordinal;
+  using Offset = typename Types::Offset;
+  using Space = typename Types::Space;
+  static constexpr std::size_t n = 300;
 
-TEMPLATE_LIST_TEST_CASE("a product of sparse matrices by row accumulators", "[ilu]", AllTypes) {
-  using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
-  using Offset = typename TestType::Offset;
-  using Space = typename TestType::Space;
-  using Memory = typename TestType::Memory;
-  std::mt19937 random(5);
-  // a dense row and column among short ones: tables in scratch, and in device memory
-  auto picture = std::vector<std::vector<double>>(300, std::vector<double>(300, nothing));
-  for (std::size_t i = 0; i < 300; ++i) {
-    picture[i][i] = picture[7][i] = static_cast<double>(random() % 9) + 1;
-    picture[i][random() % 300] = static_cast<double>(random() % 9) - 4;
+  SquareCase() : expected(n) {
+    std::mt19937 random(5);
+    auto picture = std::vector<std::vector<double>>(n, std::vector<double>(n, nothing));
+    for (std::size_t i = 0; i < n; ++i) {
+      picture[i][i] = picture[7][i] = static_cast<double>(random() % 9) + 1;
+      for (std::size_t more = 0; more < (i % 10 == 3 ? 10 : 1); ++more)
+        picture[i][random() % n] = static_cast<double>(random() % 9) - 4;
+    }
+    const auto matrix = from_dense<Matrix<Types>>(picture);
+    std::vector<Offset> row_map{0};
+    for (std::size_t i = 0; i < n; ++i) {
+      Reference::for_row(matrix, i, [&](std::size_t k, const Scalar& a) {
+        Reference::for_row(matrix, k, [&](std::size_t j, const Scalar& b) { expected[i][j] += a * b; });
+      });
+      row_map.push_back(row_map.back() + static_cast<Offset>(expected[i].size()));
+    }
+    const auto size = static_cast<std::size_t>(row_map.back());
+    body = {to_space<Space>(matrix), to_space<Space>(row_map), decltype(body.counts)("counts", n),
+            decltype(body.entries)("entries", size), decltype(body.values)("values", size)};
   }
-  const auto matrix = from_dense<Matrix<TestType>>(picture);
-  std::vector<std::map<std::size_t, Scalar>> expected(300);
-  std::vector<Offset> row_map{0};
-  for (std::size_t i = 0; i < 300; ++i) {
-    Reference::for_row(matrix, i, [&](std::size_t k, const Scalar& a) {
-      Reference::for_row(matrix, k, [&](std::size_t j, const Scalar& b) { expected[i][j] += a * b; });
-    });
-    row_map.push_back(row_map.back() + static_cast<Offset>(expected[i].size()));
-  }
-  const Space exec;
-  const auto size = static_cast<std::size_t>(row_map.back());
-  const SquareBody<TestType> body{
-      to_space<Space>(matrix), to_space<Space>(row_map), Kokkos::View<Ordinal*, Memory>("counts", 300),
-      Kokkos::View<Ordinal*, Memory>("entries", size), Kokkos::View<Scalar*, Memory>("values", size)};
-  for (const std::size_t limit : {std::size_t(0), std::size_t(100000)}) {
-    const lutra::Impl::RowWorkspace<Scalar, Ordinal, Space> work(exec, Ordinal(300), Ordinal(300), 4.0,
-                                                                 MemoryBudget(limit));
-    Kokkos::deep_copy(body.entries, Ordinal(-1));
-    lutra::Impl::for_each_row(exec, "lutra::test::square", Ordinal(0), Ordinal(300), work, body);
-    exec.fence();
+
+  void check_and_clear() const {
     const auto counts = to_vector(body.counts), entries = to_vector(body.entries);
     const auto values = to_vector(body.values);
     std::size_t position = 0;
-    for (std::size_t i = 0; i < 300; ++i) {
+    for (std::size_t i = 0; i < n; ++i) {
       REQUIRE(static_cast<std::size_t>(counts[i]) == expected[i].size());
       for (const auto& [column, value] : expected[i]) {
         REQUIRE(static_cast<std::size_t>(entries[position]) == column);
         REQUIRE(values[position++] == value);  // small integers: exact
       }
     }
+    Kokkos::deep_copy(body.entries, Ordinal(-1));
   }
+
+  std::vector<std::map<std::size_t, Scalar>> expected;
+  SquareBody<Types> body;
+};
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("a product of sparse matrices by row accumulators", "[ilu]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Ordinal = typename TestType::Ordinal;
+  using Space = typename TestType::Space;
+  const SquareCase<TestType> square;
+  const auto n = static_cast<Ordinal>(square.n);
+  const Space exec;
+  for (const std::size_t limit : {std::size_t(0), std::size_t(100000)}) {
+    const lutra::Impl::RowWorkspace<Scalar, Ordinal, Space> work(exec, n, n, 4.0, MemoryBudget(limit));
+    lutra::Impl::for_each_row(exec, "lutra::test::square", Ordinal(0), n, work, square.body);
+    exec.fence();
+    square.check_and_clear();
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("rows in scratch and in device memory share few tables", "[ilu]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Ordinal = typename TestType::Ordinal;
+  using Space = typename TestType::Space;
+  using Memory = typename TestType::Memory;
+  using Kernel = lutra::Impl::DeviceRows<SquareBody<TestType>, Scalar, Ordinal, Space>;
+  const SquareCase<TestType> square;
+  const Space exec;
+  lutra::Impl::RowTables<Scalar, Ordinal, Memory> tables;
+  tables.lanes = lutra::Impl::vector_length_for<Space>(8);
+  tables.team_rows = lutra::Impl::is_host_space<Space> ? 1 : 4;
+  tables.slots = 16;
+  tables.medium_count = 2;
+  tables.medium_slots = 64;
+  tables.count = 1;
+  tables.table_slots = 512;
+  const std::size_t slots = tables.first_slot(3);
+  REQUIRE(slots == 2 * 64 + 512);
+  tables.columns = decltype(tables.columns)("columns", slots);
+  tables.values = decltype(tables.values)("values", slots);
+  tables.taken = decltype(tables.taken)("taken", 3);
+  const int teams = (static_cast<int>(square.n) + tables.team_rows - 1) / tables.team_rows;
+  Kokkos::parallel_for("lutra::test::square",
+                       typename Kernel::Policy(exec, teams, tables.team_rows, tables.lanes)
+                           .set_scratch_size(0, Kokkos::PerThread(static_cast<int>(tables.scratch_bytes()))),
+                       Kernel{square.body, tables, Ordinal(0), static_cast<Ordinal>(square.n)});
+  exec.fence();
+  square.check_and_clear();
+  for (const int taken : to_vector(tables.taken)) CHECK(taken == 0);
 }
 
 TEST_CASE("the hash table of devices, by one lane", "[ilu]") {

@@ -16,8 +16,9 @@
 // Kernels that work on rows by accumulators.
 //
 //   hosts     a thread takes the next 32 rows; its dense accumulator serves all its rows
-//   devices   a group of lanes takes a row; its table is in scratch, or, for a row too long for that, one of
-//             a few in device memory which the group holds until the row is done
+//   devices   a group of lanes takes a row; its table is in scratch, or, for a row too long for that, one in
+//             device memory which the group holds until the row is done: many of medium size, and a few
+//             for rows of any length
 //
 // A body does not wait for other rows, so that whoever waits for a table gets one.
 
@@ -49,12 +50,21 @@ struct RowTables {
   int lanes = 1;                           ///< devices: of a row
   int team_rows = 1;                       ///< devices: rows of a team
   Ordinal slots = 0;                       ///< devices: of a row's table in scratch
-  int count = 0;                           ///< hosts: one a thread; devices: tables in device memory
+  int medium_count = 0;                    ///< devices: tables of medium size in device memory, the first
+  Ordinal medium_slots = 0;                ///< of each
+  int count = 0;                           ///< hosts: one a thread; devices: tables for rows of any length
   Ordinal table_slots = 0;                 ///< of each
   Kokkos::View<Ordinal*, Memory> slot_of;  ///< hosts: [count × n]
-  Kokkos::View<Ordinal*, Memory> columns;  ///< [count × table_slots] keys on devices
-  Kokkos::View<Scalar*, Memory> values;    ///< [count × table_slots]
-  Kokkos::View<int*, Memory> taken;        ///< devices: [count]
+  Kokkos::View<Ordinal*, Memory> columns;  ///< [all slots] keys on devices
+  Kokkos::View<Scalar*, Memory> values;    ///< [all slots]
+  Kokkos::View<int*, Memory> taken;        ///< devices: [medium_count + count]
+
+  /// Where the slots of a table in device memory begin.
+  KOKKOS_FUNCTION std::size_t first_slot(int table) const {
+    const auto medium = static_cast<std::size_t>(table < medium_count ? table : medium_count);
+    const auto large = static_cast<std::size_t>(table < medium_count ? 0 : table - medium_count);
+    return medium * static_cast<std::size_t>(medium_slots) + large * static_cast<std::size_t>(table_slots);
+  }
 
   KOKKOS_FUNCTION std::size_t scratch_bytes() const {
     return (static_cast<std::size_t>(slots) * HashAccumulator<Scalar, Ordinal>::slot_bytes + 15) / 16 * 16;
@@ -62,19 +72,20 @@ struct RowTables {
 };
 
 /// Lanes and tables in scratch: teams of 128 lanes, each lane about one entry of a row of U, which is half a
-/// row; tables for rows up to four times the mean, and no more than 32 KiB a team, so that a multiprocessor
-/// holds several teams.
+/// row; tables for rows up to sixteen times the mean, of which a row clears no more than it needs, and no
+/// more than 32 KiB a team, so that a multiprocessor holds several teams.
 /// @param mean columns of a row
-/// @param most columns of the longest
+/// @param usual columns of the longest rows that are usual
+/// @param most  columns of the longest
 template <class ExecutionSpace, class Scalar, class Ordinal, class Memory>
-void shape_teams(RowTables<Scalar, Ordinal, Memory>& tables, double mean, Ordinal most) {
+void shape_teams(RowTables<Scalar, Ordinal, Memory>& tables, double mean, Ordinal usual, Ordinal most) {
   using Table = HashAccumulator<Scalar, Ordinal>;
   constexpr std::int64_t max_bytes = 32 << 10;
   // few lanes would make a row much longer than the mean the last to end
-  const bool skewed = static_cast<double>(most) > 64 * mean;
+  const bool skewed = static_cast<double>(usual) > 64 * mean;
   tables.lanes = vector_length_for<ExecutionSpace>(skewed ? 4 * mean : mean / 2);
   tables.team_rows = std::max(1, 128 / tables.lanes);
-  const auto wanted = static_cast<std::int64_t>(4 * std::max(8.0, mean));
+  const auto wanted = static_cast<std::int64_t>(16 * std::max(8.0, mean));
   int log = Table::log_slots_for(std::min<std::int64_t>(wanted, most));
   const auto team_bytes = [&]() {
     return (std::int64_t(tables.team_rows) << log) * static_cast<std::int64_t>(Table::slot_bytes);
@@ -93,8 +104,7 @@ class RowWorkspace {
   /// @param n            columns of the matrix
   /// @param max_columns  most distinct columns of a row; n is always right
   /// @param mean_columns of a row, about
-  /// @param long_columns of the longest rows that are usual: lanes are chosen for these, and few tables made
-  ///                     for longer ones; 0: max_columns
+  /// @param long_columns of the longest rows that are usual: lanes are chosen for these; 0: max_columns
   RowWorkspace(const ExecutionSpace& exec, Ordinal n, Ordinal max_columns, double mean_columns,
                const MemoryBudget& budget, Ordinal long_columns = 0)
       : m_n(n), m_reservation(budget) {
@@ -107,18 +117,15 @@ class RowWorkspace {
           allocate<Ordinal>(exec, "lutra::ilu::slot_of", static_cast<std::size_t>(n) * count());
       fill(exec, m_tables.slot_of, Ordinal(-1));
     } else {
-      shape_teams<ExecutionSpace>(m_tables, mean_columns, long_columns);
+      shape_teams<ExecutionSpace>(m_tables, mean_columns, long_columns, max_columns);
       m_tables.table_slots = Ordinal(1) << Table::log_slots_for(max_columns);
       if (m_tables.table_slots <= m_tables.slots) return;  // no row needs a table in device memory
-      const std::size_t bytes = static_cast<std::size_t>(m_tables.table_slots) * Table::slot_bytes;
-      const bool rare = (Ordinal(1) << Table::log_slots_for(long_columns)) <= m_tables.slots;
-      const std::size_t max_bytes = std::size_t(rare ? 16 : 256) << 20;
-      const std::size_t wanted = std::min(max_bytes, budget.available_bytes() / 4) / bytes;
-      m_tables.count = static_cast<int>(std::clamp<std::size_t>(wanted, 1, 256));
-      m_tables.taken = allocate<int>(exec, "lutra::ilu::taken_tables", count());
+      make_room(budget);
+      m_tables.taken = allocate<int>(exec, "lutra::ilu::taken_tables",
+                                     static_cast<std::size_t>(m_tables.medium_count + m_tables.count));
       fill(exec, m_tables.taken, 0);
     }
-    const std::size_t slots = static_cast<std::size_t>(m_tables.table_slots) * count();
+    const std::size_t slots = m_tables.first_slot(m_tables.medium_count + m_tables.count);
     m_tables.columns = allocate<Ordinal>(exec, "lutra::ilu::table_columns", slots);
     m_tables.values = allocate<Scalar>(exec, "lutra::ilu::table_values", slots);
   }
@@ -128,6 +135,21 @@ class RowWorkspace {
 
  private:
   std::size_t count() const { return static_cast<std::size_t>(m_tables.count); }
+
+  /// How many tables there are in device memory: of medium size, sixteen times those in scratch, as many as
+  /// teams run at once; for rows of any length up to 64 MiB.
+  void make_room(const MemoryBudget& budget) {
+    const auto bytes_of = [](Ordinal slots) { return static_cast<std::size_t>(slots) * Table::slot_bytes; };
+    const std::size_t available = budget.available_bytes() / 4;
+    const auto fitting = [&](Ordinal slots, std::size_t max_bytes, std::size_t max_count) {
+      return static_cast<int>(
+          std::clamp<std::size_t>(std::min(max_bytes, available) / bytes_of(slots), 1, max_count));
+    };
+    m_tables.count = fitting(m_tables.table_slots, std::size_t(64) << 20, 256);
+    if (m_tables.table_slots / 16 <= m_tables.slots) return;
+    m_tables.medium_slots = 16 * m_tables.slots;
+    m_tables.medium_count = fitting(m_tables.medium_slots, std::size_t(64) << 20, 2048);
+  }
   template <class T>
   Kokkos::View<T*, Memory> allocate(const ExecutionSpace& exec, const char* label, std::size_t count) {
     return m_reservation.template allocate<Kokkos::View<T*, Memory>>(exec, label, count);
@@ -170,8 +192,8 @@ struct DeviceRows {
       w.clear(lanes);
       body(lanes, w, i);
     } else {
-      const auto table = static_cast<std::size_t>(take_table(team));
-      const auto first = table * static_cast<std::size_t>(tables.table_slots);
+      const int table = take_table(team, (Ordinal(1) << log) <= tables.medium_slots);
+      const std::size_t first = tables.first_slot(table);
       Table w{tables.columns.data() + first, tables.values.data() + first, log};
       w.clear(lanes);
       body(lanes, w, i);
@@ -180,21 +202,23 @@ struct DeviceRows {
   }
 
   /// Searches until a table is free. The fence orders the table's use by others before its use here.
-  KOKKOS_FUNCTION int take_table(const Team& team) const {
+  KOKKOS_FUNCTION int take_table(const Team& team, bool is_medium) const {
+    const int begin = is_medium ? 0 : tables.medium_count;
+    const int end = is_medium ? tables.medium_count : tables.medium_count + tables.count;
     int table = 0;
     Kokkos::single(
         Kokkos::PerThread(team),
         [&](int& found) {
-          found = team.league_rank() % tables.count;
+          found = begin + (team.league_rank() * tables.team_rows + team.team_rank()) % (end - begin);
           while (Kokkos::atomic_compare_exchange(&tables.taken(found), 0, 1) != 0)
-            found = found + 1 < tables.count ? found + 1 : 0;
+            found = found + 1 < end ? found + 1 : begin;
         },
         table);
     Kokkos::memory_fence();
     return table;
   }
   template <class Lanes>
-  KOKKOS_FUNCTION void give_table(const Lanes& lanes, std::size_t table) const {
+  KOKKOS_FUNCTION void give_table(const Lanes& lanes, int table) const {
     Kokkos::memory_fence();
     lanes.once([&]() { Kokkos::atomic_store(&tables.taken(table), 0); });
   }
