@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+
+#include "Lutra_Matching.hpp"
 
 #include "Lutra_PerfMeasure.hpp"
 #include "Lutra_PerfRun.hpp"
@@ -122,7 +125,8 @@ Measurement measure_parilut(const PerfRun& run, const HostMatrix<double>& A, con
   return result;
 }
 
-/// Elimination on A's own pattern needs all pivots there.
+using SharedMatrix = std::shared_ptr<const HostMatrix<double>>;
+
 bool has_diagonal(const HostMatrix<double>& A) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(A.n_rows); ++i) {
     const auto begin = A.entries.begin() + A.row_map[i], end = A.entries.begin() + A.row_map[i + 1];
@@ -134,19 +138,42 @@ bool has_diagonal(const HostMatrix<double>& A) {
   return true;
 }
 
-void register_matrix(const PerfRun& run, const std::string& name, const HostMatrix<double>& A,
+/// What all solvers get, since elimination on A's own pattern needs pivots there: A, or, where a diagonal
+/// entry is missing or zero, its rows as the exact matching orders and scales them; null where A is singular.
+SharedMatrix with_diagonal(const HostMatrix<double>& A) {
+  if (A.n_rows != A.n_cols) return {};
+  if (has_diagonal(A)) return std::make_shared<HostMatrix<double>>(A);
+  const auto matching = match_exact(make_view(A));
+  if (matching.numeric_rank_bound < A.n_rows) return {};
+  auto matched = std::make_shared<HostMatrix<double>>();
+  matched->n_rows = matched->n_cols = A.n_rows;
+  matched->row_map.push_back(0);
+  for (const int i : matching.row_of_column) {
+    const auto row = static_cast<std::size_t>(i);
+    for (auto p = static_cast<std::size_t>(A.row_map[row]); p < static_cast<std::size_t>(A.row_map[row + 1]);
+         ++p) {
+      const int j = A.entries[p];
+      matched->entries.push_back(j);
+      matched->values.push_back(matching.row_scale[row] * A.values[p] *
+                                matching.col_scale[static_cast<std::size_t>(j)]);
+    }
+    matched->row_map.push_back(static_cast<std::int64_t>(matched->entries.size()));
+  }
+  return matched;
+}
+
+void register_matrix(const PerfRun& run, const std::string& name, const SharedMatrix& A,
                      const IluKind& kind) {
-  if (A.n_rows != A.n_cols || !has_diagonal(A)) return;
   for (const int level : {0, 1}) {
     if (!kind.has_ilu || (level > 0 && kind.name == "cusparse")) continue;
     for (const bool analyze : {true, false})
       add_benchmark(name, "ilu" + std::to_string(level) + (analyze ? "-analyze" : "-factor"), kind.name,
-                    [&run, &A, kind, level, analyze] { return measure_ilu(run, A, kind, level, analyze); });
+                    [&run, A, kind, level, analyze] { return measure_ilu(run, *A, kind, level, analyze); });
   }
   if (!kind.has_parilut) return;
   for (const int steps : {1, 3})
     add_benchmark(name, "parilut-" + std::to_string(steps), kind.name,
-                  [&run, &A, kind, steps] { return measure_parilut(run, A, kind, steps); });
+                  [&run, A, kind, steps] { return measure_parilut(run, *A, kind, steps); });
 }
 
 std::vector<IluKind> all_kinds() {
@@ -164,9 +191,12 @@ std::vector<IluKind> all_kinds() {
 }  // namespace
 
 void register_benchmarks(const PerfRun& run) {
-  for (const PerfMatrix& matrix : run.matrices)
-    if (const auto* const values = std::get_if<HostMatrix<double>>(&matrix.values))
-      for (const IluKind& kind : all_kinds()) register_matrix(run, matrix.name, *values, kind);
+  for (const PerfMatrix& matrix : run.matrices) {
+    const auto* const values = std::get_if<HostMatrix<double>>(&matrix.values);
+    const SharedMatrix A = values != nullptr ? with_diagonal(*values) : nullptr;
+    if (A == nullptr) continue;
+    for (const IluKind& kind : all_kinds()) register_matrix(run, matrix.name, A, kind);
+  }
 }
 
 }  // namespace lutra::Perf

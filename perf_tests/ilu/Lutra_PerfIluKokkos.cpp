@@ -24,6 +24,11 @@ struct Triangle {
     Kokkos::resize(entries, nnz);
     Kokkos::resize(values, nnz);
   }
+  /// Zeros, which par_ilut takes for sorted rows.
+  void clear(std::size_t nnz) {
+    entries = Entries("lutra::perf::entries", nnz);
+    values = Values("lutra::perf::values", nnz);
+  }
 };
 
 /// What both solvers of Kokkos Kernels share.
@@ -88,8 +93,8 @@ class ParIlutOfKokkos final : public KokkosIlu {
     m_handle.create_par_ilut_handle(m_task.parilut_steps, 0.0, m_task.fill_factor, false, false);
     KokkosSparse::Experimental::par_ilut_symbolic(&m_handle, m_A.row_map, m_A.entries, m_L.row_map,
                                                   m_U.row_map);
-    m_L.resize(m_handle.get_par_ilut_handle()->get_nnzL());
-    m_U.resize(m_handle.get_par_ilut_handle()->get_nnzU());
+    m_L.clear(m_handle.get_par_ilut_handle()->get_nnzL());
+    m_U.clear(m_handle.get_par_ilut_handle()->get_nnzU());
     KokkosSparse::Experimental::par_ilut_numeric(&m_handle, m_A.row_map, m_A.entries, m_A.values, m_L.row_map,
                                                  m_L.entries, m_L.values, m_U.row_map, m_U.entries,
                                                  m_U.values);
