@@ -189,7 +189,7 @@ TEST_CASE("the hash table of devices, by one lane", "[ilu]") {
 }
 
 TEST_CASE("the dense accumulator of hosts sums and removes", "[ilu]") {
-  std::vector<int> slot_of(10, -1), columns(10);
+  std::vector<int> slot_of(10, -1), columns(32);
   std::vector<double> values(10);
   lutra::Impl::DenseAccumulator<double, int> w{slot_of.data(), columns.data(), values.data()};
   const lutra::Impl::SerialLanes lanes;
