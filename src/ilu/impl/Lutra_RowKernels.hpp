@@ -203,15 +203,15 @@ struct DeviceRows {
 
   /// Searches until a table is free. The fence orders the table's use by others before its use here.
   KOKKOS_FUNCTION int take_table(const Team& team, bool is_medium) const {
-    const int begin = is_medium ? 0 : tables.medium_count;
-    const int end = is_medium ? tables.medium_count : tables.medium_count + tables.count;
+    const int first = is_medium ? 0 : tables.medium_count;
+    const int last = is_medium ? tables.medium_count : tables.medium_count + tables.count;
     int table = 0;
     Kokkos::single(
         Kokkos::PerThread(team),
         [&](int& found) {
-          found = begin + (team.league_rank() * tables.team_rows + team.team_rank()) % (end - begin);
+          found = first + (team.league_rank() * tables.team_rows + team.team_rank()) % (last - first);
           while (Kokkos::atomic_compare_exchange(&tables.taken(found), 0, 1) != 0)
-            found = found + 1 < end ? found + 1 : begin;
+            found = found + 1 < last ? found + 1 : first;
         },
         table);
     Kokkos::memory_fence();
