@@ -69,8 +69,7 @@ class DeviceEvents {
     s_record->copy_waited = false;
   }
   static void end_deep_copy() { s_record->in_copy = false; }
-  static void allocate_data(Kokkos::Tools::SpaceHandle, const char* label, const void*,
-                            std::uint64_t bytes) {
+  static void allocate_data(Kokkos::Tools::SpaceHandle, const char* label, const void*, std::uint64_t bytes) {
     if (bytes > 0) s_record->allocations.push_back(label);  // teams without scratch memory ask for 0 bytes
   }
 

@@ -24,7 +24,8 @@ int run_version(const Arguments& arguments) {
     return exit_solved;
   }
   write_output(text_line("lutra", info.version + " (" + info.git + ")") + text_line("kokkos", info.kokkos) +
-               text_line("kernels", info.kokkos_kernels) + text_line("backends", comma_separated(info.backends)) +
+               text_line("kernels", info.kokkos_kernels) +
+               text_line("backends", comma_separated(info.backends)) +
                text_line("types", comma_separated(info.scalars) + " with " + comma_separated(info.ordinals)));
   return exit_solved;
 }

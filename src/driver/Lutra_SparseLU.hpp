@@ -55,9 +55,7 @@ class SparseLU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace
   /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
   ///         NaN or infinite; OutOfMemoryError where the device copy of a host matrix does not fit: nothing
   ///         has changed. OutOfMemoryError of the factorization, TimeoutError: there are no factors
-  void factorize(const matrix_type& A) {
-    analyzed().factorize(A);
-  }
+  void factorize(const matrix_type& A) { analyzed().factorize(A); }
   void factorize(const host_matrix_type& A);
   template <class Value, class Index, class Integer, class Memory>
   void factorize(const CsrView<Value, Index, Integer, Memory>& A) {

@@ -79,8 +79,9 @@ TEST_CASE("options and values without code behind them do not exist", "[cli]") {
   program.write_small();
   const std::string command = GENERATE("solve a.mtx ", "sequence a.mtx ", "info a.mtx ");
   for (const std::string method : {"ldlt", "cholesky"}) {
-    check_refused(program, {command + "--method " + method,
-                            "--method: invalid value '" + method + "' (choose from auto, lu, gmres, bicgstab, cg)"});
+    check_refused(program,
+                  {command + "--method " + method,
+                   "--method: invalid value '" + method + "' (choose from auto, lu, gmres, bicgstab, cg)"});
   }
   for (const std::string option : {"--grid 1x2", "--ranks 2"}) {
     check_refused(program, {command + option, option.substr(0, option.find(' '))});

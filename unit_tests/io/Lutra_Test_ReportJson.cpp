@@ -20,8 +20,8 @@ Keys keys(const Json& object) {
 TEST_CASE("a report has the keys of the contract in their order", "[io]") {
   const Json json = Json::parse(to_json(ReportRecord{}));
   CHECK(keys(json) == Keys{"lutra", "backend", "threads", "device", "matrix", "choice", "times", "factors",
-                           "pivots", "inertia", "iterations", "residual_history", "refinement_steps", "escalations", "errors",
-                           "memory", "status", "message"});
+                           "pivots", "inertia", "iterations", "residual_history", "refinement_steps",
+                           "escalations", "errors", "memory", "status", "message"});
   CHECK(keys(json["lutra"]) == Keys{"version", "git", "kokkos", "kokkos_kernels"});
   CHECK(keys(json["matrix"]) == Keys{"file", "rows", "cols", "nnz", "scalar", "pattern_symmetry",
                                      "value_symmetry", "structural_rank", "zero_diagonals"});
@@ -32,7 +32,8 @@ TEST_CASE("a report has the keys of the contract in their order", "[io]") {
   CHECK(keys(json["factors"]) ==
         Keys{"nnz_l", "nnz_u", "fill_ratio", "flops", "supernodes", "levels", "level_modes"});
   CHECK(keys(json["factors"]["level_modes"]) == Keys{"A", "B", "C"});
-  CHECK(keys(json["pivots"]) == Keys{"perturbed", "delayed", "two_by_two", "growth", "interchanged", "shift"});
+  CHECK(keys(json["pivots"]) ==
+        Keys{"perturbed", "delayed", "two_by_two", "growth", "interchanged", "shift"});
   CHECK(keys(json["inertia"]) == Keys{"positive", "negative", "zero"});
   CHECK(keys(json["errors"]) == Keys{"backward_normwise", "backward_componentwise", "forward"});
   CHECK(keys(json["memory"]) == Keys{"device_peak_bytes", "host_peak_bytes", "limit_bytes"});

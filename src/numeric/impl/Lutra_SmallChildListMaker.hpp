@@ -120,8 +120,8 @@ class SmallChildListMaker {
     int rows, columns;
     int first_row, first_column;  ///< in the child
     int stride;
-    const int* row_position;        ///< [rows] in the front
-    const int* column_position;     ///< [columns]
+    const int* row_position;     ///< [rows] in the front
+    const int* column_position;  ///< [columns]
     std::uint32_t contribution;  ///< of the child
   };
 
@@ -239,16 +239,17 @@ class SmallChildListMaker {
   struct Position {
     std::uint32_t entries = 0, target = 0;
   };
-  static constexpr std::size_t positions_of_tile =
-      static_cast<std::size_t>(packed_edge) * packed_edge;
+  static constexpr std::size_t positions_of_tile = static_cast<std::size_t>(packed_edge) * packed_edge;
 
   std::vector<Block> m_blocks;
-  std::vector<Position> m_position = std::vector<Position>(positions_of_tile);  ///< zero except at `m_positions`
-  std::vector<std::uint64_t> m_there = std::vector<std::uint64_t>(positions_of_tile / 64);  ///< a bit a position
-  int m_rows_end = 0;                    ///< no target is in a later row
-  std::vector<unsigned short> m_positions;  ///< of the tile, ascending
-  std::vector<std::uint32_t> m_width;    ///< [levels]
-  std::vector<std::uint32_t> m_next;     ///< [levels] next target of those with so many sources
+  std::vector<Position> m_position =
+      std::vector<Position>(positions_of_tile);  ///< zero except at `m_positions`
+  std::vector<std::uint64_t> m_there =
+      std::vector<std::uint64_t>(positions_of_tile / 64);  ///< a bit a position
+  int m_rows_end = 0;                                      ///< no target is in a later row
+  std::vector<unsigned short> m_positions;                 ///< of the tile, ascending
+  std::vector<std::uint32_t> m_width;                      ///< [levels]
+  std::vector<std::uint32_t> m_next;  ///< [levels] next target of those with so many sources
 };
 
 }  // namespace lutra::Impl
