@@ -70,7 +70,7 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
         watchdog_ticks(Impl::watchdog_ticks<ExecutionSpace>(watchdog_seconds)) {
     if constexpr (on_host) threads = schedule == IluSchedule::syncfree ? exec.concurrency() : 1;
     if (!on_host || threads > 1 || schedule == IluSchedule::levels) {
-      // an edge leads from a row to those it needs: levels count from the rows that nobody needs
+      // an edge leads from a row to those it needs: levels count from the rows that no row needs
       levels = levelize(exec,
                         DependencyGraph<Ordinal, Offset, Memory>{
                             n, {pattern.row_map, pattern.diagonal, pattern.entries, 0}, {}},
@@ -156,7 +156,7 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
   Ordinal n;
   IluSchedule schedule;
   int threads = 1;                 ///< hosts
-  Levels<Ordinal, Memory> levels;  ///< counted from the rows that nobody needs
+  Levels<Ordinal, Memory> levels;  ///< counted from the rows that no row needs
   Impl::RowTables<Scalar, Ordinal, Memory> tables;
   std::unique_ptr<Workspace> workspace;
   Array<Offset> table_begin;  ///< devices, as are the next two; see DeviceSyncfreeRows

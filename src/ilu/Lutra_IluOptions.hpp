@@ -42,8 +42,8 @@ struct IluOptions {
                            ///< limit; diagonals are kept and counted
   FillRule fill_rule = FillRule::total;
   double drop_tolerance =
-      0;          ///< ParILUT: entries of L and U below this times the largest of A's row are dropped, too
-  int steps = 5;  ///< ParILUT: most steps
+      0;  ///< ParILUT: smaller entries of L and U, relative to the largest of A's row, are dropped, too
+  int steps = 5;                 ///< ParILUT: most steps
   double step_tolerance = 1e-2;  ///< ParILUT: relative change of the residual at which steps end
   int sweeps = 5;  ///< ParILU: most sweeps. ParILUT makes one sweep after adding and one after removing
   double sweep_tolerance =

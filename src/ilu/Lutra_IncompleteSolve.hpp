@@ -53,7 +53,7 @@ class IncompleteSolve final : public SplitPreconditioner<Scalar, ExecutionSpace>
   using Order = IncompleteOrder<Scalar, Ordinal, Memory>;
 
   /// Analyses the triangles of `factors`, whose values are not read and whose Views are shared. Fences.
-  /// @throws InputError for sweeps below 1; OutOfMemoryError
+  /// @throws InputError for fewer sweeps than 1; OutOfMemoryError
   IncompleteSolve(const ExecutionSpace& exec, const Factors& factors, const IncompleteSolveOptions& options,
                   const MemoryBudget& budget, const Order& order = {});
   ~IncompleteSolve() override;

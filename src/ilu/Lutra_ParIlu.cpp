@@ -90,7 +90,7 @@ struct SweepRow {
   }
 };
 
-/// One row of a sweep that nobody measures.
+/// One row of a sweep whose residual is not measured.
 template <class Scalar, class Ordinal, class Offset, class Memory>
 struct PlainSweepRow {
   FactorRows<Scalar, Ordinal, Offset, Memory> rows;

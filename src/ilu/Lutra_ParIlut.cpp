@@ -20,7 +20,7 @@
 namespace lutra {
 namespace {
 
-/// A run of ParILUT. L and U go to and fro between two places:
+/// A run of ParILUT. L and U alternate between two sets of arrays:
 ///
 ///     m_now ──candidates──▶ m_wide ──sweep, drop──▶ m_kept[0 or 1] ──sweep──▶ m_now
 ///
@@ -225,15 +225,15 @@ class ParIlut {
       limit -= m_news.host()(0).n_entries - std::accumulate(counts, counts + 2 * n_bins, std::int64_t(0));
     const double lower = static_cast<double>(m_max_lower), upper = static_cast<double>(m_max_upper);
     const double share = static_cast<double>(limit) / std::max(1.0, lower + upper);
-    search.min_lower = std::max(search.min_lower, least_key(counts, share * lower, is_hard));
-    search.min_upper = std::max(search.min_upper, least_key(counts + n_bins, share * upper, is_hard));
+    search.min_lower = std::max(search.min_lower, min_key(counts, share * lower, is_hard));
+    search.min_upper = std::max(search.min_upper, min_key(counts + n_bins, share * upper, is_hard));
     if (!is_hard) m_min_lower = search.min_lower, m_min_upper = search.min_upper;
     count_candidates(search);
     m_news.fetch(m_exec);
     m_is_limited = true;
   }
 
-  static Real least_key(const std::int64_t* bins, double limit, bool is_hard) {
+  static Real min_key(const std::int64_t* bins, double limit, bool is_hard) {
     constexpr int n_bins = Impl::KeyBins<Real>::count;
     int bin = n_bins;
     double sum = 0;
@@ -339,7 +339,7 @@ class ParIlut {
     select(1, keyed.upper_keys, by_row ? keyed.upper_keys.extent(0) : m_max_upper);
   }
 
-  /// A threshold below all keys.
+  /// A threshold smaller than all keys.
   void keep_all(int factor) const {
     Kokkos::parallel_for("lutra::ilu::keep_all", range(1),
                          Impl::KeepAll<Real, Memory>{Kokkos::subview(m_thresholds, factor)});
@@ -355,18 +355,18 @@ class ParIlut {
   }
 
   void drop(const Drop& kernels) {
-    count_and_place(kernels);
+    find_kept_rows(kernels);
     if (m_options.symmetric) {
       for_rows("lutra::ilu::mirror", Impl::MirrorKept<Drop>{kernels});
-      count_and_place(kernels);
+      find_kept_rows(kernels);
     }
     for_rows("lutra::ilu::compact", Impl::CompactKept<Drop>{kernels});
   }
 
-  void count_and_place(const Drop& kernels) {
+  void find_kept_rows(const Drop& kernels) {
     for_rows("lutra::ilu::count_kept", Impl::CountKept<Drop>{kernels});
-    Kokkos::parallel_scan("lutra::ilu::place_kept", range(std::int64_t(m_A.n_rows) + 1),
-                          Impl::PlaceKept<Threshold, Offset, Memory>(kernels));
+    Kokkos::parallel_scan("lutra::ilu::kept_rows", range(std::int64_t(m_A.n_rows) + 1),
+                          Impl::KeptRowMap<Threshold, Offset, Memory>(kernels));
   }
 
   void allocate_kept(std::int64_t capacity) {

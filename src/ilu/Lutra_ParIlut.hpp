@@ -14,7 +14,7 @@
 namespace lutra {
 
 /// What ParILUT did. A residual is the root of the mean over the rows of ‖row of A − L·U‖² / max |entry of
-/// A's row|², over all places and not only those of the pattern.
+/// A's row|², over all entries of A − L·U and not only those of the pattern.
 struct ParIlutOutcome {
   int steps = 0;                 ///< steps made
   int limited_steps = 0;         ///< those in which small candidates were left out for want of room

@@ -24,7 +24,7 @@ using Factors = IncompleteFactors<typename Types::Scalar, typename Types::Ordina
 template <class Scalar>
 using Rows = std::vector<std::map<std::size_t, Scalar>>;
 
-/// A in place of L and U, with its diagonal and L divided by the pivots.
+/// A instead of L and U, with its diagonal and L divided by the pivots.
 template <class Types>
 Factors<Types> first_guess(const Matrix<Types>& matrix) {
   using Scalar = typename Types::Scalar;

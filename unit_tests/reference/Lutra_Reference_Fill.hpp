@@ -18,13 +18,13 @@ template <class MatrixType, class Index>
 std::vector<std::set<std::size_t>> eliminate(const MatrixType& matrix,
                                              const std::vector<Index>& permutation) {
   const std::size_t n = permutation.size();
-  std::vector<std::size_t> place(n);
-  for (std::size_t k = 0; k < n; ++k) place[static_cast<std::size_t>(permutation[k])] = k;
+  std::vector<std::size_t> position(n);
+  for (std::size_t k = 0; k < n; ++k) position[static_cast<std::size_t>(permutation[k])] = k;
   std::vector<std::set<std::size_t>> below(n);  // neighbours of each vertex that are eliminated later
   for (std::size_t r = 0; r < n; ++r) {
     for (auto k = static_cast<std::size_t>(matrix.row_map[r]);
          k < static_cast<std::size_t>(matrix.row_map[r + 1]); ++k) {
-      const std::size_t i = place[r], j = place[static_cast<std::size_t>(matrix.entries[k])];
+      const std::size_t i = position[r], j = position[static_cast<std::size_t>(matrix.entries[k])];
       if (i != j) below[i < j ? i : j].insert(i < j ? j : i);
     }
   }

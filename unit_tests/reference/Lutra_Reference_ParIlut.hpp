@@ -112,7 +112,7 @@ class ParIlut {
     for (int factor = 0; factor < 2; ++factor) {
       auto& of_factor = candidates[factor];
       long double& least = m_least[factor];
-      if (is_limited) least = std::max(least, least_key(of_factor, factor == 0 ? limit_lower : limit_upper));
+      if (is_limited) least = std::max(least, min_key(of_factor, factor == 0 ? limit_lower : limit_upper));
       for (const Candidate& candidate : of_factor) {
         if (candidate.key >= least) factors[candidate.i][candidate.j] = candidate.value;
       }
@@ -120,7 +120,7 @@ class ParIlut {
   }
 
   /// The least key of the bins that together have at most `limit` candidates, the first at least.
-  static long double least_key(const std::vector<Candidate>& candidates, std::size_t limit) {
+  static long double min_key(const std::vector<Candidate>& candidates, std::size_t limit) {
     std::map<long double, std::size_t, std::greater<>> bins;
     for (const Candidate& candidate : candidates) {
       int exponent = 0;

@@ -25,7 +25,7 @@ Matrix dominant_matrix(int n, double density, std::mt19937& random) {
                                            std::vector<double>(static_cast<std::size_t>(n), nothing));
   std::uniform_real_distribution<double> unit(0.0, 1.0);
   for (std::size_t r = 0; r < picture.size(); ++r) {
-    for (double& place : picture[r]) place = unit(random) < density ? 1.0 : nothing;
+    for (double& entry : picture[r]) entry = unit(random) < density ? 1.0 : nothing;
     picture[r][r] = 1.0;
   }
   Matrix a = Test::from_dense<Matrix>(picture);

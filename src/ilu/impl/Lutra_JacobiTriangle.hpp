@@ -94,8 +94,8 @@ struct JacobiPlan : AnalysedTriangle<Ordinal, Offset, ExecutionSpace> {
 
 /// An approximate triangular solve: a fixed number of Jacobi sweeps x ← D⁻¹·(b − S·x) from x = D⁻¹·b (Anzt,
 /// Chow and Dongarra, "Iterative sparse triangular solves for preconditioning", Euro-Par 2015). After as many
-/// sweeps as the triangle has levels it is exact. A launch for the start and one for each sweep; nobody
-/// waits. Values are not copied: they must live until the next ones.
+/// sweeps as the triangle has levels it is exact. A launch for the start and one for each sweep; no
+/// thread waits. Values are not copied: they must live until the next ones.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class JacobiTriangle final : public TriangleEngine<Scalar, Offset, ExecutionSpace> {
  public:

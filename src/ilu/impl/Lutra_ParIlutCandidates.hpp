@@ -18,12 +18,12 @@
 #include "Lutra_Select.hpp"
 
 // What a step of ParILUT adds (Anzt et al., section IV, "Candidate search" and "Computing the ILU residual"):
-// places outside the pattern where A − L·U has an entry. Two passes over the rows count and fill; both
+// positions outside the pattern where A − L·U has an entry. Two passes over the rows count and fill; both
 // compute the residual in an accumulator, so that no rows of L are merged with columns of U.
 //
-// Departures: the norm is taken over all places, not only over the candidates; candidates whose keys lie far
-// below the thresholds of the step before, or beyond a number that depends on the limits on fill, are not
-// stored, since the next thresholds would drop them.
+// Departures: the norm is taken over all entries of A − L·U, not only over the candidates; candidates whose
+// keys lie far below the thresholds of the step before, or beyond a number that depends on the limits on
+// fill, are not stored, since the next thresholds would drop them.
 
 namespace lutra::Impl {
 
@@ -166,7 +166,7 @@ struct SearchRow {
     if (pass == SearchPass::fill) write(lanes, w, i);
   }
 
-  /// w := row i of A − L·U, with a place for each entry of L and U
+  /// w := row i of A − L·U, on the columns of L and U, too
   template <class Lanes, class Accumulator, class Ordinal>
   KOKKOS_FUNCTION void compute_residual(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     const auto& f = s.from;
@@ -179,7 +179,7 @@ struct SearchRow {
     subtract_row<true>(lanes, w, f.entries, f.values, f.diagonal(i), f.row_map(i + 1), Scalar(1));
   }
 
-  /// Gives the places of L and U in row i values that `value_of` has for their positions.
+  /// Gives the columns of L and U in row i the values `value_of` their positions.
   template <class Lanes, class Accumulator, class Ordinal, class ValueOf>
   KOKKOS_FUNCTION void replace_entries(const Lanes& lanes, Accumulator& w, Ordinal i,
                                        const ValueOf& value_of) const {

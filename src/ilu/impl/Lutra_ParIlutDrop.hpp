@@ -22,7 +22,7 @@
 // Departures: the keys are magnitudes in the factors of a scaled A, since one threshold for all rows means
 // little where their units differ, and those of entries of A count double, which made GMRES need less on more
 // matrices; ties are broken by the order of entries, so that the limit on fill is
-// hard; one scan places the rows, whatever the ties.
+// hard; one scan finds where the rows begin, whatever the ties.
 
 namespace lutra::Impl {
 
@@ -45,7 +45,7 @@ struct KeyedFactors {
   KOKKOS_FUNCTION Offset n_upper(Ordinal i) const { return factors.row_map(i + 1) - factors.diagonal(i) - 1; }
 };
 
-/// Keys of all entries. Entries below the drop tolerance get a negative key.
+/// Keys of all entries. Entries smaller than the drop tolerance get a negative key.
 template <class Scalar, class Ordinal, class Offset, class Memory>
 struct ComputeKeys {
   using Real = RealOf<Scalar>;
@@ -103,7 +103,7 @@ struct DropUnpaired {
   }
 };
 
-/// Two counts below 2³¹ in one word, so that a scan over lanes takes both.
+/// Two counts less than 2³¹ in one word, so that a scan over lanes takes both.
 struct AboveAndTies {
   KOKKOS_FUNCTION static std::int64_t pack(std::int64_t above, std::int64_t ties) {
     return above << 32 | ties;
@@ -191,9 +191,9 @@ KOKKOS_FORCEINLINE_FUNCTION std::int64_t limit_ties(std::int64_t ties, std::int6
 /// The rows of `from` without the entries that the two thresholds drop.
 ///
 ///     count    entries above each threshold, and ties with it, of each row
-///     place    ties are kept in their order until n_ties of them are, so that a scan finds
+///     scan     ties are kept in their order until n_ties of them are, so that a scan finds
 ///              entries kept before row i = above + min(ties of L, n_ties) + min(ties of U, n_ties)
-///     compact  lanes of a row find their places by a scan over the same two counts
+///     compact  lanes of a row find their positions by a scan over the same two counts
 template <class Scalar, class Ordinal, class Offset, class Memory>
 struct DropEntries {
   using Real = RealOf<Scalar>;
@@ -251,9 +251,9 @@ struct KeptEntries {
 
 /// A scan: where the rows begin. Views alone: a larger functor would wait, see by_argument.
 template <class Threshold, class Offset, class Memory>
-struct PlaceKept {
+struct KeptRowMap {
   template <class Drop>
-  explicit PlaceKept(const Drop& d)
+  explicit KeptRowMap(const Drop& d)
       : row_map(d.to.row_map),
         diagonal(d.to.diagonal),
         thresholds(d.thresholds),
@@ -291,10 +291,10 @@ struct CompactKept {
 
   /// Moves the entries of a factor's row that are kept.
   /// @param first  position of the row's first entry, whose key is keys(begin)
-  /// @param place  position of the first that is kept
+  /// @param to     position of the first that is kept
   template <class Member, class Keys, class Offset>
   KOKKOS_FUNCTION void move(const Member& team, const Keys& keys, Offset begin, Offset length, Offset first,
-                            Offset place, const Threshold& threshold, std::int64_t ties_before) const {
+                            Offset to, const Threshold& threshold, std::int64_t ties_before) const {
     const auto& f = d.from.factors;
     const std::int64_t allowed = threshold.n_ties - ties_before;
     Kokkos::parallel_scan(
@@ -302,7 +302,7 @@ struct CompactKept {
           const std::int64_t kind = classify(keys(begin + t), threshold);
           const std::int64_t above = AboveAndTies::above(sum), ties = AboveAndTies::ties(sum);
           if (final && (AboveAndTies::above(kind) != 0 || (kind != 0 && ties < allowed))) {
-            const Offset q = place + static_cast<Offset>(above + limit_ties(ties, allowed));
+            const Offset q = to + static_cast<Offset>(above + limit_ties(ties, allowed));
             d.to.entries(q) = f.entries(first + t);
             d.to.values(q) = f.values(first + t);
           }

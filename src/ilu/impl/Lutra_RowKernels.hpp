@@ -230,7 +230,7 @@ struct HostRows {
   Body body;
   RowTables<Scalar, Ordinal, typename ExecutionSpace::memory_space> tables;
   Ordinal n;           ///< columns
-  std::int64_t* next;  ///< first row nobody has taken
+  std::int64_t* next;  ///< first row no thread has taken
   Ordinal end;
 
   KOKKOS_FUNCTION void operator()(const int thread) const {

@@ -80,8 +80,8 @@ struct SampleSelectHost {
     std::sort(sample.begin(), sample.end());
     const auto size = static_cast<double>(sample.size());
     const double rank = (static_cast<double>(state.count - state.k) + 0.5) / static_cast<double>(state.count);
-    const auto at = [&](double place) {
-      return sample[static_cast<std::size_t>(std::clamp(place, 0.0, size - 1))];
+    const auto at = [&](double position) {
+      return sample[static_cast<std::size_t>(std::clamp(position, 0.0, size - 1))];
     };
     const double margin = 2.5 * std::sqrt(rank * (1 - rank) * size) + 1;
     const Key lo = at(rank * size - margin), hi = at(rank * size + margin);
@@ -121,7 +121,7 @@ struct SampleSelectHost {
     return counts;
   }
 
-  /// The wanted key is above, inside or below.
+  /// The wanted key lies above, inside or below the bounds.
   void narrow_to(State& state, Key lo, Key hi, const Counts& counts) const {
     state.target = State::values;
     if (state.k <= counts.above) {

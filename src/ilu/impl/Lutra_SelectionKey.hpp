@@ -11,7 +11,7 @@
 namespace lutra::Impl {
 
 /// Unsigned integers in the order of floating-point numbers: −∞ < … < −0 = +0 < … < +∞ < NaN. Keys are
-/// compared in place of values, so that NaN has a place and the next larger value has the next key.
+/// compared instead of values, so that NaN has its rank and the next larger value has the next key.
 template <class Real>
 struct SelectionKey {
   static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>, "values are float or double");

@@ -15,8 +15,8 @@ namespace lutra::Impl {
 
 inline constexpr int selection_samples = 1024;  ///< of which the splitters of a level are taken
 
-/// Place of sample i of a level: one in each of `samples` equal parts of the source, so that a period in the
-/// data does no harm.
+/// Position of sample i of a level: one in each of `samples` equal parts of the source, so that a period in
+/// the data does no harm.
 KOKKOS_FORCEINLINE_FUNCTION std::int64_t sample_position(std::int64_t i, std::int64_t samples,
                                                          std::int64_t size, int level) {
   auto hash = static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(level);
@@ -63,7 +63,7 @@ struct KeyWord {
 ///     bucket   0 | 1 | … | buckets − 2 | buckets − 1
 ///                s₁  s₂  s_{buckets−2}   largest word: NaN in the first level, else: not in question
 ///
-/// The paper spreads splitters evenly. Here most lie around the wanted rank, as far as its place in the
+/// The paper spreads splitters evenly. Here most lie around the wanted rank, as far as its rank in the
 /// sample may be off (3.5 standard deviations at most): the bucket with the wanted value is several times
 /// smaller.
 template <int buckets>

@@ -39,7 +39,7 @@ struct SelectionState {
   }
 };
 
-/// What a selection works in. Counters are 0 between selections: who reads them last clears them.
+/// What a selection works in. Counters are 0 between selections: the kernel that reads them last clears them.
 template <class Real, class Memory>
 struct SelectionWorkspace {
   using Key = typename SelectionKey<Real>::Key;

@@ -217,8 +217,8 @@ __global__ void __launch_bounds__(selection_threads) count_buckets(SelectionLaun
 }
 
 /// Gathers the keys of the chosen bucket by the oracles, 16 at a time; the values of other buckets are not
-/// read. Places are counted in shared memory first. The last block finishes a selection of few keys, and any
-/// if it `must`.
+/// read. Positions are counted in shared memory first. The last block finishes a selection of few keys, and
+/// any if it `must`.
 template <class Real>
 struct GatherBucket {
   using Launch = SelectionLaunch<Real>;
@@ -251,9 +251,9 @@ struct GatherBucket {
         shared.count = 0;
       }
       __syncthreads();  // the begin is there, the count is 0
-      Key* place = target + shared.begin + offset;
+      Key* to = target + shared.begin + offset;
       for (; found != 0; found &= found - 1)
-        *place++ = launch.key_at(state, mine + __ffs(static_cast<int>(found)) - 1);
+        *to++ = launch.key_at(state, mine + __ffs(static_cast<int>(found)) - 1);
     }
   }
 

@@ -53,7 +53,7 @@ __device__ inline unsigned long long sum_before(unsigned long long value, unsign
 /// visible to it. Called by all threads of a block.
 __device__ inline bool is_last_block(unsigned* blocks_done) {
   __shared__ bool last;
-  __threadfence();  // pairs with the one below, through the counter
+  __threadfence();  // pairs with the one in the last block, through the counter
   __syncthreads();
   if (threadIdx.x == 0) {
     last = atomicAdd(blocks_done, 1u) == gridDim.x - 1;
@@ -108,7 +108,7 @@ struct FinishSelection {
 #pragma unroll
       for (int e = 0; e < batch; ++e) {
         const std::int64_t i = first + e * selection_threads;
-        keys[e] = i < state.size ? launch.key_at(state, i) : Key(0);  // 0: below all keys
+        keys[e] = i < state.size ? launch.key_at(state, i) : Key(0);  // 0: smaller than all keys
       }
 #pragma unroll
       for (int e = 0; e < batch; ++e) {
