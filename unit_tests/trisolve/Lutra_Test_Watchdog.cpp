@@ -177,7 +177,10 @@ TEMPLATE_LIST_TEST_CASE("a search for levels that waits too long is ended at the
       CHECK(words == std::vector<std::int64_t>{n - 1, 0});
       CHECK(to_vector(leveled.level).back() == n - 1);
     } else {
-      CHECK(words[1] == taken + 1);
+      // every row behind those waits: whichever team gives up first is named
+      CHECK(words[1] > taken);
+      CHECK(words[1] <= n);
+      if constexpr (lutra::Impl::is_serial_space<Space>) CHECK(words[1] == taken + 1);
     }
   }
 }
