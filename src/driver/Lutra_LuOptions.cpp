@@ -12,6 +12,8 @@ namespace {
 void check_pivoting(const LuOptions& options) {
   if (!(options.pivot_threshold > 0 && options.pivot_threshold <= 1))
     throw InputError("options: pivot_threshold must be above 0 and at most 1");
+  if (options.pivoting == Pivoting::none)
+    throw InputError("options: pivoting none is for symmetric factorizations; LU perturbs small pivots");
   if (options.pivoting != Pivoting::threshold) return;
   if (options.engine == Engine::simplicial)
     throw InputError(

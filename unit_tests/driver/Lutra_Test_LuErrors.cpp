@@ -155,6 +155,9 @@ TEMPLATE_LIST_TEST_CASE("options out of range are refused", "[driver]", AllTypes
   SECTION("pivot threshold") {
     options.pivot_threshold = 1.5;
   }
+  SECTION("no pivoting at all") {
+    options.pivoting = Pivoting::none;
+  }
   SECTION("threshold pivoting by columns") {
     options.pivoting = Pivoting::threshold;
     options.engine = Engine::simplicial;
