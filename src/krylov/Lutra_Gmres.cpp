@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_Gmres.hpp"
-
+#include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_KrylovMethods.hpp"
 #include "Lutra_RefinementKernels.hpp"
 
 namespace lutra {
@@ -30,9 +30,10 @@ struct HessenbergColumns {
   Basis triangle;
   Totals cosine, sine, right_side;
 
-  /// Takes column j of c, `entries` being j + 1 long, and the norm below; returns the residual norm that is
-  /// left.
-  KOKKOS_FUNCTION Real add(int c, int j, Real largest, Real below) const {
+  /// Rotates column j of c, whose largest entry on or above the diagonal is given and the one under it.
+  /// @param start norm of the first residual
+  /// @returns the residual norm that is left
+  KOKKOS_FUNCTION Real add(int c, int j, Real start, Real largest, Real below) const {
     Scalar* const column = &triangle(c, j, 0);
     for (int i = 0; i < j; ++i) {
       const Scalar upper = column[i], lower = column[i + 1];
@@ -45,33 +46,10 @@ struct HessenbergColumns {
     // A direction that brings nothing new up to rounding gets the coefficient 0.
     const bool is_new = length > 8 * epsilon_of<Scalar> * Kokkos::max(largest, below);
     column[j] = is_new ? Scalar(length) : Scalar(0);
-    const Scalar rest = right_side(c, j);
+    const Scalar rest = j == 0 ? Scalar(start) : right_side(c, j);
     right_side(c, j) = dot(cosine(c, j), rest);
     right_side(c, j + 1) = -(sine(c, j) * rest);
     return ScalarTraits<Scalar>::magnitude(right_side(c, j + 1));
-  }
-};
-
-/// d = 0, ‖r‖
-template <class Columns, class Rows, class TotalsView>
-struct GmresStart {
-  using Scalar = typename Rows::value_type;
-  using Sum = ColumnSum<Scalar, 1>;
-  Columns columns;
-  Rows R;
-  TotalsView right_side, totals;
-
-  KOKKOS_FUNCTION bool skips(int c) const { return !columns(c).running; }
-  KOKKOS_FUNCTION void add(std::int64_t i, int c, int, Sum& sum) const {
-    sum.values[0] += dot(R(i, c), R(i, c));
-  }
-  KOKKOS_FUNCTION void finish(int c) const {
-    const auto norm = Kokkos::sqrt(real_part(totals(c, 0)));
-    columns(c).first = norm;
-    columns(c).alpha = Scalar(1 / norm);
-    right_side(c, 0) = Scalar(norm);
-    if (!Kokkos::isfinite(norm)) return columns(c).end(KrylovStop::not_finite);
-    if (norm == 0) columns(c).end(KrylovStop::breakdown);
   }
 };
 
@@ -132,7 +110,7 @@ struct GmresReprojection {
     const bool is_full = length <= epsilon_of<Scalar> * Kokkos::sqrt(square + length * length);
     if (is_full) length = 0;  // what is left of w is rounding: the basis cannot grow
     column.alpha = Scalar(1 / length);
-    column.count_iteration(hessenberg.add(c, j, largest, length));
+    column.count_iteration(hessenberg.add(c, j, column.first, largest, length));
     if (column.running && is_full) column.end(KrylovStop::stagnated);
   }
 };
@@ -164,126 +142,153 @@ struct GmresCoefficients {
 
 namespace {
 
-/// v₀ = r / ‖r‖
-template <class ExecutionSpace, class Columns, class Rows>
-void normalize_first(const ExecutionSpace& exec, const Columns& columns, const Rows& R, const Rows& V) {
-  using Scalar = typename Rows::value_type;
-  const int width = static_cast<int>(R.extent(1));
-  Kokkos::parallel_for(
-      "lutra::krylov::gmres_first", Impl::all_rows(exec, R), KOKKOS_LAMBDA(const std::int64_t i) {
-        for (int c = 0; c < width; ++c) V(i, c) = columns(c).running ? R(i, c) * columns(c).alpha : Scalar(0);
-      });
-}
+/// Restarted GMRES (Saad and Schultz, SIAM J. Sci. Stat. Comput. 7, 1986). A new vector is projected on the
+/// basis twice (classical Gram–Schmidt; Giraud, Langou, Rozložník and van den Eshof, Numer. Math. 101, 2005),
+/// in three launches:
+///
+///     h = Vᴴ·w                                    all sums of a column in one launch
+///     w −= V·h,  h′ = Vᴴ·w,  ‖w‖²                 rows are updated, then added up;
+///                                                 at its end ‖w − V·h′‖² = ‖w‖² − ‖h′‖², and the Givens
+///                                                 rotation
+///     v = (w − V·h′) / ‖w − V·h′‖
+///
+/// The Hessenberg matrix stays on the device: no iteration needs the host.
+/// Memory: n·k·(restart + 5) scalars.
+template <class Scalar, class ExecutionSpace>
+class Gmres final : public KrylovIteration<Scalar, ExecutionSpace> {
+  using Base = KrylovIteration<Scalar, ExecutionSpace>;
+  using typename Base::Column;
+  using typename Base::Columns;
+  using typename Base::Rows;
+  using typename Base::System;
+  using typename Base::Totals;
+  using Basis = Kokkos::View<Scalar***, Kokkos::LayoutRight, typename Base::Memory>;
 
-/// w = (w − V·h′) / ‖w − V·h′‖; zero where the column has stopped.
-template <class ExecutionSpace, class Columns, class Basis, class Rows, class Totals>
-void normalize_next(const ExecutionSpace& exec, const Columns& columns, const Basis& V, int count,
-                    const Totals& h, const Rows& W) {
-  using Scalar = typename Rows::value_type;
-  const int width = static_cast<int>(W.extent(1));
-  Kokkos::parallel_for(
-      "lutra::krylov::gmres_next", Impl::all_rows(exec, W), KOKKOS_LAMBDA(const std::int64_t i) {
-        for (int c = 0; c < width; ++c) {
+ public:
+  Gmres(const ExecutionSpace& exec, std::size_t n, std::size_t columns, int restart,
+        const MemoryBudget& budget)
+      : Base(n, columns), m_restart(restart) {
+    constexpr int min_restart = 8;
+    if (restart < 1) throw InputError("restart must be at least 1");
+    for (;; m_restart /= 2) {
+      try {
+        allocate_vectors(exec, budget);
+        return;
+      } catch (const OutOfMemoryError&) {
+        if (m_restart / 2 < min_restart) throw;
+        m_basis = {};
+      }
+    }
+  }
+  int max_steps() const override { return m_restart; }
+
+  /// v₀ = r / ‖r‖; zero where the column has stopped.
+  void start(const System& system) override {
+    const Rows R = this->trim(this->m_R), V = vector(0);
+    system.to_iteration(R);
+    this->template sum_running<1>(
+        system.exec(), "lutra::krylov::gmres_start",
+        KOKKOS_LAMBDA(const Column&, const std::int64_t i, const int c, Scalar* sums) {
+          sums[0] += Impl::dot(R(i, c), R(i, c));
+        },
+        KOKKOS_LAMBDA(const Scalar* sums, Column& column) {
+          column.begin(Impl::root_of(sums[0]));
+          column.alpha = Scalar(1 / column.first);
+        });
+    const auto columns = this->m_state.device();
+    Impl::for_entries(
+        system.exec(), "lutra::krylov::gmres_first", R, KOKKOS_LAMBDA(const std::int64_t i, const int c) {
+          V(i, c) = columns(c).running ? R(i, c) * columns(c).alpha : Scalar(0);
+        });
+  }
+
+  /// The next vector; zero where the column has stopped.
+  void step(const System& system, int j) override {
+    const auto& exec = system.exec();
+    const auto columns = this->m_state.device();
+    const Basis V = basis();
+    const Rows W = vector(j + 1);
+    const Totals h = this->m_totals;
+    system.apply(vector(j), W);
+    const auto tiles = [](int sums) { return (sums + Impl::projection_width - 1) / Impl::projection_width; };
+    const Impl::GmresProjection<Columns, Basis, Rows, Totals> once{columns, V, W, j + 1, m_first};
+    this->sum_rows(exec, "lutra::krylov::gmres_project", once, tiles(j + 1));
+    const Impl::GmresProjection<Columns, Basis, Rows, Totals> again{columns, V, W, j + 2, h};
+    this->sum_rows(exec, "lutra::krylov::gmres_reproject",
+                   Impl::GmresReprojection<Columns, Basis, Rows, Totals>{
+                       again, m_first, h, {m_triangle, m_cosine, m_sine, m_right_side}},
+                   tiles(j + 2));
+    Impl::for_entries(
+        exec, "lutra::krylov::gmres_next", W, KOKKOS_LAMBDA(const std::int64_t i, const int c) {
           const bool running = columns(c).running;
-          W(i, c) = running ? (W(i, c) - Impl::combine_row(V, i, c, count, h)) * columns(c).alpha : Scalar(0);
-        }
-      });
-}
+          W(i, c) = running ? (W(i, c) - Impl::combine_row(V, i, c, j + 1, h)) * columns(c).alpha : Scalar(0);
+        });
+  }
 
-/// d = V·y with as many vectors as the column has made iterations.
-template <class ExecutionSpace, class Columns, class Basis, class Rows, class Totals>
-void combine(const ExecutionSpace& exec, const Columns& columns, const Basis& V, const Totals& y,
-             const Rows& D) {
-  const int width = static_cast<int>(D.extent(1));
-  Kokkos::parallel_for(
-      "lutra::krylov::gmres_combine", Impl::all_rows(exec, D), KOKKOS_LAMBDA(const std::int64_t i) {
-        for (int c = 0; c < width; ++c) D(i, c) = Impl::combine_row(V, i, c, columns(c).iterations, y);
-      });
-}
+  /// d = V·y with as many vectors as the column has made iterations.
+  void finish(const System& system) override {
+    using Kernel = Impl::GmresCoefficients<Columns, Basis, Totals, ExecutionSpace>;
+    using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+    const auto columns = this->m_state.device();
+    const Basis V = basis();
+    const Rows D = this->trim(this->m_D);
+    const Totals y = m_right_side;
+    const int lanes = Impl::vector_length_for<ExecutionSpace>(m_restart);
+    Kokkos::parallel_for("lutra::krylov::gmres_coefficients",
+                         Policy(system.exec(), static_cast<int>(this->m_width), 1, lanes),
+                         Kernel{columns, m_triangle, y});
+    Impl::for_entries(
+        system.exec(), "lutra::krylov::gmres_combine", D, KOKKOS_LAMBDA(const std::int64_t i, const int c) {
+          D(i, c) = Impl::combine_row(V, i, c, columns(c).iterations, y);
+        });
+    system.from_iteration(D);
+  }
 
-constexpr int min_restart = 8;
+ private:
+  void allocate_vectors(const ExecutionSpace& exec, const MemoryBudget& budget) {
+    const std::size_t columns = this->columns(), vectors = static_cast<std::size_t>(m_restart);
+    const std::size_t sums = vectors + 1 + Impl::projection_width;  // h′ and ‖w‖² in whole tiles
+    this->allocate(exec, budget, sums);
+    auto& memory = this->m_reservation;
+    m_basis =
+        memory.template allocate<Basis>(exec, "lutra::krylov::basis", vectors + 1, this->size(), columns);
+    m_first = memory.template allocate<Totals>(exec, "lutra::krylov::projection", columns, sums);
+    m_triangle =
+        memory.template allocate<Basis>(exec, "lutra::krylov::hessenberg", columns, vectors, vectors + 1);
+    m_cosine = memory.template allocate<Totals>(exec, "lutra::krylov::cosines", columns, vectors);
+    m_sine = memory.template allocate<Totals>(exec, "lutra::krylov::sines", columns, vectors);
+    m_right_side = memory.template allocate<Totals>(exec, "lutra::krylov::right_side", columns, vectors + 1);
+  }
+  /// The basis with the columns of the present solve, and a vector of it.
+  Basis basis() const {
+    return Basis(m_basis.data(), static_cast<std::size_t>(m_restart) + 1, this->m_n, this->m_width);
+  }
+  Rows vector(int j) const {
+    return Rows(m_basis.data() + static_cast<std::size_t>(j) * this->m_n * this->m_width, this->m_n,
+                this->m_width);
+  }
+
+  int m_restart;
+  Basis m_basis;            ///< [restart + 1 × n × columns] orthonormal vectors
+  Totals m_first;           ///< [columns × restart + 8] h
+  Basis m_triangle;         ///< [columns × restart × restart + 1] columns of the Hessenberg matrix, rotated
+  Totals m_cosine, m_sine;  ///< [columns × restart] the Givens rotations
+  Totals m_right_side;      ///< [columns × restart + 1] rotated right-hand side, at last the coefficients
+};
 
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
-Gmres<Scalar, ExecutionSpace>::Gmres(const ExecutionSpace& exec, std::size_t n, std::size_t columns,
-                                     int restart, const MemoryBudget& budget)
-    : Base(n, columns) {
-  if (restart < 1) throw InputError("restart must be at least 1");
-  for (;; restart /= 2) {
-    try {
-      const auto vectors = static_cast<std::size_t>(restart);
-      // h′ and ‖w‖² in whole tiles
-      const std::size_t sums = vectors + 1 + Impl::projection_width;
-      this->allocate(exec, budget, sums);
-      auto& memory = this->m_reservation;
-      m_basis = memory.template allocate<Basis>(exec, "lutra::krylov::basis", vectors + 1, n, columns);
-      m_first = memory.template allocate<Totals>(exec, "lutra::krylov::projection", columns, sums);
-      m_triangle =
-          memory.template allocate<Basis>(exec, "lutra::krylov::hessenberg", columns, vectors, vectors + 1);
-      m_cosine = memory.template allocate<Totals>(exec, "lutra::krylov::cosines", columns, vectors);
-      m_sine = memory.template allocate<Totals>(exec, "lutra::krylov::sines", columns, vectors);
-      m_right_side =
-          memory.template allocate<Totals>(exec, "lutra::krylov::right_side", columns, vectors + 1);
-      m_restart = restart;
-      return;
-    } catch (const OutOfMemoryError&) {
-      if (restart / 2 < min_restart) throw;
-      m_basis = {};
-    }
-  }
+Impl::KrylovIterationPointer<Scalar, ExecutionSpace> Impl::make_gmres(const ExecutionSpace& exec,
+                                                                      std::size_t n, std::size_t columns,
+                                                                      int restart,
+                                                                      const MemoryBudget& budget) {
+  return std::make_unique<Gmres<Scalar, ExecutionSpace>>(exec, n, columns, restart, budget);
 }
 
-template <class Scalar, class ExecutionSpace>
-auto Gmres<Scalar, ExecutionSpace>::vector(int j) const -> Rows {
-  return Rows(m_basis.data() + static_cast<std::size_t>(j) * this->m_n * this->m_width, this->m_n,
-              this->m_width);
-}
-
-template <class Scalar, class ExecutionSpace>
-void Gmres<Scalar, ExecutionSpace>::start(const System& system) {
-  using Start = Impl::GmresStart<Columns, Rows, Totals>;
-  const Rows R = this->trim(this->m_R);
-  system.to_iteration(R);
-  this->sum_rows(system.exec(), "lutra::krylov::gmres_start",
-                 Start{this->m_state.device(), R, m_right_side, this->m_totals});
-  normalize_first(system.exec(), this->m_state.device(), R, vector(0));
-}
-
-template <class Scalar, class ExecutionSpace>
-void Gmres<Scalar, ExecutionSpace>::step(const System& system, int j) {
-  const auto& exec = system.exec();
-  const auto& state = this->m_state.device();
-  const Basis V(m_basis.data(), static_cast<std::size_t>(m_restart) + 1, this->m_n, this->m_width);
-  const Rows W = vector(j + 1);
-  system.apply(vector(j), W);
-  const auto tiles = [](int sums) { return (sums + Impl::projection_width - 1) / Impl::projection_width; };
-  const Impl::GmresProjection<Columns, Basis, Rows, Totals> once{state, V, W, j + 1, m_first};
-  this->sum_rows(exec, "lutra::krylov::gmres_project", once, tiles(j + 1));
-  const Impl::GmresProjection<Columns, Basis, Rows, Totals> again{state, V, W, j + 2, this->m_totals};
-  this->sum_rows(exec, "lutra::krylov::gmres_reproject",
-                 Impl::GmresReprojection<Columns, Basis, Rows, Totals>{
-                     again, m_first, this->m_totals, {m_triangle, m_cosine, m_sine, m_right_side}},
-                 tiles(j + 2));
-  normalize_next(exec, state, V, j + 1, this->m_totals, W);
-}
-
-template <class Scalar, class ExecutionSpace>
-void Gmres<Scalar, ExecutionSpace>::finish(const System& system) {
-  const auto& state = this->m_state.device();
-  using Kernel = Impl::GmresCoefficients<Columns, Basis, Totals, ExecutionSpace>;
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-  const int lanes = Impl::vector_length_for<ExecutionSpace>(m_restart);
-  Kokkos::parallel_for("lutra::krylov::gmres_coefficients",
-                       Policy(system.exec(), static_cast<int>(this->m_width), 1, lanes),
-                       Kernel{state, m_triangle, m_right_side});
-  const Rows D = this->trim(this->m_D);
-  const Basis V(m_basis.data(), static_cast<std::size_t>(m_restart) + 1, this->m_n, this->m_width);
-  combine(system.exec(), state, V, m_right_side, D);
-  system.from_iteration(D);
-}
-
-#define LUTRA_GMRES(Scalar, Space) template class Gmres<Scalar, Space>;
+#define LUTRA_GMRES(Scalar, Space)                                               \
+  template Impl::KrylovIterationPointer<Scalar, Space> Impl::make_gmres<Scalar>( \
+      const Space&, std::size_t, std::size_t, int, const MemoryBudget&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_GMRES)
 
 }  // namespace lutra

@@ -6,10 +6,8 @@
 #include <limits>
 #include <string>
 
-#include "Lutra_BiCgStab.hpp"
-#include "Lutra_Cg.hpp"
-#include "Lutra_Gmres.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_KrylovMethods.hpp"
 #include "Lutra_RefinementKernels.hpp"
 
 namespace lutra {
@@ -76,25 +74,19 @@ namespace {
 template <class ExecutionSpace, class Columns, class Rows>
 void correct(const ExecutionSpace& exec, const Columns& columns, const Rows& D, const Rows& X,
              const Rows& X_before) {
-  const int width = static_cast<int>(X.extent(1));
-  Kokkos::parallel_for(
-      "lutra::krylov::correct", Impl::all_rows(exec, X), KOKKOS_LAMBDA(const std::int64_t i) {
-        for (int c = 0; c < width; ++c) {
-          X_before(i, c) = X(i, c);
-          if (columns(c).iterations > 0) X(i, c) += D(i, c) * columns(c).scale;
-        }
+  Impl::for_entries(
+      exec, "lutra::krylov::correct", X, KOKKOS_LAMBDA(const std::int64_t i, const int c) {
+        X_before(i, c) = X(i, c);
+        if (columns(c).iterations > 0) X(i, c) += D(i, c) * columns(c).scale;
       });
 }
 
 /// X = X_before for the columns that are marked.
 template <class ExecutionSpace, class Columns, class Rows>
 void restore(const ExecutionSpace& exec, const Columns& columns, const Rows& X_before, const Rows& X) {
-  const int width = static_cast<int>(X.extent(1));
-  Kokkos::parallel_for(
-      "lutra::krylov::restore", Impl::all_rows(exec, X), KOKKOS_LAMBDA(const std::int64_t i) {
-        for (int c = 0; c < width; ++c) {
-          if (columns(c).restore) X(i, c) = X_before(i, c);
-        }
+  Impl::for_entries(
+      exec, "lutra::krylov::restore", X, KOKKOS_LAMBDA(const std::int64_t i, const int c) {
+        if (columns(c).restore) X(i, c) = X_before(i, c);
       });
 }
 
@@ -264,11 +256,9 @@ template <class Scalar, class ExecutionSpace>
 std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>> make_krylov_iteration(
     const ExecutionSpace& exec, KrylovMethod method, std::size_t n, std::size_t columns, int restart,
     const MemoryBudget& budget) {
-  if (method == KrylovMethod::cg)
-    return std::make_unique<Cg<Scalar, ExecutionSpace>>(exec, n, columns, budget);
-  if (method == KrylovMethod::bicgstab)
-    return std::make_unique<BiCgStab<Scalar, ExecutionSpace>>(exec, n, columns, budget);
-  return std::make_unique<Gmres<Scalar, ExecutionSpace>>(exec, n, columns, restart, budget);
+  if (method == KrylovMethod::cg) return Impl::make_cg<Scalar>(exec, n, columns, budget);
+  if (method == KrylovMethod::bicgstab) return Impl::make_bicgstab<Scalar>(exec, n, columns, budget);
+  return Impl::make_gmres<Scalar>(exec, n, columns, restart, budget);
 }
 
 #define LUTRA_KRYLOV_ITERATION(Scalar, Space)                                             \

@@ -41,6 +41,8 @@ class KrylovIteration {
   std::size_t size() const { return m_n; }
   /// Most right-hand sides of a solve.
   std::size_t columns() const { return m_columns; }
+  /// Most steps of a cycle: of GMRES the restart that memory suffices for.
+  virtual int max_steps() const = 0;
   /// Bytes held in the execution space's memory.
   std::size_t bytes() const { return m_reservation.bytes(); }
 
@@ -75,9 +77,20 @@ class KrylovIteration {
   void sum_rows(const ExecutionSpace& exec, const char* label, const Body& body, int tiles = 1) const {
     Impl::sum_rows(exec, label, body, m_sums, m_n, m_width, tiles);
   }
+  /// Sums of the running columns by two functions (Impl::SumColumns).
+  template <int Width, class Add, class Finish>
+  void sum_running(const ExecutionSpace& exec, const char* label, const Add& add,
+                   const Finish& finish) const {
+    using Body = Impl::SumColumns<Width, Columns, Totals, Add, Finish>;
+    sum_rows(exec, label, Body{m_state.device(), m_totals, add, finish, false});
+  }
+  template <int Width, class Add, class Finish>
+  void sum_all(const ExecutionSpace& exec, const char* label, const Add& add, const Finish& finish) const {
+    using Body = Impl::SumColumns<Width, Columns, Totals, Add, Finish>;
+    sum_rows(exec, label, Body{m_state.device(), m_totals, add, finish, true});
+  }
 
-  /// Steps of a cycle, and iterations of a step.
-  virtual int max_steps() const = 0;
+  /// Iterations of a step.
   virtual int step_iterations() const { return 1; }
   /// Begins a cycle with the residual m_R. Sets `first` where the iteration is on another residual.
   virtual void start(const System& system) = 0;

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "Lutra_DiagonalPreconditioner.hpp"
-#include "Lutra_Gmres.hpp"
 #include "Lutra_KrylovIteration.hpp"
 #include "Lutra_KrylovTestSystems.hpp"
 #include "Lutra_TestKokkosTools.hpp"
@@ -386,10 +385,13 @@ TEMPLATE_LIST_TEST_CASE("GMRES estimates are those of X and never grow; cycles a
   for (std::size_t j = 0; j + 1 < once[0].history.size(); ++j)
     CHECK(once[0].history[j + 1] <= once[0].history[j]);
   const std::size_t n = 1000, vector = n * sizeof(Scalar);
-  const Gmres<Scalar, Space> small(Space(), n, 1, 60, MemoryBudget(60 * vector));
-  CHECK(small.restart() == 30);
-  CHECK(small.bytes() <= 60 * vector);
-  CHECK_THROWS_AS((Gmres<Scalar, Space>(Space(), n, 1, 60, MemoryBudget(8 * vector))), OutOfMemoryError);
+  const auto make = [&](std::size_t bytes) {
+    return make_krylov_iteration<Scalar>(Space(), KrylovMethod::gmres, n, 1, 60, MemoryBudget(bytes));
+  };
+  const auto small = make(60 * vector);
+  CHECK(small->max_steps() == 30);
+  CHECK(small->bytes() <= 60 * vector);
+  CHECK_THROWS_AS(make(8 * vector), OutOfMemoryError);
 }
 
 TEMPLATE_LIST_TEST_CASE("iterations allocate nothing and wait no oftener than the host looks", "[krylov]",
@@ -460,7 +462,8 @@ TEMPLATE_LIST_TEST_CASE("mistakes in the call of a Krylov method", "[krylov]", A
   CHECK(call(Rows<TestType>("none", 5, 0), Rows<TestType>("none", 5, 0)).empty());
   run.options.tolerance = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_AS(run.solve(), InputError);
-  CHECK_THROWS_AS((Gmres<Scalar, Space>(Space(), 5, 1, 0, MemoryBudget())), InputError);
+  CHECK_THROWS_AS(make_krylov_iteration<Scalar>(Space(), KrylovMethod::gmres, 5, 1, 0, MemoryBudget()),
+                  InputError);
 }
 
 }  // namespace lutra::Test

@@ -56,6 +56,26 @@ struct LargestOfColumn {
   }
 };
 
+/// `Width` sums of columns by two functions:
+///
+///   add(column, i, c, sums)  adds the terms of row i
+///   finish(sums, column)     what follows from the sums, once for each column
+template <int Width, class Columns, class Totals, class Add, class Finish>
+struct SumColumns {
+  using Sum = ColumnSum<typename Totals::value_type, Width>;
+  Columns columns;
+  Totals totals;
+  Add add_row;
+  Finish finish_column;
+  bool all;  ///< false: running columns alone
+
+  KOKKOS_FUNCTION bool skips(int c) const { return !all && !columns(c).running; }
+  KOKKOS_FUNCTION void add(std::int64_t i, int c, int, Sum& sum) const {
+    add_row(columns(c), i, c, sum.values);
+  }
+  KOKKOS_FUNCTION void finish(int c) const { finish_column(&totals(c, 0), columns(c)); }
+};
+
 constexpr int max_sum_chunks = 256;
 
 /// Memory of sums over rows, made once.

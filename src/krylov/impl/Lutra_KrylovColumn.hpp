@@ -33,6 +33,16 @@ struct KrylovColumn {
     stop = why;
     running = false;
   }
+  /// Ends the cycle where a coefficient of the method cannot be used.
+  KOKKOS_FUNCTION void check(bool is_finite, bool is_usable) {
+    if (!is_finite) return end(KrylovStop::not_finite);
+    if (!is_usable) end(KrylovStop::breakdown);
+  }
+  /// Begins a cycle on a residual of this norm.
+  KOKKOS_FUNCTION void begin(Real residual_norm) {
+    first = residual_norm;
+    check(Kokkos::isfinite(residual_norm), residual_norm != 0);
+  }
   /// Counts an iteration that led to a residual norm, and ends the cycle where it is the last.
   KOKKOS_FUNCTION void count_iteration(Real residual_norm) {
     if (!Kokkos::isfinite(residual_norm)) return end(KrylovStop::not_finite);
@@ -59,6 +69,21 @@ KOKKOS_FORCEINLINE_FUNCTION RealOf<Scalar> real_part(const Scalar& value) {
 template <class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Scalar dot(const Scalar& x, const Scalar& y) {
   return ScalarTraits<Scalar>::conjugate(x) * y;
+}
+
+/// ‖x‖₂, where `square` is xᴴ·x.
+template <class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION RealOf<Scalar> root_of(const Scalar& square) {
+  return Kokkos::sqrt(real_part(square));
+}
+
+/// Row i of column c of d += a·p, r −= a·q. Returns that of r. P may be R.
+template <class Rows>
+KOKKOS_FORCEINLINE_FUNCTION typename Rows::value_type correct_row(const typename Rows::value_type& a,
+                                                                  const Rows& P, const Rows& Q, const Rows& D,
+                                                                  const Rows& R, std::int64_t i, int c) {
+  D(i, c) += a * P(i, c);
+  return R(i, c) = R(i, c) - a * Q(i, c);
 }
 
 }  // namespace lutra::Impl

@@ -17,44 +17,51 @@ Kokkos::RangePolicy<ExecutionSpace> all_rows(const ExecutionSpace& exec, const R
   return Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(X.extent(0)));
 }
 
+template <class Body>
+struct ForColumns {
+  Body body;
+  int columns;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i) const {
+    for (int c = 0; c < columns; ++c) body(i, c);
+  }
+};
+
+/// Calls body(i, c) for the entries of X, a thread for each row.
+template <class ExecutionSpace, class Rows, class Body>
+void for_entries(const ExecutionSpace& exec, const char* label, const Rows& X, const Body& body) {
+  Kokkos::parallel_for(label, all_rows(exec, X), ForColumns<Body>{body, static_cast<int>(X.extent(1))});
+}
+
 /// X = 0, all columns. deep_copy would wait on hosts.
 template <class ExecutionSpace, class Rows>
 static void set_zero(const ExecutionSpace& exec, const Rows& X) {
-  const std::size_t columns = X.extent(1);
-  Kokkos::parallel_for(
-      "lutra::krylov::set_zero", all_rows(exec, X), KOKKOS_LAMBDA(const std::int64_t i) {
-        for (std::size_t c = 0; c < columns; ++c) X(i, c) = typename Rows::value_type{};
-      });
+  for_entries(
+      exec, "lutra::krylov::set_zero", X,
+      KOKKOS_LAMBDA(const std::int64_t i, const int c) { X(i, c) = typename Rows::value_type{}; });
 }
 
 /// Y += factor·X, all columns.
 template <class ExecutionSpace, class Scalar, class Rows>
 static void add_multiple(const ExecutionSpace& exec, const Scalar& factor, const Rows& X, const Rows& Y) {
-  const std::size_t columns = X.extent(1);
-  Kokkos::parallel_for(
-      "lutra::krylov::add_multiple", all_rows(exec, X), KOKKOS_LAMBDA(const std::int64_t i) {
-        for (std::size_t c = 0; c < columns; ++c) Y(i, c) += factor * X(i, c);
-      });
+  for_entries(
+      exec, "lutra::krylov::add_multiple", X,
+      KOKKOS_LAMBDA(const std::int64_t i, const int c) { Y(i, c) += factor * X(i, c); });
 }
 
 /// Y = scale·X, all columns.
 template <class ExecutionSpace, class Scale, class Rows>
 void scale_rows(const ExecutionSpace& exec, const Scale& scale, const Rows& X, const Rows& Y) {
-  const std::size_t columns = X.extent(1);
-  Kokkos::parallel_for(
-      "lutra::krylov::scale_rows", all_rows(exec, X), KOKKOS_LAMBDA(const std::int64_t i) {
-        for (std::size_t c = 0; c < columns; ++c) Y(i, c) = X(i, c) * scale(i);
-      });
+  for_entries(
+      exec, "lutra::krylov::scale_rows", X,
+      KOKKOS_LAMBDA(const std::int64_t i, const int c) { Y(i, c) = X(i, c) * scale(i); });
 }
 
 /// Y = X / scale, all columns.
 template <class ExecutionSpace, class Scale, class Rows>
 void unscale_rows(const ExecutionSpace& exec, const Scale& scale, const Rows& X, const Rows& Y) {
-  const std::size_t columns = X.extent(1);
-  Kokkos::parallel_for(
-      "lutra::krylov::unscale_rows", all_rows(exec, X), KOKKOS_LAMBDA(const std::int64_t i) {
-        for (std::size_t c = 0; c < columns; ++c) Y(i, c) = X(i, c) / scale(i);
-      });
+  for_entries(
+      exec, "lutra::krylov::unscale_rows", X,
+      KOKKOS_LAMBDA(const std::int64_t i, const int c) { Y(i, c) = X(i, c) / scale(i); });
 }
 
 /// Copies a column of one block to a column of another.

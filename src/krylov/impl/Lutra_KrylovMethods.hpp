@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_KRYLOVMETHODS_HPP
+#define LUTRA_KRYLOVMETHODS_HPP
+
+#include "Lutra_KrylovIteration.hpp"
+
+// The methods behind make_krylov_iteration, each in a source of its own.
+
+namespace lutra::Impl {
+
+template <class Scalar, class ExecutionSpace>
+using KrylovIterationPointer = std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>>;
+
+template <class Scalar, class ExecutionSpace>
+KrylovIterationPointer<Scalar, ExecutionSpace> make_cg(const ExecutionSpace& exec, std::size_t n,
+                                                       std::size_t columns, const MemoryBudget& budget);
+
+template <class Scalar, class ExecutionSpace>
+KrylovIterationPointer<Scalar, ExecutionSpace> make_bicgstab(const ExecutionSpace& exec, std::size_t n,
+                                                             std::size_t columns, const MemoryBudget& budget);
+
+template <class Scalar, class ExecutionSpace>
+KrylovIterationPointer<Scalar, ExecutionSpace> make_gmres(const ExecutionSpace& exec, std::size_t n,
+                                                          std::size_t columns, int restart,
+                                                          const MemoryBudget& budget);
+
+}  // namespace lutra::Impl
+
+#endif
