@@ -185,7 +185,11 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void check_same_pattern(const ExecutionSpace& exec,
                         const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
                         const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-                        const MatrixCheckWorkspace<ExecutionSpace>& work) {
+                        const MatrixCheckWorkspace<ExecutionSpace>& work, bool validate) {
+  if (!validate) {
+    if (matrix.n_rows == pattern.n_rows && matrix.values.extent(0) == pattern.entries.extent(0)) return;
+    throw InputError("matrix: its extents are not those of the pattern that was analyzed");
+  }
   check_extents(matrix);
   bool same = matrix.n_rows == pattern.n_rows && matrix.nnz() == pattern.nnz();
   if (same) {
@@ -202,9 +206,10 @@ void check_same_pattern(const ExecutionSpace& exec,
   template void check_square_matrix(const Space&,                                                          \
                                     const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
                                     const MatrixCheckWorkspace<Space>&);                                   \
-  template void check_same_pattern(                                                                        \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
-      const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MatrixCheckWorkspace<Space>&);
+  template void check_same_pattern(const Space&,                                                           \
+                                   const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,  \
+                                   const CsrPattern<Ordinal, Offset, typename Space::memory_space>&,       \
+                                   const MatrixCheckWorkspace<Space>&, bool);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_CHECK_MATRIX)
 
 }  // namespace lutra

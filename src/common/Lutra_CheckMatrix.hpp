@@ -47,11 +47,12 @@ void check_square_matrix(
 /// Throws InputError unless the pattern of `matrix` is `pattern`, which has been checked before, and its
 /// values are finite. A malformed matrix is refused with the message of check_square_matrix. Cost: one pass
 /// over both patterns and the values, parallel over entries, and one wait.
+/// @param validate  false: extents alone are compared, by the host
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void check_same_pattern(const ExecutionSpace& exec,
                         const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
                         const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-                        const MatrixCheckWorkspace<ExecutionSpace>& work);
+                        const MatrixCheckWorkspace<ExecutionSpace>& work, bool validate = true);
 
 }  // namespace lutra
 

@@ -46,25 +46,17 @@ constexpr int rank(Status status) {
   return status == Status::success ? 0 : status == Status::not_converged ? 1 : 2;
 }
 
-/// X(i, first + c) = from(i, c)
+/// Columns [first, first + k) of a View, as `Block`.
+template <class Block>
+Block columns_of(const Block& X, std::size_t first, std::size_t k) {
+  return Kokkos::subview(X, Kokkos::ALL, std::pair(first, first + k));
+}
+/// to(i, c) = from(i, c)
 template <class From, class To>
 struct CopyColumns {
   From from;
   To to;
-  std::size_t first, count;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    for (std::size_t c = 0; c < count; ++c) to(i, first + c) = from(i, c);
-  }
-};
-/// to(i, c) = from(i, first + c), zero beyond `count`.
-template <class From, class To>
-struct TakeColumns {
-  From from;
-  To to;
-  std::size_t first, count;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    for (std::size_t c = 0; c < count; ++c) to(i, c) = from(i, first + c);
-  }
+  KOKKOS_FUNCTION void operator()(std::int64_t i, int c) const { to(i, c) = from(i, c); }
 };
 
 }  // namespace
@@ -136,11 +128,7 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const host
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matrix_type& A) {
   if (m_stage == Stage::empty) throw CallOrderError("factorize: there is no analysis; call analyze first");
-  if (m_options.validate_input) {
-    check_same_pattern(m_exec, A, m_pattern, m_check);
-  } else if (A.n_rows != m_pattern.n_rows || A.values.extent(0) != m_pattern.entries.extent(0)) {
-    throw InputError("matrix: its extents are not those of the pattern that was analyzed");
-  }
+  check_same_pattern(m_exec, A, m_pattern, m_check, m_options.validate_input);
   if (m_report.status == Status::structurally_singular) {
     m_stage = Stage::unusable;
     return;
@@ -198,22 +186,12 @@ auto KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::inverse() -> Inverse
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::check_extents(const const_multivector_type& B,
-                                                                          const multivector_type& X) const {
-  if (m_stage == Stage::empty || m_stage == Stage::analyzed)
-    throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
-  const auto n = static_cast<std::size_t>(m_pattern.n_rows);
-  if (B.extent(0) == n && X.extent(0) == n && X.extent(1) == B.extent(1)) return;
-  throw InputError("X: it is " + std::to_string(X.extent(0)) + " × " + std::to_string(X.extent(1)) +
-                   ", and B " + std::to_string(B.extent(0)) + " × " + std::to_string(B.extent(1)) +
-                   ", for a matrix of " + std::to_string(n) + " rows");
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_views(const const_multivector_type& B,
                                                                           const multivector_type& X,
                                                                           Transposition op) {
-  check_extents(B, X);
+  if (m_stage == Stage::empty || m_stage == Stage::analyzed)
+    throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
+  Impl::check_extents(static_cast<std::size_t>(m_pattern.n_rows), B, X);
   if (m_stage == Stage::unusable) return m_report.status;
   if (B.extent(1) == 0) {
     start_solution(Status::success);
@@ -257,14 +235,13 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_block(const 
   const auto n = static_cast<std::size_t>(m_pattern.n_rows);
   const auto trim = [&](const Rows& block) { return Rows(block.data(), n, k); };
   const Rows b = trim(m_B), x = trim(m_X), r = trim(m_R);
-  const Kokkos::RangePolicy<ExecutionSpace> rows(m_exec, 0, static_cast<std::int64_t>(n));
   auto& A = m_operators.get(m_exec, op);
   m_maxima.clear(m_exec);
   Impl::copy_and_check(m_exec, B, first, k, first == 0 ? B.extent(1) : first + k, b, m_maxima.slots(),
                        m_maxima.bad_row_slot());
   if (m_options.start_from_x) {
-    Kokkos::parallel_for("lutra::driver::take_columns", rows,
-                         TakeColumns<multivector_type, Rows>{X, x, first, k});
+    Impl::for_entries(m_exec, "lutra::driver::take_columns", x,
+                      CopyColumns<multivector_type, Rows>{columns_of(X, first, k), x});
   } else {
     Impl::set_zero(m_exec, x);
   }
@@ -284,8 +261,8 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_block(const 
     if (rank(found) > rank(status)) status = found;
   }
   if (status == Status::breakdown) throw_if_stopped();
-  Kokkos::parallel_for("lutra::driver::copy_columns", rows,
-                       CopyColumns<Rows, multivector_type>{x, X, first, k});
+  Impl::for_entries(m_exec, "lutra::driver::copy_columns", x,
+                    CopyColumns<Rows, multivector_type>{x, columns_of(X, first, k)});
   return status;
 }
 

@@ -68,14 +68,7 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
   ///         infinity: nothing has changed. OutOfMemoryError, TimeoutError: X is undefined
   template <class BView, class XView>
   Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
-    static_assert(BView::rank() == XView::rank() && (BView::rank() == 1 || BView::rank() == 2),
-                  "lutra: solve takes two Views of rank 1 or two of rank 2");
-    static_assert(std::is_same_v<typename XView::value_type, Scalar> &&
-                      std::is_same_v<typename BView::non_const_value_type, Scalar>,
-                  "lutra: solve takes Views of the solver's own scalar type, X not const");
-    static_assert(Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
-                      Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
-                  "lutra: solve takes Views its execution space can reach");
+    Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
     return solve_views(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X),
                        op);
   }
@@ -102,7 +95,6 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
   Status solve_blocks(const const_multivector_type& B, const multivector_type& X, Transposition op);
   Status solve_block(const const_multivector_type& B, const multivector_type& X, std::size_t first,
                      std::size_t k, Transposition op);
-  void check_extents(const const_multivector_type& B, const multivector_type& X) const;
   void reserve(std::size_t columns);
   void start_solution(Status status);
   void record(const std::vector<KrylovOutcome>& outcomes, const BackwardErrors& errors);

@@ -90,7 +90,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
       check_square_matrix(m_exec, A, m_check);
       return;
     }
-    check_matrix(A);
+    check_same_pattern(m_exec, A, m_analysis->F.A, m_check, m_options.validate_input);
     start_report();
     m_report.pivots = {};
     try {
@@ -112,7 +112,9 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   }
 
   Status solve(const const_multivector_type& B, const multivector_type& X, Transposition op) override {
-    check_extents(B, X);
+    if (m_stage == Stage::analyzed)
+      throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
+    check_extents(static_cast<std::size_t>(m_analysis->n), B, X);
     const std::size_t n_rhs = B.extent(1);
     if (!can_solve() || n_rhs == 0) {
       start_solution(status_of(m_stage));
@@ -137,14 +139,6 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
 
   /// What can be done next.
   enum class Stage { structurally_singular, analyzed, not_finite, numerically_singular, factorized };
-
-  /// Refuses a matrix that is not of the pattern analyzed.
-  void check_matrix(const matrix_type& A) {
-    const auto& pattern = m_analysis->F.A;
-    if (m_options.validate_input) return check_same_pattern(m_exec, A, pattern, m_check);
-    if (A.n_rows != pattern.n_rows || A.values.extent(0) != pattern.entries.extent(0))
-      throw InputError("matrix: its extents are not those of the pattern that was analyzed");
-  }
 
   /// From here on nothing is left of former factors and solutions.
   void start_report() {
@@ -206,20 +200,6 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
 
   /// op(A), made when first asked for.
   Operator& operator_for(Transposition op) { return m_operators.get(m_exec, op); }
-
-  void check_extents(const const_multivector_type& B, const multivector_type& X) const {
-    if (m_stage == Stage::analyzed)
-      throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
-    const auto n = static_cast<std::size_t>(m_analysis->n);
-    if (B.extent(0) != n) {
-      throw InputError("B: it has " + std::to_string(B.extent(0)) + " rows, but the matrix has " +
-                       std::to_string(n));
-    }
-    if (X.extent(0) != B.extent(0) || X.extent(1) != B.extent(1)) {
-      throw InputError("X: it is " + std::to_string(X.extent(0)) + " × " + std::to_string(X.extent(1)) +
-                       ", but B is " + std::to_string(B.extent(0)) + " × " + std::to_string(B.extent(1)));
-    }
-  }
 
   bool can_solve() const {
     return m_stage == Stage::factorized ||

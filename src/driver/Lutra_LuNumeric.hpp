@@ -89,15 +89,7 @@ class LuNumeric {
   ///         says so
   template <class BView, class XView>
   Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
-    static_assert(BView::rank() == XView::rank() && (BView::rank() == 1 || BView::rank() == 2),
-                  "lutra: solve takes two Views of rank 1 or two of rank 2");
-    static_assert(std::is_same_v<typename XView::value_type, Scalar> &&
-                      std::is_same_v<typename BView::non_const_value_type, Scalar>,
-                  "lutra: solve takes Views of the solver's own scalar type, X not const");
-    static_assert(
-        Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
-            Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
-        "lutra: solve takes Views its execution space can reach; for host data use SparseLU::solve_host");
+    Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
     return m_steps->solve(Impl::as_rank_two<const_multivector_type>(B),
                           Impl::as_rank_two<multivector_type>(X), op);
   }

@@ -160,19 +160,9 @@ Status SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const host_
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::widened(
-    const Kokkos::View<const int*, memory_space>& row_map) -> Kokkos::View<const Offset*, memory_space> {
-  return m_row_map.convert(m_exec, row_map, m_budget);
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 Status SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matrix_type& A) {
   if (!m_analyzed) throw CallOrderError("factorize: there is no analysis; call analyze first");
-  if (m_options.validate_input) {
-    check_same_pattern(m_exec, A, m_pattern, m_check);
-  } else if (A.n_rows != m_pattern.n_rows || A.values.extent(0) != m_pattern.entries.extent(0)) {
-    throw InputError("matrix: its extents are not those of the pattern that was analyzed");
-  }
+  check_same_pattern(m_exec, A, m_pattern, m_check, m_options.validate_input);
   if (!m_factorization) return m_report.status;  // structurally singular
   m_usable = false;
   m_report.escalations.clear();
@@ -244,11 +234,7 @@ void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::apply_views(const const
                                                                      Transposition op) {
   if (!m_usable) throw CallOrderError("apply: there are no usable factors; call factorize first");
   const auto n = static_cast<std::size_t>(m_pattern.n_rows);
-  if (B.extent(0) != n || X.extent(0) != n || X.extent(1) != B.extent(1)) {
-    throw InputError("X: it is " + std::to_string(X.extent(0)) + " × " + std::to_string(X.extent(1)) +
-                     ", and B " + std::to_string(B.extent(0)) + " × " + std::to_string(B.extent(1)) +
-                     ", for a matrix of " + std::to_string(n) + " rows");
-  }
+  Impl::check_extents(n, B, X);
   const std::size_t columns = B.extent(1);
   if (is_by_rows(B) && is_by_rows(X)) {
     const Rows from(const_cast<Scalar*>(B.data()), n, columns), to(X.data(), n, columns);

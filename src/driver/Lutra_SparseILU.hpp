@@ -71,12 +71,7 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpac
   /// @throws CallOrderError without usable factors; InputError where extents do not fit
   template <class BView, class XView>
   void apply(const BView& B, const XView& X, Transposition op = Transposition::none) {
-    static_assert(std::is_same_v<typename XView::value_type, Scalar> &&
-                      std::is_same_v<typename BView::non_const_value_type, Scalar>,
-                  "lutra: apply takes Views of the solver's own scalar type, X not const");
-    static_assert(Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
-                      Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
-                  "lutra: apply takes Views its execution space can reach");
+    Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
     apply_views(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X), op);
   }
 
@@ -93,9 +88,9 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpac
 
   template <class Value, class Index, class Integer, class Memory>
   matrix_type readable(const CsrView<Value, Index, Integer, Memory>& A) {
-    return Impl::adapt_matrix<matrix_type>(A, [this](const auto& row_map) { return widened(row_map); });
+    return Impl::adapt_matrix<matrix_type>(
+        A, [this](const auto& row_map) { return m_row_map.convert(m_exec, row_map, m_budget); });
   }
-  Kokkos::View<const Offset*, memory_space> widened(const Kokkos::View<const int*, memory_space>& row_map);
   void apply_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
   std::optional<typename factorization_type::Matrix> order(const matrix_type& A, Report& report) const;
   bool has_full_diagonal(const matrix_type& A) const;

@@ -29,12 +29,6 @@ void SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const host_mat
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::widened(
-    const Kokkos::View<const int*, memory_space>& row_map) -> Kokkos::View<const Offset*, memory_space> {
-  return m_row_map.convert(m_exec, row_map, m_budget);
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 Status SparseLU<Scalar, Ordinal, Offset, ExecutionSpace>::solve_host(std::span<const Scalar> B,
                                                                      std::span<Scalar> X, Transposition op) {
   const auto n = m_numeric ? static_cast<std::size_t>(m_numeric->analysis()->n) : std::size_t(0);

@@ -100,9 +100,9 @@ class SparseLU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace
  private:
   template <class Value, class Index, class Integer, class Memory>
   matrix_type readable(const CsrView<Value, Index, Integer, Memory>& A) {
-    return Impl::adapt_matrix<matrix_type>(A, [this](const auto& row_map) { return widened(row_map); });
+    return Impl::adapt_matrix<matrix_type>(
+        A, [this](const auto& row_map) { return m_row_map.convert(m_exec, row_map, m_budget); });
   }
-  Kokkos::View<const Offset*, memory_space> widened(const Kokkos::View<const int*, memory_space>& row_map);
   numeric_type& analyzed() const { return numeric("factorize: there is no analysis; call analyze first"); }
   /// @param message of the exception where there is no analysis
   numeric_type& numeric(const char* message) const {

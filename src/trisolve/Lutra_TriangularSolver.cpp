@@ -91,15 +91,7 @@ class TriangularSolveOfBoth : public TriangularSolve<Scalar, Ordinal, Offset, Ex
     if (!m_sides.plain.has_values()) {
       throw CallOrderError("solve: there are no values; call analyze and set_values first");
     }
-    const auto n = static_cast<std::size_t>(m_pattern.n_rows);
-    if (B.extent(0) != n) {
-      throw InputError("B: it has " + std::to_string(B.extent(0)) + " rows, but the triangle has " +
-                       std::to_string(n));
-    }
-    if (X.extent(0) != B.extent(0) || X.extent(1) != B.extent(1)) {
-      throw InputError("X: it is " + std::to_string(X.extent(0)) + " × " + std::to_string(X.extent(1)) +
-                       ", but B is " + std::to_string(B.extent(0)) + " × " + std::to_string(B.extent(1)));
-    }
+    check_extents(static_cast<std::size_t>(m_pattern.n_rows), B, X);
     throw_if_timed_out();
     Op& solve = op == Transposition::none ? m_sides.plain : transposed();
     const MappedColumns<const Scalar> in{B.data(), B.stride(0), B.stride(1), nullptr};

@@ -18,6 +18,13 @@ Kokkos::View<const T*, To> in_memory_space(const Kokkos::View<const T*, From>& v
   return Kokkos::View<const T*, To>(view.data(), view.extent(0));
 }
 
+template <class To, class From>
+struct WidenRowMap {
+  To to;
+  From from;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i) const { to(i) = from(i); }
+};
+
 /// Row maps of `int`, converted on the device to the offset type of a solver. The converted map is kept
 /// between calls, so that a matrix of the same size allocates nothing.
 template <class Offset, class ExecutionSpace>
@@ -36,12 +43,11 @@ class WidenedRowMap {
       m_offsets = m_reservation.template allocate<decltype(m_offsets)>(exec, "lutra::common::row_map",
                                                                        row_map.extent(0));
     }
-    const auto offsets = m_offsets;
     Kokkos::parallel_for(
         "lutra::common::widen_row_map",
         Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(row_map.extent(0))),
-        KOKKOS_LAMBDA(const std::int64_t i) { offsets(i) = row_map(i); });
-    return offsets;
+        WidenRowMap<decltype(m_offsets), Kokkos::View<const int*, Memory>>{m_offsets, row_map});
+    return m_offsets;
   }
 
  private:
