@@ -17,6 +17,15 @@ struct FrontSweep {
 
   /// Whether the triangle's diagonal is one and not stored.
   KOKKOS_FUNCTION bool unit() const { return forward != transposed; }
+  /// An entry of the factors as the sweep takes it.
+  template <class Scalar>
+  KOKKOS_FORCEINLINE_FUNCTION Scalar value(const Scalar& entry) const {
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      return conjugate ? ScalarTraits<Scalar>::conjugate(entry) : entry;
+    } else {
+      return entry;
+    }
+  }
 };
 
 /// A matrix inside the panels: entry (r, c) is first[r·row + c·column]; one of the two strides is 1.
@@ -51,42 +60,23 @@ KOKKOS_FUNCTION PanelPart<Scalar> off_diagonal_part(const Scalar* panels, const 
   return sweep.transposed ? PanelPart<Scalar>{lower, size, 1} : PanelPart<Scalar>{upper, cb_rows, 1};
 }
 
-/// Arguments of a sweep. Vectors hold groups of right-hand sides one after another; within a group the
-/// values of a permuted index are contiguous.
-template <class Scalar, class Ordinal, class Offset>
-struct FrontSolveData {
-  const Front<Ordinal, Offset>* fronts = nullptr;
-  const Ordinal* rows = nullptr;                ///< contribution rows of all fronts, permuted indices
+/// Vectors of a sweep, whatever the factors. They hold groups of right-hand sides one after another; within a
+/// group the values of a permuted index are contiguous.
+template <class Scalar, class Ordinal>
+struct FrontVectors {
   const std::uint32_t* source_begin = nullptr;  ///< [positions of all fronts + 1] in `source`
   /// by positions: indices in `contributions` of the terms of its sum
   const std::uint32_t* source = nullptr;
-  const Scalar* panels = nullptr;
-  MappedColumns<const Scalar> in;         ///< right-hand sides, for forward sweeps
-  MappedColumns<Scalar> out;              ///< solutions, for backward sweeps
-  const Ordinal* row_of_pivot = nullptr;  ///< [n] of a factorization with interchanges, for sweeps with L or
-                                          ///< its transpose; else none
-  const Ordinal* in_row = nullptr;
-  const Ordinal* out_row = nullptr;
-  Scalar* solved = nullptr;    ///< [n] solutions of the forward sweep, right-hand sides of the backward one
-  Scalar* solution = nullptr;  ///< [n] of the backward sweep, by permuted indices; may be `solved`
+  MappedColumns<const Scalar> in;    ///< right-hand sides
+  MappedColumns<Scalar> out;         ///< solutions
+  const Ordinal* in_row = nullptr;   ///< [n] row of `in` at each permuted index
+  const Ordinal* out_row = nullptr;  ///< [n] row of `out` at each permuted index
   /// [contribution rows of all fronts] contributions to the parents' right-hand sides
   Scalar* contributions = nullptr;
-  std::int64_t n = 0;                ///< order of F
-  std::int64_t n_contributions = 0;  ///< contribution rows of all fronts
   int n_columns = 0;
   FrontSweep sweep;
 
-  KOKKOS_FORCEINLINE_FUNCTION Scalar value(const Scalar& entry) const {
-    if constexpr (ScalarTraits<Scalar>::is_complex) {
-      return sweep.conjugate ? ScalarTraits<Scalar>::conjugate(entry) : entry;
-    } else {
-      return entry;
-    }
-  }
-  /// The permuted index whose right-hand side (in a transposed solve: solution) belongs to a pivot.
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t row_at(std::int64_t index) const {
-    return row_of_pivot == nullptr ? index : static_cast<std::int64_t>(row_of_pivot[index]);
-  }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar value(const Scalar& entry) const { return sweep.value(entry); }
   /// The right-hand side at a permuted index.
   KOKKOS_FORCEINLINE_FUNCTION Scalar right_side(std::int64_t index, int column) const {
     if (column >= n_columns) return Scalar(0);
@@ -97,6 +87,32 @@ struct FrontSolveData {
     if (column >= n_columns) return;
     const auto row = static_cast<std::int64_t>(out_row[index]);
     out.at(row, column) = out.scaled(row, value);
+  }
+  /// `sum` and what children contribute to the value `w` of `width` at a position.
+  KOKKOS_FORCEINLINE_FUNCTION Scalar with_contributions(Scalar sum, std::int64_t position, int w,
+                                                        int width) const {
+    for (auto s = source_begin[position]; s < source_begin[position + 1]; ++s)
+      sum += contributions[static_cast<std::int64_t>(source[s]) * width + w];
+    return sum;
+  }
+};
+
+/// Arguments of a sweep with L·U.
+template <class Scalar, class Ordinal, class Offset>
+struct FrontSolveData : FrontVectors<Scalar, Ordinal> {
+  const Front<Ordinal, Offset>* fronts = nullptr;
+  const Ordinal* rows = nullptr;  ///< contribution rows of all fronts, permuted indices
+  const Scalar* panels = nullptr;
+  const Ordinal* row_of_pivot = nullptr;  ///< [n] of a factorization with interchanges, for sweeps with L or
+                                          ///< its transpose; else none
+  Scalar* solved = nullptr;    ///< [n] solutions of the forward sweep, right-hand sides of the backward one
+  Scalar* solution = nullptr;  ///< [n] of the backward sweep, by permuted indices; may be `solved`
+  std::int64_t n = 0;          ///< order of F
+  std::int64_t n_contributions = 0;  ///< contribution rows of all fronts
+
+  /// The permuted index whose right-hand side (in a transposed solve: solution) belongs to a pivot.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t row_at(std::int64_t index) const {
+    return row_of_pivot == nullptr ? index : static_cast<std::int64_t>(row_of_pivot[index]);
   }
 };
 

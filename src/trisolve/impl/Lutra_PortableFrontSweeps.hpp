@@ -66,9 +66,9 @@ class PortableFrontSweeps {
         data.sweep.forward = forward;
         data.row_of_pivot = data.sweep.unit() ? row_of_pivot : nullptr;
         if (width == 1) {
-          sweep_fronts_portable<1>(exec, plan, data, column);
+          sweep_fronts(exec, plan, forward, FrontSolveWorker<1, Scalar, Ordinal, Offset>{data, column});
         } else {
-          sweep_fronts_portable<4>(exec, plan, data, column);
+          sweep_fronts(exec, plan, forward, FrontSolveWorker<4, Scalar, Ordinal, Offset>{data, column});
         }
       }
       column += width;

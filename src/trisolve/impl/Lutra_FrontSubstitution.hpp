@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTSUBSTITUTION_HPP
+#define LUTRA_FRONTSUBSTITUTION_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_FrontSolveData.hpp"
+
+namespace lutra::Impl {
+
+/// Pivots that one thread solves before all threads multiply by their solutions.
+inline constexpr int front_solve_block = 16;
+
+/// v −= A·x for `Width` right-hand sides by a team; the values of an index are contiguous. v and x do not
+/// overlap.
+template <int Width, class Scalar, class Member>
+struct FrontProduct {
+  const Member& team;
+  const FrontSweep& sweep;
+
+  KOKKOS_FUNCTION void operator()(const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x,
+                                  Scalar* v) const {
+    constexpr int together = 4;  // columns or rows taken at once, so that v or x is read a quarter as often
+    if (A.by_columns()) {
+      int c = 0;
+      for (; c + together <= columns; c += together) subtract_columns<together>(A, rows, c, x, v);
+      for (; c < columns; ++c) subtract_columns<1>(A, rows, c, x, v);
+      return;
+    }
+    const int blocks = rows / together;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, blocks),
+                         [&](const int b) { subtract_rows<together>(A, b * together, columns, x, v); });
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, blocks * together, rows),
+                         [&](const int r) { subtract_rows<1>(A, r, columns, x, v); });
+  }
+
+ private:
+  template <int Together>
+  KOKKOS_FUNCTION void subtract_columns(const PanelPart<Scalar>& A, int rows, int c, const Scalar* x,
+                                        Scalar* v) const {
+    const Scalar* from[Together];
+    Scalar factor[Together][Width];
+    for (int u = 0; u < Together; ++u) {
+      from[u] = A.at(0, c + u);
+      for (int w = 0; w < Width; ++w) factor[u][w] = x[(c + u) * Width + w];
+    }
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, rows), [&](const int r) {
+      for (int w = 0; w < Width; ++w) {
+        Scalar sum(0);
+        for (int u = 0; u < Together; ++u) sum += sweep.value(from[u][r]) * factor[u][w];
+        v[r * Width + w] -= sum;
+      }
+    });
+  }
+
+  template <int Together>
+  KOKKOS_FUNCTION void subtract_rows(const PanelPart<Scalar>& A, int r, int columns, const Scalar* x,
+                                     Scalar* v) const {
+    if constexpr (is_host_space<typename Member::execution_space>) {  // sums that do not wait for each other
+      Scalar sum[Together][Width] = {};
+      const Scalar* from[Together];
+      for (int u = 0; u < Together; ++u) from[u] = A.at(r + u, 0);
+      for (int c = 0; c < columns; ++c) {
+        for (int u = 0; u < Together; ++u) {
+          const Scalar a = sweep.value(from[u][c]);
+          for (int w = 0; w < Width; ++w) sum[u][w] += a * x[c * Width + w];
+        }
+      }
+      for (int u = 0; u < Together; ++u) {
+        for (int w = 0; w < Width; ++w) v[(r + u) * Width + w] -= sum[u][w];
+      }
+    } else {
+      for (int u = 0; u < Together; ++u) {
+        for (int w = 0; w < Width; ++w) {
+          Scalar sum(0);
+          Kokkos::parallel_reduce(
+              Kokkos::ThreadVectorRange(team, columns),
+              [&](const int c, Scalar& partial) {
+                partial += sweep.value(*A.at(r + u, c)) * x[c * Width + w];
+              },
+              sum);
+          Kokkos::single(Kokkos::PerThread(team), [&]() { v[(r + u) * Width + w] -= sum; });
+        }
+      }
+    }
+  }
+};
+
+/// Substitution with the triangle of a front's pivots for `Width` right-hand sides by a team, in blocks of
+/// pivots. Barriers of the team separate the solutions of a block from the products with them, and those from
+/// the next block.
+template <int Width, class Scalar, class Member>
+struct FrontTriangle {
+  const Member& team;
+  const FrontSweep& sweep;
+
+  /// v = T⁻¹·v for a lower triangle of the order `n`.
+  KOKKOS_FUNCTION void solve_down(const PanelPart<Scalar>& T, int n, Scalar* v) const {
+    const FrontProduct<Width, Scalar, Member> subtract{team, sweep};
+    for (int begin = 0; begin < n; begin += front_solve_block) {
+      const int end = begin + front_solve_block < n ? begin + front_solve_block : n;
+      Kokkos::single(Kokkos::PerTeam(team), [&]() {
+        for (int c = begin; c < end; ++c) {
+          divide(T, c, v);
+          for (int r = c + 1; r < end; ++r) subtract_one(T, r, c, v);
+        }
+      });
+      team.team_barrier();
+      subtract({T.at(end, begin), T.row, T.column}, n - end, end - begin, v + begin * Width, v + end * Width);
+      team.team_barrier();
+    }
+  }
+  /// v = T⁻¹·v for an upper triangle.
+  KOKKOS_FUNCTION void solve_up(const PanelPart<Scalar>& T, int n, Scalar* v) const {
+    const FrontProduct<Width, Scalar, Member> subtract{team, sweep};
+    for (int b = (n + front_solve_block - 1) / front_solve_block; b-- > 0;) {
+      const int begin = b * front_solve_block;
+      const int end = begin + front_solve_block < n ? begin + front_solve_block : n;
+      Kokkos::single(Kokkos::PerTeam(team), [&]() {
+        for (int c = end; c-- > begin;) {
+          divide(T, c, v);
+          for (int r = begin; r < c; ++r) subtract_one(T, r, c, v);
+        }
+      });
+      team.team_barrier();
+      subtract({T.at(0, begin), T.row, T.column}, begin, end - begin, v + begin * Width, v);
+      team.team_barrier();
+    }
+  }
+
+ private:
+  KOKKOS_FUNCTION void divide(const PanelPart<Scalar>& T, int c, Scalar* v) const {
+    if (sweep.unit()) return;
+    const Scalar pivot = sweep.value(*T.at(c, c));
+    for (int w = 0; w < Width; ++w) v[c * Width + w] /= pivot;
+  }
+  KOKKOS_FUNCTION void subtract_one(const PanelPart<Scalar>& T, int r, int c, Scalar* v) const {
+    const Scalar a = sweep.value(*T.at(r, c));
+    for (int w = 0; w < Width; ++w) v[r * Width + w] -= a * v[c * Width + w];
+  }
+};
+
+/// Threads of a team for each front of a level. On hosts one, unless the level has fewer fronts than there
+/// are threads and its first, the largest, is worth the barriers.
+template <class ExecutionSpace, class Plan, class Ordinal>
+int threads_for_level(const ExecutionSpace& exec, const Plan& plan, Ordinal first, int width) {
+  constexpr int worth_sharing = 256;  // rows
+  if constexpr (is_host_space<ExecutionSpace>) {
+    const int pool = exec.concurrency();
+    const auto& largest = plan.layout.fronts[static_cast<std::size_t>(plan.by_level(first))];
+    return width < pool && largest.size() >= worth_sharing ? pool / width : 1;
+  } else {
+    return 4;
+  }
+}
+
+/// worker.sweep(team, f) for each front f: level by level, leaves first or last, a team for each front; on
+/// the Serial backend in postorder or its reverse. The order of launches separates levels.
+template <class Plan, class Worker, class ExecutionSpace>
+static void sweep_fronts(const ExecutionSpace& exec, const Plan& plan, bool forward, const Worker& worker) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  using Member = typename Policy::member_type;
+  using Ordinal = std::remove_cvref_t<decltype(plan.count)>;
+  if constexpr (is_serial_space<ExecutionSpace>) {
+    const auto count = static_cast<int>(plan.count);
+    Kokkos::parallel_for(
+        "lutra::trisolve::sweep_fronts", Policy(exec, count, 1), KOKKOS_LAMBDA(const Member& team) {
+          const int k = team.league_rank();
+          worker.sweep(team, static_cast<Ordinal>(forward ? k : count - 1 - k));
+        });
+  } else {
+    const int lanes = vector_length_for<ExecutionSpace>(32);
+    const auto by_level = plan.by_level;
+    for (std::size_t k = 0; k < plan.levels(); ++k) {
+      const std::size_t l = forward ? k : plan.levels() - 1 - k;
+      const Ordinal first = plan.layout.level_map[l];
+      const auto width = static_cast<int>(plan.layout.level_map[l + 1] - first);
+      Kokkos::parallel_for(
+          "lutra::trisolve::sweep_level",
+          Policy(exec, width, threads_for_level(exec, plan, first, width), lanes),
+          KOKKOS_LAMBDA(const Member& team) {
+            worker.sweep(team, by_level(first + static_cast<Ordinal>(team.league_rank())));
+          });
+    }
+  }
+}
+
+}  // namespace lutra::Impl
+
+#endif
