@@ -19,9 +19,10 @@ function(lutra_add_stage folder)
   endforeach()
 endfunction()
 
-# lutra_compile_together(<target> <group> <sources>…): short host sources in one compilation. Each would read Kokkos anew,
-# with nvcc three times, which takes longer than its own code.
+# lutra_compile_together(<target> <group> <sources>…): short sources in one compilation. Each would read Kokkos anew, with
+# nvcc three times, which takes longer than its own code.
 function(lutra_compile_together target group)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
+                        UNITY_BUILD_CODE_AFTER_INCLUDE "#undef LUTRA_INSTANTIATE")
   set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})
 endfunction()

@@ -19,7 +19,7 @@
 namespace lutra::Impl {
 namespace {
 
-constexpr std::size_t max_columns_at_once = 16;  // right-hand sides in the workspace
+constexpr std::size_t columns_at_once = 16;  // right-hand sides in the workspace
 
 template <class Scalar>
 double default_tolerance() {
@@ -221,8 +221,8 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     reserve_workspace(B.extent(1));
     double componentwise = 0, normwise = 0, refine_seconds = 0;
     bool changed = false;  // X, after the wait for the first solution
-    for (std::size_t first = 0; first < B.extent(1); first += max_columns_at_once) {
-      const std::size_t k = std::min(max_columns_at_once, B.extent(1) - first);
+    for (std::size_t first = 0; first < B.extent(1); first += columns_at_once) {
+      const std::size_t k = std::min(columns_at_once, B.extent(1) - first);
       const auto copy_to_user = [&] { copy_solutions(m_exec, m_work.X, X, first, k, m_work.maxima); };
       auto outcome = solve_block(B, first, k, op, copy_to_user);
       if (first == 0) start_solution(Status::not_solved);  // B is known to be finite
@@ -270,7 +270,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   }
 
   void reserve_workspace(std::size_t n_rhs) {
-    const std::size_t columns = std::min(n_rhs, max_columns_at_once);
+    const std::size_t columns = std::min(n_rhs, columns_at_once);
     if (m_work.B.extent(1) == columns) return;
     m_work = {};
     m_work = Workspace(m_exec, static_cast<std::size_t>(m_analysis->n), columns, m_budget);
