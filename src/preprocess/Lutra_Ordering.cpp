@@ -81,7 +81,7 @@ std::vector<Index> amd_permutation(const SymmetricGraph<Index>& graph) {
 }
 
 template <class Index>
-std::vector<Index> metis_permutation(const SymmetricGraph<Index>& graph) {
+std::vector<Index> metis_permutation(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights) {
   const Index n = graph.size();
   if (graph.neighbours.empty()) return natural_order(n);  // METIS needs an edge
   if (!metis_can_order(graph)) {
@@ -89,7 +89,8 @@ std::vector<Index> metis_permutation(const SymmetricGraph<Index>& graph) {
                      " edges are more than this METIS can count (" + std::to_string(8 * sizeof(idx_t)) +
                      "-bit indices); order by AMD");
   }
-  std::vector<idx_t> row_map = copy_as<idx_t>(graph.row_map), neighbours = copy_as<idx_t>(graph.neighbours);
+  std::vector<idx_t> row_map = copy_as<idx_t>(graph.row_map), neighbours = copy_as<idx_t>(graph.neighbours),
+                     vertex_weights = copy_as<idx_t>(weights);
   std::vector<idx_t> permutation(static_cast<std::size_t>(n)), position(static_cast<std::size_t>(n));
   auto vertices = static_cast<idx_t>(n);
   auto options = metis_options();
@@ -98,7 +99,8 @@ std::vector<Index> metis_permutation(const SymmetricGraph<Index>& graph) {
   static std::mutex metis_mutex;
   const std::lock_guard lock(metis_mutex);
   // METIS calls `perm` the array that tells which vertex comes k-th, and `iperm` the position of each vertex.
-  const int status = METIS_NodeND(&vertices, row_map.data(), neighbours.data(), nullptr, options.data(),
+  const int status = METIS_NodeND(&vertices, row_map.data(), neighbours.data(),
+                                  weights.empty() ? nullptr : vertex_weights.data(), options.data(),
                                   permutation.data(), position.data());
   if (status == METIS_ERROR_MEMORY) {
     throw OutOfMemoryError("METIS found no memory to order " + std::to_string(n) + " rows",
@@ -143,12 +145,13 @@ std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&
 }
 
 template <class Index>
-std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind) {
+std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
+                         const std::vector<Index>& weights) {
   switch (kind) {
     case Ordering::amd:
       return amd_permutation(graph);
     case Ordering::metis:
-      return metis_permutation(graph);
+      return metis_permutation(graph, weights);
     case Ordering::rcm:
       return Impl::ReverseCuthillMcKee<Index>(graph).order();
     case Ordering::natural:
@@ -186,8 +189,8 @@ void check_permutation(const std::vector<std::int64_t>& permutation, std::int64_
   }
 }
 
-#define LUTRA_ORDERING(Index)                                                \
-  template std::vector<Index> order(const SymmetricGraph<Index>&, Ordering); \
+#define LUTRA_ORDERING(Index)                                                                           \
+  template std::vector<Index> order(const SymmetricGraph<Index>&, Ordering, const std::vector<Index>&); \
   template bool metis_can_order(const SymmetricGraph<Index>&);
 LUTRA_ORDERING(int)
 LUTRA_ORDERING(std::int64_t)

@@ -38,8 +38,10 @@ std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&
 
 /// The same for a graph that is there already. Several threads may order at once; METIS is called by one
 /// after the other, since it has one random number generator for the process.
+/// @param weights [n] positive weights of vertices, by which METIS balances; empty: all 1
 template <class Index>
-std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind);
+std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
+                         const std::vector<Index>& weights = {});
 
 /// Whether METIS' index type counts the edges of a graph.
 template <class Index>

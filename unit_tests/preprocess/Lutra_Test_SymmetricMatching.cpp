@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "Lutra_Auction.hpp"
+#include "Lutra_Reference_Matching.hpp"
+#include "Lutra_SymmetricMatching.hpp"
+#include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestTypes.hpp"
+
+namespace lutra::Test {
+namespace {
+
+using DoubleMatrix = HostMatrix<double, std::tuple_element_t<0, Ordinals>>;
+using Ordinal0 = std::tuple_element_t<0, Ordinals>;
+using Rows = std::vector<Ordinal0>;
+
+/// Random values on a symmetric pattern; the diagonal has entries with half the probability of others.
+template <class MatrixType>
+MatrixType random_symmetric(int n, double density, std::mt19937& random) {
+  std::uniform_real_distribution<double> unit(0.0, 1.0);
+  const auto size = static_cast<std::size_t>(n);
+  std::vector<std::vector<double>> picture(size, std::vector<double>(size, nothing));
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      if (unit(random) < (i == j ? density / 2 : density))
+        picture[i][j] = picture[j][i] = random_value<double>(random, 8);
+    }
+  }
+  return from_dense<MatrixType>(picture);
+}
+
+/// No scaled entry between matched rows exceeds 1. @returns the geometric mean of matched ones
+template <class MatrixType, class Ordinal>
+double check_scales(const MatrixType& A, const SymmetricMatching<Ordinal>& matching) {
+  const double rounding = 1e-4;  // of values in float
+  double sum = 0, count = 1e-300;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(A.n_rows); ++i) {
+    REQUIRE(std::isnormal(matching.scale[i]));
+    REQUIRE(matching.scale[i] > 0);
+    if (matching.row_of_column[i] < 0) continue;
+    for (auto p = static_cast<std::size_t>(A.row_map[i]); p < static_cast<std::size_t>(A.row_map[i + 1]);
+         ++p) {
+      const auto j = static_cast<std::size_t>(A.entries[p]);
+      if (matching.row_of_column[j] < 0) continue;
+      const double scaled = matching.scale[i] * Reference::size_of(A.values[p]) * matching.scale[j];
+      CHECK(scaled <= 1 + rounding);
+      if (static_cast<std::size_t>(matching.row_of_column[j]) != i) continue;
+      sum += std::log(scaled);
+      count += 1;
+    }
+  }
+  return std::exp(sum / count);
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("symmetric matching: one scaling for rows and columns", "[symmetric]", HostTypes) {
+  using MatrixType = Matrix<TestType>;
+  std::mt19937 random(77);
+  const Kokkos::DefaultHostExecutionSpace exec;
+  int perfect = 0, deficient = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    const int n = 2 + trial % 12;
+    const auto A = random_symmetric<MatrixType>(n, 0.3 + 0.1 * (trial % 4), random);
+    const auto exact = symmetrize(make_view(A), match_exact(make_view(A)));
+    CAPTURE(trial, n);
+    const auto rank = Reference::structural_rank(A, false);
+    REQUIRE(static_cast<std::size_t>(exact.structural_rank) == rank);
+    const auto matched = std::ranges::count_if(exact.row_of_column, [](auto row) { return row >= 0; });
+    REQUIRE(static_cast<std::size_t>(matched) == rank);
+    for (std::size_t j = 0; j < exact.row_of_column.size(); ++j) {  // rows and columns matched are the same
+      const auto row = exact.row_of_column[j];
+      if (row >= 0) REQUIRE(exact.row_of_column[static_cast<std::size_t>(row)] >= 0);
+    }
+    CHECK(check_scales(A, exact) >= 1 - 1e-4);
+    const auto auction = symmetrize(make_view(A), match_auction(exec, make_view(A), MemoryBudget()).matching);
+    REQUIRE(static_cast<std::size_t>(auction.structural_rank) == rank);
+    CHECK(check_scales(A, auction) >= std::exp(-0.05) - 1e-4);
+    (rank == static_cast<std::size_t>(n) ? perfect : deficient) += 1;
+  }
+  CHECK(perfect > 10);
+  CHECK(deficient > 10);
+}
+
+TEST_CASE("symmetric matching: a row that is not matched", "[symmetric]") {
+  const double o = nothing;
+  // Rows 1 and 2 have one column between them.
+  const auto A = from_dense<DoubleMatrix>({{o, 4, 16}, {4, o, o}, {16, o, o}});
+  const auto matching = symmetrize(make_view(A), match_exact(make_view(A)));
+  CHECK(matching.structural_rank == 2);
+  for (std::size_t i = 1; i < 3; ++i) {  // matched or not: its one entry becomes 1
+    const double entry = i == 1 ? 4 : 16;
+    CHECK(std::abs(matching.scale[0] * entry * matching.scale[i] - 1) < 1e-12);
+  }
+}
+
+TEST_CASE("symmetric matching: scales of a matrix of zeros, and powers of two", "[symmetric]") {
+  const auto zeros = from_dense<DoubleMatrix>({{0, 0}, {0, 0}});
+  const auto matching = symmetrize(make_view(zeros), match_exact(make_view(zeros)));
+  CHECK(matching.scale == std::vector<double>{1, 1});
+  CHECK(matching.row_of_column == Rows{-1, -1});
+  CHECK(matching.structural_rank == 2);
+  CHECK(equilibrate(make_view(zeros)) == std::vector<double>{1, 1});
+  std::vector<double> scale{1, 3, 0.3, 1e300, 1e-300};
+  round_to_powers_of_two(scale, 60);
+  CHECK(scale == std::vector<double>{1, 4, 0.25, 0x1p60, 0x1p-60});
+}
+
+TEST_CASE("symmetric matching: equilibration", "[symmetric]") {
+  std::mt19937 random(5);
+  const auto A = random_symmetric<DoubleMatrix>(40, 0.2, random);
+  const auto scale = equilibrate(make_view(A));
+  for (std::size_t i = 0; i < 40; ++i) {
+    double largest = 0;
+    for (auto p = static_cast<std::size_t>(A.row_map[i]); p < static_cast<std::size_t>(A.row_map[i + 1]); ++p)
+      largest =
+          std::max(largest, scale[i] * std::abs(A.values[p]) * scale[static_cast<std::size_t>(A.entries[p])]);
+    CHECK(std::abs(largest - 1) < 0.05);
+  }
+}
+
+TEST_CASE("symmetric matching: pairs of cycles", "[symmetric]") {
+  const double o = nothing;
+  const auto pairs = [](const DoubleMatrix& A) {
+    return pair_candidates(make_view(A), symmetrize(make_view(A), match_exact(make_view(A))));
+  };
+  // Zero diagonal blocks: 0 with 2, 1 with 3.
+  CHECK(pairs(from_dense<DoubleMatrix>({{o, o, 1, o}, {o, o, o, 1}, {1, o, o, o}, {o, 1, o, o}})) ==
+        Rows{2, 3, 0, 1});
+  // A large diagonal is matched with itself.
+  CHECK(pairs(from_dense<DoubleMatrix>({{9, 1}, {1, 9}})) == Rows{0, 1});
+  // A cycle of three, of which one row has a diagonal entry.
+  CHECK(pairs(from_dense<DoubleMatrix>({{o, 4, 4}, {4, 0.5, 4}, {4, 4, o}})) == Rows{2, 1, 0});
+  // A cycle of four on the matching, of which neighbours 0-1 and 2-3 are in twos alike.
+  const auto A = from_dense<DoubleMatrix>({{o, 8, o, 8, 1, o},
+                                           {8, o, 8, o, 1, o},
+                                           {o, 8, o, 8, o, 1},
+                                           {8, o, 8, o, o, 1},
+                                           {1, 1, o, o, 9, o},
+                                           {o, o, 1, 1, o, 9}});
+  SymmetricMatching<Ordinal0> matching;
+  matching.scale.assign(6, 1.0);
+  matching.row_of_column = {1, 2, 3, 0, 4, 5};
+  CHECK(pair_candidates(make_view(A), matching) == Rows{1, 0, 3, 2, 4, 5});
+  matching.row_of_column = {3, 0, 1, 2, 4, 5};
+  CHECK(pair_candidates(make_view(A), matching) == Rows{1, 0, 3, 2, 4, 5});
+  matching.row_of_column = {1, 2, 3, 0, -1, 5};
+  CHECK(pair_candidates(make_view(A), matching) == Rows{1, 0, 3, 2, 4, 5});
+}
+
+TEST_CASE("symmetric matching: pairs are neighbours in every order", "[symmetric]") {
+  std::mt19937 random(9);
+  const int n = 300;
+  const auto A = random_symmetric<DoubleMatrix>(n, 0.02, random);
+  const auto matching = symmetrize(make_view(A), match_exact(make_view(A)));
+  const auto partners = pair_candidates(make_view(A), matching);
+  CHECK(std::ranges::count_if(partners, [&](auto& p) { return p != &p - partners.data(); }) > n / 4);
+  const std::vector<int> partner(partners.begin(), partners.end());
+  const auto graph = symmetric_graph<int>(make_view(A).pattern());
+  for (const Ordering kind : {Ordering::amd, Ordering::metis, Ordering::natural, Ordering::rcm}) {
+    const auto permutation = order_pairs(graph, partner, kind);
+    REQUIRE_NOTHROW(check_permutation({permutation.begin(), permutation.end()}, n));
+    for (std::size_t k = 0; k < permutation.size(); ++k) {
+      const int v = permutation[k], other = partner[static_cast<std::size_t>(v)];
+      if (other > v) REQUIRE(permutation[k + 1] == other);
+    }
+  }
+}
+
+}  // namespace lutra::Test
