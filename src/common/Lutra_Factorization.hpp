@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "Lutra_LinearOperator.hpp"
+#include "Lutra_Report.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {
@@ -23,12 +24,35 @@ struct ScaledValues {
   Kokkos::View<const RealOf<Scalar>*, MemorySpace> col_scale;  ///< [n]
 };
 
+/// What a symmetric factorization tells besides.
+struct SymmetricOutcome {
+  Inertia inertia;                       ///< empty where pivots were perturbed, or the matrix has none
+  std::int64_t delayed = 0;              ///< pivots delayed to a parent, once for each front they left
+  std::int64_t two_by_two = 0;           ///< 2 × 2 pivots
+  std::int64_t zero = 0;                 ///< zero pivots
+  std::int64_t entries = 0;              ///< of L and D, without the unit diagonal
+  std::vector<std::string> escalations;  ///< as in Report
+  std::optional<std::int64_t> indefinite_column;  ///< of a Cholesky factorization that ended there
+
+  void write(std::size_t nnz, Report& report) const {
+    report.inertia = inertia;
+    report.pivots.delayed = delayed;
+    report.pivots.two_by_two = two_by_two;
+    report.pivots.zero = zero;
+    report.factors.nnz_l = entries;
+    report.factors.fill_ratio = static_cast<double>(entries) / static_cast<double>(nnz);
+    report.indefinite_column = indefinite_column;
+    report.escalations.insert(report.escalations.end(), escalations.begin(), escalations.end());
+  }
+};
+
 /// What happened to the pivots of one numeric factorization.
 struct FactorizationOutcome {
   std::int64_t perturbed = 0;                ///< pivots replaced by a larger one
   std::optional<std::int64_t> interchanged;  ///< pivots taken from other rows; of threshold pivoting
   double largest_entry = 0;                  ///< max |entry of the scaled matrix|
   double largest_factor = 0;                 ///< max |entry of the factors|; infinity where one is not finite
+  std::optional<SymmetricOutcome> symmetric = {};  ///< of LDLᵀ and Cholesky
 
   bool is_finite() const { return largest_factor < std::numeric_limits<double>::infinity(); }
   /// max |entry of the factors| / max |entry of the scaled matrix|
@@ -38,7 +62,7 @@ struct FactorizationOutcome {
 /// A pivot by the user's row and column.
 struct Pivot {
   std::int64_t row = 0, column = 0;
-  bool perturbed = false;
+  bool perturbed = false;  ///< or a zero pivot of LDLᵀ
 };
 
 /// Factors of one matrix after another on one pattern: what every engine implements (multifrontal and
@@ -58,6 +82,9 @@ class Factorization : public Preconditioner<Scalar, ExecutionSpace> {
 
   /// The pivots of the last factorization, on the host, [n] in elimination order. Fences.
   virtual std::vector<Pivot> pivots(const ExecutionSpace& exec) const = 0;
+
+  /// Asks for more accurate factors, from the next factorization on. @returns false where there are none
+  virtual bool increase_quality() { return false; }
 
   /// The row at which the watchdog gave up an `apply` since the last call, or −1. Fences.
   virtual std::int64_t consume_timeout(const ExecutionSpace& exec) = 0;

@@ -60,6 +60,12 @@ std::string describe(const Report& report, int index_base) {
              singular_places(report, index_base);
     case Status::numerically_singular:
       return "the matrix is singular to working precision" + singular_places(report, index_base);
+    case Status::not_positive_definite:
+      return "the matrix is not positive definite" +
+             (report.indefinite_column
+                  ? ": the pivot of column " + std::to_string(*report.indefinite_column + index_base) +
+                        (index_base == 0 ? ", counted from 0," : "") + " is not positive"
+                  : std::string());
     case Status::error_above_tolerance:
       return "the componentwise backward error " + scientific(report.errors.backward_componentwise) +
              " is above the tolerance";

@@ -36,7 +36,7 @@ struct FactorCounts {
 
 /// What happened to pivots in the last factorization.
 struct PivotCounts {
-  std::optional<std::int64_t> perturbed, delayed, two_by_two;
+  std::optional<std::int64_t> perturbed, delayed, two_by_two, zero;
   std::optional<std::int64_t> interchanged;  ///< pivots taken from other rows; of threshold pivoting
   std::optional<double> growth;              ///< max |entry of L\U| / max |entry of the scaled matrix|
   std::optional<double> shift;  ///< of the diagonal, in parts of max |entry of the row|; incomplete factors
@@ -77,8 +77,10 @@ struct Report {
   SolveErrors errors;
   MemoryUse memory;
   std::optional<std::int64_t> structural_rank;
-  std::vector<std::int64_t> singular_rows;     ///< user's rows, from 0, that make the matrix singular
-  std::vector<std::int64_t> singular_columns;  ///< user's columns, from 0
+  std::vector<std::int64_t> singular_rows;        ///< user's rows, from 0, that make the matrix singular
+  std::vector<std::int64_t> singular_columns;     ///< user's columns, from 0
+  std::optional<std::int64_t> indefinite_column;  ///< user's column, from 0, whose pivot was not positive in
+                                                  ///< a Cholesky factorization
 };
 
 /// One sentence on the status, rows and columns counted from `index_base` (1 for people with a Matrix Market

@@ -13,6 +13,7 @@ enum class Status {
                           ///< of a Krylov method the relative residual
   structurally_singular,  ///< the pattern admits no perfect matching of rows and columns
   numerically_singular,   ///< singular to working precision, shown by a computed null vector or zero pivots
+  not_positive_definite,  ///< a Cholesky factorization met a pivot that is not positive
   error_above_tolerance,  ///< solved, but the backward error is above the tolerance
   breakdown,              ///< factors or solution hold NaN or infinity, or a Krylov method cannot go on
   not_converged,          ///< a Krylov method ended above the tolerance
@@ -30,6 +31,8 @@ constexpr std::string_view to_string(Status status) {
       return "structurally_singular";
     case Status::numerically_singular:
       return "numerically_singular";
+    case Status::not_positive_definite:
+      return "not_positive_definite";
     case Status::error_above_tolerance:
       return "error_above_tolerance";
     case Status::breakdown:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_SymmetricMatching.hpp"
 
 namespace lutra {
 namespace {
@@ -23,16 +24,20 @@ std::string in_words(const char* name, const FillForecast& forecast) {
 /// Orders a graph by AMD, and by METIS where the choice needs it.
 template <class Ordinal, class Index, class Offset>
 ChosenOrder<Ordinal> choose_with(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                 const OrderingCosts& costs) {
+                                 const OrderingCosts& costs, const std::vector<Ordinal>& partner) {
   const auto graph = symmetric_graph<Index>(pattern);
-  auto permutation = order(graph, Ordering::amd);
+  const std::vector<Index> pairs(partner.begin(), partner.end());
+  const auto order_by = [&](Ordering kind) {
+    return pairs.empty() ? order(graph, kind) : order_pairs(graph, pairs, kind);
+  };
+  auto permutation = order_by(Ordering::amd);
   OrderingProperties properties;
   properties.rows = graph.size();
   properties.metis_can_order = metis_can_order(graph);
   properties.amd = forecast_fill(graph, permutation);
   OrderingChoice choice = choose_ordering(properties, costs);
   if (choice.ordering == Ordering::automatic) {
-    auto metis = order(graph, Ordering::metis);
+    auto metis = order_by(Ordering::metis);
     properties.metis = forecast_fill(graph, metis);
     choice = choose_ordering(properties, costs);
     if (choice.ordering == Ordering::metis) permutation = std::move(metis);
@@ -58,14 +63,14 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Order
 
 template <class Ordinal, class Offset>
 ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                         const OrderingCosts& costs) {
-  return graph_fits_int(pattern) ? choose_with<Ordinal, int>(pattern, costs)
-                                 : choose_with<Ordinal, std::int64_t>(pattern, costs);
+                                         const OrderingCosts& costs, const std::vector<Ordinal>& partner) {
+  return graph_fits_int(pattern) ? choose_with<Ordinal, int>(pattern, costs, partner)
+                                 : choose_with<Ordinal, std::int64_t>(pattern, costs, partner);
 }
 
 #define LUTRA_INSTANTIATE(Ordinal, Offset)                                                                 \
   template ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                                    const OrderingCosts&);
+                                                    const OrderingCosts&, const std::vector<Ordinal>&);
 LUTRA_FOR_EACH_PATTERN(LUTRA_INSTANTIATE)
 
 }  // namespace lutra

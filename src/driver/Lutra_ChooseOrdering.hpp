@@ -42,10 +42,12 @@ struct ChosenOrder {
 
 /// Orders the pattern of A + Aᵀ on the host as `choose_ordering` says.
 /// @param pattern square; rows sorted, no entry twice
+/// @param partner pairs that stay neighbours (pair_candidates); empty: none
 /// @throws InputError where the pattern is not square; OutOfMemoryError
 template <class Ordinal, class Offset>
 ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                         const OrderingCosts& costs = {});
+                                         const OrderingCosts& costs = {},
+                                         const std::vector<Ordinal>& partner = {});
 
 }  // namespace lutra
 

@@ -85,6 +85,8 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
 
   void rematch(const matrix_type& A) override { set_analysis(analyze_lu(m_exec, A, m_options, m_budget)); }
 
+  bool increase_quality() override { return m_factorization && m_factorization->increase_quality(); }
+
   void factorize(const matrix_type& A) override {
     if (m_stage == Stage::structurally_singular) {  // the report of the analysis stands
       check_square_matrix(m_exec, A, m_check);
@@ -93,13 +95,15 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     check_same_pattern(m_exec, A, m_analysis->F.A, m_check, m_options.validate_input);
     start_report();
     m_report.pivots = {};
+    m_report.inertia = {};
+    m_report.indefinite_column.reset();
     try {
       const StageTimer timer(m_exec, m_options.time_stages);
       m_operators.set_values(m_exec, A.values);
-      const bool finite = factorize_within_growth();
+      const FactorizationOutcome outcome = factorize_within_growth();
       (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
       m_factorized_before = true;
-      const Stage stage = stage_of_factors(finite);
+      const Stage stage = stage_of_factors(outcome);
       m_report.status = stage == Stage::factorized ? Status::not_solved : status_of(stage);
       m_stage = stage;
     } catch (const std::bad_alloc&) {
@@ -138,7 +142,14 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   using Workspace = SolveWorkspace<Scalar, ExecutionSpace>;
 
   /// What can be done next.
-  enum class Stage { structurally_singular, analyzed, not_finite, numerically_singular, factorized };
+  enum class Stage {
+    structurally_singular,
+    analyzed,
+    not_finite,
+    not_definite,
+    numerically_singular,
+    factorized
+  };
 
   /// From here on nothing is left of former factors and solutions.
   void start_report() {
@@ -150,39 +161,54 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     m_report.singular_columns.clear();
   }
 
-  /// Factorizes once; pivot counts go to the report. True if the factors are finite.
-  bool factorize_with(double perturbation) {
+  /// Factorizes once; counts go to the report.
+  FactorizationOutcome factorize_with(double perturbation) {
     const FactorizationOutcome outcome = m_factorization->factorize(
         m_exec, {m_operators.values(), m_analysis->row_scale, m_analysis->col_scale}, perturbation);
-    m_report.pivots.perturbed = outcome.perturbed;
-    m_report.pivots.interchanged = outcome.interchanged;
-    m_report.pivots.growth = outcome.growth();
-    return outcome.is_finite();
+    PivotCounts& pivots = m_report.pivots;
+    pivots.perturbed = outcome.perturbed;
+    pivots.interchanged = outcome.interchanged;
+    pivots.growth = outcome.growth();
+    if (outcome.symmetric) outcome.symmetric->write(m_operators.values().extent(0), m_report);
+    return outcome;
   }
 
   /// Factorizes, and does it again with larger perturbations where tiny pivots let entries grow so much that
   /// the factors would not even serve as a preconditioner. Growth falls with the square of the perturbation.
-  /// True if finite.
-  bool factorize_within_growth() {
+  FactorizationOutcome factorize_within_growth() {
     constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
     constexpr double max_growth = 1e-3 / epsilon;
     if (m_options.perturbation > 0) return factorize_with(m_options.perturbation);
-    const bool finite = factorize_with(default_perturbation<Scalar>());
-    if (*m_report.pivots.perturbed == 0 || (finite && *m_report.pivots.growth <= max_growth)) return finite;
+    auto outcome = factorize_with(default_perturbation<Scalar>());
+    if (outcome.perturbed == 0 || (outcome.is_finite() && outcome.growth() <= max_growth)) return outcome;
     const double larger = std::pow(epsilon, 5.0 / 16.0);
     m_report.escalations.push_back("element growth: pivots perturbed below " + std::to_string(larger));
     return factorize_with(larger);
   }
 
-  /// Looks at factors whose pivots have been perturbed.
-  Stage stage_of_factors(bool finite) {
-    if (!finite) return Stage::not_finite;
-    if (*m_report.pivots.perturbed == 0) return Stage::factorized;
+  /// Looks at factors some of whose pivots are zero or have been perturbed.
+  Stage stage_of_factors(const FactorizationOutcome& outcome) {
+    if (m_report.indefinite_column) return Stage::not_definite;
+    if (!outcome.is_finite()) return Stage::not_finite;
+    if (m_report.pivots.zero.value_or(0) > 0) {
+      name_zero_pivots();
+      return Stage::numerically_singular;
+    }
+    if (outcome.perturbed == 0) return Stage::factorized;
     reserve_column();
     const bool found = find_null_vector(m_exec, operator_for(Transposition::none), *m_factorization, scales(),
                                         m_column, m_report);
     throw_if_stopped();
     return found ? Stage::numerically_singular : Stage::factorized;
+  }
+
+  /// Rows and columns of zero pivots go to the report.
+  void name_zero_pivots() {
+    for (const Pivot& pivot : m_factorization->pivots(m_exec)) {
+      if (!pivot.perturbed) continue;
+      m_report.singular_rows.push_back(pivot.row);
+      m_report.singular_columns.push_back(pivot.column);
+    }
   }
 
   static Status status_of(Stage stage) {
@@ -193,6 +219,8 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
         return Status::numerically_singular;
       case Stage::not_finite:
         return Status::breakdown;
+      case Stage::not_definite:
+        return Status::not_positive_definite;
       default:
         return Status::success;
     }

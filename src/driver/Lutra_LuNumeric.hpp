@@ -31,6 +31,7 @@ struct LuNumericSteps {
                        const typename Numeric::multivector_type& X, Transposition op) = 0;
   virtual void set_analysis(const Analysis& analysis) = 0;
   virtual void rematch(const typename Numeric::matrix_type& A) = 0;
+  virtual bool increase_quality() = 0;
 
   Analysis m_analysis;
   Report m_report;
@@ -51,6 +52,11 @@ template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
           class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class LuNumeric {
  public:
+  using scalar_type = Scalar;
+  using ordinal_type = Ordinal;
+  using offset_type = Offset;
+  using execution_space = ExecutionSpace;
+  using options_type = LuOptions;
   using memory_space = typename ExecutionSpace::memory_space;
   using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
   using analysis_type = LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
@@ -67,6 +73,12 @@ class LuNumeric {
   LuNumeric(std::shared_ptr<const analysis_type> analysis, const LuOptions& options,
             const ExecutionSpace& exec, const MemoryBudget& budget)
       : m_steps(Steps::make(analysis, options, exec, budget)) {}
+
+  /// analyze_lu, for DirectSolver.
+  static std::shared_ptr<const analysis_type> analyze(const ExecutionSpace& exec, const matrix_type& A,
+                                                      const LuOptions& options, const MemoryBudget& budget) {
+    return analyze_lu(exec, A, options, budget);
+  }
 
   /// LU of a matrix with the pattern of the analysis and any values, which are copied. Does nothing where
   /// that pattern is structurally singular. Waits twice: for the check of the matrix, and for what became of
@@ -100,6 +112,10 @@ class LuNumeric {
   /// A new analysis of A for this object alone: for values for which the former matching no longer serves.
   /// @throws InputError as SparseLU::analyze; OutOfMemoryError: nothing has changed. Fences.
   void rematch(const matrix_type& A) { m_steps->rematch(A); }
+
+  /// Asks for more accurate factors, from the next factorization on. @returns false where they are as
+  /// accurate as they become
+  bool increase_quality() { return m_steps->increase_quality(); }
 
   const std::shared_ptr<const analysis_type>& analysis() const noexcept { return m_steps->m_analysis; }
   /// What was chosen, counted and measured, and how good the last solution is. After an OutOfMemoryError of

@@ -62,22 +62,12 @@ void MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::update_
   m_by_rows->set_values(exec, m_row_values);
 }
 
-/// Transposed, F's columns stand where the right-hand sides are.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::apply(const ExecutionSpace& exec,
                                                                                Transposition op,
                                                                                const Rows& B, const Rows& X) {
   if (m_by_rows) return m_by_rows->solve(exec, op, m_A.row_scale, m_A.col_scale, B, X);
-  const bool plain = op == Transposition::none;
-  const auto& F = m_plan.F;
-  FrontSystem<Scalar, Ordinal, Memory> system;
-  system.transposition = op;
-  system.in = {B.data(), B.stride(0), B.stride(1), (plain ? m_A.row_scale : m_A.col_scale).data()};
-  system.out = {X.data(), X.stride(0), X.stride(1), (plain ? m_A.col_scale : m_A.row_scale).data()};
-  system.in_row = plain ? F.row_order : F.col_order;
-  system.out_row = plain ? F.col_order : F.row_order;
-  system.n_columns = static_cast<int>(B.extent(1));
-  m_on_fronts->solve(exec, m_plan.fronts, m_fronts, system);
+  m_on_fronts->solve(exec, m_plan.fronts, m_fronts, Impl::front_system(m_plan.F, m_A, op, B, X));
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

@@ -10,6 +10,7 @@
 #include "Lutra_ChooseOrdering.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
+#include "Lutra_SymmetricMatching.hpp"
 
 namespace lutra {
 namespace {
@@ -103,21 +104,54 @@ HostMatrix<char, Ordinal, Offset> permute_rows(const CsrPattern<Ordinal, Offset,
   return result;
 }
 
-/// Elimination order of the user's columns.
-template <class Ordinal, class Offset>
+/// Elimination order of the columns of a pattern as the options ask.
+/// @param partner pairs that stay neighbours (pair_candidates); empty: none
+template <class Options, class Ordinal, class Offset>
 std::vector<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
-                                   const MatchingResult<Ordinal>& matching, const LuOptions& options,
+                                   const Options& options, const std::vector<Ordinal>& partner,
                                    const OrderingCosts& costs, Report& report) {
   report.choice.ordering = name_of(options.ordering);
   if (options.ordering == Ordering::user) {
     return std::vector<Ordinal>(options.user_permutation.begin(), options.user_permutation.end());
   }
-  const auto matched = permute_rows(A, matching.row_of_column);
-  if (options.ordering != Ordering::automatic) return order(make_view(matched).pattern(), options.ordering);
-  ChosenOrder<Ordinal> chosen = order_automatically(make_view(matched).pattern(), costs);
+  if (options.ordering != Ordering::automatic)
+    return partner.empty() ? order(A, options.ordering) : order_pairs(A, partner, options.ordering);
+  ChosenOrder<Ordinal> chosen = order_automatically(A, costs, partner);
   report.choice.ordering = name_of(chosen.ordering);
   add_reason(report, chosen.reason);
   return std::move(chosen.permutation);
+}
+
+/// Largest exponent of a scale: the product of two and an entry stays in range.
+template <class Scalar>
+constexpr int max_exponent = sizeof(RealOf<Scalar>) == 8 ? 500 : 60;
+
+/// Scales that span more do more harm than those of equilibration.
+constexpr double max_scale_ratio = 0x1p52;
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+SymmetricMatching<Ordinal> match_symmetric(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
+    const MemoryBudget& budget, Report& report) {
+  SymmetricMatching<Ordinal> result;
+  if (option == Matching::none) {
+    result.scale.assign(static_cast<std::size_t>(A.n_rows), 1.0);
+    report.choice.matching = "none";
+    return result;
+  }
+  const bool auction = option == Matching::auction;
+  result = symmetrize(on_host, auction ? match_by_auction(exec, A, budget, report) : match_exact(on_host));
+  report.choice.matching = auction ? "auction" : "exact";
+  report.structural_rank = result.structural_rank;
+  const auto [smallest, largest] = std::ranges::minmax(result.scale);
+  if (option == Matching::automatic && !(largest <= max_scale_ratio * smallest)) {
+    result.scale = equilibrate(on_host);
+    add_reason(report, "scaling: by the largest entries of rows, the matching's scales differ too much");
+  }
+  round_to_powers_of_two(result.scale, max_exponent<Scalar>);
+  return result;
 }
 
 }  // namespace
@@ -133,16 +167,45 @@ std::optional<PivotOrder<Ordinal>> choose_pivots(
   report.times.matching = timer.seconds();
   if (!matching) return std::nullopt;
   timer.reset();
-  auto columns = order_columns(on_host.pattern(), *matching, options,
+  const auto matched = options.ordering == Ordering::user
+                           ? HostMatrix<char, Ordinal, Offset>()
+                           : permute_rows(on_host.pattern(), matching->row_of_column);
+  auto columns = order_columns(make_view(matched).pattern(), options, std::vector<Ordinal>(),
                                default_device_model<ExecutionSpace>().ordering, report);
   report.times.ordering = timer.seconds();
   return PivotOrder<Ordinal>(std::move(*matching), std::move(columns));
 }
 
-#define LUTRA_CHOOSE_PIVOTS(Scalar, Ordinal, Offset, Space)                                              \
-  template std::optional<PivotOrder<Ordinal>> choose_pivots(                                             \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,               \
-      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LuOptions&, const MemoryBudget&, \
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+PivotOrder<Ordinal> choose_symmetric_pivots(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LdltOptions& options,
+    const MemoryBudget& budget, Report& report) {
+  Kokkos::Timer timer;
+  auto matching = match_symmetric(exec, A, on_host, options.matching, budget, report);
+  std::vector<Ordinal> partner;
+  if (options.pair_ordering) partner = pair_candidates(on_host, matching);
+  report.times.matching = timer.seconds();
+  timer.reset();
+  auto columns = order_columns(on_host.pattern(), options, partner,
+                               default_device_model<ExecutionSpace>().ordering, report);
+  report.times.ordering = timer.seconds();
+  MatchingResult<Ordinal> diagonal;  // rows stay where they are
+  diagonal.row_of_column.resize(columns.size());
+  std::iota(diagonal.row_of_column.begin(), diagonal.row_of_column.end(), Ordinal(0));
+  diagonal.row_scale = diagonal.col_scale = std::move(matching.scale);
+  return PivotOrder<Ordinal>(std::move(diagonal), std::move(columns));
+}
+
+#define LUTRA_CHOOSE_PIVOTS(Scalar, Ordinal, Offset, Space)                                                \
+  template std::optional<PivotOrder<Ordinal>> choose_pivots(                                               \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
+      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LuOptions&, const MemoryBudget&,   \
+      Report&);                                                                                            \
+  template PivotOrder<Ordinal> choose_symmetric_pivots(                                                    \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
+      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LdltOptions&, const MemoryBudget&, \
       Report&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_CHOOSE_PIVOTS)
 

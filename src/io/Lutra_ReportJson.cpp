@@ -82,9 +82,13 @@ Json make(const FactorCounts& factors) {
 }
 
 Json make(const PivotCounts& pivots) {
-  return {{"perturbed", number(pivots.perturbed)},       {"delayed", number(pivots.delayed)},
-          {"two_by_two", number(pivots.two_by_two)},     {"growth", number(pivots.growth)},
-          {"interchanged", number(pivots.interchanged)}, {"shift", number(pivots.shift)}};
+  return {{"perturbed", number(pivots.perturbed)},
+          {"delayed", number(pivots.delayed)},
+          {"two_by_two", number(pivots.two_by_two)},
+          {"zero", number(pivots.zero)},
+          {"growth", number(pivots.growth)},
+          {"interchanged", number(pivots.interchanged)},
+          {"shift", number(pivots.shift)}};
 }
 
 Json make(const Inertia& inertia) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_LdltOptions.hpp"
 #include "Lutra_LuOptions.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_Report.hpp"
@@ -45,6 +46,19 @@ std::optional<PivotOrder<Ordinal>> choose_pivots(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
+    const MemoryBudget& budget, Report& report);
+
+/// The same for a symmetric matrix: one scaling of powers of two and one order for rows and columns, which
+/// `matching` holds as a matching with the diagonal. There is one for any pattern; the report has the
+/// structural rank where a matching was asked for.
+/// @param A       both triangles
+/// @param on_host a copy of A
+/// @throws OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+PivotOrder<Ordinal> choose_symmetric_pivots(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LdltOptions& options,
     const MemoryBudget& budget, Report& report);
 
 }  // namespace lutra

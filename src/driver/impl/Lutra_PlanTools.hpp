@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "Lutra_FactorizationPlan.hpp"
+#include "Lutra_FrontSolver.hpp"
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -35,6 +36,23 @@ std::vector<Pivot> list_pivots(const ExecutionSpace& exec, const Permuted& F, co
     pivots.push_back({rows[row], columns[k], flags[k] != 0});
   }
   return pivots;
+}
+
+/// B and X as solves on fronts take them. Transposed, F's columns stand where the right-hand sides are.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+FrontSystem<Scalar, Ordinal, Memory> front_system(const PermutedPattern<Ordinal, Offset, Memory>& F,
+                                                  const ScaledValues<Scalar, Memory>& A, Transposition op,
+                                                  const DenseRows<Scalar, Memory>& B,
+                                                  const DenseRows<Scalar, Memory>& X) {
+  const bool plain = op == Transposition::none;
+  FrontSystem<Scalar, Ordinal, Memory> system;
+  system.transposition = op;
+  system.in = {B.data(), B.stride(0), B.stride(1), (plain ? A.row_scale : A.col_scale).data()};
+  system.out = {X.data(), X.stride(0), X.stride(1), (plain ? A.col_scale : A.row_scale).data()};
+  system.in_row = plain ? F.row_order : F.col_order;
+  system.out_row = plain ? F.col_order : F.row_order;
+  system.n_columns = static_cast<int>(B.extent(1));
+  return system;
 }
 
 }  // namespace lutra::Impl

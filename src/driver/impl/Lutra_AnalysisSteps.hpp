@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ANALYSISSTEPS_HPP
+#define LUTRA_ANALYSISSTEPS_HPP
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "Lutra_AssemblyTree.hpp"
+#include "Lutra_LuAnalysis.hpp"
+#include "Lutra_PivotOrder.hpp"
+#include "Lutra_ToDevice.hpp"
+
+// What the analyses of LU and LDLᵀ have in common.
+
+namespace lutra::Impl {
+
+/// The solver's own copy of a pattern, with the orders of rows and columns.
+template <class Ordinal, class Offset, class ExecutionSpace>
+PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permute(
+    const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const PivotOrder<Ordinal>& pivots, const MemoryBudget& budget) {
+  using Memory = typename ExecutionSpace::memory_space;
+  PermutedPattern<Ordinal, Offset, Memory> F;
+  F.reservation = MemoryReservation(budget);
+  F.row_order = upload(exec, F.reservation, "lutra::driver::row_order", pivots.rows);
+  F.col_order = upload(exec, F.reservation, "lutra::driver::col_order", pivots.columns);
+  F.A = copy_pattern(exec, F.reservation, A);
+  return F;
+}
+
+/// Puts the scales of a matching into the memory of the execution space.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void upload_scales(const ExecutionSpace& exec, const MatchingResult<Ordinal>& matching,
+                   LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
+  using Reals = std::vector<RealOf<Scalar>>;
+  analysis.row_scale = upload(exec, analysis.reservation, "lutra::driver::row_scale",
+                              Reals(matching.row_scale.begin(), matching.row_scale.end()));
+  analysis.col_scale = upload(exec, analysis.reservation, "lutra::driver::col_scale",
+                              Reals(matching.col_scale.begin(), matching.col_scale.end()));
+}
+
+/// The pattern of F on the host, rows sorted.
+template <class Ordinal, class Offset>
+HostMatrix<char, Ordinal, Offset> permuted_pattern(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
+                                                   const PivotOrder<Ordinal>& pivots) {
+  std::vector<Ordinal> position(pivots.columns.size());
+  for (std::size_t k = 0; k < position.size(); ++k)
+    position[static_cast<std::size_t>(pivots.columns[k])] = static_cast<Ordinal>(k);
+  HostMatrix<char, Ordinal, Offset> result;
+  result.n_rows = result.n_cols = A.n_rows;
+  result.row_map.push_back(0);
+  result.entries.reserve(A.entries.extent(0));
+  for (const Ordinal row : pivots.rows) {
+    for (Offset p = A.row_map(row); p < A.row_map(row + 1); ++p)
+      result.entries.push_back(position[static_cast<std::size_t>(A.entries(p))]);
+    std::sort(result.entries.begin() + static_cast<std::ptrdiff_t>(result.row_map.back()),
+              result.entries.end());
+    result.row_map.push_back(static_cast<Offset>(result.entries.size()));
+  }
+  return result;
+}
+
+/// The tree of fronts, on devices by their threads where there is room.
+/// @param on_host a copy of A
+template <class Ordinal, class Offset, class ExecutionSpace>
+AssemblyTree<Ordinal> build_tree(const ExecutionSpace& exec,
+                                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                                 const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host,
+                                 const PivotOrder<Ordinal>& pivots, const MemoryBudget& budget) {
+  if constexpr (!is_host_space<ExecutionSpace>) {
+    try {
+      if (A.n_rows < std::numeric_limits<int>::max())
+        return make_assembly_tree(exec, A, pivots.rows, pivots.columns, budget);
+    } catch (const OutOfMemoryError&) {  // the host has room
+    }
+  }
+  return make_assembly_tree(make_view(permuted_pattern(on_host, pivots)).pattern());
+}
+
+}  // namespace lutra::Impl
+
+#endif
