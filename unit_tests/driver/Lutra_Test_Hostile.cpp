@@ -4,7 +4,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <complex>
+#include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 
 #include "Lutra_Error.hpp"
@@ -18,6 +20,14 @@ namespace lutra::Test {
 namespace {
 
 using Long = std::complex<long double>;  // its range holds every product of doubles
+
+template <class Types>
+using HostBlock = std::vector<std::vector<typename Types::Scalar>>;  // by columns
+template <class Types>
+using Block = Kokkos::View<typename Types::Scalar**, Kokkos::LayoutLeft, typename Types::Memory>;
+
+/// How many solves ended with each status, by what was asked for.
+using Mix = std::map<std::string, std::map<Status, int>>;
 
 template <class Scalar>
 Long to_long(const Scalar& value) {
@@ -150,13 +160,17 @@ KrylovSolverOptions hostile_options(Dice& dice, bool symmetric_order) {
   return options;
 }
 
+/// Right-hand sides, of sizes of their own.
 template <class Types>
-std::vector<typename Types::Scalar> hostile_right_side(Dice& dice, std::size_t n) {
-  const double size = dice.any({1.0, 1.0, 1e-30, 1e30, 0.0});
-  std::vector<typename Types::Scalar> b;
-  for (std::size_t i = 0; i < n; ++i)
-    b.push_back(as_scalar<typename Types::Scalar>(size * (dice.unit() - 0.5)));
-  return b;
+HostBlock<Types> hostile_right_sides(Dice& dice, std::size_t n, std::size_t columns) {
+  HostBlock<Types> B;
+  for (std::size_t c = 0; c < columns; ++c) {
+    const double size = dice.any({1.0, 1.0, 1e-30, 1e30, 0.0});
+    auto& b = B.emplace_back();
+    for (std::size_t i = 0; i < n; ++i)
+      b.push_back(as_scalar<typename Types::Scalar>(size * (dice.unit() - 0.5)));
+  }
+  return B;
 }
 
 /// ‖b − op(A)·x‖₂ and how far rounding in working precision may have been off.
@@ -191,49 +205,94 @@ TrueResidual true_residual(const MatrixType& A, Transposition op, const std::vec
   return {std::sqrt(result.norm), std::sqrt(result.rounding), std::sqrt(result.b_norm)};
 }
 
+/// Other values on the pattern of A, some of them zero or of another size.
+template <class MatrixType>
+MatrixType other_values(Dice& dice, MatrixType A) {
+  using Scalar = typename decltype(MatrixType::values)::value_type;
+  for (auto& value : A.values) value *= as_scalar<Scalar>(dice.any({1.0, -1.0, 0.0, 0.5, 1e-8}));
+  return A;
+}
+
 template <class Types>
-void test_matrix(int k) {
+Block<Types> to_block(const HostBlock<Types>& columns) {
+  const Block<Types> block("B", columns.front().size(), columns.size());
+  const auto host = Kokkos::create_mirror_view(block);
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    for (std::size_t i = 0; i < columns[c].size(); ++i) host(i, c) = columns[c][i];
+  Kokkos::deep_copy(block, host);
+  return block;
+}
+
+/// That a column is what the status of the solve says.
+template <class Types>
+void check_column(Status status, const Matrix<Types>& A, Transposition op,
+                  const std::vector<typename Types::Scalar>& x,
+                  const std::vector<typename Types::Scalar>& b) {
   using Scalar = typename Types::Scalar;
+  const bool finite =
+      std::ranges::all_of(x, [](const Scalar& value) { return ScalarTraits<Scalar>::is_finite(value); });
+  if (status == Status::success) {
+    REQUIRE(finite);
+    const double tolerance = sizeof(RealOf<Scalar>) == 8 ? 1e-10 : 1e-5;
+    const TrueResidual rest = true_residual(A, op, x, b);
+    CHECK(rest.norm <= 1.001L * static_cast<long double>(tolerance) * rest.b_norm + rest.rounding);
+  } else if (status == Status::not_converged) {
+    CHECK(finite);
+  } else if (status == Status::structurally_singular) {  // nothing was done
+    CHECK(std::ranges::all_of(x, [&](const Scalar& value) { return value == as_scalar<Scalar>(-7.0); }));
+  } else {
+    CHECK(status == Status::breakdown);
+    CHECK(finite);  // the last iterate before, or nothing was done
+  }
+}
+
+template <class Types, class Solver>
+Status solve_and_check(Dice& dice, Solver& solver, const Matrix<Types>& A) {
+  using Scalar = typename Types::Scalar;
+  solver.factorize(A);
+  const auto op = dice.any({Transposition::none, Transposition::transposed, Transposition::adjoint});
+  const auto B =
+      hostile_right_sides<Types>(dice, static_cast<std::size_t>(A.n_rows), dice.any<std::size_t>({1, 1, 3}));
+  const Block<Types> X("X", B.front().size(), B.size());
+  Kokkos::deep_copy(X, as_scalar<Scalar>(-7.0));
+  const Status status = solver.solve(to_block<Types>(B), X, op);
+  const Report& report = solver.report();
+  CHECK(status == report.status);
+  INFO("status " << to_string(status) << ", shift " << report.pivots.shift.value_or(0));
+  if (status == Status::success || status == Status::not_converged) CHECK(report.iterations.has_value());
+  for (std::size_t c = 0; c < B.size(); ++c)
+    check_column<Types>(status, A, op, to_vector(Kokkos::subview(X, Kokkos::ALL, c)), B[c]);
+  return status;
+}
+
+template <class Types>
+void test_matrix(int k, Mix& mix) {
   Dice dice{std::mt19937_64(static_cast<std::uint64_t>(k) + 1)};
   std::string description;
   const auto A = hostile_matrix<Types>(dice, description);
   const auto options = hostile_options(dice, dice.chance(0.2));
-  const auto op = dice.any({Transposition::none, Transposition::transposed, Transposition::adjoint});
-  const auto b = hostile_right_side<Types>(dice, static_cast<std::size_t>(A.n_rows));
-  INFO("matrix " << k << ": " << description << ", method " << static_cast<int>(options.method)
-                 << ", preconditioning " << static_cast<int>(options.preconditioning) << ", ilu "
-                 << name_of(options.ilu.ilu));
-  KrylovSolver<Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space> solver(
-      options);
+  KrylovSolver<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space>
+      solver(options);
   solver.analyze(A);
-  solver.factorize(A);
-  const auto B = to_space<typename Types::Space>(b);
-  const Scalar sentinel = as_scalar<Scalar>(-7.0);
-  const auto X = to_space<typename Types::Space>(std::vector<Scalar>(b.size(), sentinel));
-  const Status status = solver.solve(B, X, op);
-  const Report& report = solver.report();
-  CHECK(status == report.status);
-  const auto x = to_vector(X);
-  INFO("status " << to_string(status) << ", shift " << report.pivots.shift.value_or(0));
-  const bool finite =
-      std::ranges::all_of(x, [](const Scalar& value) { return ScalarTraits<Scalar>::is_finite(value); });
-  switch (status) {
-    case Status::success: {
-      REQUIRE(finite);
-      const double tolerance = sizeof(RealOf<Scalar>) == 8 ? 1e-10 : 1e-5;
-      const TrueResidual rest = true_residual(A, op, x, b);
-      CHECK(rest.norm <= 1.001L * static_cast<long double>(tolerance) * rest.b_norm + rest.rounding);
-      break;
-    }
-    case Status::not_converged:
-      CHECK(finite);
-      CHECK(report.iterations.has_value());
-      break;
-    case Status::structurally_singular:  // nothing was done
-      CHECK(std::ranges::all_of(x, [&](const Scalar& value) { return value == sentinel; }));
-      break;
-    default:
-      CHECK(status == Status::breakdown);
+  const auto& choice = solver.report().choice;
+  const std::string side = options.krylov.side == PreconditionSide::left    ? "left"
+                           : options.krylov.side == PreconditionSide::right ? "right"
+                                                                            : "split";
+  INFO("matrix " << k << ": " << description << ", " << choice.method << ", " << choice.precond << ", "
+                 << side);
+  const auto solve = [&](const Matrix<Types>& values) {
+    const Status status = solve_and_check<Types>(dice, solver, values);
+    for (const std::string& what : {choice.method, choice.precond, side}) ++mix[what][status];
+  };
+  solve(A);
+  if (dice.chance(0.3)) solve(other_values(dice, A));
+}
+
+void print(const Mix& mix) {
+  for (const auto& [what, counts] : mix) {
+    std::printf("%10s", what.c_str());
+    for (const auto& [status, count] : counts) std::printf("  %s %d", to_string(status).data(), count);
+    std::printf("\n");
   }
 }
 
@@ -243,7 +302,17 @@ TEMPLATE_LIST_TEST_CASE("hostile matrices: no silent NaN, no success that is non
                         AllTypes) {
   const char* const count = std::getenv("LUTRA_HOSTILE");
   const int end = count == nullptr ? 100 : std::atoi(count);
-  for (int k = 0; k < end; ++k) test_matrix<TestType>(k);
+  Mix mix;
+  for (int k = 0; k < end; ++k) test_matrix<TestType>(k, mix);
+  if (count != nullptr) print(mix);
+  // Everything has been asked for, and has had every end it can have.
+  for (const char* const what : {"gmres", "bicgstab", "cg", "left", "right", "split", "ilu0", "iluk", "ic0",
+                                 "ick", "parilu", "paric", "parilut", "parict", "jacobi", "none", "lu"})
+    CHECK((mix.contains(what) || end < 100));
+  for (const Status status : {Status::success, Status::not_converged, Status::breakdown})
+    for (const char* const method : {"gmres", "bicgstab", "cg"})
+      CHECK((mix[method].contains(status) || end < 100));
+  CHECK((mix["ilu0"].contains(Status::structurally_singular) || end < 100));
 }
 
 }  // namespace lutra::Test
