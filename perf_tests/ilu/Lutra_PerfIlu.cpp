@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Incomplete factorizations: `ilu0-analyze`, `ilu0-factor`, `ilu1-…`, and `parilut-N`: N steps of ParILUT
-// from ILU(0) at its fill.
+// Incomplete factorizations: `ilu0-analyze`, `ilu0-factor`, `ilu1-…`, and `parilut-N`: a step of ParILUT, of
+// N from ILU(0) at its fill; `parilut-candidates`, `-sweep`, `-selection` and `-removal`: parts of a step of
+// three.
 #include "Lutra_PerfIlu.hpp"
+
+#include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +39,7 @@ HostFactors join_factors(int n, const std::vector<std::int64_t>& lower_map, cons
   return joined;
 }
 
-double pattern_error(const HostMatrix<double>& A, const HostFactors& LU) {
+PatternErrors pattern_errors(const HostMatrix<double>& A, const HostFactors& LU) {
   const auto n = static_cast<std::size_t>(A.n_rows);
   std::vector<long double> sum(n, 0), magnitude(n, 0);
   std::vector<char> in_row(n, 0);
@@ -45,7 +48,7 @@ double pattern_error(const HostMatrix<double>& A, const HostFactors& LU) {
          p < static_cast<std::size_t>(matrix.row_map[i + 1]); ++p)
       visit(static_cast<std::size_t>(matrix.entries[p]), static_cast<long double>(matrix.values[p]));
   };
-  long double worst = 0;
+  long double worst = 0, rest = 0, whole = 0;
   for (std::size_t i = 0; i < n; ++i) {
     each_entry(A, i, [&](std::size_t j, long double a) {
       in_row[j] = 1;
@@ -63,13 +66,15 @@ double pattern_error(const HostMatrix<double>& A, const HostFactors& LU) {
       if (k < i) subtract(l, k);
     });
     subtract(1, i);
-    each_entry(A, i, [&](std::size_t j, long double) {
+    each_entry(A, i, [&](std::size_t j, long double a) {
       if (magnitude[j] > 0) worst = std::max(worst, std::fabs(sum[j]) / magnitude[j]);
       if (!std::isfinite(sum[j])) worst = std::numeric_limits<long double>::infinity();
+      rest += sum[j] * sum[j];
+      whole += a * a;
       in_row[j] = 0;
     });
   }
-  return static_cast<double>(worst);
+  return {static_cast<double>(worst), static_cast<double>(std::sqrt(rest / whole))};
 }
 
 namespace {
@@ -93,6 +98,7 @@ Measurement describe(Samples&& samples, const HostMatrix<double>& A, const HostF
   result.counters["nnz"] = static_cast<double>(A.nnz());
   result.counters["nnz_lu"] = static_cast<double>(LU.nnz());
   result.counters["flops"] = 2 * n_products(LU);
+  if (A.n_rows <= 100000) result.counters["iterations"] = gmres_iterations(A, LU);
   return result;
 }
 
@@ -105,7 +111,7 @@ Measurement measure_ilu(const PerfRun& run, const HostMatrix<double>& A, const I
   if (analyze) solver->factorize();
   const HostFactors LU = solver->factors();
   Measurement result = describe(std::move(samples), A, LU);
-  result.counters["backward_componentwise"] = pattern_error(A, LU);
+  result.counters["backward_componentwise"] = pattern_errors(A, LU).componentwise;
   result.add_limits(run.limits, csr_bytes(A.n_rows, static_cast<double>(A.nnz()), true) +
                                     csr_bytes(A.n_rows, static_cast<double>(LU.nnz()), true));
   return result;
@@ -121,8 +127,55 @@ Measurement measure_parilut(const PerfRun& run, const HostMatrix<double>& A, con
   const HostFactors LU = solver->factors();
   Measurement result = describe(std::move(samples), A, LU);
   result.counters["steps"] = made;
-  result.counters["residual_on_pattern"] = pattern_error(A, LU);
+  result.counters["residual_on_pattern"] = pattern_errors(A, LU).frobenius;
   return result;
+}
+
+/// Seconds in regions of a name that end while this lives, by the callbacks of Kokkos Tools, which make
+/// Kokkos fence where regions begin and end. One object at a time.
+class RegionTime {
+ public:
+  explicit RegionTime(const std::string& region)
+      : m_region(region), m_callbacks_before(Kokkos::Tools::Experimental::get_callbacks()) {
+    s_this = this;
+    Kokkos::Tools::Experimental::set_push_region_callback([](const char* name) {
+      s_this->m_is_inside = s_this->m_region == name;
+      s_this->m_timer.reset();
+    });
+    Kokkos::Tools::Experimental::set_pop_region_callback([] {
+      if (s_this->m_is_inside) s_this->m_seconds += s_this->m_timer.seconds();
+      s_this->m_is_inside = false;
+    });
+  }
+  ~RegionTime() { Kokkos::Tools::Experimental::set_callbacks(m_callbacks_before); }
+  RegionTime(const RegionTime&) = delete;
+  RegionTime& operator=(const RegionTime&) = delete;
+
+  double seconds() const { return m_seconds; }
+
+ private:
+  static inline RegionTime* s_this = nullptr;
+  std::string m_region;
+  Kokkos::Tools::Experimental::EventSet m_callbacks_before;
+  Kokkos::Timer m_timer;
+  double m_seconds = 0;
+  bool m_is_inside = false;
+};
+
+/// The time of one part of a step, without the others.
+Measurement measure_part(const PerfRun& run, const HostMatrix<double>& A, const IluKind& kind,
+                         const std::string& part) {
+  const auto solver = kind.make(A, {.parilut_steps = 3});
+  solver->analyze();
+  solver->factorize();
+  Samples samples;
+  while (static_cast<int>(samples.seconds.size()) < run.samples) {
+    const RegionTime time("lutra::ilu::parilut: " + part);
+    solver->factorize();
+    samples.seconds.push_back(time.seconds() / std::max(1, solver->steps()));
+  }
+  std::sort(samples.seconds.begin(), samples.seconds.end());
+  return describe(std::move(samples), A, solver->factors());
 }
 
 using SharedMatrix = std::shared_ptr<const HostMatrix<double>>;
@@ -174,6 +227,11 @@ void register_matrix(const PerfRun& run, const std::string& name, const SharedMa
   for (const int steps : {1, 3})
     add_benchmark(name, "parilut-" + std::to_string(steps), kind.name,
                   [&run, A, kind, steps] { return measure_parilut(run, *A, kind, steps); });
+  for (const std::string part : {"candidates", "sweep", "selection", "removal"}) {
+    if (kind.name.starts_with("lutra"))
+      add_benchmark(name, "parilut-" + part, kind.name,
+                    [&run, A, kind, part] { return measure_part(run, *A, kind, part); });
+  }
 }
 
 std::vector<IluKind> all_kinds() {

@@ -51,8 +51,16 @@ HostFactors join_factors(int n, const std::vector<std::int64_t>& lower_map, cons
                          const std::vector<double>& lower_values, const std::vector<std::int64_t>& upper_map,
                          const std::vector<int>& upper, const std::vector<double>& upper_values);
 
-/// max |A − L·U|ᵢⱼ / (|A| + |L|·|U|)ᵢⱼ over the pattern of A, in long double.
-double pattern_error(const HostMatrix<double>& A, const HostFactors& LU);
+/// What of A is left on its pattern, in long double.
+struct PatternErrors {
+  double componentwise;  ///< max |A − L·U|ᵢⱼ / (|A| + |L|·|U|)ᵢⱼ; 1 where an entry of A was dropped
+  double frobenius;      ///< ‖A − L·U‖ / ‖A‖
+};
+PatternErrors pattern_errors(const HostMatrix<double>& A, const HostFactors& LU);
+
+/// Iterations of GMRES(50) with L and U to a relative residual of 1e-10, by Lutra whoever has made them;
+/// −1 where it does not converge in 1000.
+int gmres_iterations(const HostMatrix<double>& A, const HostFactors& LU);
 
 }  // namespace lutra::Perf
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_ParIlut.hpp"
 
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -170,6 +171,7 @@ class ParIlut {
 
   /// m_wide := m_now with candidates
   void add_candidates() {
+    const Kokkos::Profiling::ScopedRegion region("lutra::ilu::parilut: candidates");
     Search search = find_candidates();
     if (m_wide.nnz() > 0) fill(search);
     const Impl::ParIlutNews& news = m_news.fetch(m_exec)(0);
@@ -300,6 +302,7 @@ class ParIlut {
 
   /// A sweep over `factors`, into `spare` and exchanged with it where it is to be deterministic.
   void sweep(Factors& factors, Array<Scalar>& spare) const {
+    const Kokkos::Profiling::ScopedRegion region("lutra::ilu::parilut: sweep");
     const Array<Scalar> to = m_options.deterministic ? spare : factors.values;
     Impl::sweep_factors(m_exec, m_A, m_shift, factors, Kokkos::View<const Scalar*, Memory>(factors.values),
                         to, *m_work);
@@ -313,10 +316,6 @@ class ParIlut {
     const auto n_keys = n_entries - m_A.n_rows;
     const Keyed keyed{m_wide, m_lower_map, Kokkos::subview(m_keys, std::make_pair(std::int64_t(0), n_lower)),
                       Kokkos::subview(m_keys, std::make_pair(n_lower, n_keys))};
-    for_rows("lutra::ilu::keys",
-             Impl::ComputeKeys<Scalar, Ordinal, Offset, Memory>{
-                 m_A, keyed, m_scaling, static_cast<Real>(m_options.drop_tolerance), m_rows});
-    if (m_options.symmetric) for_rows("lutra::ilu::drop_unpaired", Impl::DropUnpaired<Keyed>{keyed, m_rows});
     set_thresholds(keyed);
     m_previous = m_now.nnz() > n_limit() && !m_is_kept ? Factors() : m_now;
     m_now = {};
@@ -330,6 +329,11 @@ class ParIlut {
   }
 
   void set_thresholds(const Keyed& keyed) {
+    const Kokkos::Profiling::ScopedRegion region("lutra::ilu::parilut: selection");
+    for_rows("lutra::ilu::keys",
+             Impl::ComputeKeys<Scalar, Ordinal, Offset, Memory>{
+                 m_A, keyed, m_scaling, static_cast<Real>(m_options.drop_tolerance), m_rows});
+    if (m_options.symmetric) for_rows("lutra::ilu::drop_unpaired", Impl::DropUnpaired<Keyed>{keyed, m_rows});
     const bool by_row = m_options.fill_rule == FillRule::row;
     if (by_row) {
       for_rows("lutra::ilu::limit_rows", Impl::LimitRows<Scalar, Ordinal, Offset, Memory>{
@@ -355,6 +359,7 @@ class ParIlut {
   }
 
   void drop(const Drop& kernels) {
+    const Kokkos::Profiling::ScopedRegion region("lutra::ilu::parilut: removal");
     find_kept_rows(kernels);
     if (m_options.symmetric) {
       for_rows("lutra::ilu::mirror", Impl::MirrorKept<Drop>{kernels});
