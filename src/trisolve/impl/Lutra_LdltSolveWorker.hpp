@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LDLTSOLVEWORKER_HPP
+#define LUTRA_LDLTSOLVEWORKER_HPP
+
+#include "Lutra_FrontLdlt.hpp"
+#include "Lutra_FrontSubstitution.hpp"
+#include "Lutra_LdltSolver.hpp"
+
+namespace lutra::Impl {
+
+// Substitution with the fronts of an L·D·Lᵀ whose columns may have been delayed (J. Hogg, E. Ovtchinnikov and
+// J. Scott, ACM Trans. Math. Software 42, 2016). A front has eliminated columns e, delayed ones d and
+// contribution rows b, stored one below the other:
+//
+//         e
+//       +-----+
+//     e | L11 |   forward:  y_e = L11^-1 r_e,  r_d -= L21 y_e,  contribution to the parent: c_b - L31 y_e
+//       +-----+
+//     d | L21 |   diagonal: y_e = D^-1 y_e
+//       +-----+
+//     b | L31 |   backward: x_e = L11^-T (y_e - L21^T x_d - L31^T x_b),  x_d and x_b from the ancestors
+//       +-----+
+//
+// r is the right-hand side and the sum of the children's contributions; of columns delayed to the front it is
+// what the child has left in `by_index`.
+
+/// Arguments of a sweep with L, D or Lᵀ. Vectors begin at the group that is being solved.
+template <class Scalar, class Ordinal, class Offset>
+struct LdltSolveData : FrontVectors<Scalar, Ordinal> {
+  const Front<Ordinal, Offset>* fronts = nullptr;
+  const LdltFrontRoom<Offset>* room = nullptr;
+  const LdltRecord* records = nullptr;
+  const Ordinal* rows = nullptr;  ///< contribution rows of all fronts, permuted indices
+  const Scalar* panels = nullptr;
+  const Ordinal* variables = nullptr;  ///< by slots, as in the factors, like what follows
+  const Scalar* diagonal = nullptr;
+  const Scalar* off_diagonal = nullptr;
+  const PivotKind* kind = nullptr;
+  Scalar* by_slot = nullptr;   ///< [slots] values of eliminated columns, from sweep to sweep
+  Scalar* by_index = nullptr;  ///< [n] forward what children have delayed, backward solutions
+  LdltParts parts;             ///< of this sweep; D with Lᵀ is one
+  bool hermitian = false;
+  bool conjugate = false;  ///< D; of L and Lᵀ the sweep says it
+  bool loads = false;      ///< this sweep is the first: it reads right-hand sides
+  bool stores = false;     ///< this sweep is the last: it writes solutions
+};
+
+/// Sweeps over fronts, a team each. Barriers of the team separate gathering from solving, and solving from
+/// what reads the solutions.
+template <int Width, class Scalar, class Ordinal, class Offset>
+struct LdltSolveWorker {
+  LdltSolveData<Scalar, Ordinal, Offset> data;
+  int first_column = 0;  ///< of the group
+
+  template <class Member>
+  KOKKOS_FUNCTION void sweep(const Member& team, Ordinal number) const {
+    const Located at = locate(number);
+    if (data.parts.lower) return forward(team, at);
+    if (data.loads) load(team, at);
+    if (data.parts.diagonal) solve_diagonal(team, at);
+    if (data.parts.upper) backward(team, at);
+    if (data.stores) store(team, at);
+  }
+
+ private:
+  /// A front with its slots.
+  struct Located {
+    Front<Ordinal, Offset> front;
+    const Scalar* panel;
+    const Ordinal* variables;
+    Offset slots;    ///< first slot
+    int eliminated;  ///< columns
+    int columns;     ///< those and the delayed ones
+    Scalar* y;       ///< values of all of them
+    Scalar* contributions;
+
+    KOKKOS_FUNCTION std::int64_t leading() const { return columns + front.cb_rows; }
+    /// Rows of L from `row` on, or columns of its transpose.
+    KOKKOS_FUNCTION PanelPart<Scalar> lower(int row) const { return {panel + row, 1, leading()}; }
+    KOKKOS_FUNCTION PanelPart<Scalar> upper(int row) const { return {panel + row, leading(), 1}; }
+  };
+
+  KOKKOS_FUNCTION Located locate(Ordinal number) const {
+    const Front<Ordinal, Offset> front = data.fronts[number];
+    const LdltFrontRoom<Offset> room = data.room[number];
+    const LdltRecord record = data.records[number];
+    return {front,
+            data.panels + room.panel,
+            data.variables + room.slots,
+            room.slots,
+            record.eliminated,
+            front.pivots + record.delayed_in,
+            data.by_slot + room.slots * Width,
+            data.contributions + front.rows * Width};
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void forward(const Member& team, const Located& at) const {
+    const Front<Ordinal, Offset>& front = at.front;
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, at.columns + front.cb_rows), [&](const int p) {
+      const bool is_slot = p < at.columns;
+      // contribution rows are numbered behind the front's own pivots
+      const std::int64_t index = is_slot ? static_cast<std::int64_t>(at.variables[p])
+                                         : front.first_pivot + front.pivots + (p - at.columns);
+      const bool is_own = is_slot && index >= front.first_pivot && index < front.first_pivot + front.pivots;
+      Scalar* const to = is_slot ? at.y + p * Width : at.contributions + (p - at.columns) * Width;
+      for (int w = 0; w < Width; ++w) {
+        const Scalar own = is_own ? data.right_side(index, first_column + w) : Scalar(0);
+        to[w] = is_slot && !is_own ? data.by_index[index * Width + w]
+                                   : data.with_contributions(own, front.rows + index, w, Width);
+      }
+    });
+    team.team_barrier();
+    const int e = at.eliminated;
+    FrontTriangle<Width, Scalar, Member>{team, data.sweep}.solve_down(at.lower(0), e, at.y);
+    const FrontProduct<Width, Scalar, Member> subtract{team, data.sweep};
+    subtract(at.lower(e), at.columns - e, e, at.y, at.y + e * Width);
+    subtract(at.lower(at.columns), front.cb_rows, e, at.y, at.contributions);
+    team.team_barrier();
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, e, at.columns), [&](const int p) {
+      for (int w = 0; w < Width; ++w)
+        data.by_index[static_cast<std::int64_t>(at.variables[p]) * Width + w] = at.y[p * Width + w];
+    });
+    if (data.stores) store(team, at);
+  }
+
+  /// For the contribution rows `contributions` is scratch.
+  template <class Member>
+  KOKKOS_FUNCTION void backward(const Member& team, const Located& at) const {
+    const int e = at.eliminated, delayed = at.columns - e;
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, delayed + at.front.cb_rows), [&](const int r) {
+      const Ordinal variable = r < delayed ? at.variables[e + r] : data.rows[at.front.rows + r - delayed];
+      Scalar* const to = r < delayed ? at.y + (e + r) * Width : at.contributions + (r - delayed) * Width;
+      for (int w = 0; w < Width; ++w) to[w] = data.by_index[static_cast<std::int64_t>(variable) * Width + w];
+    });
+    team.team_barrier();
+    const FrontProduct<Width, Scalar, Member> subtract{team, data.sweep};
+    subtract(at.upper(at.columns), e, at.front.cb_rows, at.contributions, at.y);
+    team.team_barrier();
+    subtract(at.upper(e), e, delayed, at.y + e * Width, at.y);
+    team.team_barrier();
+    FrontTriangle<Width, Scalar, Member>{team, data.sweep}.solve_up(at.upper(0), e, at.y);
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, e), [&](const int p) {
+      for (int w = 0; w < Width; ++w)
+        data.by_index[static_cast<std::int64_t>(at.variables[p]) * Width + w] = at.y[p * Width + w];
+    });
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void solve_diagonal(const Member& team, const Located& at) const {
+    const FrontSweep D{false, false, data.conjugate};
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, at.eliminated), [&](const int p) {
+      const Offset slot = at.slots + p;
+      const PivotKind kind = data.kind[slot];
+      for (int w = 0; w < Width; ++w) {
+        Scalar* const value = at.y + p * Width + w;
+        if (kind == PivotKind::zero) *value = Scalar(0);
+        if (kind == PivotKind::one_by_one || kind == PivotKind::perturbed)
+          *value /= D.value(data.diagonal[slot]);
+        if (kind == PivotKind::first_of_two) solve_two(D, slot, value[0], value[Width]);
+      }
+    });
+    team.team_barrier();
+  }
+
+  /// By the inverse of a 2 × 2 pivot. Its entries are divided by their largest, so that no product overflows.
+  KOKKOS_FUNCTION void solve_two(const FrontSweep& D, Offset slot, Scalar& first, Scalar& second) const {
+    using Real = RealOf<Scalar>;
+    const auto magnitude = [](const Scalar& value) { return ScalarTraits<Scalar>::magnitude(value); };
+    const Scalar a = D.value(data.diagonal[slot]), c = D.value(data.diagonal[slot + 1]);
+    const Scalar b = D.value(data.off_diagonal[slot]);
+    const Scalar above = data.hermitian ? ScalarTraits<Scalar>::conjugate(b) : b;
+    const Real largest = Kokkos::max(magnitude(b), Kokkos::max(magnitude(a), magnitude(c)));
+    const Scalar p = a / largest, q = b / largest, r = c / largest, q_above = above / largest;
+    const Scalar determinant = p * c - q * above;  // over `largest`
+    const Scalar x = (r * first - q_above * second) / determinant;
+    second = (p * second - q * first) / determinant;
+    first = x;
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void load(const Member& team, const Located& at) const {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, at.eliminated), [&](const int p) {
+      for (int w = 0; w < Width; ++w)
+        at.y[p * Width + w] = data.right_side(static_cast<std::int64_t>(at.variables[p]), first_column + w);
+    });
+    team.team_barrier();
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void store(const Member& team, const Located& at) const {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, at.eliminated), [&](const int p) {
+      for (int w = 0; w < Width; ++w)
+        data.write_solution(static_cast<std::int64_t>(at.variables[p]), first_column + w,
+                            at.y[p * Width + w]);
+    });
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LDLTSWEEPS_HPP
+#define LUTRA_LDLTSWEEPS_HPP
+
+#include <memory>
+#include <utility>
+
+#include "Lutra_LdltSolveWorker.hpp"
+#include "Lutra_LdltSolver.hpp"
+#include "Lutra_PortableFrontSweeps.hpp"
+
+namespace lutra::Impl {
+
+/// Sweeps of an execution space, one group of right-hand sides after another in the same vectors.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class LdltSweeps {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Plan = LdltPlan<Ordinal, Offset, Memory>;
+  using Factors = LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using System = FrontSystem<Scalar, Ordinal, Memory>;
+  using Data = LdltSolveData<Scalar, Ordinal, Offset>;
+  using Lists = FrontSolveLists<Memory>;
+
+  LdltSweeps(std::shared_ptr<const Lists> lists, const MemoryBudget& budget)
+      : m_lists(std::move(lists)), m_budget(budget) {}
+
+  const std::shared_ptr<const Lists>& lists() const { return m_lists; }
+
+  void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const System& system,
+           const LdltParts& parts) {
+    Data data = data_of(plan, factors, system);
+    const bool has_rest = parts.diagonal || parts.upper;
+    for (int column = 0; column < system.n_columns;) {
+      const int width = system.n_columns - column == 1 ? 1 : 4;
+      reserve(exec, plan, factors, width);
+      data.by_slot = m_by_slot.data();
+      data.by_index = m_by_index.data();
+      data.contributions = m_contributions.data();
+      if (parts.lower) {
+        data.parts = {true, false, false};
+        data.sweep = {true, false, data.conjugate};
+        data.loads = true;
+        data.stores = !has_rest;
+        sweep(exec, plan, data, column, width);
+      }
+      if (has_rest) {
+        data.parts = {false, parts.diagonal, parts.upper};
+        data.sweep = {false, true, data.conjugate != data.hermitian};
+        data.loads = !parts.lower;
+        data.stores = true;
+        sweep(exec, plan, data, column, width);
+      }
+      column += width;
+    }
+  }
+
+ private:
+  Data data_of(const Plan& plan, const Factors& factors, const System& system) const {
+    Data data;
+    data.source_begin = m_lists->source_begin.data();
+    data.source = m_lists->source.data();
+    data.in = system.in;
+    data.out = system.out;
+    data.in_row = system.in_row.data();
+    data.out_row = system.out_row.data();
+    data.n_columns = system.n_columns;
+    data.fronts = plan.base.fronts.data();
+    data.room = factors.room.fronts.data();
+    data.records = factors.records.data();
+    data.rows = plan.base.rows.data();
+    data.panels = factors.panels.data();
+    data.variables = factors.variables.data();
+    data.diagonal = factors.diagonal.data();
+    data.off_diagonal = factors.off_diagonal.data();
+    data.kind = factors.kind.data();
+    data.hermitian = factors.symmetry == Symmetry::hermitian;
+    data.conjugate =
+        system.transposition == (data.hermitian ? Transposition::transposed : Transposition::adjoint);
+    return data;
+  }
+
+  static void sweep(const ExecutionSpace& exec, const Plan& plan, const Data& data, int column, int width) {
+    if (width == 1) {
+      sweep_fronts(exec, plan.base, data.sweep.forward,
+                   LdltSolveWorker<1, Scalar, Ordinal, Offset>{data, column});
+    } else {
+      sweep_fronts(exec, plan.base, data.sweep.forward,
+                   LdltSolveWorker<4, Scalar, Ordinal, Offset>{data, column});
+    }
+  }
+
+  void reserve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, int width) {
+    if (width <= m_width && factors.room.slots <= m_slots) return;
+    exec.fence("lutra::trisolve: the smaller vectors are freed");
+    MemoryReservation fresh(m_budget);
+    const int new_width = width > m_width ? width : m_width;
+    const auto allocate = [&](const char* label, std::int64_t size) {
+      return fresh.template allocate<Vector>(exec, label, static_cast<std::size_t>(size * new_width));
+    };
+    m_by_slot = allocate("lutra::trisolve::values_by_slot", factors.room.slots);
+    m_by_index = allocate("lutra::trisolve::values_by_index", plan.base.n);
+    m_contributions =
+        allocate("lutra::trisolve::contributions", static_cast<std::int64_t>(plan.base.rows.extent(0)));
+    m_vectors = fresh;
+    m_slots = factors.room.slots;
+    m_width = new_width;
+  }
+
+  using Vector = Kokkos::View<Scalar*, Memory>;
+  std::shared_ptr<const Lists> m_lists;
+  MemoryBudget m_budget;
+  MemoryReservation m_vectors;
+  Vector m_by_slot, m_by_index, m_contributions;
+  Offset m_slots = 0;  ///< slots the vectors have room for
+  int m_width = 0;     ///< values of a slot they have room for
+};
+
+}  // namespace lutra::Impl
+
+#endif
