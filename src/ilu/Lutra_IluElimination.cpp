@@ -6,8 +6,12 @@
 #include "Lutra_AsyncResult.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Levelization.hpp"
-#include "Lutra_PrefixSum.hpp"
+#include "Lutra_RowUpdates.hpp"
 #include "Lutra_SyncfreeRows.hpp"
+
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_SyncfreeRowsCuda.hpp"
+#endif
 
 namespace lutra {
 namespace Impl {
@@ -39,25 +43,16 @@ struct ClearValues {
   }
 };
 
-/// Slots of the table in device memory of each row, 0 where one in scratch will do.
-template <class Scalar, class Ordinal, class Offset, class Memory>
-struct LongTables {
-  Kokkos::View<const Offset*, Memory> row_map;
-  Ordinal scratch_slots;
-  Ordinal n;
-  std::size_t extent(int) const { return static_cast<std::size_t>(n); }
-  KOKKOS_FUNCTION Offset operator()(std::int64_t i) const {
-    const Offset slots =
-        Offset(1) << HashAccumulator<Scalar, Ordinal>::log_slots_for(row_map(i + 1) - row_map(i));
-    return slots > scratch_slots ? slots : Offset(0);
-  }
-};
-
 }  // namespace Impl
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
   static constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
+#ifdef KOKKOS_ENABLE_CUDA
+  static constexpr bool on_cuda = std::is_same_v<ExecutionSpace, Kokkos::Cuda>;
+#else
+  static constexpr bool on_cuda = false;
+#endif
   template <class T>
   using Array = Kokkos::View<T*, Memory>;
 
@@ -66,9 +61,11 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
       : reservation(budget),
         n(pattern.n),
         schedule(wanted == IluSchedule::automatic ? IluSchedule::syncfree : wanted),
+        longest(Impl::longest_row(exec, n, pattern.row_map)),
         state(exec, reservation, "lutra::ilu::elimination_state", 2),
         watchdog_ticks(Impl::watchdog_ticks<ExecutionSpace>(watchdog_seconds)) {
     if constexpr (on_host) threads = schedule == IluSchedule::syncfree ? exec.concurrency() : 1;
+    if (!on_host && schedule == IluSchedule::syncfree) find_updates(exec, pattern, budget);
     if (!on_host || threads > 1 || schedule == IluSchedule::levels) {
       // an edge leads from a row to those it needs: levels count from the rows that no row needs
       levels = levelize(exec,
@@ -80,7 +77,7 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
         threads = 1;
       }
     }
-    make_tables(exec, pattern, budget);
+    allocate(exec, pattern, budget);
     state.fill(exec, 0);
     exec.fence("lutra::ilu: the plan of an elimination is ready");
   }
@@ -91,26 +88,33 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
     return static_cast<std::size_t>(n) >= 256 * static_cast<std::size_t>(threads) * levels.size();
   }
 
-  void make_tables(const ExecutionSpace& exec, const Factors& pattern, const MemoryBudget& budget) {
-    const Ordinal most = Impl::longest_row(exec, n, pattern.row_map);
-    const double mean = static_cast<double>(pattern.nnz()) / std::max(1.0, static_cast<double>(n));
+  /// For rows on CUDA. Where the memory left has no room for them, and on other devices, levels run.
+  void find_updates(const ExecutionSpace& exec, const Factors& pattern, const MemoryBudget& budget) {
+    if constexpr (on_cuda) {
+      const auto found = Impl::find_row_updates(exec, pattern, longest, budget, reservation);
+      if (found) updates = *found;
+    }
+    if (updates.row_map.extent(0) == 0) schedule = IluSchedule::levels;
+  }
+
+  /// What an elimination writes but for the factors.
+  void allocate(const ExecutionSpace& exec, const Factors& pattern, const MemoryBudget& budget) {
     if (on_host || schedule == IluSchedule::levels) {
-      workspace = std::make_unique<Workspace>(exec, n, most, mean, budget);
-      tables = workspace->tables();
-      if (!on_host || schedule == IluSchedule::levels) return;
+      const double mean = static_cast<double>(pattern.nnz()) / std::max(1.0, static_cast<double>(n));
+      workspace = std::make_unique<Workspace>(exec, n, longest, mean, budget);
+    }
+    if (schedule == IluSchedule::levels) return;
+    if constexpr (on_host) {
       flags = reservation.template allocate<Array<unsigned>>(exec, "lutra::ilu::row_flags",
                                                              static_cast<std::size_t>(n));
       Kokkos::deep_copy(exec, flags, 0u);
-      return;
+    } else if constexpr (on_cuda) {
+#ifdef KOKKOS_ENABLE_CUDA
+      if (longest > Impl::SyncfreeRowsCuda<Scalar, Ordinal, Offset>::max_scratch_length)
+        long_rows = reservation.template allocate<Array<Scalar>>(exec, "lutra::ilu::long_rows",
+                                                                 static_cast<std::size_t>(pattern.nnz()));
+#endif
     }
-    Impl::shape_teams<ExecutionSpace>(tables, mean, most, most);
-    table_begin = reservation.template allocate<Array<Offset>>(exec, "lutra::ilu::table_begin",
-                                                               static_cast<std::size_t>(n) + 1);
-    const auto slots = static_cast<std::size_t>(Impl::prefix_sum<Offset>(
-        exec, Impl::LongTables<Scalar, Ordinal, Offset, Memory>{pattern.row_map, tables.slots, n},
-        table_begin));
-    keys = reservation.template allocate<Array<Ordinal>>(exec, "lutra::ilu::table_columns", slots);
-    values = reservation.template allocate<Array<Scalar>>(exec, "lutra::ilu::table_values", slots);
   }
 
   using Rows = Impl::FactorRows<Scalar, Ordinal, Offset, Memory>;
@@ -130,39 +134,33 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
       using Kernel = Impl::HostSyncfreeRows<Scalar, Ordinal, Offset, ExecutionSpace>;
       const auto n_levels = static_cast<std::int64_t>(levels.size());
       state.host()(1) = 0;
-      const Kernel kernel{rows, order, tables, flags, ++run, levels.level_map.data(), n_levels};
+      const Kernel kernel{rows, order, workspace->tables(), flags, ++run, levels.level_map.data(), n_levels};
       const int most = typename Kernel::Policy(exec, 1, 1).team_size_max(kernel, Kokkos::ParallelForTag());
       Kokkos::parallel_for("lutra::ilu::eliminate", typename Kernel::Policy(exec, 1, std::min(threads, most)),
                            kernel);
-    } else {
-      using Kernel = Impl::DeviceSyncfreeRows<Scalar, Ordinal, Offset, ExecutionSpace>;
+    } else if constexpr (on_cuda) {
+#ifdef KOKKOS_ENABLE_CUDA
       const auto entries = static_cast<std::int64_t>(rows.to.extent(0));
       Kokkos::parallel_for("lutra::ilu::clear_values",
                            Kokkos::RangePolicy<ExecutionSpace>(exec, 0, std::max<std::int64_t>(entries, 2)),
                            Impl::ClearValues<Scalar, Memory>{rows.to, state.device()});
-      // rows of eight levels, but no fewer than occupy the device thinly: some levels are large
-      const std::int64_t all = (static_cast<std::int64_t>(n) + tables.team_rows - 1) / tables.team_rows;
-      const std::int64_t few = 8 * all / static_cast<std::int64_t>(levels.size());
-      const auto teams = std::min(all, std::max<std::int64_t>(few, exec.concurrency() / 1024));
-      const auto policy =
-          typename Kernel::Policy(exec, static_cast<int>(teams), tables.team_rows, tables.lanes)
-              .set_scratch_size(0, Kokkos::PerThread(static_cast<int>(tables.scratch_bytes())));
-      Kokkos::parallel_for("lutra::ilu::eliminate", Impl::by_argument(policy),
-                           Kernel{rows, order, state.device().data(), tables, table_begin, keys, values});
+      Impl::SyncfreeRowsCuda<Scalar, Ordinal, Offset>{rows,    order,     state.device().data(),
+                                                      updates, long_rows, longest}
+          .launch(exec);
+#endif
     }
   }
 
   MemoryReservation reservation;
   Ordinal n;
   IluSchedule schedule;
-  int threads = 1;                 ///< hosts
-  Levels<Ordinal, Memory> levels;  ///< counted from the rows that no row needs
-  Impl::RowTables<Scalar, Ordinal, Memory> tables;
-  std::unique_ptr<Workspace> workspace;
-  Array<Offset> table_begin;  ///< devices, as are the next two; see DeviceSyncfreeRows
-  Array<Ordinal> keys;
-  Array<Scalar> values;
-  Array<unsigned> flags;  ///< hosts, see HostSyncfreeRows
+  int threads = 1;                                    ///< hosts
+  Levels<Ordinal, Memory> levels;                     ///< counted from the rows that no row needs
+  Ordinal longest;                                    ///< entries of the longest row
+  Impl::RowUpdates<Ordinal, Offset, Memory> updates;  ///< CUDA
+  std::unique_ptr<Workspace> workspace;               ///< hosts, and levels
+  Array<unsigned> flags;                              ///< hosts, see HostSyncfreeRows
+  Array<Scalar> long_rows;                            ///< CUDA, see SyncfreeRowsCuda
   unsigned run = 0;
   Impl::AsyncResult<std::int64_t, ExecutionSpace> state;  ///< ticket, and 1 + row that waited too long
   std::uint64_t watchdog_ticks;

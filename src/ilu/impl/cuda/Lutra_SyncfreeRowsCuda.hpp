@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SYNCFREEROWSCUDA_HPP
+#define LUTRA_SYNCFREEROWSCUDA_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "Lutra_CheckCuda.hpp"
+#include "Lutra_DataFlow.hpp"
+#include "Lutra_IluRow.hpp"
+#include "Lutra_RowUpdates.hpp"
+#include "Lutra_SyncfreeRows.hpp"
+
+namespace lutra::Impl {
+
+/// The lanes of a warp, with the members of `VectorLanes`.
+struct WarpLanes {
+  static constexpr int count = 32;
+  static constexpr unsigned all = ~0u;
+
+  __device__ __forceinline__ static int lane() { return static_cast<int>(threadIdx.x) % count; }
+  template <class Index, class Visit>
+  __device__ __forceinline__ void each(Index begin, Index end, const Visit& visit) const {
+    for (Index k = begin + lane(); k < end; k += count) visit(k);
+    __syncwarp();
+  }
+  template <class T, class Index, class Term>
+  __device__ __forceinline__ T largest(Index begin, Index end, const Term& term) const {
+    T most(0);
+    for (Index k = begin + lane(); k < end; k += count) most = Kokkos::max(most, T(term(k)));
+    for (int distance = count / 2; distance > 0; distance /= 2)
+      most = Kokkos::max(most, __shfl_xor_sync(all, most, distance));
+    return most;
+  }
+  template <class Action>
+  __device__ __forceinline__ void once(const Action& action) const {
+    if (lane() == 0) action();
+    __syncwarp();
+  }
+  template <class T>
+  __device__ __forceinline__ static T from_lane(const T& value, int source) {
+    return __shfl_sync(all, value, source);
+  }
+  template <class Real>
+  __device__ __forceinline__ static Kokkos::complex<Real> from_lane(const Kokkos::complex<Real>& value,
+                                                                    int source) {
+    return {from_lane(value.real(), source), from_lane(value.imag(), source)};
+  }
+};
+
+/// Rows on CUDA, each by a warp, by the updates found in the analysis. All values are sentinels at first; a
+/// lane polls for the entry of U of its update, so that a dependency costs one trip through memory
+/// (`Lutra_DataFlow.hpp`). Updates are taken in their order, as far as their entries have come:
+///
+///     lanes     l₀ /= u │ −= l₀·u │ −= l₀·u │ l₁ /= u │ −= l₁·u │ …    32 updates of a row
+///     turn      taken ──────────────┘           ▲ the first that is missing: polls again
+///
+/// Warps take rows by tickets in the order of levels, so that a row waits for rows that run or are done,
+/// whatever the order in which the device starts them. A warp has one row, so that no row
+/// waits for another of its own warp.
+template <class Scalar, class Ordinal, class Offset>
+struct SyncfreeRowsCuda {
+  using Memory = Kokkos::CudaSpace;
+  using Update = RowUpdate<Ordinal, Offset>;
+  static constexpr int block_warps = 4, processor_warps = 32;
+  /// 6 KiB a warp: a multiprocessor's memory holds the rows of all its warps
+  static constexpr Ordinal max_scratch_length = (6 << 10) / sizeof(Scalar);
+
+  FactorRows<Scalar, Ordinal, Offset, Memory> rows;
+  SyncfreeOrder<Ordinal, Memory> order;
+  std::int64_t* ticket;  ///< first position that no warp has taken
+  RowUpdates<Ordinal, Offset, Memory> updates;
+  Kokkos::View<Scalar*, Memory> long_rows;  ///< [nnz] rows too long for scratch, while they are worked on
+  Ordinal longest;                          ///< entries of the longest row
+
+  /// Entries of a row in scratch.
+  __host__ __device__ Ordinal scratch_length() const {
+    return longest < max_scratch_length ? longest : max_scratch_length;
+  }
+
+  void launch(const Kokkos::Cuda& exec) const;
+
+  __device__ void run(Scalar* scratch) const {
+    while (true) {
+      std::int64_t position = 0;
+      if (WarpLanes::lane() == 0) position = Kokkos::atomic_fetch_add(ticket, std::int64_t(1));
+      position = WarpLanes::from_lane(position, 0);
+      if (position >= static_cast<std::int64_t>(order.n)) return;
+      const Ordinal i = order.row(position);
+      const Offset begin = rows.row_map(i), diagonal = rows.diagonal(i), end = rows.row_map(i + 1);
+      Scalar* const w = end - begin <= scratch_length() ? scratch : long_rows.data() + begin;
+      load(w, i, begin, end);
+      if (!eliminate(w, i)) return;
+      const WarpLanes lanes;
+      lanes.each(diagonal, end, [&](const Offset p) { write_through(&rows.to(p), storable(w[p - begin])); });
+      lanes.each(begin, diagonal, [&](const Offset p) { rows.to(p) = w[p - begin]; });
+    }
+  }
+
+  /// w := row i of A on the pattern
+  __device__ void load(Scalar* w, Ordinal i, Offset begin, Offset end) const {
+    const WarpLanes lanes;
+    const auto& A = rows.A;
+    const Offset a_begin = A.row_map(i), a_end = A.row_map(i + 1);
+    lanes.each(begin, end, [&](const Offset p) {
+      const Ordinal j = rows.entries(p);
+      const Offset q = a_begin + (p - begin);  // where it is if A has all entries before
+      w[p - begin] = q < a_end && A.entries(q) == j ? A.values(q) : entry_of(A, i, j);
+    });
+    if (rows.shift == 0) return;
+    const auto largest = largest_in_row(lanes, A, i);
+    lanes.once([&]() {
+      Scalar& a = w[rows.diagonal(i) - begin];
+      a += shift_of(a, rows.shift, largest);
+    });
+  }
+
+  __device__ __forceinline__ Update update_at(Offset position, Offset end) const {
+    return position < end ? updates.updates(position) : Update();
+  }
+
+  /// @returns false where the watchdog has ended the elimination
+  __device__ bool eliminate(Scalar* w, Ordinal i) const {
+    const int lane = WarpLanes::lane();
+    const Offset end = updates.row_map(i + 1);
+    Offset first = updates.row_map(i);
+    Update ahead = update_at(first + lane, end);
+    Scalar l(0);
+    for (; first < end; first += WarpLanes::count) {
+      const Update mine = ahead;
+      ahead = update_at(first + WarpLanes::count + lane, end);
+      const int held = end - first < WarpLanes::count ? static_cast<int>(end - first) : WarpLanes::count;
+      const unsigned divisions = __ballot_sync(WarpLanes::all, mine.divides());
+      bool is_missing = lane < held;
+      Scalar u(0);
+      WaitTimer<> timer;
+      unsigned readings = 0;
+      for (int taken = 0; taken < held;) {
+        if (is_missing) {
+          u = read_fresh(&rows.from(mine.from));
+          is_missing = is_sentinel(u);
+        }
+        const unsigned missing = __ballot_sync(WarpLanes::all, is_missing);
+        const int here = missing == 0 ? held : __ffs(static_cast<int>(missing)) - 1;
+        if (here == taken && ++readings % 1024 == 0 &&
+            __any_sync(WarpLanes::all, lane == 0 && order.is_ended(timer, i)))
+          return false;
+        while (taken < here) taken = take_pivot(w, mine, u, divisions, taken, here, l);
+      }
+    }
+    return true;
+  }
+
+  /// Takes updates from lane `taken` on, up to the next division or to lane `here`; returns the lane after
+  /// them.
+  /// @param l of the pivot, which the lanes before may have computed
+  __device__ __forceinline__ int take_pivot(Scalar* w, const Update& mine, const Scalar& u,
+                                            unsigned divisions, int taken, int here, Scalar& l) const {
+    const int lane = WarpLanes::lane();
+    const unsigned later = divisions & ~((2u << taken) - 1);
+    const int next = later == 0 ? here : min(here, __ffs(static_cast<int>(later)) - 1);
+    const bool is_due = lane >= taken && lane < next;
+    Scalar value = is_due ? w[mine.target] : Scalar(0);
+    if ((divisions >> taken & 1) != 0) {
+      if (lane == taken) value = divide_by_pivot(value, u);
+      l = WarpLanes::from_lane(value, taken);
+    }
+    if (is_due) {
+      if (!mine.divides()) subtract_product(value, l, u);
+      w[mine.target] = value;
+    }
+    __syncwarp();
+    return next;
+  }
+};
+
+template <class Rows>
+__global__ void __launch_bounds__(Rows::block_warps* WarpLanes::count) eliminate_rows(const Rows rows) {
+  extern __shared__ double2 row_scratch[];
+  using Scalar = std::remove_pointer_t<decltype(rows.long_rows.data())>;
+  rows.run(reinterpret_cast<Scalar*>(row_scratch) +
+           threadIdx.x / WarpLanes::count * static_cast<std::size_t>(rows.scratch_length()));
+}
+
+template <class Scalar, class Ordinal, class Offset>
+void SyncfreeRowsCuda<Scalar, Ordinal, Offset>::launch(const Kokkos::Cuda& exec) const {
+  const std::int64_t all = (static_cast<std::int64_t>(order.n) + block_warps - 1) / block_warps;
+  const std::int64_t at_once = static_cast<std::int64_t>(exec.cuda_device_prop().multiProcessorCount) *
+                               (processor_warps / block_warps);
+  const std::size_t shared_bytes = block_warps * static_cast<std::size_t>(scratch_length()) * sizeof(Scalar);
+  eliminate_rows<<<static_cast<unsigned>(std::min(all, at_once)), block_warps * WarpLanes::count,
+                   shared_bytes, exec.cuda_stream()>>>(*this);
+  check_cuda(cudaGetLastError(), "eliminating rows");
+}
+
+}  // namespace lutra::Impl
+
+#endif
