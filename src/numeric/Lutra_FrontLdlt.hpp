@@ -138,17 +138,18 @@ struct LdltFactors {
   using Memory = typename ExecutionSpace::memory_space;
 
   LdltRoom<Offset, Memory> room;
-  Kokkos::View<LdltRecord*, Memory> records;    ///< [count]
-  Kokkos::View<Scalar*, Memory> panels;         ///< [room.panels]
-  Kokkos::View<Scalar*, Memory> contributions;  ///< not read after a factorization
-  Kokkos::View<Scalar*, Memory> workspace;      ///< the same
-  Kokkos::View<Scalar*, Memory> entries;        ///< [nnz(A)] the scaled matrix by fronts; the same
-  Kokkos::View<Ordinal*, Memory> variables;     ///< [room.slots] permuted index
-  Kokkos::View<int*, Memory> positions;         ///< [room.slots] position before elimination
-  Kokkos::View<int*, Memory> scratch;           ///< [room.slots]
-  Kokkos::View<Scalar*, Memory> diagonal;       ///< [room.slots] D(j, j)
-  Kokkos::View<Scalar*, Memory> off_diagonal;   ///< [room.slots] D(j + 1, j), else 0
-  Kokkos::View<PivotKind*, Memory> kind;        ///< [room.slots]
+  Kokkos::View<LdltRecord*, Memory> records;              ///< [count]
+  Kokkos::View<Scalar*, Memory> panels;                   ///< [room.panels]
+  Kokkos::View<Scalar*, Memory> contributions;            ///< not read after a factorization
+  Kokkos::View<Scalar*, Memory> workspace;                ///< the same
+  Kokkos::View<Scalar*, Memory> entries;                  ///< [nnz(A)] the scaled matrix by fronts; the same
+  Kokkos::View<Ordinal*, Memory> variables;               ///< [room.slots] permuted index
+  Kokkos::View<int*, Memory> positions;                   ///< [room.slots] position before elimination
+  Kokkos::View<int*, Memory> scratch;                     ///< [room.slots]
+  Kokkos::View<Scalar*, Memory> diagonal;                 ///< [room.slots] D(j, j)
+  Kokkos::View<Scalar*, Memory> off_diagonal;             ///< [room.slots] D(j + 1, j), else 0
+  Kokkos::View<PivotKind*, Memory> kind;                  ///< [room.slots]
+  Kokkos::View<RealOf<Scalar>*, Memory> product_buffers;  ///< of host threads; else empty
   Kokkos::View<LdltOutcome, Memory> outcome;
   Symmetry symmetry = Symmetry::symmetric;  ///< of the last factorization
   MemoryReservation reservation;            ///< of all but the room

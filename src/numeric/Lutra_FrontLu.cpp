@@ -6,6 +6,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_FrontSchedule.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_ScaleEntries.hpp"
 
 namespace lutra {
 namespace {
@@ -40,87 +41,6 @@ void for_each_and_largest(const ExecutionSpace& exec, const char* label, std::in
           if (most > *largest) Kokkos::atomic_max(largest, most);
         });
       });
-}
-
-/// Scales the entries of A into the order of the fronts, a team what lies between two marks.
-template <class Scalar, class Ordinal, class Offset>
-struct ScaleEntries {
-  std::int64_t nnz;
-  const Ordinal* marks;
-  const Offset* row_map;
-  const Ordinal* columns;
-  const std::uint32_t* target;
-  const Offset* target_wide;
-  const Scalar* A;
-  const RealOf<Scalar>* row_scale;
-  const RealOf<Scalar>* col_scale;
-  Scalar* entries;
-  double* largest;
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const std::int64_t begin = static_cast<std::int64_t>(team.league_rank()) * entries_a_mark;
-    const std::int64_t end = begin + entries_a_mark < nnz ? begin + entries_a_mark : nnz;
-    const Ordinal last = marks[team.league_rank() + 1];
-    Ordinal row = marks[team.league_rank()];
-    double most = 0;
-    Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(team, begin, end),
-        [&](const std::int64_t p, double& greatest) {
-          row = row_of(p, row, last);
-          const double size = scale(row, p);
-          if (size > greatest) greatest = size;
-        },
-        Kokkos::Max<double>(most));
-    Kokkos::single(Kokkos::PerTeam(team), [&]() {
-      if (most > *largest) Kokkos::atomic_max(largest, most);
-    });
-  }
-
- private:
-  /// The row that holds entry p, first … last being looked at. A thread's entries ascend.
-  KOKKOS_FUNCTION Ordinal row_of(std::int64_t p, Ordinal first, Ordinal last) const {
-    while (first < last && row_map[first + 1] <= p) {
-      const Ordinal middle = first + (last - first + 1) / 2;
-      if (row_map[middle] <= p) {
-        first = middle;
-      } else {
-        last = middle - 1;
-      }
-    }
-    return first;
-  }
-
-  KOKKOS_FUNCTION double scale(Ordinal row, std::int64_t p) const {
-    const Scalar value = A[p] * row_scale[row] * col_scale[columns[p]];
-    entries[target != nullptr ? static_cast<std::int64_t>(target[p])
-                              : static_cast<std::int64_t>(target_wide[p])] = value;
-    return static_cast<double>(ScalarTraits<Scalar>::magnitude(value));
-  }
-};
-
-template <class Scalar, class ExecutionSpace, class Plan, class Factors, class Values>
-void scale_entries(const ExecutionSpace& exec, const Plan& plan, const Values& A, const Factors& factors) {
-  using Ordinal = typename decltype(plan.rows)::non_const_value_type;
-  using Offset = typename decltype(plan.A.row_map)::non_const_value_type;
-  const auto nnz = static_cast<std::int64_t>(factors.entries.extent(0));
-  if (nnz == 0) return;
-  const ScaleEntries<Scalar, Ordinal, Offset> scale{nnz,
-                                                    plan.entry_marks.data(),
-                                                    plan.A.row_map.data(),
-                                                    plan.A.entries.data(),
-                                                    plan.entry_target.data(),
-                                                    plan.entry_target_wide.data(),
-                                                    A.values.data(),
-                                                    A.row_scale.data(),
-                                                    A.col_scale.data(),
-                                                    factors.entries.data(),
-                                                    &factors.outcome.data()->largest_entry};
-  const auto teams = static_cast<int>(plan.entry_marks.extent(0) - 1);
-  Kokkos::parallel_for("lutra::numeric::scale_entries",
-                       Kokkos::TeamPolicy<ExecutionSpace>(
-                           exec, teams, Impl::is_host_space<ExecutionSpace> ? 1 : entries_a_mark),
-                       scale);
 }
 
 /// The magnitude; infinity for a value that is not finite.
@@ -243,7 +163,7 @@ void factorize_fronts(const ExecutionSpace& exec,
                       bool portable) {
   auto data = Impl::front_lu_data(plan, factors, perturbed, perturbation);
   Kokkos::deep_copy(exec, factors.outcome, factors.no_outcome);
-  scale_entries<Scalar>(exec, plan, A, factors);
+  Impl::scale_entries<Scalar>(exec, plan, A, factors.entries, &factors.outcome.data()->largest_entry);
   if (portable) {
     factors.state->forget_inverses();
     auto contributions = factors.contributions;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "Lutra_FrontKernels.hpp"
-#include "Lutra_HostProduct.hpp"
+#include "Lutra_HostProducts.hpp"
 
 namespace lutra::Impl {
 
@@ -25,7 +25,8 @@ class HostFront {
  public:
   using Real = RealOf<Scalar>;
 
-  HostFront(const ProductKernel<Real>& kernel, const Loop& loop) : m_kernel(kernel), m_loop(loop) {}
+  HostFront(const ProductKernel<Real>& kernel, const Loop& loop)
+      : m_kernel(kernel), m_loop(loop), m_products{kernel, loop} {}
 
   /// @param note_pivot called with the pivot's number and whether it was perturbed
   /// @param note_exchange called with the two rows of an interchange
@@ -48,47 +49,15 @@ class HostFront {
  private:
   static constexpr int narrow = 8;  ///< columns eliminated one by one
 
-  /// Rows or columns of a chunk, each of which costs `flops`: about three chunks a thread, or one chunk where
-  /// the whole costs less than waking the threads.
-  int chunk_of(int n, double flops) const {
-    constexpr double min_flops = 2e5;  // below, one thread does all
-    const int threads = m_loop.threads();
-    if (threads == 1 || n * flops < min_flops) return n;
-    constexpr int least = 48;  // a multiple of the edges of all register tiles
-    const int share = (n + 3 * threads - 1) / (3 * threads);
-    return std::max(least, (share + least - 1) / least * least);
-  }
-
+  int chunk_of(int n, double flops) const { return m_products.chunk_of(n, flops); }
   static void multiply(const ProductKernel<Real>& kernel, int rows, int columns, int depth, const Scalar* A,
                        std::int64_t lda, const Strided<Scalar>& B, Scalar* C, std::int64_t ldc,
                        Real* buffer) {
-    const ProductTask<Real> task{rows,
-                                 columns,
-                                 depth,
-                                 reinterpret_cast<const Real*>(A),
-                                 lda,
-                                 reinterpret_cast<const Real*>(B.data),
-                                 B.row,
-                                 B.column,
-                                 reinterpret_cast<Real*>(C),
-                                 ldc};
-    (ScalarTraits<Scalar>::is_complex ? kernel.complex : kernel.real)(task, buffer);
+    HostProducts<Scalar, Loop>::multiply(kernel, rows, columns, depth, A, lda, B, C, ldc, buffer);
   }
-
-  /// C −= A·B; the longer edge of C is divided among threads.
   void subtract(int rows, int columns, int depth, const Scalar* A, std::int64_t lda, const Strided<Scalar>& B,
                 Scalar* C, std::int64_t ldc) const {
-    if (rows == 0 || columns == 0 || depth == 0) return;
-    if (rows >= columns) {
-      m_loop(rows, chunk_of(rows, 2.0 * columns * depth), [&](int begin, int end, Real* buffer) {
-        multiply(m_kernel, end - begin, columns, depth, A + begin, lda, B, C + begin, ldc, buffer);
-      });
-    } else {
-      m_loop(columns, chunk_of(columns, 2.0 * rows * depth), [&](int begin, int end, Real* buffer) {
-        multiply(m_kernel, rows, end - begin, depth, A, lda, {&B(0, begin), B.row, B.column}, C + begin * ldc,
-                 ldc, buffer);
-      });
-    }
+    m_products.subtract(rows, columns, depth, A, lda, B, C, ldc);
   }
 
   /// Eliminates the pivots [begin, end) in their own columns, all rows.
@@ -232,6 +201,7 @@ class HostFront {
 
   const ProductKernel<Real>& m_kernel;
   const Loop& m_loop;
+  HostProducts<Scalar, Loop> m_products;
 };
 
 }  // namespace lutra::Impl

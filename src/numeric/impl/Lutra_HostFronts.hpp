@@ -131,6 +131,25 @@ struct HostFrontWorker {
   }
 };
 
+/// Operations of a front, those of moving entries among them.
+template <class Ordinal, class Offset>
+double cost_of_front(const Front<Ordinal, Offset>& front) {
+  const double pivots = front.pivots, cb_rows = front.cb_rows, size = pivots + cb_rows;
+  return 2 * pivots * (pivots * pivots / 3 + pivots * cb_rows + cb_rows * cb_rows) + 10 * size * size + 1000;
+}
+
+/// Divides the fronts among threads.
+template <class Ordinal, class Offset>
+SubtreeMapping<Ordinal> map_fronts(const std::vector<Front<Ordinal, Offset>>& fronts, int threads) {
+  std::vector<Ordinal> parent;
+  std::vector<double> cost;
+  for (const auto& front : fronts) {
+    parent.push_back(front.parent);
+    cost.push_back(cost_of_front(front));
+  }
+  return map_subtrees(parent, cost, threads, {1.0 / 12, 1.0 / 24});
+}
+
 /// Subtree-to-thread mapping of a tree of fronts: subtrees, each worked by one thread, are taken by tickets;
 /// then the fronts above them are worked one after the other, each by all threads.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -143,7 +162,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
 
   FrontSchedule(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget&, const NumericDeviceModel&)
       : m_kernel(best_product<Real>()) {
-    if (exec.concurrency() > 1) m_mapping = map_fronts(plan, exec.concurrency());
+    if (exec.concurrency() > 1) m_mapping = map_fronts(plan.layout.fronts, exec.concurrency());
   }
 
   void run(const ExecutionSpace& exec, const Plan& plan, const FrontLuData<Scalar, Ordinal, Offset>& data,
@@ -179,24 +198,6 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
   void work_range(const Plan& plan, const Worker& worker, const Loop& loop, Ordinal begin,
                   Ordinal end) const {
     for (Ordinal p = begin; p < end; ++p) worker.work(at(plan.layout.fronts, at(m_mapping.order, p)), loop);
-  }
-
-  /// Operations of a front, those of moving entries among them.
-  static double cost_of(const Front<Ordinal, Offset>& front) {
-    const double pivots = front.pivots, cb_rows = front.cb_rows, size = pivots + cb_rows;
-    return 2 * pivots * (pivots * pivots / 3 + pivots * cb_rows + cb_rows * cb_rows) + 10 * size * size +
-           1000;
-  }
-
-  /// Divides the fronts among threads.
-  static SubtreeMapping<Ordinal> map_fronts(const Plan& plan, int threads) {
-    std::vector<Ordinal> parent;
-    std::vector<double> cost;
-    for (const auto& front : plan.layout.fronts) {
-      parent.push_back(front.parent);
-      cost.push_back(cost_of(front));
-    }
-    return map_subtrees(parent, cost, threads, {1.0 / 12, 1.0 / 24});
   }
 
   ProductKernel<Real> m_kernel;

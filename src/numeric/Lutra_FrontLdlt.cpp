@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_FrontLdlt.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_LdltFronts.hpp"
+#include "Lutra_ScaleEntries.hpp"
+#include "Lutra_Upload.hpp"
+
+namespace lutra {
+namespace {
+
+using Impl::at;
+
+/// Offsets of panels, slots and workspaces for fronts with this many delayed columns each.
+template <class ExecutionSpace, class Plan, class Offset>
+LdltRoom<Offset, typename ExecutionSpace::memory_space> make_room(const ExecutionSpace& exec,
+                                                                  const Plan& plan,
+                                                                  const std::vector<int>& max_delayed,
+                                                                  const MemoryBudget& budget, Offset) {
+  LdltRoom<Offset, typename ExecutionSpace::memory_space> room;
+  const auto& fronts = plan.base.layout.fronts;
+  room.host_fronts.resize(fronts.size());
+  for (std::size_t f = 0; f < fronts.size(); ++f) {
+    auto& here = room.host_fronts[f];
+    const Offset columns = fronts[f].pivots + max_delayed[f];
+    here.max_delayed = max_delayed[f];
+    here.panel = room.panels;
+    here.slots = room.slots;
+    room.panels += columns * (columns + fronts[f].cb_rows);
+    room.slots += columns;
+    room.max_work =
+        std::max<Offset>(room.max_work, Impl::ldlt_work(static_cast<int>(columns) + fronts[f].cb_rows));
+  }
+  const auto by_level = Impl::to_host(exec, plan.base.by_level);
+  for (std::size_t l = 0; l < plan.base.levels(); ++l) {
+    Offset work = 0;
+    for (auto p = plan.base.layout.level_map[l]; p < plan.base.layout.level_map[l + 1]; ++p) {
+      const auto f = at(by_level, p);
+      at(room.host_fronts, f).work = work;
+      work += Impl::ldlt_work(at(fronts, f).size() + at(max_delayed, f));
+    }
+    room.workspace = std::max(room.workspace, work);
+  }
+  room.reservation = MemoryReservation(budget);
+  room.fronts = Impl::upload(exec, room.reservation, "lutra::numeric::ldlt_room", room.host_fronts);
+  return room;
+}
+
+/// No front has more delayed columns than all columns its children may have.
+template <class Plan>
+void limit_to_children(const Plan& plan, std::vector<int>& max_delayed) {
+  const auto& fronts = plan.base.layout.fronts;
+  std::vector<std::int64_t> columns(fronts.size(), 0);  // of the children
+  for (std::size_t f = 0; f < fronts.size(); ++f) {
+    max_delayed[f] = static_cast<int>(std::min<std::int64_t>(max_delayed[f], columns[f]));
+    if (fronts[f].parent >= 0) at(columns, fronts[f].parent) += fronts[f].pivots + max_delayed[f];
+  }
+}
+
+/// Room a thread of a host needs for its workspace, or a level of fronts.
+template <class ExecutionSpace, class Room>
+auto workspace_entries(const ExecutionSpace& exec, const Room& room) {
+  auto entries = room.workspace;
+  if constexpr (Impl::is_host_space<ExecutionSpace>)
+    entries = std::max<decltype(entries)>(entries, room.max_work * exec.concurrency());
+  return static_cast<std::size_t>(entries);
+}
+
+}  // namespace
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_ldlt(
+    const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree,
+    const FrontEntries<Ordinal, Offset>& entries, const MemoryBudget& budget, const LdltPlanOptions& options,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
+  LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
+  plan.base =
+      plan_fronts(exec, tree, entries, budget, {FrontPlanOptions().tile, std::numeric_limits<int>::max()}, A);
+  plan.options = options;
+  plan.reservation = MemoryReservation(budget);
+  plan.order = Impl::upload(exec, plan.reservation, "lutra::numeric::ldlt_order", entries.row_order);
+  plan.flops = tree.flops / 2;
+  std::vector<int> max_delayed;
+  for (const auto& front : plan.base.layout.fronts) {
+    max_delayed.push_back(
+        std::max(options.min_room, static_cast<int>(options.room_share * static_cast<double>(front.pivots))));
+    plan.predicted_entries += static_cast<Offset>(front.pivots) * front.size() -
+                              static_cast<Offset>(front.pivots) * (front.pivots - 1) / 2;
+  }
+  limit_to_children(plan, max_delayed);
+  plan.room = make_room(exec, plan, max_delayed, budget, Offset());
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
+    if (exec.concurrency() > 1) plan.mapping = Impl::map_fronts(plan.base.layout.fronts, exec.concurrency());
+  }
+  return plan;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void allocate_ldlt(const ExecutionSpace& exec,
+                   const LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+                   const MemoryBudget& budget,
+                   LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
+  if (factors.has_values()) return;
+  auto fresh = factors;  // nothing has changed where memory runs out
+  if (fresh.room.host_fronts.empty()) fresh.room = plan.room;
+  fresh.reservation = MemoryReservation(budget);
+  const auto allocate = [&](auto& view, const char* label, auto... extents) {
+    using View = std::remove_reference_t<decltype(view)>;
+    view = fresh.reservation.template allocate<View>(exec, label, static_cast<std::size_t>(extents)...);
+  };
+  allocate(fresh.panels, "lutra::numeric::ldlt_panels", fresh.room.panels);
+  allocate(fresh.contributions, "lutra::numeric::ldlt_contributions", plan.base.contributions);
+  allocate(fresh.workspace, "lutra::numeric::ldlt_workspace", workspace_entries(exec, fresh.room));
+  allocate(fresh.entries, "lutra::numeric::ldlt_entries", plan.base.A.entries.extent(0));
+  allocate(fresh.records, "lutra::numeric::ldlt_records", plan.base.count);
+  allocate(fresh.variables, "lutra::numeric::ldlt_variables", fresh.room.slots);
+  allocate(fresh.positions, "lutra::numeric::ldlt_positions", fresh.room.slots);
+  allocate(fresh.scratch, "lutra::numeric::ldlt_scratch", fresh.room.slots);
+  allocate(fresh.diagonal, "lutra::numeric::ldlt_diagonal", fresh.room.slots);
+  allocate(fresh.off_diagonal, "lutra::numeric::ldlt_off_diagonal", fresh.room.slots);
+  allocate(fresh.kind, "lutra::numeric::ldlt_kind", fresh.room.slots);
+  if constexpr (Impl::is_host_space<ExecutionSpace>)
+    allocate(fresh.product_buffers, "lutra::numeric::product_buffers",
+             static_cast<std::size_t>(exec.concurrency()) * Impl::product_buffer);
+  allocate(fresh.outcome, "lutra::numeric::ldlt_outcome");
+  factors = fresh;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void factorize_ldlt(const ExecutionSpace& exec,
+                    const LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+                    const LdltValues<Scalar, typename ExecutionSpace::memory_space>& values,
+                    const LdltPivotRule& rule, LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
+                    bool portable) {
+  if (!(rule.threshold > 0 && rule.threshold <= 0.5))
+    throw InputError("factorize_ldlt: threshold " + std::to_string(rule.threshold) +
+                     " is not greater than 0 and at most 0.5");
+  factors.symmetry = rule.symmetry;
+  const auto outcome = factors.outcome;
+  Kokkos::parallel_for(
+      "lutra::numeric::no_ldlt_outcome", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1),
+      KOKKOS_LAMBDA(int) { outcome() = LdltOutcome(); });
+  Impl::scale_entries<Scalar>(exec, plan.base, values.A, factors.entries, &outcome.data()->largest_entry);
+  const Impl::LdltData<Scalar, Ordinal, Offset> data{plan.base.fronts.data(),
+                                                     factors.room.fronts.data(),
+                                                     plan.base.children.data(),
+                                                     plan.base.relative.data(),
+                                                     plan.base.entry_position.data(),
+                                                     plan.order.data(),
+                                                     factors.entries.data(),
+                                                     values.shift.data(),
+                                                     values.A.row_scale.data(),
+                                                     factors.records.data(),
+                                                     factors.panels.data(),
+                                                     factors.contributions.data(),
+                                                     factors.workspace.data(),
+                                                     factors.variables.data(),
+                                                     factors.positions.data(),
+                                                     factors.scratch.data(),
+                                                     factors.diagonal.data(),
+                                                     factors.off_diagonal.data(),
+                                                     factors.kind.data(),
+                                                     outcome.data(),
+                                                     rule};
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
+    if (!portable)
+      return Impl::factorize_ldlt_on_host(exec, plan.base.count, plan.mapping, data,
+                                          factors.product_buffers.data(), factors.room.max_work);
+  }
+  Impl::factorize_ldlt_portable(exec, plan.base, data);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+LdltOutcome read_outcome(const ExecutionSpace& exec,
+                         const LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
+  Kokkos::View<LdltOutcome, Kokkos::HostSpace> outcome("lutra::numeric::ldlt_outcome on the host");
+  Kokkos::deep_copy(exec, outcome, factors.outcome);
+  exec.fence("lutra::numeric: the outcome is on the host");
+  return outcome();
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+Offset enlarge_room(const ExecutionSpace& exec,
+                    const LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+                    const MemoryBudget& budget,
+                    LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
+  const auto records = Impl::to_host(exec, factors.records);
+  const auto& fronts = plan.base.layout.fronts;
+  std::vector<int> max_delayed, wanted;
+  for (std::size_t f = 0; f < fronts.size(); ++f) {
+    max_delayed.push_back(factors.room.host_fronts[f].max_delayed);
+    wanted.push_back(records[f].wanted);
+  }
+  for (std::size_t f = 0; f < fronts.size(); ++f) {  // in postorder, so that what is wanted climbs
+    if (wanted[f] == 0) continue;
+    max_delayed[f] = std::max(2 * max_delayed[f], wanted[f]);
+    if (fronts[f].parent >= 0)
+      at(wanted, fronts[f].parent) = std::max(at(wanted, fronts[f].parent), wanted[f]);
+  }
+  limit_to_children(plan, max_delayed);
+  factors = {};
+  factors.room = make_room(exec, plan, max_delayed, budget, Offset());
+  allocate_ldlt(exec, plan, budget, factors);
+  return factors.room.panels;
+}
+
+#define LUTRA_PLAN_LDLT(Ordinal, Offset, Space)                                                              \
+  template LdltPlan<Ordinal, Offset, typename Space::memory_space> plan_ldlt(                                \
+      const Space&, const AssemblyTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const MemoryBudget&, \
+      const LdltPlanOptions&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&);
+LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_LDLT)
+
+#define LUTRA_FRONT_LDLT(Scalar, Ordinal, Offset, Space)                                                     \
+  template void allocate_ldlt(const Space&, const LdltPlan<Ordinal, Offset, typename Space::memory_space>&,  \
+                              const MemoryBudget&, LdltFactors<Scalar, Ordinal, Offset, Space>&);            \
+  template void factorize_ldlt(const Space&, const LdltPlan<Ordinal, Offset, typename Space::memory_space>&, \
+                               const LdltValues<Scalar, typename Space::memory_space>&,                      \
+                               const LdltPivotRule&, LdltFactors<Scalar, Ordinal, Offset, Space>&, bool);    \
+  template LdltOutcome read_outcome(const Space&, const LdltFactors<Scalar, Ordinal, Offset, Space>&);       \
+  template Offset enlarge_room(const Space&, const LdltPlan<Ordinal, Offset, typename Space::memory_space>&, \
+                               const MemoryBudget&, LdltFactors<Scalar, Ordinal, Offset, Space>&);
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FRONT_LDLT)
+
+}  // namespace lutra

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_HOSTPRODUCTS_HPP
+#define LUTRA_HOSTPRODUCTS_HPP
+
+#include <algorithm>
+
+#include "Lutra_FrontKernels.hpp"
+#include "Lutra_HostProduct.hpp"
+
+namespace lutra::Impl {
+
+/// Products of dense blocks, divided among host threads by a `Loop` (HostFront says what that is).
+template <class Scalar, class Loop>
+struct HostProducts {
+  using Real = RealOf<Scalar>;
+
+  const ProductKernel<Real>& kernel;
+  const Loop& loop;
+
+  /// Rows or columns of a chunk, each of which costs `flops`: about three chunks a thread, or one chunk where
+  /// the whole costs less than waking the threads.
+  int chunk_of(int n, double flops) const {
+    constexpr double min_flops = 2e5;  // below, one thread does all
+    const int threads = loop.threads();
+    if (threads == 1 || n * flops < min_flops) return n;
+    constexpr int least = 48;  // a multiple of the edges of all register tiles
+    const int share = (n + 3 * threads - 1) / (3 * threads);
+    return std::max(least, (share + least - 1) / least * least);
+  }
+
+  static void multiply(const ProductKernel<Real>& kernel, int rows, int columns, int depth, const Scalar* A,
+                       std::int64_t lda, const Strided<Scalar>& B, Scalar* C, std::int64_t ldc,
+                       Real* buffer) {
+    const ProductTask<Real> task{rows,
+                                 columns,
+                                 depth,
+                                 reinterpret_cast<const Real*>(A),
+                                 lda,
+                                 reinterpret_cast<const Real*>(B.data),
+                                 B.row,
+                                 B.column,
+                                 reinterpret_cast<Real*>(C),
+                                 ldc};
+    (ScalarTraits<Scalar>::is_complex ? kernel.complex : kernel.real)(task, buffer);
+  }
+
+  /// C −= A·B; the longer edge of C is divided among threads.
+  void subtract(int rows, int columns, int depth, const Scalar* A, std::int64_t lda, const Strided<Scalar>& B,
+                Scalar* C, std::int64_t ldc) const {
+    if (rows == 0 || columns == 0 || depth == 0) return;
+    if (rows >= columns) {
+      loop(rows, chunk_of(rows, 2.0 * columns * depth), [&](int begin, int end, Real* buffer) {
+        multiply(kernel, end - begin, columns, depth, A + begin, lda, B, C + begin, ldc, buffer);
+      });
+    } else {
+      loop(columns, chunk_of(columns, 2.0 * rows * depth), [&](int begin, int end, Real* buffer) {
+        multiply(kernel, rows, end - begin, depth, A, lda, {&B(0, begin), B.row, B.column}, C + begin * ldc,
+                 ldc, buffer);
+      });
+    }
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

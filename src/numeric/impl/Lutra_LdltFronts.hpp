@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LDLTFRONTS_HPP
+#define LUTRA_LDLTFRONTS_HPP
+
+#include <atomic>
+
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_HostFronts.hpp"
+#include "Lutra_LdltKernels.hpp"
+#include "Lutra_LdltTeams.hpp"
+
+namespace lutra::Impl {
+
+/// Raw arrays of a factorization.
+template <class Scalar, class Ordinal, class Offset>
+struct LdltData {
+  const Front<Ordinal, Offset>* fronts;
+  const LdltFrontRoom<Offset>* room;
+  const Ordinal* children;
+  const int* relative;
+  PackedPositions entry_position;
+  const Ordinal* order;
+  const Scalar* entries;
+  const RealOf<Scalar>* shift;  ///< or none
+  const RealOf<Scalar>* scale;
+  LdltRecord* records;
+  Scalar* panels;
+  Scalar* contributions;
+  Scalar* workspace;
+  Ordinal* variables;
+  int* positions;
+  int* scratch;
+  Scalar* diagonal;
+  Scalar* off_diagonal;
+  PivotKind* kind;
+  LdltOutcome* outcome;
+  LdltPivotRule rule;
+
+  /// Front f with `delayed` columns from its children.
+  KOKKOS_FUNCTION LdltFront<Scalar, Ordinal> dense(Ordinal f, int delayed) const {
+    const Front<Ordinal, Offset>& front = fronts[f];
+    const Offset s = room[f].slots;
+    const int columns = front.pivots + delayed;
+    return {panels + room[f].panel,
+            contributions + front.contribution,
+            diagonal + s,
+            off_diagonal + s,
+            kind + s,
+            variables + s,
+            positions + s,
+            scratch + s,
+            columns + front.cb_rows,
+            columns};
+  }
+
+  KOKKOS_FUNCTION LdltTest<Scalar> test(bool is_root) const {
+    using Real = RealOf<Scalar>;
+    const double largest = outcome->largest_entry > 0 ? outcome->largest_entry : 1.0;
+    const double zero =
+        rule.zero_tolerance < 0 ? 16.0 * static_cast<double>(epsilon_of<Scalar>) : rule.zero_tolerance;
+    const PivotChoice choice = rule.pivoting == Pivoting::none
+                                   ? (rule.definite ? PivotChoice::definite : PivotChoice::diagonal)
+                               : rule.pivoting == Pivoting::static_perturbed ? PivotChoice::perturbed
+                               : is_root                                     ? PivotChoice::root
+                                                                             : PivotChoice::threshold;
+    return {choice, rule.symmetry == Symmetry::hermitian, static_cast<Real>(rule.threshold),
+            static_cast<Real>(zero * largest), static_cast<Real>(rule.perturbation * largest)};
+  }
+};
+
+/// Assembles and factorizes single fronts. Their children have been before.
+template <class Scalar, class Ordinal, class Offset>
+struct LdltWorker {
+  using Panel = LdltFront<Scalar, Ordinal>;
+  LdltData<Scalar, Ordinal, Offset> data;
+
+  /// @param work ldlt_work entries for this front, or none: those of its level
+  template <class Team>
+  KOKKOS_FUNCTION void work(const Team& team, Ordinal f, Scalar* work = nullptr) const {
+    const Front<Ordinal, Offset> front = data.fronts[f];
+    LdltRecord record;
+    if (!admit(front, data.room[f].max_delayed, f, record)) {
+      team.once([&] { data.records[f] = record; });
+      return;
+    }
+    const Panel panel = data.dense(f, record.delayed_in);
+    assemble(team, front, panel);
+    const LdltTest<Scalar> test = data.test(front.parent < 0);
+    const LdltProgress progress =
+        eliminate_front(team, panel, test, work == nullptr ? data.workspace + data.room[f].work : work);
+    team.once([&] {
+      if (progress.failure == LdltFailure::not_definite)
+        Kokkos::atomic_min(&data.outcome->not_definite,
+                           static_cast<std::int64_t>(panel.variables[progress.done]));
+      if (progress.failure == LdltFailure::not_finite)
+        Kokkos::atomic_min(&data.outcome->not_finite, static_cast<std::int64_t>(f));
+      record.stopped = progress.failure == LdltFailure::none ? 0 : 1;
+      if (record.stopped == 0) {
+        record.eliminated = progress.done;
+        record.delayed_out = panel.columns - progress.done;
+        note(panel, record, test.hermitian);
+      }
+      data.records[f] = record;
+    });
+  }
+
+ private:
+  /// Whether the children's delayed columns fit. A front that has to stop says why in its record.
+  KOKKOS_FUNCTION bool admit(const Front<Ordinal, Offset>& front, int max_delayed, Ordinal f,
+                             LdltRecord& record) const {
+    for (Offset c = front.children; c < front.children_end; ++c) {
+      const LdltRecord& child = data.records[data.children[c]];
+      record.delayed_in += child.delayed_out;
+      record.stopped |= child.stopped;
+    }
+    if (record.stopped != 0) {
+      record.delayed_in = 0;
+    } else if (record.delayed_in > max_delayed) {
+      record.wanted = record.delayed_in;
+      record.delayed_in = 0;
+      record.stopped = 1;
+      Kokkos::atomic_min(&data.outcome->overflow_front, static_cast<std::int64_t>(f));
+    }
+    return record.stopped == 0;
+  }
+
+  template <class Team>
+  KOKKOS_FUNCTION void assemble(const Team& team, const Front<Ordinal, Offset>& front,
+                                const Panel& panel) const {
+    const int delayed = panel.columns - front.pivots;
+    team.columns(panel.rows, panel.rows, [&](int c, int begin, int end) {
+      Scalar* const column = panel.column(c);
+      const int first = c < panel.columns ? 0 : panel.columns;
+      for (int i = begin > first ? begin : first; i < end; ++i) column[i] = Scalar(0);
+    });
+    team.ranges(front.pivots, 1.0, [&](int begin, int end) {
+      for (int j = begin; j < end; ++j) {
+        panel.variables[j] = front.first_pivot + static_cast<Ordinal>(j);
+        panel.positions[j] = j;
+      }
+    });
+    team.ranges(static_cast<int>(front.entries_end - front.entries), 1.0, [&](int begin, int end) {
+      for (Offset e = front.entries + begin; e < front.entries + end; ++e) {
+        const FrontPosition at = data.entry_position(e);
+        if (at.row < at.column) continue;  // the upper triangle says the same
+        panel.at(at.row < front.pivots ? at.row : at.row + delayed, at.column) = data.entries[e];
+      }
+    });
+    if (data.shift != nullptr) {
+      team.ranges(front.pivots, 1.0, [&](int begin, int end) {
+        for (int j = begin; j < end; ++j) {
+          const Ordinal row = data.order[front.first_pivot + j];
+          panel.at(j, j) += data.shift[row] * data.scale[row] * data.scale[row];
+        }
+      });
+    }
+    int position = front.pivots;
+    for (Offset c = front.children; c < front.children_end; ++c) {
+      const Ordinal child = data.children[c];
+      const LdltRecord record = data.records[child];
+      add_contribution(team, data.fronts[child], front.pivots, delayed, panel);
+      if (record.delayed_out > 0) add_delayed(team, child, record, position, front.pivots, delayed, panel);
+      position += record.delayed_out;
+    }
+  }
+
+  /// Extend-add: a child's columns go to the threads, so that no two write one entry. Relative indices
+  /// ascend, so that lower triangles meet.
+  template <class Team>
+  KOKKOS_FUNCTION void add_contribution(const Team& team, const Front<Ordinal, Offset>& child, int pivots,
+                                        int delayed, const Panel& panel) const {
+    const int* const relative = data.relative + child.rows;
+    const Scalar* const contribution = data.contributions + child.contribution;
+    team.columns(child.cb_rows, child.cb_rows, [&](int b, int begin, int end) {
+      const Scalar* const KOKKOS_RESTRICT from = contribution + static_cast<std::int64_t>(b) * child.cb_rows;
+      const int column = relative[b] < pivots ? relative[b] : relative[b] + delayed;
+      Scalar* const KOKKOS_RESTRICT to = panel.column(column);
+      for (int a = begin > b ? begin : b; a < end; ++a)
+        to[relative[a] < pivots ? relative[a] : relative[a] + delayed] += from[a];
+    });
+  }
+
+  /// The columns a child has delayed, from `position` on. Their couplings with the front's own columns are
+  /// transposed: those columns come first.
+  template <class Team>
+  KOKKOS_FUNCTION void add_delayed(const Team& team, Ordinal number, const LdltRecord& record, int position,
+                                   int pivots, int delayed, const Panel& panel) const {
+    const Front<Ordinal, Offset> child = data.fronts[number];
+    const Panel from = data.dense(number, record.delayed_in);
+    const int* const relative = data.relative + child.rows;
+    const bool hermitian = data.rule.symmetry == Symmetry::hermitian;
+    const int out = record.delayed_out, first = record.eliminated;
+    team.columns(out, out + child.cb_rows, [&](int t, int begin, int end) {
+      const Scalar* const column = from.column(first + t) + first;
+      const int to = position + t;
+      for (int i = begin > t ? begin : t; i < end; ++i) {
+        if (i < out) {
+          panel.at(position + i, to) = column[i];
+        } else if (relative[i - out] < pivots) {
+          panel.at(to, relative[i - out]) = mirrored(hermitian, column[i]);
+        } else {
+          panel.at(relative[i - out] + delayed, to) = column[i];
+        }
+      }
+      if (begin == 0) {
+        panel.variables[to] = from.variables[first + t];
+        panel.positions[to] = to;
+      }
+    });
+  }
+
+  /// Counts pivots. By one thread.
+  KOKKOS_FUNCTION void note(const Panel& panel, const LdltRecord& record, bool hermitian) const {
+    std::int64_t zero = 0, pairs = 0, perturbed = 0;
+    PivotSigns signs;
+    double largest = 0;
+    for (int j = 0; j < record.eliminated; ++j) {
+      const Scalar d = panel.diagonal[j];
+      const PivotKind kind = panel.kind[j];
+      if (kind == PivotKind::first_of_two) {
+        const PivotSigns pair = signs_of_pair(d, panel.diagonal[j + 1], panel.off_diagonal[j]);
+        signs.positive += pair.positive;
+        signs.negative += pair.negative;
+        ++pairs;
+      } else if (kind == PivotKind::zero) {
+        ++zero;
+      } else if (kind != PivotKind::second_of_two) {
+        signs.count(real_part(d) > RealOf<Scalar>(0));
+        perturbed += kind == PivotKind::perturbed ? 1 : 0;
+      }
+      const double size = static_cast<double>(size_or_infinity(d));
+      const double off = static_cast<double>(size_or_infinity(panel.off_diagonal[j]));
+      largest = Kokkos::max(largest, Kokkos::max(size, off));
+    }
+    for (int j = record.eliminated; j < panel.columns; ++j) panel.kind[j] = PivotKind::delayed;
+    LdltOutcome& outcome = *data.outcome;
+    const auto add = [](std::int64_t& sum, std::int64_t n) {
+      if (n != 0) Kokkos::atomic_add(&sum, n);
+    };
+    if (hermitian || !ScalarTraits<Scalar>::is_complex) {
+      add(outcome.positive, signs.positive);
+      add(outcome.negative, signs.negative);
+    }
+    add(outcome.zero, zero);
+    add(outcome.two_by_two, pairs);
+    add(outcome.perturbed, perturbed);
+    add(outcome.delayed, record.delayed_out);
+    const std::int64_t done = record.eliminated;
+    add(outcome.entries, done * panel.rows - done * (done - 1) / 2);
+    Kokkos::atomic_max(&outcome.max_delayed, static_cast<std::int64_t>(record.delayed_in));
+    Kokkos::atomic_max(&outcome.largest_factor, largest);
+  }
+};
+
+/// Level by level, a team a front; on the Serial backend in postorder.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void factorize_ldlt_portable(const ExecutionSpace& exec,
+                             const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+                             const LdltData<Scalar, Ordinal, Offset>& data) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::Schedule<Kokkos::Dynamic>>;
+  using Member = typename Policy::member_type;
+  const LdltWorker<Scalar, Ordinal, Offset> worker{data};
+  constexpr bool on_host = is_host_space<ExecutionSpace>;
+  const int threads = on_host ? 1 : 8, lanes = on_host ? 1 : vector_length_for<ExecutionSpace>(32);
+  const auto by_level = plan.by_level;
+  for (std::size_t l = 0; l < plan.levels(); ++l) {
+    const Ordinal first = plan.layout.level_map[l];
+    const auto width = static_cast<int>(plan.layout.level_map[l + 1] - first);
+    Kokkos::parallel_for(
+        "lutra::numeric::ldlt_fronts_of_level", Policy(exec, width, threads, lanes),
+        KOKKOS_LAMBDA(const Member& team) {
+          worker.work(KokkosFrontTeam<Member, Scalar>{team},
+                      by_level(first + static_cast<Ordinal>(team.league_rank())));
+        });
+  }
+}
+
+/// Subtrees are taken by threads, by tickets; then the fronts above them are worked one after the other, each
+/// by all threads.
+/// @param buffers   product_buffer numbers a thread
+/// @param workspace max_work entries a thread
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void factorize_ldlt_on_host(const ExecutionSpace& exec, Ordinal count, const SubtreeMapping<Ordinal>& mapping,
+                            const LdltData<Scalar, Ordinal, Offset>& data, RealOf<Scalar>* buffers,
+                            Offset max_work) {
+  using Real = RealOf<Scalar>;
+  const LdltWorker<Scalar, Ordinal, Offset> worker{data};
+  const auto kernel = best_product<Real>();
+  const auto work = [&](const auto& loop, Ordinal f, int thread) {
+    using Loop = std::decay_t<decltype(loop)>;
+    const HostProducts<Scalar, Loop> products{kernel, loop};
+    worker.work(HostFrontTeam<Scalar, Loop>{products}, f, data.workspace + thread * max_work);
+  };
+  if (mapping.order.empty()) {
+    for (Ordinal f = 0; f < count; ++f) work(AloneLoop<Real>{buffers}, f, 0);
+    return;
+  }
+  const auto tasks = static_cast<std::int64_t>(mapping.tasks());
+  std::atomic<std::int64_t> tickets = 0;
+  Kokkos::parallel_for(
+      "lutra::numeric::ldlt_subtrees", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, exec.concurrency()),
+      [&](int thread) {
+        const AloneLoop<Real> loop{buffers + static_cast<std::size_t>(thread) * product_buffer};
+        for (std::int64_t t; (t = tickets.fetch_add(1)) < tasks;) {
+          for (Ordinal p = at(mapping.task_begin, t); p < at(mapping.task_begin, t + 1); ++p)
+            work(loop, at(mapping.order, p), thread);
+        }
+      });
+  const SharedLoop<Real, ExecutionSpace> loop{exec, buffers};
+  for (Ordinal p = mapping.task_begin.back(); p < static_cast<Ordinal>(mapping.order.size()); ++p)
+    work(loop, at(mapping.order, p), 0);
+}
+
+}  // namespace lutra::Impl
+
+#endif

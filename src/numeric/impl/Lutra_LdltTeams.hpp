@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LDLTTEAMS_HPP
+#define LUTRA_LDLTTEAMS_HPP
+
+#include <algorithm>
+
+#include "Lutra_FrontKernels.hpp"
+#include "Lutra_HostProducts.hpp"
+
+namespace lutra::Impl {
+
+/// A Kokkos team, as the kernels of Lutra_LdltKernels.hpp want one: an index a thread.
+template <class Member, class Scalar>
+struct KokkosFrontTeam {
+  using Real = RealOf<Scalar>;
+  const Member& member;
+
+  KOKKOS_FUNCTION void barrier() const { member.team_barrier(); }
+  template <class Body>
+  KOKKOS_FUNCTION void ranges(int n, double, const Body& body) const {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, n), [&](const int i) { body(i, i + 1); });
+    member.team_barrier();
+  }
+  template <class Body>
+  KOKKOS_FUNCTION void columns(int n, int rows, const Body& body) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, n), [&](const int c) {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, rows), [&](const int r) { body(c, r, r + 1); });
+    });
+    member.team_barrier();
+  }
+  template <class Value>
+  KOKKOS_FUNCTION Real max(int n, double, const Value& value) const {
+    Real result(0);
+    Kokkos::parallel_reduce(
+        Kokkos::TeamVectorRange(member, n),
+        [&](const int i, Real& largest) {
+          const Real size = value(i, i + 1);
+          if (size > largest) largest = size;
+        },
+        Kokkos::Max<Real>(result));
+    member.team_barrier();
+    return result > Real(0) ? result : Real(0);  // of no values the reducer returns its identity
+  }
+  template <class Value>
+  KOKKOS_FUNCTION int min(int n, double, int none, const Value& value) const {
+    int result = none;
+    Kokkos::parallel_reduce(
+        Kokkos::TeamVectorRange(member, n),
+        [&](const int i, int& smallest) {
+          // a range of one: its value, or that of no element
+          const int found = value(i, i + 1);
+          if (found < smallest) smallest = found;
+        },
+        Kokkos::Min<int>(result));
+    member.team_barrier();
+    return result < none ? result : none;
+  }
+  template <class Body>
+  KOKKOS_FUNCTION void once(const Body& body) const {
+    Kokkos::single(Kokkos::PerTeam(member), [&]() { body(); });
+    member.team_barrier();
+  }
+  KOKKOS_FUNCTION void subtract(int rows, int columns, int depth, const Scalar* A, std::int64_t lda,
+                                const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) const {
+    subtract_product(member, rows, columns, depth, A, lda, B, C, ldc);
+  }
+};
+
+/// Host threads, by a loop as HostFront has them.
+template <class Scalar, class Loop>
+struct HostFrontTeam {
+  using Real = RealOf<Scalar>;
+  const HostProducts<Scalar, Loop>& products;
+
+  KOKKOS_FUNCTION void barrier() const {}
+  template <class Body>
+  KOKKOS_FUNCTION void ranges(int n, double flops, const Body& body) const {
+    KOKKOS_IF_ON_HOST((
+        products.loop(n, products.chunk_of(n, flops), [&](int begin, int end, Real*) { body(begin, end); });))
+  }
+  template <class Body>
+  KOKKOS_FUNCTION void columns(int n, int rows, const Body& body) const {
+    KOKKOS_IF_ON_HOST((products.loop(n, products.chunk_of(n, 2.0 * rows), [&](int begin, int end, Real*) {
+      for (int c = begin; c < end; ++c) body(c, 0, rows);
+    });))
+  }
+  template <class Value>
+  KOKKOS_FUNCTION Real max(int n, double flops, const Value& value) const {
+    Real result(0);
+    KOKKOS_IF_ON_HOST((products.loop(n, products.chunk_of(n, flops), [&](int begin, int end, Real*) {
+      const Real size = value(begin, end);
+      if (size > Real(0)) Kokkos::atomic_max(&result, size);
+    });))
+    return result;
+  }
+  template <class Value>
+  KOKKOS_FUNCTION int min(int n, double flops, int none, const Value& value) const {
+    int result = none;
+    KOKKOS_IF_ON_HOST((products.loop(n, products.chunk_of(n, flops), [&](int begin, int end, Real*) {
+      const int found = value(begin, end);
+      if (found < none) Kokkos::atomic_min(&result, found);
+    });))
+    return result;
+  }
+  template <class Body>
+  KOKKOS_FUNCTION void once(const Body& body) const {
+    body();
+  }
+  KOKKOS_FUNCTION void subtract(int rows, int columns, int depth, const Scalar* A, std::int64_t lda,
+                                const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) const {
+    KOKKOS_IF_ON_HOST((products.subtract(rows, columns, depth, A, lda, B, C, ldc);))
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif
