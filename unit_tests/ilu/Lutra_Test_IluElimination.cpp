@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <array>
 #include <catch2/catch_template_test_macros.hpp>
 #include <limits>
 #include <random>
 
 #include "Lutra_IluTestFactors.hpp"
+#include "Lutra_RowUpdates.hpp"
 #include "Lutra_TestKokkosTools.hpp"
 
 namespace lutra::Test {
@@ -159,6 +161,48 @@ TEMPLATE_LIST_TEST_CASE("zero pivots, shifts and values that are not finite", "[
       CHECK(outcome.bad_row == 1);
       CHECK_FALSE(outcome.is_finite());
       CHECK_FALSE(outcome.is_usable());
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("updates of an elimination are those of the pattern", "[ilu]", AllTypes) {
+  using Ordinal = typename TestType::Ordinal;
+  using Offset = typename TestType::Offset;
+  using Space = typename TestType::Space;
+  using Update = lutra::Impl::RowUpdate<Ordinal, Offset>;
+  std::mt19937 random(24);
+  const Space exec;
+  for (const int n : {0, 1, 150}) {
+    const auto factors = make_factors<TestType>(dominant_matrix<Matrix<TestType>>(n, 0.05, random), 1);
+    const auto row_map = to_vector(factors.row_map), diagonal = to_vector(factors.diagonal);
+    const auto entries = to_vector(factors.entries);
+    std::vector<std::array<Offset, 3>> expected;
+    std::vector<Offset> map{0};
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+      for (Offset p = row_map[i]; p < diagonal[i]; ++p) {
+        const auto k = static_cast<std::size_t>(entries[static_cast<std::size_t>(p)]);
+        expected.push_back({diagonal[k], p - row_map[i], p - row_map[i]});
+        for (Offset t = p + 1; t < row_map[i + 1]; ++t)
+          for (Offset q = diagonal[k] + 1; q < row_map[k + 1]; ++q)
+            if (entries[static_cast<std::size_t>(q)] == entries[static_cast<std::size_t>(t)])
+              expected.push_back({q, p - row_map[i], t - row_map[i]});
+      }
+      map.push_back(static_cast<Offset>(expected.size()));
+    }
+    for (const Ordinal longest : {1, 1000}) {  // lanes of a row
+      MemoryReservation reservation{MemoryBudget()};
+      const auto found = lutra::Impl::find_row_updates(exec, factors, longest, MemoryBudget(), reservation);
+      REQUIRE(found);
+      CHECK(to_vector(found->row_map) == map);
+      std::vector<std::array<Offset, 3>> updates;
+      for (const Update& update : to_vector(found->updates))
+        updates.push_back({update.from, update.pivot, update.target});
+      CHECK(updates == expected);
+    }
+    MemoryReservation reservation{MemoryBudget()};
+    if (n > 1) {
+      const MemoryBudget little(expected.size() * sizeof(Update));
+      CHECK_FALSE(lutra::Impl::find_row_updates(exec, factors, Ordinal(1), little, reservation));
     }
   }
 }

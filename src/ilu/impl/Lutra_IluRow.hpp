@@ -93,9 +93,22 @@ struct FactorRows {
       const Offset pivot = diagonal(k);
       const auto slot = w.find(k);
       const Scalar l = divide_by_pivot(w.value(slot), from(pivot));
-      subtract_row<false>(lanes, w, entries, from, pivot + 1, row_map(k + 1), l);
+      subtract_upper(lanes, w, p + 1, row_map(i + 1), pivot + 1, row_map(k + 1), l);
       w.value(slot) = l;  // by each lane the same, none of which still reads what was there
     }
+  }
+
+  /// w −= l·u on the row's entries from `begin` on. Where the row of U is much longer they are searched for.
+  template <class Lanes, class Accumulator>
+  KOKKOS_INLINE_FUNCTION void subtract_upper(const Lanes& lanes, Accumulator& w, Offset begin, Offset end,
+                                             Offset upper, Offset upper_end, const Scalar& l) const {
+    if (upper_end - upper <= 16 * (end - begin))
+      return subtract_row<false>(lanes, w, entries, from, upper, upper_end, l);
+    lanes.each(begin, end, [&](const Offset p) {
+      const Ordinal j = entries(p);
+      const Offset q = first_not_before(upper, upper_end, [&](const Offset at) { return entries(at) < j; });
+      if (q < upper_end && entries(q) == j) subtract_product(w.value(w.find(j)), l, Scalar(from(q)));
+    });
   }
 
   template <class Lanes, class Accumulator>
