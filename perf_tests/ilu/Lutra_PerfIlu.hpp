@@ -22,6 +22,9 @@ class IluSolver {
   virtual void analyze() = 0;    ///< the pattern of L and U, and what their computation needs
   virtual void factorize() = 0;  ///< values on an analyzed pattern; of ParILUT all steps, pattern included
   virtual int steps() const { return 0; }  ///< steps of ParILUT that were made
+  /// What factorize() does before the first step of ParILUT, whose time is not counted to the steps. False:
+  /// nothing.
+  virtual bool start() { return false; }
   virtual HostFactors factors() const = 0;
 };
 
@@ -44,6 +47,7 @@ struct IluKind {
 std::vector<IluKind> lutra_ilu_kinds();
 std::vector<IluKind> kokkos_kernels_ilu_kinds();
 std::vector<IluKind> cusparse_ilu_kinds();
+std::vector<IluKind> ginkgo_ilu_kinds();
 
 /// Joins a lower and an upper triangle by rows, columns in any order, to one pattern with sorted rows. A unit
 /// diagonal in the lower one is left out.
