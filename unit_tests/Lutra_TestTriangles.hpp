@@ -90,7 +90,8 @@ inline LowerRows fan_rows(std::size_t n, std::size_t fan) {
   return rows;
 }
 
-/// Levels of `width` rows; each waits for the row in its place of the level before and `more` others there.
+/// Levels of `width` rows; each waits for the row at its position of the level before and `more` others
+/// there.
 inline LowerRows wide_rows(std::size_t n, std::size_t width, std::size_t more, std::mt19937& random) {
   LowerRows rows(n);
   for (std::size_t i = width; i < n; ++i) {
@@ -195,7 +196,7 @@ inline std::vector<double> grades(std::size_t n, bool graded, std::mt19937& rand
   return result;
 }
 
-/// An entry of the triangle before it is put into its place.
+/// An entry of the triangle before entries are sorted.
 template <class Scalar>
 struct Placed {
   std::size_t column;
@@ -221,8 +222,8 @@ Scalar rubbish(std::mt19937& random) {
   return as_scalar<Scalar>(choices[any_of(random, 0, 2)]);
 }
 
-/// Gives a pattern values and a place. Of a triangle with a unit diagonal some diagonals are missing and some
-/// are rubbish; with `more`, rubbish stands beyond the diagonal too.
+/// Gives a pattern values and a storage. Of a triangle with a unit diagonal some diagonals are missing and
+/// some are rubbish; with `more`, rubbish stands beyond the diagonal too.
 template <class MatrixType>
 TestTriangle<MatrixType> with_values(const LowerRows& rows, TriangleSide side, DiagonalKind diagonal,
                                      bool graded, bool more, std::mt19937& random) {
@@ -240,9 +241,9 @@ TestTriangle<MatrixType> with_values(const LowerRows& rows, TriangleSide side, D
   for (std::size_t k = 0; k < n; ++k) {
     // Rows and columns of the pattern in reverse make an upper triangle.
     const std::size_t i = lower ? k : n - 1 - k;
-    const auto place = [&](std::size_t j) { return lower ? j : n - 1 - j; };
+    const auto position = [&](std::size_t j) { return lower ? j : n - 1 - j; };
     const auto put = [&](std::size_t j, const Scalar& value) {
-      row.push_back({place(j), value * as_scalar<Scalar>(row_grade[i] * column_grade[j])});
+      row.push_back({position(j), value * as_scalar<Scalar>(row_grade[i] * column_grade[j])});
     };
     row.clear();
     for (const std::size_t j : rows[i]) {
@@ -253,13 +254,13 @@ TestTriangle<MatrixType> with_values(const LowerRows& rows, TriangleSide side, D
     if (diagonal == DiagonalKind::stored) {
       put(i, random_value<Scalar>(random, 0) * as_scalar<Scalar>(chance(random, 0.5) ? 1.0 : 1.75));
     } else if (chance(random, 0.5)) {
-      row.push_back({place(i), rubbish<Scalar>(random)});
+      row.push_back({position(i), rubbish<Scalar>(random)});
     }
     for (int e = 0; more && e < 2 && i + 1 < n; ++e) {
       const std::size_t j = any_of(random, i + 1, n - 1);
       const bool there =
-          std::ranges::any_of(row, [&](const auto& entry) { return entry.column == place(j); });
-      if (!there) row.push_back({place(j), rubbish<Scalar>(random)});
+          std::ranges::any_of(row, [&](const auto& entry) { return entry.column == position(j); });
+      if (!there) row.push_back({position(j), rubbish<Scalar>(random)});
     }
     append_row(matrix, row);
   }

@@ -60,7 +60,7 @@ struct Fronts {
   }
 
   void fill_matrix() {
-    const FrontRows place{pivots, cb_rows, count};
+    const FrontRows row_of{pivots, cb_rows, count};
     const double edge = 1 / std::sqrt(static_cast<double>(size()));
     matrix.n_rows = matrix.n_cols = count * size();
     matrix.row_map.push_back(0);
@@ -69,9 +69,9 @@ struct Fronts {
       matrix.values.push_back(value);
     };
     const auto add_row = [&](int f, int i) {
-      if (i > 0) add(place(f, 0), edge * (0.5 + i * 7919 % 97 / 97.0));
-      if (i < pivots) add(place(f, i), 2 + i * 31 % 17 / 17.0);
-      for (int j = 1; i == 0 && j < size(); ++j) add(place(f, j), edge * (0.5 + j * 104729 % 89 / 89.0));
+      if (i > 0) add(row_of(f, 0), edge * (0.5 + i * 7919 % 97 / 97.0));
+      if (i < pivots) add(row_of(f, i), 2 + i * 31 % 17 / 17.0);
+      for (int j = 1; i == 0 && j < size(); ++j) add(row_of(f, j), edge * (0.5 + j * 104729 % 89 / 89.0));
       matrix.row_map.push_back(matrix.nnz());
     };
     for (int f = 0; f < count; ++f) {
@@ -100,7 +100,7 @@ double Fronts::error() const {
   const auto panels = factors.panels, contributions = factors.contributions;
   const auto fronts = plan.fronts;
   const auto A = to_device(matrix);
-  const FrontRows place{pivots, cb_rows, count};
+  const FrontRows row_of{pivots, cb_rows, count};
   Kokkos::parallel_for(
       "lutra::perf::x", Kokkos::RangePolicy<ExecutionSpace>(0, n),
       KOKKOS_LAMBDA(const int i) { x(i) = 1 + i % 3; });
@@ -117,26 +117,26 @@ double Fronts::error() const {
         Kokkos::parallel_reduce(
             Kokkos::TeamThreadRange(team, r < k ? r : k, f),
             [&](const int c, double& s, double& a) {
-              s += entry(c) * x(place(number, c));
-              a += Kokkos::abs(entry(c)) * x(place(number, c));
+              s += entry(c) * x(row_of(number, c));
+              a += Kokkos::abs(entry(c)) * x(row_of(number, c));
             },
             sum, size);
         Kokkos::single(Kokkos::PerTeam(team), [&]() {
-          product(place(number, r)) = sum;
-          magnitude(place(number, r)) = size;
+          product(row_of(number, r)) = sum;
+          magnitude(row_of(number, r)) = size;
         });
       });
   Kokkos::parallel_for(
       "lutra::perf::lower", Team(n, Kokkos::AUTO), KOKKOS_LAMBDA(const Team::member_type& team) {
-        const int number = team.league_rank() / f, r = team.league_rank() % f, row = place(number, r);
+        const int number = team.league_rank() / f, r = team.league_rank() % f, row = row_of(number, r);
         const auto front = fronts(number);
         double sum = 0, size = 0;
         Kokkos::parallel_reduce(
             Kokkos::TeamThreadRange(team, r < k ? r : k),
             [&](const int c, double& s, double& a) {
               const double l = panels(front.lower + r + static_cast<Offset>(c) * f);
-              s += l * product(place(number, c));
-              a += Kokkos::abs(l) * magnitude(place(number, c));
+              s += l * product(row_of(number, c));
+              a += Kokkos::abs(l) * magnitude(row_of(number, c));
             },
             sum, size);
         Kokkos::single(Kokkos::PerTeam(team), [&]() {

@@ -76,11 +76,11 @@ struct HostGraph {
     }
     const auto levels =
         static_cast<std::size_t>(n == 0 ? 0 : *std::max_element(level.begin(), level.end()) + 1);
-    std::vector<int> place(levels + 1, 0);
-    for (const int l : level) ++place[static_cast<std::size_t>(l) + 1];
-    for (std::size_t l = 0; l < levels; ++l) place[l + 1] += place[l];
+    std::vector<int> begin(levels + 1, 0);
+    for (const int l : level) ++begin[static_cast<std::size_t>(l) + 1];
+    for (std::size_t l = 0; l < levels; ++l) begin[l + 1] += begin[l];
     for (int v = 0; v < n; ++v)
-      order[static_cast<std::size_t>(place[static_cast<std::size_t>(level[static_cast<std::size_t>(v)])]++)] =
+      order[static_cast<std::size_t>(begin[static_cast<std::size_t>(level[static_cast<std::size_t>(v)])]++)] =
           v;
     return levels;
   }

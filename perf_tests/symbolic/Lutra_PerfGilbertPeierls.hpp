@@ -31,7 +31,7 @@ class GilbertPeierls {
  private:
   struct Level {
     int vertex;
-    std::size_t next;  // place in m_below of the next edge to follow
+    std::size_t next;  // position in m_below of the next edge to follow
   };
 
   void search_column(int k) {

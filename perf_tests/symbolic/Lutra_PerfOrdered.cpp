@@ -13,15 +13,15 @@ namespace {
 /// A(order, order), rows sorted.
 template <class Scalar>
 HostMatrix<char> permute(const HostMatrix<Scalar>& A, const std::vector<int>& order) {
-  std::vector<int> place(order.size());
+  std::vector<int> position(order.size());
   for (std::size_t k = 0; k < order.size(); ++k)
-    place[static_cast<std::size_t>(order[k])] = static_cast<int>(k);
+    position[static_cast<std::size_t>(order[k])] = static_cast<int>(k);
   HostMatrix<char> P{A.n_rows, A.n_cols, {0}, {}, {}};
   P.entries.reserve(A.entries.size());
   for (const int row : order) {
     const auto r = static_cast<std::size_t>(row);
     for (auto k = A.row_map[r]; k < A.row_map[r + 1]; ++k) {
-      P.entries.push_back(place[static_cast<std::size_t>(A.entries[static_cast<std::size_t>(k)])]);
+      P.entries.push_back(position[static_cast<std::size_t>(A.entries[static_cast<std::size_t>(k)])]);
     }
     std::sort(P.entries.begin() + P.row_map.back(), P.entries.end());
     P.row_map.push_back(static_cast<std::int64_t>(P.entries.size()));
@@ -29,8 +29,8 @@ HostMatrix<char> permute(const HostMatrix<Scalar>& A, const std::vector<int>& or
   return P;
 }
 
-KOKKOS_FUNCTION std::uint64_t scrambled(std::uint64_t place, std::uint64_t value) {
-  std::uint64_t x = place * 0x9e3779b97f4a7c15u + value;
+KOKKOS_FUNCTION std::uint64_t scrambled(std::uint64_t position, std::uint64_t value) {
+  std::uint64_t x = position * 0x9e3779b97f4a7c15u + value;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);

@@ -26,7 +26,7 @@ struct Ordered {
   double nnz_lu = 0;
 };
 
-/// A number that tells patterns apart: of row maps and entries with their places.
+/// A number that distinguishes patterns: of row maps and entries with their positions.
 std::uint64_t print_of(const DeviceFilled& filled);
 
 /// The line of a result that is `expected`.

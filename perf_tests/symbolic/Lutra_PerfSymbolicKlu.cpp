@@ -30,15 +30,15 @@ class KluGiven {
 
   /// @param matrix that of `ordered` before it was ordered
   void set_values(const HostMatrix<double>& matrix, const Ordered& ordered) {
-    std::vector<int> place(m_order.size());
-    for (std::size_t k = 0; k < place.size(); ++k)
-      place[static_cast<std::size_t>(ordered.permutation[k])] = static_cast<int>(k);
+    std::vector<int> position(m_order.size());
+    for (std::size_t k = 0; k < position.size(); ++k)
+      position[static_cast<std::size_t>(ordered.permutation[k])] = static_cast<int>(k);
     for (const int row : ordered.permutation) {
       std::map<int, double> sorted;
       for (auto p = matrix.row_map[static_cast<std::size_t>(row)];
            p < matrix.row_map[static_cast<std::size_t>(row) + 1]; ++p) {
         const auto at = static_cast<std::size_t>(p);
-        sorted[place[static_cast<std::size_t>(matrix.entries[at])]] = matrix.values[at];
+        sorted[position[static_cast<std::size_t>(matrix.entries[at])]] = matrix.values[at];
       }
       for (const auto& [column, value] : sorted) m_values.push_back(value);
     }

@@ -42,10 +42,10 @@ HostMatrix<char> with_diagonal(const HostMatrix<char>& matrix) {
   for (std::size_t i = 0; i + 1 < matrix.row_map.size(); ++i) {
     const auto begin = matrix.entries.begin() + matrix.row_map[i],
                end = matrix.entries.begin() + matrix.row_map[i + 1];
-    const auto place = std::lower_bound(begin, end, static_cast<int>(i));
-    result.entries.insert(result.entries.end(), begin, place);
-    if (place == end || *place != static_cast<int>(i)) result.entries.push_back(static_cast<int>(i));
-    result.entries.insert(result.entries.end(), place, end);
+    const auto position = std::lower_bound(begin, end, static_cast<int>(i));
+    result.entries.insert(result.entries.end(), begin, position);
+    if (position == end || *position != static_cast<int>(i)) result.entries.push_back(static_cast<int>(i));
+    result.entries.insert(result.entries.end(), position, end);
     result.row_map.push_back(static_cast<std::int64_t>(result.entries.size()));
   }
   return result;

@@ -25,17 +25,17 @@ WithDiagonal with_diagonal(const HostMatrix<double>& A) {
   for (int i = 0; i < A.n_rows; ++i) {
     const auto row = static_cast<std::size_t>(i);
     const auto begin = A.entries.begin() + A.row_map[row], end = A.entries.begin() + A.row_map[row + 1];
-    const auto place = std::lower_bound(begin, end, i);
-    const auto before = place - begin;
+    const auto position = std::lower_bound(begin, end, i);
+    const auto before = position - begin;
     const auto first_value = A.values.begin() + A.row_map[row];
-    M.entries.insert(M.entries.end(), begin, place);
+    M.entries.insert(M.entries.end(), begin, position);
     M.values.insert(M.values.end(), first_value, first_value + before);
     result.diagonal.push_back(M.nnz());
-    if (place == end || *place != i) {
+    if (position == end || *position != i) {
       M.entries.push_back(i);
       M.values.push_back(0);
     }
-    M.entries.insert(M.entries.end(), place, end);
+    M.entries.insert(M.entries.end(), position, end);
     M.values.insert(M.values.end(), first_value + before, A.values.begin() + A.row_map[row + 1]);
     M.row_map.push_back(M.nnz());
   }
@@ -43,23 +43,23 @@ WithDiagonal with_diagonal(const HostMatrix<double>& A) {
 }
 
 /// Eliminates row i by the rows above it; what would fall outside the pattern is dropped.
-/// @param place [n] −1 everywhere, before and after
-void eliminate_row(WithDiagonal& factors, int i, std::vector<std::int64_t>& place) {
+/// @param position [n] −1 everywhere, before and after
+void eliminate_row(WithDiagonal& factors, int i, std::vector<std::int64_t>& position) {
   HostMatrix<double>& M = factors.matrix;
   const auto row = static_cast<std::size_t>(i);
   const auto at = [](auto index) { return static_cast<std::size_t>(index); };
-  for (auto p = M.row_map[row]; p < M.row_map[row + 1]; ++p) place[at(M.entries[at(p)])] = p;
+  for (auto p = M.row_map[row]; p < M.row_map[row + 1]; ++p) position[at(M.entries[at(p)])] = p;
   for (auto p = M.row_map[row]; p < factors.diagonal[row]; ++p) {
     const std::size_t k = at(M.entries[at(p)]);
     const double factor = M.values[at(p)] /= M.values[at(factors.diagonal[k])];
     for (auto q = factors.diagonal[k] + 1; q < M.row_map[k + 1]; ++q) {
-      const std::int64_t target = place[at(M.entries[at(q)])];
+      const std::int64_t target = position[at(M.entries[at(q)])];
       if (target >= 0) M.values[at(target)] -= factor * M.values[at(q)];
     }
   }
   double largest = 0;
   for (auto p = M.row_map[row]; p < M.row_map[row + 1]; ++p) {
-    place[at(M.entries[at(p)])] = -1;
+    position[at(M.entries[at(p)])] = -1;
     if (!std::isfinite(M.values[at(p)])) throw std::runtime_error("the incomplete factors overflow");
     largest = std::max(largest, std::abs(M.values[at(p)]));
   }
@@ -71,8 +71,8 @@ void eliminate_row(WithDiagonal& factors, int i, std::vector<std::int64_t>& plac
 
 TrianglePair incomplete_factors(const HostMatrix<double>& A) {
   WithDiagonal factors = with_diagonal(A);
-  std::vector<std::int64_t> place(static_cast<std::size_t>(A.n_rows), -1);
-  for (int i = 0; i < A.n_rows; ++i) eliminate_row(factors, i, place);
+  std::vector<std::int64_t> position(static_cast<std::size_t>(A.n_rows), -1);
+  for (int i = 0; i < A.n_rows; ++i) eliminate_row(factors, i, position);
   return split_factors(factors.matrix, factors.diagonal);
 }
 

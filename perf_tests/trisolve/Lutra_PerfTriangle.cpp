@@ -8,10 +8,10 @@
 namespace lutra::Perf {
 namespace {
 
-/// Place of element (i, c) among [n × k].
-struct Place {
+/// Position of element (i, c) among [n × k].
+struct ElementIndex {
   std::size_t row_stride, column_stride;
-  Place(std::size_t n, int columns, VectorOrder order)
+  ElementIndex(std::size_t n, int columns, VectorOrder order)
       : row_stride(order == VectorOrder::by_rows ? static_cast<std::size_t>(columns) : 1),
         column_stride(order == VectorOrder::by_rows ? 1 : n) {}
   std::size_t operator()(std::size_t i, std::size_t c) const { return i * row_stride + c * column_stride; }
@@ -36,7 +36,7 @@ struct Extremes {
 };
 
 /// Row i of all right-hand sides.
-Extremes row_extremes(const TriangleSystem& system, const std::vector<double>& x, const Place& place,
+Extremes row_extremes(const TriangleSystem& system, const std::vector<double>& x, const ElementIndex& index,
                       int columns, std::size_t i) {
   const HostMatrix<double>& T = system.matrix;
   const auto begin = static_cast<std::size_t>(T.row_map[i]), end = static_cast<std::size_t>(T.row_map[i + 1]);
@@ -48,13 +48,13 @@ Extremes row_extremes(const TriangleSystem& system, const std::vector<double>& x
     long double r = b, size = std::abs(b);
     for (std::size_t p = begin; p < end; ++p) {
       const long double product =
-          static_cast<long double>(T.values[p]) * x[place(static_cast<std::size_t>(T.entries[p]), c)];
+          static_cast<long double>(T.values[p]) * x[index(static_cast<std::size_t>(T.entries[p]), c)];
       r -= product;
       size += std::abs(product);
     }
     r = std::abs(r);
     row += {r == 0 ? 0.0 : static_cast<double>(r / size), static_cast<double>(r), 0.0,
-            std::abs(x[place(i, c)]), std::abs(b)};
+            std::abs(x[index(i, c)]), std::abs(b)};
   }
   return row;
 }
@@ -62,11 +62,11 @@ Extremes row_extremes(const TriangleSystem& system, const std::vector<double>& x
 }  // namespace
 
 std::vector<double> right_hand_sides(const TriangleSystem& system, int columns, VectorOrder order) {
-  const Place place(system.n(), columns, order);
+  const ElementIndex index(system.n(), columns, order);
   std::vector<double> B(system.n() * static_cast<std::size_t>(columns));
   for (int column = 0; column < columns; ++column) {
     for (std::size_t i = 0; i < system.n(); ++i) {
-      B[place(i, static_cast<std::size_t>(column))] = TriangleSystem::scale(column) * system.b[i];
+      B[index(i, static_cast<std::size_t>(column))] = TriangleSystem::scale(column) * system.b[i];
     }
   }
   return B;
@@ -75,7 +75,7 @@ std::vector<double> right_hand_sides(const TriangleSystem& system, int columns, 
 Errors triangle_errors(const TriangleSystem& system, const std::vector<double>& x, int columns,
                        VectorOrder order) {
   using Host = Kokkos::DefaultHostExecutionSpace;
-  const Place place(system.n(), columns, order);
+  const ElementIndex index(system.n(), columns, order);
   // One Extremes a chunk of rows, joined afterwards: no reduction of Kokkos keeps a NaN.
   constexpr std::size_t chunk = 256;
   std::vector<Extremes> parts((system.n() + chunk - 1) / chunk);
@@ -84,7 +84,7 @@ Errors triangle_errors(const TriangleSystem& system, const std::vector<double>& 
                        [&](const std::size_t part) {
                          const std::size_t end = std::min(system.n(), (part + 1) * chunk);
                          for (std::size_t i = part * chunk; i < end; ++i) {
-                           parts[part] += row_extremes(system, x, place, columns, i);
+                           parts[part] += row_extremes(system, x, index, columns, i);
                          }
                        });
   Host().fence("lutra::perf: errors are known");

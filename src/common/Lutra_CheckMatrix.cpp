@@ -26,7 +26,7 @@ void begin_check(const ExecutionSpace& exec, const RowMap& row_map, std::int64_t
       });
 }
 
-/// What is wrong with one entry of a row: its column, its place behind the entry before it, or its value.
+/// What is wrong with one entry of a row: its column, its order after the entry before it, or its value.
 template <class Matrix, class Offset>
 KOKKOS_FORCEINLINE_FUNCTION bool is_bad_entry(const Matrix& matrix, Offset p, Offset begin) {
   using Scalar = typename decltype(matrix.values)::non_const_value_type;

@@ -22,7 +22,7 @@ namespace lutra {
 /// there.
 class MemoryPool {
  public:
-  /// Memory of one space, and who frees it.
+  /// Memory of one space, and what frees it.
   struct Block {
     std::string_view space{};
     char* begin = nullptr;

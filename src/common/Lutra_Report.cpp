@@ -19,7 +19,7 @@ std::string named_list(const char* singular, const char* plural, const std::vect
   return text;
 }
 
-std::string singular_places(const Report& report, int base) {
+std::string singular_indices(const Report& report, int base) {
   std::string text;
   if (!report.singular_rows.empty()) text += named_list("row", "rows", report.singular_rows, base);
   if (!report.singular_columns.empty()) {
@@ -57,9 +57,9 @@ std::string describe(const Report& report, int index_base) {
       return "the matrix is structurally singular" +
              (report.structural_rank ? ", structural rank " + std::to_string(*report.structural_rank)
                                      : std::string()) +
-             singular_places(report, index_base);
+             singular_indices(report, index_base);
     case Status::numerically_singular:
-      return "the matrix is singular to working precision" + singular_places(report, index_base);
+      return "the matrix is singular to working precision" + singular_indices(report, index_base);
     case Status::not_positive_definite:
       return "the matrix is not positive definite" +
              (report.indefinite_column

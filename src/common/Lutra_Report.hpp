@@ -42,7 +42,7 @@ struct PivotCounts {
   std::optional<double> shift;  ///< of the diagonal, in parts of max |entry of the row|; incomplete factors
 };
 
-/// Eigenvalue signs, where the factorization tells them.
+/// Eigenvalue signs, where the factorization gives them.
 struct Inertia {
   std::optional<std::int64_t> positive, negative, zero;
 };

@@ -34,7 +34,7 @@ void report_structural_singularity(const std::vector<Ordinal>& row_of_column, Re
   report.status = Status::structurally_singular;
 }
 
-/// The matching by auction, and what the report tells of it.
+/// The matching by auction, and what the report says of it.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 MatchingResult<Ordinal> match_by_auction(
     const ExecutionSpace& exec,

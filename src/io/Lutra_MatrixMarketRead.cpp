@@ -35,13 +35,13 @@ Scalar mirrored(const Scalar& value, Symmetry symmetry) {
 
 template <class Scalar>
 void check_diagonal(const LineReader& reader, const Scalar& value, int index, Symmetry symmetry) {
-  const std::string place = "at row and column " + std::to_string(index + 1);
+  const std::string location = "at row and column " + std::to_string(index + 1);
   if (symmetry == Symmetry::skew_symmetric && value != Scalar(0)) {
-    reader.fail("the diagonal of a skew-symmetric matrix has to be zero; it is not " + place);
+    reader.fail("the diagonal of a skew-symmetric matrix has to be zero; it is not " + location);
   }
   if constexpr (!std::is_floating_point_v<Scalar>) {
     if (symmetry == Symmetry::hermitian && value.imag() != 0) {
-      reader.fail("the diagonal of a hermitian matrix has to be real; it is not " + place);
+      reader.fail("the diagonal of a hermitian matrix has to be real; it is not " + location);
     }
   }
 }
@@ -68,7 +68,7 @@ int take_index(const LineReader& reader, Cursor& cursor, const char* what, std::
   return static_cast<int>(index - 1);
 }
 
-std::string place_name(int row, int column) {
+std::string location_name(int row, int column) {
   return "row " + std::to_string(row + 1) + ", column " + std::to_string(column + 1);
 }
 
@@ -99,7 +99,7 @@ CooEntries<Scalar> read_entries(LineReader& reader, const MatrixMarketStart& sta
     const int row = take_index(reader, cursor, "row", start.n_rows);
     const int column = take_index(reader, cursor, "column", start.n_cols);
     const auto value = Impl::parse_value<Scalar>(reader, cursor, start.header.field,
-                                                 [row, column] { return place_name(row, column); });
+                                                 [row, column] { return location_name(row, column); });
     Impl::require_end(reader, cursor);
     if (row == column && start.header.symmetry != Symmetry::general) {
       check_diagonal(reader, value, row, start.header.symmetry);
@@ -136,11 +136,11 @@ template <class Scalar>
 void check_sums(const LineReader& reader, const HostMatrix<Scalar>& matrix) {
   const auto bad = std::find_if_not(matrix.values.begin(), matrix.values.end(), is_finite<Scalar>);
   if (bad == matrix.values.end()) return;
-  const std::int64_t place = bad - matrix.values.begin();
-  const auto row_end = std::upper_bound(matrix.row_map.begin(), matrix.row_map.end(), place);
+  const std::int64_t position = bad - matrix.values.begin();
+  const auto row_end = std::upper_bound(matrix.row_map.begin(), matrix.row_map.end(), position);
   const int row = static_cast<int>(row_end - matrix.row_map.begin()) - 1;
   reader.fail_at(0, "the sum of the repeated entries at " +
-                        place_name(row, matrix.entries[static_cast<std::size_t>(place)]) +
+                        location_name(row, matrix.entries[static_cast<std::size_t>(position)]) +
                         " overflows double precision");
 }
 
@@ -215,7 +215,7 @@ MatrixMarketArray read_array(LineReader& reader, const MatrixMarketStart& start)
       if (!Impl::next_content(reader, line)) Impl::fail_short(reader, n_read, start.n_entries);
       Cursor cursor(line);
       const auto value = Impl::parse_value<Complex>(reader, cursor, start.header.field,
-                                                    [row, column] { return place_name(row, column); });
+                                                    [row, column] { return location_name(row, column); });
       Impl::require_end(reader, cursor);
       if (row == column && symmetry != Symmetry::general) check_diagonal(reader, value, row, symmetry);
       if (symmetry != Symmetry::general) at(column, row) = mirrored(value, symmetry);

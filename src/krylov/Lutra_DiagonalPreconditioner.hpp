@@ -9,7 +9,7 @@
 namespace lutra {
 
 /// Jacobi preconditioning: X = op(D)⁻¹·B with the diagonal D of A. Where an entry of D is missing or has no
-/// finite inverse, 1 takes its place.
+/// finite inverse, 1 is used instead.
 template <class Scalar, class ExecutionSpace>
 class DiagonalPreconditioner final : public Preconditioner<Scalar, ExecutionSpace> {
  public:

@@ -33,18 +33,18 @@ struct HessenbergColumns {
   /// Rotates column j of c, whose largest entry on or above the diagonal is given and the one under it.
   /// @param start norm of the first residual
   /// @returns the residual norm that is left
-  KOKKOS_FUNCTION Real add(int c, int j, Real start, Real largest, Real below) const {
+  KOKKOS_FUNCTION Real add(int c, int j, Real start, Real largest, Real subdiagonal) const {
     Scalar* const column = &triangle(c, j, 0);
     for (int i = 0; i < j; ++i) {
       const Scalar upper = column[i], lower = column[i + 1];
       column[i] = dot(cosine(c, i), upper) + dot(sine(c, i), lower);
       column[i + 1] = cosine(c, i) * lower - sine(c, i) * upper;
     }
-    const Real length = Kokkos::hypot(ScalarTraits<Scalar>::magnitude(column[j]), below);
+    const Real length = Kokkos::hypot(ScalarTraits<Scalar>::magnitude(column[j]), subdiagonal);
     cosine(c, j) = length > 0 ? column[j] / length : Scalar(1);
-    sine(c, j) = length > 0 ? Scalar(below / length) : Scalar(0);
+    sine(c, j) = length > 0 ? Scalar(subdiagonal / length) : Scalar(0);
     // A direction that brings nothing new up to rounding gets the coefficient 0.
-    const bool is_new = length > 8 * epsilon_of<Scalar> * Kokkos::max(largest, below);
+    const bool is_new = length > 8 * epsilon_of<Scalar> * Kokkos::max(largest, subdiagonal);
     column[j] = is_new ? Scalar(length) : Scalar(0);
     const Scalar rest = j == 0 ? Scalar(start) : right_side(c, j);
     right_side(c, j) = dot(cosine(c, j), rest);
@@ -130,7 +130,7 @@ struct GmresCoefficients {
       Kokkos::single(Kokkos::PerTeam(member), [&] {
         y(c, k) = triangle(c, k, k) == Scalar(0) ? Scalar(0) : y(c, k) / triangle(c, k, k);
       });
-      member.team_barrier();  // y(c, k) is there; pairs with its reading below
+      member.team_barrier();  // y(c, k) is there; pairs with its reading in the next loop
       Kokkos::parallel_for(Kokkos::TeamVectorRange(member, k),
                            [&](const int i) { y(c, i) -= triangle(c, k, i) * y(c, k); });
       member.team_barrier();  // y(c, k − 1) is complete

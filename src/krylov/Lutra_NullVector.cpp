@@ -96,7 +96,7 @@ double finish_step(const ExecutionSpace& exec, const ResidualMaxima<ExecutionSpa
 
 /// Rows and columns of the perturbed pivots whose unknowns take part in v.
 template <class Scalar, class ExecutionSpace, class Rows>
-void name_places(const ExecutionSpace& exec, const Factorization<Scalar, ExecutionSpace>& F,
+void name_pivots(const ExecutionSpace& exec, const Factorization<Scalar, ExecutionSpace>& F,
                  const Scales<Scalar, typename ExecutionSpace::memory_space>& scales, const Rows& v,
                  Report& report) {
   constexpr double share = 1e-3;  // of the largest entry: smaller ones may be rounding
@@ -147,7 +147,7 @@ bool find_null_vector(const ExecutionSpace& exec, const MatrixOperator<Scalar, E
     queue_step(exec, A, scales, D, v, R, A_norm, work.maxima);
     const double ratio = finish_step(exec, work.maxima, A_norm);
     if (ratio <= rounding_level) {
-      name_places(exec, F, scales, v, report);
+      name_pivots(exec, F, scales, v, report);
       return true;
     }
     if (!std::isfinite(ratio) || (step > 1 && ratio > 0.5 * best)) return false;
@@ -172,7 +172,7 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
   double A_norm = -1;
   queue_step(exec, A, scales, work.trial_X, work.X, work.R, A_norm, work.maxima);
   if (finish_step(exec, work.maxima, A_norm) > rounding_factor * epsilon) return false;
-  name_places(exec, F, scales, work.X, report);
+  name_pivots(exec, F, scales, work.X, report);
   return true;
 }
 

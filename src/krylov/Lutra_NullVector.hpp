@@ -15,7 +15,8 @@ struct Scales {
   Kokkos::View<const RealOf<Scalar>*, MemorySpace> col;  ///< [n]
 };
 
-/// Looks for a vector that shows A to be singular to working precision, and names the places in `report`.
+/// Looks for a vector that shows A to be singular to working precision, and names rows and columns in
+/// `report`.
 ///
 /// With factors of A + E, where E holds the perturbations of pivots, v ← v − (A + E)⁻¹·A·v maps a null vector
 /// of A to itself and, where A is well away from singular, everything else to almost nothing. A vector with
@@ -25,8 +26,8 @@ struct Scales {
 /// @param A     the matrix in user order
 /// @param work  workspace of one column; X, R and trial_X are overwritten, and X holds v
 /// @returns true where such a vector was found. `report.singular_rows` and `singular_columns` then hold the
-///          places of perturbed pivots that take part in it, or of the pivot of its largest entry, instead of
-///          what they held
+///          rows and columns of perturbed pivots that take part in it, or of the pivot of its largest entry,
+///          instead of what they held
 /// Cost: up to twelve solves; waits once for each, and for the names. Of use where pivots were perturbed.
 template <class Scalar, class ExecutionSpace>
 bool find_null_vector(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,

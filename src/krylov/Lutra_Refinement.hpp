@@ -24,7 +24,7 @@ struct SolveWorkspace {
   BackwardErrors compute_errors(const ExecutionSpace& exec, Operator& A) const;
 
   /// Computes the residual and the errors of `trial_X`, and takes over the columns that are better than those
-  /// of X, whose errors are `errors`. Arrays may change places. Waits once.
+  /// of X, whose errors are `errors`. Arrays may be exchanged. Waits once.
   /// @returns true where a column has at most half its former error
   bool keep_better(const ExecutionSpace& exec, Operator& A, BackwardErrors& errors);
 
@@ -68,7 +68,7 @@ struct RefinementOutcome {
 ///
 /// @param A     op(A), for residuals; receives its norm where that is not known
 /// @param M     approximate inverse, of which op's is applied
-/// @param work  B in; X and its residual R out; arrays may change places. The caller has cleared `maxima`,
+/// @param work  B in; X and its residual R out; arrays may be exchanged. The caller has cleared `maxima`,
 ///              and may have queued kernels that look for rows of B that are not finite
 /// @param queue_first called once the first solution and its errors are queued: what it queues is done with
 ///              the first wait

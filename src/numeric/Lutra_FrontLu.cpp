@@ -169,7 +169,7 @@ void factorize_fronts(const ExecutionSpace& exec,
     auto contributions = factors.contributions;
     MemoryReservation room{MemoryBudget()};
     if (contributions.extent(0) < static_cast<std::size_t>(plan.contributions)) {
-      // a schedule with an order of its own has its own places for contributions
+      // a schedule with an order of its own has its own offsets of contributions
       contributions = room.allocate<Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>>(
           exec, "lutra::numeric::portable_contributions", plan.contributions);
     }

@@ -120,7 +120,7 @@ void allocate_values(const ExecutionSpace& exec,
 ///
 /// Rows stay where they are, or with `factors.interchanges` of threshold u are interchanged among the pivots
 /// of a front, on devices among those of one of its tiles: a diagonal entry stays where it is at least u
-/// times the greatest of its column there, else the row of the greatest takes its place, the first of them.
+/// times the greatest of its column there, else the first row with the greatest becomes the pivot row.
 /// Patterns, plans and what parents get are the same.
 ///
 /// @param factors      with room for values

@@ -24,7 +24,7 @@ using Fronts = std::vector<Front<Ordinal, Offset>>;
 /// once; a front's block goes first-fit into the space its children's blocks leave free, or to the end.
 /// @returns entries in all
 template <class Ordinal, class Offset>
-Offset place_contributions(Fronts<Ordinal, Offset>& fronts) {
+Offset lay_out_contributions(Fronts<Ordinal, Offset>& fronts) {
   struct Subtree {
     Offset begin, contribution, contribution_end;
   };
@@ -67,7 +67,7 @@ Fronts<Ordinal, Offset> lay_out(const AssemblyTree<Ordinal>& tree, Offset& panel
     front.upper = front.lower + static_cast<Offset>(front.size()) * front.pivots;
     panels = front.upper + static_cast<Offset>(front.pivots) * front.cb_rows;
   }
-  contributions = place_contributions(fronts);
+  contributions = lay_out_contributions(fronts);
   return fronts;
 }
 

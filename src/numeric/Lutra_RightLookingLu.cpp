@@ -51,9 +51,9 @@ double count_flops(const ExecutionSpace& exec,
   Kokkos::parallel_reduce(
       "lutra::numeric::flops", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.n()),
       KOKKOS_LAMBDA(const Ordinal j, double& sum) {
-        const auto below = static_cast<double>(column_map(j + 1) - column_diagonal(j) - 1);
+        const auto lower = static_cast<double>(column_map(j + 1) - column_diagonal(j) - 1);
         const auto right = static_cast<double>(row_map(j + 1) - row_diagonal(j) - 1);
-        sum += below + 2.0 * below * right;
+        sum += lower + 2.0 * lower * right;
       },
       flops);
   return flops;

@@ -98,7 +98,7 @@ std::vector<Index> metis_permutation(const SymmetricGraph<Index>& graph, const s
   // each other, and the permutation would depend on timing.
   static std::mutex metis_mutex;
   const std::lock_guard lock(metis_mutex);
-  // METIS calls `perm` the array that tells which vertex comes k-th, and `iperm` the position of each vertex.
+  // METIS calls `perm` the array of the vertex that comes k-th, and `iperm` the position of each vertex.
   const int status = METIS_NodeND(&vertices, row_map.data(), neighbours.data(),
                                   weights.empty() ? nullptr : vertex_weights.data(), options.data(),
                                   permutation.data(), position.data());

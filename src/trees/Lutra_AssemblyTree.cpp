@@ -53,14 +53,14 @@ PostorderedTree<Index> postordered_tree(const SymmetricGraph<Index>& graph) {
 }
 
 /// Entries of L + U that a front stores.
-double stored(double pivots, double below) {
-  return pivots * (pivots + 2 * below);
+double stored(double pivots, double cb_rows) {
+  return pivots * (pivots + 2 * cb_rows);
 }
 
-double elimination_flops(double pivots, double below) {
+double elimination_flops(double pivots, double cb_rows) {
   double flops = 0;
   for (double left = pivots; left > 0; --left) {
-    const double rest = left - 1 + below;
+    const double rest = left - 1 + cb_rows;
     flops += rest + 2 * rest * rest;
   }
   return flops;

@@ -86,9 +86,9 @@ FillForecast forecast_fill(const SymmetricGraph<Index>& graph, const std::vector
   std::vector<Index> height(parent.size(), 1);  // of the subtree of each column
   FillForecast forecast;
   for (std::size_t j = 0; j < parent.size(); ++j) {
-    const auto below = static_cast<double>(count[j]);
+    const auto lower = static_cast<double>(count[j]);
     forecast.nnz_l += count[j];
-    forecast.flops += below + 2 * below * below;
+    forecast.flops += lower + 2 * lower * lower;
     forecast.height = std::max(forecast.height, static_cast<std::int64_t>(height[j]));
     if (parent[j] >= 0) at(height, parent[j]) = std::max(at(height, parent[j]), height[j] + 1);
   }

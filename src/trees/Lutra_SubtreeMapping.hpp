@@ -31,7 +31,7 @@ struct SubtreeMapping {
 
 /// Maps the subtrees of a tree to tasks for threads that take the next task when they are idle. Maximal
 /// subtrees of at most `max_subtree` are cut off (the idea of G. A. Geist and E. Ng, Int. J. Parallel
-/// Programming 18, 1989, with a bound in the place of their search), neighbours are put together so that
+/// Programming 18, 1989, with a bound instead of their search), neighbours are put together so that
 /// small subtrees share caches, and tasks are sorted by falling work, which makes the schedule Graham's (SIAM
 /// J. Appl. Math. 17, 1969): at most one task longer than the mean. The mapping depends on the arguments
 /// alone. O(n + tasks·log(tasks)).

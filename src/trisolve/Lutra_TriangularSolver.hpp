@@ -44,7 +44,7 @@ std::unique_ptr<TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>> make_t
 ///
 /// analyze once per pattern, set_values once per set of values, solve as often as wanted. Compiled into the
 /// library for float, double and complex of both, int and int64_t ordinals, int64_t offsets, and each
-/// execution space of Kokkos. docs/trisolve.md tells the three methods and what each costs.
+/// execution space of Kokkos. docs/trisolve.md has the three methods and what each costs.
 template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
           class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class TriangularSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace> {

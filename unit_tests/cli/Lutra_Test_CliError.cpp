@@ -234,7 +234,7 @@ TEST_CASE("a memory limit that cannot be met ends with 4, the report printed", "
         100 * 1024 * 1024);
 }
 
-TEST_CASE("output nobody takes does not crash", "[cli]") {
+TEST_CASE("output that is not read does not crash", "[cli]") {
   const Program program;
   program.write_small();
   CHECK(program.run("solve a.mtx", "", "> /dev/full").status == 2);

@@ -19,7 +19,7 @@ TEST_CASE("a report is described in one sentence", "[common]") {
   CHECK(describe(report) == "out of memory");
 }
 
-TEST_CASE("singular places are counted as the reader counts", "[common]") {
+TEST_CASE("singular rows and columns are counted as the reader counts", "[common]") {
   Report report;
   report.status = Status::structurally_singular;
   report.structural_rank = 7;

@@ -12,7 +12,7 @@ namespace lutra::Test {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEMPLATE_LIST_TEST_CASE("malformed matrices are refused with their place", "[driver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("malformed matrices are refused with row and column", "[driver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using MatrixType = Matrix<TestType>;
   const auto good = from_dense<MatrixType>({{1, 2, 0}, {3, 4, 5}, {0, 6, 7}});
@@ -173,7 +173,7 @@ TEMPLATE_LIST_TEST_CASE("options out of range are refused", "[driver]", AllTypes
   CHECK_THROWS_AS(Solver<TestType>(options), InputError);
 }
 
-TEMPLATE_LIST_TEST_CASE("a user permutation that is none is refused with its place", "[driver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a user permutation that is none is refused with its index", "[driver]", AllTypes) {
   const auto A = from_dense<Matrix<TestType>>({{2, 1}, {1, 3}});
   LuOptions options;
   options.ordering = Ordering::user;

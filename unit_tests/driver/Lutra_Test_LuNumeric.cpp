@@ -153,7 +153,7 @@ TEMPLATE_LIST_TEST_CASE("an analysis taken anew is one object's own", "[driver]"
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;
   const double tiny = 1e-12;
-  // The large entries change places, and with them the matching.
+  // The large entries are exchanged, and with them the matching.
   const auto A = from_dense<Matrix<TestType>>({{8, tiny, 1}, {tiny, 8, 1}, {1, 1, 4}});
   const auto B = from_dense<Matrix<TestType>>({{tiny, 8, 1}, {8, tiny, 1}, {1, 1, 4}});
   Solver<TestType> solver;

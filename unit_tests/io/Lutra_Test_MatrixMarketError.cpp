@@ -195,10 +195,10 @@ TEST_CASE("no damage to a file goes further than a FileError", "[io]") {
     }
   };
   for (std::size_t length = 0; length < good.size(); ++length) read(good.substr(0, length));
-  for (std::size_t place = 0; place < good.size(); ++place) {
+  for (std::size_t position = 0; position < good.size(); ++position) {
     for (const char byte : {'\0', '\n', ' ', '9', '-', 'e', '%', '\xff'}) {
       std::string damaged = good;
-      damaged[place] = byte;
+      damaged[position] = byte;
       read(damaged);
     }
   }

@@ -98,7 +98,7 @@ TEST_CASE("fields", "[io]") {
         "%%MatrixMarket matrix coordinate integer general\n1 2 2\n1 1 -12\n1 2 +9007199254740993\n");
     CHECK(a.values == Values{-12, 9007199254740992.});
   }
-  SECTION("the header tells them") {
+  SECTION("the header says so") {
     const TemporaryFolder folder;
     const auto read = read_matrix_market(
         folder.write("a.mtx", "%%matrixmarket MATRIX Coordinate Complex Skew-Symmetric\n1 1 0\n"));

@@ -107,7 +107,7 @@ TEST_CASE("a file appears complete or not at all", "[io]") {
   CHECK(folder.file_count() <= 2);  // x.mtx and the link
 }
 
-TEST_CASE("places that cannot be written", "[io]") {
+TEST_CASE("paths that cannot be written", "[io]") {
   const TemporaryFolder folder;
   CHECK_THROWS_AS(write_matrix_market(folder.path("no/such/folder.mtx"), small), FileError);
   CHECK_THROWS_AS(write_matrix_market(folder.path(""), small), FileError);

@@ -197,7 +197,7 @@ TEMPLATE_LIST_TEST_CASE("sides of a preconditioner, transposed and adjoint too",
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("CG with a preconditioner; it tells indefinite matrices", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("CG with a preconditioner; it recognizes indefinite matrices", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(24);
   const auto A = hermitian_matrix<Matrix<TestType>>(40, 80, random);
@@ -220,7 +220,7 @@ TEMPLATE_LIST_TEST_CASE("CG with a preconditioner; it tells indefinite matrices"
   CHECK(third.solve(&negative)[0].stop == KrylovStop::breakdown);
 }
 
-TEMPLATE_LIST_TEST_CASE("BiCGStab tells of a breakdown", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("BiCGStab reports a breakdown", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   // rᴴ·A·r = 0 for all r: alpha has no value
   const auto skew = from_dense<Matrix<TestType>>({{nothing, 1}, {-1, nothing}});
@@ -347,7 +347,7 @@ TEMPLATE_LIST_TEST_CASE("NaN from the operator ends an iteration and does not re
     CHECK(to_host(run.X, 0) == std::vector<Scalar>(20, Scalar(0)));
     CHECK(outcomes[1].stop == KrylovStop::converged);
 
-    // nothing reads x₀, so that no product tells of it
+    // nothing reads x₀, so that no product shows it
     KrylovRun<TestType> unseen(from_dense<Matrix<TestType>>({{nothing, 1}, {nothing, 1}}),
                                {{Scalar(1), Scalar(1)}}, method);
     Kokkos::deep_copy(unseen.X, to_device<TestType>({{infinity, Scalar(1)}}));

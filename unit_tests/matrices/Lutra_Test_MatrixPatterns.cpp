@@ -38,16 +38,16 @@ double max_entries() {
 /// The pattern of A with rows and columns taken in the order given.
 template <class Scalar>
 HostMatrix<char> permute(const HostMatrix<Scalar>& A, const std::vector<int>& order) {
-  std::vector<int> place(order.size());
+  std::vector<int> position(order.size());
   for (std::size_t k = 0; k < order.size(); ++k)
-    place[static_cast<std::size_t>(order[k])] = static_cast<int>(k);
+    position[static_cast<std::size_t>(order[k])] = static_cast<int>(k);
   HostMatrix<char> P;
   P.n_rows = P.n_cols = A.n_rows;
   P.row_map.push_back(0);
   for (const int row : order) {
     const auto r = static_cast<std::size_t>(row);
     for (auto k = A.row_map[r]; k < A.row_map[r + 1]; ++k) {
-      P.entries.push_back(place[static_cast<std::size_t>(A.entries[static_cast<std::size_t>(k)])]);
+      P.entries.push_back(position[static_cast<std::size_t>(A.entries[static_cast<std::size_t>(k)])]);
     }
     P.row_map.push_back(static_cast<std::int64_t>(P.entries.size()));
   }

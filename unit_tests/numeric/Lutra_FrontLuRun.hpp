@@ -27,16 +27,16 @@ struct FrontResult {
 
 template <class MatrixType, class Ordinal>
 MatrixType permuted_by(const MatrixType& A, const std::vector<Ordinal>& order) {
-  std::vector<Ordinal> place(order.size());
+  std::vector<Ordinal> position(order.size());
   for (std::size_t k = 0; k < order.size(); ++k)
-    place[static_cast<std::size_t>(order[k])] = static_cast<Ordinal>(k);
+    position[static_cast<std::size_t>(order[k])] = static_cast<Ordinal>(k);
   MatrixType result;
   result.n_rows = result.n_cols = A.n_rows;
   result.row_map.push_back(0);
   for (const Ordinal row : order) {
     std::vector<std::pair<Ordinal, typename decltype(A.values)::value_type>> entries;
     Reference::for_row(A, static_cast<std::size_t>(row), [&](std::size_t j, const auto& value) {
-      entries.push_back({place[j], value});
+      entries.push_back({position[j], value});
     });
     std::ranges::sort(entries, [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [j, value] : entries) {

@@ -25,9 +25,9 @@ namespace {
 template <class MatrixType, class Ordinal>
 MatrixType permuted(const MatrixType& A, const std::vector<Ordinal>& rows,
                     const std::vector<Ordinal>& columns) {
-  std::vector<Ordinal> place(columns.size());
+  std::vector<Ordinal> position(columns.size());
   for (std::size_t k = 0; k < columns.size(); ++k)
-    place[static_cast<std::size_t>(columns[k])] = static_cast<Ordinal>(k);
+    position[static_cast<std::size_t>(columns[k])] = static_cast<Ordinal>(k);
   MatrixType result;
   result.n_rows = result.n_cols = A.n_rows;
   result.row_map.push_back(0);
@@ -35,7 +35,7 @@ MatrixType permuted(const MatrixType& A, const std::vector<Ordinal>& rows,
     std::vector<Ordinal> entries;
     const auto i = static_cast<std::size_t>(row);
     for (auto p = A.row_map[i]; p < A.row_map[i + 1]; ++p)
-      entries.push_back(place[static_cast<std::size_t>(A.entries[static_cast<std::size_t>(p)])]);
+      entries.push_back(position[static_cast<std::size_t>(A.entries[static_cast<std::size_t>(p)])]);
     std::ranges::sort(entries);
     result.entries.insert(result.entries.end(), entries.begin(), entries.end());
     result.row_map.push_back(static_cast<std::int64_t>(result.entries.size()));
@@ -160,9 +160,10 @@ struct PlainEntries {
   }
 };
 
-std::vector<std::uint32_t> packed(const std::vector<FrontPosition>& places, int shift) {
+std::vector<std::uint32_t> packed(const std::vector<FrontPosition>& positions, int shift) {
   std::vector<std::uint32_t> result;
-  for (const FrontPosition& place : places) result.push_back(lutra::Impl::pack_position(place, shift));
+  for (const FrontPosition& position : positions)
+    result.push_back(lutra::Impl::pack_position(position, shift));
   return result;
 }
 
@@ -357,12 +358,12 @@ TEMPLATE_LIST_TEST_CASE("entries of A stand in the order of fronts and tiles", "
 }
 
 TEST_CASE("sixteen bits and more of a position", "[numeric]") {
-  const FrontPosition place{0x12345, 0x6789a};
-  const std::uint32_t low = lutra::Impl::pack_position(place, 0),
-                      high = lutra::Impl::pack_position(place, 16);
+  const FrontPosition position{0x12345, 0x6789a};
+  const std::uint32_t low = lutra::Impl::pack_position(position, 0),
+                      high = lutra::Impl::pack_position(position, 16);
   const FrontPosition back = PackedPositions{&low, &high}(0);
-  CHECK(back.row == place.row);
-  CHECK(back.column == place.column);
+  CHECK(back.row == position.row);
+  CHECK(back.column == position.column);
 }
 
 }  // namespace lutra::Test

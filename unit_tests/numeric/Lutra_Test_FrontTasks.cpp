@@ -53,9 +53,9 @@ struct Tasks {
 std::map<Flag, std::size_t> find_raised(const Tasks& tasks) {
   std::map<Flag, std::size_t> raised;
   const auto note = [&](const Flag& flag, std::size_t t, bool shared) {
-    const auto [place, is_new] = raised.emplace(flag, t);
+    const auto [position, is_new] = raised.emplace(flag, t);
     if (!shared && !is_new) FAIL("two tasks raise one flag");
-    place->second = std::max(place->second, t);
+    position->second = std::max(position->second, t);
   };
   for (const auto& small : tasks.list.small_tasks) note({small.front, -1}, 0, false);  // in a launch before
   for (std::size_t t = 0; t < tasks.size(); ++t) {
@@ -114,13 +114,13 @@ void check_waits(const Tasks& tasks, Counts& counts) {
   counts.tasks += tasks.size();
   REQUIRE(counts.sweeps < static_cast<std::size_t>(tasks.list.options.blocks));
   // small fronts: children before parents
-  std::vector<std::size_t> place(tasks.layout.fronts.size(), std::numeric_limits<std::size_t>::max());
+  std::vector<std::size_t> position(tasks.layout.fronts.size(), std::numeric_limits<std::size_t>::max());
   for (std::size_t t = 0; t < tasks.list.small_tasks.size(); ++t)
-    place[static_cast<std::size_t>(tasks.list.small_tasks[t].front)] = t;
-  for (std::size_t f = 0; f < place.size(); ++f) {
+    position[static_cast<std::size_t>(tasks.list.small_tasks[t].front)] = t;
+  for (std::size_t f = 0; f < position.size(); ++f) {
     const auto parent = tasks.layout.fronts[f].parent;
     if (parent < 0 || !tasks.list.is_small(parent)) continue;
-    REQUIRE(place[f] < place[static_cast<std::size_t>(parent)]);
+    REQUIRE(position[f] < position[static_cast<std::size_t>(parent)]);
   }
 }
 

@@ -48,8 +48,8 @@ void check(const std::vector<Span>& spans, const SpanOffsets& placed,
 }
 
 /// Best fit backwards in time, as it is defined.
-std::vector<std::int64_t> plain_places(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed,
-                                       std::int64_t total) {
+std::vector<std::int64_t> plain_offsets(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed,
+                                        std::int64_t total) {
   std::map<std::int64_t, std::int64_t> gaps;  // sizes by first number
   const auto release = [&](std::int64_t first, std::int64_t size) {
     if (size == 0) return;
@@ -68,12 +68,12 @@ std::vector<std::int64_t> plain_places(const std::vector<Span>& spans, const std
   std::iota(order.begin(), order.end(), std::size_t(0));
   std::ranges::stable_sort(order, std::greater<>{},
                            [&](std::size_t s) { return std::pair(spans[s].end, spans[s].size); });
-  std::vector<std::int64_t> place(spans.size(), 0);
+  std::vector<std::int64_t> offset(spans.size(), 0);
   std::vector<char> released(spans.size(), 0), fixed_released(fixed.size(), 0);
   for (const std::size_t s : order) {
     for (std::size_t t = 0; t < spans.size(); ++t) {
       if (released[t] || spans[t].begin < spans[s].end) continue;
-      release(place[t], spans[t].size);
+      release(offset[t], spans[t].size);
       released[t] = 1;
     }
     for (std::size_t f = 0; f < fixed.size(); ++f) {
@@ -88,54 +88,54 @@ std::vector<std::int64_t> plain_places(const std::vector<Span>& spans, const std
     }
     if (best == gaps.end()) {
       const bool at_end = !gaps.empty() && gaps.rbegin()->first + gaps.rbegin()->second == total;
-      place[s] = at_end ? gaps.rbegin()->first : total;
+      offset[s] = at_end ? gaps.rbegin()->first : total;
       if (at_end) gaps.erase(std::prev(gaps.end()));
-      total = place[s] + spans[s].size;
+      total = offset[s] + spans[s].size;
     } else {
-      place[s] = best->first;
+      offset[s] = best->first;
       const std::int64_t left = best->second - spans[s].size;
       gaps.erase(best);
-      if (left > 0) gaps[place[s] + spans[s].size] = left;
+      if (left > 0) gaps[offset[s] + spans[s].size] = left;
     }
   }
-  return place;
+  return offset;
 }
 
 }  // namespace
 
-TEST_CASE("spans take the place of those that come behind them", "[numeric]") {
+TEST_CASE("spans take the memory of those that come behind them", "[numeric]") {
   SECTION("the smallest gap that suffices") {
     const std::vector<Span> spans{{10, 5, 9}, {8, 0, 9}, {6, 6, 9}, {5, 0, 9}, {6, 0, 5}};
-    const auto placed = LifetimePlacement::place(spans);
+    const auto placed = LifetimePlacement::assign(spans);
     CHECK(placed.offset == std::vector<std::int64_t>{0, 10, 18, 24, 18});
     CHECK(placed.freed == std::vector<std::int64_t>{-1, -1, 5, -1, -1});
     CHECK(placed.total == 29);
   }
-  SECTION("gaps join, and who stands in both waits for the last end") {
+  SECTION("gaps join, and a span in both waits for the last end") {
     const std::vector<Span> spans{{3, 0, 1}, {4, 0, 2}, {7, 2, 9}};
-    const auto placed = LifetimePlacement::place(spans);
+    const auto placed = LifetimePlacement::assign(spans);
     CHECK(placed.offset == std::vector<std::int64_t>{4, 0, 0});
     CHECK(placed.freed == std::vector<std::int64_t>{-1, -1, 2});
     CHECK(placed.total == 7);
   }
   SECTION("the last gap is made longer") {
     const std::vector<Span> spans{{6, 0, 2}, {4, 2, 9}, {5, 0, 9}};
-    const auto placed = LifetimePlacement::place(spans);
+    const auto placed = LifetimePlacement::assign(spans);
     CHECK(placed.offset == std::vector<std::int64_t>{5, 5, 0});
     CHECK(placed.freed[1] == 2);
     CHECK(placed.total == 11);
   }
-  SECTION("fixed places are gaps until they are needed, for spans that end by then") {
+  SECTION("fixed spans are gaps until they are needed, for spans that end by then") {
     const std::vector<Span> spans{{4, 0, 3}, {4, 1, 4}, {2, 0, 2}};
-    const auto placed = LifetimePlacement::place(spans, {{0, 5, 3}, {5, 3, 2}, {8, 2, 0}}, 10);
+    const auto placed = LifetimePlacement::assign(spans, {{0, 5, 3}, {5, 3, 2}, {8, 2, 0}}, 10);
     CHECK(placed.offset == std::vector<std::int64_t>{0, 10, 4});
     CHECK(placed.fixed_freed == std::vector<std::int64_t>{3, 2, -1});
     CHECK(placed.total == 14);
   }
   SECTION("nothing, and spans of no numbers") {
-    CHECK(LifetimePlacement::place({}).total == 0);
-    CHECK(LifetimePlacement::place({{0, 0, 1}, {0, 0, 1}}).total == 0);
-    CHECK(LifetimePlacement::place({}, {{0, 3, 1}}, 3).fixed_freed == std::vector<std::int64_t>{-1});
+    CHECK(LifetimePlacement::assign({}).total == 0);
+    CHECK(LifetimePlacement::assign({{0, 0, 1}, {0, 0, 1}}).total == 0);
+    CHECK(LifetimePlacement::assign({}, {{0, 3, 1}}, 3).fixed_freed == std::vector<std::int64_t>{-1});
   }
 }
 
@@ -155,11 +155,11 @@ TEST_CASE("random spans do not meet", "[numeric]") {
       fixed.push_back({fixed_end + up_to(3), up_to(1000), up_to(100)});
       fixed_end = fixed.back().offset + fixed.back().size;
     }
-    const auto placed = LifetimePlacement::place(spans, fixed, fixed_end);
+    const auto placed = LifetimePlacement::assign(spans, fixed, fixed_end);
     check(spans, placed, fixed);
-    REQUIRE(placed.offset == plain_places(spans, fixed, fixed_end));
+    REQUIRE(placed.offset == plain_offsets(spans, fixed, fixed_end));
     const std::int64_t min_end = up_to(60);
-    const auto late = LifetimePlacement::place(spans, fixed, fixed_end, min_end);
+    const auto late = LifetimePlacement::assign(spans, fixed, fixed_end, min_end);
     REQUIRE(late.offset == placed.offset);
     const auto check_freed = [&](std::int64_t found, std::int64_t expected) {
       REQUIRE((expected < min_end ? found < min_end : found == expected));

@@ -16,11 +16,11 @@ constexpr AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
 
 template <class MatrixType, class Ordinal>
 MatrixType reordered(const MatrixType& A, const std::vector<Ordinal>& order) {
-  std::vector<std::size_t> place(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k) place[static_cast<std::size_t>(order[k])] = k;
+  std::vector<std::size_t> position(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) position[static_cast<std::size_t>(order[k])] = k;
   std::vector<std::vector<double>> picture(order.size(), std::vector<double>(order.size(), nothing));
   for (std::size_t i = 0; i < order.size(); ++i)
-    Reference::for_row(A, i, [&](std::size_t j, const auto&) { picture[place[i]][place[j]] = 1; });
+    Reference::for_row(A, i, [&](std::size_t j, const auto&) { picture[position[i]][position[j]] = 1; });
   return from_dense<MatrixType>(picture);
 }
 

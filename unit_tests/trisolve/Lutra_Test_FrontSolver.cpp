@@ -171,7 +171,7 @@ TEMPLATE_LIST_TEST_CASE("solves on fronts worked by hand", "[trisolve]", AllType
 
 TEMPLATE_LIST_TEST_CASE("solvers of the same factors in turn, and factorizations between", "[trisolve]",
                         AllTypes) {
-  // on devices they have their vectors in one place, which factorizations write to
+  // on devices they share one array of vectors, which factorizations write to
   std::mt19937 random(17);
   Fixture<TestType> fixture(grid<Matrix<TestType>>(24, random), false);
   auto other = decltype(fixture.solver)(fixture.exec, fixture.plan, MemoryBudget());

@@ -116,7 +116,7 @@ std::string describe(const Trial& trial) {
   static constexpr const char* ops[] = {"plain", "transposed", "adjoint"};
   return std::string(ops[static_cast<int>(trial.op)]) + ", " + std::to_string(trial.k) +
          " right-hand sides, B " + forms[static_cast<int>(trial.form_b)] + ", X " +
-         (trial.in_place ? "in its place" : forms[static_cast<int>(trial.form_x)]);
+         (trial.in_place ? "in place" : forms[static_cast<int>(trial.form_x)]);
 }
 
 /// X by columns for B by columns.
@@ -266,7 +266,7 @@ void try_seed(std::size_t seed, std::size_t max_rows, std::size_t max_entries) {
 
 // ---- refusals
 
-/// True where the message names this row and no other number in its place.
+/// True where the message names this row and no other number.
 bool names_row(const std::string& message, std::size_t row) {
   return std::regex_search(message, std::regex("row " + std::to_string(row) + "(?![0-9])"));
 }
@@ -284,21 +284,21 @@ std::string refusal(const Call& call) {
 
 /// Positions of the diagonal among the entries.
 template <class MatrixType>
-std::vector<std::size_t> diagonal_places(const MatrixType& matrix) {
-  std::vector<std::size_t> places;
+std::vector<std::size_t> diagonal_positions(const MatrixType& matrix) {
+  std::vector<std::size_t> positions;
   for (std::size_t i = 0; i < static_cast<std::size_t>(matrix.n_rows); ++i) {
     auto p = static_cast<std::size_t>(matrix.row_map[i]);
     while (static_cast<std::size_t>(matrix.entries[p]) != i) ++p;
-    places.push_back(p);
+    positions.push_back(p);
   }
-  return places;
+  return positions;
 }
 
 /// The matrix without an entry.
 template <class MatrixType>
-MatrixType without(MatrixType matrix, std::size_t row, std::size_t place) {
-  matrix.entries.erase(matrix.entries.begin() + static_cast<std::ptrdiff_t>(place));
-  matrix.values.erase(matrix.values.begin() + static_cast<std::ptrdiff_t>(place));
+MatrixType without(MatrixType matrix, std::size_t row, std::size_t position) {
+  matrix.entries.erase(matrix.entries.begin() + static_cast<std::ptrdiff_t>(position));
+  matrix.values.erase(matrix.values.begin() + static_cast<std::ptrdiff_t>(position));
   for (std::size_t i = row + 1; i < matrix.row_map.size(); ++i) --matrix.row_map[i];
   return matrix;
 }
@@ -338,7 +338,7 @@ TEMPLATE_LIST_TEST_CASE("a missing diagonal is refused by its row", "[trisolve][
       const std::size_t row = any_of(random, 0, 150), later = any_of(random, row + 1, 299);
       auto bad = good;
       for (const std::size_t i : {later, row}) {
-        bad.matrix = without(bad.matrix, i, diagonal_places(good.matrix)[i]);
+        bad.matrix = without(bad.matrix, i, diagonal_positions(good.matrix)[i]);
       }
       const std::string message = refusal([&] { analyze<TestType>(*solver, bad); });
       INFO(message << "; rows " << row << ", " << later);
@@ -359,12 +359,12 @@ TEMPLATE_LIST_TEST_CASE("zero diagonals and values that are no numbers are refus
       const auto good = with_values<Matrix<TestType>>(scattered_rows(300, 3, 300, random), side,
                                                       DiagonalKind::stored, false, true, random);
       analyze<TestType>(*solver, good);
-      const auto places = diagonal_places(good.matrix);
+      const auto positions = diagonal_positions(good.matrix);
       const std::size_t row = any_of(random, 0, 150), later = any_of(random, row + 1, 299);
       for (const double wrong :
            {0.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
         auto values = good.matrix.values;
-        values[places[row]] = values[places[later]] = as_scalar<Scalar>(wrong);
+        values[positions[row]] = values[positions[later]] = as_scalar<Scalar>(wrong);
         const std::string message =
             refusal([&] { solver->set_values(to_space<typename TestType::Space>(values)); });
         INFO(message << "; rows " << row << ", " << later << " are " << wrong);

@@ -21,25 +21,25 @@ template <class ExecutionSpace>
 inline constexpr bool is_serial_space = false;
 #endif
 
-/// Adds to a place several teams may add to: atomically, unless the space has one thread only.
+/// Adds to a location several teams may add to: atomically, unless the space has one thread only.
 template <class ExecutionSpace, class T>
-KOKKOS_FORCEINLINE_FUNCTION void add_shared(T& place, const T& value) {
+KOKKOS_FORCEINLINE_FUNCTION void add_shared(T& location, const T& value) {
   if constexpr (is_serial_space<ExecutionSpace>) {
-    place += value;
+    location += value;
   } else {
-    Kokkos::atomic_add(&place, value);
+    Kokkos::atomic_add(&location, value);
   }
 }
 
 /// Adds to a counter several teams may add to, and returns what it was.
 template <class ExecutionSpace, class T>
-KOKKOS_FORCEINLINE_FUNCTION T fetch_add_shared(T& place, const T& value) {
+KOKKOS_FORCEINLINE_FUNCTION T fetch_add_shared(T& location, const T& value) {
   if constexpr (is_serial_space<ExecutionSpace>) {
-    const T before = place;
-    place += value;
+    const T before = location;
+    location += value;
     return before;
   } else {
-    return Kokkos::atomic_fetch_add(&place, value);
+    return Kokkos::atomic_fetch_add(&location, value);
   }
 }
 

@@ -2,7 +2,7 @@
 #ifndef LUTRA_INSTANTIATE_HPP
 #define LUTRA_INSTANTIATE_HPP
 
-// The types the library is compiled for, in one place. A source file hands each list a macro that
+// The types the library is compiled for. A source file hands each list a macro that
 // instantiates its functions for one combination; explicit instantiation is the one thing a template cannot
 // enumerate for itself. LUTRA_IF_F32(text) and its like (Lutra_Config.hpp) are `text` where float is
 // compiled, else nothing.

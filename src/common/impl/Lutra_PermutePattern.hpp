@@ -33,11 +33,11 @@ static CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permut
       reservation.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::common::permuted_row_map", n + 1);
   auto entries =
       reservation.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::common::permuted_entries", A.nnz());
-  auto place_of =
-      reservation.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::common::column_places", n);
+  auto position_of =
+      reservation.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::common::column_positions", n);
   const auto A_map = A.row_map;
   const auto A_entries = A.entries;
-  invert_permutation(exec, col_order, place_of);
+  invert_permutation(exec, col_order, position_of);
   Kokkos::parallel_scan(
       "lutra::common::permuted_row_map",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Offset>(n) + 1),
@@ -50,7 +50,7 @@ static CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permut
       KOKKOS_LAMBDA(const Ordinal k) {
         Offset q = row_map(k);
         for (Offset p = A_map(row_order(k)); p < A_map(row_order(k) + 1); ++p)
-          entries(q++) = place_of(A_entries(p));
+          entries(q++) = position_of(A_entries(p));
       });
   exec.fence("lutra::common: the permuted pattern is complete");
   return {n, n, row_map, entries};

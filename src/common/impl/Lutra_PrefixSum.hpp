@@ -28,8 +28,8 @@ static Offset prefix_sum(const ExecutionSpace& exec, const CountView& counts, co
 /// returns nnz(L + U). Waits for it.
 template <class Ordinal, class Offset, class ExecutionSpace, class LowerView, class UpperView, class MapView,
           class DiagonalView>
-Offset place_rows(const ExecutionSpace& exec, Ordinal n, const LowerView& lower, const UpperView& upper,
-                  const MapView& row_map, const DiagonalView& diagonal) {
+Offset make_row_map(const ExecutionSpace& exec, Ordinal n, const LowerView& lower, const UpperView& upper,
+                    const MapView& row_map, const DiagonalView& diagonal) {
   Offset nnz = 0;
   Kokkos::parallel_scan(
       "lutra::common::row_map",

@@ -40,9 +40,9 @@ HostMatrix<Scalar> spread_over_rows(int n_rows, int n_cols, const CooEntries<Sca
   // While the rows fill, row_map[r] is the position of r's next entry; afterwards it is the start of row r
   // + 1.
   for (std::size_t k = 0; k < coo.size(); ++k) {
-    const auto place = static_cast<std::size_t>(matrix.row_map[static_cast<std::size_t>(coo.rows[k])]++);
-    matrix.entries[place] = coo.columns[k];
-    matrix.values[place] = coo.values[k];
+    const auto slot = static_cast<std::size_t>(matrix.row_map[static_cast<std::size_t>(coo.rows[k])]++);
+    matrix.entries[slot] = coo.columns[k];
+    matrix.values[slot] = coo.values[k];
   }
   matrix.row_map.pop_back();
   matrix.row_map.insert(matrix.row_map.begin(), 0);

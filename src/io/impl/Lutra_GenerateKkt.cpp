@@ -29,15 +29,15 @@ void add_hessian(CooEntries<double>& entries, int n_variables, RandomStream& ran
 // A and its transpose: constraint c has variable 2c to itself and shares odd ones, A = [D R] up to column
 // order, so A has full rank.
 void add_constraints(CooEntries<double>& entries, int n_variables, int n_constraints, RandomStream& random) {
-  const auto place = [&](int constraint, int variable, double value) {
+  const auto add = [&](int constraint, int variable, double value) {
     entries.add(n_variables + constraint, variable, value);
     entries.add(variable, n_variables + constraint, value);
   };
   for (int constraint = 0; constraint < n_constraints; ++constraint) {
-    place(constraint, 2 * constraint, 1 + random.fraction());
+    add(constraint, 2 * constraint, 1 + random.fraction());
     for (int k = 0; k < 2; ++k) {
       const int near = std::clamp(constraint + random.below(21) - 10, 0, n_constraints - 1);
-      place(constraint, 2 * near + 1, random.signed_fraction());
+      add(constraint, 2 * near + 1, random.signed_fraction());
     }
   }
 }

@@ -142,19 +142,19 @@ MatrixMarketStart read_start(LineReader& reader) {
   return start;
 }
 
-void fail_value(const LineReader& reader, const Cursor& cursor, Parsed parsed, const std::string& place,
+void fail_value(const LineReader& reader, const Cursor& cursor, Parsed parsed, const std::string& location,
                 MatrixMarketHeader::Field field) {
   const std::string token = Impl::quoted(cursor.peek_token());
   switch (parsed) {
     case Parsed::missing:
       reader.fail(std::string(field == Field::complex ? "a real and an imaginary part are" : "a value is") +
-                  " missing at " + place);
+                  " missing at " + location);
     case Parsed::too_large:
-      reader.fail("the value " + token + " at " + place + " overflows double precision");
+      reader.fail("the value " + token + " at " + location + " overflows double precision");
     case Parsed::not_finite:
-      reader.fail("the value " + token + " at " + place + " is not finite");
+      reader.fail("the value " + token + " at " + location + " is not finite");
     default:
-      reader.fail("the value " + token + " at " + place + " is not " +
+      reader.fail("the value " + token + " at " + location + " is not " +
                   (field == Field::integer ? "an integer, as the banner says" : "a number"));
   }
 }

@@ -35,7 +35,7 @@ inline bool next_content(LineReader& reader, std::string_view& line) {
 
 /// Throws the FileError for a value that could not be parsed.
 [[noreturn]] void fail_value(const LineReader& reader, const Cursor& cursor, Parsed parsed,
-                             const std::string& place, MatrixMarketHeader::Field field);
+                             const std::string& location, MatrixMarketHeader::Field field);
 
 /// Throws FileError unless nothing but white space is left of the line.
 inline void require_end(const LineReader& reader, Cursor& cursor) {
@@ -48,16 +48,16 @@ void require_no_more(LineReader& reader, std::int64_t n_entries);
 /// Throws the FileError for a file that ends early.
 [[noreturn]] void fail_short(const LineReader& reader, std::int64_t n_read, std::int64_t n_entries);
 
-/// Parses a value of the field of the file. `place` names row and column, and is called for messages only.
-template <class Scalar, class Place>
+/// Parses a value of the field of the file. `location` names row and column, and is called for messages only.
+template <class Scalar, class Location>
 Scalar parse_value(const LineReader& reader, Cursor& cursor, MatrixMarketHeader::Field field,
-                   const Place& place) {
+                   const Location& location) {
   using Field = MatrixMarketHeader::Field;
   if (field == Field::pattern) return Scalar(1);
   double real = 0, imaginary = 0;
   Parsed parsed = field == Field::integer ? parse_integer_as_real(cursor, real) : parse_real(cursor, real);
   if (parsed == Parsed::ok && field == Field::complex) parsed = parse_real(cursor, imaginary);
-  if (parsed != Parsed::ok) fail_value(reader, cursor, parsed, place(), field);
+  if (parsed != Parsed::ok) fail_value(reader, cursor, parsed, location(), field);
   if constexpr (std::is_floating_point_v<Scalar>) {
     return real;
   } else {

@@ -18,12 +18,12 @@ bool exceeds_range(std::string_view token) {
   const std::size_t first = mantissa.find_first_of("123456789");
   if (first == std::string_view::npos) return false;
   const std::size_t point = std::min(mantissa.find('.'), mantissa.size());
-  const std::int64_t place = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
+  const std::int64_t position = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
   Cursor exponent(token.substr(std::min(e_at + 1, token.size())));
   std::int64_t power = 0;
   const Parsed parsed = parse_integer(exponent, power);
   if (parsed == Parsed::too_large) return token[e_at + 1] != '-';
-  return place + power > 0;
+  return position + power > 0;
 }
 
 }  // namespace

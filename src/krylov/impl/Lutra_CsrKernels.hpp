@@ -314,10 +314,10 @@ Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> find_long_ro
       reservation.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::krylov::long_rows", count);
   Kokkos::parallel_scan(
       "lutra::krylov::list_long_rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, pattern.n_rows),
-      KOKKOS_LAMBDA(const Ordinal i, Ordinal& place, const bool final) {
+      KOKKOS_LAMBDA(const Ordinal i, Ordinal& position, const bool final) {
         const bool is_long = row_map(i + 1) - row_map(i) > max_short_row;
-        if (final && is_long) rows(place) = i;
-        place += is_long ? 1 : 0;
+        if (final && is_long) rows(position) = i;
+        position += is_long ? 1 : 0;
       });
   return rows;
 }

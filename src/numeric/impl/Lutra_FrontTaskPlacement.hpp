@@ -12,8 +12,8 @@
 
 namespace lutra::Impl {
 
-/// Where contribution blocks stand: one may take the place of others that were read by tasks long before it,
-/// all tasks of a launch up to some number being complete by then, and panels are such places too until the
+/// Where contribution blocks stand: one may take the memory of others that were read by tasks long before it,
+/// all tasks of a launch up to some number being complete by then, and that of panels too until the
 /// first of their front's tasks. Each task gets the number of chunks that are complete before it writes.
 ///
 ///     array:   | panels of f | panels of g | …            | contributions behind the panels |
@@ -22,7 +22,7 @@ namespace lutra::Impl {
 ///     step 9+d | f's first task writes: it waits until chunks up to 9 are complete
 ///
 /// Steps are launches and chunks of tasks: the launch of small fronts is step 0, task t of the other one
-/// belongs to step 1 + t / tasks_a_chunk, so that a step's number is that of the chunks up to it. Places are
+/// belongs to step 1 + t / tasks_a_chunk, so that a step's number is that of the chunks up to it. Memory is
 /// given away d = `blocks` / tasks_a_chunk steps after their last reader: by then blocks have nearly always
 /// passed them, and nothing has to wait.
 template <class Ordinal, class Offset>
@@ -45,7 +45,7 @@ class FrontTaskPlacement {
     note_parts();
     choose_direct();
     add_clearing();
-    place();
+    assign_offsets();
   }
 
   std::vector<Contribution<Offset>> contributions;  ///< [count] counted from the first entry of the panels
@@ -170,7 +170,7 @@ class FrontTaskPlacement {
     return steps;
   }
 
-  void place() {
+  void assign_offsets() {
     const auto& fronts = m_list.fronts;
     const auto steps = find_steps();
     std::vector<Span> spans(count());
@@ -188,7 +188,7 @@ class FrontTaskPlacement {
       panels.push_back({fronts[f].lower, panel_entries(static_cast<Ordinal>(f)), steps[f].panels});
       front_of_panels.push_back(f);
     }
-    const SpanOffsets found = LifetimePlacement::place(spans, panels, m_panels, m_behind + 2);
+    const SpanOffsets found = LifetimePlacement::assign(spans, panels, m_panels, m_behind + 2);
     extra = static_cast<Offset>(found.total) - m_panels;
     contributions.reserve(count());
     for (std::size_t f = 0; f < count(); ++f)
@@ -219,7 +219,7 @@ class FrontTaskPlacement {
   const std::vector<Ordinal>& m_children;
   const std::vector<int>& m_relative;
   const Offset m_panels;
-  const std::int64_t m_behind;       ///< steps that a place waits before it is given away
+  const std::int64_t m_behind;       ///< steps before memory is given away
   std::vector<int> m_passed;         ///< [count] see Contribution
   std::vector<Part> m_parts;         ///< what each task in the order writes
   std::vector<std::size_t> m_first;  ///< [count] where in the order a contribution begins, without clearing

@@ -15,14 +15,14 @@
 
 namespace lutra::Impl {
 
-/// An array that is needed for some steps of a sequence only. Its place may be given to another one that
+/// An array that is needed for some steps of a sequence only. Its memory may be given to another one that
 /// begins at `end` or later.
 struct Span {
   std::int64_t size = 0;            ///< entries
   std::int64_t begin = 0, end = 0;  ///< steps, end being excluded
 };
 
-/// An array whose place is given and which is needed from `begin` on: before, others may be there.
+/// An array whose offset is given and which is needed from `begin` on: before, others may be there.
 struct FixedSpan {
   std::int64_t offset = 0, size = 0;
   std::int64_t begin = 0;
@@ -31,26 +31,26 @@ struct FixedSpan {
 /// Where spans stand in one array so that no two that overlap in time share a number.
 struct SpanOffsets {
   std::vector<std::int64_t> offset;  ///< [spans] first number
-  /// [spans] the greatest `end` of the spans that had the place before, −1 where there were none
+  /// [spans] the greatest `end` of the spans that had the memory before, −1 where there were none
   std::vector<std::int64_t> freed;
   std::vector<std::int64_t> fixed_freed;  ///< [fixed spans] the same
   std::int64_t total = 0;                 ///< entries in all, those of fixed spans among them
 };
 
-/// Best fit, backwards in time: places spans in the order in which they end, the last ones first, each in the
+/// Best fit, backwards in time: takes spans in the order in which they end, the last ones first, each to the
 /// smallest gap it fits into. So a gap that a fixed span leaves is there for a span that ends before that one
 /// begins, and neighbouring gaps are one. On assembly trees within a tenth of what is needed at once. Host
 /// code, O(spans · log spans).
 class LifetimePlacement {
  public:
   /// @param fixed do not overlap
-  /// @param fixed_end behind all fixed places: what lies before that no fixed span has is not used
+  /// @param fixed_end behind all fixed spans: what lies before that no fixed span has is not used
   /// @param min_end ends below are of no interest: in `freed` they may be −1
-  static SpanOffsets place(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed = {},
-                           std::int64_t fixed_end = 0,
-                           std::int64_t min_end = std::numeric_limits<std::int64_t>::min()) {
+  static SpanOffsets assign(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed = {},
+                            std::int64_t fixed_end = 0,
+                            std::int64_t min_end = std::numeric_limits<std::int64_t>::min()) {
     LifetimePlacement placement(fixed_end);
-    placement.place_backwards(spans, fixed);
+    placement.assign_backwards(spans, fixed);
     placement.find_freed(spans, fixed, min_end);
     return std::move(placement.m_result);
   }
@@ -58,7 +58,7 @@ class LifetimePlacement {
  private:
   explicit LifetimePlacement(std::int64_t fixed_end) { m_result.total = fixed_end; }
 
-  void place_backwards(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed) {
+  void assign_backwards(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed) {
     m_result.offset.assign(spans.size(), 0);
     auto by_end = argsort_descending<std::size_t>(spans.size(), [&](std::size_t s) { return spans[s].size; });
     sort_descending(by_end, [&](std::size_t s) { return spans[s].end; });
@@ -122,26 +122,26 @@ class LifetimePlacement {
     auto at = m_last.upper_bound(first);
     if (at != m_last.begin()) at = std::prev(at);
     while (at != m_last.end() && at->first < first + size) {
-      const auto [begin, stretch] = *at;
-      at = begin + stretch.size > first ? m_last.erase(at) : std::next(at);
-      if (begin + stretch.size <= first) continue;
-      greatest = std::max(greatest, stretch.end);
-      if (begin < first) m_last.emplace(begin, Stretch{first - begin, stretch.end});
-      if (begin + stretch.size > first + size)
-        m_last.emplace(first + size, Stretch{begin + stretch.size - first - size, stretch.end});
+      const auto [begin, range] = *at;
+      at = begin + range.size > first ? m_last.erase(at) : std::next(at);
+      if (begin + range.size <= first) continue;
+      greatest = std::max(greatest, range.end);
+      if (begin < first) m_last.emplace(begin, Range{first - begin, range.end});
+      if (begin + range.size > first + size)
+        m_last.emplace(first + size, Range{begin + range.size - first - size, range.end});
     }
-    m_last.emplace(first, Stretch{size, end});
+    m_last.emplace(first, Range{size, end});
     return greatest;
   }
 
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-  struct Stretch {
+  struct Range {
     std::int64_t size, end;
   };
 
   SpanOffsets m_result;
   BestFitAllocator m_gaps;
-  std::map<std::int64_t, Stretch> m_last;  ///< by first number
+  std::map<std::int64_t, Range> m_last;  ///< by first number
 };
 
 }  // namespace lutra::Impl

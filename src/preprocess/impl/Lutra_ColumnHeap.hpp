@@ -68,20 +68,20 @@ class ColumnHeap {
 
   void sift_up(std::size_t position, const Node& node) {
     while (position > 0) {
-      const std::size_t above = (position - 1) / 2;
-      if (!(node.distance < m_nodes[above].distance)) break;
-      put(position, m_nodes[above]);
-      position = above;
+      const std::size_t parent = (position - 1) / 2;
+      if (!(node.distance < m_nodes[parent].distance)) break;
+      put(position, m_nodes[parent]);
+      position = parent;
     }
     put(position, node);
   }
 
   void sift_down(std::size_t position, const Node& node) {
-    for (std::size_t below = 2 * position + 1; below < m_nodes.size(); below = 2 * position + 1) {
-      if (below + 1 < m_nodes.size() && m_nodes[below + 1].distance < m_nodes[below].distance) ++below;
-      if (!(m_nodes[below].distance < node.distance)) break;
-      put(position, m_nodes[below]);
-      position = below;
+    for (std::size_t child = 2 * position + 1; child < m_nodes.size(); child = 2 * position + 1) {
+      if (child + 1 < m_nodes.size() && m_nodes[child + 1].distance < m_nodes[child].distance) ++child;
+      if (!(m_nodes[child].distance < node.distance)) break;
+      put(position, m_nodes[child]);
+      position = child;
     }
     put(position, node);
   }

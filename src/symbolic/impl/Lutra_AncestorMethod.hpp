@@ -35,7 +35,7 @@ struct AncestorMethod {
 
   Result run() {
     auto map = scratch<OffsetView>("set_map", m_n + 1);
-    const Offset n_words = place_sets(map);
+    const Offset n_words = make_set_map(map);
     m_sets.map = map;
     m_sets.upper = scratch<WordView>("upper_sets", n_words);
     m_sets.lower = scratch<WordView>("lower_sets", n_words);
@@ -59,7 +59,7 @@ struct AncestorMethod {
   }
 
   /// Where the sets begin; returns the words of all.
-  Offset place_sets(const OffsetView& map) const {
+  Offset make_set_map(const OffsetView& map) const {
     const auto depth = m_sets.depth;
     const Ordinal n = m_n;
     Offset words = 0;
@@ -116,13 +116,14 @@ struct AncestorMethod {
           LowerTranspose<Ordinal, Offset, ExecutionSpace>{m_n, m_sets, m_tree.m_subtrees.runs});
     }
     m_kept = scratch<OrdinalView>("kept_rows", m_tree.m_result.nnz_l);
-    m_place = scratch<OffsetView>("kept", m_n);
+    m_kept_begin = scratch<OffsetView>("kept", m_n);
     m_lower_counts = scratch<OffsetView>("lower_counts", m_n);
     const auto end = scratch<Kokkos::View<Offset, Memory>>("kept_end");
     Kokkos::deep_copy(m_exec, end, Offset(0));
-    m_tree.traverse_with(
-        "lutra::symbolic::ancestor_rows_of_l", sizeof(typename Rows::RowState) + 16,
-        [&](const auto& subtrees) { return Rows{subtrees, m_sets, m_kept, end, m_place, m_lower_counts}; });
+    m_tree.traverse_with("lutra::symbolic::ancestor_rows_of_l", sizeof(typename Rows::RowState) + 16,
+                         [&](const auto& subtrees) {
+                           return Rows{subtrees, m_sets, m_kept, end, m_kept_begin, m_lower_counts};
+                         });
   }
 
   Result write() {
@@ -132,7 +133,7 @@ struct AncestorMethod {
     auto diagonal =
         result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
     const Offset nnz =
-        place_rows<Ordinal, Offset>(m_exec, m_n, m_lower_counts, count_upper(), row_map, diagonal);
+        make_row_map<Ordinal, Offset>(m_exec, m_n, m_lower_counts, count_upper(), row_map, diagonal);
     result.nnz_u = nnz - result.nnz_l;
     auto entries = result.reservation.template allocate<OrdinalView>(m_exec, "lutra::symbolic::entries", nnz);
     if (m_portable) {
@@ -154,7 +155,7 @@ struct AncestorMethod {
     Kokkos::parallel_for(
         "lutra::symbolic::ancestor_rows", share.policy(m_exec, m_n),
         AncestorRowWriter<Ordinal, Offset, ExecutionSpace, Writer>{
-            m_n, share, m_sets, m_tree.m_subtrees.runs, m_kept, m_place, row_map, diagonal, entries});
+            m_n, share, m_sets, m_tree.m_subtrees.runs, m_kept, m_kept_begin, row_map, diagonal, entries});
   }
 
   /// Entries of each row of U beyond the diagonal.
@@ -183,8 +184,8 @@ struct AncestorMethod {
   Ordinal m_n;
   bool m_portable;
   Sets m_sets;
-  OrdinalView m_kept;                  ///< [nnz(L)] rows of L one after the other, in no order
-  OffsetView m_place, m_lower_counts;  ///< [n]
+  OrdinalView m_kept;                       ///< [nnz(L)] rows of L one after the other, in no order
+  OffsetView m_kept_begin, m_lower_counts;  ///< [n]
 };
 
 }  // namespace lutra::Impl

@@ -17,10 +17,10 @@ KOKKOS_FUNCTION bool is_in_one_chain(const Runs<Ordinal, MemorySpace>& chains, O
   return (chains.heads(w) >> 1) == 0 && w * 64 + 64 <= static_cast<std::size_t>(n);
 }
 
-/// Columns of L of 64 vertices in one chain, transposed in place: bit k of word d / 64 of vertex d % 64
-/// then tells whether the ancestor at depth d is in the column of vertex k. Sets get shorter from one vertex
-/// to the next, so that each word has a position. 64 × 64 bits are transposed by exchanging halves, quarters
-/// and so on (Warren, Hacker's Delight, 7-3).
+/// Columns of L of 64 vertices in one chain, transposed where they stand: bit k of word d / 64 of vertex d %
+/// 64 then says whether the ancestor at depth d is in the column of vertex k. Sets get shorter from one
+/// vertex to the next, so that each word has a position. 64 × 64 bits are transposed by exchanging halves,
+/// quarters and so on (Warren, Hacker's Delight, 7-3).
 template <class Ordinal, class Offset, class ExecutionSpace>
 struct LowerTranspose {
   using Memory = typename ExecutionSpace::memory_space;
@@ -43,17 +43,17 @@ struct LowerTranspose {
                          [&](const Ordinal w) { transpose(begin + w, depth, w); });
   }
 
-  KOKKOS_FUNCTION void transpose(Offset place, Ordinal depth, Ordinal w) const {
+  KOKKOS_FUNCTION void transpose(Offset offset, Ordinal depth, Ordinal w) const {
     // The first sets have as many words as that of the first vertex, others one less.
     const Ordinal words = Sets::words(depth), long_sets = depth - (words - 1) * 64;
-    const auto place_of = [&](int k) {
-      return place + k * static_cast<Offset>(words) - (k > long_sets ? k - long_sets : 0);
+    const auto offset_of = [&](int k) {
+      return offset + k * static_cast<Offset>(words) - (k > long_sets ? k - long_sets : 0);
     };
     const auto is_there = [&](int k) { return k < long_sets || w + 1 < words; };
     Word rows[64];
     for_each_index<64>([&](auto index) {
       constexpr int k = decltype(index)::value;
-      rows[k] = is_there(k) ? sets.lower(place_of(k)) : Word(0);
+      rows[k] = is_there(k) ? sets.lower(offset_of(k)) : Word(0);
     });
     for_each_index<6>([&](auto step) {
       constexpr int distance = 32 >> decltype(step)::value;
@@ -69,7 +69,7 @@ struct LowerTranspose {
     });
     for_each_index<64>([&](auto index) {
       constexpr int k = decltype(index)::value;
-      if (is_there(k)) sets.lower(place_of(k)) = rows[k];
+      if (is_there(k)) sets.lower(offset_of(k)) = rows[k];
     });
   }
 
@@ -99,7 +99,7 @@ struct AncestorLowerRows {
   AncestorSets<Ordinal, Offset, Memory> sets;
   Kokkos::View<Ordinal*, Memory> kept;         ///< [nnz(L)] rows out
   Kokkos::View<Offset, Memory> end;            ///< entries of `kept` taken so far
-  Kokkos::View<Offset*, Memory> place;         ///< [n] out: where a row begins in `kept`
+  Kokkos::View<Offset*, Memory> kept_begin;    ///< [n] out: where a row begins in `kept`
   Kokkos::View<Offset*, Memory> lower_counts;  ///< [n] out
 
   /// Variables a team shares.
@@ -126,17 +126,17 @@ struct AncestorLowerRows {
   KOKKOS_FUNCTION void read_off(const Team& team, std::size_t slot, RowState& row) const {
     const auto begin = static_cast<std::size_t>(row.least) / 4096;
     const auto end_of_row = static_cast<std::size_t>(row.source) / 4096 + 1;
-    sift(team, slot, subtrees.bits.place(team, slot, begin, end_of_row, subtrees.positions),
+    sift(team, slot, subtrees.bits.locate(team, slot, begin, end_of_row, subtrees.positions),
          sets.depth(row.source));
     team.team_barrier();  // what stays is known
-    const Word placed = subtrees.bits.place(team, slot, begin, end_of_row, subtrees.positions);
+    const Word located = subtrees.bits.locate(team, slot, begin, end_of_row, subtrees.positions);
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
-      const auto length = static_cast<Offset>(placed & subtrees.bits.member_mask);
+      const auto length = static_cast<Offset>(located & subtrees.bits.member_mask);
       lower_counts(row.source) = length;
-      row.target = place(row.source) = fetch_add_shared<ExecutionSpace>(end(), length);
+      row.target = kept_begin(row.source) = fetch_add_shared<ExecutionSpace>(end(), length);
     });
     team.team_barrier();  // the target is known
-    subtrees.bits.write(team, slot, placed, subtrees.positions, kept.data() + row.target,
+    subtrees.bits.write(team, slot, located, subtrees.positions, kept.data() + row.target,
                         [](std::size_t, Word, Word) {});
     team.team_barrier();  // words have been read
     subtrees.bits.clear(team, slot, begin, end_of_row);
@@ -144,8 +144,8 @@ struct AncestorLowerRows {
 
   /// Removes each k whose column of L does not contain the ancestor at depth d. If all 64 of a word are in
   /// one chain, their columns have been transposed (`LowerTranspose`), and one word holds all.
-  KOKKOS_FUNCTION void sift(const Team& team, std::size_t slot, Word placed, Ordinal d) const {
-    const std::size_t n_eights = (placed >> subtrees.bits.member_bits) * 8;
+  KOKKOS_FUNCTION void sift(const Team& team, std::size_t slot, Word located, Ordinal d) const {
+    const std::size_t n_eights = (located >> subtrees.bits.member_bits) * 8;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_eights), [&](const std::size_t t) {
       const auto w = static_cast<std::size_t>(subtrees.positions(slot, t / 8));
       Word& word = subtrees.bits.words(slot, w);
@@ -239,12 +239,12 @@ struct AncestorRowWriter {
   Sets sets;
   Runs<Ordinal, Memory> chains;
   Kokkos::View<const Ordinal*, Memory> kept;
-  Kokkos::View<const Offset*, Memory> place, row_map, diagonal;
+  Kokkos::View<const Offset*, Memory> kept_begin, row_map, diagonal;
   Kokkos::View<Ordinal*, Memory> entries;
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     share.visit_rows(team, n, [&](const Ordinal i) {
-      const Offset to = row_map(i), from = place(i), middle = diagonal(i);
+      const Offset to = row_map(i), from = kept_begin(i), middle = diagonal(i);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, middle - to),
                            [&](const Offset k) { entries(to + k) = kept(from + k); });
       Kokkos::single(Kokkos::PerThread(team), [&]() { entries(middle) = i; });

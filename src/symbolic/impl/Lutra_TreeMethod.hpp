@@ -117,7 +117,7 @@ struct TreeMethod : ParallelTree<Ordinal, Offset, ExecutionSpace> {
     auto diagonal =
         m_result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
     const Offset nnz =
-        place_rows<Ordinal, Offset>(m_exec, m_n, m_row_counts, m_column_counts, row_map, diagonal);
+        make_row_map<Ordinal, Offset>(m_exec, m_n, m_row_counts, m_column_counts, row_map, diagonal);
     m_result.nnz_l = total_of<Offset>(m_exec, m_row_counts);
     m_result.nnz_u = nnz - m_result.nnz_l;
     auto entries =

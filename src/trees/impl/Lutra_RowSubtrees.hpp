@@ -162,8 +162,8 @@ struct RowSubtrees {
 
   KOKKOS_FUNCTION void write_row(const Team& team, std::size_t slot, Ordinal source, std::size_t begin,
                                  std::size_t end) const {
-    const Word placed = bits.place(team, slot, begin, end, positions);
-    bits.write(team, slot, placed, positions, &entries(row_map(source)),
+    const Word located = bits.locate(team, slot, begin, end, positions);
+    bits.write(team, slot, located, positions, &entries(row_map(source)),
                [&](const std::size_t w, const Word word, const Word eight) {
                  enter_lists(starts(slot, w, word) & eight, w, source);
                });

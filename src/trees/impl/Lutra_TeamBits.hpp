@@ -100,8 +100,8 @@ struct TeamBits {
   /// with every lane of a thread, and takes 32 threads for a warp, which lanes make several (Kokkos 4.6).
   /// @return words in use << member_bits | members, to every thread
   template <class Team, class PositionView>
-  KOKKOS_FUNCTION Word place(const Team& team, std::size_t slot, std::size_t begin, std::size_t end,
-                             const PositionView& positions) const {
+  KOKKOS_FUNCTION Word locate(const Team& team, std::size_t slot, std::size_t begin, std::size_t end,
+                              const PositionView& positions) const {
     Word total = 0;
     Kokkos::parallel_scan(
         Kokkos::TeamThreadRange(team, begin, end),
@@ -115,8 +115,8 @@ struct TeamBits {
 
   /// The same for teams whose threads have vector lanes; those of the first thread do it.
   template <class Team, class PositionView>
-  KOKKOS_FUNCTION Word place_by_lanes(const Team& team, std::size_t slot, std::size_t begin, std::size_t end,
-                                      const PositionView& positions) const {
+  KOKKOS_FUNCTION Word locate_by_lanes(const Team& team, std::size_t slot, std::size_t begin, std::size_t end,
+                                       const PositionView& positions) const {
     Word total = 0;
     if (team.team_rank() == 0) {
       Kokkos::parallel_scan(
@@ -131,7 +131,7 @@ struct TeamBits {
     return total;
   }
 
-  /// A step of the scan of `place`, for the words under one summary word.
+  /// A step of the scan of `locate`, for the words under one summary word.
   template <class PositionView>
   KOKKOS_FUNCTION void locate_under(std::size_t slot, std::size_t s, const PositionView& positions, Word& sum,
                                     bool final) const {
@@ -146,13 +146,13 @@ struct TeamBits {
     });
   }
 
-  /// Writes all members in ascending order to `target`, after `place`. A thread writes what eight bits hold,
+  /// Writes all members in ascending order to `target`, after `locate`. A thread writes what eight bits hold,
   /// so that neighbours write next to each other; at_eight(w, word, mask of the eight) where there are any.
   template <class Team, class PositionView, class Ordinal, class AtEight>
-  KOKKOS_FUNCTION void write(const Team& team, std::size_t slot, Word placed, const PositionView& positions,
+  KOKKOS_FUNCTION void write(const Team& team, std::size_t slot, Word located, const PositionView& positions,
                              Ordinal* target, const AtEight& at_eight) const {
     const std::size_t half = positions.extent(1) / 2;
-    const std::size_t n_eights = (placed >> member_bits) * 8;
+    const std::size_t n_eights = (located >> member_bits) * 8;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_eights), [&](const std::size_t t) {
       const int shift = static_cast<int>(t % 8) * 8;
       const auto w = static_cast<std::size_t>(positions(slot, t / 8));

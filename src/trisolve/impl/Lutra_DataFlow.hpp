@@ -48,8 +48,8 @@ KOKKOS_FORCEINLINE_FUNCTION bool is_sentinel(const Kokkos::complex<Real>& value)
   return is_sentinel(value.real()) || is_sentinel(value.imag());
 }
 
-/// A value as it may be stored: never the sentinel, nor any value with its upper 32 bits, which alone tell
-/// the sentinel apart.
+/// A value as it may be stored: never the sentinel, nor any value with its upper 32 bits, which alone
+/// distinguish the sentinel apart.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION Real storable(Real value) {
   using Bits = typename Sentinel<Real>::Bits;

@@ -169,21 +169,21 @@ class FrontSolveTasks {
     const int pivot_tiles = tiles.pivot_tiles(), further = tiles.count() - pivot_tiles;
     const int n_parts = further > max_unsplit_tiles ? (further + tiles_per_part - 1) / tiles_per_part : 0;
     Task task = task_of(f);
-    const auto place_inverse = [&](int i) {
+    const auto set_inverse = [&](int i) {
       const bool there = inverse >= 0 && i < pivot_tiles;
       task.inverse = there ? inverse + static_cast<Offset>(i) * InverseTile::entries(m_options.tile) : -1;
       task.inverse_blocks = blocks + i * (m_options.tile / InverseTile::block);
     };
     for (int i = 0; i < tiles.count(); ++i) {
       task.tile = i;
-      place_inverse(i);
+      set_inverse(i);
       m_up[tiled].add(task, m_to_root[f] - m_costs.pivot_tile * std::min(i, pivot_tiles));
     }
     task.n_parts = n_parts;
     for (int i = pivot_tiles; i-- > 0;) {
       const double urgency = m_height[f] - m_costs.pivot_tile * (pivot_tiles - 1 - i);
       task.tile = i;
-      place_inverse(i);
+      set_inverse(i);
       task.partial_sums = partial_sums;
       for (task.part = 0; task.part < n_parts; ++task.part) m_down[tiled].add(task, urgency);
       task.part = -1;

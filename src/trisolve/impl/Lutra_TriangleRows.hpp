@@ -49,7 +49,7 @@ KOKKOS_FUNCTION RowFault split_row(const Member& team, const Pattern& pattern, c
   Offset left = 0;  // entries left of the diagonal
   Kokkos::parallel_reduce(
       entries, [&](const Offset t, Offset& sum) { sum += pattern.entries(first + t) < row ? 1 : 0; }, left);
-  // The maximum tells both: whether a column is out of order, else 1 + the position of the diagonal.
+  // The maximum gives both: whether a column is out of order, else 1 + the position of the diagonal.
   constexpr Offset out_of_order = Kokkos::reduction_identity<Offset>::min();
   Offset found = 0;
   Kokkos::parallel_reduce(

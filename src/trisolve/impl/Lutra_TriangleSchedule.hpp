@@ -152,7 +152,7 @@ struct BlockSums {
 /// Scan over sorted blocks: blocks of equal key are divided into tasks, and rows get their positions, those
 /// of a block in the order of their steps.
 template <class Rows, class Blocks, class Scratch, class PlanArrays>
-struct PlaceBlocks {
+struct LayOutBlocks {
   using Ordinal = typename Rows::ordinal_type;
   using value_type = BlockSums<Ordinal>;
   Rows rows;
@@ -197,7 +197,7 @@ struct PlaceBlocks {
 /// Scan over tasks, as many as `totals` counts: shape, blocks, steps of the longest row, and offsets of
 /// entries and inverses. The sums go to `totals`.
 template <class Ordinal, class Offset, class Format>
-struct PlaceTasks {
+struct LayOutTasks {
   using value_type = TaskTotals<Ordinal, Offset>;
   Format format;
   ScheduleArrays<Ordinal, Offset> scratch;
@@ -241,18 +241,18 @@ struct PlaceTasks {
 /// Tasks of the sorted blocks, and positions of their rows. Fences.
 /// @returns sums over the tasks
 template <class ExecutionSpace, class Rows, class Blocks, class Format, class Scratch, class Plan>
-auto place_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const Format& format,
-                 const Scratch& scratch, const Plan& plan) {
+auto lay_out_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const Format& format,
+                   const Scratch& scratch, const Plan& plan) {
   using Ordinal = typename Rows::ordinal_type;
   using Range = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Ordinal>>;
   const auto arrays = scratch.arrays();
   const auto positions = plan.arrays();
-  Kokkos::parallel_scan("lutra::trisolve::place_blocks", Range(exec, 0, blocks.count),
-                        PlaceBlocks<Rows, Blocks, decltype(scratch.arrays()), decltype(plan.arrays())>{
+  Kokkos::parallel_scan("lutra::trisolve::lay_out_blocks", Range(exec, 0, blocks.count),
+                        LayOutBlocks<Rows, Blocks, decltype(scratch.arrays()), decltype(plan.arrays())>{
                             rows, blocks, arrays, positions});
   Kokkos::parallel_scan(
-      "lutra::trisolve::place_tasks", Range(exec, 0, blocks.count),
-      PlaceTasks<Ordinal, typename Rows::offset_type, Format>{format, arrays, positions.block_begin});
+      "lutra::trisolve::lay_out_tasks", Range(exec, 0, blocks.count),
+      LayOutTasks<Ordinal, typename Rows::offset_type, Format>{format, arrays, positions.block_begin});
   return read_back(exec, scratch.totals);
 }
 
@@ -378,7 +378,7 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
   plan.row_of = part(positions, 0, n);
   plan.position_of = part(positions, n, n);
   plan.block_begin = part(positions, 2 * n, count + 1);
-  const TaskTotals<Ordinal, Offset> totals = place_tasks(exec, rows, blocks, format, scratch, plan);
+  const TaskTotals<Ordinal, Offset> totals = lay_out_tasks(exec, rows, blocks, format, scratch, plan);
   plan.narrow_tasks = totals.narrow;
   plan.inverse_entries = totals.inverses;
 

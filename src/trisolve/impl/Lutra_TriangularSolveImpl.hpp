@@ -29,7 +29,7 @@ class TriangularSolveImpl {
 
   TriangularSolveImpl() = default;
   /// Analyses. Where the caller's rows are others than the triangle's (a permutation on either side),
-  /// `in_row` and `out_row` [n] tell which.
+  /// `in_row` and `out_row` [n] say which.
   /// @param timeout where the watchdog leaves its record
   /// @throws InputError naming a malformed row; OutOfMemoryError; TimeoutError. Fences.
   TriangularSolveImpl(const ExecutionSpace& exec, const Rows& rows, const TriangularOptions& options,

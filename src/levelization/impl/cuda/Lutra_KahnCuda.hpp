@@ -75,10 +75,10 @@ struct KahnLaunch {
 template <class Ordinal>
 __device__ __forceinline__ void append(Ordinal* width, Ordinal* level_begin, Ordinal node) {
   const auto together = cooperative_groups::coalesced_threads();
-  Ordinal place = 0;
+  Ordinal position = 0;
   if (together.thread_rank() == 0)
-    place = Kokkos::atomic_fetch_add(width, static_cast<Ordinal>(together.num_threads()));
-  level_begin[together.shfl(place, 0) + static_cast<Ordinal>(together.thread_rank())] = node;
+    position = Kokkos::atomic_fetch_add(width, static_cast<Ordinal>(together.num_threads()));
+  level_begin[together.shfl(position, 0) + static_cast<Ordinal>(together.thread_rank())] = node;
 }
 
 /// In-degrees ("cnt_indegree"), all blocks.
@@ -138,9 +138,9 @@ __device__ KahnProgress<Ordinal> process_small_levels(const KahnLaunch<Ordinal, 
       launch.for_successors(nodes[level % 2][thread / lanes], thread % lanes, lanes, [&](Ordinal w) {
         if (Kokkos::atomic_fetch_add(launch.degrees + w, Ordinal(-1)) != 1) return;
         launch.level_of[w] = level + 1;
-        const int place = atomicAdd(&counts[next], 1);
-        launch.queue[end + place] = w;
-        if (place < max_small_level) next_nodes[place] = w;
+        const int position = atomicAdd(&counts[next], 1);
+        launch.queue[end + position] = w;
+        if (position < max_small_level) next_nodes[position] = w;
       });
     }
     __syncthreads();
@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(kahn_threads, 1) kahn_kernel(KahnLaunch<Ordina
   if (blockIdx.x == 0 && threadIdx.x == 0) *launch.progress = {begin, end, level};
 }
 
-/// Sets each node's place to its number.
+/// Sets element v of `nodes` to v.
 template <class Ordinal>
 struct NumberNodes {
   Kokkos::View<Ordinal*, Kokkos::CudaSpace> nodes;

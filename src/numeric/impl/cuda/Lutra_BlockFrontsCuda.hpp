@@ -189,7 +189,7 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
       A.a[i][c] = there ? S[x + 16 * i + (y + 16 * c) * ld] : Scalar(0);
     }
   }
-  __syncthreads();  // S is read; the exchange takes its place
+  __syncthreads();  // S is read; the exchange overwrites it
   auto& exchange = *reinterpret_cast<PivotExchange<R, Scalar>*>(S);
   auto* const rows = reinterpret_cast<RowExchange<R, Scalar>*>(&exchange + 1);
   if constexpr (interchanges) rows->start();

@@ -263,7 +263,7 @@ struct ColumnTile {
     }
   }
 
-  __device__ __forceinline__ void find_places(const unsigned* map) const {
+  __device__ __forceinline__ void find_positions(const unsigned* map) const {
     if constexpr (format == ColumnFormat::map) {
       load_positions(map);
     } else {
@@ -325,13 +325,13 @@ __device__ __forceinline__ bool work_column_task(const ColumnLaunch<Scalar, Ordi
   ColumnTile<format, Scalar, Ordinal, Offset> tile(launch, share, memory, lane);
   const unsigned* const map = format == ColumnFormat::map ? launch.map + launch.map_begin[j] : nullptr;
   const bool any = share.row_end > share.row_begin && share.up_end > share.up_begin;
-  if (any) tile.find_places(map);
+  if (any) tile.find_positions(map);
   if (!is_ready(launch, j, lane)) return false;
   if (any) {
     const Scalar pivot = load_pivot(launch, share);
     tile.apply(pivot);
     while (tile.advance()) {
-      tile.find_places(map);
+      tile.find_positions(map);
       tile.apply(pivot);
     }
   }

@@ -177,7 +177,7 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
     const std::size_t bytes = static_cast<std::size_t>(pairs) * sizeof(unsigned);
     if (bytes > max_map_bytes()) return;
     try {
-      map = own.template allocate<Array<unsigned>>(exec, "lutra::numeric::update_places",
+      map = own.template allocate<Array<unsigned>>(exec, "lutra::numeric::update_positions",
                                                    static_cast<std::size_t>(pairs));
     } catch (const OutOfMemoryError&) {
       return;  // rows are searched for

@@ -8,21 +8,21 @@ namespace lutra::Impl {
 
 /// From a diagonal tile to the next one: with the inverses of tile s in shared memory, as they have been left
 /// by its factorization, and what its neighbours are before they are finished, L(s + 1, s) and U(s, s + 1)
-/// and the last product of tile s + 1, which takes the place of tile s.
+/// and the last product of tile s + 1, which overwrites tile s.
 template <class Scalar>
 struct DiagonalStep {
   static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad;
   static constexpr int single = TileMemory<Scalar>::single;
   using Product = TileProduct<Scalar, 1>;
-  using Place = OperandPlace<OperandOrder::outer, edge>;
+  using Layout = OperandLayout<OperandOrder::outer, edge>;
 
   const Scalar* left;   ///< below tile s, by columns
   const Scalar* above;  ///< beside it, by rows
   const Scalar* own;    ///< tile s + 1 less all products but the last, by columns
 
-  /// @param tell called by all threads on the way
-  template <class Tell>
-  __device__ __forceinline__ void run(const Tell& tell) const {
+  /// @param signal called by all threads on the way
+  template <class Signal>
+  __device__ __forceinline__ void run(const Signal& signal) const {
     Scalar* const first = tile_memory<Scalar>().space;
     const Scalar* const lower_inverse = first + single;
     Scalar* const upper_inverse = first + 2 * single;
@@ -33,21 +33,21 @@ struct DiagonalStep {
     factor.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
     wait_for_slabs(0);
     __syncthreads();
-    factor.template add_triangle<Place, Place>(first, upper_inverse, edge);
+    factor.template add_triangle<Layout, Layout>(first, upper_inverse, edge);
     __syncthreads();
     send(second, above);
-    tell();
+    signal();
     factor.for_each([&](int a, int b, Scalar& sum) {
       first[b * pitch + a] = -sum;
       sum = Scalar(0);
     });
     wait_for_slabs(0);
     __syncthreads();
-    factor.template add_triangle<Place, Place>(second, lower_inverse, edge);
+    factor.template add_triangle<Layout, Layout>(second, lower_inverse, edge);
     __syncthreads();
     factor.for_each([&](int a, int b, const Scalar& sum) { second[b * pitch + a] = sum; });
     __syncthreads();
-    product.template add<Place, Place>(first, second, edge);
+    product.template add<Layout, Layout>(first, second, edge);
     __syncthreads();
     product.for_each([&](int a, int b, const Scalar& sum) { first[b * pitch + a] = sum; });
     __syncthreads();
@@ -81,15 +81,15 @@ struct DiagonalStep<double> {
 
   const double *left, *above, *own;
 
-  template <class Tell>
-  __device__ __forceinline__ void run(const Tell& tell) const {
+  template <class Signal>
+  __device__ __forceinline__ void run(const Signal& signal) const {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const bool of_upper = warp >= front_warps / 2;
     double* const space = tile_memory<double>().space;
     double* const lower_factor = space;
     double* const upper_factor = space + 2 * single;
     Factor factor;
-    factor.make((of_upper ? above : left) + first_row(), space + (of_upper ? single : 2 * single), tell);
+    factor.make((of_upper ? above : left) + first_row(), space + (of_upper ? single : 2 * single), signal);
     double before[4][4], sum[4][4] = {};
     load(before);
     __syncthreads();
@@ -123,8 +123,8 @@ struct DiagonalStep<double> {
 
     /// @param from this lane's rows of the operand, by columns
     /// @param inverse what it is multiplied by from the right, by rows, an upper triangle
-    template <class Tell>
-    __device__ __forceinline__ void make(const double* from, const double* inverse, const Tell& tell) {
+    template <class Signal>
+    __device__ __forceinline__ void make(const double* from, const double* inverse, const Signal& signal) {
       const int g = lane() / 4, t = lane() % 4;
       double operand[parts][4];
 #pragma unroll
@@ -137,7 +137,7 @@ struct DiagonalStep<double> {
       }
 #pragma unroll
       for (int p = parts; p-- > 0;) {
-        if (p == parts / 2) tell();  // what is to be seen by others has been stored meanwhile
+        if (p == parts / 2) signal();  // what is to be seen by others has been stored meanwhile
         double b[parts][2];
 #pragma unroll
         for (int c = p; c < parts; ++c) {

@@ -13,8 +13,8 @@ namespace lutra::Impl {
 template <int tiles, bool interchanges, class Scalar, class Ordinal, class Offset>
 __device__ inline void TileWork<tiles, interchanges, Scalar, Ordinal, Offset>::add_last_product(
     Product& product) const {
-  using Place = OperandPlace<OperandOrder::outer, edge>;
-  constexpr int slab_words = inverse_depth * Place::pitch;
+  using Layout = OperandLayout<OperandOrder::outer, edge>;
+  constexpr int slab_words = inverse_depth * Layout::pitch;
   const int s = steps() - 1;
   Scalar* const left = memory.space;
   Scalar* const above = left + Memory::single;
@@ -37,11 +37,11 @@ __device__ inline void TileWork<tiles, interchanges, Scalar, Ordinal, Offset>::a
   for (int q = 0; q < inverse_slabs; ++q) {
     wait_for_slabs(inverse_slabs - (q == 0 ? 1 : 2));
     __syncthreads();
-    if (q > 0) {  // L's inverse takes the place of what has been read
+    if (q > 0) {  // L's inverse overwrites what has been read
       send_inverse(operand, s, false, q - 1);
       __pipeline_commit();
     }
-    factor.template add<Place, Place>(left + q * slab_words, operand + q * slab_words, inverse_depth);
+    factor.template add<Layout, Layout>(left + q * slab_words, operand + q * slab_words, inverse_depth);
   }
   __syncthreads();
   send_inverse(operand, s, false, inverse_slabs - 1);
@@ -53,12 +53,12 @@ __device__ inline void TileWork<tiles, interchanges, Scalar, Ordinal, Offset>::a
   for (int q = 0; q < inverse_slabs; ++q) {
     wait_for_slabs(inverse_slabs - 1 - q);
     __syncthreads();
-    factor.template add<Place, Place>(above + q * slab_words, operand + q * slab_words, inverse_depth);
+    factor.template add<Layout, Layout>(above + q * slab_words, operand + q * slab_words, inverse_depth);
   }
   __syncthreads();
   factor.for_each([&](int a, int b, const Scalar& sum) { above[b * pitch + a] = sum; });
   __syncthreads();
-  product.template add<Place, Place>(left, above, edge);
+  product.template add<Layout, Layout>(left, above, edge);
 }
 
 template <int tiles, bool interchanges, class Scalar, class Ordinal, class Offset>

@@ -40,9 +40,9 @@ __device__ __forceinline__ int choose_row(int begin, int end, const PivotRule<Sc
 template <class Data, class Order>
 __device__ __forceinline__ void note_order(const Data& data, std::int64_t first, int pivots, int exchanges,
                                            int thread, int step, const Order& order) {
-  using Place = std::remove_pointer_t<decltype(data.row_of_pivot)>;
+  using Position = std::remove_pointer_t<decltype(data.row_of_pivot)>;
   for (int j = thread; j < pivots; j += step)
-    data.row_of_pivot[first + j] = static_cast<Place>(first + order(j));
+    data.row_of_pivot[first + j] = static_cast<Position>(first + order(j));
   if (thread == 0 && exchanges > 0)
     Kokkos::atomic_add(&data.outcome->interchanged, static_cast<std::int64_t>(exchanges));
 }

@@ -103,7 +103,7 @@ struct TileDiagonal {
   Scalar* lower;   ///< X: entry (r, c) at c·pitch + r, undefined above the diagonal
   Scalar* upper;   ///< V: entry (r, c) at r·pitch + c, undefined below the diagonal
   Scalar* copies;  ///< [scratch_words] the next diagonal block once for each of the two warps, then two
-                   ///< pivots' rows of each, two pivots' columns and a place for what is never read
+                   ///< pivots' rows of each, two pivots' columns and a slot for what is never read
   int blocks;  ///< to be worked; rows and columns of the last one beyond the pivots are those of an identity
   const PivotRule<Scalar>& rule;
 

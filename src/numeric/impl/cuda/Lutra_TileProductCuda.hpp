@@ -34,29 +34,29 @@ enum class OperandOrder { inner, outer };
 /// Where entry (p, q), p being the inner index, of an operand stands in shared memory. Rows of an operand in
 /// inner order are rotated by their number, so that fragments have no bank conflicts.
 template <OperandOrder order, int width, int depth = product_depth>
-struct OperandPlace {
+struct OperandLayout {
   static constexpr int pitch = width + operand_pad;
   __device__ __forceinline__ static int of(int p, int q) {
     return order == OperandOrder::outer ? p * pitch + q : q * depth + (p ^ (q % 4 * 4));
   }
 };
 
-/// C of a product, spread over the registers of a block. Places are those of the operands.
+/// C of a product, spread over the registers of a block. Layouts are those of the operands.
 template <class Scalar, int tiles>
 struct TileProduct {
   static constexpr int rows = tiles * front_tile<Scalar> / 16, columns = front_tile<Scalar> / 16;
   Scalar sum[rows][columns];
 
-  template <class PlaceA, class PlaceB>
+  template <class LayoutA, class LayoutB>
   __device__ __forceinline__ void add(const Scalar* A, const Scalar* B, int depth) {
     const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
 #pragma unroll 4
     for (int p = 0; p < depth; ++p) {
       Scalar a[rows], b[columns];
 #pragma unroll
-      for (int i = 0; i < rows; ++i) a[i] = A[PlaceA::of(p, x + 16 * i)];
+      for (int i = 0; i < rows; ++i) a[i] = A[LayoutA::of(p, x + 16 * i)];
 #pragma unroll
-      for (int c = 0; c < columns; ++c) b[c] = B[PlaceB::of(p, y + 16 * c)];
+      for (int c = 0; c < columns; ++c) b[c] = B[LayoutB::of(p, y + 16 * c)];
 #pragma unroll
       for (int i = 0; i < rows; ++i) {
 #pragma unroll
@@ -66,16 +66,16 @@ struct TileProduct {
   }
   /// The same where B is zero, or not there, at outer indices before the inner one's block of 16.
   /// @param depth a multiple of 16
-  template <class PlaceA, class PlaceB>
+  template <class LayoutA, class LayoutB>
   __device__ __forceinline__ void add_triangle(const Scalar* A, const Scalar* B, int depth) {
     const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
     for (int p = 0; p < depth; ++p) {
 #pragma unroll
       for (int c = 0; c < columns; ++c) {
         if (c < p / 16) continue;
-        const Scalar b = B[PlaceB::of(p, y + 16 * c)];
+        const Scalar b = B[LayoutB::of(p, y + 16 * c)];
 #pragma unroll
-        for (int i = 0; i < rows; ++i) sum[i][c] += A[PlaceA::of(p, x + 16 * i)] * b;
+        for (int i = 0; i < rows; ++i) sum[i][c] += A[LayoutA::of(p, x + 16 * i)] * b;
       }
     }
   }
@@ -111,25 +111,25 @@ __device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[2
 }
 
 /// Whether an operand stands in outer order.
-template <class Place>
+template <class Layout>
 inline constexpr bool is_outer = false;
 template <int width, int depth>
-inline constexpr bool is_outer<OperandPlace<OperandOrder::outer, width, depth>> = true;
+inline constexpr bool is_outer<OperandLayout<OperandOrder::outer, width, depth>> = true;
 
 /// A lane's view of an operand: entries (p + t, q + g), p a multiple of 4 and q of 8.
-template <class Place>
+template <class Layout>
 struct OperandLane;
 template <int width, int depth>
-struct OperandLane<OperandPlace<OperandOrder::outer, width, depth>> {
+struct OperandLane<OperandLayout<OperandOrder::outer, width, depth>> {
   const double* at;
   __device__ __forceinline__ OperandLane(const double* operand, int t, int g)
-      : at(operand + t * OperandPlace<OperandOrder::outer, width>::pitch + g) {}
+      : at(operand + t * OperandLayout<OperandOrder::outer, width>::pitch + g) {}
   __device__ __forceinline__ double operator()(int p, int q) const {
-    return at[p * OperandPlace<OperandOrder::outer, width>::pitch + q];
+    return at[p * OperandLayout<OperandOrder::outer, width>::pitch + q];
   }
 };
 template <int width, int depth>
-struct OperandLane<OperandPlace<OperandOrder::inner, width, depth>> {
+struct OperandLane<OperandLayout<OperandOrder::inner, width, depth>> {
   const double* at;
   int turned;
   __device__ __forceinline__ OperandLane(const double* operand, int t, int g)
@@ -147,23 +147,23 @@ struct TileProduct<double, tiles> {
   }
   __device__ __forceinline__ static int first_column() { return 32 * (static_cast<int>(threadIdx.x) / 128); }
 
-  template <class PlaceA, class PlaceB>
+  template <class LayoutA, class LayoutB>
   __device__ __forceinline__ void add(const double* A, const double* B, int depth) {
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
-    const OperandLane<PlaceA> a_at(A, t, first_row() + g);
-    const OperandLane<PlaceB> b_at(B, t, first_column() + g);
+    const OperandLane<LayoutA> a_at(A, t, first_row() + g);
+    const OperandLane<LayoutB> b_at(B, t, first_column() + g);
     // with an operand in inner order sums would be sent out of the registers for two slices at once
-    constexpr int slices = is_outer<PlaceA> && is_outer<PlaceB> ? 2 : 1;
+    constexpr int slices = is_outer<LayoutA> && is_outer<LayoutB> ? 2 : 1;
 #pragma unroll slices
     for (int p = 0; p < depth; p += 8) add_slice<0>(a_at, b_at, p);
   }
   /// The same where B is zero, or not there, at outer indices before the inner one's block of 16.
   /// @param depth a multiple of 16
-  template <class PlaceA, class PlaceB>
+  template <class LayoutA, class LayoutB>
   __device__ __forceinline__ void add_triangle(const double* A, const double* B, int depth) {
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
-    const OperandLane<PlaceA> a_at(A, t, first_row() + g);
-    const OperandLane<PlaceB> b_at(B, t, first_column() + g);
+    const OperandLane<LayoutA> a_at(A, t, first_row() + g);
+    const OperandLane<LayoutB> b_at(B, t, first_column() + g);
     const int whole = first_column() + 16;  // inner indices for which all this warp's columns are there
     const int end = depth < whole ? depth : whole;
 #pragma unroll 1
@@ -192,11 +192,11 @@ struct TileProduct<double, tiles> {
   struct Slice {
     double a[tiles][2], b[4];
   };
-  template <class PlaceA, class PlaceB>
+  template <class LayoutA, class LayoutB>
   __device__ __forceinline__ static void fetch(Slice& slice, const double* A, const double* B, int p) {
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
-    const OperandLane<PlaceA> a_at(A, t, first_row() + g);
-    const OperandLane<PlaceB> b_at(B, t, first_column() + g);
+    const OperandLane<LayoutA> a_at(A, t, first_row() + g);
+    const OperandLane<LayoutB> b_at(B, t, first_column() + g);
 #pragma unroll
     for (int i = 0; i < tiles; ++i) {
 #pragma unroll
@@ -228,27 +228,27 @@ struct TileProduct<double, tiles> {
 };
 
 /// The slices of a product's slabs, worked one after the other.
-template <class Product, class PlaceA, class PlaceB, int depth>
+template <class Product, class LayoutA, class LayoutB, int depth>
 struct OperandSlices {
   template <class Scalar>
   __device__ __forceinline__ void begin(Product&, const Scalar*, const Scalar*) {}
   template <class Scalar>
   __device__ __forceinline__ void go_on(Product& product, const Scalar* A, const Scalar* B) {
-    product.template add<PlaceA, PlaceB>(A, B, depth);
+    product.template add<LayoutA, LayoutB>(A, B, depth);
   }
   __device__ __forceinline__ void end(Product&) {}
 };
 
 /// With matrix units slices are of four inner indices, and each is fetched before the one before it is
 /// multiplied, the first one of a slab before the last one of the slab before.
-template <int tiles, class PlaceA, class PlaceB, int depth>
-struct OperandSlices<TileProduct<double, tiles>, PlaceA, PlaceB, depth> {
+template <int tiles, class LayoutA, class LayoutB, int depth>
+struct OperandSlices<TileProduct<double, tiles>, LayoutA, LayoutB, depth> {
   using Product = TileProduct<double, tiles>;
   static constexpr int width = 4;
   typename Product::Slice slice[2] = {};
 
   __device__ __forceinline__ void step(Product& product, const double* A, const double* B, int s) {
-    Product::template fetch<PlaceA, PlaceB>(slice[s % 2], A, B, width * s);
+    Product::template fetch<LayoutA, LayoutB>(slice[s % 2], A, B, width * s);
     product.multiply(slice[(s + 1) % 2]);
   }
   __device__ __forceinline__ void begin(Product& product, const double* A, const double* B) {
@@ -309,7 +309,7 @@ struct OperandSender {
   static constexpr int line = by_outer ? width : depth, lines = by_outer ? depth : width;
   static constexpr int most = 16 / static_cast<int>(sizeof(Scalar));  ///< entries of a copy
 
-  using Place = OperandPlace<order, width, depth>;
+  using Layout = OperandLayout<order, width, depth>;
 
   __device__ static OperandSource<Scalar> source(const GlobalPart<Scalar>& part) {
     const int stride = static_cast<int>(by_outer ? part.inner : part.outer);
@@ -330,13 +330,13 @@ struct OperandSender {
   template <int entries>
   __device__ __forceinline__ static void copy(const OperandSource<Scalar>& source, Scalar* to, int slab) {
     constexpr int pieces = line / entries, step = front_threads / pieces;  // lines
-    constexpr int pitch = by_outer ? Place::pitch : depth;
+    constexpr int pitch = by_outer ? Layout::pitch : depth;
     static_assert(by_outer || step % 4 == 0);
     unsigned thread;  // asked for anew: what follows from it would take registers that products need
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
     const int along = static_cast<int>(thread % pieces) * entries, across = static_cast<int>(thread / pieces);
     const int first = slab * depth, stride = source.stride;
-    to += Place::of(by_outer ? across : along, by_outer ? along : across);
+    to += Layout::of(by_outer ? across : along, by_outer ? along : across);
     const int inners = source.inners - first;
     const int lines_there =
         along < (by_outer ? source.outers : inners) ? (by_outer ? inners : source.outers) - across : 0;

@@ -210,7 +210,7 @@ struct TileWork {
       memory.first = FirstSender::source(first);
       memory.second = SecondSender::source(second);
     }
-    OperandSlices<Product, typename FirstSender::Place, typename SecondSender::Place, Slabs::depth> slices;
+    OperandSlices<Product, typename FirstSender::Layout, typename SecondSender::Layout, Slabs::depth> slices;
     const int last = (pivots + Slabs::depth - 1) / Slabs::depth;
     int sent = 0, ready = 0;  // slabs on their way or there, pivot tiles that are there
     bool looked = false;
@@ -386,8 +386,8 @@ struct TileWork {
     product.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
     wait_for_slabs(0);
     __syncthreads();
-    using First = OperandPlace<OperandOrder::outer, width>;
-    using Second = OperandPlace<OperandOrder::outer, edge>;
+    using First = OperandLayout<OperandOrder::outer, width>;
+    using Second = OperandLayout<OperandOrder::outer, edge>;
     if (layout_of_inverse(s, !upper).whole) {
       product.template add<First, Second>(memory.space, operand, last * inverse_depth);
     } else {

@@ -26,7 +26,7 @@ struct Fill2Slots {
   TeamBits<MemorySpace> found;                ///< entries of the row
   TeamBits<MemorySpace> active;               ///< vertices still to be expanded
   Kokkos::View<Ordinal**, Kokkos::LayoutRight, MemorySpace>
-      positions;  ///< (team, 2·words): see TeamBits::place
+      positions;  ///< (team, 2·words): see TeamBits::locate
 
   std::size_t teams() const { return max_id.extent(0); }
 
@@ -47,7 +47,7 @@ struct KeptRows {
   /// Entries asked for so far, beyond the room where it was too little
   Kokkos::View<Offset, MemorySpace> end;
   /// [n] where a row starts in `entries`, -1 where it was not kept
-  Kokkos::View<Offset*, MemorySpace> place;
+  Kokkos::View<Offset*, MemorySpace> begin;
 };
 
 /// The sources of a launch, and where their rows go. The same for all kernels.
@@ -57,11 +57,11 @@ struct Fill2Launch {
 
   CsrPattern<Ordinal, Offset, Memory> pattern;
   Kokkos::View<Ordinal, Memory> next;            ///< sources taken so far
-  Ordinal first_place = 0, end_place = 0;        ///< positions in `sources`
+  Ordinal first_position = 0, end_position = 0;  ///< positions in `sources`
   Kokkos::View<const Ordinal*, Memory> sources;  ///< rows to search from; empty: all, position i being row i
   Kokkos::View<Offset*, Memory> lower_counts;    ///< [n] out in the count pass
   Kokkos::View<Offset*, Memory> counts;          ///< [n] out in the count pass, of L + U
-  KeptRows<Ordinal, Offset, Memory> kept;        ///< out in the count pass, `place` in in the fill pass
+  KeptRows<Ordinal, Offset, Memory> kept;        ///< out in the count pass, `begin` in in the fill pass
   Kokkos::View<const Offset*, Memory> row_map;   ///< [n + 1] in, fill pass only
   Kokkos::View<Ordinal*, Memory> entries;        ///< out in the fill pass
   Kokkos::View<std::uint64_t*, Memory> statistics;  ///< [4] edges, revisits, groups found and left; added to
@@ -75,22 +75,22 @@ struct Fill2Launch {
     Ordinal source = -1;
     do {
       const Ordinal taken = fetch_add_shared<ExecutionSpace>(next(), Ordinal(1));
-      if (taken >= end_place - first_place) return -1;
-      const Ordinal place = last_first ? end_place - 1 - taken : first_place + taken;
-      source = sources.extent(0) > 0 ? sources(place) : place;
-    } while (store && kept.place(source) >= 0);
+      if (taken >= end_position - first_position) return -1;
+      const Ordinal position = last_first ? end_position - 1 - taken : first_position + taken;
+      source = sources.extent(0) > 0 ? sources(position) : position;
+    } while (store && kept.begin(source) >= 0);
     return source;
   }
 
   /// Where a row that was found goes: in the fill pass to its position in the result, in the count pass
   /// behind the rows kept; -1 where there is no room.
-  KOKKOS_FUNCTION Offset place_row(Ordinal source, Offset lower, Offset length) const {
+  KOKKOS_FUNCTION Offset reserve_row(Ordinal source, Offset lower, Offset length) const {
     if (store) return row_map(source) - first_entry;
     counts(source) = length;
     if (lower >= 0) lower_counts(source) = lower;
     Offset target = fetch_add_shared<ExecutionSpace>(kept.end(), length);
     if (target + length > static_cast<Offset>(kept.entries.extent(0))) target = -1;
-    kept.place(source) = target;
+    kept.begin(source) = target;
     return target;
   }
 };
@@ -267,18 +267,18 @@ struct Fill2Search : Fill2Launch<Ordinal, Offset, ExecutionSpace> {
     const Ordinal source = state.source;
     const std::size_t begin = static_cast<std::size_t>(state.least) / 4096;
     const std::size_t end_of_found = slots.found.summary.extent(1);
-    const Word placed = slots.found.place_by_lanes(team, slot, begin, end_of_found, slots.positions);
-    const auto length = static_cast<Offset>(placed & slots.found.member_mask);
+    const Word located = slots.found.locate_by_lanes(team, slot, begin, end_of_found, slots.positions);
+    const auto length = static_cast<Offset>(located & slots.found.member_mask);
     Kokkos::single(Kokkos::PerTeam(team), [&]() { settle_row(state, length); });
     team.team_barrier();  // the target is known
     const Offset target = state.target;
     const Word word_of_diagonal = static_cast<Word>(source) / 64;
     Ordinal* const to = target < 0 ? nullptr : store ? &entries(target) : &kept.entries(target);
     if (to != nullptr) {
-      slots.found.write(team, slot, placed, slots.positions, to, [](std::size_t, Word, Word) {});
+      slots.found.write(team, slot, located, slots.positions, to, [](std::size_t, Word, Word) {});
     }
     if (!store) {
-      const auto n_words = static_cast<std::size_t>(placed >> slots.found.member_bits);
+      const auto n_words = static_cast<std::size_t>(located >> slots.found.member_bits);
       const std::size_t half = slots.positions.extent(1) / 2;
       Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_words), [&](const std::size_t k) {
         if (static_cast<Word>(slots.positions(slot, k)) != word_of_diagonal) return;
@@ -294,25 +294,25 @@ struct Fill2Search : Fill2Launch<Ordinal, Offset, ExecutionSpace> {
   KOKKOS_FUNCTION void settle_row(RowState& state, Offset length) const {
     add_shared<ExecutionSpace>(statistics(0), state.edges);
     add_shared<ExecutionSpace>(statistics(1), state.revisits);
-    state.target = this->place_row(state.source, -1, length);
+    state.target = this->reserve_row(state.source, -1, length);
   }
 
   /// Minimum with a label other threads of the team may lower; returns what it was.
-  KOKKOS_FUNCTION static Label min_into(Label& place, Label value) {
+  KOKKOS_FUNCTION static Label min_into(Label& location, Label value) {
     if constexpr (is_host_space<ExecutionSpace>) {
-      const Label before = place;
-      if (value < before) place = value;
+      const Label before = location;
+      if (value < before) location = value;
       return before;
     } else {
-      return Kokkos::atomic_fetch_min(&place, value);
+      return Kokkos::atomic_fetch_min(&location, value);
     }
   }
 
-  KOKKOS_FUNCTION static void lower_to(Ordinal& place, Ordinal value) {
+  KOKKOS_FUNCTION static void lower_to(Ordinal& location, Ordinal value) {
     if constexpr (is_host_space<ExecutionSpace>) {
-      if (value < place) place = value;
+      if (value < location) location = value;
     } else {
-      if (value < load_relaxed(place)) Kokkos::atomic_min(&place, value);
+      if (value < load_relaxed(location)) Kokkos::atomic_min(&location, value);
     }
   }
 

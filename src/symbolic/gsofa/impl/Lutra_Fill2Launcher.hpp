@@ -74,7 +74,7 @@ struct Fill2Launcher {
         static_cast<double>(launch.pattern.nnz()) / static_cast<double>(launch.pattern.n_rows);
     const int width = std::min(vector_length_for<ExecutionSpace>(mean), team_threads);
     const auto teams = std::min(static_cast<std::int64_t>(slots.teams()),
-                                static_cast<std::int64_t>(launch.end_place - launch.first_place));
+                                static_cast<std::int64_t>(launch.end_position - launch.first_position));
     Kokkos::TeamPolicy<ExecutionSpace> policy(exec, static_cast<int>(teams), team_threads / width, width);
     policy.set_scratch_size(0, Kokkos::PerTeam(sizeof(typename Search::RowState) + 16));
     Kokkos::parallel_for(launch.store ? "lutra::symbolic::fill2_positions" : "lutra::symbolic::fill2_counts",

@@ -92,10 +92,10 @@ struct Fill2Method {
     auto row_map = maps.allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
     auto diagonal = maps.allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
     allocate_scratch();
-    Kokkos::deep_copy(m_exec, m_launch.kept.place, Offset(-1));
+    Kokkos::deep_copy(m_exec, m_launch.kept.begin, Offset(-1));
     require_one_slot();
     search_all();
-    const Offset nnz = place_rows(row_map, diagonal);
+    const Offset nnz = make_row_map(row_map, diagonal);
     m_exec.fence("lutra::symbolic: the count pass is done");
     HostResult result;
     result.n = m_n;
@@ -179,7 +179,7 @@ struct Fill2Method {
     require_one_slot();
     MemoryReservation kept_reservation = allocate_kept();
     search_all();
-    const Offset nnz = place_rows(row_map, diagonal);
+    const Offset nnz = make_row_map(row_map, diagonal);
     if (static_cast<std::size_t>(nnz) * sizeof(Ordinal) + slack > m_budget.available_bytes()) {
       drop_kept(kept_reservation);
     }
@@ -208,7 +208,7 @@ struct Fill2Method {
     };
     allocate(m_launch.lower_counts, "lower_counts", m_n);
     allocate(m_launch.counts, "counts", m_n);
-    allocate(m_launch.kept.place, "kept", m_n);
+    allocate(m_launch.kept.begin, "kept", m_n);
     allocate(m_launch.kept.end, "kept_end");
     allocate(m_launch.next, "next_source");
     allocate(m_launch.statistics, "statistics", 4);
@@ -267,7 +267,7 @@ struct Fill2Method {
 
   void drop_kept(MemoryReservation& reservation) {
     m_exec.fence("lutra::symbolic: kept rows are dropped");
-    Kokkos::deep_copy(m_exec, m_launch.kept.place, Offset(-1));
+    Kokkos::deep_copy(m_exec, m_launch.kept.begin, Offset(-1));
     m_launch.kept.entries = {};
     reservation = {};
   }
@@ -324,8 +324,8 @@ struct Fill2Method {
 
   void start_launch(std::size_t begin, std::size_t end) {
     Kokkos::deep_copy(m_exec, m_launch.next, Ordinal(0));
-    m_launch.first_place = static_cast<Ordinal>(begin);
-    m_launch.end_place = static_cast<Ordinal>(end);
+    m_launch.first_position = static_cast<Ordinal>(begin);
+    m_launch.end_position = static_cast<Ordinal>(end);
   }
 
   void search_range(std::size_t range_begin, std::size_t range_end) {
@@ -336,7 +336,7 @@ struct Fill2Method {
   }
 
   /// Row map, diagonals and m_starts from the counts; returns nnz(L + U).
-  Offset place_rows(const OffsetView& row_map, const OffsetView& diagonal) {
+  Offset make_row_map(const OffsetView& row_map, const OffsetView& diagonal) {
     const auto sources = m_launch.sources;
     const auto counts = m_launch.counts, lower = m_launch.lower_counts, starts = m_starts;
     const bool listed = sources.extent(0) > 0;
@@ -377,7 +377,7 @@ struct Fill2Method {
         "lutra::symbolic::fill2_copy", share.policy(m_exec, count), KOKKOS_LAMBDA(const Team& team) {
           share.visit_rows(team, count, [&](const Ordinal k) {
             const Ordinal source = search.sources.extent(0) > 0 ? search.sources(k) : k;
-            const Offset from = search.kept.place(source), to = search.row_map(source);
+            const Offset from = search.kept.begin(source), to = search.row_map(source);
             if (from < 0) return;
             Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, search.counts(source)), [&](const Offset e) {
               search.entries(to + e) = search.kept.entries(from + e);
@@ -389,14 +389,14 @@ struct Fill2Method {
 
   /// Rows that the count pass has counted but not kept.
   Ordinal missed_rows() const {
-    const auto place = m_launch.kept.place;
+    const auto begin = m_launch.kept.begin;
     const auto sources = m_launch.sources;
     const bool listed = sources.extent(0) > 0;
     Ordinal missed = 0;
     Kokkos::parallel_reduce(
         "lutra::symbolic::missed_rows", Range(m_exec, 0, m_count),
         KOKKOS_LAMBDA(const std::int64_t k, Ordinal& sum) {
-          sum += place(listed ? sources(k) : static_cast<Ordinal>(k)) < 0 ? 1 : 0;
+          sum += begin(listed ? sources(k) : static_cast<Ordinal>(k)) < 0 ? 1 : 0;
         },
         missed);
     return missed;

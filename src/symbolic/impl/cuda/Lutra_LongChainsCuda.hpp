@@ -156,9 +156,9 @@ struct LongChains {
 
   __device__ Column begin_column(Ordinal item, Ordinal diagonal, Offset map, int steps) const {
     const bool upper = item < diagonal;
-    const Offset place = map + (upper ? item : item - diagonal);
+    const Offset offset = map + (upper ? item : item - diagonal);
     Column column;
-    column.first = upper ? &elimination.sets.upper(place) : &elimination.sets.lower(place);
+    column.first = upper ? &elimination.sets.upper(offset) : &elimination.sets.lower(offset);
     column.before = load(*column.first);
     load_own(column, static_cast<Offset>(diagonal) + 1, 0, steps);
     return column;
@@ -166,11 +166,11 @@ struct LongChains {
 
   /// Own words of the vertices after `begin` of the panel.
   __device__ static void load_own(Column& column, Offset stride, int begin, int steps) {
-    const Word* place = column.first + (begin + 1) * stride;
+    const Word* word = column.first + (begin + 1) * stride;
 #pragma unroll
     for (int k = 0; k < ahead; ++k) {
-      column.own[k] = begin + k < steps ? load(*place) : Word(0);
-      place += stride;
+      column.own[k] = begin + k < steps ? load(*word) : Word(0);
+      word += stride;
     }
   }
 
@@ -183,7 +183,7 @@ struct LongChains {
       Column next;
       next.first = column.first;
       load_own(next, stride, begin + ahead, steps);
-      Word* place = column.first + (begin + 1) * stride;
+      Word* word = column.first + (begin + 1) * stride;
 #pragma unroll
       for (int k = 0; k < ahead; ++k) {
         const int row = begin + k;
@@ -194,10 +194,10 @@ struct LongChains {
           for (Word rest = from & ~nearest; rest != 0; rest &= rest - 1) {
             merged |= load(column.first[(__ffsll(static_cast<long long>(rest)) - 1) * stride]);
           }
-          if (merged != column.own[k]) *place = merged;
+          if (merged != column.own[k]) *word = merged;
           column.before = merged;
         }
-        place += stride;
+        word += stride;
       }
 #pragma unroll
       for (int k = 0; k < ahead; ++k) column.own[k] = next.own[k];
@@ -215,10 +215,10 @@ struct LongChains {
     Word upper[2], lower[2], next_upper[2], next_lower[2];
   };
 
-  /// Eliminates on the words at `place`, `stride` from one vertex to the next. By one warp.
-  __device__ void eliminate_diagonal(Shared& shared, Offset place, Offset stride, Ordinal depth,
+  /// Eliminates on the words at `offset`, `stride` from one vertex to the next. By one warp.
+  __device__ void eliminate_diagonal(Shared& shared, Offset offset, Offset stride, Ordinal depth,
                                      int steps) const {
-    DiagonalWords rows = load_diagonal(place, stride, depth, steps);
+    DiagonalWords rows = load_diagonal(offset, stride, depth, steps);
     const DiagonalWords before = rows;
     Word open = 1;
 #pragma unroll
@@ -261,33 +261,33 @@ struct LongChains {
       }
     }
     if (lane() == 0) shared.open = open;
-    store_diagonal(rows, before, place, stride, steps);
+    store_diagonal(rows, before, offset, stride, steps);
   }
 
-  __device__ DiagonalWords load_diagonal(Offset place, Offset stride, Ordinal depth, int steps) const {
+  __device__ DiagonalWords load_diagonal(Offset offset, Offset stride, Ordinal depth, int steps) const {
     DiagonalWords rows;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int row = h * lanes + lane();
       // A vertex whose depth is a multiple of 64 has no bits in the diagonal, and no such word.
       const bool there = row < steps && (depth - 1 - row) % panel != 0;
-      const Offset at = place + (row + 1) * stride;
+      const Offset at = offset + (row + 1) * stride;
       rows.next_upper[h] = there ? load(elimination.sets.upper(at)) : Word(0);
       rows.next_lower[h] = there ? load(elimination.sets.lower(at)) : Word(0);
       const bool begins = row == 0;
-      rows.upper[h] = begins ? load(elimination.sets.upper(place)) : Word(0);
-      rows.lower[h] = begins ? load(elimination.sets.lower(place)) : Word(0);
+      rows.upper[h] = begins ? load(elimination.sets.upper(offset)) : Word(0);
+      rows.lower[h] = begins ? load(elimination.sets.lower(offset)) : Word(0);
     }
     return rows;
   }
 
-  __device__ void store_diagonal(const DiagonalWords& rows, const DiagonalWords& before, Offset place,
+  __device__ void store_diagonal(const DiagonalWords& rows, const DiagonalWords& before, Offset offset,
                                  Offset stride, int steps) const {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int row = h * lanes + lane();
       if (row >= steps) continue;
-      const Offset at = place + (row + 1) * stride;
+      const Offset at = offset + (row + 1) * stride;
       if (rows.next_upper[h] != before.next_upper[h]) elimination.sets.upper(at) = rows.next_upper[h];
       if (rows.next_lower[h] != before.next_lower[h]) elimination.sets.lower(at) = rows.next_lower[h];
     }

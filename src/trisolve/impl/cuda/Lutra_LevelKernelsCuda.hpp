@@ -224,7 +224,8 @@ struct Chain {
     const Ordinal oldest = task.first_position - window;
     return oldest > first_position ? oldest : first_position;
   }
-  /// Finds in the ring the solutions a task needs. Old ones stand in global memory; `any_read` tells of any.
+  /// Finds in the ring the solutions a task needs. Old ones stand in global memory; `any_read`: whether there
+  /// are any.
   __device__ __forceinline__ void find_solutions(Task& task) const {
     const auto oldest = static_cast<Unsigned>(oldest_in_ring(task));
     bool old = false;

@@ -85,7 +85,7 @@ __device__ __forceinline__ void wait_for_values(const Data& data, const From& fr
   bool waiting = true;
   for (unsigned spins = 1; waiting; ++spins) {
     Scalar probe[Count];
-    if constexpr (Stride > 1) {  // one value tells whether it is worth reading the others
+    if constexpr (Stride > 1) {  // one value shows whether it is worth reading the others
 #pragma unroll
       for (int u = 0; u < Count; ++u) {
         if (any_sentinel(x[u])) probe[u] = read_fresh(from(u));

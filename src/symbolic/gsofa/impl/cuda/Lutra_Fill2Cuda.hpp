@@ -164,10 +164,10 @@ struct WarpFill2 {
     }
     __syncwarp();
     const uint2 a = lane() < count ? row.near[lane()] : uint2{0, 0};
-    const int place = lane() < count ? static_cast<int>(row.near[lanes + lane()].x) : 0;
+    const int begin = lane() < count ? static_cast<int>(row.near[lanes + lane()].x) : 0;
     unsigned needed = 0;
     deal(row, a, count, [&](bool there, unsigned p, int owner) {
-      const int from = __shfl_sync(all, place, owner);
+      const int from = __shfl_sync(all, begin, owner);
       const int w = there ? entry(p) : first + from;
       const bool news = there && !has(row, w);
       if (news && w > first + from) mark(row, w);
@@ -209,7 +209,7 @@ struct WarpFill2 {
     __syncwarp();
   }
 
-  /// f(there, place of the entry, lane of the vertex) for each edge of the vertices of the first lanes, by
+  /// f(there, position of the entry, lane of the vertex) for each edge of the vertices of the first lanes, by
   /// the whole warp, 32 at a time.
   template <class F>
   __device__ void deal(Row& row, uint2 a, int taken, const F& f) const {
@@ -295,7 +295,7 @@ struct WarpFill2 {
     Offset target = 0;
     if (lane() == 0) {
       Kokkos::atomic_add(&common.statistics(0), static_cast<std::uint64_t>(row.edges));
-      target = common.place_row(static_cast<Ordinal>(row.source), static_cast<Offset>(row.n_lower), length);
+      target = common.reserve_row(static_cast<Ordinal>(row.source), static_cast<Offset>(row.n_lower), length);
     }
     return __shfl_sync(all, target, 0);
   }

@@ -72,7 +72,7 @@ struct GroupFill2 {
     int least, greatest;                  ///< of those
     int lengths[3];                       ///< of the level being expanded, the next and the one after
     int left_to_block;                    ///< vertices of the level that one warp leaves to the block
-    int first_place, end_place;           ///< of the group, none where the first is not below the end
+    int first_position, end_position;     ///< of the group, none where the first is not below the end
     int overflow;                         ///< a level was longer than there is room
     int levels;                           ///< expanded so far
     long long expanded;                   ///< vertices of those
@@ -137,20 +137,21 @@ struct GroupFill2 {
     }
   }
 
-  /// Places of the next group, which are none where none is left.
+  /// Positions of the next group, which are none where none is left.
   __device__ void choose_group(Shared& shared) const {
-    const SourceGroups groups{common.end_place - common.first_place};
+    const SourceGroups groups{common.end_position - common.first_position};
     const auto taken = static_cast<std::int64_t>(Kokkos::atomic_fetch_add(&common.next(), Ordinal(1)));
     const bool stop = Kokkos::atomic_load(abandoned.data()) >= max_abandoned;
     const std::int64_t group = stop ? -1 : common.last_first ? groups.count() - 1 - taken : taken;
-    shared.first_place = static_cast<int>(common.first_place + groups.begin(group));
-    shared.end_place = static_cast<int>(common.first_place + groups.begin(group + 1));
+    shared.first_position = static_cast<int>(common.first_position + groups.begin(group));
+    shared.end_position = static_cast<int>(common.first_position + groups.begin(group + 1));
   }
 
-  /// The source at a place; -1 where its row is there.
-  __device__ int source_at(int place) const {
-    const auto source = common.sources.extent(0) > 0 ? common.sources(place) : static_cast<Ordinal>(place);
-    return common.store && common.kept.place(source) >= 0 ? -1 : static_cast<int>(source);
+  /// The source at a position; -1 where its row is there.
+  __device__ int source_at(int position) const {
+    const auto source =
+        common.sources.extent(0) > 0 ? common.sources(position) : static_cast<Ordinal>(position);
+    return common.store && common.kept.begin(source) >= 0 ? -1 : static_cast<int>(source);
   }
 
   __device__ bool take_group(Group& g) const {
@@ -162,10 +163,10 @@ struct GroupFill2 {
     }
     for (int k = static_cast<int>(threadIdx.x); k < n_claims; k += threads) shared.claims[k] = ~0ull;
     __syncthreads();
-    const int place = shared.first_place + lane();
-    if (shared.first_place >= shared.end_place) return false;
+    const int position = shared.first_position + lane();
+    if (shared.first_position >= shared.end_position) return false;
     if (warp() == 0) {
-      const int source = place < shared.end_place ? source_at(place) : -1;
+      const int source = position < shared.end_position ? source_at(position) : -1;
       shared.sources[lane()] = source;
       shared.greatest = max_over_lanes(source);
       shared.least = -max_over_lanes(source < 0 ? -0x7fffffff : -source);
@@ -236,7 +237,7 @@ struct GroupFill2 {
 
   /// Thresholds of a span, a thread each; false where the group is better left to others.
   __device__ bool search_span(Group& g, int span) const {
-    const int place = static_cast<int>(threadIdx.x), t = span * threads + place;
+    const int position = static_cast<int>(threadIdx.x), t = span * threads + position;
     const std::uint32_t allowed = above(g, t);
     std::uint32_t settled = 0;  // sources that t is an entry of L of and nothing new is below
     std::uint32_t need = 0;     // sources that t is an entry of L of and has to be searched from
@@ -252,8 +253,8 @@ struct GroupFill2 {
       const bool marked = __syncthreads_or(marked_here) != 0;
       const int first = first_needed(g);
       if (marked) {  // what comes before the first to search from is checked first
-        unchecked = place < frozen ? 0u : g.visited[t] & allowed & ~(settled | need);
-        if (__syncthreads_or(unchecked != 0 && place <= first) != 0) {
+        unchecked = position < frozen ? 0u : g.visited[t] & allowed & ~(settled | need);
+        if (__syncthreads_or(unchecked != 0 && position <= first) != 0) {
           ++g.round;
           continue;
         }
@@ -262,8 +263,8 @@ struct GroupFill2 {
       if (!search_below(g, span * threads + first, g.shared->first_need[g.round % 2][first / lanes]))
         return false;
       frozen = first + 1;
-      if (place == first) settled |= need;
-      unchecked = place < frozen ? 0u : g.visited[t] & allowed & ~settled;
+      if (position == first) settled |= need;
+      unchecked = position < frozen ? 0u : g.visited[t] & allowed & ~settled;
       need = 0;
       ++g.round;
     }
@@ -280,7 +281,7 @@ struct GroupFill2 {
     if (lane() == __ffs(needed) - 1) g.shared->first_need[g.round % 2][warp()] = need;
   }
 
-  /// The place of the first vertex of the span to search from, `threads` where there is none.
+  /// The index of the first vertex of the span to search from, `threads` where there is none.
   __device__ int first_needed(const Group& g) const {
     int first = threads;
     for (int w = warps; w-- > 0;) {
@@ -354,12 +355,12 @@ struct GroupFill2 {
   __device__ bool search_below(Group& g, int t, std::uint32_t bits) const;
   __device__ void expand_narrow(Group& g, int t, int count) const;
   __device__ void expand_wide(Group& g, int t, int length) const;
-  template <class Place>
+  template <class Reserve>
   __device__ void expand(Group& g, uint2 own, const int (&entry)[each], int t, int side,
-                         const Place& place) const;
-  template <class Place>
+                         const Reserve& reserve) const;
+  template <class Reserve>
   __device__ void visit(Group& g, const int (&w)[each], std::uint32_t bits, int t, int side,
-                        const Place& place) const;
+                        const Reserve& reserve) const;
   __device__ int stage(const Group& g, const int (&w)[each], std::uint32_t bits) const;
   __device__ void put(const Group& g, int side, int at, uint2 item) const;
 

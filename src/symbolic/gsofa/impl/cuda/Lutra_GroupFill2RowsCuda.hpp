@@ -63,8 +63,8 @@ __device__ inline long long GroupFill2<Ordinal, Offset>::settle(const Group& g, 
   if (g.shared->sources[lane()] < 0) return -1;
   const auto source = static_cast<Ordinal>(g.shared->sources[lane()]);
   const Offset target =
-      common.place_row(source, static_cast<Offset>(lower_length), static_cast<Offset>(length));
-  if (common.store) common.kept.place(source) = 0;  // no other search is needed
+      common.reserve_row(source, static_cast<Offset>(lower_length), static_cast<Offset>(length));
+  if (common.store) common.kept.begin(source) = 0;  // no other search is needed
   return static_cast<long long>(target);
 }
 

@@ -11,7 +11,7 @@ namespace lutra::Impl {
 // Accesses to shared memory that some lanes of a warp take part in. Compilers branch around them, or
 // aggregate them, and each branch costs as many instructions as the access.
 
-/// Puts `value` in place of what is there, and returns that; all bits set where `condition` is false.
+/// Stores `value` instead of what is there, and returns that; all bits set where `condition` is false.
 __device__ inline unsigned long long exchange_if(bool condition, unsigned long long* at,
                                                  unsigned long long value) {
   unsigned long long old = ~0ull;
@@ -132,15 +132,15 @@ __device__ inline void GroupFill2<Ordinal, Offset>::expand_wide(Group& g, int t,
 /// Expands the lanes' vertices, by a whole warp.
 /// @param entry of the table's rows, a few a lane
 /// @param side of the level that vertices to be expanded are appended to
-/// @param place reserves room for so many of them there
+/// @param reserve finds room for so many of them there
 template <class Ordinal, class Offset>
-template <class Place>
+template <class Reserve>
 __device__ inline void GroupFill2<Ordinal, Offset>::expand(Group& g, uint2 own, const int (&entry)[each],
-                                                           int t, int side, const Place& place) const {
+                                                           int t, int side, const Reserve& reserve) const {
   int edges = 0;
   for (int k = 0; k < each; ++k) edges += entry[k] < none ? 1 : 0;
   g.edges += own.y != 0 ? edges : 0;
-  visit(g, entry, own.y, t, side, place);
+  visit(g, entry, own.y, t, side, reserve);
   for (unsigned left = __ballot_sync(all, entry[each - 1] == longer && own.y != 0); left != 0;
        left &= left - 1) {
     const int from = __ffs(left) - 1, u = __shfl_sync(all, static_cast<int>(own.x), from);
@@ -153,7 +153,7 @@ __device__ inline void GroupFill2<Ordinal, Offset>::expand(Group& g, uint2 own, 
         w[k] = place_of_edge < end ? static_cast<int>(common.pattern.entries.data()[place_of_edge]) : none;
         g.edges += place_of_edge < end ? 1 : 0;
       }
-      visit(g, w, bits, t, side, place);
+      visit(g, w, bits, t, side, reserve);
     }
   }
 }
@@ -161,9 +161,9 @@ __device__ inline void GroupFill2<Ordinal, Offset>::expand(Group& g, uint2 own, 
 /// Edges lead `bits` to each w of each lane. New visits are marked; vertices below the threshold go to the
 /// next level. By whole warps.
 template <class Ordinal, class Offset>
-template <class Place>
+template <class Reserve>
 __device__ inline void GroupFill2<Ordinal, Offset>::visit(Group& g, const int (&w)[each], std::uint32_t bits,
-                                                          int t, int side, const Place& place) const {
+                                                          int t, int side, const Reserve& reserve) const {
   const int count = stage(g, w, bits);
   __syncwarp();
 #pragma unroll 1
@@ -184,7 +184,7 @@ __device__ inline void GroupFill2<Ordinal, Offset>::visit(Group& g, const int (&
     }
     const unsigned waiting = __ballot_sync(all, waits);
     if (waiting == 0) continue;
-    const int base = place(__popc(waiting));
+    const int base = reserve(__popc(waiting));
     if (!waits) continue;
     ++g.revisits;
     put(g, side, base + __popc(waiting & lanes_below()), uint2{v, fresh});
