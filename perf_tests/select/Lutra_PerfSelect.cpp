@@ -102,11 +102,12 @@ Measurement measure_nth_element(const PerfRun& run, Distribution distribution, s
   const auto values = make_values(distribution, n);
   std::vector<double> host(values.extent(0)), work;
   Kokkos::deep_copy(Kokkos::View<double*, Kokkos::HostSpace>(host.data(), host.size()), values);
-  return describe(run,
-                  measure(
-                      run.samples, [&] { work = host; },
-                      [&] { std::nth_element(work.begin(), work.begin() + (n - n / 4), work.end()); }),
-                  n, 0);
+  auto samples = measure(
+      run.samples, [&] { work = host; },
+      [&] { std::nth_element(work.begin(), work.begin() + (n - n / 4), work.end()); });
+  if (work[static_cast<std::size_t>(n - n / 4)] != select(ExecutionSpace(), values, n / 4).lower)
+    throw std::runtime_error("std::nth_element found another value");
+  return describe(run, std::move(samples), n, 0);
 }
 
 Measurement measure_peer_sort(const PerfRun& run, Distribution distribution, std::int64_t n) {

@@ -49,7 +49,6 @@ void check_use(const Arguments& a, const Kind& kind, KrylovMethod method) {
   const bool parilut = ilu && kind.method == IluMethod::parilut;
   refuse_unused("--method " + a.method, {{"--refine", a.refine.has_value(), false},
                                          {"--solve-singular", a.solve_singular, false},
-                                         {"--perturbation", a.perturbation.has_value(), false},
                                          {"--restart", a.restart.has_value(), method == KrylovMethod::gmres},
                                          {"--side", a.side != "auto", method != KrylovMethod::cg}});
   refuse_unused("--precond " + a.precond,
@@ -65,6 +64,7 @@ void check_use(const Arguments& a, const Kind& kind, KrylovMethod method) {
                  {"--engine", a.engine != "auto", lu},
                  {"--symbolic", a.symbolic != "auto", lu},
                  {"--pivot", a.pivot != "auto", lu},
+                 {"--perturbation", a.perturbation.has_value(), lu},
                  {"--solve-precision", a.solve_precision != "working", lu}});
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_CliChoose.hpp"
 #include "Lutra_CliCommands.hpp"
 #include "Lutra_CliExit.hpp"
 #include "Lutra_CliOutput.hpp"
@@ -7,16 +8,6 @@
 #include "Lutra_Version.hpp"
 
 namespace lutra::Cli {
-namespace {
-
-std::string comma_separated(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-}  // namespace
-
 int run_version(const Arguments& arguments) {
   const VersionInfo info = version_info();
   if (arguments.json) {
@@ -24,9 +15,8 @@ int run_version(const Arguments& arguments) {
     return exit_solved;
   }
   write_output(text_line("lutra", info.version + " (" + info.git + ")") + text_line("kokkos", info.kokkos) +
-               text_line("kernels", info.kokkos_kernels) +
-               text_line("backends", comma_separated(info.backends)) +
-               text_line("types", comma_separated(info.scalars) + " with " + comma_separated(info.ordinals)));
+               text_line("kernels", info.kokkos_kernels) + text_line("backends", joined(info.backends)) +
+               text_line("types", joined(info.scalars) + " with " + joined(info.ordinals)));
   return exit_solved;
 }
 

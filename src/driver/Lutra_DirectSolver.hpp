@@ -67,7 +67,7 @@ class DirectSolver {
   }
 
   /// Solves op(A)·X = B for all columns, refines, and computes the backward errors in `report()`
-  /// (`solve` of numeric_type, which tells what it waits for).
+  /// (`solve` of numeric_type, which says what it waits for).
   /// @param B [n × k] or [n] View the execution space can read
   /// @param X like B; may be B itself. Complete when the call returns
   /// @returns the status of `report()`. Where it is a singular one from before the call, X is left alone;

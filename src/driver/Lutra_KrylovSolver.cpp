@@ -32,12 +32,6 @@ constexpr std::size_t max_columns_at_once = 8;  // right-hand sides in the works
 template <class Scalar>
 constexpr bool is_double = sizeof(RealOf<Scalar>) == 8;
 
-/// Pivots below it are perturbed: as `SparseLU` begins.
-template <class Scalar>
-double perturbation() {
-  return std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 8.0);
-}
-
 std::string_view name_of(KrylovMethod method) {
   return method == KrylovMethod::cg ? "cg" : method == KrylovMethod::bicgstab ? "bicgstab" : "gmres";
 }
@@ -51,14 +45,6 @@ template <class Block>
 Block columns_of(const Block& X, std::size_t first, std::size_t k) {
   return Kokkos::subview(X, Kokkos::ALL, std::pair(first, first + k));
 }
-/// to(i, c) = from(i, c)
-template <class From, class To>
-struct CopyColumns {
-  From from;
-  To to;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, int c) const { to(i, c) = from(i, c); }
-};
-
 }  // namespace
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -164,8 +150,10 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::compute_precondition
     m_report.escalations = report.escalations;
     m_report.choice.trisolve = report.choice.trisolve;
   } else if (m_lu) {
-    const FactorizationOutcome outcome = m_lu->factorize(
-        m_exec, {A.values, m_lu_plan->row_scale, m_lu_plan->col_scale}, perturbation<Scalar>());
+    const double given = m_options.lu.perturbation;
+    const FactorizationOutcome outcome =
+        m_lu->factorize(m_exec, {A.values, m_lu_plan->row_scale, m_lu_plan->col_scale},
+                        given > 0 ? given : Impl::default_perturbation<Scalar>());
     m_report.pivots.perturbed = outcome.perturbed;
     m_report.pivots.interchanged = outcome.interchanged;
     m_report.pivots.growth = outcome.growth();
@@ -240,8 +228,7 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_block(const 
   Impl::copy_and_check(m_exec, B, first, k, first == 0 ? B.extent(1) : first + k, b, m_maxima.slots(),
                        m_maxima.bad_row_slot());
   if (m_options.start_from_x) {
-    Impl::for_entries(m_exec, "lutra::driver::take_columns", x,
-                      CopyColumns<multivector_type, Rows>{columns_of(X, first, k), x});
+    Impl::copy_block(m_exec, columns_of(X, first, k), x);
   } else {
     Impl::set_zero(m_exec, x);
   }
@@ -261,8 +248,7 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_block(const 
     if (rank(found) > rank(status)) status = found;
   }
   if (status == Status::breakdown) throw_if_stopped();
-  Impl::for_entries(m_exec, "lutra::driver::copy_columns", x,
-                    CopyColumns<Rows, multivector_type>{x, columns_of(X, first, k)});
+  Impl::copy_block(m_exec, x, columns_of(X, first, k));
   return status;
 }
 

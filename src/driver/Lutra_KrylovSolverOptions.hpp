@@ -28,7 +28,7 @@ struct KrylovSolverOptions {
   int restart = 50;                      ///< of GMRES; less where memory does not suffice
   bool start_from_x = false;             ///< X holds a first guess; false: zero
   SparseIluOptions ilu;                  ///< its validate_input, time_stages and memory_limit are not read
-  LuOptions lu;                          ///< likewise, and nothing of refinement
+  LuOptions lu;                          ///< likewise, nor what belongs to refinement
   bool validate_input = true;    ///< false: factorize and solve take it for granted that the matrix has the
                                  ///< pattern analyzed and that no value is NaN or infinite
   bool time_stages = false;      ///< wait for the device where a stage is timed

@@ -2,6 +2,7 @@
 #ifndef LUTRA_LUANALYSIS_HPP
 #define LUTRA_LUANALYSIS_HPP
 
+#include <cmath>
 #include <memory>
 
 #include "Lutra_FactorizationPlan.hpp"
@@ -30,6 +31,15 @@ struct LuAnalysis {
   /// Orders, pattern of L + U and level widths; empty for a structurally singular matrix. Fences.
   FactorStructure structure(const ExecutionSpace& exec) const;
 };
+
+namespace Impl {
+/// Small enough to leave pivots alone that are small by the matrix' own condition, large enough to bound
+/// growth.
+template <class Scalar>
+double default_perturbation() {
+  return std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 8.0);
+}
+}  // namespace Impl
 
 /// Runs matching, ordering, symbolic factorization and levelization. Fences.
 /// @param A      its values are used for matching and scaling alone

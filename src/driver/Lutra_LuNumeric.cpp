@@ -26,13 +26,6 @@ double default_tolerance() {
   return sizeof(RealOf<Scalar>) == 8 ? 1e-12 : 1e-5;
 }
 
-/// Small enough to leave pivots alone that are small by the matrix' own condition, large enough to bound
-/// growth.
-template <class Scalar>
-double default_perturbation() {
-  return std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 8.0);
-}
-
 /// Columns [first, first + k) of the user's X are the first k of a workspace array, unless a row of B that is
 /// not finite has been found.
 template <class ExecutionSpace, class XView, class Rows>

@@ -8,6 +8,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
+#include "Lutra_RefinementKernels.hpp"
 #include "Lutra_Timer.hpp"
 #include "Lutra_ToDevice.hpp"
 
@@ -27,22 +28,6 @@ struct CountMissingDiagonals {
     sum += there ? 0 : 1;
   }
 };
-
-template <class From, class To>
-struct CopyBlock {
-  From from;
-  To to;
-  KOKKOS_FUNCTION void operator()(const std::int64_t i) const {
-    for (std::size_t c = 0; c < from.extent(1); ++c) to(i, c) = from(i, c);
-  }
-};
-template <class ExecutionSpace, class From, class To>
-void copy_block(const ExecutionSpace& exec, const From& from, const To& to) {
-  Kokkos::parallel_for(
-      "lutra::driver::copy_block",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(from.extent(0))),
-      CopyBlock<From, To>{from, to});
-}
 
 /// Whether a View lies as a block by rows does.
 template <class View>
@@ -247,9 +232,9 @@ void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::apply_views(const const
     m_scratch = m_scratch_reservation.template allocate<Rows>(m_exec, "lutra::driver::apply", n, columns);
   }
   const Rows block(m_scratch.data(), n, columns);
-  copy_block(m_exec, B, block);
+  Impl::copy_block(m_exec, B, block);
   m_factorization->apply(m_exec, op, block, block);
-  copy_block(m_exec, block, X);
+  Impl::copy_block(m_exec, block, X);
 }
 
 #define LUTRA_SPARSE_ILU(Scalar, Ordinal, Offset, Space) \

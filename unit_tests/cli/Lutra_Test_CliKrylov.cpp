@@ -44,6 +44,7 @@ TEST_CASE("every Krylov method and preconditioner from the command line", "[cli]
   CHECK(solve("--method bicgstab --side left --apply jacobi")["choice"]["trisolve"] == "jacobi");
   CHECK(solve("--method gmres --precond lu --engine simplicial --repeat 2")["choice"]["engine"] ==
         "simplicial");
+  CHECK(solve("--method gmres --precond lu --perturbation 3.5")["pivots"]["perturbed"] > 0);
 }
 
 TEST_CASE("a Krylov method that does not converge ends in status 3, with its report", "[cli]") {
@@ -80,7 +81,7 @@ TEST_CASE("a sequence keeps the pattern of incomplete factors", "[cli]") {
   CHECK(steps[1]["times"]["refactor"].is_number());
 }
 
-TEST_CASE("info tells what incomplete factors would be like", "[cli]") {
+TEST_CASE("info says what incomplete factors would be like", "[cli]") {
   const Program program;
   program.write_small();
   const Outcome outcome = program.run("info a.mtx --method gmres --precond iluk --json");
@@ -102,6 +103,7 @@ TEST_CASE("options that a method or preconditioner does not use are refused", "[
   refused("--precond ilu0", "--precond is not used with --method auto");
   refused("--method lu --restart 5", "--restart is not used with --method lu");
   refused("--method gmres --refine 2", "--refine is not used with --method gmres");
+  refused("--method gmres --perturbation 1e-3", "--perturbation is not used with --precond auto");
   refused("--method cg --restart 3", "--restart is not used with --method cg");
   refused("--method cg --side left", "--side is not used with --method cg");
   refused("--method gmres --fill-level 2", "--fill-level is not used with --precond auto");

@@ -169,6 +169,13 @@ TEMPLATE_LIST_TEST_CASE("patterns are the same only entry for entry", "[common]"
   is_refused(matrix({{1, o, o}, {o, 1, 1}, {1, 1, 1}}));  // other row lengths
   is_refused(matrix({{1, o, o}, {o, 1, o}, {1, 1, 1}}));  // fewer entries
   is_refused(matrix({{1, 1}, {1, 1}}));                   // another size
+  const auto by_extents = [&](const auto& other) {
+    check_same_pattern(Space(), other, pattern, work, false);
+  };
+  const double not_a_number = std::numeric_limits<double>::quiet_NaN();
+  CHECK_NOTHROW(by_extents(matrix({{not_a_number, 1, o}, {o, 1, o}, {1, 1, 1}})));
+  CHECK_THROWS_WITH(by_extents(matrix({{1, o, o}, {o, 1, o}, {1, 1, 1}})),
+                    Equals("matrix: its extents are not those of the pattern that was analyzed"));
 }
 
 TEMPLATE_LIST_TEST_CASE("a check waits once and allocates nothing", "[common]", AllTypes) {

@@ -261,6 +261,58 @@ TEMPLATE_LIST_TEST_CASE("later time steps of a Krylov solver allocate nothing on
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("under a memory limit a Krylov solver takes fewer columns at once, or says so",
+                        "[driver][errors]", AllTypes) {
+  using T = TestType;
+  const auto A = flow_matrix<T>(10, 0.2);
+  const auto B = right_sides<T>(A, 8);
+  const Block<T> X("X", B.extent(0), 8);
+  KrylovSolverOptions options;
+  options.restart = 60;
+  const auto peak = [&](std::size_t columns) {
+    Krylov<T> solver(options);
+    solver.analyze(A);
+    solver.factorize(A);
+    const auto first = std::pair(std::size_t(0), columns);
+    REQUIRE(solver.solve(Kokkos::subview(B, Kokkos::ALL, first), Kokkos::subview(X, Kokkos::ALL, first)) ==
+            Status::success);
+    return solver.report().memory.device_peak_bytes;
+  };
+  const auto of_none = peak(0), of_two = peak(2);
+  REQUIRE(of_two < peak(8));
+  options.memory_limit = static_cast<std::size_t>(of_two);
+  Krylov<T> some(options);
+  some.analyze(A);
+  some.factorize(A);
+  CHECK(some.solve(B, X) == Status::success);
+  CHECK(worst_residual<T>(A, Transposition::none, X, B) <= 1.01 * tolerance<typename T::Scalar>);
+  options.memory_limit = static_cast<std::size_t>(of_none);
+  Krylov<T> none(options);
+  none.analyze(A);
+  none.factorize(A);
+  CHECK_THROWS_AS(none.solve(B, X), OutOfMemoryError);
+  CHECK(none.report().status == Status::out_of_memory);
+  CHECK_FALSE(none.report().errors.backward_normwise.has_value());
+  CHECK_FALSE(none.report().iterations.has_value());
+}
+
+TEMPLATE_LIST_TEST_CASE("a Krylov solver with LU perturbs pivots as its options say", "[driver]", AllTypes) {
+  using T = TestType;
+  const auto A = flow_matrix<T>(8, 0.2);
+  const auto B = right_sides<T>(A, 1);
+  const Block<T> X("X", B.extent(0), 1);
+  for (const double perturbation : {0.0, 10.0}) {
+    auto options = options_of(KrylovMethod::gmres, Preconditioning::lu);
+    options.lu.perturbation = perturbation;
+    Krylov<T> solver(options);
+    solver.analyze(A);
+    solver.factorize(A);
+    CHECK((*solver.report().pivots.perturbed > 0) == (perturbation > 0));
+    REQUIRE(solver.solve(B, X) == Status::success);
+    CHECK(worst_residual<T>(A, Transposition::none, X, B) <= 1.01 * tolerance<typename T::Scalar>);
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("what a Krylov solver refuses changes nothing", "[driver][errors]", AllTypes) {
   using T = TestType;
   const auto A = flow_matrix<T>(4, 0.1);

@@ -64,6 +64,19 @@ void unscale_rows(const ExecutionSpace& exec, const Scale& scale, const Rows& X,
       KOKKOS_LAMBDA(const std::int64_t i, const int c) { Y(i, c) = X(i, c) / scale(i); });
 }
 
+template <class From, class To>
+struct CopyEntry {
+  From from;
+  To to;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, const int c) const { to(i, c) = from(i, c); }
+};
+
+/// Copies a block to another of any layout.
+template <class ExecutionSpace, class From, class To>
+void copy_block(const ExecutionSpace& exec, const From& from, const To& to) {
+  for_entries(exec, "lutra::krylov::copy_block", to, CopyEntry<From, To>{from, to});
+}
+
 /// Copies a column of one block to a column of another.
 template <class ExecutionSpace, class From, class To>
 static void copy_column(const ExecutionSpace& exec, const From& from, std::size_t from_column, const To& to,
