@@ -215,7 +215,7 @@ LdltResult<Types> run_ldlt(const Matrix<Types>& matrix, const AssemblyTree<typen
 template <class Types>
 double backward_error(const LdltResult<Types>& result, Symmetry symmetry) {
   using Scalar = typename Types::Scalar;
-  using Wide = std::complex<long double>;
+  using Wide = std::conditional_t<ScalarTraits<Scalar>::is_complex, std::complex<long double>, long double>;
   const auto wide = [](const Scalar& value) {
     if constexpr (ScalarTraits<Scalar>::is_complex) {
       return Wide(value.real(), value.imag());
@@ -224,7 +224,11 @@ double backward_error(const LdltResult<Types>& result, Symmetry symmetry) {
     }
   };
   const auto mirror_wide = [&](const Wide& value) {
-    return symmetry == Symmetry::hermitian ? std::conj(value) : value;
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      return symmetry == Symmetry::hermitian ? std::conj(value) : value;
+    } else {
+      return value;
+    }
   };
   const std::size_t n = result.A.size();
   Dense<Wide> LD(n, std::vector<Wide>(n, 0));
@@ -234,8 +238,8 @@ double backward_error(const LdltResult<Types>& result, Symmetry symmetry) {
       const Wide l = wide(result.L[i][v]);
       if (l == Wide(0)) continue;
       for (std::size_t w = 0; w < n; ++w) {
+        if (result.D[v][w] == Scalar(0) && result.D[w][v] == Scalar(0)) continue;
         const Wide d = result.D[v][w] != Scalar(0) ? wide(result.D[v][w]) : mirror_wide(wide(result.D[w][v]));
-        if (d == Wide(0)) continue;
         LD[i][w] += l * d;
         size[i][w] += std::abs(l) * std::abs(d);
       }
@@ -247,6 +251,7 @@ double backward_error(const LdltResult<Types>& result, Symmetry symmetry) {
       Wide sum = -wide(result.A[i][j]);
       long double bound = std::abs(sum);
       for (std::size_t w = 0; w < n; ++w) {
+        if (size[i][w] == 0 || result.L[j][w] == Scalar(0)) continue;
         const Wide l = mirror_wide(wide(result.L[j][w]));
         sum += LD[i][w] * l;
         bound += size[i][w] * std::abs(l);

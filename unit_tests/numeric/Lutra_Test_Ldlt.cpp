@@ -99,12 +99,16 @@ TEMPLATE_LIST_TEST_CASE("L·D·Lᵀ of SSIDS' cases in chains of fronts", "[nume
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(7);
   const std::vector<std::vector<int>> chains{{6, 5}, {90}, {40, 50}, {70, 20}, {33, 32, 31}, {5, 60, 9, 40}};
-  for (int number = 0; number < 30; ++number) {
+  for (int number = 0; number < 20; ++number) {
     const auto& chain = chains[static_cast<std::size_t>(number) % chains.size()];
     for (const Symmetry symmetry : symmetries_of<Scalar>()) {
       int rank = 0;
       const int n = std::accumulate(chain.begin(), chain.end(), 0);
       const auto A = recipe<Scalar>(number, n, rank, symmetry, random);
+      std::optional<Reference::Inertia> expected;
+      const bool is_slow = ScalarTraits<Scalar>::is_complex && number % 5 != 2;
+      if (has_inertia<Scalar>(symmetry) && sizeof(RealOf<Scalar>) == 8 && !is_slow)
+        expected = Reference::inertia_of(A, 1e-12);
       for (const bool portable : engines<TestType>()) {
         LdltSetup setup;
         setup.portable = portable;
@@ -122,7 +126,7 @@ TEMPLATE_LIST_TEST_CASE("L·D·Lᵀ of SSIDS' cases in chains of fronts", "[nume
         CHECK(result.outcome.zero == n - rank);
         if (!has_inertia<Scalar>(symmetry)) continue;
         CHECK(result.outcome.positive + result.outcome.negative + result.outcome.zero == n);
-        if (sizeof(RealOf<Scalar>) == 8) CHECK(result.inertia() == Reference::inertia_of(A, 1e-12));
+        if (expected) CHECK(result.inertia() == *expected);
       }
     }
   }
@@ -200,11 +204,11 @@ TEMPLATE_LIST_TEST_CASE("a column that fails in any position is delayed, and it 
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(11);
-  const int k = 70, n = 110;
+  const int k = 36, n = 72;
   for (int p = 0; p < k; ++p) {
     auto A = random_symmetric<Scalar>(n, Symmetry::symmetric, random);
     for (std::size_t i = 0; i < A.size(); ++i) A[i][i] = as_scalar<Scalar>(400);
-    set(A, 90, static_cast<std::size_t>(p), as_scalar<Scalar>(1e6));
+    set(A, 60, static_cast<std::size_t>(p), as_scalar<Scalar>(1e6));
     for (const bool portable : engines<TestType>()) {
       LdltSetup setup;
       setup.portable = portable;
@@ -214,7 +218,7 @@ TEMPLATE_LIST_TEST_CASE("a column that fails in any position is delayed, and it 
       REQUIRE(result.records[0].delayed_out == 1);
       CHECK(result.variables[static_cast<std::size_t>(result.records[0].eliminated)] ==
             static_cast<typename TestType::Ordinal>(p));
-      if (p % 10 == 0) check_factors(result, setup);
+      if (p % 30 == 0) check_factors(result, setup);
     }
   }
 }
@@ -223,7 +227,7 @@ TEMPLATE_LIST_TEST_CASE("both columns of a pair fail together", "[numeric][ldlt]
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(12);
   const int k = 40, n = 90;
-  for (int p = 0; p + 1 < k; p += 2) {
+  for (int p = 0; p + 1 < k; p += 4) {
     auto A = random_symmetric<Scalar>(n, Symmetry::symmetric, random);
     for (std::size_t i = 0; i < A.size(); ++i) {
       A[i][i] = as_scalar<Scalar>(400);
@@ -232,7 +236,7 @@ TEMPLATE_LIST_TEST_CASE("both columns of a pair fail together", "[numeric][ldlt]
     const auto first = static_cast<std::size_t>(p);
     A[first][first] = A[first + 1][first + 1] = Scalar(0);
     set(A, first + 1, first, as_scalar<Scalar>(200));
-    set(A, 80, first + static_cast<std::size_t>(p / 2 % 2), as_scalar<Scalar>(1e6));
+    set(A, 80, first + static_cast<std::size_t>(p / 4 % 2), as_scalar<Scalar>(1e6));
     for (const bool portable : engines<TestType>()) {
       LdltSetup setup;
       setup.portable = portable;
@@ -243,7 +247,7 @@ TEMPLATE_LIST_TEST_CASE("both columns of a pair fail together", "[numeric][ldlt]
       const auto at = static_cast<std::size_t>(result.records[0].eliminated);
       CHECK(result.variables[at] + result.variables[at + 1] ==
             static_cast<typename TestType::Ordinal>(2 * p + 1));
-      check_factors(result, setup);
+      if (p % 16 == 0) check_factors(result, setup);
     }
   }
 }
@@ -371,8 +375,8 @@ TEMPLATE_LIST_TEST_CASE("sparse saddle points by their assembly trees, by both e
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(18);
-  for (int number = 0; number < 6; ++number) {
-    const int n = 40 + 50 * number, m = n / 3, size = n + m;
+  for (int number = 0; number < 4; ++number) {
+    const int n = 40 + 45 * number, m = n / 3, size = n + m;
     for (const Symmetry symmetry : symmetries_of<Scalar>()) {
       std::vector<std::vector<std::pair<std::size_t, Scalar>>> rows(static_cast<std::size_t>(size));
       const auto add = [&](std::size_t i, std::size_t j, const Scalar& value) {
