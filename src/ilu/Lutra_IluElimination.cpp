@@ -110,7 +110,7 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
       Kokkos::deep_copy(exec, flags, 0u);
     } else if constexpr (on_cuda) {
 #ifdef KOKKOS_ENABLE_CUDA
-      if (longest > Impl::SyncfreeRowsCuda<Scalar, Ordinal, Offset>::max_scratch_length)
+      if (longest > Impl::SyncfreeRowsCuda<Scalar, Ordinal, Offset, Memory>::max_scratch_length)
         long_rows = reservation.template allocate<Array<Scalar>>(exec, "lutra::ilu::long_rows",
                                                                  static_cast<std::size_t>(pattern.nnz()));
 #endif
@@ -144,9 +144,8 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
       Kokkos::parallel_for("lutra::ilu::clear_values",
                            Kokkos::RangePolicy<ExecutionSpace>(exec, 0, std::max<std::int64_t>(entries, 2)),
                            Impl::ClearValues<Scalar, Memory>{rows.to, state.device()});
-      Impl::SyncfreeRowsCuda<Scalar, Ordinal, Offset>{rows,    order,     state.device().data(),
-                                                      updates, long_rows, longest}
-          .launch(exec);
+      Impl::launch_rows(exec, Impl::SyncfreeRowsCuda<Scalar, Ordinal, Offset, Memory>{
+                                  rows, order, state.device().data(), updates, long_rows, longest});
 #endif
     }
   }

@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "Lutra_CheckCuda.hpp"
 #include "Lutra_DataFlow.hpp"
 #include "Lutra_IluRow.hpp"
 #include "Lutra_RowUpdates.hpp"
 #include "Lutra_SyncfreeRows.hpp"
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_CheckCuda.hpp"
+#endif
 
 namespace lutra::Impl {
 
@@ -61,9 +63,8 @@ struct WarpLanes {
 /// Warps take rows by tickets in the order of levels, so that a row waits for rows that run or are done,
 /// whatever the order in which the device starts them. A warp has one row, so that no row
 /// waits for another of its own warp.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar, class Ordinal, class Offset, class Memory>
 struct SyncfreeRowsCuda {
-  using Memory = Kokkos::CudaSpace;
   using Update = RowUpdate<Ordinal, Offset>;
   static constexpr int block_warps = 4, processor_warps = 32;
   /// 6 KiB a warp: a multiprocessor's memory holds the rows of all its warps
@@ -77,11 +78,9 @@ struct SyncfreeRowsCuda {
   Ordinal longest;                          ///< entries of the longest row
 
   /// Entries of a row in scratch.
-  __host__ __device__ Ordinal scratch_length() const {
+  KOKKOS_FUNCTION Ordinal scratch_length() const {
     return longest < max_scratch_length ? longest : max_scratch_length;
   }
-
-  void launch(const Kokkos::Cuda& exec) const;
 
   __device__ void run(Scalar* scratch) const {
     while (true) {
@@ -161,7 +160,7 @@ struct SyncfreeRowsCuda {
                                             unsigned divisions, int taken, int here, Scalar& l) const {
     const int lane = WarpLanes::lane();
     const unsigned later = divisions & ~((2u << taken) - 1);
-    const int next = later == 0 ? here : min(here, __ffs(static_cast<int>(later)) - 1);
+    const int next = later == 0 ? here : Kokkos::min(here, __ffs(static_cast<int>(later)) - 1);
     const bool is_due = lane >= taken && lane < next;
     Scalar value = is_due ? w[mine.target] : Scalar(0);
     if ((divisions >> taken & 1) != 0) {
@@ -177,6 +176,7 @@ struct SyncfreeRowsCuda {
   }
 };
 
+#ifdef KOKKOS_ENABLE_CUDA
 template <class Rows>
 __global__ void __launch_bounds__(Rows::block_warps* WarpLanes::count) eliminate_rows(const Rows rows) {
   extern __shared__ double2 row_scratch[];
@@ -185,16 +185,19 @@ __global__ void __launch_bounds__(Rows::block_warps* WarpLanes::count) eliminate
            threadIdx.x / WarpLanes::count * static_cast<std::size_t>(rows.scratch_length()));
 }
 
-template <class Scalar, class Ordinal, class Offset>
-void SyncfreeRowsCuda<Scalar, Ordinal, Offset>::launch(const Kokkos::Cuda& exec) const {
-  const std::int64_t all = (static_cast<std::int64_t>(order.n) + block_warps - 1) / block_warps;
+template <class Rows>
+void launch_rows(const Kokkos::Cuda& exec, const Rows& rows) {
+  using Scalar = std::remove_pointer_t<decltype(rows.long_rows.data())>;
+  constexpr int warps = Rows::block_warps;
+  const std::int64_t blocks = (static_cast<std::int64_t>(rows.order.n) + warps - 1) / warps;
   const std::int64_t at_once = static_cast<std::int64_t>(exec.cuda_device_prop().multiProcessorCount) *
-                               (processor_warps / block_warps);
-  const std::size_t shared_bytes = block_warps * static_cast<std::size_t>(scratch_length()) * sizeof(Scalar);
-  eliminate_rows<<<static_cast<unsigned>(std::min(all, at_once)), block_warps * WarpLanes::count,
-                   shared_bytes, exec.cuda_stream()>>>(*this);
+                               (Rows::processor_warps / warps);
+  const std::size_t shared_bytes = warps * static_cast<std::size_t>(rows.scratch_length()) * sizeof(Scalar);
+  eliminate_rows<<<static_cast<unsigned>(std::min(blocks, at_once)), warps * WarpLanes::count, shared_bytes,
+                   exec.cuda_stream()>>>(rows);
   check_cuda(cudaGetLastError(), "eliminating rows");
 }
+#endif
 
 }  // namespace lutra::Impl
 
