@@ -45,7 +45,7 @@ void add_choices(CLI::App& app, Arguments& a) {
   const auto choice = [&app](const std::string& name, std::string& value, const std::string& help) {
     return app.add_option(name, value, help)->type_name("NAME")->capture_default_str()->group("Choices");
   };
-  choice("--method", a.method, "auto, lu, gmres, bicgstab, cg");
+  choice("--method", a.method, "auto (lu), lu, ldlt, cholesky, gmres, bicgstab, cg");
   choice("--scalar", a.scalar, "f32, f64: the precision; real or complex as the file is");
   choice("--ordering", a.ordering,
          "auto, metis, amd, rcm, natural, or a file of columns in elimination order")
@@ -53,11 +53,17 @@ void add_choices(CLI::App& app, Arguments& a) {
   choice("--matching", a.matching, "auto, none, auction, exact: which entries become pivots");
   choice("--engine", a.engine, "auto, multifrontal, simplicial");
   choice("--symbolic", a.symbolic, "auto, etree, ancestors, fill1, fill2");
-  choice("--pivot", a.pivot, "auto, static, threshold (within fronts)");
+  choice("--pivot", a.pivot,
+         "auto (lu: static, ldlt: threshold), none (ldlt), static, threshold (lu: within fronts)");
   choice("--trisolve", a.trisolve, "auto, levels, syncfree, supernodal");
   choice("--solve-precision", a.solve_precision, "working, single: of the factors when solving");
   choice("--backend", a.backend, "auto, serial, openmp, cuda, hip");
-  app.add_option("--pivot-tol", a.pivot_tol, "threshold of --pivot threshold, at most 1 [0.1]")
+  choice("--triangle", a.triangle, "lower, upper, both (compared): which entries ldlt and cholesky read");
+  app.add_flag("--pair-ordering", a.pair_ordering,
+               "ldlt: keep matched rows together in the ordering, as candidates for 2 × 2 pivots")
+      ->group("Choices");
+  app.add_option("--pivot-tol", a.pivot_tol,
+                 "threshold of --pivot threshold: lu at most 1 [0.1], ldlt at most 0.5 [0.01]")
       ->type_name("U")
       ->group("Choices");
   app.add_option("--perturbation", a.perturbation,

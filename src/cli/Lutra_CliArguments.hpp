@@ -23,6 +23,8 @@ struct Arguments {
   std::optional<double> fill_factor, drop_tol;
   std::optional<double> pivot_tol, perturbation;
   std::optional<std::string> memory_limit;
+  std::string triangle = "both";  ///< of ldlt and cholesky, as what follows
+  bool pair_ordering = false;
   bool deterministic = false;
 
   // solve and sequence

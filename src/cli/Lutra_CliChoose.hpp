@@ -49,6 +49,19 @@ Value choose(const std::string& option, const std::string& name, const std::vect
   refuse(option, name, known);
 }
 
+/// An option, whether it was given, and whether what was chosen uses it.
+struct Use {
+  const char* option;
+  bool given, used;
+};
+
+/// @throws InputError for the first option that is given and not used
+inline void refuse_unused(const std::string& chosen, const std::vector<Use>& uses) {
+  for (const Use& use : uses) {
+    if (use.given && !use.used) throw InputError(std::string(use.option) + " is not used with " + chosen);
+  }
+}
+
 inline double positive(const std::string& option, double value) {
   if (!(value > 0) || !std::isfinite(value)) throw InputError(option + " has to be a number above 0");
   return value;

@@ -55,6 +55,14 @@ StructurePicture picture(const std::string& file, const HostMatrix<Scalar>& A,
   return picture;
 }
 
+template <class Solver, class Options, class Scalar>
+FactorStructure analyze_with(const HostMatrix<Scalar>& A, const Options& options, Report& report) {
+  Solver solver(options);
+  solver.analyze(to_memory<typename Solver::memory_space>(A));
+  report = solver.report();
+  return solver.structure();
+}
+
 // What auto selects takes an analysis; a matrix that is not square has none.
 template <class Scalar, class ExecutionSpace>
 FactorStructure analyze(const HostMatrix<Scalar>& A, const SolverOptions& options, Report& report) {
@@ -65,10 +73,9 @@ FactorStructure analyze(const HostMatrix<Scalar>& A, const SolverOptions& option
     report = solver.report();
     return {};
   }
-  SparseLU<Scalar, int, std::int64_t, ExecutionSpace> solver(options.lu);
-  solver.analyze(to_memory<typename ExecutionSpace::memory_space>(A));
-  report = solver.report();
-  return solver.structure();
+  if (options.ldlt)
+    return analyze_with<SparseLDLT<Scalar, int, std::int64_t, ExecutionSpace>>(A, *options.ldlt, report);
+  return analyze_with<SparseLU<Scalar, int, std::int64_t, ExecutionSpace>>(A, options.lu, report);
 }
 
 std::string analysis_text(const MatrixProperties& properties, const Report& report) {
@@ -91,7 +98,7 @@ int inform(const Arguments& arguments, const SolverOptions& options, MatrixMarke
   record.run = describe_run<ExecutionSpace>();
   record.matrix = summarize<Scalar>(file, properties);
   const auto structure =
-      analyze<Scalar, ExecutionSpace>(A, with_user_permutation(options, A.n_rows), record.report);
+      analyze<Scalar, ExecutionSpace>(A, for_matrix(options, A.n_rows, header), record.report);
   if (record.report.status != Status::not_solved) record.message = describe(record.report, 1);
   if (arguments.svg) write_structure_svg(*arguments.svg, picture(file, A, structure));
   progress.clear();

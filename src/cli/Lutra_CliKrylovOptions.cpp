@@ -6,19 +6,6 @@
 namespace lutra::Cli {
 namespace {
 
-/// An option, whether it was given, and whether what was chosen uses it.
-struct Use {
-  const char* option;
-  bool given, used;
-};
-
-/// @throws InputError for the first option that is given and not used
-void refuse_unused(const std::string& chosen, const std::vector<Use>& uses) {
-  for (const Use& use : uses) {
-    if (use.given && !use.used) throw InputError(std::string(use.option) + " is not used with " + chosen);
-  }
-}
-
 /// A preconditioner by its name.
 struct Kind {
   Preconditioning preconditioning = Preconditioning::ilu;
@@ -102,10 +89,12 @@ void refuse_krylov_options(const Arguments& a) {
 }  // namespace
 
 void set_krylov(const Arguments& a, SolverOptions& options) {
-  enum class Method { direct, gmres, bicgstab, cg };
+  enum class Method { direct, gmres, bicgstab, cg };  // direct ones are told apart elsewhere
   const Method method = choose<Method>("--method", a.method,
                                        {{"auto", Method::direct},
                                         {"lu", Method::direct},
+                                        {"ldlt", Method::direct},
+                                        {"cholesky", Method::direct},
                                         {"gmres", Method::gmres},
                                         {"bicgstab", Method::bicgstab},
                                         {"cg", Method::cg}});

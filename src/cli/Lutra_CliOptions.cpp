@@ -12,6 +12,7 @@
 
 #include "Lutra_CliChoose.hpp"
 #include "Lutra_CliKrylovOptions.hpp"
+#include "Lutra_CliLdltOptions.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Version.hpp"
 
@@ -65,6 +66,7 @@ void set_choices(const Arguments& a, LuOptions& lu) {
                                         {"fill2", SymbolicMethod::fill2}});
   lu.pivoting = choose<Pivoting>("--pivot", a.pivot,
                                  {{"auto", Pivoting::automatic},
+                                  {"none", Pivoting::none},
                                   {"static", Pivoting::static_perturbed},
                                   {"threshold", Pivoting::threshold}});
   lu.trisolve = choose<TrisolveMethod>("--trisolve", a.trisolve,
@@ -78,6 +80,7 @@ void set_choices(const Arguments& a, LuOptions& lu) {
 }
 
 void check_threshold_pivoting(const Arguments& a) {
+  if (a.method == "ldlt" || a.method == "cholesky") return;  // set_ldlt
   if (a.pivot != "threshold") {
     if (a.pivot_tol) throw InputError("--pivot-tol belongs to --pivot threshold");
     return;
@@ -162,6 +165,7 @@ SolverOptions check_options(const Arguments& arguments) {
   options.lu.solve_singular = arguments.solve_singular;
   options.lu.time_stages = true;
   set_krylov(arguments, options);
+  set_ldlt(arguments, options);
   options.backend = check_backend(arguments);
   check_standard_input(arguments);
   check_standard_output(arguments);

@@ -9,6 +9,7 @@
 
 #include "Lutra_CliArguments.hpp"
 #include "Lutra_KrylovSolverOptions.hpp"
+#include "Lutra_LdltOptions.hpp"
 #include "Lutra_LuOptions.hpp"
 
 namespace lutra::Cli {
@@ -16,7 +17,8 @@ namespace lutra::Cli {
 /// Options of solve, sequence and info, checked: nothing that was asked for is left out silently.
 struct SolverOptions {
   LuOptions lu;  ///< without `user_permutation`, which needs the size of the matrix
-  std::optional<KrylovSolverOptions> krylov;  ///< empty: LU; likewise without permutations
+  std::optional<KrylovSolverOptions> krylov;  ///< of Krylov methods; likewise without permutations
+  std::optional<LdltOptions> ldlt;            ///< of ldlt and cholesky; likewise; without symmetry
   std::string ordering_file;                  ///< empty: none
   std::string backend;                        ///< "serial", "openmp", "cuda" or "hip"; never "auto"
 };

@@ -46,10 +46,14 @@ inline std::int64_t check_solvable(const std::string& file, const MatrixMarketMa
       read.matrix);
 }
 
-/// The options with the columns of --ordering FILE, where there is one.
-inline SolverOptions with_user_permutation(SolverOptions options, std::int64_t n) {
+/// The options with what the matrix adds: the columns of --ordering FILE, where there is one, and whether a
+/// complex matrix is Hermitian.
+inline SolverOptions for_matrix(SolverOptions options, std::int64_t n, const MatrixMarketHeader& header) {
+  if (options.ldlt && header.symmetry == MatrixMarketHeader::Symmetry::hermitian)
+    options.ldlt->symmetry = Symmetry::hermitian;
   if (options.ordering_file.empty()) return options;
   options.lu.user_permutation = read_ordering(options.ordering_file, n);
+  if (options.ldlt) options.ldlt->user_permutation = options.lu.user_permutation;
   if (options.krylov)
     options.krylov->lu.user_permutation = options.krylov->ilu.user_permutation = options.lu.user_permutation;
   return options;

@@ -70,7 +70,7 @@ class Sequence {
     }
     const auto A = convert_matrix<Scalar>(file, std::move(step.matrix));
     if (!m_session) {
-      m_session.emplace(m_arguments, with_user_permutation(m_options, A.n_rows));
+      m_session.emplace(m_arguments, for_matrix(m_options, A.n_rows, step.matrix.header));
       m_first = A;
     }
     check_pattern(m_arguments, file, m_first, A);

@@ -17,6 +17,7 @@
 #include "Lutra_KrylovSolver.hpp"
 #include "Lutra_MatrixProperties.hpp"
 #include "Lutra_ReportJson.hpp"
+#include "Lutra_SparseLDLT.hpp"
 #include "Lutra_SparseLU.hpp"
 
 namespace lutra::Cli {
@@ -72,6 +73,7 @@ class Session {
   using ConstHostColumns = Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
 
   using Direct = SparseLU<Scalar, int, std::int64_t, ExecutionSpace>;
+  using Symmetric = SparseLDLT<Scalar, int, std::int64_t, ExecutionSpace>;
   using Iterative = KrylovSolver<Scalar, int, std::int64_t, ExecutionSpace>;
 
  public:
@@ -79,6 +81,8 @@ class Session {
       : m_arguments(arguments), m_progress(!arguments.quiet) {
     if (options.krylov) {
       m_solver.template emplace<Iterative>(*options.krylov);
+    } else if (options.ldlt) {
+      m_solver.template emplace<Symmetric>(*options.ldlt);
     } else {
       m_solver.template emplace<Direct>(options.lu);
     }
@@ -176,7 +180,7 @@ class Session {
   }
 
   const Arguments& m_arguments;
-  std::variant<Direct, Iterative> m_solver;
+  std::variant<Direct, Symmetric, Iterative> m_solver;
   Progress m_progress;
   bool m_analyzed = false;
   Columns m_B, m_X;  // [n × n_rhs], kept from matrix to matrix

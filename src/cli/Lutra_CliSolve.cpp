@@ -76,7 +76,7 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
   }
   ReportRecord record;
   record.matrix = summarize(file, A);
-  Session<Scalar, ExecutionSpace> session(arguments, with_user_permutation(options, A.n_rows));
+  Session<Scalar, ExecutionSpace> session(arguments, for_matrix(options, A.n_rows, input.matrix.header));
   const std::vector<Scalar> X = session.solve(A, B, record);
   finish(record, input.read_seconds);
   if (!known.empty() && record.report.errors.backward_componentwise) {

@@ -67,10 +67,19 @@ std::string pivots_text(const PivotCounts& pivots) {
   append(text, "perturbed", count(pivots.perturbed));
   append(text, "delayed", count(pivots.delayed));
   append(text, "two-by-two", count(pivots.two_by_two));
+  append(text, "zero", count(pivots.zero));
   append(text, "interchanged", count(pivots.interchanged));
   append(text, "growth", short_number(pivots.growth));
   if (pivots.shift.value_or(0) > 0) append(text, "shift", short_number(pivots.shift));
   return text_line("pivots", text);
+}
+
+std::string inertia_text(const Inertia& inertia) {
+  std::string text;
+  append(text, "positive", count(inertia.positive));
+  append(text, "negative", count(inertia.negative));
+  append(text, "zero", count(inertia.zero));
+  return text_line("inertia", text);
 }
 
 std::string errors_text(const Report& report) {
@@ -112,7 +121,8 @@ std::string text_line(const std::string& name, const std::string& text) {
 
 std::string choice_text(const Choice& choice) {
   std::string text;
-  if (choice.precond != "none" || choice.method != "lu")
+  const bool direct = choice.method == "lu" || choice.method == "ldlt" || choice.method == "cholesky";
+  if (choice.precond != "none" || !direct)
     append(text, "preconditioner", choice.precond.empty() ? "-" : choice.precond);
   append(text, "engine", choice.engine.empty() ? "-" : choice.engine);
   append(text, "ordering", choice.ordering.empty() ? "-" : choice.ordering);
@@ -143,7 +153,8 @@ std::string factors_text(const FactorCounts& factors) {
 std::string to_text(const ReportRecord& record) {
   const Report& report = record.report;
   std::string text = matrix_text(record.matrix) + run_text(record.run) + choice_text(report.choice) +
-                     times_text(report.times) + factors_text(report.factors) + pivots_text(report.pivots);
+                     times_text(report.times) + factors_text(report.factors) + pivots_text(report.pivots) +
+                     inertia_text(report.inertia);
   for (const std::string& escalation : report.escalations) text += text_line("escalated", escalation);
   text += errors_text(report) + memory_text(report.memory);
   const std::string message = record.message.empty() ? describe(report, 1) : record.message;

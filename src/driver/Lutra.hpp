@@ -12,6 +12,7 @@
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_ReportJson.hpp"
 #include "Lutra_SparseILU.hpp"
+#include "Lutra_SparseLDLT.hpp"
 #include "Lutra_SparseLU.hpp"
 #include "Lutra_TriangularSolver.hpp"
 #include "Lutra_Version.hpp"

@@ -48,7 +48,7 @@ SymmetricMatching<Ordinal> match_covered_rows(const CsrView<Scalar, Ordinal, Off
   const auto sub = principal_submatrix(A, number, static_cast<Ordinal>(rows.size()));
   const auto covered = symmetrize(make_view(sub), match_exact(make_view(sub)));
   SymmetricMatching<Ordinal> result;
-  result.structural_rank = matching.structural_rank;
+  result.structural_rank = matching.numeric_rank_bound;
   result.row_of_column.assign(n, -1);
   result.scale.assign(n, 1.0);
   for (std::size_t k = 0; k < rows.size(); ++k) {
@@ -150,7 +150,7 @@ SymmetricMatching<Ordinal> symmetrize(const CsrView<Scalar, Ordinal, Offset, Kok
                                       MatchingResult<Ordinal>&& matching) {
   if (matching.numeric_rank_bound < A.n_rows) return match_covered_rows(A, matching);
   SymmetricMatching<Ordinal> result;
-  result.structural_rank = matching.structural_rank;
+  result.structural_rank = matching.numeric_rank_bound;
   result.row_of_column = std::move(matching.row_of_column);
   result.scale = std::move(matching.row_scale);
   for (std::size_t i = 0; i < result.scale.size(); ++i)

@@ -15,7 +15,7 @@ struct SymmetricMatching {
   std::vector<Ordinal> row_of_column;  ///< [n] row matched to each column; −1: none
   std::vector<double> scale;    ///< [n] positive and finite; |scale(i)·a(i, j)·scale(j)| ≤ 1 to rounding
                                 ///< among matched rows
-  Ordinal structural_rank = 0;  ///< of the pattern, stored zeros included
+  Ordinal structural_rank = 0;  ///< of the nonzero entries: so many rows are matched
 };
 
 /// The matching of a symmetric matrix and one scaling for its rows and columns, the geometric mean of those

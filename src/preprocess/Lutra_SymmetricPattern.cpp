@@ -143,7 +143,7 @@ void check_symmetry(const ExecutionSpace& exec,
   throw InputError(std::string("matrix: it is not ") +
                    (symmetry == Symmetry::hermitian ? "Hermitian" : "symmetric") + ": row " +
                    std::to_string(row) + ", column " + std::to_string(column[0]) +
-                   " differs from its mirror image");
+                   " (counted from 0) differs from its mirror image");
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

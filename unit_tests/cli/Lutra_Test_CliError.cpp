@@ -78,11 +78,9 @@ TEST_CASE("options and values without code behind them do not exist", "[cli]") {
   const Program program;
   program.write_small();
   const std::string command = GENERATE("solve a.mtx ", "sequence a.mtx ", "info a.mtx ");
-  for (const std::string method : {"ldlt", "cholesky"}) {
-    check_refused(program,
-                  {command + "--method " + method,
-                   "--method: invalid value '" + method + "' (choose from auto, lu, gmres, bicgstab, cg)"});
-  }
+  check_refused(program,
+                {command + "--method qr",
+                 "--method: invalid value 'qr' (choose from auto, lu, ldlt, cholesky, gmres, bicgstab, cg)"});
   for (const std::string option : {"--grid 1x2", "--ranks 2"}) {
     check_refused(program, {command + option, option.substr(0, option.find(' '))});
   }
@@ -96,6 +94,33 @@ TEST_CASE("threshold pivoting is refused where it cannot be done", "[cli]") {
   check_refused(program, {"solve a.mtx --pivot threshold --solve-precision single", "working precision"});
   check_refused(program, {"solve a.mtx --pivot threshold --pivot-tol 2", "above 0 and at most 1"});
   check_refused(program, {"solve a.mtx --pivot-tol 0.1", "belongs to --pivot threshold"});
+}
+
+TEST_CASE("what LDLT and Cholesky do not use is refused with them, and what others do not", "[cli]") {
+  const Program program;
+  program.write_small();
+  check_refused(
+      program,
+      GENERATE(values<WrongCall>({
+          {"solve a.mtx --method ldlt --engine simplicial", "--engine is not used with --method ldlt"},
+          {"solve a.mtx --method ldlt --symbolic fill1", "--symbolic is not used"},
+          {"solve a.mtx --method cholesky --trisolve levels", "--trisolve is not used"},
+          {"solve a.mtx --method ldlt --solve-precision single", "--solve-precision is not used"},
+          {"solve a.mtx --method ldlt --precond ilu0", "--precond is not used"},
+          {"solve a.mtx --method cholesky --pivot threshold", "--pivot is not used"},
+          {"solve a.mtx --method cholesky --pair-ordering", "--pair-ordering is not used"},
+          {"solve a.mtx --method cholesky --pivot-tol 0.1", "--pivot-tol is not used"},
+          {"solve a.mtx --method ldlt --pivot none --pivot-tol 0.1", "--pivot-tol is not used"},
+          {"solve a.mtx --method ldlt --pivot-tol 0.6", "at most 0.5"},
+          {"solve a.mtx --method ldlt --perturbation 1e-8", "--perturbation is not used"},
+          {"solve a.mtx --method ldlt --triangle left", "--triangle: invalid value 'left'"},
+          {"solve a.mtx --method ldlt --pair-ordering --matching none", "needs a matching"},
+          {"solve a.mtx --method ldlt", "not symmetric: row 0, column 1 (counted from 0)"},
+          {"info a.mtx --method ldlt", "not symmetric"},
+          {"solve a.mtx --pivot none", "--pivot none belongs to --method ldlt and cholesky"},
+          {"solve a.mtx --triangle lower", "--triangle is not used with --method auto"},
+          {"solve a.mtx --method gmres --pair-ordering", "--pair-ordering is not used"},
+      })));
 }
 
 TEST_CASE("unknown values are refused with those there are", "[cli]") {

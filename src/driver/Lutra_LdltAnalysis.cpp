@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_LdltAnalysis.hpp"
+
+#include "Lutra_AnalysisSteps.hpp"
+#include "Lutra_CheckMatrix.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_LdltEngine.hpp"
+#include "Lutra_Timer.hpp"
+
+namespace lutra {
+namespace {
+
+/// The options with the choices that follow from others.
+LdltOptions completed(LdltOptions options) {
+  if (options.positive_definite) {
+    options.pivoting = Pivoting::none;
+    options.symmetry = Symmetry::hermitian;
+    if (options.matching == Matching::automatic) options.matching = Matching::none;
+  }
+  if (options.pivoting == Pivoting::automatic) options.pivoting = Pivoting::threshold;
+  return options;
+}
+
+Report report_of(const LdltOptions& options) {
+  Report report;
+  report.choice.method = options.positive_definite ? "cholesky" : "ldlt";
+  report.choice.engine = "multifrontal";
+  report.choice.symbolic = "etree";
+  report.choice.trisolve = "supernodal";
+  report.choice.precond = "none";
+  report.choice.pivot = name_of(options.pivoting);
+  return report;
+}
+
+}  // namespace
+
+namespace Impl {
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void analyze_symmetric(const ExecutionSpace& exec,
+                       const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
+                       const LdltOptions& options, const MemoryBudget& budget,
+                       LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
+  analysis.n = S.n_rows;
+  Report& report = analysis.report = report_of(options);
+  const auto on_host = copy_to_host(exec, S);
+  auto pivots = choose_symmetric_pivots(exec, S, on_host, options, budget, report);
+  const StageTimer tree_timer(exec, true);
+  const auto tree = build_tree(exec, S.pattern(), on_host.pattern(), pivots, budget);
+  pivots.reorder(tree.order);
+  report.times.symbolic = tree_timer.seconds();
+  const StageTimer timer(exec, true);
+  analysis.reservation = MemoryReservation(budget);
+  upload_scales(exec, pivots.matching, analysis);
+  analysis.F.reservation = MemoryReservation(budget);
+  analysis.F.A = S.pattern();
+  analysis.F.row_order = analysis.F.col_order =
+      upload(exec, analysis.F.reservation, "lutra::driver::order", pivots.columns);
+  analysis.plan = plan_ldlt_engine<Scalar>(
+      exec, analysis.F, tree,
+      FrontEntries<Ordinal, Offset>{on_host.pattern(), pivots.columns, pivots.columns}, options, budget);
+  report.times.levelization = timer.seconds();
+  report.factors = analysis.plan->counts;
+  report.factors.levels = static_cast<std::int64_t>(analysis.plan->level_widths.size());
+  report.factors.fill_ratio = static_cast<double>(*report.factors.nnz_l) / static_cast<double>(S.nnz());
+  exec.fence("lutra::driver: the analysis is complete for other instances");
+}
+
+}  // namespace Impl
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analyze_ldlt(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const LdltOptions& options, const MemoryBudget& budget) {
+  check_square_matrix(exec, A, MatrixCheckWorkspace<ExecutionSpace>(exec, budget));
+  if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
+  const LdltOptions chosen = completed(options);
+  auto analysis = std::make_shared<LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>();
+  analysis->symmetry = chosen.symmetry;
+  const auto host_A = Impl::copy_to_host(exec, A);
+  analysis->S = fill_triangles(exec, host_A.pattern(), options.triangle, budget);
+  check_symmetry(exec, A, analysis->S, chosen.symmetry);
+  analysis->A = Impl::copy_pattern(exec, analysis->S.reservation, A.pattern());
+  MemoryReservation scratch(budget);
+  const auto values = scratch.template allocate<Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>>(
+      exec, "lutra::driver::S_values", analysis->S.source.extent(0));
+  gather_triangles<Scalar>(exec, analysis->S, chosen.symmetry, A.values, values);
+  const auto& pattern = analysis->S.pattern;
+  Impl::analyze_symmetric<Scalar, Ordinal, Offset>(
+      exec, {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, values}, chosen, budget,
+      *analysis);
+  return analysis;
+}
+
+#define LUTRA_ANALYZE_LDLT(Scalar, Ordinal, Offset, Space)                                   \
+  template void Impl::analyze_symmetric(                                                     \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,   \
+      const LdltOptions&, const MemoryBudget&, LuAnalysis<Scalar, Ordinal, Offset, Space>&); \
+  template std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, Space>> analyze_ldlt( \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,   \
+      const LdltOptions&, const MemoryBudget&);
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_ANALYZE_LDLT)
+
+}  // namespace lutra

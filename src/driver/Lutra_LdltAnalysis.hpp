@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LDLTANALYSIS_HPP
+#define LUTRA_LDLTANALYSIS_HPP
+
+#include <memory>
+
+#include "Lutra_LdltOptions.hpp"
+#include "Lutra_LuAnalysis.hpp"
+
+namespace lutra {
+
+/// All that is known of the pattern of a symmetric matrix: a LuAnalysis of S, which has both triangles of A,
+/// with one order and one scaling for rows and columns, and where S's values are found in A's. Immutable, to
+/// be shared by any number of `LdltNumeric` objects.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+struct LdltAnalysis : LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> {
+  using Memory = typename ExecutionSpace::memory_space;
+
+  CsrPattern<Ordinal, Offset, Memory> A;        ///< as the caller's matrices have to have it; a copy
+  SymmetricPattern<Ordinal, Offset, Memory> S;  ///< what is factorized
+  Symmetry symmetry = Symmetry::symmetric;
+};
+
+/// Scaling, ordering and assembly tree of a symmetric matrix. Fences.
+/// @param A      its values are used for matching and scaling alone
+/// @param budget what the analysis keeps is charged to it, and freed with the last copy of the pointer
+/// @throws InputError for a malformed matrix (check_square_matrix), with Triangle::both one that is not
+///         symmetric (check_symmetry), or a user permutation that is none; OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analyze_ldlt(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const LdltOptions& options, const MemoryBudget& budget);
+
+}  // namespace lutra
+
+#endif

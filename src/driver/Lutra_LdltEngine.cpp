@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_LdltEngine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_PlanTools.hpp"
+#include "Lutra_Timer.hpp"
+
+namespace lutra::Impl {
+namespace {
+
+constexpr int max_repetitions = 3;  ///< with more room, before the order is changed
+constexpr double max_growth = 1.1;  ///< of the panels, likewise
+
+LdltPivotRule rule_of(const LdltOptions& options) {
+  LdltPivotRule rule;
+  rule.pivoting = options.pivoting;
+  rule.symmetry = options.symmetry;
+  rule.definite = options.positive_definite;
+  rule.threshold = options.pivot_threshold;
+  return rule;
+}
+
+}  // namespace
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::LdltFactorization(const Plan& plan,
+                                                                              const MemoryBudget& budget)
+    : m_plan(plan),
+      m_budget(budget),
+      m_rule(rule_of(plan.options)),
+      m_solver(plan.solver->with_own_vectors(budget)) {}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(
+    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation) {
+  if (m_replacement.factorization) return factorize_replacement(exec, A, perturbation);
+  m_A = A;
+  m_events.clear();
+  m_rule.perturbation = perturbation;
+  const LdltOutcome outcome = factorize_with_room(exec, A);
+  return outcome.overflowed() ? reorder(exec, A, perturbation) : outcome_of(exec, outcome);
+}
+
+/// With more room where delayed pivots did not fit, until they do or the order is to be changed.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_with_room(
+    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A) {
+  allocate_ldlt(exec, m_plan.fronts, m_budget, m_fronts);
+  const double most = max_growth * static_cast<double>(m_plan.fronts.room.panels);
+  for (int repetition = 0;; ++repetition) {
+    factorize_ldlt(exec, m_plan.fronts, {A}, m_rule, m_fronts);
+    const LdltOutcome outcome = read_outcome(exec, m_fronts);
+    if (!outcome.overflowed()) return outcome;
+    m_events.push_back("more delayed pivots than room at front " + std::to_string(outcome.overflow_front) +
+                       ": factorized again with more");
+    const bool may_reorder = !m_plan.options.pair_ordering && m_plan.options.ordering != Ordering::user;
+    if (may_reorder && repetition == max_repetitions) return outcome;
+    const auto panels = static_cast<double>(enlarge_room(exec, m_plan.fronts, m_budget, m_fronts));
+    if (may_reorder && panels > most) return outcome;
+  }
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::outcome_of(
+    const ExecutionSpace& exec, const LdltOutcome& outcome) const {
+  FactorizationOutcome result{outcome.perturbed, std::nullopt, outcome.largest_entry, outcome.largest_factor};
+  if (outcome.not_finite != LdltOutcome::none)
+    result.largest_factor = std::numeric_limits<double>::infinity();
+  SymmetricOutcome& symmetric = result.symmetric.emplace();
+  const bool has_inertia = !ScalarTraits<Scalar>::is_complex || m_rule.symmetry == Symmetry::hermitian;
+  if (has_inertia && outcome.perturbed == 0 && outcome.succeeded())
+    symmetric.inertia = {outcome.positive, outcome.negative, outcome.zero};
+  symmetric.delayed = outcome.delayed;
+  symmetric.two_by_two = outcome.two_by_two;
+  symmetric.zero = outcome.zero;
+  symmetric.entries = outcome.entries;
+  symmetric.escalations = m_events;
+  if (outcome.not_definite != LdltOutcome::none)
+    symmetric.indefinite_column =
+        to_host<std::int64_t>(exec, m_plan.F.col_order)[static_cast<std::size_t>(outcome.not_definite)];
+  return result;
+}
+
+/// The exit of a cascade of delayed pivots: an analysis with matched rows side by side.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::reorder(
+    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation) {
+  const Kokkos::Timer timer;
+  m_fronts = {};
+  LdltOptions options = m_plan.options;
+  options.pair_ordering = true;
+  if (options.matching == Matching::none) options.matching = Matching::automatic;
+  auto analysis = std::make_unique<Analysis>();
+  const auto& pattern = m_plan.F.A;
+  analyze_symmetric<Scalar, Ordinal, Offset>(
+      exec, {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, A.values}, options, m_budget,
+      *analysis);
+  auto factorization = analysis->plan->make_factorization(exec, m_budget);
+  m_replacement = {std::move(analysis), std::move(factorization)};
+  m_events.push_back("delayed pivots cascade: ordered anew with matched rows side by side, in " +
+                     std::to_string(timer.seconds()) + " s");
+  return factorize_replacement(exec, A, perturbation);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_replacement(
+    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation) {
+  const Analysis& analysis = *m_replacement.analysis;
+  auto outcome = m_replacement.factorization->factorize(
+      exec, {A.values, analysis.row_scale, analysis.col_scale}, perturbation);
+  auto& events = outcome.symmetric->escalations;
+  events.insert(events.begin(), m_events.begin(), m_events.end());
+  m_events.clear();
+  return outcome;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::apply(const ExecutionSpace& exec,
+                                                                       Transposition op, const Rows& B,
+                                                                       const Rows& X) {
+  if (m_replacement.factorization) return m_replacement.factorization->apply(exec, op, B, X);
+  m_solver.solve(exec, m_plan.fronts, m_fronts, front_system(m_plan.F, m_A, op, B, X));
+}
+
+/// In the order in which they were eliminated, front by front.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::vector<Pivot> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::pivots(
+    const ExecutionSpace& exec) const {
+  if (m_replacement.factorization) return m_replacement.factorization->pivots(exec);
+  const auto order = to_host<std::int64_t>(exec, m_plan.F.row_order);
+  const auto records = to_host(exec, m_fronts.records);
+  const auto variables = to_host(exec, m_fronts.variables);
+  const auto kinds = to_host(exec, m_fronts.kind);
+  const auto& rooms =
+      m_fronts.room.host_fronts.empty() ? m_plan.fronts.room.host_fronts : m_fronts.room.host_fronts;
+  std::vector<Pivot> result;
+  for (std::size_t f = 0; f < records.size(); ++f) {
+    const auto first = static_cast<std::size_t>(rooms[f].slots);
+    for (std::size_t slot = first; slot < first + static_cast<std::size_t>(records[f].eliminated); ++slot) {
+      const std::int64_t row = order[static_cast<std::size_t>(variables[slot])];
+      const bool exact = kinds[slot] != PivotKind::perturbed && kinds[slot] != PivotKind::zero;
+      result.push_back({row, row, !exact});
+    }
+  }
+  return result;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+bool LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::increase_quality() {
+  if (m_replacement.factorization) return m_replacement.factorization->increase_quality();
+  if (m_rule.pivoting != Pivoting::threshold || m_rule.threshold >= 0.5) return false;
+  m_rule.threshold = std::min(0.5, std::pow(m_rule.threshold, 0.75));
+  return true;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::int64_t LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::consume_timeout(
+    const ExecutionSpace&) {
+  return -1;  // no kernel waits for another
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::unique_ptr<Factorization<Scalar, ExecutionSpace>>
+LdltEnginePlan<Scalar, Ordinal, Offset, ExecutionSpace>::make_factorization(
+    const ExecutionSpace&, const MemoryBudget& budget) const {
+  return std::make_unique<LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>>(*this, budget);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void LdltEnginePlan<Scalar, Ordinal, Offset, ExecutionSpace>::write_pattern(
+    const ExecutionSpace& exec, FactorStructure& structure) const {
+  Kokkos::View<const Offset*, Memory> source;
+  write_rows(exec, pattern_of_fronts(exec, fronts.base, MemoryBudget(), source), structure);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engine(
+    const ExecutionSpace& exec,
+    const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
+    const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host,
+    const LdltOptions& options, const MemoryBudget& budget) {
+  auto plan = std::make_shared<LdltEnginePlan<Scalar, Ordinal, Offset, ExecutionSpace>>();
+  plan->F = F;
+  plan->fronts = plan_ldlt(exec, tree, on_host, budget, {}, F.A);
+  plan->solver.emplace(exec, plan->fronts, budget);
+  plan->options = options;
+  plan->counts.nnz_l = static_cast<std::int64_t>(plan->fronts.predicted_entries);
+  plan->counts.nnz_u = 0;
+  plan->counts.flops = plan->fronts.flops;
+  plan->counts.supernodes = static_cast<std::int64_t>(tree.count());
+  const auto& widths = plan->fronts.base.layout.level_pivots;
+  plan->level_widths.assign(widths.begin(), widths.end());
+  plan->solve_method = "supernodal";
+  return plan;
+}
+
+#define LUTRA_LDLT_ENGINE(Scalar, Ordinal, Offset, Space)                                     \
+  template struct LdltEnginePlan<Scalar, Ordinal, Offset, Space>;                             \
+  template class LdltFactorization<Scalar, Ordinal, Offset, Space>;                           \
+  template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_ldlt_engine<Scalar>(  \
+      const Space&, const PermutedPattern<Ordinal, Offset, typename Space::memory_space>&,    \
+      const AssemblyTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const LdltOptions&, \
+      const MemoryBudget&);
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_LDLT_ENGINE)
+
+}  // namespace lutra::Impl

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_LdltNumeric.hpp"
+
+#include <string>
+
+#include "Lutra_Instantiate.hpp"
+
+namespace lutra {
+namespace {
+
+/// Options of the solves; S has been checked when it gets there.
+LuOptions solve_options(const LdltOptions& options) {
+  check_options(options);
+  LuOptions result;
+  result.perturbation = options.perturbation;
+  result.max_refinement_steps = options.max_refinement_steps;
+  result.tolerance = options.tolerance;
+  result.solve_singular = options.solve_singular;
+  result.validate_input = false;
+  result.time_stages = options.time_stages;
+  result.memory_limit = options.memory_limit;
+  return result;
+}
+
+}  // namespace
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::LdltNumeric(
+    std::shared_ptr<const analysis_type> analysis, const LdltOptions& options, const ExecutionSpace& exec,
+    const MemoryBudget& budget)
+    : m_options(options),
+      m_exec(exec),
+      m_budget(budget),
+      m_analysis(std::move(analysis)),
+      m_direct(m_analysis, solve_options(options), exec, budget),
+      m_check(exec, budget) {}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matrix_type& A,
+                                                                     const shift_type& shift) {
+  const auto& S = m_analysis->S;
+  if (shift.extent(0) != 0 && shift.extent(0) != S.diagonal.extent(0))
+    throw InputError("shift: it has " + std::to_string(shift.extent(0)) + " elements, but the matrix has " +
+                     std::to_string(S.diagonal.extent(0)) + " rows");
+  check_same_pattern(m_exec, A, m_analysis->A, m_check, m_options.validate_input);
+  if (m_options.validate_input) check_symmetry(m_exec, A, S, m_analysis->symmetry);
+  if (m_values.extent(0) != S.source.extent(0)) {
+    m_reservation = MemoryReservation(m_budget);
+    m_values = m_reservation.template allocate<decltype(m_values)>(m_exec, "lutra::driver::S_values",
+                                                                   S.source.extent(0));
+  }
+  gather_triangles<Scalar>(m_exec, S, m_analysis->symmetry, A.values, m_values, shift);
+  const auto& pattern = S.pattern;
+  m_direct.factorize({pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, m_values});
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::set_analysis(
+    std::shared_ptr<const analysis_type> analysis) {
+  m_direct.set_analysis(analysis);
+  m_analysis = std::move(analysis);
+  m_values = {};
+}
+
+#define LUTRA_LDLT_NUMERIC(Scalar, Ordinal, Offset, Space) \
+  template class LdltNumeric<Scalar, Ordinal, Offset, Space>;
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_LDLT_NUMERIC)
+
+}  // namespace lutra

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LDLTNUMERIC_HPP
+#define LUTRA_LDLTNUMERIC_HPP
+
+#include <memory>
+
+#include "Lutra_CheckMatrix.hpp"
+#include "Lutra_LdltAnalysis.hpp"
+#include "Lutra_LuNumeric.hpp"
+
+namespace lutra {
+
+/// The factors of one symmetric matrix after another on one pattern, and solves with them: a LuNumeric, which
+/// knows nothing of how factors come about, over the matrix with both triangles filled in. Like it one of any
+/// number of such objects over a shared analysis.
+template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
+          class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+class LdltNumeric {
+  using Direct = LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>;
+
+ public:
+  using scalar_type = Scalar;
+  using ordinal_type = Ordinal;
+  using offset_type = Offset;
+  using execution_space = ExecutionSpace;
+  using options_type = LdltOptions;
+  using memory_space = typename ExecutionSpace::memory_space;
+  using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
+  using analysis_type = LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
+  /// Added to the diagonal, by the user's rows; empty: nothing.
+  using shift_type = Kokkos::View<const RealOf<Scalar>*, memory_space>;
+
+  /// @param options those that concern values count; `rematch` takes all of them
+  /// @throws InputError for options out of range; OutOfMemoryError. Fences.
+  explicit LdltNumeric(std::shared_ptr<const analysis_type> analysis, const LdltOptions& options = {},
+                       const ExecutionSpace& exec = ExecutionSpace())
+      : LdltNumeric(analysis, options, exec, MemoryBudget(options.memory_limit)) {}
+  /// The same on an account that others write to as well, instead of one with `options.memory_limit`.
+  LdltNumeric(std::shared_ptr<const analysis_type> analysis, const LdltOptions& options,
+              const ExecutionSpace& exec, const MemoryBudget& budget);
+
+  /// analyze_ldlt, for DirectSolver.
+  static std::shared_ptr<const analysis_type> analyze(const ExecutionSpace& exec, const matrix_type& A,
+                                                      const LdltOptions& options,
+                                                      const MemoryBudget& budget) {
+    return analyze_ldlt(exec, A, options, budget);
+  }
+
+  /// Factors of A + diag(shift), for a matrix with the pattern of the analysis and any values, which are
+  /// copied. `report()` then has the inertia. Waits for the checks of the matrix and for what became of the
+  /// pivots; as often again as a factorization is repeated. Allocates the first time, and where delayed
+  /// pivots need more room.
+  /// @param shift [n], for regularization; solves and errors are those of the shifted matrix
+  /// @throws as LuNumeric::factorize; InputError too where the matrix is not symmetric, or the shift has
+  ///         another length
+  void factorize(const matrix_type& A, const shift_type& shift = {});
+
+  /// As LuNumeric::solve. Of a real symmetric matrix all of `op` say the same.
+  template <class BView, class XView>
+  Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
+    return m_direct.solve(B, X, op);
+  }
+
+  /// Takes another analysis, and drops values and factors. Others over the former analysis keep it.
+  /// @throws OutOfMemoryError: nothing has changed. Fences.
+  void set_analysis(std::shared_ptr<const analysis_type> analysis);
+  /// A new analysis of A for this object alone: for values for which the former scaling no longer serves.
+  /// @throws as analyze_ldlt: nothing has changed. Fences.
+  void rematch(const matrix_type& A) { set_analysis(analyze_ldlt(m_exec, A, m_options, m_budget)); }
+  /// Raises the threshold u of pivots to u^0.75, at most to 1/2, for factorizations from here on.
+  /// @returns false where it is 1/2 already, or there is no threshold
+  bool increase_quality() { return m_direct.increase_quality(); }
+
+  const std::shared_ptr<const analysis_type>& analysis() const noexcept { return m_analysis; }
+  /// As LuNumeric::report.
+  const Report& report() const noexcept { return m_direct.report(); }
+
+ private:
+  LdltOptions m_options;
+  ExecutionSpace m_exec;
+  MemoryBudget m_budget;
+  std::shared_ptr<const analysis_type> m_analysis;
+  Direct m_direct;
+  MatrixCheckWorkspace<ExecutionSpace> m_check;
+  Kokkos::View<Scalar*, memory_space> m_values;  ///< [nnz(S)] empty before the first factorization
+  MemoryReservation m_reservation;
+};
+
+}  // namespace lutra
+
+#endif

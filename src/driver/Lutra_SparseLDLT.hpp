@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SPARSELDLT_HPP
+#define LUTRA_SPARSELDLT_HPP
+
+#include "Lutra_BuiltTypes.hpp"
+#include "Lutra_DirectSolver.hpp"
+#include "Lutra_LdltNumeric.hpp"
+
+namespace lutra {
+
+/// Direct solver for symmetric and Hermitian sparse systems, definite or not, by L·D·Lᵀ with pivots of one
+/// and two rows, and for positive definite ones by Cholesky's method (L·D·Lᴴ, D > 0 diagonal).
+///
+/// analyze once per pattern, factorize once per set of values, solve as often as wanted. After factorize
+/// `report().inertia` has the signs of the eigenvalues, exact but for rounding, and of none where pivots were
+/// perturbed or the matrix is complex and not Hermitian. Compiled for the types of SparseLU.
+template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
+          class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+class SparseLDLT : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace>,
+                   public DirectSolver<LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>> {
+  using Base = DirectSolver<LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>>;
+
+ public:
+  using typename Base::matrix_type;
+  using shift_type = typename Base::numeric_type::shift_type;
+  using Base::Base;
+  using Base::factorize;
+
+  /// Factorizes A + diag(shift): regularization without a new analysis (LdltNumeric::factorize).
+  /// @throws as factorize(A)
+  void factorize(const matrix_type& A, const shift_type& shift) { this->analyzed().factorize(A, shift); }
+
+  /// Raises the threshold u of pivots to u^0.75, at most to 1/2, for factorizations from here on: more
+  /// accurate factors, more delayed pivots.
+  /// @returns false where it is 1/2 already, or there is no threshold
+  /// @throws CallOrderError without an analysis
+  bool increase_quality() { return this->analyzed().increase_quality(); }
+};
+
+}  // namespace lutra
+
+#endif

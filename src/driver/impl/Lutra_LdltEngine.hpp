@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LDLTENGINE_HPP
+#define LUTRA_LDLTENGINE_HPP
+
+#include <memory>
+#include <optional>
+
+#include "Lutra_FactorizationPlan.hpp"
+#include "Lutra_FrontLdlt.hpp"
+#include "Lutra_LdltOptions.hpp"
+#include "Lutra_LdltSolver.hpp"
+#include "Lutra_LuAnalysis.hpp"
+
+namespace lutra::Impl {
+
+/// Multifrontal LDLᵀ on one pattern, and the prototype of solves with it.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
+  using Memory = typename ExecutionSpace::memory_space;
+
+  PermutedPattern<Ordinal, Offset, Memory> F;
+  LdltPlan<Ordinal, Offset, Memory> fronts;
+  std::optional<LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace>> solver;  ///< prototype
+  LdltOptions options;
+
+  std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
+      const ExecutionSpace& exec, const MemoryBudget& budget) const override;
+  void write_pattern(const ExecutionSpace& exec, FactorStructure& structure) const override;
+};
+
+/// L·D·Lᵀ in fronts, one matrix after the other.
+///
+/// Where delayed pivots do not fit the fronts, these get more room and the factorization is repeated, up to
+/// `max_repetitions` times and while the panels keep within `max_growth` times their first size. Then pivots
+/// cascade up the tree: the matrix is analyzed anew with matched rows side by side in the order, and this
+/// object works with that analysis from then on. There, room is what it takes.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class LdltFactorization final : public Factorization<Scalar, ExecutionSpace> {
+ public:
+  using Base = Factorization<Scalar, ExecutionSpace>;
+  using typename Base::Memory;
+  using typename Base::Rows;
+  using Plan = LdltEnginePlan<Scalar, Ordinal, Offset, ExecutionSpace>;
+
+  LdltFactorization(const Plan& plan, const MemoryBudget& budget);
+  FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
+                                 double perturbation) override;
+  void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override;
+  std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
+  /// Raises u to u^0.75, up to 1/2.
+  bool increase_quality() override;
+  std::int64_t consume_timeout(const ExecutionSpace& exec) override;
+
+ private:
+  using Analysis = LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
+  /// What took the place of the plan once pivots cascaded.
+  struct Replacement {
+    std::unique_ptr<Analysis> analysis;
+    std::unique_ptr<Base> factorization;
+  };
+  LdltOutcome factorize_with_room(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A);
+  FactorizationOutcome outcome_of(const ExecutionSpace& exec, const LdltOutcome& outcome) const;
+  FactorizationOutcome reorder(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
+                               double perturbation);
+  FactorizationOutcome factorize_replacement(const ExecutionSpace& exec,
+                                             const ScaledValues<Scalar, Memory>& A, double perturbation);
+
+  const Plan& m_plan;
+  MemoryBudget m_budget;
+  LdltPivotRule m_rule;
+  LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace> m_fronts;
+  LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace> m_solver;
+  ScaledValues<Scalar, Memory> m_A;   ///< of the last factorization; `apply` reads its scales
+  std::vector<std::string> m_events;  ///< of the last factorization
+  Replacement m_replacement;
+};
+
+/// Plans fronts, and solves with them.
+/// @param tree    of F, whose orders follow it
+/// @param on_host F's pattern and orders on the host
+/// @param options without `automatic` choices of pivots
+/// @throws OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engine(
+    const ExecutionSpace& exec,
+    const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
+    const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host,
+    const LdltOptions& options, const MemoryBudget& budget);
+
+/// Scaling, ordering, tree and plan of a symmetric matrix. Fences.
+/// @param S       checked, both triangles; the analysis shares its pattern
+/// @param options as those of plan_ldlt_engine
+/// @throws OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void analyze_symmetric(const ExecutionSpace& exec,
+                       const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
+                       const LdltOptions& options, const MemoryBudget& budget,
+                       LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis);
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "Lutra_TestProgram.hpp"
+
+namespace lutra::Test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+void write_symmetric(const Program& program, const std::string& name, const std::string& lines) {
+  program.write(name, "%%MatrixMarket matrix coordinate real symmetric\n" + lines);
+}
+
+TEST_CASE("a symmetric system and its inertia", "[cli]") {
+  const Program program;
+  write_symmetric(program, "s.mtx", "3 3 3\n2 1 2\n3 3 -4\n3 2 0\n");  // [0 2; 2 0] and −4
+  const std::string more = GENERATE("", "--triangle upper", "--pair-ordering", "--matching auction",
+                                    "--pivot threshold --pivot-tol 0.5", "--nrhs 3 --transpose");
+  const Outcome outcome = program.run("solve s.mtx --method ldlt --json " + more);
+  INFO(more << outcome.error);
+  REQUIRE(outcome.status == 0);
+  const auto json = outcome.json();
+  CHECK(json["choice"]["method"] == "ldlt");
+  CHECK(json["inertia"]["positive"] == 1);
+  CHECK(json["inertia"]["negative"] == 2);
+  CHECK(json["inertia"]["zero"] == 0);
+  CHECK(json["pivots"]["two_by_two"] == 1);
+  CHECK(json["pivots"]["zero"] == 0);
+  CHECK(json["factors"]["nnz_u"] == 0);
+  CHECK(json["errors"]["forward"].get<double>() < 1e-12);
+  const Outcome text = program.run("solve s.mtx --method ldlt " + more);
+  CHECK_THAT(text.output, ContainsSubstring("inertia   positive 1, negative 2, zero 0"));
+}
+
+TEST_CASE("one triangle of a general file", "[cli]") {
+  const Program program;
+  program.write_small();  // [ 4 1 ; 2 3 ]
+  for (const std::string method : {"ldlt", "cholesky"}) {
+    const Outcome outcome = program.run("solve a.mtx --json --method " + method + " --triangle lower");
+    CHECK(outcome.status == 0);
+    CHECK(outcome.json()["inertia"]["positive"] == 2);
+  }
+}
+
+TEST_CASE("Cholesky names the column at which a matrix is indefinite", "[cli]") {
+  const Program program;
+  write_symmetric(program, "s.mtx", "2 2 2\n1 1 4\n2 2 -4\n");
+  const Outcome outcome = program.run("solve s.mtx --json --method cholesky --ordering natural");
+  CHECK(outcome.status == 3);
+  CHECK(outcome.json()["status"] == "not_positive_definite");
+  CHECK(outcome.json()["inertia"]["positive"].is_null());
+  CHECK_THAT(outcome.json()["message"].get<std::string>(), ContainsSubstring("column 2"));
+  CHECK(program.run("solve s.mtx --method ldlt").status == 0);
+}
+
+TEST_CASE("symmetric sequences, properties and Hermitian files", "[cli]") {
+  const Program program;
+  write_symmetric(program, "s1.mtx", "2 2 3\n1 1 4\n2 1 1\n2 2 3\n");
+  write_symmetric(program, "s2.mtx", "2 2 3\n1 1 4\n2 1 1\n2 2 -3\n");
+  const Outcome sequence = program.run("sequence s1.mtx s2.mtx --method ldlt --json");
+  CHECK(sequence.status == 0);
+  CHECK(sequence.json()["steps"][0]["inertia"]["negative"] == 0);
+  CHECK(sequence.json()["steps"][1]["inertia"]["negative"] == 1);
+  const Outcome info = program.run("info s1.mtx --method ldlt --json --svg s.svg");
+  CHECK(info.status == 0);
+  CHECK(info.json()["choice"]["method"] == "ldlt");
+  CHECK(program.exists("s.svg"));
+  if (!program.has_scalar("c128")) return;
+  program.write("h.mtx",
+                "%%MatrixMarket matrix coordinate complex hermitian\n2 2 3\n1 1 1 0\n2 1 0 2\n2 2 1 0\n");
+  const Outcome hermitian = program.run("solve h.mtx --method ldlt --json");  // eigenvalues 3 and −1
+  CHECK(hermitian.status == 0);
+  CHECK(hermitian.json()["inertia"]["positive"] == 1);
+  CHECK(hermitian.json()["inertia"]["negative"] == 1);
+}
+
+}  // namespace
+}  // namespace lutra::Test
