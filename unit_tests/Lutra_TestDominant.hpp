@@ -3,11 +3,13 @@
 #define LUTRA_TESTDOMINANT_HPP
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <utility>
 #include <vector>
 
 #include "Lutra_Reference_Lu.hpp"
+#include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TestMatrices.hpp"
 
 namespace lutra::Test {
@@ -36,6 +38,37 @@ MatrixType dominant_matrix(int n, double density, std::mt19937& random) {
     result.row_map.push_back(result.nnz());
   }
   return result;
+}
+
+/// A Hermitian matrix whose diagonal outweighs its rows by `margin`: positive definite where that is above 0.
+template <class MatrixType>
+MatrixType hermitian_matrix(int n, double density, double margin, std::mt19937& random) {
+  using Scalar = typename decltype(MatrixType::values)::value_type;
+  using Ordinal = typename decltype(MatrixType::entries)::value_type;
+  const auto size = static_cast<std::size_t>(n);
+  std::uniform_real_distribution<double> unit(0, 1);
+  std::vector<std::map<std::size_t, Scalar>> rows(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (unit(random) >= density) continue;
+      rows[i][j] = random_value<Scalar>(random, 1);
+      rows[j][i] = ScalarTraits<Scalar>::conjugate(rows[i][j]);
+    }
+  }
+  MatrixType matrix;
+  matrix.n_rows = matrix.n_cols = static_cast<Ordinal>(n);
+  matrix.row_map.push_back(0);
+  for (std::size_t i = 0; i < size; ++i) {
+    double sum = margin;
+    for (const auto& [j, value] : rows[i]) sum += static_cast<double>(Kokkos::abs(value));
+    rows[i][i] = as_scalar<Scalar>(sum);
+    for (const auto& [j, value] : rows[i]) {
+      matrix.entries.push_back(static_cast<Ordinal>(j));
+      matrix.values.push_back(value);
+    }
+    matrix.row_map.push_back(matrix.nnz());
+  }
+  return matrix;
 }
 
 /// `blocks` dense diagonal blocks of `edge` rows that meet in a dense border: large fronts with children.

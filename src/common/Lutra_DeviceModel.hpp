@@ -107,6 +107,18 @@ struct SymbolicCosts {
   double max_set_bytes = 0;            ///< of ancestor bit sets where there is no memory limit
 };
 
+/// From what the schedule of an incomplete elimination and the way to apply its factors are chosen
+/// (`Lutra_IluChoice.hpp`).
+struct IluCosts {
+  double level_seconds = 0;           ///< devices: a level by a launch that waits for the one before
+  double syncfree_start_seconds = 0;  ///< devices: to clear values, launch, and load the first rows
+  double dependency_seconds = 0;      ///< devices: a level of rows that poll for values
+  double min_level_rows = 256;  ///< hosts: of a thread in a level, some 10 us, from which on it pays to wait
+                                ///< for values from other threads' caches
+  double max_jacobi_share = 0.5;       ///< of the exact solves' time, from which on sweeps are not considered
+  double max_jacobi_difference = 0.3;  ///< of their solutions, relative, which costs GMRES few iterations
+};
+
 /// All numbers that were fitted to one device, a section for each use. Choices are functions of a matrix's
 /// properties and of this struct; whoever chooses is handed one, by parameter or in an options struct.
 struct DeviceModel {
@@ -114,6 +126,7 @@ struct DeviceModel {
   OrderingCosts ordering;
   NumericDeviceModel numeric;
   SymbolicCosts symbolic;
+  IluCosts ilu;
 };
 
 /// Fitted to one NVIDIA H200 with CUDA 13.0 by `lutra_perf_trisolve` over 34 triangles of ILU(0) and complete

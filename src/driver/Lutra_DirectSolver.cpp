@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_DirectSolver.hpp"
 
-#include <string>
-
+#include "Lutra_HostColumns.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltNumeric.hpp"
 #include "Lutra_LuNumeric.hpp"
@@ -34,32 +33,8 @@ void DirectSolver<Numeric>::factorize(const host_matrix_type& A) {
 template <class Numeric>
 Status DirectSolver<Numeric>::solve_host(std::span<const Scalar> B, std::span<Scalar> X, Transposition op) {
   const auto n = m_numeric ? static_cast<std::size_t>(m_numeric->analysis()->n) : std::size_t(0);
-  if (B.size() != X.size()) {
-    throw InputError("X: it has " + std::to_string(X.size()) + " values, but B has " +
-                     std::to_string(B.size()));
-  }
-  if (n == 0 || B.size() % n != 0) {
-    throw InputError("B: its " + std::to_string(B.size()) + " values are no multiple of the matrix' " +
-                     std::to_string(n) + " rows");
-  }
-  using HostColumns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
-  const std::size_t k = B.size() / n;
-  const Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace> host_B(B.data(), n, k);
-  const HostColumns host_X(X.data(), n, k);
-  if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    return solve(host_B, host_X, op);
-  } else {
-    using Columns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, memory_space>;
-    MemoryReservation reservation(m_budget);
-    const auto device_B = reservation.template allocate<Columns>(m_exec, "lutra::driver::B", n, k);
-    const auto device_X = reservation.template allocate<Columns>(m_exec, "lutra::driver::X", n, k);
-    Kokkos::deep_copy(m_exec, device_B, host_B);
-    Kokkos::deep_copy(m_exec, device_X, host_X);  // a solve that ends in a singular matrix leaves X alone
-    const Status status = solve(device_B, device_X, op);
-    Kokkos::deep_copy(m_exec, host_X, device_X);
-    m_exec.fence("lutra::DirectSolver::solve_host: X is complete");
-    return status;
-  }
+  return Impl::solve_host_columns(m_exec, m_budget, n, B, X,
+                                  [&](const auto& from, const auto& to) { return solve(from, to, op); });
 }
 
 #define LUTRA_DIRECT_SOLVER(Scalar, Ordinal, Offset, Space)               \

@@ -8,8 +8,8 @@
 #include "Lutra_IluPattern.hpp"
 #include "Lutra_InspectFactors.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_ParIlu.hpp"
 #include "Lutra_ParIlut.hpp"
+#include "Lutra_PlanTools.hpp"
 
 namespace lutra {
 namespace {
@@ -26,67 +26,115 @@ struct CountLower {
   }
 };
 
+template <class Factors, class ExecutionSpace>
+std::int64_t count_lower(const ExecutionSpace& exec, const Factors& factors) {
+  std::int64_t count = 0;
+  Kokkos::parallel_reduce("lutra::driver::count_L",
+                          Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(factors.n)),
+                          CountLower<Factors>{factors.row_map, factors.diagonal}, count);
+  return count;
+}
+
 IncompleteSolveOptions solve_options(const SparseIluOptions& options) {
-  IncompleteSolveOptions result{options.ilu.apply, options.ilu.jacobi_sweeps, {}};
+  IncompleteSolveOptions result{options.ilu.apply, options.ilu.jacobi_sweeps, {}, options.ilu.symmetric};
   result.triangular.method = options.trisolve;
+  result.triangular.device_model = options.device_model;
   return result;
+}
+
+template <class Elimination, class ExecutionSpace, class Factors>
+Elimination make_elimination(const ExecutionSpace& exec, const Factors& factors,
+                             const SparseIluOptions& options, const MemoryBudget& budget, bool is_prototype) {
+  constexpr double max_wait_seconds = 10;  // of a row for others, before the watchdog ends an elimination
+  const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
+  return Elimination(exec, factors, options.ilu.schedule, budget, max_wait_seconds, model.ilu, is_prototype);
 }
 
 }  // namespace
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::shared_ptr<const IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>> plan_incomplete(
+    const ExecutionSpace& exec, const Impl::OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace>& F,
+    const SparseIluOptions& options, const MemoryBudget& budget) {
+  auto plan = std::make_shared<IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>>();
+  plan->F = F;
+  plan->options = options;
+  plan->pattern = make_incomplete_pattern<Scalar>(exec, F.pattern, options.ilu.fill_level, budget);
+  plan->nnz_l = count_lower(exec, plan->pattern);
+  plan->counts.nnz_l = plan->nnz_l;
+  plan->counts.nnz_u = static_cast<std::int64_t>(plan->pattern.nnz()) - plan->nnz_l;
+  using Elimination = IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>;
+  if (options.ilu.method != IluMethod::parilu)
+    plan->elimination = std::make_unique<const Elimination>(
+        make_elimination<Elimination>(exec, plan->pattern, options, budget, true));
+  if (options.ilu.method == IluMethod::parilut) return plan;
+  auto solves = std::make_unique<IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>>(
+      exec, plan->pattern, solve_options(options), budget, F.order);
+  plan->counts.levels = solves->levels();
+  plan->solve_method = solves->method();
+  plan->solve_reason = solves->reason();
+  plan->solves = std::move(solves);
+  return plan;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::unique_ptr<Factorization<Scalar, ExecutionSpace>>
+IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>::make_factorization(
+    const ExecutionSpace& exec, const MemoryBudget& budget) const {
+  return std::make_unique<IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>>(exec, *this,
+                                                                                            budget);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>::write_pattern(
+    const ExecutionSpace& exec, FactorStructure& structure) const {
+  Impl::write_rows(exec, pattern, structure);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::IncompleteFactorization(
-    const ExecutionSpace& exec, const Matrix& F, const SparseIluOptions& options, const MemoryBudget& budget)
-    : m_matrix(F),
-      m_options(options),
+    const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget)
+    : m_plan(plan),
+      m_options(plan.options.ilu),
       m_budget(budget),
       m_reservation(budget),
       m_inspection(exec, m_reservation, "lutra::driver::inspection", 1) {
-  if (F.source.extent(0) > 0)
+  if (plan.F.source.extent(0) > 0)
     m_values = m_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(exec, "lutra::driver::F_values",
-                                                                              F.source.extent(0));
-  set_pattern(exec, make_incomplete_factors<Scalar>(exec, F.pattern, options.ilu.fill_level, budget));
-  if (options.ilu.method == IluMethod::parilut) {
-    m_first = m_factors;
-  } else {
-    make_parts(exec);
-  }
+                                                                              plan.F.source.extent(0));
+  set_pattern(exec, plan.pattern.with_own_values(exec, budget), plan.nnz_l);
+  if (plan.solves) m_parts = plan.solves->with_own_values(exec, m_factors, budget);
 }
 
 /// Takes a pattern, and analyses what computes values on it.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::set_pattern(const ExecutionSpace& exec,
-                                                                                   const Factors& factors) {
+                                                                                   const Factors& factors,
+                                                                                   std::int64_t nnz_l) {
   m_factors = factors;
-  if (m_options.ilu.method == IluMethod::parilu) {
-    m_sweeps = std::make_unique<ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>>(exec, factors, m_options.ilu,
-                                                                                 m_budget);
+  m_nnz_l = nnz_l;
+  if (m_options.method == IluMethod::parilu) {
+    m_sweeps =
+        std::make_unique<ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>>(exec, factors, m_options, m_budget);
   } else {
-    m_elimination = std::make_unique<Elimination>(exec, factors, m_options.ilu.schedule, m_budget);
+    m_elimination = std::make_unique<Elimination>(
+        factors.entries.data() == m_plan.pattern.entries.data()
+            ? m_plan.elimination->with_own_workspace(exec, m_budget)
+            : make_elimination<Elimination>(exec, factors, m_plan.options, m_budget, false));
   }
-  Kokkos::parallel_reduce("lutra::driver::count_L",
-                          Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(factors.n)),
-                          CountLower<Factors>{factors.row_map, factors.diagonal}, m_nnz_l);
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::make_parts(
-    const ExecutionSpace& exec) {
-  m_parts = std::make_unique<Parts>(exec, m_factors, solve_options(m_options), m_budget, m_matrix.order);
-  m_first = {};
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 auto IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::matrix_of(
     const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& values) -> View {
-  const auto& F = m_matrix.pattern;
-  const auto& source = m_matrix.source;
+  const auto& F = m_plan.F.pattern;
+  const auto& source = m_plan.F.source;
   if (source.extent(0) == 0) return {F.n_rows, F.n_cols, F.row_map, F.entries, values};
   Kokkos::parallel_for(
       "lutra::driver::gather_scaled",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(source.extent(0))),
       Impl::GatherScaled<decltype(m_values), std::decay_t<decltype(values)>, std::decay_t<decltype(source)>,
-                         decltype(m_matrix.scale)>{m_values, values, source, m_matrix.scale});
+                         decltype(m_plan.F.scale)>{m_values, values, source, m_plan.F.scale});
   return {F.n_rows, F.n_cols, F.row_map, F.entries, m_values};
 }
 
@@ -95,25 +143,27 @@ FactorizationOutcome IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionS
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double) {
   const View F = matrix_of(exec, A.values);
   m_steps = {};
-  m_steps.shift = m_options.ilu.shift;
+  m_steps.shift = m_options.shift;
   for (;;) {
     const IncompleteOutcome outcome = compute(exec, F, m_steps.shift);
     if (!outcome.is_finite()) {
       const std::int64_t row = m_elimination ? m_elimination->consume_timeout(exec) : -1;
       if (row >= 0)
-        throw TimeoutError("factorize: row " + std::to_string(m_matrix.user_row(row)) +
+        throw TimeoutError("factorize: row " + std::to_string(m_plan.F.user_row(row)) +
                            " waited too long for others in an elimination, which was given up");
     }
     const std::string fault = fault_of(outcome);
     m_has_values = fault.empty();
     if (m_has_values) {
-      if (!m_parts) make_parts(exec);
+      if (!m_parts)
+        m_parts =
+            std::make_unique<Parts>(exec, m_factors, solve_options(m_plan.options), m_budget, m_plan.F.order);
       m_parts->update_values(exec);
       return {m_steps.shift > 0 ? static_cast<std::int64_t>(m_factors.n) : 0, std::nullopt,
               outcome.largest_entry, outcome.largest_factor};
     }
     m_steps.why = fault;
-    if (m_steps.shifts == m_options.ilu.max_shifts)
+    if (m_steps.shifts == m_options.max_shifts)
       return {0, std::nullopt, outcome.largest_entry, std::numeric_limits<double>::infinity()};
     ++m_steps.shifts;
     m_steps.shift = m_steps.shift > 0 ? shift_growth * m_steps.shift : first_shift;
@@ -126,7 +176,7 @@ std::string IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::fa
     const IncompleteOutcome& outcome) const {
   constexpr double max_growth = 1e-3 / static_cast<double>(epsilon_of<Scalar>);
   if (outcome.bad_row >= 0)
-    return "row " + std::to_string(m_matrix.user_row(outcome.bad_row)) + " has no usable pivot";
+    return "row " + std::to_string(m_plan.F.user_row(outcome.bad_row)) + " has no usable pivot";
   if (!outcome.is_finite()) return "factors hold NaN or infinity";
   if (outcome.largest_factor <= max_growth * outcome.largest_entry) return "";
   char text[64];
@@ -137,9 +187,7 @@ std::string IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::fa
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 IncompleteOutcome IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::compute(
     const ExecutionSpace& exec, const View& F, double shift) {
-  const auto inspect = [&] {
-    return inspect_factors(exec, F, m_factors, m_options.ilu.symmetric, m_inspection);
-  };
+  const auto inspect = [&] { return inspect_factors(exec, F, m_factors, m_options.symmetric, m_inspection); };
   if (m_sweeps) {
     const auto outcome = m_sweeps->compute(exec, F, shift, m_factors,
                                            m_has_values ? ParIluStart::factors : ParIluStart::matrix);
@@ -147,8 +195,9 @@ IncompleteOutcome IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpac
     m_steps.residual = outcome.first_residual > 0 ? outcome.last_residual / outcome.first_residual : 0.0;
     return inspect();
   }
-  if (m_first.n > 0) {
-    if (m_factors.entries.data() != m_first.entries.data()) set_pattern(exec, m_first);  // after a failure
+  if (m_options.method == IluMethod::parilut && !m_parts) {
+    if (m_factors.entries.data() != m_plan.pattern.entries.data())  // after a failure
+      set_pattern(exec, m_plan.pattern.with_own_values(exec, m_budget), m_plan.nnz_l);
     m_elimination->eliminate(exec, F, shift, m_factors);
     const IncompleteOutcome outcome = inspect();
     if (!fault_of(outcome).empty()) return outcome;
@@ -163,10 +212,17 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::find_pattern(
     const ExecutionSpace& exec, const View& F, double shift) {
   Factors found = m_factors;
-  const ParIlutOutcome outcome = parilut(exec, F, shift, m_options.ilu, m_budget, found);
+  const ParIlutOutcome outcome = parilut(exec, F, shift, m_options, m_budget, found);
   m_steps.steps = outcome.steps;
   m_steps.residual = outcome.first_residual > 0 ? outcome.residual / outcome.first_residual : 0.0;
-  set_pattern(exec, found);
+  set_pattern(exec, found, count_lower(exec, found));
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::string IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::reason() const {
+  std::string result = m_elimination ? m_elimination->reason() : "";
+  if (!m_parts || m_parts->reason().empty()) return result;
+  return result + (result.empty() ? "" : "; ") + m_parts->reason();
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -174,14 +230,18 @@ std::vector<Pivot> IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpa
     const ExecutionSpace&) const {
   std::vector<Pivot> result;
   for (std::int64_t k = 0; k < static_cast<std::int64_t>(m_factors.n); ++k) {
-    const std::int64_t column = m_matrix.columns.empty() ? k : m_matrix.columns[static_cast<std::size_t>(k)];
-    result.push_back({m_matrix.user_row(k), column, m_steps.shift > 0});
+    const std::int64_t column = m_plan.F.columns.empty() ? k : m_plan.F.columns[static_cast<std::size_t>(k)];
+    result.push_back({m_plan.F.user_row(k), column, m_steps.shift > 0});
   }
   return result;
 }
 
-#define LUTRA_INCOMPLETE_FACTORIZATION(Scalar, Ordinal, Offset, Space) \
-  template class IncompleteFactorization<Scalar, Ordinal, Offset, Space>;
+#define LUTRA_INCOMPLETE_FACTORIZATION(Scalar, Ordinal, Offset, Space)                                   \
+  template struct IncompletePlan<Scalar, Ordinal, Offset, Space>;                                        \
+  template class IncompleteFactorization<Scalar, Ordinal, Offset, Space>;                                \
+  template std::shared_ptr<const IncompletePlan<Scalar, Ordinal, Offset, Space>> plan_incomplete(        \
+      const Space&, const Impl::OrderedMatrix<Scalar, Ordinal, Offset, Space>&, const SparseIluOptions&, \
+      const MemoryBudget&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INCOMPLETE_FACTORIZATION)
 
 }  // namespace lutra

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "Lutra_AsyncResult.hpp"
-#include "Lutra_Factorization.hpp"
+#include "Lutra_FactorizationPlan.hpp"
 #include "Lutra_IluElimination.hpp"
 #include "Lutra_IncompleteSolve.hpp"
 #include "Lutra_OrderedMatrix.hpp"
@@ -25,6 +25,33 @@ struct IncompleteSteps {
   double residual = 0;  ///< of the last sweep over that of the first, or of the last step over the first
 };
 
+/// All that incomplete factorizations of one pattern have in common: the matrix in its order, the pattern of
+/// the factors (of ParILUT: that it begins with), and the analyses of elimination and solves. Never changed,
+/// and shared.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+struct IncompletePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
+  using Memory = typename ExecutionSpace::memory_space;
+
+  Impl::OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace> F;
+  SparseIluOptions options;
+  IncompleteFactors<Scalar, Ordinal, Offset, Memory> pattern;  ///< without values
+  std::int64_t nnz_l = 0;                                      ///< entries of L without its diagonal
+  std::unique_ptr<const IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>>
+      elimination;                                                                         ///< null: ParILU
+  std::unique_ptr<const IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>> solves;  ///< null: ParILUT
+
+  std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
+      const ExecutionSpace& exec, const MemoryBudget& budget) const override;
+  void write_pattern(const ExecutionSpace& exec, FactorStructure& structure) const override;
+};
+
+/// Pattern of incomplete factors of F, and analyses of elimination and solves. Fences.
+/// @throws OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::shared_ptr<const IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>> plan_incomplete(
+    const ExecutionSpace& exec, const Impl::OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace>& F,
+    const SparseIluOptions& options, const MemoryBudget& budget);
+
 /// Incomplete factors of one matrix after another on one pattern, as a `Factorization`: refinement, Krylov
 /// methods and a caller's own loop take it as preconditioner; `parts()` also as one of two parts.
 ///
@@ -41,13 +68,12 @@ class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpac
   using typename Base::Memory;
   using typename Base::Rows;
   using Factors = IncompleteFactors<Scalar, Ordinal, Offset, Memory>;
-  using Matrix = Impl::OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Plan = IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>;
   using Parts = IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>;
 
-  /// Pattern of the factors, and analyses of elimination and of solves. Fences.
+  /// Values and workspaces on a plan that must outlive this. Fences.
   /// @throws OutOfMemoryError
-  IncompleteFactorization(const ExecutionSpace& exec, const Matrix& F, const SparseIluOptions& options,
-                          const MemoryBudget& budget);
+  IncompleteFactorization(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget);
 
   /// @param A its scales are not read: those of F count
   /// @returns is_finite() is false where no shift gave usable factors; they must not be applied then
@@ -66,6 +92,9 @@ class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpac
   const Factors& factors() const { return m_factors; }
   /// Entries of L without its diagonal.
   std::int64_t nnz_l() const { return m_nnz_l; }
+  /// Why the schedule of elimination and the way to apply the factors were chosen; empty where they were
+  /// asked for.
+  std::string reason() const;
   const IncompleteSteps& steps() const { return m_steps; }
 
  private:
@@ -73,19 +102,17 @@ class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpac
   using View = CsrView<Scalar, Ordinal, Offset, Memory>;
 
   View matrix_of(const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& values);
-  void set_pattern(const ExecutionSpace& exec, const Factors& factors);
-  void make_parts(const ExecutionSpace& exec);
+  void set_pattern(const ExecutionSpace& exec, const Factors& factors, std::int64_t nnz_l);
   IncompleteOutcome compute(const ExecutionSpace& exec, const View& F, double shift);
   void find_pattern(const ExecutionSpace& exec, const View& F, double shift);
   std::string fault_of(const IncompleteOutcome& outcome) const;
 
-  Matrix m_matrix;
-  SparseIluOptions m_options;
+  const Plan& m_plan;
+  const IluOptions& m_options;
   MemoryBudget m_budget;
   MemoryReservation m_reservation;
   Impl::AsyncResult<IncompleteOutcome, ExecutionSpace> m_inspection;
   Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz(F)] empty where F is A
-  Factors m_first;                         ///< what ParILUT begins with; empty once it has found its pattern
   Factors m_factors;
   std::unique_ptr<Elimination> m_elimination;  ///< null with ParILU
   std::unique_ptr<Parts> m_parts;              ///< null until ParILUT has found its pattern

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_HostColumns.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RefinementKernels.hpp"
 #include "Lutra_Timer.hpp"
@@ -23,6 +24,10 @@ void check_options(const KrylovSolverOptions& options) {
   if (options.restart < 1) throw InputError("options: restart must be 1 or more");
   if (options.krylov.side == PreconditionSide::split && options.preconditioning != Preconditioning::ilu)
     throw InputError("options: split preconditioning needs incomplete factors");
+  if (options.krylov.side != PreconditionSide::right && options.method == KrylovMethod::cg)
+    throw InputError("options: CG keeps symmetry by itself, and its preconditioner has no side");
+  if (options.ilu.ilu.memory_limit != 0 || options.lu.memory_limit != 0)
+    throw InputError("options: a Krylov solver has one memory_limit, its own");
 }
 
 namespace {
@@ -137,6 +142,14 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matr
   update_memory();
 }
 
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_host(std::span<const Scalar> B,
+                                                                         std::span<Scalar> X,
+                                                                         Transposition op) {
+  return Impl::solve_host_columns(m_exec, m_budget, static_cast<std::size_t>(m_pattern.n_rows), B, X,
+                                  [&](const auto& from, const auto& to) { return solve(from, to, op); });
+}
+
 /// The preconditioner of A, which lives until the next call, and the report of it.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::compute_preconditioner(const matrix_type& A) {
@@ -149,6 +162,7 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::compute_precondition
     m_report.pivots = report.pivots;
     m_report.escalations = report.escalations;
     m_report.choice.trisolve = report.choice.trisolve;
+    m_report.choice.why = report.choice.why;
   } else if (m_lu) {
     const double given = m_options.lu.perturbation;
     const FactorizationOutcome outcome =

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -72,6 +73,11 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
     return solve_views(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X),
                        op);
   }
+
+  /// The same for host arrays of n·k values by columns; copies to the device and back where the execution
+  /// space cannot reach them. Fences.
+  /// @throws what solve does; OutOfMemoryError where the copies do not fit: nothing has changed, X included
+  Status solve_host(std::span<const Scalar> B, std::span<Scalar> X, Transposition op = Transposition::none);
 
   /// What was chosen, counted and measured, and how good the last solution is: `iterations` and
   /// `residual_history` are of the column that took most iterations.

@@ -24,11 +24,11 @@ struct KrylovSolverOptions {
   Preconditioning preconditioning = Preconditioning::ilu;
   KrylovOptions krylov{.tolerance = 0};  ///< tolerance of the relative residual (0: 1e-10 or 1e-5, by
                                          ///< scalar type), most iterations, side. Split preconditioning
-                                         ///< needs Preconditioning::ilu
+                                         ///< needs Preconditioning::ilu; CG has no side
   int restart = 50;                      ///< of GMRES; less where memory does not suffice
   bool start_from_x = false;             ///< X holds a first guess; false: zero
-  SparseIluOptions ilu;                  ///< its validate_input, time_stages and memory_limit are not read
-  LuOptions lu;                          ///< likewise, nor what belongs to refinement
+  SparseIluOptions ilu;          ///< its validate_input and time_stages are those below; no memory_limit
+  LuOptions lu;                  ///< likewise; what belongs to refinement is not read
   bool validate_input = true;    ///< false: factorize and solve take it for granted that the matrix has the
                                  ///< pattern analyzed and that no value is NaN or infinite
   bool time_stages = false;      ///< wait for the device where a stage is timed

@@ -2,10 +2,10 @@
 #include "Lutra_SparseILU.hpp"
 
 #include <cstdio>
-#include <numeric>
 #include <string>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_HostColumns.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_RefinementKernels.hpp"
@@ -15,34 +15,10 @@
 namespace lutra {
 namespace {
 
-/// Adds 1 for each row whose diagonal entry is missing or zero.
-template <class Matrix>
-struct CountMissingDiagonals {
-  Matrix A;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& sum) const {
-    using Scalar = typename decltype(A.values)::non_const_value_type;
-    auto p = A.row_map(i);
-    while (p < A.row_map(i + 1) && static_cast<std::int64_t>(A.entries(p)) < i) ++p;
-    const bool there =
-        p < A.row_map(i + 1) && static_cast<std::int64_t>(A.entries(p)) == i && A.values(p) != Scalar(0);
-    sum += there ? 0 : 1;
-  }
-};
-
 /// Whether a View lies as a block by rows does.
 template <class View>
 bool is_by_rows(const View& view) {
   return (view.extent(1) == 1 || view.stride(1) == 1) && view.stride(0) == view.extent(1);
-}
-
-template <class Ordinal>
-MatchingResult<Ordinal> identity_matching(Ordinal n) {
-  MatchingResult<Ordinal> result;
-  result.row_of_column.resize(static_cast<std::size_t>(n));
-  std::iota(result.row_of_column.begin(), result.row_of_column.end(), Ordinal(0));
-  result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
-  result.col_scale.assign(static_cast<std::size_t>(n), 1.0);
-  return result;
 }
 
 }  // namespace
@@ -56,78 +32,23 @@ SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::SparseILU(SparseIluOptions o
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-bool SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::has_full_diagonal(const matrix_type& A) const {
-  std::int64_t missing = 0;
-  Kokkos::parallel_reduce("lutra::driver::missing_diagonals",
-                          Kokkos::RangePolicy<ExecutionSpace>(m_exec, 0, A.n_rows),
-                          CountMissingDiagonals<matrix_type>{A}, missing);
-  return missing == 0;
-}
-
-/// Matching and ordering. Empty where the pattern is structurally singular.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::order(const matrix_type& A, Report& report) const
-    -> std::optional<typename factorization_type::Matrix> {
-  LuOptions lu;
-  lu.matching = m_options.matching;
-  lu.ordering = m_options.ordering;
-  lu.user_permutation = m_options.user_permutation;
-  if (lu.matching == Matching::automatic) {
-    const bool match = !m_options.ilu.symmetric && !has_full_diagonal(A);
-    lu.matching = match ? Matching::exact : Matching::none;
-    if (match) Impl::add_reason(report, "exact matching: diagonal entries are missing or zero");
-  }
-  const bool matched = lu.matching != Matching::none;
-  if (lu.ordering == Ordering::automatic) lu.ordering = Ordering::natural;
-  if (!matched && lu.ordering == Ordering::natural) {
-    report.choice.matching = "none";
-    report.choice.ordering = "natural";
-    typename factorization_type::Matrix F;
-    F.pattern = A.pattern();
-    return F;
-  }
-  const auto on_host = Impl::copy_to_host(m_exec, A);
-  if (!matched) {  // nothing is asked of the pattern, so that its rank need not be found
-    const Kokkos::Timer timer;
-    report.choice.matching = "none";
-    report.choice.ordering = name_of(lu.ordering);
-    auto columns = lu.ordering == Ordering::user
-                       ? std::vector<Ordinal>(lu.user_permutation.begin(), lu.user_permutation.end())
-                       : lutra::order(on_host.pattern(), lu.ordering);
-    report.times.ordering = timer.seconds();
-    const PivotOrder<Ordinal> pivots(identity_matching(A.n_rows), std::move(columns));
-    return Impl::order_matrix<Scalar>(m_exec, on_host.pattern(), pivots, m_budget);
-  }
-  const auto pivots = choose_pivots(m_exec, A, on_host, lu, m_budget, report);
-  if (!pivots) return std::nullopt;
-  return Impl::order_matrix<Scalar>(m_exec, on_host.pattern(), *pivots, m_budget);
+void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::set_analysis(
+    const std::shared_ptr<const analysis_type>& analysis) {
+  std::unique_ptr<factorization_type> factorization;
+  if (analysis->plan) factorization = std::make_unique<factorization_type>(m_exec, *analysis->plan, m_budget);
+  m_exec.fence("lutra::driver: the analysis of incomplete factors is complete");
+  // Nothing has changed until here.
+  m_factorization = std::move(factorization);  // before the plan it refers to
+  m_analysis = analysis;
+  m_report = analysis->report;
+  m_usable = m_factorized_before = false;
+  if (m_factorization) report_factors();
+  update_memory();
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix_type& A) {
-  check_square_matrix(m_exec, A, m_check);
-  if (m_options.ordering == Ordering::user) check_permutation(m_options.user_permutation, A.n_rows);
-  Report report;
-  report.choice.method = report.choice.precond = name_of(m_options.ilu);
-  MemoryReservation reservation(m_budget);
-  const auto pattern = Impl::copy_pattern(m_exec, reservation, A.pattern());
-  const auto F = order({A.n_rows, A.n_cols, pattern.row_map, pattern.entries, A.values}, report);
-  std::unique_ptr<factorization_type> factorization;
-  if (F) {
-    const Impl::StageTimer timer(m_exec, true);
-    factorization = std::make_unique<factorization_type>(m_exec, *F, m_options, m_budget);
-    report.times.symbolic = timer.seconds();
-  }
-  m_exec.fence("lutra::driver: the analysis of incomplete factors is complete");
-  // Nothing has changed until here.
-  m_factorization = std::move(factorization);
-  m_pattern = pattern;
-  m_reservation = reservation;
-  m_report = report;
-  m_analyzed = true;
-  m_usable = m_factorized_before = false;
-  if (m_factorization) report_factors();
-  update_memory();
+  set_analysis(analyze_ilu(m_exec, A, m_options, m_budget));
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -146,8 +67,8 @@ Status SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const host_
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 Status SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matrix_type& A) {
-  if (!m_analyzed) throw CallOrderError("factorize: there is no analysis; call analyze first");
-  check_same_pattern(m_exec, A, m_pattern, m_check, m_options.validate_input);
+  if (!m_analysis) throw CallOrderError("factorize: there is no analysis; call analyze first");
+  check_same_pattern(m_exec, A, m_analysis->pattern, m_check, m_options.validate_input);
   if (!m_factorization) return m_report.status;  // structurally singular
   m_usable = false;
   m_report.escalations.clear();
@@ -191,7 +112,12 @@ void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::report_factors() {
   m_report.factors.nnz_l = nnz_l;
   m_report.factors.nnz_u = static_cast<std::int64_t>(factors.nnz()) - nnz_l;
   m_report.factors.fill_ratio =
-      m_pattern.nnz() > 0 ? static_cast<double>(factors.nnz()) / static_cast<double>(m_pattern.nnz()) : 0.0;
+      m_analysis->pattern.nnz() > 0
+          ? static_cast<double>(factors.nnz()) / static_cast<double>(m_analysis->pattern.nnz())
+          : 0.0;
+  m_report.choice.why = m_analysis->report.choice.why;
+  if (const std::string reason = m_factorization->reason(); !reason.empty())
+    Impl::add_reason(m_report, reason);
   const auto* const parts = m_factorization->parts();
   if (parts == nullptr) return;
   m_report.factors.levels = parts->levels();
@@ -218,7 +144,7 @@ void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::apply_views(const const
                                                                      const multivector_type& X,
                                                                      Transposition op) {
   if (!m_usable) throw CallOrderError("apply: there are no usable factors; call factorize first");
-  const auto n = static_cast<std::size_t>(m_pattern.n_rows);
+  const auto n = static_cast<std::size_t>(m_analysis->pattern.n_rows);
   Impl::check_extents(n, B, X);
   const std::size_t columns = B.extent(1);
   if (is_by_rows(B) && is_by_rows(X)) {
@@ -235,6 +161,16 @@ void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::apply_views(const const
   Impl::copy_block(m_exec, B, block);
   m_factorization->apply(m_exec, op, block, block);
   Impl::copy_block(m_exec, block, X);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::apply_host(std::span<const Scalar> B,
+                                                                    std::span<Scalar> X, Transposition op) {
+  const auto n = m_analysis ? static_cast<std::size_t>(m_analysis->pattern.n_rows) : std::size_t(0);
+  Impl::solve_host_columns(m_exec, m_budget, n, B, X, [&](const auto& from, const auto& to) {
+    apply(from, to, op);
+    return 0;
+  });
 }
 
 #define LUTRA_SPARSE_ILU(Scalar, Ordinal, Offset, Space) \

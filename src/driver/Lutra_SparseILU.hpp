@@ -3,15 +3,15 @@
 #define LUTRA_SPARSEILU_HPP
 
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 
 #include "Lutra_BuiltTypes.hpp"
 #include "Lutra_CheckMatrix.hpp"
-#include "Lutra_IncompleteFactorization.hpp"
+#include "Lutra_IluAnalysis.hpp"
 #include "Lutra_MatrixInput.hpp"
 #include "Lutra_RankTwo.hpp"
-#include "Lutra_Report.hpp"
 
 namespace lutra {
 
@@ -21,6 +21,9 @@ namespace lutra {
 /// analyze once per pattern, factorize once per set of values, apply as often as wanted. Compiled into the
 /// library for the types of `SparseLU`. Numerical events end in `report().status`, mistakes of the caller in
 /// exceptions.
+///
+/// Several of them may share one analysis, each with its execution space instance, factors, workspace, memory
+/// account and report; they may be used at the same time by different threads.
 template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
           class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace> {
@@ -28,6 +31,7 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpac
   using memory_space = typename ExecutionSpace::memory_space;
   using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
   using host_matrix_type = HostMatrix<Scalar, Ordinal, Offset>;
+  using analysis_type = IluAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
   using factorization_type = IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>;
   using const_multivector_type = Kokkos::View<const Scalar**, Kokkos::LayoutStride, memory_space>;
   using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;
@@ -37,12 +41,20 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpac
       : SparseILU(options, exec, MemoryBudget(options.ilu.memory_limit)) {}
   /// The same on an account that others write to as well.
   SparseILU(SparseIluOptions options, const ExecutionSpace& exec, const MemoryBudget& budget);
+  /// One more on the analysis of another (`analysis()`), with its options and memory limit.
+  /// @throws OutOfMemoryError. Fences.
+  explicit SparseILU(const std::shared_ptr<const analysis_type>& analysis,
+                     const ExecutionSpace& exec = ExecutionSpace())
+      : SparseILU(analysis->options, exec) {
+    set_analysis(analysis);
+  }
 
   /// Matching and ordering as the options ask, pattern of the factors, dependencies of elimination and
   /// solves. Afterwards `report().status` is `not_solved`, or `structurally_singular` where a matching was
   /// asked for and there is none. Fences.
   /// @param A its values are used for matching and scaling alone
-  /// @throws InputError as SparseLU::analyze; OutOfMemoryError. As before the call then
+  /// @throws InputError as SparseLU::analyze, and with IluOptions::symmetric for an entry (i, j) without
+  ///         (j, i); OutOfMemoryError. As before the call then
   void analyze(const matrix_type& A);
   void analyze(const host_matrix_type& A);
   template <class Value, class Index, class Integer, class Memory>
@@ -75,6 +87,13 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpac
     apply_views(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X), op);
   }
 
+  /// The same for host arrays of n·k values by columns. Fences.
+  /// @throws what apply does; OutOfMemoryError where copies on the device do not fit
+  void apply_host(std::span<const Scalar> B, std::span<Scalar> X, Transposition op = Transposition::none);
+
+  /// The analysis, or null. It never changes and may be shared.
+  const std::shared_ptr<const analysis_type>& analysis() const noexcept { return m_analysis; }
+
   /// The factors as one preconditioner; `parts()` of it as two, for split preconditioning. Valid until the
   /// next analysis; to be applied after a successful `factorize` only.
   /// @throws CallOrderError without an analysis, or where the pattern is structurally singular
@@ -92,8 +111,7 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpac
         A, [this](const auto& row_map) { return m_row_map.convert(m_exec, row_map, m_budget); });
   }
   void apply_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
-  std::optional<typename factorization_type::Matrix> order(const matrix_type& A, Report& report) const;
-  bool has_full_diagonal(const matrix_type& A) const;
+  void set_analysis(const std::shared_ptr<const analysis_type>& analysis);
   Status factorize_values(const matrix_type& A);
   void report_factors();
   void update_memory();
@@ -104,13 +122,12 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpac
   Report m_report;
   MatrixCheckWorkspace<ExecutionSpace> m_check;
   Impl::WidenedRowMap<Offset, ExecutionSpace> m_row_map;  ///< empty unless matrices have row maps of `int`
-  CsrPattern<Ordinal, Offset, memory_space> m_pattern;    ///< of A; a copy
-  MemoryReservation m_reservation;
-  std::unique_ptr<factorization_type> m_factorization;  ///< null before an analysis
-  Rows m_scratch;                                       ///< [n × k] for Views of other layouts
+  std::shared_ptr<const analysis_type> m_analysis;        ///< null before the first
+  std::unique_ptr<factorization_type> m_factorization;    ///< null before an analysis
+  Rows m_scratch;                                         ///< [n × k] for Views of other layouts
   MemoryReservation m_scratch_reservation;
-  bool m_analyzed = false, m_usable = false;  ///< usable: there are factors that can be applied
-  bool m_factorized_before = false;           ///< the next factorization is a refactorization
+  bool m_usable = false;             ///< there are factors that can be applied
+  bool m_factorized_before = false;  ///< the next factorization is a refactorization
 };
 
 }  // namespace lutra

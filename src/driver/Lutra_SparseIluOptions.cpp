@@ -7,6 +7,12 @@ namespace lutra {
 
 void check_options(const SparseIluOptions& options) {
   check_options(options.ilu);
+  if (options.trisolve != TrisolveMethod::automatic && options.ilu.apply == IluApply::jacobi)
+    throw InputError("options: Jacobi sweeps leave no triangular solve whose method could be chosen");
+  if (options.ilu.schedule != IluSchedule::automatic && options.ilu.method == IluMethod::parilu)
+    throw InputError("options: ParILU makes sweeps and no elimination that could have a schedule");
+  if (options.ordering != Ordering::user && !options.user_permutation.empty())
+    throw InputError("options: a user permutation needs Ordering::user");
   if (options.ilu.symmetric && options.matching != Matching::automatic && options.matching != Matching::none)
     throw InputError("options: a matching would destroy the symmetry that symmetric factors need");
 }

@@ -3,6 +3,7 @@
 #define LUTRA_SPARSEILUOPTIONS_HPP
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct SparseIluOptions {
   Matching matching = Matching::automatic;  ///< automatic: exact where a diagonal entry is missing or zero
                                             ///< and the matrix is not taken for symmetric, else none
   TrisolveMethod trisolve = TrisolveMethod::automatic;  ///< of exact application
+  std::optional<DeviceModel> device_model =
+      {};                      ///< what choices are made by; none: the execution space's own
   bool validate_input = true;  ///< false: factorize and apply take it for granted that the matrix has the
                                ///< pattern analyzed and that no value is NaN or infinite
   bool time_stages = false;    ///< wait for the device where a stage is timed

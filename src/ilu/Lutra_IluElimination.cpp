@@ -57,35 +57,47 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
   using Array = Kokkos::View<T*, Memory>;
 
   Plan(const ExecutionSpace& exec, const Factors& pattern, IluSchedule wanted, const MemoryBudget& budget,
-       double watchdog_seconds)
+       double watchdog_seconds, const IluCosts& costs, bool is_prototype)
       : reservation(budget),
         n(pattern.n),
-        schedule(wanted == IluSchedule::automatic ? IluSchedule::syncfree : wanted),
+        n_entries(static_cast<std::size_t>(pattern.nnz())),
         longest(Impl::longest_row(exec, n, pattern.row_map)),
         state(exec, reservation, "lutra::ilu::elimination_state", 2),
         watchdog_ticks(Impl::watchdog_ticks<ExecutionSpace>(watchdog_seconds)) {
-    if constexpr (on_host) threads = schedule == IluSchedule::syncfree ? exec.concurrency() : 1;
-    if (!on_host && schedule == IluSchedule::syncfree) find_updates(exec, pattern, budget);
-    if (!on_host || threads > 1 || schedule == IluSchedule::levels) {
+    EliminationProperties properties{static_cast<std::int64_t>(n), 0, 0};
+    if constexpr (on_host) properties.threads = exec.concurrency();
+    if (properties.threads != 1 || wanted == IluSchedule::levels) {
       // an edge leads from a row to those it needs: levels count from the rows that no row needs
       levels = levelize(exec,
                         DependencyGraph<Ordinal, Offset, Memory>{
                             n, {pattern.row_map, pattern.diagonal, pattern.entries, 0}, {}},
                         budget);
-      if (on_host && wanted == IluSchedule::automatic && !shares_pay()) {
-        levels = {};
-        threads = 1;
-      }
+      properties.levels = static_cast<std::int64_t>(levels.size());
     }
-    allocate(exec, pattern, budget);
-    state.fill(exec, 0);
-    exec.fence("lutra::ilu: the plan of an elimination is ready");
+    const ScheduleChoice choice = choose_schedule(properties, wanted, costs);
+    schedule = choice.schedule;
+    threads = choice.threads;
+    reason = choice.reason;
+    if (schedule == IluSchedule::syncfree && threads == 1) levels = {};
+    if (!on_host && schedule == IluSchedule::syncfree) find_updates(exec, pattern, budget);
+    if (!is_prototype) allocate(exec, budget);
+    exec.fence("lutra::ilu: the analysis of an elimination is complete for other instances");
   }
 
-  /// Whether a thread's rows of a level, some 10 µs, outweigh waiting for the others', whose values come from
-  /// other caches.
-  bool shares_pay() const {
-    return static_cast<std::size_t>(n) >= 256 * static_cast<std::size_t>(threads) * levels.size();
+  /// Another on what `analysed` has found.
+  Plan(const ExecutionSpace& exec, const Plan& analysed, const MemoryBudget& budget)
+      : reservation(budget),
+        n(analysed.n),
+        n_entries(analysed.n_entries),
+        schedule(analysed.schedule),
+        threads(analysed.threads),
+        reason(analysed.reason),
+        levels(analysed.levels),
+        longest(analysed.longest),
+        updates(analysed.updates),
+        state(exec, reservation, "lutra::ilu::elimination_state", 2),
+        watchdog_ticks(analysed.watchdog_ticks) {
+    allocate(exec, budget);
   }
 
   /// For rows on CUDA. Where the memory left has no room for them, and on other devices, levels run.
@@ -94,16 +106,22 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
       const auto found = Impl::find_row_updates(exec, pattern, longest, budget, reservation);
       if (found) updates = *found;
     }
-    if (updates.row_map.extent(0) == 0) schedule = IluSchedule::levels;
+    if (updates.row_map.extent(0) > 0) return;
+    schedule = IluSchedule::levels;
+    reason = "elimination: levels, without room for lists of updates";
   }
 
-  /// What an elimination writes but for the factors.
-  void allocate(const ExecutionSpace& exec, const Factors& pattern, const MemoryBudget& budget) {
+  /// What an elimination writes but for the factors. Fences.
+  void allocate(const ExecutionSpace& exec, const MemoryBudget& budget) {
     if (on_host || schedule == IluSchedule::levels) {
-      const double mean = static_cast<double>(pattern.nnz()) / std::max(1.0, static_cast<double>(n));
+      const double mean = static_cast<double>(n_entries) / std::max(1.0, static_cast<double>(n));
       workspace = std::make_unique<Workspace>(exec, n, longest, mean, budget);
     }
-    if (schedule == IluSchedule::levels) return;
+    if (schedule == IluSchedule::syncfree) allocate_syncfree(exec);
+    state.fill(exec, 0);
+    exec.fence("lutra::ilu: the plan of an elimination is ready");
+  }
+  void allocate_syncfree(const ExecutionSpace& exec) {
     if constexpr (on_host) {
       flags = reservation.template allocate<Array<unsigned>>(exec, "lutra::ilu::row_flags",
                                                              static_cast<std::size_t>(n));
@@ -111,8 +129,7 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
     } else if constexpr (on_cuda) {
 #ifdef KOKKOS_ENABLE_CUDA
       if (longest > Impl::SyncfreeRowsCuda<Scalar, Ordinal, Offset, Memory>::max_scratch_length)
-        long_rows = reservation.template allocate<Array<Scalar>>(exec, "lutra::ilu::long_rows",
-                                                                 static_cast<std::size_t>(pattern.nnz()));
+        long_rows = reservation.template allocate<Array<Scalar>>(exec, "lutra::ilu::long_rows", n_entries);
 #endif
     }
   }
@@ -152,8 +169,10 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
 
   MemoryReservation reservation;
   Ordinal n;
-  IluSchedule schedule;
+  std::size_t n_entries;  ///< of the pattern
+  IluSchedule schedule = IluSchedule::syncfree;
   int threads = 1;                                    ///< hosts
+  std::string reason;                                 ///< for the schedule
   Levels<Ordinal, Memory> levels;                     ///< counted from the rows that no row needs
   Ordinal longest;                                    ///< entries of the longest row
   Impl::RowUpdates<Ordinal, Offset, Memory> updates;  ///< CUDA
@@ -166,12 +185,21 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
 };
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::IluElimination(const ExecutionSpace& exec,
-                                                                        const Factors& pattern,
-                                                                        IluSchedule schedule,
-                                                                        const MemoryBudget& budget,
-                                                                        double watchdog_seconds)
-    : m_plan(std::make_unique<Plan>(exec, pattern, schedule, budget, watchdog_seconds)) {}
+IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::IluElimination(
+    const ExecutionSpace& exec, const Factors& pattern, IluSchedule schedule, const MemoryBudget& budget,
+    double watchdog_seconds, const IluCosts& costs, bool is_prototype)
+    : m_plan(std::make_unique<Plan>(exec, pattern, schedule, budget, watchdog_seconds, costs, is_prototype)) {
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+auto IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::with_own_workspace(
+    const ExecutionSpace& exec, const MemoryBudget& budget) const -> IluElimination {
+  return IluElimination(std::make_unique<Plan>(exec, *m_plan, budget));
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::IluElimination(std::unique_ptr<Plan> plan)
+    : m_plan(std::move(plan)) {}
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::~IluElimination() = default;
@@ -198,6 +226,10 @@ void IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::eliminate(const Ex
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 IluSchedule IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::schedule() const {
   return m_plan->schedule;
+}
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+const std::string& IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::reason() const {
+  return m_plan->reason;
 }
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::int64_t IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::levels() const {

@@ -3,10 +3,11 @@
 #define LUTRA_ILUELIMINATION_HPP
 
 #include <memory>
+#include <string>
 
 #include "Lutra_BuiltTypes.hpp"
 #include "Lutra_CsrView.hpp"
-#include "Lutra_IluOptions.hpp"
+#include "Lutra_IluChoice.hpp"
 #include "Lutra_IncompleteFactors.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
@@ -31,10 +32,17 @@ class IluElimination : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, Executio
   /// Dependencies and workspaces. Fences.
   /// @param pattern          whose row_map, entries and diagonal those of `eliminate` equal
   /// @param watchdog_seconds a row that waits longer ends the elimination
+  /// @param costs            from which an `automatic` schedule is chosen (choose_schedule)
+  /// @param is_prototype     only `with_own_workspace` is wanted of it, so that it needs no workspace
   /// @throws OutOfMemoryError
   IluElimination(const ExecutionSpace& exec, const Factors& pattern, IluSchedule schedule,
-                 const MemoryBudget& budget, double watchdog_seconds = 10);
+                 const MemoryBudget& budget, double watchdog_seconds = 10,
+                 const IluCosts& costs = default_device_model<ExecutionSpace>().ilu,
+                 bool is_prototype = false);
   ~IluElimination();
+  /// Another on the same analysis: the two may run at the same time. This must outlive it. Fences.
+  /// @throws OutOfMemoryError
+  IluElimination with_own_workspace(const ExecutionSpace& exec, const MemoryBudget& budget) const;
   IluElimination(IluElimination&&) noexcept;
   IluElimination& operator=(IluElimination&&) noexcept;
 
@@ -46,6 +54,8 @@ class IluElimination : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, Executio
 
   /// What runs: never `automatic`.
   IluSchedule schedule() const;
+  /// Why, in a sentence; empty where the caller has chosen, or there is no choice.
+  const std::string& reason() const;
   /// Levels of the rows of L; 0 where rows run in their own order.
   std::int64_t levels() const;
   /// The row at which the watchdog ended the last elimination, or −1. Waits. The factors then hold NaN.
@@ -53,6 +63,7 @@ class IluElimination : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, Executio
 
  private:
   struct Plan;
+  explicit IluElimination(std::unique_ptr<Plan> plan);
   std::unique_ptr<Plan> m_plan;
 };
 

@@ -20,7 +20,7 @@ enum class FillRule {
   row     ///< entries of each row of L and of U
 };
 
-/// In which order an elimination on a fixed pattern runs.
+/// In which order an elimination on a fixed pattern runs: ILU(k), and ParILUT once its pattern is found.
 enum class IluSchedule {
   automatic,  ///< the one of least predicted time
   levels,     ///< a launch for each level set of L's rows
@@ -49,7 +49,9 @@ struct IluOptions {
   double sweep_tolerance =
       1e-2;  ///< residual on the pattern, over that of the first sweep, at which sweeps end
   bool approximate_selection = true;  ///< ParILUT: thresholds from one pass of SampleSelect
-  bool symmetric = false;  ///< IC(k), ParIC, ParICT: A is Hermitian positive definite; applied as Uᴴ·D⁻¹·U
+  bool symmetric =
+      false;  ///< IC(k), ParIC, ParICT: A is Hermitian positive definite, its pattern symmetric;
+              ///< applied as Uᴴ·D⁻¹·U, from U alone. Pivots that are not positive lead to a shift
   bool deterministic = false;  ///< sweeps read the values of the sweep before: the same bits from run to run
   IluSchedule schedule = IluSchedule::automatic;
   double shift = 0;    ///< first diagonal shift, in parts of max |entry| of its row; finite, ≥ 0

@@ -2,7 +2,9 @@
 #include "Lutra_IluPattern.hpp"
 
 #include <algorithm>
+#include <limits>
 
+#include "Lutra_BinarySearch.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_RowKernels.hpp"
@@ -106,6 +108,22 @@ struct FillRow {
   }
 };
 
+/// Takes the minimum with i·n + j of the entries of row i that have no mirror.
+template <class Pattern>
+struct FindUnpaired {
+  Pattern A;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& first) const {
+    for (auto p = A.row_map(i); p < A.row_map(i + 1); ++p) {
+      const auto j = A.entries(p);
+      const auto end = A.row_map(j + 1);
+      const auto q = first_not_before(
+          A.row_map(j), end, [&](const auto at) { return static_cast<std::int64_t>(A.entries(at)) < i; });
+      if (q < end && static_cast<std::int64_t>(A.entries(q)) == i) continue;
+      first = Kokkos::min(first, i * static_cast<std::int64_t>(A.n_rows) + static_cast<std::int64_t>(j));
+    }
+  }
+};
+
 }  // namespace Impl
 
 namespace {
@@ -164,7 +182,7 @@ class PatternMaker {
 }  // namespace
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> make_incomplete_factors(
+IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> make_incomplete_pattern(
     const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     int fill_level, const MemoryBudget& budget) {
   const Ordinal n = A.n_rows;
@@ -185,18 +203,43 @@ IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space
   factors.entries = pattern.entries;
   factors.diagonal = pattern.diagonal;
   factors.reservation = pattern.reservation;
-  pattern.levels = {};
-  pattern.levels_reservation = {};
-  factors.values =
-      factors.reservation.template allocate<Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>>(
-          exec, "lutra::ilu::values", pattern.entries.extent(0));
   return factors;
 }
 
-#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, Space)                  \
-  template IncompleteFactors<Scalar, Ordinal, Offset, Space::memory_space> \
-  make_incomplete_factors<Scalar, Ordinal, Offset, Space>(                 \
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> make_incomplete_factors(
+    const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    int fill_level, const MemoryBudget& budget) {
+  auto factors = make_incomplete_pattern<Scalar>(exec, A, fill_level, budget);
+  factors.values =
+      factors.reservation.template allocate<Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>>(
+          exec, "lutra::ilu::values", factors.entries.extent(0));
+  return factors;
+}
+
+template <class Ordinal, class Offset, class ExecutionSpace>
+std::int64_t find_unpaired_entry(
+    const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
+  constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+  std::int64_t first = none;
+  Kokkos::parallel_reduce("lutra::ilu::find_unpaired",
+                          Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(A.n_rows)),
+                          Impl::FindUnpaired<std::decay_t<decltype(A)>>{A}, Kokkos::Min<std::int64_t>(first));
+  return first == none ? -1 : first;
+}
+
+#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, Space)                                               \
+  template IncompleteFactors<Scalar, Ordinal, Offset, Space::memory_space>                              \
+  make_incomplete_pattern<Scalar, Ordinal, Offset, Space>(                                              \
+      const Space&, const CsrPattern<Ordinal, Offset, Space::memory_space>&, int, const MemoryBudget&); \
+  template IncompleteFactors<Scalar, Ordinal, Offset, Space::memory_space>                              \
+  make_incomplete_factors<Scalar, Ordinal, Offset, Space>(                                              \
       const Space&, const CsrPattern<Ordinal, Offset, Space::memory_space>&, int, const MemoryBudget&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INSTANTIATE)
+
+#define LUTRA_INSTANTIATE_SEARCH(Ordinal, Offset, Space)             \
+  template std::int64_t find_unpaired_entry<Ordinal, Offset, Space>( \
+      const Space&, const CsrPattern<Ordinal, Offset, Space::memory_space>&);
+LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_INSTANTIATE_SEARCH)
 
 }  // namespace lutra

@@ -31,6 +31,16 @@ struct IncompleteFactors {
   Offset nnz() const { return static_cast<Offset>(entries.extent(0)); }
   CsrPattern<Ordinal, Offset, MemorySpace> pattern() const { return {n, n, row_map, entries}; }
   CsrView<Scalar, Ordinal, Offset, MemorySpace> view() const { return {n, n, row_map, entries, values}; }
+
+  /// Others on the same pattern, whose Views they share, with values of their own, not set.
+  /// @throws OutOfMemoryError
+  template <class ExecutionSpace>
+  IncompleteFactors with_own_values(const ExecutionSpace& exec, const MemoryBudget& budget) const {
+    IncompleteFactors result{n, row_map, entries, {}, diagonal, MemoryReservation(budget)};
+    result.values = result.reservation.template allocate<Kokkos::View<Scalar*, MemorySpace>>(
+        exec, "lutra::ilu::values", entries.extent(0));
+    return result;
+  }
 };
 
 /// What was seen in the values of incomplete factors.

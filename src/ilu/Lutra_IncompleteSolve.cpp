@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "Lutra_BinarySearch.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_JacobiTriangle.hpp"
@@ -10,9 +11,6 @@
 
 namespace lutra {
 namespace {
-
-constexpr double max_share_of_exact = 0.5;  ///< predicted time of Jacobi, as its solves cost iterations
-constexpr double max_difference = 0.3;      ///< of its solutions from exact ones, in parts of those
 
 template <class Factors>
 auto pattern_of(const Factors& factors) {
@@ -34,6 +32,47 @@ double predict_jacobi_seconds(const TriangularReport& triangle, int sweeps, cons
                        static_cast<double>(triangle.n) * 4 * sizeof(Scalar);
   return (sweeps + 1) * costs.level_launch_seconds + sweeps * bytes / costs.bandwidth;
 }
+
+/// Row i of Uᴴ and U, and √u_ii: u_ij as it is, its real part on the diagonal, and left of it conj(u_ji), 0
+/// where U has none.
+template <class Factors>
+struct MirrorUpper {
+  using Scalar = typename decltype(Factors::values)::non_const_value_type;
+  Factors factors;
+  decltype(Factors::values) to;
+  Kokkos::View<RealOf<Scalar>*, typename decltype(Factors::values)::memory_space> roots;
+  Impl::RowTeams rows;
+
+  template <class Ordinal>
+  KOKKOS_FUNCTION Scalar mirrored(Ordinal i, Ordinal j) const {
+    const auto end = factors.row_map(j + 1);
+    const auto q = Impl::first_not_before(factors.diagonal(j) + 1, end,
+                                          [&](const auto at) { return factors.entries(at) < i; });
+    return q < end && factors.entries(q) == i ? ScalarTraits<Scalar>::conjugate(factors.values(q))
+                                              : Scalar(0);
+  }
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    rows.visit_rows(team, factors.n, [&](const auto i) {
+      const auto diagonal = factors.diagonal(i);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, factors.row_map(i), factors.row_map(i + 1)),
+                           [&](const auto p) {
+                             to(p) = p < diagonal    ? mirrored(i, factors.entries(p))
+                                     : p == diagonal ? Scalar(real_part(factors.values(p)))
+                                                     : factors.values(p);
+                           });
+      Kokkos::single(Kokkos::PerThread(team),
+                     [&]() { roots(i) = Kokkos::sqrt(real_part(factors.values(diagonal))); });
+    });
+  }
+  KOKKOS_FUNCTION static RealOf<Scalar> real_part(const Scalar& value) {
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      return value.real();
+    } else {
+      return value;
+    }
+  }
+};
 
 /// b(i) = ±1, and ‖x − y‖₂²/‖y‖₂² of two vectors: how far the application of L·U by sweeps is off.
 template <class Rows>
@@ -76,27 +115,71 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::IncompleteSolve(
     const ExecutionSpace& exec, const Factors& factors, const IncompleteSolveOptions& options,
     const MemoryBudget& budget, const Order& order)
-    : m_factors(factors), m_order(order), m_reservation(budget) {
+    : m_factors(factors),
+      m_order(order),
+      m_is_symmetric(options.symmetric),
+      m_reservation(budget),
+      m_wanted(options.apply) {
   if (options.jacobi_sweeps < 1) throw InputError("options: jacobi_sweeps must be 1 or more");
   m_uses_jacobi = options.apply == IluApply::jacobi;
   if (factors.n == 0) return;
   if (!m_uses_jacobi)
-    m_exact = std::make_unique<Solves>(exec, pattern_of(factors), order.row_order, order.col_order,
-                                       options.triangular, budget);
+    m_exact = std::make_unique<Solves>(
+        exec, pattern_of(factors), order.row_order, order.col_order, options.triangular, budget,
+        Impl::analyse_triangle<Scalar, Ordinal, Offset, ExecutionSpace>, options.symmetric);
   if (m_uses_jacobi) m_jacobi = make_jacobi(exec, options, budget);
   if (options.apply != IluApply::automatic) return;
-  const auto& costs =
-      options.triangular.device_model.value_or(default_device_model<ExecutionSpace>()).trisolve.methods;
-  double exact = 0, jacobi = 0;
+  const DeviceModel model = options.triangular.device_model.value_or(default_device_model<ExecutionSpace>());
+  m_costs = model.ilu;
   for (const TriangularReport* triangle : {&m_exact->lower_report(), &m_exact->upper_report()}) {
-    exact += triangle->predicted_seconds;
-    jacobi += predict_jacobi_seconds<Scalar, Ordinal>(*triangle, options.jacobi_sweeps, costs);
+    m_properties.exact_seconds += triangle->predicted_seconds;
+    m_properties.jacobi_seconds +=
+        predict_jacobi_seconds<Scalar, Ordinal>(*triangle, options.jacobi_sweeps, model.trisolve.methods);
   }
-  if (jacobi >= max_share_of_exact * exact) return;
-  m_jacobi = make_jacobi(exec, options, budget);
+  const ApplyChoice choice = choose_apply(m_properties, m_wanted, m_costs);
+  m_reason = choice.reason;
+  if (choice.apply == IluApply::jacobi) m_jacobi = make_jacobi(exec, options, budget);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::IncompleteSolve(const IncompleteSolve& analysed,
+                                                                          const Factors& factors,
+                                                                          const MemoryBudget& budget)
+    : m_factors(factors),
+      m_order(analysed.m_order),
+      m_is_symmetric(analysed.m_is_symmetric),
+      m_reservation(budget),
+      m_uses_jacobi(analysed.m_uses_jacobi),
+      m_wanted(analysed.m_wanted),
+      m_costs(analysed.m_costs),
+      m_properties(analysed.m_properties),
+      m_reason(analysed.m_reason) {}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+auto IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::with_own_values(
+    const ExecutionSpace& exec, const Factors& factors, const MemoryBudget& budget) const
+    -> std::unique_ptr<IncompleteSolve> {
+  std::unique_ptr<IncompleteSolve> result(new IncompleteSolve(*this, factors, budget));
+  const auto share = [&](const std::unique_ptr<Solves>& from, std::unique_ptr<Solves>& to) {
+    if (from) to = std::make_unique<Solves>(from->with_own_values(exec, budget));
+  };
+  share(m_exact, result->m_exact);
+  share(m_jacobi, result->m_jacobi);
+  return result;
+}
+
+/// Room for values and vectors, where there is none yet.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::allocate(const ExecutionSpace& exec) {
+  const auto n = static_cast<std::size_t>(m_factors.n);
+  if (m_is_symmetric && m_between.extent(0) == 0) {
+    m_hermitian = m_reservation.template allocate<decltype(m_hermitian)>(exec, "lutra::ilu::hermitian",
+                                                                         m_factors.entries.extent(0));
+    m_between = m_reservation.template allocate<decltype(m_between)>(exec, "lutra::ilu::between", n);
+  }
+  if (!m_exact || !m_jacobi || m_trial[2].data() != nullptr) return;
   for (Rows& vector : m_trial)
-    vector = m_reservation.template allocate<Rows>(exec, "lutra::ilu::trial",
-                                                   static_cast<std::size_t>(factors.n), 1);
+    vector = m_reservation.template allocate<Rows>(exec, "lutra::ilu::trial", n, 1);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -115,13 +198,22 @@ auto IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::make_jacobi(
     return std::make_unique<Engine>(std::move(plan), account);
   };
   return std::make_unique<Solves>(exec, pattern_of(m_factors), m_order.row_order, m_order.col_order,
-                                  options.triangular, budget, make);
+                                  options.triangular, budget, make, options.symmetric);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::update_values(const ExecutionSpace& exec) {
+  if (m_factors.n == 0) return;
+  allocate(exec);
+  auto values = m_factors.values;
+  if (m_is_symmetric) {
+    values = m_hermitian;
+    const Impl::RowTeams rows = Impl::teams_for_rows(exec, m_between.extent(0), values.extent(0));
+    Kokkos::parallel_for("lutra::ilu::mirror_upper", Impl::by_argument(rows.policy(exec, m_factors.n)),
+                         MirrorUpper<Factors>{m_factors, values, m_between, rows});
+  }
   for (Solves* solves : {m_exact.get(), m_jacobi.get()}) {
-    if (solves != nullptr) solves->set_values(exec, m_factors.values);
+    if (solves != nullptr) solves->set_values(exec, values, m_between);
   }
   if (m_exact && m_jacobi) choose(exec);
 }
@@ -136,11 +228,10 @@ void IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const Exec
   m_exact->solve(exec, Transposition::none, m_order.row_scale, m_order.col_scale, b, y);
   SquareSums sums;
   Kokkos::parallel_reduce("lutra::ilu::compare", all, CompareVectors<Rows>{x, y}, sums);
-  const double difference = std::sqrt(sums.difference / sums.size);
-  m_uses_jacobi = difference <= max_difference;  // not where it is NaN
-  m_reason = m_uses_jacobi
-                 ? "applied by Jacobi sweeps: predicted to take less than half the time of exact solves"
-                 : "applied by exact solves: Jacobi sweeps are too far from them";
+  m_properties.difference = std::sqrt(sums.difference / sums.size);
+  const ApplyChoice choice = choose_apply(m_properties, m_wanted, m_costs);
+  m_uses_jacobi = choice.apply == IluApply::jacobi;
+  m_reason = choice.reason;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "Lutra_IluOptions.hpp"
+#include "Lutra_IluChoice.hpp"
 #include "Lutra_IncompleteFactors.hpp"
 #include "Lutra_LinearOperator.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -33,6 +33,7 @@ struct IncompleteSolveOptions {
   IluApply apply = IluApply::automatic;
   int jacobi_sweeps = 3;         ///< of each factor
   TriangularOptions triangular;  ///< of the exact solves
+  bool symmetric = false;        ///< apply Uᴴ·D⁻¹·U, D the diagonal of U, whatever L holds
 };
 
 /// Applies incomplete factors A ≈ L·U to vectors in user order: by triangular solves, or by a fixed number of
@@ -40,9 +41,12 @@ struct IncompleteSolveOptions {
 /// however many levels the triangle has. Permutations and scales belong to the two parts: L' = R⁻¹·Pᵀ·L and
 /// U' = U·Qᵀ·C⁻¹, so that A ≈ L'·U'. Vectors between the parts are by rows of the factors.
 ///
-/// `automatic` takes Jacobi where the model predicts it to take less than half the time of exact solves and,
-/// with the present values, what it gives for one pseudo-random vector is within 30 % of the exact solution:
-/// sweeps may grow on triangles far from normal before they converge.
+/// With `symmetric`, L' = U'ᴴ = R⁻¹·Pᵀ·Uᴴ·D^(−1/2): the numbers of U and the real parts of its diagonal count
+/// alone, so that what is applied is Hermitian positive definite wherever D is positive, by sweeps too, since
+/// a fixed number of them on Uᴴ is the adjoint of as many on U. The pattern must be symmetric and Q = P.
+///
+/// `automatic` asks `choose_apply`: sweeps are compared with exact solves by predicted times, and with the
+/// present values by the solutions of one pseudo-random right-hand side.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class IncompleteSolve final : public SplitPreconditioner<Scalar, ExecutionSpace> {
  public:
@@ -58,7 +62,14 @@ class IncompleteSolve final : public SplitPreconditioner<Scalar, ExecutionSpace>
                   const MemoryBudget& budget, const Order& order = {});
   ~IncompleteSolve() override;
 
-  /// Takes the values the factors have now. They must not change before the next call. Waits once where
+  /// Another on the same analyses, for factors on the same pattern with values of their own: the two may be
+  /// used at the same time. This must outlive it.
+  /// @throws OutOfMemoryError
+  std::unique_ptr<IncompleteSolve> with_own_values(const ExecutionSpace& exec, const Factors& factors,
+                                                   const MemoryBudget& budget) const;
+
+  /// Takes the values the factors have now. They must not change before the next call. Where a diagonal is
+  /// not positive, symmetric factors become NaN. Allocates the first time. Waits once where
   /// Jacobi sweeps are compared with exact solves; does not fence on devices otherwise.
   void update_values(const ExecutionSpace& exec);
 
@@ -79,6 +90,8 @@ class IncompleteSolve final : public SplitPreconditioner<Scalar, ExecutionSpace>
  private:
   using Solves = Impl::LuTriangularSolves<Scalar, Ordinal, Offset, ExecutionSpace>;
 
+  IncompleteSolve(const IncompleteSolve& analysed, const Factors& factors, const MemoryBudget& budget);
+  void allocate(const ExecutionSpace& exec);
   Solves& solves() const { return m_uses_jacobi ? *m_jacobi : *m_exact; }
   std::unique_ptr<Solves> make_jacobi(const ExecutionSpace& exec, const IncompleteSolveOptions& options,
                                       const MemoryBudget& budget) const;
@@ -86,10 +99,16 @@ class IncompleteSolve final : public SplitPreconditioner<Scalar, ExecutionSpace>
 
   Factors m_factors;
   Order m_order;
+  bool m_is_symmetric;
   MemoryReservation m_reservation;
+  Kokkos::View<Scalar*, Memory> m_hermitian;        ///< [nnz] symmetric: Uᴴ and U
+  Kokkos::View<RealOf<Scalar>*, Memory> m_between;  ///< [n] symmetric: D^(1/2)
   Rows m_trial[3];  ///< [n × 1] a right-hand side, and what both give; empty where only one is in question
   std::unique_ptr<Solves> m_exact, m_jacobi;  ///< null: does not come into question
   bool m_uses_jacobi = false;
+  IluApply m_wanted;
+  IluCosts m_costs;
+  ApplyProperties m_properties;
   std::string m_reason;
 };
 

@@ -61,6 +61,10 @@ class ParIlut {
       const bool is_worthwhile = take_residual();
       if (!(is_worthwhile || (is_too_full && m_outcome.is_finite))) return m_outcome;
       sweep_and_drop();
+      for (int chunk = 1; chunk < m_chunks; ++chunk) {
+        add_chunk(chunk);
+        sweep_and_drop(true);
+      }
       ++m_outcome.steps;
       is_too_full = false;
     }
@@ -70,6 +74,21 @@ class ParIlut {
       take_residual();
     }
     return m_outcome;
+  }
+
+  /// Bytes that suffice: of rows, accumulators, two copies of L and U, and L and U with keys.
+  static std::size_t sufficient_bytes(const ExecutionSpace& exec, const Matrix& A, const IluOptions& options,
+                                      const Factors& start) {
+    std::size_t workers = 8;  // devices: tables for the longest rows, and others
+    if constexpr (Impl::is_host_space<ExecutionSpace>) workers = static_cast<std::size_t>(exec.concurrency());
+    const auto n = static_cast<std::size_t>(A.n_rows);
+    const auto all = static_cast<double>(n) * static_cast<double>(n);
+    const auto limit = static_cast<std::size_t>(
+        std::min(options.fill_factor * static_cast<double>(A.nnz()) + static_cast<double>(n), all));
+    const std::size_t entry = sizeof(Ordinal) + (options.deterministic ? 2 : 1) * sizeof(Scalar);
+    return n * row_bytes + workers * n * (2 * sizeof(Ordinal) + sizeof(Scalar)) + 2 * others_bytes +
+           2 * (row_map_bytes(A.n_rows) + limit * entry) +
+           std::max(limit, static_cast<std::size_t>(start.nnz())) * (entry + 3 * sizeof(Real) + 2);
   }
 
   /// L and U in Views that end with their entries. Waits.
@@ -86,6 +105,10 @@ class ParIlut {
   }
 
  private:
+  static constexpr int max_chunks = 8;                  ///< of rows, in a step
+  static constexpr std::size_t others_bytes = 1 << 15;  ///< of selection and bins, of any size
+  static constexpr std::size_t row_bytes =
+      3 * sizeof(Real) + 5 * sizeof(Ordinal) + sizeof(double) + 3 * sizeof(Offset) + 4 * sizeof(std::int64_t);
   template <class T>
   using Array = Kokkos::View<T*, Memory>;
   using Threshold = SelectionThreshold<Real>;
@@ -105,8 +128,6 @@ class ParIlut {
   void allocate_rows() {
     const auto n = static_cast<std::size_t>(m_A.n_rows);
     MemoryReservation& from = m_reservation;
-    constexpr std::size_t row_bytes = 3 * sizeof(Real) + 5 * sizeof(Ordinal) + sizeof(double) +
-                                      3 * sizeof(Offset) + 4 * sizeof(std::int64_t);
     from.template reserve<Memory>(m_exec, "lutra::ilu::parilut_rows", n * row_bytes + (1 << 13));
     m_scaling = {allocate<Real>(from, "row_size", n), allocate<Real>(from, "row_scale", n),
                  allocate<Real>(from, "column_scale", n)};
@@ -158,27 +179,41 @@ class ParIlut {
     return static_cast<std::int64_t>(std::min(m_options.fill_factor * static_cast<double>(entries), all));
   }
 
-  /// Candidates of m_now whose keys are at least m_min_lower, in U m_min_upper.
-  Search find_candidates() const {
+  /// Candidates of m_now in a chunk of the rows whose keys are at least m_min_lower, in U m_min_upper.
+  Search find_candidates(int chunk = 0) const {
+    const auto row = [&](int c) {
+      return static_cast<Ordinal>(static_cast<std::int64_t>(m_A.n_rows) * c / m_chunks);
+    };
     const Search search{
-        m_A,      m_shift,        m_now,     m_wide,       m_lower_map, m_n_columns, m_n_row,
-        m_n_left, m_row_residual, m_scaling, m_thresholds, m_min_lower, m_min_upper, m_options.symmetric,
-        m_rows};
+        m_A,        m_shift,        m_now,     m_wide,       m_lower_map, m_n_columns, m_n_row,
+        m_n_left,   m_row_residual, m_scaling, m_thresholds, m_min_lower, m_min_upper, m_options.symmetric,
+        row(chunk), row(chunk + 1), m_rows};
     for_rows("lutra::ilu::bound_rows", Impl::BoundRows<Search>{search});
     count_candidates(search);
     return search;
   }
 
-  /// m_wide := m_now with candidates
+  /// m_wide := m_now with candidates; with those of the first chunk of rows where there is no room for all.
   void add_candidates() {
     const Kokkos::Profiling::ScopedRegion region("lutra::ilu::parilut: candidates");
+    m_chunks = 1;
     Search search = find_candidates();
     if (m_wide.nnz() > 0) fill(search);
     const Impl::ParIlutNews& news = m_news.fetch(m_exec)(0);
     if (news.n_entries > m_wide.nnz() && std::isfinite(news.residual)) {
       make_room(search);
+      if (m_chunks > 1) return add_chunk(0);
       fill(search);
     }
+    m_outcome.max_entries = std::max(m_outcome.max_entries, news.n_entries);
+  }
+
+  /// m_wide := m_now with the candidates of a chunk, or, where these do not fit, the largest.
+  void add_chunk(int chunk) {
+    Search search = find_candidates(chunk);
+    const Impl::ParIlutNews& news = m_news.fetch(m_exec)(0);
+    if (news.n_entries > m_wide.nnz()) limit_candidates(search, m_wide.nnz(), true);
+    fill(search);
     m_outcome.max_entries = std::max(m_outcome.max_entries, news.n_entries);
   }
 
@@ -199,18 +234,20 @@ class ParIlut {
   }
 
   /// Makes room for the candidates counted, or leaves the smallest out: those that exceed the limits on fill
-  /// twice, and those for which the budget is short.
+  /// twice. Where the budget is short, finds how many chunks of rows will do.
   void make_room(Search& search) {
     const Impl::ParIlutNews& news = m_news.host()(0);
     const std::int64_t limit = m_max_lower + m_max_upper, enough = 2 * limit + m_A.n_rows;
     if (news.n_entries > enough) limit_candidates(search, limit, false);
+    search.to = {};  // its memory is freed
     widen(std::max(news.n_entries, std::min(news.n_entries + news.n_entries / 4, enough)));
     search.to = m_wide;
-    if (news.n_entries > m_wide.nnz()) limit_candidates(search, m_wide.nnz(), true);
-    if (news.n_entries > m_wide.nnz()) {
-      throw OutOfMemoryError("L and U of ParILUT do not fit into the memory limit",
-                             static_cast<std::size_t>(news.n_entries) * bytes_of_entry());
-    }
+    if (news.n_entries <= m_wide.nnz()) return;
+    const std::int64_t room = m_wide.nnz() - max_kept(), wanted = news.n_entries - max_kept();
+    m_chunks = room > 0
+                   ? static_cast<int>(std::clamp<std::int64_t>((wanted + room - 1) / room, 2, max_chunks))
+                   : max_chunks;
+    m_outcome.chunks = std::max(m_outcome.chunks, m_chunks);
   }
 
   /// Raises the least key so that at most `limit` candidates are left, or, if that `is_hard`, `limit` entries
@@ -250,10 +287,23 @@ class ParIlut {
   }
   /// With the key.
   std::size_t wide_bytes() const { return entry_bytes() + sizeof(Real); }
-  /// With its share in the selection, and its copies in m_kept.
-  std::size_t bytes_of_entry() const {
-    return wide_bytes() + 2 * sizeof(Real) + 2 +
-           (m_kept[0].nnz() + m_kept[1].nnz() > 0 ? 0 : 2 * entry_bytes());
+  /// With its share in the selection.
+  std::size_t selected_bytes() const { return wide_bytes() + 2 * sizeof(Real) + 2; }
+  /// Most entries m_now has.
+  std::int64_t max_kept() const { return std::max<std::int64_t>(n_limit(), m_is_kept ? 0 : m_now.nnz()); }
+
+  /// Entries for which there is room in m_wide with two copies of those that are kept.
+  std::size_t available_entries() const {
+    const std::size_t missing = (m_kept[0].nnz() == 0 ? 1 : 0) + (m_kept[1].nnz() == 0 ? 1 : 0);
+    const std::size_t others = others_bytes + missing * row_map_bytes(m_A.n_rows);
+    const std::size_t all = m_budget.available_bytes();
+    const std::size_t free_bytes = all > others ? all - others : 0;
+    const std::size_t size = free_bytes / (selected_bytes() + missing * entry_bytes());
+    const auto limit = static_cast<std::size_t>(n_limit());
+    return size <= limit ? size : (free_bytes - missing * limit * entry_bytes()) / selected_bytes();
+  }
+  static std::size_t row_map_bytes(Ordinal n) {
+    return 2 * static_cast<std::size_t>(n) * sizeof(Offset) + (1 << 11);
   }
 
   /// Room for `wanted` entries in m_wide, as far as the budget goes. Its entries are lost.
@@ -264,10 +314,9 @@ class ParIlut {
     m_selection = {};
     m_wide.reservation = MemoryReservation(m_budget);
     MemoryReservation& from = m_wide.reservation;
-    constexpr std::size_t others = 1 << 14;  // of the selection, of any size
-    const std::size_t free_bytes = m_budget.available_bytes();
-    const auto size = std::min(static_cast<std::size_t>(wanted),
-                               free_bytes > others ? (free_bytes - others) / bytes_of_entry() : 0);
+    const auto size = std::min(static_cast<std::size_t>(wanted), available_entries());
+    if (size < static_cast<std::size_t>(std::min(wanted, max_kept())))
+      throw OutOfMemoryError("L and U of ParILUT do not fit", size * selected_bytes());
     from.template reserve<Memory>(m_exec, "lutra::ilu::parilut_wide", size * wide_bytes() + (1 << 10));
     m_wide.entries = allocate<Ordinal>(from, "wide_entries", size);
     m_wide.values = allocate<Scalar>(from, "wide_values", size);
@@ -309,17 +358,20 @@ class ParIlut {
     if (m_options.deterministic) std::swap(factors.values, spare);
   }
 
-  /// m_now := what matters of m_wide
-  void sweep_and_drop() {
+  /// m_now := what matters of m_wide, which may take the memory of m_now where L and U before the step are
+  /// kept already.
+  void sweep_and_drop(bool is_later_chunk = false) {
     sweep(m_wide, m_wide_spare);
     const auto [n_entries, n_lower, residual] = m_news.host()(0);
     const auto n_keys = n_entries - m_A.n_rows;
     const Keyed keyed{m_wide, m_lower_map, Kokkos::subview(m_keys, std::make_pair(std::int64_t(0), n_lower)),
                       Kokkos::subview(m_keys, std::make_pair(n_lower, n_keys))};
     set_thresholds(keyed);
-    m_previous = m_now.nnz() > n_limit() && !m_is_kept ? Factors() : m_now;
+    if (!is_later_chunk) {
+      m_previous = m_now.nnz() > n_limit() && !m_is_kept ? Factors() : m_now;
+      m_parity = 1 - m_parity;
+    }
     m_now = {};
-    m_parity = 1 - m_parity;
     Factors& kept = m_kept[m_parity];
     allocate_kept(std::min(n_limit(), static_cast<std::int64_t>(m_wide.nnz())));
     drop(Drop{keyed, kept, m_thresholds, m_lower_count, m_upper_count, m_lower_ties, m_upper_ties, m_rows});
@@ -420,6 +472,7 @@ class ParIlut {
   int m_parity = 0;        ///< of m_kept, the one written last
   bool m_is_kept = false;  ///< m_now is m_kept
   Real m_min_lower = 0, m_min_upper = 0;
+  int m_chunks = 1;           ///< of rows in the present step
   bool m_is_limited = false;  ///< the step's candidates are not all that could be
   ParIlutOutcome m_outcome;
 };
@@ -438,10 +491,21 @@ ParIlutOutcome parilut(
                      ", the factors are " + std::to_string(factors.n) + " x " + std::to_string(factors.n));
   }
   if (A.n_rows == 0) return {};
-  ParIlut<Scalar, Ordinal, Offset, ExecutionSpace> run(exec, A, shift, options, budget, factors);
-  const ParIlutOutcome outcome = run.run();
-  factors = run.result();
-  return outcome;
+  using Run = ParIlut<Scalar, Ordinal, Offset, ExecutionSpace>;
+  const std::size_t used = budget.used_bytes();
+  try {
+    Run run(exec, A, shift, options, budget, factors);
+    const ParIlutOutcome outcome = run.run();
+    factors = run.result();
+    return outcome;
+  } catch (const OutOfMemoryError& error) {
+    if (budget.limit_bytes() == 0) throw;
+    const std::size_t bytes = used + Run::sufficient_bytes(exec, A, options, factors);
+    throw OutOfMemoryError("ParILUT needs a memory limit of " + std::to_string(bytes) + " bytes instead of " +
+                               std::to_string(budget.limit_bytes()) + ", of which " + std::to_string(used) +
+                               " are in use: " + error.what(),
+                           bytes);
+  }
 }
 
 #define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, ExecutionSpace)                                          \

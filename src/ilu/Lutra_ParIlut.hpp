@@ -17,6 +17,7 @@ namespace lutra {
 /// A's row|², over all entries of A − L·U and not only those of the pattern.
 struct ParIlutOutcome {
   int steps = 0;                 ///< steps made
+  int chunks = 1;                ///< most chunks of rows in which a step took its candidates
   int limited_steps = 0;         ///< those in which small candidates were left out for want of room
   double first_residual = 0;     ///< before the first step
   double residual = 0;           ///< of the result
@@ -32,14 +33,19 @@ struct ParIlutOutcome {
 ///
 /// Steps end after `options.steps` of them, or when the residual changes by less than
 /// `options.step_tolerance`, or rises: then that step is taken back. Where the candidates exceed twice what L
-/// and U may hold, or the budget, the largest are taken. With options.symmetric, L keeps what U keeps.
+/// and U may hold, the largest are taken. With options.symmetric, L keeps what U keeps.
+///
+/// Where the budget has no room for L and U with their candidates, a step takes these in up to eight chunks
+/// of rows, each with its sweeps and thresholds, so that L and U hold the largest entries of what has been
+/// seen so far; of a chunk that does not fit either, the largest candidates.
 /// @param A        square, rows ascending
 /// @param shift    added to A's diagonal in parts of the largest magnitude of its row
 /// @param factors  in: pattern and values to begin with, diagonals present; out: the result, in Views of its
 ///                 own. As before the call where this throws
-/// @throws OutOfMemoryError where the budget does not suffice for L and U twice
-/// Waits for `exec` once a step and four times besides, and twice more in a step whose candidates are
-/// limited.
+/// @throws OutOfMemoryError where the budget does not suffice for L and U, twice without candidates and once
+///         with their keys; the message and needed_bytes() name a memory limit that suffices
+/// Waits for `exec` once a step and four times besides, twice more in a step whose candidates are limited,
+/// and one to three times for each chunk.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 ParIlutOutcome parilut(
     const ExecutionSpace& exec,

@@ -137,6 +137,78 @@ TEMPLATE_LIST_TEST_CASE("sides, several blocks of columns, and X in place of B",
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("each side with each incomplete method, for A, its transpose and its adjoint",
+                        "[driver]", AllTypes) {
+  using T = TestType;
+  std::mt19937 random(51);
+  auto A = flow_matrix<T>(7, 0.3);
+  for (std::size_t p = 0; p < A.values.size(); ++p)  // complex where that is possible
+    A.values[p] *=
+        Kokkos::abs(A.values[p]) < 2 ? random_value<typename T::Scalar>(random, 0) : typename T::Scalar(1);
+  for (const KrylovMethod method : {KrylovMethod::gmres, KrylovMethod::bicgstab}) {
+    for (const PreconditionSide side :
+         {PreconditionSide::right, PreconditionSide::left, PreconditionSide::split}) {
+      for (const IluMethod ilu : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
+        auto options = options_of(method, Preconditioning::ilu);
+        options.krylov.side = side;
+        options.ilu.ilu.method = ilu;
+        options.ilu.ordering = ilu == IluMethod::iluk ? Ordering::rcm : Ordering::natural;
+        Krylov<T> solver(options);
+        solver.analyze(A);
+        solver.factorize(A);
+        for (const Transposition op :
+             {Transposition::none, Transposition::transposed, Transposition::adjoint}) {
+          const auto B = right_sides<T>(A, 2);
+          const Block<T> X("X", B.extent(0), 2);
+          CAPTURE(solver.report().choice.method, solver.report().choice.precond);
+          REQUIRE(solver.solve(B, X, op) == Status::success);
+          CHECK(worst_residual<T>(A, op, X, B) <= 1.01 * tolerance<typename T::Scalar>);
+          CHECK(*solver.report().iterations < 40);
+        }
+      }
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("systems on the host, and memory that ends while they are solved", "[driver]",
+                        AllTypes) {
+  using T = TestType;
+  using Scalar = typename T::Scalar;
+  const auto A = flow_matrix<T>(8, 0.2);
+  const auto system = known_system(A);
+  auto B = system.b;
+  B.insert(B.end(), system.b.begin(), system.b.end());
+  bool was_short = false, was_enough = false;
+  for (std::size_t limit = 1 << 14; limit < (1 << 24) && !was_enough; limit += limit / 8) {
+    KrylovSolverOptions options;
+    options.memory_limit = limit;
+    options.restart = 30;
+    Krylov<T> solver(options);
+    std::vector<Scalar> X(B.size());
+    CHECK_THROWS_AS(solver.solve_host(B, X), InputError);  // of no rows yet
+    try {
+      solver.analyze(A);
+      solver.factorize(A);
+    } catch (const OutOfMemoryError&) {
+      continue;
+    }
+    try {
+      const Status status = solver.solve_host(B, X);
+      REQUIRE(status == Status::success);
+      CHECK(residual(A, Transposition::none, std::vector<Scalar>(X.begin(), X.begin() + 64), system.b) <=
+            1.01 * tolerance<Scalar>);
+      CHECK(std::vector<Scalar>(X.begin(), X.begin() + 64) == std::vector<Scalar>(X.begin() + 64, X.end()));
+      was_enough = true;
+    } catch (const OutOfMemoryError&) {
+      was_short = true;
+      if (lutra::Impl::is_host_space<typename T::Space>)  // else the copies of B and X may not have fitted
+        CHECK(solver.report().status == Status::out_of_memory);
+    }
+  }
+  CHECK(was_short);
+  CHECK(was_enough);
+}
+
 TEMPLATE_LIST_TEST_CASE("an iteration that does not converge says so, with its iterate", "[driver]",
                         AllTypes) {
   using T = TestType;
@@ -338,6 +410,13 @@ TEMPLATE_LIST_TEST_CASE("what a Krylov solver refuses changes nothing", "[driver
   KrylovSolverOptions options;
   options.krylov.side = PreconditionSide::split;
   options.preconditioning = Preconditioning::lu;
+  CHECK_THROWS_AS(Krylov<T>(options), InputError);
+  options = {};
+  options.method = KrylovMethod::cg;
+  options.krylov.side = PreconditionSide::left;
+  CHECK_THROWS_AS(Krylov<T>(options), InputError);
+  options = {};
+  options.ilu.ilu.memory_limit = 1000;
   CHECK_THROWS_AS(Krylov<T>(options), InputError);
   options = {};
   options.restart = 0;

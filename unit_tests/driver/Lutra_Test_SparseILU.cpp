@@ -2,6 +2,8 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
+#include <thread>
+#include <type_traits>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_SparseILU.hpp"
@@ -53,6 +55,7 @@ double apply_difference(Ilu<Types>& ilu, const MatrixType& A, Transposition op) 
 
 SparseIluOptions complete_options() {
   SparseIluOptions options;
+  options.ilu.apply = IluApply::exact;  // a device's model may prefer sweeps
   options.ilu.fill_level = 1000;
   return options;
 }
@@ -64,10 +67,14 @@ TEMPLATE_LIST_TEST_CASE("incomplete factors with all fill are an inverse, in any
   using Space = typename TestType::Space;
   std::mt19937 random(31);
   const auto A = permuted_matrix<Matrix<TestType>>(80, 2.0, random);
-  for (const Ordering ordering : {Ordering::automatic, Ordering::rcm, Ordering::amd, Ordering::natural}) {
+  std::vector<std::int64_t> reversed;
+  for (std::int64_t j = 80; j-- > 0;) reversed.push_back(j);
+  for (const Ordering ordering : {Ordering::automatic, Ordering::rcm, Ordering::amd, Ordering::metis,
+                                  Ordering::user, Ordering::natural}) {
     for (const Matching matching : {Matching::automatic, Matching::exact, Matching::auction}) {
       SparseIluOptions options = complete_options();
       options.ordering = ordering;
+      if (ordering == Ordering::user) options.user_permutation = reversed;
       options.matching = matching;
       Ilu<TestType> ilu(options);
       ilu.analyze(A);
@@ -97,6 +104,7 @@ TEMPLATE_LIST_TEST_CASE("every method is exact on triangles, and keeps its patte
   for (const IluMethod method : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
     SparseIluOptions options;
     options.ilu.method = method;
+    options.ilu.apply = IluApply::exact;
     Ilu<TestType> ilu(options);
     ilu.analyze(A);
     for (int step = 0; step < 3; ++step) {
@@ -223,6 +231,222 @@ TEMPLATE_LIST_TEST_CASE("incomplete factors are a Factorization", "[driver]", Al
   CHECK(factors.consume_timeout({}) == -1);
 }
 
+TEMPLATE_LIST_TEST_CASE("factorizations of one incomplete plan take turns, each with its values", "[driver]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  const Space exec;
+  std::mt19937 random(34);
+  auto A = permuted_matrix<Matrix<TestType>>(40, 2.0, random);
+  for (const IluMethod method : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
+    auto options = complete_options();
+    options.ilu.method = method;
+    options.ilu.sweep_tolerance = 0;
+    options.ilu.sweeps = 100;
+    options.ilu.fill_factor = 1e6;
+    const auto first = to_space<Space>(A);
+    const auto analysis = analyze_ilu(exec, first, options, MemoryBudget());
+    const FactorizationPlan<Scalar, Space>& plan = *analysis->plan;
+    FactorStructure structure;
+    plan.write_pattern(exec, structure);
+    CHECK(structure.row_map.size() == 41);
+    CHECK(static_cast<std::int64_t>(structure.entries.size()) == *plan.counts.nnz_l + *plan.counts.nnz_u);
+    const auto one = plan.make_factorization(exec, MemoryBudget());
+    const auto other = plan.make_factorization(exec, MemoryBudget());
+    auto B = A;
+    for (std::size_t p = 0; p < B.values.size(); ++p) B.values[p] *= as_scalar<Scalar>(p % 2 == 0 ? 2 : 1.5);
+    const auto second = to_space<Space>(B);
+    CHECK(one->factorize(exec, {first.values, {}, {}}, 0).is_finite());
+    CHECK(other->factorize(exec, {second.values, {}, {}}, 0).is_finite());
+    for (const Transposition op : all_ops) {
+      const auto x = known_system(A).x;
+      const auto a = to_space<Space>(multiply(A, op, x)), b = to_space<Space>(multiply(B, op, x));
+      using Rows = typename Factorization<Scalar, Space>::Rows;
+      const Rows of_one(a.data(), a.extent(0), 1), of_other(b.data(), b.extent(0), 1);
+      one->apply(exec, op, of_one, of_one);
+      other->apply(exec, op, of_other, of_other);
+      CHECK(difference(x, to_vector(a)) < 1e5);
+      CHECK(difference(x, to_vector(b)) < 1e5);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("several SparseILU share an analysis on two threads", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+#ifdef LUTRA_HAS_OPENMP
+  if (std::is_same_v<Space, Kokkos::OpenMP> && Space().concurrency() < 2) return;
+#endif
+  const auto parts = Kokkos::Experimental::partition_space(Space(), 1, 1);
+  std::mt19937 random(35);
+  const auto A = permuted_matrix<Matrix<TestType>>(200, 2.0, random);
+  for (const IluMethod method : {IluMethod::iluk, IluMethod::parilut}) {
+    auto options = complete_options();
+    options.ilu.fill_level = 1;
+    options.ilu.method = method;
+    options.ilu.deterministic = true;
+    Ilu<TestType> first(options, parts[0]);
+    CHECK(first.analysis() == nullptr);
+    first.analyze(A);
+    std::vector<Scalar> results[2];
+    const auto run = [&](Ilu<TestType>& ilu, std::size_t which) {
+      auto values = A;
+      for (int step = 0; step < 4; ++step) {
+        for (Scalar& value : values.values) value *= as_scalar<Scalar>(which == 0 ? 2 : 0.5);
+        if (ilu.factorize(values) != Status::not_solved) return;
+        const auto b = to_space<Space>(known_system(A).b);
+        ilu.apply(b, b);
+        parts[which].fence();
+        results[which] = to_vector(b);
+      }
+    };
+    Ilu<TestType> second(first.analysis(), parts[1]);
+    {
+      std::thread other([&] { run(second, 1); });
+      run(first, 0);
+      other.join();
+    }
+    CHECK(first.analysis() == second.analysis());
+    REQUIRE(results[0].size() == 200);
+    REQUIRE(results[1].size() == 200);
+    // factors of 16·A and of A/16: powers of two change no bits
+    for (std::size_t i = 0; i < 200; ++i) CHECK(results[0][i] * as_scalar<Scalar>(256) == results[1][i]);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("the model's choice of how factors are applied is in the report", "[driver]",
+                        AllTypes) {
+  std::mt19937 random(36);
+  const auto A = permuted_matrix<Matrix<TestType>>(40, 2.0, random);
+  for (const bool sweeps_pay : {false, true}) {
+    auto options = complete_options();
+    options.ilu.apply = IluApply::automatic;
+    options.ilu.jacobi_sweeps = 40;  // exact
+    options.device_model = h200_device_model();
+    options.device_model->trisolve.methods.start_seconds = sweeps_pay ? 1 : 0;
+    Ilu<TestType> ilu(options);
+    ilu.analyze(A);
+    REQUIRE(ilu.factorize(A) == Status::not_solved);
+    const Choice& choice = ilu.report().choice;
+    CHECK((choice.trisolve == "jacobi") == sweeps_pay);
+    CHECK(choice.why.find(sweeps_pay ? "applied by Jacobi sweeps: predicted"
+                                     : "applied exactly: predicted") != std::string::npos);
+    CHECK(choice.why.find("exact matching") == 0);
+    const std::string before = choice.why;
+    REQUIRE(ilu.factorize(A) == Status::not_solved);
+    CHECK(ilu.report().choice.why == before);  // not once more
+    CHECK(apply_difference<TestType>(ilu, A, Transposition::none) < 1e4);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("every method solves lower triangles and 1 x 1 systems exactly", "[driver]",
+                        AllTypes) {
+  const double o = nothing;
+  const auto lower = from_dense<Matrix<TestType>>({{4, o, o, o}, {1, 2, o, o}, {o, 3, 8, o}, {2, o, 1, 2}});
+  const auto single = from_dense<Matrix<TestType>>({{-3}});
+  for (const IluMethod method : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
+    for (const Ordering ordering : {Ordering::natural, Ordering::rcm, Ordering::amd, Ordering::metis}) {
+      SparseIluOptions options;
+      options.ilu.method = method;
+      options.ilu.apply = IluApply::exact;
+      options.ordering = ordering;
+      for (const auto& A : {lower, single}) {
+        Ilu<TestType> ilu(options);
+        ilu.analyze(A);
+        REQUIRE(ilu.factorize(A) == Status::not_solved);
+        if (A.n_rows == 1 || ordering == Ordering::natural)
+          for (const Transposition op : all_ops) CHECK(apply_difference<TestType>(ilu, A, op) < 100);
+        CHECK(ilu.report().pivots.shift == 0.0);
+      }
+    }
+  }
+  Matrix<TestType> empty;
+  empty.row_map = {0};
+  CHECK_THROWS_AS(Ilu<TestType>().analyze(empty), InputError);
+}
+
+TEMPLATE_LIST_TEST_CASE("growth of the factors leads to a diagonal shift", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const auto small = static_cast<double>(epsilon_of<Scalar>) * 10;
+  const auto A = from_dense<Matrix<TestType>>({{small, 1}, {1, 1}});  // u_11 = 1 − 1/small
+  for (const IluMethod method : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
+    SparseIluOptions options;
+    options.ilu.method = method;
+    options.matching = Matching::none;
+    Ilu<TestType> ilu(options);
+    ilu.analyze(A);
+    REQUIRE(ilu.factorize(A) == Status::not_solved);
+    CHECK(*ilu.report().pivots.shift >= 1e-3);
+    CHECK(*ilu.report().pivots.growth < 2e3);
+    REQUIRE(ilu.report().escalations.size() == 1);
+    CHECK(ilu.report().escalations[0].find("grow") != std::string::npos);
+    // a shift from the start does as well, and is no escalation
+    options.ilu.shift = 0.25;
+    Ilu<TestType> shifted(options);
+    shifted.analyze(A);
+    REQUIRE(shifted.factorize(A) == Status::not_solved);
+    CHECK(shifted.report().pivots.shift == 0.25);
+    CHECK(shifted.report().escalations.empty());
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("memory that ends in a factorization is reported, and no factors are left",
+                        "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(37);
+  const auto A = permuted_matrix<Matrix<TestType>>(60, 2.0, random);
+  auto options = complete_options();
+  options.ilu.fill_level = 0;
+  options.ilu.method = IluMethod::parilut;  // finds its pattern, and the memory for it, when it factorizes
+  bool was_short = false, was_enough = false;
+  for (std::size_t limit = 1 << 16; limit < (1 << 22); limit += limit / 4) {
+    options.ilu.memory_limit = limit;
+    Ilu<TestType> ilu(options);
+    try {
+      ilu.analyze(A);
+    } catch (const OutOfMemoryError&) {
+      continue;
+    }
+    const auto b = to_space<typename TestType::Space>(std::vector<Scalar>(60));
+    try {
+      const Status status = ilu.factorize(A);
+      CHECK(status == Status::not_solved);
+      was_enough = true;
+      ilu.apply(b, b);
+    } catch (const OutOfMemoryError&) {
+      was_short = was_short || ilu.report().status == Status::out_of_memory;
+      CHECK(ilu.report().status == Status::out_of_memory);
+      CHECK_THROWS_AS(ilu.apply(b, b), CallOrderError);
+    }
+    CHECK(ilu.report().memory.device_peak_bytes <= limit);
+    if (was_enough) break;
+  }
+  CHECK(was_short);
+  CHECK(was_enough);
+}
+
+TEMPLATE_LIST_TEST_CASE("incomplete factors of host data, applied to host arrays", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(38);
+  const auto A = permuted_matrix<Matrix<TestType>>(30, 2.0, random);
+  Ilu<TestType> ilu(complete_options());
+  std::vector<Scalar> X(60);
+  CHECK_THROWS_AS(ilu.apply_host(X, X), InputError);
+  ilu.analyze(A);
+  REQUIRE(ilu.factorize(A) == Status::not_solved);
+  for (const Transposition op : all_ops) {
+    const auto x = known_system(A).x;
+    std::vector<Scalar> B = multiply(A, op, x);
+    B.insert(B.end(), B.begin(), B.begin() + 30);
+    ilu.apply_host(B, X, op);
+    CHECK(difference(x, std::vector<Scalar>(X.begin(), X.begin() + 30)) < 1e4);
+    CHECK(difference(x, std::vector<Scalar>(X.begin() + 30, X.end())) < 1e4);
+  }
+  std::vector<Scalar> longer(90), odd(31);
+  CHECK_THROWS_AS(ilu.apply_host(X, longer), InputError);
+  CHECK_THROWS_AS(ilu.apply_host(odd, odd), InputError);
+}
+
 TEMPLATE_LIST_TEST_CASE("what an incomplete factorization refuses changes nothing", "[driver][errors]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
@@ -247,6 +471,20 @@ TEMPLATE_LIST_TEST_CASE("what an incomplete factorization refuses changes nothin
   options.ilu.symmetric = true;
   options.matching = Matching::exact;
   CHECK_THROWS_AS(Ilu<TestType>(options), InputError);
+  options = {};
+  options.ilu.apply = IluApply::jacobi;
+  options.trisolve = TrisolveMethod::levels;
+  CHECK_THROWS_AS(Ilu<TestType>(options), InputError);
+  options = {};
+  options.ilu.method = IluMethod::parilu;
+  options.ilu.schedule = IluSchedule::levels;
+  CHECK_THROWS_AS(Ilu<TestType>(options), InputError);
+  options = {};
+  options.user_permutation = {1, 0};
+  CHECK_THROWS_AS(Ilu<TestType>(options), InputError);
+  options.ordering = Ordering::user;
+  options.user_permutation = {1, 1};
+  CHECK_THROWS_AS(Ilu<TestType>(options).analyze(A), InputError);
   options = {};
   options.ilu.memory_limit = 100;
   CHECK_THROWS_AS(Ilu<TestType>(options).analyze(A), OutOfMemoryError);

@@ -4,12 +4,16 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <string>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_ParIlut.hpp"
 #include "Lutra_Reference_ParIlut.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TestDevice.hpp"
+#include "Lutra_TestDominant.hpp"
+#include "Lutra_TestKokkosTools.hpp"
 #include "Lutra_TestMatrices.hpp"
 #include "Lutra_TestTypes.hpp"
 
@@ -328,36 +332,86 @@ TEMPLATE_LIST_TEST_CASE("ParILUT on triangular, small and singular matrices", "[
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("ParILUT under a memory limit adds the largest candidates", "[ilu][parilut]",
+TEMPLATE_LIST_TEST_CASE("ParILUT under a memory limit takes candidates in chunks of rows", "[ilu][parilut]",
                         AllTypes) {
   std::mt19937 random(4);
-  const auto matrix = arrow_matrix<TestType>(90, random);
-  const auto options = exact_options(2);
-  const auto start = first_guess<TestType>(matrix);
-  const auto needs = [&](std::size_t limit, Factors<TestType>& factors) {
-    const MemoryBudget budget(limit);
-    const auto outcome = run<TestType>(matrix, options, factors, 0, budget);
-    CHECK(budget.peak_bytes() <= limit);
-    return outcome;
-  };
-  bool was_short = false, was_limited = false;
-  for (std::size_t limit = 1 << 20; limit > 1000; limit -= limit / 16) {
-    auto factors = start;
-    try {
-      const auto outcome = needs(limit, factors);
-      CHECK_FALSE(was_short);
+  for (const bool symmetric : {false, true}) {
+    const auto matrix = symmetric ? hermitian_matrix<Matrix<TestType>>(300, 0.02, 0.1, random)
+                                  : arrow_matrix<TestType>(90, random);
+    auto options = exact_options(2);
+    options.symmetric = symmetric;
+    const auto start = first_guess<TestType>(matrix);
+    auto unlimited = start;
+    const auto best = run<TestType>(matrix, options, unlimited);
+    CHECK(best.chunks == 1);
+    const auto run_within = [&](std::size_t limit, Factors<TestType>& factors) {
+      const MemoryBudget budget(limit);
+      const auto outcome = run<TestType>(matrix, options, factors, 0, budget);
+      CHECK(budget.peak_bytes() <= limit);
       CHECK(outcome.is_finite);
-      was_limited = was_limited || outcome.limited_steps > 0;
-      const Counts counts = count(rows_of(factors)), before = count(rows_of(start));
-      CHECK(counts.lower == before.lower);
-      CHECK(counts.upper == before.upper);
-    } catch (const OutOfMemoryError&) {
-      was_short = true;
-      CHECK(factors.values.data() == start.values.data());
+      const auto rows = rows_of(factors), rows_before = rows_of(start);
+      const Counts counts = count(rows), before = count(rows_before);
+      if (!symmetric) CHECK(counts.lower == before.lower);
+      CHECK(counts.upper <= before.upper);
+      for (std::size_t i = 0; symmetric && i < rows.size(); ++i)
+        for (const auto& [j, value] : rows[i]) REQUIRE(rows[j].count(i) == 1);
+      return outcome;
+    };
+    int most_chunks = 1;
+    std::size_t last_enough = 0;
+    for (std::size_t limit = 1 << 21; limit > 1000; limit -= limit / 64) {
+      auto factors = start;
+      CAPTURE(limit, symmetric);
+      try {
+        const auto outcome = run_within(limit, factors);
+        most_chunks = std::max(most_chunks, outcome.chunks);
+        last_enough = limit;
+        // candidates in chunks serve about as well
+        CHECK(outcome.residual <= best.first_residual);
+        CHECK(outcome.residual <= best.residual + 0.25 * (best.first_residual - best.residual));
+      } catch (const OutOfMemoryError& error) {
+        CHECK(factors.values.data() == start.values.data());
+        const std::size_t wanted = error.needed_bytes();
+        CHECK(wanted > limit);
+        CHECK(std::string(error.what())
+                  .find("ParILUT needs a memory limit of " + std::to_string(wanted) + " bytes instead of " +
+                        std::to_string(limit)) == 0);
+        auto again = start;
+        run_within(wanted, again);
+        if (lutra::Impl::is_serial_space<typename TestType::Space>) CHECK(wanted < 3 * last_enough / 2);
+        break;
+      }
     }
+    CHECK(most_chunks > 2);
   }
-  CHECK(was_short);
-  CHECK(was_limited);
+}
+
+TEMPLATE_LIST_TEST_CASE("the host reads once in a step of ParILUT", "[ilu][parilut]", AllTypes) {
+  using Space = typename TestType::Space;
+  std::mt19937 random(5);
+  const Space exec;
+  const auto matrix = dominant_matrix<Matrix<TestType>>(200, 0.03, random);
+  const auto A = to_space<Space>(matrix);
+  const auto start = first_guess<TestType>(matrix);
+  std::vector<int> reads;
+  for (const int steps : {1, 2}) {
+    auto options = exact_options(steps);
+    options.fill_factor = 1.5;
+    auto factors = start;
+    std::string events_of_run;
+    {
+      const DeviceEvents<Space> events;
+      const auto outcome = parilut(exec, A, 0.0, options, MemoryBudget(), factors);
+      events_of_run = events.describe();
+      CHECK(outcome.steps == steps);
+      CHECK(outcome.limited_steps == 0);
+    }
+    const std::string read = "results are on the host";
+    reads.push_back(0);
+    for (auto at = events_of_run.find(read); at != std::string::npos; at = events_of_run.find(read, at + 1))
+      ++reads.back();
+  }
+  CHECK(reads[1] == reads[0] + 1);
 }
 
 TEMPLATE_LIST_TEST_CASE("ParILUT drops what is below the tolerance, and limits a pattern given",

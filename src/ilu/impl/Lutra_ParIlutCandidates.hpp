@@ -24,6 +24,8 @@
 // Departures: the norm is taken over all entries of A − L·U, not only over the candidates; candidates whose
 // keys lie far below the thresholds of the step before, or beyond a number that depends on the limits on
 // fill, are not stored, since the next thresholds would drop them.
+// Where memory is short, a chunk of the rows gets its candidates at a time, and L and U keep the largest
+// entries of what they have seen so far.
 
 namespace lutra::Impl {
 
@@ -74,7 +76,8 @@ struct CandidateSearch {
   KeyScaling<Real, Memory> scaling;
   Kokkos::View<const SelectionThreshold<Real>*, Memory> thresholds;  ///< [2] of the step before, for L and U
   Real min_lower, min_upper;                                         ///< candidates have at least these keys
-  bool symmetric;  ///< a candidate in L is judged as the one in U that mirrors it
+  bool symmetric;      ///< a candidate in L is judged as the one in U that mirrors it
+  Ordinal begin, end;  ///< the chunk of rows that gets candidates; symmetric: of U, with their mirrors
   RowTeams rows;
 
   KOKKOS_FUNCTION Real min_key(int factor) const {
@@ -88,8 +91,11 @@ struct CandidateSearch {
     if (symmetric && j < i) return scaling.key(j, i, ScalarTraits<Scalar>::magnitude(r));
     return scaling.key(i, j, ScalarTraits<Scalar>::magnitude(value(i, j, r)));
   }
+  /// Whether row i may get candidates.
+  KOKKOS_FUNCTION bool is_in_chunk(Ordinal i) const { return i >= begin && (symmetric || i < end); }
   /// Whether a residual outside the pattern gets an entry. NaN does not: the norm reports it.
   KOKKOS_FUNCTION bool is_candidate(Ordinal i, Ordinal j, const Scalar& r) const {
+    if (symmetric && (j < i ? j < begin || j >= end : i >= end)) return false;
     return r == r && key(i, j, r) >= min_key(j < i && !symmetric ? 0 : 1);
   }
 };
@@ -160,10 +166,30 @@ struct SearchRow {
   KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     const bool fits = static_cast<std::size_t>(s.to.row_map(s.from.n)) <= s.to.entries.extent(0);
     if (pass == SearchPass::fill && !fits) return;
+    if (!s.is_in_chunk(i)) return keep(lanes, i);
     compute_residual(lanes, w, i);
     if (pass == SearchPass::count) count(lanes, w, i);
     if (pass == SearchPass::bins) count_bins(lanes, w, i);
     if (pass == SearchPass::fill) write(lanes, w, i);
+  }
+
+  /// A row outside of the chunk stays as it is.
+  template <class Lanes, class Ordinal>
+  KOKKOS_FUNCTION void keep(const Lanes& lanes, Ordinal i) const {
+    const auto& f = s.from;
+    if (pass == SearchPass::count) {
+      lanes.once([&]() {
+        s.n_left(i) = static_cast<Ordinal>(f.diagonal(i) - f.row_map(i));
+        s.n_row(i) = static_cast<Ordinal>(f.row_map(i + 1) - f.row_map(i));
+      });
+    }
+    if (pass == SearchPass::fill) {
+      const auto shift = s.to.row_map(i) - f.row_map(i);
+      lanes.each(f.row_map(i), f.row_map(i + 1), [&](const auto p) {
+        s.to.entries(p + shift) = f.entries(p);
+        s.to.values(p + shift) = f.values(p);
+      });
+    }
   }
 
   /// w := row i of A − L·U, on the columns of L and U, too

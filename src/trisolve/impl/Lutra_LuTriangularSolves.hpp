@@ -51,6 +51,9 @@ static void find_diagonal(const ExecutionSpace& exec, const Transposed& transpos
 /// of the factors. Scaling and permuting are part of the solves: the first reads right-hand sides where the
 /// user has them, the second writes solutions where the user wants them. Between them vectors are by rows of
 /// the factors, unscaled.
+///
+/// Hermitian factors Uᴴ·S⁻¹ and S⁻¹·U hold Uᴴ where others hold L, with its diagonal, which is U's and real.
+/// S [n] multiplies between the two solves, and transposes are the conjugates of the same triangles.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class LuTriangularSolves {
  public:
@@ -71,18 +74,21 @@ class LuTriangularSolves {
   LuTriangularSolves(const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, Memory>& lu,
                      const Order& row_order, const Order& col_order, const TriangularOptions& options,
                      const MemoryBudget& budget,
-                     const MakeSolve& make = analyse_triangle<Scalar, Ordinal, Offset, ExecutionSpace>)
-      : LuTriangularSolves(lu, row_order, col_order, options, budget, make) {
+                     const MakeSolve& make = analyse_triangle<Scalar, Ordinal, Offset, ExecutionSpace>,
+                     bool hermitian = false)
+      : LuTriangularSolves(lu, row_order, col_order, options, budget, make, hermitian) {
     const auto behind = allocate<Offset>(exec, "lutra::trisolve::behind_diagonal", lu.n);
     move_behind(exec, lu.diagonal, behind);
-    m_lower = make_solve(exec, {lu.n, false, lu.entries, lu.row_map, lu.diagonal, {}, {}}, row_order, {});
+    const auto lower_diagonal = hermitian ? lu.diagonal : decltype(lu.diagonal)();
+    m_lower = make_solve(exec, {lu.n, false, lu.entries, lu.row_map, lu.diagonal, lower_diagonal, {}},
+                         row_order, {});
     m_upper = make_solve(exec, {lu.n, true, lu.entries, behind, row_ends(lu.row_map), lu.diagonal, {}}, {},
                          col_order);
   }
 
   /// Others on the same analysis, without values, which may solve at the same time. This must outlive them.
   LuTriangularSolves with_own_values(const ExecutionSpace& exec, const MemoryBudget& budget) const {
-    LuTriangularSolves result(m_lu, m_row_order, m_col_order, m_options, budget, m_make);
+    LuTriangularSolves result(m_lu, m_row_order, m_col_order, m_options, budget, m_make, m_is_hermitian);
     result.m_lower = m_lower.with_own_values(exec, budget, result.m_timeout);
     result.m_upper = m_upper.with_own_values(exec, budget, result.m_timeout);
     return result;
@@ -90,7 +96,10 @@ class LuTriangularSolves {
 
   /// Takes the values of L + U by rows; they must live until the next ones are taken. Does not fence on
   /// devices.
-  void set_values(const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& values) {
+  /// @param between [n] S of Hermitian factors; empty for others
+  void set_values(const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& values,
+                  const Scale& between = {}) {
+    m_between = between;
     m_lower.set_values(exec, {values, {}});
     m_upper.set_values(exec, {values, {}});
     m_values = values;
@@ -113,14 +122,14 @@ class LuTriangularSolves {
                    const Rows& X) {
     const Rows from = apart(exec, B, X);
     half(exec, op, m_lower, m_upper_transposed, {from.data(), B.stride(0), B.stride(1), scale.data()},
-         {X.data(), X.stride(0), X.stride(1), nullptr}, B.extent(1));
+         {X.data(), X.stride(0), X.stride(1), m_between.data()}, B.extent(1));
   }
   /// The second half: with U, or with Lᵀ. The same for the rest.
   /// @param scale of the user's columns of op(A)
   void solve_second(const ExecutionSpace& exec, Transposition op, const Scale& scale, const Rows& B,
                     const Rows& X) {
     const Rows from = apart(exec, B, X);
-    half(exec, op, m_upper, m_lower_transposed, {from.data(), B.stride(0), B.stride(1), nullptr},
+    half(exec, op, m_upper, m_lower_transposed, {from.data(), B.stride(0), B.stride(1), m_between.data()},
          {X.data(), X.stride(0), X.stride(1), scale.data()}, B.extent(1));
   }
 
@@ -140,8 +149,9 @@ class LuTriangularSolves {
  private:
   LuTriangularSolves(const LuPattern<Ordinal, Offset, Memory>& lu, const Order& row_order,
                      const Order& col_order, const TriangularOptions& options, const MemoryBudget& budget,
-                     const MakeSolve& make)
+                     const MakeSolve& make, bool hermitian)
       : m_make(make),
+        m_is_hermitian(hermitian),
         m_lu(lu),
         m_row_order(row_order),
         m_col_order(col_order),
@@ -165,6 +175,8 @@ class LuTriangularSolves {
 
   void half(const ExecutionSpace& exec, Transposition op, Op& plain, Op& transposed,
             const MappedColumns<const Scalar>& in, const MappedColumns<Scalar>& out, std::size_t columns) {
+    if (m_is_hermitian)
+      return plain.solve(exec, in, out, static_cast<int>(columns), op == Transposition::transposed);
     if (op != Transposition::none) update_transposes(exec);
     (op == Transposition::none ? plain : transposed)
         .solve(exec, in, out, static_cast<int>(columns), op == Transposition::adjoint);
@@ -212,6 +224,7 @@ class LuTriangularSolves {
   }
 
   MakeSolve m_make;
+  bool m_is_hermitian;
   LuPattern<Ordinal, Offset, Memory> m_lu;
   Order m_row_order, m_col_order;
   TriangularOptions m_options;
@@ -221,6 +234,7 @@ class LuTriangularSolves {
   Op m_lower, m_upper, m_lower_transposed,
       m_upper_transposed;                         ///< transposes are empty until a solve with them
   Kokkos::View<const Scalar*, Memory> m_values;   ///< [nnz(L + U)] by rows
+  Scale m_between;                                ///< [n] S of Hermitian factors; else empty
   Kokkos::View<Scalar*, Memory> m_column_values;  ///< [nnz(L + U)] by columns, of the transposes
   Kokkos::View<Scalar*, Memory> m_scratch;        ///< [n × k] by rows: vectors between the two solves
   TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of L + U
