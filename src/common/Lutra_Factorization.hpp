@@ -24,7 +24,7 @@ struct ScaledValues {
   Kokkos::View<const RealOf<Scalar>*, MemorySpace> col_scale;  ///< [n]
 };
 
-/// What a symmetric factorization tells besides.
+/// What a symmetric factorization finds besides.
 struct SymmetricOutcome {
   Inertia inertia;                       ///< empty where pivots were perturbed, or the matrix has none
   std::int64_t delayed = 0;              ///< pivots delayed to a parent, once for each front they left

@@ -112,9 +112,9 @@ Matrix<Types> hostile_matrix(Dice& dice, std::string& description) {
                                            std::vector<double>(static_cast<std::size_t>(n), nothing));
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j < n; ++j) {
-      auto& place = picture[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
-      if (is_entry(dice, pattern, n, i, j)) place = hostile_value(dice, values, range);
-      if (symmetric && j < i) place = picture[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)];
+      auto& entry = picture[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+      if (is_entry(dice, pattern, n, i, j)) entry = hostile_value(dice, values, range);
+      if (symmetric && j < i) entry = picture[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)];
     }
   }
   for (std::size_t i = 0; dominant && i < picture.size(); ++i) {

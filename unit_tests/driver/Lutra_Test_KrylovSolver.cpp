@@ -271,6 +271,18 @@ TEMPLATE_LIST_TEST_CASE("singular systems never end in a success that is none", 
       CHECK((status == Status::not_converged || status == Status::breakdown));
     }
   }
+  SECTION("structurally, with complete factors") {
+    Krylov<T> solver(options_of(KrylovMethod::gmres, Preconditioning::lu));
+    const auto A = from_dense<Matrix<T>>({{1, 1, o}, {1, 1, o}, {1, 1, o}});
+    solver.analyze(A);
+    CHECK(solver.report().status == Status::structurally_singular);
+    solver.factorize(A);
+    const Block<T> X("X", 3, 1);
+    Kokkos::deep_copy(X, as_scalar<typename T::Scalar>(7));
+    CHECK(solver.solve(X, X) == Status::structurally_singular);
+    CHECK(to_vector(Kokkos::subview(X, Kokkos::ALL, 0)) ==
+          std::vector<typename T::Scalar>(3, as_scalar<typename T::Scalar>(7)));
+  }
   SECTION("an indefinite matrix for CG") {
     auto options = options_of(KrylovMethod::cg, Preconditioning::none);
     Krylov<T> solver(options);
@@ -366,6 +378,31 @@ TEMPLATE_LIST_TEST_CASE("under a memory limit a Krylov solver takes fewer column
   CHECK(none.report().status == Status::out_of_memory);
   CHECK_FALSE(none.report().errors.backward_normwise.has_value());
   CHECK_FALSE(none.report().iterations.has_value());
+}
+
+TEMPLATE_LIST_TEST_CASE("a Krylov solver takes the user's permutation, and values unchecked where asked to",
+                        "[driver]", AllTypes) {
+  using T = TestType;
+  const auto A = flow_matrix<T>(7, 0.2);
+  const auto B = right_sides<T>(A, 1);
+  const Block<T> X("X", B.extent(0), 1);
+  KrylovSolverOptions options;
+  options.validate_input = false;
+  options.ilu.ordering = Ordering::user;
+  for (std::int64_t k = 49; k-- > 0;) options.ilu.user_permutation.push_back(k);
+  Krylov<T> solver(options);
+  solver.analyze(A);
+  CHECK(solver.report().choice.ordering == "user");
+  CHECK_THROWS_AS(solver.factorize(flow_matrix<T>(6, 0.2)), InputError);
+  auto broken = A;
+  broken.values[0] = as_scalar<typename T::Scalar>(std::numeric_limits<double>::quiet_NaN());
+  solver.factorize(broken);
+  CHECK(solver.solve(B, X) == Status::breakdown);
+  solver.factorize(A);
+  REQUIRE(solver.solve(B, X) == Status::success);
+  CHECK(worst_residual<T>(A, Transposition::none, X, B) <= 1.01 * tolerance<typename T::Scalar>);
+  options.ilu.user_permutation.back() = 1;
+  CHECK_THROWS_AS(Krylov<T>(options).analyze(A), InputError);
 }
 
 TEMPLATE_LIST_TEST_CASE("a Krylov solver with LU perturbs pivots as its options say", "[driver]", AllTypes) {
