@@ -357,14 +357,14 @@ TEMPLATE_LIST_TEST_CASE("ParILUT under a memory limit takes candidates in chunks
         for (const auto& [j, value] : rows[i]) REQUIRE(rows[j].count(i) == 1);
       return outcome;
     };
-    int most_chunks = 1;
+    int max_chunks = 1;
     std::size_t last_enough = 0;
     for (std::size_t limit = 1 << 21; limit > 1000; limit -= limit / 64) {
       auto factors = start;
       CAPTURE(limit, symmetric);
       try {
         const auto outcome = run_within(limit, factors);
-        most_chunks = std::max(most_chunks, outcome.chunks);
+        max_chunks = std::max(max_chunks, outcome.chunks);
         last_enough = limit;
         // candidates in chunks serve about as well
         CHECK(outcome.residual <= best.first_residual);
@@ -382,7 +382,7 @@ TEMPLATE_LIST_TEST_CASE("ParILUT under a memory limit takes candidates in chunks
         break;
       }
     }
-    CHECK(most_chunks > 2);
+    CHECK(max_chunks > 2);
   }
 }
 

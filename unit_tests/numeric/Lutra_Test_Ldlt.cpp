@@ -27,7 +27,7 @@ void check_factors(const LdltResult<Types>& result, const LdltSetup& setup, doub
   CHECK(backward_error(result, setup.rule.symmetry) <= bound);
 }
 
-/// Whether eigenvalues tell the inertia: of real and of Hermitian matrices.
+/// Whether eigenvalues give the inertia: of real and of Hermitian matrices.
 template <class Scalar>
 bool has_inertia(Symmetry symmetry) {
   return !ScalarTraits<Scalar>::is_complex || symmetry == Symmetry::hermitian;

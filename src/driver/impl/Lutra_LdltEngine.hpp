@@ -53,7 +53,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace> {
 
  private:
   using Analysis = LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
-  /// What took the place of the plan once pivots cascaded.
+  /// What replaced the plan once pivots cascaded.
   struct Replacement {
     std::unique_ptr<Analysis> analysis;
     std::unique_ptr<Base> factorization;
