@@ -25,7 +25,7 @@ Matrix<Types> matrix_with_long_rows(int n, std::mt19937& random) {
     if (i % 400 == 399) {
       for (int j = 0; j < n; ++j) {
         longer.entries.push_back(static_cast<typename Types::Ordinal>(j));
-        longer.values.push_back(typename Types::Scalar(j == static_cast<int>(i) ? n : 1));
+        longer.values.push_back(as_scalar<typename Types::Scalar>(j == static_cast<int>(i) ? n : 1));
       }
     } else {
       for (auto p = matrix.row_map[i]; p < matrix.row_map[i + 1]; ++p) {
