@@ -214,15 +214,22 @@ void IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::find_patt
   Factors found = m_factors;
   const ParIlutOutcome outcome = parilut(exec, F, shift, m_options, m_budget, found);
   m_steps.steps = outcome.steps;
+  m_chunks = outcome.chunks;
   m_steps.residual = outcome.first_residual > 0 ? outcome.residual / outcome.first_residual : 0.0;
   set_pattern(exec, found, count_lower(exec, found));
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::string IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::reason() const {
-  std::string result = m_elimination ? m_elimination->reason() : "";
-  if (!m_parts || m_parts->reason().empty()) return result;
-  return result + (result.empty() ? "" : "; ") + m_parts->reason();
+  std::string result;
+  const auto add = [&](const std::string& reason) {
+    if (!reason.empty()) result += (result.empty() ? "" : "; ") + reason;
+  };
+  if (m_chunks > 1)
+    add("parilut: candidates in " + std::to_string(m_chunks) + " chunks of rows, under the memory limit");
+  if (m_elimination) add(m_elimination->reason());
+  if (m_parts) add(m_parts->reason());
+  return result;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

@@ -92,8 +92,8 @@ class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpac
   const Factors& factors() const { return m_factors; }
   /// Entries of L without its diagonal.
   std::int64_t nnz_l() const { return m_nnz_l; }
-  /// Why the schedule of elimination and the way to apply the factors were chosen; empty where they were
-  /// asked for.
+  /// Why the schedule of elimination and the way to apply the factors were chosen, as far as they were not
+  /// asked for; and that memory did not suffice for all candidates of ParILUT at once.
   std::string reason() const;
   const IncompleteSteps& steps() const { return m_steps; }
 
@@ -119,6 +119,7 @@ class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpac
   std::unique_ptr<ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>> m_sweeps;  ///< of ParILU
   IncompleteSteps m_steps;
   std::int64_t m_nnz_l = 0;
+  int m_chunks = 1;           ///< of rows, in which ParILUT took its candidates
   bool m_has_values = false;  ///< usable ones of an earlier factorization, from which ParILU begins
 };
 
