@@ -50,7 +50,7 @@ class ParIlut {
   }
 
   ParIlutOutcome run() {
-    bool is_too_full = m_now.nnz() > n_limit();
+    bool is_too_full = !m_obeys;
     if (m_options.steps == 0 && is_too_full) {
       m_min_lower = m_min_upper = Kokkos::Experimental::infinity_v<Real>;
       add_candidates();
@@ -166,10 +166,19 @@ class ParIlut {
     Kokkos::parallel_reduce("lutra::ilu::finish_scaling", range(n), kernel, counts);
     m_max_lower = fill_limit(m_options.symmetric ? counts.upper : counts.lower);
     m_max_upper = fill_limit(counts.upper);
+    m_obeys = obeys_limits();
     // residuals have about twice the columns; of long rows, three times
     const std::int64_t longest = std::min<std::int64_t>(3 * counts.longest, m_A.n_rows);
     m_work.emplace(m_exec, m_A.n_rows, m_A.n_rows, 2 * mean_row(m_now), m_budget,
                    static_cast<Ordinal>(longest));
+  }
+
+  /// Whether L and U to begin with are what limits and drop rules allow, as far as counts tell, so that a
+  /// step may be taken back to them.
+  bool obeys_limits() const {
+    const bool in_rows = m_options.fill_rule == FillRule::total ||
+                         (m_options.fill_factor >= 1 && m_now.nnz() <= m_A.nnz() + m_A.n_rows);
+    return m_now.nnz() <= n_limit() && in_rows && m_options.drop_tolerance == 0;
   }
 
   /// Most entries of L and U.
@@ -328,7 +337,7 @@ class ParIlut {
   }
 
   /// Takes the residual of m_now. Returns whether another step is worth while. A step that raised the
-  /// residual is taken back, unless L and U exceeded their limits before.
+  /// residual is taken back, unless L and U did not obey the limits before.
   bool take_residual() {
     const double before = m_outcome.residual, n = static_cast<double>(m_A.n_rows);
     const double residual = std::sqrt(m_news.host()(0).residual / n);
@@ -368,7 +377,7 @@ class ParIlut {
                       Kokkos::subview(m_keys, std::make_pair(n_lower, n_keys))};
     set_thresholds(keyed);
     if (!is_later_chunk) {
-      m_previous = m_now.nnz() > n_limit() && !m_is_kept ? Factors() : m_now;
+      m_previous = m_obeys || m_is_kept ? m_now : Factors();
       m_parity = 1 - m_parity;
     }
     m_now = {};
@@ -471,6 +480,7 @@ class ParIlut {
   Array<Scalar> m_kept_spare[2];
   int m_parity = 0;        ///< of m_kept, the one written last
   bool m_is_kept = false;  ///< m_now is m_kept
+  bool m_obeys = false;    ///< L and U to begin with: obeys_limits
   Real m_min_lower = 0, m_min_upper = 0;
   int m_chunks = 1;           ///< of rows in the present step
   bool m_is_limited = false;  ///< the step's candidates are not all that could be

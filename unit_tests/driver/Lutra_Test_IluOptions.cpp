@@ -94,6 +94,7 @@ TEMPLATE_LIST_TEST_CASE("limits on fill and drop rules reach the factors", "[dri
   const auto diagonal = factors_of(options);
   CHECK(diagonal.report().factors.nnz_l == 0);
   CHECK(diagonal.report().factors.nnz_u == n);
+  options = parilut_options();
   options.ilu.steps = 0;  // the pattern of ILU(0), within its limits
   CHECK(factors_of(options).report().factors.fill_ratio == 1.0);
   for (const bool approximate : {false, true}) {
