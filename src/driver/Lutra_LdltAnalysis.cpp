@@ -58,7 +58,8 @@ void analyze_symmetric(const ExecutionSpace& exec,
       upload(exec, analysis.F.reservation, "lutra::driver::order", pivots.columns);
   analysis.plan = plan_ldlt_engine<Scalar>(
       exec, analysis.F, tree,
-      FrontEntries<Ordinal, Offset>{on_host.pattern(), pivots.columns, pivots.columns}, options, budget);
+      FrontEntries<Ordinal, Offset>{on_host.pattern(), pivots.columns, pivots.columns}, options,
+      report.structural_rank, budget);
   report.times.levelization = timer.seconds();
   report.factors = analysis.plan->counts;
   report.factors.levels = static_cast<std::int64_t>(analysis.plan->level_widths.size());

@@ -7,14 +7,17 @@
 #include <string>
 
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_Matching.hpp"
 #include "Lutra_PlanTools.hpp"
 #include "Lutra_Timer.hpp"
 
 namespace lutra::Impl {
 namespace {
 
-constexpr int max_repetitions = 3;  ///< with more room, before the order is changed
-constexpr double max_growth = 1.1;  ///< of the panels, likewise
+constexpr int max_repetitions = 3;     ///< with more room, before the order is changed
+constexpr double max_growth = 1.1;     ///< of the panels, likewise
+constexpr int max_tolerances = 3;      ///< for zero pivots, each …
+constexpr double tolerance_step = 16;  ///< … times the one before
 
 LdltPivotRule rule_of(const LdltOptions& options) {
   LdltPivotRule rule;
@@ -23,6 +26,22 @@ LdltPivotRule rule_of(const LdltOptions& options) {
   rule.definite = options.positive_definite;
   rule.threshold = options.pivot_threshold;
   return rule;
+}
+
+template <class Scalar>
+constexpr double default_zero_tolerance = 16 * static_cast<double>(epsilon_of<Scalar>);
+
+/// Zero eigenvalues that a matrix has for its nonzero entries alone, whatever their values. Fences.
+template <class Ordinal, class Offset, class ExecutionSpace, class Values>
+std::int64_t structural_nullity(const ExecutionSpace& exec,
+                                const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                                const Values& values) {
+  const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> pattern{A.n_rows, A.n_cols, download(exec, A.row_map),
+                                                               download(exec, A.entries)};
+  std::vector<double> cost;
+  for (const auto& value : to_host(exec, values))
+    cost.push_back(value == typename Values::non_const_value_type(0) ? HUGE_VAL : 0.0);
+  return A.n_rows - maximum_transversal(pattern, cost).rank;
 }
 
 }  // namespace
@@ -42,8 +61,27 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
   m_A = A;
   m_events.clear();
   m_rule.perturbation = perturbation;
-  const LdltOutcome outcome = factorize_with_room(exec, A);
+  const LdltOutcome outcome = factorize_with_tolerance(exec, A);
   return outcome.overflowed() ? reorder(exec, A, perturbation) : outcome_of(exec, outcome);
+}
+
+/// With a larger tolerance where there are fewer zero pivots than there must be.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_with_tolerance(
+    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A) {
+  m_rule.zero_tolerance = default_zero_tolerance<Scalar>;
+  m_doubtful = false;
+  LdltOutcome outcome = factorize_with_room(exec, A);
+  if (outcome.zero >= m_plan.min_zero || !outcome.succeeded()) return outcome;
+  const std::int64_t min_zero = structural_nullity(exec, m_plan.F.A, A.values);  // of these values
+  for (int k = 0; k < max_tolerances && outcome.succeeded() && outcome.zero < min_zero; ++k) {
+    m_rule.zero_tolerance *= tolerance_step;
+    m_events.push_back(
+        "fewer zero pivots than the structural rank says: factorized again with a larger tolerance");
+    outcome = factorize_with_room(exec, A);
+    m_doubtful = outcome.zero != min_zero;
+  }
+  return outcome;
 }
 
 /// With more room where delayed pivots did not fit, until they do or the order is to be changed.
@@ -73,7 +111,7 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
     result.largest_factor = std::numeric_limits<double>::infinity();
   SymmetricOutcome& symmetric = result.symmetric.emplace();
   const bool has_inertia = !ScalarTraits<Scalar>::is_complex || m_rule.symmetry == Symmetry::hermitian;
-  if (has_inertia && outcome.perturbed == 0 && outcome.succeeded())
+  if (has_inertia && outcome.perturbed == 0 && outcome.succeeded() && !m_doubtful)
     symmetric.inertia = {outcome.positive, outcome.negative, outcome.zero};
   symmetric.delayed = outcome.delayed;
   symmetric.two_by_two = outcome.two_by_two;
@@ -183,12 +221,14 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
     const ExecutionSpace& exec,
     const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
     const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host,
-    const LdltOptions& options, const MemoryBudget& budget) {
+    const LdltOptions& options, const std::optional<std::int64_t>& structural_rank,
+    const MemoryBudget& budget) {
   auto plan = std::make_shared<LdltEnginePlan<Scalar, Ordinal, Offset, ExecutionSpace>>();
   plan->F = F;
   plan->fronts = plan_ldlt(exec, tree, on_host, budget, {}, F.A);
   plan->solver.emplace(exec, plan->fronts, budget);
   plan->options = options;
+  if (structural_rank) plan->min_zero = F.A.n_rows - *structural_rank;
   plan->counts.nnz_l = static_cast<std::int64_t>(plan->fronts.predicted_entries);
   plan->counts.nnz_u = 0;
   plan->counts.flops = plan->fronts.flops;
@@ -205,7 +245,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
   template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_ldlt_engine<Scalar>(  \
       const Space&, const PermutedPattern<Ordinal, Offset, typename Space::memory_space>&,    \
       const AssemblyTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const LdltOptions&, \
-      const MemoryBudget&);
+      const std::optional<std::int64_t>&, const MemoryBudget&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_LDLT_ENGINE)
 
 }  // namespace lutra::Impl

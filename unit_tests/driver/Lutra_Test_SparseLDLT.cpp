@@ -325,6 +325,31 @@ TEMPLATE_LIST_TEST_CASE("singular symmetric matrices have zero pivots", "[ldlt]"
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("the zeros of structurally singular matrices are counted, or there is no inertia",
+                        "[ldlt]", AllTypes) {
+  // [H Bᵀ; B 0] with more rows in B than columns: at least m − n zero eigenvalues, however rounding goes.
+  std::mt19937 random(112);
+  const std::size_t n = 40, m = 100;
+  auto picture = symmetric_picture(static_cast<int>(n + m), 0.5, random, [](std::size_t) { return nothing; });
+  for (std::size_t i = n; i < n + m; ++i)
+    for (std::size_t j = n; j < n + m; ++j) picture[i][j] = nothing;
+  const auto A = from_dense<Matrix<TestType>>(picture);
+  LdltOptions options;
+  options.symmetry = Symmetry::hermitian;
+  Symmetric<TestType> solver(options);
+  solver.analyze(A);
+  CHECK(solver.report().structural_rank == 2 * n);
+  solver.factorize(A);
+  CHECK(solver.report().status == Status::numerically_singular);
+  if (solver.report().inertia.zero) check_inertia(solver.report(), n, n, m - n);
+  // Shifted it is regular, which the same analysis has to see.
+  const Kokkos::View<RealOf<typename TestType::Scalar>*, typename TestType::Memory> shift("shift", n + m);
+  Kokkos::deep_copy(shift, RealOf<typename TestType::Scalar>(1e4));
+  solver.factorize(to_space<typename TestType::Space>(A), shift);
+  check_inertia(solver.report(), n + m, 0, 0);
+  CHECK(solver.report().escalations.empty());
+}
+
 TEMPLATE_LIST_TEST_CASE("pivoting: none and static", "[ldlt]", AllTypes) {
   std::mt19937 random(105);
   LdltOptions options;

@@ -22,6 +22,8 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   LdltPlan<Ordinal, Offset, Memory> fronts;
   std::optional<LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace>> solver;  ///< prototype
   LdltOptions options;
+  /// n − structural rank of the nonzero entries of the matrix analyzed; 0 where that is unknown
+  std::int64_t min_zero = 0;
 
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
       const ExecutionSpace& exec, const MemoryBudget& budget) const override;
@@ -34,6 +36,10 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 /// `max_repetitions` times and while the panels keep within `max_growth` times their first size. Then pivots
 /// cascade up the tree: the matrix is analyzed anew with matched rows side by side in the order, and this
 /// object works with that analysis from then on. There, room is what it takes.
+///
+/// Where a structurally singular matrix has fewer zero pivots than its rank says, rounding errors have passed
+/// for pivots: the factorization is repeated with a larger tolerance, up to `max_tolerances` times. Where
+/// that does not lead to just as many there is no inertia.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class LdltFactorization final : public Factorization<Scalar, ExecutionSpace> {
  public:
@@ -59,6 +65,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace> {
     std::unique_ptr<Base> factorization;
   };
   LdltOutcome factorize_with_room(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A);
+  LdltOutcome factorize_with_tolerance(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A);
   FactorizationOutcome outcome_of(const ExecutionSpace& exec, const LdltOutcome& outcome) const;
   FactorizationOutcome reorder(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                                double perturbation);
@@ -72,6 +79,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace> {
   LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace> m_solver;
   ScaledValues<Scalar, Memory> m_A;   ///< of the last factorization; `apply` reads its scales
   std::vector<std::string> m_events;  ///< of the last factorization
+  bool m_doubtful = false;            ///< rounding errors may have passed for pivots of a singular matrix
   Replacement m_replacement;
 };
 
@@ -79,13 +87,15 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace> {
 /// @param tree    of F, whose orders follow it
 /// @param on_host F's pattern and orders on the host
 /// @param options without `automatic` choices of pivots
+/// @param structural_rank where it is known
 /// @throws OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engine(
     const ExecutionSpace& exec,
     const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
     const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host,
-    const LdltOptions& options, const MemoryBudget& budget);
+    const LdltOptions& options, const std::optional<std::int64_t>& structural_rank,
+    const MemoryBudget& budget);
 
 /// Scaling, ordering, tree and plan of a symmetric matrix. Fences.
 /// @param S       checked, both triangles; the analysis shares its pattern
