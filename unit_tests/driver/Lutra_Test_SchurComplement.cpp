@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "Lutra_SchurComplement.hpp"
+#include "Lutra_SparseLDLT.hpp"
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestSystems.hpp"
 
@@ -172,6 +173,28 @@ TEMPLATE_LIST_TEST_CASE("Schur complements by LU", "[driver]", AllTypes) {
     for (auto& value : A.values) value *= typename TestType::Scalar(2);  // new values
     check_complement<TestType, SparseLU>(A, set, schur, random);
   }
+}
+
+TEMPLATE_LIST_TEST_CASE("Schur complements by LDLT", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Ordinal = typename TestType::Ordinal;
+  std::mt19937 random(62);
+  auto A = banded_matrix<Matrix<TestType>>(90, {1, 7, 30});
+  for (std::size_t i = 0; i < 90; ++i) {
+    for (auto p = A.row_map[i]; p < A.row_map[i + 1]; ++p) {
+      const auto at = static_cast<std::size_t>(p);
+      const auto j = static_cast<std::size_t>(A.entries[at]);
+      // indefinite: the sign of the diagonal alternates
+      A.values[at] = as_scalar<Scalar>(i != j       ? 0.25 + static_cast<double>((i + j) % 5) / 8.0
+                                       : i % 2 == 0 ? 6
+                                                    : -6);
+    }
+  }
+  const auto set = random_set<Ordinal>(90, 40, random);
+  using Ldlt = SparseLDLT<Scalar, Ordinal, typename TestType::Offset, typename TestType::Space>;
+  Schur<TestType, SparseLDLT> schur{Ldlt()};
+  schur.analyze(to_space<typename TestType::Space>(A), set);
+  check_complement<TestType, SparseLDLT>(A, set, schur, random);
 }
 
 TEMPLATE_LIST_TEST_CASE("what a Schur complement refuses", "[driver][errors]", AllTypes) {
