@@ -6,7 +6,7 @@
 
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_HostFronts.hpp"
-#include "Lutra_LdltKernels.hpp"
+#include "Lutra_LdltBlocks.hpp"
 #include "Lutra_LdltTeams.hpp"
 
 namespace lutra::Impl {

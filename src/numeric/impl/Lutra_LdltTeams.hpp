@@ -9,7 +9,7 @@
 
 namespace lutra::Impl {
 
-/// A Kokkos team, as the kernels of Lutra_LdltKernels.hpp want one: an index a thread.
+/// A Kokkos team, as the kernels of Lutra_LdltFront.hpp want one: an index a thread.
 template <class Member, class Scalar>
 struct KokkosFrontTeam {
   using Real = RealOf<Scalar>;

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LDLTBLOCKS_HPP
+#define LUTRA_LDLTBLOCKS_HPP
+
+#include "Lutra_LdltColumns.hpp"
+
+namespace lutra::Impl {
+
+/// Calls one(column) or two(first column, pair) for the pivots of the slots [begin, begin + count).
+template <class Scalar, class Ordinal, class One, class Two>
+KOKKOS_FUNCTION void for_each_pivot(const LdltFront<Scalar, Ordinal>& front, int begin, int count,
+                                    bool hermitian, const One& one, const Two& two) {
+  for (int c = 0; c < count; ++c) {
+    const int j = begin + c;
+    if (front.kind[j] == PivotKind::first_of_two) {
+      two(c, PivotPair<Scalar>(front.diagonal[j], front.diagonal[j + 1], front.off_diagonal[j], hermitian));
+      ++c;
+    } else {
+      one(c, front.diagonal[j]);
+    }
+  }
+}
+
+/// Elimination by block columns with a-posteriori pivoting (Hogg, Ovtchinnikov and Scott 2016), in the
+/// columns [begin, front.columns). A block of columns [b, e), G being what is left of the front:
+///
+///     copy of G(b:e, b:e) = L11·D·L11ᴴ    complete pivoting; then the panel's slots in that order
+///     W = conj(G(e:, b:e)·L11⁻ᴴ)          in the workspace: W = conj(L21·D). The panel keeps its values
+///     passed = first column of conj(W)·D⁻¹ with an entry above 1/u, never between the columns of a pair
+///     L21 = conj(W)·D⁻¹                   the columns before `passed`; the others are as they were
+///     G −= L21·Wᵀ                         columns from b + passed on, failed ones of earlier blocks too
+///     the failed columns go behind        all others; rows of L go with them
+///
+/// @param work ldlt_work(front.rows) entries
+template <class Team, class Scalar, class Ordinal>
+struct BlockElimination {
+  using Real = RealOf<Scalar>;
+  const Team& team;
+  const LdltFront<Scalar, Ordinal>& front;
+  const LdltTest<Scalar>& test;
+  Scalar* work;
+
+  /// One pass over the columns: those that failed stand at the end, up to date.
+  KOKKOS_FUNCTION LdltProgress run(int begin) const {
+    LdltProgress progress{begin};
+    int end = front.columns;  // failed columns stand from here on
+    while (progress.done < end && progress.failure == LdltFailure::none) {
+      const int b = progress.done, width = end - b < ldlt_block ? end - b : ldlt_block;
+      const int chosen = factorize_diagonal(b, width, progress.failure);
+      if (progress.failure != LdltFailure::none) {
+        if (!test.may_delay()) progress.done += chosen;
+        return progress;
+      }
+      divide_rows(b, width, chosen);
+      const int passed = test.may_delay() ? columns_passed(b, width, chosen) : chosen;
+      store(b, width, passed);
+      update(b, passed);
+      // the last failed column goes to the last slot before `end`
+      for (int failed = width - passed; failed > 0; --failed) {
+        --end;
+        exchange_slots(team, front, b + passed + failed - 1, end, test.hermitian);
+      }
+      progress.done += passed;
+    }
+    return progress;
+  }
+
+ private:
+  KOKKOS_FUNCTION Scalar* diagonal_block() const {
+    return work + static_cast<std::int64_t>(front.rows) * ldlt_block;
+  }
+  /// Column c of W, by rows of the front.
+  KOKKOS_FUNCTION Scalar* w(int c) const { return work + static_cast<std::int64_t>(c) * front.rows; }
+
+  /// @returns columns for which pivots were found
+  KOKKOS_FUNCTION int factorize_diagonal(int b, int width, LdltFailure& failure) const {
+    Scalar* const block = diagonal_block();
+    team.columns(width, width, [&](int c, int begin, int end) {
+      for (int i = begin > c ? begin : c; i < end; ++i) block[i + c * width] = front.at(b + i, b + c);
+    });
+    const LdltFront<Scalar, Ordinal> diagonal{block,
+                                              nullptr,
+                                              front.diagonal + b,
+                                              front.off_diagonal + b,
+                                              front.kind + b,
+                                              nullptr,
+                                              nullptr,
+                                              front.swaps + b,
+                                              width,
+                                              width};
+    const LdltProgress progress = eliminate_columns(
+        team, diagonal, test.may_delay() ? test.with(PivotChoice::complete) : test, 0, width);
+    failure = progress.failure;
+    for (int c = 0; c < progress.done; ++c)
+      exchange_slots(team, front, b + c, b + front.swaps[b + c], test.hermitian);
+    return progress.done;
+  }
+
+  KOKKOS_FUNCTION void divide_rows(int b, int width, int chosen) const {
+    const Scalar* const L = diagonal_block();
+    const int first = b + width;
+    team.ranges(front.rows - first, 1.0 * chosen * chosen, [&](int begin, int end) {
+      for (int c = 0; c < chosen; ++c) {
+        Scalar* const KOKKOS_RESTRICT to = w(c);
+        const Scalar* const from = front.column(b + c);
+        for (int i = first + begin; i < first + end; ++i) to[i] = mirrored(test.hermitian, from[i]);
+        for (int j = 0; j < c; ++j) {
+          const Scalar factor = L[c + j * width];
+          const Scalar* const KOKKOS_RESTRICT other = w(j);
+          for (int i = first + begin; i < first + end; ++i) to[i] -= other[i] * factor;
+        }
+      }
+    });
+  }
+
+  KOKKOS_FUNCTION int columns_passed(int b, int width, int chosen) const {
+    const int first = b + width;
+    const Real bound = Real(1) / test.threshold;
+    return team.min(front.rows - first, 4.0 * chosen, chosen, [&](int begin, int end) {
+      int passed = chosen;
+      const auto fails = [&](const Scalar& l) { return !(ScalarTraits<Scalar>::magnitude(l) <= bound); };
+      for_each_pivot(
+          front, b, chosen, test.hermitian,
+          [&](int c, const Scalar& d) {
+            if (c >= passed) return;
+            bool any = false;
+            for (int i = first + begin; i < first + end; ++i)
+              any |= fails(mirrored(test.hermitian, w(c)[i]) / d);
+            if (any) passed = c;
+          },
+          [&](int c, const PivotPair<Scalar>& pair) {
+            if (c >= passed) return;
+            bool any = false;
+            for (int i = first + begin; i < first + end; ++i) {
+              Scalar l1, l2;
+              pair.divide_row(mirrored(test.hermitian, w(c)[i]), mirrored(test.hermitian, w(c + 1)[i]), l1,
+                              l2);
+              any |= fails(l1) || fails(l2);
+            }
+            if (any) passed = c;
+          });
+      return passed;
+    });
+  }
+
+  /// L of the columns that passed; W of the rows of those that failed.
+  KOKKOS_FUNCTION void store(int b, int width, int passed) const {
+    const Scalar* const block = diagonal_block();
+    team.ranges(front.rows - b, 4.0 * passed, [&](int range_begin, int range_end) {
+      const int inner_end = range_end < width ? range_end : width;
+      const int begin = b + (range_begin > width ? range_begin : width), end = b + range_end;
+      for (int r = range_begin; r < inner_end; ++r) {
+        for (int c = 0; c < passed && c < r; ++c) front.at(b + r, b + c) = block[r + c * width];
+      }
+      for_each_pivot(
+          front, b, passed, test.hermitian,
+          [&](int c, const Scalar& d) {
+            Scalar* const l = front.column(b + c);
+            for (int i = begin; i < end; ++i) l[i] = mirrored(test.hermitian, w(c)[i]) / d;
+            for (int r = range_begin > passed ? range_begin : passed; r < inner_end; ++r)
+              w(c)[b + r] = mirrored(test.hermitian, block[r + c * width] * d);
+          },
+          [&](int c, const PivotPair<Scalar>& pair) {
+            Scalar* const l1 = front.column(b + c);
+            Scalar* const l2 = front.column(b + c + 1);
+            for (int i = begin; i < end; ++i)
+              pair.divide_row(mirrored(test.hermitian, w(c)[i]), mirrored(test.hermitian, w(c + 1)[i]), l1[i],
+                              l2[i]);
+            for (int r = range_begin > passed ? range_begin : passed; r < inner_end; ++r) {
+              Scalar x1, x2;
+              pair.multiply_row(block[r + c * width], block[r + (c + 1) * width], x1, x2);
+              w(c)[b + r] = mirrored(test.hermitian, x1);
+              w(c + 1)[b + r] = mirrored(test.hermitian, x2);
+            }
+          });
+    });
+  }
+
+  KOKKOS_FUNCTION void update(int b, int passed) const {
+    if (passed == 0) return;
+    constexpr int edge = 2 * ldlt_block;
+    for (int c = b + passed; c < front.columns; c += edge) {
+      const int columns = front.columns - c < edge ? front.columns - c : edge;
+      team.subtract(front.rows - c, columns, passed, &front.at(c, b), front.rows, {w(0) + c, front.rows, 1},
+                    &front.at(c, c), front.rows);
+    }
+  }
+};
+
+/// contribution −= L31·D·L31ᴴ of the first `done` columns, the lower triangle, by as many columns at once as
+/// D·L31ᴴ has room for.
+template <class Team, class Scalar, class Ordinal>
+KOKKOS_FUNCTION void update_contribution(const Team& team, const LdltFront<Scalar, Ordinal>& front, int done,
+                                         bool hermitian, Scalar* work) {
+  const int n = front.cb_rows(), first = front.columns;
+  if (n == 0) return;
+  const std::int64_t room = ldlt_work(front.rows) / n;
+  for (int b = 0; b < done;) {
+    int depth = done - b < room ? done - b : static_cast<int>(room);
+    if (front.kind[b + depth - 1] == PivotKind::first_of_two) --depth;
+    team.ranges(n, 4.0 * depth, [&](int begin, int end) {
+      const auto w = [&](int c) { return work + static_cast<std::int64_t>(c) * n; };
+      for_each_pivot(
+          front, b, depth, hermitian,
+          [&](int c, const Scalar& d) {
+            const Scalar* const l = front.column(b + c) + first;
+            for (int i = begin; i < end; ++i) w(c)[i] = mirrored(hermitian, l[i] * d);
+          },
+          [&](int c, const PivotPair<Scalar>& pair) {
+            const Scalar* const l1 = front.column(b + c) + first;
+            const Scalar* const l2 = front.column(b + c + 1) + first;
+            for (int i = begin; i < end; ++i) {
+              Scalar x1, x2;
+              pair.multiply_row(l1[i], l2[i], x1, x2);
+              w(c)[i] = mirrored(hermitian, x1);
+              w(c + 1)[i] = mirrored(hermitian, x2);
+            }
+          });
+    });
+    constexpr int edge = 4 * ldlt_block;
+    for (int c = 0; c < n; c += edge) {
+      const int columns = n - c < edge ? n - c : edge;
+      team.subtract(n - c, columns, depth, &front.at(first + c, b), front.rows, {work + c, n, 1},
+                    front.contribution + c + static_cast<std::int64_t>(c) * n, n);
+    }
+    b += depth;
+  }
+}
+
+/// Partial L·D·Lᴴ of an assembled front: blocks as long as they eliminate a good part of what is left, then
+/// column by column.
+/// @param work ldlt_work(front.rows) entries
+template <class Team, class Scalar, class Ordinal>
+KOKKOS_FUNCTION LdltProgress eliminate_front(const Team& team, const LdltFront<Scalar, Ordinal>& front,
+                                             const LdltTest<Scalar>& test, Scalar* work) {
+  if (front.rows <= ldlt_max_small) return eliminate_columns(team, front, test, 0, front.rows);
+  LdltProgress progress;
+  bool again = true;
+  while (again && front.columns - progress.done >= ldlt_block / 2) {
+    const int before = progress.done;
+    progress = BlockElimination<Team, Scalar, Ordinal>{team, front, test, work}.run(before);
+    again = progress.failure == LdltFailure::none && 4 * (progress.done - before) >= front.columns - before;
+  }
+  // values that are not finite are found where all of a column is looked at
+  if (progress.failure == LdltFailure::not_finite && test.may_delay()) progress.failure = LdltFailure::none;
+  if (progress.failure == LdltFailure::none && progress.done < front.columns)
+    progress = eliminate_columns(team, front, test, progress.done, front.columns);
+  if (progress.failure == LdltFailure::none)
+    update_contribution(team, front, progress.done, test.hermitian, work);
+  return progress;
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LDLTCOLUMNS_HPP
+#define LUTRA_LDLTCOLUMNS_HPP
+
+#include "Lutra_LdltFront.hpp"
+
+namespace lutra::Impl {
+
+/// A pivot that was chosen: one column, or two. None where first < 0.
+struct ChosenPivot {
+  int first = -1, second = -1;
+  bool is_zero = false;
+};
+
+/// Elimination column by column, right-looking, in the columns [begin, front.columns). Each pivot is brought
+/// to the next slot and the columns behind it updated, with `last` = front.rows those of the contribution
+/// block as well, with `last` = front.columns not.
+template <class Team, class Scalar, class Ordinal>
+struct ColumnElimination {
+  using Real = RealOf<Scalar>;
+  const Team& team;
+  const LdltFront<Scalar, Ordinal>& front;
+  const LdltTest<Scalar>& test;
+  int last;
+
+  KOKKOS_FUNCTION LdltProgress run(int begin) const {
+    LdltProgress progress{begin};
+    int candidate = begin, failed = 0;
+    while (progress.done < front.columns) {
+      const int done = progress.done;
+      ChosenPivot pivot;
+      switch (test.choice) {
+        case PivotChoice::diagonal:
+          if (!(front.size(done, done) > Real(0) && front.size(done, done) < infinity())) {
+            progress.failure = LdltFailure::not_finite;
+            return progress;
+          }
+          pivot.first = done;
+          break;
+        case PivotChoice::definite:
+          if (!(real_part(front.at(done, done)) > Real(0)) || !(front.size(done, done) < infinity())) {
+            progress.failure = LdltFailure::not_definite;
+            return progress;
+          }
+          pivot.first = done;
+          break;
+        case PivotChoice::complete:
+        case PivotChoice::perturbed:
+          pivot = choose_largest(done, progress);
+          if (pivot.first < 0 && test.choice == PivotChoice::perturbed) {
+            pivot.first = done;
+            if (!(test.min_pivot > Real(0))) progress.failure = LdltFailure::not_finite;
+          }
+          if (pivot.first < 0 || progress.failure != LdltFailure::none) return progress;
+          break;
+        default:
+          if (failed == front.columns - done) {
+            if (test.choice == PivotChoice::threshold) return progress;
+            pivot = choose_largest(done, progress);
+            if (pivot.first < 0) pivot = {done, -1, true};
+          } else {
+            if (candidate >= front.columns || candidate < done) candidate = done;
+            pivot = choose_by_threshold(done, candidate, progress);
+          }
+          if (progress.failure != LdltFailure::none) return progress;
+      }
+      if (pivot.first < 0) {
+        ++failed;
+        ++candidate;
+        continue;
+      }
+      failed = 0;
+      progress.done += eliminate(done, pivot);
+    }
+    return progress;
+  }
+
+ private:
+  KOKKOS_FUNCTION static constexpr Real infinity() { return Kokkos::Experimental::infinity_v<Real>; }
+
+  /// The first of n magnitudes that is no smaller than `size`.
+  template <class Value>
+  KOKKOS_FUNCTION int first_of(int n, Real size, const Value& value) const {
+    return team.min(n, 1.0, n, [&](int begin, int end) {
+      for (int i = begin; i < end; ++i) {
+        if (value(i) >= size) return i;
+      }
+      return n;
+    });
+  }
+  template <class Value>
+  KOKKOS_FUNCTION Real largest_of(int n, const Value& value) const {
+    return team.max(n, 1.0, [&](int begin, int end) {
+      Real largest(0);
+      for (int i = begin; i < end; ++i) {
+        const Real size = value(i);
+        if (size > largest) largest = size;
+      }
+      return largest;
+    });
+  }
+
+  /// Complete pivoting (J. R. Bunch and B. N. Parlett, SIAM J. Numer. Anal. 8, 1971): the largest diagonal
+  /// entry where it is at least half the largest of all, else the pair of the largest. |L| ≤ 2 either way.
+  KOKKOS_FUNCTION ChosenPivot choose_largest(int done, LdltProgress& progress) const {
+    const int left = front.columns - done;
+    const auto of_column = [&](int c) {
+      const int j = done + c;
+      Real largest(0);
+      for (int i = j; i < front.columns; ++i) {
+        const Real size = size_or_infinity(front.at(i, j));
+        if (size > largest) largest = size;
+      }
+      return largest;
+    };
+    const auto of_diagonal = [&](int c) { return size_or_infinity(front.at(done + c, done + c)); };
+    const Real largest = largest_of(left, of_column);
+    if (!(largest < infinity())) {
+      progress.failure = LdltFailure::not_finite;
+      return {};
+    }
+    const bool too_small =
+        test.choice == PivotChoice::perturbed ? !(largest >= test.min_pivot) : !(largest > test.zero);
+    if (too_small || largest == Real(0)) return {};
+    const Real diagonal = largest_of(left, of_diagonal);
+    if (diagonal >= largest / 2) return {done + first_of(left, diagonal, of_diagonal)};
+    const int column = done + first_of(left, largest, of_column);
+    const int below = front.columns - column;
+    const int row = column + first_of(below, largest, [&](int i) { return front.size(column + i, column); });
+    return {column, row};
+  }
+
+  /// The largest magnitude in column c and rows [begin, end), those of c and `other` left out.
+  KOKKOS_FUNCTION Real largest_in(int c, int begin, int end, int other) const {
+    return largest_of(end - begin, [&](int r) {
+      const int i = begin + r;
+      return i == c || i == other ? Real(0) : front.size(i, c);
+    });
+  }
+
+  /// Column c alone, or with the row of its largest entry, if that passes the threshold test (I. S. Duff, N.
+  /// I. M. Gould, J. K. Reid, J. A. Scott and K. Turner, IMA J. Numer. Anal. 11, 1991): all entries of L that
+  /// it leads to are at most 1/u.
+  KOKKOS_FUNCTION ChosenPivot choose_by_threshold(int done, int c, LdltProgress& progress) const {
+    const Real inside = largest_in(c, done, front.columns, c);
+    const Real outside = largest_in(c, front.columns, front.rows, c);
+    const Real d = front.size(c, c), off = inside > outside ? inside : outside;
+    if (!(d < infinity() && off < infinity())) {
+      progress.failure = LdltFailure::not_finite;
+      return {};
+    }
+    if (d <= test.zero && off <= test.zero) return {c, -1, true};
+    if (d > test.zero && d >= test.threshold * off) return {c};
+    if (!(inside > test.zero)) return {};
+    const int left = front.columns - done;
+    const int t = done + first_of(left, inside,
+                                  [&](int i) { return done + i == c ? Real(-1) : front.size(done + i, c); });
+    const Real of_c = largest_in(c, done, front.rows, t), of_t = largest_in(t, done, front.rows, c);
+    const Real d_t = front.size(t, t);
+    if (!(of_t < infinity() && d_t < infinity())) {
+      progress.failure = LdltFailure::not_finite;
+      return {};
+    }
+    // all over the square of the pair's coupling
+    const auto coupling = c > t ? front.at(c, t) : front.at(t, c);
+    const Scalar product = front.at(c, c) / coupling * (front.at(t, t) / mirrored(test.hermitian, coupling));
+    const Real size = ScalarTraits<Scalar>::magnitude(product);
+    const Real det = ScalarTraits<Scalar>::magnitude(product - Scalar(1));
+    if (!(det >= (size > Real(1) ? size : Real(1)) / 2)) return {};
+    const Real bound = det * inside / test.threshold;
+    if (d_t / inside * of_c + of_t <= bound && of_c + d / inside * of_t <= bound)
+      return c < t ? ChosenPivot{c, t} : ChosenPivot{t, c};
+    return {};
+  }
+
+  /// @returns columns eliminated
+  KOKKOS_FUNCTION int eliminate(int done, const ChosenPivot& pivot) const {
+    team.barrier();  // all threads have read what the pivot was chosen by
+    bring(done, pivot.first);
+    if (pivot.second < 0) {
+      eliminate_one(done, pivot.is_zero);
+      return 1;
+    }
+    bring(done + 1, pivot.second);
+    eliminate_two(done);
+    return 2;
+  }
+
+  KOKKOS_FUNCTION void bring(int slot, int from) const {
+    exchange_slots(team, front, slot, from, test.hermitian);
+    if (front.swaps != nullptr) team.once([&] { front.swaps[slot] = from; });
+  }
+
+  KOKKOS_FUNCTION Scalar pivot_value(int j) const {
+    const Scalar value = front.at(j, j);
+    return test.hermitian ? Scalar(real_part(value)) : value;
+  }
+
+  KOKKOS_FUNCTION void eliminate_one(int j, bool is_zero) const {
+    Scalar d = is_zero ? Scalar(0) : pivot_value(j);
+    bool is_perturbed = false;
+    if (test.choice == PivotChoice::perturbed) {
+      const Real size = ScalarTraits<Scalar>::magnitude(d);
+      is_perturbed = !(size >= test.min_pivot);
+      if (is_perturbed) d = size > Real(0) ? d * (test.min_pivot / size) : Scalar(test.min_pivot);
+    }
+    team.once([&] {
+      front.diagonal[j] = d;
+      front.off_diagonal[j] = Scalar(0);
+      front.kind[j] = is_zero ? PivotKind::zero : is_perturbed ? PivotKind::perturbed : PivotKind::one_by_one;
+    });
+    const Scalar* const x = front.column(j);
+    if (!is_zero) {
+      team.columns(last - j - 1, front.rows, [&](int c, int begin, int end) {
+        const int column = j + 1 + c;
+        const Scalar factor = mirrored(test.hermitian, x[column]) / d;
+        Scalar* const KOKKOS_RESTRICT to = front.column(column);
+        for (int i = begin > column ? begin : column; i < end; ++i) to[i] -= x[i] * factor;
+      });
+    }
+    Scalar* const l = front.column(j);
+    team.ranges(front.rows - j - 1, 1.0, [&](int begin, int end) {
+      for (int i = j + 1 + begin; i < j + 1 + end; ++i) l[i] = is_zero ? Scalar(0) : l[i] / d;
+    });
+  }
+
+  KOKKOS_FUNCTION void eliminate_two(int j) const {
+    const PivotPair<Scalar> pair(pivot_value(j), pivot_value(j + 1), front.at(j + 1, j), test.hermitian);
+    team.once([&] {
+      front.diagonal[j] = pair.d1;
+      front.diagonal[j + 1] = pair.d2;
+      front.off_diagonal[j] = pair.o;
+      front.off_diagonal[j + 1] = Scalar(0);
+      front.kind[j] = PivotKind::first_of_two;
+      front.kind[j + 1] = PivotKind::second_of_two;
+    });
+    Scalar* const x1 = front.column(j);
+    Scalar* const x2 = front.column(j + 1);
+    team.columns(last - j - 2, front.rows, [&](int c, int begin, int end) {
+      const int column = j + 2 + c;
+      Scalar f1, f2;
+      pair.divide_column(mirrored(test.hermitian, x1[column]), mirrored(test.hermitian, x2[column]), f1, f2);
+      Scalar* const KOKKOS_RESTRICT to = front.column(column);
+      for (int i = begin > column ? begin : column; i < end; ++i) to[i] -= x1[i] * f1 + x2[i] * f2;
+    });
+    team.ranges(front.rows - j - 2, 6.0, [&](int begin, int end) {
+      for (int i = j + 2 + begin; i < j + 2 + end; ++i) {
+        const Scalar y1 = x1[i], y2 = x2[i];
+        pair.divide_row(y1, y2, x1[i], x2[i]);
+      }
+    });
+    team.once([&] { x1[j + 1] = Scalar(0); });
+  }
+};
+
+template <class Team, class Scalar, class Ordinal>
+KOKKOS_FUNCTION LdltProgress eliminate_columns(const Team& team, const LdltFront<Scalar, Ordinal>& front,
+                                               const LdltTest<Scalar>& test, int begin, int last) {
+  return ColumnElimination<Team, Scalar, Ordinal>{team, front, test, last}.run(begin);
+}
+
+}  // namespace lutra::Impl
+
+#endif

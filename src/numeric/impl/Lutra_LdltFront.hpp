@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LDLTFRONT_HPP
+#define LUTRA_LDLTFRONT_HPP
+
+#include "Lutra_FrontKernels.hpp"
+#include "Lutra_LdltPivots.hpp"
+
+namespace lutra::Impl {
+
+// Dense kernels of one symmetric front. A team of any kind does the work: a Kokkos team, or threads of a host
+// (Lutra_LdltTeams.hpp). Its functions end with a barrier and return the same value to all threads:
+//
+//   team.ranges(n, flops, body)         body(begin, end) for ranges that partition [0, n)
+//   team.columns(n, rows, body)         body(column, begin, end): ranges of [0, rows) of each of n columns
+//   team.max(n, flops, value)           the greatest value(begin, end) ≥ 0
+//   team.min(n, flops, none, value)     the least int value(begin, end) ≤ none
+//   team.once(body)                     by one thread
+//   team.barrier()
+//   team.subtract(rows, columns, depth, A, lda, B, C, ldc)   C −= A·B
+//
+// `flops` is what one of the n costs. Sums have the same order whatever the ranges.
+
+/// Pivots of a block column. Fronts of up to `ldlt_max_small` rows are eliminated column by column.
+inline constexpr int ldlt_block = 32;
+inline constexpr int ldlt_max_small = 64;
+
+/// Entries of a workspace for a front of so many rows: D·Lᵀ of a block column, and its diagonal block.
+KOKKOS_INLINE_FUNCTION std::int64_t ldlt_work(std::int64_t rows) {
+  return rows > ldlt_max_small ? rows * ldlt_block + ldlt_block * ldlt_block : 0;
+}
+
+/// How a pivot is chosen among columns that are up to date.
+enum class PivotChoice : unsigned char {
+  diagonal,   ///< the next one
+  definite,   ///< the same, which must be positive
+  complete,   ///< the largest of what is left, unless all of it is below the zero tolerance
+  perturbed,  ///< the same; what is too small is perturbed
+  threshold,  ///< whichever passes the threshold test, column after column
+  root        ///< the same, then complete pivoting: all columns are eliminated
+};
+
+template <class Scalar>
+struct LdltTest {
+  using Real = RealOf<Scalar>;
+  PivotChoice choice;
+  bool hermitian;
+  Real threshold;  ///< u
+  Real zero;       ///< magnitudes up to this are zeros
+  Real min_pivot;  ///< of `perturbed`
+
+  KOKKOS_FUNCTION LdltTest with(PivotChoice other) const {
+    return {other, hermitian, threshold, zero, min_pivot};
+  }
+  KOKKOS_FUNCTION bool may_delay() const {
+    return choice == PivotChoice::threshold || choice == PivotChoice::root;
+  }
+};
+
+/// A front and its slots: `columns` columns, of which the lower triangle is used, and `rows` rows.
+template <class Scalar, class Ordinal>
+struct LdltFront {
+  Scalar* panel;         ///< rows × columns by columns
+  Scalar* contribution;  ///< (rows − columns)² by columns
+  Scalar* diagonal;
+  Scalar* off_diagonal;
+  PivotKind* kind;
+  Ordinal* variables;  ///< or none
+  int* positions;      ///< or none
+  int* swaps;          ///< what each slot was exchanged with when it got its pivot
+  int rows, columns;
+
+  KOKKOS_FUNCTION int cb_rows() const { return rows - columns; }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& at(int i, int j) const {
+    return panel[i + static_cast<std::int64_t>(j) * rows];
+  }
+  /// Column j; of the contribution block from `columns` on.
+  KOKKOS_FORCEINLINE_FUNCTION Scalar* column(int j) const {
+    return j < columns ? panel + static_cast<std::int64_t>(j) * rows
+                       : contribution + static_cast<std::int64_t>(j - columns) * cb_rows() - columns;
+  }
+  /// The magnitude of the entry in row i and column j, whichever triangle it is in.
+  KOKKOS_FORCEINLINE_FUNCTION RealOf<Scalar> size(int i, int j) const {
+    return size_or_infinity(i >= j ? at(i, j) : at(j, i));
+  }
+};
+
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void exchange(T& a, T& b) {
+  const T kept = a;
+  a = b;
+  b = kept;
+}
+
+/// What ended an elimination early.
+enum class LdltFailure : unsigned char { none, not_definite, not_finite };
+
+/// Columns eliminated so far.
+struct LdltProgress {
+  int done = 0;
+  LdltFailure failure = LdltFailure::none;
+};
+
+/// Exchanges slots p < q: rows and columns, those of L among them.
+template <class Team, class Front>
+KOKKOS_FUNCTION void exchange_slots(const Team& team, const Front& front, int p, int q, bool hermitian) {
+  if (p == q) return;
+  team.ranges(front.rows, 4.0, [&](int begin, int end) {
+    const auto from = [&](int first) { return begin > first ? begin : first; };
+    const auto to = [&](int last) { return end < last ? end : last; };
+    for (int j = begin; j < to(p); ++j) exchange(front.at(p, j), front.at(q, j));
+    for (int i = from(p + 1); i < to(q); ++i) {
+      const auto kept = mirrored(hermitian, front.at(i, p));
+      front.at(i, p) = mirrored(hermitian, front.at(q, i));
+      front.at(q, i) = kept;
+    }
+    for (int i = from(q + 1); i < end; ++i) exchange(front.at(i, p), front.at(i, q));
+    if (begin <= p && p < end) exchange(front.at(p, p), front.at(q, q));
+    if (begin <= q && q < end) front.at(q, p) = mirrored(hermitian, front.at(q, p));
+  });
+  if (front.variables == nullptr) return;
+  team.once([&] {
+    exchange(front.variables[p], front.variables[q]);
+    exchange(front.positions[p], front.positions[q]);
+  });
+}
+
+}  // namespace lutra::Impl
+
+#endif
