@@ -132,6 +132,7 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
   m_fronts = {};
   LdltOptions options = m_plan.options;
   options.pair_ordering = true;
+  options.pivot_threshold = m_rule.threshold;  // which increase_quality may have raised
   if (options.matching == Matching::none) options.matching = Matching::automatic;
   auto analysis = std::make_unique<Analysis>();
   const auto& pattern = m_plan.F.A;

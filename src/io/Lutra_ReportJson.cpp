@@ -86,8 +86,8 @@ Json make(const PivotCounts& pivots) {
           {"delayed", number(pivots.delayed)},
           {"two_by_two", number(pivots.two_by_two)},
           {"zero", number(pivots.zero)},
-          {"growth", number(pivots.growth)},
           {"interchanged", number(pivots.interchanged)},
+          {"growth", number(pivots.growth)},
           {"shift", number(pivots.shift)}};
 }
 

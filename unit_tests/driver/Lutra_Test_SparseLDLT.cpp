@@ -457,9 +457,12 @@ TEMPLATE_LIST_TEST_CASE("delayed pivots get room, or another order", "[ldlt]", A
     options.user_permutation.clear();
     for (std::size_t i = 0; user && i < 2 * n; ++i)
       options.user_permutation.push_back(static_cast<std::int64_t>(i));
+    options.pivot_threshold = 0.4;
     Symmetric<TestType> solver(options);
     solver.analyze(A);
+    CHECK(solver.increase_quality());  // to 1/2, with another order, too
     solver.factorize(A);
+    CHECK_FALSE(solver.increase_quality());
     INFO(describe(solver.report()));
     check_inertia(solver.report(), n, n, 0);
     CHECK(*solver.report().pivots.delayed > 0);

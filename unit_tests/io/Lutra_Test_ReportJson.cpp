@@ -33,7 +33,7 @@ TEST_CASE("a report has the keys of the contract in their order", "[io]") {
         Keys{"nnz_l", "nnz_u", "fill_ratio", "flops", "supernodes", "levels", "level_modes"});
   CHECK(keys(json["factors"]["level_modes"]) == Keys{"A", "B", "C"});
   CHECK(keys(json["pivots"]) ==
-        Keys{"perturbed", "delayed", "two_by_two", "growth", "interchanged", "shift"});
+        Keys{"perturbed", "delayed", "two_by_two", "zero", "interchanged", "growth", "shift"});
   CHECK(keys(json["inertia"]) == Keys{"positive", "negative", "zero"});
   CHECK(keys(json["errors"]) == Keys{"backward_normwise", "backward_componentwise", "forward"});
   CHECK(keys(json["memory"]) == Keys{"device_peak_bytes", "host_peak_bytes", "limit_bytes"});
