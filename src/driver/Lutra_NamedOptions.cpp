@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_NamedOptions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+#include "Lutra_Error.hpp"
+
+namespace lutra {
+namespace {
+
+template <class Choice, std::size_t count>
+using Choices = std::array<std::pair<std::string_view, Choice>, count>;
+
+/// The values of each choice with their names. Ordering::user comes with a permutation, and by no name.
+template <class Choice>
+constexpr Choices<Choice, 0> choices_of{};
+template <>
+constexpr Choices<Ordering, 5> choices_of<Ordering> = {{{"auto", Ordering::automatic},
+                                                        {"metis", Ordering::metis},
+                                                        {"amd", Ordering::amd},
+                                                        {"rcm", Ordering::rcm},
+                                                        {"natural", Ordering::natural}}};
+template <>
+constexpr Choices<Matching, 4> choices_of<Matching> = {{{"auto", Matching::automatic},
+                                                        {"none", Matching::none},
+                                                        {"auction", Matching::auction},
+                                                        {"exact", Matching::exact}}};
+template <>
+constexpr Choices<Engine, 3> choices_of<Engine> = {{{"auto", Engine::automatic},
+                                                    {"multifrontal", Engine::multifrontal},
+                                                    {"simplicial", Engine::simplicial}}};
+template <>
+constexpr Choices<TrisolveMethod, 4> choices_of<TrisolveMethod> = {
+    {{"auto", TrisolveMethod::automatic},
+     {"levels", TrisolveMethod::levels},
+     {"syncfree", TrisolveMethod::syncfree},
+     {"supernodal", TrisolveMethod::supernodal}}};
+template <>
+constexpr Choices<FactorPrecision, 2> choices_of<FactorPrecision> = {
+    {{"working", FactorPrecision::working}, {"single", FactorPrecision::single}}};
+template <>
+constexpr Choices<SymbolicMethod, 5> choices_of<SymbolicMethod> = {{{"auto", SymbolicMethod::automatic},
+                                                                    {"etree", SymbolicMethod::etree},
+                                                                    {"ancestors", SymbolicMethod::ancestors},
+                                                                    {"fill1", SymbolicMethod::fill1},
+                                                                    {"fill2", SymbolicMethod::fill2}}};
+template <>
+constexpr Choices<Pivoting, 4> choices_of<Pivoting> = {{{"auto", Pivoting::automatic},
+                                                        {"none", Pivoting::none},
+                                                        {"static", Pivoting::static_perturbed},
+                                                        {"threshold", Pivoting::threshold}}};
+template <>
+constexpr Choices<Symmetry, 2> choices_of<Symmetry> = {
+    {{"symmetric", Symmetry::symmetric}, {"hermitian", Symmetry::hermitian}}};
+template <>
+constexpr Choices<Triangle, 3> choices_of<Triangle> = {
+    {{"both", Triangle::both}, {"lower", Triangle::lower}, {"upper", Triangle::upper}}};
+template <>
+constexpr Choices<IluMethod, 3> choices_of<IluMethod> = {
+    {{"iluk", IluMethod::iluk}, {"parilu", IluMethod::parilu}, {"parilut", IluMethod::parilut}}};
+template <>
+constexpr Choices<FillRule, 2> choices_of<FillRule> = {{{"total", FillRule::total}, {"row", FillRule::row}}};
+template <>
+constexpr Choices<IluSchedule, 3> choices_of<IluSchedule> = {
+    {{"auto", IluSchedule::automatic}, {"levels", IluSchedule::levels}, {"syncfree", IluSchedule::syncfree}}};
+template <>
+constexpr Choices<IluApply, 3> choices_of<IluApply> = {
+    {{"auto", IluApply::automatic}, {"exact", IluApply::exact}, {"jacobi", IluApply::jacobi}}};
+template <>
+constexpr Choices<KrylovMethod, 3> choices_of<KrylovMethod> = {
+    {{"gmres", KrylovMethod::gmres}, {"bicgstab", KrylovMethod::bicgstab}, {"cg", KrylovMethod::cg}}};
+template <>
+constexpr Choices<Preconditioning, 4> choices_of<Preconditioning> = {{{"none", Preconditioning::none},
+                                                                      {"jacobi", Preconditioning::jacobi},
+                                                                      {"ilu", Preconditioning::ilu},
+                                                                      {"lu", Preconditioning::lu}}};
+template <>
+constexpr Choices<PreconditionSide, 3> choices_of<PreconditionSide> = {{{"right", PreconditionSide::right},
+                                                                        {"left", PreconditionSide::left},
+                                                                        {"split", PreconditionSide::split}}};
+template <>
+constexpr Choices<bool, 4> choices_of<bool> = {{{"false", false}, {"true", true}, {"0", false}, {"1", true}}};
+
+// ---- fields
+// ------------------------------------------------------------------------------------------------
+
+/// Calls visit(name, field) for each option that has a name.
+template <class Visit>
+void visit_fields(LuOptions& o, const Visit& visit) {
+  visit("ordering", o.ordering);
+  visit("matching", o.matching);
+  visit("engine", o.engine);
+  visit("trisolve", o.trisolve);
+  visit("solve_precision", o.solve_precision);
+  visit("symbolic", o.symbolic);
+  visit("pivoting", o.pivoting);
+  visit("pivot_threshold", o.pivot_threshold);
+  visit("perturbation", o.perturbation);
+  visit("max_refinement_steps", o.max_refinement_steps);
+  visit("tolerance", o.tolerance);
+  visit("solve_singular", o.solve_singular);
+  visit("validate_input", o.validate_input);
+  visit("time_stages", o.time_stages);
+  visit("memory_limit", o.memory_limit);
+}
+
+template <class Visit>
+void visit_fields(LdltOptions& o, const Visit& visit) {
+  visit("symmetry", o.symmetry);
+  visit("triangle", o.triangle);
+  visit("positive_definite", o.positive_definite);
+  visit("ordering", o.ordering);
+  visit("matching", o.matching);
+  visit("pair_ordering", o.pair_ordering);
+  visit("pivoting", o.pivoting);
+  visit("pivot_threshold", o.pivot_threshold);
+  visit("perturbation", o.perturbation);
+  visit("max_refinement_steps", o.max_refinement_steps);
+  visit("tolerance", o.tolerance);
+  visit("solve_singular", o.solve_singular);
+  visit("validate_input", o.validate_input);
+  visit("time_stages", o.time_stages);
+  visit("memory_limit", o.memory_limit);
+}
+
+template <class Visit>
+void visit_fields(SparseIluOptions& o, const Visit& visit) {
+  visit("method", o.ilu.method);
+  visit("fill_level", o.ilu.fill_level);
+  visit("fill_factor", o.ilu.fill_factor);
+  visit("fill_rule", o.ilu.fill_rule);
+  visit("drop_tolerance", o.ilu.drop_tolerance);
+  visit("steps", o.ilu.steps);
+  visit("step_tolerance", o.ilu.step_tolerance);
+  visit("sweeps", o.ilu.sweeps);
+  visit("sweep_tolerance", o.ilu.sweep_tolerance);
+  visit("approximate_selection", o.ilu.approximate_selection);
+  visit("symmetric", o.ilu.symmetric);
+  visit("deterministic", o.ilu.deterministic);
+  visit("schedule", o.ilu.schedule);
+  visit("shift", o.ilu.shift);
+  visit("max_shifts", o.ilu.max_shifts);
+  visit("apply", o.ilu.apply);
+  visit("jacobi_sweeps", o.ilu.jacobi_sweeps);
+  visit("memory_limit", o.ilu.memory_limit);
+  visit("ordering", o.ordering);
+  visit("matching", o.matching);
+  visit("trisolve", o.trisolve);
+  visit("validate_input", o.validate_input);
+  visit("time_stages", o.time_stages);
+}
+
+/// What a Krylov solver does not read of its preconditioner's options.
+constexpr std::array<std::string_view, 6> not_read_of_preconditioners = {
+    "validate_input", "time_stages", "memory_limit", "max_refinement_steps", "tolerance", "solve_singular"};
+
+template <class Options, class Visit>
+void visit_nested(const std::string& prefix, Options& options, const Visit& visit) {
+  visit_fields(options, [&](std::string_view name, auto& field) {
+    const auto& not_read = not_read_of_preconditioners;
+    if (std::find(not_read.begin(), not_read.end(), name) == not_read.end())
+      visit(prefix + std::string(name), field);
+  });
+}
+
+template <class Visit>
+void visit_fields(KrylovSolverOptions& o, const Visit& visit) {
+  visit("method", o.method);
+  visit("preconditioning", o.preconditioning);
+  visit("tolerance", o.krylov.tolerance);
+  visit("max_iterations", o.krylov.max_iterations);
+  visit("min_progress", o.krylov.min_progress);
+  visit("side", o.krylov.side);
+  visit("restart", o.restart);
+  visit("start_from_x", o.start_from_x);
+  visit("validate_input", o.validate_input);
+  visit("time_stages", o.time_stages);
+  visit("memory_limit", o.memory_limit);
+  visit_nested("ilu.", o.ilu, visit);
+  visit_nested("lu.", o.lu, visit);
+}
+
+// ---- values
+// ------------------------------------------------------------------------------------------------
+
+template <class Field>
+constexpr bool is_number = std::is_arithmetic_v<Field> && !std::same_as<Field, bool>;
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
+template <class Field>
+std::vector<std::string> choice_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices_of<Field>) names.emplace_back(name);
+  if constexpr (std::same_as<Field, bool>) names.resize(2);  // 0 and 1 are taken, but not advertised
+  return names;
+}
+
+template <class Field>
+Field parse(const std::string& option, std::string_view text) {
+  if constexpr (is_number<Field>) {
+    Field number{};
+    const char* stop = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), stop, number);
+    if (error == std::errc() && rest == stop) return number;
+    throw InputError("option " + option + ": '" + std::string(text) + "' is not " +
+                     (std::is_floating_point_v<Field> ? "a number"
+                      : std::is_signed_v<Field>       ? "an integer of 32 bits"
+                                                      : "a number of bytes"));
+  } else {
+    for (const auto& [name, value] : choices_of<Field>)
+      if (name == text) return value;
+    throw InputError("option " + option + ": invalid value '" + std::string(text) + "' (choose from " +
+                     joined(choice_names<Field>()) + ")");
+  }
+}
+
+template <class Field>
+NamedOption describe(std::string name, const Field& field) {
+  using Kind = NamedOption::Kind;
+  NamedOption option{std::move(name), Kind::choice, {}, {}};
+  if constexpr (is_number<Field>) {
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), field).ptr;
+    option.kind = std::is_floating_point_v<Field> ? Kind::number : Kind::integer;
+    option.value.assign(text.data(), end);
+  } else {
+    option.kind = std::same_as<Field, bool> ? Kind::boolean : Kind::choice;
+    option.value = "user";
+    for (const auto& [known, value] : choices_of<Field>)
+      if (value == field) {
+        option.value = known;
+        break;
+      }
+    option.choices = choice_names<Field>();
+  }
+  return option;
+}
+
+template <class Options>
+std::vector<NamedOption> list(Options options) {
+  std::vector<NamedOption> result;
+  visit_fields(options, [&](std::string_view name, auto& field) {
+    result.push_back(describe(std::string(name), field));
+  });
+  return result;
+}
+
+template <class Options>
+void set(Options& options, std::string_view name, std::string_view value) {
+  bool found = false;
+  std::vector<std::string> names;
+  visit_fields(options, [&](std::string_view candidate, auto& field) {
+    names.emplace_back(candidate);
+    if (candidate != name) return;
+    field = parse<std::remove_reference_t<decltype(field)>>(names.back(), value);
+    found = true;
+  });
+  if (!found)
+    throw InputError("option '" + std::string(name) + "' is unknown (choose from " + joined(names) + ")");
+}
+
+}  // namespace
+
+std::vector<NamedOption> named_options(const LuOptions& options) {
+  return list(options);
+}
+std::vector<NamedOption> named_options(const LdltOptions& options) {
+  return list(options);
+}
+std::vector<NamedOption> named_options(const SparseIluOptions& options) {
+  return list(options);
+}
+std::vector<NamedOption> named_options(const KrylovSolverOptions& options) {
+  return list(options);
+}
+
+void set_option(LuOptions& options, std::string_view name, std::string_view value) {
+  set(options, name, value);
+}
+void set_option(LdltOptions& options, std::string_view name, std::string_view value) {
+  set(options, name, value);
+}
+void set_option(SparseIluOptions& options, std::string_view name, std::string_view value) {
+  set(options, name, value);
+}
+void set_option(KrylovSolverOptions& options, std::string_view name, std::string_view value) {
+  set(options, name, value);
+}
+
+}  // namespace lutra

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <set>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_NamedOptions.hpp"
+
+using Catch::Matchers::Message;
+using lutra::NamedOption;
+
+namespace {
+
+template <class Options>
+NamedOption find(const Options& options, const std::string& name) {
+  const auto all = lutra::named_options(options);
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& o) { return o.name == name; });
+  REQUIRE(found != all.end());
+  return *found;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("Each named option is set to each of its values", "", lutra::LuOptions, lutra::LdltOptions,
+                   lutra::SparseIluOptions, lutra::KrylovSolverOptions) {
+  std::set<std::string> names;
+  for (const NamedOption& option : lutra::named_options(TestType())) {
+    CHECK(names.insert(option.name).second);
+    TestType options;
+    std::vector<std::string> values = option.choices;
+    if (option.kind == NamedOption::Kind::integer) values = {"7", option.value};
+    if (option.kind == NamedOption::Kind::number) values = {"0.125", option.value};
+    REQUIRE(values.size() >= 2);
+    for (const std::string& value : values) {
+      lutra::set_option(options, option.name, value);
+      CHECK(find(options, option.name).value == value);
+    }
+    lutra::set_option(options, option.name, option.value);
+    lutra::check_options(options);  // as by default: nothing else has changed
+  }
+}
+
+TEST_CASE("Names of options are those of the fields") {
+  lutra::LuOptions lu;
+  lutra::set_option(lu, "ordering", "amd");
+  lutra::set_option(lu, "pivoting", "threshold");
+  lutra::set_option(lu, "tolerance", "1e-8");
+  lutra::set_option(lu, "max_refinement_steps", "3");
+  lutra::set_option(lu, "solve_singular", "1");
+  lutra::set_option(lu, "memory_limit", "5000000000");
+  CHECK(lu.ordering == lutra::Ordering::amd);
+  CHECK(lu.pivoting == lutra::Pivoting::threshold);
+  CHECK(lu.tolerance == 1e-8);
+  CHECK(lu.max_refinement_steps == 3);
+  CHECK(lu.solve_singular);
+  CHECK(lu.memory_limit == 5000000000u);
+
+  lutra::KrylovSolverOptions krylov;
+  lutra::set_option(krylov, "method", "bicgstab");
+  lutra::set_option(krylov, "ilu.method", "parilut");
+  lutra::set_option(krylov, "ilu.fill_factor", "2");
+  lutra::set_option(krylov, "lu.engine", "simplicial");
+  CHECK(krylov.method == lutra::KrylovMethod::bicgstab);
+  CHECK(krylov.ilu.ilu.method == lutra::IluMethod::parilut);
+  CHECK(krylov.ilu.ilu.fill_factor == 2);
+  CHECK(krylov.lu.engine == lutra::Engine::simplicial);
+  CHECK_THROWS_AS(lutra::set_option(krylov, "lu.tolerance", "1"), lutra::InputError);  // it is not read
+
+  lutra::LdltOptions ldlt;
+  ldlt.ordering = lutra::Ordering::user;
+  CHECK(find(ldlt, "ordering").value == "user");
+}
+
+TEST_CASE("Errors of named options name the option and what there is") {
+  lutra::LdltOptions options;
+  CHECK_THROWS_MATCHES(lutra::set_option(options, "triangle", "left"), lutra::InputError,
+                       Message("option triangle: invalid value 'left' (choose from both, lower, upper)"));
+  CHECK_THROWS_MATCHES(lutra::set_option(options, "pair_ordering", "yes"), lutra::InputError,
+                       Message("option pair_ordering: invalid value 'yes' (choose from false, true)"));
+  for (const char* text : {"", "x", "1.5x", "1,5", " 1"})
+    CHECK_THROWS_MATCHES(lutra::set_option(options, "tolerance", text), lutra::InputError,
+                         Message("option tolerance: '" + std::string(text) + "' is not a number"));
+  for (const char* text : {"1.5", "99999999999", ""})
+    CHECK_THROWS_MATCHES(
+        lutra::set_option(options, "max_refinement_steps", text), lutra::InputError,
+        Message("option max_refinement_steps: '" + std::string(text) + "' is not an integer of 32 bits"));
+  CHECK_THROWS_MATCHES(lutra::set_option(options, "memory_limit", "-1"), lutra::InputError,
+                       Message("option memory_limit: '-1' is not a number of bytes"));
+  CHECK_THROWS_MATCHES(
+      lutra::set_option(options, "engine", "auto"), lutra::InputError,
+      Message("option 'engine' is unknown (choose from symmetry, triangle, positive_definite, ordering, "
+              "matching, pair_ordering, pivoting, pivot_threshold, perturbation, max_refinement_steps, "
+              "tolerance, solve_singular, validate_input, time_stages, memory_limit)"));
+  CHECK(options.triangle == lutra::Triangle::both);
+}
