@@ -110,9 +110,12 @@ struct LdltOutcome {
   std::int64_t overflow_front = none;  ///< the first front whose delayed columns did not fit
   std::int64_t not_definite = none;    ///< the first permuted index whose pivot was not positive (`definite`)
   std::int64_t not_finite = none;      ///< the first front in which pivots were not finite
+  int stopped_front = -1;  ///< the front at which the watchdog gave up waiting, or −1; of kernels that wait
 
   bool overflowed() const { return overflow_front != none; }
-  bool succeeded() const { return !overflowed() && not_definite == none && not_finite == none; }
+  bool succeeded() const {
+    return !overflowed() && not_definite == none && not_finite == none && stopped_front < 0;
+  }
 };
 
 /// What factorizations work in, one after the other, and leave their result in. Several may share a plan.

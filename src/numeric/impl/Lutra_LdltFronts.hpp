@@ -7,6 +7,7 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_HostFronts.hpp"
 #include "Lutra_LdltBlocks.hpp"
+#include "Lutra_LdltTally.hpp"
 #include "Lutra_LdltTeams.hpp"
 
 namespace lutra::Impl {
@@ -98,13 +99,15 @@ struct LdltWorker {
       if (record.stopped == 0) {
         record.eliminated = progress.done;
         record.delayed_out = panel.columns - progress.done;
-        note(panel, record, test.hermitian);
+        LdltTally tally;
+        tally.count_pivots(panel, record.eliminated, test.hermitian);
+        tally.count_front(record, panel.rows);
+        tally.add_to(*data.outcome);
       }
       data.records[f] = record;
     });
   }
 
- private:
   /// Whether the children's delayed columns fit. A front that has to stop says why in its record.
   KOKKOS_FUNCTION bool admit(const Front<Ordinal, Offset>& front, int max_delayed, Ordinal f,
                              LdltRecord& record) const {
@@ -207,48 +210,6 @@ struct LdltWorker {
         panel.positions[to] = to;
       }
     });
-  }
-
-  /// Counts pivots. By one thread.
-  KOKKOS_FUNCTION void note(const Panel& panel, const LdltRecord& record, bool hermitian) const {
-    std::int64_t zero = 0, pairs = 0, perturbed = 0;
-    PivotSigns signs;
-    double largest = 0;
-    for (int j = 0; j < record.eliminated; ++j) {
-      const Scalar d = panel.diagonal[j];
-      const PivotKind kind = panel.kind[j];
-      if (kind == PivotKind::first_of_two) {
-        const PivotSigns pair = signs_of_pair(d, panel.diagonal[j + 1], panel.off_diagonal[j]);
-        signs.positive += pair.positive;
-        signs.negative += pair.negative;
-        ++pairs;
-      } else if (kind == PivotKind::zero) {
-        ++zero;
-      } else if (kind != PivotKind::second_of_two) {
-        signs.count(real_part(d) > RealOf<Scalar>(0));
-        perturbed += kind == PivotKind::perturbed ? 1 : 0;
-      }
-      const double size = static_cast<double>(size_or_infinity(d));
-      const double off = static_cast<double>(size_or_infinity(panel.off_diagonal[j]));
-      largest = Kokkos::max(largest, Kokkos::max(size, off));
-    }
-    for (int j = record.eliminated; j < panel.columns; ++j) panel.kind[j] = PivotKind::delayed;
-    LdltOutcome& outcome = *data.outcome;
-    const auto add = [](std::int64_t& sum, std::int64_t n) {
-      if (n != 0) Kokkos::atomic_add(&sum, n);
-    };
-    if (hermitian || !ScalarTraits<Scalar>::is_complex) {
-      add(outcome.positive, signs.positive);
-      add(outcome.negative, signs.negative);
-    }
-    add(outcome.zero, zero);
-    add(outcome.two_by_two, pairs);
-    add(outcome.perturbed, perturbed);
-    add(outcome.delayed, record.delayed_out);
-    const std::int64_t done = record.eliminated;
-    add(outcome.entries, done * panel.rows - done * (done - 1) / 2);
-    Kokkos::atomic_max(&outcome.max_delayed, static_cast<std::int64_t>(record.delayed_in));
-    Kokkos::atomic_max(&outcome.largest_factor, largest);
   }
 };
 
