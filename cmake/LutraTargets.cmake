@@ -26,3 +26,19 @@ function(lutra_compile_together target group)
                         UNITY_BUILD_CODE_AFTER_INCLUDE "#undef LUTRA_INSTANTIATE")
   set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})
 endfunction()
+
+# lutra_precompile(<target> <headers>…): headers that most sources include, read once. Not with nvcc, which reads a source
+# once for each side, and not with a compiler launcher: ccache keeps no such compilation unless it is told to.
+function(lutra_precompile target)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT Kokkos_ENABLE_CUDA)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()
+
+# lutra_precompile_as(<target> <other>): what <other>, compiled with the same flags, has precompiled.
+function(lutra_precompile_as target other)
+  get_target_property(headers ${other} PRECOMPILE_HEADERS)
+  if(headers)
+    target_precompile_headers(${target} REUSE_FROM ${other})
+  endif()
+endfunction()
