@@ -63,8 +63,21 @@ setup() {
   if [[ $purpose == test && $preset != sanitize && $preset != cuda ]] && has benchmark; then
     options+=(-DLutra_ENABLE_BENCHMARKS=ON)
   fi
+  if [[ $purpose == test ]]; then choose_python; fi
   configure "${options[@]}"
   printf '%s %s %s\n' "$environment" "$done_for" "$purpose" >"$stamp"
+}
+
+# Adds to `options` whether the Python package is built and tested. Not with sanitizers, whose library would have to be
+# loaded before Python's, nor with CUDA, where compiling it takes minutes.
+choose_python() {
+  if [[ $preset == sanitize || $preset == cuda ]]; then
+    say "Python is not tested with --preset $preset"
+  elif has nanobind; then
+    options+=(-DLutra_ENABLE_PYTHON=ON)
+  else
+    say "Python is not tested$(sed -n 's/^-- lack nanobind/:/p' "$probe_log")"
+  fi
 }
 
 # Two calls with the same hash configure to the same build.
@@ -73,7 +86,7 @@ environment_hash() {
     env | grep -E '^(Kokkos|KokkosKernels|METIS|AMD|MPI|Catch2|CMAKE|Lutra)_?[A-Za-z_]*=|^(CC|CXX|CXXFLAGS|LDFLAGS)=' |
       sort || true
     echo "$root"
-    cat "$root/CMakePresets.json" "$root/cmake/LutraDependencies.cmake"
+    cat "$root/CMakePresets.json" "$root/cmake/LutraDependencies.cmake" "$root/cmake/LutraFindPython.cmake"
   } | cksum | tr ' ' '-'
 }
 
@@ -112,7 +125,7 @@ provide_packages() {
     install_missing
     probe
     missing_packages "$purpose"
-    [[ ${#missing[@]} -eq 0 ]] || die "still not found by CMake after installing: ${missing[*]}
+    [[ ${#missing[@]} -eq 0 || ${missing[*]} == nanobind ]] || die "still not found by CMake after installing: ${missing[*]}
 $(cat "$probe_log")"
   fi
   say "Kokkos $(found Kokkos)"
@@ -161,6 +174,11 @@ missing_packages() {
     has "$name" || missing+=("$name")
   done
   missing_kokkos
+  # What the Python package needs is installed with the rest, but nobody is asked for it alone.
+  if [[ $purpose == test ]] && ! has nanobind && command -v apt-get >/dev/null && apt_has_nanobind &&
+    { $assume_yes || [[ ${#missing[@]} -gt 0 ]]; }; then
+    missing+=(nanobind)
+  fi
 }
 
 # Adds Kokkos to `missing`, or stops where the user's own Kokkos cannot be completed by a package of Debian's.

@@ -31,6 +31,7 @@ install_by_apt() {
       benchmark) packages+=(libbenchmark-dev) ;;
       KLU | UMFPACK) packages+=(libsuitesparse-dev) ;;
       MUMPS) packages+=(libmumps-dev) ;;
+      nanobind) packages+=(nanobind-dev robin-map-dev python3-dev python3-numpy python3-scipy) ;;
       BLAS) packages+=(libopenblas-dev) ;;
       Kokkos) wants_kokkos=true packages+=("${kokkos_packages[@]}" libopenblas-dev) ;;
       *) die "no Debian package known for $name" ;;
@@ -46,6 +47,7 @@ install_by_apt() {
     wants_suites=true
     packages+=(libstdc++6)  # trixie's, which its Catch2 was compiled against
   fi
+  if [[ " $* " == *" nanobind "* ]] && ! is_available robin-map-dev 1.3; then wants_suites=true; fi  # Debian 12's is older
   say "Not found: $*"
   if $wants_suites; then announce_suites "$@"; fi
   say "To be installed by apt: $(sort -u <<<"$(printf '%s\n' "${packages[@]}")" | tr '\n' ' ')"
@@ -74,6 +76,10 @@ is_available() {
   local candidate
   candidate=$(candidate_of "$1")
   [[ -n $candidate ]] && dpkg --compare-versions "$candidate" ge "$2"
+}
+
+apt_has_nanobind() {
+  { is_available nanobind-dev 2 && is_available robin-map-dev 1.3; } || debian_archives | grep -qE '^(bookworm|trixie) '
 }
 
 update_lists() {
@@ -186,7 +192,7 @@ preferences() {
   pin '*' sid 40
   if [[ $base_suite == bookworm ]]; then
     pin 'src:glibc src:gcc-14 src:dpkg src:libzstd base-files' trixie 990
-    pin 'src:catch2 src:benchmark' trixie 990
+    pin 'src:catch2 src:benchmark src:nanobind src:robin-map' trixie 990
   fi
   pin 'src:trilinos' sid 995
 }

@@ -8,6 +8,7 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_FactorStructure.hpp"
+#include "Lutra_FactorValues.hpp"
 #include "Lutra_MatrixInput.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_Transposition.hpp"
@@ -96,6 +97,12 @@ class DirectSolver {
   /// @throws CallOrderError without an analysis
   FactorStructure structure() const {
     return numeric("structure: there is no analysis; call analyze first").analysis()->structure(m_exec);
+  }
+
+  /// The factors on the host, with orders and scales. Fences.
+  /// @throws CallOrderError without a factorization
+  FactorValues<Scalar> factors() const {
+    return numeric("factors: there is no analysis; call analyze and factorize first").factors();
   }
 
   /// What was chosen, counted and measured, and how good the last solution is (`report` of numeric_type).

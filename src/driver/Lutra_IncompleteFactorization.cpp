@@ -243,6 +243,16 @@ std::vector<Pivot> IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpa
   return result;
 }
 
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FactorValues<Scalar> IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::write_out(
+    const ExecutionSpace& exec) const {
+  const auto& order = m_plan.F.order;
+  auto factors = Impl::start_factor_values<Scalar, ExecutionSpace, Memory>(
+      exec, pivots(exec), {{}, order.row_scale, order.col_scale});
+  Impl::write_entries(exec, m_factors.pattern(), Impl::to_host(exec, m_factors.values), factors);
+  return factors;
+}
+
 #define LUTRA_INCOMPLETE_FACTORIZATION(Scalar, Ordinal, Offset, Space)                                   \
   template struct IncompletePlan<Scalar, Ordinal, Offset, Space>;                                        \
   template class IncompleteFactorization<Scalar, Ordinal, Offset, Space>;                                \

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "Lutra_AsyncResult.hpp"
+#include "Lutra_FactorValues.hpp"
 #include "Lutra_FactorizationPlan.hpp"
 #include "Lutra_IluElimination.hpp"
 #include "Lutra_IncompleteSolve.hpp"
@@ -62,7 +63,8 @@ std::shared_ptr<const IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>> p
 /// ParILUT finds its pattern in the first factorization; the values are those of an elimination on it. Later
 /// factorizations keep the pattern.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpace> {
+class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpace>,
+                                      public WritableFactors<Scalar, ExecutionSpace> {
  public:
   using Base = Factorization<Scalar, ExecutionSpace>;
   using typename Base::Memory;
@@ -83,6 +85,7 @@ class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpac
     m_parts->apply(exec, op, B, X);
   }
   std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
+  FactorValues<Scalar> write_out(const ExecutionSpace& exec) const override;
   std::int64_t consume_timeout(const ExecutionSpace& exec) override {
     return m_parts ? m_parts->consume_timeout(exec) : -1;
   }

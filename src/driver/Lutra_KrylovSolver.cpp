@@ -68,7 +68,7 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix
   MemoryReservation reservation(m_budget);
   const auto pattern = Impl::copy_pattern(m_exec, reservation, A.pattern());
   Report report;
-  std::string_view preconditioner = "none";
+  std::string_view preconditioner = m_foreign ? "user" : "none";
   decltype(m_ilu) ilu;
   LuPlan lu_plan;
   decltype(m_lu) lu;
@@ -182,6 +182,7 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::compute_precondition
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 auto KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::inverse() -> Inverse* {
+  if (m_foreign) return m_foreign.get();
   if (m_ilu) return m_ilu->factorization().parts();
   if (m_lu) return m_lu.get();
   return m_diagonal.get();

@@ -35,6 +35,13 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
   /// @throws InputError for options out of range
   explicit KrylovSolver(KrylovSolverOptions options = {}, const ExecutionSpace& exec = ExecutionSpace());
 
+  /// Solves from here on are preconditioned by M, in place of a preconditioner of the solver's own (options:
+  /// Preconditioning::none). Its op(·)⁻¹ approximates op(A)⁻¹, and is the same in each call. Null: none.
+  void set_preconditioner(std::shared_ptr<Preconditioner<Scalar, ExecutionSpace>> M) {
+    m_foreign = std::move(M);
+    m_report.choice.precond = m_foreign ? "user" : "none";
+  }
+
   /// Takes a pattern and analyses the preconditioner. Afterwards `report().status` is `not_solved`, or
   /// `structurally_singular`. Fences.
   /// @throws InputError as SparseLU::analyze; OutOfMemoryError
@@ -123,6 +130,7 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
   LuPlan m_lu_plan;                                                            ///< Preconditioning::lu
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_lu;                 ///< likewise
   std::unique_ptr<DiagonalPreconditioner<Scalar, ExecutionSpace>> m_diagonal;  ///< Preconditioning::jacobi
+  std::shared_ptr<Inverse> m_foreign;  ///< the caller's, in place of these; or null
   std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>> m_iteration;  ///< null before the first solve
   Rows m_B, m_X, m_R;                                                    ///< [n × columns] of a block
   ResidualMaxima<ExecutionSpace> m_maxima;

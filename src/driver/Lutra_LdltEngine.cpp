@@ -190,6 +190,45 @@ std::vector<Pivot> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::p
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FactorValues<Scalar> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::write_out(
+    const ExecutionSpace& exec) const {
+  if (m_replacement.factorization)
+    return static_cast<const LdltFactorization&>(*m_replacement.factorization).write_out(exec);
+  auto factors = start_factor_values(exec, pivots(exec), m_A);
+  const auto records = to_host(exec, m_fronts.records);
+  const auto variables = to_host(exec, m_fronts.variables);
+  const auto diagonal = to_host(exec, m_fronts.diagonal), off_diagonal = to_host(exec, m_fronts.off_diagonal);
+  const auto panels = download(exec, m_fronts.panels);
+  const auto cb_rows = download(exec, m_plan.fronts.base.rows);
+  exec.fence("lutra::driver: panels are on the host");
+  const auto& rooms =
+      m_fronts.room.host_fronts.empty() ? m_plan.fronts.room.host_fronts : m_fronts.room.host_fronts;
+  const auto& fronts = m_plan.fronts.base.layout.fronts;
+  std::vector<std::int64_t> position(factors.row_order.size());  // in the order of elimination
+  std::int64_t k = 0;
+  for (std::size_t f = 0; f < records.size(); ++f) {
+    for (int j = 0; j < records[f].eliminated; ++j)
+      position[static_cast<std::size_t>(variables[static_cast<std::size_t>(rooms[f].slots + j)])] = k++;
+  }
+  k = 0;
+  for (std::size_t f = 0; f < records.size(); ++f) {
+    const int columns = fronts[f].pivots + records[f].delayed_in, rows = columns + fronts[f].cb_rows;
+    for (int j = 0; j < records[f].eliminated; ++j, ++k) {
+      factors.diagonal.push_back(diagonal[static_cast<std::size_t>(rooms[f].slots + j)]);
+      factors.off_diagonal.push_back(off_diagonal[static_cast<std::size_t>(rooms[f].slots + j)]);
+      for (int i = j + 1; i < rows; ++i) {
+        const Ordinal row = i < columns ? variables[static_cast<std::size_t>(rooms[f].slots + i)]
+                                        : cb_rows(fronts[f].rows + (i - columns));
+        factors.rows.push_back(position[static_cast<std::size_t>(row)]);
+        factors.columns.push_back(k);
+        factors.values.push_back(panels(rooms[f].panel + static_cast<Offset>(j) * rows + i));
+      }
+    }
+  }
+  return factors;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 bool LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::increase_quality() {
   if (m_replacement.factorization) return m_replacement.factorization->increase_quality();
   if (m_rule.pivoting != Pivoting::threshold || m_rule.threshold >= 0.5) return false;

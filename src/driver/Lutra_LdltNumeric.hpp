@@ -71,6 +71,9 @@ class LdltNumeric {
   /// @returns false where it is 1/2 already, or there is no threshold
   bool increase_quality() { return m_direct.increase_quality(); }
 
+  /// L and D on the host, as LuNumeric::factors.
+  FactorValues<Scalar> factors() const { return m_direct.factors(); }
+
   const std::shared_ptr<const analysis_type>& analysis() const noexcept { return m_analysis; }
   /// As LuNumeric::report.
   const Report& report() const noexcept { return m_direct.report(); }

@@ -80,6 +80,12 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
 
   bool increase_quality() override { return m_factorization && m_factorization->increase_quality(); }
 
+  FactorValues<Scalar> factors() const override {
+    if (m_stage != Stage::factorized && m_stage != Stage::numerically_singular)
+      throw CallOrderError("factors: there is no factorization; call analyze and factorize first");
+    return dynamic_cast<const WritableFactors<Scalar, ExecutionSpace>&>(*m_factorization).write_out(m_exec);
+  }
+
   void factorize(const matrix_type& A) override {
     if (m_stage == Stage::structurally_singular) {  // the report of the analysis stands
       check_square_matrix(m_exec, A, m_check);

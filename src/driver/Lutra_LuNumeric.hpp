@@ -5,6 +5,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "Lutra_FactorValues.hpp"
 #include "Lutra_LuAnalysis.hpp"
 #include "Lutra_MatrixInput.hpp"
 #include "Lutra_RankTwo.hpp"
@@ -32,6 +33,7 @@ struct LuNumericSteps {
   virtual void set_analysis(const Analysis& analysis) = 0;
   virtual void rematch(const typename Numeric::matrix_type& A) = 0;
   virtual bool increase_quality() = 0;
+  virtual FactorValues<Scalar> factors() const = 0;
 
   Analysis m_analysis;
   Report m_report;
@@ -116,6 +118,10 @@ class LuNumeric {
   /// Asks for more accurate factors, from the next factorization on. @returns false where they are as
   /// accurate as they become
   bool increase_quality() { return m_steps->increase_quality(); }
+
+  /// L and U on the host. Fences.
+  /// @throws CallOrderError without a factorization
+  FactorValues<Scalar> factors() const { return m_steps->factors(); }
 
   const std::shared_ptr<const analysis_type>& analysis() const noexcept { return m_steps->m_analysis; }
   /// What was chosen, counted and measured, and how good the last solution is. After an OutOfMemoryError of

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_MultifrontalPlan.hpp"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -74,6 +76,44 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::vector<Pivot> MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::pivots(
     const ExecutionSpace& exec) const {
   return Impl::list_pivots(exec, m_plan.F, m_perturbed, m_fronts.row_of_pivot());
+}
+
+namespace {
+
+/// Rows of L left of a front's own columns are as the front was given them: each goes to where its row was
+/// eliminated.
+/// @param row_of_pivot [n] permuted index whose row was eliminated at each pivot
+template <class Scalar, class Front>
+void interchange_rows(const std::vector<std::int64_t>& row_of_pivot, const std::vector<Front>& fronts,
+                      FactorValues<Scalar>& factors) {
+  std::vector<std::int64_t> pivot_of_row(row_of_pivot.size()), first_pivot(row_of_pivot.size());
+  for (std::size_t k = 0; k < row_of_pivot.size(); ++k)
+    pivot_of_row[static_cast<std::size_t>(row_of_pivot[k])] = static_cast<std::int64_t>(k);
+  for (const Front& front : fronts)
+    std::fill_n(first_pivot.begin() + front.first_pivot, front.pivots, front.first_pivot);
+  for (std::size_t e = 0; e < factors.rows.size(); ++e) {
+    const auto row = static_cast<std::size_t>(factors.rows[e]);
+    if (factors.columns[e] < first_pivot[row]) factors.rows[e] = pivot_of_row[row];
+  }
+}
+
+}  // namespace
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+FactorValues<Scalar> MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::write_out(
+    const ExecutionSpace& exec) const {
+  const auto row_of_pivot = Impl::to_host<std::int64_t>(exec, m_fronts.row_of_pivot());
+  if (!row_of_pivot.empty() && !Impl::is_host_space<ExecutionSpace>)
+    throw InputError("factors of threshold pivoting are written out on hosts only");
+  auto factors = Impl::start_factor_values(exec, pivots(exec), m_A);
+  Kokkos::View<const Offset*, Memory> source;
+  const auto pattern = pattern_of_fronts(exec, m_plan.fronts, m_budget, source);
+  const auto panels = Impl::download(exec, m_fronts.panels);
+  std::vector<Scalar> values;
+  for (const Offset p : Impl::to_host(exec, source)) values.push_back(panels(p));
+  Impl::write_entries(exec, pattern, std::move(values), factors);
+  if (!row_of_pivot.empty()) interchange_rows(row_of_pivot, m_plan.fronts.layout.fronts, factors);
+  return factors;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "Lutra_FactorValues.hpp"
 #include "Lutra_FactorizationPlan.hpp"
 #include "Lutra_FrontLdlt.hpp"
 #include "Lutra_LdltOptions.hpp"
@@ -41,7 +42,8 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 /// for pivots: the factorization is repeated with a larger tolerance, up to `max_tolerances` times. Where
 /// that does not lead to just as many there is no inertia.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class LdltFactorization final : public Factorization<Scalar, ExecutionSpace> {
+class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
+                                public WritableFactors<Scalar, ExecutionSpace> {
  public:
   using Base = Factorization<Scalar, ExecutionSpace>;
   using typename Base::Memory;
@@ -53,6 +55,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace> {
                                  double perturbation) override;
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override;
   std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
+  FactorValues<Scalar> write_out(const ExecutionSpace& exec) const override;
   /// Raises u to u^0.75, up to 1/2.
   bool increase_quality() override;
   std::int64_t consume_timeout(const ExecutionSpace& exec) override;

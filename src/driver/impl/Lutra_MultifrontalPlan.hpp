@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "Lutra_AsyncResult.hpp"
+#include "Lutra_FactorValues.hpp"
 #include "Lutra_FactorizationPlan.hpp"
 #include "Lutra_FrontSolver.hpp"
 #include "Lutra_LuOptions.hpp"
@@ -36,7 +37,8 @@ struct MultifrontalPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 
 /// Factors in fronts: the panels, and what factorizations and solves work in.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSpace> {
+class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSpace>,
+                                        public WritableFactors<Scalar, ExecutionSpace> {
  public:
   using Base = Factorization<Scalar, ExecutionSpace>;
   using typename Base::Memory;
@@ -49,6 +51,7 @@ class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSp
                                  double perturbation) override;
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override;
   std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
+  FactorValues<Scalar> write_out(const ExecutionSpace& exec) const override;
   std::int64_t consume_timeout(const ExecutionSpace& exec) override;
   /// Brings the factors to where `apply` reads them, and their largest magnitude into `fronts().outcome`.
   /// Does not fence on devices.

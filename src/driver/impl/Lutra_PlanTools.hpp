@@ -2,8 +2,11 @@
 #ifndef LUTRA_PLANTOOLS_HPP
 #define LUTRA_PLANTOOLS_HPP
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "Lutra_FactorValues.hpp"
 #include "Lutra_FactorizationPlan.hpp"
 #include "Lutra_FrontSolver.hpp"
 #include "Lutra_Symbolic.hpp"
@@ -36,6 +39,37 @@ std::vector<Pivot> list_pivots(const ExecutionSpace& exec, const Permuted& F, co
     pivots.push_back({rows[row], columns[k], flags[k] != 0});
   }
   return pivots;
+}
+
+/// Factors without entries: the orders of their pivots, the scales of A. Fences.
+template <class Scalar, class ExecutionSpace, class Memory>
+FactorValues<Scalar> start_factor_values(const ExecutionSpace& exec, const std::vector<Pivot>& pivots,
+                                         const ScaledValues<Scalar, Memory>& A) {
+  FactorValues<Scalar> factors;
+  for (const Pivot& pivot : pivots) {
+    factors.row_order.push_back(pivot.row);
+    factors.col_order.push_back(pivot.column);
+  }
+  factors.row_scale = to_host(exec, A.row_scale);
+  factors.col_scale = to_host(exec, A.col_scale);
+  return factors;
+}
+
+/// Entries of L and U from one pattern by rows. Fences.
+template <class Scalar, class ExecutionSpace, class Pattern>
+void write_entries(const ExecutionSpace& exec, const Pattern& pattern, std::vector<Scalar> values,
+                   FactorValues<Scalar>& factors) {
+  const auto row_map = to_host(exec, pattern.row_map);
+  factors.columns = to_host<std::int64_t>(exec, pattern.entries);
+  factors.values = std::move(values);
+  if (row_map.empty()) return;
+  const auto size = static_cast<std::size_t>(row_map.back());  // there may be room for more
+  factors.rows.resize(size);
+  factors.columns.resize(size);
+  factors.values.resize(size);
+  for (std::size_t k = 0; k + 1 < row_map.size(); ++k)
+    std::fill(factors.rows.begin() + row_map[k], factors.rows.begin() + row_map[k + 1],
+              static_cast<std::int64_t>(k));
 }
 
 /// B and X as solves on fronts take them. Transposed, F's columns stand where the right-hand sides are.

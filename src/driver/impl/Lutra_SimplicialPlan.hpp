@@ -5,6 +5,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "Lutra_FactorValues.hpp"
 #include "Lutra_LuOptions.hpp"
 #include "Lutra_LuTriangularSolves.hpp"
 #include "Lutra_PlanTools.hpp"
@@ -22,7 +23,8 @@ using SimplicialEngine =
 
 /// Factors of the simplicial engine: L + U by rows, which solves read.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class SimplicialFactorization final : public Factorization<Scalar, ExecutionSpace> {
+class SimplicialFactorization final : public Factorization<Scalar, ExecutionSpace>,
+                                      public WritableFactors<Scalar, ExecutionSpace> {
  public:
   using Base = Factorization<Scalar, ExecutionSpace>;
   using typename Base::Memory;
@@ -52,6 +54,11 @@ class SimplicialFactorization final : public Factorization<Scalar, ExecutionSpac
   }
   std::vector<Pivot> pivots(const ExecutionSpace& exec) const override {
     return Impl::list_pivots(exec, m_plan.F, m_factors.perturbed, decltype(m_plan.F.row_order)());
+  }
+  FactorValues<Scalar> write_out(const ExecutionSpace& exec) const override {
+    auto factors = Impl::start_factor_values(exec, pivots(exec), m_A);
+    Impl::write_entries(exec, m_plan.lu.rows, Impl::to_host(exec, m_factors.row_values), factors);
+    return factors;
   }
   std::int64_t consume_timeout(const ExecutionSpace& exec) override { return m_solves.consume_timeout(exec); }
 

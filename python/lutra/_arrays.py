@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Matrices and vectors as the library takes them: arrays of its types, shared wherever that can be."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from ._errors import ConversionWarning, warn
+
+_SCALARS = ("float32", "float64", "complex64", "complex128")
+
+
+class Csr(NamedTuple):
+    """A matrix by rows. The arrays are NumPy's, or any with DLPack."""
+
+    shape: tuple[int, int]
+    indptr: Any
+    indices: Any
+    data: Any
+    scalar: str  # of _SCALARS
+    ordinal: str  # "int32" or "int64"
+
+
+def _type_name(array: Any) -> str:
+    """ "float64" of NumPy's, CuPy's, PyTorch's and JAX' arrays alike."""
+    return str(array.dtype).rsplit(".", 1)[-1]
+
+
+def _scalar_for(dtype: np.dtype) -> str:
+    """The library's scalar type that holds a dtype's values exactly."""
+    if dtype.kind in "biu" or dtype == np.float16:
+        return "float32" if dtype == np.float16 else "float64"
+    name = dtype.newbyteorder("=").name
+    if name not in _SCALARS:
+        raise TypeError(f"a matrix of {dtype} cannot be solved: float32, float64, complex64, complex128 can")
+    return name
+
+
+def _from_scipy(A: Any) -> Csr:
+    if A.format in ("lil", "dok"):
+        warn(f"a {A.format} matrix is slow to convert; pass csr", ConversionWarning)
+    rows = A if A.format == "csr" else A.tocsr()
+    if not rows.has_canonical_format:
+        if rows is A:
+            warn("columns are not sorted or stand twice: the matrix is copied; call "
+                          "A.sum_duplicates() once", ConversionWarning)  # fmt: skip
+            rows = A.copy()
+        rows.sum_duplicates()
+    scalar = _scalar_for(rows.dtype)
+    data = np.ascontiguousarray(rows.data, dtype=scalar)
+    indptr, indices = rows.indptr, rows.indices
+    ordinal = "int64" if indices.dtype.itemsize == 8 else "int32"
+    if indptr.dtype.itemsize == 8 and ordinal == "int64" and rows.shape[0] < 2**31 and "int64" not in _ordinals():
+        raise TypeError("the matrix has indices of int64, and this Lutra was built with int32 alone; convert "
+                        "A.indices to int32")  # fmt: skip
+    return Csr(rows.shape, indptr, np.ascontiguousarray(indices), data, scalar, ordinal)
+
+
+def _ordinals() -> list[str]:
+    from ._core import build_info
+
+    return build_info()["ordinals"]
+
+
+def as_csr(A: Any) -> Csr:
+    """A matrix by rows from SciPy's formats, CuPy's csr, PyTorch's sparse_csr, or a dense NumPy array."""
+    if scipy.sparse.issparse(A):
+        csr = _from_scipy(A)
+    elif hasattr(A, "crow_indices"):  # PyTorch
+        values, indices = A.values(), A.col_indices()
+        csr = Csr(tuple(A.shape), A.crow_indices(), indices, values, _type_name(values), _type_name(indices))
+    elif all(hasattr(A, name) for name in ("indptr", "indices", "data", "shape")):  # CuPy, JAX
+        if getattr(A, "format", "csr") != "csr":
+            raise TypeError(f"a matrix on a device has to be csr, this one is {A.format}")
+        csr = Csr(tuple(A.shape), A.indptr, A.indices, A.data, _type_name(A.data), _type_name(A.indices))
+    else:
+        dense = np.asarray(A)
+        if dense.ndim != 2 or dense.dtype == object:
+            raise TypeError(f"a sparse matrix is wanted, not {type(A).__name__}")
+        warn("a dense matrix is converted", ConversionWarning)
+        csr = _from_scipy(scipy.sparse.csr_matrix(dense))
+    if len(csr.shape) != 2 or csr.shape[0] != csr.shape[1]:
+        raise ValueError(f"A: a square matrix is wanted, this one is {' × '.join(map(str, csr.shape))}")
+    if csr.scalar not in _SCALARS:
+        raise TypeError(f"A: {csr.scalar} cannot be solved: {', '.join(_SCALARS)} can")
+    return csr
+
+
+def with_scalar(A: Csr, scalar: str) -> Csr:
+    """The same matrix in a type that holds all its values."""
+    if A.scalar == scalar:
+        return A
+    if not np.can_cast(A.scalar, scalar) or not isinstance(A.data, np.ndarray):
+        raise TypeError(f"A: the factors are of {scalar}, the matrix of {A.scalar}")
+    return A._replace(data=A.data.astype(scalar), scalar=scalar)
+
+
+class Vectors(NamedTuple):
+    """Right-hand sides as the library takes them, and how to give back solutions."""
+
+    array: Any
+    like: Any  # what the caller handed over: NumPy, or an object with DLPack
+
+
+def as_vectors(b: Any, scalar: str) -> Vectors:
+    """Shared with the caller where type and strides allow it."""
+    if not isinstance(b, np.ndarray) and hasattr(b, "__dlpack__"):
+        return Vectors(b, b)
+    array = np.asarray(b)
+    if array.dtype != scalar:
+        if not np.can_cast(array.dtype, scalar):
+            raise TypeError(f"b: the factors are of {scalar}, b of {array.dtype}; pass b.astype({scalar!r})")
+        array = array.astype(scalar)
+    if array.ndim not in (1, 2):
+        raise ValueError(f"b: one or two dimensions are wanted, not {array.ndim}")
+    flags = array.flags
+    if not (flags.aligned and (flags.c_contiguous or flags.f_contiguous)) or (
+        scalar == "complex128" and array.__array_interface__["data"][0] % 16
+    ):
+        array = array.copy()
+    return Vectors(array, None)
+
+
+def on_device(array: Any) -> bool:
+    """Whether an object with DLPack is in the memory of a device."""
+    return not isinstance(array, np.ndarray) and array.__dlpack_device__()[0] not in (1, 3)
+
+
+def from_dlpack(array: Any, like: Any) -> Any:
+    """An array of the library `like` is of; as it is, where that is not known."""
+    library = sys.modules.get(type(like).__module__.split(".", 1)[0])
+    if library is not None and type(like).__module__.startswith("jax"):
+        library = sys.modules["jax.dlpack"]
+    convert = getattr(library, "from_dlpack", None)
+    return array if convert is None else convert(array)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Numerical events as exceptions and warnings."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+from ._core import Report
+
+
+class SingularMatrixError(ArithmeticError):
+    """The matrix is singular. `rows` and `columns`, from 0, are those that make it so."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(report.describe())
+        self.report = report
+        self.rows: list[int] = report.singular_rows
+        self.columns: list[int] = report.singular_columns
+
+
+class NotPositiveDefiniteError(ArithmeticError):
+    """A Cholesky factorization met a pivot that is not positive, in `column`, from 0."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(report.describe())
+        self.report = report
+        self.column: int | None = report.indefinite_column
+
+
+class BreakdownError(ArithmeticError):
+    """Factors or solution hold infinity or NaN, or an iteration cannot go on."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(report.describe())
+        self.report = report
+
+
+class AccuracyWarning(RuntimeWarning):
+    """A solution whose error is above the tolerance; it is returned all the same."""
+
+
+class ConversionWarning(RuntimeWarning):
+    """A matrix had to be copied at a cost that may matter."""
+
+
+_PACKAGE = os.path.dirname(__file__)
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """A warning at the line outside of this package that called it."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == _PACKAGE:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+_ERRORS = {
+    "structurally_singular": SingularMatrixError,
+    "numerically_singular": SingularMatrixError,
+    "not_positive_definite": NotPositiveDefiniteError,
+    "breakdown": BreakdownError,
+}
+
+
+def judge(status: str, report: Report, solve_singular: bool = False) -> None:
+    """Raises or warns as a status asks for; `success` and `not_solved` do nothing."""
+    if status == "numerically_singular" and solve_singular:
+        return warn(report.describe(), AccuracyWarning)
+    if status in _ERRORS:
+        raise _ERRORS[status](report)
+    if status in ("error_above_tolerance", "not_converged"):
+        warn(report.describe(), AccuracyWarning)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Krylov methods with any preconditioner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._arrays import as_csr, as_vectors, from_dlpack, on_device
+from ._core import Report
+from ._errors import judge
+from ._solvers import ILU, make_solver
+
+
+def _function(M: Any) -> Any:
+    """M as a function of (b, trans) on NumPy arrays [n × k]."""
+    if hasattr(M, "solve"):
+        return M.solve
+    if hasattr(M, "matmat"):  # SciPy's LinearOperator
+        return lambda b, trans: M.matmat(b) if trans == "N" else M.adjoint().matmat(b)
+    if callable(M):
+        return lambda b, trans: M(b)
+    raise TypeError(f"M: {type(M).__name__} is no preconditioner: it has no solve, no matmat, and is no function")
+
+
+def gmres(A: Any, b: Any, M: Any = "ilu", x0: Any = None, trans: str = "N", **options: Any) -> tuple[Any, Report]:
+    """Solves A x = b by restarted GMRES, for one or several columns. Returns x and the report.
+
+    `M` says what M⁻¹ A is iterated on: "ilu" (ILU(0)), "jacobi", "lu" or "none"; factors from `spilu`, which are
+    used as they stand; or anything else with `solve(b, trans)`, a LinearOperator, or a function of b. Options are
+    the fields of KrylovSolverOptions: method ("gmres", "cg", "bicgstab"), tolerance, max_iterations,
+    min_progress, side ("right", "left", "split"), restart, validate_input, time_stages, memory_limit.
+
+    A relative residual above the tolerance is an AccuracyWarning; report.status is then "not_converged".
+
+    >>> import numpy as np, scipy.sparse as sp, lutra
+    >>> A = sp.diags([-1.0, 2.5, -1.0], [-1, 0, 1], shape=(100, 100), format="csr")
+    >>> x, report = lutra.gmres(A, np.ones(100), M=lutra.spilu(A), tolerance=1e-8)
+    >>> report.status, report.iterations < 10
+    ('success', True)
+    """
+    csr = as_csr(A)
+    named = isinstance(M, str) or M is None
+    solver = make_solver(
+        "krylov",
+        csr,
+        {**options, "preconditioning": (M or "none") if named else "none", "start_from_x": x0 is not None},
+    )
+    try:
+        solver.analyze(csr.shape, csr.indptr, csr.indices, csr.data)
+        judge(solver.factorize(csr.shape, csr.indptr, csr.indices, csr.data), solver.report)
+        factors = M._solver if isinstance(M, ILU) else None
+        if not named and factors is None:
+            function = _function(M)
+
+            def apply(b: np.ndarray, x: np.ndarray, trans: str) -> None:
+                x[...] = np.asarray(function(b, trans)).reshape(x.shape)
+
+            solver.precondition_by(apply)
+        vectors = as_vectors(b, csr.scalar)
+        if vectors.like is not None and on_device(b):
+            if x0 is not None:
+                raise ValueError("x0 is for arrays on the host")
+            x = solver.new_like(vectors.array)
+        else:
+            x = np.zeros(tuple(vectors.array.shape), csr.scalar)
+            if x0 is not None:
+                x[...] = x0
+        status = solver.solve(vectors.array, x, trans, factors)
+        report = solver.report
+        judge(status, report)
+        return (x if vectors.like is None else from_dlpack(x, b)), report
+    finally:
+        solver.close()

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The solvers: factors of one matrix after another on one pattern."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+
+from . import _core
+from ._arrays import Csr, as_csr, as_vectors, from_dlpack, on_device, with_scalar
+from ._core import Report
+from ._errors import judge
+
+
+def _text(name: str, value: Any) -> str:
+    """An option's value as the library reads it."""
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value)).lower()
+    if isinstance(value, (str, int, float, np.integer, np.floating)):
+        return str(value)
+    raise TypeError(f"{name}: a name, a number, True or False is wanted, not {type(value).__name__}")
+
+
+def make_solver(method: str, A: Csr, options: dict[str, Any]) -> _core.Solver:
+    """A solver of the library for matrices like A."""
+    given = {name: value for name, value in options.items() if value is not None}
+    order = [int(column) for column in given.pop("user_permutation", ())]
+    texts = [(name, _text(name, value)) for name, value in given.items()]
+    return _core.Solver(method, A.scalar, A.ordinal, texts, order)
+
+
+class Factors:
+    """What all factors have in common. They hold memory until `close`, or the end of a `with` block."""
+
+    _method = ""
+
+    def __init__(self, A: Any, options: dict[str, Any]) -> None:
+        csr = as_csr(A)
+        self._shape: tuple[int, int] = csr.shape
+        self._solve_singular = bool(options.get("solve_singular", False))
+        self._written: dict[str, Any] | None = None
+        self._solver = make_solver(self._method, csr, options)
+        self._solver.analyze(csr.shape, csr.indptr, csr.indices, csr.data)
+        self._factorize(csr)
+
+    def _factorize(self, A: Csr) -> None:
+        self._written = None
+        status = self._solver.factorize(A.shape, A.indptr, A.indices, A.data)
+        if status != "not_solved":
+            judge(status, self.report, self._solve_singular)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of A."""
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of A's values, of right-hand sides and of solutions."""
+        return np.dtype(self._solver.scalar)
+
+    @property
+    def report(self) -> Report:
+        """What was chosen, counted and measured, and how good the last solution is."""
+        return self._solver.report
+
+    def refactor(self, A: Any) -> None:
+        """Factors of a matrix with the same pattern and other values, without a new analysis.
+
+        Raises ValueError, and changes nothing, where the pattern is another one or a value is NaN or infinite.
+        """
+        self._factorize(with_scalar(as_csr(A), self._solver.scalar))
+
+    def solve(self, b: Any, trans: str = "N", out: Any = None) -> Any:
+        """Solves A x = b for one or several columns; with trans 'T' or 'H' the transposed or adjoint system.
+
+        `b` is a NumPy array, or any object with DLPack, of the factors' dtype; narrower types are widened. Where
+        `b` lies on a device, so does the solution, as an array of b's library. `out` takes the solution if given,
+        and may be `b` itself. Raises SingularMatrixError, or BreakdownError where there is no finite solution; a
+        solution whose error is above the tolerance comes with an AccuracyWarning.
+        """
+        vectors = as_vectors(b, self._solver.scalar)
+        device = vectors.like is not None and on_device(b)
+        if out is not None:
+            x = out
+        elif device:
+            x = self._solver.new_like(vectors.array)
+        elif vectors.like is not None:
+            x = np.empty(tuple(b.shape), self._solver.scalar)
+        else:
+            x = np.empty_like(vectors.array)
+        self._judge_solve(self._solver.solve(vectors.array, x, trans))
+        return x if out is not None or vectors.like is None else from_dlpack(x, b)
+
+    def _judge_solve(self, status: str) -> None:
+        if status != "success":
+            judge(status, self.report, self._solve_singular)
+
+    def as_linear_operator(self) -> scipy.sparse.linalg.LinearOperator:
+        """The inverse as SciPy's LinearOperator: a preconditioner for its iterative methods.
+
+        >>> import numpy as np, scipy.sparse as sp, scipy.sparse.linalg as spla, lutra
+        >>> A = sp.diags([-1.0, 2.5, -1.0], [-1, 0, 1], shape=(50, 50), format="csr")
+        >>> x, info = spla.gmres(A, np.ones(50), M=lutra.spilu(A).as_linear_operator())
+        >>> info
+        0
+        """
+
+        def apply(trans: str) -> Any:
+            return lambda b: self.solve(np.asarray(b, dtype=self.dtype), trans)
+
+        return scipy.sparse.linalg.LinearOperator(
+            self._shape, matvec=apply("N"), rmatvec=apply("H"), matmat=apply("N"), rmatmat=apply("H"), dtype=self.dtype
+        )
+
+    def close(self) -> None:
+        """Frees the factors. Further calls are a ValueError."""
+        self._solver.close()
+        self._written = None
+
+    def __enter__(self) -> Factors:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._solver.closed else self.report.status
+        return f"<lutra.{type(self).__name__} {self._shape[0]} × {self._shape[1]}, {self.dtype}, {state}>"
+
+    # ---- factors written out ----------------------------------------------------------------------------------
+
+    def _factors(self) -> dict[str, Any]:
+        if self._written is None:
+            self._written = self._solver.factors()
+        return self._written
+
+    def _triangle(self, lower: bool) -> scipy.sparse.csc_matrix:
+        f = self._factors()
+        wanted = f["rows"] > f["columns"] if lower else f["rows"] <= f["columns"]
+        triangle = (f["values"][wanted], (f["rows"][wanted], f["columns"][wanted]))
+        result = scipy.sparse.csc_matrix(triangle, shape=self._shape)
+        return result + scipy.sparse.identity(self._shape[0], dtype=self.dtype, format="csc") if lower else result
+
+    def _positions(self, order: str) -> np.ndarray:
+        positions = np.empty(self._shape[0], dtype=np.int64)
+        positions[self._factors()[order]] = np.arange(self._shape[0])
+        return positions
+
+    @property
+    def L(self) -> scipy.sparse.csc_matrix:
+        """Lower triangular factor with its unit diagonal."""
+        return self._triangle(lower=True)
+
+    @property
+    def perm_r(self) -> np.ndarray:
+        """Position of each row of A in the factors, as in SciPy's SuperLU."""
+        return self._positions("row_order")
+
+    @property
+    def perm_c(self) -> np.ndarray:
+        """Position of each column of A in the factors, as in SciPy's SuperLU."""
+        return self._positions("col_order")
+
+    @property
+    def row_scale(self) -> np.ndarray:
+        """Factor of each row of A before it was factorized; empty: none."""
+        return self._factors()["row_scale"]
+
+    @property
+    def col_scale(self) -> np.ndarray:
+        """Factor of each column of A before it was factorized; empty: none."""
+        return self._factors()["col_scale"]
+
+
+class LU(Factors):
+    """Complete LU factors of a square matrix, from `splu`."""
+
+    _method = "lu"
+
+    @property
+    def U(self) -> scipy.sparse.csc_matrix:
+        """Upper triangular factor, with the pivots on its diagonal.
+
+        L U is the scaled matrix in the order of its pivots, but for rounding and perturbed pivots:
+
+        >>> import numpy as np, scipy.sparse as sp, lutra
+        >>> A = sp.csr_matrix([[0.0, 2.0], [3.0, 1.0]])
+        >>> lu = lutra.splu(A)
+        >>> F = sp.diags(lu.row_scale) @ A @ sp.diags(lu.col_scale)
+        >>> rows, columns = np.argsort(lu.perm_r), np.argsort(lu.perm_c)
+        >>> np.allclose((lu.L @ lu.U).toarray(), F.toarray()[rows][:, columns])
+        True
+        """
+        return self._triangle(lower=False)
+
+
+class Inertia(NamedTuple):
+    """How many eigenvalues are positive, negative and zero."""
+
+    positive: int
+    negative: int
+    zero: int
+
+
+class LDLT(Factors):
+    """L D Lᵀ factors of a symmetric matrix, L D Lᴴ of a Hermitian one, from `ldlt` and `cholesky`."""
+
+    _method = "ldlt"
+
+    @property
+    def inertia(self) -> Inertia | None:
+        """Signs of the eigenvalues; None where pivots were perturbed, and of complex symmetric matrices."""
+        found = self.report.inertia
+        if found.positive is None or found.negative is None or found.zero is None:
+            return None
+        return Inertia(found.positive, found.negative, found.zero)
+
+    @property
+    def D(self) -> scipy.sparse.csc_matrix:
+        """Block diagonal factor with blocks of one and two rows."""
+        f = self._factors()
+        below = f["off_diagonal"][:-1]
+        above = below.conj() if self._hermitian else below
+        return scipy.sparse.diags([below, f["diagonal"], above], [-1, 0, 1], format="csc")
+
+    def __init__(self, A: Any, options: dict[str, Any]) -> None:
+        self._hermitian = options.get("symmetry", "symmetric") == "hermitian"
+        super().__init__(A, options)
+
+
+class ILU(Factors):
+    """Incomplete LU factors, from `spilu`. `solve` applies them; its result is a rough solution, unchecked."""
+
+    _method = "ilu"
+
+    def _judge_solve(self, status: str) -> None:
+        if status != "not_solved":
+            judge(status, self.report)
+
+    @property
+    def U(self) -> scipy.sparse.csc_matrix:
+        """Upper triangular factor."""
+        return self._triangle(lower=False)
+
+
+def splu(A: Any, **options: Any) -> LU:
+    """Factorizes a square sparse matrix by LU.
+
+    `A` is a matrix or array of scipy.sparse in any format, csr without a copy; CuPy's csr and PyTorch's
+    sparse_csr are read on the device where Lutra is built for it. Options are the fields of LuOptions, choices
+    by the names of the command line: ordering, user_permutation (its columns in the order of elimination), matching, engine, trisolve, solve_precision, symbolic, pivoting,
+    pivot_threshold, perturbation, max_refinement_steps, tolerance, solve_singular, validate_input,
+    time_stages, memory_limit. All of them are best left alone at first.
+
+    Raises SingularMatrixError with rows and columns, ValueError for a matrix that is no proper one and for
+    options there are not, MemoryError.
+
+    >>> import numpy as np, scipy.sparse as sp, lutra
+    >>> A = sp.csc_matrix([[2.0, 1.0], [0.0, 4.0]])
+    >>> lu = lutra.splu(A, ordering="amd")
+    >>> lu.solve(np.array([4.0, 8.0]))
+    array([1., 2.])
+    >>> lu.solve(np.array([2.0, 9.0]), trans="T")
+    array([1., 2.])
+    >>> lu.refactor(2 * A)
+    >>> lu.solve(np.array([4.0, 8.0]))
+    array([0.5, 1. ])
+    >>> lu.report.errors.backward_componentwise < 1e-12
+    True
+    """
+    return LU(A, options)
+
+
+def ldlt(A: Any, **options: Any) -> LDLT:
+    """Factorizes a symmetric or Hermitian matrix, definite or not, and counts the signs of its eigenvalues.
+
+    Options are the fields of LdltOptions: symmetry ("symmetric" or "hermitian", of complex matrices), triangle
+    ("both", "lower", "upper": which entries are read), ordering, user_permutation, matching, pair_ordering,
+    pivoting, pivot_threshold, perturbation, max_refinement_steps, tolerance, solve_singular, validate_input,
+    time_stages, memory_limit.
+
+    >>> import numpy as np, scipy.sparse as sp, lutra
+    >>> K = sp.csr_matrix([[2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 1.0, 0.0]])
+    >>> with lutra.ldlt(K) as factors:
+    ...     factors.inertia
+    Inertia(positive=2, negative=1, zero=0)
+    """
+    return LDLT(A, options)
+
+
+def cholesky(A: Any, **options: Any) -> LDLT:
+    """Factorizes a positive definite matrix: L D Lᴴ with a positive diagonal D. Options are those of `ldlt`.
+
+    Complex matrices have to be Hermitian. Raises NotPositiveDefiniteError with the column where it is not.
+
+    >>> import numpy as np, scipy.sparse as sp, lutra
+    >>> lutra.cholesky(sp.diags([4.0, 9.0])).solve(np.array([8.0, 9.0]))
+    array([2., 1.])
+    """
+    return LDLT(A, {"symmetry": "hermitian", **options, "positive_definite": True})
+
+
+def spilu(A: Any, **options: Any) -> ILU:
+    """Factorizes incompletely: a preconditioner for `gmres`, or for SciPy's methods by `as_linear_operator`.
+
+    Options are the fields of SparseIluOptions and IluOptions: method ("iluk", "parilu", "parilut"), fill_level,
+    fill_factor, fill_rule, drop_tolerance, steps, step_tolerance, sweeps, sweep_tolerance,
+    approximate_selection, symmetric, deterministic, schedule, shift, max_shifts, apply, jacobi_sweeps,
+    ordering, user_permutation, matching, trisolve, validate_input, time_stages, memory_limit.
+
+    >>> import numpy as np, scipy.sparse as sp, lutra
+    >>> A = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(6, 6), format="csr")
+    >>> ilu = lutra.spilu(A, fill_level=1)
+    >>> np.allclose(A @ ilu.solve(np.ones(6)), 1)  # no fill in a tridiagonal matrix: the factors are exact
+    True
+    """
+    return ILU(A, options)

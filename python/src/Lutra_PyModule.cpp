@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The module lutra._core: solvers on arrays. What is convenient about them is Python, in the package lutra.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_PySolver.hpp"
+#include "Lutra_StructureSvg.hpp"
+#include "Lutra_Version.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace lutra::Python {
+namespace {
+
+using Input = nb::ndarray<nb::ro>;
+using Output = nb::ndarray<>;
+
+class Handle;
+
+/// All solvers there are, and Kokkos, which they must not outlive: ends them when the interpreter does. The
+/// one thing that is global.
+class Life {
+ public:
+  static Life& instance() {
+    static Life life;
+    return life;
+  }
+  /// A call during which the GIL is released. Once the interpreter has begun to end, a thread that asks for
+  /// the GIL is killed, C++ frames and all; so `finish` waits for calls, and later ones are refused.
+  class Call {
+   public:
+    Call() {
+      Life& life = instance();
+      ++life.m_calls;
+      if (!life.m_finished) return;
+      --life.m_calls;
+      throw InputError("the solver is closed: Python is shutting down");
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+    ~Call() { --instance().m_calls; }
+  };
+
+  void begin(Handle* handle);
+  void end(Handle* handle);
+  bool is_finished() const { return m_finished; }
+  /// Waits for calls, closes all solvers, and stops Kokkos.
+  void finish();
+
+ private:
+  std::mutex m_mutex;
+  std::set<Handle*> m_handles;
+  std::atomic<int> m_calls = 0;
+  std::atomic<bool> m_finished = false;
+};
+
+/// What Python holds: a solver, used by one thread at a time, until it is closed.
+class Handle {
+ public:
+  Handle(const std::string& method, const std::string& scalar, const std::string& ordinal,
+         std::vector<std::pair<std::string, std::string>> options,
+         std::vector<std::int64_t> user_permutation) {
+    Life::instance().begin(this);
+    try {
+      m_solver = make_solver(method, scalar_of(scalar), ordinal_of(ordinal),
+                             {std::move(options), std::move(user_permutation)});
+    } catch (...) {
+      Life::instance().end(this);
+      throw;
+    }
+    m_scalar = scalar;
+    m_ordinal = ordinal;
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() {
+    close();
+    Life::instance().end(this);
+  }
+
+  void close() {
+    const std::lock_guard lock(m_mutex);
+    m_solver.reset();
+  }
+  bool is_closed() const {
+    const std::lock_guard lock(m_mutex);
+    return m_solver == nullptr;
+  }
+
+  /// Calls `action` with the solver, without the GIL, while no other thread uses it.
+  template <class Action>
+  auto use(const Action& action) const {
+    const Life::Call call;
+    const nb::gil_scoped_release release;
+    return borrow(action);
+  }
+  /// The same for callers that have released the GIL.
+  template <class Action>
+  auto borrow(const Action& action) const {
+    const std::lock_guard lock(m_mutex);
+    if (!m_solver) throw InputError("the solver is closed");
+    return action(*m_solver);
+  }
+
+  const std::string& scalar() const { return m_scalar; }
+  const std::string& ordinal() const { return m_ordinal; }
+  nb::dlpack::dtype scalar_dtype() const {
+    const bool is_complex = m_scalar.starts_with("complex");
+    const auto code = is_complex ? nb::dlpack::dtype_code::Complex : nb::dlpack::dtype_code::Float;
+    return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * scalar_bytes()), 1};
+  }
+  std::size_t scalar_bytes() const {
+    return m_scalar == "float32" ? 4 : m_scalar == "float64" || m_scalar == "complex64" ? 8 : 16;
+  }
+
+ private:
+  static ScalarType scalar_of(const std::string& name) {
+    if (name == "float32") return ScalarType::f32;
+    if (name == "complex64") return ScalarType::c64;
+    if (name == "complex128") return ScalarType::c128;
+    return ScalarType::f64;
+  }
+  static OrdinalType ordinal_of(const std::string& name) {
+    return name == "int32" ? OrdinalType::int32 : OrdinalType::int64;
+  }
+
+  mutable std::mutex m_mutex;
+  std::unique_ptr<Solver> m_solver;
+  std::string m_scalar, m_ordinal;
+};
+
+void Life::begin(Handle* handle) {
+  const std::lock_guard lock(m_mutex);
+  if (m_finished) throw InputError("Python is shutting down; nothing can be solved any more");
+  start_kokkos();
+  m_handles.insert(handle);
+}
+
+void Life::end(Handle* handle) {
+  const std::lock_guard lock(m_mutex);
+  m_handles.erase(handle);
+}
+
+void Life::finish() {
+  m_finished = true;
+  const nb::gil_scoped_release release;
+  while (m_calls > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const std::lock_guard lock(m_mutex);
+  for (Handle* handle : m_handles) handle->close();
+  stop_kokkos();
+}
+
+// ---- arrays
+// ------------------------------------------------------------------------------------------------
+
+bool is_on_device(int device_type) {
+  return device_type == nb::device::cuda::value || device_type == nb::device::cuda_managed::value ||
+         device_type == nb::device::rocm::value;
+}
+
+template <class Array>
+void require_type(const Array& array, const char* name, const nb::dlpack::dtype& wanted,
+                  const std::string& wanted_name) {
+  if (array.dtype() != wanted)
+    throw nb::type_error((std::string(name) + ": an array of " + wanted_name + " is wanted").c_str());
+}
+
+MatrixArrays matrix_arrays(const Handle& handle, std::pair<std::int64_t, std::int64_t> shape,
+                           const Input& row_map, const Input& entries, const Input& values) {
+  const bool wide = row_map.dtype() == nb::dtype<std::int64_t>();
+  if (!wide) require_type(row_map, "indptr", nb::dtype<std::int32_t>(), "int32 or int64");
+  require_type(entries, "indices",
+               handle.ordinal() == "int32" ? nb::dtype<std::int32_t>() : nb::dtype<std::int64_t>(),
+               handle.ordinal());
+  require_type(values, "data", handle.scalar_dtype(), handle.scalar());
+  const bool on_device = is_on_device(values.device_type());
+  const auto require = [&](const Input& array, const char* name) {
+    if (array.ndim() != 1 || (array.shape(0) > 1 && array.stride(0) != 1))
+      throw InputError(std::string(name) + ": one contiguous dimension is wanted");
+    if (is_on_device(array.device_type()) != on_device)
+      throw InputError(std::string(name) + ": it is not where data is");
+  };
+  require(row_map, "indptr");
+  require(entries, "indices");
+  require(values, "data");
+  if (static_cast<std::int64_t>(row_map.shape(0)) != shape.first + 1)
+    throw InputError("indptr: it has " + std::to_string(row_map.shape(0)) + " elements, but A has " +
+                     std::to_string(shape.first) + " rows");
+  if (entries.shape(0) != values.shape(0)) throw InputError("indices and data differ in length");
+  return {shape.first,    shape.second, static_cast<std::int64_t>(values.shape(0)),
+          row_map.data(), wide,         entries.data(),
+          values.data(),  on_device};
+}
+
+template <class Array>
+Vectors vectors(const Handle& handle, const char* name, const Array& array) {
+  require_type(array, name, handle.scalar_dtype(), handle.scalar());
+  if (array.ndim() != 1 && array.ndim() != 2)
+    throw InputError(std::string(name) + ": one or two dimensions are wanted");
+  Vectors result;
+  result.data = const_cast<void*>(static_cast<const void*>(array.data()));
+  result.n = array.shape(0);
+  result.k = array.ndim() == 2 ? array.shape(1) : 1;
+  if (result.n * result.k == 0) return result;
+  const std::int64_t row = array.stride(0), column = array.ndim() == 2 ? array.stride(1) : 1;
+  if ((result.n > 1 && row < 1) || (result.k > 1 && column < 1))
+    throw InputError(std::string(name) + ": strides have to be positive; pass a copy");
+  result.row_stride = static_cast<std::size_t>(result.n > 1 ? row : 1);
+  result.column_stride = static_cast<std::size_t>(result.k > 1 ? column : 1);
+  result.on_device = is_on_device(array.device_type());
+  return result;
+}
+
+/// Room for op(A)⁻¹·B where B is, as an object with DLPack.
+nb::object new_like(const Handle& handle, const Input& B) {
+  const std::size_t columns = B.ndim() == 2 ? B.shape(1) : 1;
+  void* const memory = allocate(std::max<std::size_t>(B.shape(0) * columns, 1) * handle.scalar_bytes());
+  const nb::capsule owner(memory, [](void* p) noexcept { deallocate(p); });
+  const std::size_t shape[2] = {B.shape(0), columns};
+  return nb::cast(
+      Output(memory, B.ndim(), shape, owner, nullptr, handle.scalar_dtype(), B.device_type(), B.device_id()));
+}
+
+template <class T>
+nb::object to_numpy(std::vector<T>&& values) {
+  auto* const kept = new std::vector<T>(std::move(values));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner));
+}
+
+nb::object to_numpy(ScalarVector&& values) {
+  return std::visit([](auto&& list) { return to_numpy(std::move(list)); }, std::move(values));
+}
+
+nb::dict factors(const Handle& handle) {
+  FactorArrays arrays = handle.use([](const Solver& solver) { return solver.factors(); });
+  nb::dict result;
+  result["row_order"] = to_numpy(std::move(arrays.row_order));
+  result["col_order"] = to_numpy(std::move(arrays.col_order));
+  result["row_scale"] = to_numpy(std::move(arrays.row_scale));
+  result["col_scale"] = to_numpy(std::move(arrays.col_scale));
+  result["rows"] = to_numpy(std::move(arrays.rows));
+  result["columns"] = to_numpy(std::move(arrays.columns));
+  result["values"] = to_numpy(std::move(arrays.values));
+  result["diagonal"] = to_numpy(std::move(arrays.diagonal));
+  result["off_diagonal"] = to_numpy(std::move(arrays.off_diagonal));
+  return result;
+}
+
+nb::dict structure(const Handle& handle) {
+  FactorStructure found = handle.use([](const Solver& solver) { return solver.structure(); });
+  nb::dict result;
+  result["row_order"] = to_numpy(std::move(found.row_order));
+  result["col_order"] = to_numpy(std::move(found.col_order));
+  result["indptr"] = to_numpy(std::move(found.row_map));
+  result["indices"] = to_numpy(std::move(found.entries));
+  result["level_widths"] = to_numpy(std::move(found.level_widths));
+  return result;
+}
+
+Transposition transposition(const std::string& trans) {
+  if (trans == "N") return Transposition::none;
+  if (trans == "T") return Transposition::transposed;
+  if (trans == "H") return Transposition::adjoint;
+  throw InputError("trans has to be 'N', 'T' or 'H'");
+}
+
+/// @param M factors that precondition a Krylov method, or null
+std::string solve(const Handle& handle, const Input& B, const Output& X, const std::string& trans,
+                  const Handle* M) {
+  const Vectors from = vectors(handle, "b", B), to = vectors(handle, "out", X);
+  const Transposition op = transposition(trans);
+  const Status status = handle.use([&](Solver& solver) {
+    if (M == nullptr) {
+      solver.solve(from, to, op);
+    } else {
+      M->borrow([&](Solver& factors) {
+        solver.precondition_by(factors);
+        solver.solve(from, to, op);
+      });
+    }
+    return solver.report().status;
+  });
+  return std::string(to_string(status));
+}
+
+/// A Python function of (b, x, trans) on arrays as a preconditioner; its exceptions pass through.
+ApproximateInverse call_python(const Handle& handle, nb::callable function) {
+  const nb::dlpack::dtype type = handle.scalar_dtype();
+  // The function object must go while the GIL is held.
+  const std::shared_ptr<nb::callable> kept(new nb::callable(std::move(function)), [](nb::callable* f) {
+    const nb::gil_scoped_acquire acquire;
+    delete f;
+  });
+  return [kept, type](Transposition op, const void* B, void* X, std::size_t n, std::size_t k) {
+    const nb::gil_scoped_acquire acquire;
+    const std::size_t shape[2] = {n, k};
+    const auto array = [&](void* data) {
+      return nb::ndarray<nb::numpy>(data, 2, shape, nb::handle(), nullptr, type, nb::device::cpu::value);
+    };
+    const nb::object from = nb::cast(array(const_cast<void*>(B)), nb::rv_policy::reference);
+    const nb::object to = nb::cast(array(X), nb::rv_policy::reference);
+    (*kept)(from, to, op == Transposition::none ? "N" : op == Transposition::transposed ? "T" : "H");
+  };
+}
+
+/// A pattern counted over a grid, to be drawn.
+DensityGrid panel(const std::string& title, std::pair<std::int64_t, std::int64_t> shape,
+                  const std::vector<std::int64_t>& row_map, const std::vector<std::int64_t>& entries,
+                  const std::vector<std::int64_t>& row_position,
+                  const std::vector<std::int64_t>& col_position) {
+  return bin_density<std::int64_t>(title, shape.first, shape.second, row_map, entries, row_position,
+                                   col_position);
+}
+
+// ---- the module
+// --------------------------------------------------------------------------------------------
+
+void bind_report(nb::module_& m) {
+  nb::class_<Choice>(m, "Choice", "What automatic options became.")
+      .def_ro("method", &Choice::method)
+      .def_ro("engine", &Choice::engine)
+      .def_ro("ordering", &Choice::ordering)
+      .def_ro("matching", &Choice::matching)
+      .def_ro("symbolic", &Choice::symbolic)
+      .def_ro("pivot", &Choice::pivot)
+      .def_ro("trisolve", &Choice::trisolve)
+      .def_ro("precond", &Choice::precond)
+      .def_ro("why", &Choice::why);
+  nb::class_<StageTimes>(m, "StageTimes", "Seconds a stage took when it last ran.")
+      .def_ro("matching", &StageTimes::matching)
+      .def_ro("ordering", &StageTimes::ordering)
+      .def_ro("symbolic", &StageTimes::symbolic)
+      .def_ro("levelization", &StageTimes::levelization)
+      .def_ro("numeric", &StageTimes::numeric)
+      .def_ro("refactor", &StageTimes::refactor)
+      .def_ro("solve", &StageTimes::solve)
+      .def_ro("refine", &StageTimes::refine);
+  nb::class_<FactorCounts>(m, "FactorCounts", "Size of the factors.")
+      .def_ro("nnz_l", &FactorCounts::nnz_l)
+      .def_ro("nnz_u", &FactorCounts::nnz_u)
+      .def_ro("fill_ratio", &FactorCounts::fill_ratio)
+      .def_ro("flops", &FactorCounts::flops)
+      .def_ro("supernodes", &FactorCounts::supernodes)
+      .def_ro("levels", &FactorCounts::levels);
+  nb::class_<PivotCounts>(m, "PivotCounts", "What happened to pivots in the last factorization.")
+      .def_ro("perturbed", &PivotCounts::perturbed)
+      .def_ro("delayed", &PivotCounts::delayed)
+      .def_ro("two_by_two", &PivotCounts::two_by_two)
+      .def_ro("zero", &PivotCounts::zero)
+      .def_ro("interchanged", &PivotCounts::interchanged)
+      .def_ro("growth", &PivotCounts::growth)
+      .def_ro("shift", &PivotCounts::shift);
+  nb::class_<lutra::Inertia>(m, "Inertia", "Eigenvalue signs, where the factorization gives them.")
+      .def_ro("positive", &Inertia::positive)
+      .def_ro("negative", &Inertia::negative)
+      .def_ro("zero", &Inertia::zero);
+  nb::class_<SolveErrors>(m, "SolveErrors", "How good the last solution is.")
+      .def_ro("backward_normwise", &SolveErrors::backward_normwise)
+      .def_ro("backward_componentwise", &SolveErrors::backward_componentwise);
+  nb::class_<MemoryUse>(m, "MemoryUse", "Bytes held by the library, at the worst moment.")
+      .def_ro("device_peak_bytes", &MemoryUse::device_peak_bytes)
+      .def_ro("limit_bytes", &MemoryUse::limit_bytes);
+  nb::class_<Report>(m, "Report", "Everything a solver has to say about its last calls.")
+      .def_prop_ro("status", [](const Report& r) { return std::string(to_string(r.status)); })
+      .def_ro("choice", &Report::choice)
+      .def_ro("times", &Report::times)
+      .def_ro("factors", &Report::factors)
+      .def_ro("pivots", &Report::pivots)
+      .def_ro("inertia", &Report::inertia)
+      .def_ro("iterations", &Report::iterations)
+      .def_ro("residual_history", &Report::residual_history)
+      .def_ro("refinement_steps", &Report::refinement_steps)
+      .def_ro("escalations", &Report::escalations)
+      .def_ro("errors", &Report::errors)
+      .def_ro("memory", &Report::memory)
+      .def_ro("structural_rank", &Report::structural_rank)
+      .def_ro("singular_rows", &Report::singular_rows)
+      .def_ro("singular_columns", &Report::singular_columns)
+      .def_ro("indefinite_column", &Report::indefinite_column)
+      .def(
+          "describe", [](const Report& r) { return describe(r); }, "One sentence on the status.")
+      .def("__repr__", [](const Report& r) {
+        return "<lutra.Report " + std::string(to_string(r.status)) + ": " + describe(r) + ">";
+      });
+}
+
+void bind_solver(nb::module_& m) {
+  nb::class_<Handle>(m, "Solver", "A solver of the library on arrays of its own types.")
+      .def(nb::init<const std::string&, const std::string&, const std::string&,
+                    std::vector<std::pair<std::string, std::string>>, std::vector<std::int64_t>>(),
+           "method"_a, "scalar"_a, "ordinal"_a, "options"_a, "user_permutation"_a)
+      .def_prop_ro("scalar", &Handle::scalar)
+      .def_prop_ro("ordinal", &Handle::ordinal)
+      .def_prop_ro("closed", &Handle::is_closed)
+      .def_prop_ro("report",
+                   [](const Handle& h) { return h.use([](const Solver& s) { return s.report(); }); })
+      .def("close",
+           [](Handle& h) {
+             if (Life::instance().is_finished()) return;  // and closed
+             const Life::Call call;
+             const nb::gil_scoped_release release;
+             h.close();
+           })
+      .def(
+          "analyze",
+          [](const Handle& h, std::pair<std::int64_t, std::int64_t> shape, const Input& indptr,
+             const Input& indices, const Input& data) {
+            const MatrixArrays A = matrix_arrays(h, shape, indptr, indices, data);
+            h.use([&](Solver& s) { s.analyze(A); });
+          },
+          "shape"_a, "indptr"_a, "indices"_a, "data"_a)
+      .def(
+          "factorize",
+          [](const Handle& h, std::pair<std::int64_t, std::int64_t> shape, const Input& indptr,
+             const Input& indices, const Input& data) {
+            const MatrixArrays A = matrix_arrays(h, shape, indptr, indices, data);
+            return std::string(to_string(h.use([&](Solver& s) {
+              s.factorize(A);
+              return s.report().status;
+            })));
+          },
+          "shape"_a, "indptr"_a, "indices"_a, "data"_a)
+      .def("solve", &solve, "b"_a, "out"_a, "trans"_a = "N", "M"_a = nb::none())
+      .def("new_like", &new_like, "b"_a)
+      .def("factors", &factors)
+      .def("structure", &structure)
+      .def("precondition_by", [](const Handle& h, nb::callable function) {
+        auto M = call_python(h, std::move(function));
+        h.use([&](Solver& s) { s.precondition_by(std::move(M)); });
+      });
+}
+
+void bind_errors() {
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const OutOfMemoryError& error) {
+      PyErr_SetString(PyExc_MemoryError, error.what());
+    } catch (const InputError& error) {
+      PyErr_SetString(PyExc_ValueError, error.what());
+    } catch (const CallOrderError& error) {
+      PyErr_SetString(PyExc_RuntimeError, error.what());
+    } catch (const TimeoutError& error) {
+      PyErr_SetString(PyExc_TimeoutError, error.what());
+    }
+  });
+}
+
+}  // namespace
+}  // namespace lutra::Python
+
+NB_MODULE(_core, m) {
+  using namespace lutra::Python;
+  m.doc() = "Lutra's solvers on arrays; the package lutra is what to use.";
+  bind_errors();
+  bind_report(m);
+  bind_solver(m);
+  nb::class_<lutra::DensityGrid>(m, "DensityGrid", "A pattern counted over the cells of a grid.")
+      .def_ro("title", &lutra::DensityGrid::title)
+      .def_ro("nnz", &lutra::DensityGrid::nnz);
+  m.def("panel", &panel, "title"_a, "shape"_a, "indptr"_a, "indices"_a, "row_position"_a, "col_position"_a);
+  m.def(
+      "to_svg",
+      [](const std::string& title, const std::vector<lutra::DensityGrid>& panels,
+         const std::vector<std::int64_t>& level_widths) {
+        return lutra::to_svg({title, panels, level_widths});
+      },
+      "title"_a, "panels"_a, "level_widths"_a);
+  m.def("build_info", [] {
+    const lutra::VersionInfo info = lutra::version_info();
+    nb::dict result;
+    result["version"] = info.version;
+    result["git"] = info.git;
+    result["kokkos"] = info.kokkos;
+    result["backend"] = backend();
+    result["scalars"] = info.scalars;
+    result["ordinals"] = info.ordinals;
+    return result;
+  });
+  // Solvers alive at exit are closed before Kokkos ends, and that before the interpreter's own end.
+  m.def("_finish", [] { Life::instance().finish(); });
+  nb::module_::import_("atexit").attr("register")(m.attr("_finish"));
+}

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_PySolver.hpp"
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <limits>
+
+#include "Lutra_BuiltTypes.hpp"
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_KrylovSolver.hpp"
+#include "Lutra_NamedOptions.hpp"
+#include "Lutra_SparseILU.hpp"
+#include "Lutra_SparseLDLT.hpp"
+#include "Lutra_SparseLU.hpp"
+
+namespace lutra::Python {
+namespace {
+
+/// Kokkos' default, or where Lutra was built without it the host's.
+using Space = std::conditional_t<Impl::is_built_space<Kokkos::DefaultExecutionSpace>,
+                                 Kokkos::DefaultExecutionSpace, Kokkos::DefaultHostExecutionSpace>;
+using Memory = Space::memory_space;
+constexpr bool on_host = Impl::is_host_space<Space>;
+
+/// An instance of its own for each solver, so that several may work at the same time.
+Space new_instance() {
+  return Kokkos::Experimental::partition_space(Space(), 1).front();
+}
+
+template <class Scalar>
+constexpr ScalarType scalar_type =
+    sizeof(RealOf<Scalar>) == 4 ? (ScalarTraits<Scalar>::is_complex ? ScalarType::c64 : ScalarType::f32)
+                                : (ScalarTraits<Scalar>::is_complex ? ScalarType::c128 : ScalarType::f64);
+template <class Ordinal>
+constexpr OrdinalType ordinal_type = sizeof(Ordinal) == 4 ? OrdinalType::int32 : OrdinalType::int64;
+
+/// The array as T, which has to be where T may be.
+template <class T>
+T* elements(const char* name, const void* data) {
+  if (reinterpret_cast<std::uintptr_t>(data) % alignof(T) != 0)
+    throw InputError(std::string(name) + ": the array is not aligned to " + std::to_string(alignof(T)) +
+                     " bytes; pass a copy");
+  return const_cast<T*>(static_cast<const T*>(data));
+}
+
+/// Where Python's arrays are, as far as the solver's space is concerned.
+void require_reachable(const char* name, bool on_device) {
+  if (on_device && on_host)
+    throw InputError(std::string(name) + ": the array is on a device, but Lutra works with " + backend() +
+                     " here");
+}
+
+/// Offsets of 64 bits, in memory the host can read.
+class Offsets {
+ public:
+  const std::int64_t* widen(const MatrixArrays& A) {
+    const auto size = static_cast<std::size_t>(A.n_rows) + 1;
+    if (A.wide) return elements<std::int64_t>("indptr", A.row_map);
+    const auto* const narrow = elements<int>("indptr", A.row_map);
+    m_wide.assign(narrow, narrow + size);
+    return m_wide.data();
+  }
+
+ private:
+  std::vector<std::int64_t> m_wide;
+};
+
+/// Calls `action` with a matrix the solver takes: Views of the caller's arrays, or a HostMatrix where the
+/// space cannot reach them.
+template <class Scalar, class Ordinal, class Action>
+void with_matrix(const MatrixArrays& A, Offsets& offsets, const Action& action) {
+  require_reachable("A", A.on_device);
+  if (!std::in_range<Ordinal>(A.n_rows) || !std::in_range<Ordinal>(A.n_cols))
+    throw InputError("A: " + std::to_string(A.n_rows) + " × " + std::to_string(A.n_cols) +
+                     " is too large for its indices of 32 bits");
+  const auto rows = static_cast<Ordinal>(A.n_rows), cols = static_cast<Ordinal>(A.n_cols);
+  const auto size = static_cast<std::size_t>(A.n_rows) + 1, nnz = static_cast<std::size_t>(A.nnz);
+  const auto* const entries = elements<Ordinal>("indices", A.entries);
+  const auto* const values = elements<Scalar>("data", A.values);
+  const auto view = [&](const auto* row_map) {
+    using Offset = std::remove_const_t<std::remove_pointer_t<decltype(row_map)>>;
+    return CsrView<Scalar, Ordinal, Offset, Memory>{
+        rows, cols, Kokkos::View<const Offset*, Memory>(row_map, size),
+        Kokkos::View<const Ordinal*, Memory>(entries, nnz), Kokkos::View<const Scalar*, Memory>(values, nnz)};
+  };
+  if constexpr (on_host) {
+    action(view(offsets.widen(A)));
+  } else if (A.on_device) {
+    if (A.wide) return action(view(elements<std::int64_t>("indptr", A.row_map)));
+    action(view(elements<int>("indptr", A.row_map)));
+  } else {
+    const std::int64_t* const row_map = offsets.widen(A);
+    action(HostMatrix<Scalar, Ordinal>{
+        rows, cols, {row_map, row_map + size}, {entries, entries + nnz}, {values, values + nnz}});
+  }
+}
+
+template <class Scalar>
+using Strided = Kokkos::View<Scalar**, Kokkos::LayoutStride, Memory>;
+
+template <class Scalar>
+Strided<Scalar> view_of(const char* name, const Vectors& V) {
+  return Strided<Scalar>(elements<std::remove_const_t<Scalar>>(name, V.data),
+                         Kokkos::LayoutStride(V.n, V.row_stride, V.k, V.column_stride));
+}
+
+/// X = f(B) by `views`, or for host arrays of a device by `spans` of values by columns.
+template <class Scalar, class Views, class Spans>
+void with_vectors(const Vectors& B, const Vectors& X, const Views& views, const Spans& spans) {
+  require_reachable("b", B.on_device);
+  if (B.on_device != X.on_device) throw InputError("out: it is not where b is");
+  if constexpr (!on_host) {
+    if (!B.on_device) {
+      const auto* const from = elements<Scalar>("b", B.data);
+      auto* const to = elements<Scalar>("out", X.data);
+      std::vector<Scalar> in(B.n * B.k), out(X.n * X.k);
+      for (std::size_t c = 0; c < B.k; ++c)
+        for (std::size_t i = 0; i < B.n; ++i) in[c * B.n + i] = from[i * B.row_stride + c * B.column_stride];
+      for (std::size_t c = 0; c < X.k; ++c)
+        for (std::size_t i = 0; i < X.n; ++i) out[c * X.n + i] = to[i * X.row_stride + c * X.column_stride];
+      spans(std::span<const Scalar>(in), std::span<Scalar>(out));
+      for (std::size_t c = 0; c < X.k; ++c)
+        for (std::size_t i = 0; i < X.n; ++i) to[i * X.row_stride + c * X.column_stride] = out[c * X.n + i];
+      return;
+    }
+  }
+  views(view_of<const Scalar>("b", B), view_of<Scalar>("out", X));
+}
+
+/// std::complex of Kokkos' complex, real numbers as they are.
+template <class Scalar>
+ScalarVector to_scalar_vector(const std::vector<Scalar>& values) {
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    std::vector<std::complex<RealOf<Scalar>>> result;
+    for (const Scalar& value : values) result.emplace_back(value.real(), value.imag());
+    return result;
+  } else {
+    return values;
+  }
+}
+
+template <class Scalar>
+FactorArrays to_arrays(const FactorValues<Scalar>& factors) {
+  FactorArrays arrays;
+  arrays.row_order = factors.row_order;
+  arrays.col_order = factors.col_order;
+  arrays.rows = factors.rows;
+  arrays.columns = factors.columns;
+  arrays.row_scale.assign(factors.row_scale.begin(), factors.row_scale.end());
+  arrays.col_scale.assign(factors.col_scale.begin(), factors.col_scale.end());
+  arrays.values = to_scalar_vector(factors.values);
+  arrays.diagonal = to_scalar_vector(factors.diagonal);
+  arrays.off_diagonal = to_scalar_vector(factors.off_diagonal);
+  return arrays;
+}
+
+/// A solve with complete factors or a Krylov method, or an application of incomplete factors.
+template <class Library, class View, class Out>
+void solve_views(Library& solver, const View& B, const Out& X, Transposition op) {
+  if constexpr (requires { solver.solve(B, X, op); }) {
+    solver.solve(B, X, op);
+  } else {
+    solver.apply(B, X, op);
+  }
+}
+template <class Library, class Span, class Out>
+void solve_spans(Library& solver, const Span& B, const Out& X, Transposition op) {
+  if constexpr (requires { solver.solve_host(B, X, op); }) {
+    solver.solve_host(B, X, op);
+  } else {
+    solver.apply_host(B, X, op);
+  }
+}
+
+/// The part that all solvers share.
+template <class Library, class Scalar, class Ordinal>
+class SolverOf : public Solver {
+ public:
+  template <class LibraryOptions>
+  explicit SolverOf(const LibraryOptions& options) : m_exec(new_instance()), m_solver(options, m_exec) {}
+
+  void analyze(const MatrixArrays& A) override {
+    with_matrix<Scalar, Ordinal>(A, m_offsets, [&](const auto& matrix) { m_solver.analyze(matrix); });
+  }
+  void factorize(const MatrixArrays& A) override {
+    with_matrix<Scalar, Ordinal>(A, m_offsets, [&](const auto& matrix) { m_solver.factorize(matrix); });
+  }
+  void solve(const Vectors& B, const Vectors& X, Transposition op) override {
+    with_vectors<Scalar>(
+        B, X, [&](const auto& from, const auto& to) { solve_views(m_solver, from, to, op); },
+        [&](const auto& from, const auto& to) { solve_spans(m_solver, from, to, op); });
+  }
+  const Report& report() const override { return m_solver.report(); }
+
+ protected:
+  Space m_exec;
+  Library m_solver;
+  Offsets m_offsets;
+};
+
+template <class Library, class Scalar, class Ordinal>
+class DirectSolverOf final : public SolverOf<Library, Scalar, Ordinal> {
+ public:
+  using SolverOf<Library, Scalar, Ordinal>::SolverOf;
+  FactorArrays factors() const override { return to_arrays(this->m_solver.factors()); }
+  FactorStructure structure() const override { return this->m_solver.structure(); }
+};
+
+/// Factors as a Krylov method of the same scalar type takes them.
+template <class Scalar>
+class HasPreconditioner {
+ public:
+  virtual ~HasPreconditioner() = default;
+  virtual Preconditioner<Scalar, Space>& preconditioner() = 0;
+};
+
+template <class Scalar, class Ordinal>
+class IluSolverOf final : public SolverOf<SparseILU<Scalar, Ordinal, std::int64_t, Space>, Scalar, Ordinal>,
+                          public HasPreconditioner<Scalar> {
+ public:
+  using SolverOf<SparseILU<Scalar, Ordinal, std::int64_t, Space>, Scalar, Ordinal>::SolverOf;
+
+  void solve(const Vectors& B, const Vectors& X, Transposition op) override {
+    check_extents(B);
+    SolverOf<SparseILU<Scalar, Ordinal, std::int64_t, Space>, Scalar, Ordinal>::solve(B, X, op);
+    this->m_exec.fence("lutra::python: X is complete");
+  }
+  FactorArrays factors() const override {
+    require_usable();
+    return to_arrays(this->m_solver.factorization().write_out(this->m_exec));
+  }
+  Preconditioner<Scalar, Space>& preconditioner() override {
+    require_usable();
+    return *this->m_solver.factorization().parts();
+  }
+
+ private:
+  void require_usable() const {
+    const Status status = this->report().status;
+    if (status != Status::not_solved)
+      throw CallOrderError("there are no usable factors: " + describe(this->report()));
+  }
+  void check_extents(const Vectors& B) const {
+    require_usable();
+    const auto n = static_cast<std::size_t>(this->m_solver.factorization().factors().n);
+    if (B.n != n)
+      throw InputError("B: it has " + std::to_string(B.n) + " rows, but the matrix has " + std::to_string(n));
+  }
+};
+
+/// A function as a preconditioner. It is given host memory.
+template <class Scalar>
+class FunctionPreconditioner final : public Preconditioner<Scalar, Space> {
+ public:
+  explicit FunctionPreconditioner(ApproximateInverse function) : m_function(std::move(function)) {}
+  void apply(const Space& exec, Transposition op, const DenseRows<Scalar, Memory>& B,
+             const DenseRows<Scalar, Memory>& X) override {
+    const auto from = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), B);
+    const auto to = Kokkos::create_mirror_view(Kokkos::HostSpace(), X);
+    exec.fence("lutra::python: B is on the host");
+    m_function(op, from.data(), to.data(), B.extent(0), B.extent(1));
+    Kokkos::deep_copy(exec, X, to);
+  }
+
+ private:
+  ApproximateInverse m_function;
+};
+
+template <class Scalar, class Ordinal>
+class KrylovSolverOf final
+    : public SolverOf<KrylovSolver<Scalar, Ordinal, std::int64_t, Space>, Scalar, Ordinal> {
+ public:
+  using SolverOf<KrylovSolver<Scalar, Ordinal, std::int64_t, Space>, Scalar, Ordinal>::SolverOf;
+
+  void precondition_by(Solver& M) override {
+    auto* const factors = dynamic_cast<HasPreconditioner<Scalar>*>(&M);
+    if (factors == nullptr) throw InputError("M: these factors are of another scalar type than A");
+    // not owned
+    this->m_solver.set_preconditioner({&factors->preconditioner(), [](auto*) {}});
+  }
+  void precondition_by(ApproximateInverse M) override {
+    this->m_solver.set_preconditioner(std::make_shared<FunctionPreconditioner<Scalar>>(std::move(M)));
+  }
+};
+
+template <class Struct>
+Struct parse_options(const Options& options) {
+  Struct result;
+  for (const auto& [name, value] : options.named) set_option(result, name, value);
+  if (options.user_permutation.empty()) return result;
+  if constexpr (requires { result.user_permutation; }) {
+    result.ordering = Ordering::user;
+    result.user_permutation = options.user_permutation;
+    return result;
+  } else {
+    throw InputError("user_permutation: this solver has no ordering");
+  }
+}
+
+template <class Scalar, class Ordinal>
+std::unique_ptr<Solver> make_typed(const std::string& method, const Options& options) {
+  using Lu = SparseLU<Scalar, Ordinal, std::int64_t, Space>;
+  using Ldlt = SparseLDLT<Scalar, Ordinal, std::int64_t, Space>;
+  if (method == "lu")
+    return std::make_unique<DirectSolverOf<Lu, Scalar, Ordinal>>(parse_options<LuOptions>(options));
+  if (method == "ldlt")
+    return std::make_unique<DirectSolverOf<Ldlt, Scalar, Ordinal>>(parse_options<LdltOptions>(options));
+  if (method == "ilu")
+    return std::make_unique<IluSolverOf<Scalar, Ordinal>>(parse_options<SparseIluOptions>(options));
+  return std::make_unique<KrylovSolverOf<Scalar, Ordinal>>(parse_options<KrylovSolverOptions>(options));
+}
+
+bool started_here = false;  // Kokkos, by start_kokkos
+
+}  // namespace
+
+FactorArrays Solver::factors() const {
+  throw InputError("this solver has no factors");
+}
+FactorStructure Solver::structure() const {
+  throw InputError("this solver has no picture");
+}
+void Solver::precondition_by(Solver&) {
+  throw InputError("this solver takes no preconditioner");
+}
+void Solver::precondition_by(ApproximateInverse) {
+  throw InputError("this solver takes no preconditioner");
+}
+
+std::unique_ptr<Solver> make_solver(const std::string& method, ScalarType scalar, OrdinalType ordinal,
+                                    const Options& options) {
+#define LUTRA_TRY_TYPES(Scalar, Ordinal, Offset)                           \
+  if (scalar == scalar_type<Scalar> && ordinal == ordinal_type<Ordinal>) { \
+    return make_typed<Scalar, Ordinal>(method, options);                   \
+  }
+  LUTRA_FOR_EACH_MATRIX(LUTRA_TRY_TYPES)
+#undef LUTRA_TRY_TYPES
+  throw InputError("Lutra was built without these types; lutra.build_info() lists those it has");
+}
+
+void start_kokkos() {
+  if (Kokkos::is_initialized()) return;
+  if (Kokkos::is_finalized()) throw InputError("Kokkos has ended; nothing can be solved any more");
+  Kokkos::InitializationSettings settings;
+  if (std::getenv("KOKKOS_DISABLE_WARNINGS") == nullptr) settings.set_disable_warnings(true);
+  Kokkos::initialize(settings);
+  started_here = true;
+}
+
+void stop_kokkos() noexcept {
+  if (started_here && Kokkos::is_initialized()) Kokkos::finalize();
+  started_here = false;
+}
+
+std::string backend() {
+  std::string name = Space::name();
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+bool has_device() {
+  return !on_host;
+}
+
+void* allocate(std::size_t bytes) {
+  return Kokkos::kokkos_malloc<Memory>("lutra::python::X", bytes);
+}
+
+void deallocate(void* memory) noexcept {
+  if (Kokkos::is_initialized()) Kokkos::kokkos_free<Memory>(memory);
+}
+
+}  // namespace lutra::Python

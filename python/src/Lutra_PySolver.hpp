@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PYSOLVER_HPP
+#define LUTRA_PYSOLVER_HPP
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "Lutra_FactorStructure.hpp"
+#include "Lutra_Report.hpp"
+#include "Lutra_Transposition.hpp"
+
+// Lutra's solvers behind one interface without template parameters, Kokkos and Python: what the module binds.
+
+namespace lutra::Python {
+
+enum class ScalarType { f32, f64, c64, c128 };
+enum class OrdinalType { int32, int64 };
+
+/// Names and values of options as `set_option` takes them, and a permutation for Ordering::user.
+struct Options {
+  std::vector<std::pair<std::string, std::string>> named;
+  std::vector<std::int64_t> user_permutation;
+};
+
+/// A square matrix by rows, in the solver's types, where the caller keeps it.
+struct MatrixArrays {
+  std::int64_t n_rows = 0, n_cols = 0, nnz = 0;
+  const void* row_map = nullptr;  ///< [n_rows + 1]
+  bool wide = true;               ///< row_map holds 64 bits, else 32
+  const void* entries = nullptr;  ///< [nnz]
+  const void* values = nullptr;   ///< [nnz]
+  bool on_device = false;
+};
+
+/// k vectors of n elements in the solver's scalar type; strides count elements.
+struct Vectors {
+  void* data = nullptr;
+  std::size_t n = 0, k = 0, row_stride = 1, column_stride = 0;
+  bool on_device = false;
+};
+
+template <class... Scalars>
+using VectorOfOne = std::variant<std::vector<Scalars>...>;
+using ScalarVector = VectorOfOne<float, double, std::complex<float>, std::complex<double>>;
+
+/// FactorValues of any scalar type.
+struct FactorArrays {
+  std::vector<std::int64_t> row_order, col_order, rows, columns;
+  std::vector<double> row_scale, col_scale;
+  ScalarVector values, diagonal, off_diagonal;
+};
+
+/// X ≈ op(A)⁻¹·B for [n × k] blocks by rows in host memory.
+using ApproximateInverse =
+    std::function<void(Transposition op, const void* B, void* X, std::size_t n, std::size_t k)>;
+
+/// One solver of the library. Exceptions are the library's.
+class Solver {
+ public:
+  virtual ~Solver() = default;
+  virtual void analyze(const MatrixArrays& A) = 0;
+  virtual void factorize(const MatrixArrays& A) = 0;
+  virtual void solve(const Vectors& B, const Vectors& X, Transposition op) = 0;
+  virtual const Report& report() const = 0;
+  /// @throws InputError for solvers without them
+  virtual FactorArrays factors() const;
+  virtual FactorStructure structure() const;
+  /// Of Krylov methods: the factors of a SparseILU of the same scalar type, which outlive it, or a function.
+  virtual void precondition_by(Solver& M);
+  virtual void precondition_by(ApproximateInverse M);
+};
+
+/// @param method "lu", "ldlt", "ilu" or "krylov"
+/// @throws InputError for types the library was built without, names and values of options there are not
+std::unique_ptr<Solver> make_solver(const std::string& method, ScalarType scalar, OrdinalType ordinal,
+                                    const Options& options);
+
+/// Starts Kokkos unless somebody has; `stop_kokkos` ends what this started.
+void start_kokkos();
+void stop_kokkos() noexcept;
+/// Name of the backend, and whether arrays in its memory are those of a CUDA or HIP device.
+std::string backend();
+bool has_device();
+/// Memory of the device. `deallocate` may come after Kokkos has ended, and does nothing then.
+void* allocate(std::size_t bytes);
+void deallocate(void* memory) noexcept;
+
+}  // namespace lutra::Python
+
+#endif

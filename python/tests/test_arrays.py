@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is taken as a matrix and as vectors, what is copied, and what is refused."""
+
+from __future__ import annotations
+
+import unittest
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from common import ORDINALS, random_values, unsymmetric
+
+import lutra
+
+
+class Tensor:
+    """An array that is known by DLPack alone."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array = array
+        self.shape = array.shape
+        self.dtype = array.dtype
+        self.taken = 0
+
+    def __dlpack__(self, **options: object) -> object:
+        self.taken += 1
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
+
+
+class Matrix:
+    """A matrix by rows that is none of SciPy's, of tensors."""
+
+    def __init__(self, A: sp.csr_matrix) -> None:
+        self.shape = A.shape
+        self.indptr, self.indices, self.data = Tensor(A.indptr), Tensor(A.indices), Tensor(A.data)
+
+
+class Formats(unittest.TestCase):
+    def setUp(self) -> None:
+        self.A = unsymmetric(40)
+        self.b = random_values(40, "float64")
+        self.x = np.linalg.solve(self.A.toarray(), self.b)
+
+    def test_all_formats_and_arrays(self) -> None:
+        for of in ("matrix", "array"):
+            for name in ("csr", "csc", "coo", "bsr", "dia", "lil", "dok"):
+                A = getattr(sp, f"{name}_{of}")(self.A)
+                with warnings.catch_warnings(record=True) as seen:
+                    warnings.simplefilter("always")
+                    lu = lutra.splu(A)
+                np.testing.assert_allclose(lu.solve(self.b), self.x, rtol=1e-8)
+                costly = [w for w in seen if w.category is lutra.ConversionWarning]
+                self.assertEqual(len(costly), name in ("lil", "dok"), name)
+                if costly:
+                    self.assertEqual(costly[0].filename, __file__)
+
+    def test_dense_and_unsorted_matrices_warn_and_are_left_alone(self) -> None:
+        with self.assertWarns(lutra.ConversionWarning):
+            lu = lutra.splu(self.A.toarray())
+        np.testing.assert_allclose(lu.solve(self.b), self.x, rtol=1e-8)
+        twice = sp.csr_matrix(([3.0, 1.0, 1.0, 2.0], [1, 0, 1, 1], [0, 3, 4]), shape=(2, 2))
+        with self.assertWarns(lutra.ConversionWarning):
+            lu = lutra.splu(twice)
+        np.testing.assert_allclose(lu.solve(np.array([5.0, 2.0])), [1, 1])
+        self.assertEqual(twice.indices.tolist(), [1, 0, 1, 1])
+
+    def test_integer_matrices_are_exact(self) -> None:
+        A = sp.csr_matrix(np.array([[2, 1], [1, 3]]))
+        self.assertEqual(lutra.splu(A).dtype, np.float64)
+        with self.assertRaisesRegex(TypeError, "longdouble|float128|float96"):
+            lutra.splu(A.astype(np.longdouble))
+
+    def test_indices_of_int64_are_not_narrowed(self) -> None:
+        A = self.A.copy()
+        A.indices, A.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
+        if "int64" not in ORDINALS:
+            with self.assertRaisesRegex(TypeError, "int64"):
+                lutra.splu(A)
+            return
+        lu = lutra.splu(A)
+        self.assertEqual(lu._solver.ordinal, "int64")
+        np.testing.assert_allclose(lu.solve(self.b), self.x, rtol=1e-8)
+
+    def test_offsets_alone_may_be_int64(self) -> None:
+        A = self.A.copy()
+        A.indptr = A.indptr.astype(np.int64)
+        np.testing.assert_allclose(lutra.splu(A).solve(self.b), self.x, rtol=1e-8)
+
+    def test_other_byte_order_and_strides(self) -> None:
+        A = self.A.copy()
+        A.data = A.data.astype(">f8")
+        strided = np.zeros((40, 4))
+        strided[:, 1] = self.b
+        lu = lutra.splu(A)
+        for b in (self.b.astype(">f8"), strided[:, 1], self.b[::-1][::-1]):
+            np.testing.assert_allclose(lu.solve(b), self.x, rtol=1e-8)
+        np.testing.assert_allclose(lu.solve(self.b[::-1]), np.linalg.solve(A.toarray(), self.b[::-1]), rtol=1e-8)
+        out = np.zeros((40, 4))
+        lu.solve(self.b, out=out[:, 2])
+        np.testing.assert_allclose(out[:, 2], self.x, rtol=1e-8)
+        self.assertEqual(out[:, [0, 1, 3]].any(), False)
+
+
+class DLPack(unittest.TestCase):
+    def test_matrix_and_vectors_by_dlpack(self) -> None:
+        A = unsymmetric(50)
+        matrix = Matrix(A)
+        lu = lutra.splu(matrix)
+        self.assertGreater(matrix.data.taken, 0)
+        for shape in ((50,), (50, 3)):
+            b = Tensor(random_values(shape, "float64"))
+            x = lu.solve(b)
+            self.assertEqual(b.taken, 1)
+            np.testing.assert_allclose(x, np.linalg.solve(A.toarray(), b._array), rtol=1e-8)
+
+    def test_host_tensors_are_written_in_place(self) -> None:
+        A = unsymmetric(50)
+        b, x = np.ones(50), np.zeros(50)
+        lutra.splu(A).solve(Tensor(b), out=Tensor(x))
+        np.testing.assert_allclose(A @ x, b, atol=1e-9)
+
+    def test_types_are_not_converted(self) -> None:
+        lu = lutra.splu(unsymmetric(50))
+        with self.assertRaisesRegex(TypeError, "b: an array of float64"):
+            lu.solve(Tensor(np.ones(50, dtype=np.float32)))
+        with self.assertRaisesRegex(ValueError, "51"):
+            lu.solve(Tensor(np.ones(51)))
+
+
+if __name__ == "__main__":
+    unittest.main()

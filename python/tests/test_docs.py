@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The examples in docstrings and in docs/python.md."""
+
+from __future__ import annotations
+
+import doctest
+import pkgutil
+import unittest
+from importlib import import_module
+from pathlib import Path
+
+import lutra
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
+
+
+def load_tests(loader: unittest.TestLoader, tests: unittest.TestSuite, pattern: str | None) -> unittest.TestSuite:
+    for module in pkgutil.iter_modules(lutra.__path__):
+        if module.name != "_core":
+            tests.addTests(doctest.DocTestSuite(import_module(f"lutra.{module.name}")))
+    tests.addTests(doctest.DocTestSuite(lutra))
+    if PAGE.exists():
+        tests.addTests(doctest.DocFileSuite(str(PAGE), module_relative=False))
+    return tests
+
+
+class Package(unittest.TestCase):
+    def test_is_typed_and_complete(self) -> None:
+        folder = Path(lutra.__path__[0])
+        self.assertTrue((folder / "py.typed").exists())
+        stub = (folder / "_core.pyi").read_text()
+        for name in ("class Solver", "class Report", "def solve"):
+            self.assertIn(name, stub)
+        for name in lutra.__all__:
+            self.assertTrue(getattr(lutra, name).__doc__, name)
+
+
+if __name__ == "__main__":
+    unittest.main()

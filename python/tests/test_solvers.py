@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Solutions, factors, inertia, Krylov methods, against NumPy and SciPy."""
+
+from __future__ import annotations
+
+import threading
+import unittest
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+from common import SCALARS, random_values, symmetric, tolerance, unsymmetric
+
+import lutra
+
+
+class Splu(unittest.TestCase):
+    def test_solves_with_all_types_and_transposes(self) -> None:
+        for dtype in SCALARS:
+            A = unsymmetric(120, dtype)
+            B = random_values((120, 3), dtype)
+            lu = lutra.splu(A)
+            self.assertEqual(lu.dtype, np.dtype(dtype))
+            for trans, op in (("N", A), ("T", A.T), ("H", A.conj().T)):
+                for b in (B[:, 0].copy(), B, np.asfortranarray(B), B[::2].repeat(2, axis=0)[:120]):
+                    x = lu.solve(b, trans)
+                    self.assertEqual((x.shape, x.dtype), (b.shape, b.dtype))
+                    expected = np.linalg.solve(op.toarray(), b)
+                    self.assertLess(abs(x - expected).max(), tolerance(dtype) * abs(expected).max())
+
+    def test_refactor_keeps_the_analysis(self) -> None:
+        A = unsymmetric(80)
+        lu = lutra.splu(A)
+        other = A.copy()
+        other.data = random_values(A.nnz, "float64", 7)
+        lu.refactor(other)
+        b = np.arange(80.0)
+        np.testing.assert_allclose(other @ lu.solve(b), b, atol=1e-8)
+        self.assertIsNotNone(lu.report.times.refactor)
+        self.assertEqual(lu.report.status, "success")
+
+    def check_factors(self, A: sp.csr_matrix, **options: object) -> lutra.LU:
+        lu = lutra.splu(A, **options)
+        F = sp.diags(lu.row_scale) @ A @ sp.diags(lu.col_scale)
+        F = F.toarray()[np.argsort(lu.perm_r)][:, np.argsort(lu.perm_c)]
+        product = (lu.L @ lu.U).toarray()
+        np.testing.assert_allclose(product, F, atol=1e2 * np.finfo(A.dtype).eps * abs(F).max())
+        self.assertEqual(sp.triu(lu.L, 1).nnz + sp.tril(lu.U, -1).nnz, 0)
+        self.assertTrue((lu.L.diagonal() == 1).all())
+        return lu
+
+    def test_factors_multiply_to_the_scaled_matrix(self) -> None:
+        for dtype in SCALARS:
+            A = unsymmetric(90, dtype)
+            self.check_factors(A, engine="multifrontal")
+            self.check_factors(A, engine="multifrontal", trisolve="levels")
+            self.check_factors(A, engine="simplicial")
+
+    def test_factors_with_interchanged_rows(self) -> None:
+        for dtype in SCALARS:
+            blocks = [random_values((12, 12), dtype, seed) for seed in range(4)]  # fronts, and one above them
+            border = random_values((48, 6), dtype, 5)
+            A = sp.bmat([[sp.block_diag(blocks), border], [border.T, random_values((6, 6), dtype, 6)]], format="csr")
+            lu = self.check_factors(A, pivoting="threshold", pivot_threshold=1.0, matching="none")
+            self.assertGreater(lu.report.pivots.interchanged, 0)
+
+    def test_writes_into_out(self) -> None:
+        A = unsymmetric(30)
+        lu = lutra.splu(A)
+        b = np.ones((30, 2))
+        x = lu.solve(b)
+        self.assertIs(lu.solve(b, out=b), b)
+        np.testing.assert_array_equal(x, b)
+        frozen = np.ones(30)
+        frozen.flags.writeable = False
+        lu.solve(frozen)  # to be read alone
+        with self.assertRaises(TypeError):
+            lu.solve(np.ones(30), out=frozen)
+
+    def test_widens_but_never_narrows(self) -> None:
+        lu = lutra.splu(unsymmetric(20))
+        self.assertEqual(lu.solve(np.ones(20, dtype=np.int32)).dtype, np.float64)
+        self.assertEqual(lu.solve([1.0] * 20).dtype, np.float64)
+        with self.assertRaisesRegex(TypeError, "complex128"):
+            lu.solve(np.ones(20) * 1j)
+
+    def test_linear_operator(self) -> None:
+        A = unsymmetric(60)
+        M = lutra.splu(A).as_linear_operator()
+        b = random_values(60, "float64")
+        np.testing.assert_allclose(A @ (M @ b), b, atol=1e-9)
+        np.testing.assert_allclose(A.T @ M.rmatvec(b), b, atol=1e-9)
+        x, info = spla.gmres(A, b, M=M)
+        self.assertEqual(info, 0)
+
+    def test_threads_share_solvers(self) -> None:
+        A = unsymmetric(300)
+        shared = lutra.splu(A)
+        b = random_values(300, "float64")
+        expected = shared.solve(b)
+        different = []
+
+        def work() -> None:
+            own = lutra.splu(A)
+            for _ in range(20):
+                for solver in (own, shared):
+                    if not np.array_equal(solver.solve(b), expected):
+                        different.append(solver)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(different, [])
+
+
+class Symmetric(unittest.TestCase):
+    def test_ldlt_solves_and_counts(self) -> None:
+        for dtype in SCALARS:
+            A = symmetric(60, dtype)
+            options = {"symmetry": "hermitian"} if np.dtype(dtype).kind == "c" else {}
+            factors = lutra.ldlt(A, **options)
+            self.assertEqual(factors.inertia, (60, 20, 0))
+            b = random_values(80, dtype)
+            expected = np.linalg.solve(A.toarray(), b)
+            self.assertLess(abs(factors.solve(b) - expected).max(), tolerance(dtype) * abs(expected).max())
+            np.testing.assert_array_equal(factors.perm_r, factors.perm_c)
+            S = sp.diags(factors.row_scale)
+            order = np.argsort(factors.perm_r)
+            F = (S @ A @ S).toarray()[order][:, order]
+            product = (factors.L @ factors.D @ factors.L.conj().T).toarray()
+            np.testing.assert_allclose(product, F, atol=1e3 * np.finfo(dtype).eps * abs(F).max())
+        self.assertGreater(factors.report.pivots.two_by_two, 0)
+
+    def test_one_triangle_suffices(self) -> None:
+        A = symmetric(30)
+        lower = lutra.ldlt(sp.tril(A), triangle="lower")
+        np.testing.assert_allclose(A @ lower.solve(np.ones(40)), 1, atol=1e-9)
+
+    def test_cholesky(self) -> None:
+        for dtype in SCALARS:
+            A = symmetric(40, dtype)[:40, :40]
+            factors = lutra.cholesky(A)
+            self.assertEqual(factors.inertia, (40, 0, 0))
+            with self.assertRaises(lutra.NotPositiveDefiniteError) as caught:
+                lutra.cholesky(symmetric(40, dtype))
+            self.assertGreaterEqual(caught.exception.column, 0)
+
+
+class Krylov(unittest.TestCase):
+    def setUp(self) -> None:
+        laplace = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(24, 24))
+        eye = sp.identity(24)
+        self.A = sp.csr_matrix(sp.kron(laplace, eye) + sp.kron(eye, laplace) + sp.diags([0.3], [1], shape=(576, 576)))
+        self.b = random_values((576, 2), "float64")
+
+    def check(self, **options: object) -> lutra.Report:
+        x, report = lutra.gmres(self.A, self.b, tolerance=1e-10, **options)
+        self.assertEqual(report.status, "success")
+        self.assertLess(np.linalg.norm(self.b - self.A @ x), 1e-9 * np.linalg.norm(self.b))
+        return report
+
+    def test_preconditioners(self) -> None:
+        ilu = lutra.spilu(self.A, fill_level=2)
+        plain = self.check(M="none").iterations
+        own = self.check(M=ilu).iterations
+        self.assertLess(own, plain)
+        self.assertLess(self.check(M="ilu").iterations, plain)
+        self.assertEqual(self.check(M=ilu.as_linear_operator()).iterations, own)
+        self.assertEqual(self.check(M=ilu.solve).iterations, own)
+        self.assertEqual(self.check(M=ilu, method="bicgstab").choice.method, "bicgstab")
+        self.assertLessEqual(self.check(M=lutra.splu(self.A)).iterations, 2)
+        self.check(M=ilu, trans="N", x0=np.ones((576, 2)))
+        x, _ = lutra.gmres(self.A, self.b, M=ilu, trans="T", tolerance=1e-10)
+        self.assertLess(np.linalg.norm(self.b - self.A.T @ x), 1e-9 * np.linalg.norm(self.b))
+
+    def test_incomplete_factors_multiply_to_the_pattern_of_the_matrix(self) -> None:
+        ilu = lutra.spilu(self.A)
+        product = (ilu.L @ ilu.U).toarray()
+        stored = self.A.toarray() != 0
+        np.testing.assert_allclose(product[stored], self.A.toarray()[stored], atol=1e-12)
+        self.assertEqual(ilu.L.nnz + ilu.U.nnz - 576, self.A.nnz)
+
+    def test_too_few_iterations_are_a_warning(self) -> None:
+        with self.assertWarns(lutra.AccuracyWarning):
+            _, report = lutra.gmres(self.A, self.b, M="none", max_iterations=3)
+        self.assertEqual(report.status, "not_converged")
+
+    def test_an_exception_of_the_preconditioner_passes_through(self) -> None:
+        def failing(b: np.ndarray) -> np.ndarray:
+            raise KeyError("mine")
+
+        with self.assertRaisesRegex(KeyError, "mine"):
+            lutra.gmres(self.A, self.b, M=failing)
+
+
+class Pictures(unittest.TestCase):
+    def test_spy(self) -> None:
+        A = unsymmetric(50)
+        self.assertEqual(lutra.spy(A)._repr_svg_()[:4], "<svg")
+        with_factors = lutra.spy(A, lutra.splu(A), title="<A & B>")
+        self.assertIn("L + U", with_factors)
+        self.assertIn("&lt;A &amp; B&gt;", with_factors)
+
+
+if __name__ == "__main__":
+    unittest.main()
