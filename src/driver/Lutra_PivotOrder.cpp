@@ -10,7 +10,7 @@
 #include "Lutra_ChooseOrdering.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
-#include "Lutra_SymmetricMatching.hpp"
+#include "Lutra_SymmetricAuction.hpp"
 
 namespace lutra {
 namespace {
@@ -34,23 +34,16 @@ void report_structural_singularity(const std::vector<Ordinal>& row_of_column, Re
   report.status = Status::structurally_singular;
 }
 
-/// The matching by auction, and what the report says of it.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-MatchingResult<Ordinal> match_by_auction(
-    const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const MemoryBudget& budget, Report& report) {
-  AuctionResult<Ordinal> result = match_auction(exec, A, budget);
-  const AuctionStatistics& statistics = result.statistics;
+/// What the report says of an auction.
+void report_auction(const AuctionStatistics& statistics, std::int64_t n, Report& report) {
   const double mean =
-      std::exp(-statistics.log_loss_bound / static_cast<double>(std::max(A.n_rows, Ordinal(1))));
+      std::exp(-statistics.log_loss_bound / static_cast<double>(std::max<std::int64_t>(n, 1)));
   char text[160];
   std::snprintf(text, sizeof text,
-                "auction: rounds %d, phases %d, rows left to paths %lld, geometric mean of the diagonal at "
+                "auction: rounds %d, phases %d, rows left over %lld, geometric mean of the diagonal at "
                 "least %.3f of the greatest",
                 statistics.rounds, statistics.phases, static_cast<long long>(statistics.left_to_paths), mean);
   add_reason(report, text);
-  return std::move(result.matching);
 }
 
 /// Matching and scaling as the options ask. Empty where the pattern is structurally singular.
@@ -63,7 +56,11 @@ std::optional<MatchingResult<Ordinal>> match(
     const MemoryBudget& budget, Report& report) {
   const Ordinal n = A.n_rows;
   MatchingResult<Ordinal> result;
-  if (option == Matching::auction) result = match_by_auction(exec, A, budget, report);
+  if (option == Matching::auction) {
+    AuctionResult<Ordinal> auction = match_auction(exec, A, budget);
+    report_auction(auction.statistics, n, report);
+    result = std::move(auction.matching);
+  }
   if (option == Matching::automatic || option == Matching::exact) result = match_exact(on_host);
   report.choice.matching = option == Matching::none      ? "none"
                            : option == Matching::auction ? "auction"
@@ -141,9 +138,14 @@ SymmetricMatching<Ordinal> match_symmetric(
     report.choice.matching = "none";
     return result;
   }
-  const bool auction = option == Matching::auction;
-  result = symmetrize(on_host, auction ? match_by_auction(exec, A, budget, report) : match_exact(on_host));
-  report.choice.matching = auction ? "auction" : "exact";
+  if (option == Matching::auction) {
+    SymmetricAuction<Ordinal> auction = match_symmetric_auction(exec, A, on_host, budget);
+    report_auction(auction.statistics, A.n_rows - auction.statistics.left_to_paths, report);
+    result = std::move(auction.matching);
+  } else {
+    result = symmetrize(on_host, match_exact(on_host));
+  }
+  report.choice.matching = option == Matching::auction ? "auction" : "exact";
   report.structural_rank = result.structural_rank;
   const auto [smallest, largest] = std::ranges::minmax(result.scale);
   if (option == Matching::automatic && !(largest <= max_scale_ratio * smallest)) {

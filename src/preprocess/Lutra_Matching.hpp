@@ -53,10 +53,13 @@ struct Transversal {
 
 /// A maximum transversal by depth-first augmenting paths with look-ahead (Duff's MC21), on the host, of
 /// rectangular patterns too. Worst case O(n·nnz), in practice a few passes over the pattern.
-/// @param cost [nnz] infinity for an entry to be ignored; empty: all count
+/// @param cost          [nnz] infinity for an entry to be ignored; empty: all count
+/// @param row_of_column [n_cols] entries to start from, none of them ignored, −1 where there is none; empty:
+///                      none
 template <class Ordinal, class Offset>
 Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                         const std::vector<double>& cost = {});
+                                         const std::vector<double>& cost = {},
+                                         const std::vector<Ordinal>& row_of_column = {});
 
 }  // namespace lutra
 

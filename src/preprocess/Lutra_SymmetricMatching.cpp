@@ -83,7 +83,7 @@ double similarity(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Ordin
   return static_cast<double>(common) / static_cast<double>(std::max<Offset>(sum - common, 1));
 }
 
-/// Splits cycles of a permutation into pairs.
+/// Splits cycles of a permutation, and chains where columns have no row, into pairs.
 template <class Scalar, class Ordinal, class Offset>
 class CycleSplitter {
  public:
@@ -100,15 +100,16 @@ class CycleSplitter {
     }
   }
 
-  void split(const std::vector<Ordinal>& cycle) {
+  /// @param closed whether the last row is matched to the first one's column
+  void split(const std::vector<Ordinal>& cycle, bool closed) {
     const std::size_t length = cycle.size();
     if (length < 2) return;
     std::size_t first = 0;  // of the first pair
-    if (length % 2 == 1) {
+    if (closed && length % 2 == 1) {
       const auto largest = std::ranges::max_element(
           cycle, {}, [this](Ordinal i) { return m_diagonal[static_cast<std::size_t>(i)]; });
       first = static_cast<std::size_t>(largest - cycle.begin()) + 1;
-    } else if (length > 2) {
+    } else if (closed && length > 2) {
       first = similarity_from(cycle, 1) > similarity_from(cycle, 0) ? 1 : 0;
     }
     for (std::size_t k = 0; k + 1 < length; k += 2)
@@ -186,16 +187,23 @@ template <class Scalar, class Ordinal, class Offset>
 std::vector<Ordinal> pair_candidates(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
                                      const SymmetricMatching<Ordinal>& matching) {
   CycleSplitter<Scalar, Ordinal, Offset> splitter(A, matching);
-  std::vector<char> seen(matching.row_of_column.size(), 0);
+  const auto& next = matching.row_of_column;
+  std::vector<char> is_matched(next.size(), 0), seen(next.size(), 0);
+  for (const Ordinal row : next) {
+    if (row >= 0) is_matched[static_cast<std::size_t>(row)] = 1;
+  }
   std::vector<Ordinal> cycle;
-  for (Ordinal start = 0; start < A.n_rows; ++start) {
-    cycle.clear();
-    for (Ordinal j = start; j >= 0 && !seen[static_cast<std::size_t>(j)];
-         j = matching.row_of_column[static_cast<std::size_t>(j)]) {
-      seen[static_cast<std::size_t>(j)] = 1;
-      cycle.push_back(j);
+  for (const bool chains : {true, false}) {  // a chain begins at a row without a column
+    for (Ordinal start = 0; start < A.n_rows; ++start) {
+      if (chains && is_matched[static_cast<std::size_t>(start)]) continue;
+      cycle.clear();
+      for (Ordinal j = start; j >= 0 && !seen[static_cast<std::size_t>(j)];
+           j = next[static_cast<std::size_t>(j)]) {
+        seen[static_cast<std::size_t>(j)] = 1;
+        cycle.push_back(j);
+      }
+      splitter.split(cycle, !chains);
     }
-    splitter.split(cycle);
   }
   return std::move(splitter).partners();
 }

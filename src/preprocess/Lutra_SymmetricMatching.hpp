@@ -15,7 +15,7 @@ struct SymmetricMatching {
   std::vector<Ordinal> row_of_column;  ///< [n] row matched to each column; −1: none
   std::vector<double> scale;    ///< [n] positive and finite; |scale(i)·a(i, j)·scale(j)| ≤ 1 to rounding
                                 ///< among matched rows
-  Ordinal structural_rank = 0;  ///< of the nonzero entries: so many rows are matched
+  Ordinal structural_rank = 0;  ///< of the nonzero entries: so many rows are matched, but by auction fewer
 };
 
 /// The matching of a symmetric matrix and one scaling for its rows and columns, the geometric mean of those
@@ -43,7 +43,8 @@ void round_to_powers_of_two(std::vector<double>& scale, int max_exponent);
 
 /// Candidates for 2 × 2 pivots: cycles of the matching's permutation, split into pairs of neighbours. Of the
 /// two ways to split a cycle of even length that with the more similar patterns is taken; a cycle of odd
-/// length leaves out the row with the largest scaled diagonal. Pairs of which both scaled diagonal entries
+/// length leaves out the row with the largest scaled diagonal. Chains, which end at a row that is not
+/// matched, are split from their beginning. Pairs of which both scaled diagonal entries
 /// are at least 1/8 are left single (Duff and Pralet, section 3; MUMPS).
 /// @param A both triangles, on the host; rows ascending
 /// @returns [n] partner of each row; itself where it is single

@@ -17,22 +17,28 @@ namespace {
 template <class Ordinal, class Offset>
 class TransversalSearch {
  public:
-  /// @param cost [nnz] infinity for an entry to be ignored; null: none is
-  TransversalSearch(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const double* cost)
+  /// @param cost          [nnz] infinity for an entry to be ignored; null: none is
+  /// @param row_of_column [n_cols] a matching to start from
+  TransversalSearch(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const double* cost,
+                    std::vector<Ordinal> row_of_column)
       : m_row_map(pattern.row_map.data()),
         m_entries(pattern.entries.data()),
         m_cost(cost),
-        m_row_of_column(static_cast<std::size_t>(pattern.n_cols), Ordinal(-1)),
+        m_row_of_column(std::move(row_of_column)),
         m_rows(static_cast<std::size_t>(pattern.n_rows)) {
+    std::vector<char> matched(m_rows.size(), 0);
+    for (const Ordinal r : m_row_of_column) {
+      if (r >= 0) matched[static_cast<std::size_t>(r)] = 1;
+    }
     for (Ordinal r = 0; r < pattern.n_rows; ++r) {
       row(r).look_ahead = m_row_map[r];
-      m_free_rows.push_back(r);
+      if (!matched[static_cast<std::size_t>(r)]) m_free_rows.push_back(r);
     }
   }
 
   // Phases, until one finds no path.
   Transversal<Ordinal> run() {
-    Ordinal rank = 0;
+    auto rank = static_cast<Ordinal>(m_rows.size() - m_free_rows.size());
     for (bool progress = true; progress; ++m_phase) {
       progress = false;
       std::vector<Ordinal> still_free;
@@ -123,13 +129,18 @@ class TransversalSearch {
 
 template <class Ordinal, class Offset>
 Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                         const std::vector<double>& cost) {
-  return TransversalSearch<Ordinal, Offset>(pattern, cost.empty() ? nullptr : cost.data()).run();
+                                         const std::vector<double>& cost,
+                                         const std::vector<Ordinal>& row_of_column) {
+  auto start = row_of_column;
+  start.resize(static_cast<std::size_t>(pattern.n_cols), Ordinal(-1));
+  return TransversalSearch<Ordinal, Offset>(pattern, cost.empty() ? nullptr : cost.data(), std::move(start))
+      .run();
 }
 
 #define LUTRA_MAXIMUM_TRANSVERSAL(Ordinal, Offset)                                                         \
   template Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                                    const std::vector<double>&);
+                                                    const std::vector<double>&,                            \
+                                                    const std::vector<Ordinal>&);
 LUTRA_FOR_EACH_PATTERN(LUTRA_MAXIMUM_TRANSVERSAL)
 
 }  // namespace lutra

@@ -315,6 +315,9 @@ TEMPLATE_LIST_TEST_CASE("transversal: against one augmenting path a row", "[matc
       REQUIRE(std::count(a.entries.begin() + a.row_map[r], a.entries.begin() + a.row_map[r + 1], c) == 1);
     }
     REQUIRE(rows.size() == static_cast<std::size_t>(rank));
+    auto start = row_of_column;  // with every other entry
+    for (std::size_t c = 0; c < start.size(); c += 2) start[c] = -1;
+    REQUIRE(maximum_transversal(make_view(a).pattern(), {}, start).rank == rank);
   }
 }
 

@@ -22,13 +22,14 @@ class AuctionPhases {
   using Memory = typename ExecutionSpace::memory_space;
   using State = AuctionState<Ordinal, Offset, Memory>;
 
-  /// @param cost [nnz], as the state has it
+  /// @param cost   [nnz], as the state has it
+  /// @param enough as AuctionRule has it
   AuctionPhases(const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Memory>& A,
                 const Kokkos::View<const double*, Memory>& cost, const MemoryBudget& budget,
-                const AuctionOptions& options)
+                const AuctionOptions& options, Ordinal enough = 0)
       : m_exec(exec),
         m_reservation(budget),
-        m_rule{options.patience, options.max_rounds},
+        m_rule{options.patience, options.max_rounds, enough},
         m_mean_length(static_cast<double>(A.nnz()) / static_cast<double>(std::max(A.n_rows, Ordinal(1)))) {
     m_state.A = A;
     m_state.cost = cost;

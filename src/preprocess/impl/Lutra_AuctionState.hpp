@@ -27,8 +27,9 @@ struct AuctionBoard {
 
 /// When a phase ends.
 struct AuctionRule {
-  int patience = 0;    ///< rounds in which the number of bidders does not fall
-  int max_rounds = 0;  ///< in a phase
+  int patience = 0;         ///< rounds in which the number of bidders does not fall
+  int max_rounds = 0;       ///< in a phase
+  std::int64_t enough = 0;  ///< after `patience` rounds it also ends with so few bidders
 };
 
 /// The progress with a round of so many bidders; stopped where the phase ends instead.
@@ -38,7 +39,8 @@ KOKKOS_INLINE_FUNCTION AuctionProgress advance(AuctionProgress progress, std::in
   const bool fewer = progress.rounds == 0 || bidders < progress.fewest;
   progress.idle = fewer ? 0 : progress.idle + 1;
   progress.fewest = fewer ? bidders : progress.fewest;
-  if (bidders == 0 || progress.idle >= rule.patience || progress.rounds >= rule.max_rounds) {
+  if (bidders == 0 || progress.idle >= rule.patience || progress.rounds >= rule.max_rounds ||
+      (bidders <= rule.enough && progress.rounds >= rule.patience)) {
     progress.stopped = 1;
   } else {
     ++progress.rounds;

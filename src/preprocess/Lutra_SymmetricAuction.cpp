@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_SymmetricAuction.hpp"
+
+#include <limits>
+
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_SequentialAuction.hpp"
+#include "Lutra_SymmetricAuctionRounds.hpp"
+
+namespace lutra {
+namespace {
+
+/// Structural rank of the nonzero entries. The search starts from the auction's matching where that leaves
+/// few rows over: many searches for paths are slower than a matching from the beginning.
+template <class Scalar, class Ordinal, class Offset>
+Ordinal rank_of_nonzeros(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
+                         const SymmetricAuction<Ordinal>& auction) {
+  constexpr std::int64_t few = 1024;  // one row of so many
+  std::vector<double> cost(A.values.extent(0), 0.0);
+  for (std::size_t k = 0; k < cost.size(); ++k) {
+    if (A.values(k) == Scalar(0)) cost[k] = std::numeric_limits<double>::infinity();
+  }
+  return maximum_transversal(A.pattern(), cost,
+                             auction.statistics.left_to_paths <= A.n_rows / few
+                                 ? auction.matching.row_of_column
+                                 : std::vector<Ordinal>())
+      .rank;
+}
+
+}  // namespace
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+SymmetricAuction<Ordinal> match_symmetric_auction(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const MemoryBudget& budget) {
+  constexpr double epsilon = AuctionOptions().epsilon;
+  Impl::require_square(A.n_rows, A.n_cols);
+  SymmetricAuction<Ordinal> result;
+  if (A.n_rows == 0) return result;
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
+    result = Impl::SequentialAuction<Ordinal, Offset>(on_host).run(epsilon);
+  } else {
+    result = Impl::symmetric_auction_by_rounds(exec, A, budget, epsilon);
+  }
+  auto& rank = result.matching.structural_rank = A.n_rows;
+  if (result.statistics.left_to_paths > 0) rank = rank_of_nonzeros(on_host, result);
+  if (rank < A.n_rows) result.matching = symmetrize(on_host, match_exact(on_host));
+  return result;
+}
+
+#define LUTRA_MATCH_SYMMETRIC_AUCTION(Scalar, Ordinal, Offset, Space)                      \
+  template SymmetricAuction<Ordinal> match_symmetric_auction(                              \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
+      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const MemoryBudget&);
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_MATCH_SYMMETRIC_AUCTION)
+
+}  // namespace lutra
