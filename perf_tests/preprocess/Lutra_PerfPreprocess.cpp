@@ -8,10 +8,12 @@
 #include "Lutra_Auction.hpp"
 #include "Lutra_ChooseOrdering.hpp"
 #include "Lutra_Matching.hpp"
+#include "Lutra_MatrixProperties.hpp"
 #include "Lutra_Ordering.hpp"
 #include "Lutra_PerfFactored.hpp"
 #include "Lutra_PerfMeasure.hpp"
 #include "Lutra_PerfRun.hpp"
+#include "Lutra_SymmetricAuction.hpp"
 
 namespace lutra::Perf {
 namespace {
@@ -76,6 +78,38 @@ Measurement measure_auction(const PerfRun& run, const HostMatrix<Scalar>& matrix
   return result;
 }
 
+/// One scaling for rows and columns of a symmetric matrix: `quality` is the geometric mean of the scaled
+/// matched entries, of the exact matching 1; `left_over` counts rows that are not matched.
+template <class Scalar>
+Measurement measure_symmetric(const PerfRun& run, const HostMatrix<Scalar>& matrix, bool by_auction) {
+  const auto device = to_device(matrix);
+  const auto on_host = make_view(matrix);
+  SymmetricAuction<int> found;
+  auto samples = measure(run.samples, [&] {
+    if (by_auction) {
+      found = match_symmetric_auction(ExecutionSpace(), device, on_host, MemoryBudget());
+    } else {
+      found.matching = symmetrize(on_host, match_exact(on_host));
+    }
+  });
+  Measurement result = bounded(run, matrix, {std::move(samples)});
+  const auto& [row_of_column, scale, rank] = found.matching;
+  double sum = 0, matched = 0;
+  for (std::size_t i = 0; i < scale.size(); ++i) {
+    for (auto k = static_cast<std::size_t>(matrix.row_map[i]);
+         k < static_cast<std::size_t>(matrix.row_map[i + 1]); ++k) {
+      const auto j = static_cast<std::size_t>(matrix.entries[k]);
+      if (row_of_column[j] != static_cast<int>(i)) continue;
+      sum += std::log(scale[i] * Kokkos::abs(matrix.values[k]) * scale[j]);
+      ++matched;
+    }
+  }
+  result.counters["quality"] = std::exp(sum / matched);
+  result.counters["left_over"] = matrix.n_rows - matched;
+  result.counters["rounds"] = found.statistics.rounds;
+  return result;
+}
+
 /// The pattern to be ordered: row j is the row matched to column j.
 template <class Scalar>
 HostMatrix<char> matched_pattern(const HostMatrix<Scalar>& matrix) {
@@ -115,6 +149,10 @@ template <class Scalar>
 void register_matrix(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
   add_benchmark(name, "matching", "lutra", [&] { return measure_matching(run, matrix); });
   add_benchmark(name, "matching", "lutra-auction", [&] { return measure_auction(run, matrix); });
+  if (matrix_properties(make_view(matrix)).value_symmetry == 1) {
+    add_benchmark(name, "scaling", "lutra", [&] { return measure_symmetric(run, matrix, false); });
+    add_benchmark(name, "scaling", "lutra-auction", [&] { return measure_symmetric(run, matrix, true); });
+  }
   const std::pair<const char*, Ordering> orderings[] = {
       {"amd", Ordering::amd}, {"metis", Ordering::metis}, {"automatic", Ordering::automatic}};
   for (const auto& [solver, ordering] : orderings) {
