@@ -19,3 +19,11 @@ foreach(package IN LISTS Lutra_private_packages)
   find_package(${package} REQUIRED)
 endforeach()
 find_package(nlohmann_json 3 REQUIRED)  # headers only, inside the library: nothing an installed Lutra needs
+
+# The adapters' packages of Trilinos, whose Kokkos must be the one found above.
+set(Lutra_trilinos_packages Amesos2 Ifpack2 Stratimikos)
+if(Lutra_ENABLE_TRILINOS)
+  foreach(package IN LISTS Lutra_trilinos_packages)
+    find_package(${package} REQUIRED CONFIG HINTS "${Kokkos_DIR}/..")
+  endforeach()
+endif()

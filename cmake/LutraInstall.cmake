@@ -6,6 +6,9 @@ set(Lutra_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Lutra")
 
 # Header names are unique, so those of all stages share one folder, and their internals another.
 get_target_property(header_dirs lutra Lutra_HEADER_DIRECTORIES)
+if(TARGET lutra_trilinos)
+  list(APPEND header_dirs "${PROJECT_SOURCE_DIR}/src/trilinos" "${PROJECT_SOURCE_DIR}/src/trilinos/impl")
+endif()
 foreach(directory IN LISTS header_dirs)
   file(GLOB headers CONFIGURE_DEPENDS "${directory}/Lutra*.hpp")
   set(destination "${CMAKE_INSTALL_INCLUDEDIR}/lutra")
@@ -19,6 +22,10 @@ install(FILES "${PROJECT_BINARY_DIR}/generated/Lutra_Config.hpp" DESTINATION "${
 
 install(TARGETS lutra EXPORT LutraTargets)
 install(EXPORT LutraTargets NAMESPACE Lutra:: DESTINATION "${Lutra_cmake_dir}")
+if(TARGET lutra_trilinos)
+  install(TARGETS lutra_trilinos EXPORT LutraTrilinosTargets)
+  install(EXPORT LutraTrilinosTargets NAMESPACE Lutra:: DESTINATION "${Lutra_cmake_dir}")
+endif()
 if(TARGET lutra_cli)
   file(RELATIVE_PATH from_bin_to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
   set_target_properties(lutra_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${from_bin_to_lib}")
