@@ -15,7 +15,8 @@
 // included before that code, in a build without CUDA.
 //
 // Each lane is a fiber. Lanes run in random order from one of their warp's barriers to the next, so that
-// results which depend on that order, for want of a barrier, differ from run to run.
+// results which depend on that order, for want of a barrier, differ from run to run. Warps may be taken
+// together to blocks of equal size, which have barriers of their own.
 
 namespace lutra::Test {
 
@@ -26,11 +27,14 @@ class Warps {
     unsigned x;
   };
 
-  /// Runs body() by all lanes of some warps. Returns false where lanes of a warp wait at different ends.
-  bool run(int warps, std::mt19937& random, const std::function<void()>& body) {
+  /// Runs body() by all lanes of some warps, `in_block` of which are a block. Returns false where lanes of a
+  /// warp wait at different ends.
+  bool run(int warps, std::mt19937& random, const std::function<void()>& body, int in_block = 1) {
     active = this;
     m_body = body;
+    m_in_block = in_block;
     m_warps.assign(static_cast<std::size_t>(warps), Warp());
+    m_blocks.assign(static_cast<std::size_t>(warps / in_block), Barrier());
     m_fibers = std::vector<Fiber>(static_cast<std::size_t>(warps * lanes));
     for (std::size_t t = 0; t < m_fibers.size(); ++t) begin(m_fibers[t], static_cast<int>(t));
     while (true) {
@@ -38,7 +42,7 @@ class Warps {
       bool all_done = true;
       for (Fiber& fiber : m_fibers) {
         all_done = all_done && fiber.is_done;
-        if (!fiber.is_done && !(fiber.waits && warp_of(fiber).barriers == fiber.barrier))
+        if (!fiber.is_done && !(fiber.waits_at != nullptr && fiber.waits_at->passed == fiber.passed))
           ready.push_back(&fiber);
       }
       if (ready.empty()) return all_done;
@@ -53,19 +57,12 @@ class Warps {
   int thread() const { return m_now->thread; }
   int lane() const { return m_now->thread % lanes; }
 
-  void barrier() {
-    Warp& warp = warp_of(*m_now);
-    const auto barriers = warp.barriers;
-    if (++warp.arrived == lanes) {
-      warp.arrived = 0;
-      ++warp.barriers;
-    } else {
-      m_now->waits = true;
-      m_now->barrier = barriers;
-    }
-    swapcontext(&m_now->context, &m_scheduler);
-    m_now->waits = false;
-  }
+  int block() const { return m_now->thread / lanes / m_in_block; }
+
+  void barrier() { wait_at(warp_of(*m_now).barrier, lanes); }
+  void block_barrier() { wait_at(m_blocks[static_cast<std::size_t>(block())], lanes * m_in_block); }
+  /// Lets the others go on.
+  void yield() { swapcontext(&m_now->context, &m_scheduler); }
   /// The value of lane `source`.
   template <class T>
   T exchange(const T& value, int source) {
@@ -94,19 +91,35 @@ class Warps {
   struct Slot {
     unsigned char bytes[16];
   };
+  struct Barrier {
+    int arrived = 0;           ///< lanes at the barrier
+    unsigned long passed = 0;  ///< times that all have arrived
+  };
   struct Warp {
-    int arrived = 0;             ///< lanes at the barrier
-    unsigned long barriers = 0;  ///< passed
+    Barrier barrier;
     Slot slots[lanes];
   };
   struct Fiber {
     ucontext_t context;
     std::unique_ptr<char[]> stack;
     int thread = 0;
-    bool is_done = false, waits = false;
-    unsigned long barrier = 0;  ///< barriers its warp had passed when it began to wait
+    bool is_done = false;
+    const Barrier* waits_at = nullptr;
+    unsigned long passed = 0;  ///< of that barrier when it began to wait
   };
 
+  void wait_at(Barrier& barrier, int all) {
+    const auto passed = barrier.passed;
+    if (++barrier.arrived == all) {
+      barrier.arrived = 0;
+      ++barrier.passed;
+    } else {
+      m_now->waits_at = &barrier;
+      m_now->passed = passed;
+    }
+    swapcontext(&m_now->context, &m_scheduler);
+    m_now->waits_at = nullptr;
+  }
   Warp& warp_of(const Fiber& fiber) { return m_warps[static_cast<std::size_t>(fiber.thread / lanes)]; }
   void begin(Fiber& fiber, int thread) {
     constexpr std::size_t stack_bytes = 64 << 10;
@@ -125,7 +138,9 @@ class Warps {
   }
 
   std::function<void()> m_body;
+  int m_in_block = 1;
   std::vector<Warp> m_warps;
+  std::vector<Barrier> m_blocks;
   std::vector<Fiber> m_fibers;
   Fiber* m_now = nullptr;
   ucontext_t m_scheduler;

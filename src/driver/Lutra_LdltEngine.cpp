@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_PlanTools.hpp"
@@ -93,6 +94,9 @@ LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factoriz
   for (int repetition = 0;; ++repetition) {
     factorize_ldlt(exec, m_plan.fronts, {A}, m_rule, m_fronts);
     const LdltOutcome outcome = read_outcome(exec, m_fronts);
+    if (outcome.stopped_front >= 0)
+      throw TimeoutError("factorize: front " + std::to_string(outcome.stopped_front) +
+                         " waited too long for others, and the factorization was given up");
     if (!outcome.overflowed()) return outcome;
     m_events.push_back("more delayed pivots than room at front " + std::to_string(outcome.overflow_front) +
                        ": factorized again with more");

@@ -8,8 +8,12 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltFronts.hpp"
+#include "Lutra_LdltSchedule.hpp"
 #include "Lutra_ScaleEntries.hpp"
 #include "Lutra_Upload.hpp"
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_LdltFlowCuda.hpp"
+#endif
 
 namespace lutra {
 namespace {
@@ -38,7 +42,7 @@ LdltRoom<Offset, typename ExecutionSpace::memory_space> make_room(const Executio
   }
   const auto by_level = Impl::to_host(exec, plan.base.by_level);
   for (std::size_t l = 0; l < plan.base.levels(); ++l) {
-    Offset work = 0;
+    Offset work = plan.schedule ? room.workspace : 0;
     for (auto p = plan.base.layout.level_map[l]; p < plan.base.layout.level_map[l + 1]; ++p) {
       const auto f = at(by_level, p);
       at(room.host_fronts, f).work = work;
@@ -60,6 +64,16 @@ void limit_to_children(const Plan& plan, std::vector<int>& max_delayed) {
     max_delayed[f] = static_cast<int>(std::min<std::int64_t>(max_delayed[f], columns[f]));
     if (fronts[f].parent >= 0) at(columns, fronts[f].parent) += fronts[f].pivots + max_delayed[f];
   }
+}
+
+/// Blocks that gangs may have.
+template <class ExecutionSpace>
+int blocks_at_once(const ExecutionSpace& exec, const LdltPlanOptions& options) {
+  if (options.blocks > 0) return options.blocks;
+#ifdef KOKKOS_ENABLE_CUDA
+  if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) return Impl::ldlt_gang_blocks(exec);
+#endif
+  return exec.concurrency();
 }
 
 /// Room a thread of a host needs for its workspace, or a level of fronts.
@@ -93,6 +107,9 @@ LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_ldlt(
                               static_cast<Offset>(front.pivots) * (front.pivots - 1) / 2;
   }
   limit_to_children(plan, max_delayed);
+  using Schedule = Impl::LdltSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space>;
+  if (options.data_flow)
+    plan.schedule = std::make_shared<const Schedule>(exec, plan.base, blocks_at_once(exec, options), budget);
   plan.room = make_room(exec, plan, max_delayed, budget, Offset());
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
     if (exec.concurrency() > 1) plan.mapping = Impl::map_fronts(plan.base.layout.fronts, exec.concurrency());
@@ -127,6 +144,7 @@ void allocate_ldlt(const ExecutionSpace& exec,
   if constexpr (Impl::is_host_space<ExecutionSpace>)
     allocate(fresh.product_buffers, "lutra::numeric::product_buffers",
              static_cast<std::size_t>(exec.concurrency()) * Impl::product_buffer);
+  if (plan.schedule) allocate(fresh.flags, "lutra::numeric::ldlt_flags", plan.schedule->flag_words());
   allocate(fresh.outcome, "lutra::numeric::ldlt_outcome");
   factors = fresh;
 }
@@ -146,27 +164,16 @@ void factorize_ldlt(const ExecutionSpace& exec,
       "lutra::numeric::no_ldlt_outcome", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1),
       KOKKOS_LAMBDA(int) { outcome() = LdltOutcome(); });
   Impl::scale_entries<Scalar>(exec, plan.base, values.A, factors.entries, &outcome.data()->largest_entry);
-  const Impl::LdltData<Scalar, Ordinal, Offset> data{plan.base.fronts.data(),
-                                                     factors.room.fronts.data(),
-                                                     plan.base.children.data(),
-                                                     plan.base.relative.data(),
-                                                     plan.base.entry_position.data(),
-                                                     plan.order.data(),
-                                                     factors.entries.data(),
-                                                     values.shift.data(),
-                                                     values.A.row_scale.data(),
-                                                     factors.records.data(),
-                                                     factors.panels.data(),
-                                                     factors.contributions.data(),
-                                                     factors.workspace.data(),
-                                                     factors.variables.data(),
-                                                     factors.positions.data(),
-                                                     factors.scratch.data(),
-                                                     factors.diagonal.data(),
-                                                     factors.off_diagonal.data(),
-                                                     factors.kind.data(),
-                                                     outcome.data(),
-                                                     rule};
+  const auto data = Impl::ldlt_data(plan, values, rule, factors);
+#ifdef KOKKOS_ENABLE_CUDA
+  if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
+    if (plan.schedule && !portable) {
+      Kokkos::deep_copy(exec, factors.flags, 0);
+      if (Impl::run_ldlt_flow(exec, *plan.schedule, plan.schedule->launch(data, factors.flags.data())))
+        return;
+    }
+  }
+#endif
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
     if (!portable)
       return Impl::factorize_ldlt_on_host(exec, plan.base.count, plan.mapping, data,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "Lutra_Factorization.hpp"
@@ -13,6 +14,11 @@
 #include "Lutra_Symmetry.hpp"
 
 namespace lutra {
+
+namespace Impl {
+template <class Ordinal, class Offset, class MemorySpace>
+class LdltSchedule;
+}
 
 /// Which pivots a factorization accepts.
 struct LdltPivotRule {
@@ -45,7 +51,8 @@ template <class Offset>
 struct LdltFrontRoom {
   Offset panel = 0;  ///< in `panels`
   Offset slots = 0;  ///< in the arrays of slots: pivots + max_delayed of them
-  Offset work = 0;   ///< in `workspace`, of fronts that are eliminated by blocks; shared by levels
+  /// In `workspace`, of fronts that are eliminated by blocks; shared by levels, but for data flow
+  Offset work = 0;
   int max_delayed = 0;
 };
 
@@ -66,6 +73,10 @@ struct LdltRoom {
 struct LdltPlanOptions {
   int min_room = 32;        ///< delayed columns a front has room for, at least, …
   double room_share = 0.1;  ///< … and over its own pivots; never more than its children can delay
+  /// CUDA: fronts as data flow in two launches instead of level by level. Not automatic before it has been
+  /// measured
+  bool data_flow = false;
+  int blocks = 0;  ///< with `data_flow`: blocks that run at once; 0: as the device says
 };
 
 /// All a factorization needs besides values and room, made once for a pattern.
@@ -78,9 +89,11 @@ struct LdltPlan {
   Kokkos::View<const Ordinal*, MemorySpace> order;  ///< [n] user's row at each permuted index
   LdltPlanOptions options;
   LdltRoom<Offset, MemorySpace> room;  ///< what factorizations start with
-  SubtreeMapping<Ordinal> mapping;     ///< of fronts to host threads; empty for one thread and on devices
-  Offset predicted_entries = 0;        ///< of L and D where nothing is delayed
-  double flops = 0;                    ///< where nothing is delayed
+  std::shared_ptr<const Impl::LdltSchedule<Ordinal, Offset, MemorySpace>>
+      schedule;                     ///< of data flow, or none
+  SubtreeMapping<Ordinal> mapping;  ///< of fronts to host threads; empty for one thread and on devices
+  Offset predicted_entries = 0;     ///< of L and D where nothing is delayed
+  double flops = 0;                 ///< where nothing is delayed
   MemoryReservation reservation;
 };
 
@@ -153,6 +166,7 @@ struct LdltFactors {
   Kokkos::View<Scalar*, Memory> off_diagonal;             ///< [room.slots] D(j + 1, j), else 0
   Kokkos::View<PivotKind*, Memory> kind;                  ///< [room.slots]
   Kokkos::View<RealOf<Scalar>*, Memory> product_buffers;  ///< of host threads; else empty
+  Kokkos::View<std::uint64_t*, Memory> flags;             ///< of data flow; else empty
   Kokkos::View<LdltOutcome, Memory> outcome;
   Symmetry symmetry = Symmetry::symmetric;  ///< of the last factorization
   MemoryReservation reservation;            ///< of all but the room

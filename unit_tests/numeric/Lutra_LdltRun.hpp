@@ -53,14 +53,16 @@ void set(Dense<Scalar>& A, std::size_t i, std::size_t j, const Scalar& value,
   A[j][i] = mirror(symmetry, value);
 }
 
-/// A dense matrix with all its entries stored.
+/// A dense matrix with all its entries stored, or without its zeros.
 template <class Types>
-Matrix<Types> stored(const Dense<typename Types::Scalar>& A) {
+Matrix<Types> stored(const Dense<typename Types::Scalar>& A, bool with_zeros = true) {
+  using Scalar = typename Types::Scalar;
   Matrix<Types> matrix;
   matrix.n_rows = matrix.n_cols = static_cast<typename Types::Ordinal>(A.size());
   matrix.row_map.push_back(0);
   for (const auto& row : A) {
     for (std::size_t j = 0; j < A.size(); ++j) {
+      if (!with_zeros && row[j] == Scalar(0)) continue;
       matrix.entries.push_back(static_cast<typename Types::Ordinal>(j));
       matrix.values.push_back(row[j]);
     }
@@ -168,17 +170,21 @@ void assemble_factors(const Plan& plan, const std::vector<typename Types::Ordina
 }
 
 /// Factorizes, enlarging room as often as it takes, in an execution space instance.
-template <class Types>
-LdltResult<Types> run_ldlt(const Matrix<Types>& matrix, const AssemblyTree<typename Types::Ordinal>& tree,
-                           const LdltSetup& setup, const typename Types::Space& exec = {},
-                           const std::vector<RealOf<typename Types::Scalar>>& shift = {}) {
+/// @param factorize factorize(plan, values, rule, factors)
+template <class Types, class Factorize>
+LdltResult<Types> run_ldlt_by(const Matrix<Types>& matrix, const AssemblyTree<typename Types::Ordinal>& tree,
+                              const LdltSetup& setup, const typename Types::Space& exec,
+                              const std::vector<RealOf<typename Types::Scalar>>& shift,
+                              const Factorize& factorize) {
   using Scalar = typename Types::Scalar;
   using Space = typename Types::Space;
   using Ordinal = typename Types::Ordinal;
   using Offset = typename Types::Offset;
+  LdltPlanOptions options = setup.plan;
+  if (!lutra::Impl::is_host_space<Space> && !setup.portable) options.data_flow = true;
   const auto plan = plan_ldlt(
       exec, tree, FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
-      MemoryBudget(), setup.plan);
+      MemoryBudget(), options);
   LdltFactors<Scalar, Ordinal, Offset, Space> factors;
   allocate_ldlt(exec, plan, MemoryBudget(), factors);
   const auto n = static_cast<std::size_t>(matrix.n_rows);
@@ -187,7 +193,7 @@ LdltResult<Types> run_ldlt(const Matrix<Types>& matrix, const AssemblyTree<typen
   if (!shift.empty()) values.shift = to_space<Space>(shift);
   LdltResult<Types> result;
   for (;; ++result.enlarged) {
-    factorize_ldlt(exec, plan, values, setup.rule, factors, setup.portable);
+    factorize(plan, values, setup.rule, factors);
     result.outcome = read_outcome(exec, factors);
     if (!result.outcome.overflowed() || result.enlarged == setup.max_enlarged) break;
     const auto before = factors.room.panels;
@@ -211,6 +217,16 @@ LdltResult<Types> run_ldlt(const Matrix<Types>& matrix, const AssemblyTree<typen
   result.off_diagonal = to_vector(factors.off_diagonal);
   if (result.outcome.succeeded()) assemble_factors(plan, tree.rows, result);
   return result;
+}
+
+template <class Types>
+LdltResult<Types> run_ldlt(const Matrix<Types>& matrix, const AssemblyTree<typename Types::Ordinal>& tree,
+                           const LdltSetup& setup, const typename Types::Space& exec = {},
+                           const std::vector<RealOf<typename Types::Scalar>>& shift = {}) {
+  return run_ldlt_by<Types>(matrix, tree, setup, exec, shift,
+                            [&](const auto& plan, const auto& values, const auto& rule, auto& factors) {
+                              factorize_ldlt(exec, plan, values, rule, factors, setup.portable);
+                            });
 }
 
 /// max |A − L·D·Lᴴ| / (|A| + |L||D||Lᴴ|) over the entries, in long double, over epsilon.

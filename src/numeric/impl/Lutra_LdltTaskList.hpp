@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LDLTTASKLIST_HPP
+#define LUTRA_LDLTTASKLIST_HPP
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "Lutra_ArgsortDescending.hpp"
+#include "Lutra_FrontPlan.hpp"
+
+namespace lutra::Impl {
+
+// Tasks of L·D·Lᵀ in fronts as data flow. A task is one block's part in one front: the whole front, or, where
+// several blocks work a front together, what one member of that gang does. Blocks take tasks in the order of
+// the list, and a task waits
+//
+//   for the flags of its front's children, all of whose tasks come before it, and
+//   for the other members of its gang, whose tasks are its neighbours in the list.
+//
+// No deadlock: let all tasks before some gang be complete. The blocks that worked them have taken later ones,
+// or will, and as a gang has no more members than there are blocks, each of its tasks is taken by a block.
+// Nothing else that its members wait for is incomplete, so that the gang ends too. By induction all do.
+//
+// How many delayed columns a front gets is known only once its children have ended, but no task depends on
+// it: members divide what rows and columns there are among themselves.
+
+/// One block's part in a front.
+template <class Ordinal>
+struct LdltTask {
+  Ordinal front = 0;
+  int member = 0, members = 1;
+  int gang = -1;  ///< number of the front among those of which the columns' sources are listed
+};
+
+/// A column of a child's contribution block.
+template <class Ordinal>
+struct LdltSource {
+  Ordinal child = 0;
+  int column = 0;
+};
+
+/// How fronts are divided among blocks.
+struct LdltTaskOptions {
+  int small_rows = 32;    ///< fronts of no more rows, in subtrees of such, are worked by warps
+  int whole_rows = 96;    ///< larger ones may have several blocks
+  int tile = 64;          ///< edge of a tile of a product
+  int tiles_a_block = 2;  ///< tiles of a front from which on it has work for one block more
+  int blocks = 1;         ///< that run at once
+};
+
+/// The tasks, and which columns of children are added to each column of a large front. Host code.
+template <class Ordinal, class Offset>
+class LdltTaskList {
+ public:
+  using Fronts = std::vector<Front<Ordinal, Offset>>;
+  using Task = LdltTask<Ordinal>;
+
+  /// @param fronts   in postorder; kept by reference
+  /// @param children of all fronts
+  /// @param relative indices of all fronts
+  LdltTaskList(const Fronts& fronts, const std::vector<Ordinal>& children, const std::vector<int>& relative,
+               const LdltTaskOptions& task_options)
+      : options(task_options), m_fronts(fronts) {
+    find_small();
+    measure();
+    share_blocks();
+    source_begin.push_back(0);
+    add_tasks(children, relative);
+  }
+
+  const LdltTaskOptions options;
+  std::vector<Ordinal> small_fronts;  ///< of the launch before, as they are taken
+  std::vector<Task> tasks;            ///< as they are taken
+  int gangs = 0;                      ///< fronts of more than whole_rows rows
+  int max_members = 1;
+  std::vector<Offset> first_column;          ///< [gangs] of the gang's front, in source_begin
+  std::vector<Offset> source_begin;          ///< [columns of all gangs' fronts + 1] in `sources`
+  std::vector<LdltSource<Ordinal>> sources;  ///< of each column, in the order of children
+
+  bool is_small(Ordinal f) const { return m_small[index(f)] != 0; }
+
+ private:
+  static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
+  Ordinal count() const { return static_cast<Ordinal>(m_fronts.size()); }
+  const Front<Ordinal, Offset>& front(Ordinal f) const { return m_fronts[index(f)]; }
+  bool is_large(Ordinal f) const { return front(f).size() > options.whole_rows; }
+
+  void find_small() {
+    m_small.assign(m_fronts.size(), 1);
+    for (Ordinal f = 0; f < count(); ++f) {
+      if (front(f).size() > options.small_rows) m_small[index(f)] = 0;
+      if (!is_small(f) && front(f).parent >= 0) m_small[index(front(f).parent)] = 0;
+    }
+  }
+
+  /// Tiles of the lower triangle of a front.
+  double tiles(Ordinal f) const {
+    const double edge = std::ceil(static_cast<double>(front(f).size()) / options.tile);
+    return edge * (edge + 1) / 2;
+  }
+  static double flops(const Front<Ordinal, Offset>& f) {
+    const double k = f.pivots, rows = f.size();
+    return k * (rows * (rows - k) + k * k / 3 + 100);
+  }
+
+  /// Flops of each subtree; length of each path to the root, in pivots and what a front costs besides.
+  void measure() {
+    m_flops.resize(m_fronts.size());
+    for (Ordinal f = 0; f < count(); ++f) {
+      m_flops[index(f)] += flops(front(f));
+      if (front(f).parent >= 0) m_flops[index(front(f).parent)] += m_flops[index(f)];
+    }
+    m_path.resize(m_fronts.size());
+    constexpr double a_front = 30;
+    for (Ordinal f = count(); f-- > 0;) {
+      const double after = front(f).parent < 0 ? 0 : m_path[index(front(f).parent)];
+      m_path[index(f)] = after + a_front + front(f).pivots;
+    }
+  }
+
+  /// Proportional mapping (A. Pothen and C. Sun, SIAM J. Sci. Comput. 14, 1993): a front's blocks are divided
+  /// among its children by the flops of their subtrees. No front gets more than it has tiles for.
+  void share_blocks() {
+    std::vector<double> share(m_fronts.size()), of_children(m_fronts.size(), 0);
+    double of_roots = 0;
+    for (Ordinal f = 0; f < count(); ++f)
+      (front(f).parent < 0 ? of_roots : of_children[index(front(f).parent)]) += m_flops[index(f)];
+    m_members.assign(m_fronts.size(), 1);
+    for (Ordinal f = count(); f-- > 0;) {
+      const Ordinal parent = front(f).parent;
+      const double available = parent < 0 ? options.blocks : share[index(parent)];
+      const double all = parent < 0 ? of_roots : of_children[index(parent)];
+      share[index(f)] = available * m_flops[index(f)] / all;
+      if (!is_large(f)) continue;
+      const double useful = std::min(std::round(share[index(f)]), tiles(f) / options.tiles_a_block);
+      m_members[index(f)] = std::clamp(static_cast<int>(useful), 1, options.blocks);
+    }
+  }
+
+  void add_tasks(const std::vector<Ordinal>& children, const std::vector<int>& relative) {
+    for (const Ordinal f :
+         argsort_descending<Ordinal>(m_fronts.size(), [&](Ordinal g) { return m_path[index(g)]; })) {
+      if (is_small(f)) {
+        small_fronts.push_back(f);
+        continue;
+      }
+      const int members = m_members[index(f)];
+      Task task{f, 0, members, -1};
+      if (is_large(f)) {
+        task.gang = gangs++;
+        list_sources(f, children, relative);
+      }
+      for (; task.member < members; ++task.member) tasks.push_back(task);
+      max_members = std::max(max_members, members);
+    }
+  }
+
+  void list_sources(Ordinal f, const std::vector<Ordinal>& children, const std::vector<int>& relative) {
+    const auto first = static_cast<std::size_t>(source_begin.size()) - 1;
+    const auto columns = static_cast<std::size_t>(front(f).size());
+    first_column.push_back(static_cast<Offset>(first));
+    const auto for_each = [&](const auto& visit) {
+      for (Offset c = front(f).children; c < front(f).children_end; ++c) {
+        const Ordinal child = children[static_cast<std::size_t>(c)];
+        const auto& rows = front(child);
+        for (int b = 0; b < rows.cb_rows; ++b)
+          visit(static_cast<std::size_t>(
+                    relative[static_cast<std::size_t>(rows.rows) + static_cast<std::size_t>(b)]),
+                LdltSource<Ordinal>{child, b});
+      }
+    };
+    std::vector<Offset> at(columns + 1, 0);
+    for_each([&](std::size_t column, const auto&) { ++at[column + 1]; });
+    at[0] = static_cast<Offset>(sources.size());
+    for (std::size_t c = 0; c < columns; ++c) {
+      at[c + 1] += at[c];
+      source_begin.push_back(at[c + 1]);
+    }
+    sources.resize(static_cast<std::size_t>(at[columns]));
+    for_each([&](std::size_t column, const auto& source) {
+      sources[static_cast<std::size_t>(at[column]++)] = source;
+    });
+  }
+
+  const Fronts& m_fronts;
+  std::vector<char> m_small;
+  std::vector<double> m_flops, m_path;
+  std::vector<int> m_members;
+};
+
+}  // namespace lutra::Impl
+
+#endif

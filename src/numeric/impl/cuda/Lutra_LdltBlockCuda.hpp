@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LDLTBLOCKCUDA_HPP
+#define LUTRA_LDLTBLOCKCUDA_HPP
+
+#include "Lutra_LdltGang.hpp"
+#include "Lutra_TileProductCuda.hpp"
+
+namespace lutra::Impl {
+
+// What Lutra_LdltFlow.hpp asks of a block, with the flags and products of the LU engine.
+
+/// A warp of a block of several, which works by itself.
+struct LdltWarpCuda {
+  void* memory;
+  std::int64_t bytes;
+
+  __device__ __forceinline__ int thread() const { return static_cast<int>(threadIdx.x) % 32; }
+  __device__ __forceinline__ int threads() const { return 32; }
+  __device__ __forceinline__ void barrier() const { __syncwarp(); }
+  __device__ __forceinline__ void group_barrier() const { __syncwarp(); }
+  __device__ __forceinline__ void* space() const { return memory; }
+  __device__ __forceinline__ std::int64_t space_bytes() const { return bytes; }
+
+  template <class Value, class Join>
+  __device__ __forceinline__ static Value join(Value value, const Join& with) {
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2)
+      value = with(value, __shfl_xor_sync(0xffffffffu, value, distance));
+    __syncwarp();
+    return value;
+  }
+  __device__ __forceinline__ static unsigned long long larger(unsigned long long a, unsigned long long b) {
+    return a > b ? a : b;
+  }
+  __device__ __forceinline__ std::uint64_t max(std::uint64_t value) const {
+    return join(static_cast<unsigned long long>(value), larger);
+  }
+  __device__ __forceinline__ void max(std::uint64_t& a, std::uint64_t& b) const {
+    a = max(a);
+    b = max(b);
+  }
+  __device__ __forceinline__ std::int64_t sum(std::int64_t value) const {
+    return join(static_cast<long long>(value), [](long long a, long long b) { return a + b; });
+  }
+  __device__ __forceinline__ int next(int* counter) const {
+    const int taken = thread() == 0 ? atomicAdd(counter, 1) : 0;
+    return __shfl_sync(0xffffffffu, taken, 0);
+  }
+
+  __device__ __forceinline__ void fence() const {
+    Impl::fence();
+  }
+  template <class Launch>
+  __device__ __forceinline__ void raise_flag(const Launch& launch, int* flag) const {
+    Impl::raise_flag(flag, launch.run);
+  }
+  template <class Launch>
+  __device__ __forceinline__ void wait_for_flag(const Launch& launch, const int* flag, int front) const {
+    Impl::wait_for_flag(launch, flag, front);
+  }
+};
+
+/// All threads of a block.
+struct LdltBlockCuda {
+  void* memory;
+  std::int64_t bytes;
+  /// What threads leave for each other: a word a warp of each of two values, and a number.
+  struct Exchange {
+    unsigned long long words[2][front_warps];
+    int taken;
+  };
+  Exchange& exchange;
+
+  template <class Scalar>
+  static constexpr int tile_edge = front_tile<Scalar>;
+
+  __device__ __forceinline__ int thread() const { return static_cast<int>(threadIdx.x); }
+  __device__ __forceinline__ int threads() const { return front_threads; }
+  __device__ __forceinline__ void barrier() const { __syncthreads(); }
+  __device__ __forceinline__ void group_barrier() const { __syncwarp(); }
+  __device__ __forceinline__ void* space() const { return memory; }
+  __device__ __forceinline__ std::int64_t space_bytes() const { return bytes; }
+
+  /// The first barrier pairs with reads of the exchange before; after the last one it may be written again.
+  template <class Join>
+  __device__ __forceinline__ void join(unsigned long long (&value)[2], int count, const Join& with) const {
+    const int warp = thread() / 32;
+#pragma unroll
+    for (int v = 0; v < 2; ++v) {
+      if (v >= count) break;
+      value[v] = LdltWarpCuda::join(value[v], with);
+      if (thread() % 32 == 0) exchange.words[v][warp] = value[v];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int v = 0; v < 2; ++v) {
+      if (v >= count) break;
+      value[v] = exchange.words[v][0];
+#pragma unroll
+      for (int w = 1; w < front_warps; ++w) value[v] = with(value[v], exchange.words[v][w]);
+    }
+    __syncthreads();
+  }
+  __device__ __forceinline__ std::uint64_t max(std::uint64_t value) const {
+    unsigned long long both[2] = {value, 0};
+    join(both, 1, LdltWarpCuda::larger);
+    return both[0];
+  }
+  __device__ __forceinline__ void max(std::uint64_t& a, std::uint64_t& b) const {
+    unsigned long long both[2] = {a, b};
+    join(both, 2, LdltWarpCuda::larger);
+    a = both[0];
+    b = both[1];
+  }
+  __device__ __forceinline__ std::int64_t sum(std::int64_t value) const {
+    unsigned long long both[2] = {static_cast<unsigned long long>(value), 0};
+    join(both, 1, [](unsigned long long a, unsigned long long b) { return a + b; });
+    return static_cast<std::int64_t>(both[0]);
+  }
+  __device__ __forceinline__ int next(int* counter) const {
+    __syncthreads();  // all have read the number before
+    if (thread() == 0) exchange.taken = atomicAdd(counter, 1);
+    __syncthreads();
+    return exchange.taken;
+  }
+
+  __device__ __forceinline__ void fence() const {
+    Impl::fence();
+  }
+  template <class Launch>
+  __device__ __forceinline__ void raise_flag(const Launch& launch, int* flag) const {
+    Impl::raise_flag(flag, launch.run);
+  }
+  template <class Launch>
+  __device__ __forceinline__ void wait_for_flag(const Launch& launch, const int* flag, int front) const {
+    Impl::wait_for_flag(launch, flag, front);
+  }
+  template <class Launch>
+  __device__ __forceinline__ void wait_for_count(const Launch& launch, const int* count, int target,
+                                                 int front) const {
+    std::uint64_t begun = 0;
+    for (unsigned spins = 1; read_flag(count) < target; ++spins) {
+      if (spins % 256 == 0 && waited_too_long(launch, front, begun)) break;
+    }
+    Impl::fence();
+  }
+
+  template <class Scalar>
+  __device__ void subtract(const LdltTile<Scalar>& tile, void* slabs) const;
+};
+
+/// The product C += L1·(L2·D)ᴴ of a tile by slabs: both operands are sent to shared memory as in the products
+/// of LU; the second one is multiplied by D there, pivot by pivot, before it is read. A slab that would split
+/// a pair has one pivot less.
+template <class Scalar>
+struct LdltProduct {
+  using Product = TileProduct<Scalar, 1>;
+  using Slabs = ProductSlabs<Scalar, 1>;
+  static constexpr int edge = front_tile<Scalar>, depth = Slabs::depth;
+  using Sender = OperandSender<Scalar, OperandOrder::outer, edge, depth>;
+  using Layout = typename Sender::Layout;
+  const LdltTile<Scalar>& tile;
+  Scalar* space;
+
+  __device__ __forceinline__ Scalar* slab(int number) const {
+    return space + number % Slabs::stages * Slabs::words;
+  }
+  /// Pivots of the slab that begins with pivot p.
+  __device__ __forceinline__ int pivots_from(int p) const {
+    const int left = tile.depth - p;
+    if (left <= depth) return left;
+    return tile.kind[p + depth - 1] == PivotKind::first_of_two ? depth - 1 : depth;
+  }
+  __device__ __forceinline__ void send(int number, int p, int pivots) const {
+    const std::int64_t first = static_cast<std::int64_t>(p) * tile.ld;
+    const GlobalPart<Scalar> left{tile.left + first, tile.ld, 1, pivots, tile.rows};
+    const GlobalPart<Scalar> right{tile.right + first, tile.ld, 1, pivots, tile.columns};
+    Sender::send(Sender::source(left), slab(number), 0);
+    Sender::send(Sender::source(right), slab(number) + Slabs::first_words, 0);
+    __pipeline_commit();
+  }
+  /// Threads have columns of the operand, so that a pair is one thread's.
+  __device__ __forceinline__ void multiply_by_pivots(int number, int p, int pivots) const {
+    Scalar* const B = slab(number) + Slabs::first_words;
+    constexpr int step = front_threads / edge;
+    const int q = static_cast<int>(threadIdx.x) % edge;
+    for (int c = static_cast<int>(threadIdx.x) / edge; c < pivots; c += step) {
+      const PivotKind kind = tile.kind[p + c];
+      Scalar& l = B[Layout::of(c, q)];
+      if (kind == PivotKind::second_of_two) continue;
+      if (kind == PivotKind::first_of_two) {
+        Scalar& l2 = B[Layout::of(c + 1, q)];
+        const Scalar o = tile.off_diagonal[p + c];
+        const Scalar x1 = l * tile.diagonal[p + c] + l2 * o;
+        const Scalar x2 = l * mirrored(tile.hermitian, o) + l2 * tile.diagonal[p + c + 1];
+        l = mirrored(tile.hermitian, x1);
+        l2 = mirrored(tile.hermitian, x2);
+      } else {
+        l = mirrored(tile.hermitian, l * tile.diagonal[p + c]);
+      }
+    }
+  }
+
+  __device__ void run() const {
+    Product product;
+    product.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
+    __syncthreads();  // others have read what the slabs overwrite
+    int p = 0, pivots = pivots_from(0);
+    send(0, 0, pivots);
+    for (int number = 0; pivots > 0; ++number) {
+      const int next = p + pivots, next_pivots = next < tile.depth ? pivots_from(next) : 0;
+      if (next_pivots > 0) send(number + 1, next, next_pivots);
+      wait_for_slabs(next_pivots > 0 ? 1 : 0);
+      __syncthreads();  // the slab is there
+      multiply_by_pivots(number, p, pivots);
+      __syncthreads();
+      product.template add<Layout, Layout>(slab(number), slab(number) + Slabs::first_words, depth);
+      __syncthreads();  // the slab has been read
+      p = next;
+      pivots = next_pivots;
+    }
+    product.for_each([&](int r, int c, const Scalar& value) {
+      if (r < tile.rows && c < tile.columns) tile.C[r + static_cast<std::int64_t>(c) * tile.ldc] -= value;
+    });
+  }
+};
+
+template <class Scalar>
+__device__ void LdltBlockCuda::subtract(const LdltTile<Scalar>& tile, void* slabs) const {
+  LdltProduct<Scalar>{tile, reinterpret_cast<Scalar*>(slabs)}.run();
+}
+
+}  // namespace lutra::Impl
+
+#endif

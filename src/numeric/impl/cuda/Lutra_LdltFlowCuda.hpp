@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LDLTFLOWCUDA_HPP
+#define LUTRA_LDLTFLOWCUDA_HPP
+
+#include <algorithm>
+
+#include "Lutra_CheckCuda.hpp"
+#include "Lutra_LdltBlockCuda.hpp"
+#include "Lutra_LdltSchedule.hpp"
+
+namespace lutra::Impl {
+
+// Two launches: fronts of small subtrees by warps, then all others by blocks.
+
+inline constexpr int ldlt_small_warps = 4;  ///< of a block of the first launch
+
+/// Memory of a warp: a front of 32 rows.
+template <class Scalar>
+inline constexpr int ldlt_warp_bytes = 32 * (32 * static_cast<int>(sizeof(Scalar)) + 16);
+/// Memory of a block: a diagonal block and the slabs of a product, or a front.
+template <class Scalar>
+inline constexpr int ldlt_block_bytes = static_cast<int>(sizeof(LdltDiagonal<Scalar>) +
+                                                         ProductSlabs<Scalar, 1>::stages *
+                                                             ProductSlabs<Scalar, 1>::words * sizeof(Scalar));
+
+template <class Scalar, class Ordinal, class Offset>
+__global__ void __launch_bounds__(ldlt_small_warps * 32)
+    ldlt_small_fronts_kernel(LdltLaunch<Scalar, Ordinal, Offset> launch) {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  work_small_fronts(LdltWarpCuda{shared_memory + warp * ldlt_warp_bytes<Scalar>, ldlt_warp_bytes<Scalar>},
+                    launch);
+}
+
+template <class Scalar, class Ordinal, class Offset>
+__global__ void __launch_bounds__(front_threads, 2)
+    ldlt_tasks_kernel(LdltLaunch<Scalar, Ordinal, Offset> launch) {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
+  __shared__ LdltBlockCuda::Exchange exchange;
+  work_tasks(LdltBlockCuda{shared_memory, ldlt_block_bytes<Scalar>, exchange}, launch);
+}
+
+/// Blocks of the second kernel that gangs are made of, at most; fewer may run at once.
+inline int ldlt_gang_blocks(const Kokkos::Cuda& exec) {
+  return 2 * exec.cuda_device_prop().multiProcessorCount;
+}
+
+/// Blocks of a kernel that run at once.
+template <class Kernel>
+int ldlt_resident_blocks(const Kokkos::Cuda& exec, Kernel kernel, int threads, int bytes) {
+  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+             "asking for shared memory");
+  int per_processor = 0;
+  check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel, threads,
+                                                           static_cast<std::size_t>(bytes)),
+             "asking how many blocks run at once");
+  return per_processor * exec.cuda_device_prop().multiProcessorCount;
+}
+
+/// @returns false, with nothing done, where fewer blocks run at once than a gang has members
+template <class Scalar, class Ordinal, class Offset>
+bool run_ldlt_flow(const Kokkos::Cuda& exec, const LdltSchedule<Ordinal, Offset, Kokkos::CudaSpace>& schedule,
+                   const LdltLaunch<Scalar, Ordinal, Offset>& launch) {
+  constexpr int small_threads = ldlt_small_warps * 32;
+  constexpr int small_bytes = ldlt_small_warps * ldlt_warp_bytes<Scalar>;
+  const auto small_kernel = ldlt_small_fronts_kernel<Scalar, Ordinal, Offset>;
+  const auto kernel = ldlt_tasks_kernel<Scalar, Ordinal, Offset>;
+  const int resident = ldlt_resident_blocks(exec, kernel, front_threads, ldlt_block_bytes<Scalar>);
+  if (resident < schedule.max_members()) return false;
+  if (launch.n_small > 0) {
+    const int needed = (launch.n_small + ldlt_small_warps - 1) / ldlt_small_warps;
+    const int blocks = std::min(needed, ldlt_resident_blocks(exec, small_kernel, small_threads, small_bytes));
+    small_kernel<<<blocks, small_threads, small_bytes, exec.cuda_stream()>>>(launch);
+    check_cuda(cudaGetLastError(), "launching small fronts");
+  }
+  if (launch.n_tasks > 0) {
+    kernel<<<std::min(resident, launch.n_tasks), front_threads, ldlt_block_bytes<Scalar>,
+             exec.cuda_stream()>>>(launch);
+    check_cuda(cudaGetLastError(), "launching fronts");
+  }
+  return true;
+}
+
+}  // namespace lutra::Impl
+
+#endif
