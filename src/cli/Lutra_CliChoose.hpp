@@ -62,6 +62,11 @@ inline void refuse_unused(const std::string& chosen, const std::vector<Use>& use
   }
 }
 
+inline double not_negative(const std::string& option, double value) {
+  if (!(value >= 0) || !std::isfinite(value)) throw InputError(option + " has to be a number of 0 or more");
+  return value;
+}
+
 inline double positive(const std::string& option, double value) {
   if (!(value > 0) || !std::isfinite(value)) throw InputError(option + " has to be a number above 0");
   return value;

@@ -97,8 +97,9 @@ int inform(const Arguments& arguments, const SolverOptions& options, MatrixMarke
   ReportRecord record;
   record.run = describe_run<ExecutionSpace>();
   record.matrix = summarize<Scalar>(file, properties);
-  const auto structure =
-      analyze<Scalar, ExecutionSpace>(A, for_matrix(options, A.n_rows, header), record.report);
+  const auto chosen = for_matrix<ExecutionSpace>(with_ordering(options, A.n_rows), A, header, properties);
+  const auto structure = analyze<Scalar, ExecutionSpace>(A, chosen, record.report);
+  add_method_reason(chosen, record.report.choice);
   if (record.report.status != Status::not_solved) record.message = describe(record.report, 1);
   if (arguments.svg) write_structure_svg(*arguments.svg, picture(file, A, structure));
   progress.clear();

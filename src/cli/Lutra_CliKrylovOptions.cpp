@@ -64,7 +64,7 @@ void set_ilu(const Arguments& a, const Kind& kind, const LuOptions& lu, SparseIl
   if (a.fill_factor) ilu.fill_factor = positive("--fill-factor", *a.fill_factor);
   if (a.steps) ilu.steps = *a.steps;
   if (a.sweeps) ilu.sweeps = *a.sweeps;
-  if (a.drop_tol) ilu.drop_tolerance = positive("--drop-tol", *a.drop_tol);
+  if (a.drop_tol) ilu.drop_tolerance = not_negative("--drop-tol", *a.drop_tol);
   ilu.apply = choose<IluApply>(
       "--apply", a.apply,
       {{"auto", IluApply::automatic}, {"exact", IluApply::exact}, {"jacobi", IluApply::jacobi}});

@@ -19,6 +19,9 @@ struct SolverOptions {
   LuOptions lu;  ///< without `user_permutation`, which needs the size of the matrix
   std::optional<KrylovSolverOptions> krylov;  ///< of Krylov methods; likewise without permutations
   std::optional<LdltOptions> ldlt;            ///< of ldlt and cholesky; likewise; without symmetry
+  std::optional<LdltOptions> if_symmetric;    ///< of auto: what becomes `ldlt` where choose_method says so
+  bool lu_asked = false;                      ///< of auto: MethodProperties::lu_asked
+  std::string method_reason;                  ///< of auto, once the matrix is known
   std::string ordering_file;                  ///< empty: none
   std::string backend;                        ///< "serial", "openmp", "cuda" or "hip"; never "auto"
 };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "Lutra_AtomicFile.hpp"
+#include "Lutra_ChooseMethod.hpp"
 #include "Lutra_CliBackend.hpp"
 #include "Lutra_CliOptions.hpp"
 #include "Lutra_CliOutput.hpp"
@@ -46,17 +47,41 @@ inline std::int64_t check_solvable(const std::string& file, const MatrixMarketMa
       read.matrix);
 }
 
-/// The options with what the matrix adds: the columns of --ordering FILE, where there is one, and whether a
-/// complex matrix is Hermitian.
-inline SolverOptions for_matrix(SolverOptions options, std::int64_t n, const MatrixMarketHeader& header) {
-  if (options.ldlt && header.symmetry == MatrixMarketHeader::Symmetry::hermitian)
-    options.ldlt->symmetry = Symmetry::hermitian;
+/// The options with the columns of --ordering FILE, where there is one, which is read here.
+inline SolverOptions with_ordering(SolverOptions options, std::int64_t n) {
   if (options.ordering_file.empty()) return options;
   options.lu.user_permutation = read_ordering(options.ordering_file, n);
-  if (options.ldlt) options.ldlt->user_permutation = options.lu.user_permutation;
+  options.ordering_file.clear();
+  for (auto* const ldlt : {&options.ldlt, &options.if_symmetric})
+    if (*ldlt) (*ldlt)->user_permutation = options.lu.user_permutation;
   if (options.krylov)
     options.krylov->lu.user_permutation = options.krylov->ilu.user_permutation = options.lu.user_permutation;
   return options;
+}
+
+/// The options with what the matrix adds: whether a complex one is Hermitian, and what auto comes to.
+/// @param properties of A
+template <class ExecutionSpace, class Scalar>
+SolverOptions for_matrix(SolverOptions options, const HostMatrix<Scalar>& A, const MatrixMarketHeader& header,
+                         const MatrixProperties& properties) {
+  if (options.ldlt && header.symmetry == MatrixMarketHeader::Symmetry::hermitian)
+    options.ldlt->symmetry = Symmetry::hermitian;
+  if (!options.if_symmetric) return options;
+  MethodProperties known = method_properties(make_view(A), properties);
+  known.lu_asked = options.lu_asked;
+  const MethodChoice choice = choose_method(known, default_device_model<ExecutionSpace>().symmetric);
+  options.method_reason = choice.reason;
+  if (choice.method == DirectMethod::lu) return options;
+  options.ldlt = options.if_symmetric;
+  options.ldlt->symmetry = choice.symmetry;
+  options.ldlt->positive_definite = choice.method == DirectMethod::cholesky;
+  return options;
+}
+
+/// Adds the reason for the method where the choice was the library's.
+inline void add_method_reason(const SolverOptions& options, Choice& choice) {
+  if (options.method_reason.empty() || choice.method.empty()) return;
+  choice.why = options.method_reason + (choice.why.empty() ? "" : "; ") + choice.why;
 }
 
 /// Adds what the session does not know: the time of reading, of which the total is part.

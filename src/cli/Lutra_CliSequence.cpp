@@ -61,8 +61,8 @@ void check_pattern(const Arguments& arguments, const std::string& file, const Ho
 template <class Scalar, class ExecutionSpace>
 class Sequence {
  public:
-  Sequence(const Arguments& arguments, const SolverOptions& options)
-      : m_arguments(arguments), m_options(options) {}
+  Sequence(const Arguments& arguments, SolverOptions options)
+      : m_arguments(arguments), m_options(std::move(options)) {}
 
   void solve(const std::string& file, Step&& step) {
     if (is_complex(step) && !ScalarTraits<Scalar>::is_complex) {
@@ -70,15 +70,17 @@ class Sequence {
     }
     const auto A = convert_matrix<Scalar>(file, std::move(step.matrix));
     if (!m_session) {
-      m_session.emplace(m_arguments, for_matrix(m_options, A.n_rows, step.matrix.header));
+      m_options = with_ordering(std::move(m_options), A.n_rows);
       m_first = A;
     }
     check_pattern(m_arguments, file, m_first, A);
+    const MatrixProperties properties = matrix_properties(make_view(A));
+    start_session(for_matrix<ExecutionSpace>(m_options, A, step.matrix.header, properties));
     const auto n = static_cast<std::size_t>(A.n_rows);
     const auto known = known_solution<Scalar>(n, static_cast<std::size_t>(m_arguments.n_rhs.value_or(1)));
     const auto B = multiply(file, A, known, transposition(m_arguments));
     ReportRecord record;
-    record.matrix = summarize(file, A);
+    record.matrix = summarize<Scalar>(file, properties);
     const auto X = m_session->solve(A, B, record);
     finish(record, step.read_seconds);
     if (record.report.errors.backward_componentwise)
@@ -94,8 +96,19 @@ class Sequence {
   int exit() const { return m_exit; }
 
  private:
+  /// Begins a session, at the first matrix and where a later one needs a method that serves more matrices.
+  void start_session(const SolverOptions& chosen) {
+    const DirectMethod method = !chosen.ldlt                     ? DirectMethod::lu
+                                : chosen.ldlt->positive_definite ? DirectMethod::cholesky
+                                                                 : DirectMethod::ldlt;
+    if (m_session && method <= m_method) return;
+    m_session.emplace(m_arguments, chosen);
+    m_method = method;
+  }
+
   const Arguments& m_arguments;
-  const SolverOptions& m_options;
+  SolverOptions m_options;
+  DirectMethod m_method = DirectMethod::lu;  ///< of the session; lu stands for Krylov methods too
   std::optional<Session<Scalar, ExecutionSpace>> m_session;
   HostMatrix<Scalar> m_first;
   std::vector<ReportRecord> m_records;

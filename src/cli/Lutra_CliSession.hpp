@@ -13,6 +13,7 @@
 #include "Lutra_CliBackend.hpp"
 #include "Lutra_CliOptions.hpp"
 #include "Lutra_CliOutput.hpp"
+#include "Lutra_CliRecord.hpp"
 #include "Lutra_CliSystem.hpp"
 #include "Lutra_KrylovSolver.hpp"
 #include "Lutra_MatrixProperties.hpp"
@@ -53,11 +54,6 @@ CsrView<Scalar, int, std::int64_t, Memory> to_memory(const HostMatrix<Scalar>& A
           Kokkos::create_mirror_view_and_copy(Memory(), host.values)};
 }
 
-template <class Scalar>
-MatrixSummary summarize(const std::string& file, const HostMatrix<Scalar>& A) {
-  return summarize<Scalar>(file, matrix_properties(make_view(A)));
-}
-
 inline Transposition transposition(const Arguments& arguments) {
   return arguments.adjoint     ? Transposition::adjoint
          : arguments.transpose ? Transposition::transposed
@@ -78,7 +74,7 @@ class Session {
 
  public:
   Session(const Arguments& arguments, const SolverOptions& options)
-      : m_arguments(arguments), m_progress(!arguments.quiet) {
+      : m_arguments(arguments), m_options(options), m_progress(!arguments.quiet) {
     if (options.krylov) {
       m_solver.template emplace<Iterative>(*options.krylov);
     } else if (options.ldlt) {
@@ -103,6 +99,7 @@ class Session {
       record.report.status = Status::out_of_memory;
       record.message = error.what();
     }
+    add_method_reason(m_options, record.report.choice);
     m_progress.clear();
     return X;
   }
@@ -180,6 +177,7 @@ class Session {
   }
 
   const Arguments& m_arguments;
+  SolverOptions m_options;
   std::variant<Direct, Symmetric, Iterative> m_solver;
   Progress m_progress;
   bool m_analyzed = false;

@@ -75,8 +75,11 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
     B = multiply(file, A, known, transposition(arguments));
   }
   ReportRecord record;
-  record.matrix = summarize(file, A);
-  Session<Scalar, ExecutionSpace> session(arguments, for_matrix(options, A.n_rows, input.matrix.header));
+  const MatrixProperties properties = matrix_properties(make_view(A));
+  record.matrix = summarize<Scalar>(file, properties);
+  Session<Scalar, ExecutionSpace> session(
+      arguments,
+      for_matrix<ExecutionSpace>(with_ordering(options, A.n_rows), A, input.matrix.header, properties));
   const std::vector<Scalar> X = session.solve(A, B, record);
   finish(record, input.read_seconds);
   if (!known.empty() && record.report.errors.backward_componentwise) {

@@ -107,6 +107,14 @@ struct SymbolicCosts {
   double max_set_bytes = 0;            ///< of ancestor bit sets where there is no memory limit
 };
 
+/// Times of a refactorization and a solve by symmetric methods, over those by LU: geometric means of what was
+/// measured (`Lutra_ChooseMethod.hpp`). 0: not measured, LU is taken.
+struct SymmetricCosts {
+  double cholesky = 0;
+  double ldlt = 0;                 ///< where the diagonal has no zeros
+  double ldlt_zero_diagonals = 0;  ///< where it has: LU's matching then makes an unsymmetric pattern
+};
+
 /// From what the schedule of an incomplete elimination and the way to apply its factors are chosen
 /// (`Lutra_IluChoice.hpp`).
 struct IluCosts {
@@ -125,6 +133,7 @@ struct DeviceModel {
   TrisolveDeviceModel trisolve;
   OrderingCosts ordering;
   NumericDeviceModel numeric;
+  SymmetricCosts symmetric;
   SymbolicCosts symbolic;
   IluCosts ilu;
 };

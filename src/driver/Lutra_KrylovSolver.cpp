@@ -63,8 +63,12 @@ KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::KrylovSolver(KrylovSolver
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix_type& A) {
+void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix_type& A,
+                                                                    const LuPlan& given) {
+  if (given && m_options.preconditioning != Preconditioning::lu)
+    throw InputError("analyze: an analysis of LU needs the preconditioner lu");
   check_square_matrix(m_exec, A, m_check);
+  if (given) check_same_pattern(m_exec, A, given->F.A, m_check, true);
   MemoryReservation reservation(m_budget);
   const auto pattern = Impl::copy_pattern(m_exec, reservation, A.pattern());
   Report report;
@@ -78,7 +82,7 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix
     report = ilu->report();
     preconditioner = lutra::name_of(m_options.ilu.ilu);
   } else if (m_options.preconditioning == Preconditioning::lu) {
-    lu_plan = analyze_lu(m_exec, A, m_options.lu, m_budget);
+    lu_plan = given ? given : analyze_lu(m_exec, A, m_options.lu, m_budget);
     if (lu_plan->plan) lu = lu_plan->plan->make_factorization(m_exec, m_budget);
     report = lu_plan->report;
     preconditioner = "lu";

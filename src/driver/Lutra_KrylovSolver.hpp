@@ -26,6 +26,7 @@ template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
           class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace> {
  public:
+  using LuPlan = std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>;
   using memory_space = typename ExecutionSpace::memory_space;
   using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
   using host_matrix_type = HostMatrix<Scalar, Ordinal, Offset>;
@@ -44,8 +45,10 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
 
   /// Takes a pattern and analyses the preconditioner. Afterwards `report().status` is `not_solved`, or
   /// `structurally_singular`. Fences.
-  /// @throws InputError as SparseLU::analyze; OutOfMemoryError
-  void analyze(const matrix_type& A);
+  /// @param given an analysis of A's pattern to take LU with, as SparseLU::analysis(); null: one is made
+  /// @throws InputError as SparseLU::analyze, and for an analysis of another pattern or for another
+  ///         preconditioner; OutOfMemoryError
+  void analyze(const matrix_type& A, const LuPlan& given = nullptr);
   void analyze(const host_matrix_type& A);
   template <class Value, class Index, class Integer, class Memory>
   void analyze(const CsrView<Value, Index, Integer, Memory>& A) {
@@ -94,8 +97,6 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
   using Rows = DenseRows<Scalar, memory_space>;
   using Inverse = Preconditioner<Scalar, ExecutionSpace>;
   using Operators = Impl::MatrixOperators<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using LuPlan = std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>;
-
   /// What can be done next.
   enum class Stage { empty, analyzed, unusable, factorized };
 

@@ -9,7 +9,6 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Matching.hpp"
-#include "Lutra_PlanTools.hpp"
 #include "Lutra_Timer.hpp"
 
 namespace lutra::Impl {
@@ -17,6 +16,9 @@ namespace {
 
 constexpr int max_repetitions = 3;     ///< with more room, before the order is changed
 constexpr double max_growth = 1.1;     ///< of the panels, likewise
+constexpr double max_delayed = 0.1;    ///< columns delayed, of all, likewise; …
+constexpr int min_delayed = 100;       ///< … no fewer than these are worth another order
+constexpr double max_entries = 1.5;    ///< of L and D, times those predicted, likewise
 constexpr int max_tolerances = 3;      ///< for zero pivots, each …
 constexpr double tolerance_step = 16;  ///< … times the one before
 
@@ -63,7 +65,31 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
   m_events.clear();
   m_rule.perturbation = perturbation;
   const LdltOutcome outcome = factorize_with_tolerance(exec, A);
-  return outcome.overflowed() ? reorder(exec, A, perturbation) : outcome_of(exec, outcome);
+  const std::string cascaded = cascade(outcome);
+  return cascaded.empty() ? outcome_of(exec, outcome) : reorder(exec, A, perturbation, cascaded);
+}
+
+/// Whether the order may be changed for another one.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+bool LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::may_reorder() const {
+  return !m_plan.options.pair_ordering && m_plan.options.ordering != Ordering::user;
+}
+
+/// How delayed pivots have cascaded; empty where they have not.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::string LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::cascade(
+    const LdltOutcome& outcome) const {
+  if (outcome.overflowed()) return "fronts outgrow their prediction";
+  if (!may_reorder() || !outcome.succeeded()) return {};
+  const std::int64_t n = m_plan.F.A.n_rows;
+  if (outcome.delayed > min_delayed &&
+      static_cast<double>(outcome.delayed) > max_delayed * static_cast<double>(n))
+    return std::to_string(outcome.delayed) + " of " + std::to_string(n) + " columns";
+  const double predicted = static_cast<double>(m_plan.fronts.predicted_entries);
+  if (outcome.delayed > min_delayed && static_cast<double>(outcome.entries) > max_entries * predicted)
+    return "factors have " + std::to_string(static_cast<double>(outcome.entries) / predicted) +
+           " times the entries predicted";
+  return {};
 }
 
 /// With a larger tolerance where there are fewer zero pivots than there must be.
@@ -92,6 +118,7 @@ LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factoriz
   allocate_ldlt(exec, m_plan.fronts, m_budget, m_fronts);
   const double most = max_growth * static_cast<double>(m_plan.fronts.room.panels);
   for (int repetition = 0;; ++repetition) {
+    const Kokkos::Timer timer;
     factorize_ldlt(exec, m_plan.fronts, {A}, m_rule, m_fronts);
     const LdltOutcome outcome = read_outcome(exec, m_fronts);
     if (outcome.stopped_front >= 0)
@@ -99,11 +126,10 @@ LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factoriz
                          " waited too long for others, and the factorization was given up");
     if (!outcome.overflowed()) return outcome;
     m_events.push_back("more delayed pivots than room at front " + std::to_string(outcome.overflow_front) +
-                       ": factorized again with more");
-    const bool may_reorder = !m_plan.options.pair_ordering && m_plan.options.ordering != Ordering::user;
-    if (may_reorder && repetition == max_repetitions) return outcome;
+                       ": factorized again with more, after " + std::to_string(timer.seconds()) + " s");
+    if (may_reorder() && repetition == max_repetitions) return outcome;
     const auto panels = static_cast<double>(enlarge_room(exec, m_plan.fronts, m_budget, m_fronts));
-    if (may_reorder && panels > most) return outcome;
+    if (may_reorder() && panels > most) return outcome;
   }
 }
 
@@ -131,7 +157,8 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
 /// The exit of a cascade of delayed pivots: an analysis with matched rows side by side.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::reorder(
-    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation) {
+    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation,
+    const std::string& cascade) {
   const Kokkos::Timer timer;
   m_fronts = {};
   LdltOptions options = m_plan.options;
@@ -143,10 +170,12 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
   analyze_symmetric<Scalar, Ordinal, Offset>(
       exec, {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, A.values}, options, m_budget,
       *analysis);
-  auto factorization = analysis->plan->make_factorization(exec, m_budget);
+  auto factorization =
+      std::make_unique<LdltFactorization>(static_cast<const Plan&>(*analysis->plan), m_budget);
   m_replacement = {std::move(analysis), std::move(factorization)};
-  m_events.push_back("delayed pivots cascade: ordered anew with matched rows side by side, in " +
-                     std::to_string(timer.seconds()) + " s");
+  m_events.push_back("delayed pivots cascade (" + cascade +
+                     "): ordered anew with matched rows side by side, in " + std::to_string(timer.seconds()) +
+                     " s");
   return factorize_replacement(exec, A, perturbation);
 }
 
@@ -163,11 +192,10 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::apply(const ExecutionSpace& exec,
-                                                                       Transposition op, const Rows& B,
-                                                                       const Rows& X) {
-  if (m_replacement.factorization) return m_replacement.factorization->apply(exec, op, B, X);
-  m_solver.solve(exec, m_plan.fronts, m_fronts, front_system(m_plan.F, m_A, op, B, X));
+Determinant<Scalar> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::determinant(
+    const ExecutionSpace& exec) const {
+  if (m_replacement.factorization) return m_replacement.factorization->determinant(exec);
+  return lutra::determinant(exec, m_plan.fronts, m_fronts, m_A.row_scale);
 }
 
 /// In the order in which they were eliminated, front by front.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_LdltEngine.hpp"
 
 namespace lutra {
 namespace {
@@ -52,6 +53,29 @@ void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matri
   gather_triangles<Scalar>(m_exec, S, m_analysis->symmetry, A.values, m_values, shift);
   const auto& pattern = S.pattern;
   m_direct.factorize({pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, m_values});
+}
+
+/// The factors, which an analysis by analyze_ldlt made. @throws CallOrderError where there are none
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+auto LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::engine(const char* message) const -> Engine& {
+  auto* const factorization = m_direct.factorization();
+  if (factorization == nullptr) throw CallOrderError(message);
+  return static_cast<Engine&>(*factorization);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::solve_columns(
+    const typename Direct::const_multivector_type& B, const typename Direct::multivector_type& X,
+    const LdltParts& parts, Transposition op) {
+  Engine& solver = engine("solve_parts: there are no factors; call analyze and factorize first");
+  Impl::check_extents(static_cast<std::size_t>(m_analysis->n), B, X);
+  solver.solve_parts(m_exec, op, B, X, parts);
+  m_exec.fence("lutra::driver: X is complete");
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+Determinant<Scalar> LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::determinant() const {
+  return engine("determinant: there are no factors; call analyze and factorize first").determinant(m_exec);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

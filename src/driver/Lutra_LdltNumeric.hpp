@@ -6,9 +6,16 @@
 
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_LdltAnalysis.hpp"
+#include "Lutra_LdltDeterminant.hpp"
+#include "Lutra_LdltSolver.hpp"
 #include "Lutra_LuNumeric.hpp"
 
 namespace lutra {
+
+namespace Impl {
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+class LdltFactorization;
+}  // namespace Impl
 
 /// The factors of one symmetric matrix after another on one pattern, and solves with them: a LuNumeric, which
 /// knows nothing of how factors come about, over the matrix with both triangles filled in. Like it one of any
@@ -61,6 +68,26 @@ class LdltNumeric {
     return m_direct.solve(B, X, op);
   }
 
+  /// X = (op of the parts)⁻¹·B with some of the factors L, D and Lᵀ (or Lᴴ) of S·A·S = Pᵀ·L·D·Lᵀ·P, S being
+  /// the scaling and P the elimination order: with L alone X = Pᵀ·L⁻¹·P·S·B, with D alone Pᵀ·D⁻¹·P·B, with Lᵀ
+  /// alone S·Pᵀ·L⁻ᵀ·P·B, one after another A⁻¹·B. No refinement, no look at B's values, no change to the
+  /// report. Where D has a zero pivot X is zero. Fences.
+  /// @param B, X as of solve
+  /// @throws CallOrderError where there are no factors, InputError for extents that do not fit: nothing has
+  ///         changed. OutOfMemoryError
+  template <class BView, class XView>
+  void solve_parts(const BView& B, const XView& X, const LdltParts& parts,
+                   Transposition op = Transposition::none) {
+    Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
+    solve_columns(Impl::as_rank_two<typename Direct::const_multivector_type>(B),
+                  Impl::as_rank_two<typename Direct::multivector_type>(X), parts, op);
+  }
+
+  /// The determinant of the matrix last factorized, A + diag(shift), as sign (or phase) and logarithm of its
+  /// magnitude. Of perturbed pivots the perturbed values count. O(n) on the host. Fences.
+  /// @throws CallOrderError where there are no factors
+  Determinant<Scalar> determinant() const;
+
   /// Takes another analysis, and drops values and factors. Others over the former analysis keep it.
   /// @throws OutOfMemoryError: nothing has changed. Fences.
   void set_analysis(std::shared_ptr<const analysis_type> analysis);
@@ -79,6 +106,12 @@ class LdltNumeric {
   const Report& report() const noexcept { return m_direct.report(); }
 
  private:
+  using Engine = Impl::LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>;
+
+  Engine& engine(const char* message) const;
+  void solve_columns(const typename Direct::const_multivector_type& B,
+                     const typename Direct::multivector_type& X, const LdltParts& parts, Transposition op);
+
   LdltOptions m_options;
   ExecutionSpace m_exec;
   MemoryBudget m_budget;

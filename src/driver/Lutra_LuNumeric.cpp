@@ -86,6 +86,11 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     return dynamic_cast<const WritableFactors<Scalar, ExecutionSpace>&>(*m_factorization).write_out(m_exec);
   }
 
+  Factorization<Scalar, ExecutionSpace>* factorization() override {
+    return m_stage == Stage::factorized || m_stage == Stage::numerically_singular ? m_factorization.get()
+                                                                                  : nullptr;
+  }
+
   void factorize(const matrix_type& A) override {
     if (m_stage == Stage::structurally_singular) {  // the report of the analysis stands
       check_square_matrix(m_exec, A, m_check);

@@ -34,6 +34,7 @@ struct LuNumericSteps {
   virtual void rematch(const typename Numeric::matrix_type& A) = 0;
   virtual bool increase_quality() = 0;
   virtual FactorValues<Scalar> factors() const = 0;
+  virtual Factorization<Scalar, ExecutionSpace>* factorization() = 0;
 
   Analysis m_analysis;
   Report m_report;
@@ -122,6 +123,8 @@ class LuNumeric {
   /// L and U on the host. Fences.
   /// @throws CallOrderError without a factorization
   FactorValues<Scalar> factors() const { return m_steps->factors(); }
+  /// The factors, of a numerically singular matrix too; null where there are none.
+  Factorization<Scalar, ExecutionSpace>* factorization() const { return m_steps->factorization(); }
 
   const std::shared_ptr<const analysis_type>& analysis() const noexcept { return m_steps->m_analysis; }
   /// What was chosen, counted and measured, and how good the last solution is. After an OutOfMemoryError of

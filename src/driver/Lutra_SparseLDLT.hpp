@@ -30,6 +30,22 @@ class SparseLDLT : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpa
   /// @throws as factorize(A)
   void factorize(const matrix_type& A, const shift_type& shift) { this->analyzed().factorize(A, shift); }
 
+  /// X = (op of the parts)⁻¹·B with L, D and Lᵀ apart or together (LdltNumeric::solve_parts).
+  /// @throws CallOrderError where there are no factors, InputError for extents that do not fit;
+  ///         OutOfMemoryError
+  template <class BView, class XView>
+  void solve_parts(const BView& B, const XView& X, const LdltParts& parts,
+                   Transposition op = Transposition::none) {
+    this->numeric("solve_parts: there is no analysis; call analyze and factorize first")
+        .solve_parts(B, X, parts, op);
+  }
+
+  /// Sign (or phase) of the determinant and logarithm of its magnitude (LdltNumeric::determinant).
+  /// @throws CallOrderError where there are no factors
+  Determinant<Scalar> determinant() const {
+    return this->numeric("determinant: there is no analysis; call analyze and factorize first").determinant();
+  }
+
   /// Raises the threshold u of pivots to u^0.75, at most to 1/2, for factorizations from here on: more
   /// accurate factors, more delayed pivots.
   /// @returns false where it is 1/2 already, or there is no threshold

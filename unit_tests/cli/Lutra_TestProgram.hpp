@@ -39,10 +39,9 @@ class Program {
   }
 
   /// Whether the program was built for a scalar type: "f32", "f64", "c64" or "c128".
-  bool has_scalar(const std::string& name) const {
-    const auto scalars = run("version --json").json()["scalars"];
-    return std::find(scalars.begin(), scalars.end(), name) != scalars.end();
-  }
+  bool has_scalar(const std::string& name) const { return has("scalars", name); }
+  /// Whether it was built for a backend: "serial", "openmp", "cuda" or "hip".
+  bool has_backend(const std::string& name) const { return has("backends", name); }
 
   void write(const std::string& name, const std::string& content) const { m_folder.write(name, content); }
   std::string read(const std::string& name) const { return read_file(m_folder.path(name)); }
@@ -57,6 +56,11 @@ class Program {
   void write_small() const { write_matrix("a.mtx", "2 2 4\n1 1 4\n1 2 1\n2 1 2\n2 2 3\n"); }
 
  private:
+  bool has(const char* list, const std::string& name) const {
+    const auto names = run("version --json").json()[list];
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+
   TemporaryFolder m_folder;
 };
 

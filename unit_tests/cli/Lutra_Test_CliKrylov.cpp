@@ -40,6 +40,8 @@ TEST_CASE("every Krylov method and preconditioner from the command line", "[cli]
   CHECK(solve("--method gmres --precond iluk --fill-level 3")["factors"]["nnz_u"] > ilu0["factors"]["nnz_u"]);
   CHECK(solve("--method gmres --precond parilut --fill-factor 3 --steps 3 --drop-tol 1e-9 --ordering rcm")
             ["choice"]["ordering"] == "rcm");
+  CHECK(solve("--method gmres --precond parilut --drop-tol 0")["choice"] ==
+        solve("--method gmres --precond parilut")["choice"]);
   solve("--method gmres --precond parilu --sweeps 20 --side split --restart 10 --apply exact");
   CHECK(solve("--method bicgstab --side left --apply jacobi")["choice"]["trisolve"] == "jacobi");
   CHECK(solve("--method gmres --precond lu --engine simplicial --repeat 2")["choice"]["engine"] ==
@@ -113,6 +115,7 @@ TEST_CASE("options that a method or preconditioner does not use are refused", "[
   refused("--method gmres --precond ic0 --matching exact", "--matching is not used with --precond ic0");
   refused("--method gmres --precond lu --side split", "--side split needs incomplete factors");
   refused("--method gmres --precond parilut --fill-factor 0", "--fill-factor has to be a number above 0");
+  refused("--method gmres --precond parilut --drop-tol -1e-3", "--drop-tol has to be a number of 0 or more");
   for (const std::string name :
        {"--method gmres --precond", "--method gmres --side", "--method gmres --apply"})
     refused(name + " nonsense", "invalid value 'nonsense' (choose from auto, ");

@@ -77,5 +77,64 @@ TEST_CASE("symmetric sequences, properties and Hermitian files", "[cli]") {
   CHECK(hermitian.json()["inertia"]["negative"] == 1);
 }
 
+TEST_CASE("auto takes a symmetric method where the matrix is symmetric", "[cli]") {
+  const Program program;
+  if (!program.has_backend("serial")) return;
+  const auto run = [&program](const std::string& call) {
+    const Outcome outcome = program.run(call + " --backend serial --json");
+    INFO(outcome.error);
+    CHECK(outcome.status == 0);
+    return outcome.json();
+  };
+  write_symmetric(program, "s1.mtx", "2 2 3\n1 1 4\n2 1 1\n2 2 3\n");
+  write_symmetric(program, "s2.mtx", "2 2 3\n1 1 0\n2 1 1\n2 2 3\n");
+  program.write_matrix("s3.mtx", "2 2 4\n1 1 4\n2 1 1\n1 2 2\n2 2 3\n");
+  const auto choice = [&](const std::string& arguments) {
+    const auto record = run("solve " + arguments);
+    CHECK(record["choice"] == run("info " + arguments)["choice"]);
+    return record["choice"];
+  };
+  CHECK(choice("s1.mtx")["method"] == "cholesky");
+  CHECK_THAT(choice("s1.mtx")["why"].get<std::string>(), ContainsSubstring("diagonally dominant"));
+  CHECK(choice("s2.mtx")["method"] == "ldlt");
+  CHECK_THAT(choice("s2.mtx")["why"].get<std::string>(), ContainsSubstring("1 zeros on the diagonal"));
+  CHECK(choice("s3.mtx")["method"] == "lu");
+  CHECK_THAT(choice("s3.mtx")["why"].get<std::string>(), ContainsSubstring("not symmetric"));
+  CHECK(choice("s1.mtx --engine simplicial")["method"] == "lu");
+  CHECK(choice("s1.mtx --pivot static")["method"] == "lu");
+  CHECK(choice("s1.mtx --memory-limit 1G")["method"] == "lu");
+  CHECK(choice("s1.mtx --method lu")["method"] == "lu");
+  // A sequence goes over to the method that a later matrix needs, and stays with it.
+  const auto steps = run("sequence s1.mtx s2.mtx s1.mtx s3.mtx s1.mtx")["steps"];
+  std::vector<std::string> methods;
+  for (const auto& step : steps) methods.push_back(step["choice"]["method"]);
+  CHECK(methods == std::vector<std::string>{"cholesky", "ldlt", "ldlt", "lu", "lu"});
+  if (!program.has_scalar("c128")) return;
+  program.write("h.mtx",
+                "%%MatrixMarket matrix coordinate complex hermitian\n2 2 3\n1 1 1 0\n2 1 0 2\n2 2 1 0\n");
+  CHECK(run("solve h.mtx")["inertia"]["negative"] == 1);
+}
+
+TEST_CASE("the same bits from run to run and for any number of threads", "[cli]") {
+  const Program program;
+  REQUIRE(program.run("generate kkt --size 1500 kkt.mtx").status == 0);
+  REQUIRE(program.run("generate poisson3d --size 13 poisson.mtx").status == 0);
+  const bool openmp = program.has_backend("openmp");
+  const std::string backend = openmp ? " --backend openmp" : "";
+  for (const std::string call : {"kkt.mtx --method ldlt", "kkt.mtx --method ldlt --pair-ordering",
+                                 "poisson.mtx --method ldlt", "poisson.mtx --method cholesky --nrhs 3"}) {
+    INFO(call);
+    std::string first;
+    for (const std::string threads : {"1", "2", "4", "4"}) {
+      const Outcome outcome = program.run("solve " + call + backend + " --out x.mtx --json",
+                                          "OMP_PROC_BIND=false OMP_NUM_THREADS=" + threads);
+      REQUIRE(outcome.status == 0);
+      if (openmp) CHECK(outcome.json()["threads"] == std::stoi(threads));
+      if (first.empty()) first = program.read("x.mtx");
+      CHECK(program.read("x.mtx") == first);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lutra::Test

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <limits>
 
+#include "Lutra_KrylovSolver.hpp"
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestFactorization.hpp"
 #include "Lutra_TestSystems.hpp"
@@ -11,6 +14,7 @@
 namespace lutra::Test {
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
 using Indices = std::vector<std::int64_t>;
 
 /// A numeric object for diag(d₀, d₁, …) whose factorization follows a script.
@@ -96,6 +100,38 @@ TEMPLATE_LIST_TEST_CASE("after the watchdog nothing is called solved", "[driver]
     scripted.factorize();
     CHECK(scripted.solve() == Status::success);
   }
+}
+
+TEMPLATE_LIST_TEST_CASE("after the watchdog no Krylov method calls anything solved", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Krylov =
+      KrylovSolver<Scalar, typename TestType::Ordinal, typename TestType::Offset, typename TestType::Space>;
+  const Scripted<TestType> scripted(ascending(5));
+  KrylovSolverOptions options;
+  options.preconditioning = Preconditioning::lu;
+  options.method = KrylovMethod::gmres;
+  Krylov solver(options);
+  const auto A = to_space<typename TestType::Space>(scripted.A);
+  solver.analyze(A, scripted.numeric->analysis());
+  solver.factorize(A);
+  const auto b = to_space<typename TestType::Space>(scripted.A.values);
+  const Kokkos::View<Scalar*, typename TestType::Memory> x("x", 5);
+  REQUIRE(solver.solve(b, x) == Status::success);
+  scripted.script->stopped = 3;
+  scripted.script->share = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_WITH(solver.solve(b, x), ContainsSubstring("row 3"));
+  CHECK(solver.report().status == Status::not_solved);
+  CHECK_FALSE(solver.report().iterations.has_value());
+  CHECK_FALSE(solver.report().errors.backward_componentwise.has_value());
+  scripted.script->share = 1;
+  CHECK(solver.solve(b, x) == Status::success);  // the preconditioner is still there
+  // An analysis of another pattern, and for another preconditioner, changes nothing.
+  const auto other = from_dense<Matrix<TestType>>({{1, 1}, {1, 1}});
+  CHECK_THROWS_AS(solver.analyze(to_space<typename TestType::Space>(other), scripted.numeric->analysis()),
+                  InputError);
+  CHECK(solver.solve(b, x) == Status::success);
+  options.preconditioning = Preconditioning::ilu;
+  CHECK_THROWS_AS(Krylov(options).analyze(A, scripted.numeric->analysis()), InputError);
 }
 
 TEMPLATE_LIST_TEST_CASE("after memory has run out the report says so", "[driver]", AllTypes) {

@@ -8,9 +8,11 @@
 #include "Lutra_FactorValues.hpp"
 #include "Lutra_FactorizationPlan.hpp"
 #include "Lutra_FrontLdlt.hpp"
+#include "Lutra_LdltDeterminant.hpp"
 #include "Lutra_LdltOptions.hpp"
 #include "Lutra_LdltSolver.hpp"
 #include "Lutra_LuAnalysis.hpp"
+#include "Lutra_PlanTools.hpp"
 
 namespace lutra::Impl {
 
@@ -34,9 +36,11 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 /// L·D·Lᵀ in fronts, one matrix after the other.
 ///
 /// Where delayed pivots do not fit the fronts, these get more room and the factorization is repeated, up to
-/// `max_repetitions` times and while the panels keep within `max_growth` times their first size. Then pivots
-/// cascade up the tree: the matrix is analyzed anew with matched rows side by side in the order, and this
-/// object works with that analysis from then on. There, room is what it takes.
+/// `max_repetitions` times and while the panels keep within `max_growth` times their first size. Beyond that,
+/// and where more than `max_delayed` of all columns were delayed or the factors have more than `max_entries`
+/// times the entries predicted, pivots cascade up the tree: the matrix is analyzed anew with matched rows
+/// side by side in the order, and this object works with that analysis from then on. There, room is what it
+/// takes.
 ///
 /// Where a structurally singular matrix has fewer zero pivots than its rank says, rounding errors have passed
 /// for pivots: the factorization is repeated with a larger tolerance, up to `max_tolerances` times. Where
@@ -53,25 +57,43 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   LdltFactorization(const Plan& plan, const MemoryBudget& budget);
   FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                                  double perturbation) override;
-  void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override;
+  void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
+    solve_parts(exec, op, B, X, {});
+  }
   std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
   FactorValues<Scalar> write_out(const ExecutionSpace& exec) const override;
   /// Raises u to u^0.75, up to 1/2.
   bool increase_quality() override;
   std::int64_t consume_timeout(const ExecutionSpace& exec) override;
 
+  /// X = (op of the parts)⁻¹·B as LdltSolver does it. The scaling of right-hand sides goes with L, that of
+  /// solutions with Lᵀ. Neither checks nor fences. B and X: Views [n × k].
+  template <class BView, class XView>
+  void solve_parts(const ExecutionSpace& exec, Transposition op, const BView& B, const XView& X,
+                   const LdltParts& parts) {
+    if (m_replacement.factorization) return m_replacement.factorization->solve_parts(exec, op, B, X, parts);
+    auto system = front_system(m_plan.F, m_A, op, B, X);
+    if (!parts.lower) system.in.scale = nullptr;
+    if (!parts.upper) system.out.scale = nullptr;
+    m_solver.solve(exec, m_plan.fronts, m_fronts, system, parts);
+  }
+  /// Of the matrix last factorized. Fences.
+  Determinant<Scalar> determinant(const ExecutionSpace& exec) const;
+
  private:
   using Analysis = LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
   /// What replaced the plan once pivots cascaded.
   struct Replacement {
     std::unique_ptr<Analysis> analysis;
-    std::unique_ptr<Base> factorization;
+    std::unique_ptr<LdltFactorization> factorization;
   };
   LdltOutcome factorize_with_room(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A);
   LdltOutcome factorize_with_tolerance(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A);
   FactorizationOutcome outcome_of(const ExecutionSpace& exec, const LdltOutcome& outcome) const;
+  bool may_reorder() const;
+  std::string cascade(const LdltOutcome& outcome) const;
   FactorizationOutcome reorder(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
-                               double perturbation);
+                               double perturbation, const std::string& cascade);
   FactorizationOutcome factorize_replacement(const ExecutionSpace& exec,
                                              const ScaledValues<Scalar, Memory>& A, double perturbation);
 

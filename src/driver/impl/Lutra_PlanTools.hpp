@@ -72,12 +72,12 @@ void write_entries(const ExecutionSpace& exec, const Pattern& pattern, std::vect
               static_cast<std::int64_t>(k));
 }
 
-/// B and X as solves on fronts take them. Transposed, F's columns stand where the right-hand sides are.
-template <class Scalar, class Ordinal, class Offset, class Memory>
+/// B and X, Views of rank 2, as solves on fronts take them. Transposed, F's columns stand where the
+/// right-hand sides are.
+template <class Scalar, class Ordinal, class Offset, class Memory, class BView, class XView>
 FrontSystem<Scalar, Ordinal, Memory> front_system(const PermutedPattern<Ordinal, Offset, Memory>& F,
                                                   const ScaledValues<Scalar, Memory>& A, Transposition op,
-                                                  const DenseRows<Scalar, Memory>& B,
-                                                  const DenseRows<Scalar, Memory>& X) {
+                                                  const BView& B, const XView& X) {
   const bool plain = op == Transposition::none;
   FrontSystem<Scalar, Ordinal, Memory> system;
   system.transposition = op;

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_ChooseMethod.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_ScalarTraits.hpp"
+
+namespace lutra {
+namespace {
+
+/// Whether a_ji is the conjugate of a_ij everywhere.
+template <class Scalar, class Ordinal, class Offset>
+bool is_hermitian(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
+  const auto* const columns = A.entries.data();
+  for (Ordinal i = 0; i < A.n_rows; ++i) {
+    for (Offset p = A.row_map(i); p < A.row_map(i + 1); ++p) {
+      const Ordinal j = A.entries(p);
+      const auto* const end = columns + A.row_map(j + 1);
+      const auto* const found = std::lower_bound(columns + A.row_map(j), end, i);
+      if (found == end || *found != i) return false;
+      if (A.values(static_cast<Offset>(found - columns)) != ScalarTraits<Scalar>::conjugate(A.values(p)))
+        return false;
+    }
+  }
+  return true;
+}
+
+/// Of a Hermitian matrix: weak dominance of a positive diagonal, and rows of strict dominance from which a
+/// search of the graph reaches all others.
+template <class Scalar, class Ordinal, class Offset>
+bool is_dominant(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
+  std::vector<Ordinal> reached;
+  std::vector<char> seen(static_cast<std::size_t>(A.n_rows), 0);
+  const auto reach = [&](Ordinal i) {
+    if (!std::exchange(seen[static_cast<std::size_t>(i)], 1)) reached.push_back(i);
+  };
+  for (Ordinal i = 0; i < A.n_rows; ++i) {
+    double diagonal = 0, others = 0;
+    for (Offset p = A.row_map(i); p < A.row_map(i + 1); ++p) {
+      if (A.entries(p) == i) {
+        const auto magnitude = ScalarTraits<Scalar>::magnitude(A.values(p));
+        if (A.values(p) == Scalar(magnitude)) diagonal = static_cast<double>(magnitude);
+      } else {
+        others += static_cast<double>(ScalarTraits<Scalar>::magnitude(A.values(p)));
+      }
+    }
+    if (!(diagonal > 0 && diagonal >= others)) return false;
+    if (diagonal > others) reach(i);
+  }
+  for (std::size_t k = 0; k < reached.size(); ++k) {
+    const Ordinal i = reached[k];
+    for (Offset p = A.row_map(i); p < A.row_map(i + 1); ++p)
+      if (A.values(p) != Scalar(0)) reach(A.entries(p));
+  }
+  return reached.size() == seen.size();
+}
+
+}  // namespace
+
+template <class Scalar, class Ordinal, class Offset>
+MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
+                                   const MatrixProperties& known) {
+  MethodProperties result;
+  if (known.rows != known.cols) return result;
+  result.symmetric = known.pattern_symmetry == 1 && known.value_symmetry == 1;
+  result.hermitian =
+      ScalarTraits<Scalar>::is_complex ? known.pattern_symmetry == 1 && is_hermitian(A) : result.symmetric;
+  result.diagonally_dominant = result.hermitian && is_dominant(A);
+  result.structurally_singular = known.structural_rank.value_or(known.rows) < known.rows;
+  result.zero_diagonals = known.zero_diagonals;
+  return result;
+}
+
+MethodChoice choose_method(const MethodProperties& properties, const SymmetricCosts& costs) {
+  MethodChoice choice;
+  const char* const kind = properties.hermitian && !properties.symmetric ? "Hermitian" : "symmetric";
+  const auto because = [&](DirectMethod method, const std::string& reason) {
+    choice.method = method;
+    choice.reason = reason;
+    return choice;
+  };
+  if (!properties.symmetric && !properties.hermitian)
+    return because(DirectMethod::lu, "lu: the matrix is not symmetric");
+  if (properties.structurally_singular)
+    return because(DirectMethod::lu, "lu: it names the rows and columns of a structurally singular matrix");
+  if (properties.lu_asked) return because(DirectMethod::lu, "lu: it has options or limits of its own");
+  if (properties.hermitian) choice.symmetry = Symmetry::hermitian;
+  const DirectMethod method = properties.diagonally_dominant ? DirectMethod::cholesky : DirectMethod::ldlt;
+  const bool exchanges = properties.zero_diagonals > 0;
+  const double ratio = method == DirectMethod::cholesky ? costs.cholesky
+                       : exchanges                      ? costs.ldlt_zero_diagonals
+                                                        : costs.ldlt;
+  std::string matrix = std::string("the matrix is ") + kind;
+  if (method == DirectMethod::cholesky) matrix += " and diagonally dominant";
+  if (exchanges) matrix += " with " + std::to_string(properties.zero_diagonals) + " zeros on the diagonal";
+  if (ratio == 0)
+    return because(DirectMethod::lu, "lu: " + matrix + ", but the time of LDLᵀ is not known on this device");
+  char text[64];
+  std::snprintf(text, sizeof text, "%.2g times the time of LU", ratio);
+  if (ratio >= 1)
+    return because(DirectMethod::lu, "lu: " + matrix + ", but LDLᵀ is predicted to take " + text);
+  return because(method, (method == DirectMethod::cholesky ? "cholesky: " : "ldlt: ") + matrix +
+                             ", predicted to take " + text);
+}
+
+#define LUTRA_METHOD_PROPERTIES(Scalar, Ordinal, Offset)                                                  \
+  template MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, \
+                                              const MatrixProperties&);
+LUTRA_FOR_EACH_MATRIX(LUTRA_METHOD_PROPERTIES)
+
+}  // namespace lutra

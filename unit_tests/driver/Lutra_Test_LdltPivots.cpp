@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <limits>
+
+#include "Lutra_TestSymmetric.hpp"
+
+namespace lutra::Test {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEMPLATE_LIST_TEST_CASE("singular symmetric matrices have zero pivots", "[ldlt]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const double o = nothing;
+  LdltOptions options;
+  options.symmetry = Symmetry::hermitian;
+  const auto factorized = [&](const Matrix<TestType>& A) {
+    Symmetric<TestType> solver(options);
+    solver.analyze(A);
+    solver.factorize(A);
+    return solver;
+  };
+  SECTION("a row of ones twice") {
+    const auto A = from_dense<Matrix<TestType>>({{1, 1, o}, {1, 1, o}, {o, o, -4}});
+    auto solver = factorized(A);
+    CHECK(solver.report().status == Status::numerically_singular);
+    check_inertia(solver.report(), 1, 1, 1);
+    CHECK(solver.report().pivots.zero == 1);
+    REQUIRE(solver.report().singular_columns.size() == 1);
+    CHECK(solver.report().singular_columns[0] < 2);
+    std::vector<Scalar> b(3, Scalar(1)), x(3, Scalar(7));
+    CHECK(solver.solve_host(b, x) == Status::numerically_singular);
+    CHECK(x == std::vector<Scalar>(3, Scalar(7)));
+    options.solve_singular = true;
+    auto consistent = factorized(A);
+    CHECK(consistent.solve_host(b, x) == Status::numerically_singular);
+    CHECK(*consistent.report().errors.backward_componentwise <= tight_bound<Scalar>());
+  }
+  SECTION("no entries at all") {
+    auto solver = factorized(Matrix<TestType>{3, 3, {0, 0, 0, 0}, {}, {}});
+    check_inertia(solver.report(), 0, 0, 3);
+    CHECK(solver.report().structural_rank == 0);
+  }
+  SECTION("structurally singular: three rows in one column") {
+    auto solver =
+        factorized(from_dense<Matrix<TestType>>({{o, 1, 2, 3}, {1, o, o, o}, {2, o, o, o}, {3, o, o, o}}));
+    check_inertia(solver.report(), 1, 1, 2);
+    CHECK(solver.report().structural_rank == 2);
+    CHECK(solver.report().status == Status::numerically_singular);
+    CHECK(solver.report().singular_columns.size() == 2);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("the zeros of structurally singular matrices are counted, or there is no inertia",
+                        "[ldlt]", AllTypes) {
+  // [H Bᵀ; B 0] with more rows in B than columns: at least m − n zero eigenvalues, however rounding goes.
+  std::mt19937 random(112);
+  const std::size_t n = 40, m = 100;
+  auto picture = symmetric_picture(static_cast<int>(n + m), 0.5, random, [](std::size_t) { return nothing; });
+  for (std::size_t i = n; i < n + m; ++i)
+    for (std::size_t j = n; j < n + m; ++j) picture[i][j] = nothing;
+  const auto A = from_dense<Matrix<TestType>>(picture);
+  LdltOptions options;
+  options.symmetry = Symmetry::hermitian;
+  Symmetric<TestType> solver(options);
+  solver.analyze(A);
+  CHECK(solver.report().structural_rank == 2 * n);
+  solver.factorize(A);
+  CHECK(solver.report().status == Status::numerically_singular);
+  if (solver.report().inertia.zero) check_inertia(solver.report(), n, n, m - n);
+  // Shifted it is regular, which the same analysis has to see.
+  const Kokkos::View<RealOf<typename TestType::Scalar>*, typename TestType::Memory> shift("shift", n + m);
+  Kokkos::deep_copy(shift, RealOf<typename TestType::Scalar>(1e4));
+  solver.factorize(to_space<typename TestType::Space>(A), shift);
+  check_inertia(solver.report(), n + m, 0, 0);
+  CHECK(solver.report().escalations.empty());
+}
+
+TEMPLATE_LIST_TEST_CASE("pivoting: none and static", "[ldlt]", AllTypes) {
+  std::mt19937 random(105);
+  LdltOptions options;
+  options.symmetry = Symmetry::hermitian;
+  SECTION("none, on a quasi-definite matrix") {
+    const auto A = from_dense<Matrix<TestType>>(
+        {{4, 1, nothing, 1}, {1, 3, 1, nothing}, {nothing, 1, -2, 1}, {1, nothing, 1, -5}});
+    options.pivoting = Pivoting::none;
+    Symmetric<TestType> solver(options);
+    solver.analyze(A);
+    solver.factorize(A);
+    check_inertia(solver.report(), 2, 2, 0);
+    CHECK(solver.report().choice.pivot == "none");
+    CHECK(solver.report().pivots.delayed == 0);
+    check_solution(solver, A);
+  }
+  SECTION("static: pivots are perturbed, and there is no inertia then") {
+    options.pivoting = Pivoting::static_perturbed;
+    options.ordering = Ordering::natural;
+    options.matching = Matching::none;
+    // Without a pivot from the last row the first one is zero.
+    auto picture = symmetric_picture(80, 0.4, random, [](std::size_t) { return 0.0; });
+    const auto A = from_dense<Matrix<TestType>>(picture);
+    Symmetric<TestType> solver(options);
+    solver.analyze(A);
+    solver.factorize(A);
+    CHECK(solver.report().pivots.delayed == 0);
+    CHECK(solver.report().inertia.positive.has_value() == (solver.report().pivots.perturbed == 0));
+    check_solution(solver, A);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("delayed pivots get room, or another order", "[ldlt]", AllTypes) {
+  std::mt19937 random(108);
+  // [0 B; Bᵀ 0] with B dense: in the natural order no pivot of the first half can be taken before the second.
+  const std::size_t n = 150;
+  std::vector<std::vector<double>> picture(2 * n, std::vector<double>(2 * n, nothing));
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = n; j < 2 * n; ++j)
+      if (random() % 4 == 0 || j == i + n)
+        picture[i][j] = picture[j][i] = random_value<double>(random, 1) + (j == i + n ? 30 : 0);
+  const auto A = from_dense<Matrix<TestType>>(picture);
+  LdltOptions options;
+  options.symmetry = Symmetry::hermitian;
+  for (const bool user : {true, false}) {  // a user's permutation is kept
+    options.ordering = user ? Ordering::user : Ordering::natural;
+    options.user_permutation.clear();
+    for (std::size_t i = 0; user && i < 2 * n; ++i)
+      options.user_permutation.push_back(static_cast<std::int64_t>(i));
+    options.pivot_threshold = 0.4;
+    Symmetric<TestType> solver(options);
+    solver.analyze(A);
+    CHECK(solver.increase_quality());  // to 1/2, with another order, too
+    solver.factorize(A);
+    CHECK_FALSE(solver.increase_quality());
+    INFO(describe(solver.report()));
+    check_inertia(solver.report(), n, n, 0);
+    CHECK(*solver.report().pivots.delayed > 0);
+    CHECK_FALSE(solver.report().escalations.empty());
+    check_solution(solver, A);
+    solver.factorize(A);  // there is room now
+    CHECK(solver.report().escalations.empty());
+    check_solution(solver, A);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("more accurate factors on demand", "[ldlt]", AllTypes) {
+  std::mt19937 random(109);
+  const auto A = saddle_point<Matrix<TestType>>(60, 30, random);
+  LdltOptions options;
+  options.symmetry = Symmetry::hermitian;
+  options.pivot_threshold = 1e-6;
+  Symmetric<TestType> solver(options);
+  CHECK_THROWS_AS(solver.increase_quality(), CallOrderError);
+  solver.analyze(A);
+  int raised = 0;
+  while (solver.increase_quality()) {
+    ++raised;
+    solver.factorize(A);
+    check_inertia(solver.report(), 60, 30, 0);
+  }
+  CHECK(raised > 5);
+  CHECK(raised < 20);
+  check_solution(solver, A);
+  options.positive_definite = true;
+  Symmetric<TestType> cholesky(options);
+  cholesky.analyze(A);
+  CHECK_FALSE(cholesky.increase_quality());
+}
+
+/// [H Bᵀ; B 0] with H > 0 diagonal and B of `m` rows, three neighbours each: in most orders many zeros of the
+/// diagonal are reached before the columns they need.
+template <class MatrixType>
+MatrixType chain_of_constraints(int m, std::mt19937& random) {
+  const auto rows = static_cast<std::size_t>(m), n = rows + 2;
+  std::vector<std::vector<double>> picture(n + rows, std::vector<double>(n + rows, nothing));
+  for (std::size_t i = 0; i < n; ++i) picture[i][i] = 1e-3;
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t k = 0; k < 3; ++k)
+      picture[n + i][i + k] = picture[i + k][n + i] = k == 1 ? -2 : 1 + random_value<double>(random, 0) / 8;
+  return from_dense<MatrixType>(picture);
+}
+
+TEMPLATE_LIST_TEST_CASE("many delayed pivots that fit lead to another order, too", "[ldlt]", AllTypes) {
+  std::mt19937 random(113);
+  const int m = 400;
+  const auto A = chain_of_constraints<Matrix<TestType>>(m, random);
+  LdltOptions options;
+  options.symmetry = Symmetry::hermitian;
+  options.ordering = Ordering::user;
+  Symmetric<TestType> solver;
+  solver.analyze(A);
+  options.user_permutation = solver.structure().row_order;
+  Symmetric<TestType> kept(options);  // the same order, which is not changed
+  kept.analyze(A);
+  kept.factorize(A);
+  solver.factorize(A);
+  INFO(kept.report().pivots.delayed.value() << " and " << solver.report().pivots.delayed.value());
+  for (const auto* report : {&kept.report(), &solver.report()}) check_inertia(*report, m + 2, m, 0);
+  REQUIRE(*kept.report().pivots.delayed > (2 * m + 2) / 10);
+  CHECK(*solver.report().pivots.delayed <= (2 * m + 2) / 10);
+  REQUIRE_FALSE(solver.report().escalations.empty());
+  CHECK_THAT(solver.report().escalations.back(), ContainsSubstring("columns): ordered anew"));
+  check_solution(solver, A);
+  solver.factorize(A);  // with that order
+  CHECK(solver.report().escalations.empty());
+  check_solution(solver, A);
+}
+
+TEMPLATE_LIST_TEST_CASE("the determinant of a symmetric matrix", "[ldlt]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  LdltOptions options;
+  options.symmetry = Symmetry::hermitian;
+  Symmetric<TestType> solver(options);
+  CHECK_THROWS_AS(solver.determinant(), CallOrderError);
+  const auto A = from_dense<Matrix<TestType>>({{0, 4, 0, 0}, {4, 0, 0, 0}, {0, 0, 8, 1}, {0, 0, 1, -0.5}});
+  solver.analyze(A);
+  CHECK_THROWS_AS(solver.determinant(), CallOrderError);
+  solver.factorize(A);  // −16 · −5
+  const auto tolerance = static_cast<double>(tight_bound<Scalar>());
+  CHECK(Kokkos::abs(solver.determinant().sign - Scalar(1)) <= tolerance);
+  CHECK(std::abs(solver.determinant().log_magnitude - std::log(80.0)) <= 10 * tolerance);
+  solver.factorize(from_dense<Matrix<TestType>>({{0, 4, 0, 0}, {4, 0, 0, 0}, {0, 0, 8, 2}, {0, 0, 2, 0.5}}));
+  CHECK(solver.report().status == Status::numerically_singular);
+  CHECK(solver.determinant().sign == Scalar(0));
+  CHECK(solver.determinant().log_magnitude == -std::numeric_limits<double>::infinity());
+}
+
+TEMPLATE_LIST_TEST_CASE("solves with L, D and Lᵀ one after another are solves with all three", "[ldlt]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  std::mt19937 random(114);
+  for (const int m : {60, 400}) {  // without and with another order
+    const auto A = chain_of_constraints<Matrix<TestType>>(m, random);
+    const auto b = to_space<Space>(known_system(A).b);
+    const Kokkos::View<Scalar*, typename TestType::Memory> apart("apart", b.extent(0)),
+        together("together", b.extent(0));
+    Symmetric<TestType> solver;
+    CHECK_THROWS_AS(solver.solve_parts(b, together, {}), CallOrderError);
+    solver.analyze(A);
+    CHECK_THROWS_AS(solver.solve_parts(b, together, {}), CallOrderError);
+    solver.factorize(A);
+    const Kokkos::View<Scalar*, typename TestType::Memory> shorter("shorter", 3);
+    CHECK_THROWS_AS(solver.solve_parts(shorter, shorter, {}), InputError);
+    solver.solve_parts(b, together, {});
+    CHECK(Reference::backward_errors(A, to_vector(together), known_system(A).b).normwise <=
+          1000 * tight_bound<Scalar>());  // without refinement
+    solver.solve_parts(b, apart, {true, false, false});
+    solver.solve_parts(apart, apart, {false, true, false});
+    solver.solve_parts(apart, apart, {false, false, true});
+    CHECK(to_vector(apart) == to_vector(together));  // scales are powers of two
+    // D alone is symmetric with the inertia of A: its solves with unit vectors give a matrix of that kind.
+    if (m > 100) continue;
+    const auto n = b.extent(0);
+    const Kokkos::View<Scalar**, Kokkos::LayoutRight, typename TestType::Memory> columns("columns", n, n);
+    const auto host = Kokkos::create_mirror_view(columns);
+    for (std::size_t i = 0; i < n; ++i) host(i, i) = Scalar(1);
+    Kokkos::deep_copy(columns, host);
+    solver.solve_parts(columns, columns, {false, true, false});
+    Kokkos::deep_copy(host, columns);
+    std::size_t off_diagonal = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        CHECK(Kokkos::abs(host(i, j) - host(j, i)) <= tight_bound<Scalar>() * Kokkos::abs(host(i, j)));
+        off_diagonal += host(i, j) == Scalar(0) ? 0 : 1;
+      }
+    }
+    CHECK(off_diagonal == static_cast<std::size_t>(*solver.report().pivots.two_by_two));
+  }
+}
+
+}  // namespace lutra::Test
