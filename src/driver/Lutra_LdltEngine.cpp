@@ -224,8 +224,7 @@ std::vector<Pivot> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::p
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FactorValues<Scalar> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::write_out(
     const ExecutionSpace& exec) const {
-  if (m_replacement.factorization)
-    return static_cast<const LdltFactorization&>(*m_replacement.factorization).write_out(exec);
+  if (m_replacement.factorization) return m_replacement.factorization->write_out(exec);
   auto factors = start_factor_values(exec, pivots(exec), m_A);
   const auto records = to_host(exec, m_fronts.records);
   const auto variables = to_host(exec, m_fronts.variables);
