@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# <prefix>/lib/liblutra, <prefix>/include/lutra/Lutra_*.hpp, <prefix>/include/lutra/impl/Lutra_*.hpp (internals),
-# <prefix>/bin/lutra, <prefix>/lib/cmake/Lutra.
+# <prefix>/lib/liblutra, liblutra_c, <prefix>/include/lutra/Lutra_*.hpp and lutra.h,
+# <prefix>/include/lutra/impl/Lutra_*.hpp (internals), <prefix>/bin/lutra, <prefix>/lib/cmake/Lutra,
+# <prefix>/lib/pkgconfig, <prefix>/share. With the prefix /usr on Debian lib is lib/<triplet>.
 include(CMakePackageConfigHelpers)
 set(Lutra_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Lutra")
 
@@ -21,6 +22,13 @@ endforeach()
 install(FILES "${PROJECT_BINARY_DIR}/generated/Lutra_Config.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra")
 
 install(TARGETS lutra EXPORT LutraTargets)
+if(TARGET lutra_c)
+  set_target_properties(lutra_c PROPERTIES INSTALL_RPATH "$ORIGIN")  # liblutra lies beside it
+  install(TARGETS lutra_c lutra_fortran EXPORT LutraTargets)
+  install(FILES "${PROJECT_SOURCE_DIR}/src/c/lutra.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra")
+  install(FILES "${PROJECT_SOURCE_DIR}/src/c/lutra.f90" DESTINATION "${CMAKE_INSTALL_DATADIR}/lutra/fortran")
+  include(LutraPkgConfig)
+endif()
 install(EXPORT LutraTargets NAMESPACE Lutra:: DESTINATION "${Lutra_cmake_dir}")
 if(TARGET lutra_trilinos)
   install(TARGETS lutra_trilinos EXPORT LutraTrilinosTargets)
@@ -30,6 +38,7 @@ if(TARGET lutra_cli)
   file(RELATIVE_PATH from_bin_to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
   set_target_properties(lutra_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${from_bin_to_lib}")
   install(TARGETS lutra_cli)
+  install(FILES "${PROJECT_SOURCE_DIR}/packaging/lutra.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 endif()
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/LutraConfig.cmake.in"
@@ -40,3 +49,4 @@ write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/LutraConfigVersion
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/LutraConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/LutraConfigVersion.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/FindMETIS.cmake" "${CMAKE_CURRENT_LIST_DIR}/FindAMD.cmake"
         DESTINATION "${Lutra_cmake_dir}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/CHANGELOG.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -42,3 +42,4 @@ say "$ lutra solve $matrix"
 say
 say "For a file of your own:"
 say "  $lutra solve A.mtx"
+say "C++, C, Fortran, Python, Spack, containers: docs/building.md, \"All ways in\""

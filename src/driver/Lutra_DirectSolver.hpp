@@ -115,14 +115,14 @@ class DirectSolver {
     return *m_numeric;
   }
   numeric_type& analyzed() const { return numeric("factorize: there is no analysis; call analyze first"); }
-
- private:
+  /// A matrix of another row map or memory as the solver reads it.
   template <class Value, class Index, class Integer, class Memory>
   matrix_type readable(const CsrView<Value, Index, Integer, Memory>& A) {
     return Impl::adapt_matrix<matrix_type>(
         A, [this](const auto& row_map) { return m_row_map.convert(m_exec, row_map, m_budget); });
   }
 
+ private:
   options_type m_options;
   ExecutionSpace m_exec;
   MemoryBudget m_budget;

@@ -87,7 +87,6 @@ template <>
 constexpr Choices<bool, 4> choices_of<bool> = {{{"false", false}, {"true", true}, {"0", false}, {"1", true}}};
 
 // ---- fields
-// ------------------------------------------------------------------------------------------------
 
 /// Calls visit(name, field) for each option that has a name.
 template <class Visit>
@@ -186,7 +185,6 @@ void visit_fields(KrylovSolverOptions& o, const Visit& visit) {
 }
 
 // ---- values
-// ------------------------------------------------------------------------------------------------
 
 template <class Field>
 constexpr bool is_number = std::is_arithmetic_v<Field> && !std::same_as<Field, bool>;

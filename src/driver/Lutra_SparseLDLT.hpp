@@ -29,6 +29,10 @@ class SparseLDLT : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpa
   /// Factorizes A + diag(shift): regularization without a new analysis (LdltNumeric::factorize).
   /// @throws as factorize(A)
   void factorize(const matrix_type& A, const shift_type& shift) { this->analyzed().factorize(A, shift); }
+  template <class Value, class Index, class Integer, class Memory>
+  void factorize(const CsrView<Value, Index, Integer, Memory>& A, const shift_type& shift) {
+    factorize(this->readable(A), shift);
+  }
 
   /// X = (op of the parts)⁻¹·B with L, D and Lᵀ apart or together (LdltNumeric::solve_parts).
   /// @throws CallOrderError where there are no factors, InputError for extents that do not fit;

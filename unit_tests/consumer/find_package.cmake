@@ -38,3 +38,16 @@ endif()
 file(RENAME "${prefix}" "${WORK}/moved")
 file(COPY "${LUTRA_SOURCE}/example/solve_views" DESTINATION "${WORK}")
 build_and_run("${WORK}/solve_views" "${WORK}/build" solve_views "-DLutra_ROOT=${WORK}/moved")
+
+# The same from C, by the compiler and pkg-config alone.
+find_program(PKG_CONFIG pkg-config)
+if(PKG_CONFIG)
+  set(ENV{PKG_CONFIG_PATH} "${WORK}/moved/${LIBDIR}/pkgconfig")
+  execute_process(COMMAND "${PKG_CONFIG}" --static --cflags --libs lutra OUTPUT_VARIABLE pkg_flags
+                  COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(flags UNIX_COMMAND "${CXX_FLAGS} ${pkg_flags}")
+  file(COPY "${LUTRA_SOURCE}/example/c_solve/c_solve.c" DESTINATION "${WORK}")
+  run("${C_COMPILER}" -std=c99 -Wall -Wextra -pedantic -Werror "${WORK}/c_solve.c" -o "${WORK}/c_solve" ${flags})
+  set(ENV{LD_LIBRARY_PATH} "${WORK}/moved/${LIBDIR}:${Kokkos_DIR}/../..:$ENV{LD_LIBRARY_PATH}")
+  run("${WORK}/c_solve")
+endif()

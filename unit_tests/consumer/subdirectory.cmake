@@ -5,7 +5,8 @@
 include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
 build_and_run("${CMAKE_CURRENT_LIST_DIR}/subdirectory" "${WORK}/build" solve_views "-DLUTRA_SOURCE=${LUTRA_SOURCE}"
               "-DCMAKE_C_COMPILER=${C_COMPILER}" -DBUILD_SHARED_LIBS=ON -DLutra_SCALARS=f64 -DLutra_ORDINALS=int32
-              "-DLutra_ENABLE_WARNINGS=${WARNINGS}" "-DCMAKE_CXX_FLAGS_RELEASE=-O0")
+              "-DLutra_ENABLE_WARNINGS=${WARNINGS}" "-DCMAKE_CXX_FLAGS_RELEASE=-O0" -DLutra_ENABLE_C=ON)
+run("${CMAKE_COMMAND}" --build "${WORK}/build" --config "${CONFIG}" --target lutra_c)
 
 # Installed and moved, the shared library is found under its SONAME; whoever links it needs no METIS and no AMD.
 file(REMOVE_RECURSE "${WORK}/prefix" "${WORK}/moved" "${WORK}/solve_views" "${WORK}/consumer")
@@ -17,6 +18,14 @@ endif()
 file(COPY "${LUTRA_SOURCE}/example/solve_views" DESTINATION "${WORK}")
 build_and_run("${WORK}/solve_views" "${WORK}/consumer" solve_views "-DLutra_ROOT=${WORK}/moved"
               -DCMAKE_DISABLE_FIND_PACKAGE_METIS=ON -DCMAKE_DISABLE_FIND_PACKAGE_AMD=ON)
+
+# A project in C knows neither a C++ compiler nor Kokkos; linker and loader find Kokkos' shared libraries by the path.
+set(ENV{LD_LIBRARY_PATH} "${Kokkos_DIR}/../..:$ENV{LD_LIBRARY_PATH}")
+run("${CMAKE_COMMAND}" --fresh -S "${CMAKE_CURRENT_LIST_DIR}/c_only" -B "${WORK}/c_only" -G "${GENERATOR}"
+    "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_C_FLAGS=${CXX_FLAGS}" "-DLUTRA_SOURCE=${LUTRA_SOURCE}"
+    "-DLutra_ROOT=${WORK}/moved" "-DCMAKE_BUILD_TYPE=${CONFIG}")
+run("${CMAKE_COMMAND}" --build "${WORK}/c_only" --config "${CONFIG}")
+run("${WORK}/c_only/c_solve")
 
 # A type that was not compiled stops the compiler with a message that names the option, not the linker.
 run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/types_not_built" -B "${WORK}/types" -G "${GENERATOR}"

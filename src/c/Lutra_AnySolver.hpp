@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ANYSOLVER_HPP
+#define LUTRA_ANYSOLVER_HPP
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "Lutra_NamedOptions.hpp"
+#include "Lutra_Report.hpp"
+#include "Lutra_ReportJson.hpp"
+#include "Lutra_Transposition.hpp"
+#include "lutra.h"
+
+namespace lutra::C {
+
+/// A scalar type, index type or backend the library holds no code for.
+class NotBuiltError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Right-hand sides and solutions: columns of values of the solver's scalar type.
+struct Columns {
+  std::int64_t count;
+  const void* B;
+  std::int64_t ldb;
+  void* X;
+  std::int64_t ldx;
+};
+
+/// A solver of the library without its types. Functions throw what the library throws.
+class AnySolver {
+ public:
+  virtual ~AnySolver() = default;
+
+  virtual void set_option(std::string_view name, std::string_view value) = 0;
+  virtual std::vector<NamedOption> options() const = 0;
+  virtual void set_permutation(std::vector<std::int64_t> permutation) = 0;
+  virtual void set_memory(lutra_memory memory) = 0;
+  virtual void set_stream(void* stream) = 0;
+
+  virtual void analyze(const lutra_matrix& A) = 0;
+  virtual void factorize(const lutra_matrix& A) = 0;
+  virtual void factorize_shifted(const lutra_matrix& A, const void* shift) = 0;
+  virtual void solve(Transposition op, const Columns& columns) = 0;
+  virtual void apply(Transposition op, const Columns& columns) = 0;
+
+  virtual const Report& report() const = 0;
+  /// The report with what it is about.
+  virtual ReportRecord record() const = 0;
+};
+
+/// A solver of one kind with its default options.
+/// @param backend as the command line names it, one that was built
+/// @throws NotBuiltError
+std::unique_ptr<AnySolver> make_lu(int scalar, int index, const std::string& backend);
+std::unique_ptr<AnySolver> make_ldlt(int scalar, int index, const std::string& backend);
+std::unique_ptr<AnySolver> make_ilu(int scalar, int index, const std::string& backend);
+std::unique_ptr<AnySolver> make_krylov(int scalar, int index, const std::string& backend);
+
+}  // namespace lutra::C
+
+#endif

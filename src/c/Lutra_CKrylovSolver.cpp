@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_KrylovSolver.hpp"
+#include "Lutra_TypedSolver.hpp"
+
+namespace lutra::C {
+
+std::unique_ptr<AnySolver> make_krylov(int scalar, int index, const std::string& backend) {
+  return make_typed<KrylovSolver, KrylovSolverOptions>(scalar, index, backend);
+}
+
+}  // namespace lutra::C

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_TYPEDSOLVER_HPP
+#define LUTRA_TYPEDSOLVER_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "Lutra_AnySolver.hpp"
+#include "Lutra_CsrView.hpp"
+#include "Lutra_DescribeRun.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_ScalarTraits.hpp"
+
+namespace lutra::C {
+
+template <class Scalar>
+constexpr lutra_scalar scalar_of = std::is_same_v<Scalar, float>                    ? LUTRA_F32
+                                   : std::is_same_v<Scalar, double>                 ? LUTRA_F64
+                                   : std::is_same_v<Scalar, Kokkos::complex<float>> ? LUTRA_C64
+                                                                                    : LUTRA_C128;
+
+/// @throws InputError
+inline void require(bool condition, const std::string& message) {
+  if (!condition) throw InputError(message);
+}
+
+/// What can be said of a matrix without reading its arrays. @throws InputError
+inline void check_matrix_arguments(const lutra_matrix& A, std::int64_t max_index) {
+  require(A.n_rows >= 0 && A.n_cols >= 0 && A.nnz >= 0,
+          "matrix: n_rows " + std::to_string(A.n_rows) + ", n_cols " + std::to_string(A.n_cols) +
+              " and nnz " + std::to_string(A.nnz) + " must be 0 or more");
+  require(std::max(A.n_rows, A.n_cols) <= max_index,
+          "matrix: " + std::to_string(std::max(A.n_rows, A.n_cols)) +
+              " rows or columns are too many for LUTRA_INT32; create the solver with LUTRA_INT64");
+  require(A.row_map != nullptr, "matrix: row_map is null");
+  require(A.nnz == 0 || A.columns != nullptr, "matrix: columns is null");
+  require(A.nnz == 0 || A.values != nullptr, "matrix: values is null");
+  require(A.row_map_type == LUTRA_INT32 || A.row_map_type == LUTRA_INT64,
+          "matrix: row_map_type is neither LUTRA_INT32 nor LUTRA_INT64");
+}
+
+/// One of the library's solvers behind AnySolver. The C++ object has its options from the start, so it is
+/// made by the first analysis, and anew by one that finds other options.
+template <template <class, class, class, class> class SolverOf, class Options, class Scalar, class Ordinal,
+          class Space>
+class TypedSolver final : public AnySolver {
+  using Solver = SolverOf<Scalar, Ordinal, std::int64_t, Space>;
+  using Memory = typename Space::memory_space;
+  using Host = Kokkos::HostSpace;
+  static constexpr bool on_host = Impl::is_host_space<Space>;
+
+ public:
+  void set_option(std::string_view name, std::string_view value) override {
+    lutra::set_option(m_options, name, value);
+    m_changed = true;
+  }
+  std::vector<NamedOption> options() const override { return named_options(m_options); }
+  void set_memory(lutra_memory memory) override { m_memory = memory; }
+
+  void set_permutation(std::vector<std::int64_t> permutation) override {
+    const Ordering ordering = permutation.empty() ? Ordering::automatic : Ordering::user;
+    const auto set = [&](auto& options) {
+      options.ordering = ordering;
+      options.user_permutation = permutation;
+    };
+    if constexpr (std::is_same_v<Options, KrylovSolverOptions>) {
+      set(m_options.ilu);
+      set(m_options.lu);
+    } else {
+      set(m_options);
+    }
+    m_changed = true;
+  }
+
+  void set_stream(void* stream) override {
+    require(!on_host || stream == nullptr, "stream: the backend " + backend_name<Space>() + " has none");
+    m_stream = stream;
+    m_changed = true;
+  }
+
+  void analyze(const lutra_matrix& A) override {
+    if (m_solver && !m_changed) {
+      with_matrix(A, [&](const auto& matrix) { m_solver->analyze(matrix); });
+    } else {
+      auto solver = std::make_unique<Solver>(m_options, instance());
+      with_matrix(A, [&](const auto& matrix) { solver->analyze(matrix); });
+      m_solver = std::move(solver);
+      m_changed = false;
+    }
+    m_rows = A.n_rows;
+    m_nnz = A.nnz;
+  }
+
+  void factorize(const lutra_matrix& A) override {
+    analyzed("lutra_factorize");
+    with_matrix(A, [&](const auto& matrix) { m_solver->factorize(matrix); });
+  }
+
+  void factorize_shifted(const lutra_matrix& A, const void* shift) override {
+    analyzed("lutra_factorize_shifted");
+    if constexpr (requires { typename Solver::shift_type; }) {
+      require(shift != nullptr, "shift: it is null");
+      check_matrix(A);
+      require(on_host || m_memory == LUTRA_DEVICE,
+              "shift: lutra_factorize_shifted takes arrays on the device (lutra_set_memory)");
+      const typename Solver::shift_type diagonal(static_cast<const RealOf<Scalar>*>(shift),
+                                                 static_cast<std::size_t>(A.n_rows));
+      with_matrix(A, [&](const auto& matrix) {
+        if constexpr (requires { m_solver->factorize(matrix, diagonal); })
+          m_solver->factorize(matrix, diagonal);
+      });
+    } else {
+      throw InputError("lutra_factorize_shifted: it belongs to LUTRA_LDLT and LUTRA_CHOLESKY");
+    }
+  }
+
+  void solve(Transposition op, const Columns& columns) override {
+    analyzed("lutra_solve");
+    if constexpr (requires { m_solver->solve_host({}, {}, op); }) {
+      run(
+          columns, [&](const auto& B, const auto& X) { m_solver->solve(B, X, op); },
+          [&](auto B, auto X) { m_solver->solve_host(B, X, op); });
+    } else {
+      throw InputError("lutra_solve: incomplete factors are no solver; use lutra_apply, or LUTRA_KRYLOV");
+    }
+  }
+
+  void apply(Transposition op, const Columns& columns) override {
+    analyzed("lutra_apply");
+    if constexpr (requires { m_solver->apply_host({}, {}, op); }) {
+      run(
+          columns, [&](const auto& B, const auto& X) { m_solver->apply(B, X, op); },
+          [&](auto B, auto X) { m_solver->apply_host(B, X, op); });
+    } else {
+      throw InputError("lutra_apply: it belongs to LUTRA_ILU; use lutra_solve");
+    }
+  }
+
+  const Report& report() const override { return m_solver ? m_solver->report() : m_no_report; }
+
+  ReportRecord record() const override {
+    ReportRecord record;
+    record.run = describe_run<Space>();
+    record.matrix.rows = record.matrix.cols = m_rows;
+    record.matrix.nnz = m_nnz;
+    constexpr const char* names[] = {"f32", "f64", "c64", "c128"};
+    record.matrix.scalar = names[scalar_of<Scalar>];
+    record.report = report();
+    record.matrix.structural_rank = record.report.structural_rank;
+    if (record.report.status != Status::success) record.message = describe(record.report);
+    return record;
+  }
+
+ private:
+  void analyzed(const char* function) const {
+    if (!m_solver)
+      throw CallOrderError(std::string(function) + ": there is no analysis; call lutra_analyze first");
+  }
+
+  Space instance() const {
+#ifdef KOKKOS_ENABLE_CUDA
+    if constexpr (std::is_same_v<Space, Kokkos::Cuda>)
+      if (m_stream != nullptr) return Space(static_cast<cudaStream_t>(m_stream));
+#endif
+#ifdef KOKKOS_ENABLE_HIP
+    if constexpr (std::is_same_v<Space, Kokkos::HIP>)
+      if (m_stream != nullptr) return Space(static_cast<hipStream_t>(m_stream));
+#endif
+    return Space();
+  }
+
+  static void check_matrix(const lutra_matrix& A) {
+    check_matrix_arguments(A, std::numeric_limits<Ordinal>::max());
+  }
+
+  /// Calls call(matrix) with the matrix where it is, or for a device with one that the library copies there.
+  template <class Call>
+  void with_matrix(const lutra_matrix& A, const Call& call) const {
+    check_matrix(A);
+    const auto with_row_map = [&]<class Integer>(Integer) {
+      if constexpr (!on_host) {
+        if (m_memory == LUTRA_HOST) return call(copy(view<Integer, Host>(A)));
+      }
+      call(view<Integer, Memory>(A));
+    };
+    if (A.row_map_type == LUTRA_INT32) {
+      with_row_map(int());
+    } else {
+      with_row_map(std::int64_t());
+    }
+  }
+
+  template <class Integer, class Space_>
+  static CsrView<Scalar, Ordinal, Integer, Space_> view(const lutra_matrix& A) {
+    const auto nnz = static_cast<std::size_t>(A.nnz);
+    return {static_cast<Ordinal>(A.n_rows), static_cast<Ordinal>(A.n_cols),
+            Kokkos::View<const Integer*, Space_>(static_cast<const Integer*>(A.row_map),
+                                                 static_cast<std::size_t>(A.n_rows) + 1),
+            Kokkos::View<const Ordinal*, Space_>(static_cast<const Ordinal*>(A.columns), nnz),
+            Kokkos::View<const Scalar*, Space_>(static_cast<const Scalar*>(A.values), nnz)};
+  }
+
+  template <class Integer>
+  static HostMatrix<Scalar, Ordinal> copy(const CsrView<Scalar, Ordinal, Integer, Host>& A) {
+    const auto array = [](const auto& view) { return std::pair(view.data(), view.data() + view.extent(0)); };
+    const auto [rows, rows_end] = array(A.row_map);
+    const auto [columns, columns_end] = array(A.entries);
+    const auto [values, values_end] = array(A.values);
+    return {A.n_rows, A.n_cols, {rows, rows_end}, {columns, columns_end}, {values, values_end}};
+  }
+
+  /// Calls in_place(B, X) with Views of the columns where the backend reaches them, else
+  /// on_host_arrays(B, X) with contiguous columns on the host.
+  template <class InPlace, class OnHostArrays>
+  void run(const Columns& c, const InPlace& in_place, const OnHostArrays& on_host_arrays) const {
+    require(c.count >= 0, "n_rhs: it is " + std::to_string(c.count));
+    require(c.ldb >= m_rows && c.ldx >= m_rows, "ldb " + std::to_string(c.ldb) + " and ldx " +
+                                                    std::to_string(c.ldx) + " must be at least the matrix' " +
+                                                    std::to_string(m_rows) + " rows");
+    const bool empty = c.count == 0 || m_rows == 0;
+    require(empty || (c.B != nullptr && c.X != nullptr), c.B == nullptr ? "B: it is null" : "X: it is null");
+    const auto n = static_cast<std::size_t>(m_rows), k = static_cast<std::size_t>(c.count);
+    const auto ldb = static_cast<std::size_t>(c.ldb), ldx = static_cast<std::size_t>(c.ldx);
+    const auto* B = static_cast<const Scalar*>(c.B);
+    auto* X = static_cast<Scalar*>(c.X);
+    if constexpr (!on_host) {
+      if (m_memory == LUTRA_HOST && !empty) {
+        std::vector<Scalar> packed_B(n * k), packed_X(n * k);
+        for (std::size_t j = 0; j < k; ++j) {
+          std::copy_n(B + j * ldb, n, packed_B.data() + j * n);
+          std::copy_n(X + j * ldx, n,
+                      packed_X.data() + j * n);  // a solve may begin with it, or leave it alone
+        }
+        on_host_arrays(std::span<const Scalar>(packed_B), std::span<Scalar>(packed_X));
+        for (std::size_t j = 0; j < k; ++j) std::copy_n(packed_X.data() + j * n, n, X + j * ldx);
+        return;
+      }
+    }
+    using Layout = Kokkos::LayoutStride;
+    in_place(Kokkos::View<const Scalar**, Layout, Memory>(B, Layout(n, 1, k, ldb)),
+             Kokkos::View<Scalar**, Layout, Memory>(X, Layout(n, 1, k, ldx)));
+    if constexpr (on_host) Space().fence("lutra::c: X is complete on the host");
+  }
+
+  Options m_options;
+  bool m_changed = false;  ///< options or stream, since m_solver was made
+  lutra_memory m_memory = LUTRA_HOST;
+  void* m_stream = nullptr;
+  std::unique_ptr<Solver> m_solver;  ///< null before the first analysis
+  Report m_no_report;                ///< until then
+  std::int64_t m_rows = 0, m_nnz = 0;
+};
+
+/// TypedSolver for one kind of solver, and types that were chosen while the program runs.
+template <template <class, class, class, class> class SolverOf, class Options>
+std::unique_ptr<AnySolver> make_typed(int scalar, int index, const std::string& backend) {
+#define LUTRA_TRY_TYPES(Scalar, Ordinal, Offset, Space)                                        \
+  if (scalar == scalar_of<Scalar> && (index == LUTRA_INT32) == std::is_same_v<Ordinal, int> && \
+      backend == backend_name<Space>())                                                        \
+    return std::make_unique<TypedSolver<SolverOf, Options, Scalar, Ordinal, Space>>();
+  LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_TRY_TYPES)
+#undef LUTRA_TRY_TYPES
+  throw NotBuiltError(
+      "this Lutra was built without the scalar type, index type or backend asked for "
+      "(CMake options Lutra_SCALARS, Lutra_ORDINALS, Lutra_BACKENDS)");
+}
+
+}  // namespace lutra::C
+
+#endif

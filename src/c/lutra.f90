@@ -1,0 +1,215 @@
+! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+!
+! Lutra from Fortran 2003: the functions of lutra.h, which says what they do, with their names and arguments.
+! The module is compiled by the program that uses it (CMake: link Lutra::fortran), since the files of compiled
+! modules belong to one compiler. Arrays are handed over by c_loc and have to be targets. Rows, columns and
+! offsets count from 0.
+!
+!   integer(c_int) :: status
+!   type(c_ptr) :: solver
+!   status = lutra_create(solver, LUTRA_LU, LUTRA_F64, LUTRA_INT32, c_null_ptr)
+!   status = lutra_set_option(solver, lutra_text("ordering"), lutra_text("amd"))
+!   status = lutra_analyze(solver, A)
+!   if (status /= LUTRA_SUCCESS) print *, lutra_error_message()
+module lutra
+  use, intrinsic :: iso_c_binding
+  implicit none
+  public
+
+  enum, bind(c)  ! lutra_status
+    enumerator :: LUTRA_SUCCESS = 0
+    enumerator :: LUTRA_NOT_SOLVED = 1, LUTRA_STRUCTURALLY_SINGULAR = 2, LUTRA_NUMERICALLY_SINGULAR = 3
+    enumerator :: LUTRA_NOT_POSITIVE_DEFINITE = 4, LUTRA_ERROR_ABOVE_TOLERANCE = 5, LUTRA_BREAKDOWN = 6
+    enumerator :: LUTRA_NOT_CONVERGED = 7, LUTRA_NO_VALUE = 8
+    enumerator :: LUTRA_INPUT_ERROR = -1, LUTRA_CALL_ORDER_ERROR = -2, LUTRA_OUT_OF_MEMORY = -3
+    enumerator :: LUTRA_TIMEOUT = -4, LUTRA_NOT_BUILT = -5, LUTRA_INTERNAL_ERROR = -6
+  end enum
+  enum, bind(c)  ! lutra_method
+    enumerator :: LUTRA_LU = 0, LUTRA_LDLT = 1, LUTRA_CHOLESKY = 2, LUTRA_ILU = 3, LUTRA_KRYLOV = 4
+  end enum
+  enum, bind(c)  ! lutra_scalar
+    enumerator :: LUTRA_F32 = 0, LUTRA_F64 = 1, LUTRA_C64 = 2, LUTRA_C128 = 3
+  end enum
+  enum, bind(c)  ! lutra_index
+    enumerator :: LUTRA_INT32 = 0, LUTRA_INT64 = 1
+  end enum
+  enum, bind(c)  ! lutra_operation
+    enumerator :: LUTRA_NONE = 0, LUTRA_TRANSPOSED = 1, LUTRA_ADJOINT = 2
+  end enum
+  enum, bind(c)  ! lutra_memory
+    enumerator :: LUTRA_HOST = 0, LUTRA_DEVICE = 1
+  end enum
+
+  type, bind(c) :: lutra_matrix
+    integer(c_int64_t) :: n_rows = 0, n_cols = 0, nnz = 0
+    type(c_ptr) :: row_map = c_null_ptr, columns = c_null_ptr, values = c_null_ptr
+    integer(c_int) :: row_map_type = LUTRA_INT32
+  end type
+
+  interface
+    integer(c_int) function lutra_initialize(num_threads, device) bind(c)
+      import
+      integer(c_int), value :: num_threads, device
+    end function
+    integer(c_int) function lutra_finalize() bind(c)
+      import
+    end function
+    type(c_ptr) function lutra_version() bind(c)
+      import
+    end function
+    type(c_ptr) function lutra_version_json() bind(c)
+      import
+    end function
+    type(c_ptr) function lutra_message() bind(c)
+      import
+    end function
+    type(c_ptr) function lutra_status_name(status) bind(c)
+      import
+      integer(c_int), value :: status
+    end function
+
+    integer(c_int) function lutra_create(solver, method, scalar, index, backend) bind(c)
+      import
+      type(c_ptr), intent(out) :: solver
+      integer(c_int), value :: method, scalar, index
+      type(c_ptr), value :: backend  ! c_null_ptr, or the address of a text as lutra_text gives it
+    end function
+    subroutine lutra_destroy(solver) bind(c)
+      import
+      type(c_ptr), value :: solver
+    end subroutine
+    integer(c_int) function lutra_set_option(solver, name, value) bind(c)
+      import
+      type(c_ptr), value :: solver
+      character(kind=c_char), intent(in) :: name(*), value(*)
+    end function
+    integer(c_int) function lutra_get_option(solver, name, value) bind(c)
+      import
+      type(c_ptr), value :: solver
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), intent(out) :: value
+    end function
+    integer(c_int) function lutra_set_permutation(solver, n, permutation) bind(c)
+      import
+      type(c_ptr), value :: solver
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), intent(in) :: permutation(*)
+    end function
+    integer(c_int) function lutra_set_memory(solver, memory) bind(c)
+      import
+      type(c_ptr), value :: solver
+      integer(c_int), value :: memory
+    end function
+    integer(c_int) function lutra_set_stream(solver, stream) bind(c)
+      import
+      type(c_ptr), value :: solver, stream
+    end function
+
+    integer(c_int) function lutra_analyze(solver, A) bind(c)
+      import
+      type(c_ptr), value :: solver
+      type(lutra_matrix), intent(in) :: A
+    end function
+    integer(c_int) function lutra_factorize(solver, A) bind(c)
+      import
+      type(c_ptr), value :: solver
+      type(lutra_matrix), intent(in) :: A
+    end function
+    integer(c_int) function lutra_factorize_shifted(solver, A, shift) bind(c)
+      import
+      type(c_ptr), value :: solver, shift
+      type(lutra_matrix), intent(in) :: A
+    end function
+    integer(c_int) function lutra_solve(solver, op, n_rhs, B, ldb, X, ldx) bind(c)
+      import
+      type(c_ptr), value :: solver, B, X
+      integer(c_int), value :: op
+      integer(c_int64_t), value :: n_rhs, ldb, ldx
+    end function
+    integer(c_int) function lutra_apply(solver, op, n_rhs, B, ldb, X, ldx) bind(c)
+      import
+      type(c_ptr), value :: solver, B, X
+      integer(c_int), value :: op
+      integer(c_int64_t), value :: n_rhs, ldb, ldx
+    end function
+
+    integer(c_int) function lutra_report_status(solver) bind(c)
+      import
+      type(c_ptr), value :: solver
+    end function
+    integer(c_int) function lutra_get_integer(solver, key, value) bind(c)
+      import
+      type(c_ptr), value :: solver
+      character(kind=c_char), intent(in) :: key(*)
+      integer(c_int64_t), intent(inout) :: value
+    end function
+    integer(c_int) function lutra_get_number(solver, key, value) bind(c)
+      import
+      type(c_ptr), value :: solver
+      character(kind=c_char), intent(in) :: key(*)
+      real(c_double), intent(inout) :: value
+    end function
+    integer(c_int) function lutra_get_text(solver, key, value) bind(c)
+      import
+      type(c_ptr), value :: solver
+      character(kind=c_char), intent(in) :: key(*)
+      type(c_ptr), intent(inout) :: value
+    end function
+    integer(c_int) function lutra_get_integers(solver, key, values, count) bind(c)
+      import
+      type(c_ptr), value :: solver
+      character(kind=c_char), intent(in) :: key(*)
+      type(c_ptr), intent(inout) :: values
+      integer(c_size_t), intent(inout) :: count
+    end function
+    integer(c_int) function lutra_get_numbers(solver, key, values, count) bind(c)
+      import
+      type(c_ptr), value :: solver
+      character(kind=c_char), intent(in) :: key(*)
+      type(c_ptr), intent(inout) :: values
+      integer(c_size_t), intent(inout) :: count
+    end function
+    integer(c_int) function lutra_report_json(solver, json) bind(c)
+      import
+      type(c_ptr), value :: solver
+      type(c_ptr), intent(inout) :: json
+    end function
+  end interface
+
+contains
+
+  ! A text as C takes it: without trailing blanks, a null character behind it.
+  pure function lutra_text(text) result(c_text)
+    character(*), intent(in) :: text
+    character(kind=c_char, len=:), allocatable :: c_text
+    c_text = trim(text) // c_null_char
+  end function
+
+  ! A text that C gave, as a string; empty for a null pointer.
+  function lutra_string(text) result(string)
+    type(c_ptr), intent(in) :: text
+    character(:), allocatable :: string
+    character(kind=c_char), pointer :: characters(:)
+    integer :: length, i
+    interface
+      integer(c_size_t) function strlen(text) bind(c)
+        import
+        type(c_ptr), value :: text
+      end function
+    end interface
+    length = 0
+    if (c_associated(text)) length = int(strlen(text))
+    allocate (character(length) :: string)
+    if (length == 0) return
+    call c_f_pointer(text, characters, [length])
+    do i = 1, length
+      string(i:i) = characters(i)
+    end do
+  end function
+
+  ! Why the last call that did not succeed did not.
+  function lutra_error_message() result(message)
+    character(:), allocatable :: message
+    message = lutra_string(lutra_message())
+  end function
+end module

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cmath>
+#include <limits>
+
+#include "Lutra_CTestSolver.hpp"
+
+using namespace lutra::Test;
+
+namespace {
+
+/// What analyze says to a matrix.
+template <class Matrix>
+void refused(const Matrix& A, const std::string& message) {
+  CSolver solver(LUTRA_LU);
+  const lutra_matrix c = A.c();
+  CHECK(lutra_analyze(solver, &c) == LUTRA_INPUT_ERROR);
+  CHECK(message_has(message));
+}
+
+}  // namespace
+
+TEST_CASE("C: a wrong matrix is refused with row and column, and the solver lives on") {
+  const auto good = tridiagonal(4, 1.0, 4.0, 1.0);  // row 1 holds entries 2, 3, 4
+  auto A = good;
+  A.columns[4] = 7;
+  refused(A, "row 1 has column 7, but columns are 0 to 3");
+  A = good;
+  A.columns[4] = -1;
+  refused(A, "row 1 has column -1");
+  A = good;
+  A.columns[3] = 0;
+  refused(A, "row 1 has column 0 twice");
+  A = good;
+  std::swap(A.columns[2], A.columns[3]);
+  refused(A, "row 1 is not sorted: column 0 comes after column 1");
+  for (const double value : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    A = good;
+    A.values[4] = value;
+    refused(A, "row 1, column 2 is NaN or infinite");
+  }
+  A = good;
+  A.row_map[2] = 1;
+  refused(A, "row_map falls or leaves its range at row 1");
+  A = good;
+  A.row_map[4] = 1000000000000;  // nothing behind the arrays is read
+  refused(A, "row_map ends with 1000000000000, but there are 10 entries");
+  A = good;
+  A.row_map[0] = 1;
+  refused(A, "row_map[0] is 1");
+  refused(CMatrix<>(), "no rows");
+
+  CSolver solver(LUTRA_LU);
+  lutra_matrix c = good.c();
+  REQUIRE(lutra_analyze(solver, &c) == LUTRA_SUCCESS);
+  REQUIRE(lutra_factorize(solver, &c) == LUTRA_SUCCESS);
+  A = good;
+  A.values[4] = std::nan("");
+  const lutra_matrix bad = A.c();
+  CHECK(lutra_factorize(solver, &bad) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("row 1, column 2"));
+  std::vector<double> x(4, 6.0);
+  CHECK(lutra_solve(solver, LUTRA_NONE, 1, x.data(), 4, x.data(), 4) == LUTRA_SUCCESS);
+  x[2] = std::nan("");
+  CHECK(lutra_solve(solver, LUTRA_NONE, 1, x.data(), 4, x.data(), 4) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("2"));
+  c.n_cols = 5;
+  CHECK(lutra_analyze(solver, &c) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("4 rows but 5 columns"));
+}
+
+TEST_CASE("C: arguments that make no sense are named") {
+  CSolver solver(LUTRA_LU);
+  const auto A = tridiagonal(4, 1.0, 4.0, 1.0);
+  const lutra_matrix good = A.c();
+  std::vector<double> x(8, 1.0);
+
+  CHECK(lutra_analyze(nullptr, &good) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("solver: it is null"));
+  CHECK(lutra_analyze(solver, nullptr) == LUTRA_INPUT_ERROR);
+  CHECK(lutra_factorize(solver, nullptr) == LUTRA_INPUT_ERROR);
+  CHECK(lutra_report_status(nullptr) == LUTRA_INPUT_ERROR);
+  CHECK(lutra_report_json(solver, nullptr) == LUTRA_INPUT_ERROR);
+  CHECK(lutra_get_integer(solver, "iterations", nullptr) == LUTRA_INPUT_ERROR);
+  CHECK(lutra_get_integers(solver, "rows", nullptr, nullptr) == LUTRA_INPUT_ERROR);
+  CHECK(lutra_get_option(solver, "engine", nullptr) == LUTRA_INPUT_ERROR);
+  CHECK(lutra_create(nullptr, LUTRA_LU, LUTRA_F64, LUTRA_INT32, nullptr) == LUTRA_INPUT_ERROR);
+  lutra_destroy(nullptr);
+
+  const std::int64_t* list = nullptr;
+  std::size_t count = 0;
+  CHECK(lutra_get_integers(solver, "rows", &list, &count) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("singular_rows"));
+
+  lutra_matrix c = good;
+  c.row_map = nullptr;
+  CHECK(lutra_analyze(solver, &c) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("row_map is null"));
+  c = good;
+  c.columns = nullptr;
+  CHECK(lutra_analyze(solver, &c) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("columns is null"));
+  c = good;
+  c.values = nullptr;
+  CHECK(lutra_analyze(solver, &c) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("values is null"));
+  c = good;
+  c.nnz = -3;
+  CHECK(lutra_analyze(solver, &c) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("nnz -3"));
+  c = good;
+  c.n_rows = c.n_cols = 3000000000;
+  CHECK(lutra_analyze(solver, &c) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("3000000000"));
+  CHECK(message_has("LUTRA_INT64"));
+  c = good;
+  c.row_map_type = 9;
+  CHECK(lutra_analyze(solver, &c) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("row_map_type"));
+
+  REQUIRE(lutra_analyze(solver, &good) == LUTRA_SUCCESS);
+  REQUIRE(lutra_factorize(solver, &good) == LUTRA_SUCCESS);
+  CHECK(lutra_factorize_shifted(solver, &good, x.data()) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("LUTRA_LDLT"));
+  CHECK(lutra_solve(solver, LUTRA_NONE, 1, x.data(), 3, x.data(), 4) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("ldb 3"));
+  CHECK(lutra_solve(solver, LUTRA_NONE, -1, x.data(), 4, x.data(), 4) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("n_rhs"));
+  CHECK(lutra_solve(solver, LUTRA_NONE, 1, nullptr, 4, x.data(), 4) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("B: it is null"));
+  CHECK(lutra_solve(solver, 5, 1, x.data(), 4, x.data(), 4) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("op"));
+  CHECK(lutra_set_memory(solver, 5) == LUTRA_INPUT_ERROR);
+  CHECK(lutra_set_permutation(solver, 4, nullptr) == LUTRA_INPUT_ERROR);
+
+  lutra_solver* none = solver;
+  CHECK(lutra_create(&none, 17, LUTRA_F64, LUTRA_INT32, nullptr) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("method"));
+  CHECK(none == nullptr);
+  CHECK(lutra_create(&none, LUTRA_LU, 9, LUTRA_INT32, nullptr) == LUTRA_INPUT_ERROR);
+  CHECK(lutra_create(&none, LUTRA_LU, LUTRA_F64, 9, nullptr) == LUTRA_INPUT_ERROR);
+  CHECK(std::string(lutra_status_name(99)) == "unknown");
+  CHECK(std::string(lutra_status_name(LUTRA_INPUT_ERROR)) == "input_error");
+}
+
+TEST_CASE("C: errors of options name the option") {
+  CSolver solver(LUTRA_LU);
+  CHECK(lutra_set_option(solver, "orderng", "amd") == LUTRA_INPUT_ERROR);
+  CHECK(message_has("option 'orderng' is unknown (choose from ordering,"));
+  const char* value = nullptr;
+  CHECK(lutra_get_option(solver, "orderng", &value) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("option 'orderng' is unknown"));
+  CHECK(lutra_set_option(solver, "ordering", "best") == LUTRA_INPUT_ERROR);
+  CHECK(message_has("option ordering: invalid value 'best' (choose from auto,"));
+  CHECK(lutra_set_option(solver, "ordering", nullptr) == LUTRA_INPUT_ERROR);
+  const auto A = tridiagonal(4, 1.0, 4.0, 1.0);
+  const lutra_matrix c = A.c();
+  REQUIRE(lutra_set_option(solver, "pivot_threshold", "7") == LUTRA_SUCCESS);
+  CHECK(lutra_analyze(solver, &c) == LUTRA_INPUT_ERROR);  // ranges are checked there
+  CHECK(message_has("pivot_threshold"));
+  const std::int64_t twice[] = {0, 1, 1, 2};
+  CSolver other(LUTRA_LU);
+  REQUIRE(lutra_set_permutation(other, 4, twice) == LUTRA_SUCCESS);
+  CHECK(lutra_analyze(other, &c) == LUTRA_INPUT_ERROR);
+  CHECK(lutra_set_stream(solver, solver.handle) ==
+        (std::string(lutra_version_json()).find("cuda") == std::string::npos ? LUTRA_INPUT_ERROR
+                                                                             : LUTRA_SUCCESS));
+}
+
+TEST_CASE("C: calls out of order, too little memory, and what cannot be solved") {
+  CSolver solver(LUTRA_LU);
+  auto A = tridiagonal(4, 1.0, 4.0, 1.0);
+  lutra_matrix c = A.c();
+  std::vector<double> x(4, 1.0);
+  CHECK(lutra_factorize(solver, &c) == LUTRA_CALL_ORDER_ERROR);
+  CHECK(message_has("lutra_analyze"));
+  CHECK(lutra_solve(solver, LUTRA_NONE, 1, x.data(), 4, x.data(), 4) == LUTRA_CALL_ORDER_ERROR);
+  CHECK(lutra_apply(solver, LUTRA_NONE, 1, x.data(), 4, x.data(), 4) == LUTRA_CALL_ORDER_ERROR);
+  CHECK(lutra_finalize() == LUTRA_CALL_ORDER_ERROR);
+  CHECK(message_has("1 solvers are left"));
+  REQUIRE(lutra_analyze(solver, &c) == LUTRA_SUCCESS);
+  CHECK(lutra_solve(solver, LUTRA_NONE, 1, x.data(), 4, x.data(), 4) == LUTRA_CALL_ORDER_ERROR);
+
+  CSolver small(LUTRA_LU);
+  REQUIRE(lutra_set_option(small, "memory_limit", "100") == LUTRA_SUCCESS);
+  CHECK(lutra_analyze(small, &c) == LUTRA_OUT_OF_MEMORY);
+  CHECK(message_has("100"));
+
+  CMatrix<> empty_row;  // row 1 is empty, column 1 too
+  empty_row.row_map = {0, 1, 1, 2};
+  empty_row.columns = {0, 2};
+  empty_row.values = {1, 1};
+  c = empty_row.c();
+  CHECK(lutra_analyze(solver, &c) == LUTRA_STRUCTURALLY_SINGULAR);
+  const std::int64_t* rows = nullptr;
+  std::size_t count = 0;
+  REQUIRE(lutra_get_integers(solver, "singular_rows", &rows, &count) == LUTRA_SUCCESS);
+  REQUIRE(count == 1);
+  CHECK(rows[0] == 1);
+
+  CMatrix<> ones;
+  ones.row_map = {0, 2, 4};
+  ones.columns = {0, 1, 0, 1};
+  ones.values = {1, 1, 1, 1};
+  c = ones.c();
+  REQUIRE(lutra_analyze(solver, &c) == LUTRA_SUCCESS);
+  const lutra_status status = lutra_factorize(solver, &c);
+  CHECK(status == LUTRA_NUMERICALLY_SINGULAR);
+  CHECK(std::string(lutra_status_name(status)) == "numerically_singular");
+  CHECK(message_has("singular"));
+}

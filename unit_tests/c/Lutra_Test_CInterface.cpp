@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_session.hpp>
+#include <catch2/catch_template_test_macros.hpp>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "Lutra_CTestSolver.hpp"
+#include "Lutra_Config.hpp"
+
+extern "C" int solve_in_c99(double x[2]);
+
+using namespace lutra::Test;
+
+// Kokkos is started by the first lutra_create, and ended here.
+int main(int argc, char* argv[]) {
+  const int failed = Catch::Session().run(argc, argv);
+  return failed != 0 || lutra_finalize() != LUTRA_SUCCESS || lutra_finalize() != LUTRA_SUCCESS ||
+         lutra_initialize(0, -1) != LUTRA_CALL_ORDER_ERROR;
+}
+
+namespace {
+
+template <class Scalar, class Ordinal, class Offset>
+void solve_and_compare() {
+  using std::abs;
+  const auto tolerance = 100 * std::numeric_limits<decltype(abs(Scalar()))>::epsilon();
+  const int n = 40, k = 3, ldb = 43, ldx = 41;
+  const auto A = tridiagonal<Scalar, Ordinal, Offset>(n, Scalar(-1), Scalar(4), Scalar(2));
+  std::vector<Scalar> X(k * ldx, Scalar(-9)), B(k * ldb, Scalar(-9)), expected(n);
+  CSolver solver(LUTRA_LU, c_scalar<Scalar>, c_index<Ordinal>);
+  const lutra_matrix c = A.c();
+  REQUIRE(lutra_analyze(solver, &c) == LUTRA_SUCCESS);
+  REQUIRE(lutra_factorize(solver, &c) == LUTRA_SUCCESS);
+  CHECK(lutra_report_status(solver) == LUTRA_NOT_SOLVED);
+  for (const lutra_operation op : {LUTRA_NONE, LUTRA_TRANSPOSED, LUTRA_ADJOINT}) {
+    for (int j = 0; j < k; ++j) {
+      for (int i = 0; i < n; ++i) expected[i] = Scalar(float(1 + (i + j) % 7));
+      const auto b = A.times(expected, op != LUTRA_NONE);  // A is real
+      std::copy(b.begin(), b.end(), B.begin() + j * ldb);
+    }
+    REQUIRE(lutra_solve(solver, op, k, B.data(), ldb, X.data(), ldx) == LUTRA_SUCCESS);
+    double error = 0;
+    for (int j = 0; j < k; ++j)
+      for (int i = 0; i < n; ++i)
+        error = std::max<double>(error, abs(X[j * ldx + i] - Scalar(float(1 + (i + j) % 7))));
+    CHECK(error < tolerance);
+    CHECK(X[n] == Scalar(-9));  // between the columns
+  }
+  CHECK(lutra_report_status(solver) == LUTRA_SUCCESS);
+}
+
+}  // namespace
+
+TEST_CASE("C: systems of all scalar types, index types and row maps are solved") {
+#ifdef LUTRA_HAS_INT32
+#ifdef LUTRA_HAS_F64
+  solve_and_compare<double, std::int32_t, std::int32_t>();
+  solve_and_compare<double, std::int32_t, std::int64_t>();
+#endif
+#ifdef LUTRA_HAS_F32
+  solve_and_compare<float, std::int32_t, std::int64_t>();
+#endif
+#ifdef LUTRA_HAS_C64
+  solve_and_compare<std::complex<float>, std::int32_t, std::int32_t>();
+#endif
+#ifdef LUTRA_HAS_C128
+  solve_and_compare<std::complex<double>, std::int32_t, std::int64_t>();
+#endif
+#endif
+#if defined(LUTRA_HAS_INT64) && defined(LUTRA_HAS_F64)
+  solve_and_compare<double, std::int64_t, std::size_t>();
+  solve_and_compare<double, std::int64_t, std::int32_t>();
+#endif
+}
+
+TEST_CASE("C: the header is C99") {
+  double x[2] = {0, 0};
+  REQUIRE(solve_in_c99(x) == 0);
+  CHECK(x[0] == 1);
+  CHECK(x[1] == 2);
+}
+
+TEST_CASE("C: LDLT has inertia and shifts, Cholesky the column that is not positive") {
+  const auto A = tridiagonal(6, 1.0, 0.5, 1.0);  // eigenvalues 0.5 + 2·cos(jπ/7): two below 0
+  const lutra_matrix c = A.c();
+  CSolver ldlt(LUTRA_LDLT);
+  REQUIRE(lutra_analyze(ldlt, &c) == LUTRA_SUCCESS);
+  REQUIRE(lutra_factorize(ldlt, &c) == LUTRA_SUCCESS);
+  std::int64_t negative = -1, zero = -1, positive = -1;
+  CHECK(lutra_get_integer(ldlt, "inertia.negative", &negative) == LUTRA_SUCCESS);
+  CHECK(lutra_get_integer(ldlt, "inertia.zero", &zero) == LUTRA_SUCCESS);
+  CHECK(lutra_get_integer(ldlt, "inertia.positive", &positive) == LUTRA_SUCCESS);
+  CHECK(negative == 2);
+  CHECK(zero == 0);
+  CHECK(positive == 4);
+  const std::vector<double> shift(6, 2.0);
+  REQUIRE(lutra_factorize_shifted(ldlt, &c, shift.data()) == LUTRA_SUCCESS);
+  CHECK(lutra_get_integer(ldlt, "inertia.negative", &negative) == LUTRA_SUCCESS);
+  CHECK(negative == 0);
+
+  CSolver cholesky(LUTRA_CHOLESKY);
+  REQUIRE(lutra_set_option(cholesky, "ordering", "natural") == LUTRA_SUCCESS);
+  REQUIRE(lutra_analyze(cholesky, &c) == LUTRA_SUCCESS);
+  CHECK(lutra_factorize(cholesky, &c) == LUTRA_NOT_POSITIVE_DEFINITE);
+  CHECK(message_has("positive"));
+  CHECK(lutra_report_status(cholesky) == LUTRA_NOT_POSITIVE_DEFINITE);
+  const std::int64_t* column = nullptr;
+  std::size_t count = 0;
+  REQUIRE(lutra_get_integers(cholesky, "indefinite_column", &column, &count) == LUTRA_SUCCESS);
+  REQUIRE(count == 1);
+  CHECK(column[0] >= 0);
+  CHECK(column[0] < 6);
+}
+
+TEST_CASE("C: incomplete factors are applied, Krylov methods iterate") {
+  const int n = 50;
+  const auto A = tridiagonal(n, -1.0, 3.0, -1.5);
+  const lutra_matrix c = A.c();
+  std::vector<double> expected(n), x(n);
+  for (int i = 0; i < n; ++i) expected[static_cast<std::size_t>(i)] = 1 + i % 5;
+  const auto b = A.times(expected);
+
+  CSolver ilu(LUTRA_ILU);  // exact for a tridiagonal matrix
+  REQUIRE(lutra_analyze(ilu, &c) == LUTRA_SUCCESS);
+  REQUIRE(lutra_factorize(ilu, &c) == LUTRA_SUCCESS);
+  REQUIRE(lutra_apply(ilu, LUTRA_NONE, 1, b.data(), n, x.data(), n) == LUTRA_SUCCESS);
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(x[i] - expected[i]) < 1e-12);
+  CHECK(lutra_solve(ilu, LUTRA_NONE, 1, b.data(), n, x.data(), n) == LUTRA_INPUT_ERROR);
+
+  CSolver krylov(LUTRA_KRYLOV);
+  REQUIRE(lutra_set_option(krylov, "method", "bicgstab") == LUTRA_SUCCESS);
+  REQUIRE(lutra_set_option(krylov, "preconditioning", "jacobi") == LUTRA_SUCCESS);
+  REQUIRE(lutra_set_option(krylov, "tolerance", "1e-12") == LUTRA_SUCCESS);
+  REQUIRE(lutra_analyze(krylov, &c) == LUTRA_SUCCESS);
+  REQUIRE(lutra_factorize(krylov, &c) == LUTRA_SUCCESS);
+  REQUIRE(lutra_solve(krylov, LUTRA_NONE, 1, b.data(), n, x.data(), n) == LUTRA_SUCCESS);
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(x[i] - expected[i]) < 1e-9);
+  std::int64_t iterations = 0;
+  CHECK(lutra_get_integer(krylov, "iterations", &iterations) == LUTRA_SUCCESS);
+  CHECK(iterations > 3);
+  const double* history = nullptr;
+  std::size_t count = 0;
+  REQUIRE(lutra_get_numbers(krylov, "residual_history", &history, &count) == LUTRA_SUCCESS);
+  REQUIRE(count > 3);
+  CHECK(history[0] == 1);
+  CHECK(history[count - 1] <= 1e-12);
+  CHECK(lutra_apply(krylov, LUTRA_NONE, 1, b.data(), n, x.data(), n) == LUTRA_INPUT_ERROR);
+
+  // New options with the next analysis, not before.
+  REQUIRE(lutra_set_option(krylov, "max_iterations", "2") == LUTRA_SUCCESS);
+  CHECK(lutra_solve(krylov, LUTRA_NONE, 1, b.data(), n, x.data(), n) == LUTRA_SUCCESS);
+  REQUIRE(lutra_analyze(krylov, &c) == LUTRA_SUCCESS);
+  REQUIRE(lutra_factorize(krylov, &c) == LUTRA_SUCCESS);
+  CHECK(lutra_solve(krylov, LUTRA_NONE, 1, b.data(), n, x.data(), n) == LUTRA_NOT_CONVERGED);
+  CHECK(lutra_report_status(krylov) == LUTRA_NOT_CONVERGED);
+}
+
+TEST_CASE("C: options are read back, permutations are used") {
+  CSolver solver(LUTRA_LU);
+  const char* value = nullptr;
+  REQUIRE(lutra_get_option(solver, "pivot_threshold", &value) == LUTRA_SUCCESS);
+  CHECK(std::string(value) == "0.1");
+  REQUIRE(lutra_set_option(solver, "engine", "simplicial") == LUTRA_SUCCESS);
+  REQUIRE(lutra_get_option(solver, "engine", &value) == LUTRA_SUCCESS);
+  CHECK(std::string(value) == "simplicial");
+
+  const auto A = tridiagonal(4, 1.0, 4.0, 1.0);
+  const lutra_matrix c = A.c();
+  const std::vector<std::int64_t> order = {3, 1, 0, 2};
+  REQUIRE(lutra_set_permutation(solver, 4, order.data()) == LUTRA_SUCCESS);
+  REQUIRE(lutra_analyze(solver, &c) == LUTRA_SUCCESS);
+  REQUIRE(lutra_get_text(solver, "choice.ordering", &value) == LUTRA_SUCCESS);
+  CHECK(std::string(value) == "user");
+  REQUIRE(lutra_set_permutation(solver, 0, nullptr) == LUTRA_SUCCESS);
+  REQUIRE(lutra_analyze(solver, &c) == LUTRA_SUCCESS);
+  REQUIRE(lutra_get_text(solver, "choice.ordering", &value) == LUTRA_SUCCESS);
+  CHECK(std::string(value) != "user");
+}
+
+TEST_CASE("C: the report, its values by key, and what it is about") {
+  const auto A = tridiagonal(5, 1.0, 4.0, 1.0);
+  const lutra_matrix c = A.c();
+  CSolver solver(LUTRA_LU);
+  std::vector<double> x(5, 1.0);
+  REQUIRE(lutra_analyze(solver, &c) == LUTRA_SUCCESS);
+  REQUIRE(lutra_factorize(solver, &c) == LUTRA_SUCCESS);
+  REQUIRE(lutra_solve(solver, LUTRA_NONE, 1, x.data(), 5, x.data(), 5) == LUTRA_SUCCESS);
+  double error = -1;
+  REQUIRE(lutra_get_number(solver, "errors.backward_componentwise", &error) == LUTRA_SUCCESS);
+  CHECK(error >= 0);
+  CHECK(error < 1e-14);
+  std::int64_t nnz = 0;
+  REQUIRE(lutra_get_integer(solver, "matrix.nnz", &nnz) == LUTRA_SUCCESS);
+  CHECK(nnz == 13);
+  CHECK(lutra_get_integer(solver, "iterations", &nnz) == LUTRA_NO_VALUE);
+  CHECK(nnz == 13);
+  CHECK(lutra_get_integer(solver, "inertia.minus", &nnz) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("inertia.minus"));
+  CHECK(lutra_get_integer(solver, "status", &nnz) == LUTRA_INPUT_ERROR);
+  const char* text = nullptr;
+  REQUIRE(lutra_report_json(solver, &text) == LUTRA_SUCCESS);
+  CHECK(std::string(text).find("\"status\": \"success\"") != std::string::npos);
+  REQUIRE(lutra_get_text(solver, "matrix.scalar", &text) == LUTRA_SUCCESS);
+  CHECK(std::string(text) == "f64");
+  CHECK(std::string(lutra_version()).find('.') != std::string::npos);
+  CHECK(std::string(lutra_version_json()).find("\"scalars\"") != std::string::npos);
+}
+
+TEST_CASE("C: the message belongs to a thread") {
+  lutra_solver* solver = nullptr;
+  CHECK(lutra_create(&solver, LUTRA_LU, LUTRA_F64, LUTRA_INT32, "abacus") == LUTRA_NOT_BUILT);
+  std::thread([] {
+    CHECK(std::string(lutra_message()).empty());
+    CHECK(lutra_initialize(0, -1) == LUTRA_SUCCESS);
+    CHECK(lutra_set_option(nullptr, "a", "b") == LUTRA_INPUT_ERROR);
+  }).join();
+  CHECK(message_has("abacus"));
+  CHECK(solver == nullptr);
+}
