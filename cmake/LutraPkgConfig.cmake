@@ -28,9 +28,9 @@ function(lutra_link_words target variable)
     endforeach()
   elseif(IS_ABSOLUTE "${target}")
     lutra_append_library("${target}" words)
-  elseif(target MATCHES "^-")
+  elseif(target MATCHES "^-[^D]")
     list(APPEND words "${target}")
-  elseif(NOT target MATCHES "[$:]")  # a bare name; conditions of generators are left out
+  elseif(NOT target MATCHES "^-|[$:]")  # a bare name; conditions of generators are left out
     list(APPEND words "-l${target}")
   endif()
   set(${variable} ${words} PARENT_SCOPE)
