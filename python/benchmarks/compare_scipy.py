@@ -12,6 +12,7 @@ the time limit, with the ratio of that limit as a lower bound.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import lzma
 import math
@@ -21,16 +22,19 @@ import sys
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 
 
+def opened(file: Path) -> IO[bytes]:
+    return lzma.open(file) if file.suffix == ".xz" else file.open("rb")
+
+
 def rows_of(file: Path) -> tuple[int, int]:
     """Rows and columns by the file's own header."""
-    opened = lzma.open(file, "rt") if file.suffix == ".xz" else open(file)
-    with opened as lines:
-        for line in lines:
+    with opened(file) as text:
+        for line in (raw.decode() for raw in text):
             if not line.startswith("%"):
                 rows, columns = line.split()[:2]
                 return int(rows), int(columns)
@@ -43,7 +47,7 @@ def seconds_of(action: Any) -> tuple[float, Any]:
     return time.process_time() - begin, result
 
 
-def measure(file: Path, repetitions: int, only: str) -> dict[str, Any]:
+def measure(file: Path, only: str, given: dict[str, str]) -> dict[str, Any]:
     """Times of one of the two solvers; those of the other are measured in another process."""
     import numpy as np
     import scipy.io
@@ -52,8 +56,7 @@ def measure(file: Path, repetitions: int, only: str) -> dict[str, Any]:
 
     import lutra
 
-    opened = lzma.open(file) if file.suffix == ".xz" else open(file, "rb")
-    with opened as text:
+    with opened(file) as text:
         A = sp.csr_matrix(scipy.io.mmread(text))
     A.sum_duplicates()
     if A.dtype.kind not in "fc":
@@ -63,26 +66,27 @@ def measure(file: Path, repetitions: int, only: str) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     first, again, x = [], [], b
     spent = time.process_time()
-    for _ in range(repetitions):
+    for repetition in range(100):
         if only == "scipy":
             seconds, x = seconds_of(lambda: spla.splu(by_columns).solve(b))
             first.append(seconds)
             again.append(seconds)
         else:
-            seconds, lu = seconds_of(lambda: lutra.splu(A))
-            solve, x = seconds_of(lambda: lu.solve(b))
+            seconds, lu = seconds_of(lambda: lutra.splu(A, **given))
+            solve, x = seconds_of(functools.partial(lu.solve, b))
             first.append(seconds + solve)
             for _ in range(2):
-                seconds, _ = seconds_of(lambda: (lu.refactor(A), lu.solve(b)))
-                again.append(seconds)
-        if time.process_time() - spent > 20:
+                seconds, _ = seconds_of(functools.partial(lu.refactor, A))
+                solve, x = seconds_of(functools.partial(lu.solve, b))
+                again.append(seconds + solve)
+        if time.process_time() - spent > (20 if repetition < 2 else 0.5):
             break
     error = float(np.linalg.norm(A @ x - b) / np.linalg.norm(b))
     return {"first": min(first), "again": min(again), "residual": error, "nnz": int(A.nnz)}
 
 
-def in_own_process(file: Path, only: str, limit: float) -> dict[str, Any]:
-    command = [sys.executable, __file__, str(file), "--only", only]
+def in_own_process(file: Path, only: str, limit: float, given: list[str]) -> dict[str, Any]:
+    command = [sys.executable, __file__, str(file), "--only", only, *(f"--option={text}" for text in given)]
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
     except subprocess.TimeoutExpired:
@@ -102,10 +106,11 @@ def main() -> None:
     parser.add_argument("--max-rows", type=int, default=100_000)
     parser.add_argument("--limit", type=float, default=120, help="seconds a solver may take for one matrix")
     parser.add_argument("--json", type=Path, help="also write all times to this file")
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="of lutra.splu")
     parser.add_argument("--only", choices=["scipy", "lutra"], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.only:
-        print(json.dumps(measure(options.path, 3, options.only)))
+        print(json.dumps(measure(options.path, options.only, dict(text.split("=", 1) for text in options.option))))
         return
     records, left_out = [], []
     for file in sorted(options.path.glob("*.mtx*")):
@@ -113,7 +118,7 @@ def main() -> None:
         if rows != columns or not 0 < rows <= options.max_rows:
             continue
         name = file.name.split(".")[0]
-        ours, theirs = (in_own_process(file, only, options.limit) for only in ("lutra", "scipy"))
+        ours, theirs = (in_own_process(file, only, options.limit, options.option) for only in ("lutra", "scipy"))
         if "problem" in ours or "problem" in theirs:
             left_out.append((name, ours.get("problem", ""), theirs.get("problem", "")))
             continue

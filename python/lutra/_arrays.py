@@ -44,11 +44,8 @@ def _from_scipy(A: Any) -> Csr:
     if A.format in ("lil", "dok"):
         warn(f"a {A.format} matrix is slow to convert; pass csr", ConversionWarning)
     rows = A if A.format == "csr" else A.tocsr()
-    if not rows.has_canonical_format:
-        if rows is A:
-            warn("columns are not sorted or stand twice: the matrix is copied; call "
-                          "A.sum_duplicates() once", ConversionWarning)  # fmt: skip
-            rows = A.copy()
+    if not rows.has_canonical_format:  # columns are not sorted, or stand twice
+        rows = rows.copy() if rows is A else rows
         rows.sum_duplicates()
     scalar = _scalar_for(rows.dtype)
     data = np.ascontiguousarray(rows.data, dtype=scalar)

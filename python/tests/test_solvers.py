@@ -28,6 +28,12 @@ class Splu(unittest.TestCase):
                     expected = np.linalg.solve(op.toarray(), b)
                     self.assertLess(abs(x - expected).max(), tolerance(dtype) * abs(expected).max())
 
+    def test_ordering_that_is_not_asked_for(self) -> None:
+        A = unsymmetric(40)
+        self.assertIn(lutra.splu(A).report.choice.ordering, ("amd", "auto"))
+        self.assertEqual(lutra.splu(A, ordering="metis").report.choice.ordering, "metis")
+        self.assertEqual(lutra.ldlt(symmetric(30), ordering="rcm").report.choice.ordering, "rcm")
+
     def test_refactor_keeps_the_analysis(self) -> None:
         A = unsymmetric(80)
         lu = lutra.splu(A)
