@@ -2,20 +2,24 @@
 # lutra.pc: the C interface for builds without CMake.
 
 # lutra_link_words(<target> <variable>): appends to the list <variable> what a linker needs for a target and all that it
-# links: -L, -l and options. Libraries in the linker's own folders go without -L.
+# links: -L, -l and options. Libraries in the linker's own folders go without -L. One that several need moves behind the
+# last of them, as a static library has to.
 function(lutra_link_words target variable)
   set(words ${${variable}})
-  get_property(seen GLOBAL PROPERTY lutra_link_words_seen)
-  if(target IN_LIST seen)
+  if(target IN_LIST lutra_link_path)  # of the calls above this one: a cycle
     return()
   endif()
-  set_property(GLOBAL APPEND PROPERTY lutra_link_words_seen "${target}")
+  list(APPEND lutra_link_path "${target}")
   if(TARGET "${target}")
     get_target_property(type "${target}" TYPE)
-    if(NOT type STREQUAL "INTERFACE_LIBRARY")
+    get_target_property(imported "${target}" IMPORTED)
+    if(imported AND NOT type STREQUAL "INTERFACE_LIBRARY")
       string(TOUPPER "${CMAKE_BUILD_TYPE}" config)
       get_target_property(location "${target}" LOCATION_${config})
       lutra_append_library("${location}" words)
+    elseif(NOT type STREQUAL "INTERFACE_LIBRARY")  # built with Lutra
+      string(REGEX REPLACE "^.*::" "" name "${target}")
+      lutra_append_word("-l${name}" words)
     endif()
     foreach(property INTERFACE_LINK_OPTIONS INTERFACE_LINK_LIBRARIES)
       get_target_property(items "${target}" ${property})
@@ -29,24 +33,31 @@ function(lutra_link_words target variable)
   elseif(IS_ABSOLUTE "${target}")
     lutra_append_library("${target}" words)
   elseif(target MATCHES "^-[^D]")
-    list(APPEND words "${target}")
+    lutra_append_word("${target}" words)
   elseif(NOT target MATCHES "^-|[$:]")  # a bare name; conditions of generators are left out
-    list(APPEND words "-l${target}")
+    lutra_append_word("-l${target}" words)
   endif()
   set(${variable} ${words} PARENT_SCOPE)
 endfunction()
 
-# lutra_append_library(<file> <variable>): -L and -l of a file to the list <variable>.
+# lutra_append_library(<file> <variable>): -L and -l of a file at the end of the list <variable>.
 function(lutra_append_library file variable)
   cmake_path(GET file PARENT_PATH folder)
   cmake_path(GET file STEM name)
   string(REGEX REPLACE "^lib" "" name "${name}")
-  set(flags ${${variable}})
+  set(words ${${variable}})
   if(NOT folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
-    list(APPEND flags "-L${folder}")
+    lutra_append_word("-L${folder}" words)
   endif()
-  list(APPEND flags "-l${name}")
-  set(${variable} ${flags} PARENT_SCOPE)
+  lutra_append_word("-l${name}" words)
+  set(${variable} ${words} PARENT_SCOPE)
+endfunction()
+
+# lutra_append_word(<word> <variable>): to the end of the list <variable>, wherever it was before.
+function(lutra_append_word word variable)
+  set(words ${${variable}})
+  list(REMOVE_ITEM words "${word}")
+  set(${variable} ${words} "${word}" PARENT_SCOPE)
 endfunction()
 
 set(private_libs "")

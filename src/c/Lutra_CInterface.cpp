@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <mutex>
 #include <new>
 #include <nlohmann/json.hpp>
 
@@ -124,6 +125,8 @@ Transposition to_transposition(int op) {
 }
 
 void start_kokkos(int num_threads, int device) {
+  static std::mutex mutex;  // of threads that create their first solvers at the same time
+  const std::lock_guard lock(mutex);
   if (Kokkos::is_initialized()) return;
   if (Kokkos::is_finalized())
     throw CallOrderError("lutra_initialize: Kokkos was ended, and starts once in a process");

@@ -201,6 +201,11 @@ TEST_CASE("C: the report, its values by key, and what it is about") {
   const char* text = nullptr;
   REQUIRE(lutra_report_json(solver, &text) == LUTRA_SUCCESS);
   CHECK(std::string(text).find("\"status\": \"success\"") != std::string::npos);
+  if (lutra_get_text(solver, "device", &text) == LUTRA_NO_VALUE) {  // a host backend: the same memory
+    REQUIRE(lutra_set_memory(solver, LUTRA_DEVICE) == LUTRA_SUCCESS);
+    CHECK(lutra_factorize(solver, &c) == LUTRA_SUCCESS);
+    CHECK(lutra_solve(solver, LUTRA_NONE, 1, x.data(), 5, x.data(), 5) == LUTRA_SUCCESS);
+  }
   REQUIRE(lutra_get_text(solver, "matrix.scalar", &text) == LUTRA_SUCCESS);
   CHECK(std::string(text) == "f64");
   CHECK(std::string(lutra_version()).find('.') != std::string::npos);

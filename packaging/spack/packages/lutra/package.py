@@ -49,8 +49,8 @@ class Lutra(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("c", type="build")
     depends_on("cxx", type="build")
     depends_on("cmake@3.25:", type="build")
-    depends_on("kokkos@4.5: +serial cxxstd=20")
-    depends_on("kokkos-kernels@4.5:")
+    depends_on("kokkos@4.5:4 +serial cxxstd=20")
+    depends_on("kokkos-kernels@4.5:4")
     depends_on("kokkos +openmp", when="+openmp")
     depends_on("kokkos-kernels +openmp", when="+openmp")
     depends_on("mpi")
@@ -66,10 +66,9 @@ class Lutra(CMakePackage, CudaPackage, ROCmPackage):
         depends_on(f"kokkos-kernels +cuda cuda_arch={arch}", when=f"+cuda cuda_arch={arch}")
     for target in ROCmPackage.amdgpu_targets:
         depends_on(f"kokkos +rocm amdgpu_target={target}", when=f"+rocm amdgpu_target={target}")
-        depends_on(f"kokkos-kernels +rocm amdgpu_target={target}", when=f"+rocm amdgpu_target={target}")
 
     # Trilinos has to be built over the same Kokkos.
-    depends_on("trilinos@16: +tpetra +amesos2 +ifpack2 +stratimikos", when="+trilinos")
+    depends_on("trilinos@16: +tpetra +amesos2 +ifpack2 +stratimikos +belos", when="+trilinos")
 
     extends("python", when="+python")
     depends_on("python@3.9:", type=("build", "run"), when="+python")
