@@ -16,10 +16,12 @@ namespace {
 template <class Scalar, class Ordinal, class Offset>
 Ordinal rank_of_nonzeros(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
                          const SymmetricAuction<Ordinal>& auction) {
-  constexpr std::int64_t few = 1024;  // one row of so many
-  std::vector<double> cost(A.values.extent(0), 0.0);
-  for (std::size_t k = 0; k < cost.size(); ++k) {
-    if (A.values(k) == Scalar(0)) cost[k] = std::numeric_limits<double>::infinity();
+  constexpr std::int64_t few = 256;  // one row of so many
+  std::vector<double> cost;
+  for (std::size_t k = 0; k < A.values.extent(0); ++k) {
+    if (A.values(k) != Scalar(0)) continue;
+    cost.resize(A.values.extent(0), 0.0);
+    cost[k] = std::numeric_limits<double>::infinity();
   }
   return maximum_transversal(A.pattern(), cost,
                              auction.statistics.left_to_paths <= A.n_rows / few

@@ -54,7 +54,7 @@ class SequentialAuction {
   SymmetricAuction<Ordinal> run(double epsilon) {
     bid_for_all(epsilon, enough_reads);
     if (m_bidders.size() > m_columns.size() / enough_fraction) {
-      for (const double step : epsilon_steps) bid_for_all(step * epsilon, max_reads);
+      for (const double step : {8.0, 1.0}) bid_for_all(step * epsilon, max_reads);
     }
     return result();
   }
@@ -64,7 +64,6 @@ class SequentialAuction {
   static constexpr std::size_t enough_fraction = 64;  // so small a part of the rows may stay unmatched
   static constexpr int enough_reads = 2;              // of all entries in a phase, where it is so small
   static constexpr int max_reads = 4;                 // of all entries in a phase
-  static constexpr double epsilon_steps[] = {8, 1};   // of phases where too many rows stay unmatched
 
   // Side by side, as a bid reads one and writes both.
   struct Column {
