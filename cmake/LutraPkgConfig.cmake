@@ -32,9 +32,9 @@ function(lutra_link_words target variable)
     endforeach()
   elseif(IS_ABSOLUTE "${target}")
     lutra_append_library("${target}" words)
-  elseif(target MATCHES "^-[^D]")
+  elseif(target MATCHES "^-[^D][^<>$]*$")
     lutra_append_word("${target}" words)
-  elseif(NOT target MATCHES "^-|[$:]")  # a bare name; conditions of generators are left out
+  elseif(NOT target MATCHES "^-|[$:<>]")  # a bare name; conditions of generators are left out
     lutra_append_word("-l${target}" words)
   endif()
   set(${variable} ${words} PARENT_SCOPE)
