@@ -82,7 +82,8 @@ TEST_CASE("C: the header is C99") {
 }
 
 TEST_CASE("C: LDLT has inertia and shifts, Cholesky the column that is not positive") {
-  const auto A = tridiagonal(6, 1.0, 0.5, 1.0);  // eigenvalues 0.5 + 2·cos(jπ/7): two below 0
+  // Eigenvalues 0.5 + 2·cos(jπ/7): two below 0.
+  const auto A = tridiagonal<double, std::int32_t, std::int32_t>(6, 1.0, 0.5, 1.0);
   const lutra_matrix c = A.c();
   CSolver ldlt(LUTRA_LDLT);
   REQUIRE(lutra_analyze(ldlt, &c) == LUTRA_SUCCESS);
