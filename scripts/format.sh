@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Formats every C++ file git knows; --check only says which would change, and fails if one would.
+# Formats every C and C++ file git knows; --check only says which would change, and fails if one would.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -11,4 +11,4 @@ case ${1:-} in
   *) echo "format.sh: unknown option '$1'" >&2 && exit 2 ;;
 esac
 command -v clang-format >/dev/null || { echo "format.sh: clang-format is not there" >&2 && exit 1; }
-git ls-files -z -- '*.hpp' '*.cpp' '*.cu' | xargs -0 --no-run-if-empty clang-format "${mode[@]}"
+git ls-files -z -- '*.h' '*.hpp' '*.c' '*.cpp' '*.cu' | xargs -0 --no-run-if-empty clang-format "${mode[@]}"
