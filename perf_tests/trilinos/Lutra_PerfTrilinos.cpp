@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <functional>
 #include <string>
 #include <variant>
@@ -25,7 +26,7 @@ using Teuchos::RCP;
 using Teuchos::rcp;
 
 constexpr int samples = 9;
-constexpr double sample_seconds = 4e-3;  // several runs make a sample where one is shorter
+constexpr double sample_seconds = 5e-3;  // several runs make a sample where one is shorter
 constexpr double max_error = 1e-8;       // ‖b − A·x‖ / ‖b‖ above which a solver has failed
 
 lutra::HostMatrix<double> read(const std::string& spec) {
@@ -84,11 +85,15 @@ struct Candidate {
   }
 };
 
+/// Seconds of the processor, which other programs on the machine disturb least.
+double processor_seconds() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
 double timed(const std::function<void()>& run, int times) {
-  const double start = Teuchos::Time::wallTime();
+  const double start = processor_seconds();
   for (int i = 0; i < times; ++i) run();
-  Kokkos::fence();
-  return (Teuchos::Time::wallTime() - start) / times;
+  return (processor_seconds() - start) / times;
 }
 
 double relative_residual(const Matrix& A, const Vector& X, const Vector& B) {
@@ -127,7 +132,7 @@ void measure(std::vector<Candidate>& candidates) {
     for (Candidate& candidate : candidates) {
       if (!candidate.usable) continue;
       const double once = timed(candidate.run, 1);
-      const int times = std::clamp(static_cast<int>(sample_seconds / once), 1, 200);
+      const int times = std::clamp(static_cast<int>(sample_seconds / std::max(once, 1e-6)), 1, 500);
       candidate.seconds.push_back(times > 1 ? timed(candidate.run, times) : once);
     }
   }

@@ -154,8 +154,7 @@ class Ifpack2Preconditioner
 
  private:
   Teuchos::RCP<const row_matrix_type> known_matrix() const {
-    TEUCHOS_TEST_FOR_EXCEPTION(m_matrix.is_null(), std::logic_error,
-                               "Lutra: there is no matrix; call setMatrix first");
+    if (m_matrix.is_null()) throw CallOrderError("there is no matrix; call setMatrix first");
     return m_matrix;
   }
 

@@ -32,13 +32,20 @@ inline Teuchos::RCP<const Teuchos::Comm<int>> self() {
   return Teuchos::rcp(new Teuchos::MpiComm<int>(MPI_COMM_SELF));
 }
 
+inline std::size_t longest_row(const HostMatrix<double>& A) {
+  std::int64_t longest = 0;
+  for (std::size_t i = 0; i + 1 < A.row_map.size(); ++i)
+    longest = std::max(longest, A.row_map[i + 1] - A.row_map[i]);
+  return static_cast<std::size_t>(longest);
+}
+
 /// A on a map whose i-th index stands for row and column i; GIDs of the map may be anything that `row_of`
 /// takes to 0 … n−1.
 inline MatrixPtr on_map(
     const HostMatrix<double>& A, const Teuchos::RCP<const Map>& map,
     const std::function<Global(Global)>& gid = [](Global i) { return i; },
     const std::function<Global(Global)>& row_of = [](Global g) { return g; }) {
-  const auto matrix = Teuchos::rcp(new Matrix(map, 64));
+  const auto matrix = Teuchos::rcp(new Matrix(map, longest_row(A)));
   for (const Global g : map->getLocalElementList()) {
     const auto row = static_cast<std::size_t>(row_of(g));
     std::vector<Global> columns;

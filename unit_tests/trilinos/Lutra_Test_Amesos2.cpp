@@ -138,7 +138,7 @@ TEST_CASE("Amesos2: maps that put rows in another order", "[trilinos]") {
   CHECK(same.error() < accuracy);
 
   // Rows reversed, vectors not.
-  const auto mixed = Teuchos::rcp(new Matrix(reversed, 64));
+  const auto mixed = Teuchos::rcp(new Matrix(reversed, longest_row(A)));
   for (const Global g : reversed->getLocalElementList()) {
     for (auto k = A.row_map[std::size_t(g)]; k < A.row_map[std::size_t(g) + 1]; ++k) {
       const Global column = A.entries[std::size_t(k)];
@@ -180,7 +180,7 @@ TEST_CASE("Amesos2: Newton's method refactors on one analysis", "[trilinos]") {
   solver.symbolicFactorization();
   double error = 1;
   int steps = 0;
-  for (; error > 1e-12 && steps < 30; ++steps) {
+  for (; error > 1e-12 && steps < 40; ++steps) {
     const VectorPtr residual = product(*A, *u);
     J->resumeFill();
     for (int i = 0; i < n; ++i) {
@@ -206,7 +206,7 @@ TEST_CASE("Amesos2: Newton's method refactors on one analysis", "[trilinos]") {
     error = difference(*u, *exact);
   }
   CHECK(error < 1e-12);
-  CHECK(steps < 20);
+  CHECK(steps < 30);
   CHECK(solver.getStatus().getNumSymbolicFact() == 1);
   CHECK(solver.getStatus().getNumNumericFact() == steps);
 }
