@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "Lutra_CTestSolver.hpp"
 
@@ -207,4 +208,40 @@ TEST_CASE("C: calls out of order, too little memory, and what cannot be solved")
   CHECK(status == LUTRA_NUMERICALLY_SINGULAR);
   CHECK(std::string(lutra_status_name(status)) == "numerically_singular");
   CHECK(message_has("singular"));
+}
+
+TEST_CASE("C: whatever arrays hold, a call returns and the next solver works") {
+  std::mt19937 random(2024);
+  const auto below = [&random](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  const double odd[] = {0, -1, 1e300, 1e-300, 5e-324, std::nan(""), std::numeric_limits<double>::infinity()};
+  int refused = 0, solved = 0;
+  for (int run = 0; run < 1000; ++run) {
+    const int n = 2 + below(8);
+    auto A = tridiagonal<double, std::int32_t, std::int32_t>(n, -1.0, 1.0 + below(4), -1.0);
+    const int nnz = static_cast<int>(A.columns.size());
+    for (int change = below(4); change > 0; --change) {
+      const auto entry = static_cast<std::size_t>(below(nnz));
+      if (below(3) == 0) A.values[entry] = odd[below(7)];
+      if (below(3) == 0) A.columns[entry] = below(2 * n) - 2;
+      if (below(6) == 0) A.row_map[static_cast<std::size_t>(below(n + 1))] = below(3 * n) - 5;
+    }
+    const lutra_matrix c = A.c();
+    std::vector<double> x(static_cast<std::size_t>(n), 1.0);
+    const int method = below(5);
+    CSolver solver(static_cast<lutra_method>(method));
+    const lutra_status analyzed = lutra_analyze(solver, &c);
+    const lutra_status factorized = lutra_factorize(solver, &c);
+    const auto call = method == LUTRA_ILU ? lutra_apply : lutra_solve;
+    const lutra_status status = call(solver, LUTRA_NONE, 1, x.data(), n, x.data(), n);
+    for (const lutra_status any : {analyzed, factorized, status}) {
+      REQUIRE(any != LUTRA_INTERNAL_ERROR);
+      REQUIRE(any != LUTRA_NOT_SOLVED);
+    }
+    refused += analyzed == LUTRA_INPUT_ERROR;
+    solved += status == LUTRA_SUCCESS;
+    if (status == LUTRA_SUCCESS)
+      for (const double value : x) REQUIRE(std::isfinite(value));
+  }
+  CHECK(refused > 100);
+  CHECK(solved > 100);
 }
