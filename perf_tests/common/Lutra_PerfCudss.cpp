@@ -47,10 +47,11 @@ struct Owned {
 
 using OwnedMatrix = Owned<cudssMatrix_t, cudssMatrixDestroy>;
 
-/// cuDSS with its defaults on a general matrix; matrix and vectors on the device, as Lutra's are.
+/// cuDSS with its defaults; matrix and vectors on the device, as Lutra's are.
 class CudssSolver final : public Peer {
  public:
-  CudssSolver(const HostMatrix<double>& matrix, const std::vector<double>& b);
+  CudssSolver(const HostMatrix<double>& matrix, const std::vector<double>& b,
+              PeerMatrix type = PeerMatrix::general);
   ~CudssSolver() override { cudssDataDestroy(m_library.handle, m_data); }
   CudssSolver(const CudssSolver&) = delete;
   CudssSolver& operator=(const CudssSolver&) = delete;
@@ -87,6 +88,7 @@ class CudssSolver final : public Peer {
 
   HostMatrix<double> m_matrix;  // to find the number of refinement steps
   std::vector<double> m_host_b;
+  PeerMatrix m_type;
   Kokkos::View<int*, MemorySpace> m_row_map, m_entries;
   Kokkos::View<double*, MemorySpace> m_values, m_b, m_x;
   int m_refinement_steps = unknown_steps;
@@ -96,13 +98,11 @@ class CudssSolver final : public Peer {
   cudssData_t m_data = nullptr;
 };
 
-CudssSolver::CudssSolver(const HostMatrix<double>& matrix, const std::vector<double>& b)
-    : m_matrix(matrix),
-      m_host_b(b),
-      m_entries(to_device(matrix.entries)),
-      m_values(to_device(matrix.values)),
-      m_b(to_device(b)),
-      m_x("lutra::perf::x", b.size()) {
+CudssSolver::CudssSolver(const HostMatrix<double>& all, const std::vector<double>& b, PeerMatrix type)
+    : m_matrix(all), m_host_b(b), m_type(type), m_b(to_device(b)), m_x("lutra::perf::x", b.size()) {
+  const HostMatrix<double> matrix = part_for_peer(all, type);
+  m_entries = to_device(matrix.entries);
+  m_values = to_device(matrix.values);
   if (matrix.nnz() > std::numeric_limits<int>::max())
     throw std::runtime_error("more entries than this peer counts");
   m_row_map = to_device(std::vector<int>(matrix.row_map.begin(), matrix.row_map.end()));
@@ -114,10 +114,14 @@ CudssSolver::CudssSolver(const HostMatrix<double>& matrix, const std::vector<dou
 }
 
 void CudssSolver::describe() {
-  const std::int64_t n = m_matrix.n_rows;
-  check(cudssMatrixCreateCsr(&m_A.handle, n, n, m_matrix.nnz(), m_row_map.data(), nullptr, m_entries.data(),
-                             m_values.data(), CUDA_R_32I, CUDA_R_32I, CUDA_R_64F, CUDSS_MTYPE_GENERAL,
-                             CUDSS_MVIEW_FULL, CUDSS_BASE_ZERO),
+  const std::int64_t n = m_matrix.n_rows, nnz = static_cast<std::int64_t>(m_entries.extent(0));
+  const bool is_general = m_type == PeerMatrix::general;
+  const cudssMatrixType_t type = is_general                       ? CUDSS_MTYPE_GENERAL
+                                 : m_type == PeerMatrix::definite ? CUDSS_MTYPE_SPD
+                                                                  : CUDSS_MTYPE_SYMMETRIC;
+  check(cudssMatrixCreateCsr(&m_A.handle, n, n, nnz, m_row_map.data(), nullptr, m_entries.data(),
+                             m_values.data(), CUDA_R_32I, CUDA_R_32I, CUDA_R_64F, type,
+                             is_general ? CUDSS_MVIEW_FULL : CUDSS_MVIEW_UPPER, CUDSS_BASE_ZERO),
         "cudssMatrixCreateCsr");
   check(cudssMatrixCreateDn(&m_B.handle, n, 1, n, m_b.data(), CUDA_R_64F, CUDSS_LAYOUT_COL_MAJOR),
         "cudssMatrixCreateDn");
@@ -148,6 +152,11 @@ SolverProperties CudssSolver::properties() const {
   int pivots = 0;
   if (get(CUDSS_DATA_LU_NNZ, nnz)) properties.counters["nnz_lu"] = static_cast<double>(nnz);
   if (get(CUDSS_DATA_NPIVOTS, pivots)) properties.counters["perturbed_pivots"] = pivots;
+  int inertia[2] = {0, 0};
+  if (m_type == PeerMatrix::symmetric && get(CUDSS_DATA_INERTIA, inertia)) {
+    properties.counters["positive"] = inertia[0];
+    properties.counters["negative"] = inertia[1];
+  }
   if (get(CUDSS_DATA_MEMORY_ESTIMATES, memory))
     properties.counters["peak_bytes"] = static_cast<double>(memory[1]);  // on the device, at the peak
   if (m_refinement_steps != unknown_steps) properties.counters["refinement_steps"] = m_refinement_steps;
@@ -158,7 +167,19 @@ std::unique_ptr<Peer> make_cudss(const HostMatrix<double>& matrix, const std::ve
   return std::make_unique<CudssSolver>(matrix, b);
 }
 
+template <PeerMatrix type>
+std::unique_ptr<Peer> make_symmetric(const HostMatrix<double>& matrix, const std::vector<double>& b) {
+  return std::make_unique<CudssSolver>(matrix, b, type);
+}
+
 }  // namespace
+
+std::vector<PeerKind> symmetric_cudss_kinds(bool definite) {
+  auto kinds = cudss_kinds();
+  kinds.front().make =
+      definite ? make_symmetric<PeerMatrix::definite> : make_symmetric<PeerMatrix::symmetric>;
+  return kinds;
+}
 
 std::vector<PeerKind> cudss_kinds() {
   int numbers[3] = {0, 0, 0};

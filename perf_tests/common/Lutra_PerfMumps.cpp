@@ -14,7 +14,8 @@ constexpr int use_comm_world = -987654;  // MUMPS' own name for MPI_COMM_WORLD
 
 class MumpsSolver final : public Peer {
  public:
-  MumpsSolver(const HostMatrix<double>& matrix, const std::vector<double>& b);
+  MumpsSolver(const HostMatrix<double>& matrix, const std::vector<double>& b,
+              PeerMatrix type = PeerMatrix::general);
   ~MumpsSolver() override {
     m_mumps.job = -2;
     dmumps_c(&m_mumps);
@@ -67,8 +68,10 @@ class MumpsSolver final : public Peer {
   bool m_analyzed = false;
 };
 
-MumpsSolver::MumpsSolver(const HostMatrix<double>& matrix, const std::vector<double>& b)
-    : m_values(matrix.values), m_b(b), m_x(b.size()) {
+MumpsSolver::MumpsSolver(const HostMatrix<double>& all, const std::vector<double>& b, PeerMatrix type)
+    : m_b(b), m_x(b.size()) {
+  const HostMatrix<double> matrix = part_for_peer(all, type);
+  m_values = matrix.values;
   for (int i = 0; i < matrix.n_rows; ++i) {
     const auto row = static_cast<std::size_t>(i);
     m_rows.insert(m_rows.end(), static_cast<std::size_t>(matrix.row_map[row + 1] - matrix.row_map[row]),
@@ -78,7 +81,7 @@ MumpsSolver::MumpsSolver(const HostMatrix<double>& matrix, const std::vector<dou
   require_mpi();
   m_mumps.comm_fortran = use_comm_world;
   m_mumps.par = 1;  // this process factorizes as well
-  m_mumps.sym = 0;
+  m_mumps.sym = type == PeerMatrix::general ? 0 : type == PeerMatrix::definite ? 1 : 2;
   run(-1, "start");
   for (const int stream : {1, 2, 3, 4}) icntl(stream) = 0;  // no output
   m_mumps.cntl[2 - 1] = tolerance;                          // refinement ends at this backward error
@@ -108,6 +111,7 @@ SolverProperties MumpsSolver::properties() const {
   properties.counters["peak_bytes"] = 1e6 * infog(22);
   properties.counters["delayed_pivots"] = infog(13);
   properties.counters["refinement_steps"] = infog(15);
+  if (m_mumps.sym == 2) properties.counters["negative"] = infog(12);
   return properties;
 }
 
@@ -115,7 +119,17 @@ std::unique_ptr<Peer> make_mumps(const HostMatrix<double>& matrix, const std::ve
   return std::make_unique<MumpsSolver>(matrix, b);
 }
 
+template <PeerMatrix type>
+std::unique_ptr<Peer> make_symmetric(const HostMatrix<double>& matrix, const std::vector<double>& b) {
+  return std::make_unique<MumpsSolver>(matrix, b, type);
+}
+
 }  // namespace
+
+std::vector<PeerKind> symmetric_mumps_kinds(bool definite) {
+  return {{"mumps", MUMPS_VERSION,
+           definite ? make_symmetric<PeerMatrix::definite> : make_symmetric<PeerMatrix::symmetric>}};
+}
 
 std::vector<PeerKind> mumps_kinds() {
   return {{"mumps", MUMPS_VERSION, make_mumps}};

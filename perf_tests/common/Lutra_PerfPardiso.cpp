@@ -11,16 +11,21 @@
 namespace lutra::Perf {
 namespace {
 
-/// MKL PARDISO for real unsymmetric matrices with its own defaults: METIS, scaling, matching.
+/// MKL PARDISO for real matrices with its own defaults: METIS; unsymmetric with scaling and matching.
 class PardisoSolver final : public Peer {
  public:
-  PardisoSolver(const HostMatrix<double>& matrix, const std::vector<double>& b)
-      : m_n(matrix.n_rows),
-        m_row_map(matrix.row_map.begin(), matrix.row_map.end()),
-        m_entries(matrix.entries.begin(), matrix.entries.end()),
-        m_values(matrix.values),
+  PardisoSolver(const HostMatrix<double>& all, const std::vector<double>& b,
+                PeerMatrix type = PeerMatrix::general)
+      : m_type(type == PeerMatrix::general    ? 11
+               : type == PeerMatrix::definite ? 2
+                                              : -2),
+        m_n(all.n_rows),
         m_b(b),
         m_x(b.size()) {
+    const HostMatrix<double> matrix = part_for_peer(all, type);
+    m_row_map.assign(matrix.row_map.begin(), matrix.row_map.end());
+    m_entries.assign(matrix.entries.begin(), matrix.entries.end());
+    m_values = matrix.values;
     find_mkl(m_pardiso, "pardiso");
     decltype(pardisoinit)* initialize = nullptr;
     find_mkl(initialize, "pardisoinit");
@@ -53,6 +58,10 @@ class PardisoSolver final : public Peer {
     properties.counters["nnz_lu"] = static_cast<double>(m_parameters[17]);
     properties.counters["perturbed_pivots"] = static_cast<double>(m_parameters[13]);
     properties.counters["refinement_steps"] = static_cast<double>(m_parameters[6]);
+    if (m_type == -2) {
+      properties.counters["positive"] = static_cast<double>(m_parameters[21]);
+      properties.counters["negative"] = static_cast<double>(m_parameters[22]);
+    }
     properties.counters["peak_bytes"] =
         1024.0 * std::max(m_parameters[14], m_parameters[15] + m_parameters[16]);
     return properties;
@@ -83,13 +92,23 @@ class PardisoSolver final : public Peer {
   decltype(pardiso)* m_pardiso = nullptr;
   std::array<void*, 64> m_handle{};
   std::array<MKL_INT, 64> m_parameters{};
-  MKL_INT m_type = 11, m_n;
+  MKL_INT m_type, m_n;
   std::vector<MKL_INT> m_row_map, m_entries;
   std::vector<double> m_values, m_b, m_x;
   bool m_is_analyzed = false;
 };
 
+template <PeerMatrix type>
+std::unique_ptr<Peer> make_symmetric(const HostMatrix<double>& matrix, const std::vector<double>& b) {
+  return std::make_unique<PardisoSolver>(matrix, b, type);
+}
+
 }  // namespace
+
+std::vector<PeerKind> symmetric_pardiso_kinds(bool definite) {
+  return {{"pardiso", mkl_version(),
+           definite ? make_symmetric<PeerMatrix::definite> : make_symmetric<PeerMatrix::symmetric>}};
+}
 
 std::vector<PeerKind> pardiso_kinds() {
   return {{"pardiso", mkl_version(), [](const HostMatrix<double>& matrix, const std::vector<double>& b) {

@@ -37,6 +37,41 @@ const std::vector<PeerKind>& peer_kinds() {
   return kinds;
 }
 
+std::vector<PeerKind> symmetric_peer_kinds([[maybe_unused]] bool definite) {
+  std::vector<PeerKind> all;
+  [[maybe_unused]] const auto append = [&](const std::vector<PeerKind>& some) {
+    all.insert(all.end(), some.begin(), some.end());
+  };
+#ifdef LUTRA_PERF_MUMPS
+  append(symmetric_mumps_kinds(definite));
+#endif
+#ifdef LUTRA_PERF_PARDISO
+  append(symmetric_pardiso_kinds(definite));
+#endif
+#ifdef LUTRA_PERF_CUDSS
+  append(symmetric_cudss_kinds(definite));
+#endif
+  return all;
+}
+
+HostMatrix<double> upper_triangle(const HostMatrix<double>& matrix) {
+  HostMatrix<double> upper{matrix.n_rows, matrix.n_cols, {0}, {}, {}};
+  const auto append = [&](int column, double value) {
+    upper.entries.push_back(column);
+    upper.values.push_back(value);
+  };
+  for (int i = 0; i < matrix.n_rows; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    auto p = static_cast<std::size_t>(matrix.row_map[row]);
+    const auto end = static_cast<std::size_t>(matrix.row_map[row + 1]);
+    while (p < end && matrix.entries[p] < i) ++p;
+    if (p == end || matrix.entries[p] != i) append(i, 0);
+    for (; p < end; ++p) append(matrix.entries[p], matrix.values[p]);
+    upper.row_map.push_back(upper.nnz());
+  }
+  return upper;
+}
+
 ColumnMatrix to_columns(const HostMatrix<double>& matrix) {
   if (matrix.nnz() > std::numeric_limits<int>::max())
     throw std::runtime_error("more entries than this peer can count");

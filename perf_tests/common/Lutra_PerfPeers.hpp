@@ -16,6 +16,25 @@ std::vector<PeerKind> pardiso_kinds();
 std::vector<PeerKind> cudss_kinds();
 std::vector<PeerKind> cusolver_rf_kinds();
 
+// Those for symmetric matrices, definite (Cholesky) or not. Their matrix has both triangles.
+std::vector<PeerKind> symmetric_mumps_kinds(bool definite);
+std::vector<PeerKind> symmetric_pardiso_kinds(bool definite);
+std::vector<PeerKind> symmetric_cudss_kinds(bool definite);
+
+/// Peers of this build for symmetric matrices.
+std::vector<PeerKind> symmetric_peer_kinds(bool definite);
+
+/// What a peer is told about its matrix.
+enum class PeerMatrix { general, symmetric, definite };
+
+/// The upper triangle by rows with all of the diagonal, which is what symmetric peers read.
+HostMatrix<double> upper_triangle(const HostMatrix<double>& matrix);
+
+/// `matrix`, or its upper triangle unless it is general.
+inline HostMatrix<double> part_for_peer(const HostMatrix<double>& matrix, PeerMatrix type) {
+  return type == PeerMatrix::general ? matrix : upper_triangle(matrix);
+}
+
 /// A matrix by columns with 32-bit indices, as KLU and UMFPACK take it.
 struct ColumnMatrix {
   int n = 0;

@@ -38,8 +38,9 @@ LdltRoom<Offset, typename ExecutionSpace::memory_space> make_room(const Executio
     room.panels += columns * (columns + fronts[f].cb_rows);
     room.slots += columns;
     room.max_work =
-        std::max<Offset>(room.max_work, Impl::ldlt_work(static_cast<int>(columns) + fronts[f].cb_rows));
+        std::max<Offset>(room.max_work, Impl::host_ldlt_work(static_cast<int>(columns) + fronts[f].cb_rows));
   }
+  room.panels += Impl::product_slack;
   const auto by_level = Impl::to_host(exec, plan.base.by_level);
   for (std::size_t l = 0; l < plan.base.levels(); ++l) {
     Offset work = plan.schedule ? room.workspace : 0;

@@ -62,8 +62,8 @@ template <class Offset, class MemorySpace>
 struct LdltRoom {
   Kokkos::View<const LdltFrontRoom<Offset>*, MemorySpace> fronts;  ///< [count]
   std::vector<LdltFrontRoom<Offset>> host_fronts;                  ///< the same on the host
-  Offset panels = 0;                                               ///< entries of all panels
-  Offset slots = 0;                                                ///< slots of all fronts
+  Offset panels = 0;     ///< entries of all panels, and some behind them that host kernels may read
+  Offset slots = 0;      ///< slots of all fronts
   Offset workspace = 0;  ///< entries that the fronts of any level need at once
   Offset max_work = 0;   ///< entries that any front needs
   MemoryReservation reservation;

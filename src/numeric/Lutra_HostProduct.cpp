@@ -28,7 +28,8 @@ struct PlainRegisters {
 template <class Real>
 ProductKernel<Real> plain_product() {
   using Product = BlockedProduct<PlainRegisters, Real>;
-  return {Product::run, Product::run_complex, "plain"};
+  using Column = ColumnUpdate<PlainRegisters, Real>;
+  return {Product::run, Product::run_complex, Column::update, Column::scale, Column::transposed, "plain"};
 }
 
 template <class Real>

@@ -16,7 +16,8 @@ struct Avx2Registers {
 template <class Real>
 ProductKernel<Real> avx2_product() {
   using Product = BlockedProduct<Avx2Registers, Real>;
-  return {Product::run, Product::run_complex, "AVX2"};
+  using Column = ColumnUpdate<Avx2Registers, Real>;
+  return {Product::run, Product::run_complex, Column::update, Column::scale, Column::transposed, "AVX2"};
 }
 
 #else

@@ -16,7 +16,8 @@ struct Avx512Registers {
 template <class Real>
 ProductKernel<Real> avx512_product() {
   using Product = BlockedProduct<Avx512Registers, Real>;
-  return {Product::run, Product::run_complex, "AVX-512"};
+  using Column = ColumnUpdate<Avx512Registers, Real>;
+  return {Product::run, Product::run_complex, Column::update, Column::scale, Column::transposed, "AVX-512"};
 }
 
 #else

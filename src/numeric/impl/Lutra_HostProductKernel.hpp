@@ -130,6 +130,86 @@ struct RegisterTile {
   }
 };
 
+/// Products with one column, and its largest magnitude.
+template <class Isa, class Real>
+struct ColumnUpdate {
+  using Tile = RegisterTile<Isa, Real>;
+  using Vector = typename Tile::Vector;
+  static constexpr int lanes = Tile::lanes;
+
+  static Real update(int n, int depth, const Real* from, const Real* A, std::int64_t lda, const Real* x,
+                     Real* to) {
+    Vector largest = {}, bad = {};  // 0 times what is not finite is NaN
+    int i = 0;
+    for (; i + 4 * lanes <= n; i += 4 * lanes)
+      subtract<4>(depth, from + i, A + i, lda, x, to + i, largest, bad);
+    for (; i + lanes <= n; i += lanes) subtract<1>(depth, from + i, A + i, lda, x, to + i, largest, bad);
+    if (i < n) {
+      Real rest[lanes] = {};
+      Vector of_all = {}, of_all_bad = {};
+      Real whole[lanes];
+      subtract<1>(depth, from + i, A + i, lda, x, whole, of_all, of_all_bad);
+      for (int r = 0; r < n - i; ++r) to[i + r] = rest[r] = whole[r];
+      note(Tile::load(rest), largest, bad);
+    }
+    Real result(0), sum(0);
+    for (int r = 0; r < lanes; ++r) {
+      if (largest[r] > result) result = largest[r];
+      sum += bad[r];
+    }
+    return sum == Real(0) ? result : static_cast<Real>(__builtin_inff());
+  }
+  static void transposed(int n, int columns, const Real* A, std::int64_t lda, const Real* x, Real* to) {
+    int c = 0;
+    for (; c + 4 <= columns; c += 4) dot<4>(n, A + c * lda, lda, x, to + c);
+    for (; c < columns; ++c) dot<1>(n, A + c * lda, lda, x, to + c);
+  }
+  static void scale(int n, Real factor, const Real* from, Real* to) {
+    int i = 0;
+    for (; i + lanes <= n; i += lanes) Tile::store(to + i, Tile::load(from + i) * factor);
+    for (; i < n; ++i) to[i] = from[i] * factor;
+  }
+
+ private:
+  template <int Columns>
+  static void dot(int n, const Real* A, std::int64_t lda, const Real* x, Real* to) {
+    Vector sum[Columns] = {};
+    Real rest[Columns] = {};
+    int i = 0;
+    for (; i + lanes <= n; i += lanes) {
+      const Vector factor = Tile::load(x + i);
+      for (int c = 0; c < Columns; ++c) sum[c] += Tile::load(A + i + c * lda) * factor;
+    }
+    for (; i < n; ++i) {
+      for (int c = 0; c < Columns; ++c) rest[c] += A[i + c * lda] * x[i];
+    }
+    for (int c = 0; c < Columns; ++c) {
+      for (int r = 0; r < lanes; ++r) rest[c] += sum[c][r];
+      to[c] -= rest[c];
+    }
+  }
+  static void note(const Vector& value, Vector& largest, Vector& bad) {
+    const Vector size = value < Real(0) ? -value : value;
+    largest = size > largest ? size : largest;
+    bad += value * Real(0);
+  }
+  template <int Registers>
+  static void subtract(int depth, const Real* from, const Real* A, std::int64_t lda, const Real* x, Real* to,
+                       Vector& largest, Vector& bad) {
+    Vector sum[Registers];
+    for (int r = 0; r < Registers; ++r) sum[r] = Tile::load(from + r * lanes);
+    for (int p = 0; p < depth; ++p) {
+      const Real factor = x[p];
+      for (int r = 0; r < Registers; ++r) sum[r] -= Tile::load(A + r * lanes) * factor;
+      A += lda;
+    }
+    for (int r = 0; r < Registers; ++r) {
+      Tile::store(to + r * lanes, sum[r]);
+      note(sum[r], largest, bad);
+    }
+  }
+};
+
 /// Products of any size.
 template <class Isa, class Real>
 struct BlockedProduct {
@@ -168,7 +248,7 @@ struct BlockedProduct {
           a = buffer;
           a_step = registers * lanes;
         }
-        for (int j = 0; j < task.columns; j += Isa::columns) {
+        for (int j = 0; j < task.columns && i + rows - 1 + task.diagonal >= j; j += Isa::columns) {
           const typename Tile::Operands from{a, a_step, task.B + p0 * task.b_row + j * task.b_column,
                                              task.b_row, task.b_column};
           with_registers<Isa::registers>(registers, depth, from, task.C + i + j * task.ldc, task.ldc, rows,
@@ -218,9 +298,11 @@ struct BlockedProduct {
                                     task.b_column, depth, columns, packed_B);
         for (int i0 = 0; i0 < task.rows; i0 += rows_block) {
           const int rows = least(rows_block, task.rows - i0);
+          if (i0 + rows - 1 + task.diagonal < j0) continue;
           pack_A<Parts, tile_rows>(task.A + Parts * (i0 + p0 * task.lda), task.lda, rows, depth, packed_A);
           multiply_block<Parts, tile_rows, tile_columns>(packed_A, packed_B, rows, columns, depth,
-                                                         task.C + Parts * (i0 + j0 * task.ldc), task.ldc);
+                                                         task.C + Parts * (i0 + j0 * task.ldc), task.ldc,
+                                                         i0 + task.diagonal - j0);
         }
       }
     }
@@ -228,10 +310,11 @@ struct BlockedProduct {
 
   template <int Parts, int TileRows, int TileColumns>
   static void multiply_block(const Real* A, const Real* B, int rows, int columns, int depth, Real* C,
-                             std::int64_t ldc) {
+                             std::int64_t ldc, std::int64_t diagonal) {
     for (int j = 0; j < columns; j += TileColumns) {
       const Real* const b = B + static_cast<std::int64_t>(Parts) * j * depth;
       for (int i = 0; i < rows; i += TileRows) {
+        if (i + TileRows - 1 + diagonal < j) continue;
         const Real* const a = A + static_cast<std::int64_t>(Parts) * i * depth;
         Real* const c = C + Parts * (i + j * ldc);
         const int tile_rows = least(TileRows, rows - i), tile_columns = least(TileColumns, columns - j);

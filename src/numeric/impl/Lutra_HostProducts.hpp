@@ -31,17 +31,34 @@ struct HostProducts {
   static void multiply(const ProductKernel<Real>& kernel, int rows, int columns, int depth, const Scalar* A,
                        std::int64_t lda, const Strided<Scalar>& B, Scalar* C, std::int64_t ldc,
                        Real* buffer) {
-    const ProductTask<Real> task{rows,
-                                 columns,
-                                 depth,
-                                 reinterpret_cast<const Real*>(A),
-                                 lda,
-                                 reinterpret_cast<const Real*>(B.data),
-                                 B.row,
-                                 B.column,
-                                 reinterpret_cast<Real*>(C),
-                                 ldc};
+    run(kernel, task_of(rows, columns, depth, A, lda, B, C, ldc), buffer);
+  }
+  static ProductTask<Real> task_of(int rows, int columns, int depth, const Scalar* A, std::int64_t lda,
+                                   const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) {
+    return {rows,
+            columns,
+            depth,
+            reinterpret_cast<const Real*>(A),
+            lda,
+            reinterpret_cast<const Real*>(B.data),
+            B.row,
+            B.column,
+            reinterpret_cast<Real*>(C),
+            ldc};
+  }
+  static void run(const ProductKernel<Real>& kernel, const ProductTask<Real>& task, Real* buffer) {
     (ScalarTraits<Scalar>::is_complex ? kernel.complex : kernel.real)(task, buffer);
+  }
+
+  /// The same for the lower triangle of C, of rows ≥ columns; what is above has no meaning afterwards.
+  void subtract_lower(int rows, int columns, int depth, const Scalar* A, std::int64_t lda,
+                      const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) const {
+    if (columns == 0 || depth == 0) return;
+    loop(rows, chunk_of(rows, 1.0 * columns * depth), [&](int begin, int end, Real* buffer) {
+      auto task = task_of(end - begin, std::min(columns, end), depth, A + begin, lda, B, C + begin, ldc);
+      task.diagonal = begin;
+      run(kernel, task, buffer);
+    });
   }
 
   /// C −= A·B; the longer edge of C is divided among threads.

@@ -51,8 +51,7 @@ struct BlockElimination {
         if (!test.may_delay()) progress.done += chosen;
         return progress;
       }
-      divide_rows(b, width, chosen);
-      const int passed = test.may_delay() ? columns_passed(b, width, chosen) : chosen;
+      const int passed = divide_rows(b, width, chosen);
       store(b, width, passed);
       update(b, passed);
       // the last failed column goes to the last slot before `end`
@@ -96,7 +95,9 @@ struct BlockElimination {
     return progress.done;
   }
 
-  KOKKOS_FUNCTION void divide_rows(int b, int width, int chosen) const {
+  /// @returns columns that passed
+  KOKKOS_FUNCTION int divide_rows(int b, int width, int chosen) const {
+    if constexpr (Team::has_columns) return divide_by_columns(b, width, chosen);
     const Scalar* const L = diagonal_block();
     const int first = b + width;
     team.ranges(front.rows - first, 1.0 * chosen * chosen, [&](int begin, int end) {
@@ -111,6 +112,53 @@ struct BlockElimination {
         }
       }
     });
+    return test.may_delay() ? columns_passed(b, width, chosen) : chosen;
+  }
+
+  /// The same, a few rows after another so that they stay in a cache; a column's largest entry comes with it.
+  KOKKOS_FUNCTION int divide_by_columns(int b, int width, int chosen) const {
+    constexpr int at_once = 96;
+    const Scalar* const L = diagonal_block();
+    return team.min(front.rows - b - width, 1.0 * chosen * chosen, chosen, [&](int begin, int end) {
+      int passed = chosen;
+      for (int i = b + width + begin; i < b + width + end; i += at_once) {
+        const int n = b + width + end - i < at_once ? b + width + end - i : at_once;
+        for (int c = 0; c < chosen; ++c) {
+          Scalar row[ldlt_block];
+          for (int j = 0; j < c; ++j) row[j] = L[c + j * width];
+          const Scalar* from = front.column(b + c) + i;
+          if constexpr (ScalarTraits<Scalar>::is_complex) {
+            for (int r = 0; r < n; ++r) w(c)[i + r] = mirrored(test.hermitian, from[r]);
+            from = w(c) + i;
+          }
+          const Real largest = team.column(n, c, from, w(0) + i, front.rows, row, w(c) + i);
+          const bool is_one = front.kind[b + c] == PivotKind::one_by_one;
+          if (is_one && c < passed && test.may_delay() &&
+              !(largest <= ScalarTraits<Scalar>::magnitude(front.diagonal[b + c]) / test.threshold))
+            passed = c;
+        }
+      }
+      return test.may_delay() ? pairs_passed(b, chosen, passed, b + width + begin, b + width + end) : chosen;
+    });
+  }
+
+  /// The first column of a pair with an entry of L above 1/u in the rows [begin, end), if before `passed`.
+  KOKKOS_FUNCTION int pairs_passed(int b, int chosen, int passed, int begin, int end) const {
+    const Real bound = Real(1) / test.threshold;
+    const auto fails = [&](const Scalar& l) { return !(ScalarTraits<Scalar>::magnitude(l) <= bound); };
+    for_each_pivot(
+        front, b, chosen, test.hermitian, [](int, const Scalar&) {},
+        [&](int c, const PivotPair<Scalar>& pair) {
+          if (c >= passed) return;
+          bool any = false;
+          for (int i = begin; i < end; ++i) {
+            Scalar l1, l2;
+            pair.divide_row(mirrored(test.hermitian, w(c)[i]), mirrored(test.hermitian, w(c + 1)[i]), l1, l2);
+            any |= fails(l1) || fails(l2);
+          }
+          if (any) passed = c;
+        });
+    return passed;
   }
 
   KOKKOS_FUNCTION int columns_passed(int b, int width, int chosen) const {
@@ -118,28 +166,17 @@ struct BlockElimination {
     const Real bound = Real(1) / test.threshold;
     return team.min(front.rows - first, 4.0 * chosen, chosen, [&](int begin, int end) {
       int passed = chosen;
-      const auto fails = [&](const Scalar& l) { return !(ScalarTraits<Scalar>::magnitude(l) <= bound); };
       for_each_pivot(
           front, b, chosen, test.hermitian,
           [&](int c, const Scalar& d) {
             if (c >= passed) return;
             bool any = false;
             for (int i = first + begin; i < first + end; ++i)
-              any |= fails(mirrored(test.hermitian, w(c)[i]) / d);
+              any |= !(ScalarTraits<Scalar>::magnitude(mirrored(test.hermitian, w(c)[i]) / d) <= bound);
             if (any) passed = c;
           },
-          [&](int c, const PivotPair<Scalar>& pair) {
-            if (c >= passed) return;
-            bool any = false;
-            for (int i = first + begin; i < first + end; ++i) {
-              Scalar l1, l2;
-              pair.divide_row(mirrored(test.hermitian, w(c)[i]), mirrored(test.hermitian, w(c + 1)[i]), l1,
-                              l2);
-              any |= fails(l1) || fails(l2);
-            }
-            if (any) passed = c;
-          });
-      return passed;
+          [](int, const PivotPair<Scalar>&) {});
+      return pairs_passed(b, chosen, passed, first + begin, first + end);
     });
   }
 
@@ -156,7 +193,11 @@ struct BlockElimination {
           front, b, passed, test.hermitian,
           [&](int c, const Scalar& d) {
             Scalar* const l = front.column(b + c);
-            for (int i = begin; i < end; ++i) l[i] = mirrored(test.hermitian, w(c)[i]) / d;
+            if constexpr (Team::has_columns && !ScalarTraits<Scalar>::is_complex) {
+              if (begin < end) team.divide(end - begin, d, w(c) + begin, l + begin);
+            } else {
+              for (int i = begin; i < end; ++i) l[i] = mirrored(test.hermitian, w(c)[i]) / d;
+            }
             for (int r = range_begin > passed ? range_begin : passed; r < inner_end; ++r)
               w(c)[b + r] = mirrored(test.hermitian, block[r + c * width] * d);
           },
@@ -177,24 +218,21 @@ struct BlockElimination {
   }
 
   KOKKOS_FUNCTION void update(int b, int passed) const {
-    if (passed == 0) return;
-    constexpr int edge = 2 * ldlt_block;
-    for (int c = b + passed; c < front.columns; c += edge) {
-      const int columns = front.columns - c < edge ? front.columns - c : edge;
-      team.subtract(front.rows - c, columns, passed, &front.at(c, b), front.rows, {w(0) + c, front.rows, 1},
-                    &front.at(c, c), front.rows);
-    }
+    const int c = b + passed;
+    if (passed == 0 || c == front.columns) return;
+    team.subtract_lower(front.rows - c, front.columns - c, passed, &front.at(c, b), front.rows,
+                        {w(0) + c, front.rows, 1}, &front.at(c, c), front.rows);
   }
 };
 
 /// contribution −= L31·D·L31ᴴ of the first `done` columns, the lower triangle, by as many columns at once as
-/// D·L31ᴴ has room for.
+/// D·L31ᴴ has room for in the `entries` of the workspace.
 template <class Team, class Scalar, class Ordinal>
 KOKKOS_FUNCTION void update_contribution(const Team& team, const LdltFront<Scalar, Ordinal>& front, int done,
-                                         bool hermitian, Scalar* work) {
+                                         bool hermitian, Scalar* work, std::int64_t entries) {
   const int n = front.cb_rows(), first = front.columns;
   if (n == 0) return;
-  const std::int64_t room = ldlt_work(front.rows) / n;
+  const std::int64_t room = entries / n;
   for (int b = 0; b < done;) {
     int depth = done - b < room ? done - b : static_cast<int>(room);
     if (front.kind[b + depth - 1] == PivotKind::first_of_two) --depth;
@@ -217,23 +255,16 @@ KOKKOS_FUNCTION void update_contribution(const Team& team, const LdltFront<Scala
             }
           });
     });
-    constexpr int edge = 4 * ldlt_block;
-    for (int c = 0; c < n; c += edge) {
-      const int columns = n - c < edge ? n - c : edge;
-      team.subtract(n - c, columns, depth, &front.at(first + c, b), front.rows, {work + c, n, 1},
-                    front.contribution + c + static_cast<std::int64_t>(c) * n, n);
-    }
+    team.subtract_lower(n, n, depth, &front.at(first, b), front.rows, {work, n, 1}, front.contribution, n);
     b += depth;
   }
 }
 
-/// Partial L·D·Lᴴ of an assembled front: blocks as long as they eliminate a good part of what is left, then
-/// column by column.
+/// Blocks as long as they eliminate a good part of what is left.
 /// @param work ldlt_work(front.rows) entries
 template <class Team, class Scalar, class Ordinal>
-KOKKOS_FUNCTION LdltProgress eliminate_front(const Team& team, const LdltFront<Scalar, Ordinal>& front,
-                                             const LdltTest<Scalar>& test, Scalar* work) {
-  if (front.rows <= ldlt_max_small) return eliminate_columns(team, front, test, 0, front.rows);
+KOKKOS_FUNCTION LdltProgress eliminate_blocks(const Team& team, const LdltFront<Scalar, Ordinal>& front,
+                                              const LdltTest<Scalar>& test, Scalar* work) {
   LdltProgress progress;
   bool again = true;
   while (again && front.columns - progress.done >= ldlt_block / 2) {
@@ -243,11 +274,29 @@ KOKKOS_FUNCTION LdltProgress eliminate_front(const Team& team, const LdltFront<S
   }
   // values that are not finite are found where all of a column is looked at
   if (progress.failure == LdltFailure::not_finite && test.may_delay()) progress.failure = LdltFailure::none;
+  return progress;
+}
+
+/// Partial L·D·Lᴴ of an assembled front: by blocks, then column by column.
+/// @param work ldlt_work(front.rows) entries
+template <class Team, class Scalar, class Ordinal>
+KOKKOS_FUNCTION LdltProgress eliminate_blocks_and_columns(const Team& team,
+                                                          const LdltFront<Scalar, Ordinal>& front,
+                                                          const LdltTest<Scalar>& test, Scalar* work) {
+  if (front.rows <= ldlt_max_small) return eliminate_columns(team, front, test, 0, front.rows);
+  LdltProgress progress = eliminate_blocks(team, front, test, work);
   if (progress.failure == LdltFailure::none && progress.done < front.columns)
     progress = eliminate_columns(team, front, test, progress.done, front.columns);
   if (progress.failure == LdltFailure::none)
-    update_contribution(team, front, progress.done, test.hermitian, work);
+    update_contribution(team, front, progress.done, test.hermitian, work, ldlt_work(front.rows));
   return progress;
+}
+
+/// The same, by a team of any kind. Hosts have their own (Lutra_HostLdlt.hpp).
+template <class Team, class Scalar, class Ordinal>
+KOKKOS_FUNCTION LdltProgress eliminate_front(const Team& team, const LdltFront<Scalar, Ordinal>& front,
+                                             const LdltTest<Scalar>& test, Scalar* work) {
+  return eliminate_blocks_and_columns(team, front, test, work);
 }
 
 }  // namespace lutra::Impl

@@ -17,6 +17,8 @@ namespace lutra::Impl {
 //   team.once(body)                     by one thread
 //   team.barrier()
 //   team.subtract(rows, columns, depth, A, lda, B, C, ldc)   C −= A·B
+//   team.subtract_lower(…)                                   of C's entries on and below the diagonal
+//   Team::has_columns                   whether there are team.column and team.divide, as HostFrontTeam has
 //
 // `flops` is what one of the n costs. Sums have the same order whatever the ranges.
 

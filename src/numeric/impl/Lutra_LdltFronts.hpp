@@ -6,6 +6,7 @@
 
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_HostFronts.hpp"
+#include "Lutra_HostLdlt.hpp"
 #include "Lutra_LdltBlocks.hpp"
 #include "Lutra_LdltTally.hpp"
 #include "Lutra_LdltTeams.hpp"
@@ -168,18 +169,28 @@ struct LdltWorker {
   }
 
   /// Extend-add: a child's columns go to the threads, so that no two write one entry. Relative indices
-  /// ascend, so that lower triangles meet.
+  /// ascend, so that lower triangles meet: `own` rows of the child are pivots of the front, the others behind
+  /// its delayed columns.
   template <class Team>
   KOKKOS_FUNCTION void add_contribution(const Team& team, const Front<Ordinal, Offset>& child, int pivots,
                                         int delayed, const Panel& panel) const {
     const int* const relative = data.relative + child.rows;
     const Scalar* const contribution = data.contributions + child.contribution;
-    team.columns(child.cb_rows, child.cb_rows, [&](int b, int begin, int end) {
-      const Scalar* const KOKKOS_RESTRICT from = contribution + static_cast<std::int64_t>(b) * child.cb_rows;
-      const int column = relative[b] < pivots ? relative[b] : relative[b] + delayed;
-      Scalar* const KOKKOS_RESTRICT to = panel.column(column);
-      for (int a = begin > b ? begin : b; a < end; ++a)
-        to[relative[a] < pivots ? relative[a] : relative[a] + delayed] += from[a];
+    const int rows = child.cb_rows;
+    int own = 0;
+    for (int left = rows; left > 0;) {
+      const int half = left / 2;
+      const bool is_own = relative[own + half] < pivots;
+      own += is_own ? half + 1 : 0;
+      left = is_own ? left - half - 1 : half;
+    }
+    team.columns(rows, rows, [&](int b, int begin, int end) {
+      const Scalar* const KOKKOS_RESTRICT from = contribution + static_cast<std::int64_t>(b) * rows;
+      const int first = begin > b ? begin : b, last = own < end ? own : end;
+      Scalar* const KOKKOS_RESTRICT to = panel.column(b < own ? relative[b] : relative[b] + delayed);
+      for (int a = first; a < last; ++a) to[relative[a]] += from[a];
+      Scalar* const KOKKOS_RESTRICT behind = to + delayed;
+      for (int a = first > own ? first : own; a < end; ++a) behind[relative[a]] += from[a];
     });
   }
 

@@ -6,6 +6,7 @@
 
 #include "Lutra_FrontKernels.hpp"
 #include "Lutra_HostProducts.hpp"
+#include "Lutra_LdltPivots.hpp"
 
 namespace lutra::Impl {
 
@@ -13,6 +14,7 @@ namespace lutra::Impl {
 template <class Member, class Scalar>
 struct KokkosFrontTeam {
   using Real = RealOf<Scalar>;
+  static constexpr bool has_columns = false;
   const Member& member;
 
   KOKKOS_FUNCTION void barrier() const { member.team_barrier(); }
@@ -64,12 +66,20 @@ struct KokkosFrontTeam {
                                 const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) const {
     subtract_product(member, rows, columns, depth, A, lda, B, C, ldc);
   }
+  KOKKOS_FUNCTION void subtract_lower(int rows, int columns, int depth, const Scalar* A, std::int64_t lda,
+                                      const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) const {
+    constexpr int edge = 64;
+    for (int c = 0; c < columns; c += edge)
+      subtract(rows - c, columns - c < edge ? columns - c : edge, depth, A + c, lda,
+               {&B(0, c), B.row, B.column}, C + c + c * ldc, ldc);
+  }
 };
 
 /// Host threads, by a loop as HostFront has them.
 template <class Scalar, class Loop>
 struct HostFrontTeam {
   using Real = RealOf<Scalar>;
+  static constexpr bool has_columns = true;
   const HostProducts<Scalar, Loop>& products;
 
   KOKKOS_FUNCTION void barrier() const {}
@@ -109,6 +119,39 @@ struct HostFrontTeam {
   KOKKOS_FUNCTION void subtract(int rows, int columns, int depth, const Scalar* A, std::int64_t lda,
                                 const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) const {
     KOKKOS_IF_ON_HOST((products.subtract(rows, columns, depth, A, lda, B, C, ldc);))
+  }
+  KOKKOS_FUNCTION void subtract_lower(int rows, int columns, int depth, const Scalar* A, std::int64_t lda,
+                                      const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) const {
+    KOKKOS_IF_ON_HOST((products.subtract_lower(rows, columns, depth, A, lda, B, C, ldc);))
+  }
+  /// ProductKernel::column, by the calling thread.
+  KOKKOS_FUNCTION Real column(int n, int depth, const Scalar* from, const Scalar* A, std::int64_t lda,
+                              const Scalar* x, Scalar* to) const {
+    Real largest(0);
+    if constexpr (!ScalarTraits<Scalar>::is_complex) {
+      KOKKOS_IF_ON_HOST((largest = products.kernel.column(n, depth, from, A, lda, x, to);))
+    } else {
+      for (int i = 0; i < n; ++i) to[i] = from[i];
+      for (int p = 0; p < depth; ++p) {
+        for (int i = 0; i < n; ++i) to[i] -= A[i + p * lda] * x[p];
+      }
+      for (int i = 0; i < n; ++i) {
+        const Real size = size_or_infinity(to[i]);
+        if (size > largest) largest = size;
+      }
+    }
+    return largest;
+  }
+  /// to = from / d, by the calling thread.
+  KOKKOS_FUNCTION void divide(int n, const Scalar& d, const Scalar* from, Scalar* to) const {
+    if constexpr (!ScalarTraits<Scalar>::is_complex) {
+      const Scalar inverse = Scalar(1) / d;
+      if (ScalarTraits<Scalar>::is_finite(inverse)) {
+        KOKKOS_IF_ON_HOST((products.kernel.scale(n, inverse, from, to);))
+        return;
+      }
+    }
+    for (int i = 0; i < n; ++i) to[i] = from[i] / d;
   }
 };
 

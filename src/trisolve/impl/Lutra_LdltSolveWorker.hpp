@@ -4,6 +4,7 @@
 
 #include "Lutra_FrontLdlt.hpp"
 #include "Lutra_FrontSubstitution.hpp"
+#include "Lutra_HostProduct.hpp"
 #include "Lutra_LdltSolver.hpp"
 
 namespace lutra::Impl {
@@ -24,6 +25,39 @@ namespace lutra::Impl {
 // r is the right-hand side and the sum of the children's contributions; of columns delayed to the front it is
 // what the child has left in `by_index`.
 
+/// v −= A·x as FrontProduct; on hosts for one real right-hand side by the kernels of the factorization, in
+/// whose sums threads make no difference either.
+template <int Width, class Scalar, class Member>
+struct LdltProduct {
+  const Member& team;
+  const FrontSweep& sweep;
+  const ProductKernel<RealOf<Scalar>>* kernel;  ///< of hosts
+
+  KOKKOS_FUNCTION void operator()(const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x,
+                                  Scalar* v) const {
+    if constexpr (Width == 1 && !ScalarTraits<Scalar>::is_complex &&
+                  is_host_space<typename Member::execution_space>) {
+      KOKKOS_IF_ON_HOST((multiply(A, rows, columns, x, v);))
+    } else {
+      FrontProduct<Width, Scalar, Member>{team, sweep}(A, rows, columns, x, v);
+    }
+  }
+
+ private:
+  void multiply(const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x, Scalar* v) const {
+    const int edge = team.team_size() == 1 ? rows : A.by_columns() ? 128 : 8;
+    if (rows == 0 || columns == 0) return;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (rows + edge - 1) / edge), [&](const int b) {
+      const int r = b * edge, n = rows - r < edge ? rows - r : edge;
+      if (A.by_columns()) {
+        kernel->column(n, columns, v + r, A.at(r, 0), A.column, x, v + r);
+      } else {
+        kernel->transposed(columns, n, A.at(r, 0), A.row, x, v + r);
+      }
+    });
+  }
+};
+
 /// Arguments of a sweep with L, D or Lᵀ. Vectors begin at the group that is being solved.
 template <class Scalar, class Ordinal, class Offset>
 struct LdltSolveData : FrontVectors<Scalar, Ordinal> {
@@ -43,6 +77,7 @@ struct LdltSolveData : FrontVectors<Scalar, Ordinal> {
   bool conjugate = false;  ///< D; of L and Lᵀ the sweep says it
   bool loads = false;      ///< this sweep is the first: it reads right-hand sides
   bool stores = false;     ///< this sweep is the last: it writes solutions
+  const ProductKernel<RealOf<Scalar>>* kernel = nullptr;  ///< of hosts
 };
 
 /// Sweeps over fronts, a team each. Barriers of the team separate gathering from solving, and solving from
@@ -95,6 +130,12 @@ struct LdltSolveWorker {
   }
 
   template <class Member>
+  KOKKOS_FUNCTION auto triangle(const LdltProduct<Width, Scalar, Member>& subtract) const {
+    return FrontTriangle<Width, Scalar, Member, LdltProduct<Width, Scalar, Member>>{subtract.team, data.sweep,
+                                                                                    subtract};
+  }
+
+  template <class Member>
   KOKKOS_FUNCTION void forward(const Member& team, const Located& at) const {
     const Front<Ordinal, Offset>& front = at.front;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, at.columns + front.cb_rows), [&](const int p) {
@@ -112,8 +153,8 @@ struct LdltSolveWorker {
     });
     team.team_barrier();
     const int e = at.eliminated;
-    FrontTriangle<Width, Scalar, Member>{team, data.sweep}.solve_down(at.lower(0), e, at.y);
-    const FrontProduct<Width, Scalar, Member> subtract{team, data.sweep};
+    const LdltProduct<Width, Scalar, Member> subtract{team, data.sweep, data.kernel};
+    triangle(subtract).solve_down(at.lower(0), e, at.y);
     subtract(at.lower(e), at.columns - e, e, at.y, at.y + e * Width);
     subtract(at.lower(at.columns), front.cb_rows, e, at.y, at.contributions);
     team.team_barrier();
@@ -134,12 +175,12 @@ struct LdltSolveWorker {
       for (int w = 0; w < Width; ++w) to[w] = data.by_index[static_cast<std::int64_t>(variable) * Width + w];
     });
     team.team_barrier();
-    const FrontProduct<Width, Scalar, Member> subtract{team, data.sweep};
+    const LdltProduct<Width, Scalar, Member> subtract{team, data.sweep, data.kernel};
     subtract(at.upper(at.columns), e, at.front.cb_rows, at.contributions, at.y);
     team.team_barrier();
     subtract(at.upper(e), e, delayed, at.y + e * Width, at.y);
     team.team_barrier();
-    FrontTriangle<Width, Scalar, Member>{team, data.sweep}.solve_up(at.upper(0), e, at.y);
+    triangle(subtract).solve_up(at.upper(0), e, at.y);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, e), [&](const int p) {
       for (int w = 0; w < Width; ++w)
         data.by_index[static_cast<std::int64_t>(at.variables[p]) * Width + w] = at.y[p * Width + w];

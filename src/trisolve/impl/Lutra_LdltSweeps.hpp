@@ -5,11 +5,55 @@
 #include <memory>
 #include <utility>
 
+#include "Lutra_At.hpp"
 #include "Lutra_LdltSolveWorker.hpp"
 #include "Lutra_LdltSolver.hpp"
 #include "Lutra_PortableFrontSweeps.hpp"
 
 namespace lutra::Impl {
+
+/// worker.sweep(team, f) for each front f by host threads, as factorizations divide them: forward subtrees, a
+/// thread each, then the fronts above one after another, large ones by all threads; backward in reverse.
+template <class Ordinal, class Offset, class Worker, class ExecutionSpace>
+static void sweep_subtrees(const ExecutionSpace& exec, const std::vector<Front<Ordinal, Offset>>& fronts,
+                           const SubtreeMapping<Ordinal>& mapping, bool forward, const Worker& worker) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::Schedule<Kokkos::Dynamic>>;
+  using Member = typename Policy::member_type;
+  const auto range = [&](const Member& team, Ordinal begin, Ordinal end) {
+    for (Ordinal p = 0; p < end - begin; ++p)
+      worker.sweep(team, at(mapping.order, forward ? begin + p : end - 1 - p));
+  };
+  const auto tasks = static_cast<int>(mapping.tasks());
+  const auto below = [&] {
+    Kokkos::parallel_for("lutra::trisolve::sweep_subtrees", Policy(exec, tasks, 1), [&](const Member& team) {
+      const int t = team.league_rank();
+      range(team, at(mapping.task_begin, t), at(mapping.task_begin, t + 1));
+    });
+  };
+  const auto above = [&] {
+    constexpr int worth_sharing = 256;  // rows
+    const Ordinal first = mapping.task_begin.back(), last = static_cast<Ordinal>(mapping.order.size());
+    for (Ordinal k = first; k < last;) {
+      const auto is_large = [&](Ordinal p) {
+        return at(fronts, at(mapping.order, forward ? p : first + last - 1 - p)).size() >= worth_sharing;
+      };
+      Ordinal end = k + 1;
+      while (!is_large(k) && end < last && !is_large(end)) ++end;
+      const Ordinal begin_here = forward ? k : first + last - end, end_here = begin_here + (end - k);
+      Kokkos::parallel_for("lutra::trisolve::sweep_front",
+                           Policy(exec, 1, is_large(k) ? exec.concurrency() : 1),
+                           [&](const Member& team) { range(team, begin_here, end_here); });
+      k = end;
+    }
+  };
+  if (forward) {
+    below();
+    above();
+  } else {
+    above();
+    below();
+  }
+}
 
 /// Sweeps of an execution space, one group of right-hand sides after another in the same vectors.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -23,7 +67,7 @@ class LdltSweeps {
   using Lists = FrontSolveLists<Memory>;
 
   LdltSweeps(std::shared_ptr<const Lists> lists, const MemoryBudget& budget)
-      : m_lists(std::move(lists)), m_budget(budget) {}
+      : m_lists(std::move(lists)), m_budget(budget), m_kernel(best_product<RealOf<Scalar>>()) {}
 
   const std::shared_ptr<const Lists>& lists() const { return m_lists; }
 
@@ -74,6 +118,7 @@ class LdltSweeps {
     data.diagonal = factors.diagonal.data();
     data.off_diagonal = factors.off_diagonal.data();
     data.kind = factors.kind.data();
+    data.kernel = &m_kernel;
     data.hermitian = factors.symmetry == Symmetry::hermitian;
     data.conjugate =
         system.transposition == (data.hermitian ? Transposition::transposed : Transposition::adjoint);
@@ -82,12 +127,18 @@ class LdltSweeps {
 
   static void sweep(const ExecutionSpace& exec, const Plan& plan, const Data& data, int column, int width) {
     if (width == 1) {
-      sweep_fronts(exec, plan.base, data.sweep.forward,
-                   LdltSolveWorker<1, Scalar, Ordinal, Offset>{data, column});
+      sweep_all(exec, plan, data.sweep.forward, LdltSolveWorker<1, Scalar, Ordinal, Offset>{data, column});
     } else {
-      sweep_fronts(exec, plan.base, data.sweep.forward,
-                   LdltSolveWorker<4, Scalar, Ordinal, Offset>{data, column});
+      sweep_all(exec, plan, data.sweep.forward, LdltSolveWorker<4, Scalar, Ordinal, Offset>{data, column});
     }
+  }
+  template <class Worker>
+  static void sweep_all(const ExecutionSpace& exec, const Plan& plan, bool forward, const Worker& worker) {
+    if constexpr (is_host_space<ExecutionSpace>) {
+      if (!plan.mapping.order.empty())
+        return sweep_subtrees(exec, plan.base.layout.fronts, plan.mapping, forward, worker);
+    }
+    sweep_fronts(exec, plan.base, forward, worker);
   }
 
   void reserve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, int width) {
@@ -96,7 +147,8 @@ class LdltSweeps {
     MemoryReservation fresh(m_budget);
     const int new_width = width > m_width ? width : m_width;
     const auto allocate = [&](const char* label, std::int64_t size) {
-      return fresh.template allocate<Vector>(exec, label, static_cast<std::size_t>(size * new_width));
+      return fresh.template allocate<Vector>(exec, label,
+                                             static_cast<std::size_t>(size * new_width + product_slack));
     };
     m_by_slot = allocate("lutra::trisolve::values_by_slot", factors.room.slots);
     m_by_index = allocate("lutra::trisolve::values_by_index", plan.base.n);
@@ -110,6 +162,7 @@ class LdltSweeps {
   using Vector = Kokkos::View<Scalar*, Memory>;
   std::shared_ptr<const Lists> m_lists;
   MemoryBudget m_budget;
+  ProductKernel<RealOf<Scalar>> m_kernel;
   MemoryReservation m_vectors;
   Vector m_by_slot, m_by_index, m_contributions;
   Offset m_slots = 0;  ///< slots the vectors have room for

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_HOSTLDLT_HPP
+#define LUTRA_HOSTLDLT_HPP
+
+#include <array>
+
+#include "Lutra_LdltBlocks.hpp"
+#include "Lutra_LdltTeams.hpp"
+
+namespace lutra::Impl {
+
+/// Fronts of more rows are eliminated by block columns with a-posteriori pivoting first, so that all threads
+/// can work on one.
+inline constexpr int host_column_rows = 512;
+
+/// Entries of a thread's workspace for a front of so many rows.
+inline std::int64_t host_ldlt_work(std::int64_t rows) {
+  return (rows + ldlt_block) * (rows > host_column_rows ? 4 * ldlt_block : ldlt_block + 1) + product_slack;
+}
+
+/// Elimination on hosts column by column, in blocks of pivots. Within a block columns are brought up to date
+/// when they are looked at, as in LAPACK's xLASYF, so that each is written once; the columns behind the block
+/// follow by one product. Pivots pass the threshold test of ColumnElimination, on whole columns. What fails
+/// is put behind the other candidates and looked at again in the next block.
+///
+///     b         j = b + k       end         columns
+///     │ k pivots │  candidates  │  failed    │     all from j on lack the updates of this block
+///
+///     w(0) … w(k − 1) = conj(L·D) of the block's pivots, by rows of the front
+///     w(k) = column j, up to date
+template <class Scalar, class Ordinal, class Team>
+struct HostLdltColumns {
+  using Real = RealOf<Scalar>;
+  const Team& team;
+  const LdltFront<Scalar, Ordinal>& front;
+  const LdltTest<Scalar>& test;
+  Scalar* work;
+  int last_block = 0;  ///< where the last block of pivots began
+
+  /// Columns from `begin` on, until a block finds no pivot.
+  LdltProgress run(int begin) {
+    LdltProgress progress{begin};
+    while (progress.done < front.columns) {
+      last_block = progress.done;
+      const int pivots = eliminate_block(progress.done, progress.failure);
+      progress.done += pivots;
+      if (pivots == 0 || progress.failure != LdltFailure::none) return progress;
+      const int behind = progress.done;
+      if (behind < front.columns)
+        team.subtract_lower(front.rows - behind, front.columns - behind, pivots,
+                            &front.at(behind, last_block), front.rows, {work + behind, front.rows, 1},
+                            &front.at(behind, behind), front.rows);
+    }
+    return progress;
+  }
+
+ private:
+  Scalar* w(int c) const { return work + static_cast<std::int64_t>(c) * front.rows; }
+  static bool is_finite(Real size) { return size < Kokkos::Experimental::infinity_v<Real>; }
+
+  int eliminate_block(int b, LdltFailure& failure) const {
+    int k = 0, end = front.columns;
+    while (k < ldlt_block && b + k < end) {
+      const int j = b + k;
+      const Real below = bring_up_to_date(b, k, j, j, w(k));
+      const Scalar d = pivot_value(w(k)[j]);
+      const Real size = ScalarTraits<Scalar>::magnitude(d);
+      const bool is_definite = test.choice == PivotChoice::definite;
+      const bool is_sound =
+          is_finite(size) &&
+          (is_definite ? real_part(d) > Real(0) : is_finite(below) && (test.may_delay() || size > Real(0)));
+      if (!is_sound) {
+        failure = is_definite ? LdltFailure::not_definite : LdltFailure::not_finite;
+        return k;
+      }
+      int found = 1;
+      if (!test.may_delay() || (size > test.zero && size >= test.threshold * below)) {
+        accept_one(b, k, d);
+      } else if (size <= test.zero && below <= test.zero) {
+        accept_zero(b, k);
+      } else if (accept_two(b, k, failure)) {
+        found = 2;
+      } else {
+        found = 0;
+        exchange_columns(k, j, --end);
+      }
+      if (failure != LdltFailure::none) return k;
+      k += found;
+    }
+    return k;
+  }
+
+  Scalar pivot_value(const Scalar& value) const { return test.hermitian ? Scalar(real_part(value)) : value; }
+
+  /// to(i) = column c in the rows from `first` on, less what the k pivots of the block contribute.
+  /// @returns the largest magnitude in the rows behind `first`, infinity where one is not finite
+  Real bring_up_to_date(int b, int k, int c, int first, Scalar* to) const {
+    std::array<Scalar, ldlt_block + 1> x;
+    for (int p = 0; p < k; ++p) x[static_cast<std::size_t>(p)] = w(p)[c];
+    // a column left of `c` stands in c's row
+    const Scalar* from = front.column(c);
+    if (first < c) {
+      for (int i = first; i < c; ++i) to[i] = mirrored(test.hermitian, front.at(c, i));
+      std::copy(from + c, from + front.rows, to + c);
+      from = to;
+    }
+    const Scalar* const L = &front.at(0, b);
+    Scalar top = from[first];
+    for (int p = 0; p < k; ++p)
+      top -= L[first + static_cast<std::int64_t>(p) * front.rows] * x[static_cast<std::size_t>(p)];
+    to[first] = top;
+    const int next = first + 1;
+    return team.column(front.rows - next, k, from + next, L + next, front.rows, x.data(), to + next);
+  }
+
+  void note(int j, const Scalar& d, const Scalar& off, PivotKind kind) const {
+    front.diagonal[j] = d;
+    front.off_diagonal[j] = off;
+    front.kind[j] = kind;
+  }
+  void conjugate(int k, int first) const {
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      if (!test.hermitian) return;
+      for (int i = first; i < front.rows; ++i) w(k)[i] = ScalarTraits<Scalar>::conjugate(w(k)[i]);
+    }
+  }
+
+  void accept_one(int b, int k, const Scalar& d) const {
+    const int j = b + k;
+    note(j, d, Scalar(0), PivotKind::one_by_one);
+    team.divide(front.rows - j - 1, d, w(k) + j + 1, front.column(j) + j + 1);
+    conjugate(k, j + 1);
+  }
+  void accept_zero(int b, int k) const {
+    const int j = b + k;
+    note(j, Scalar(0), Scalar(0), PivotKind::zero);
+    std::fill(front.column(j) + j + 1, front.column(j) + front.rows, Scalar(0));
+    std::fill(w(k) + j + 1, w(k) + front.rows, Scalar(0));
+  }
+
+  /// Candidate k and the row of its largest entry, if they pass the threshold test as a pair.
+  bool accept_two(int b, int k, LdltFailure& failure) const {
+    const int j = b + k;
+    const Scalar* const of_j = w(k);
+    Scalar* const of_t = w(k + 1);
+    Real inside(0);
+    int t = -1;
+    for (int i = j + 1; i < front.columns; ++i) {
+      const Real size = ScalarTraits<Scalar>::magnitude(of_j[i]);
+      if (!(size > inside)) continue;
+      inside = size;
+      t = i;
+    }
+    if (t < 0 || !(inside > test.zero)) return false;
+    if (!is_finite(bring_up_to_date(b, k, t, j, of_t))) {
+      failure = LdltFailure::not_finite;
+      return false;
+    }
+    Real below_j(0), below_t(0);  // but for the pair's own rows
+    for (int i = j + 1; i < front.rows; ++i) {
+      if (i == t) continue;
+      below_j = std::max(below_j, ScalarTraits<Scalar>::magnitude(of_j[i]));
+      below_t = std::max(below_t, ScalarTraits<Scalar>::magnitude(of_t[i]));
+    }
+    const Scalar d1 = pivot_value(of_j[j]), d2 = pivot_value(of_t[t]), o = of_j[t];
+    if (!passes(d1, d2, o, below_j, below_t)) return false;
+    exchange_columns(k, j + 1, t);
+    std::swap(w(k)[j + 1], w(k)[t]);
+    std::swap(of_t[j + 1], of_t[t]);
+    const PivotPair<Scalar> pair(d1, d2, o, test.hermitian);
+    note(j, d1, o, PivotKind::first_of_two);
+    note(j + 1, d2, Scalar(0), PivotKind::second_of_two);
+    Scalar* const KOKKOS_RESTRICT l1 = front.column(j);
+    Scalar* const KOKKOS_RESTRICT l2 = front.column(j + 1);
+    for (int i = j + 2; i < front.rows; ++i) pair.divide_row(of_j[i], of_t[i], l1[i], l2[i]);
+    l1[j + 1] = Scalar(0);
+    conjugate(k, j + 2);
+    conjugate(k + 1, j + 2);
+    return true;
+  }
+
+  /// The threshold test of ColumnElimination for a pair.
+  bool passes(const Scalar& d1, const Scalar& d2, const Scalar& o, Real below_1, Real below_2) const {
+    const Real coupling = ScalarTraits<Scalar>::magnitude(o);
+    const Scalar product = d1 / o * (d2 / mirrored(test.hermitian, o));
+    const Real size = ScalarTraits<Scalar>::magnitude(product);
+    const Real det = ScalarTraits<Scalar>::magnitude(product - Scalar(1));
+    if (!(det >= std::max(size, Real(1)) / 2)) return false;
+    const Real bound = det * coupling / test.threshold;
+    const Real size_1 = ScalarTraits<Scalar>::magnitude(d1), size_2 = ScalarTraits<Scalar>::magnitude(d2);
+    return size_2 / coupling * below_1 + below_2 <= bound && below_1 + size_1 / coupling * below_2 <= bound;
+  }
+
+  /// Exchanges candidates, with what the k pivots of the block have in their rows.
+  void exchange_columns(int k, int p, int q) const {
+    if (p == q) return;
+    exchange_slots(team, front, std::min(p, q), std::max(p, q), test.hermitian);
+    for (int c = 0; c < k; ++c) std::swap(w(c)[p], w(c)[q]);
+  }
+};
+
+/// Partial L·D·Lᴴ of an assembled front on hosts.
+template <class Scalar, class Ordinal, class Team>
+LdltProgress eliminate_on_host(const Team& team, const LdltFront<Scalar, Ordinal>& front,
+                               const LdltTest<Scalar>& test, Scalar* work) {
+  LdltProgress progress;
+  if (test.choice == PivotChoice::perturbed || test.choice == PivotChoice::complete)
+    return eliminate_blocks_and_columns(team, front, test, work);
+  if (front.rows > host_column_rows) progress = eliminate_blocks(team, front, test, work);
+  if (progress.failure != LdltFailure::none) return progress;
+  HostLdltColumns<Scalar, Ordinal, Team> columns{team, front, test, work};
+  columns.last_block = -1;
+  if (progress.done < front.columns) progress = columns.run(progress.done);
+  if (progress.failure == LdltFailure::none && progress.done < front.columns &&
+      test.choice == PivotChoice::root) {
+    columns.last_block = -1;
+    progress = eliminate_columns(team, front, test, progress.done, front.columns);
+  }
+  if (progress.failure != LdltFailure::none || front.cb_rows() == 0) return progress;
+  if (columns.last_block == 0) {
+    // w(0) … hold all of conj(L·D)
+    const int n = front.cb_rows(), first = front.columns;
+    team.subtract_lower(n, n, progress.done, &front.at(first, 0), front.rows, {work + first, front.rows, 1},
+                        front.contribution, n);
+  } else {
+    update_contribution(team, front, progress.done, test.hermitian, work, host_ldlt_work(front.rows));
+  }
+  return progress;
+}
+
+template <class Scalar, class Loop, class Ordinal>
+KOKKOS_FUNCTION LdltProgress eliminate_front(const HostFrontTeam<Scalar, Loop>& team,
+                                             const LdltFront<Scalar, Ordinal>& front,
+                                             const LdltTest<Scalar>& test, Scalar* work) {
+  LdltProgress progress;
+  KOKKOS_IF_ON_HOST((progress = eliminate_on_host(team, front, test, work);))
+  return progress;
+}
+
+}  // namespace lutra::Impl
+
+#endif
