@@ -37,8 +37,8 @@ LdltRoom<Offset, typename ExecutionSpace::memory_space> make_room(const Executio
     here.slots = room.slots;
     room.panels += columns * (columns + fronts[f].cb_rows);
     room.slots += columns;
-    room.max_work =
-        std::max<Offset>(room.max_work, Impl::host_ldlt_work(static_cast<int>(columns) + fronts[f].cb_rows));
+    room.max_work = std::max<Offset>(
+        room.max_work, Impl::host_ldlt_work(columns + fronts[f].cb_rows, plan.options.max_column_rows));
   }
   room.panels += Impl::product_slack;
   const auto by_level = Impl::to_host(exec, plan.base.by_level);

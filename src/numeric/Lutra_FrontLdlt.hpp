@@ -77,6 +77,9 @@ struct LdltPlanOptions {
   /// measured
   bool data_flow = false;
   int blocks = 0;  ///< with `data_flow`: blocks that run at once; 0: as the device says
+  /// Hosts: fronts of more rows are eliminated by block columns with a-posteriori pivoting first, so that all
+  /// threads can work on one; others column by column.
+  int max_column_rows = 512;
 };
 
 /// All a factorization needs besides values and room, made once for a pattern.

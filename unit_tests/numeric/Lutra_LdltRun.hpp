@@ -113,12 +113,21 @@ struct LdltResult {
   }
 };
 
+/// Ways to factorize: on hosts all fronts column by column, or those of more than 64 rows by blocks first.
+/// Devices have one way of their own, whatever it is called.
+enum class LdltWay { columns, blocks, portable };
+
 /// How the tests factorize. Their matrices are not scaled: what is small beside the largest entry is no zero.
 struct LdltSetup {
   LdltPivotRule rule = {.zero_tolerance = 0};
   LdltPlanOptions plan = {};
   bool portable = false;
   int max_enlarged = 20;
+
+  void take(LdltWay way) {
+    portable = way == LdltWay::portable;
+    if (way == LdltWay::blocks) plan.max_column_rows = 64;
+  }
 };
 
 /// L and D as dense matrices; each permuted index is eliminated once.

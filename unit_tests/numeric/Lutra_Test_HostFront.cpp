@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 
@@ -150,6 +153,112 @@ TEMPLATE_LIST_TEST_CASE("products of every instruction set agree with plain loop
           Edges{49, 65, 33}, Edges{97, 70, 300}, Edges{400, 75, 20}, Edges{30, 530, 12}, Edges{60, 3, 270}}) {
       compare_product<TestType>(kernel, edges, false, random);
       compare_product<TestType>(kernel, edges, true, random);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("products leave out what is above a diagonal, and nothing else", "[numeric]",
+                        HostScalars) {
+  using Scalar = TestType;
+  using Real = RealOf<Scalar>;
+  std::mt19937 random(12);
+  const Kokkos::View<Real*, Kokkos::HostSpace> buffer("buffer", lutra::Impl::product_buffer);
+  for (const auto& kernel : runnable_kernels<Real>()) {
+    for (const auto& [rows, columns, depth] :
+         {Edges{1, 1, 1}, Edges{40, 33, 5}, Edges{90, 90, 20}, Edges{430, 150, 9}}) {
+      for (const int diagonal : {0, 7, -5, 60}) {
+        const auto size = [](int a, int b) {
+          return static_cast<std::size_t>(a) * static_cast<std::size_t>(b);
+        };
+        const auto A = random_numbers<Scalar>(size(rows, depth), random);
+        const auto B = random_numbers<Scalar>(size(depth, columns), random);
+        const auto C = random_numbers<Scalar>(size(rows, columns), random);
+        auto all = C, some = C;
+        const auto run = [&](std::vector<Scalar>& to, bool is_part) {
+          ProductTask<Real> task{rows,
+                                 columns,
+                                 depth,
+                                 reinterpret_cast<const Real*>(A.data()),
+                                 rows,
+                                 reinterpret_cast<const Real*>(B.data()),
+                                 1,
+                                 depth,
+                                 reinterpret_cast<Real*>(to.data()),
+                                 rows};
+          if (is_part) task.diagonal = diagonal;
+          (ScalarTraits<Scalar>::is_complex ? kernel.complex : kernel.real)(task, buffer.data());
+        };
+        run(all, false);
+        run(some, true);
+        int different = 0, left_out = 0;
+        for (int j = 0; j < columns; ++j) {
+          for (int i = 0; i < rows; ++i) {
+            const auto at = static_cast<std::size_t>(i + j * rows);
+            if (i + diagonal >= j) {
+              different += some[at] == all[at] ? 0 : 1;
+            } else {
+              left_out += some[at] == C[at] ? 1 : 0;
+            }
+          }
+        }
+        INFO(kernel.instructions << ": " << rows << " × " << columns << ", diagonal " << diagonal);
+        CHECK(different == 0);
+        if (columns >= 90 && diagonal <= 0) CHECK(left_out > columns * columns / 5);
+      }
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("products with a column agree with plain loops", "[numeric]", float, double) {
+  using Real = TestType;
+  std::mt19937 random(13);
+  constexpr int slack = lutra::Impl::product_slack;
+  for (const auto& kernel : runnable_kernels<Real>()) {
+    for (const int n : {1, 2, 7, 8, 9, 33, 100}) {
+      for (const int depth : {0, 1, 3, 4, 5, 17}) {
+        const int lda = n + 2;
+        const auto A = random_numbers<Real>(static_cast<std::size_t>(lda * (depth + 1) + slack), random);
+        const auto x = random_numbers<Real>(static_cast<std::size_t>(std::max(n, depth)), random);
+        auto v = random_numbers<Real>(static_cast<std::size_t>(n + slack), random);
+        auto w = random_numbers<Real>(static_cast<std::size_t>(depth + 1), random);
+        const auto v_before = v, w_before = w;
+        const auto a = [&](int i, int p) {
+          return static_cast<double>(A[static_cast<std::size_t>(i + p * lda)]);
+        };
+        const Real largest = kernel.column(n, depth, v.data(), A.data(), lda, x.data(), v.data());
+        kernel.transposed(n, depth, A.data(), lda, x.data(), w.data());
+        INFO(kernel.instructions << ": " << n << " rows, " << depth << " columns");
+        const double bound = 4.0 * (n + depth) * static_cast<double>(epsilon_of<Real>);
+        Real expected_largest(0);
+        for (int i = 0; i < n + slack; ++i) {
+          const auto at = static_cast<std::size_t>(i);
+          double expected = static_cast<double>(v_before[at]);
+          for (int p = 0; i < n && p < depth; ++p)
+            expected -= a(i, p) * static_cast<double>(x[static_cast<std::size_t>(p)]);
+          CHECK(std::abs(static_cast<double>(v[at]) - expected) <= bound);
+          if (i < n) expected_largest = std::max(expected_largest, std::abs(v[at]));
+        }
+        CHECK(largest == expected_largest);
+        for (int p = 0; p <= depth; ++p) {
+          double expected = static_cast<double>(w_before[static_cast<std::size_t>(p)]);
+          for (int i = 0; i < n && p < depth; ++i)
+            expected -= a(i, p) * static_cast<double>(x[static_cast<std::size_t>(i)]);
+          CHECK(std::abs(static_cast<double>(w[static_cast<std::size_t>(p)]) - expected) <= bound);
+        }
+        auto scaled = v_before;
+        kernel.scale(n, Real(3), v_before.data(), scaled.data());
+        for (int i = 0; i < n + slack; ++i)
+          CHECK(scaled[static_cast<std::size_t>(i)] ==
+                v_before[static_cast<std::size_t>(i)] * Real(i < n ? 3 : 1));
+        // wherever a value is not finite
+        for (const Real bad :
+             {std::numeric_limits<Real>::quiet_NaN(), -std::numeric_limits<Real>::infinity()}) {
+          auto broken = v_before;
+          broken[static_cast<std::size_t>(n / 2)] = bad;
+          CHECK(kernel.column(n, depth, broken.data(), A.data(), lda, x.data(), broken.data()) ==
+                std::numeric_limits<Real>::infinity());
+        }
+      }
     }
   }
 }

@@ -10,10 +10,12 @@
 namespace lutra::Test {
 namespace {
 
-/// Portable kernels or not: on devices the others are those of the data flow.
+/// All ways to factorize on hosts; on devices data flow and the portable kernels.
 template <class Types>
-std::vector<bool> engines() {
-  return {false, true};
+std::vector<LdltWay> ways() {
+  if (lutra::Impl::is_host_space<typename Types::Space>)
+    return {LdltWay::columns, LdltWay::blocks, LdltWay::portable};
+  return {LdltWay::columns, LdltWay::portable};
 }
 
 template <class Types>
@@ -38,14 +40,14 @@ TEMPLATE_LIST_TEST_CASE("L·D·Lᵀ of SSIDS' cases in chains of fronts", "[nume
       const bool is_slow = ScalarTraits<Scalar>::is_complex && number % 5 != 2;
       if (has_inertia<Scalar>(symmetry) && sizeof(RealOf<Scalar>) == 8 && !is_slow)
         expected = Reference::inertia_of(A, 1e-12);
-      for (const bool portable : engines<TestType>()) {
+      for (const LdltWay way : ways<TestType>()) {
         LdltSetup setup;
-        setup.portable = portable;
+        setup.take(way);
         setup.rule.symmetry = symmetry;
         setup.rule.threshold = number % 3 == 0 ? 0.5 : number % 3 == 1 ? 0.1 : 0.01;
         // rounding errors of singular cases stay below this
         setup.rule.zero_tolerance = rank < n ? std::sqrt(static_cast<double>(epsilon_of<Scalar>)) : 0;
-        INFO("case " << number << ", portable: " << portable);
+        INFO("case " << number << ", way: " << static_cast<int>(way));
         const auto result = run_dense<TestType>(A, chain, setup);
         if (rank == n) {
           check_factors(result, setup);
@@ -90,12 +92,12 @@ TEMPLATE_LIST_TEST_CASE("zero diagonal blocks delay their columns; saddle points
     for (const auto& [m, n] :
          std::vector<std::pair<int, int>>{{1, 1}, {2, 5}, {31, 40}, {64, 64}, {70, 90}}) {
       const auto A = saddle_point<Scalar>(m, n, symmetry, random);
-      for (const bool portable : engines<TestType>()) {
+      for (const LdltWay way : ways<TestType>()) {
         LdltSetup setup;
-        setup.portable = portable;
+        setup.take(way);
         setup.rule.symmetry = symmetry;
         const auto result = run_dense<TestType>(A, {m, n}, setup);
-        INFO(m << " constraints, " << n << " variables, portable: " << portable);
+        INFO(m << " constraints, " << n << " variables, way: " << static_cast<int>(way));
         check_factors(result, setup);
         CHECK(result.records[0].delayed_out == m);
         CHECK(result.outcome.delayed == m);
@@ -138,11 +140,11 @@ TEMPLATE_LIST_TEST_CASE("a column that fails in any position is delayed, and it 
     auto A = random_symmetric<Scalar>(n, Symmetry::symmetric, random);
     for (std::size_t i = 0; i < A.size(); ++i) A[i][i] = as_scalar<Scalar>(400);
     set(A, 60, static_cast<std::size_t>(p), as_scalar<Scalar>(1e6));
-    for (const bool portable : engines<TestType>()) {
+    for (const LdltWay way : ways<TestType>()) {
       LdltSetup setup;
-      setup.portable = portable;
+      setup.take(way);
       const auto result = run_dense<TestType>(A, {k, n - k}, setup);
-      INFO("column " << p << ", portable: " << portable);
+      INFO("column " << p << ", way: " << static_cast<int>(way));
       REQUIRE(result.outcome.succeeded());
       REQUIRE(result.records[0].delayed_out == 1);
       CHECK(result.variables[static_cast<std::size_t>(result.records[0].eliminated)] ==
@@ -166,11 +168,11 @@ TEMPLATE_LIST_TEST_CASE("both columns of a pair fail together", "[numeric][ldlt]
     A[first][first] = A[first + 1][first + 1] = Scalar(0);
     set(A, first + 1, first, as_scalar<Scalar>(200));
     set(A, 80, first + static_cast<std::size_t>(p / 4 % 2), as_scalar<Scalar>(1e6));
-    for (const bool portable : engines<TestType>()) {
+    for (const LdltWay way : ways<TestType>()) {
       LdltSetup setup;
-      setup.portable = portable;
+      setup.take(way);
       const auto result = run_dense<TestType>(A, {k, n - k}, setup);
-      INFO("pair at " << p << ", portable: " << portable);
+      INFO("pair at " << p << ", way: " << static_cast<int>(way));
       REQUIRE(result.outcome.succeeded());
       REQUIRE(result.records[0].delayed_out == 2);
       const auto at = static_cast<std::size_t>(result.records[0].eliminated);
@@ -189,9 +191,9 @@ TEMPLATE_LIST_TEST_CASE("columns that failed are as they were, bit by bit", "[nu
     auto A = random_symmetric<Scalar>(n, symmetry, random);
     for (std::size_t j = 0; j < static_cast<std::size_t>(k); ++j)
       set(A, static_cast<std::size_t>(k) + j, j, as_scalar<Scalar>(1e9), symmetry);  // nothing passes
-    for (const bool portable : engines<TestType>()) {
+    for (const LdltWay way : ways<TestType>()) {
       LdltSetup setup;
-      setup.portable = portable;
+      setup.take(way);
       setup.rule.symmetry = symmetry;
       setup.plan.min_room = k;
       const auto result = run_dense<TestType>(A, {k, n - k}, setup);
@@ -221,10 +223,10 @@ TEMPLATE_LIST_TEST_CASE("values that are not finite end a factorization", "[nume
              {0, 0}, {1, 0}, {60, 3}, {33, 33}, {69, 40}, {71, 60}, {99, 99}, {99, 98}}) {
       auto A = random_symmetric<Scalar>(100, Symmetry::symmetric, random);
       set(A, i, j, Scalar(bad));
-      for (const bool portable : engines<TestType>()) {
+      for (const LdltWay way : ways<TestType>()) {
         for (const Pivoting pivoting : {Pivoting::threshold, Pivoting::static_perturbed, Pivoting::none}) {
           LdltSetup setup;
-          setup.portable = portable;
+          setup.take(way);
           setup.rule.pivoting = pivoting;
           setup.rule.perturbation = 1e-8;
           INFO("entry " << i << ", " << j << ", " << name_of(pivoting));
@@ -240,9 +242,9 @@ TEMPLATE_LIST_TEST_CASE("Cholesky, and the column at which a matrix is not defin
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(15);
   const Symmetry symmetry = symmetries_of<Scalar>().front();
-  for (const bool portable : engines<TestType>()) {
+  for (const LdltWay way : ways<TestType>()) {
     LdltSetup setup;
-    setup.portable = portable;
+    setup.take(way);
     setup.rule.symmetry = symmetry;
     setup.rule.pivoting = Pivoting::none;
     setup.rule.definite = true;
@@ -267,9 +269,9 @@ TEMPLATE_LIST_TEST_CASE("static pivoting perturbs, delays nothing", "[numeric][l
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(16);
   const auto A = saddle_point<Scalar>(70, 80, Symmetry::symmetric, random);
-  for (const bool portable : engines<TestType>()) {
+  for (const LdltWay way : ways<TestType>()) {
     LdltSetup setup;
-    setup.portable = portable;
+    setup.take(way);
     setup.rule.pivoting = Pivoting::static_perturbed;
     setup.rule.perturbation = 1e-3;
     const auto result = run_dense<TestType>(A, {70, 80}, setup);
@@ -346,12 +348,12 @@ TEMPLATE_LIST_TEST_CASE("sparse saddle points by their assembly trees, by both e
         matrix.row_map.push_back(matrix.nnz());
       }
       const auto tree = make_assembly_tree(make_view(matrix).pattern());
-      for (const bool portable : engines<TestType>()) {
+      for (const LdltWay way : ways<TestType>()) {
         LdltSetup setup;
-        setup.portable = portable;
+        setup.take(way);
         setup.rule.symmetry = symmetry;
         setup.plan.min_room = 1 + 10 * (number % 3);
-        INFO("case " << number << ", portable: " << portable);
+        INFO("case " << number << ", way: " << static_cast<int>(way));
         const auto result = run_ldlt<TestType>(matrix, tree, setup);
         check_factors(result, setup);
         if (has_inertia<Scalar>(symmetry)) CHECK(result.inertia() == Reference::Inertia{n, m, 0});

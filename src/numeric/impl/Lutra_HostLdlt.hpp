@@ -9,13 +9,10 @@
 
 namespace lutra::Impl {
 
-/// Fronts of more rows are eliminated by block columns with a-posteriori pivoting first, so that all threads
-/// can work on one.
-inline constexpr int host_column_rows = 512;
-
 /// Entries of a thread's workspace for a front of so many rows.
-inline std::int64_t host_ldlt_work(std::int64_t rows) {
-  return (rows + ldlt_block) * (rows > host_column_rows ? 4 * ldlt_block : ldlt_block + 1) + product_slack;
+/// @param column_rows as in LdltPlanOptions
+inline std::int64_t host_ldlt_work(std::int64_t rows, int column_rows) {
+  return (rows + ldlt_block) * (rows > column_rows ? 4 * ldlt_block : ldlt_block + 1) + product_slack;
 }
 
 /// Elimination on hosts column by column, in blocks of pivots. Within a block columns are brought up to date
@@ -199,6 +196,35 @@ struct HostLdltColumns {
   }
 };
 
+/// Blocks as long as they eliminate a good part of what is left, as eliminate_blocks, in outer blocks: what
+/// is behind one follows by a single product of many columns.
+template <class Scalar, class Ordinal, class Team>
+LdltProgress eliminate_outer_blocks(const Team& team, const LdltFront<Scalar, Ordinal>& front,
+                                    const LdltTest<Scalar>& test, Scalar* work) {
+  constexpr int outer_block = 4 * ldlt_block;
+  LdltProgress progress;
+  bool again = true;
+  while (again && front.columns - progress.done >= ldlt_block / 2) {
+    const int before = progress.done;
+    int end = front.columns;  // failed columns stand from here on
+    while (progress.done < end && again) {
+      const int b = progress.done, e = std::min(end, b + outer_block);
+      progress = BlockElimination<Team, Scalar, Ordinal>{team, front, test, work, e}.run(b);
+      if (progress.failure != LdltFailure::none && !test.may_delay()) return progress;
+      if (e < front.columns)
+        subtract_pivots(team, front, b, progress.done, e, front.columns - e, &front.at(e, e), front.rows,
+                        test.hermitian, work, host_ldlt_work(front.rows, team.column_rows));
+      // values that are not finite are found where all of a column is looked at
+      again = progress.failure == LdltFailure::none;
+      progress.failure = LdltFailure::none;
+      for (int failed = e - progress.done; again && failed > 0; --failed)
+        exchange_slots(team, front, progress.done + failed - 1, --end, test.hermitian);
+    }
+    again = again && 4 * (progress.done - before) >= front.columns - before;
+  }
+  return progress;
+}
+
 /// Partial L·D·Lᴴ of an assembled front on hosts.
 template <class Scalar, class Ordinal, class Team>
 LdltProgress eliminate_on_host(const Team& team, const LdltFront<Scalar, Ordinal>& front,
@@ -206,7 +232,7 @@ LdltProgress eliminate_on_host(const Team& team, const LdltFront<Scalar, Ordinal
   LdltProgress progress;
   if (test.choice == PivotChoice::perturbed || test.choice == PivotChoice::complete)
     return eliminate_blocks_and_columns(team, front, test, work);
-  if (front.rows > host_column_rows) progress = eliminate_blocks(team, front, test, work);
+  if (front.rows > team.column_rows) progress = eliminate_outer_blocks(team, front, test, work);
   if (progress.failure != LdltFailure::none) return progress;
   HostLdltColumns<Scalar, Ordinal, Team> columns{team, front, test, work};
   columns.last_block = -1;
@@ -223,7 +249,8 @@ LdltProgress eliminate_on_host(const Team& team, const LdltFront<Scalar, Ordinal
     team.subtract_lower(n, n, progress.done, &front.at(first, 0), front.rows, {work + first, front.rows, 1},
                         front.contribution, n);
   } else {
-    update_contribution(team, front, progress.done, test.hermitian, work, host_ldlt_work(front.rows));
+    update_contribution(team, front, progress.done, test.hermitian, work,
+                        host_ldlt_work(front.rows, team.column_rows));
   }
   return progress;
 }

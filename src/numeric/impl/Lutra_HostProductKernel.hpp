@@ -184,7 +184,9 @@ struct ColumnUpdate {
       for (int c = 0; c < Columns; ++c) rest[c] += A[i + c * lda] * x[i];
     }
     for (int c = 0; c < Columns; ++c) {
-      for (int r = 0; r < lanes; ++r) rest[c] += sum[c][r];
+      if (n >= lanes) {
+        for (int r = 0; r < lanes; ++r) rest[c] += sum[c][r];
+      }
       to[c] -= rest[c];
     }
   }

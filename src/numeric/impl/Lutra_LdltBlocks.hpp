@@ -22,7 +22,7 @@ KOKKOS_FUNCTION void for_each_pivot(const LdltFront<Scalar, Ordinal>& front, int
 }
 
 /// Elimination by block columns with a-posteriori pivoting (Hogg, Ovtchinnikov and Scott 2016), in the
-/// columns [begin, front.columns). A block of columns [b, e), G being what is left of the front:
+/// columns [begin, last). A block of columns [b, e), G being what is left of the front up to column `last`:
 ///
 ///     copy of G(b:e, b:e) = L11·D·L11ᴴ    complete pivoting; then the panel's slots in that order
 ///     W = conj(G(e:, b:e)·L11⁻ᴴ)          in the workspace: W = conj(L21·D). The panel keeps its values
@@ -39,11 +39,12 @@ struct BlockElimination {
   const LdltFront<Scalar, Ordinal>& front;
   const LdltTest<Scalar>& test;
   Scalar* work;
+  int last;
 
   /// One pass over the columns: those that failed stand at the end, up to date.
   KOKKOS_FUNCTION LdltProgress run(int begin) const {
     LdltProgress progress{begin};
-    int end = front.columns;  // failed columns stand from here on
+    int end = last;  // failed columns stand from here on
     while (progress.done < end && progress.failure == LdltFailure::none) {
       const int b = progress.done, width = end - b < ldlt_block ? end - b : ldlt_block;
       const int chosen = factorize_diagonal(b, width, progress.failure);
@@ -219,35 +220,35 @@ struct BlockElimination {
 
   KOKKOS_FUNCTION void update(int b, int passed) const {
     const int c = b + passed;
-    if (passed == 0 || c == front.columns) return;
-    team.subtract_lower(front.rows - c, front.columns - c, passed, &front.at(c, b), front.rows,
+    if (passed == 0 || c == last) return;
+    team.subtract_lower(front.rows - c, last - c, passed, &front.at(c, b), front.rows,
                         {w(0) + c, front.rows, 1}, &front.at(c, c), front.rows);
   }
 };
 
-/// contribution −= L31·D·L31ᴴ of the first `done` columns, the lower triangle, by as many columns at once as
-/// D·L31ᴴ has room for in the `entries` of the workspace.
+/// C −= L·D·L(first:first + n, :)ᴴ for the rows of L from `first` on and the pivots [begin, end), C's lower
+/// triangle, by as many pivots at once as D·Lᴴ has room for in the `entries` of the workspace.
 template <class Team, class Scalar, class Ordinal>
-KOKKOS_FUNCTION void update_contribution(const Team& team, const LdltFront<Scalar, Ordinal>& front, int done,
-                                         bool hermitian, Scalar* work, std::int64_t entries) {
-  const int n = front.cb_rows(), first = front.columns;
+KOKKOS_FUNCTION void subtract_pivots(const Team& team, const LdltFront<Scalar, Ordinal>& front, int begin,
+                                     int end, int first, int n, Scalar* C, std::int64_t ldc, bool hermitian,
+                                     Scalar* work, std::int64_t entries) {
   if (n == 0) return;
   const std::int64_t room = entries / n;
-  for (int b = 0; b < done;) {
-    int depth = done - b < room ? done - b : static_cast<int>(room);
+  for (int b = begin; b < end;) {
+    int depth = end - b < room ? end - b : static_cast<int>(room);
     if (front.kind[b + depth - 1] == PivotKind::first_of_two) --depth;
-    team.ranges(n, 4.0 * depth, [&](int begin, int end) {
+    team.ranges(n, 4.0 * depth, [&](int range_begin, int range_end) {
       const auto w = [&](int c) { return work + static_cast<std::int64_t>(c) * n; };
       for_each_pivot(
           front, b, depth, hermitian,
           [&](int c, const Scalar& d) {
-            const Scalar* const l = front.column(b + c) + first;
-            for (int i = begin; i < end; ++i) w(c)[i] = mirrored(hermitian, l[i] * d);
+            const Scalar* const l = front.panel + first + static_cast<std::int64_t>(b + c) * front.rows;
+            for (int i = range_begin; i < range_end; ++i) w(c)[i] = mirrored(hermitian, l[i] * d);
           },
           [&](int c, const PivotPair<Scalar>& pair) {
-            const Scalar* const l1 = front.column(b + c) + first;
-            const Scalar* const l2 = front.column(b + c + 1) + first;
-            for (int i = begin; i < end; ++i) {
+            const Scalar* const l1 = front.panel + first + static_cast<std::int64_t>(b + c) * front.rows;
+            const Scalar* const l2 = l1 + front.rows;
+            for (int i = range_begin; i < range_end; ++i) {
               Scalar x1, x2;
               pair.multiply_row(l1[i], l2[i], x1, x2);
               w(c)[i] = mirrored(hermitian, x1);
@@ -255,9 +256,17 @@ KOKKOS_FUNCTION void update_contribution(const Team& team, const LdltFront<Scala
             }
           });
     });
-    team.subtract_lower(n, n, depth, &front.at(first, b), front.rows, {work, n, 1}, front.contribution, n);
+    team.subtract_lower(front.rows - first, n, depth, &front.at(first, b), front.rows, {work, n, 1}, C, ldc);
     b += depth;
   }
+}
+
+/// contribution −= L31·D·L31ᴴ of the first `done` columns, the lower triangle.
+template <class Team, class Scalar, class Ordinal>
+KOKKOS_FUNCTION void update_contribution(const Team& team, const LdltFront<Scalar, Ordinal>& front, int done,
+                                         bool hermitian, Scalar* work, std::int64_t entries) {
+  subtract_pivots(team, front, 0, done, front.columns, front.cb_rows(), front.contribution, front.cb_rows(),
+                  hermitian, work, entries);
 }
 
 /// Blocks as long as they eliminate a good part of what is left.
@@ -269,7 +278,7 @@ KOKKOS_FUNCTION LdltProgress eliminate_blocks(const Team& team, const LdltFront<
   bool again = true;
   while (again && front.columns - progress.done >= ldlt_block / 2) {
     const int before = progress.done;
-    progress = BlockElimination<Team, Scalar, Ordinal>{team, front, test, work}.run(before);
+    progress = BlockElimination<Team, Scalar, Ordinal>{team, front, test, work, front.columns}.run(before);
     again = progress.failure == LdltFailure::none && 4 * (progress.done - before) >= front.columns - before;
   }
   // values that are not finite are found where all of a column is looked at

@@ -37,6 +37,7 @@ struct LdltData {
   PivotKind* kind;
   LdltOutcome* outcome;
   LdltPivotRule rule;
+  int column_rows = 0;  ///< as in LdltPlanOptions
 
   /// Front f with `delayed` columns from its children.
   KOKKOS_FUNCTION LdltFront<Scalar, Ordinal> dense(Ordinal f, int delayed) const {
@@ -261,7 +262,8 @@ void factorize_ldlt_on_host(const ExecutionSpace& exec, Ordinal count, const Sub
   const auto work = [&](const auto& loop, Ordinal f, int thread) {
     using Loop = std::decay_t<decltype(loop)>;
     const HostProducts<Scalar, Loop> products{kernel, loop};
-    worker.work(HostFrontTeam<Scalar, Loop>{products}, f, data.workspace + thread * max_work);
+    worker.work(HostFrontTeam<Scalar, Loop>{products, data.column_rows}, f,
+                data.workspace + thread * max_work);
   };
   if (mapping.order.empty()) {
     for (Ordinal f = 0; f < count; ++f) work(AloneLoop<Real>{buffers}, f, 0);

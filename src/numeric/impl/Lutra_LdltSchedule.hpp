@@ -33,7 +33,8 @@ LdltData<Scalar, Ordinal, Offset> ldlt_data(
           factors.off_diagonal.data(),
           factors.kind.data(),
           factors.outcome.data(),
-          rule};
+          rule,
+          plan.options.max_column_rows};
 }
 
 /// The list of tasks where kernels read it. Part of a plan.

@@ -81,6 +81,7 @@ struct HostFrontTeam {
   using Real = RealOf<Scalar>;
   static constexpr bool has_columns = true;
   const HostProducts<Scalar, Loop>& products;
+  int column_rows;  ///< as in LdltPlanOptions
 
   KOKKOS_FUNCTION void barrier() const {}
   template <class Body>

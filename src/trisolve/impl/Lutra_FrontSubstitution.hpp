@@ -90,14 +90,14 @@ struct FrontProduct {
 /// Substitution with the triangle of a front's pivots for `Width` right-hand sides by a team, in blocks of
 /// pivots. Barriers of the team separate the solutions of a block from the products with them, and those from
 /// the next block.
-template <int Width, class Scalar, class Member, class Product = FrontProduct<Width, Scalar, Member>>
+template <int Width, class Scalar, class Member>
 struct FrontTriangle {
   const Member& team;
   const FrontSweep& sweep;
-  Product subtract{team, sweep};
 
   /// v = T⁻¹·v for a lower triangle of the order `n`.
   KOKKOS_FUNCTION void solve_down(const PanelPart<Scalar>& T, int n, Scalar* v) const {
+    const FrontProduct<Width, Scalar, Member> subtract{team, sweep};
     for (int begin = 0; begin < n; begin += front_solve_block) {
       const int end = begin + front_solve_block < n ? begin + front_solve_block : n;
       Kokkos::single(Kokkos::PerTeam(team), [&]() {
@@ -113,6 +113,7 @@ struct FrontTriangle {
   }
   /// v = T⁻¹·v for an upper triangle.
   KOKKOS_FUNCTION void solve_up(const PanelPart<Scalar>& T, int n, Scalar* v) const {
+    const FrontProduct<Width, Scalar, Member> subtract{team, sweep};
     for (int b = (n + front_solve_block - 1) / front_solve_block; b-- > 0;) {
       const int begin = b * front_solve_block;
       const int end = begin + front_solve_block < n ? begin + front_solve_block : n;

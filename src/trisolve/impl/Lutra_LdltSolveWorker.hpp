@@ -25,36 +25,101 @@ namespace lutra::Impl {
 // r is the right-hand side and the sum of the children's contributions; of columns delayed to the front it is
 // what the child has left in `by_index`.
 
-/// v −= A·x as FrontProduct; on hosts for one real right-hand side by the kernels of the factorization, in
-/// whose sums threads make no difference either.
+/// v −= A·x and unit triangles as FrontProduct and FrontTriangle have them; on hosts for one real right-hand
+/// side by the kernels of the factorization. Blocks are the same for any number of threads, so sums are too.
 template <int Width, class Scalar, class Member>
-struct LdltProduct {
+struct LdltSubstitution {
   const Member& team;
   const FrontSweep& sweep;
   const ProductKernel<RealOf<Scalar>>* kernel;  ///< of hosts
+  static constexpr bool by_kernels =
+      Width == 1 && !ScalarTraits<Scalar>::is_complex && is_host_space<typename Member::execution_space>;
 
-  KOKKOS_FUNCTION void operator()(const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x,
-                                  Scalar* v) const {
-    if constexpr (Width == 1 && !ScalarTraits<Scalar>::is_complex &&
-                  is_host_space<typename Member::execution_space>) {
+  KOKKOS_FUNCTION void subtract(const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x,
+                                Scalar* v) const {
+    if constexpr (by_kernels) {
       KOKKOS_IF_ON_HOST((multiply(A, rows, columns, x, v);))
     } else {
       FrontProduct<Width, Scalar, Member>{team, sweep}(A, rows, columns, x, v);
     }
   }
+  /// v = T⁻¹·v for a lower triangle of the order n.
+  KOKKOS_FUNCTION void solve_down(const PanelPart<Scalar>& T, int n, Scalar* v) const {
+    if constexpr (by_kernels) {
+      for (int begin = 0; begin < n; begin += block) {
+        const int end = begin + block < n ? begin + block : n;
+        Kokkos::single(Kokkos::PerTeam(team),
+                       [&]() { KOKKOS_IF_ON_HOST((solve_block_down(T, begin, end, v);)) });
+        team.team_barrier();
+        if (end == n) return;
+        subtract({T.at(end, begin), T.row, T.column}, n - end, end - begin, v + begin, v + end);
+        team.team_barrier();
+      }
+    } else {
+      FrontTriangle<Width, Scalar, Member>{team, sweep}.solve_down(T, n, v);
+    }
+  }
+  /// v = T⁻¹·v for an upper triangle.
+  KOKKOS_FUNCTION void solve_up(const PanelPart<Scalar>& T, int n, Scalar* v) const {
+    if constexpr (by_kernels) {
+      for (int b = (n + block - 1) / block; b-- > 0;) {
+        const int begin = b * block, end = begin + block < n ? begin + block : n;
+        Kokkos::single(Kokkos::PerTeam(team),
+                       [&]() { KOKKOS_IF_ON_HOST((solve_block_up(T, begin, end, v);)) });
+        team.team_barrier();
+        if (begin == 0) return;
+        subtract({T.at(0, begin), T.row, T.column}, begin, end - begin, v + begin, v);
+        team.team_barrier();
+      }
+    } else {
+      FrontTriangle<Width, Scalar, Member>{team, sweep}.solve_up(T, n, v);
+    }
+  }
 
  private:
+  static constexpr int block = 64;   ///< solved by one thread
+  static constexpr int in_turn = 4;  ///< solved element by element
+
+  /// The entries of `rows` are contiguous either by columns or by rows.
+  void multiply_some(const PanelPart<Scalar>& A, int r, int rows, int columns, const Scalar* x,
+                     Scalar* v) const {
+    if (A.by_columns()) {
+      kernel->column(rows, columns, v + r, A.at(r, 0), A.column, x, v + r);
+    } else {
+      kernel->transposed(columns, rows, A.at(r, 0), A.row, x, v + r);
+    }
+  }
   void multiply(const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x, Scalar* v) const {
-    const int edge = team.team_size() == 1 ? rows : A.by_columns() ? 128 : 8;
     if (rows == 0 || columns == 0) return;
+    if (team.team_size() == 1) return multiply_some(A, 0, rows, columns, x, v);
+    const int edge = A.by_columns() ? 128 : 8;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (rows + edge - 1) / edge), [&](const int b) {
-      const int r = b * edge, n = rows - r < edge ? rows - r : edge;
-      if (A.by_columns()) {
-        kernel->column(n, columns, v + r, A.at(r, 0), A.column, x, v + r);
-      } else {
-        kernel->transposed(columns, n, A.at(r, 0), A.row, x, v + r);
-      }
+      multiply_some(A, b * edge, std::min(edge, rows - b * edge), columns, x, v);
     });
+  }
+
+  void solve_block_down(const PanelPart<Scalar>& T, int begin, int end, Scalar* v) const {
+    for (int b = begin; b < end; b += in_turn) {
+      const int n = std::min(in_turn, end - b);
+      for (int r = 1; r < n; ++r) {
+        Scalar sum = v[b + r];
+        for (int c = 0; c < r; ++c) sum -= *T.at(b + r, b + c) * v[b + c];
+        v[b + r] = sum;
+      }
+      const int next = b + n;
+      if (next < end) kernel->column(end - next, n, v + next, T.at(next, b), T.column, v + b, v + next);
+    }
+  }
+  void solve_block_up(const PanelPart<Scalar>& T, int begin, int end, Scalar* v) const {
+    for (int b = begin + (end - begin - 1) / in_turn * in_turn; b >= begin; b -= in_turn) {
+      const int n = std::min(in_turn, end - b), next = b + n;
+      if (next < end) kernel->transposed(end - next, n, T.at(b, next), T.row, v + next, v + b);
+      for (int r = n - 1; r-- > 0;) {
+        Scalar sum = v[b + r];
+        for (int c = r + 1; c < n; ++c) sum -= *T.at(b + r, b + c) * v[b + c];
+        v[b + r] = sum;
+      }
+    }
   }
 };
 
@@ -130,12 +195,6 @@ struct LdltSolveWorker {
   }
 
   template <class Member>
-  KOKKOS_FUNCTION auto triangle(const LdltProduct<Width, Scalar, Member>& subtract) const {
-    return FrontTriangle<Width, Scalar, Member, LdltProduct<Width, Scalar, Member>>{subtract.team, data.sweep,
-                                                                                    subtract};
-  }
-
-  template <class Member>
   KOKKOS_FUNCTION void forward(const Member& team, const Located& at) const {
     const Front<Ordinal, Offset>& front = at.front;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, at.columns + front.cb_rows), [&](const int p) {
@@ -153,10 +212,10 @@ struct LdltSolveWorker {
     });
     team.team_barrier();
     const int e = at.eliminated;
-    const LdltProduct<Width, Scalar, Member> subtract{team, data.sweep, data.kernel};
-    triangle(subtract).solve_down(at.lower(0), e, at.y);
-    subtract(at.lower(e), at.columns - e, e, at.y, at.y + e * Width);
-    subtract(at.lower(at.columns), front.cb_rows, e, at.y, at.contributions);
+    const LdltSubstitution<Width, Scalar, Member> by{team, data.sweep, data.kernel};
+    by.solve_down(at.lower(0), e, at.y);
+    by.subtract(at.lower(e), at.columns - e, e, at.y, at.y + e * Width);
+    by.subtract(at.lower(at.columns), front.cb_rows, e, at.y, at.contributions);
     team.team_barrier();
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, e, at.columns), [&](const int p) {
       for (int w = 0; w < Width; ++w)
@@ -175,12 +234,12 @@ struct LdltSolveWorker {
       for (int w = 0; w < Width; ++w) to[w] = data.by_index[static_cast<std::int64_t>(variable) * Width + w];
     });
     team.team_barrier();
-    const LdltProduct<Width, Scalar, Member> subtract{team, data.sweep, data.kernel};
-    subtract(at.upper(at.columns), e, at.front.cb_rows, at.contributions, at.y);
+    const LdltSubstitution<Width, Scalar, Member> by{team, data.sweep, data.kernel};
+    by.subtract(at.upper(at.columns), e, at.front.cb_rows, at.contributions, at.y);
     team.team_barrier();
-    subtract(at.upper(e), e, delayed, at.y + e * Width, at.y);
+    by.subtract(at.upper(e), e, delayed, at.y + e * Width, at.y);
     team.team_barrier();
-    triangle(subtract).solve_up(at.upper(0), e, at.y);
+    by.solve_up(at.upper(0), e, at.y);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, e), [&](const int p) {
       for (int w = 0; w < Width; ++w)
         data.by_index[static_cast<std::int64_t>(at.variables[p]) * Width + w] = at.y[p * Width + w];
