@@ -170,8 +170,8 @@ void factorize_ldlt(const ExecutionSpace& exec,
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
     if (plan.schedule && !portable) {
       Kokkos::deep_copy(exec, factors.flags, 0);
-      if (Impl::run_ldlt_flow(exec, *plan.schedule, plan.schedule->launch(data, factors.flags.data())))
-        return;
+      const auto launch = plan.schedule->launch(data, factors.flags.data());
+      if (Impl::run_ldlt_flow(exec, *plan.schedule, launch, factors.resident_blocks)) return;
     }
   }
 #endif

@@ -171,6 +171,7 @@ struct LdltFactors {
   Kokkos::View<RealOf<Scalar>*, Memory> product_buffers;  ///< of host threads; else empty
   Kokkos::View<std::uint64_t*, Memory> flags;             ///< of data flow; else empty
   Kokkos::View<LdltOutcome, Memory> outcome;
+  int resident_blocks[2] = {-1, -1};  ///< that run at once of the launches of data flow; −1: not asked yet
   Symmetry symmetry = Symmetry::symmetric;  ///< of the last factorization
   MemoryReservation reservation;            ///< of all but the room
 

@@ -26,6 +26,7 @@ struct FiberBlock {
   };
   Memory& memory;
   int warps;
+  mutable int turn = 0;
 
   template <class Scalar>
   static constexpr int tile_edge = 24;
@@ -37,13 +38,15 @@ struct FiberBlock {
   void* space() const { return memory.space.data(); }
   std::int64_t space_bytes() const { return static_cast<std::int64_t>(memory.space.size()); }
 
+  /// One barrier, as on devices: exchanges take two arrays in turn.
   template <class Join>
   std::uint64_t join(std::uint64_t value, const Join& with) const {
-    memory.words[0][thread()] = value;
+    std::uint64_t* const words = memory.words[turn];
+    turn ^= 1;
+    words[thread()] = value;
     barrier();
-    value = memory.words[0][0];
-    for (int t = 1; t < threads(); ++t) value = with(value, memory.words[0][t]);
-    barrier();
+    value = words[0];
+    for (int t = 1; t < threads(); ++t) value = with(value, words[t]);
     return value;
   }
   std::uint64_t max(std::uint64_t value) const {
@@ -56,6 +59,10 @@ struct FiberBlock {
   std::int64_t sum(std::int64_t value) const {
     return static_cast<std::int64_t>(
         join(static_cast<std::uint64_t>(value), [](std::uint64_t a, std::uint64_t b) { return a + b; }));
+  }
+  template <class Scalar>
+  Scalar reciprocal(const Scalar& value) const {
+    return Scalar(1) / value;
   }
   int next(int* counter) const {
     barrier();

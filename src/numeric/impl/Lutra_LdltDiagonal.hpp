@@ -12,6 +12,8 @@ struct alignas(16) LdltDiagonal {
   static constexpr int edge = ldlt_block, ld = edge + 1;
   Scalar entries[edge * ld];  ///< by columns, the lower triangle: what is to be eliminated, then L
   Scalar diagonal[edge], off_diagonal[edge];
+  Scalar inverse[edge];              ///< of 1 × 1 pivots
+  PivotPair<Scalar> pair[edge / 2];  ///< by half of their first slot
   PivotKind kind[edge];
   int order[edge];  ///< column that each slot got
 
@@ -150,7 +152,7 @@ struct DiagonalElimination {
       is_perturbed = !(size >= test.min_pivot);
       if (is_perturbed) d = size > Real(0) ? d * (test.min_pivot / size) : Scalar(test.min_pivot);
     }
-    const Scalar inverse = Scalar(1) / d;
+    const Scalar inverse = block.reciprocal(d);
     for_each_own(j + 1, [&](int i, int c) {
       own.at(i, c) -= own.at(i, j) * (mirrored(test.hermitian, own.at(c, j)) * inverse);
     });
@@ -159,6 +161,7 @@ struct DiagonalElimination {
       own.at(i, j) = own.at(i, j) * inverse;
     if (block.thread() == 0) {
       own.diagonal[j] = d;
+      own.inverse[j] = inverse;
       own.off_diagonal[j] = Scalar(0);
       own.kind[j] = is_perturbed ? PivotKind::perturbed : PivotKind::one_by_one;
     }
@@ -183,25 +186,12 @@ struct DiagonalElimination {
       own.diagonal[j + 1] = pair.d2;
       own.off_diagonal[j] = pair.o;
       own.off_diagonal[j + 1] = Scalar(0);
+      own.pair[j / 2] = pair;
       own.kind[j] = PivotKind::first_of_two;
       own.kind[j + 1] = PivotKind::second_of_two;
     }
   }
 };
-
-/// Calls one(c, d) or two(c, pair) for the pivots 0 … count − 1 of a diagonal.
-template <class Scalar, class One, class Two>
-KOKKOS_FUNCTION void for_each_pivot(const LdltDiagonal<Scalar>& own, int count, bool hermitian,
-                                    const One& one, const Two& two) {
-  for (int c = 0; c < count; ++c) {
-    if (own.kind[c] == PivotKind::first_of_two) {
-      two(c, PivotPair<Scalar>(own.diagonal[c], own.diagonal[c + 1], own.off_diagonal[c], hermitian));
-      ++c;
-    } else {
-      one(c, own.diagonal[c]);
-    }
-  }
-}
 
 }  // namespace lutra::Impl
 

@@ -181,19 +181,20 @@ struct LdltWholeFront {
   }
 
  private:
-  /// Room for a panel, a contribution block, variables and positions.
+  /// Room for variables, positions, a panel and a contribution block.
   KOKKOS_FUNCTION Panel in_space(const Panel& stored) const {
     const std::int64_t cb_rows = stored.cb_rows(), columns = stored.columns;
     const std::int64_t entries = columns * stored.rows + cb_rows * cb_rows;
-    const auto bytes = entries * static_cast<std::int64_t>(sizeof(Scalar)) +
-                       columns * static_cast<std::int64_t>(sizeof(Ordinal) + sizeof(int));
+    const std::int64_t slots =
+        (columns * static_cast<std::int64_t>(sizeof(Ordinal) + sizeof(int)) + 15) / 16 * 16;
     Panel panel = stored;
     panel.swaps = nullptr;
-    if (bytes > block.space_bytes()) return panel;
-    panel.panel = reinterpret_cast<Scalar*>(block.space());
-    panel.contribution = panel.panel + columns * stored.rows;
-    panel.variables = reinterpret_cast<Ordinal*>(panel.contribution + cb_rows * cb_rows);
+    if (slots + entries * static_cast<std::int64_t>(sizeof(Scalar)) > block.space_bytes()) return panel;
+    auto* const space = static_cast<unsigned char*>(block.space());
+    panel.variables = reinterpret_cast<Ordinal*>(space);
     panel.positions = reinterpret_cast<int*>(panel.variables + columns);
+    panel.panel = reinterpret_cast<Scalar*>(space + slots);
+    panel.contribution = panel.panel + columns * stored.rows;
     return panel;
   }
 

@@ -298,22 +298,23 @@ struct LdltGangFront {
     const auto look = [&](int c, const Scalar& l) {
       if (c < first && !(ScalarTraits<Scalar>::magnitude(l) <= bound)) first = c;
     };
-    for_each_pivot(
-        own(), chosen, test.hermitian,
-        [&](int c, const Scalar& d) {
-          const Scalar l = mirrored(test.hermitian, work_at(i, c)) / d;
-          work_at(i, c) = l;
-          look(c, l);
-        },
-        [&](int c, const PivotPair<Scalar>& pair) {
-          Scalar l1, l2;
-          pair.divide_row(mirrored(test.hermitian, work_at(i, c)),
-                          mirrored(test.hermitian, work_at(i, c + 1)), l1, l2);
-          work_at(i, c) = l1;
-          work_at(i, c + 1) = l2;
-          look(c, l1);
-          look(c, l2);
-        });
+    const Own& diagonal = own();
+    for (int c = 0; c < chosen; ++c) {
+      const Scalar w = mirrored(test.hermitian, work_at(i, c));
+      if (diagonal.kind[c] != PivotKind::first_of_two) {
+        const Scalar l = w * diagonal.inverse[c];
+        work_at(i, c) = l;
+        look(c, l);
+      } else {
+        Scalar l1, l2;
+        diagonal.pair[c / 2].divide_row(w, mirrored(test.hermitian, work_at(i, c + 1)), l1, l2);
+        work_at(i, c) = l1;
+        work_at(i, c + 1) = l2;
+        look(c, l1);
+        look(c, l2);
+        ++c;
+      }
+    }
     return first;
   }
 
@@ -407,10 +408,11 @@ struct LdltGangFront {
     tile.hermitian = test.hermitian;
     tile.ldc = first < panel.columns ? panel.rows : panel.cb_rows();
     constexpr int edge = Block::template tile_edge<Scalar>;
-    int number = 0;
+    int next = gang.member;  // tile that is this member's, counted from the first one of the columns
     for (int c = first; c < end; c += edge) {
-      for (int r = c; r < panel.rows; r += edge) {
-        if (number++ % gang.members != gang.member) continue;
+      const int tiles = (panel.rows - c + edge - 1) / edge;
+      for (; next < tiles; next += gang.members) {
+        const int r = c + next * edge;
         tile.rows = min(edge, panel.rows - r);
         tile.columns = min(edge, end - c);
         tile.left = L + r;
@@ -418,6 +420,7 @@ struct LdltGangFront {
         tile.C = panel.column(c) + r;
         block().subtract(tile, &own() + 1);
       }
+      next -= tiles;
     }
   }
 };

@@ -39,6 +39,7 @@ struct PivotPair {
   Scalar d1, d2, o, o_mirrored;
   Scalar over_o, over_o_mirrored, p, q, t;
 
+  PivotPair() = default;
   KOKKOS_FUNCTION PivotPair(const Scalar& first, const Scalar& second, const Scalar& off, bool hermitian)
       : d1(first), d2(second), o(off), o_mirrored(mirrored(hermitian, off)) {
     over_o = Scalar(1) / o;

@@ -21,26 +21,33 @@ struct LdltWarpCuda {
   __device__ __forceinline__ void* space() const { return memory; }
   __device__ __forceinline__ std::int64_t space_bytes() const { return bytes; }
 
-  template <class Value, class Join>
-  __device__ __forceinline__ static Value join(Value value, const Join& with) {
+  /// The greatest of a warp, of its upper halves first: two instructions of compute capability 8.0.
+  __device__ __forceinline__ static std::uint64_t max_of_warp(std::uint64_t value) {
+    const auto upper = static_cast<unsigned>(value >> 32);
+    const unsigned greatest = __reduce_max_sync(0xffffffffu, upper);
+    const unsigned lower =
+        __reduce_max_sync(0xffffffffu, upper == greatest ? static_cast<unsigned>(value) : 0u);
+    return static_cast<std::uint64_t>(greatest) << 32 | lower;
+  }
+  __device__ __forceinline__ static std::int64_t sum_of_warp(std::int64_t value) {
+    auto sum = static_cast<long long>(value);
 #pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2)
-      value = with(value, __shfl_xor_sync(0xffffffffu, value, distance));
+    for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+    return sum;
+  }
+  __device__ __forceinline__ std::uint64_t max(std::uint64_t value) const {
+    value = max_of_warp(value);
     __syncwarp();
     return value;
   }
-  __device__ __forceinline__ static unsigned long long larger(unsigned long long a, unsigned long long b) {
-    return a > b ? a : b;
-  }
-  __device__ __forceinline__ std::uint64_t max(std::uint64_t value) const {
-    return join(static_cast<unsigned long long>(value), larger);
-  }
   __device__ __forceinline__ void max(std::uint64_t& a, std::uint64_t& b) const {
-    a = max(a);
+    a = max_of_warp(a);
     b = max(b);
   }
   __device__ __forceinline__ std::int64_t sum(std::int64_t value) const {
-    return join(static_cast<long long>(value), [](long long a, long long b) { return a + b; });
+    value = sum_of_warp(value);
+    __syncwarp();
+    return value;
   }
   __device__ __forceinline__ int next(int* counter) const {
     const int taken = thread() == 0 ? atomicAdd(counter, 1) : 0;
@@ -64,12 +71,14 @@ struct LdltWarpCuda {
 struct LdltBlockCuda {
   void* memory;
   std::int64_t bytes;
-  /// What threads leave for each other: a word a warp of each of two values, and a number.
+  /// What threads leave for each other: a word a warp of each of two values, for two exchanges in turn, and a
+  /// number.
   struct Exchange {
-    unsigned long long words[2][front_warps];
+    std::uint64_t words[2][2][front_warps];
     int taken;
   };
   Exchange& exchange;
+  mutable int turn = 0;  ///< of the exchanges
 
   template <class Scalar>
   static constexpr int tile_edge = front_tile<Scalar>;
@@ -81,41 +90,33 @@ struct LdltBlockCuda {
   __device__ __forceinline__ void* space() const { return memory; }
   __device__ __forceinline__ std::int64_t space_bytes() const { return bytes; }
 
-  /// The first barrier pairs with reads of the exchange before; after the last one it may be written again.
-  template <class Join>
-  __device__ __forceinline__ void join(unsigned long long (&value)[2], int count, const Join& with) const {
-    const int warp = thread() / 32;
-#pragma unroll
-    for (int v = 0; v < 2; ++v) {
-      if (v >= count) break;
-      value[v] = LdltWarpCuda::join(value[v], with);
-      if (thread() % 32 == 0) exchange.words[v][warp] = value[v];
-    }
-    __syncthreads();
-#pragma unroll
-    for (int v = 0; v < 2; ++v) {
-      if (v >= count) break;
-      value[v] = exchange.words[v][0];
-#pragma unroll
-      for (int w = 1; w < front_warps; ++w) value[v] = with(value[v], exchange.words[v][w]);
-    }
-    __syncthreads();
+  __device__ __forceinline__ void max(std::uint64_t& a, std::uint64_t& b) const {
+    auto& words = give(LdltWarpCuda::max_of_warp(a), LdltWarpCuda::max_of_warp(b));
+    a = LdltWarpCuda::max_of_warp(words[0][thread() % front_warps]);
+    b = LdltWarpCuda::max_of_warp(words[1][thread() % front_warps]);
   }
   __device__ __forceinline__ std::uint64_t max(std::uint64_t value) const {
-    unsigned long long both[2] = {value, 0};
-    join(both, 1, LdltWarpCuda::larger);
-    return both[0];
-  }
-  __device__ __forceinline__ void max(std::uint64_t& a, std::uint64_t& b) const {
-    unsigned long long both[2] = {a, b};
-    join(both, 2, LdltWarpCuda::larger);
-    a = both[0];
-    b = both[1];
+    auto& words = give(LdltWarpCuda::max_of_warp(value), 0);
+    return LdltWarpCuda::max_of_warp(words[0][thread() % front_warps]);
   }
   __device__ __forceinline__ std::int64_t sum(std::int64_t value) const {
-    unsigned long long both[2] = {static_cast<unsigned long long>(value), 0};
-    join(both, 1, [](unsigned long long a, unsigned long long b) { return a + b; });
-    return static_cast<std::int64_t>(both[0]);
+    auto& words = give(static_cast<std::uint64_t>(LdltWarpCuda::sum_of_warp(value)), 0);
+    std::uint64_t all = 0;
+#pragma unroll
+    for (int w = 0; w < front_warps; ++w) all += words[0][w];
+    return static_cast<std::int64_t>(all);
+  }
+  /// Two values of each warp, once all warps have given theirs. One barrier does: whoever writes these words
+  /// again has passed that of the next exchange, for which all have arrived that read them.
+  __device__ __forceinline__ std::uint64_t (&give(std::uint64_t a, std::uint64_t b) const)[2][front_warps] {
+    auto& words = exchange.words[turn];
+    turn ^= 1;
+    if (thread() % 32 == 0) {
+      words[0][thread() / 32] = a;
+      words[1][thread() / 32] = b;
+    }
+    __syncthreads();
+    return words;
   }
   __device__ __forceinline__ int next(int* counter) const {
     __syncthreads();  // all have read the number before
@@ -145,6 +146,10 @@ struct LdltBlockCuda {
     Impl::fence();
   }
 
+  template <class Scalar>
+  __device__ __forceinline__ Scalar reciprocal(const Scalar& value) const {
+    return Impl::reciprocal(value);
+  }
   template <class Scalar>
   __device__ void subtract(const LdltTile<Scalar>& tile, void* slabs) const;
 };
@@ -225,8 +230,9 @@ struct LdltProduct {
   }
 };
 
+/// A function of its own, for which registers are allotted by themselves.
 template <class Scalar>
-__device__ void LdltBlockCuda::subtract(const LdltTile<Scalar>& tile, void* slabs) const {
+__device__ __noinline__ void LdltBlockCuda::subtract(const LdltTile<Scalar>& tile, void* slabs) const {
   LdltProduct<Scalar>{tile, reinterpret_cast<Scalar*>(slabs)}.run();
 }
 

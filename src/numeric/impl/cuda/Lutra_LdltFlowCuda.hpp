@@ -57,25 +57,27 @@ int ldlt_resident_blocks(const Kokkos::Cuda& exec, Kernel kernel, int threads, i
   return per_processor * exec.cuda_device_prop().multiProcessorCount;
 }
 
+/// @param resident of both kernels; asked for where it is −1
 /// @returns false, with nothing done, where fewer blocks run at once than a gang has members
 template <class Scalar, class Ordinal, class Offset>
 bool run_ldlt_flow(const Kokkos::Cuda& exec, const LdltSchedule<Ordinal, Offset, Kokkos::CudaSpace>& schedule,
-                   const LdltLaunch<Scalar, Ordinal, Offset>& launch) {
+                   const LdltLaunch<Scalar, Ordinal, Offset>& launch, int (&resident)[2]) {
   constexpr int small_threads = ldlt_small_warps * 32;
   constexpr int small_bytes = ldlt_small_warps * ldlt_warp_bytes<Scalar>;
+  constexpr int bytes = ldlt_block_bytes<Scalar>;
   const auto small_kernel = ldlt_small_fronts_kernel<Scalar, Ordinal, Offset>;
   const auto kernel = ldlt_tasks_kernel<Scalar, Ordinal, Offset>;
-  const int resident = ldlt_resident_blocks(exec, kernel, front_threads, ldlt_block_bytes<Scalar>);
-  if (resident < schedule.max_members()) return false;
+  if (resident[0] < 0) resident[0] = ldlt_resident_blocks(exec, small_kernel, small_threads, small_bytes);
+  if (resident[1] < 0) resident[1] = ldlt_resident_blocks(exec, kernel, front_threads, bytes);
+  if (resident[1] < schedule.max_members()) return false;
+  const auto stream = exec.cuda_stream();
   if (launch.n_small > 0) {
-    const int needed = (launch.n_small + ldlt_small_warps - 1) / ldlt_small_warps;
-    const int blocks = std::min(needed, ldlt_resident_blocks(exec, small_kernel, small_threads, small_bytes));
-    small_kernel<<<blocks, small_threads, small_bytes, exec.cuda_stream()>>>(launch);
+    const int blocks = std::min(resident[0], (launch.n_small + ldlt_small_warps - 1) / ldlt_small_warps);
+    small_kernel<<<blocks, small_threads, small_bytes, stream>>>(launch);
     check_cuda(cudaGetLastError(), "launching small fronts");
   }
   if (launch.n_tasks > 0) {
-    kernel<<<std::min(resident, launch.n_tasks), front_threads, ldlt_block_bytes<Scalar>,
-             exec.cuda_stream()>>>(launch);
+    kernel<<<std::min(resident[1], launch.n_tasks), front_threads, bytes, stream>>>(launch);
     check_cuda(cudaGetLastError(), "launching fronts");
   }
   return true;
