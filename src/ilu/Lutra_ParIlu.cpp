@@ -60,7 +60,7 @@ struct GuessRow {
 
 /// One row of a sweep, with its residual.
 template <class Scalar, class Ordinal, class Offset, class Memory>
-struct SweepRow {
+struct MeasuredSweepRow {
   FactorRows<Scalar, Ordinal, Offset, Memory> rows;
   SweepRecord<Memory> record;
   int sweep;  ///< −1: measures only, the largest entry of A, too
@@ -90,20 +90,6 @@ struct SweepRow {
   }
 };
 
-/// One row of a sweep whose residual is not measured.
-template <class Scalar, class Ordinal, class Offset, class Memory>
-struct PlainSweepRow {
-  FactorRows<Scalar, Ordinal, Offset, Memory> rows;
-
-  KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const { return rows.max_columns(i); }
-  template <class Lanes, class Accumulator>
-  KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator& w, Ordinal i) const {
-    rows.load(lanes, w, i);
-    rows.eliminate(lanes, w, i, [](const Ordinal) {});
-    rows.store(lanes, w, i);
-  }
-};
-
 /// Takes over what a deterministic sweep wrote.
 template <class Scalar, class Memory>
 struct TakeValues {
@@ -115,20 +101,6 @@ struct TakeValues {
     if (record.is_due(record.residuals, sweep)) to(p) = from(p);
   }
 };
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void sweep_factors(
-    const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double shift,
-    const IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& from,
-    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& to,
-    const RowWorkspace<Scalar, Ordinal, ExecutionSpace>& work) {
-  using Memory = typename ExecutionSpace::memory_space;
-  for_each_row(exec, "lutra::ilu::sweep", Ordinal(0), pattern.n, work,
-               PlainSweepRow<Scalar, Ordinal, Offset, Memory>{
-                   {A, shift, pattern.row_map, pattern.diagonal, pattern.entries, from, to}});
-}
 
 }  // namespace Impl
 
@@ -184,7 +156,7 @@ ParIluOutcome ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::compute(const Exe
     Impl::for_each_row(exec, label, Ordinal(0), factors.n, work.rows, body);
   };
   const auto sweep = [&](int s) {
-    run("lutra::ilu::sweep", Impl::SweepRow<Scalar, Ordinal, Offset, Memory>{rows, record, s});
+    run("lutra::ilu::sweep", Impl::MeasuredSweepRow<Scalar, Ordinal, Offset, Memory>{rows, record, s});
   };
   work.residuals.fill(exec, 0);
   if (from_factors) {
@@ -209,13 +181,8 @@ ParIluOutcome ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::compute(const Exe
   return outcome;
 }
 
-#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, Space)                                 \
-  template class ParIlu<Scalar, Ordinal, Offset, Space>;                                  \
-  template void Impl::sweep_factors<Scalar, Ordinal, Offset, Space>(                      \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, Space::memory_space>&, double, \
-      const IncompleteFactors<Scalar, Ordinal, Offset, Space::memory_space>&,             \
-      const Kokkos::View<const Scalar*, Space::memory_space>&,                            \
-      const Kokkos::View<Scalar*, Space::memory_space>&, const Impl::RowWorkspace<Scalar, Ordinal, Space>&);
+#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, Space) \
+  template class ParIlu<Scalar, Ordinal, Offset, Space>;
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INSTANTIATE)
 
 }  // namespace lutra

@@ -60,26 +60,6 @@ class ParIlu : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace> 
   std::unique_ptr<Work> m_work;
 };
 
-namespace Impl {
-
-template <class Scalar, class Ordinal, class ExecutionSpace>
-class RowWorkspace;
-
-/// One sweep over all rows of a pattern; its Views may be longer than row_map(n). Does not wait.
-/// @param from values that are read
-/// @param to   values that are written: `from` itself, or others for a deterministic sweep
-/// @param work for the longest row of the pattern
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void sweep_factors(
-    const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double shift,
-    const IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& from,
-    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& to,
-    const RowWorkspace<Scalar, Ordinal, ExecutionSpace>& work);
-
-}  // namespace Impl
-
 }  // namespace lutra
 
 #endif

@@ -13,7 +13,8 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_ParIlu.hpp"
-#include "Lutra_ParIlutCandidates.hpp"
+#include "Lutra_ParIlutArrays.hpp"
+#include "Lutra_ParIlutCandidatesHost.hpp"
 #include "Lutra_ParIlutDrop.hpp"
 #include "Lutra_RowKernels.hpp"
 #include "Lutra_Select.hpp"
@@ -23,7 +24,7 @@ namespace {
 
 /// A run of ParILUT. L and U alternate between two sets of arrays:
 ///
-///     m_now ──candidates──▶ m_wide ──sweep, drop──▶ m_kept[0 or 1] ──sweep──▶ m_now
+///     m_now ──candidates──▶ m_arrays.wide ──sweep, drop──▶ m_arrays.kept[0 or 1] ──sweep──▶ m_now
 ///
 /// The L and U before a step stay in the other of the two, until their residual proves larger.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -33,6 +34,7 @@ class ParIlut {
   using Real = RealOf<Scalar>;
   using Matrix = CsrView<Scalar, Ordinal, Offset, Memory>;
   using Factors = IncompleteFactors<Scalar, Ordinal, Offset, Memory>;
+  using Arrays = Impl::ParIlutArrays<Scalar, Ordinal, Offset, ExecutionSpace>;
 
   ParIlut(const ExecutionSpace& exec, const Matrix& A, double shift, const IluOptions& options,
           const MemoryBudget& budget, const Factors& start)
@@ -43,9 +45,8 @@ class ParIlut {
         m_budget(budget),
         m_rows(exec, Impl::vector_length_for<ExecutionSpace>(mean_row(start)), 1024),
         m_now(start),
-        m_reservation(budget),
-        m_news(exec, m_reservation, "lutra::ilu::news", 1) {
-    allocate_rows();
+        m_arrays(exec, A.n_rows, options, budget),
+        m_news(exec, m_arrays.reservation, "lutra::ilu::news", 1) {
     measure();
   }
 
@@ -69,26 +70,10 @@ class ParIlut {
       is_too_full = false;
     }
     if (m_outcome.steps > 0) {
-      find_candidates();
-      m_news.fetch(m_exec);
+      measure_residual();
       take_residual();
     }
     return m_outcome;
-  }
-
-  /// Bytes that suffice: of rows, accumulators, two copies of L and U, and L and U with keys.
-  static std::size_t sufficient_bytes(const ExecutionSpace& exec, const Matrix& A, const IluOptions& options,
-                                      const Factors& start) {
-    std::size_t workers = 8;  // devices: tables for the longest rows, and others
-    if constexpr (Impl::is_host_space<ExecutionSpace>) workers = static_cast<std::size_t>(exec.concurrency());
-    const auto n = static_cast<std::size_t>(A.n_rows);
-    const auto all = static_cast<double>(n) * static_cast<double>(n);
-    const auto limit = static_cast<std::size_t>(
-        std::min(options.fill_factor * static_cast<double>(A.nnz()) + static_cast<double>(n), all));
-    const std::size_t entry = sizeof(Ordinal) + (options.deterministic ? 2 : 1) * sizeof(Scalar);
-    return n * row_bytes + workers * n * (2 * sizeof(Ordinal) + sizeof(Scalar)) + 2 * others_bytes +
-           2 * (row_map_bytes(A.n_rows) + limit * entry) +
-           std::max(limit, static_cast<std::size_t>(start.nnz())) * (entry + 3 * sizeof(Real) + 2);
   }
 
   /// L and U in Views that end with their entries. Waits.
@@ -105,47 +90,17 @@ class ParIlut {
   }
 
  private:
-  static constexpr int max_chunks = 8;                  ///< of rows, in a step
-  static constexpr std::size_t others_bytes = 1 << 15;  ///< of selection and bins, of any size
-  static constexpr std::size_t row_bytes =
-      3 * sizeof(Real) + 5 * sizeof(Ordinal) + sizeof(double) + 3 * sizeof(Offset) + 4 * sizeof(std::int64_t);
+  static constexpr int max_chunks = 8;  ///< of rows, in a step
   template <class T>
   using Array = Kokkos::View<T*, Memory>;
   using Threshold = SelectionThreshold<Real>;
   using Search = Impl::CandidateSearch<Scalar, Ordinal, Offset, Memory>;
   using Drop = Impl::DropEntries<Scalar, Ordinal, Offset, Memory>;
   using Keyed = Impl::KeyedFactors<Scalar, Ordinal, Offset, Memory>;
+  using Rows = Impl::FactorRows<Scalar, Ordinal, Offset, Memory>;
 
   static double mean_row(const Factors& factors) {
     return static_cast<double>(factors.nnz()) / static_cast<double>(factors.n);
-  }
-
-  template <class T>
-  Array<T> allocate(MemoryReservation& from, const char* what, std::size_t count) const {
-    return from.template allocate<Array<T>>(m_exec, std::string("lutra::ilu::parilut_") + what, count);
-  }
-
-  void allocate_rows() {
-    const auto n = static_cast<std::size_t>(m_A.n_rows);
-    MemoryReservation& from = m_reservation;
-    from.template reserve<Memory>(m_exec, "lutra::ilu::parilut_rows", n * row_bytes + (1 << 13));
-    m_scaling = {allocate<Real>(from, "row_size", n), allocate<Real>(from, "row_scale", n),
-                 allocate<Real>(from, "column_scale", n)};
-    m_A_lower = allocate<Ordinal>(from, "lower_lengths", n);
-    m_A_upper = allocate<Ordinal>(from, "upper_lengths", n);
-    m_n_columns = allocate<Ordinal>(from, "columns", n);
-    m_n_row = allocate<Ordinal>(from, "row_lengths", n);
-    m_n_left = allocate<Ordinal>(from, "left_lengths", n);
-    m_row_residual = allocate<double>(from, "row_residuals", n);
-    m_lower_map = allocate<Offset>(from, "lower_map", n + 1);
-    m_lower_count = allocate<std::int64_t>(from, "lower_counts", n);
-    m_upper_count = allocate<std::int64_t>(from, "upper_counts", n);
-    m_lower_ties = allocate<std::int64_t>(from, "lower_ties", n);
-    m_upper_ties = allocate<std::int64_t>(from, "upper_ties", n);
-    m_thresholds = allocate<Threshold>(from, "thresholds", 2);
-    m_wide.n = m_A.n_rows;
-    m_wide.row_map = allocate<Offset>(from, "row_map", n + 1);
-    m_wide.diagonal = allocate<Offset>(from, "diagonal", n);
   }
 
   template <class Functor>
@@ -157,20 +112,22 @@ class ParIlut {
   /// Sizes of A's rows, and how many entries L and U may have.
   void measure() {
     const std::int64_t n = m_A.n_rows;
-    Kokkos::parallel_for("lutra::ilu::clear", range(n), Impl::FillValues<Real, Memory>{m_scaling.column, 0});
+    Kokkos::parallel_for("lutra::ilu::clear", range(n),
+                         Impl::FillValues<Real, Memory>{m_arrays.scaling.column, 0});
     for (int factor = 0; factor < 2; ++factor) keep_all(factor);
-    const Impl::MeasureMatrix<Scalar, Ordinal, Offset, Memory> kernel{m_A, m_scaling, m_A_lower, m_A_upper,
-                                                                      m_rows};
+    const Impl::MeasureMatrix<Scalar, Ordinal, Offset, Memory> kernel{m_A, m_arrays.scaling, m_arrays.A_lower,
+                                                                      m_arrays.A_upper, m_rows};
     for_rows("lutra::ilu::measure_rows", kernel);
     Impl::TriangleCounts counts;
     Kokkos::parallel_reduce("lutra::ilu::finish_scaling", range(n), kernel, counts);
-    m_max_lower = fill_limit(m_options.symmetric ? counts.upper : counts.lower);
-    m_max_upper = fill_limit(counts.upper);
+    m_arrays.max_lower = fill_limit(m_options.symmetric ? counts.upper : counts.lower);
+    m_arrays.max_upper = fill_limit(counts.upper);
     m_obeys = obeys_limits();
     // residuals have about twice the columns; of long rows, three times
     const std::int64_t longest = std::min<std::int64_t>(3 * counts.longest, m_A.n_rows);
     m_work.emplace(m_exec, m_A.n_rows, m_A.n_rows, 2 * mean_row(m_now), m_budget,
                    static_cast<Ordinal>(longest));
+    if constexpr (Impl::is_host_space<ExecutionSpace>) m_arrays.allocate_store(8 * std::int64_t(m_now.nnz()));
   }
 
   /// Whether L and U to begin with are what limits and drop rules allow, as far as counts tell, so that a
@@ -178,38 +135,62 @@ class ParIlut {
   bool obeys_limits() const {
     const bool in_rows = m_options.fill_rule == FillRule::total ||
                          (m_options.fill_factor >= 1 && m_now.nnz() <= m_A.nnz() + m_A.n_rows);
-    return m_now.nnz() <= n_limit() && in_rows && m_options.drop_tolerance == 0;
+    return m_now.nnz() <= m_arrays.n_limit() && in_rows && m_options.drop_tolerance == 0;
   }
 
-  /// Most entries of L and U.
-  std::int64_t n_limit() const { return m_max_lower + m_max_upper + m_A.n_rows; }
   std::int64_t fill_limit(std::int64_t entries) const {
     const double n = static_cast<double>(m_A.n_rows), all = n * (n - 1) / 2;
     return static_cast<std::int64_t>(std::min(m_options.fill_factor * static_cast<double>(entries), all));
   }
 
   /// Candidates of m_now in a chunk of the rows whose keys are at least m_min_lower, in U m_min_upper.
-  Search find_candidates(int chunk = 0) const {
+  Search prepare_search(int chunk = 0) const {
     const auto row = [&](int c) {
       return static_cast<Ordinal>(static_cast<std::int64_t>(m_A.n_rows) * c / m_chunks);
     };
-    const Search search{
-        m_A,        m_shift,        m_now,     m_wide,       m_lower_map, m_n_columns, m_n_row,
-        m_n_left,   m_row_residual, m_scaling, m_thresholds, m_min_lower, m_min_upper, m_options.symmetric,
-        row(chunk), row(chunk + 1), m_rows};
-    for_rows("lutra::ilu::bound_rows", Impl::BoundRows<Search>{search});
-    count_candidates(search);
+    const Search search{m_A,
+                        m_shift,
+                        m_now,
+                        m_arrays.wide,
+                        m_arrays.lower_map,
+                        m_arrays.n_columns,
+                        m_arrays.n_row,
+                        m_arrays.n_left,
+                        m_arrays.row_residual,
+                        m_arrays.scaling,
+                        m_arrays.weights,
+                        m_arrays.thresholds,
+                        m_min_lower,
+                        m_min_upper,
+                        m_options.symmetric,
+                        row(chunk),
+                        row(chunk + 1),
+                        m_rows};
+    for_rows("lutra::ilu::prepare_rows", Impl::PrepareRows<Search>{search});
     return search;
   }
+  Search find_candidates(int chunk = 0) {
+    const Search search = prepare_search(chunk);
+    m_n_stored = 0;
+    count_candidates(search, Impl::SearchPass::count);
+    return search;
+  }
+  /// Of all rows. Waits.
+  void measure_residual() {
+    m_chunks = 1;
+    count_candidates(prepare_search(), Impl::SearchPass::norm);
+    m_news.fetch(m_exec);
+  }
 
-  /// m_wide := m_now with candidates; with those of the first chunk of rows where there is no room for all.
+  /// m_arrays.wide := m_now with candidates; with those of the first chunk of rows where there is no room for
+  /// all.
   void add_candidates() {
     const Kokkos::Profiling::ScopedRegion region("lutra::ilu::parilut: candidates");
     m_chunks = 1;
     Search search = find_candidates();
-    if (m_wide.nnz() > 0) fill(search);
+    if (m_arrays.wide.nnz() > 0) fill(search);
     const Impl::ParIlutNews& news = m_news.fetch(m_exec)(0);
-    if (news.n_entries > m_wide.nnz() && std::isfinite(news.residual)) {
+    if (news.n_entries > m_arrays.wide.nnz() && std::isfinite(news.residual)) {
       make_room(search);
       if (m_chunks > 1) return add_chunk(0);
       fill(search);
@@ -217,28 +198,37 @@ class ParIlut {
     m_outcome.max_entries = std::max(m_outcome.max_entries, news.n_entries);
   }
 
-  /// m_wide := m_now with the candidates of a chunk, or, where these do not fit, the largest.
+  /// m_arrays.wide := m_now with the candidates of a chunk, or, where these do not fit, the largest.
   void add_chunk(int chunk) {
     Search search = find_candidates(chunk);
     const Impl::ParIlutNews& news = m_news.fetch(m_exec)(0);
-    if (news.n_entries > m_wide.nnz()) limit_candidates(search, m_wide.nnz(), true);
+    if (news.n_entries > m_arrays.wide.nnz()) limit_candidates(search, m_arrays.wide.nnz(), true);
     fill(search);
     m_outcome.max_entries = std::max(m_outcome.max_entries, news.n_entries);
   }
 
   void pass_rows(const char* label, const Search& search, Impl::SearchPass pass,
-                 const Array<std::int64_t>& bins = {}) const {
-    Impl::for_each_row(m_exec, label, Ordinal(0), m_A.n_rows, *m_work,
-                       Impl::SearchRow<Search, Memory>{search, pass, bins});
+                 const Array<std::int64_t>& bins = {}) {
+    const Impl::SearchRow<Search, Memory> body{search, pass, bins};
+    if constexpr (Impl::is_host_space<ExecutionSpace>) {
+      if (m_arrays.store.first.extent(0) > 0)
+        return for_each_row(
+            label, Impl::HostSearchRow<Search, Memory, ExecutionSpace>{body, m_arrays.store, &m_n_stored});
+    }
+    for_each_row(label, body);
+  }
+  template <class Body>
+  void for_each_row(const char* label, const Body& body) const {
+    Impl::for_each_row(m_exec, label, Ordinal(0), m_A.n_rows, *m_work, body);
   }
 
-  void count_candidates(const Search& search) const {
-    pass_rows("lutra::ilu::count_candidates", search, Impl::SearchPass::count);
+  void count_candidates(const Search& search, Impl::SearchPass pass) {
+    pass_rows("lutra::ilu::count_candidates", search, pass);
     Kokkos::parallel_scan("lutra::ilu::place_candidates", range(std::int64_t(m_A.n_rows) + 1),
                           Impl::PlaceCandidates<Ordinal, Offset, Memory>(search, m_news.device()));
   }
 
-  void fill(const Search& search) const {
+  void fill(const Search& search) {
     pass_rows("lutra::ilu::fill_candidates", search, Impl::SearchPass::fill);
   }
 
@@ -246,13 +236,14 @@ class ParIlut {
   /// twice. Where the budget is short, finds how many chunks of rows will do.
   void make_room(Search& search) {
     const Impl::ParIlutNews& news = m_news.host()(0);
-    const std::int64_t limit = m_max_lower + m_max_upper, enough = 2 * limit + m_A.n_rows;
+    const std::int64_t limit = m_arrays.max_lower + m_arrays.max_upper, enough = 2 * limit + m_A.n_rows;
     if (news.n_entries > enough) limit_candidates(search, limit, false);
     search.to = {};  // its memory is freed
-    widen(std::max(news.n_entries, std::min(news.n_entries + news.n_entries / 4, enough)));
-    search.to = m_wide;
-    if (news.n_entries <= m_wide.nnz()) return;
-    const std::int64_t room = m_wide.nnz() - max_kept(), wanted = news.n_entries - max_kept();
+    m_arrays.widen(std::max(news.n_entries, std::min(news.n_entries + news.n_entries / 4, enough)),
+                   max_kept());
+    search.to = m_arrays.wide;
+    if (news.n_entries <= m_arrays.wide.nnz()) return;
+    const std::int64_t room = m_arrays.wide.nnz() - max_kept(), wanted = news.n_entries - max_kept();
     m_chunks = room > 0
                    ? static_cast<int>(std::clamp<std::int64_t>((wanted + room - 1) / room, 2, max_chunks))
                    : max_chunks;
@@ -271,12 +262,13 @@ class ParIlut {
     const std::int64_t* const counts = bins.fetch(m_exec).data();
     if (is_hard)
       limit -= m_news.host()(0).n_entries - std::accumulate(counts, counts + 2 * n_bins, std::int64_t(0));
-    const double lower = static_cast<double>(m_max_lower), upper = static_cast<double>(m_max_upper);
+    const double lower = static_cast<double>(m_arrays.max_lower),
+                 upper = static_cast<double>(m_arrays.max_upper);
     const double share = static_cast<double>(limit) / std::max(1.0, lower + upper);
     search.min_lower = std::max(search.min_lower, min_key(counts, share * lower, is_hard));
     search.min_upper = std::max(search.min_upper, min_key(counts + n_bins, share * upper, is_hard));
     if (!is_hard) m_min_lower = search.min_lower, m_min_upper = search.min_upper;
-    count_candidates(search);
+    count_candidates(search, Impl::SearchPass::recount);
     m_news.fetch(m_exec);
     m_is_limited = true;
   }
@@ -291,49 +283,9 @@ class ParIlut {
     return bin < n_bins ? Impl::KeyBins<Real>::least(bin) : Kokkos::Experimental::infinity_v<Real>;
   }
 
-  std::size_t entry_bytes() const {
-    return sizeof(Ordinal) + (m_options.deterministic ? 2 : 1) * sizeof(Scalar);
-  }
-  /// With the key.
-  std::size_t wide_bytes() const { return entry_bytes() + sizeof(Real); }
-  /// With its share in the selection.
-  std::size_t selected_bytes() const { return wide_bytes() + 2 * sizeof(Real) + 2; }
   /// Most entries m_now has.
-  std::int64_t max_kept() const { return std::max<std::int64_t>(n_limit(), m_is_kept ? 0 : m_now.nnz()); }
-
-  /// Entries for which there is room in m_wide with two copies of those that are kept.
-  std::size_t available_entries() const {
-    const std::size_t missing = (m_kept[0].nnz() == 0 ? 1 : 0) + (m_kept[1].nnz() == 0 ? 1 : 0);
-    const std::size_t others = others_bytes + missing * row_map_bytes(m_A.n_rows);
-    const std::size_t all = m_budget.available_bytes();
-    const std::size_t free_bytes = all > others ? all - others : 0;
-    const std::size_t size = free_bytes / (selected_bytes() + missing * entry_bytes());
-    const auto limit = static_cast<std::size_t>(n_limit());
-    return size <= limit ? size : (free_bytes - missing * limit * entry_bytes()) / selected_bytes();
-  }
-  static std::size_t row_map_bytes(Ordinal n) {
-    return 2 * static_cast<std::size_t>(n) * sizeof(Offset) + (1 << 11);
-  }
-
-  /// Room for `wanted` entries in m_wide, as far as the budget goes. Its entries are lost.
-  void widen(std::int64_t wanted) {
-    m_wide.entries = {};
-    m_wide.values = m_wide_spare = {};
-    m_keys = {};
-    m_selection = {};
-    m_wide.reservation = MemoryReservation(m_budget);
-    MemoryReservation& from = m_wide.reservation;
-    const auto size = std::min(static_cast<std::size_t>(wanted), available_entries());
-    if (size < static_cast<std::size_t>(std::min(wanted, max_kept())))
-      throw OutOfMemoryError("L and U of ParILUT do not fit", size * selected_bytes());
-    from.template reserve<Memory>(m_exec, "lutra::ilu::parilut_wide", size * wide_bytes() + (1 << 10));
-    m_wide.entries = allocate<Ordinal>(from, "wide_entries", size);
-    m_wide.values = allocate<Scalar>(from, "wide_values", size);
-    m_keys = allocate<Real>(from, "keys", size);
-    if (m_options.deterministic) m_wide_spare = allocate<Scalar>(from, "wide_spare", size);
-    SelectOptions options;
-    options.approximate = m_options.approximate_selection;
-    m_selection = {m_exec, static_cast<std::int64_t>(size), options, m_budget};
+  std::int64_t max_kept() const {
+    return std::max<std::int64_t>(m_arrays.n_limit(), m_is_kept ? 0 : m_now.nnz());
   }
 
   /// Takes the residual of m_now. Returns whether another step is worth while. A step that raised the
@@ -359,63 +311,74 @@ class ParIlut {
   }
 
   /// A sweep over `factors`, into `spare` and exchanged with it where it is to be deterministic.
-  void sweep(Factors& factors, Array<Scalar>& spare) const {
+  /// @param body of a row, from what sweeps need
+  template <class MakeBody>
+  void sweep(Factors& factors, Array<Scalar>& spare, const MakeBody& body) const {
     const Kokkos::Profiling::ScopedRegion region("lutra::ilu::parilut: sweep");
     const Array<Scalar> to = m_options.deterministic ? spare : factors.values;
-    Impl::sweep_factors(m_exec, m_A, m_shift, factors, Kokkos::View<const Scalar*, Memory>(factors.values),
-                        to, *m_work);
+    for_each_row("lutra::ilu::sweep", body(Rows{m_A, m_shift, factors.row_map, factors.diagonal,
+                                                factors.entries, factors.values, to}));
     if (m_options.deterministic) std::swap(factors.values, spare);
   }
 
-  /// m_now := what matters of m_wide, which may take the memory of m_now where L and U before the step are
-  /// kept already.
+  /// m_now := what matters of m_arrays.wide, which may take the memory of m_now where L and U before the step
+  /// are kept already.
   void sweep_and_drop(bool is_later_chunk = false) {
-    sweep(m_wide, m_wide_spare);
     const auto [n_entries, n_lower, residual] = m_news.host()(0);
     const auto n_keys = n_entries - m_A.n_rows;
-    const Keyed keyed{m_wide, m_lower_map, Kokkos::subview(m_keys, std::make_pair(std::int64_t(0), n_lower)),
-                      Kokkos::subview(m_keys, std::make_pair(n_lower, n_keys))};
+    Keyed keyed{m_arrays.wide, m_arrays.lower_map,
+                Kokkos::subview(m_arrays.keys, std::make_pair(std::int64_t(0), n_lower)),
+                Kokkos::subview(m_arrays.keys, std::make_pair(n_lower, n_keys))};
+    sweep(m_arrays.wide, m_arrays.wide_spare, [&](const Rows& rows) {
+      return Impl::KeyedSweepRow<Scalar, Ordinal, Offset, Memory>{rows, keyed, m_arrays.scaling};
+    });
+    keyed.factors.values = m_arrays.wide.values;
     set_thresholds(keyed);
     if (!is_later_chunk) {
       m_previous = m_obeys || m_is_kept ? m_now : Factors();
       m_parity = 1 - m_parity;
     }
     m_now = {};
-    Factors& kept = m_kept[m_parity];
-    allocate_kept(std::min(n_limit(), static_cast<std::int64_t>(m_wide.nnz())));
-    drop(Drop{keyed, kept, m_thresholds, m_lower_count, m_upper_count, m_lower_ties, m_upper_ties, m_rows});
-    sweep(kept, m_kept_spare[m_parity]);
+    Factors& kept = m_arrays.allocate_kept(
+        m_parity, std::min(m_arrays.n_limit(), static_cast<std::int64_t>(m_arrays.wide.nnz())));
+    drop(Drop{keyed, kept, m_arrays.thresholds, m_arrays.lower_count, m_arrays.upper_count,
+              m_arrays.lower_ties, m_arrays.upper_ties, m_rows});
+    sweep(kept, m_arrays.kept_spare[m_parity],
+          [](const Rows& rows) { return Impl::SweepRow<Scalar, Ordinal, Offset, Memory>{rows}; });
     m_now = kept;
     m_is_kept = true;
   }
 
   void set_thresholds(const Keyed& keyed) {
     const Kokkos::Profiling::ScopedRegion region("lutra::ilu::parilut: selection");
-    for_rows("lutra::ilu::keys",
-             Impl::ComputeKeys<Scalar, Ordinal, Offset, Memory>{
-                 m_A, keyed, m_scaling, static_cast<Real>(m_options.drop_tolerance), m_rows});
+    if (m_options.drop_tolerance > 0)
+      for_rows("lutra::ilu::drop_small",
+               Impl::DropSmall<Scalar, Ordinal, Offset, Memory>{
+                   keyed, m_arrays.scaling.row_size, static_cast<Real>(m_options.drop_tolerance), m_rows});
     if (m_options.symmetric) for_rows("lutra::ilu::drop_unpaired", Impl::DropUnpaired<Keyed>{keyed, m_rows});
     const bool by_row = m_options.fill_rule == FillRule::row;
     if (by_row) {
-      for_rows("lutra::ilu::limit_rows", Impl::LimitRows<Scalar, Ordinal, Offset, Memory>{
-                                             keyed, m_A_lower, m_A_upper, m_options.fill_factor, m_rows});
+      for_rows("lutra::ilu::limit_rows",
+               Impl::LimitRows<Scalar, Ordinal, Offset, Memory>{keyed, m_arrays.A_lower, m_arrays.A_upper,
+                                                                m_options.fill_factor, m_rows});
     }
-    select(0, keyed.lower_keys, by_row || m_options.symmetric ? keyed.lower_keys.extent(0) : m_max_lower);
-    select(1, keyed.upper_keys, by_row ? keyed.upper_keys.extent(0) : m_max_upper);
+    select(0, keyed.lower_keys,
+           by_row || m_options.symmetric ? keyed.lower_keys.extent(0) : m_arrays.max_lower);
+    select(1, keyed.upper_keys, by_row ? keyed.upper_keys.extent(0) : m_arrays.max_upper);
   }
 
   /// A threshold smaller than all keys.
   void keep_all(int factor) const {
     Kokkos::parallel_for("lutra::ilu::keep_all", range(1),
-                         Impl::KeepAll<Real, Memory>{Kokkos::subview(m_thresholds, factor)});
+                         Impl::KeepAll<Real, Memory>{Kokkos::subview(m_arrays.thresholds, factor)});
   }
 
   void select(int factor, const Array<Real>& keys, std::int64_t limit) {
     if (static_cast<std::int64_t>(keys.extent(0)) <= limit) {
       keep_all(factor);
     } else {
-      const Kokkos::View<Threshold, Memory> to = Kokkos::subview(m_thresholds, factor);
-      m_selection.find(m_exec, Kokkos::View<const Real*, Memory>(keys), limit, to);
+      const Kokkos::View<Threshold, Memory> to = Kokkos::subview(m_arrays.thresholds, factor);
+      m_arrays.selection.find(m_exec, Kokkos::View<const Real*, Memory>(keys), limit, to);
     }
   }
 
@@ -435,24 +398,6 @@ class ParIlut {
                           Impl::KeptRowMap<Threshold, Offset, Memory>(kernels));
   }
 
-  void allocate_kept(std::int64_t capacity) {
-    Factors& kept = m_kept[m_parity];
-    if (kept.nnz() >= capacity) return;
-    const auto n = static_cast<std::size_t>(m_A.n_rows), size = static_cast<std::size_t>(capacity);
-    kept = {};
-    m_kept_spare[m_parity] = {};
-    kept.n = m_A.n_rows;
-    kept.reservation = MemoryReservation(m_budget);
-    MemoryReservation& from = kept.reservation;
-    from.template reserve<Memory>(m_exec, "lutra::ilu::parilut_kept",
-                                  size * entry_bytes() + 2 * n * sizeof(Offset) + (1 << 11));
-    kept.row_map = allocate<Offset>(from, "kept_row_map", n + 1);
-    kept.diagonal = allocate<Offset>(from, "kept_diagonal", n);
-    kept.entries = allocate<Ordinal>(from, "kept_entries", size);
-    kept.values = allocate<Scalar>(from, "kept_values", size);
-    if (m_options.deterministic) m_kept_spare[m_parity] = allocate<Scalar>(from, "kept_spare", size);
-  }
-
   ExecutionSpace m_exec;
   Matrix m_A;
   double m_shift;
@@ -460,26 +405,13 @@ class ParIlut {
   MemoryBudget m_budget;
   Impl::RowTeams m_rows;
   Factors m_now;  ///< L and U
-  MemoryReservation m_reservation;
+  Arrays m_arrays;
+  std::int64_t m_n_stored = 0;  ///< hosts: candidates in m_arrays.store
   std::optional<Impl::RowWorkspace<Scalar, Ordinal, ExecutionSpace>> m_work;
   Impl::AsyncResult<Impl::ParIlutNews, ExecutionSpace> m_news;
-  Selection<Real, ExecutionSpace> m_selection;
-  Impl::KeyScaling<Real, Memory> m_scaling;
-  std::int64_t m_max_lower = 0, m_max_upper = 0;  ///< entries L and U may have, without diagonals
-  Array<Ordinal> m_A_lower, m_A_upper;            ///< [n] entries of A's strict triangles
-  Factors m_wide;              ///< with candidates; entries, values: as far as there is room
-  Array<Scalar> m_wide_spare;  ///< deterministic sweeps: values written
-  Array<Real> m_keys;          ///< of L, then of U
-  Array<Offset> m_lower_map;   ///< [n + 1] see KeyedFactors
-  Array<Ordinal> m_n_columns, m_n_row, m_n_left;  ///< [n] see CandidateSearch
-  Array<double> m_row_residual;
-  Array<std::int64_t> m_lower_count, m_upper_count, m_lower_ties, m_upper_ties;  ///< [n] see DropEntries
-  Array<Threshold> m_thresholds;                                                 ///< [2] of L, of U
-  Factors m_previous;  ///< before the last step, n = 0 where there is no way back
-  Factors m_kept[2];   ///< after dropping
-  Array<Scalar> m_kept_spare[2];
-  int m_parity = 0;        ///< of m_kept, the one written last
-  bool m_is_kept = false;  ///< m_now is m_kept
+  Factors m_previous;      ///< before the last step, n = 0 where there is no way back
+  int m_parity = 0;        ///< of m_arrays.kept, the one written last
+  bool m_is_kept = false;  ///< m_now is m_arrays.kept
   bool m_obeys = false;    ///< L and U to begin with: obeys_limits
   Real m_min_lower = 0, m_min_upper = 0;
   int m_chunks = 1;           ///< of rows in the present step
@@ -510,7 +442,9 @@ ParIlutOutcome parilut(
     return outcome;
   } catch (const OutOfMemoryError& error) {
     if (budget.limit_bytes() == 0) throw;
-    const std::size_t bytes = used + Run::sufficient_bytes(exec, A, options, factors);
+    const std::size_t bytes = used + Run::Arrays::sufficient_bytes(exec, static_cast<std::size_t>(A.n_rows),
+                                                                   static_cast<std::size_t>(A.nnz()), options,
+                                                                   static_cast<std::size_t>(factors.nnz()));
     throw OutOfMemoryError("ParILUT needs a memory limit of " + std::to_string(bytes) + " bytes instead of " +
                                std::to_string(budget.limit_bytes()) + ", of which " + std::to_string(used) +
                                " are in use: " + error.what(),

@@ -189,15 +189,19 @@ TEST_CASE("the hash table of devices, by one lane", "[ilu]") {
 }
 
 TEST_CASE("the dense accumulator of hosts sums and removes", "[ilu]") {
-  std::vector<int> slot_of(10, -1), columns(32);
-  std::vector<double> values(10);
-  lutra::Impl::DenseAccumulator<double, int> w{slot_of.data(), columns.data(), values.data()};
+  using Table = lutra::Impl::DenseAccumulator<double, int>;
+  std::vector<int> slot_of(10), columns(10 + Table::extra_slots);
+  for (int column = 0; column < 10; ++column)
+    slot_of[static_cast<std::size_t>(column)] = Table::absent(column);
+  const auto empty = slot_of;
+  std::vector<double> values(10 + Table::extra_slots);
+  Table w{slot_of.data(), columns.data() + Table::margin, values.data() + Table::margin};
   const lutra::Impl::SerialLanes lanes;
   for (const int column : {7, 2, 9, 4, 0}) w.value(w.insert(column)) = column * column;
   CHECK(w.sum<double>(lanes, [](int column, double value) { return value - column; }) == 150 - 22);
   w.remove_if(lanes, [](int column, double value) { return column == 2 || value == 0; });
   CHECK(w.size(lanes) == 3);
-  CHECK(w.find(2) == -1);
+  CHECK(w.find(2) < 0);
   CHECK(w.value(w.find(9)) == 81);
   w.value(w.insert(2)) = 5;
   std::vector<int> sorted(4);
@@ -206,7 +210,18 @@ TEST_CASE("the dense accumulator of hosts sums and removes", "[ilu]") {
   CHECK(sorted == std::vector{2, 4, 7, 9});
   CHECK(sums == std::vector<double>{5, 16, 49, 81});
   w.clear();
-  CHECK(slot_of == std::vector<int>(10, -1));
+  CHECK(slot_of == empty);
+  // all columns are in the row; what is subtracted from one that is not leaves the row as it is
+  for (int column = 0; column < 10; ++column) w.append(column);
+  CHECK(w.insert(9) == 9);
+  CHECK(w.size(lanes) == 10);
+  w.remove_if(lanes, [](int column, double) { return column % 2 == 1; });
+  const std::vector<int> entries{1, 2, 3, 5, 9};
+  const std::vector<double> factors(5, 1.0);
+  lutra::Impl::subtract_row<false>(lanes, w, entries, factors, std::size_t(0), std::size_t(5), 3.0);
+  CHECK(w.size(lanes) == 5);
+  CHECK(w.sum<double>(lanes, [](int, double value) { return value; }) == -3);
+  CHECK(w.value(w.appended(1, 2)) == -3);
 }
 
 }  // namespace lutra::Test

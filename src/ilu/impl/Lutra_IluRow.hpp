@@ -74,11 +74,16 @@ struct FactorRows {
   KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const {
     return static_cast<Ordinal>(row_map(i + 1) - row_map(i));
   }
+  /// The value of entry p of row i in an accumulator that was loaded with the row.
+  template <class Accumulator>
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& loaded(Accumulator& w, Ordinal i, Offset p) const {
+    return w.value(w.appended(static_cast<Ordinal>(p - row_map(i)), entries(p)));
+  }
 
   /// Gives the columns of row i their slots, with the values of A.
   template <class Lanes, class Accumulator>
   KOKKOS_INLINE_FUNCTION void load(const Lanes& lanes, Accumulator& w, Ordinal i) const {
-    lanes.each(row_map(i), row_map(i + 1), [&](const Offset p) { w.insert(entries(p)); });
+    lanes.each(row_map(i), row_map(i + 1), [&](const Offset p) { w.append(entries(p)); });
     add_matrix_row<false>(lanes, w, A, shift, i);
   }
 
@@ -91,10 +96,10 @@ struct FactorRows {
       const Ordinal k = entries(p);
       wait(k);
       const Offset pivot = diagonal(k);
-      const auto slot = w.find(k);
-      const Scalar l = divide_by_pivot(w.value(slot), from(pivot));
+      Scalar& value = loaded(w, i, p);
+      const Scalar l = divide_by_pivot(value, from(pivot));
       subtract_upper(lanes, w, p + 1, row_map(i + 1), pivot + 1, row_map(k + 1), l);
-      w.value(slot) = l;  // by each lane the same, none of which still reads what was there
+      value = l;  // by each lane the same, none of which still reads what was there
     }
   }
 
@@ -113,7 +118,21 @@ struct FactorRows {
 
   template <class Lanes, class Accumulator>
   KOKKOS_INLINE_FUNCTION void store(const Lanes& lanes, Accumulator& w, Ordinal i) const {
-    lanes.each(row_map(i), row_map(i + 1), [&](const Offset p) { to(p) = w.value(w.find(entries(p))); });
+    lanes.each(row_map(i), row_map(i + 1), [&](const Offset p) { to(p) = loaded(w, i, p); });
+  }
+};
+
+/// One row of a sweep.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+struct SweepRow {
+  FactorRows<Scalar, Ordinal, Offset, Memory> rows;
+
+  KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const { return rows.max_columns(i); }
+  template <class Lanes, class Accumulator>
+  KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    rows.load(lanes, w, i);
+    rows.eliminate(lanes, w, i, [](const Ordinal) {});
+    rows.store(lanes, w, i);
   }
 };
 

@@ -59,6 +59,7 @@ struct KeyBins {
 template <class Scalar, class Ordinal, class Offset, class Memory>
 struct CandidateSearch {
   using Real = RealOf<Scalar>;
+  using Index = Ordinal;
   using Factors = IncompleteFactors<Scalar, Ordinal, Offset, Memory>;
   /// What the thresholds of the step before are multiplied by: sweeps change values.
   static constexpr Real slack = Real(0.25);
@@ -74,6 +75,7 @@ struct CandidateSearch {
   Kokkos::View<Ordinal*, Memory> n_left;       ///< [n] those of L among them
   Kokkos::View<double*, Memory> row_residual;  ///< [n] sums of ParIlutNews::residual
   KeyScaling<Real, Memory> scaling;
+  Kokkos::View<Real*, Memory> weights;  ///< [2·n] factor of a key by column: in U, in L, in U, …
   Kokkos::View<const SelectionThreshold<Real>*, Memory> thresholds;  ///< [2] of the step before, for L and U
   Real min_lower, min_upper;                                         ///< candidates have at least these keys
   bool symmetric;      ///< a candidate in L is judged as the one in U that mirrors it
@@ -87,22 +89,38 @@ struct CandidateSearch {
   KOKKOS_FUNCTION Scalar value(Ordinal i, Ordinal j, const Scalar& r) const {
     return j < i ? divide_by_pivot(r, from.values(from.diagonal(j))) : r;
   }
-  KOKKOS_FUNCTION Real key(Ordinal i, Ordinal j, const Scalar& r) const {
-    if (symmetric && j < i) return scaling.key(j, i, ScalarTraits<Scalar>::magnitude(r));
-    return scaling.key(i, j, ScalarTraits<Scalar>::magnitude(value(i, j, r)));
+  /// The key such a value would have: as KeyScaling's, without divisions.
+  KOKKOS_FORCEINLINE_FUNCTION Real key(Ordinal i, Ordinal j, const Scalar& r) const {
+    const Real size = ScalarTraits<Scalar>::magnitude(r);
+    if (symmetric && j < i) return scaling.key(j, i, size);
+    return size * scaling.row(i) * weights(2 * static_cast<std::size_t>(j) + is_left(i, j));
+  }
+  /// 1 in L, 0 in U: a number, so that no branch depends on it.
+  KOKKOS_FORCEINLINE_FUNCTION static std::size_t is_left(Ordinal i, Ordinal j) {
+    return static_cast<std::size_t>(j < i);
+  }
+  KOKKOS_FUNCTION void set_weights(Ordinal j) const {
+    const Real pivot = ScalarTraits<Scalar>::magnitude(from.values(from.diagonal(j)));
+    weights(2 * static_cast<std::size_t>(j)) = scaling.column(j);
+    weights(2 * static_cast<std::size_t>(j) + 1) = pivot > 0 ? 1 / scaling.row(j) / pivot : Real(0);
   }
   /// Whether row i may get candidates.
   KOKKOS_FUNCTION bool is_in_chunk(Ordinal i) const { return i >= begin && (symmetric || i < end); }
   /// Whether a residual outside the pattern gets an entry. NaN does not: the norm reports it.
+  /// @param least keys in U, in L
+  KOKKOS_FORCEINLINE_FUNCTION bool is_candidate(Ordinal i, Ordinal j, const Scalar& r,
+                                                const Real (&least)[2]) const {
+    if (symmetric) return !(j < i ? j < begin || j >= end : i >= end) && key(i, j, r) >= least[0];
+    return key(i, j, r) >= least[is_left(i, j)];
+  }
   KOKKOS_FUNCTION bool is_candidate(Ordinal i, Ordinal j, const Scalar& r) const {
-    if (symmetric && (j < i ? j < begin || j >= end : i >= end)) return false;
-    return r == r && key(i, j, r) >= min_key(j < i && !symmetric ? 0 : 1);
+    return is_candidate(i, j, r, {min_key(1), min_key(0)});
   }
 };
 
-/// Most columns the residual of a row can have.
+/// Most columns the residual of a row can have; weights of keys.
 template <class Search>
-struct BoundRows {
+struct PrepareRows {
   Search s;
 
   template <class Member>
@@ -120,6 +138,7 @@ struct BoundRows {
       sum += static_cast<std::int64_t>(f.row_map(i + 1) - f.row_map(i) + s.A.row_map(i + 1) - s.A.row_map(i));
       Kokkos::single(Kokkos::PerThread(team), [&]() {
         s.n_columns(i) = static_cast<decltype(f.n)>(Kokkos::min(sum, static_cast<std::int64_t>(f.n)));
+        s.set_weights(i);
       });
     });
   }
@@ -127,9 +146,11 @@ struct BoundRows {
 
 /// What a pass over the rows does with their residuals.
 enum class SearchPass {
-  count,  ///< counts candidates, and takes norms
-  bins,   ///< counts candidates by the size of their keys
-  fill    ///< writes the rows, sorted by column; nothing where they do not fit
+  norm,     ///< takes norms
+  count,    ///< counts candidates, and takes norms
+  recount,  ///< counts candidates of the same L and U again, by a larger least key
+  bins,     ///< counts candidates by the size of their keys
+  fill      ///< writes the rows, sorted by column; nothing where they do not fit
 };
 
 /// Writes a row from position `first` on.
@@ -164,20 +185,28 @@ struct SearchRow {
 
   template <class Lanes, class Accumulator, class Ordinal>
   KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator& w, Ordinal i) const {
-    const bool fits = static_cast<std::size_t>(s.to.row_map(s.from.n)) <= s.to.entries.extent(0);
-    if (pass == SearchPass::fill && !fits) return;
+    if (pass == SearchPass::fill && !has_room()) return;
     if (!s.is_in_chunk(i)) return keep(lanes, i);
     compute_residual(lanes, w, i);
-    if (pass == SearchPass::count) count(lanes, w, i);
+    if (pass == SearchPass::norm || pass == SearchPass::count) {
+      const double sum = residual(lanes, w, i);
+      lanes.once([&]() { s.row_residual(i) = sum; });
+    }
+    if (pass == SearchPass::count || pass == SearchPass::recount) count(lanes, w, i);
     if (pass == SearchPass::bins) count_bins(lanes, w, i);
     if (pass == SearchPass::fill) write(lanes, w, i);
+  }
+
+  /// Whether what was counted fits.
+  KOKKOS_FUNCTION bool has_room() const {
+    return static_cast<std::size_t>(s.to.row_map(s.from.n)) <= s.to.entries.extent(0);
   }
 
   /// A row outside of the chunk stays as it is.
   template <class Lanes, class Ordinal>
   KOKKOS_FUNCTION void keep(const Lanes& lanes, Ordinal i) const {
     const auto& f = s.from;
-    if (pass == SearchPass::count) {
+    if (pass == SearchPass::count || pass == SearchPass::recount) {
       lanes.once([&]() {
         s.n_left(i) = static_cast<Ordinal>(f.diagonal(i) - f.row_map(i));
         s.n_row(i) = static_cast<Ordinal>(f.row_map(i + 1) - f.row_map(i));
@@ -196,7 +225,7 @@ struct SearchRow {
   template <class Lanes, class Accumulator, class Ordinal>
   KOKKOS_FUNCTION void compute_residual(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     const auto& f = s.from;
-    lanes.each(f.row_map(i), f.row_map(i + 1), [&](const auto p) { w.insert(f.entries(p)); });
+    lanes.each(f.row_map(i), f.row_map(i + 1), [&](const auto p) { w.append(f.entries(p)); });
     add_matrix_row<true>(lanes, w, s.A, s.shift, i);
     for (auto p = f.row_map(i); p < f.diagonal(i); ++p) {
       const Ordinal k = f.entries(p);
@@ -218,13 +247,18 @@ struct SearchRow {
     replace_entries(lanes, w, i, [](const auto) { return not_a_number(); });
   }
 
+  /// The part of a row in ParIlutNews::residual.
   template <class Lanes, class Accumulator, class Ordinal>
-  KOKKOS_FUNCTION void count(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+  KOKKOS_FUNCTION double residual(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     const auto size = static_cast<double>(s.scaling.row_size(i));
-    const double residual = w.template sum<double>(lanes, [&](const Ordinal, const Scalar& r) {
+    return w.template sum<double>(lanes, [&](const Ordinal, const Scalar& r) {
       const double part = static_cast<double>(ScalarTraits<Scalar>::magnitude(r)) / size;
       return part * part;
     });
+  }
+
+  template <class Lanes, class Accumulator, class Ordinal>
+  KOKKOS_FUNCTION void count(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     const Ordinal columns = w.size(lanes);
     leave_candidates(lanes, w, i);
     const Ordinal left = w.template sum<Ordinal>(
@@ -235,7 +269,6 @@ struct SearchRow {
       s.n_columns(i) = columns;
       s.n_left(i) = left + static_cast<Ordinal>(s.from.diagonal(i) - s.from.row_map(i));
       s.n_row(i) = left + right + static_cast<Ordinal>(s.from.row_map(i + 1) - s.from.row_map(i));
-      s.row_residual(i) = residual;
     });
   }
 

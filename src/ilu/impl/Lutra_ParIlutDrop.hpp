@@ -45,38 +45,63 @@ struct KeyedFactors {
   KOKKOS_FUNCTION Offset n_upper(Ordinal i) const { return factors.row_map(i + 1) - factors.diagonal(i) - 1; }
 };
 
-/// Keys of all entries. Entries smaller than the drop tolerance get a negative key.
+/// A sweep over L and U with the candidates that leaves the keys of their new values.
 template <class Scalar, class Ordinal, class Offset, class Memory>
-struct ComputeKeys {
+struct KeyedSweepRow {
   using Real = RealOf<Scalar>;
   static constexpr Real weight_of_A = 2;
-  CsrView<Scalar, Ordinal, Offset, Memory> A;
+  FactorRows<Scalar, Ordinal, Offset, Memory> rows;
   KeyedFactors<Scalar, Ordinal, Offset, Memory> to;
   KeyScaling<Real, Memory> scaling;
+
+  KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const { return rows.max_columns(i); }
+
+  template <class Lanes, class Accumulator>
+  KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator& w, Ordinal i) const {
+    rows.load(lanes, w, i);
+    visit_keys(lanes, i, [&](const Offset p, Real& key) {  // as yet w holds entries of A
+      key = rows.loaded(w, i, p) != Scalar(0) ? weight_of_A : Real(1);
+    });
+    rows.eliminate(lanes, w, i, [](const Ordinal) {});
+    rows.store(lanes, w, i);
+    visit_keys(lanes, i, [&](const Offset p, Real& key) {
+      key = scaling.key(i, rows.entries(p), ScalarTraits<Scalar>::magnitude(rows.loaded(w, i, p))) * key;
+    });
+  }
+
+  /// visit(position, key) for the entries of row i but the diagonal.
+  template <class Lanes, class Visit>
+  KOKKOS_FUNCTION void visit_keys(const Lanes& lanes, Ordinal i, const Visit& visit) const {
+    lanes.each(rows.row_map(i), rows.diagonal(i),
+               [&](const Offset p) { visit(p, to.lower_keys(to.lower_begin(i) + p - rows.row_map(i))); });
+    lanes.each(rows.diagonal(i) + 1, rows.row_map(i + 1), [&](const Offset p) {
+      visit(p, to.upper_keys(to.upper_begin(i) + p - rows.diagonal(i) - 1));
+    });
+  }
+};
+
+/// Entries smaller than the drop tolerance get a negative key.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+struct DropSmall {
+  using Real = RealOf<Scalar>;
+  KeyedFactors<Scalar, Ordinal, Offset, Memory> to;
+  Kokkos::View<const Real*, Memory> row_size;  ///< [n] see KeyScaling
   Real drop_tolerance;
   RowTeams rows;
-
-  KOKKOS_FUNCTION Real key(Ordinal i, Offset p) const {
-    const auto& f = to.factors;
-    const Ordinal j = f.entries(p);
-    const Real size = ScalarTraits<Scalar>::magnitude(f.values(p));
-    if (drop_tolerance > 0) {
-      // an entry of L counts as what elimination leaves in A's row before it divides by the pivot
-      const Real in_row = j < i ? size * ScalarTraits<Scalar>::magnitude(f.values(f.diagonal(j))) : size;
-      if (in_row < drop_tolerance * scaling.row_size(i)) return Real(-1);
-    }
-    return scaling.key(i, j, size) * (entry_of(A, i, j) != Scalar(0) ? weight_of_A : Real(1));
-  }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const auto& f = to.factors;
     rows.visit_rows(team, f.n, [&](const Ordinal i) {
+      const Real least = drop_tolerance * row_size(i);
+      const auto size = [&](const Offset p) { return ScalarTraits<Scalar>::magnitude(f.values(p)); };
+      // an entry of L counts as what elimination leaves in A's row before it divides by the pivot
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, to.n_lower(i)), [&](const Offset t) {
-        to.lower_keys(to.lower_begin(i) + t) = key(i, f.row_map(i) + t);
+        const Offset p = f.row_map(i) + t;
+        if (size(p) * size(f.diagonal(f.entries(p))) < least) to.lower_keys(to.lower_begin(i) + t) = -1;
       });
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, to.n_upper(i)), [&](const Offset t) {
-        to.upper_keys(to.upper_begin(i) + t) = key(i, f.diagonal(i) + 1 + t);
+        if (size(f.diagonal(i) + 1 + t) < least) to.upper_keys(to.upper_begin(i) + t) = -1;
       });
     });
   }
@@ -112,13 +137,25 @@ struct AboveAndTies {
   KOKKOS_FUNCTION static std::int64_t ties(std::int64_t packed) { return packed & 0xffffffff; }
 };
 
-/// Which of the two counts an entry belongs to, or neither.
+/// A threshold in keys of SelectionKey: what lies above it, and what ties with it, among keys that are not
+/// negative.
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION std::int64_t classify(Real key, const SelectionThreshold<Real>& threshold) {
-  if (key < 0) return 0;
-  if (threshold.is_above(key)) return AboveAndTies::pack(1, 0);
-  return threshold.is_tie(key) ? AboveAndTies::pack(0, 1) : 0;
-}
+struct EncodedThreshold {
+  using Encoding = SelectionKey<Real>;
+  using Key = typename Encoding::Key;
+  Key lower, upper;
+
+  KOKKOS_FUNCTION explicit EncodedThreshold(const SelectionThreshold<Real>& threshold)
+      : lower(Kokkos::max(Encoding::encode(threshold.lower), Key(Encoding::sign))),
+        upper(Kokkos::max(Encoding::encode(threshold.upper), Key(Encoding::sign - 1))) {}
+
+  /// Which of the two counts an entry belongs to, or neither.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t classify(Real key) const {
+    const auto encoded = Encoding::encode(key);
+    const bool is_above = encoded > upper;
+    return AboveAndTies::pack(is_above ? 1 : 0, !is_above && encoded >= lower ? 1 : 0);
+  }
+};
 
 /// Drops all but the `limit` largest keys of a row, ties by index, by making the others negative. Bisection
 /// over the bits of a key, which order numbers ≥ 0 as their values do: 31 or 63 counts.
@@ -210,22 +247,22 @@ struct DropEntries {
 
 template <class Drop>
 struct CountKept {
-  using Threshold = typename Drop::Threshold;
+  using Real = typename Drop::Real;
   Drop d;
 
   template <class Member, class Keys, class Offset>
   KOKKOS_FUNCTION std::int64_t count(const Member& team, const Keys& keys, Offset begin, Offset length,
-                                     const Threshold& threshold) const {
+                                     const EncodedThreshold<Real>& threshold) const {
     std::int64_t total = 0;
     Kokkos::parallel_reduce(
         Kokkos::ThreadVectorRange(team, length),
-        [&](const Offset t, std::int64_t& sum) { sum += classify(keys(begin + t), threshold); }, total);
+        [&](const Offset t, std::int64_t& sum) { sum += threshold.classify(keys(begin + t)); }, total);
     return total;
   }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const Threshold lower = d.thresholds(0), upper = d.thresholds(1);
+    const EncodedThreshold<Real> lower(d.thresholds(0)), upper(d.thresholds(1));
     d.rows.visit_rows(team, d.to.n, [&](const auto i) {
       const auto in_lower = count(team, d.from.lower_keys, d.from.lower_begin(i), d.from.n_lower(i), lower);
       const auto in_upper = count(team, d.from.upper_keys, d.from.upper_begin(i), d.from.n_upper(i), upper);
@@ -286,6 +323,7 @@ struct KeptRowMap {
 
 template <class Drop>
 struct CompactKept {
+  using Real = typename Drop::Real;
   using Threshold = typename Drop::Threshold;
   Drop d;
 
@@ -297,9 +335,10 @@ struct CompactKept {
                             Offset to, const Threshold& threshold, std::int64_t ties_before) const {
     const auto& f = d.from.factors;
     const std::int64_t allowed = threshold.n_ties - ties_before;
+    const EncodedThreshold<Real> encoded(threshold);
     Kokkos::parallel_scan(
         Kokkos::ThreadVectorRange(team, length), [&](const Offset t, std::int64_t& sum, const bool final) {
-          const std::int64_t kind = classify(keys(begin + t), threshold);
+          const std::int64_t kind = encoded.classify(keys(begin + t));
           const std::int64_t above = AboveAndTies::above(sum), ties = AboveAndTies::ties(sum);
           if (final && (AboveAndTies::above(kind) != 0 || (kind != 0 && ties < allowed))) {
             const Offset q = to + static_cast<Offset>(above + limit_ties(ties, allowed));
@@ -340,14 +379,14 @@ struct MirrorKept {
     const auto begin = f.diagonal(j) + 1, end = f.row_map(j + 1);
     const auto p = first_not_before(begin, end, [&](const auto q) { return f.entries(q) < i; });
     if (p == end || f.entries(p) != i) return false;
-    const auto upper = d.thresholds(1);
+    const EncodedThreshold<Real> upper(d.thresholds(1));
     const auto keys = d.from.upper_begin(j);
-    const auto kind = classify(d.from.upper_keys(keys + (p - begin)), upper);
+    const auto kind = upper.classify(d.from.upper_keys(keys + (p - begin)));
     if (AboveAndTies::ties(kind) == 0) return kind != 0;
     std::int64_t ties = d.upper_ties_before(j);
     for (auto q = begin; q < p; ++q)
-      ties += AboveAndTies::ties(classify(d.from.upper_keys(keys + (q - begin)), upper));
-    return ties < upper.n_ties;
+      ties += AboveAndTies::ties(upper.classify(d.from.upper_keys(keys + (q - begin))));
+    return ties < d.thresholds(1).n_ties;
   }
 
   template <class Member>

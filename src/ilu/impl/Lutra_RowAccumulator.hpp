@@ -13,8 +13,10 @@ namespace lutra::Impl {
 // The row that one group of lanes works on, reached by column: the sparse accumulator of Gilbert, Moler and
 // Schreiber on hosts, a hash table on devices. Both have the same members:
 //
-//   find(c)              slot of column c, −1 where it has none
+//   find(c)              slot of column c, negative where it has none
 //   insert(c)            its slot, a new one with value 0 where it has none
+//   append(c)            the same for a column that the row does not have
+//   appended(t, c)       slot of column c, the t-th that was appended to an empty row
 //   value(slot)          reference; lanes side by side use different columns, so that no sum is atomic
 //   size(lanes)          columns in the row
 //   each(lanes, visit)   visit(column, value)
@@ -89,23 +91,40 @@ struct VectorLanes {
   }
 };
 
-/// A row on a host thread: the slot of every column, and the columns in the order of insertion.
+/// A row on a host thread: the slot of every column, and the columns in the order of insertion. Its loops
+/// have no branches that depend on whether a column is in the row, which processors do not predict: a new
+/// slot is written in any case, and what is subtracted from an absent column goes to a slot before the first.
+///
+///     slot     −8 … −1       0 … count − 1          count
+///              margin        columns of the row     written, not in use
 template <class Scalar, class Ordinal>
 struct DenseAccumulator {
-  Ordinal* slot_of;   ///< [n] −1: not in the row; all −1 between rows
+  /// Slots before the first: several, since sums in one slot wait for one another.
+  static constexpr Ordinal margin = 8;
+  static constexpr Ordinal extra_slots = margin + 1;  ///< of a table, beside those of its columns
+
+  Ordinal* slot_of;   ///< [n] absent(column) where it is not in the row; all of them between rows
   Ordinal* columns;   ///< by slot
   Scalar* values;     ///< by slot
   Ordinal count = 0;  ///< slots in use
 
+  KOKKOS_FORCEINLINE_FUNCTION static Ordinal absent(Ordinal column) { return ~(column & (margin - 1)); }
   KOKKOS_FORCEINLINE_FUNCTION Ordinal find(Ordinal column) const { return slot_of[column]; }
   KOKKOS_FORCEINLINE_FUNCTION Ordinal insert(Ordinal column) {
-    const Ordinal slot = slot_of[column];
-    if (slot >= 0) return slot;
-    slot_of[column] = count;
+    const Ordinal held = slot_of[column];
+    const Ordinal slot = held < 0 ? count : held;
+    slot_of[column] = slot;
     columns[count] = column;
     values[count] = Scalar(0);
-    return count++;
+    count += held < 0 ? 1 : 0;
+    return slot;
   }
+  KOKKOS_FORCEINLINE_FUNCTION void append(Ordinal column) {
+    slot_of[column] = count;
+    columns[count] = column;
+    values[count++] = Scalar(0);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static Ordinal appended(Ordinal t, Ordinal) { return t; }
   KOKKOS_FORCEINLINE_FUNCTION Scalar& value(Ordinal slot) const { return values[slot]; }
 
   template <class Lanes>
@@ -131,10 +150,10 @@ struct DenseAccumulator {
       const Ordinal column = columns[slot];
       const Scalar held = values[slot];
       const bool out = is_out(column, held);
-      slot_of[column] = out ? -1 : kept;
-      if (out) continue;
+      slot_of[column] = out ? absent(column) : kept;
       columns[kept] = column;
-      values[kept++] = held;
+      values[kept] = held;
+      kept += out ? 0 : 1;
     }
     count = kept;
   }
@@ -146,7 +165,7 @@ struct DenseAccumulator {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void clear() {
-    for (Ordinal slot = 0; slot < count; ++slot) slot_of[columns[slot]] = -1;
+    for (Ordinal slot = 0; slot < count; ++slot) slot_of[columns[slot]] = absent(columns[slot]);
     count = 0;
   }
 };
@@ -199,6 +218,8 @@ struct HashAccumulator {
       slot = next(slot);
     }
   }
+  KOKKOS_FORCEINLINE_FUNCTION void append(Ordinal column) const { insert(column); }
+  KOKKOS_FORCEINLINE_FUNCTION Ordinal appended(Ordinal, Ordinal column) const { return find(column); }
   KOKKOS_FORCEINLINE_FUNCTION Scalar& value(Ordinal slot) const { return values[slot]; }
 
   template <class Lanes>
@@ -284,6 +305,17 @@ KOKKOS_FORCEINLINE_FUNCTION void subtract_row(const Lanes& lanes, Accumulator& w
     const auto slot = Insert ? w.insert(entries[q]) : w.find(entries[q]);
     if (Insert || slot >= 0) subtract_product(w.value(slot), factor, Scalar(values[q]));
   });
+}
+template <bool Insert, class Lanes, class Ordinal, class Entries, class Values, class Offset, class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION void subtract_row(const Lanes&, DenseAccumulator<Scalar, Ordinal>& w,
+                                              const Entries& entries, const Values& values, Offset begin,
+                                              Offset end, const Scalar& factor) {
+  DenseAccumulator<Scalar, Ordinal> row = w;  // a copy, whose members stay in registers
+  for (Offset q = begin; q < end; ++q) {
+    const Ordinal slot = Insert ? row.insert(entries[q]) : row.find(entries[q]);
+    subtract_product(row.values[slot], factor, Scalar(values[q]));
+  }
+  w.count = row.count;
 }
 
 }  // namespace lutra::Impl

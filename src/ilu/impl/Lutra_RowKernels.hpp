@@ -66,6 +66,14 @@ struct RowTables {
     return medium * static_cast<std::size_t>(medium_slots) + large * static_cast<std::size_t>(table_slots);
   }
 
+  /// Hosts: the accumulator of a thread for rows of n columns.
+  KOKKOS_FUNCTION DenseAccumulator<Scalar, Ordinal> dense(int thread, Ordinal n) const {
+    using Dense = DenseAccumulator<Scalar, Ordinal>;
+    const std::size_t first = first_slot(thread) + static_cast<std::size_t>(Dense::margin);
+    return {slot_of.data() + static_cast<std::size_t>(thread) * static_cast<std::size_t>(n),
+            columns.data() + first, values.data() + first};
+  }
+
   KOKKOS_FUNCTION std::size_t scratch_bytes() const {
     return (static_cast<std::size_t>(slots) * HashAccumulator<Scalar, Ordinal>::slot_bytes + 15) / 16 * 16;
   }
@@ -94,6 +102,18 @@ void shape_teams(RowTables<Scalar, Ordinal, Memory>& tables, double mean, Ordina
   tables.slots = Ordinal(1) << log;
 }
 
+/// Hosts: the row of a thread has no columns yet.
+template <class Scalar, class Ordinal, class Memory>
+struct FillAbsent {
+  RowTables<Scalar, Ordinal, Memory> tables;
+  Ordinal n;
+  KOKKOS_FUNCTION void operator()(const int thread) const {
+    const auto w = tables.dense(thread, n);
+    for (Ordinal column = 0; column < n; ++column) w.slot_of[column] = w.absent(column);
+    for (Ordinal slot = -w.margin; slot < 0; ++slot) w.values[slot] = Scalar(0);
+  }
+};
+
 /// Makes them, once for any number of kernels that run one after the other.
 template <class Scalar, class Ordinal, class ExecutionSpace>
 class RowWorkspace {
@@ -112,10 +132,9 @@ class RowWorkspace {
     long_columns = long_columns > 0 ? std::min(long_columns, max_columns) : max_columns;
     if constexpr (is_host_space<ExecutionSpace>) {
       m_tables.count = exec.concurrency();
-      m_tables.table_slots = max_columns;
+      m_tables.table_slots = max_columns + DenseAccumulator<Scalar, Ordinal>::extra_slots;
       m_tables.slot_of =
           allocate<Ordinal>(exec, "lutra::ilu::slot_of", static_cast<std::size_t>(n) * count());
-      fill(exec, m_tables.slot_of, Ordinal(-1));
     } else {
       shape_teams<ExecutionSpace>(m_tables, mean_columns, long_columns, max_columns);
       m_tables.table_slots = Ordinal(1) << Table::log_slots_for(max_columns);
@@ -128,6 +147,10 @@ class RowWorkspace {
     const std::size_t slots = m_tables.first_slot(m_tables.medium_count + m_tables.count);
     m_tables.columns = allocate<Ordinal>(exec, "lutra::ilu::table_columns", slots);
     m_tables.values = allocate<Scalar>(exec, "lutra::ilu::table_values", slots);
+    if constexpr (is_host_space<ExecutionSpace>) {
+      Kokkos::parallel_for("lutra::ilu::fill", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, m_tables.count),
+                           FillAbsent<Scalar, Ordinal, Memory>{m_tables, n});
+    }
   }
 
   Ordinal n() const { return m_n; }
@@ -234,10 +257,7 @@ struct HostRows {
   Ordinal end;
 
   KOKKOS_FUNCTION void operator()(const int thread) const {
-    const auto first = static_cast<std::size_t>(thread) * static_cast<std::size_t>(tables.table_slots);
-    DenseAccumulator<Scalar, Ordinal> w{
-        tables.slot_of.data() + static_cast<std::size_t>(thread) * static_cast<std::size_t>(n),
-        tables.columns.data() + first, tables.values.data() + first};
+    DenseAccumulator<Scalar, Ordinal> w = tables.dense(thread, n);
     const std::int64_t rows_at_once = 32;
     while (true) {
       const std::int64_t from = fetch_add_shared<ExecutionSpace>(*next, rows_at_once);

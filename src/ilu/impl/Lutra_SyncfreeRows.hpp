@@ -59,9 +59,7 @@ struct HostSyncfreeRows {
 
   KOKKOS_FUNCTION void operator()(const typename Policy::member_type& team) const {
     const std::int64_t thread = team.team_rank(), threads = team.team_size();
-    const auto first = static_cast<std::size_t>(thread) * static_cast<std::size_t>(tables.table_slots);
-    const auto columns = static_cast<std::size_t>(thread) * static_cast<std::size_t>(order.n);
-    Table w{tables.slot_of.data() + columns, tables.columns.data() + first, tables.values.data() + first};
+    Table w = tables.dense(team.team_rank(), order.n);
     if (threads == 1) {
       for (Ordinal i = 0; i < order.n; ++i) work(w, i);
       return;

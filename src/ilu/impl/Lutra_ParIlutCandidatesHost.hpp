@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PARILUTCANDIDATESHOST_HPP
+#define LUTRA_PARILUTCANDIDATESHOST_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "Lutra_ParIlutCandidates.hpp"
+
+// Candidates on hosts: A − L·U is computed once in a step, by the pass that counts. It keeps the residuals
+// that are candidates, from which the other passes count again with a larger least key, fill the bins of keys
+// and write the rows. A row for which there was no room is computed anew in each pass.
+
+namespace lutra::Impl {
+
+/// Candidates of the rows, in the order in which the rows were done; unsorted in a row.
+template <class Scalar, class Ordinal, class Memory>
+struct CandidateStore {
+  Kokkos::View<std::int64_t*, Memory> first;  ///< [n] where those of a row start; −1: no room
+  Kokkos::View<Ordinal*, Memory> n_in_row;    ///< [n]
+  Kokkos::View<Ordinal*, Memory> columns;     ///< [capacity]
+  Kokkos::View<Scalar*, Memory> residuals;    ///< [capacity] entries of A − L·U
+
+  KOKKOS_FUNCTION std::int64_t capacity() const { return static_cast<std::int64_t>(columns.extent(0)); }
+  static constexpr std::size_t row_bytes = sizeof(std::int64_t) + sizeof(Ordinal);
+  static constexpr std::size_t entry_bytes = sizeof(Ordinal) + sizeof(Scalar);
+};
+
+/// A pass over the rows on a host thread.
+template <class Search, class Memory, class ExecutionSpace>
+struct HostSearchRow {
+  using Anew = SearchRow<Search, Memory>;
+  using Scalar = typename Anew::Scalar;
+  using Real = RealOf<Scalar>;
+  Anew anew;
+  CandidateStore<Scalar, typename Search::Index, Memory> store;
+  std::int64_t* n_stored;  ///< candidates so far, of rows without room, too
+
+  template <class Ordinal>
+  KOKKOS_FUNCTION void operator()(const SerialLanes& lanes, DenseAccumulator<Scalar, Ordinal>& w,
+                                  Ordinal i) const {
+    const SearchPass pass = anew.pass;
+    const bool is_kept = !anew.s.is_in_chunk(i);
+    if (pass == SearchPass::count && !is_kept) {
+      anew.compute_residual(lanes, w, i);
+      anew.s.row_residual(i) = anew.residual(lanes, w, i);
+      return keep_candidates(w, i);
+    }
+    if (is_kept || pass == SearchPass::norm || store.first(i) < 0) return anew(lanes, w, i);
+    if (pass == SearchPass::fill) {
+      if (anew.has_room()) write(w, i);
+    } else {
+      visit_stored(i);
+    }
+  }
+
+  /// Leaves the candidates in the accumulator, and takes them over.
+  template <class Ordinal>
+  KOKKOS_FUNCTION void keep_candidates(DenseAccumulator<Scalar, Ordinal>& row, Ordinal i) const {
+    const Search& s = anew.s;
+    DenseAccumulator<Scalar, Ordinal> w = row;
+    const auto n_own = static_cast<Ordinal>(s.from.row_map(i + 1) - s.from.row_map(i));
+    const Real least[] = {s.min_key(1), s.min_key(0)};  // of U, of L
+    Ordinal kept = 0, left = 0;
+    for (Ordinal slot = 0; slot < n_own; ++slot) w.slot_of[w.columns[slot]] = w.absent(w.columns[slot]);
+    for (Ordinal slot = n_own; slot < w.count; ++slot) {
+      const Ordinal j = w.columns[slot];
+      const Scalar r = w.values[slot];
+      const auto in = static_cast<std::size_t>(s.is_candidate(i, j, r, least));
+      w.slot_of[j] = w.absent(j);
+      w.columns[kept] = j;
+      w.values[kept] = r;
+      kept += static_cast<Ordinal>(in);
+      left += static_cast<Ordinal>(in & s.is_left(i, j));
+    }
+    row.count = 0;
+    set_counts(i, left, kept);
+    const std::int64_t begin = fetch_add_shared<ExecutionSpace>(*n_stored, static_cast<std::int64_t>(kept));
+    const bool fits = begin + kept <= store.capacity();
+    store.first(i) = fits ? begin : -1;
+    store.n_in_row(i) = kept;
+    if (!fits) return;
+    for (Ordinal t = 0; t < kept; ++t) {
+      store.columns(begin + t) = w.columns[t];
+      store.residuals(begin + t) = w.values[t];
+    }
+  }
+
+  template <class Ordinal>
+  KOKKOS_FUNCTION void set_counts(Ordinal i, Ordinal left, Ordinal all) const {
+    const auto& f = anew.s.from;
+    anew.s.n_left(i) = left + static_cast<Ordinal>(f.diagonal(i) - f.row_map(i));
+    anew.s.n_row(i) = all + static_cast<Ordinal>(f.row_map(i + 1) - f.row_map(i));
+  }
+
+  /// Counts candidates again, by their keys where these are asked for.
+  template <class Ordinal>
+  KOKKOS_FUNCTION void visit_stored(Ordinal i) const {
+    using Bins = KeyBins<Real>;
+    const Search& s = anew.s;
+    const Real least[] = {s.min_key(1), s.min_key(0)};
+    Ordinal all = 0, left = 0;
+    for (auto t = store.first(i), end = t + store.n_in_row(i); t < end; ++t) {
+      const Ordinal j = store.columns(t);
+      const Scalar r = store.residuals(t);
+      const bool in = s.is_candidate(i, j, r, least);
+      all += static_cast<Ordinal>(in);
+      left += static_cast<Ordinal>(static_cast<std::size_t>(in) & s.is_left(i, j));
+      if (anew.pass == SearchPass::bins && in)
+        add_shared<ExecutionSpace>(anew.bins((j < i ? 0 : Bins::count) + Bins::bin(s.key(i, j, r))),
+                                   std::int64_t(1));
+    }
+    if (anew.pass == SearchPass::recount) set_counts(i, left, all);
+  }
+
+  /// Merges the row with its candidates.
+  template <class Ordinal>
+  KOKKOS_FUNCTION void write(DenseAccumulator<Scalar, Ordinal>& row, Ordinal i) const {
+    const Search& s = anew.s;
+    sort_stored(row, i);
+    const DenseAccumulator<Scalar, Ordinal> w = row;
+    const auto &from = s.from, &to = s.to;
+    auto q = to.row_map(i);
+    auto p = from.row_map(i);
+    const auto end = from.row_map(i + 1);
+    const auto take = [&] {
+      to.entries(q) = from.entries(p);
+      to.values(q++) = from.values(p++);
+    };
+    for (Ordinal t = 0; t < w.count; ++t) {
+      const Ordinal j = w.columns[t];
+      while (p < end && from.entries(p) < j) take();
+      to.entries(q) = j;
+      to.values(q++) = s.value(i, j, w.values[w.slot_of[j]]);
+    }
+    while (p < end) take();
+  }
+
+  /// The candidates of a row in an accumulator, columns ascending.
+  template <class Ordinal>
+  KOKKOS_FUNCTION void sort_stored(DenseAccumulator<Scalar, Ordinal>& row, Ordinal i) const {
+    const Search& s = anew.s;
+    DenseAccumulator<Scalar, Ordinal> w = row;
+    const Real least[] = {s.min_key(1), s.min_key(0)};
+    for (auto t = store.first(i), end = t + store.n_in_row(i); t < end; ++t) {
+      const Ordinal j = store.columns(t);
+      const Scalar r = store.residuals(t);
+      const bool in = s.is_candidate(i, j, r, least);
+      w.slot_of[j] = in ? w.count : w.absent(j);
+      w.columns[w.count] = j;
+      w.values[w.count] = r;
+      w.count += in ? 1 : 0;
+    }
+    KOKKOS_IF_ON_HOST((std::sort(w.columns, w.columns + w.count);))
+    row.count = w.count;
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif
