@@ -223,14 +223,33 @@ Vectors vectors(const Handle& handle, const char* name, const Array& array) {
   return result;
 }
 
-/// Room for op(A)⁻¹·B where B is, as an object with DLPack.
-nb::object new_like(const Handle& handle, const Input& B) {
-  const std::size_t columns = B.ndim() == 2 ? B.shape(1) : 1;
-  void* const memory = allocate(std::max<std::size_t>(B.shape(0) * columns, 1) * handle.scalar_bytes());
-  const nb::capsule owner(memory, [](void* p) noexcept { deallocate(p); });
-  const std::size_t shape[2] = {B.shape(0), columns};
-  return nb::cast(
-      Output(memory, B.ndim(), shape, owner, nullptr, handle.scalar_dtype(), B.device_type(), B.device_id()));
+/// Vectors in memory of the library, for solutions on a device. Other libraries take them by DLPack, and keep
+/// the memory alive.
+struct OwnVectors {
+  std::shared_ptr<void> memory;
+  std::vector<std::size_t> shape;
+  nb::dlpack::dtype dtype;
+  int device_type, device_id;
+
+  /// A capsule, without options: what writes to the vectors has been waited for.
+  nb::object to_dlpack() const {
+    auto* const kept = new std::shared_ptr<void>(memory);
+    const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::shared_ptr<void>*>(p); });
+    return nb::cast(
+        Output(memory.get(), shape.size(), shape.data(), owner, nullptr, dtype, device_type, device_id));
+  }
+};
+
+/// Room for op(A)⁻¹·B where B is.
+OwnVectors new_like(const Handle& handle, const Input& B) {
+  OwnVectors vectors{nullptr, {}, handle.scalar_dtype(), B.device_type(), B.device_id()};
+  std::size_t bytes = handle.scalar_bytes();
+  for (std::size_t d = 0; d < B.ndim(); ++d) {
+    vectors.shape.push_back(B.shape(d));
+    bytes *= B.shape(d);
+  }
+  vectors.memory = {allocate(std::max(bytes, handle.scalar_bytes())), deallocate};
+  return vectors;
 }
 
 template <class T>
@@ -398,6 +417,10 @@ void bind_report(nb::module_& m) {
 }
 
 void bind_solver(nb::module_& m) {
+  nb::class_<OwnVectors>(m, "Vectors", "Vectors in memory of the library, for any library with DLPack.")
+      .def("__dlpack__", [](const OwnVectors& v, const nb::kwargs&) { return v.to_dlpack(); })
+      .def("__dlpack_device__", [](const OwnVectors& v) { return std::pair(v.device_type, v.device_id); })
+      .def_ro("shape", &OwnVectors::shape);
   nb::class_<Handle>(m, "Solver", "A solver of the library on arrays of its own types.")
       .def(nb::init<const std::string&, const std::string&, const std::string&,
                     std::vector<std::pair<std::string, std::string>>, std::vector<std::int64_t>>(),

@@ -121,6 +121,19 @@ class DLPack(unittest.TestCase):
         lutra.splu(A).solve(Tensor(b), out=Tensor(x))
         np.testing.assert_allclose(A @ x, b, atol=1e-9)
 
+    def test_solutions_in_memory_of_the_library(self) -> None:
+        """As they are made for vectors on a device; they outlive the solver."""
+        A = unsymmetric(50)
+        for shape in ((50,), (50, 2)):
+            b = Tensor(np.ones(shape))
+            lu = lutra.splu(A)
+            x = lu._solver.new_like(b)
+            lu._solver.solve(b, x)
+            lu.close()
+            found = np.from_dlpack(x)
+            self.assertEqual((found.shape, tuple(x.shape)), (shape, shape))
+            np.testing.assert_allclose(A @ found, b._array, atol=1e-9)
+
     def test_types_are_not_converted(self) -> None:
         lu = lutra.splu(unsymmetric(50))
         with self.assertRaisesRegex(TypeError, "b: an array of float64"):
