@@ -12,7 +12,7 @@ namespace lutra::Impl {
 /// The auction of a symmetric matrix in rounds in the execution space. The structural rank is not
 /// set.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-SymmetricAuction<Ordinal> symmetric_auction_by_rounds(
+static SymmetricAuction<Ordinal> symmetric_auction_by_rounds(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const MemoryBudget& budget, double epsilon) {
