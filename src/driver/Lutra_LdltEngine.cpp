@@ -31,8 +31,12 @@ LdltPivotRule rule_of(const LdltOptions& options) {
   return rule;
 }
 
+/// Of the largest scaled entry. Where an entry would be zero without rounding, fronts leave up to some
+/// thousand ε.
 template <class Scalar>
-constexpr double default_zero_tolerance = 16 * static_cast<double>(epsilon_of<Scalar>);
+double default_zero_tolerance() {
+  return std::pow(static_cast<double>(epsilon_of<Scalar>), 0.75);
+}
 
 /// Zero eigenvalues that a matrix has for its nonzero entries alone, whatever their values. Fences.
 template <class Ordinal, class Offset, class ExecutionSpace, class Values>
@@ -96,7 +100,7 @@ std::string LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::cascade(
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_with_tolerance(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A) {
-  m_rule.zero_tolerance = default_zero_tolerance<Scalar>;
+  m_rule.zero_tolerance = default_zero_tolerance<Scalar>();
   m_doubtful = false;
   LdltOutcome outcome = factorize_with_room(exec, A);
   if (outcome.zero >= m_plan.min_zero || !outcome.succeeded()) return outcome;

@@ -68,6 +68,7 @@ struct Kkt {
   SymmetricRows<Scalar> rows;
   int positive = 0, negative = 0, zero = 0;
 
+  Kkt() = default;
   explicit Kkt(Dice& dice) {
     positive = 1 + dice.below(dice.chance(0.1) ? 150 : 40);
     negative = dice.below(positive + 1);
@@ -266,6 +267,42 @@ TEMPLATE_LIST_TEST_CASE("KKT matrices have the inertia they were made with", "[d
     pairs.pair_ordering = true;
     check_kkt<TestType>(shuffled, kkt, pairs);
     check_factorizations<TestType>(kkt, options, dice);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("constraints that depend on others are zero pivots", "[driver][kkt]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const bool is_double = sizeof(RealOf<Scalar>) == 8;
+  const int variables = is_double ? 80 : 20, constraints = variables / 2, dependent = variables / 10;
+  LdltOptions options;
+  options.symmetry = Symmetry::hermitian;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    INFO("seed " << seed);
+    Dice dice{std::mt19937_64(seed)};
+    std::vector<std::map<int, Scalar>> B;
+    for (int i = 0; i < constraints; ++i) {
+      B.push_back({{i, as_scalar<Scalar>(dice.between(2, 4))}});
+      for (int times = 0; times < 3; ++times) B.back()[dice.below(variables)] += dice.value<Scalar>(0.5);
+    }
+    for (int k = 0; k < dependent; ++k) {
+      B.emplace_back();
+      for (int times = 0; times < 4; ++times) {
+        const auto factor = dice.value<Scalar>(1);
+        for (const auto& [j, value] : B[static_cast<std::size_t>(dice.below(constraints))])
+          B.back()[j] += factor * value;
+      }
+    }
+    Kkt<Scalar> kkt;
+    kkt.positive = variables;
+    kkt.negative = constraints;
+    kkt.zero = dependent;
+    kkt.rows.resize(static_cast<std::size_t>(variables) + B.size());
+    for (int i = 0; i < variables; ++i)
+      kkt.set(i, i, as_scalar<Scalar>(std::pow(10, is_double ? dice.between(-2, 2) : dice.between(-1, 1))));
+    for (std::size_t i = 0; i < B.size(); ++i) {
+      for (const auto& [j, value] : B[i]) kkt.set(variables + static_cast<int>(i), j, value);
+    }
+    check_kkt<TestType>(permuted(kkt.rows, dice), kkt, options);
   }
 }
 
