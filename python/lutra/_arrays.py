@@ -40,7 +40,28 @@ def _scalar_for(dtype: np.dtype) -> str:
     return name
 
 
+def _check_indices(A: Any) -> None:
+    """Raises ValueError for indices with which SciPy's conversions would read or write beyond the arrays."""
+    if A.format in ("csc", "bsr"):
+        A.check_format(full_check=True)
+    elif A.format == "coo":
+        for name, index, size in (("row", A.row, A.shape[0]), ("column", A.col, A.shape[1])):
+            bad = np.flatnonzero((index < 0) | (index >= size))
+            if bad.size:
+                raise ValueError(f"A: entry {bad[0]} has {name} {index[bad[0]]} of {size}")
+    elif A.format == "csr" and not getattr(A, "_has_canonical_format", False):
+        offsets, stored = A.indptr, len(A.indices)
+        if len(offsets) != A.shape[0] + 1 or len(A.data) != stored:
+            raise ValueError("A: lengths of indptr, indices and data do not fit")
+        bad = np.flatnonzero((offsets[:-1] < 0) | (offsets[1:] < offsets[:-1]) | (offsets[1:] > stored))
+        if bad.size:
+            raise ValueError(
+                f"A: row {bad[0]} begins and ends at {offsets[bad[0]]} and {offsets[bad[0] + 1]} of {stored}"
+            )
+
+
 def _from_scipy(A: Any) -> Csr:
+    _check_indices(A)
     if A.format in ("lil", "dok"):
         warn(f"a {A.format} matrix is slow to convert; pass csr", ConversionWarning)
     rows = A if A.format == "csr" else A.tocsr()

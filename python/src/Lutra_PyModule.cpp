@@ -488,6 +488,7 @@ void bind_errors() {
 NB_MODULE(_core, m) {
   using namespace lutra::Python;
   m.doc() = "Lutra's solvers on arrays; the package lutra is what to use.";
+  nb::set_leak_warnings(false);  // solvers alive at exit are closed
   bind_errors();
   bind_report(m);
   bind_solver(m);

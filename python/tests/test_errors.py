@@ -43,6 +43,23 @@ class BadMatrices(unittest.TestCase):
             with self.assertRaises(ValueError):
                 lutra.splu(A)
 
+    def test_damaged_matrices_never_end_the_process(self) -> None:
+        rng = np.random.default_rng(3)
+        outcomes = set()
+        for step in range(400):
+            A = unsymmetric(15, seed=step % 7).asformat(("csr", "csc", "coo")[step % 3])
+            arrays = (A.row, A.col, A.data) if A.format == "coo" else (A.indptr, A.indices, A.data)
+            for _ in range(rng.integers(1, 4)):
+                array = arrays[rng.integers(3)]
+                array[rng.integers(len(array))] = rng.choice([-1, 0, 3, 15, 2**31 - 1])
+            if rng.random() < 0.3 and A.format == "csr":
+                A.has_canonical_format = True  # what SciPy believes
+            try:
+                outcomes.add(bool(np.isfinite(lutra.splu(A).solve(np.ones(15))).all()))
+            except (ValueError, lutra.SingularMatrixError) as error:
+                outcomes.add(type(error))
+        self.assertEqual(outcomes, {True, ValueError, lutra.SingularMatrixError})
+
     def test_another_pattern(self) -> None:
         A = unsymmetric(20)
         lu = lutra.splu(A)
