@@ -93,8 +93,8 @@ make_root() {
     mkdir -p "$sid"
     [[ -d $sid/etc/apt ]] || debootstrap --variant=minbase sid "$sid" "$uri" >&2
     cp /etc/resolv.conf "$sid/etc/resolv.conf"
-    grep -hiE '^Acquire::https?::proxy' /etc/apt/apt.conf /etc/apt/apt.conf.d/* >"$sid/etc/apt/apt.conf.d/proxy" \
-      2>/dev/null || true
+    # What apt needs to know of this machine.
+    apt-config dump | grep -iE '^Acquire::(https?::proxy|check-valid-until) ' >"$sid/etc/apt/apt.conf.d/acquire" || true
     in_root "apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends \
       ${other_packages[*]} $(printf 'libtrilinos-%s-dev ' "${trilinos_packages[@]}")" >&2
     touch "$sid/lutra-ready"

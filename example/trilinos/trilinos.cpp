@@ -37,7 +37,7 @@ void fill(Matrix& J, Global n, const Vector& u, bool first) {
 
 int main(int argc, char* argv[]) {
   const Tpetra::ScopeGuard tpetra(&argc, &argv);
-  const Global n = 1000;
+  const Global n = 200;
   const auto map = Teuchos::rcp(new Map(n, 0, Tpetra::getDefaultComm()));
   const auto u = Teuchos::rcp(new Vector(map, 1)), step = Teuchos::rcp(new Vector(map, 1));
   const auto residual = Teuchos::rcp(new Vector(map, 1));

@@ -28,8 +28,9 @@ namespace lutra {
 ///
 /// Parameters: the list "Lutra" inside "Amesos2" takes the options of `LuOptions` by their names, "Trans"
 /// (NOTRANS, TRANS, CONJ; "Transpose" of Amesos2 means TRANS), "IsContiguous" as KLU2 has it, and "throw":
-/// whether a status other than success is an exception; else `getTiming` tells. New options take effect by a
-/// new analysis at the next call.
+/// whether a status without a solution (singular, breakdown) is an exception. `getTiming` tells each status;
+/// `error_above_tolerance` is never an exception, since X is there. New options take effect by a new analysis
+/// at the next call.
 ///
 /// Errors: std::invalid_argument for what Lutra calls InputError, std::logic_error for CallOrderError, else
 /// std::runtime_error, with Lutra's message, on all processes.
@@ -72,12 +73,12 @@ class Amesos2Solver : public Amesos2::SolverCore<lutra::Amesos2Solver, Matrix, V
   }
 
   /// What was chosen, counted and measured; complete on process 0, status and errors on all.
-  const Report& report() const noexcept { return m_report; }
+  const Report& report() const noexcept { return m_solver ? m_solver->report() : m_report; }
 
   /// Amesos2's timings, and the report as a list "Lutra".
   void getTiming(Teuchos::ParameterList& list) const override {
     Core::getTiming(list);
-    Impl::write_report(m_report, list.sublist("Lutra"));
+    Impl::write_report(report(), list.sublist("Lutra"));
   }
 
   std::string description() const override { return "Lutra sparse LU"; }
@@ -107,7 +108,7 @@ class Amesos2Solver : public Amesos2::SolverCore<lutra::Amesos2Solver, Matrix, V
       const FactorCounts& factors = m_solver->report().factors;
       this->setNnzLU(static_cast<std::size_t>(factors.nnz_l.value_or(0) + factors.nnz_u.value_or(0)));
     });
-    if (m_throw && m_report.status != Status::not_solved) raise_status();
+    if (m_throw && report().status != Status::not_solved) raise_status();
     m_factorized = true;
     return 0;
   }
@@ -123,7 +124,8 @@ class Amesos2Solver : public Amesos2::SolverCore<lutra::Amesos2Solver, Matrix, V
     if (!m_shared || !Impl::with_local_views<Types>(*m_matrix, *X, *B, solve_views)) {
       m_gathered.with_gathered(X, B, this->root_, m_contiguous, this->rowIndexBase_, solve_views);
     }
-    if (m_throw && m_report.status != Status::success) raise_status();
+    const Status status = report().status;
+    if (m_throw && status != Status::success && status != Status::error_above_tolerance) raise_status();
     return 0;
   }
 
@@ -151,7 +153,7 @@ class Amesos2Solver : public Amesos2::SolverCore<lutra::Amesos2Solver, Matrix, V
               Teuchos::rcp(new Teuchos::StringValidator(
                   Teuchos::Array<std::string>{Teuchos::tuple<std::string>("NOTRANS", "TRANS", "CONJ")})));
     list->set("IsContiguous", true, "whether the global indices of rows have no gaps");
-    list->set("throw", true, "whether a status other than success is an exception");
+    list->set("throw", true, "whether a status without a solution is an exception");
     return list;
   }
 
@@ -176,16 +178,13 @@ class Amesos2Solver : public Amesos2::SolverCore<lutra::Amesos2Solver, Matrix, V
   template <class Function>
   void on_root(const Function& function) const {
     Impl::CallOutcome outcome;
-    if (this->root_) {
-      outcome = Impl::attempt(function);
-      if (m_solver) m_report = m_solver->report();
-    }
-    const Teuchos::Comm<int>& comm = *this->getComm();
-    Impl::raise(Impl::outcome_of_root(comm, outcome));
-    Impl::share_report(comm, m_report);
+    if (this->root_) outcome = Impl::attempt(function);
+    if (this->nprocs_ > 1) outcome = Impl::outcome_of_root(*this->getComm(), outcome);
+    Impl::raise(outcome);
+    if (this->nprocs_ > 1) m_report = Impl::report_of_root(*this->getComm(), report());
   }
 
-  void raise_status() const { Impl::raise({Impl::CallOutcome::Kind::failed, describe(m_report)}); }
+  void raise_status() const { Impl::raise({Impl::CallOutcome::Kind::failed, describe(report())}); }
 
   Teuchos::RCP<const Matrix> m_matrix;
   bool m_shared = false;  ///< the Views of the matrix are read in place
@@ -197,7 +196,7 @@ class Amesos2Solver : public Amesos2::SolverCore<lutra::Amesos2Solver, Matrix, V
   std::unique_ptr<solver_type> m_solver;                ///< on process 0; null before an analysis
   mutable Impl::GatheredSystem<Types> m_gathered;       ///< on process 0, where Views are not shared
   bool m_analyzed = false, m_factorized = false;        ///< with the present options
-  mutable Report m_report;
+  mutable Report m_report;                              ///< status and errors, where there is no solver
 };
 
 }  // namespace lutra

@@ -261,6 +261,16 @@ TEST_CASE("Amesos2: options by name", "[trilinos]") {
   if (world()->getRank() == 0) CHECK(system.solver->report().choice.ordering == "amd");
 }
 
+TEST_CASE("Amesos2: a solution above the tolerance is a status, not an exception", "[trilinos]") {
+  const System system(distributed(generate("circuit", 100)));
+  system.set([](auto& p) { p.set("tolerance", 1e-30); });
+  system.solver->solve();
+  CHECK(system.error() < accuracy);
+  Teuchos::ParameterList timing;
+  system.solver->getTiming(timing);
+  CHECK(timing.sublist("Lutra").get<std::string>("status") == "error_above_tolerance");
+}
+
 TEST_CASE("Amesos2: parameters that make no sense", "[trilinos]") {
   const System system(distributed(small));
   using namespace Teuchos::Exceptions;

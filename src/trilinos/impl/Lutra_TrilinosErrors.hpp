@@ -39,7 +39,6 @@ CallOutcome attempt(const Function& function) {
 
 /// Process 0's outcome, on all processes. Collective.
 inline CallOutcome outcome_of_root(const Teuchos::Comm<int>& comm, CallOutcome outcome) {
-  if (comm.getSize() == 1) return outcome;
   int header[2] = {static_cast<int>(outcome.kind), static_cast<int>(outcome.message.size())};
   Teuchos::broadcast(comm, 0, 2, header);
   if (header[0] == 0) return {};
@@ -49,27 +48,27 @@ inline CallOutcome outcome_of_root(const Teuchos::Comm<int>& comm, CallOutcome o
   return outcome;
 }
 
-/// Process 0's status and errors in the reports of all processes. Collective.
-inline void share_report(const Teuchos::Comm<int>& comm, Report& report) {
-  if (comm.getSize() == 1) return;
+/// Process 0's status and errors, on all processes. Collective.
+inline Report report_of_root(const Teuchos::Comm<int>& comm, Report report) {
   SolveErrors& errors = report.errors;
   double values[5] = {static_cast<double>(report.status), errors.backward_componentwise.value_or(-1),
                       errors.backward_normwise.value_or(-1), static_cast<double>(report.refinement_steps),
                       static_cast<double>(report.pivots.perturbed.value_or(-1))};
   Teuchos::broadcast(comm, 0, 5, values);
-  if (comm.getRank() == 0) return;
   const auto known = [](double value) { return value < 0 ? std::nullopt : std::optional<double>(value); };
   report.status = static_cast<Status>(static_cast<int>(values[0]));
   errors.backward_componentwise = known(values[1]);
   errors.backward_normwise = known(values[2]);
   report.refinement_steps = static_cast<std::int64_t>(values[3]);
   report.pivots.perturbed = known(values[4]);
+  return report;
 }
 
 /// Throws the exception Trilinos has for such an outcome: std::invalid_argument, std::logic_error or
 /// std::runtime_error, thrown by Teuchos.
 inline void raise(const CallOutcome& outcome) {
   using Kind = CallOutcome::Kind;
+  if (outcome.kind == Kind::done) return;
   const std::string message = "Lutra: " + outcome.message;
   TEUCHOS_TEST_FOR_EXCEPTION(outcome.kind == Kind::bad_argument, std::invalid_argument, message);
   TEUCHOS_TEST_FOR_EXCEPTION(outcome.kind == Kind::bad_order, std::logic_error, message);
