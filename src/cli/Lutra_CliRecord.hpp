@@ -69,7 +69,7 @@ SolverOptions for_matrix(SolverOptions options, const HostMatrix<Scalar>& A, con
   if (!options.if_symmetric) return options;
   MethodProperties known = method_properties(make_view(A), properties);
   known.lu_asked = options.lu_asked;
-  const MethodChoice choice = choose_method(known, default_device_model<ExecutionSpace>().symmetric);
+  const MethodChoice choice = choose_method(known, default_device_model<ExecutionSpace>());
   options.method_reason = choice.reason;
   if (choice.method == DirectMethod::lu) return options;
   options.ldlt = options.if_symmetric;

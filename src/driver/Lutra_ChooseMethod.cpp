@@ -2,11 +2,14 @@
 #include "Lutra_ChooseMethod.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 #include <vector>
 
+#include "Lutra_ColumnCounts.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_Ordering.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {
@@ -59,6 +62,18 @@ bool is_dominant(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
   return reached.size() == seen.size();
 }
 
+/// By AMD's order; 0 for a matrix without rows.
+template <class Ordinal, class Offset>
+double flops_per_entry(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) {
+  if (A.n_rows == 0) return 0;
+  const auto forecast_with = [&A]<class Index>(Index) {
+    const auto graph = symmetric_graph<Index>(A);
+    return forecast_fill(graph, order(graph, Ordering::amd));
+  };
+  const FillForecast forecast = graph_fits_int(A) ? forecast_with(int()) : forecast_with(std::int64_t());
+  return forecast.flops / static_cast<double>(2 * forecast.nnz_l + A.n_rows);
+}
+
 }  // namespace
 
 template <class Scalar, class Ordinal, class Offset>
@@ -72,10 +87,12 @@ MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos
   result.diagonally_dominant = result.hermitian && is_dominant(A);
   result.structurally_singular = known.structural_rank.value_or(known.rows) < known.rows;
   result.zero_diagonals = known.zero_diagonals;
+  if (result.symmetric || result.hermitian) result.flops_per_entry = flops_per_entry(A.pattern());
   return result;
 }
 
-MethodChoice choose_method(const MethodProperties& properties, const SymmetricCosts& costs) {
+MethodChoice choose_method(const MethodProperties& properties, const DeviceModel& model) {
+  const SymmetricCosts& costs = model.symmetric;
   MethodChoice choice;
   const char* const kind = properties.hermitian && !properties.symmetric ? "Hermitian" : "symmetric";
   const auto because = [&](DirectMethod method, const std::string& reason) {
@@ -99,6 +116,10 @@ MethodChoice choose_method(const MethodProperties& properties, const SymmetricCo
   if (exchanges) matrix += " with " + std::to_string(properties.zero_diagonals) + " zeros on the diagonal";
   if (ratio == 0)
     return because(DirectMethod::lu, "lu: " + matrix + ", but the time of LDLᵀ is not known on this device");
+  if (properties.flops_per_entry < model.numeric.min_flops_per_entry)
+    return because(DirectMethod::lu, "lu: " + matrix + ", but fronts would perform no more than " +
+                                         std::to_string(std::lround(properties.flops_per_entry)) +
+                                         " flops per stored entry");
   char text[64];
   std::snprintf(text, sizeof text, "%.2g times the time of LU", ratio);
   if (ratio >= 1)

@@ -20,6 +20,8 @@ struct MethodProperties {
                                      ///< row of each connected part of the graph: positive definite
   bool structurally_singular = false;  ///< LU names rows and columns of such a matrix
   std::int64_t zero_diagonals = 0;
+  double flops_per_entry = 0;  ///< of an LU factorization of a symmetric matrix in AMD's order, over the
+                               ///< entries of L + U
   bool lu_asked = false;  ///< an option of the caller's is one of LU alone, or memory is limited, which LU
                           ///< can do with less of
 };
@@ -27,7 +29,7 @@ struct MethodProperties {
 /// The properties of a matrix; `lu_asked` is the caller's to set.
 /// @param A    on the host, rows sorted
 /// @param known of the same matrix, by matrix_properties
-/// Cost O(nnz log(row length)).
+/// Cost O(nnz log(row length)), and of a symmetric matrix an ordering by AMD. @throws OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset>
 MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
                                    const MatrixProperties& known);
@@ -39,9 +41,10 @@ struct MethodChoice {
   std::string reason;                       ///< one sentence for the report
 };
 
-/// LU for matrices that are not symmetric. Of others Cholesky's method where diagonal dominance proves them
-/// positive definite, else LDLᵀ, wherever the model of the device predicts less time for it than for LU.
-MethodChoice choose_method(const MethodProperties& properties, const SymmetricCosts& costs);
+/// LU for matrices that are not symmetric, and where fronts have so little to do that LU by rows is faster.
+/// Of others Cholesky's method where diagonal dominance proves them positive definite, else LDLᵀ, wherever
+/// the model of the device predicts less time for it than for LU.
+MethodChoice choose_method(const MethodProperties& properties, const DeviceModel& model);
 
 }  // namespace lutra
 

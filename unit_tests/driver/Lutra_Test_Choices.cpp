@@ -49,6 +49,8 @@ TEST_CASE("what a matrix says of the method that suits it", "[driver]") {
   CHECK(properties_of(A).hermitian);
   CHECK(properties_of(A).diagonally_dominant);
   CHECK(properties_of(A).zero_diagonals == 0);
+  CHECK(properties_of(A).flops_per_entry ==
+        6.0 / 7);                        // two columns of a division, a product and a difference
   A.values = {1, -1, -1, 2, -1, -1, 1};  // no row is strictly dominant: the vector of ones is a null vector
   CHECK_FALSE(properties_of(A).diagonally_dominant);
   A.values = {1, 0, 0, 2, -1, -1, 2};  // a stored zero connects nothing, but all parts are strict
@@ -82,10 +84,13 @@ TEST_CASE("what a matrix says of the method that suits it", "[driver]") {
 #endif
 
 TEST_CASE("a method is chosen from properties and costs, with a reason", "[driver]") {
-  const SymmetricCosts costs{.cholesky = 0.5, .ldlt = 1.5, .ldlt_zero_diagonals = 0.25};
+  DeviceModel model;
+  model.symmetric = {.cholesky = 0.5, .ldlt = 1.5, .ldlt_zero_diagonals = 0.25};
+  model.numeric.min_flops_per_entry = 40;
   MethodProperties properties;
+  properties.flops_per_entry = 100;
   const auto chosen = [&](DirectMethod method, const char* reason) {
-    const MethodChoice choice = choose_method(properties, costs);
+    const MethodChoice choice = choose_method(properties, model);
     CAPTURE(choice.reason);
     CHECK(choice.method == method);
     CHECK(choice.reason.find(reason) != std::string::npos);
@@ -106,9 +111,11 @@ TEST_CASE("a method is chosen from properties and costs, with a reason", "[drive
   chosen(DirectMethod::lu, "options or limits");
   properties.structurally_singular = true;
   chosen(DirectMethod::lu, "names the rows and columns");
-  properties = {.symmetric = true, .hermitian = true, .diagonally_dominant = true};
+  properties = {.symmetric = true, .hermitian = true, .diagonally_dominant = true, .flops_per_entry = 40};
   chosen(DirectMethod::cholesky, "cholesky: the matrix is symmetric and diagonally dominant");
-  const MethodChoice unknown = choose_method(properties, h200_device_model().symmetric);
+  properties.flops_per_entry = 39;
+  chosen(DirectMethod::lu, "39 flops per stored entry");
+  const MethodChoice unknown = choose_method(properties, h200_device_model());
   CHECK(unknown.method == DirectMethod::lu);
   CHECK(unknown.reason.find("not known on this device") != std::string::npos);
 }
