@@ -49,8 +49,8 @@ DeviceModel host_device_model() {
                             .level_launch_seconds = 5e-6,
                             .bandwidth = 10e9};
   model.numeric.min_flops_per_entry = 40;
-  // On 40 matrices with one thread (docs/notes/2026-11-23-ldlt.md).
-  model.symmetric = {.cholesky = 0.8, .ldlt = 0.9, .ldlt_zero_diagonals = 0.5};
+  // On 31 matrices with one thread (docs/notes/2026-11-23-ldlt.md).
+  model.symmetric = {.cholesky = 0.72, .ldlt = 1.03, .ldlt_zero_diagonals = 0.54};
   return model;
 }
 
