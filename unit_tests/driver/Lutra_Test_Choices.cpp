@@ -3,6 +3,7 @@
 
 #include "Lutra_ChooseEngine.hpp"
 #include "Lutra_ChooseMethod.hpp"
+#include "Lutra_Config.hpp"
 
 namespace lutra::Test {
 
