@@ -12,7 +12,9 @@ namespace lutra {
 
 /// Backward errors of each right-hand side; infinity where the residual or the solution is not finite.
 struct BackwardErrors {
-  std::vector<double> componentwise;  ///< maxᵢ |r|ᵢ / (|A||x| + |b|)ᵢ; 0/0 counts as 0
+  /// maxᵢ |r|ᵢ / (|A||x| + |b|)ᵢ, in which denormal entries of x and b count as the smallest normal number;
+  /// 0/0 counts as 0
+  std::vector<double> componentwise;
   std::vector<double> normwise;       ///< ‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)
 };
 

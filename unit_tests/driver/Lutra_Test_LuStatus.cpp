@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <limits>
 
 #include "Lutra_TestSystems.hpp"
@@ -158,6 +159,28 @@ TEMPLATE_LIST_TEST_CASE("a tolerance out of reach is told", "[driver]", AllTypes
         Status::error_above_tolerance);
   CHECK(*solver.report().errors.backward_componentwise > 0);
   CHECK(describe(solver.report()).find("above the tolerance") != std::string::npos);
+}
+
+TEMPLATE_LIST_TEST_CASE("a solution that decays below the smallest number is a success", "[driver]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const std::size_t n = 1000;  // each entry of X is about a fourth of the one before
+  std::vector<std::vector<double>> rows(n, std::vector<double>(n, nothing));
+  for (std::size_t i = 0; i < n; ++i) {
+    rows[i][i] = 4;
+    if (i > 0) rows[i][i - 1] = rows[i - 1][i] = -1;
+  }
+  const auto A = from_dense<Matrix<TestType>>(rows);
+  std::vector<Scalar> b(n, Scalar(0)), x(n);
+  b[0] = 1;
+  Solver<TestType> solver;
+  solver.analyze(A);
+  solver.factorize(A);
+  CHECK(solver.solve_host(b, x) == Status::success);
+  const auto ratio = static_cast<RealOf<Scalar>>(2 - std::sqrt(3.0));
+  CHECK(std::abs(x[0] - ratio) <= 16 * std::numeric_limits<RealOf<Scalar>>::epsilon());
+  CHECK(std::abs(x[20] - ratio * x[19]) <=
+        16 * std::numeric_limits<RealOf<Scalar>>::epsilon() * std::abs(x[20]));
 }
 
 TEMPLATE_LIST_TEST_CASE("overflow in the elimination is a breakdown", "[driver]", AllTypes) {

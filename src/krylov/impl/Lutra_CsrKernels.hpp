@@ -57,7 +57,8 @@ KOKKOS_FORCEINLINE_FUNCTION void raise_to(T& maximum, const T& value) {
 }
 
 /// R = B − A·X with the maxima of backward errors. Everything not finite becomes infinity, so that no
-/// comparison can lose it.
+/// comparison can lose it. Entries of X and B below the smallest normal number count as that: such a number
+/// has an absolute rounding error, which is no fault of the solver's.
 template <class A, class Rows>
 struct ResidualRow {
   using Scalar = typename Rows::value_type;
@@ -66,9 +67,14 @@ struct ResidualRow {
   A rows;
   Rows B, X, R;
 
+  KOKKOS_FORCEINLINE_FUNCTION static RealOf<Scalar> size_of(const Scalar& value) {
+    constexpr auto smallest = Kokkos::Experimental::norm_min_v<RealOf<Scalar>>;
+    const auto size = ScalarTraits<Scalar>::magnitude(value);
+    return size < smallest ? smallest : size;
+  }
   template <class Index>
   KOKKOS_FORCEINLINE_FUNCTION Sum start(Index i, std::size_t c) const {
-    return {B(i, c), ScalarTraits<Scalar>::magnitude(B(i, c))};
+    return {B(i, c), size_of(B(i, c))};
   }
   template <class Offset>
   KOKKOS_FORCEINLINE_FUNCTION auto entry(Offset p) const {
@@ -78,7 +84,7 @@ struct ResidualRow {
   KOKKOS_FORCEINLINE_FUNCTION void add(Sum& sum, const Entry& entry, std::size_t c) const {
     const Scalar x = X(entry.column, c);
     sum.rest -= entry.value * x;
-    sum.size += entry.size * ScalarTraits<Scalar>::magnitude(x);
+    sum.size += entry.size * size_of(x);
   }
   template <class Index>
   KOKKOS_FORCEINLINE_FUNCTION void finish(Index i, std::size_t c, const Sum& sum, double* maxima) const {
