@@ -169,9 +169,9 @@ class ParIlut {
     for_rows("lutra::ilu::prepare_rows", Impl::PrepareRows<Search>{search});
     return search;
   }
-  Search find_candidates(int chunk = 0) {
+  Search find_candidates(int chunk = 0) const {
     const Search search = prepare_search(chunk);
-    m_n_stored = 0;
+    if constexpr (Impl::is_host_space<ExecutionSpace>) Kokkos::deep_copy(m_exec, m_arrays.store.used, 0);
     count_candidates(search, Impl::SearchPass::count);
     return search;
   }
@@ -208,12 +208,11 @@ class ParIlut {
   }
 
   void pass_rows(const char* label, const Search& search, Impl::SearchPass pass,
-                 const Array<std::int64_t>& bins = {}) {
+                 const Array<std::int64_t>& bins = {}) const {
     const Impl::SearchRow<Search, Memory> body{search, pass, bins};
     if constexpr (Impl::is_host_space<ExecutionSpace>) {
       if (m_arrays.store.first.extent(0) > 0)
-        return for_each_row(
-            label, Impl::HostSearchRow<Search, Memory, ExecutionSpace>{body, m_arrays.store, &m_n_stored});
+        return for_each_row(label, Impl::HostSearchRow<Search, Memory, ExecutionSpace>{body, m_arrays.store});
     }
     for_each_row(label, body);
   }
@@ -222,13 +221,13 @@ class ParIlut {
     Impl::for_each_row(m_exec, label, Ordinal(0), m_A.n_rows, *m_work, body);
   }
 
-  void count_candidates(const Search& search, Impl::SearchPass pass) {
+  void count_candidates(const Search& search, Impl::SearchPass pass) const {
     pass_rows("lutra::ilu::count_candidates", search, pass);
     Kokkos::parallel_scan("lutra::ilu::place_candidates", range(std::int64_t(m_A.n_rows) + 1),
                           Impl::PlaceCandidates<Ordinal, Offset, Memory>(search, m_news.device()));
   }
 
-  void fill(const Search& search) {
+  void fill(const Search& search) const {
     pass_rows("lutra::ilu::fill_candidates", search, Impl::SearchPass::fill);
   }
 
@@ -406,7 +405,6 @@ class ParIlut {
   Impl::RowTeams m_rows;
   Factors m_now;  ///< L and U
   Arrays m_arrays;
-  std::int64_t m_n_stored = 0;  ///< hosts: candidates in m_arrays.store
   std::optional<Impl::RowWorkspace<Scalar, Ordinal, ExecutionSpace>> m_work;
   Impl::AsyncResult<Impl::ParIlutNews, ExecutionSpace> m_news;
   Factors m_previous;      ///< before the last step, n = 0 where there is no way back

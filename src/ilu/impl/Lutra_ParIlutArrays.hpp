@@ -103,15 +103,19 @@ struct ParIlutArrays {
   /// Hosts: room for candidates, in an eighth of the memory at most.
   void allocate_store(std::int64_t candidates) {
     const auto rows = static_cast<std::size_t>(n);
+    const auto threads = static_cast<std::size_t>(exec.concurrency());
     const std::size_t most = budget.available_bytes() / 8;
-    if (most < rows * Store::row_bytes) return;
-    const std::size_t size =
-        std::min(static_cast<std::size_t>(candidates), (most - rows * Store::row_bytes) / Store::entry_bytes);
+    const std::size_t fixed = rows * Store::row_bytes + threads * Store::line * sizeof(std::int64_t);
+    if (most < fixed) return;
+    const std::size_t part =
+        std::min(static_cast<std::size_t>(candidates), (most - fixed) / Store::entry_bytes) / threads;
     store_reservation = MemoryReservation(budget);
     store.first = allocate<std::int64_t>(store_reservation, "first_candidates", rows);
     store.n_in_row = allocate<Ordinal>(store_reservation, "candidate_counts", rows);
-    store.columns = allocate<Ordinal>(store_reservation, "candidate_columns", size);
-    store.residuals = allocate<Scalar>(store_reservation, "candidate_residuals", size);
+    store.columns = allocate<Ordinal>(store_reservation, "candidate_columns", threads * part);
+    store.residuals = allocate<Scalar>(store_reservation, "candidate_residuals", threads * part);
+    store.used = allocate<std::int64_t>(store_reservation, "used_candidates", threads * Store::line);
+    store.part = static_cast<std::int64_t>(part);
   }
 
   /// Room for `wanted` entries with candidates, as far as the budget goes. Those before are lost. The store

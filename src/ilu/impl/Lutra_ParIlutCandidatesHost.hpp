@@ -15,15 +15,26 @@
 
 namespace lutra::Impl {
 
-/// Candidates of the rows, in the order in which the rows were done; unsorted in a row.
+/// Candidates of the rows, in as many equal parts as there are threads: in each in the order in which the
+/// thread has done its rows; unsorted in a row.
 template <class Scalar, class Ordinal, class Memory>
 struct CandidateStore {
   Kokkos::View<std::int64_t*, Memory> first;  ///< [n] where those of a row start; −1: no room
   Kokkos::View<Ordinal*, Memory> n_in_row;    ///< [n]
-  Kokkos::View<Ordinal*, Memory> columns;     ///< [capacity]
-  Kokkos::View<Scalar*, Memory> residuals;    ///< [capacity] entries of A − L·U
+  Kokkos::View<Ordinal*, Memory> columns;     ///< [threads × part]
+  Kokkos::View<Scalar*, Memory> residuals;    ///< [threads × part] entries of A − L·U
+  Kokkos::View<std::int64_t*, Memory> used;  ///< [threads × line] of each part; a cache line for each thread
+  std::int64_t part = 0;
+  static constexpr int line = 8;
 
-  KOKKOS_FUNCTION std::int64_t capacity() const { return static_cast<std::int64_t>(columns.extent(0)); }
+  /// Takes so many entries of a thread's part.
+  /// @returns the first; −1: there is no room
+  KOKKOS_FUNCTION std::int64_t take(int thread, Ordinal entries) const {
+    std::int64_t& end = used(line * static_cast<std::int64_t>(thread));
+    if (end + entries > part) return -1;
+    end += entries;
+    return thread * part + end - entries;
+  }
   static constexpr std::size_t row_bytes = sizeof(std::int64_t) + sizeof(Ordinal);
   static constexpr std::size_t entry_bytes = sizeof(Ordinal) + sizeof(Scalar);
 };
@@ -36,7 +47,6 @@ struct HostSearchRow {
   using Real = RealOf<Scalar>;
   Anew anew;
   CandidateStore<Scalar, typename Search::Index, Memory> store;
-  std::int64_t* n_stored;  ///< candidates so far, of rows without room, too
 
   template <class Ordinal>
   KOKKOS_FUNCTION void operator()(const SerialLanes& lanes, DenseAccumulator<Scalar, Ordinal>& w,
@@ -56,7 +66,7 @@ struct HostSearchRow {
     }
   }
 
-  /// Leaves the candidates in the accumulator, and takes them over.
+  /// Takes the candidates over from the accumulator, which is empty afterwards.
   template <class Ordinal>
   KOKKOS_FUNCTION void keep_candidates(DenseAccumulator<Scalar, Ordinal>& row, Ordinal i) const {
     const Search& s = anew.s;
@@ -77,11 +87,10 @@ struct HostSearchRow {
     }
     row.count = 0;
     set_counts(i, left, kept);
-    const std::int64_t begin = fetch_add_shared<ExecutionSpace>(*n_stored, static_cast<std::int64_t>(kept));
-    const bool fits = begin + kept <= store.capacity();
-    store.first(i) = fits ? begin : -1;
+    const std::int64_t begin = store.take(w.thread, kept);
+    store.first(i) = begin;
     store.n_in_row(i) = kept;
-    if (!fits) return;
+    if (begin < 0) return;
     for (Ordinal t = 0; t < kept; ++t) {
       store.columns(begin + t) = w.columns[t];
       store.residuals(begin + t) = w.values[t];

@@ -106,6 +106,7 @@ struct DenseAccumulator {
   Ordinal* slot_of;   ///< [n] absent(column) where it is not in the row; all of them between rows
   Ordinal* columns;   ///< by slot
   Scalar* values;     ///< by slot
+  int thread = 0;     ///< whose it is
   Ordinal count = 0;  ///< slots in use
 
   KOKKOS_FORCEINLINE_FUNCTION static Ordinal absent(Ordinal column) { return ~(column & (margin - 1)); }

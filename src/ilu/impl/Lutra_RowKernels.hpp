@@ -71,7 +71,7 @@ struct RowTables {
     using Dense = DenseAccumulator<Scalar, Ordinal>;
     const std::size_t first = first_slot(thread) + static_cast<std::size_t>(Dense::margin);
     return {slot_of.data() + static_cast<std::size_t>(thread) * static_cast<std::size_t>(n),
-            columns.data() + first, values.data() + first};
+            columns.data() + first, values.data() + first, thread};
   }
 
   KOKKOS_FUNCTION std::size_t scratch_bytes() const {
