@@ -272,11 +272,11 @@ TEMPLATE_LIST_TEST_CASE("KKT matrices have the inertia they were made with", "[d
 
 TEMPLATE_LIST_TEST_CASE("constraints that depend on others are zero pivots", "[driver][kkt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
-  if (sizeof(RealOf<Scalar>) == 4) SUCCEED("rounding errors in single precision may exceed the tolerance");
+  if (sizeof(RealOf<Scalar>) == 4) return;  // rounding errors may exceed the tolerance
   const int variables = 80, constraints = variables / 2, dependent = variables / 10;
   LdltOptions options;
   options.symmetry = Symmetry::hermitian;
-  for (std::uint64_t seed = 0; sizeof(RealOf<Scalar>) == 8 && seed < 10; ++seed) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
     INFO("seed " << seed);
     Dice dice{std::mt19937_64(seed)};
     std::vector<std::map<int, Scalar>> B;
