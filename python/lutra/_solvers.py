@@ -301,8 +301,8 @@ def ldlt(A: Any, **options: Any) -> LDLT:
 
     Options are the fields of LdltOptions: symmetry ("symmetric" or "hermitian", of complex matrices), triangle
     ("both", "lower", "upper": which entries are read), ordering, user_permutation, matching, pair_ordering,
-    pivoting, pivot_threshold, perturbation, max_refinement_steps, tolerance, solve_singular, validate_input,
-    time_stages, memory_limit.
+    pivoting, pivot_threshold, zero_tolerance, perturbation, max_refinement_steps, tolerance, solve_singular,
+    validate_input, time_stages, memory_limit.
 
     >>> import numpy as np, scipy.sparse as sp, lutra
     >>> K = sp.csr_matrix([[2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 1.0, 0.0]])

@@ -31,11 +31,12 @@ LdltPivotRule rule_of(const LdltOptions& options) {
   return rule;
 }
 
-/// Of the largest scaled entry. Where an entry would be zero without rounding, fronts leave up to some
-/// thousand ε.
+/// Where an entry would be zero without rounding, fronts leave up to some hundred ε.
 template <class Scalar>
-double default_zero_tolerance() {
-  return std::pow(static_cast<double>(epsilon_of<Scalar>), 0.75);
+double zero_tolerance(const LdltOptions& options) {
+  const int factor = sizeof(RealOf<Scalar>) == 8 ? 1024 : 16;
+  return options.zero_tolerance > 0 ? options.zero_tolerance
+                                    : factor * static_cast<double>(epsilon_of<Scalar>);
 }
 
 /// Zero eigenvalues that a matrix has for its nonzero entries alone, whatever their values. Fences.
@@ -100,7 +101,7 @@ std::string LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::cascade(
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_with_tolerance(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A) {
-  m_rule.zero_tolerance = default_zero_tolerance<Scalar>();
+  m_rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options);
   m_doubtful = false;
   LdltOutcome outcome = factorize_with_room(exec, A);
   if (outcome.zero >= m_plan.min_zero || !outcome.succeeded()) return outcome;

@@ -10,6 +10,8 @@ namespace lutra {
 void check_options(const LdltOptions& options) {
   if (!(options.pivot_threshold > 0 && options.pivot_threshold <= 0.5))
     throw InputError("options: pivot_threshold must be above 0 and at most 0.5");
+  if (!(options.zero_tolerance >= 0 && options.zero_tolerance < 1))
+    throw InputError("options: zero_tolerance must be 0 or more and below 1");
   if (!(options.tolerance >= 0 && options.perturbation >= 0 && options.max_refinement_steps >= 0))
     throw InputError("options: tolerance, perturbation and max_refinement_steps must be 0 or more");
   if (!std::isfinite(options.tolerance) || !std::isfinite(options.perturbation))

@@ -31,7 +31,9 @@ struct LdltOptions {
                                ///< factorization that delays too many pivots comes to it by itself
   Pivoting pivoting = Pivoting::automatic;  ///< automatic: threshold; Cholesky: none
   double pivot_threshold =
-      0.01;  ///< u of threshold pivoting: entries of L are at most 1/u; above 0, at most 0.5
+      0.01;                   ///< u of threshold pivoting: entries of L are at most 1/u; above 0, at most 0.5
+  double zero_tolerance = 0;  ///< a column of which no entry exceeds this times the largest scaled entry is a
+                              ///< zero pivot; 0: 1024ε, in single precision 16ε
   // Of factorizations and solves.
   double perturbation = 0;  ///< of static_perturbed: least |pivot| of the scaled matrix; 0: the library's
                             ///< choice

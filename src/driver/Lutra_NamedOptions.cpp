@@ -118,6 +118,7 @@ void visit_fields(LdltOptions& o, const Visit& visit) {
   visit("pair_ordering", o.pair_ordering);
   visit("pivoting", o.pivoting);
   visit("pivot_threshold", o.pivot_threshold);
+  visit("zero_tolerance", o.zero_tolerance);
   visit("perturbation", o.perturbation);
   visit("max_refinement_steps", o.max_refinement_steps);
   visit("tolerance", o.tolerance);

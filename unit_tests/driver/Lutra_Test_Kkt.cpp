@@ -305,4 +305,30 @@ TEMPLATE_LIST_TEST_CASE("constraints that depend on others are zero pivots", "[d
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("the tolerance of zero pivots decides what a small one is", "[driver][kkt]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  Kkt<Scalar> kkt;  // that no scaling changes; the Schur complement of the last row is −10⁻⁴
+  kkt.rows.resize(3);
+  kkt.set(0, 0, Scalar(1));
+  kkt.set(1, 1, Scalar(1));
+  kkt.set(1, 0, as_scalar<Scalar>(0.5));
+  kkt.set(2, 0, Scalar(1));
+  kkt.set(2, 2, as_scalar<Scalar>(4.0 / 3 - 1e-4));
+  kkt.positive = 2;
+  LdltOptions options;
+  options.symmetry = Symmetry::hermitian;
+  options.matching = Matching::none;
+  for (const double tolerance : {0.0, 1e-5, 1e-2}) {
+    options.zero_tolerance = tolerance;
+    kkt.negative = tolerance < 1e-4 ? 1 : 0;
+    kkt.zero = 1 - kkt.negative;
+    check_kkt<TestType>(kkt.rows, kkt, options);
+  }
+  for (const double tolerance : {-1.0, 1.0, std::nan("")}) {
+    options.zero_tolerance = tolerance;
+    CHECK_THROWS_AS(LdltOf<TestType>(options), InputError);
+  }
+}
+
 }  // namespace lutra::Test
