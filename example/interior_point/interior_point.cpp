@@ -10,7 +10,7 @@
 //         |       A         −δc·I   |
 //
 // whose step is one of descent if K has n positive and m negative eigenvalues: δx and δc are raised until it
-// has, as in Wächter and Biegler, Math. Programming 106, 2006, section 3.1. An analysis serves many
+// has, as in Wächter and Biegler, Math. Programming 106, 2006, section 3.1. One analysis serves all
 // factorizations.
 #include <Kokkos_Core.hpp>
 
@@ -92,7 +92,6 @@ bool factorize(Solver& solver, const Kkt& kkt, const Program& program, Delta& la
   const Vector shift("shift", program.n + program.m);
   const auto x_rows = Kokkos::subview(shift, Kokkos::pair<int, int>(0, program.n)),
              constraints = Kokkos::subview(shift, Kokkos::pair<int, int>(program.n, program.n + program.m));
-  bool scaled_anew = false;
   for (double delta_x = 0, delta_c = 0; std::max(delta_x, delta_c) < 1e8;) {
     Kokkos::deep_copy(x_rows, delta_x);
     Kokkos::deep_copy(constraints, -delta_c);
@@ -101,9 +100,6 @@ bool factorize(Solver& solver, const Kkt& kkt, const Program& program, Delta& la
     if (inertia.positive == program.n && inertia.negative == program.m) return true;
     if (inertia.negative.value_or(0) > program.m) {
       delta_x = delta_x == 0 ? 1e-2 : 4 * delta_x;  // the program is not convex here
-    } else if (delta_c > 0 && !scaled_anew) {
-      solver.analyze(kkt.matrix);  // Z/X has grown beyond the scaling of the last analysis
-      scaled_anew = true;
     } else {
       delta_c = delta_c == 0 ? 1e-8 : 100 * delta_c;  // the constraints depend on one another
     }

@@ -9,16 +9,21 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Matching.hpp"
+#include "Lutra_PivotOrder.hpp"
+#include "Lutra_SymmetricMatching.hpp"
 #include "Lutra_Timer.hpp"
+#include "Lutra_ToDevice.hpp"
 
 namespace lutra::Impl {
 namespace {
 
-constexpr int max_repetitions = 3;     ///< with more room, before the order is changed
-constexpr double max_growth = 1.1;     ///< of the panels, likewise
-constexpr double max_delayed = 0.1;    ///< columns delayed, of all, likewise; …
-constexpr int min_delayed = 100;       ///< … no fewer than these are worth another order
-constexpr double max_entries = 1.5;    ///< of L and D, times those predicted, likewise
+constexpr int max_repetitions = 3;   ///< with more room, before the order is changed
+constexpr double max_growth = 1.1;   ///< of the panels, likewise
+constexpr double max_delayed = 0.1;  ///< columns delayed, of all, likewise; …
+constexpr int min_delayed = 100;     ///< … no fewer than these are worth another order
+constexpr double max_entries = 1.5;  ///< of L and D, times those predicted, likewise
+constexpr double max_scaled_entry =
+    0x1p10;                            ///< from which on the scales of the analysis have aged: they made it 1
 constexpr int max_tolerances = 3;      ///< for zero pivots, each …
 constexpr double tolerance_step = 16;  ///< … times the one before
 
@@ -69,9 +74,30 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
   m_A = A;
   m_events.clear();
   m_rule.perturbation = perturbation;
-  const LdltOutcome outcome = factorize_with_tolerance(exec, A);
+  LdltOutcome outcome = factorize_with_tolerance(exec, A);
+  if (outcome.succeeded() && outcome.zero > 0 && outcome.largest_entry > max_scaled_entry &&
+      m_plan.options.matching != Matching::none) {
+    scale_anew(exec);
+    outcome = factorize_with_tolerance(exec, m_A);
+  }
   const std::string cascaded = cascade(outcome);
   return cascaded.empty() ? outcome_of(exec, outcome) : reorder(exec, A, perturbation, cascaded);
+}
+
+/// Scales for the values of this factorization: zero is what is small beside the largest scaled entry, and
+/// that has grown by values the scales of the analysis were not made for. Fences.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::scale_anew(const ExecutionSpace& exec) {
+  const auto& pattern = m_plan.F.A;
+  const CsrView<Scalar, Ordinal, Offset, Memory> A{pattern.n_rows, pattern.n_cols, pattern.row_map,
+                                                   pattern.entries, m_A.values};
+  auto scale = equilibrate(copy_to_host(exec, A));
+  round_to_powers_of_two(scale, max_scale_exponent<Scalar>);
+  m_scale_reservation = MemoryReservation(m_budget);
+  m_A.row_scale = m_A.col_scale = upload(exec, m_scale_reservation, "lutra::driver::scale",
+                                         std::vector<RealOf<Scalar>>(scale.begin(), scale.end()));
+  m_events.push_back(
+      "zero pivots, and values beyond the scaling of the analysis: scaled and factorized again");
 }
 
 /// Whether the order may be changed for another one.

@@ -119,10 +119,6 @@ std::vector<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::Hos
   return std::move(chosen.permutation);
 }
 
-/// Largest exponent of a scale: the product of two and an entry stays in range.
-template <class Scalar>
-constexpr int max_exponent = sizeof(RealOf<Scalar>) == 8 ? 500 : 60;
-
 /// Scales that span more do more harm than those of equilibration.
 constexpr double max_scale_ratio = 0x1p52;
 
@@ -152,7 +148,7 @@ SymmetricMatching<Ordinal> match_symmetric(
     result.scale = equilibrate(on_host);
     add_reason(report, "scaling: by the largest entries of rows, the matching's scales differ too much");
   }
-  round_to_powers_of_two(result.scale, max_exponent<Scalar>);
+  round_to_powers_of_two(result.scale, Impl::max_scale_exponent<Scalar>);
   return result;
 }
 

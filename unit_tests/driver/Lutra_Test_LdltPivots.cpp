@@ -271,4 +271,36 @@ TEMPLATE_LIST_TEST_CASE("solves with L, D and Lᵀ one after another are solves 
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("values far beyond the scaling of the analysis are no reason for zero pivots",
+                        "[ldlt]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  // A barrier: entries of the diagonal that are 1 in the analysis, and then of all sizes.
+  std::mt19937 random(115);
+  const std::size_t n = 40, m = 15;
+  auto A = saddle_point<Matrix<TestType>>(static_cast<int>(n), static_cast<int>(m), random);
+  LdltOptions options;
+  options.symmetry = Symmetry::hermitian;
+  Symmetric<TestType> solver(options);
+  solver.analyze(A);
+  const double most = sizeof(RealOf<Scalar>) == 8 ? 1e14 : 1e6;
+  bool large = true;  // every second positive entry of the diagonal
+  for (std::size_t i = 0; i < n + m; ++i) {
+    for (auto p = static_cast<std::size_t>(A.row_map[i]); p < static_cast<std::size_t>(A.row_map[i + 1]);
+         ++p) {
+      if (static_cast<std::size_t>(A.entries[p]) != i || !(Kokkos::real(A.values[p]) > 0)) continue;
+      if (large) A.values[p] *= as_scalar<Scalar>(most);
+      large = !large;
+    }
+  }
+  solver.factorize(A);
+  check_inertia(solver.report(), n, m, 0);
+  check_solution(solver, A);
+  REQUIRE(solver.report().escalations.size() == 1);
+  CHECK_THAT(solver.report().escalations[0], ContainsSubstring("beyond the scaling"));
+  solver.analyze(A);
+  solver.factorize(A);
+  check_inertia(solver.report(), n, m, 0);
+  CHECK(solver.report().escalations.empty());
+}
+
 }  // namespace lutra::Test

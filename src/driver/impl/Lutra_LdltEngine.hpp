@@ -90,6 +90,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   LdltOutcome factorize_with_room(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A);
   LdltOutcome factorize_with_tolerance(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A);
   FactorizationOutcome outcome_of(const ExecutionSpace& exec, const LdltOutcome& outcome) const;
+  void scale_anew(const ExecutionSpace& exec);
   bool may_reorder() const;
   std::string cascade(const LdltOutcome& outcome) const;
   FactorizationOutcome reorder(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
@@ -102,9 +103,10 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   LdltPivotRule m_rule;
   LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace> m_fronts;
   LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace> m_solver;
-  ScaledValues<Scalar, Memory> m_A;   ///< of the last factorization; `apply` reads its scales
-  std::vector<std::string> m_events;  ///< of the last factorization
-  bool m_doubtful = false;            ///< rounding errors may have passed for pivots of a singular matrix
+  ScaledValues<Scalar, Memory> m_A;       ///< of the last factorization; `apply` reads its scales
+  MemoryReservation m_scale_reservation;  ///< of scales that replaced those of the analysis
+  std::vector<std::string> m_events;      ///< of the last factorization
+  bool m_doubtful = false;                ///< rounding errors may have passed for pivots of a singular matrix
   Replacement m_replacement;
 };
 

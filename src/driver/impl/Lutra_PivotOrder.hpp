@@ -14,6 +14,12 @@
 
 namespace lutra {
 
+namespace Impl {
+/// Largest exponent of a symmetric scale: the product of two and an entry stays in range.
+template <class Scalar>
+constexpr int max_scale_exponent = sizeof(RealOf<Scalar>) == 8 ? 500 : 60;
+}  // namespace Impl
+
 /// Which entries of A become pivots, and when; on the host.
 template <class Ordinal>
 struct PivotOrder {
