@@ -283,7 +283,8 @@ FactorValues<Scalar> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
                                         : cb_rows(fronts[f].rows + (i - columns));
         factors.rows.push_back(position[static_cast<std::size_t>(row)]);
         factors.columns.push_back(k);
-        factors.values.push_back(panels(rooms[f].panel + static_cast<Offset>(j) * rows + i));
+        factors.values.push_back(panels(rooms[f].panel - static_cast<Offset>(records[f].moved) +
+                                        static_cast<Offset>(j) * rows + i));
       }
     }
   }

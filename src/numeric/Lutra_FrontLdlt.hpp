@@ -107,6 +107,9 @@ struct LdltRecord {
   int delayed_out = 0;  ///< columns delayed to the parent: pivots + delayed_in − eliminated, the last slots
   int wanted = 0;       ///< where delayed_in did not fit: columns that there should be room for; else 0
   int stopped = 0;      ///< 1: not factorized, for want of room, a bad value, or a child that stopped
+  /// Entries by which the panel begins before its room. Hosts put panels side by side: room that delayed
+  /// columns do not need would lie between small ones.
+  std::int64_t moved = 0;
 };
 
 /// Outcome of one factorization. Kept in memory of the execution space while it runs.

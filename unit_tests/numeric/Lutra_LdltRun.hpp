@@ -158,7 +158,8 @@ void assemble_factors(const Plan& plan, const std::vector<typename Types::Ordina
       result.D[v][v] = result.diagonal[s];
       for (int i = j + 1; i < size; ++i)
         result.L[variable(i)][v] =
-            result.panels[static_cast<std::size_t>(result.room[f].panel) + static_cast<std::size_t>(i) +
+            result.panels[static_cast<std::size_t>(result.room[f].panel) -
+                          static_cast<std::size_t>(record.moved) + static_cast<std::size_t>(i) +
                           static_cast<std::size_t>(j) * static_cast<std::size_t>(size)];
       if (result.kind[s] == PivotKind::first_of_two) {
         REQUIRE(j + 1 < record.eliminated);  // no pair is split

@@ -39,12 +39,12 @@ struct LdltData {
   LdltPivotRule rule;
   int column_rows = 0;  ///< as in LdltPlanOptions
 
-  /// Front f with `delayed` columns from its children.
-  KOKKOS_FUNCTION LdltFront<Scalar, Ordinal> dense(Ordinal f, int delayed) const {
+  /// Front f with `delayed` columns from its children, its panel so many entries before its room.
+  KOKKOS_FUNCTION LdltFront<Scalar, Ordinal> dense(Ordinal f, int delayed, std::int64_t moved = 0) const {
     const Front<Ordinal, Offset>& front = fronts[f];
     const Offset s = room[f].slots;
     const int columns = front.pivots + delayed;
-    return {panels + room[f].panel,
+    return {panels + room[f].panel - moved,
             contributions + front.contribution,
             diagonal + s,
             off_diagonal + s,
@@ -78,15 +78,18 @@ struct LdltWorker {
   LdltData<Scalar, Ordinal, Offset> data;
 
   /// @param work ldlt_work entries for this front, or none: those of its level
+  /// @param moved as in LdltRecord
   template <class Team>
-  KOKKOS_FUNCTION void work(const Team& team, Ordinal f, Scalar* work = nullptr) const {
+  KOKKOS_FUNCTION void work(const Team& team, Ordinal f, Scalar* work = nullptr,
+                            std::int64_t moved = 0) const {
     const Front<Ordinal, Offset> front = data.fronts[f];
     LdltRecord record;
+    record.moved = moved;
     if (!admit(front, data.room[f].max_delayed, f, record)) {
       team.once([&] { data.records[f] = record; });
       return;
     }
-    const Panel panel = data.dense(f, record.delayed_in);
+    const Panel panel = data.dense(f, record.delayed_in, moved);
     assemble(team, front, panel);
     const LdltTest<Scalar> test = data.test(front.parent < 0);
     const LdltProgress progress =
@@ -201,7 +204,7 @@ struct LdltWorker {
   KOKKOS_FUNCTION void add_delayed(const Team& team, Ordinal number, const LdltRecord& record, int position,
                                    int pivots, int delayed, const Panel& panel) const {
     const Front<Ordinal, Offset> child = data.fronts[number];
-    const Panel from = data.dense(number, record.delayed_in);
+    const Panel from = data.dense(number, record.delayed_in, record.moved);
     const int* const relative = data.relative + child.rows;
     const bool hermitian = data.rule.symmetry == Symmetry::hermitian;
     const int out = record.delayed_out, first = record.eliminated;
@@ -248,6 +251,25 @@ void factorize_ldlt_portable(const ExecutionSpace& exec,
   }
 }
 
+/// Where a thread puts panels: each behind that of the front before it, if that was the last, or into its
+/// room. Panels do not overlap, since no room is smaller than what is in it.
+template <class Offset>
+struct PanelCursor {
+  std::int64_t next_front = -1;
+  Offset end = 0;
+
+  /// LdltRecord::moved of a front.
+  std::int64_t move(std::int64_t front, Offset room) {
+    if (front != next_front) end = room;
+    next_front = front + 1;
+    return static_cast<std::int64_t>(room - end);
+  }
+  void advance(const LdltRecord& record, int pivots, int cb_rows) {
+    const Offset columns = pivots + record.delayed_in;
+    end += record.stopped != 0 ? Offset(0) : columns * (columns + cb_rows);
+  }
+};
+
 /// Subtrees are taken by threads, by tickets; then the fronts above them are worked one after the other, each
 /// by all threads.
 /// @param buffers   product_buffer numbers a thread
@@ -259,14 +281,16 @@ void factorize_ldlt_on_host(const ExecutionSpace& exec, Ordinal count, const Sub
   using Real = RealOf<Scalar>;
   const LdltWorker<Scalar, Ordinal, Offset> worker{data};
   const auto kernel = best_product<Real>();
-  const auto work = [&](const auto& loop, Ordinal f, int thread) {
+  const auto work = [&](const auto& loop, Ordinal f, int thread, PanelCursor<Offset>& cursor) {
     using Loop = std::decay_t<decltype(loop)>;
     const HostProducts<Scalar, Loop> products{kernel, loop};
     worker.work(HostFrontTeam<Scalar, Loop>{products, data.column_rows}, f,
-                data.workspace + thread * max_work);
+                data.workspace + thread * max_work, cursor.move(f, data.room[f].panel));
+    cursor.advance(data.records[f], data.fronts[f].pivots, data.fronts[f].cb_rows);
   };
+  PanelCursor<Offset> of_all;
   if (mapping.order.empty()) {
-    for (Ordinal f = 0; f < count; ++f) work(AloneLoop<Real>{buffers}, f, 0);
+    for (Ordinal f = 0; f < count; ++f) work(AloneLoop<Real>{buffers}, f, 0, of_all);
     return;
   }
   const auto tasks = static_cast<std::int64_t>(mapping.tasks());
@@ -275,14 +299,15 @@ void factorize_ldlt_on_host(const ExecutionSpace& exec, Ordinal count, const Sub
       "lutra::numeric::ldlt_subtrees", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, exec.concurrency()),
       [&](int thread) {
         const AloneLoop<Real> loop{buffers + static_cast<std::size_t>(thread) * product_buffer};
+        PanelCursor<Offset> cursor;
         for (std::int64_t t; (t = tickets.fetch_add(1)) < tasks;) {
           for (Ordinal p = at(mapping.task_begin, t); p < at(mapping.task_begin, t + 1); ++p)
-            work(loop, at(mapping.order, p), thread);
+            work(loop, at(mapping.order, p), thread, cursor);
         }
       });
   const SharedLoop<Real, ExecutionSpace> loop{exec, buffers};
   for (Ordinal p = mapping.task_begin.back(); p < static_cast<Ordinal>(mapping.order.size()); ++p)
-    work(loop, at(mapping.order, p), 0);
+    work(loop, at(mapping.order, p), 0, of_all);
 }
 
 }  // namespace lutra::Impl

@@ -185,7 +185,7 @@ struct LdltSolveWorker {
     const LdltFrontRoom<Offset> room = data.room[number];
     const LdltRecord record = data.records[number];
     return {front,
-            data.panels + room.panel,
+            data.panels + room.panel - record.moved,
             data.variables + room.slots,
             room.slots,
             record.eliminated,
