@@ -76,8 +76,10 @@ struct FactorizedLdlt {
   LdltFactors<Scalar, Ordinal, Offset, Space> factors;
   LdltOutcome outcome;
 
-  FactorizedLdlt(const Matrix<Types>& A, const LdltPivotRule& rule, const LdltPlanOptions& options = {})
-      : matrix(A),
+  FactorizedLdlt(const Matrix<Types>& A, const LdltPivotRule& rule, const LdltPlanOptions& options = {},
+                 const Space& space = Space())
+      : exec(space),
+        matrix(A),
         tree(make_assembly_tree(make_view(matrix).pattern())),
         plan(plan_ldlt(exec, tree,
                        FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
@@ -147,5 +149,29 @@ TEMPLATE_LIST_TEST_CASE("solves where fronts needed more room than was planned",
   CHECK(with_roomy.solve(B, Transposition::none) == with_tight.solve(B, Transposition::none));
   with_tight.check_all(tight.product(), random, 1);
 }
+
+#ifdef LUTRA_HAS_OPENMP
+TEST_CASE("solves with L·D·Lᵀ have the same bits for any number of threads", "[trisolve]") {
+  using OpenMpTypes =
+      Types<std::tuple_element_t<0, Scalars>, std::tuple_element_t<0, Ordinals>, Kokkos::OpenMP>;
+  std::mt19937 random(43);
+  const auto matrix = saddle_point<Matrix<OpenMpTypes>>(800, 300, Symmetry::symmetric, random);
+  const int most = Kokkos::OpenMP().concurrency();
+  Columns<OpenMpTypes::Scalar> B, first;
+  for (const int threads : {1, 2, 4}) {
+    if (threads > most) continue;
+    const FactorizedLdlt<OpenMpTypes> ldlt(matrix, {}, {}, Kokkos::OpenMP(threads));
+    int largest = 0;
+    for (const auto& front : ldlt.plan.base.layout.fronts) largest = std::max(largest, front.size());
+    REQUIRE(largest >= 300);  // all threads work on it
+    auto solves = solves_with<OpenMpTypes>(ldlt);
+    if (B.empty()) B = solves.random_columns(6, random);
+    auto got = solves.solve({B.begin(), B.end() - 1}, Transposition::none);  // five together …
+    got.push_back(solves.solve({B.back()}, Transposition::none).front());    // … and one alone
+    if (first.empty()) first = got;
+    CHECK(got == first);
+  }
+}
+#endif
 
 }  // namespace lutra::Test
