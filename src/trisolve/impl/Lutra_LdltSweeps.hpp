@@ -40,9 +40,10 @@ static void sweep_subtrees(const ExecutionSpace& exec, const std::vector<Front<O
       Ordinal end = k + 1;
       while (!is_large(k) && end < last && !is_large(end)) ++end;
       const Ordinal begin_here = forward ? k : first + last - end, end_here = begin_here + (end - k);
-      Kokkos::parallel_for("lutra::trisolve::sweep_front",
-                           Policy(exec, 1, is_large(k) ? exec.concurrency() : 1),
-                           [&](const Member& team) { range(team, begin_here, end_here); });
+      const auto sweep = [&](const Member& team) { range(team, begin_here, end_here); };
+      // of this instance: concurrency() may be that of the default one
+      const int all = Policy(exec, 1, 1).team_size_max(sweep, Kokkos::ParallelForTag());
+      Kokkos::parallel_for("lutra::trisolve::sweep_front", Policy(exec, 1, is_large(k) ? all : 1), sweep);
       k = end;
     }
   };
