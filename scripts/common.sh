@@ -93,10 +93,6 @@ environment_hash() {
 # configure <options of cmake>…: the preset, with CMake's words shown only where it fails.
 configure() {
   local log=$root/build/$preset/configure.log options=("$@")
-  # The tests compile the library twice, once as part of another project: ccache makes the second time short.
-  if [[ $preset != cuda && -z ${CXX:-} && -z ${CMAKE_CXX_COMPILER_LAUNCHER:-} ]] && command -v ccache >/dev/null; then
-    options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  fi
   say "Configuring build/$preset"
   mkdir -p "$(dirname "$log")"
   if ! (cd "$root" && cmake --preset "$preset" "${options[@]}") >"$log" 2>&1; then

@@ -27,7 +27,7 @@ install_by_apt() {
       LibLZMA) packages+=(liblzma-dev xz-utils) ;;
       nlohmann_json) packages+=(nlohmann-json3-dev) ;;
       CLI11) packages+=(libcli11-dev) ;;
-      Catch2) packages+=(catch2 ccache gfortran pkg-config) ;;  # the last two for examples from C and Fortran
+      Catch2) packages+=(catch2 gfortran pkg-config) ;;  # the last two for examples from C and Fortran
       benchmark) packages+=(libbenchmark-dev) ;;
       KLU | UMFPACK) packages+=(libsuitesparse-dev) ;;
       MUMPS) packages+=(libmumps-dev) ;;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Lutra inside another project: as a shared library, for one scalar and one index type. The build folder stays, and
-# the warning flags are those of the main build, so that a second run, or ccache, has little to compile. What it computes
+# the warning flags are those of the main build, so that a second run has little to compile. What it computes
 # is tested elsewhere: it is compiled without optimisation.
 include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
 build_and_run("${CMAKE_CURRENT_LIST_DIR}/subdirectory" "${WORK}/build" solve_views "-DLUTRA_SOURCE=${LUTRA_SOURCE}"
