@@ -29,7 +29,7 @@ function(check_line)
   if(name MATCHES "/lutra-single/")
     set(most 1e-5)  # factors in float
   endif()
-  if(NOT name MATCHES "/(read|symbolic[^/]*|supernodes|parilut[^/]*|select[^/]*|dense-lu/(cusolver|lapack))/" AND NOT backward_componentwise LESS most)
+  if(NOT name MATCHES "/(read|scaling|symbolic[^/]*|supernodes|parilut[^/]*|select[^/]*|dense-lu/(cusolver|lapack))/" AND NOT backward_componentwise LESS most)
     message(FATAL_ERROR "${name}: backward error '${backward_componentwise}'")
   endif()
 endfunction()

@@ -24,6 +24,9 @@ endforeach()
 
 # Internals stand apart from the headers a user includes.
 file(GLOB_RECURSE internals "${LUTRA_SOURCE}/src/*/impl/Lutra_*.hpp")
+if(NOT EXISTS "${prefix}/${LIBDIR}/cmake/Lutra/LutraTrilinosTargets.cmake")
+  list(FILTER internals EXCLUDE REGEX "/src/trilinos/")  # built without the adapters
+endif()
 foreach(header IN LISTS internals)
   cmake_path(GET header FILENAME name)
   if(EXISTS "${prefix}/include/lutra/${name}" OR NOT EXISTS "${prefix}/include/lutra/impl/${name}")

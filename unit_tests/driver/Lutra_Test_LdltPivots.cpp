@@ -188,9 +188,9 @@ TEMPLATE_LIST_TEST_CASE("many delayed pivots that fit lead to another order, too
   const auto A = chain_of_constraints<Matrix<TestType>>(m, random);
   LdltOptions options;
   options.symmetry = Symmetry::hermitian;
-  options.ordering = Ordering::user;
-  Symmetric<TestType> solver;
+  Symmetric<TestType> solver(options);
   solver.analyze(A);
+  options.ordering = Ordering::user;
   options.user_permutation = solver.structure().row_order;
   Symmetric<TestType> kept(options);  // the same order, which is not changed
   kept.analyze(A);
