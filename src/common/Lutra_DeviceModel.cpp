@@ -50,7 +50,7 @@ DeviceModel host_device_model() {
                             .bandwidth = 10e9};
   model.numeric.min_flops_per_entry = 40;
   // On 31 matrices with one thread (docs/notes/2026-11-23-ldlt.md).
-  model.symmetric = {.cholesky = 0.72, .ldlt = 1.03, .ldlt_zero_diagonals = 0.54};
+  model.symmetric = {.cholesky = 0.65, .ldlt = 0.66, .ldlt_zero_diagonals = 0.44};
   return model;
 }
 
