@@ -55,6 +55,8 @@ class ParIlut {
     if (m_options.steps == 0 && is_too_full) {
       m_min_lower = m_min_upper = Kokkos::Experimental::infinity_v<Real>;
       add_candidates();
+      m_outcome.is_finite = std::isfinite(m_news.host()(0).residual);
+      if (!m_outcome.is_finite) return m_outcome;  // there was no room made for candidates
       sweep_and_drop();
     }
     while (m_outcome.steps < m_options.steps) {
