@@ -170,7 +170,7 @@ missing_packages() {
     has "$name" || missing+=("$name")
   done
   missing_kokkos
-  # What the Python package needs is installed with the rest, but nobody is asked for it alone.
+  # What the Python package needs is installed with the rest; it alone is no reason to ask.
   if [[ $purpose == test ]] && ! has nanobind && command -v apt-get >/dev/null && apt_has_nanobind &&
     { $assume_yes || [[ ${#missing[@]} -gt 0 ]]; }; then
     missing+=(nanobind)

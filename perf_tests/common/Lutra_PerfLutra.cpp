@@ -64,16 +64,20 @@ SolverProperties LutraSolver<Scalar>::properties() const {
   keep("ordering_s", report.times.ordering);
   keep("symbolic_s", report.times.symbolic);
   keep("levelization_s", report.times.levelization);
-  keep("solve_s", report.times.solve);
-  keep("refine_s", report.times.refine);
-  properties.counters["refinement_steps"] = static_cast<double>(report.refinement_steps);
-  properties.counters["peak_bytes"] = static_cast<double>(report.memory.device_peak_bytes);
-  properties.label = "matching " + report.choice.matching + ", ordering " + report.choice.ordering;
-  for (const std::string& escalation : report.escalations) properties.label += ", " + escalation;
+  add_report(properties, report);
   return properties;
 }
 
 }  // namespace
+
+void add_report(SolverProperties& properties, const Report& report) {
+  if (report.times.solve) properties.counters["solve_s"] = *report.times.solve;
+  if (report.times.refine) properties.counters["refine_s"] = *report.times.refine;
+  properties.counters["refinement_steps"] = static_cast<double>(report.refinement_steps);
+  properties.counters["peak_bytes"] = static_cast<double>(report.memory.device_peak_bytes);
+  properties.label = "matching " + report.choice.matching + ", ordering " + report.choice.ordering;
+  for (const std::string& escalation : report.escalations) properties.label += ", " + escalation;
+}
 
 template <class Scalar>
 std::unique_ptr<Solver<Scalar>> make_lutra(const HostMatrix<Scalar>& matrix, const std::vector<Scalar>& b) {

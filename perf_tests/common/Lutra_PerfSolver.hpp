@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "Lutra_PerfMatrix.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra::Perf {
 
@@ -16,6 +17,9 @@ struct SolverProperties {
   std::map<std::string, double> counters{};  ///< nnz_lu, flops, peak_bytes, …
   std::string label{};                       ///< ordering and other choices
 };
+
+/// What a report of Lutra says whatever the method: times of solve and refinement, memory, choices.
+void add_report(SolverProperties& properties, const Report& report);
 
 /// The interface of the benchmarks to a solver: one matrix and one right-hand side, converted at
 /// construction. A step that fails throws.

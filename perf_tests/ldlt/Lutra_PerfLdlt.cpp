@@ -56,12 +56,7 @@ SolverProperties LdltSolver::properties() const {
   keep("zero_pivots", report.pivots.zero);
   keep("positive", report.inertia.positive);
   keep("negative", report.inertia.negative);
-  keep("solve_s", report.times.solve);
-  keep("refine_s", report.times.refine);
-  properties.counters["refinement_steps"] = static_cast<double>(report.refinement_steps);
-  properties.counters["peak_bytes"] = static_cast<double>(report.memory.device_peak_bytes);
-  properties.label = "matching " + report.choice.matching + ", ordering " + report.choice.ordering;
-  for (const std::string& escalation : report.escalations) properties.label += ", " + escalation;
+  add_report(properties, report);
   return properties;
 }
 

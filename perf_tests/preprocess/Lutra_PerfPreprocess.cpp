@@ -104,7 +104,12 @@ Measurement measure_symmetric(const PerfRun& run, const HostMatrix<Scalar>& matr
       ++matched;
     }
   }
-  result.counters["quality"] = std::exp(sum / matched);
+  // Scales are powers of two: scaled entries of an exact matching are within 2 of 1 on either side, others
+  // less.
+  const double quality = std::exp(sum / matched);
+  if (!(quality > 0 && quality <= 2))
+    throw std::runtime_error("scaled matched entries of mean size " + std::to_string(quality));
+  result.counters["quality"] = quality;
   result.counters["left_over"] = matrix.n_rows - matched;
   result.counters["rounds"] = found.statistics.rounds;
   return result;

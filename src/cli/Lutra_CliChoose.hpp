@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_OptionChoices.hpp"
 
 // Values of options by their names.
 
@@ -47,6 +48,19 @@ Value choose(const std::string& option, const std::string& name, const std::vect
   }
   known.insert(known.end(), others.begin(), others.end());
   refuse(option, name, known);
+}
+
+/// What the library calls the values of a choice.
+template <class Choice>
+std::vector<Named<Choice>> named() {
+  std::vector<Named<Choice>> choices;
+  for (const auto& [name, value] : Impl::choices_of<Choice>) choices.push_back({std::string(name), value});
+  return choices;
+}
+
+template <class Choice>
+Choice choose(const std::string& option, const std::string& name) {
+  return choose(option, name, named<Choice>());
 }
 
 /// An option, whether it was given, and whether what was chosen uses it.

@@ -65,9 +65,7 @@ void set_ilu(const Arguments& a, const Kind& kind, const LuOptions& lu, SparseIl
   if (a.steps) ilu.steps = *a.steps;
   if (a.sweeps) ilu.sweeps = *a.sweeps;
   if (a.drop_tol) ilu.drop_tolerance = not_negative("--drop-tol", *a.drop_tol);
-  ilu.apply = choose<IluApply>(
-      "--apply", a.apply,
-      {{"auto", IluApply::automatic}, {"exact", IluApply::exact}, {"jacobi", IluApply::jacobi}});
+  ilu.apply = choose<IluApply>("--apply", a.apply);
   options.ordering = lu.ordering;
   options.matching = lu.matching;
   options.trisolve = lu.trisolve;
@@ -112,11 +110,9 @@ void set_krylov(const Arguments& a, SolverOptions& options) {
   krylov.lu.tolerance = 0;
   krylov.time_stages = true;
   set_ilu(a, kind, options.lu, krylov.ilu);
-  krylov.krylov.side = choose<PreconditionSide>("--side", a.side,
-                                                {{"auto", PreconditionSide::right},
-                                                 {"right", PreconditionSide::right},
-                                                 {"left", PreconditionSide::left},
-                                                 {"split", PreconditionSide::split}});
+  auto sides = named<PreconditionSide>();
+  sides.insert(sides.begin(), {"auto", PreconditionSide::right});
+  krylov.krylov.side = choose("--side", a.side, sides);
   if (krylov.krylov.side == PreconditionSide::split && kind.preconditioning != Preconditioning::ilu)
     throw InputError("--side split needs incomplete factors: --precond ilu0, iluk, parilu, parilut");
   if (a.tol) krylov.krylov.tolerance = positive("--tol", *a.tol);

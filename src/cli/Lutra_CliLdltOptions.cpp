@@ -10,9 +10,7 @@ namespace {
 /// Options of both methods but which of them it is.
 LdltOptions ldlt_options(const Arguments& a, const LuOptions& lu) {
   LdltOptions own;
-  own.triangle =
-      choose<Triangle>("--triangle", a.triangle,
-                       {{"lower", Triangle::lower}, {"upper", Triangle::upper}, {"both", Triangle::both}});
+  own.triangle = choose<Triangle>("--triangle", a.triangle);
   own.ordering = lu.ordering;
   own.matching = lu.matching;
   own.pair_ordering = a.pair_ordering;

@@ -34,11 +34,7 @@ std::string check_backend(const Arguments& a) {
 }
 
 void set_ordering(const Arguments& a, SolverOptions& options) {
-  const std::vector<Named<Ordering>> choices = {{"auto", Ordering::automatic},
-                                                {"metis", Ordering::metis},
-                                                {"amd", Ordering::amd},
-                                                {"rcm", Ordering::rcm},
-                                                {"natural", Ordering::natural}};
+  const auto choices = named<Ordering>();
   if (a.ordering == "-" || (!names(choices, a.ordering) && std::filesystem::exists(a.ordering))) {
     options.lu.ordering = Ordering::user;
     options.ordering_file = a.ordering;
@@ -49,34 +45,12 @@ void set_ordering(const Arguments& a, SolverOptions& options) {
 
 void set_choices(const Arguments& a, LuOptions& lu) {
   choose<bool>("--scalar", a.scalar, {{"f32", true}, {"f64", true}});
-  lu.matching = choose<Matching>("--matching", a.matching,
-                                 {{"auto", Matching::automatic},
-                                  {"none", Matching::none},
-                                  {"auction", Matching::auction},
-                                  {"exact", Matching::exact}});
-  lu.engine = choose<Engine>("--engine", a.engine,
-                             {{"auto", Engine::automatic},
-                              {"multifrontal", Engine::multifrontal},
-                              {"simplicial", Engine::simplicial}});
-  lu.symbolic = choose<SymbolicMethod>("--symbolic", a.symbolic,
-                                       {{"auto", SymbolicMethod::automatic},
-                                        {"etree", SymbolicMethod::etree},
-                                        {"ancestors", SymbolicMethod::ancestors},
-                                        {"fill1", SymbolicMethod::fill1},
-                                        {"fill2", SymbolicMethod::fill2}});
-  lu.pivoting = choose<Pivoting>("--pivot", a.pivot,
-                                 {{"auto", Pivoting::automatic},
-                                  {"none", Pivoting::none},
-                                  {"static", Pivoting::static_perturbed},
-                                  {"threshold", Pivoting::threshold}});
-  lu.trisolve = choose<TrisolveMethod>("--trisolve", a.trisolve,
-                                       {{"auto", TrisolveMethod::automatic},
-                                        {"levels", TrisolveMethod::levels},
-                                        {"syncfree", TrisolveMethod::syncfree},
-                                        {"supernodal", TrisolveMethod::supernodal}});
-  lu.solve_precision =
-      choose<FactorPrecision>("--solve-precision", a.solve_precision,
-                              {{"working", FactorPrecision::working}, {"single", FactorPrecision::single}});
+  lu.matching = choose<Matching>("--matching", a.matching);
+  lu.engine = choose<Engine>("--engine", a.engine);
+  lu.symbolic = choose<SymbolicMethod>("--symbolic", a.symbolic);
+  lu.pivoting = choose<Pivoting>("--pivot", a.pivot);
+  lu.trisolve = choose<TrisolveMethod>("--trisolve", a.trisolve);
+  lu.solve_precision = choose<FactorPrecision>("--solve-precision", a.solve_precision);
 }
 
 void check_threshold_pivoting(const Arguments& a) {

@@ -15,10 +15,11 @@ inline std::int64_t host_ldlt_work(std::int64_t rows, int column_rows) {
   return (rows + ldlt_block) * (rows > column_rows ? 4 * ldlt_block : ldlt_block + 1) + product_slack;
 }
 
-/// Elimination on hosts column by column, in blocks of pivots. Within a block columns are brought up to date
-/// when they are looked at, as in LAPACK's xLASYF, so that each is written once; the columns behind the block
-/// follow by one product. Pivots pass the threshold test of ColumnElimination, on whole columns. What fails
-/// is put behind the other candidates and looked at again in the next block.
+/// Elimination on hosts by threshold partial pivoting (Duff and Reid 1983), in blocks of pivots. Within a
+/// block columns are brought up to date when they are looked at, as in LAPACK's xLASYF, so that each is
+/// written once; the columns behind the block follow by one product. Pivots pass the threshold test of
+/// ColumnElimination, on whole columns. What fails is put behind the other candidates and looked at again in
+/// the next block.
 ///
 ///     b         j = b + k       end         columns
 ///     │ k pivots │  candidates  │  failed    │     all from j on lack the updates of this block

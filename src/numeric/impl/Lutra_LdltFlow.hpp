@@ -7,19 +7,22 @@
 
 namespace lutra::Impl {
 
-// L·D·Lᵀ in fronts as data flow (Lutra_LdltTaskList.hpp has the order of tasks and why none waits for ever).
-// What blocks do is written for a Block of any kind, CUDA's (cuda/Lutra_LdltBlockCuda.hpp) or one that a test
-// emulates:
+// Multifrontal L·D·Lᵀ with delayed pivots (SSIDS, Hogg, Ovtchinnikov and Scott 2016) as data flow
+// (Lutra_LdltTaskList.hpp has the order of tasks and why none waits for ever). What blocks do is written for
+// a Block of any kind, CUDA's (cuda/Lutra_LdltBlockCuda.hpp) or one that a test emulates:
 //
-//   thread(), threads()         its number in the block; threads in all, a multiple of 32
-//   barrier(), group_barrier()  of the block; of 32 threads with consecutive numbers
-//   max(a, b)                   the greatest a and the greatest b of all threads, for all; ends with a
-//   barrier sum(n)                      the same with the sum next(counter)               counts up; what it
-//   was before, for all; ends with a barrier fence()                     what was written before is seen by
-//   whoever sees what is written after it raise_flag(launch, flag), wait_for_flag(launch, flag, front)
+//   thread(), threads()   its number in the block; threads in all, a multiple of 32
+//   barrier()             of the block
+//   group_barrier()       of 32 threads with consecutive numbers
+//   max(a, b)             the greatest a and the greatest b of all threads, for all; ends with a barrier
+//   sum(n)                the same with the sum
+//   next(counter)         counts up; what it was before, for all; ends with a barrier
+//   fence()               what was written before is seen by whoever sees what is written after it
+//   raise_flag(launch, flag)
+//   wait_for_flag(launch, flag, front)
 //   wait_for_count(launch, count, target, front)   until count ≥ target
-//   space(), space_bytes()      memory of the block
-//   subtract(…)                 product of tiles, see LdltTile
+//   space(), space_bytes()   memory of the block
+//   subtract(…)           product of tiles, see LdltTile
 
 /// What the blocks of a gang share. All zero when a factorization begins.
 struct LdltGangState {

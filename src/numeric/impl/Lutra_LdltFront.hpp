@@ -7,8 +7,9 @@
 
 namespace lutra::Impl {
 
-// Dense kernels of one symmetric front. A team of any kind does the work: a Kokkos team, or threads of a host
-// (Lutra_LdltTeams.hpp). Its functions end with a barrier and return the same value to all threads:
+// Dense kernels of one symmetric front, as SSIDS has them (Hogg, Ovtchinnikov and Scott 2016). A team of any
+// kind does the work: a Kokkos team, or threads of a host (Lutra_LdltTeams.hpp). Its functions end with a
+// barrier and return the same value to all threads:
 //
 //   team.ranges(n, flops, body)         body(begin, end) for ranges that partition [0, n)
 //   team.columns(n, rows, body)         body(column, begin, end): ranges of [0, rows) of each of n columns

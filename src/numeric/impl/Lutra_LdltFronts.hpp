@@ -11,6 +11,10 @@
 #include "Lutra_LdltTally.hpp"
 #include "Lutra_LdltTeams.hpp"
 
+// Multifrontal L·D·Lᵀ with delayed pivots (Duff and Reid 1983; SSIDS, Hogg, Ovtchinnikov and Scott 2016):
+// fronts are assembled from the matrix and their children, eliminated, and hand on what is left, on hosts
+// subtree by subtree, else level by level.
+
 namespace lutra::Impl {
 
 /// Raw arrays of a factorization.

@@ -9,8 +9,21 @@ namespace lutra::Impl {
 
 // What Lutra_LdltFlow.hpp asks of a block, with the flags and products of the LU engine.
 
+/// Flags by which warps and blocks wait for one another.
+struct LdltFlagsCuda {
+  __device__ __forceinline__ void fence() const { Impl::fence(); }
+  template <class Launch>
+  __device__ __forceinline__ void raise_flag(const Launch& launch, int* flag) const {
+    Impl::raise_flag(flag, launch.run);
+  }
+  template <class Launch>
+  __device__ __forceinline__ void wait_for_flag(const Launch& launch, const int* flag, int front) const {
+    Impl::wait_for_flag(launch, flag, front);
+  }
+};
+
 /// A warp of a block of several, which works by itself.
-struct LdltWarpCuda {
+struct LdltWarpCuda : LdltFlagsCuda {
   void* memory;
   std::int64_t bytes;
 
@@ -53,22 +66,10 @@ struct LdltWarpCuda {
     const int taken = thread() == 0 ? atomicAdd(counter, 1) : 0;
     return __shfl_sync(0xffffffffu, taken, 0);
   }
-
-  __device__ __forceinline__ void fence() const {
-    Impl::fence();
-  }
-  template <class Launch>
-  __device__ __forceinline__ void raise_flag(const Launch& launch, int* flag) const {
-    Impl::raise_flag(flag, launch.run);
-  }
-  template <class Launch>
-  __device__ __forceinline__ void wait_for_flag(const Launch& launch, const int* flag, int front) const {
-    Impl::wait_for_flag(launch, flag, front);
-  }
 };
 
 /// All threads of a block.
-struct LdltBlockCuda {
+struct LdltBlockCuda : LdltFlagsCuda {
   void* memory;
   std::int64_t bytes;
   /// What threads leave for each other: a word a warp of each of two values, for two exchanges in turn, and a
@@ -123,18 +124,6 @@ struct LdltBlockCuda {
     if (thread() == 0) exchange.taken = atomicAdd(counter, 1);
     __syncthreads();
     return exchange.taken;
-  }
-
-  __device__ __forceinline__ void fence() const {
-    Impl::fence();
-  }
-  template <class Launch>
-  __device__ __forceinline__ void raise_flag(const Launch& launch, int* flag) const {
-    Impl::raise_flag(flag, launch.run);
-  }
-  template <class Launch>
-  __device__ __forceinline__ void wait_for_flag(const Launch& launch, const int* flag, int front) const {
-    Impl::wait_for_flag(launch, flag, front);
   }
   template <class Launch>
   __device__ __forceinline__ void wait_for_count(const Launch& launch, const int* count, int target,

@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(ldlt_small_warps * 32)
     ldlt_small_fronts_kernel(LdltLaunch<Scalar, Ordinal, Offset> launch) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  work_small_fronts(LdltWarpCuda{shared_memory + warp * ldlt_warp_bytes<Scalar>, ldlt_warp_bytes<Scalar>},
+  work_small_fronts(LdltWarpCuda{{}, shared_memory + warp * ldlt_warp_bytes<Scalar>, ldlt_warp_bytes<Scalar>},
                     launch);
 }
 
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(front_threads, 2)
     ldlt_tasks_kernel(LdltLaunch<Scalar, Ordinal, Offset> launch) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   __shared__ LdltBlockCuda::Exchange exchange;
-  work_tasks(LdltBlockCuda{shared_memory, ldlt_block_bytes<Scalar>, exchange}, launch);
+  work_tasks(LdltBlockCuda{{}, shared_memory, ldlt_block_bytes<Scalar>, exchange}, launch);
 }
 
 /// Blocks of the second kernel that gangs are made of, at most; fewer may run at once.
