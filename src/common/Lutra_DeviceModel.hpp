@@ -57,7 +57,7 @@ struct TrisolveDeviceModel {
 };
 
 /// From which costs a fill-reducing ordering is chosen (`Lutra_ChooseOrdering.hpp`). Measured on 68 matrices
-/// from circuits, power grids, finite elements and optimisation (docs/preprocess.md); the same for hosts and
+/// from circuits, power grids, finite elements and optimisation (docs/ordering.md); the same for hosts and
 /// devices. METIS takes about ten times as long as AMD, as long as some thousand flops a row; an ordering
 /// serves many factorizations, here about ten.
 struct OrderingCosts {
