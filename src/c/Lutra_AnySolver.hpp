@@ -47,6 +47,10 @@ class AnySolver {
   virtual void factorize_shifted(const lutra_matrix& A, const void* shift) = 0;
   virtual void solve(Transposition op, const Columns& columns) = 0;
   virtual void apply(Transposition op, const Columns& columns) = 0;
+  virtual void solve_parts(int parts, Transposition op, const Columns& columns) = 0;
+  /// Stores the sign, of the solver's scalar type; returns the logarithm of the magnitude.
+  virtual double determinant(void* sign) const = 0;
+  virtual bool increase_quality() = 0;
 
   virtual const Report& report() const = 0;
   /// The report with what it is about.

@@ -432,6 +432,32 @@ lutra_status lutra_apply(lutra_solver* solver, int op, int64_t n_rhs, const void
   });
 }
 
+lutra_status lutra_solve_parts(lutra_solver* solver, int parts, int op, int64_t n_rhs, const void* B,
+                               int64_t ldb, void* X, int64_t ldx) {
+  return with_solver(solver, [&](AnySolver& s) {
+    require(parts > 0 && parts < 8, "parts: it is no sum of LUTRA_LOWER, LUTRA_DIAGONAL and LUTRA_UPPER");
+    s.solve_parts(parts, to_transposition(op), {n_rhs, B, ldb, X, ldx});
+    return LUTRA_SUCCESS;
+  });
+}
+
+lutra_status lutra_determinant(lutra_solver* solver, void* sign, double* log_magnitude) {
+  return with_solver(solver, [&](AnySolver& s) {
+    require(sign != nullptr, "sign: it is null");
+    require(log_magnitude != nullptr, "log_magnitude: it is null");
+    *log_magnitude = s.determinant(sign);
+    return LUTRA_SUCCESS;
+  });
+}
+
+lutra_status lutra_increase_quality(lutra_solver* solver, int* raised) {
+  return with_solver(solver, [&](AnySolver& s) {
+    require(raised != nullptr, "raised: it is null");
+    *raised = s.increase_quality() ? 1 : 0;
+    return LUTRA_SUCCESS;
+  });
+}
+
 // ---- the report
 
 lutra_status lutra_report_status(const lutra_solver* solver) {

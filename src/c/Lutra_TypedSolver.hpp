@@ -55,6 +55,7 @@ class TypedSolver final : public AnySolver {
   using Memory = typename Space::memory_space;
   using Host = Kokkos::HostSpace;
   static constexpr bool on_host = Impl::is_host_space<Space>;
+  static constexpr bool is_ldlt = std::is_same_v<Options, LdltOptions>;
 
  public:
   void set_option(std::string_view name, std::string_view value) override {
@@ -105,7 +106,7 @@ class TypedSolver final : public AnySolver {
 
   void factorize_shifted(const lutra_matrix& A, const void* shift) override {
     analyzed("lutra_factorize_shifted");
-    if constexpr (requires { typename Solver::shift_type; }) {
+    if constexpr (is_ldlt) {
       require(shift != nullptr, "shift: it is null");
       check_matrix(A);
       require(on_host || m_memory == LUTRA_DEVICE,
@@ -117,7 +118,7 @@ class TypedSolver final : public AnySolver {
           m_solver->factorize(matrix, diagonal);
       });
     } else {
-      throw InputError("lutra_factorize_shifted: it belongs to LUTRA_LDLT and LUTRA_CHOLESKY");
+      ldlt_alone("lutra_factorize_shifted");
     }
   }
 
@@ -143,6 +144,41 @@ class TypedSolver final : public AnySolver {
     }
   }
 
+  void solve_parts(int parts, Transposition op, const Columns& columns) override {
+    if constexpr (is_ldlt) {
+      analyzed("lutra_solve_parts");
+      require(on_host || m_memory == LUTRA_DEVICE,
+              "B: lutra_solve_parts takes arrays on the device (lutra_set_memory)");
+      const typename Solver::parts_type chosen{(parts & LUTRA_LOWER) != 0, (parts & LUTRA_DIAGONAL) != 0,
+                                               (parts & LUTRA_UPPER) != 0};
+      run(
+          columns, [&](const auto& B, const auto& X) { m_solver->solve_parts(B, X, chosen, op); },
+          [](auto, auto) {});
+    } else {
+      ldlt_alone("lutra_solve_parts");
+    }
+  }
+
+  double determinant(void* sign) const override {
+    if constexpr (is_ldlt) {
+      analyzed("lutra_determinant");
+      const auto determinant = m_solver->determinant();
+      *static_cast<Scalar*>(sign) = determinant.sign;
+      return determinant.log_magnitude;
+    } else {
+      ldlt_alone("lutra_determinant");
+    }
+  }
+
+  bool increase_quality() override {
+    if constexpr (is_ldlt) {
+      analyzed("lutra_increase_quality");
+      return m_solver->increase_quality();
+    } else {
+      ldlt_alone("lutra_increase_quality");
+    }
+  }
+
   const Report& report() const override { return m_solver ? m_solver->report() : m_no_report; }
 
   ReportRecord record() const override {
@@ -162,6 +198,10 @@ class TypedSolver final : public AnySolver {
   void analyzed(const char* function) const {
     if (!m_solver)
       throw CallOrderError(std::string(function) + ": there is no analysis; call lutra_analyze first");
+  }
+
+  [[noreturn]] static void ldlt_alone(const char* function) {
+    throw InputError(std::string(function) + ": it belongs to LUTRA_LDLT and LUTRA_CHOLESKY");
   }
 
   Space instance() const {

@@ -36,6 +36,9 @@ module lutra
   enum, bind(c)  ! lutra_operation
     enumerator :: LUTRA_NONE = 0, LUTRA_TRANSPOSED = 1, LUTRA_ADJOINT = 2
   end enum
+  enum, bind(c)  ! lutra_parts
+    enumerator :: LUTRA_LOWER = 1, LUTRA_DIAGONAL = 2, LUTRA_UPPER = 4
+  end enum
   enum, bind(c)  ! lutra_memory
     enumerator :: LUTRA_HOST = 0, LUTRA_DEVICE = 1
   end enum
@@ -131,6 +134,22 @@ module lutra
       type(c_ptr), value :: solver, B, X
       integer(c_int), value :: op
       integer(c_int64_t), value :: n_rhs, ldb, ldx
+    end function
+    integer(c_int) function lutra_solve_parts(solver, parts, op, n_rhs, B, ldb, X, ldx) bind(c)
+      import
+      type(c_ptr), value :: solver, B, X
+      integer(c_int), value :: parts, op
+      integer(c_int64_t), value :: n_rhs, ldb, ldx
+    end function
+    integer(c_int) function lutra_determinant(solver, sign, log_magnitude) bind(c)
+      import
+      type(c_ptr), value :: solver, sign
+      real(c_double), intent(out) :: log_magnitude
+    end function
+    integer(c_int) function lutra_increase_quality(solver, raised) bind(c)
+      import
+      type(c_ptr), value :: solver
+      integer(c_int), intent(out) :: raised
     end function
 
     integer(c_int) function lutra_report_status(solver) bind(c)

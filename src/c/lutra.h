@@ -71,6 +71,9 @@ typedef enum lutra_index { LUTRA_INT32 = 0, LUTRA_INT64 = 1 } lutra_index;
 /* Which system is solved: A x = b, A^T x = b, A^H x = b. */
 typedef enum lutra_operation { LUTRA_NONE = 0, LUTRA_TRANSPOSED = 1, LUTRA_ADJOINT = 2 } lutra_operation;
 
+/* Factors of L D L^T, to be added up. */
+typedef enum lutra_parts { LUTRA_LOWER = 1, LUTRA_DIAGONAL = 2, LUTRA_UPPER = 4 } lutra_parts;
+
 /* Where arrays are: in host memory, or in memory the solver's backend reaches (with CUDA or HIP that of the
  * device, pinned and managed memory; with host backends the same as LUTRA_HOST). */
 typedef enum lutra_memory { LUTRA_HOST = 0, LUTRA_DEVICE = 1 } lutra_memory;
@@ -168,6 +171,20 @@ lutra_status lutra_solve(lutra_solver* solver, int op, int64_t n_rhs, const void
  * complete when the stream has come to it. */
 lutra_status lutra_apply(lutra_solver* solver, int op, int64_t n_rhs, const void* B, int64_t ldb, void* X,
                          int64_t ldx);
+
+/* Solves with some of the factors of LUTRA_LDLT or LUTRA_CHOLESKY: parts is a sum of lutra_parts; one after
+ * another LUTRA_LOWER, LUTRA_DIAGONAL and LUTRA_UPPER solve op(A) X = B (lutra::LdltNumeric::solve_parts).
+ * Nothing is refined or checked. Otherwise as lutra_solve; with a device the arrays have to be there. */
+lutra_status lutra_solve_parts(lutra_solver* solver, int parts, int op, int64_t n_rhs, const void* B,
+                               int64_t ldb, void* X, int64_t ldx);
+
+/* The determinant of the matrix last factorized by LUTRA_LDLT or LUTRA_CHOLESKY: *sign, of the solver's
+ * scalar type, of magnitude 1 or 0 for a singular matrix, and the natural logarithm of its magnitude. */
+lutra_status lutra_determinant(lutra_solver* solver, void* sign, double* log_magnitude);
+
+/* Raises the pivot threshold u of LUTRA_LDLT to u^0.75, at most to 1/2, for factorizations from here on: more
+ * accurate factors, more delayed pivots. *raised is 0 where there is nothing to raise. */
+lutra_status lutra_increase_quality(lutra_solver* solver, int* raised);
 
 /* ---- the report ---- */
 

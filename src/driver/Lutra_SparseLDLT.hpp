@@ -23,6 +23,7 @@ class SparseLDLT : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpa
  public:
   using typename Base::matrix_type;
   using shift_type = typename Base::numeric_type::shift_type;
+  using parts_type = LdltParts;
   using Base::Base;
   using Base::factorize;
 

@@ -122,6 +122,14 @@ TEST_CASE("C: arguments that make no sense are named") {
   REQUIRE(lutra_factorize(solver, &good) == LUTRA_SUCCESS);
   CHECK(lutra_factorize_shifted(solver, &good, x.data()) == LUTRA_INPUT_ERROR);
   CHECK(message_has("LUTRA_LDLT"));
+  double logarithm = 0;
+  int raised = 0;
+  CHECK(lutra_determinant(solver, x.data(), &logarithm) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("LUTRA_LDLT"));
+  CHECK(lutra_determinant(solver, x.data(), nullptr) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("log_magnitude"));
+  CHECK(lutra_increase_quality(solver, &raised) == LUTRA_INPUT_ERROR);
+  CHECK(lutra_solve_parts(solver, LUTRA_LOWER, LUTRA_NONE, 1, x.data(), 4, x.data(), 4) == LUTRA_INPUT_ERROR);
   CHECK(lutra_solve(solver, LUTRA_NONE, 1, x.data(), 3, x.data(), 4) == LUTRA_INPUT_ERROR);
   CHECK(message_has("ldb 3"));
   CHECK(lutra_solve(solver, LUTRA_NONE, -1, x.data(), 4, x.data(), 4) == LUTRA_INPUT_ERROR);

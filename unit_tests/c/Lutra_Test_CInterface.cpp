@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "Lutra_CTestSolver.hpp"
 #include "Lutra_Config.hpp"
@@ -99,6 +100,27 @@ TEST_CASE("C: LDLT has inertia and shifts, Cholesky the column that is not posit
   REQUIRE(lutra_factorize_shifted(ldlt, &c, shift.data()) == LUTRA_SUCCESS);
   CHECK(lutra_get_integer(ldlt, "inertia.negative", &negative) == LUTRA_SUCCESS);
   CHECK(negative == 0);
+
+  // Leading minors D_k = D_{k-1}/2 - D_{k-2}, D_0 = 1, D_1 = 1/2.
+  double before = 1, determinant = 0.5;
+  for (int k = 2; k <= 6; ++k) before = std::exchange(determinant, 0.5 * determinant - before);
+  REQUIRE(lutra_factorize(ldlt, &c) == LUTRA_SUCCESS);
+  double sign = 0, logarithm = 0;
+  REQUIRE(lutra_determinant(ldlt, &sign, &logarithm) == LUTRA_SUCCESS);
+  CHECK(std::abs(sign * std::exp(logarithm) - determinant) < 1e-13);
+  const std::vector<double> expected{1, 2, 3, 4, 5, 6};
+  auto x = A.times(expected);
+  for (const int part : {LUTRA_LOWER, LUTRA_DIAGONAL, LUTRA_UPPER})
+    REQUIRE(lutra_solve_parts(ldlt, part, LUTRA_NONE, 1, x.data(), 6, x.data(), 6) == LUTRA_SUCCESS);
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::abs(x[i] - expected[i]) < 1e-12);
+  CHECK(lutra_solve_parts(ldlt, 8, LUTRA_NONE, 1, x.data(), 6, x.data(), 6) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("LUTRA_LOWER"));
+  int raised = 0, steps = 0;  // 0.01, 0.032, 0.075, 0.14, 0.23, 0.33, 0.44, 1/2
+  do {
+    REQUIRE(lutra_increase_quality(ldlt, &raised) == LUTRA_SUCCESS);
+    steps += raised;
+  } while (raised != 0 && steps < 100);
+  CHECK(steps == 7);
 
   CSolver cholesky(LUTRA_CHOLESKY);
   REQUIRE(lutra_set_option(cholesky, "ordering", "natural") == LUTRA_SUCCESS);
