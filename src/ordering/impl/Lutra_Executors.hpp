@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_EXECUTORS_HPP
+#define LUTRA_EXECUTORS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_Sort.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace lutra::Impl {
+
+// Who runs a kernel of nested dissection. A kernel is a functor over an index range and knows its executor
+// only by type; with one source it runs by all threads of an execution space or as a plain loop in one host
+// thread.
+//
+//   WholeSpace<Space>  one launch for all subgraphs of a level of the dissection
+//   OneThread          one subgraph, everything in cache; many of them run at the same time in different
+//   threads
+//
+// Results do not depend on the executor: sums are of integers, sorted keys are distinct, and what atomics
+// decide (a minimum, a maximum, a flag) does not depend on their order.
+
+/// All threads of an execution space. Calls that return a value wait for it; the others are queued.
+template <class ExecutionSpace>
+struct WholeSpace {
+  using execution_space = ExecutionSpace;
+  using memory_space = typename ExecutionSpace::memory_space;
+  static constexpr bool one_thread = false;
+
+  ExecutionSpace space;
+
+  /// f(i) for i = 0 … n − 1.
+  template <class Index, class Functor>
+  void for_each(const char* label, Index n, const Functor& f) const {
+    if (n > 0) Kokkos::parallel_for(label, range(n), f);
+  }
+
+  /// The sum that f(i, sum) adds up.
+  template <class Value, class Index, class Functor>
+  Value sum(const char* label, Index n, const Functor& f) const {
+    Value result{};
+    if (n > 0) Kokkos::parallel_reduce(label, range(n), f, result);
+    return result;
+  }
+
+  /// The largest value that f(i, largest) raises `largest` to, at least `lowest`.
+  template <class Value, class Index, class Functor>
+  Value max(const char* label, Index n, Value lowest, const Functor& f) const {
+    Value result = lowest;
+    if (n > 0) Kokkos::parallel_reduce(label, range(n), f, Kokkos::Max<Value>(result));
+    return result > lowest ? result : lowest;
+  }
+
+  /// out[i] = in(0) + … + in(i − 1) for i = 0 … n; returns out[n]. `in` is called twice and may not read what
+  /// `out` holds.
+  template <class Index, class Out, class In>
+  auto exclusive_scan(const char* label, Index n, const Out& out, const In& in) const {
+    using Value = typename Out::non_const_value_type;
+    Value total{};
+    Kokkos::parallel_scan(label, range(n), Scan<Index, Out, In>{out, in}, total);
+    Kokkos::parallel_for(label, range(Index(1)), SetEnd<Index, Out>{out, n, total});
+    return total;
+  }
+
+  /// Sorts 64-bit keys ascending. Keys that are distinct (an id in the low bits) have one sorted order.
+  template <class Keys>
+  void sort(const Keys& keys) const {
+    if (keys.extent(0) > 1) Kokkos::sort(space, keys);
+  }
+
+  template <class Out>
+  void fill(const Out& out, const typename Out::non_const_value_type& value) const {
+    if (out.extent(0) > 0) Kokkos::deep_copy(space, out, value);
+  }
+
+  /// The value of one entry, read once all work before is done.
+  template <class In, class Index>
+  typename In::non_const_value_type read(const In& in, Index i) const {
+    typename In::non_const_value_type value{};
+    Kokkos::deep_copy(space, Kokkos::View<typename In::non_const_value_type, Kokkos::HostSpace>(&value),
+                      Kokkos::subview(in, i));
+    space.fence("lutra::ordering::read");
+    return value;
+  }
+
+  void fence() const { space.fence("lutra::ordering"); }
+
+  template <class Value>
+  KOKKOS_FUNCTION static Value fetch_add(Value* at, Value value) {
+    return Kokkos::atomic_fetch_add(at, value);
+  }
+  template <class Value>
+  KOKKOS_FUNCTION static void fetch_max(Value* at, Value value) {
+    Kokkos::atomic_fetch_max(at, value);
+  }
+  template <class Value>
+  KOKKOS_FUNCTION static void fetch_min(Value* at, Value value) {
+    Kokkos::atomic_fetch_min(at, value);
+  }
+  /// The value before, which is `expected` where the exchange took place.
+  template <class Value>
+  KOKKOS_FUNCTION static Value compare_exchange(Value* at, Value expected, Value desired) {
+    return Kokkos::atomic_compare_exchange(at, expected, desired);
+  }
+
+  template <class Index, class Out, class In>
+  struct Scan {
+    Out out;
+    In in;
+    using value_type = typename Out::non_const_value_type;
+    KOKKOS_FUNCTION void operator()(const Index i, value_type& sum, const bool final) const {
+      if (final) out(i) = sum;
+      sum += in(i);
+    }
+  };
+
+  template <class Index, class Out>
+  struct SetEnd {
+    Out out;
+    Index n;
+    typename Out::non_const_value_type total;
+    KOKKOS_FUNCTION void operator()(const Index) const { out(n) = total; }
+  };
+
+ private:
+  template <class Index>
+  auto range(Index n) const {
+    return Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Index>>(space, 0, n);
+  }
+};
+
+/// Plain loops in the calling host thread, without Kokkos' dispatch; inside a parallel region too.
+struct OneThread {
+  using memory_space = Kokkos::HostSpace;
+  static constexpr bool one_thread = true;
+
+  template <class Index, class Functor>
+  void for_each(const char*, Index n, const Functor& f) const {
+    for (Index i = 0; i < n; ++i) f(i);
+  }
+
+  template <class Value, class Index, class Functor>
+  Value sum(const char*, Index n, const Functor& f) const {
+    Value result{};
+    for (Index i = 0; i < n; ++i) f(i, result);
+    return result;
+  }
+
+  template <class Value, class Index, class Functor>
+  Value max(const char*, Index n, Value lowest, const Functor& f) const {
+    for (Index i = 0; i < n; ++i) f(i, lowest);
+    return lowest;
+  }
+
+  template <class Index, class Out, class In>
+  auto exclusive_scan(const char*, Index n, const Out& out, const In& in) const {
+    typename Out::non_const_value_type total{};
+    for (Index i = 0; i < n; ++i) {
+      const auto value = in(i);
+      out(i) = total;
+      total += value;
+    }
+    out(n) = total;
+    return total;
+  }
+
+  template <class Keys>
+  void sort(const Keys& keys) const {
+    std::sort(keys.data(), keys.data() + keys.extent(0));
+  }
+
+  template <class Out>
+  void fill(const Out& out, const typename Out::non_const_value_type& value) const {
+    std::fill_n(out.data(), out.extent(0), value);
+  }
+
+  template <class In, class Index>
+  typename In::non_const_value_type read(const In& in, Index i) const {
+    return in(i);
+  }
+
+  void fence() const {}
+
+  template <class Value>
+  static Value fetch_add(Value* at, Value value) {
+    const Value before = *at;
+    *at += value;
+    return before;
+  }
+  template <class Value>
+  static void fetch_max(Value* at, Value value) {
+    if (*at < value) *at = value;
+  }
+  template <class Value>
+  static void fetch_min(Value* at, Value value) {
+    if (value < *at) *at = value;
+  }
+  template <class Value>
+  static Value compare_exchange(Value* at, Value expected, Value desired) {
+    const Value before = *at;
+    if (before == expected) *at = desired;
+    return before;
+  }
+};
+
+/// A bijection of the 64-bit integers whose result looks random: the finalizer of MurmurHash3.
+KOKKOS_INLINE_FUNCTION std::uint64_t mix_bits(std::uint64_t x) {
+  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;
+  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ULL;
+  return x ^ (x >> 33);
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_GRAPHBATCH_HPP
+#define LUTRA_GRAPHBATCH_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "Lutra_MemoryBudget.hpp"
+
+namespace lutra::Impl {
+
+/// Arrays of a dissection: pieces of a `DissectionStack`, which owns their memory.
+template <class Value, class MemorySpace>
+using Piece = Kokkos::View<Value*, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+/// Part of a vertex in a bisection.
+enum Part : signed char { side_a = 0, side_b = 1, separator = 2 };
+
+/// Graphs that are dissected at the same time, one after another in the same arrays.
+template <class Index, class MemorySpace>
+struct GraphBatch {
+  using index_type = Index;
+  using memory_space = MemorySpace;
+  using Indices = Piece<Index, MemorySpace>;
+
+  Index n_graphs = 0, n_vertices = 0;
+  Indices first_vertex;    ///< [n_graphs + 1] first vertex of each graph
+  Indices graph;           ///< [n_vertices] graph of each vertex; empty where n_graphs == 1
+  Indices row_map;         ///< [n_vertices + 1]
+  Indices neighbours;      ///< [row_map[n]] vertices of the same graph, numbered in the batch; no loops
+  Indices edge_weights;    ///< like `neighbours`, symmetric; empty: all 1
+  Indices vertex_weights;  ///< [n_vertices] positive
+
+  Index n_entries() const { return static_cast<Index>(neighbours.extent(0)); }
+
+  KOKKOS_FUNCTION Index graph_of(Index v) const { return n_graphs == 1 ? Index(0) : graph(v); }
+  KOKKOS_FUNCTION Index edge_weight(Index p) const {
+    return edge_weights.extent(0) == 0 ? Index(1) : edge_weights(p);
+  }
+};
+
+/// Workspace that is taken and given back in the order of a stack, as the recursion descends and returns. It
+/// grows by blocks, which are kept until it is destroyed: a dissection allocates a few times and no more.
+/// @code
+///   const auto mark = stack.mark();
+///   auto rows = stack.template take<int>(n + 1);   // uninitialised
+///   …
+///   stack.rewind(mark);                            // gives back what was taken since
+/// @endcode
+template <class MemorySpace>
+class DissectionStack {
+ public:
+  struct Mark {
+    std::size_t block, used;
+  };
+
+  explicit DissectionStack(const MemoryBudget& budget = {}, std::size_t block_bytes = std::size_t(1) << 20)
+      : m_budget(budget), m_block_bytes(block_bytes) {}
+
+  /// @throws OutOfMemoryError
+  template <class Value, class Extent>
+  Piece<Value, MemorySpace> take(Extent count) {
+    const std::size_t bytes = (static_cast<std::size_t>(count) * sizeof(Value) + 63) / 64 * 64;
+    while (m_block < m_blocks.size() && m_used + bytes > m_blocks[m_block].bytes) {
+      ++m_block;
+      m_used = 0;
+    }
+    if (m_block == m_blocks.size()) grow(bytes);
+    char* const begin = m_blocks[m_block].begin + m_used;
+    m_used += bytes;
+    return Piece<Value, MemorySpace>(reinterpret_cast<Value*>(begin), static_cast<std::size_t>(count));
+  }
+
+  Mark mark() const { return {m_block, m_used}; }
+  void rewind(Mark mark) {
+    m_block = mark.block;
+    m_used = mark.used;
+  }
+
+ private:
+  using Bytes = Kokkos::View<char*, MemorySpace>;
+  struct Block {
+    char* begin;
+    std::size_t bytes;
+    MemoryReservation owner;
+  };
+
+  void grow(std::size_t at_least) {
+    std::size_t bytes = m_blocks.empty() ? m_block_bytes : 2 * m_blocks.back().bytes;
+    if (bytes < at_least) bytes = at_least;
+    MemoryReservation owner(m_budget);
+    const auto view = owner.template allocate<Bytes>(typename MemorySpace::execution_space(),
+                                                     "lutra::ordering::workspace", bytes);
+    m_views.push_back(view);
+    m_blocks.push_back({view.data(), bytes, std::move(owner)});
+    m_used = 0;
+  }
+
+  MemoryBudget m_budget;
+  std::size_t m_block_bytes;
+  std::vector<Bytes> m_views;
+  std::vector<Block> m_blocks;
+  std::size_t m_block = 0, m_used = 0;  ///< block taken from, and bytes taken of it
+};
+
+}  // namespace lutra::Impl
+
+#endif
