@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_Communicator.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <thread>
+
+#include "Lutra_CommState.hpp"
+#include "Lutra_Error.hpp"
+
+namespace lutra {
+namespace {
+
+constexpr std::size_t max_message = std::size_t{1} << 30;  // counts of MPI are int
+
+std::string describe_failure(const Failure& failure) {
+  return "rank " + std::to_string(failure.rank) + " failed" +
+         (failure.where.empty() ? "" : " in " + failure.where) + ": " + failure.what;
+}
+
+// The same exception on every rank that takes part.
+[[noreturn]] void throw_as(FailureKind kind, const std::string& text) {
+  switch (kind) {
+    case FailureKind::file:
+    case FailureKind::input:
+      throw InputError(text);
+    case FailureKind::call_order:
+      throw CallOrderError(text);
+    case FailureKind::out_of_memory:
+      throw OutOfMemoryError(text, 0);
+    case FailureKind::timeout:
+      throw TimeoutError(text);
+    case FailureKind::other:
+      break;
+  }
+  throw std::runtime_error(text);
+}
+
+std::string list_ranks(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t k = 0; k < ranks.size(); ++k) text += (k > 0 ? ", " : "") + std::to_string(ranks[k]);
+  return text;
+}
+
+}  // namespace
+
+RemoteError::RemoteError(Failure failure)
+    : std::runtime_error(describe_failure(failure)), m_failure(std::move(failure)) {}
+
+Communicator::Communicator(MPI_Comm ranks, const CommOptions& options)
+    : m_state(std::make_unique<Impl::CommState>()) {
+  Impl::CommState& state = *m_state;
+  MPI_Comm_dup(ranks, &state.control);
+  MPI_Comm_dup(ranks, &state.data);
+  MPI_Comm_rank(ranks, &state.rank);
+  MPI_Comm_size(ranks, &state.size);
+  state.options = options;
+  const auto count = static_cast<std::size_t>(state.size);
+  state.works.assign(count, 0);
+  state.left.assign(count, 0);
+  state.answers.assign(count, Impl::Control::question);
+}
+
+Communicator::~Communicator() {
+  if (m_state) m_state->pool.abandon();
+}
+
+void Communicator::close() {
+  barrier();
+  wait_until("messages that have been sent, before ranks part",
+             [this] { return !m_state->pool.has_sends(); });
+  MPI_Comm_free(&m_state->control);
+  MPI_Comm_free(&m_state->data);
+  m_state.reset();
+}
+
+int Communicator::rank() const noexcept {
+  return m_state->rank;
+}
+int Communicator::size() const noexcept {
+  return m_state->size;
+}
+const CommOptions& Communicator::options() const noexcept {
+  return m_state->options;
+}
+MPI_Comm Communicator::mpi() const noexcept {
+  return m_state->data;
+}
+const std::optional<Failure>& Communicator::failure() const noexcept {
+  return m_state->failure;
+}
+
+void Communicator::send_bytes(int to, int tag, std::span<const std::byte> bytes) {
+  // The length in front, then as many messages as it takes.
+  const std::uint64_t length = bytes.size();
+  const std::size_t first = std::min(bytes.size(), max_message - sizeof length);
+  Impl::Bytes message = m_state->pool.buffer(sizeof length + first);
+  std::memcpy(message.data(), &length, sizeof length);
+  std::copy_n(bytes.begin(), first, message.begin() + sizeof length);
+  m_state->pool.send(m_state->data, to, tag, std::move(message));
+  for (std::size_t begin = first; begin < bytes.size(); begin += max_message) {
+    const auto part = bytes.subspan(begin, std::min(max_message, bytes.size() - begin));
+    m_state->pool.send(m_state->data, to, tag, Impl::Bytes(part.begin(), part.end()));
+  }
+}
+
+std::vector<std::byte> Communicator::receive_bytes(int from, int tag) {
+  Impl::CommState& state = *m_state;
+  const std::string what = "a message of rank " + std::to_string(from);
+  const auto next = [&] {
+    MPI_Status status;
+    wait_until(what.c_str(), [&] {
+      int there = 0;
+      MPI_Iprobe(from, tag, state.data, &there, &status);
+      return there != 0;
+    });
+    int count = 0;
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    // MPI may write to the buffer for as long as the request lives, which is longer than this call if it
+    // throws.
+    struct Pending {
+      Impl::Bytes bytes;
+      MPI_Request request = MPI_REQUEST_NULL;
+    };
+    auto pending = std::make_unique<Pending>();
+    pending->bytes.resize(static_cast<std::size_t>(count));
+    Pending* const raw = pending.release();
+    MPI_Irecv(raw->bytes.data(), count, MPI_BYTE, from, tag, state.data, &raw->request);
+    wait_until(what.c_str(), [&] {
+      int done = 0;
+      MPI_Test(&raw->request, &done, MPI_STATUS_IGNORE);
+      return done != 0;
+    });
+    pending.reset(raw);
+    state.last_arrival = Impl::seconds_now();
+    return std::move(pending->bytes);
+  };
+  Impl::Bytes bytes = next();
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  bytes.erase(bytes.begin(), bytes.begin() + sizeof length);
+  while (bytes.size() < length) {
+    const Impl::Bytes part = next();
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  }
+  return bytes;
+}
+
+std::vector<std::byte> Communicator::broadcast_bytes(std::vector<std::byte> bytes, int root) {
+  // Binomial tree: rank r counted from the root receives from r without its lowest bit, and sends to r + 2^k
+  // for each 2^k below that bit.
+  const int P = size(), me = (rank() - root + P) % P;
+  int bit = 1;
+  while (bit < P && (me & bit) == 0) bit *= 2;
+  if (me != 0) bytes = receive_bytes((me - bit + root) % P, tag_tree);
+  for (int below = bit / 2; below > 0; below /= 2)
+    if (me + below < P) send_bytes((me + below + root) % P, tag_tree, bytes);
+  return bytes;
+}
+
+void Communicator::barrier() {
+  const int P = size(), me = rank();
+  for (int bit = 1; bit < P; bit *= 2) {  // up the same tree, then down
+    if ((me & bit) != 0) {
+      send_bytes(me - bit, tag_tree, {});
+      break;
+    }
+    if (me + bit < P) receive_bytes(me + bit, tag_tree);
+  }
+  broadcast_bytes({}, 0);
+}
+
+Failure Communicator::describe_exception(const char* where) const {
+  Failure failure{rank(), FailureKind::other, "", where};
+  try {
+    throw;
+  } catch (const FileError& error) {
+    failure.kind = FailureKind::file;
+    failure.what = error.what();
+  } catch (const InputError& error) {
+    failure.kind = FailureKind::input;
+    failure.what = error.what();
+  } catch (const CallOrderError& error) {
+    failure.kind = FailureKind::call_order;
+    failure.what = error.what();
+  } catch (const TimeoutError& error) {
+    failure.kind = FailureKind::timeout;
+    failure.what = error.what();
+  } catch (const OutOfMemoryError& error) {
+    failure.kind = FailureKind::out_of_memory;
+    failure.what = error.what();
+  } catch (const std::bad_alloc&) {
+    failure.kind = FailureKind::out_of_memory;
+    failure.what = "out of memory";
+  } catch (const std::exception& error) {
+    failure.what = error.what();
+  } catch (...) {
+    failure.what = "an exception of unknown type";
+  }
+  return failure;
+}
+
+void Communicator::throw_agreed(const std::optional<Failure>& mine, bool name_rank) {
+  std::vector<char> text;
+  if (mine) text.assign(mine->what.begin(), mine->what.end());
+  const auto kinds = all_gather(mine ? static_cast<std::int32_t>(mine->kind) : -1);
+  const auto first = std::find_if(kinds.begin(), kinds.end(), [](std::int32_t kind) { return kind >= 0; });
+  if (first == kinds.end()) return;
+  const int failed = static_cast<int>(first - kinds.begin());
+  broadcast(text, failed);
+  std::string what(text.begin(), text.end());
+  if (name_rank && size() > 1) what = "rank " + std::to_string(failed) + ": " + what;
+  throw_as(static_cast<FailureKind>(*first), what);
+}
+
+void Communicator::fail(const char* where) {
+  if (!m_state->failure) {
+    try {
+      m_state->end(describe_exception(where));
+    } catch (const RemoteError&) {  // of this rank itself, which has its own exception
+    }
+  }
+  throw;
+}
+
+bool Communicator::progress() {
+  const bool data_came = m_state->poll();
+  if (m_state->failure) throw RemoteError(*m_state->failure);
+  return data_came;
+}
+
+Communicator::Work::Work(Communicator& comm) : m_comm(comm) {
+  comm.m_state->tell_others(Impl::Control::work_begins);
+}
+Communicator::Work::~Work() {
+  m_comm.m_state->tell_others(Impl::Control::work_ends);
+}
+
+Communicator::Waiting::Waiting(Communicator& comm, const char* what)
+    : m_comm(comm), m_what(what), m_since(Impl::seconds_now()) {
+  ++comm.m_state->waits;
+}
+Communicator::Waiting::~Waiting() {
+  if (m_comm.m_state) --m_comm.m_state->waits;
+}
+
+void Communicator::Waiting::idle() {
+  constexpr int readings_a_look = 64;
+  constexpr double long_wait = 0.02;  // seconds after which a wait costs no processor any more
+  if (m_sleeps)
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  else
+    std::this_thread::yield();
+  if (++m_readings < readings_a_look) return;
+  m_readings = 0;
+  Impl::CommState& state = *m_comm.m_state;
+  const double limit = state.options.watchdog_seconds, now = Impl::seconds_now();
+  m_sleeps = m_sleeps || now - m_since > long_wait;
+  if (state.last_arrival > m_since) {
+    m_since = state.last_arrival;
+    m_asked = false;
+    m_rounds = 0;
+  }
+  if (!m_asked && now - m_since > 0.4 * limit) {
+    std::fill(state.answers.begin(), state.answers.end(), Impl::Control::question);
+    state.tell_others(Impl::Control::question);
+    m_asked = true;
+  }
+  if (now - m_since <= 0.9 * limit) return;
+  std::vector<int> silent;
+  bool all_wait = true;
+  for (int other = 0; other < state.size; ++other) {
+    const auto at = static_cast<std::size_t>(other);
+    if (other == state.rank) continue;
+    if (state.answers[at] == Impl::Control::question && !state.works[at]) silent.push_back(other);
+    all_wait = all_wait && state.answers[at] == Impl::Control::answer_waiting;
+  }
+  if (!silent.empty())
+    state.end({silent.front(), FailureKind::timeout,
+               list_ranks(silent) + " of " + std::to_string(state.size) + " did not answer for " +
+                   std::to_string(now - m_since) + " s, while rank " + std::to_string(state.rank) +
+                   " waited for " + m_what,
+               ""});
+  m_rounds = all_wait ? m_rounds + 1 : 0;
+  if (m_rounds == 2)
+    state.end({state.rank, FailureKind::timeout,
+               "all ranks wait, and nothing arrives; this one for " + std::string(m_what), ""});
+  m_since = now;
+  m_asked = false;
+}
+
+std::int64_t Communicator::add_target(Impl::PutTarget* target) {
+  m_state->targets[m_state->next_target] = target;
+  return m_state->next_target++;
+}
+void Communicator::remove_target(std::int64_t memory) {
+  if (m_state) m_state->targets.erase(memory);
+}
+
+void Communicator::post_put(int to, const Impl::PutHeader& header, std::span<const std::byte> data) {
+  constexpr int tag_put = 1;
+  if (data.size() > max_message)
+    throw InputError("put: " + std::to_string(data.size()) + " bytes; one put takes at most " +
+                     std::to_string(max_message));
+  Impl::Bytes message = m_state->pool.buffer(sizeof header + data.size());
+  std::memcpy(message.data(), &header, sizeof header);
+  std::copy(data.begin(), data.end(), message.begin() + sizeof header);
+  m_state->pool.send(m_state->control, to, tag_put, std::move(message));
+}
+
+MpiSession::MpiSession(int* argc, char*** argv) {
+  int running = 0;
+  MPI_Initialized(&running);
+  if (running) return;
+  int provided = 0;
+  MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+  m_started_here = true;
+}
+
+MpiSession::~MpiSession() {
+  if (m_started_here && !m_finished) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+int MpiSession::finish(int exit_status, Communicator* comm) {
+  m_finished = true;
+  if (comm != nullptr && comm->failure() && !comm->leave()) MPI_Abort(MPI_COMM_WORLD, exit_status);
+  if (m_started_here) MPI_Finalize();
+  return exit_status;
+}
+
+bool Communicator::leave() {
+  constexpr double patience = 2;  // seconds
+  Impl::CommState& state = *m_state;
+  state.tell_others(Impl::Control::leaves);
+  state.left[static_cast<std::size_t>(state.rank)] = 1;
+  const double begin = Impl::seconds_now();
+  while (Impl::seconds_now() - begin < patience) {
+    state.poll();
+    if (!state.pool.has_sends() && std::find(state.left.begin(), state.left.end(), 0) == state.left.end())
+      return true;
+    std::this_thread::yield();
+  }
+  return false;
+}
+
+bool MpiSession::is_launched() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    const char* const size = std::getenv(name);
+    if (size != nullptr && std::atoi(size) > 1) return true;
+  }
+  return false;
+}
+
+}  // namespace lutra

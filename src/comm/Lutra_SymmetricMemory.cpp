@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_SymmetricMemory.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "Lutra_Error.hpp"
+
+namespace lutra {
+
+std::string_view to_string(CommBackend backend) {
+  switch (backend) {
+    case CommBackend::mpi:
+      return "mpi";
+    case CommBackend::peer:
+      return "peer";
+    case CommBackend::nvshmem:
+      return "nvshmem";
+  }
+  return "unknown";
+}
+
+bool is_built(CommBackend backend) {
+  return backend == CommBackend::mpi;
+}
+
+SymmetricMemory::SymmetricMemory(Communicator& comm, std::size_t bytes, std::size_t signals,
+                                 CommBackend backend)
+    : m_comm(comm), m_backend(backend) {
+  comm.agree("allocation of symmetric memory", [&] {
+    if (!is_built(backend))
+      throw InputError("communication backend '" + std::string(to_string(backend)) +
+                       "' is not in this build of Lutra; there is mpi");
+    try {
+      m_bytes.resize((bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
+      m_signals.assign(signals, 0);
+    } catch (const std::bad_alloc&) {
+      throw OutOfMemoryError("symmetric memory of " + std::to_string(bytes) + " bytes and " +
+                                 std::to_string(signals) + " signals does not fit",
+                             bytes);
+    } catch (const std::length_error&) {
+      throw OutOfMemoryError("symmetric memory of " + std::to_string(bytes) + " bytes does not fit", bytes);
+    }
+  });
+  m_data = reinterpret_cast<std::byte*>(m_bytes.data());
+  m_number = comm.add_target(this);  // before any rank knows that all have come
+  m_sizes = comm.all_gather(Sizes{bytes, signals});
+}
+
+SymmetricMemory::~SymmetricMemory() {
+  if (m_number >= 0) m_comm.remove_target(m_number);
+}
+
+void SymmetricMemory::close() {
+  m_comm.barrier();
+  m_comm.remove_target(m_number);
+  m_number = -1;
+}
+
+void SymmetricMemory::operate(int to, const Impl::PutHeader& header, std::span<const std::byte> data) {
+  const Sizes& target = m_sizes[static_cast<std::size_t>(to)];
+  const auto offset = static_cast<std::size_t>(header.offset);
+  if (data.size() > target.bytes || offset > target.bytes - data.size() ||
+      static_cast<std::size_t>(header.signal) >= target.signals)
+    throw InputError("put: " + std::to_string(data.size()) + " bytes at " + std::to_string(offset) +
+                     " with signal " + std::to_string(header.signal) + " do not fit into the " +
+                     std::to_string(target.bytes) + " bytes and " + std::to_string(target.signals) +
+                     " signals of rank " + std::to_string(to));
+  if (to == m_comm.rank())
+    deliver(header, data);
+  else
+    m_comm.post_put(to, header, data);
+}
+
+void SymmetricMemory::put(int to, std::size_t offset, std::span<const std::byte> data, std::size_t signal,
+                          std::uint64_t value) {
+  operate(to, {m_number, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(signal), value, 0},
+          data);
+}
+
+void SymmetricMemory::add(int to, std::size_t signal, std::uint64_t value) {
+  operate(to, {m_number, 0, static_cast<std::int64_t>(signal), value, 1}, {});
+}
+
+void SymmetricMemory::deliver(const Impl::PutHeader& header, std::span<const std::byte> data) {
+  std::copy(data.begin(), data.end(), m_data + header.offset);
+  const auto at = static_cast<std::size_t>(header.signal);
+  m_signals[at] = header.adds != 0 ? m_signals[at] + header.value : header.value;
+  m_arrivals.push_back({at, m_signals[at]});
+}
+
+std::optional<Arrival> SymmetricMemory::next_arrival() {
+  if (m_arrivals.empty()) m_comm.progress();
+  if (m_arrivals.empty()) return std::nullopt;
+  const Arrival arrival = m_arrivals.front();
+  m_arrivals.pop_front();
+  return arrival;
+}
+
+void SymmetricMemory::wait(std::size_t signal, std::uint64_t value, const char* what) {
+  m_comm.wait_until(what, [&] { return m_signals[signal] >= value; });
+}
+
+}  // namespace lutra

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_CommState.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace lutra::Impl {
+namespace {
+
+constexpr int tag_put = 1, tag_control = 2;
+
+Bytes pack_failure(const Failure& failure) {
+  const std::int32_t numbers[3] = {failure.rank, static_cast<std::int32_t>(failure.kind),
+                                   static_cast<std::int32_t>(failure.what.size())};
+  Bytes bytes(sizeof numbers + failure.what.size() + failure.where.size());
+  std::memcpy(bytes.data(), numbers, sizeof numbers);
+  std::memcpy(bytes.data() + sizeof numbers, failure.what.data(), failure.what.size());
+  std::memcpy(bytes.data() + sizeof numbers + failure.what.size(), failure.where.data(),
+              failure.where.size());
+  return bytes;
+}
+
+Failure unpack_failure(std::span<const std::byte> bytes) {
+  std::int32_t numbers[3];
+  std::memcpy(numbers, bytes.data(), sizeof numbers);
+  const std::string text(reinterpret_cast<const char*>(bytes.data() + sizeof numbers),
+                         bytes.size() - sizeof numbers);
+  const auto length = static_cast<std::size_t>(numbers[2]);
+  return {numbers[0], static_cast<FailureKind>(numbers[1]), text.substr(0, length), text.substr(length)};
+}
+
+}  // namespace
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Bytes MessagePool::buffer(std::size_t bytes) {
+  Bytes result;
+  if (!m_spare.empty()) {
+    result.swap(m_spare.back());
+    m_spare.pop_back();
+  }
+  result.resize(bytes);
+  return result;
+}
+
+void MessagePool::recycle(Bytes&& bytes) {
+  constexpr std::size_t max_spare = 256, max_bytes = 1 << 20;
+  if (m_spare.size() < max_spare && bytes.capacity() <= max_bytes) m_spare.push_back(std::move(bytes));
+}
+
+void MessagePool::send(MPI_Comm comm, int to, int tag, Bytes&& bytes) {
+  m_sends.push_back({to, tag, std::move(bytes), MPI_REQUEST_NULL});
+  Message& message = m_sends.back();
+  MPI_Isend(message.bytes.data(), static_cast<int>(message.bytes.size()), MPI_BYTE, to, tag, comm,
+            &message.request);
+}
+
+void MessagePool::test_sends() {
+  for (int done = 1; done && !m_sends.empty();) {
+    MPI_Test(&m_sends.front().request, &done, MPI_STATUS_IGNORE);
+    if (!done) {  // a slow rank first in the queue must not keep the buffers of all others
+      m_sends.push_back(std::move(m_sends.front()));
+      m_sends.pop_front();
+      return;
+    }
+    recycle(std::move(m_sends.front().bytes));
+    m_sends.pop_front();
+  }
+}
+
+void MessagePool::receive(MPI_Comm comm, const MPI_Status& status) {
+  int bytes = 0;
+  MPI_Get_count(&status, MPI_BYTE, &bytes);
+  m_receives.push_back(
+      {status.MPI_SOURCE, status.MPI_TAG, buffer(static_cast<std::size_t>(bytes)), MPI_REQUEST_NULL});
+  Message& message = m_receives.back();
+  MPI_Irecv(message.bytes.data(), bytes, MPI_BYTE, message.from, message.tag, comm, &message.request);
+}
+
+std::optional<MessagePool::Message> MessagePool::finished() {
+  for (auto message = m_receives.begin(); message != m_receives.end(); ++message) {
+    int done = 0;
+    MPI_Test(&message->request, &done, MPI_STATUS_IGNORE);
+    if (!done) continue;
+    std::optional<Message> result(std::move(*message));
+    m_receives.erase(message);
+    return result;
+  }
+  return std::nullopt;
+}
+
+void MessagePool::abandon() {
+  new std::deque<Message>(std::move(m_sends));  // MPI may still read and write these
+  new std::deque<Message>(std::move(m_receives));
+  m_sends.clear();
+  m_receives.clear();
+}
+
+void CommState::tell(int to, Control what, std::span<const std::byte> text) {
+  Bytes message(sizeof what + text.size());
+  std::memcpy(message.data(), &what, sizeof what);
+  std::copy(text.begin(), text.end(), message.begin() + sizeof what);
+  pool.send(control, to, tag_control, std::move(message));
+}
+
+void CommState::tell_others(Control what, std::span<const std::byte> text) {
+  for (int to = 0; to < size; ++to)
+    if (to != rank) tell(to, what, text);
+}
+
+bool CommState::poll() {
+  bool data_came = false;
+  for (int there = 1; there;) {
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, control, &there, &status);
+    if (there) pool.receive(control, status);
+    while (auto message = pool.finished()) {
+      data_came |= message->tag == tag_put;
+      take(*message);
+      pool.recycle(std::move(message->bytes));
+    }
+  }
+  pool.test_sends();
+  if (data_came) last_arrival = seconds_now();
+  return data_came;
+}
+
+void CommState::take(const MessagePool::Message& message) {
+  const std::span<const std::byte> bytes(message.bytes);
+  if (message.tag == tag_put) {
+    PutHeader header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    const auto target = targets.find(header.memory);
+    if (target != targets.end()) target->second->deliver(header, bytes.subspan(sizeof header));
+    return;
+  }
+  Control what;
+  std::memcpy(&what, bytes.data(), sizeof what);
+  hear(message.from, what, bytes.subspan(sizeof what));
+}
+
+void CommState::hear(int from, Control what, std::span<const std::byte> text) {
+  const auto at = static_cast<std::size_t>(from);
+  switch (what) {
+    case Control::question:
+      tell(from, waits > 0 ? Control::answer_waiting : Control::answer_busy);
+      return;
+    case Control::answer_waiting:
+    case Control::answer_busy:
+      answers[at] = what;
+      return;
+    case Control::work_begins:
+    case Control::work_ends:
+      works[at] = what == Control::work_begins;
+      return;
+    case Control::failure:
+      if (!failure) failure = unpack_failure(text);
+      return;
+    case Control::leaves:
+      left[at] = 1;
+      return;
+  }
+}
+
+void CommState::end(Failure failed) {
+  if (!failure) {
+    failure = std::move(failed);
+    tell_others(Control::failure, pack_failure(*failure));
+  }
+  throw RemoteError(*failure);
+}
+
+}  // namespace lutra::Impl
