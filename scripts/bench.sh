@@ -5,7 +5,7 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-programs=(preprocess symbolic levelization numeric dense trisolve ilu select io solve)
+programs=(ordering preprocess symbolic levelization numeric dense trisolve ilu ldlt select io solve)
 
 usage() {
   cat <<END

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 
 namespace lutra::Perf {
 namespace {
@@ -18,6 +19,12 @@ double seconds_of(const std::function<void()>& timed) {
   timed();
   Kokkos::fence("lutra::perf: timed to here");
   return timer.seconds();
+}
+
+double cpu_seconds() {
+  std::timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 void report(benchmark::State& state, const Measurement& result) {
@@ -47,6 +54,17 @@ void run_case(benchmark::State& state, const std::function<Measurement()>& body)
 double Samples::median() const {
   const std::size_t half = seconds.size() / 2;
   return seconds.size() % 2 == 1 ? seconds[half] : (seconds[half - 1] + seconds[half]) / 2;
+}
+
+void Times::take(const std::function<void()>& timed) {
+  const double cpu_begin = cpu_seconds();
+  wall.seconds.push_back(seconds_of(timed));
+  cpu.seconds.push_back(cpu_seconds() - cpu_begin);
+}
+
+void Times::sort() {
+  std::ranges::sort(wall.seconds);
+  std::ranges::sort(cpu.seconds);
 }
 
 Samples measure(int wanted, const std::function<void()>& prepare, const std::function<void()>& timed) {

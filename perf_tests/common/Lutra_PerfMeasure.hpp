@@ -19,6 +19,16 @@ struct Samples {
   double median() const;
 };
 
+/// Wall and CPU times of one operation, the latter of all threads of the process; for solvers that take
+/// turns.
+struct Times {
+  Samples wall, cpu;
+
+  /// Appends a sample of `timed`, which ends with a fence.
+  void take(const std::function<void()>& timed);
+  void sort();
+};
+
 /// Two warm-ups, then `wanted` samples of `timed`. Each timed region begins after a fence of all devices and
 /// includes a fence at its end. If one run takes over a second: one warm-up and at most three samples.
 /// @param prepare runs before each sample, untimed

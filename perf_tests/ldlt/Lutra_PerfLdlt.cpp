@@ -4,7 +4,6 @@
 // machine that is busy for a while is so for all of them; `cpu_s` is the time of all threads of the process.
 // Counters `over_lutra` and `cpu_over_lutra`: times a solver takes as multiples of Lutra's.
 #include <algorithm>
-#include <ctime>
 #include <optional>
 #include <stdexcept>
 
@@ -59,31 +58,6 @@ SolverProperties LdltSolver::properties() const {
   add_report(properties, report);
   return properties;
 }
-
-double cpu_seconds() {
-  std::timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-/// Wall and CPU times of one operation.
-struct Times {
-  Samples wall, cpu;
-
-  template <class Timed>
-  void take(const Timed& timed) {
-    const double cpu_begin = cpu_seconds();
-    const Kokkos::Timer timer;
-    timed();
-    Kokkos::fence("lutra::perf: timed to here");
-    wall.seconds.push_back(timer.seconds());
-    cpu.seconds.push_back(cpu_seconds() - cpu_begin);
-  }
-  void sort() {
-    std::ranges::sort(wall.seconds);
-    std::ranges::sort(cpu.seconds);
-  }
-};
 
 enum Stage { refactor, solve, both };
 constexpr const char* stage_names[] = {"refactor", "solve", "refactor-solve"};

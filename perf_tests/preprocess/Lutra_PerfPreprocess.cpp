@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Matching and orderings. The exact matching and the orderings run on the host, the auction in Kokkos'
-// default execution space. Their quality is that of the factorization they lead to, which is computed once,
-// untimed.
+// Matching. The exact matching runs on the host, the auction in Kokkos' default execution space. Their
+// quality is that of the factorization they lead to, which is computed once, untimed.
 #include <cmath>
 #include <stdexcept>
 
 #include "Lutra_Auction.hpp"
-#include "Lutra_ChooseOrdering.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_MatrixProperties.hpp"
-#include "Lutra_Ordering.hpp"
 #include "Lutra_PerfFactored.hpp"
 #include "Lutra_PerfMeasure.hpp"
 #include "Lutra_PerfRun.hpp"
@@ -115,41 +112,6 @@ Measurement measure_symmetric(const PerfRun& run, const HostMatrix<Scalar>& matr
   return result;
 }
 
-/// The pattern to be ordered: row j is the row matched to column j.
-template <class Scalar>
-HostMatrix<char> matched_pattern(const HostMatrix<Scalar>& matrix) {
-  auto [rank, row_of_column] = maximum_transversal(make_view(matrix).pattern());
-  if (rank < matrix.n_rows) throw std::runtime_error("structurally singular");
-  const auto matching = match_exact(make_view(matrix));
-  if (matching.numeric_rank_bound == matrix.n_rows) row_of_column = matching.row_of_column;
-  HostMatrix<char> result{matrix.n_rows, matrix.n_cols, {0}, {}, {}};
-  for (const int row : row_of_column) {
-    const auto begin = matrix.entries.begin() + matrix.row_map[static_cast<std::size_t>(row)];
-    result.entries.insert(result.entries.end(), begin,
-                          matrix.entries.begin() + matrix.row_map[static_cast<std::size_t>(row) + 1]);
-    result.row_map.push_back(result.nnz());
-  }
-  return result;
-}
-
-template <class Scalar>
-Measurement measure_ordering(const PerfRun& run, const HostMatrix<Scalar>& matrix, Ordering ordering) {
-  const HostMatrix<char> pattern = matched_pattern(matrix);
-  auto samples = measure(run.samples, [&] {
-    if (ordering == Ordering::automatic) {
-      order_automatically(make_view(pattern).pattern());
-    } else {
-      order(make_view(pattern).pattern(), ordering);
-    }
-  });
-  LuOptions options;
-  options.ordering = ordering;
-  Measurement result = described(std::move(samples), matrix, options);
-  const double n = matrix.n_rows, nnz = static_cast<double>(matrix.nnz());
-  result.add_limits(run.limits, csr_bytes(n, nnz, false) + n * sizeof(int));
-  return result;
-}
-
 template <class Scalar>
 void register_matrix(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
   add_benchmark(name, "matching", "lutra", [&] { return measure_matching(run, matrix); });
@@ -157,12 +119,6 @@ void register_matrix(const PerfRun& run, const std::string& name, const HostMatr
   if (matrix_properties(make_view(matrix)).value_symmetry == 1) {
     add_benchmark(name, "scaling", "lutra", [&] { return measure_symmetric(run, matrix, false); });
     add_benchmark(name, "scaling", "lutra-auction", [&] { return measure_symmetric(run, matrix, true); });
-  }
-  const std::pair<const char*, Ordering> orderings[] = {
-      {"amd", Ordering::amd}, {"metis", Ordering::metis}, {"automatic", Ordering::automatic}};
-  for (const auto& [solver, ordering] : orderings) {
-    add_benchmark(name, "ordering", solver,
-                  [&, kind = ordering] { return measure_ordering(run, matrix, kind); });
   }
 }
 

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Scotch 7: SCOTCH::SCOTCH. Hints: SCOTCH_ROOT.
+find_path(SCOTCH_INCLUDE_DIR scotch.h PATH_SUFFIXES scotch)
+find_library(SCOTCH_LIBRARY scotch)
+find_library(SCOTCH_ERROR_LIBRARY scotcherr)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(SCOTCH REQUIRED_VARS SCOTCH_LIBRARY SCOTCH_ERROR_LIBRARY SCOTCH_INCLUDE_DIR)
+if(SCOTCH_FOUND AND NOT TARGET SCOTCH::SCOTCH)
+  add_library(SCOTCH::SCOTCH UNKNOWN IMPORTED)
+  set_target_properties(SCOTCH::SCOTCH PROPERTIES IMPORTED_LOCATION "${SCOTCH_LIBRARY}"
+                        INTERFACE_INCLUDE_DIRECTORIES "${SCOTCH_INCLUDE_DIR}"
+                        INTERFACE_LINK_LIBRARIES "${SCOTCH_ERROR_LIBRARY}")
+endif()
+mark_as_advanced(SCOTCH_INCLUDE_DIR SCOTCH_LIBRARY SCOTCH_ERROR_LIBRARY)
