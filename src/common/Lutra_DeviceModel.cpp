@@ -19,6 +19,15 @@ DeviceModel h200_device_model() {
                             .team_bandwidth = 34e9,
                             .level_launch_seconds = 1.0e-6,
                             .bandwidth = 3e12};
+  // Messages: between two H200s of one host by peer memory. A team has from an eighth to half of a
+  // multiprocessor's share of the bandwidth, as in the paper's Algorithm 2.
+  model.trisolve.distributed = {.start_seconds = 9e-6,
+                                .dependency_seconds = 1.3e-6,
+                                .bandwidth = 3e12,
+                                .min_block_bandwidth = 3e12 / (8 * 132),
+                                .max_block_bandwidth = 3e12 / (2 * 132),
+                                .latency_seconds = 1.35e-6,
+                                .link_bandwidth = 370e9};
   model.trisolve.level_sets = {0.18e-6, 28e9, 1.0e-6, 2.0e12, 8e-6, 0.3e-6};
   model.trisolve.portable_level_sets = {2.5e-6, 30e9, 5e-6, 1.5e12, 5e-6, 0.5e-6};
   model.trisolve.fronts = {2, 0.05, 2.5, 0.4};
@@ -48,6 +57,15 @@ DeviceModel host_device_model() {
                             .team_bandwidth = 10e9,
                             .level_launch_seconds = 5e-6,
                             .bandwidth = 10e9};
+  // Of one rank, which works a block after the other. Messages: MPI ping-pong of 8 bytes to 2 KiB between
+  // two cores of one host, least of 3,000; longer ones begin 3 us later and have 5 GB/s.
+  model.trisolve.distributed = {.start_seconds = 1e-6,
+                                .dependency_seconds = 0.1e-6,
+                                .bandwidth = 10e9,
+                                .min_block_bandwidth = 10e9,
+                                .max_block_bandwidth = 10e9,
+                                .latency_seconds = 0.4e-6,
+                                .link_bandwidth = 2e9};
   model.numeric.min_flops_per_entry = 40;
   // On 31 matrices with one thread (docs/notes/2026-11-23-ldlt.md).
   model.symmetric = {.cholesky = 0.65, .ldlt = 0.66, .ldlt_zero_diagonals = 0.44};

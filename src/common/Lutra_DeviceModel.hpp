@@ -48,9 +48,22 @@ struct FrontSolveCosts {
   double tile = 0;        ///< each tile a block reads besides
 };
 
+/// Costs of a triangular solve by several devices or host ranks, block by block
+/// (`Lutra_DistributedModel.hpp`).
+struct DistributedCosts {
+  double start_seconds = 0;        ///< of a sweep, whatever its blocks
+  double dependency_seconds = 0;   ///< from one block to another of the same device
+  double bandwidth = 1;            ///< bytes a second of one device
+  double min_block_bandwidth = 1;  ///< bytes a second of one block's team where so many work as can
+  double max_block_bandwidth = 1;  ///< the same where few work
+  double latency_seconds = 0;      ///< of a message from one device to another, without its bytes
+  double link_bandwidth = 1;       ///< bytes a second of the messages one device sends
+};
+
 /// What the choice and the order of triangular solves are predicted from.
 struct TrisolveDeviceModel {
   TrisolveCosts methods;
+  DistributedCosts distributed;
   LevelSetCosts level_sets;           ///< with the kernels specialised for the space
   LevelSetCosts portable_level_sets;  ///< with the portable ones
   FrontSolveCosts fronts;
