@@ -29,7 +29,7 @@ struct BlockTriangle {
 
 /// Blocks of L as fronts store it. @param max_width pivots of larger fronts are cut into blocks of so many
 template <class Ordinal>
-BlockTriangle block_triangle(const AssemblyTree<Ordinal>& tree, std::size_t max_width = 128);
+BlockTriangle block_triangle(const AssemblyTree<Ordinal>& tree, std::size_t max_width = 64);
 
 /// Blocks of a triangle by rows; what is on the other side of the diagonal is left out.
 /// @param begin [n + 1] first row of each block, the number of rows at the end

@@ -43,21 +43,32 @@ double team_bandwidth(const DistributedCosts& costs, double teams) {
                     costs.max_block_bandwidth);
 }
 
+/// Teams that a device runs at the same time.
 std::size_t teams_of(const DistributedCosts& costs) {
   return static_cast<std::size_t>(std::max(1.0, costs.bandwidth / costs.min_block_bandwidth));
+}
+
+/// Teams that a task can use: one for each block, and one for a task without products.
+std::size_t teams_wanted(const Impl::OwnerShares& columns, std::size_t task, bool with_diagonal) {
+  return std::max<std::size_t>(1, columns.blocks_in(task) - (with_diagonal ? 1 : 0));
+}
+
+bool is_root(const Impl::OwnerShares& shares, std::size_t s) {
+  return s == shares.begin[shares.column[s]];
 }
 
 /// The tasks of one device in one level, and its messages there.
 struct Cell {
   int rank = 0;
   std::int64_t level = 0;
-  double tasks = 0, bytes = 0;
+  double tasks = 0, teams = 0, bytes = 0;
   double path_seconds = 0;  ///< of the longest path inside the device
   double latency = 0, message_seconds = 0;
 
   double compute_seconds(const DistributedCosts& costs) const {
-    const auto teams = static_cast<double>(teams_of(costs));
-    return std::max(tasks * costs.dependency_seconds / teams + bytes / costs.bandwidth, path_seconds);
+    const auto all_teams = static_cast<double>(teams_of(costs));
+    const double bandwidth = std::min(costs.bandwidth, teams * costs.max_block_bandwidth);
+    return std::max(tasks * costs.dependency_seconds / all_teams + bytes / bandwidth, path_seconds);
   }
 };
 
@@ -111,6 +122,7 @@ class CriticalPath {
         m_cells.push_back({.rank = columns.rank[s], .level = m_level[s]});
       m_cell_of[s] = m_cells.size() - 1;
       m_cells.back().tasks += 1;
+      m_cells.back().teams += static_cast<double>(teams_wanted(columns, s, is_root(columns, s)));
       m_cells.back().bytes += m_bytes.of_products(columns, s, true);
     }
   }
@@ -122,9 +134,12 @@ class CriticalPath {
     for (std::size_t s = 0; s < columns.size(); ++s) {
       const std::size_t K = columns.column[s], own = rows.begin[K];
       Cell& cell = m_cells[m_cell_of[s]];
-      double seconds = m_costs.dependency_seconds +
-                       m_bytes.of_products(columns, s, true) / team_bandwidth(m_costs, cell.tasks);
-      if (s == columns.begin[K] && path_level[own] == m_level[s]) seconds += path[own];
+      const bool root = is_root(columns, s);
+      const auto teams = static_cast<double>(std::min(teams_of(m_costs), teams_wanted(columns, s, root)));
+      double bytes = m_bytes.of_products(columns, s, false) / teams;  // of each team
+      if (root) bytes += m_bytes.of_block(m_triangle.column_begin[K]);
+      double seconds = m_costs.dependency_seconds + bytes / m_costs.max_block_bandwidth;
+      if (root && path_level[own] == m_level[s]) seconds += path[own];
       cell.path_seconds = std::max(cell.path_seconds, seconds);
       for_each_product(s, [&](std::size_t b) {
         const std::size_t g = sum_of[b];
@@ -190,12 +205,14 @@ class CriticalPath {
   int m_ranks;
 };
 
-/// The sweep event by event.
+/// The sweep event by event. Each block of a rank is a job for one of its teams: to solve the diagonal block,
+/// or to multiply another block and add the product to a sum.
 ///
-///     x(K) arrives ──► task (K, r) is ready ──► runs ──► products are added to sums of r
-///        │ forwarded down the tree                            │ the last one
-///        ▼                                                    ▼
-///     children                        the sum goes up the tree; at its root: task (I, owner) is ready
+///     x(K) is solved, or arrives ──► jobs of column K on the rank are ready ──► run ──► products are added
+///        │ forwarded down the tree                                                       │ the last one
+///        ▼                                                                               ▼
+///     children                  the sum goes up the tree; at its root: the diagonal block of its row is
+///     ready
 class Simulation {
  public:
   Simulation(const BlockTriangle& triangle, const ProcessGrid& grid, const DistributedCosts& costs, int n_rhs)
@@ -203,9 +220,9 @@ class Simulation {
         m_costs(costs),
         m_bytes{triangle, n_rhs},
         m_owners(Impl::find_owners(triangle, grid)),
-        m_teams(teams_of(costs)),
         m_missing(m_owners.rows.size()),
-        m_ranks(static_cast<std::size_t>(grid.size())) {}
+        m_ranks(static_cast<std::size_t>(grid.size()), Rank{{}, teams_of(costs), 0}),
+        m_teams(teams_of(costs)) {}
 
   SimulatedTimes run() {
     const auto& rows = m_owners.rows;
@@ -214,8 +231,9 @@ class Simulation {
       rows.for_each_child(g, [&](std::size_t) { ++m_missing[g]; });
     }
     for (std::size_t K = 0; K < m_triangle.size(); ++K) {
-      if (m_missing[rows.begin[K]] == 0) make_ready(m_owners.columns.begin[K]);
+      if (m_missing[rows.begin[K]] == 0) add_job(rows.rank[rows.begin[K]], m_triangle.column_begin[K]);
     }
+    for (Rank& rank : m_ranks) start_jobs(rank);
     while (!m_events.empty()) {
       const Event event = m_events.top();
       m_events.pop();
@@ -227,78 +245,80 @@ class Simulation {
   }
 
  private:
-  enum class Kind { solved, finished, x_arrived, sum_arrived };
+  enum class Kind { job_done, x_arrived, x_seen, sum_arrived };
   struct Event {
     double seconds;
     std::size_t number;  ///< events at the same time are handled in the order they were made
     Kind kind;
-    std::size_t subject;  ///< a task, or a share of a row for sums
+    std::size_t subject;  ///< a block; for x a share of a column; for sums a share of a row
     bool operator>(const Event& other) const {
       return std::tuple(seconds, number) > std::tuple(other.seconds, other.number);
     }
   };
+  using Job = std::pair<std::size_t, std::size_t>;  ///< row and block: rows that are needed first go first
   struct Rank {
-    std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;  ///< tasks
-    std::size_t busy = 0;                                                              ///< teams
-    double link_free = 0;  ///< from when on the next message can leave
+    std::priority_queue<Job, std::vector<Job>, std::greater<>> ready;
+    std::size_t free_teams;
+    double link_free;  ///< from when on the next message can leave
   };
 
-  static bool is_root(const Impl::OwnerShares& shares, std::size_t s) {
-    return s == shares.begin[shares.column[s]];
-  }
   Rank& rank_of(int r) { return m_ranks[static_cast<std::size_t>(r)]; }
+  bool is_diagonal(std::size_t b) const { return m_triangle.row[b] == m_owners.column_of[b]; }
   void add_event(double seconds, Kind kind, std::size_t subject) {
     m_events.push({seconds, m_event_count++, kind, subject});
   }
 
   void handle(const Event& event) {
     switch (event.kind) {
-      case Kind::solved:
-        return forward(event.subject);
-      case Kind::finished:
+      case Kind::job_done:
         return finish(event.subject);
       case Kind::x_arrived:
-        forward(event.subject);
-        return make_ready(event.subject);
+        add_event(m_now + m_costs.dependency_seconds, Kind::x_seen, event.subject);
+        return forward(event.subject);
+      case Kind::x_seen:
+        return multiply(event.subject);
       case Kind::sum_arrived:
         return add_to(event.subject);
     }
   }
 
-  void make_ready(std::size_t task) {
-    const int r = m_owners.columns.rank[task];
-    rank_of(r).ready.push(task);
-    start_tasks(rank_of(r));
-  }
+  void add_job(int rank, std::size_t block) { rank_of(rank).ready.push({m_triangle.row[block], block}); }
 
-  void start_tasks(Rank& rank) {
-    const auto& columns = m_owners.columns;
-    while (rank.busy < m_teams && !rank.ready.empty()) {
-      const std::size_t task = rank.ready.top(), K = columns.column[task];
+  void start_jobs(Rank& rank) {
+    while (rank.free_teams > 0 && !rank.ready.empty()) {
+      const std::size_t b = rank.ready.top().second;
       rank.ready.pop();
-      ++rank.busy;
-      ++m_result.tasks;
-      const double bandwidth = team_bandwidth(m_costs, static_cast<double>(rank.busy));
-      double solved = m_now + m_costs.dependency_seconds;
-      if (is_root(columns, task)) {
-        solved += m_bytes.of_block(m_triangle.column_begin[K]) / bandwidth;
-        add_event(solved, Kind::solved, task);
-      }
-      const double finished = solved + m_bytes.of_products(columns, task, false) / bandwidth;
-      add_event(finished, Kind::finished, task);
-      m_result.busy_seconds += finished - m_now;
+      --rank.free_teams;
+      double seconds = m_bytes.of_block(b);
+      if (is_diagonal(b)) seconds += m_bytes.of_vector(m_owners.column_of[b]);
+      seconds /= team_bandwidth(m_costs, static_cast<double>(m_teams - rank.free_teams));
+      if (is_diagonal(b)) seconds += m_costs.dependency_seconds;
+      m_result.busy_seconds += seconds;
+      ++m_result.jobs;
+      add_event(m_now + seconds, Kind::job_done, b);
     }
   }
 
-  void finish(std::size_t task) {
-    const auto& columns = m_owners.columns;
-    Rank& rank = rank_of(columns.rank[task]);
-    --rank.busy;
-    for (std::size_t e = columns.block_begin[task]; e < columns.block_begin[task + 1]; ++e) {
-      const std::size_t b = columns.block[e];
-      if (m_triangle.row[b] != columns.column[task]) add_to(m_owners.sum_of[b]);
+  void finish(std::size_t b) {
+    const std::size_t K = m_owners.column_of[b], root = m_owners.columns.begin[K], sum = m_owners.sum_of[b];
+    Rank& rank = rank_of(m_owners.rows.rank[sum]);
+    ++rank.free_teams;
+    if (is_diagonal(b)) {
+      forward(root);
+      multiply(root);
+    } else {
+      add_to(sum);
     }
-    start_tasks(rank);
+    start_jobs(rank);
+  }
+
+  /// The products of a column on one rank.
+  void multiply(std::size_t share) {
+    const auto& columns = m_owners.columns;
+    for (std::size_t e = columns.block_begin[share]; e < columns.block_begin[share + 1]; ++e) {
+      if (!is_diagonal(columns.block[e])) add_job(columns.rank[share], columns.block[e]);
+    }
+    start_jobs(rank_of(columns.rank[share]));
   }
 
   /// A product or a child's sum has been added to a sum.
@@ -306,14 +326,15 @@ class Simulation {
     if (--m_missing[sum] > 0) return;
     const auto& rows = m_owners.rows;
     const std::size_t I = rows.column[sum];
-    if (is_root(rows, sum)) return make_ready(m_owners.columns.begin[I]);
-    send(rows.rank[sum], I, Kind::sum_arrived, rows.parent(sum));
+    if (!is_root(rows, sum)) return send(rows.rank[sum], I, Kind::sum_arrived, rows.parent(sum));
+    add_job(rows.rank[sum], m_triangle.column_begin[I]);
+    start_jobs(rank_of(rows.rank[sum]));
   }
 
-  void forward(std::size_t task) {
+  void forward(std::size_t share) {
     const auto& columns = m_owners.columns;
-    columns.for_each_child(task, [&](std::size_t child) {
-      send(columns.rank[task], columns.column[task], Kind::x_arrived, child);
+    columns.for_each_child(share, [&](std::size_t child) {
+      send(columns.rank[share], columns.column[share], Kind::x_arrived, child);
     });
   }
 
@@ -331,9 +352,9 @@ class Simulation {
   const DistributedCosts& m_costs;
   SweepBytes m_bytes;
   Impl::BlockOwners m_owners;
-  std::size_t m_teams;
   std::vector<std::size_t> m_missing;  ///< [shares of rows] products and children's sums still to be added
   std::vector<Rank> m_ranks;
+  std::size_t m_teams;  ///< of a rank
   std::priority_queue<Event, std::vector<Event>, std::greater<>> m_events;
   std::size_t m_event_count = 0;
   double m_now = 0;

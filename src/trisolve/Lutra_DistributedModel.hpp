@@ -31,29 +31,28 @@ struct CriticalPathTimes {
 };
 
 /// Algorithm 2 of the paper. Edges inside a device count for nothing: tasks of one level and device run at
-/// the same time, at the device's bandwidth, of which a team has a share between two limits. A message costs
-/// its latency once a level, and the bytes of log2(fan-out) messages for each column or row. Departures: a
-/// level lasts at least as long as its longest path inside the device, which on one device is all there is;
-/// latencies of one level overlap, since several teams send.
-/// O(blocks·log(blocks)) @param n_rhs right-hand sides; the triangle is read once for each 16
+/// the same time, at the device's bandwidth, of which a block's team has a share between two limits. A
+/// message costs its latency once a level, and the bytes of log2(fan-out) messages for each column or row.
+/// Departures: a level lasts at least as long as its longest path inside the device, which on one device is
+/// all there is; each block of a column has a team, as in FrontSolver; latencies of one level overlap, since
+/// several send. O(blocks·log(blocks)) @param n_rhs right-hand sides; the triangle is read once for each 16
 CriticalPathTimes predict_critical_path(const BlockTriangle& triangle, const ProcessGrid& grid,
                                         const DistributedCosts& costs, int n_rhs = 1);
 
 /// What happens in a simulated sweep.
 struct SimulatedTimes {
   double seconds = 0;
-  double busy_seconds = 0;     ///< of tasks, summed over ranks and their teams
+  double busy_seconds = 0;     ///< of teams, summed over all
   double message_seconds = 0;  ///< links are in use, summed over ranks
-  std::int64_t tasks = 0;
+  std::int64_t jobs = 0;       ///< diagonal blocks solved, and other blocks multiplied
   std::int64_t messages = 0;
   double message_bytes = 0;
 };
 
-/// The same sweep event by event: each rank runs as many tasks at the same time as teams fit, of those that
-/// are ready the one of the lowest column first (list scheduling; R. L. Graham, SIAM J. Appl. Math. 17,
-/// 1969). A rank's messages leave one after the other and arrive a latency later; a team's bandwidth is set
-/// when its task begins, from the tasks that run then. Deterministic. O(blocks·log(blocks)) for any number of
-/// ranks.
+/// The same sweep event by event: each rank has teams, and each team takes a block that is ready, of the
+/// lowest row first (list scheduling; R. L. Graham, SIAM J. Appl. Math. 17, 1969). A rank's messages leave
+/// one after the other and arrive a latency later; a team's bandwidth is set when it begins a block, from the
+/// teams that work then. Deterministic. O(blocks·log(blocks)) for any number of ranks.
 SimulatedTimes simulate_solve(const BlockTriangle& triangle, const ProcessGrid& grid,
                               const DistributedCosts& costs, int n_rhs = 1);
 
