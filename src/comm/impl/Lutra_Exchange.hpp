@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_EXCHANGE_HPP
+#define LUTRA_EXCHANGE_HPP
+
+#include <cstddef>
+#include <vector>
+
+#include "Lutra_Communicator.hpp"
+
+namespace lutra::Impl {
+
+/// Elements that go from rank to rank, again and again by one plan. Both lists of a pair of ranks have one
+/// length and one order.
+struct Exchange {
+  std::vector<std::vector<std::size_t>> sources;  ///< [P] positions here of the elements for each rank
+  std::vector<std::vector<std::size_t>> targets;  ///< [P] positions here of the elements of each rank
+
+  /// Collective. set(t, c, value) for get(s, c) of the source s of each target t, for columns c in [0, k).
+  template <class T, class Get, class Set>
+  void forward(Communicator& comm, std::size_t k, const Get& get, const Set& set) const {
+    move<T>(comm, sources, targets, k, get, set);
+  }
+  /// Collective. The same from targets to sources.
+  template <class T, class Get, class Set>
+  void backward(Communicator& comm, std::size_t k, const Get& get, const Set& set) const {
+    move<T>(comm, targets, sources, k, get, set);
+  }
+
+ private:
+  using Lists = std::vector<std::vector<std::size_t>>;
+  template <class T, class Get, class Set>
+  static void move(Communicator& comm, const Lists& out, const Lists& in, std::size_t k, const Get& get,
+                   const Set& set) {
+    constexpr int tag = 31000;
+    const auto me = static_cast<std::size_t>(comm.rank());
+    for (std::size_t to = 0; to < out.size(); ++to) {
+      if (to == me || out[to].empty()) continue;
+      std::vector<T> values;
+      values.reserve(out[to].size() * k);
+      for (const std::size_t position : out[to])
+        for (std::size_t c = 0; c < k; ++c) values.push_back(get(position, c));
+      comm.send(static_cast<int>(to), tag, values);
+    }
+    for (std::size_t e = 0; e < out[me].size(); ++e)
+      for (std::size_t c = 0; c < k; ++c) set(in[me][e], c, get(out[me][e], c));
+    for (std::size_t from = 0; from < in.size(); ++from) {
+      if (from == me || in[from].empty()) continue;
+      const std::vector<T> values = comm.receive<T>(static_cast<int>(from), tag);
+      for (std::size_t e = 0; e < in[from].size(); ++e)
+        for (std::size_t c = 0; c < k; ++c) set(in[from][e], c, values[e * k + c]);
+    }
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_DistributedTriangles.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "Lutra_DistributedState.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_Instantiate.hpp"
+
+namespace lutra {
+namespace {
+
+void check_pattern(const Communicator& comm, const DistributedPattern& pattern, const ProcessGrid& grid) {
+  if (grid.size() != comm.size() || grid.rows < 1)
+    throw InputError("a grid of " + name_of(grid) + " is not one of " + std::to_string(comm.size()) +
+                     " ranks");
+  if (pattern.rows.size() != pattern.columns.size())
+    throw InputError("rows: " + std::to_string(pattern.rows.size()) + " for " +
+                     std::to_string(pattern.columns.size()) + " columns of entries");
+  if (pattern.sweeps.empty()) throw InputError("sweeps: there is none");
+  for (const auto& [name, indices] :
+       {std::pair{"rows", pattern.rows}, std::pair{"columns", pattern.columns},
+        std::pair{"rhs_rows", pattern.rhs_rows}, std::pair{"solution_rows", pattern.solution_rows}}) {
+    for (std::size_t e = 0; e < indices.size(); ++e) {
+      if (indices[e] < 0 || indices[e] >= pattern.n)
+        throw InputError(std::string(name) + "[" + std::to_string(e) + "] = " + std::to_string(indices[e]) +
+                         " is not in a matrix of " + std::to_string(pattern.n) + " rows");
+    }
+  }
+}
+
+// Blocks from the entries of all ranks; the same on all of them.
+std::vector<std::int64_t> partition(Communicator& comm, const DistributedPattern& pattern, int max_width) {
+  std::vector<std::int64_t> link(static_cast<std::size_t>(pattern.n), -1);
+  for (std::size_t e = 0; e < pattern.rows.size(); ++e) {
+    const auto [low, high] = std::minmax(pattern.rows[e], pattern.columns[e]);
+    auto& largest = link[static_cast<std::size_t>(high)];
+    if (low != high) largest = std::max(largest, low);
+  }
+  constexpr int tag = 31001;
+  std::vector<std::int64_t> begin;
+  if (comm.rank() == 0) {
+    for (int from = 1; from < comm.size(); ++from) {
+      const auto other = comm.receive<std::int64_t>(from, tag);
+      for (std::size_t i = 0; i < link.size(); ++i) link[i] = std::max(link[i], other[i]);
+    }
+    begin = Impl::partition_rows(link, max_width);
+  } else {
+    comm.send(0, tag, link);
+  }
+  comm.broadcast(begin);
+  return begin;
+}
+
+bool belongs(const TriangleSweep& sweep, std::int64_t row, std::int64_t column) {
+  if (row == column) return sweep.diagonal == DiagonalKind::stored;
+  return (row > column) == (sweep.side == TriangleSide::lower);
+}
+
+}  // namespace
+
+template <class Scalar>
+void DistributedTriangles<Scalar>::State::analyze(const DistributedPattern& pattern) {
+  if (options.grid.size() == 1) options.grid = {comm.size(), 1};
+  const ProcessGrid& grid = options.grid;
+  comm.agree("analysis of a distributed triangle", [&] { check_pattern(comm, pattern, grid); });
+  rhs_count = pattern.rhs_rows.size();
+  solution_count = pattern.solution_rows.size();
+  const auto begin = partition(comm, pattern, std::max(options.max_width, 1));
+  const auto P = static_cast<std::size_t>(comm.size());
+  std::vector<std::size_t> block_of(static_cast<std::size_t>(pattern.n));
+  for (std::size_t block = 0; block + 1 < begin.size(); ++block)
+    std::fill(block_of.begin() + begin[block], block_of.begin() + begin[block + 1], block);
+
+  Impl::SlotCounter slots;
+  sweeps.resize(pattern.sweeps.size());
+  for (std::size_t s = 0; s < sweeps.size(); ++s) {
+    Impl::Sweep<Scalar>& sweep = sweeps[s];
+    std::vector<std::vector<Impl::Position>> to(P);
+    sweep.entries.sources.resize(P);
+    for (std::size_t e = 0; e < pattern.rows.size(); ++e) {
+      const std::int64_t row = pattern.rows[e], column = pattern.columns[e];
+      if (!belongs(pattern.sweeps[s], row, column)) continue;
+      const auto owner = static_cast<std::size_t>(
+          grid.rank_of(block_of[static_cast<std::size_t>(row)], block_of[static_cast<std::size_t>(column)]));
+      to[owner].push_back({row, column});
+      sweep.entries.sources[owner].push_back(e);
+    }
+    const auto from = comm.all_to_all(to);
+    std::vector<Impl::Position> entries;
+    for (const auto& part : from) entries.insert(entries.end(), part.begin(), part.end());
+    std::vector<std::size_t> order;
+    sweep.plan = Impl::plan_sweep(comm, grid, begin, pattern.sweeps[s].side, pattern.sweeps[s].diagonal,
+                                  entries, order);
+    auto next = order.begin();
+    for (const auto& part : from) {
+      const auto end = next + static_cast<std::ptrdiff_t>(part.size());
+      sweep.entries.targets.emplace_back(next, end);
+      next = end;
+    }
+    Impl::plan_messages(comm, grid, begin.size() - 1, s, sweep.plan, slots);
+    statistics.entries += static_cast<std::int64_t>(sweep.plan.count_entries());
+    statistics.blocks += static_cast<std::int64_t>(sweep.plan.blocks.size());
+  }
+  link_sweeps();
+  plan_vectors(pattern, begin);
+  events = std::move(slots.events);
+  const auto columns = static_cast<std::size_t>(std::max(options.max_columns, 1));
+  comm.agree("allocation of a distributed triangle", [&] {
+    for (Impl::Sweep<Scalar>& sweep : sweeps) {
+      sweep.values.resize(sweep.plan.count_entries());
+      sweep.sums.resize(sweep.plan.sum_rows * columns);
+      sweep.row_states.resize(sweep.plan.rows.size());
+      sweep.has_x.resize(sweep.plan.columns.size());
+    }
+  });
+  memory.emplace(comm, slots.rows * columns * sizeof(Scalar), events.size());
+}
+
+// Diagonal blocks are on one rank in all sweeps.
+template <class Scalar>
+void DistributedTriangles<Scalar>::State::link_sweeps() {
+  constexpr auto none = static_cast<std::size_t>(-1);
+  for (Impl::Sweep<Scalar>& sweep : sweeps) {
+    sweep.column_before.assign(sweep.plan.rows.size(), none);
+    sweep.row_after.assign(sweep.plan.rows.size(), none);
+  }
+  for (std::size_t s = 0; s + 1 < sweeps.size(); ++s) {
+    const SweepPlan &plan = sweeps[s].plan, &next = sweeps[s + 1].plan;
+    std::vector<std::size_t> here, there;  // rows with diagonal blocks
+    for (std::size_t r = 0; r < plan.rows.size(); ++r)
+      if (plan.rows[r].diagonal) here.push_back(r);
+    for (std::size_t r = 0; r < next.rows.size(); ++r)
+      if (next.rows[r].diagonal) there.push_back(r);
+    if (plan.side != next.side) std::reverse(there.begin(), there.end());
+    for (std::size_t d = 0; d < here.size(); ++d) {
+      sweeps[s].row_after[here[d]] = there[d];
+      sweeps[s + 1].column_before[there[d]] = plan.rows[here[d]].column;
+    }
+  }
+}
+
+// Who sends b of a row to whom, and gets x from whom: the owner of the row's diagonal block is known to all.
+template <class Scalar>
+void DistributedTriangles<Scalar>::State::plan_vectors(const DistributedPattern& pattern,
+                                                       const std::vector<std::int64_t>& begin) {
+  const auto P = static_cast<std::size_t>(comm.size());
+  const auto find = [](const auto& items, std::size_t step) {
+    return std::lower_bound(items.begin(), items.end(), step,
+                            [](const auto& item, std::size_t value) { return item.block < value; });
+  };
+  const SweepPlan &first = sweeps.front().plan, &last = sweeps.back().plan;
+  std::size_t rows = 0;
+  for (const SweepPlan::Row& row : first.rows) {
+    b_offset.push_back(rows);
+    if (row.diagonal) rows += row.width;
+  }
+  statistics.rows = static_cast<std::int64_t>(rows);
+  const std::size_t n_blocks = begin.size() - 1;
+  comm.agree("allocation of right-hand sides",
+             [&] { b.resize(rows * static_cast<std::size_t>(std::max(options.max_columns, 1))); });
+  for (const bool is_solution : {false, true}) {
+    Impl::Exchange& exchange = is_solution ? solution : rhs;
+    const auto elements = is_solution ? pattern.solution_rows : pattern.rhs_rows;
+    const SweepPlan& plan = is_solution ? last : first;
+    exchange.sources.resize(P);
+    exchange.targets.resize(P);
+    std::vector<std::vector<std::int64_t>> keys(P);
+    const auto block_of = [&](std::int64_t row) {
+      return static_cast<std::size_t>(std::upper_bound(begin.begin(), begin.end(), row) - begin.begin()) - 1;
+    };
+    for (std::size_t e = 0; e < elements.size(); ++e) {
+      const std::size_t block = block_of(elements[e]);
+      const auto owner = static_cast<std::size_t>(options.grid.rank_of(block, block));
+      exchange.sources[owner].push_back(e);
+      keys[owner].push_back(elements[e]);
+    }
+    const auto asked = comm.all_to_all(keys);
+    std::vector<char> seen(rows, 0);
+    comm.agree(
+        "distribution of right-hand sides and solutions",
+        [&] {
+          const char* const name = is_solution ? "solution_rows" : "rhs_rows";
+          std::size_t count = 0;
+          for (std::size_t from = 0; from < P; ++from) {
+            for (const std::int64_t key : asked[from]) {
+              const std::size_t block = block_of(key);
+              const std::size_t step = plan.side == TriangleSide::lower ? block : n_blocks - 1 - block;
+              const auto row = static_cast<std::size_t>(find(plan.rows, step) - plan.rows.begin());
+              const auto within = static_cast<std::size_t>(key - begin[block]);
+              // Rows of b count by rows of the first sweep, which has the same diagonal blocks.
+              const std::size_t first_step = first.side == TriangleSide::lower ? block : n_blocks - 1 - block;
+              const auto first_row =
+                  static_cast<std::size_t>(find(first.rows, first_step) - first.rows.begin());
+              char& once = seen[b_offset[first_row] + within];
+              if (once != 0)
+                throw InputError(std::string(name) + ": row " + std::to_string(key) + " stands twice");
+              once = 1;
+              ++count;
+              exchange.targets[from].push_back(is_solution
+                                                   ? plan.columns[plan.rows[row].column].x.offset + within
+                                                   : b_offset[row] + within);
+            }
+          }
+          if (count < rows) throw InputError(std::string(name) + ": a row of the matrix is on no rank");
+        },
+        false);
+  }
+}
+
+template <class Scalar>
+void DistributedTriangles<Scalar>::State::solve_group(const Scalar* B, Scalar* X) {
+  const double start = Impl::seconds_now();
+  begin_solve();
+  rhs.template forward<Scalar>(
+      comm, k, [&](std::size_t i, std::size_t c) { return B[i + c * rhs_count]; },
+      [&](std::size_t i, std::size_t c, const Scalar& value) { b[i * k + c] = value; });
+  for (std::size_t r = 0; r < sweeps.front().plan.rows.size(); ++r)
+    if (sweeps.front().plan.rows[r].diagonal) arrive(0, r, b_bit);
+  while (todo > 0) {
+    bool came = false;
+    while (const auto arrival = memory->next_arrival()) {
+      take(*arrival);
+      came = true;
+    }
+    if (!ready.empty()) {
+      const Task task = ready.top();
+      ready.pop();
+      multiply(task.first, task.second);
+    } else if (!came && todo > 0) {
+      const double before = Impl::seconds_now();
+      comm.wait_until("x or a partial sum of a triangular solve", [&] {
+        const auto arrival = memory->next_arrival();
+        if (arrival) take(*arrival);
+        return arrival.has_value();
+      });
+      statistics.wait_seconds += Impl::seconds_now() - before;
+    }
+  }
+  solution.template backward<Scalar>(
+      comm, k, [&](std::size_t i, std::size_t c) { return slot(0)[i * k + c]; },
+      [&](std::size_t i, std::size_t c, const Scalar& value) { X[i + c * solution_count] = value; });
+  comm.barrier();  // slots are free again
+  statistics.solve_seconds += Impl::seconds_now() - start;
+}
+
+template <class Scalar>
+void DistributedTriangles<Scalar>::State::begin_solve() {
+  ++epoch;
+  todo = 0;
+  for (Impl::Sweep<Scalar>& sweep : sweeps) {
+    std::fill_n(sweep.sums.begin(), sweep.plan.sum_rows * k, Scalar(0));
+    std::fill(sweep.has_x.begin(), sweep.has_x.end(), 0);
+    for (std::size_t r = 0; r < sweep.plan.rows.size(); ++r) {
+      const SweepPlan::Row& row = sweep.plan.rows[r];
+      const std::size_t blocks = row.end_block - row.first_block;
+      sweep.row_states[r] = {0, blocks + row.children.size() + (row.diagonal ? 1 : 0), 0};
+    }
+    todo += sweep.plan.rows.size() + sweep.plan.columns.size();
+    statistics.flops += 2.0 * static_cast<double>(sweep.plan.count_entries() * k);
+  }
+}
+
+template <class Scalar>
+void DistributedTriangles<Scalar>::State::put(const Impl::Slot& to, const Scalar* values, std::size_t width) {
+  const std::span<const Scalar> data(values, width * k);
+  memory->put(to.rank, to.offset * k * sizeof(Scalar), data, to.signal, epoch);
+  ++statistics.messages;
+  statistics.message_bytes += static_cast<std::int64_t>(data.size_bytes());
+}
+
+template <class Scalar>
+void DistributedTriangles<Scalar>::State::take(const Arrival& arrival) {
+  const Impl::SlotEvent& event = events[arrival.signal];
+  if (event.is_sum)
+    arrive(event.sweep, event.index, static_cast<unsigned char>(1U << event.child));
+  else
+    publish(event.sweep, event.index);
+}
+
+// A child's sum or b of a row has come.
+template <class Scalar>
+void DistributedTriangles<Scalar>::State::arrive(std::size_t s, std::size_t r, unsigned char bit) {
+  Impl::Sweep<Scalar>& sweep = sweeps[s];
+  sweep.row_states[r].arrived |= bit;
+  if (options.deterministic) {
+    advance(s, r);
+    return;
+  }
+  const SweepPlan::Row& row = sweep.plan.rows[r];
+  if (bit != b_bit) add_child(sweep, row, bit == 1 ? 0 : 1);
+  if (--sweep.row_states[r].missing == 0) complete(s, r);
+}
+
+template <class Scalar>
+void DistributedTriangles<Scalar>::State::add_child(Impl::Sweep<Scalar>& sweep, const SweepPlan::Row& row,
+                                                    std::size_t child) {
+  const Scalar* const from = slot(row.children[child].offset);
+  Scalar* const sum = sweep.sums.data() + row.sum_offset * k;
+  for (std::size_t i = 0; i < row.width * k; ++i) sum[i] += from[i];
+}
+
+// Makes the contributions that are due and have come, in their order; b is the last one.
+template <class Scalar>
+void DistributedTriangles<Scalar>::State::advance(std::size_t s, std::size_t r) {
+  Impl::Sweep<Scalar>& sweep = sweeps[s];
+  const SweepPlan& plan = sweep.plan;
+  const SweepPlan::Row& row = plan.rows[r];
+  auto& state = sweep.row_states[r];
+  const std::size_t blocks = row.end_block - row.first_block;
+  while (state.missing > 0) {
+    if (state.next < blocks) {
+      const SweepPlan::Block& block = plan.blocks[row.first_block + state.next];
+      if (sweep.has_x[block.column] == 0) return;
+      subtract_block(plan, block, sweep.values.data(), slot(plan.columns[block.column].x.offset), k,
+                     sweep.sums.data() + row.sum_offset * k);
+    } else if (state.next < blocks + row.children.size()) {
+      const std::size_t child = state.next - blocks;
+      if ((state.arrived & (1U << child)) == 0) return;
+      add_child(sweep, row, child);
+    } else if ((state.arrived & b_bit) == 0) {
+      return;
+    }
+    ++state.next;
+    if (--state.missing == 0) complete(s, r);
+  }
+}
+
+// All contributions to a row are summed: x of the row, or the sum for the parent.
+template <class Scalar>
+void DistributedTriangles<Scalar>::State::complete(std::size_t s, std::size_t r) {
+  Impl::Sweep<Scalar>& sweep = sweeps[s];
+  const SweepPlan::Row& row = sweep.plan.rows[r];
+  const Scalar* const sum = sweep.sums.data() + row.sum_offset * k;
+  --todo;
+  if (!row.diagonal) {
+    put(row.parent, sum, row.width);
+    return;
+  }
+  Scalar* const x = slot(sweep.plan.columns[row.column].x.offset);
+  if (s == 0) {
+    const Scalar* const from = b.data() + b_offset[r] * k;
+    for (std::size_t i = 0; i < row.width * k; ++i) x[i] = from[i] + sum[i];
+  } else {  // b of this sweep is x of the one before, of the same block
+    const Scalar* const from = slot(sweeps[s - 1].plan.columns[sweep.column_before[r]].x.offset);
+    for (std::size_t i = 0; i < row.width * k; ++i) x[i] = from[i] + sum[i];
+  }
+  solve_diagonal(sweep.plan, sweep.plan.blocks[row.diagonal_block], sweep.values.data(), k, x);
+  if (s + 1 < sweeps.size()) arrive(s + 1, sweep.row_after[r], b_bit);
+  publish(s, row.column);
+}
+
+// x of a column is in its slot.
+template <class Scalar>
+void DistributedTriangles<Scalar>::State::publish(std::size_t s, std::size_t c) {
+  const SweepPlan::Column& column = sweeps[s].plan.columns[c];
+  for (const Impl::Slot& child : column.children) put(child, slot(column.x.offset), column.width);
+  sweeps[s].has_x[c] = 1;
+  ready.push({s, c});
+}
+
+// The blocks of a column, or in deterministic mode those that are due and what was waiting behind them.
+template <class Scalar>
+void DistributedTriangles<Scalar>::State::multiply(std::size_t s, std::size_t c) {
+  Impl::Sweep<Scalar>& sweep = sweeps[s];
+  for (const std::size_t at : sweep.plan.columns[c].blocks) {
+    const SweepPlan::Block& block = sweep.plan.blocks[at];
+    const SweepPlan::Row& row = sweep.plan.rows[block.row];
+    if (options.deterministic) {
+      if (sweep.row_states[block.row].next == at - row.first_block) advance(s, block.row);
+      continue;
+    }
+    subtract_block(sweep.plan, block, sweep.values.data(), slot(sweep.plan.columns[c].x.offset), k,
+                   sweep.sums.data() + row.sum_offset * k);
+    if (--sweep.row_states[block.row].missing == 0) complete(s, block.row);
+  }
+  --todo;
+}
+
+template <class Scalar>
+DistributedTriangles<Scalar>::DistributedTriangles(Communicator& comm, const DistributedPattern& pattern,
+                                                   const DistributedOptions& options)
+    : m_state(std::make_unique<State>(comm, options)) {
+  m_state->analyze(pattern);
+}
+
+template <class Scalar>
+DistributedTriangles<Scalar>::~DistributedTriangles() = default;
+
+template <class Scalar>
+void DistributedTriangles<Scalar>::close() {
+  m_state->memory->close();
+  m_state.reset();
+}
+
+template <class Scalar>
+void DistributedTriangles<Scalar>::set_values(std::span<const Scalar> values) {
+  State& state = *m_state;
+  state.comm.agree("values of a distributed triangle", [&] {
+    for (const auto& sweep : state.sweeps)
+      for (const auto& sources : sweep.entries.sources)
+        for (const std::size_t e : sources)
+          if (e >= values.size())
+            throw InputError("values: " + std::to_string(values.size()) + " for entry " + std::to_string(e));
+  });
+  for (auto& sweep : state.sweeps)
+    sweep.entries.template forward<Scalar>(
+        state.comm, 1, [&](std::size_t e, std::size_t) { return values[e]; },
+        [&](std::size_t e, std::size_t, const Scalar& value) { sweep.values[e] = value; });
+  state.has_values = true;
+}
+
+template <class Scalar>
+void DistributedTriangles<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k) {
+  State& state = *m_state;
+  state.comm.agree("right-hand sides of a distributed triangle", [&] {
+    if (!state.has_values) throw CallOrderError("solve: there are no values; call set_values first");
+    if (B.size() != state.rhs_count * k)
+      throw InputError("B: " + std::to_string(B.size()) + " values, not " +
+                       std::to_string(state.rhs_count * k));
+    if (X.size() != state.solution_count * k)
+      throw InputError("X: " + std::to_string(X.size()) + " values, not " +
+                       std::to_string(state.solution_count * k));
+  });
+  const auto max_columns = static_cast<std::size_t>(std::max(state.options.max_columns, 1));
+  for (std::size_t first = 0; first < k; first += max_columns) {
+    state.k = std::min(max_columns, k - first);
+    state.solve_group(B.data() + first * state.rhs_count, X.data() + first * state.solution_count);
+  }
+}
+
+template <class Scalar>
+const ProcessGrid& DistributedTriangles<Scalar>::grid() const noexcept {
+  return m_state->options.grid;
+}
+
+template <class Scalar>
+RankStatistics DistributedTriangles<Scalar>::statistics() const {
+  return m_state->statistics;
+}
+
+#define LUTRA_INSTANTIATE(Scalar) template class DistributedTriangles<Scalar>;
+LUTRA_FOR_EACH_SCALAR(LUTRA_INSTANTIATE)
+#undef LUTRA_INSTANTIATE
+
+}  // namespace lutra

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_DISTRIBUTEDTRIANGLES_HPP
+#define LUTRA_DISTRIBUTEDTRIANGLES_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "Lutra_Communicator.hpp"
+#include "Lutra_ProcessGrid.hpp"
+#include "Lutra_TriangularOptions.hpp"
+
+namespace lutra {
+
+/// One solve with a triangle.
+struct TriangleSweep {
+  TriangleSide side = TriangleSide::lower;
+  DiagonalKind diagonal = DiagonalKind::stored;
+};
+
+/// What one rank hands over of a square matrix that is distributed in any way, of complete or incomplete
+/// factors or anything else: entries by row and column, each entry on one rank.
+struct DistributedPattern {
+  std::int64_t n = 0;                           ///< rows of the whole matrix; the same on all ranks
+  std::span<const std::int64_t> rows, columns;  ///< of this rank's entries
+  std::vector<TriangleSweep> sweeps;       ///< one after another, each ignoring entries of the other side
+  std::span<const std::int64_t> rhs_rows;  ///< row of each element of this rank's right-hand sides
+  std::span<const std::int64_t> solution_rows;  ///< row of each element of this rank's solutions
+};
+
+struct DistributedOptions {
+  ProcessGrid grid;  ///< of all ranks; 1 × 1: P × 1, which needs broadcasts alone
+  /// Sums are made in one order, so that results are the same bit by bit from run to run with one grid; else
+  /// in the order in which messages come.
+  bool deterministic = true;
+  int max_width = 64;    ///< rows of a block
+  int max_columns = 16;  ///< right-hand sides solved at a time
+};
+
+/// What one rank has and has done.
+struct RankStatistics {
+  std::int64_t rows = 0, blocks = 0, entries = 0;
+  std::int64_t messages = 0, message_bytes = 0;  ///< put to other ranks, of all solves
+  double flops = 0;                              ///< of all solves
+  double solve_seconds = 0, wait_seconds = 0;    ///< of all solves; waiting is part of the former
+};
+
+/// X = Tₖ⁻¹ ⋯ T₁⁻¹·B on a grid of ranks, driven by messages: section 3 of N. Ding, Y. Liu, S. Williams and X.
+/// S. Li, A Message-Driven, Multi-GPU Parallel Sparse Triangular Solver (2020), on hosts.
+///
+/// Rows are cut into blocks, and blocks (I, K) belong to ranks block-cyclically. The owner of (K, K) finds
+/// x(K) once all contributions to its row have come, and sends it down a binary tree of the ranks that have
+/// blocks in column K; each of them multiplies its blocks with x(K), and sends its sum for a row, when it is
+/// complete, up a binary tree to the owner of the row's diagonal block. A rank works on whatever is ready,
+/// first columns first, and waits only if nothing is; the sweeps of L and U overlap. A solve ends with a
+/// barrier, before which no slot is written again.
+///
+/// Departures from the paper: a host takes messages out of one queue instead of polling flags; sums gather in
+/// a fixed order by default; any number of right-hand sides at a time.
+///
+/// Every call is collective, errors included: all ranks throw the same. Instantiated for all scalars of the
+/// library.
+template <class Scalar>
+class DistributedTriangles {
+ public:
+  /// Sends entries to the ranks that own their blocks, and plans all messages. A rank needs memory for its
+  /// entries, for 8n bytes and for 16 bytes a block of the whole matrix.
+  /// @throws InputError naming the row for entries out of range or standing twice, rows without diagonal
+  /// entry, a
+  ///         grid of another size, a row of X or B that no rank or more than one has; OutOfMemoryError
+  DistributedTriangles(Communicator& comm, const DistributedPattern& pattern,
+                       const DistributedOptions& options = {});
+  /// Waits for nothing; `close` frees what others may still write to.
+  ~DistributedTriangles();
+  /// Collective. No call after it.
+  void close();
+
+  /// @param values of the pattern's entries, again whenever they change
+  void set_values(std::span<const Scalar> values);
+  /// @param B [rhs_rows × k] by columns @param X [solution_rows × k] by columns
+  /// @throws CallOrderError without values; RemoteError where a rank failed during the solve: X is undefined
+  /// and
+  ///         the communicator must not be used any more
+  void solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k = 1);
+
+  const ProcessGrid& grid() const noexcept;
+  /// Of this rank.
+  RankStatistics statistics() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> m_state;
+};
+
+}  // namespace lutra
+
+#endif
