@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_MINIMUMDEGREE_HPP
+#define LUTRA_MINIMUMDEGREE_HPP
+
+#include <vector>
+
+#include "Lutra_SymmetricGraph.hpp"
+
+namespace lutra {
+
+/// Approximate minimum degree order of a graph (P. R. Amestoy, T. A. Davis and I. S. Duff, SIAM J. Matrix
+/// Anal. Appl. 17, 1996), on one host thread: a function of the arguments alone, in a postorder of its
+/// assembly tree. Dense vertices make it slow: `reduce_graph` sets them apart. Several threads may call it at
+/// once. Memory: some 1.25 times the edges and 15·n indices.
+/// @param weights    [n] positive, with a sum that fits in Index; empty: all 1
+/// @param n_boundary so many last vertices are counted in degrees and not ordered; edges among them may be
+///                   absent
+/// @return [n − n_boundary] vertex eliminated as k-th
+/// @throws InputError where the number of weights is wrong or `n_boundary` is not in 0 … n
+template <class Index>
+std::vector<Index> minimum_degree(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights = {},
+                                  Index n_boundary = 0);
+
+}  // namespace lutra
+
+#endif

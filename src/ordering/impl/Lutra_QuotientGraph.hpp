@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_QUOTIENTGRAPH_HPP
+#define LUTRA_QUOTIENTGRAPH_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+namespace lutra::Impl {
+
+/// Approximate minimum degree on a quotient graph (P. R. Amestoy, T. A. Davis and I. S. Duff, SIAM J. Matrix
+/// Anal. Appl. 17, 1996). Vertices are *variables*, not yet eliminated, or *elements*, eliminated ones. The
+/// list of a variable i holds the elements E(i) and the variables A(i) next to it, that of an element e the
+/// variables L(e) which its elimination has connected. Eliminating p:
+///
+///     L(p) = (A(p) ∪ L(e) for all e in E(p)) \ p; these e are absorbed by p, and so is each other e with
+///            L(e) ⊆ L(p) (aggressive absorption)
+///     E(i) loses what is absorbed and gains p, A(i) loses p and L(p), for each i in L(p)
+///     degree(i) = min(old degree + |L(p) \ i|, |A(i)| + |L(p) \ i| + Σ |L(e) \ L(p)| for e ≠ p in E(i))
+///     variables of L(p) with no other neighbours are eliminated with p (mass elimination); those with the
+///     same lists become one variable
+///
+/// so that no list outgrows the room of the graph. |·| sums weights. Of variables of equal degree the one
+/// whose degree was computed last comes first: the order is a function of the arguments alone.
+///
+/// An object keeps its memory: it orders many small graphs one after another without allocating.
+template <class Index>
+class QuotientGraph {
+ public:
+  /// @param n           vertices
+  /// @param n_boundary  so many last ones are counted in degrees and never ordered
+  /// @param row_map     [n + 1] where lists start in `neighbours`, counted from row_map[0]
+  /// @param neighbours  each edge twice, no loops; edges inside the boundary may be absent
+  /// @param weights     [n] positive; their sum fits in Index; nullptr: all 1
+  /// @param permutation [n − n_boundary] vertex eliminated as k-th; without classes in a postorder of the
+  ///                    assembly tree
+  /// @param class_of    [n − n_boundary] 0, 1, …: each class is ordered before the next, as in CAMD
+  ///                    (SuiteSparse); nullptr: all 0
+  void order(Index n, Index n_boundary, const Index* row_map, const Index* neighbours, const Index* weights,
+             Index* permutation, const Index* class_of = nullptr);
+
+ private:
+  using Tag = std::make_unsigned_t<Index>;
+  struct List {
+    Index begin;       // in m_pool
+    Index n_elements;  // of a variable: its first entries
+    Index length;      // 0 once a variable is merged or an element absorbed
+  };
+  struct Links {  // of the list of a degree, or, during a step, of a hash
+    Index next, previous;
+  };
+  struct Mark {
+    Tag value;     // of an element: 0 if absorbed; m_tag + |L(e) \ L(p)| if met in this step; else smaller
+    Index degree;  // of a variable: approximate external degree; of an element: |L(e)|
+  };
+  static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+  void set_up(const Index* row_map, const Index* neighbours, const Index* weights);
+  void set_classes(Index n_boundary, const Index* class_of);
+  void reset_vertices(Index n);
+  void open_class();
+  Index next_pivot();
+  void eliminate(Index p);
+  void collect_neighbours(Index p);
+  Index append_list(Index begin, Index end, Index out);
+  void weigh_elements();
+  void update_lists(Index p);
+  bool update_list(Index p, Index i);
+  void absorb(Index e, Index p);
+  void merge_equal_variables();
+  void merge_chain(Index first);
+  bool is_like(Index j, Index i) const;
+  void finish(Index p);
+  void make_room(Index bound);
+  void collect_garbage();
+  void advance_tag(Tag step);
+  void write(Index* permutation) const;
+  void write_postordered(Index* permutation, Index n_ordered);
+
+  Index bucket_of(Index i) const { return std::min(m_marks[at(i)].degree, m_last_bucket); }
+  void link(Index i);
+  void unlink(Index i);
+  void append_members(Index i, Index j);
+
+  static constexpr Index boundary = -1;  // class of vertices that are never ordered
+
+  Index m_n = 0;
+  Index m_ordered_left = 0;  // weight of the variables that are still to be ordered
+  Index m_weight_left = 0;   // the same and the boundary's
+  Index m_class = 0;         // whose variables are eliminated now
+  Index m_class_left = 0;    // their weight
+  Tag m_tag = 1;
+  Index m_max_element = 0;  // largest |L(e)| so far
+  Index m_min_bucket = 0, m_last_bucket = 0;
+  Index m_pool_end = 0;
+  Index m_begin = 0, m_end = 0, m_degree = 0;  // L(p) in m_pool, and |L(p)|
+
+  std::vector<Index> m_pool;          // all lists
+  std::vector<List> m_lists;          // [n]
+  std::vector<Links> m_links;         // [n] during a step of variables in L(p): next of a chain, hash
+  std::vector<Mark> m_marks;          // [n]
+  std::vector<Index> m_weights;       // [n] of a variable, negative while it is in L(p); else 0
+  std::vector<Index> m_classes;       // [n]
+  std::vector<Index> m_head;          // first variable of each degree, −1: none
+  std::vector<Index> m_chain;         // [power of two] first variable of L(p) of each hash, −1: none
+  std::vector<Index> m_next_member;   // [n] the vertices that are ordered together with a variable
+  std::vector<Index> m_last_member;   // [n]
+  std::vector<Index> m_parent;        // [n] what has absorbed an element, −1: nothing
+  std::vector<Index> m_pivots;        // in the order of elimination
+  std::vector<Index> m_subtree_size;  // [n] vertices; then where they end
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_GraphReduction.hpp"
+
+#include <algorithm>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include "Lutra_MinimumDegree.hpp"
+#include "Lutra_OrderingTestGraphs.hpp"
+
+namespace {
+
+using namespace lutra;
+using Test::graph_of;
+using Test::nnz_l;
+
+template <class Index>
+std::vector<Index> ordered(const ReducedGraph<Index>& reduced) {
+  return expand_order(reduced, minimum_degree(reduced.graph, reduced.weights));
+}
+
+template <class Index>
+ReducedGraph<Index> checked_reduction(const SymmetricGraph<Index>& graph,
+                                      const ReductionOptions& options = {}) {
+  const auto reduced = reduce_graph(graph, options);
+  Test::check_graph(reduced.graph);
+  const auto n = static_cast<std::size_t>(reduced.graph.size());
+  REQUIRE(reduced.weights.size() == n);
+  REQUIRE(reduced.first_member.size() == n + 1);
+  for (std::size_t v = 0; v < n; ++v)
+    CHECK(reduced.weights[v] == reduced.first_member[v + 1] - reduced.first_member[v]);
+  return reduced;
+}
+
+TEMPLATE_TEST_CASE("reduction: trees and chains vanish without fill", "[ordering]", int, std::int64_t) {
+  const auto check = [](int n, const Test::Edges& edges) {
+    const auto graph = graph_of<TestType>(n, edges);
+    const auto reduced = checked_reduction(graph);
+    CHECK(reduced.graph.size() == 0);
+    CHECK(nnz_l(graph, ordered(reduced)) == graph.neighbours.size() / 2);
+  };
+  check(0, {});
+  check(1, {});
+  check(7, {});
+  check(2, {{0, 1}});
+  check(60, Test::path(60));
+  check(500, Test::random_tree(500, 11));
+  Test::Edges star;
+  for (int v = 1; v < 100; ++v) star.emplace_back(0, v);
+  check(100, star);
+  check(40, Test::clique(40));  // one vertex of weight 40, and it has no neighbours
+  Test::Edges triangles;        // in a row, each shares a vertex with the next
+  for (int k = 0; k < 20; ++k) {
+    triangles.emplace_back(2 * k, 2 * k + 1);
+    triangles.emplace_back(2 * k + 1, 2 * k + 2);
+    triangles.emplace_back(2 * k, 2 * k + 2);
+  }
+  check(41, triangles);
+}
+
+TEMPLATE_TEST_CASE("reduction: elimination of a vertex with two neighbours joins them", "[ordering]", int,
+                   std::int64_t) {
+  // A clique of four in which each edge is a chain of four vertices more.
+  Test::Edges edges;
+  int n = 4;
+  for (const auto& [v, w] : Test::clique(4)) {
+    edges.emplace_back(v, n);
+    for (int k = 0; k < 3; ++k, ++n) edges.emplace_back(n, n + 1);
+    edges.emplace_back(n++, w);
+  }
+  const auto graph = graph_of<TestType>(n, edges);
+  ReductionOptions options;
+  options.compress = false;
+  const auto reduced = checked_reduction(graph, options);
+  CHECK(reduced.graph.row_map == std::vector<TestType>{0, 3, 6, 9, 12});
+  CHECK(reduced.graph.neighbours == std::vector<TestType>{1, 2, 3, 0, 2, 3, 0, 1, 3, 0, 1, 2});
+  CHECK(reduced.members == std::vector<TestType>{0, 1, 2, 3});
+  CHECK(reduced.eliminated.size() == 24);
+  // Each chain of four fills in one edge a vertex.
+  CHECK(nnz_l(graph, ordered(reduced)) == 30 + 24);
+}
+
+TEMPLATE_TEST_CASE("reduction: vertices with the same neighbours become one", "[ordering]", int,
+                   std::int64_t) {
+  ReductionOptions options;
+  options.eliminate = false;
+  const Test::Edges edges = Test::random_edges(40, 90, 8);
+  std::vector<TestType> weights;
+  for (int v = 0; v < 40; ++v) weights.push_back(TestType(2 + v % 3));
+  const auto plain = checked_reduction(graph_of<TestType>(40, edges), options);
+  const auto graph = Test::expanded(40, edges, weights);
+  const auto reduced = checked_reduction(graph, options);
+  CHECK(reduced.graph.size() <= 40);
+  CHECK(std::accumulate(reduced.weights.begin(), reduced.weights.end(), TestType(0)) == graph.size());
+  CHECK(static_cast<double>(nnz_l(graph, ordered(reduced))) <=
+        1.1 * static_cast<double>(nnz_l(graph, order(graph, Ordering::amd))));
+  // Not adjacent: the sides of a complete bipartite graph.
+  Test::Edges bipartite;
+  for (int v = 0; v < 5; ++v)
+    for (int w = 5; w < 12; ++w) bipartite.emplace_back(v, w);
+  const auto sides = checked_reduction(graph_of<TestType>(12, bipartite), options);
+  CHECK(sides.weights == std::vector<TestType>{5, 7});
+  CHECK(sides.graph.neighbours == std::vector<TestType>{1, 0});
+  CHECK(sides.members == std::vector<TestType>{0, 4, 3, 2, 1, 5, 11, 10, 9, 8, 7, 6});
+}
+
+TEMPLATE_TEST_CASE("reduction: dense vertices come last", "[ordering]", int, std::int64_t) {
+  // A path of 2000, two vertices next to all of it, and one of degree 300 that is not dense.
+  Test::Edges edges = Test::path(2000);
+  for (int v = 0; v < 2000; ++v) {
+    edges.emplace_back(v, 2000);
+    edges.emplace_back(v, 2001);
+    if (v < 300) edges.emplace_back(v, 2002);
+  }
+  const auto graph = graph_of<TestType>(2003, edges);
+  const auto reduced = checked_reduction(graph);
+  CHECK(reduced.dense == std::vector<TestType>{2000, 2001});
+  const auto permutation = ordered(reduced);
+  CHECK(permutation[2001] == 2000);
+  CHECK(permutation[2002] == 2001);
+  CHECK(nnz_l(graph, permutation) <= 2 * 2001 + 1 + 2 * 2000);
+}
+
+TEMPLATE_TEST_CASE("reduction: fill is that of the whole graph's order, or less", "[ordering]", int,
+                   std::int64_t) {
+  const auto check = [](int n, const Test::Edges& edges) {
+    const auto graph = graph_of<TestType>(n, edges);
+    const auto reduced = checked_reduction(graph);
+    CHECK(reduce_graph(graph).members == reduced.members);
+    CHECK(static_cast<double>(nnz_l(graph, ordered(reduced))) <=
+          1.1 * static_cast<double>(nnz_l(graph, minimum_degree(graph))));
+  };
+  check(400, Test::grid(20));
+  check(600, Test::random_edges(600, 700, 2));
+  check(600, Test::random_edges(600, 900, 3));
+  auto mesh = Test::random_tree(1000, 4);  // a tree with some chords, as a power grid
+  for (const auto& edge : Test::random_edges(1000, 150, 5)) mesh.push_back(edge);
+  check(1000, mesh);
+  Test::Edges many;
+  for (int k = 0; k < 10000; ++k)
+    for (const auto& [v, w] : Test::path(3)) many.emplace_back(3 * k + v, 3 * k + w);
+  const auto graph = graph_of<TestType>(30000, many);
+  CHECK(nnz_l(graph, ordered(checked_reduction(graph))) == 20000);
+}
+
+}  // namespace

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_MinimumDegree.hpp"
+
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_OrderingTestGraphs.hpp"
+#include "Lutra_QuotientGraph.hpp"
+
+namespace {
+
+using namespace lutra;
+using Test::graph_of;
+using Test::nnz_l;
+
+TEMPLATE_TEST_CASE("minimum degree: trees and chordal graphs get no fill", "[ordering]", int, std::int64_t) {
+  const auto check = [](int n, const Test::Edges& edges) {
+    const auto graph = graph_of<TestType>(n, edges);
+    CHECK(nnz_l(graph, minimum_degree(graph)) == graph.neighbours.size() / 2);
+  };
+  check(0, {});
+  check(1, {});
+  check(5, {});
+  check(2, {{0, 1}});
+  check(50, Test::path(50));
+  check(30, Test::clique(30));
+  check(300, Test::random_tree(300, 3));
+  Test::Edges star;
+  for (int v = 1; v < 200; ++v) star.emplace_back(0, v);
+  check(200, star);
+  // Two cliques of 6 that share two vertices.
+  Test::Edges cliques = Test::clique(6);
+  for (const auto& [v, w] : Test::clique(6)) cliques.emplace_back(v + 4, w + 4);
+  check(10, cliques);
+}
+
+TEMPLATE_TEST_CASE("minimum degree: fill by hand", "[ordering]", int, std::int64_t) {
+  // A cycle of n needs n − 3 edges to become chordal.
+  auto cycle = Test::path(12);
+  cycle.emplace_back(0, 11);
+  const auto ring = graph_of<TestType>(12, cycle);
+  CHECK(nnz_l(ring, minimum_degree(ring)) == 12 + 9);
+  // 3 × 3: four corners make a cycle of four around the centre (4 edges); it needs no diagonal but through
+  // the first of the other five: 12 + 4 + 1.
+  const auto small = graph_of<TestType>(9, Test::grid(3));
+  CHECK(nnz_l(small, minimum_degree(small)) == 17);
+}
+
+TEMPLATE_TEST_CASE("minimum degree: fill is near that of the AMD library", "[ordering]", int, std::int64_t) {
+  const auto check = [](int n, const Test::Edges& edges) {
+    const auto graph = graph_of<TestType>(n, edges);
+    const auto permutation = minimum_degree(graph);
+    CHECK(minimum_degree(graph) == permutation);
+    CHECK(static_cast<double>(nnz_l(graph, permutation)) <=
+          1.1 * static_cast<double>(nnz_l(graph, order(graph, Ordering::amd))));
+  };
+  check(900, Test::grid(30));
+  check(600, Test::random_edges(600, 1200, 5));
+  check(400, Test::random_edges(400, 2400, 6));
+  Test::Edges many;  // components
+  for (int k = 0; k < 10000; ++k)
+    for (const auto& [v, w] : Test::grid(2)) many.emplace_back(4 * k + v, 4 * k + w);
+  const auto graph = graph_of<TestType>(40000, many);
+  CHECK(nnz_l(graph, minimum_degree(graph)) == 50000);
+}
+
+TEMPLATE_TEST_CASE("minimum degree: a weight stands for so many equal vertices", "[ordering]", int,
+                   std::int64_t) {
+  // Spokes of different weights and a rim: the same pivots with weights and with explicit duplicates.
+  const Test::Edges edges = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 0}, {0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 5}};
+  const std::vector<TestType> weights = {1, 4, 2, 7, 3, 5};
+  const auto graph = graph_of<TestType>(6, edges);
+  const auto duplicates = Test::expanded(6, edges, weights);
+  std::vector<TestType> first(1, 0), of_duplicates;
+  for (const TestType w : weights) first.push_back(first.back() + w);
+  const auto permutation = minimum_degree(graph, weights);
+  for (const TestType v : permutation)
+    for (TestType k = first[static_cast<std::size_t>(v)]; k < first[static_cast<std::size_t>(v) + 1]; ++k)
+      of_duplicates.push_back(k);
+  CHECK(nnz_l(duplicates, of_duplicates) == nnz_l(duplicates, minimum_degree(duplicates)));
+  // A path a − b − c, b as heavy as 10: without weights an end comes first, and so it does with them; with a
+  // heavy end the other end does.
+  const auto chain = graph_of<TestType>(3, Test::path(3));
+  CHECK(minimum_degree(chain, {TestType(1), TestType(1), TestType(9)}).back() != 0);
+  CHECK_THROWS_AS(minimum_degree(chain, {TestType(1)}), InputError);
+}
+
+TEMPLATE_TEST_CASE("minimum degree: the boundary is counted and not ordered", "[ordering]", int,
+                   std::int64_t) {
+  // Path 0 − 1 − 2; vertex 0 has three neighbours in the boundary 3, 4, 5. Without them an end comes first.
+  const auto graph = graph_of<TestType>(6, {{0, 1}, {1, 2}, {0, 3}, {0, 4}, {0, 5}});
+  const auto permutation = minimum_degree(graph, {}, TestType(3));
+  CHECK(permutation == std::vector<TestType>{2, 1, 0});
+  // As heavy as three: the same, by one vertex.
+  const auto heavy = graph_of<TestType>(4, {{0, 1}, {1, 2}, {0, 3}});
+  CHECK(minimum_degree(heavy, {TestType(1), TestType(1), TestType(1), TestType(3)}, TestType(1)) ==
+        std::vector<TestType>{2, 1, 0});
+  // All in the boundary, or next to it alone.
+  CHECK(minimum_degree(heavy, {}, TestType(4)).empty());
+  const auto star = graph_of<TestType>(6, {{0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 5}});
+  CHECK(minimum_degree(star, {}, TestType(1)).size() == 5);
+  CHECK_THROWS_AS(minimum_degree(heavy, {}, TestType(5)), InputError);
+  // With a boundary of the whole rim the fill is that of ordering the rim last.
+  const auto grid = graph_of<TestType>(900, Test::grid(30));
+  auto inner = minimum_degree(grid, {}, TestType(30));
+  REQUIRE(inner.size() == 870);
+  for (TestType v = 870; v < 900; ++v) inner.push_back(v);
+  CHECK(static_cast<double>(nnz_l(grid, inner)) <=
+        1.3 * static_cast<double>(nnz_l(grid, minimum_degree(grid))));
+}
+
+TEMPLATE_TEST_CASE("minimum degree: an object orders one graph as after others", "[ordering]", int,
+                   std::int64_t) {
+  Impl::QuotientGraph<TestType> reused;
+  std::vector<TestType> permutation(900);
+  for (const int n : {900, 10, 400, 1, 900}) {
+    const auto graph = graph_of<TestType>(n, Test::random_edges(n, 3 * n, static_cast<unsigned>(n)));
+    permutation.resize(static_cast<std::size_t>(n) - 1);
+    reused.order(TestType(n), 1, graph.row_map.data(), graph.neighbours.data(), nullptr, permutation.data());
+    CHECK(permutation == minimum_degree(graph, {}, TestType(1)));
+  }
+}
+
+TEMPLATE_TEST_CASE("minimum degree: classes are ordered one after another", "[ordering]", int, std::int64_t) {
+  const auto graph = graph_of<TestType>(400, Test::grid(20));
+  std::vector<TestType> class_of(400), permutation(400);
+  for (std::size_t v = 0; v < 400; ++v) class_of[v] = v / 20 == 10 ? 3 : v % 20 == 10 ? 1 : 0;
+  Impl::QuotientGraph<TestType>().order(400, 0, graph.row_map.data(), graph.neighbours.data(), nullptr,
+                                        permutation.data(), class_of.data());
+  for (std::size_t k = 1; k < 400; ++k)
+    REQUIRE(class_of[static_cast<std::size_t>(permutation[k - 1])] <=
+            class_of[static_cast<std::size_t>(permutation[k])]);
+  CHECK(static_cast<double>(nnz_l(graph, permutation)) <=
+        1.1 * static_cast<double>(nnz_l(graph, minimum_degree(graph))));
+}
+
+}  // namespace
