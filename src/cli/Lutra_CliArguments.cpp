@@ -172,6 +172,40 @@ void add_info(CLI::App& app, Arguments& a, std::string& file) {
   info->footer("Example: lutra info A.mtx --svg A.svg");
 }
 
+void add_predict(CLI::App& app, Arguments& a, std::string& file) {
+  const std::string group = "Machine";
+  auto* predict = app.add_subcommand(
+      "predict", "Predict the times of triangular solves by several ranks; nothing is factorized");
+  predict->add_option("A.mtx", file, "Matrix Market file")->required();
+  auto* ranks =
+      predict->add_option("--ranks", a.ranks, "the best grid of 1, 2, 4, … and N devices or host ranks [4]");
+  ranks->type_name("N")->check(at_least(1))->group(group);
+  predict->add_option("--grid", a.grid, "this grid alone")->type_name("PxQ")->excludes(ranks)->group(group);
+  predict->add_option("--device", a.device, "auto (of the backend), host, h200: whose constants are taken")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group(group);
+  predict->add_option("--latency", a.latency, "seconds of a message [the device's]")
+      ->type_name("S")
+      ->group(group);
+  predict->add_option("--bandwidth", a.bandwidth, "bytes a second of a rank's messages [the device's]")
+      ->type_name("B")
+      ->group(group);
+  predict->add_option("--nrhs", a.n_rhs, "right-hand sides [1]")
+      ->type_name("N")
+      ->check(at_least(1))
+      ->group(group);
+  const auto choice = [&](const std::string& name, std::string& value, const std::string& help) {
+    predict->add_option(name, value, help)->type_name("NAME")->capture_default_str()->group("Choices");
+  };
+  choice("--ordering", a.ordering, "auto, metis, amd, rcm, natural, or a file, as in solve");
+  choice("--matching", a.matching, "auto, none, auction, exact: which entries become pivots");
+  choice("--scalar", a.scalar, "f32, f64: the precision; real or complex as the file is");
+  choice("--backend", a.backend, "auto, serial, openmp, cuda, hip");
+  add_output(*predict, a);
+  predict->footer("Example: lutra predict A.mtx --ranks 1024 --latency 3e-6 --bandwidth 25e9");
+}
+
 void add_generate(CLI::App& app, Arguments& a, std::string& file) {
   std::string kinds;
   for (const std::string& kind : generator_kinds()) kinds += (kinds.empty() ? "" : ", ") + kind;
@@ -208,6 +242,7 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
   add_solve(app, arguments, file);
   add_sequence(app, arguments);
   add_info(app, arguments, file);
+  add_predict(app, arguments, file);
   add_generate(app, arguments, file);
   add_version(app, arguments);
   app.set_version_flag("--version", "lutra " + version_info().version);
@@ -216,7 +251,7 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
   if (version) std::replace(words.begin(), words.end(), std::string("--json=-"), std::string("--json"));
   if (!words.empty() && !words.front().starts_with('-') && !has_command(app, words.front())) {
     print_error("invalid command '" + words.front() +
-                "' (choose from solve, sequence, info, generate, version); see lutra --help");
+                "' (choose from solve, sequence, info, predict, generate, version); see lutra --help");
     return {std::nullopt, exit_invalid_input};
   }
   std::reverse(words.begin(), words.end());  // the order CLI11 takes a vector in

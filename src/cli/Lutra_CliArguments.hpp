@@ -11,7 +11,7 @@ namespace lutra::Cli {
 
 /// The command line as it was typed. Whether values make sense together is for Lutra_CliOptions.hpp to say.
 struct Arguments {
-  std::string command;             ///< "solve", "sequence", "info", "generate" or "version"
+  std::string command;             ///< "solve", "sequence", "info", "predict", "generate" or "version"
   std::vector<std::string> files;  ///< matrices to read, or the one to write
 
   // solve, sequence and info: what is chosen
@@ -41,6 +41,12 @@ struct Arguments {
 
   // info
   std::optional<std::string> svg;
+
+  // predict
+  std::optional<int> ranks;
+  std::optional<std::string> grid;
+  std::optional<double> latency, bandwidth;
+  std::string device = "auto";
 
   // generate
   std::string kind;

@@ -7,10 +7,11 @@
 namespace lutra::Cli {
 
 // One function a command; each returns the exit status and throws what Lutra_Error.hpp has for wrong input.
-// Kokkos is initialized for solve, sequence and info.
+// Kokkos is initialized for solve, sequence, info and predict.
 int run_solve(const Arguments& arguments);
 int run_sequence(const Arguments& arguments);
 int run_info(const Arguments& arguments);
+int run_predict(const Arguments& arguments);
 int run_generate(const Arguments& arguments);
 int run_version(const Arguments& arguments);
 

@@ -18,6 +18,7 @@ int run(const Arguments& arguments) {
   if (arguments.command == "solve") return run_solve(arguments);
   if (arguments.command == "sequence") return run_sequence(arguments);
   if (arguments.command == "info") return run_info(arguments);
+  if (arguments.command == "predict") return run_predict(arguments);
   if (arguments.command == "generate") return run_generate(arguments);
   return run_version(arguments);
 }

@@ -374,14 +374,34 @@ SimulatedTimes simulate_solve(const BlockTriangle& triangle, const ProcessGrid& 
 }
 
 std::vector<GridTimes> compare_grids(const BlockTriangle& lower, int ranks, const DistributedCosts& costs,
-                                     int n_rhs) {
+                                     int n_rhs, std::size_t max_grids) {
+  std::vector<ProcessGrid> grids = grids_of(ranks);
+  if (grids.size() > max_grids) {
+    std::vector<std::pair<double, std::size_t>> bounds;
+    for (std::size_t g = 0; g < grids.size(); ++g)
+      bounds.push_back({predict_critical_path(lower, grids[g], costs, n_rhs).level_seconds, g});
+    std::sort(bounds.begin(), bounds.end());
+    std::vector<ProcessGrid> best;
+    for (std::size_t k = 0; k < max_grids; ++k) best.push_back(grids[bounds[k].second]);
+    grids = best;
+  }
   const BlockTriangle upper = reversed_transpose(lower);
   std::vector<GridTimes> times;
-  for (const ProcessGrid& grid : grids_of(ranks))
+  for (const ProcessGrid& grid : grids)
     times.push_back(
         {grid, simulate_solve(lower, grid, costs, n_rhs), simulate_solve(upper, grid, costs, n_rhs)});
   std::stable_sort(times.begin(), times.end(),
                    [](const GridTimes& a, const GridTimes& b) { return a.seconds() < b.seconds(); });
+  return times;
+}
+
+std::vector<GridTimes> scale_grids(const BlockTriangle& lower, int ranks, const DistributedCosts& costs,
+                                   int n_rhs) {
+  constexpr std::size_t few = 2;
+  std::vector<GridTimes> times;
+  for (int count = 1; count < ranks; count *= 2)
+    times.push_back(compare_grids(lower, count, costs, n_rhs, few).front());
+  times.push_back(compare_grids(lower, ranks, costs, n_rhs, few).front());
   return times;
 }
 

@@ -63,9 +63,14 @@ struct GridTimes {
   double seconds() const { return lower.seconds + upper.seconds; }
 };
 
-/// Simulates the solves with L and with U = the pattern of Lᵀ on all grids of so many ranks; fastest first.
+/// Simulates the solves with L and with U = the pattern of Lᵀ on grids of so many ranks; fastest first.
+/// @param max_grids where there are more grids, those of which the closed form predicts least
 std::vector<GridTimes> compare_grids(const BlockTriangle& lower, int ranks, const DistributedCosts& costs,
-                                     int n_rhs = 1);
+                                     int n_rhs = 1, std::size_t max_grids = 4);
+
+/// The fastest grid of 1, 2, 4, … and of `ranks` ranks, in this order: what more ranks would bring.
+std::vector<GridTimes> scale_grids(const BlockTriangle& lower, int ranks, const DistributedCosts& costs,
+                                   int n_rhs = 1);
 
 }  // namespace lutra
 

@@ -192,6 +192,11 @@ TEST_CASE("predictions of solves move with their constants", "[trisolve]") {
   REQUIRE(grids.size() == 3);
   CHECK(grids[0].seconds() <= grids[1].seconds());
   CHECK(grids[1].seconds() <= grids[2].seconds());
+  CHECK(compare_grids(triangle, 4, costs, 1, 2).size() == 2);
+  const auto scaled = scale_grids(triangle, 5, costs);
+  REQUIRE(scaled.size() == 4);
+  CHECK(scaled[2].seconds() <= grids[0].seconds() * 1.5);
+  CHECK(scaled[3].grid.size() == 5);
   // on one device both forms see the same longest path
   const auto one = simulate_solve(triangle, {1, 1}, costs);
   const auto path = predict_critical_path(triangle, {1, 1}, costs);

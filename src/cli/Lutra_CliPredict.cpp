@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <charconv>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "Lutra_CliChoose.hpp"
+#include "Lutra_CliCommands.hpp"
+#include "Lutra_CliExit.hpp"
+#include "Lutra_CliRecord.hpp"
+#include "Lutra_DeviceModel.hpp"
+#include "Lutra_Predict.hpp"
+
+namespace lutra::Cli {
+namespace {
+
+// "2x3"
+ProcessGrid parse_grid(const std::string& text) {
+  ProcessGrid grid{0, 0};
+  const char* const stop = text.data() + text.size();
+  const auto [cross, first_error] = std::from_chars(text.data(), stop, grid.rows);
+  if (first_error == std::errc() && cross != stop && *cross == 'x') {
+    const auto [end, error] = std::from_chars(cross + 1, stop, grid.columns);
+    if (error == std::errc() && end == stop && grid.rows > 0 && grid.columns > 0 &&
+        std::int64_t(grid.rows) * grid.columns <= std::numeric_limits<int>::max())
+      return grid;
+  }
+  throw InputError("--grid '" + text + "' is not a grid like 2x3");
+}
+
+template <class ExecutionSpace>
+DeviceModel model_of(const std::string& device) {
+  if (device == "auto") return default_device_model<ExecutionSpace>();
+  return choose<DeviceModel (*)()>("--device", device,
+                                   {{"host", &host_device_model}, {"h200", &h200_device_model}}, {"auto"})();
+}
+
+template <class ExecutionSpace>
+PredictOptions predict_options(const Arguments& arguments, const LuOptions& lu) {
+  PredictOptions options;
+  options.lu = lu;
+  options.costs = model_of<ExecutionSpace>(arguments.device).trisolve;
+  if (arguments.latency)
+    options.costs.distributed.latency_seconds = not_negative("--latency", *arguments.latency);
+  if (arguments.bandwidth)
+    options.costs.distributed.link_bandwidth = positive("--bandwidth", *arguments.bandwidth);
+  if (arguments.grid) options.grid = parse_grid(*arguments.grid);
+  options.ranks = arguments.ranks.value_or(4);
+  options.n_rhs = static_cast<int>(arguments.n_rhs.value_or(1));
+  return options;
+}
+
+std::string microseconds(double seconds) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.4g us", 1e6 * seconds);
+  return text;
+}
+
+std::string grid_line(const GridTimes& times, const CriticalPathTimes& path, double one) {
+  char text[200];
+  std::snprintf(text, sizeof text, "%5d %9s %11.1f %11.1f %9.2f %10lld   %.0f to %.0f us by %lld levels\n",
+                times.grid.size(), name_of(times.grid).c_str(), 1e6 * times.lower.seconds,
+                1e6 * times.upper.seconds, one / times.seconds(),
+                static_cast<long long>(times.lower.messages + times.upper.messages), 1e6 * path.seconds,
+                1e6 * path.level_seconds, static_cast<long long>(path.levels));
+  return text;
+}
+
+std::string to_text(const std::string& file, const Prediction& prediction) {
+  std::string text = text_line("matrix", file) + choice_text(prediction.report.choice) +
+                     factors_text(prediction.report.factors);
+  if (prediction.grids.empty()) return text + text_line("status", describe(prediction.report, 1));
+  text += "one device\n";
+  for (const MethodTime& time : prediction.one_device)
+    text += "  " + time.what + ", " + time.method + ": " + microseconds(time.seconds) + "\n";
+  text += "ranks      grid   L in us     U in us   speed-up   messages   L in closed form\n";
+  for (std::size_t g = 0; g < prediction.grids.size(); ++g)
+    text += grid_line(prediction.grids[g], prediction.paths[g], prediction.grids.front().seconds());
+  text += text_line("grid", name_of(prediction.grids[prediction.best].grid) + " is predicted to be fastest");
+  for (const std::string& assumption : prediction.assumptions) text += text_line("assumed", assumption);
+  return text;
+}
+
+nlohmann::ordered_json sweep_json(const SimulatedTimes& times) {
+  return {{"seconds", times.seconds},
+          {"busy_seconds", times.busy_seconds},
+          {"messages", times.messages},
+          {"message_bytes", times.message_bytes}};
+}
+
+std::string to_json(const std::string& file, const Prediction& prediction) {
+  using json = nlohmann::ordered_json;
+  const auto& counts = prediction.report.factors;
+  json record{
+      {"matrix", {{"file", file}}},
+      {"choice",
+       {{"ordering", prediction.report.choice.ordering}, {"matching", prediction.report.choice.matching}}},
+      {"status", prediction.grids.empty() ? to_string(prediction.report.status) : "predicted"}};
+  if (counts.nnz_l)
+    record["factors"] = {{"nnz_l", *counts.nnz_l},
+                         {"nnz_u", *counts.nnz_u},
+                         {"flops", *counts.flops},
+                         {"supernodes", *counts.supernodes}};
+  record["one_device"] = json::array();
+  for (const MethodTime& time : prediction.one_device)
+    record["one_device"].push_back({{"what", time.what}, {"method", time.method}, {"seconds", time.seconds}});
+  record["grids"] = json::array();
+  for (std::size_t g = 0; g < prediction.grids.size(); ++g) {
+    const GridTimes& times = prediction.grids[g];
+    const CriticalPathTimes& path = prediction.paths[g];
+    record["grids"].push_back(
+        {{"ranks", times.grid.size()},
+         {"grid", name_of(times.grid)},
+         {"lower", sweep_json(times.lower)},
+         {"upper", sweep_json(times.upper)},
+         {"speedup", prediction.grids.front().seconds() / times.seconds()},
+         {"closed_form",
+          {{"seconds", path.seconds}, {"level_seconds", path.level_seconds}, {"levels", path.levels}}}});
+  }
+  if (!prediction.grids.empty()) record["best"] = name_of(prediction.grids[prediction.best].grid);
+  record["assumptions"] = prediction.assumptions;
+  return record.dump(2) + "\n";
+}
+
+template <class Scalar, class ExecutionSpace>
+int predict(const Arguments& arguments, const SolverOptions& solver, MatrixMarketMatrix&& read) {
+  const std::string& file = arguments.files.front();
+  Progress progress(!arguments.quiet);
+  const std::int64_t n = check_solvable(file, read);
+  const auto options = predict_options<ExecutionSpace>(arguments, with_ordering(solver, n).lu);
+  progress.show("ordering and simulating");
+  const auto A = convert_matrix<Scalar>(file, std::move(read));
+  const Prediction prediction = predict_solves(make_view(A), options);
+  progress.clear();
+  if (arguments.json) write_json(*arguments.json, to_json(file, prediction));
+  if (!arguments.quiet && !json_on_output(arguments)) write_output(to_text(file, prediction));
+  return prediction.grids.empty() ? exit_numerical_failure : exit_solved;
+}
+
+}  // namespace
+
+int run_predict(const Arguments& arguments) {
+  const SolverOptions options = check_options(arguments);
+  MatrixMarketMatrix read = read_matrix_market(arguments.files.front());
+  const bool is_complex = read.header.field == MatrixMarketHeader::Field::complex;
+  return with_types(arguments.scalar, is_complex, options.backend, [&]<class Scalar, class ExecutionSpace>() {
+    return predict<Scalar, ExecutionSpace>(arguments, options, std::move(read));
+  });
+}
+
+}  // namespace lutra::Cli
