@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 
 namespace lutra {
@@ -12,6 +13,8 @@ namespace {
 // An elimination searches the lists of both neighbours. Where these are longer the vertex stays, so that all
 // eliminations together take linear time.
 constexpr int max_searched = 256;
+// Graphs of fewer vertices are compared without looking whether it pays.
+constexpr int max_compared = 1000;
 // Elimination is left out where fewer than this share of the vertices could be eliminated at once.
 constexpr double min_eliminated_share = 0.05;
 
@@ -45,6 +48,10 @@ class Reduction {
       merge_twins(true);
       merge_twins(false);
     }
+    if (nothing_to_gain()) {
+      keep_graph();
+      return std::move(m_out);
+    }
     copy_graph();
     if (m_options.eliminate) eliminate();
     number_vertices();
@@ -68,33 +75,37 @@ class Reduction {
   Index degree(Index v) const { return m_in.row_map[at(v) + 1] - m_in.row_map[at(v)]; }
 
   /// Sums of the mixed numbers of each vertex's neighbours that are not dense. Whether so many of them, or of
-  /// these sums with the vertex itself, are equal that compression may pay: from the bits that they set in a
-  /// field, before anything is compared.
+  /// these sums with the vertex itself, are equal that compression may pay: from the bits that a quarter of
+  /// them sets in a field, before anything is compared.
   bool may_have_twins() {
     std::size_t slots = 64;
-    while (slots < 8 * at(m_n)) slots *= 2;
-    std::vector<std::uint64_t> seen(slots / 64), seen_closed(slots / 64);
-    const auto set = [slots](std::vector<std::uint64_t>& bits, std::uint64_t hash) {
-      const std::size_t slot = hash & (slots - 1);
+    while (slots < 4 * at(m_n)) slots *= 2;
+    std::vector<std::uint64_t> open(slots / 64), closed(slots / 64);
+    std::size_t n_sampled = 0, n_equal = 0;
+    const auto sample = [&](std::vector<std::uint64_t>& bits, std::uint64_t hash) {
+      if (hash % 4 != 0 || hash == 0) return;
+      const std::size_t slot = hash / 4 & (slots - 1);
       const std::uint64_t bit = std::uint64_t(1) << (slot % 64), before = bits[slot / 64];
       bits[slot / 64] = before | bit;
-      return (before & bit) != 0;
+      ++n_sampled;
+      n_equal += (before & bit) != 0 ? 1 : 0;
     };
     std::vector<std::uint64_t> number(at(m_n));  // of each vertex; 0 where it is dense
     for (Index v = 0; v < m_n; ++v)
       number[at(v)] = m_state[at(v)] == dense ? 0 : mixed(static_cast<std::uint64_t>(v));
     m_hash.resize(at(m_n));
-    std::size_t twins = 0;
     for (Index v = 0; v < m_n; ++v) {
       std::uint64_t hash = 0;
       for (Index k = m_in.row_map[at(v)]; k < m_in.row_map[at(v) + 1]; ++k)
         hash += number[at(m_in.neighbours[at(k)])];
       m_hash[at(v)] = hash;
-      if (hash == 0 || m_state[at(v)] == dense) continue;
-      const bool open = set(seen, hash), closed = set(seen_closed, hash + number[at(v)]);
-      twins += open || closed ? 1 : 0;
+      if (m_state[at(v)] == dense) continue;
+      sample(open, hash);
+      sample(closed, hash + number[at(v)]);
     }
-    return static_cast<double>(twins) > m_options.min_twin_share * static_cast<double>(m_n);
+    // Of two hashes of a vertex at most one is another's too. Where the sample is small there are few hashes.
+    return m_n < max_compared || 4 * n_sampled < at(m_n) ||
+           2 * static_cast<double>(n_equal) > m_options.min_twin_share * static_cast<double>(n_sampled);
   }
 
   /// Joins each vertex with the first that has the same neighbours, both taken with themselves (`closed`) or
@@ -135,6 +146,25 @@ class Reduction {
       if (i == v_end || j == w_end) return i == v_end && j == w_end;
       if (m_in.neighbours[at(i)] != m_in.neighbours[at(j)]) return false;
     }
+  }
+
+  /// Whether no vertex is dense or merged, and too few have one or two neighbours.
+  bool nothing_to_gain() const {
+    Index n_low = 0;
+    for (Index v = 0; v < m_n; ++v) {
+      if (m_state[at(v)] != kept || (m_options.eliminate && degree(v) == 0)) return false;
+      if (degree(v) <= 2) ++n_low;
+    }
+    return !m_options.eliminate ||
+           static_cast<double>(n_low) < min_eliminated_share * static_cast<double>(m_n);
+  }
+  void keep_graph() {
+    m_out.graph = m_in;
+    m_out.weights.assign(at(m_n), 1);
+    m_out.members.resize(at(m_n));
+    m_out.first_member.resize(at(m_n) + 1);
+    std::iota(m_out.members.begin(), m_out.members.end(), Index(0));
+    std::iota(m_out.first_member.begin(), m_out.first_member.end(), Index(0));
   }
 
   /// Lists of the vertices that are kept, by their old numbers, and their members.
