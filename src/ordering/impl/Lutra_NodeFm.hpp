@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_NODEFM_HPP
+#define LUTRA_NODEFM_HPP
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "Lutra_GraphBatch.hpp"
+#include "Lutra_SeparatorWeights.hpp"
+
+namespace lutra::Impl {
+
+/// A priority queue of vertices, a binary heap that knows where each vertex stands. No two priorities are
+/// equal, so what is taken does not depend on how the heap is built.
+template <class Index>
+class VertexHeap {
+ public:
+  struct Entry {
+    std::int64_t priority;
+    Index vertex;
+  };
+
+  /// @param entries  room for all vertices
+  /// @param position [n_vertices] where a vertex stands in `entries`, −1: not in the heap; read only for
+  ///                 vertices that were inserted once
+  VertexHeap(Entry* entries, Index* position) : m_entries(entries), m_position(position) {}
+
+  bool empty() const { return m_size == 0; }
+  bool holds(Index v) const { return m_position[v] >= 0; }
+  void clear() { m_size = 0; }
+
+  void insert(Index v, std::int64_t priority) { rise(m_size++, {priority, v}); }
+  void raise(Index v, std::int64_t priority) { rise(m_position[v], {priority, v}); }
+
+  Index take_largest() {
+    const Index v = m_entries[0].vertex;
+    m_position[v] = -1;
+    const Entry last = m_entries[--m_size];
+    if (m_size > 0) sink(last);
+    return v;
+  }
+
+ private:
+  void put(Index at, Entry entry) {
+    m_entries[at] = entry;
+    m_position[entry.vertex] = at;
+  }
+
+  void rise(Index at, Entry entry) {
+    for (; at > 0 && m_entries[(at - 1) / 2].priority < entry.priority; at = (at - 1) / 2)
+      put(at, m_entries[(at - 1) / 2]);
+    put(at, entry);
+  }
+
+  void sink(Entry entry) {
+    Index at = 0;
+    for (Index child = 1; child < m_size; child = 2 * at + 1) {
+      if (child + 1 < m_size && m_entries[child].priority < m_entries[child + 1].priority) ++child;
+      if (m_entries[child].priority < entry.priority) break;
+      put(at, m_entries[child]);
+      at = child;
+    }
+    put(at, entry);
+  }
+
+  Entry* m_entries;
+  Index* m_position;
+  Index m_size = 0;
+};
+
+/// Arrays of `NodeFm`, of n_vertices entries each unless said otherwise. Only entries of vertices near the
+/// separator are touched, and none needs a value beforehand.
+template <class Index>
+struct NodeFmArrays {
+  Index* pull;      ///< [2 n_vertices] weight of the neighbours in either side, of vertices of the separator
+  Index* position;  ///< in the heap
+  Index* list;      ///< vertices of the separator
+  Index* moved;     ///< vertices moved in this pass, in order
+  Index* list_end;  ///< length of `list` after each move of this pass
+  typename VertexHeap<Index>::Entry* heap;
+
+  /// The same for one graph of a batch: `pull` and `position` go by the number of a vertex, the rest from 0
+  /// on.
+  NodeFmArrays of_graph(Index first) const {
+    return {pull, position, list + first, moved + first, list_end + first, heap + first};
+  }
+};
+
+template <class Index, class MemorySpace>
+NodeFmArrays<Index> take_node_fm_arrays(Index n_vertices, DissectionStack<MemorySpace>& stack) {
+  const auto take = [&](Index count) { return stack.template take<Index>(count).data(); };
+  return {take(2 * n_vertices), take(n_vertices),
+          take(n_vertices),     take(n_vertices),
+          take(n_vertices),     stack.template take<typename VertexHeap<Index>::Entry>(n_vertices).data()};
+}
+
+constexpr int max_refinement_passes = 20;
+
+/// Improves a vertex separator by moves of single vertices in one host thread: one-sided passes of the method
+/// of Fiduccia and Mattheyses on separators (Ashcraft and Liu 1998, "Applications of the Dulmage–Mendelsohn
+/// decomposition and network flow to graph bisection improvement", and the one-sided passes of METIS).
+///
+/// A vertex of the separator S moves into side `to`, and its neighbours in the other side enter S, so that no
+/// edge joins the sides at any time. The gain is what S loses in weight. A pass makes the move of largest
+/// gain again and again, bad ones too, and at its end returns to the best state it saw. In one pass all moves
+/// are to one side: no vertex moves twice, and gains of vertices in the queue only rise. Cost: the edges of
+/// vertices in S and of those that enter it, times the depth of the heap.
+template <class Index>
+class NodeFm {
+ public:
+  /// A graph by its arrays; vertices are numbered as in those.
+  struct Graph {
+    const Index *row_map, *neighbours, *weights;
+  };
+
+  NodeFm(const Graph& graph, signed char* part, const NodeFmArrays<Index>& arrays)
+      : m_graph(graph), m_part(part), m_a(arrays), m_heap(arrays.heap, arrays.position) {}
+
+  const SeparatorWeights<Index>& weights() const { return m_weights; }
+  Index max_side() const { return m_max_side; }
+
+  /// Reads the separator of the vertices first … end − 1 from their parts.
+  void read(Index first, Index end, double max_side_share) {
+    m_weights = {};
+    m_size = 0;
+    for (Index v = first; v < end; ++v) {
+      m_weights.part[m_part[v]] += m_graph.weights[v];
+      m_a.list[m_size] = v;
+      m_size += m_part[v] == separator;
+    }
+    m_max_side = m_weights.max_side(max_side_share);
+    for (Index i = 0; i < m_size; ++i) find_pull(m_a.list[i]);
+  }
+
+  /// Passes to alternate sides, the lighter first, until neither side gains or `max_passes` are done.
+  void refine(int max_passes) {
+    int to = m_weights.part[0] <= m_weights.part[1] ? 0 : 1;
+    for (int pass = 0, idle = 0; pass < max_passes && idle < 2; ++pass, to = 1 - to)
+      idle = improve(to) ? 0 : idle + 1;
+  }
+
+  /// All vertices first … end − 1 into side 1, and side 0 grown from `seed` to the best separator on the way.
+  void grow(Index first, Index end, Index seed, double max_side_share) {
+    m_weights = {};
+    for (Index v = first; v < end; ++v) {
+      m_part[v] = side_b;
+      m_weights.part[side_b] += m_graph.weights[v];
+    }
+    m_max_side = m_weights.max_side(max_side_share);
+    m_size = 0;
+    begin_pass(side_a);
+    Index next = first;
+    while (m_weights.part[side_a] < m_weights.part[side_b]) {
+      // another component
+      if (m_heap.empty()) {
+        while (next < end && m_part[seed] != side_b) seed = next++;
+        if (m_part[seed] != side_b) break;
+        enter(seed);
+      }
+      step();
+    }
+    while (!m_heap.empty()) step();
+    end_pass();
+  }
+
+ private:
+  std::int64_t priority(Index v) {
+    const Index gain = m_graph.weights[v] - m_a.pull[2 * v + 1 - m_to];
+    return static_cast<std::int64_t>(gain) * (std::int64_t(1) << 32) + ++m_stamp;
+  }
+
+  template <class Visit>
+  void for_neighbours(Index v, const Visit& visit) const {
+    for (Index p = m_graph.row_map[v]; p < m_graph.row_map[v + 1]; ++p) visit(m_graph.neighbours[p]);
+  }
+
+  void find_pull(Index v) {
+    Index pull[3] = {0, 0, 0};
+    for_neighbours(v, [&](Index u) { pull[m_part[u]] += m_graph.weights[u]; });
+    m_a.pull[2 * v] = pull[0];
+    m_a.pull[2 * v + 1] = pull[1];
+  }
+
+  /// A vertex of the other side enters the separator and the queue.
+  void enter(Index u) {
+    const Index weight = m_graph.weights[u];
+    const int other = 1 - m_to;
+    m_part[u] = separator;
+    m_weights.part[other] -= weight;
+    m_weights.part[separator] += weight;
+    m_a.list[m_size++] = u;
+    Index pull[3] = {0, 0, 0};
+    for_neighbours(u, [&](Index k) {
+      pull[m_part[k]] += m_graph.weights[k];
+      if (m_part[k] != separator) return;
+      m_a.pull[2 * k + other] -= weight;
+      if (m_heap.holds(k)) m_heap.raise(k, priority(k));
+    });
+    m_a.pull[2 * u] = pull[0];
+    m_a.pull[2 * u + 1] = pull[1];
+    m_heap.insert(u, priority(u));
+  }
+
+  /// The vertex of largest gain moves, unless its side becomes too heavy.
+  void step() {
+    const Index v = m_heap.take_largest(), weight = m_graph.weights[v];
+    if (m_weights.part[m_to] + weight > m_max_side) return;
+    m_part[v] = static_cast<signed char>(m_to);
+    m_weights.part[m_to] += weight;
+    m_weights.part[separator] -= weight;
+    for_neighbours(v, [&](Index k) {
+      if (m_part[k] == separator)
+        m_a.pull[2 * k + m_to] += weight;
+      else if (m_part[k] != m_to)
+        enter(k);
+    });
+    m_a.moved[m_n_moved] = v;
+    m_a.list_end[m_n_moved++] = m_size;
+    if (m_weights.better_than(m_best, m_max_side)) {
+      m_best = m_weights;
+      m_n_best = m_n_moved;
+    }
+  }
+
+  void begin_pass(int to) {
+    m_to = to;
+    m_n_moved = m_n_best = 0;
+    m_size_before = m_size;
+    m_best = m_weights;
+    m_heap.clear();
+    m_stamp = 0;
+  }
+
+  /// Back to the best state, and the list of the separator without what left it.
+  void end_pass() {
+    while (m_size > list_end(m_n_moved)) leave(m_a.list[--m_size]);
+    for (; m_n_moved > m_n_best; --m_n_moved) {
+      while (m_size > list_end(m_n_moved - 1)) leave(m_a.list[--m_size]);
+      undo(m_a.moved[m_n_moved - 1]);
+    }
+    m_weights = m_best;
+    m_size = static_cast<Index>(
+        std::remove_if(m_a.list, m_a.list + m_size, [&](Index v) { return m_part[v] != separator; }) -
+        m_a.list);
+  }
+
+  Index list_end(Index n_moved) const { return n_moved == 0 ? m_size_before : m_a.list_end[n_moved - 1]; }
+
+  /// Undoes `enter`.
+  void leave(Index u) {
+    m_part[u] = static_cast<signed char>(1 - m_to);
+    for_neighbours(u, [&](Index k) {
+      if (m_part[k] == separator) m_a.pull[2 * k + 1 - m_to] += m_graph.weights[u];
+    });
+  }
+
+  /// Undoes the move of a vertex, once those that entered with it have left.
+  void undo(Index v) {
+    m_part[v] = separator;
+    Index pull[3] = {0, 0, 0};
+    for_neighbours(v, [&](Index k) {
+      pull[m_part[k]] += m_graph.weights[k];
+      if (m_part[k] == separator) m_a.pull[2 * k + m_to] -= m_graph.weights[v];
+    });
+    m_a.pull[2 * v] = pull[0];
+    m_a.pull[2 * v + 1] = pull[1];
+  }
+
+  /// A pass to one side; whether it found a better state.
+  bool improve(int to) {
+    begin_pass(to);
+    for (Index i = 0; i < m_size; ++i) m_heap.insert(m_a.list[i], priority(m_a.list[i]));
+    const Index patience = std::min<Index>(3 * m_size, 300);
+    while (!m_heap.empty()) {
+      const Index idle = m_n_moved - m_n_best;
+      if (idle > 3 * patience) break;
+      if (idle > patience && 10.0 * m_weights.part[separator] > 11.0 * m_best.part[separator]) break;
+      step();
+    }
+    end_pass();
+    return m_n_best > 0;
+  }
+
+  Graph m_graph;
+  signed char* m_part;
+  NodeFmArrays<Index> m_a;
+  VertexHeap<Index> m_heap;
+  Index m_max_side = 0;
+  SeparatorWeights<Index> m_weights, m_best;
+  int m_to = 0;
+  Index m_size = 0, m_size_before = 0;  ///< length of the list, and at the beginning of the pass
+  Index m_n_moved = 0, m_n_best = 0;    ///< moves in this pass, and those up to the best state
+  std::int64_t m_stamp = 0;             ///< of equal gains, the latest comes first
+};
+
+template <class Index, class MemorySpace>
+typename NodeFm<Index>::Graph plain_graph(const GraphBatch<Index, MemorySpace>& graph) {
+  return {graph.row_map.data(), graph.neighbours.data(), graph.vertex_weights.data()};
+}
+
+}  // namespace lutra::Impl
+
+#endif

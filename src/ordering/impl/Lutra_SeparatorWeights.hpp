@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SEPARATORWEIGHTS_HPP
+#define LUTRA_SEPARATORWEIGHTS_HPP
+
+#include <Kokkos_Macros.hpp>
+
+#include "Lutra_GraphBatch.hpp"
+
+namespace lutra::Impl {
+
+/// Weights of the parts of a bisection, and which of two bisections is the better one.
+template <class Index>
+struct SeparatorWeights {
+  Index part[3] = {0, 0, 0};  ///< both sides and the separator
+
+  KOKKOS_FUNCTION Index larger_side() const { return part[0] > part[1] ? part[0] : part[1]; }
+  KOKKOS_FUNCTION Index imbalance() const {
+    return part[0] > part[1] ? part[0] - part[1] : part[1] - part[0];
+  }
+
+  /// What a side may weigh.
+  KOKKOS_FUNCTION Index max_side(double share) const {
+    return static_cast<Index>(share * (static_cast<double>(part[0]) + static_cast<double>(part[1]) +
+                                       static_cast<double>(part[separator])));
+  }
+
+  /// Less above the weight that a side may have, then the lighter separator, then the better balance.
+  KOKKOS_FUNCTION bool better_than(const SeparatorWeights& other, Index max_side) const {
+    const Index excess = larger_side() > max_side ? larger_side() - max_side : Index(0);
+    const Index other_excess = other.larger_side() > max_side ? other.larger_side() - max_side : Index(0);
+    if (excess != other_excess) return excess < other_excess;
+    if (part[separator] != other.part[separator]) return part[separator] < other.part[separator];
+    return imbalance() < other.imbalance();
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif
