@@ -48,7 +48,7 @@ void add_choices(CLI::App& app, Arguments& a) {
   choice("--method", a.method, "auto (lu), lu, ldlt, cholesky, gmres, bicgstab, cg");
   choice("--scalar", a.scalar, "f32, f64: the precision; real or complex as the file is");
   choice("--ordering", a.ordering,
-         "auto, metis, amd, rcm, natural, or a file of columns in elimination order")
+         "auto, metis, nd, amd, rcm, natural, or a file of columns in elimination order")
       ->type_name("NAME|FILE");
   choice("--matching", a.matching, "auto, none, auction, exact: which entries become pivots");
   choice("--engine", a.engine, "auto, multifrontal, simplicial");

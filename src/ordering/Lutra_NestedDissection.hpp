@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "Lutra_GraphReduction.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_SymmetricGraph.hpp"
 
@@ -19,16 +20,15 @@ struct DissectionOptions {
   int coarse_vertices = 100;
   /// Initial separators tried on the coarsest graph.
   int trials = 5;
-  /// Subgraphs of fewer vertices are dissected by one host thread each. The result depends on it, not on how
-  /// many threads there are.
-  int one_thread_vertices = 100000;
   /// Sets what is drawn at random. The same graph and options give the same order.
   std::uint64_t seed = 1;
+  ReductionOptions reduction;  ///< what is done before
 };
 
 /// An order by nested dissection, and the tree of its separators. Nodes are numbered so that children come
-/// before their parent and columns of a node are contiguous: node k has columns first_column[k] to
-/// first_column[k + 1] − 1.
+/// before their parent, and columns of a node are contiguous: node k has columns first_column[k] to
+/// first_column[k + 1] − 1. Columns before first_column[0] were eliminated by the reduction and belong to no
+/// node; what it puts last is a root above all others.
 template <class Index>
 struct Dissection {
   std::vector<Index> permutation;   ///< [n] the vertex eliminated as k-th
@@ -42,6 +42,9 @@ struct Dissection {
 /// Nested dissection (A. George, SIAM J. Numer. Anal. 10, 1973) with multilevel vertex separators (Karypis
 /// and Kumar, SIAM J. Sci. Comput. 20, 1998). Deterministic: the same graph and options give the same result
 /// for any number of threads.
+/// Vertices of small or dense rows and those with equal neighbours are set apart first (`reduce_graph`);
+/// subgraphs that are small, or have no small separator, are ordered by minimum degree with their boundary
+/// counted.
 /// @param exec   whose threads dissect; the graph is on the host
 /// @param graph  lists sorted, each edge in both, no loops
 /// @param budget what the workspace is charged to

@@ -14,6 +14,7 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_NestedDissection.hpp"
 #include "Lutra_ReverseCuthillMcKee.hpp"
 
 namespace lutra {
@@ -124,6 +125,8 @@ std::string_view name_of(Ordering ordering) {
   switch (ordering) {
     case Ordering::metis:
       return "metis";
+    case Ordering::nd:
+      return "nd";
     case Ordering::amd:
       return "amd";
     case Ordering::rcm:
@@ -152,6 +155,8 @@ std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
       return amd_permutation(graph);
     case Ordering::metis:
       return metis_permutation(graph, weights);
+    case Ordering::nd:
+      return nested_dissection(Kokkos::DefaultHostExecutionSpace(), graph).permutation;
     case Ordering::rcm:
       return Impl::ReverseCuthillMcKee<Index>(graph).order();
     case Ordering::natural:

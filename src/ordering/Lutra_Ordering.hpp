@@ -15,7 +15,8 @@ namespace lutra {
 enum class Ordering {
   automatic,  ///< AMD, or METIS where its factorization is forecast to be cheaper
               ///< (`Lutra_ChooseOrdering.hpp`)
-  metis,      ///< nested dissection
+  metis,      ///< nested dissection by METIS
+  nd,         ///< nested dissection by Lutra (`Lutra_NestedDissection.hpp`), by all host threads
   amd,        ///< approximate minimum degree
   rcm,        ///< reverse Cuthill–McKee: narrow bands, for incomplete factors
   natural,    ///< as the matrix comes
@@ -27,7 +28,7 @@ std::string_view name_of(Ordering ordering);
 
 /// Orders the pattern of A + Aᵀ, diagonal ignored, on the host. The same pattern gives the same order.
 /// @param pattern square; rows sorted, no entry twice
-/// @param kind    metis, amd, rcm or natural: a user's permutation needs no computing, see
+/// @param kind    metis, nd, amd, rcm or natural: a user's permutation needs no computing, see
 /// `check_permutation`
 /// @return [n] the row and column eliminated as k-th
 /// @throws InputError where the pattern is not square or too large for the ordering's own index type, or

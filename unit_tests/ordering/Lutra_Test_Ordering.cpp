@@ -49,7 +49,7 @@ std::vector<int> shuffled(int n, unsigned seed) {
 TEMPLATE_LIST_TEST_CASE("ordering: every kind gives a permutation, the same each time", "[ordering]",
                         Test::Ordinals) {
   using Matrix = PatternMatrix<TestType>;
-  const Ordering kind = GENERATE(Ordering::metis, Ordering::amd, Ordering::rcm, Ordering::natural);
+  const Ordering kind = GENERATE(Ordering::metis, Ordering::nd, Ordering::amd, Ordering::rcm, Ordering::natural);
   const auto check = [&](const Matrix& a) {
     const auto permutation = order(make_view(a).pattern(), kind);
     check_is_permutation(permutation, a.n_rows);
@@ -117,10 +117,11 @@ TEMPLATE_LIST_TEST_CASE("ordering: fill on a grid is far below that of the natur
   const std::size_t natural = fill(a, order(make_view(a).pattern(), Ordering::natural));
   CHECK(2 * fill(a, order(make_view(a).pattern(), Ordering::amd)) < natural);
   CHECK(2 * fill(a, order(make_view(a).pattern(), Ordering::metis)) < natural);
+  CHECK(2 * fill(a, order(make_view(a).pattern(), Ordering::nd)) < natural);
 }
 
 TEST_CASE("ordering: entry k is the row eliminated as k-th, not the position of row k", "[ordering]") {
-  const Ordering kind = GENERATE(Ordering::metis, Ordering::amd);
+  const Ordering kind = GENERATE(Ordering::metis, Ordering::nd, Ordering::amd);
   const DoubleMatrix a = Test::grid_matrix<DoubleMatrix>(30, shuffled(900, 2));
   const std::vector<Ordinal0> permutation = order(make_view(a).pattern(), kind);
   std::vector<int> position(900);
@@ -130,7 +131,7 @@ TEST_CASE("ordering: entry k is the row eliminated as k-th, not the position of 
 }
 
 TEST_CASE("ordering: the hub of a star goes last", "[ordering]") {
-  const Ordering kind = GENERATE(Ordering::metis, Ordering::amd);
+  const Ordering kind = GENERATE(Ordering::metis, Ordering::nd, Ordering::amd);
   const int n = 50;
   std::vector<std::vector<double>> picture(n, std::vector<double>(n, nothing));
   for (std::size_t j = 0; j < n; ++j) picture[7][j] = 1;

@@ -22,8 +22,9 @@ using Choices = std::array<std::pair<std::string_view, Choice>, count>;
 template <class Choice>
 constexpr Choices<Choice, 0> choices_of{};
 template <>
-constexpr Choices<Ordering, 5> choices_of<Ordering> = {{{"auto", Ordering::automatic},
+constexpr Choices<Ordering, 6> choices_of<Ordering> = {{{"auto", Ordering::automatic},
                                                         {"metis", Ordering::metis},
+                                                        {"nd", Ordering::nd},
                                                         {"amd", Ordering::amd},
                                                         {"rcm", Ordering::rcm},
                                                         {"natural", Ordering::natural}}};

@@ -5,7 +5,10 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
-#include <new>
+#include <exception>
+#include <memory>
+#include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -60,6 +63,11 @@ class DissectionStack {
 
   explicit DissectionStack(const MemoryBudget& budget = {}, std::size_t block_bytes = std::size_t(1) << 20)
       : m_budget(budget), m_block_bytes(block_bytes) {}
+  DissectionStack(const DissectionStack&) = delete;
+  DissectionStack& operator=(const DissectionStack&) = delete;
+  ~DissectionStack() {
+    for (const Block& block : m_blocks) m_budget.release(block.bytes);
+  }
 
   /// @throws OutOfMemoryError
   template <class Value, class Extent>
@@ -83,26 +91,48 @@ class DissectionStack {
 
  private:
   using Bytes = Kokkos::View<char*, MemorySpace>;
+  static constexpr bool on_host = std::is_same_v<MemorySpace, Kokkos::HostSpace>;
+  // In a parallel region Kokkos can allocate but not free: it waits for the region.
+  using Memory = std::conditional_t<on_host, std::unique_ptr<char[]>, Bytes>;
   struct Block {
     char* begin;
     std::size_t bytes;
-    MemoryReservation owner;
+    Memory memory;
   };
 
   void grow(std::size_t at_least) {
     std::size_t bytes = m_blocks.empty() ? m_block_bytes : 2 * m_blocks.back().bytes;
     if (bytes < at_least) bytes = at_least;
-    MemoryReservation owner(m_budget);
-    const auto view = owner.template allocate<Bytes>(typename MemorySpace::execution_space(),
-                                                     "lutra::ordering::workspace", bytes);
-    m_views.push_back(view);
-    m_blocks.push_back({view.data(), bytes, std::move(owner)});
+    m_budget.charge("lutra::ordering::workspace", bytes);
+    try {
+      Memory memory = allocate(bytes);
+      char* const begin = address(memory);
+      m_blocks.push_back({begin, bytes, std::move(memory)});
+    } catch (const std::exception& failure) {
+      m_budget.cancel(bytes);
+      throw OutOfMemoryError(
+          "'lutra::ordering::workspace' needs " + std::to_string(bytes) + " bytes: " + failure.what(), bytes);
+    }
     m_used = 0;
+  }
+
+  static Memory allocate(std::size_t bytes) {
+    if constexpr (on_host) {
+      return Memory(new char[bytes]);
+    } else {
+      return Memory(Kokkos::view_alloc(Kokkos::WithoutInitializing, "lutra::ordering::workspace"), bytes);
+    }
+  }
+  static char* address(const Memory& memory) {
+    if constexpr (on_host) {
+      return memory.get();
+    } else {
+      return memory.data();
+    }
   }
 
   MemoryBudget m_budget;
   std::size_t m_block_bytes;
-  std::vector<Bytes> m_views;
   std::vector<Block> m_blocks;
   std::size_t m_block = 0, m_used = 0;  ///< block taken from, and bytes taken of it
 };

@@ -275,7 +275,9 @@ class NodeFm {
     while (!m_heap.empty()) {
       const Index idle = m_n_moved - m_n_best;
       if (idle > 3 * patience) break;
-      if (idle > patience && 10.0 * m_weights.part[separator] > 11.0 * m_best.part[separator]) break;
+      if (idle > patience && 10.0 * static_cast<double>(m_weights.part[separator]) >
+                                 11.0 * static_cast<double>(m_best.part[separator]))
+        break;
       step();
     }
     end_pass();

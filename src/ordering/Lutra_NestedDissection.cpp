@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_NestedDissection.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_HostDissection.hpp"
+#include "Lutra_Instantiate.hpp"
+
+namespace lutra {
+namespace {
+
+/// Nodes in the order of their columns, children before parents, with the parent of each.
+template <class Index>
+void build_tree(std::vector<Impl::DissectionNode<Index>> nodes, Dissection<Index>& result) {
+  std::ranges::sort(nodes, {}, &Impl::DissectionNode<Index>::own_begin);
+  const std::size_t count = nodes.size();
+  result.parent.assign(count, Index(-1));
+  result.first_column.reserve(count + 1);
+  std::vector<std::size_t> roots;  // of the subtrees so far
+  for (std::size_t k = 0; k < count; ++k) {
+    while (!roots.empty() && nodes[roots.back()].begin >= nodes[k].begin) {
+      result.parent[roots.back()] = static_cast<Index>(k);
+      roots.pop_back();
+    }
+    roots.push_back(k);
+    result.first_column.push_back(nodes[k].own_begin);
+    result.n_leaves += nodes[k].leaf ? 1 : 0;
+  }
+  result.first_column.push_back(count == 0 ? Index(0) : nodes.back().end);
+  std::vector<Index> depth(count, 1);
+  for (std::size_t k = count; k-- > 0;) {
+    if (result.parent[k] >= 0) depth[k] = depth[static_cast<std::size_t>(result.parent[k])] + 1;
+    result.depth = std::max(result.depth, depth[k]);
+  }
+}
+
+/// Columns of the reduced graph's vertices to those of the original ones.
+template <class Index>
+void expand_columns(const ReducedGraph<Index>& reduced, const std::vector<Index>& order,
+                    Dissection<Index>& result) {
+  std::vector<Index> column(order.size() + 1, static_cast<Index>(reduced.eliminated.size()));
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const auto v = static_cast<std::size_t>(order[k]);
+    column[k + 1] = column[k] + reduced.first_member[v + 1] - reduced.first_member[v];
+  }
+  for (Index& first : result.first_column) first = column[static_cast<std::size_t>(first)];
+  if (reduced.dense.empty()) return;
+  const auto root = static_cast<Index>(result.parent.size());
+  std::ranges::replace(result.parent, Index(-1), root);
+  result.parent.push_back(-1);
+  result.first_column.push_back(static_cast<Index>(result.permutation.size()));
+  ++result.depth;
+}
+
+}  // namespace
+
+template <class ExecutionSpace, class Index>
+Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricGraph<Index>& graph,
+                                    const DissectionOptions& options, const MemoryBudget& budget) {
+  const ReducedGraph<Index> reduced = reduce_graph(graph, options.reduction);
+  std::vector<Index> order(static_cast<std::size_t>(reduced.graph.size()));
+  const auto n_threads = static_cast<std::size_t>(std::max(1, exec.concurrency()));
+  Impl::HostDissection<Index> dissection(reduced.graph, reduced.weights, options, budget, n_threads);
+  dissection.run(order);
+  Dissection<Index> result;
+  result.permutation = expand_order(reduced, order);
+  result.n_degenerate = dissection.n_degenerate;
+  build_tree(std::move(dissection.nodes), result);
+  expand_columns(reduced, order, result);
+  return result;
+}
+
+#define LUTRA_DISSECTION(Space)                                                                          \
+  template Dissection<int> nested_dissection(const Space&, const SymmetricGraph<int>&,                   \
+                                             const DissectionOptions&, const MemoryBudget&);             \
+  template Dissection<std::int64_t> nested_dissection(const Space&, const SymmetricGraph<std::int64_t>&, \
+                                                      const DissectionOptions&, const MemoryBudget&);
+LUTRA_FOR_EACH_SPACE(LUTRA_DISSECTION)
+#undef LUTRA_DISSECTION
+
+}  // namespace lutra

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_CONTRACTION_HPP
+#define LUTRA_CONTRACTION_HPP
+
+#include <cstdint>
+
+#include "Lutra_Executors.hpp"
+#include "Lutra_GraphBatch.hpp"
+
+namespace lutra::Impl {
+
+/// Contracts the pairs of a matching to a coarser graph: weights add up, parallel edges become one. Coarse
+/// vertices are numbered by the smaller end of their pair. A coarse row lists its neighbours in the order in
+/// which the rows of the smaller and then the greater end meet them, for every executor.
+///
+/// One thread finds the entry of a neighbour by a marker per coarse vertex; all threads by a hash table per
+/// row, one thread a row, since many markers would not fit.
+template <class Executor, class Index, class MemorySpace>
+class Contraction {
+ public:
+  using Graph = GraphBatch<Index, MemorySpace>;
+  using Indices = Piece<Index, MemorySpace>;
+  using Stack = DissectionStack<MemorySpace>;
+
+  Contraction(const Executor& exec, const Graph& fine, const Indices& match)
+      : m_exec(exec), m_fine(fine), m_match(match) {}
+
+  /// Numbers coarse vertices: coarse_of[v] for each fine v. Returns how many there are. `first` [n + 1] is
+  /// workspace.
+  Index number(const Indices& coarse_of, const Indices& first) const {
+    const Index count =
+        m_exec.exclusive_scan("lutra::ordering::number_pairs", m_fine.n_vertices, first, IsFirst{m_match});
+    m_exec.for_each("lutra::ordering::coarse_of", m_fine.n_vertices, CoarseOf{m_match, first, coarse_of});
+    return count;
+  }
+
+  /// The coarse graph, taken from `stack`.
+  Graph contract(const Indices& coarse_of, Index n_coarse, Stack& stack) const {
+    Graph coarse;
+    coarse.n_graphs = m_fine.n_graphs;
+    coarse.n_vertices = n_coarse;
+    coarse.vertex_weights = stack.template take<Index>(n_coarse);
+    coarse.row_map = stack.template take<Index>(n_coarse + 1);
+    coarse.first_vertex = stack.template take<Index>(coarse.n_graphs + 1);
+    if (coarse.n_graphs > 1) coarse.graph = stack.template take<Index>(n_coarse);
+    m_exec.for_each("lutra::ordering::coarse_starts", coarse.n_graphs + 1,
+                    FirstVertices{m_fine, coarse_of, n_coarse, coarse.first_vertex});
+    if constexpr (Executor::one_thread) {
+      fill_by_marker(coarse, coarse_of, stack);
+    } else {
+      fill_by_hash(coarse, coarse_of, stack);
+    }
+    return coarse;
+  }
+
+ private:
+  struct IsFirst {
+    Indices match;
+    KOKKOS_FUNCTION Index operator()(const Index v) const { return v <= match(v) ? 1 : 0; }
+  };
+
+  struct CoarseOf {
+    Indices match, first, coarse_of;
+    KOKKOS_FUNCTION void operator()(const Index v) const {
+      coarse_of(v) = first(v <= match(v) ? v : match(v));
+    }
+  };
+
+  struct FirstVertices {
+    Graph fine;
+    Indices coarse_of;
+    Index n_coarse;
+    Indices first_vertex;
+    KOKKOS_FUNCTION void operator()(const Index g) const {
+      const Index v = fine.first_vertex(g);  // the first of its graph is the smaller end of its pair
+      first_vertex(g) = v == fine.n_vertices ? n_coarse : coarse_of(v);
+    }
+  };
+
+  void fill_by_marker(Graph& coarse, const Indices& coarse_of, Stack& stack) const {
+    const Index n = m_fine.n_vertices;
+    // Rows are written where they stay; what the upper bound leaves free behind the last row is lost.
+    coarse.neighbours = stack.template take<Index>(m_fine.n_entries());
+    coarse.edge_weights = stack.template take<Index>(m_fine.n_entries());
+    const auto mark = stack.mark();
+    const Indices marker = stack.template take<Index>(coarse.n_vertices);
+    m_exec.fill(marker, Index(-1));
+    const bool weighted = m_fine.edge_weights.extent(0) > 0;
+    const Index *const map = coarse_of.data(), *const rows = m_fine.row_map.data(),
+                       *const heads = m_fine.neighbours.data();
+    Index *const to = coarse.neighbours.data(), *const weights = coarse.edge_weights.data(),
+                 *const slot = marker.data();
+    Index end = 0;
+    for (Index v = 0, c = 0; v < n; ++v) {
+      const Index partner = m_match(v);
+      if (partner < v) continue;
+      const Index begin = end;
+      for (Index member = v;; member = partner) {
+        for (Index p = rows[member]; p < rows[member + 1]; ++p) {
+          const Index k = map[heads[p]], weight = weighted ? m_fine.edge_weights(p) : Index(1);
+          if (k == c) continue;
+          if (slot[k] < begin) {
+            slot[k] = end;
+            to[end] = k;
+            weights[end++] = weight;
+          } else {
+            weights[slot[k]] += weight;
+          }
+        }
+        if (member == partner) break;
+      }
+      coarse.row_map(c) = begin;
+      coarse.vertex_weights(c) =
+          m_fine.vertex_weights(v) + (partner == v ? 0 : m_fine.vertex_weights(partner));
+      ++c;
+    }
+    coarse.row_map(coarse.n_vertices) = end;
+    stack.rewind(mark);
+    coarse.neighbours = Indices(to, static_cast<std::size_t>(end));
+    coarse.edge_weights = Indices(weights, static_cast<std::size_t>(end));
+  }
+
+  struct Members {
+    Indices match, coarse_of, member;
+    KOKKOS_FUNCTION void operator()(const Index v) const {
+      if (v <= match(v)) member(coarse_of(v)) = v;
+    }
+  };
+
+  struct Length {
+    Graph fine;
+    Indices match, member;
+    KOKKOS_FUNCTION Index length(Index v) const { return fine.row_map(v + 1) - fine.row_map(v); }
+    KOKKOS_FUNCTION Index operator()(const Index c) const {
+      const Index v = member(c), partner = match(v);
+      return length(v) + (partner == v ? 0 : length(partner));
+    }
+  };
+
+  /// Entries of a row and their slots: short rows are searched, long ones hashed by linear probing in a table
+  /// as long as twice the row.
+  struct Collect {
+    Graph fine, coarse;
+    Indices match, coarse_of, member, start, to, weights, table, count;
+    static constexpr Index most_searched = 12;
+
+    KOKKOS_FUNCTION void operator()(const Index c) const {
+      const Index v = member(c), partner = match(v), begin = start(c), bound = start(c + 1) - begin;
+      if (bound > most_searched) {
+        for (Index k = 2 * begin; k < 2 * (begin + bound); ++k) table(k) = -1;
+      }
+      Index length = 0;
+      for (Index m = v;; m = partner) {
+        for (Index p = fine.row_map(m); p < fine.row_map(m + 1); ++p) {
+          const Index k = coarse_of(fine.neighbours(p));
+          if (k == c) continue;
+          const Index at =
+              bound > most_searched ? hashed(k, begin, bound, length) : searched(k, begin, length);
+          if (at == length) {
+            to(begin + length) = k;
+            weights(begin + length++) = fine.edge_weight(p);
+          } else {
+            weights(begin + at) += fine.edge_weight(p);
+          }
+        }
+        if (m == partner) break;
+      }
+      count(c) = length;
+      coarse.vertex_weights(c) = fine.vertex_weights(v) + (partner == v ? 0 : fine.vertex_weights(partner));
+      if (coarse.n_graphs > 1) coarse.graph(c) = fine.graph(v);
+    }
+
+    KOKKOS_FUNCTION Index searched(Index k, Index begin, Index length) const {
+      Index at = 0;
+      while (at < length && to(begin + at) != k) ++at;
+      return at;
+    }
+    KOKKOS_FUNCTION Index hashed(Index k, Index begin, Index bound, Index length) const {
+      const auto size = static_cast<std::uint64_t>(2 * bound);
+      auto slot = static_cast<Index>(((mix_bits(static_cast<std::uint64_t>(k)) >> 32) * size) >> 32);
+      for (;; slot = slot + 1 < 2 * bound ? slot + 1 : 0) {
+        const Index at = table(2 * begin + slot);
+        if (at < 0) {
+          table(2 * begin + slot) = length;
+          return length;
+        }
+        if (to(begin + at) == k) return at;
+      }
+    }
+  };
+
+  struct Count {
+    Indices count;
+    KOKKOS_FUNCTION Index operator()(const Index c) const { return count(c); }
+  };
+
+  struct Compact {
+    Graph coarse;
+    Indices start, to, weights;
+    KOKKOS_FUNCTION void operator()(const Index c) const {
+      Index p = start(c);
+      for (Index q = coarse.row_map(c); q < coarse.row_map(c + 1); ++q, ++p) {
+        coarse.neighbours(q) = to(p);
+        coarse.edge_weights(q) = weights(p);
+      }
+    }
+  };
+
+  void fill_by_hash(Graph& coarse, const Indices& coarse_of, Stack& stack) const {
+    const Index n = coarse.n_vertices, bound = m_fine.n_entries();
+    coarse.neighbours = stack.template take<Index>(bound);
+    coarse.edge_weights = stack.template take<Index>(bound);
+    const auto mark = stack.mark();
+    const Indices member = stack.template take<Index>(n), start = stack.template take<Index>(n + 1),
+                  count = stack.template take<Index>(n), to = stack.template take<Index>(bound),
+                  weights = stack.template take<Index>(bound), table = stack.template take<Index>(2 * bound);
+    m_exec.for_each("lutra::ordering::members", m_fine.n_vertices, Members{m_match, coarse_of, member});
+    m_exec.exclusive_scan("lutra::ordering::row_bounds", n, start, Length{m_fine, m_match, member});
+    m_exec.for_each("lutra::ordering::contract", n,
+                    Collect{m_fine, coarse, m_match, coarse_of, member, start, to, weights, table, count});
+    const Index end = m_exec.exclusive_scan("lutra::ordering::coarse_rows", n, coarse.row_map, Count{count});
+    m_exec.for_each("lutra::ordering::compact", n, Compact{coarse, start, to, weights});
+    stack.rewind(mark);
+    coarse.neighbours = Indices(coarse.neighbours.data(), static_cast<std::size_t>(end));
+    coarse.edge_weights = Indices(coarse.edge_weights.data(), static_cast<std::size_t>(end));
+  }
+
+  Executor m_exec;
+  Graph m_fine;
+  Indices m_match;
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_HEAVYEDGEMATCHING_HPP
+#define LUTRA_HEAVYEDGEMATCHING_HPP
+
+#include <cstdint>
+
+#include "Lutra_Executors.hpp"
+#include "Lutra_GraphBatch.hpp"
+
+namespace lutra::Impl {
+
+/// Matches vertices along heavy edges: the greedy matching by falling (weight, hash of the unordered pair)
+/// among edges whose ends together do not weigh too much. As edges are all different by that key, the
+/// matching is a function of the graph; proposals find it in any order, by any number of threads (the Suitor
+/// algorithm: F. Manne and M. Halappanavar, IPDPS 2014). A vertex proposes to its best neighbour that has no
+/// better suitor yet; who is displaced proposes again.
+///
+///     u ──proposes──> v      suitor[v] = (weight of the edge, u)
+///     x ──better────> v      suitor[v] = (…, x); the thread that did so goes on for u
+///
+/// At the end suitor[suitor[v]] = v for each matched v.
+///
+/// Where more than a sixth of the vertices stay alone, those that share a hub are paired (two hops): the hub
+/// is the heaviest neighbour, by a hash of its number among equals, so that leaves of a star and twins meet.
+template <class Executor, class Index, class MemorySpace>
+class HeavyEdgeMatching {
+ public:
+  using Graph = GraphBatch<Index, MemorySpace>;
+  using Indices = Piece<Index, MemorySpace>;
+  using Words = Piece<std::uint64_t, MemorySpace>;
+
+  /// @param limit [n_graphs] the most that a pair weighs
+  HeavyEdgeMatching(const Executor& exec, const Graph& graph, const Indices& limit, std::uint64_t seed)
+      : m_exec(exec), m_proposal{graph, limit, {}, static_cast<std::uint32_t>(mix_bits(seed))} {}
+
+  /// match[v]: the partner of v, or v itself.
+  void find(const Indices& match, DissectionStack<MemorySpace>& stack) {
+    const Index n = m_proposal.graph.n_vertices;
+    const auto mark = stack.mark();
+    m_proposal.suitor = stack.template take<std::uint64_t>(n);
+    m_exec.fill(m_proposal.suitor, 0);
+    m_exec.for_each("lutra::ordering::propose", n, m_proposal);
+    const Index alone =
+        m_exec.template sum<Index>("lutra::ordering::match", n, Accept{m_proposal.suitor, match});
+    if (alone > n / 6) pair_at_hubs(match, alone, stack);
+    stack.rewind(mark);
+  }
+
+ private:
+  /// The thread of u proposes for u, then for whom it displaced.
+  struct Propose {
+    Graph graph;
+    Indices limit;
+    Words
+        suitor;  ///< [n] weight of the best proposal in the high half, who made it + 1 in the low half; or 0
+    std::uint32_t seed;
+
+    KOKKOS_FUNCTION std::uint32_t hash(Index u, Index v) const {
+      const std::uint32_t h = ((static_cast<std::uint32_t>(u) * 0x9e3779b1u) ^
+                               (static_cast<std::uint32_t>(v) * 0x9e3779b1u) ^ seed) *
+                              0x85ebca6bu;
+      return h ^ (h >> 15);
+    }
+
+    /// Whether u beats the present suitor of v, with an edge of `weight` and `key` = hash(u, v).
+    KOKKOS_FUNCTION bool beats(std::uint64_t present, Index u, Index v, Index weight,
+                               std::uint32_t key) const {
+      if (present == 0) return true;
+      const auto w = static_cast<Index>(present >> 32);
+      if (weight != w) return weight > w;
+      const auto other = static_cast<Index>(static_cast<std::uint32_t>(present)) - 1;
+      const std::uint32_t other_key = hash(other, v);
+      return key != other_key ? key > other_key : u < other;
+    }
+
+    KOKKOS_FUNCTION void operator()(const Index start) const {
+      Index u = start;
+      const Index heaviest = limit(graph.graph_of(start));
+      const bool weighted = graph.edge_weights.extent(0) > 0;
+      while (u >= 0) {
+        Index best = -1, best_weight = 0;
+        std::uint32_t best_key = 0;
+        std::uint64_t best_present = 0;
+        const Index room = heaviest - graph.vertex_weights(u);
+        for (Index p = graph.row_map(u); p < graph.row_map(u + 1); ++p) {
+          const Index v = graph.neighbours(p), weight = weighted ? graph.edge_weights(p) : Index(1);
+          if (weight < best_weight) continue;
+          const std::uint32_t key = hash(u, v);
+          if (weight == best_weight && (key < best_key || (key == best_key && best >= 0 && v > best)))
+            continue;
+          if (graph.vertex_weights(v) > room) continue;
+          const std::uint64_t present = load(&suitor(v));
+          if (!beats(present, u, v, weight, key)) continue;
+          best = v;
+          best_weight = weight;
+          best_key = key;
+          best_present = present;
+        }
+        if (best < 0) return;
+        const std::uint64_t word =
+            static_cast<std::uint64_t>(best_weight) << 32 | static_cast<std::uint32_t>(u + 1);
+        // Another thread may have made a better proposal since: then look again.
+        if (Executor::compare_exchange(&suitor(best), best_present, word) != best_present) continue;
+        u = static_cast<Index>(static_cast<std::uint32_t>(best_present)) - 1;
+      }
+    }
+
+    KOKKOS_FUNCTION static std::uint64_t load(const std::uint64_t* at) {
+      if constexpr (Executor::one_thread) {
+        return *at;
+      } else {
+        return Kokkos::atomic_load(at);
+      }
+    }
+  };
+
+  struct Accept {
+    Words suitor;
+    Indices match;
+    KOKKOS_FUNCTION Index of(Index v) const {
+      return static_cast<Index>(static_cast<std::uint32_t>(suitor(v))) - 1;
+    }
+    KOKKOS_FUNCTION void operator()(const Index v, Index& alone) const {
+      const Index u = of(v);
+      const bool matched = u >= 0 && of(u) == v;
+      match(v) = matched ? u : v;
+      alone += matched ? 0 : 1;
+    }
+  };
+
+  /// (hub, vertex) of each vertex alone. Vertices without neighbours share the hub n + graph.
+  struct ListAlone {
+    Propose proposal;
+    Indices match, position;
+    Words keys;
+    KOKKOS_FUNCTION void operator()(const Index v) const {
+      if (match(v) != v) return;
+      const Graph& graph = proposal.graph;
+      Index hub = graph.n_vertices + graph.graph_of(v), heaviest = 0;
+      std::uint32_t best = 0;
+      for (Index p = graph.row_map(v); p < graph.row_map(v + 1); ++p) {
+        const Index weight = graph.edge_weight(p), u = graph.neighbours(p);
+        const std::uint32_t key = proposal.hash(u, 0);
+        if (weight < heaviest || (weight == heaviest && key <= best)) continue;
+        hub = u;
+        heaviest = weight;
+        best = key;
+      }
+      keys(position(v)) = static_cast<std::uint64_t>(hub) << 32 | static_cast<std::uint32_t>(v);
+    }
+  };
+
+  struct IsAlone {
+    Indices match;
+    KOKKOS_FUNCTION Index operator()(const Index v) const { return match(v) == v ? 1 : 0; }
+  };
+
+  /// The first of each hub pairs the vertices of the hub two by two.
+  struct PairAtHub {
+    Propose proposal;
+    Indices match;
+    Words keys;
+    Index n_keys;
+    KOKKOS_FUNCTION void operator()(const Index first) const {
+      const std::uint64_t hub = keys(first) >> 32;
+      if (first > 0 && keys(first - 1) >> 32 == hub) return;
+      for (Index k = first; k + 1 < n_keys && keys(k + 1) >> 32 == hub; k += 2) {
+        const auto u = static_cast<Index>(static_cast<std::uint32_t>(keys(k))),
+                   v = static_cast<Index>(static_cast<std::uint32_t>(keys(k + 1)));
+        const Graph& graph = proposal.graph;
+        if (graph.vertex_weights(u) + graph.vertex_weights(v) > proposal.limit(graph.graph_of(u))) continue;
+        match(u) = v;
+        match(v) = u;
+      }
+    }
+  };
+
+  void pair_at_hubs(const Indices& match, Index alone, DissectionStack<MemorySpace>& stack) {
+    const Index n = m_proposal.graph.n_vertices;
+    const Indices position = stack.template take<Index>(n + 1);
+    const Words keys = stack.template take<std::uint64_t>(alone);
+    m_exec.exclusive_scan("lutra::ordering::alone", n, position, IsAlone{match});
+    m_exec.for_each("lutra::ordering::hubs", n, ListAlone{m_proposal, match, position, keys});
+    m_exec.sort(keys);
+    m_exec.for_each("lutra::ordering::pair_at_hubs", alone, PairAtHub{m_proposal, match, keys, alone});
+  }
+
+  Executor m_exec;
+  Propose m_proposal;
+};
+
+}  // namespace lutra::Impl
+
+#endif

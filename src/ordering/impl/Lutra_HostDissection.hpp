@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_HOSTDISSECTION_HPP
+#define LUTRA_HOSTDISSECTION_HPP
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "Lutra_HostTasks.hpp"
+#include "Lutra_LeafWorkspace.hpp"
+#include "Lutra_MultilevelBisection.hpp"
+
+namespace lutra::Impl {
+
+/// A node of the separator tree: its subtree has the columns begin … end − 1, itself those from own_begin.
+template <class Index>
+struct DissectionNode {
+  Index begin, own_begin, end;
+  bool leaf;
+};
+
+/// Dissects by host threads, depth first. Each subgraph owns a range of `order`; a bisection rearranges it:
+///
+///     order   | … |   side a    |   side b    | separator | … |      ranges never move again, so the array
+///                 | a' | b' | s'|     ^                              ends as the permutation
+///                                     └ may be another thread's task
+///
+/// A task is a subgraph with arrays of its own. Which thread takes it changes nothing in the result.
+template <class Index>
+class HostDissection {
+ public:
+  using Graph = GraphBatch<Index, Kokkos::HostSpace>;
+  using Indices = Piece<Index, Kokkos::HostSpace>;
+  using Parts = Piece<signed char, Kokkos::HostSpace>;
+  using Stack = DissectionStack<Kokkos::HostSpace>;
+  using Node = DissectionNode<Index>;
+
+  HostDissection(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
+                 const DissectionOptions& options, const MemoryBudget& budget, std::size_t n_threads)
+      : m_graph(graph), m_weights(weights), m_options(options), m_budget(budget), m_n_threads(n_threads) {}
+
+  /// @param order [n] the vertices, in ascending order
+  void run(std::vector<Index>& order) {
+    m_order = order.data();
+    add_components(order);
+    const auto work = [&](std::size_t, std::size_t) { run_tasks(); };
+    for_each_task(m_n_threads, m_n_threads, work);
+  }
+
+  std::vector<Node> nodes;  ///< in no order
+  std::atomic<Index> n_degenerate = 0;
+
+ private:
+  /// A subgraph whose arrays belong to the task.
+  struct Task {
+    std::vector<Index> memory;
+    Graph graph;
+    Index begin = 0;
+  };
+
+  struct Worker {
+    Worker(const HostDissection& of)
+        : stack(of.m_budget), bisection(OneThread{}, of.m_options), leaves(of.m_graph, of.m_weights) {}
+    Stack stack;
+    MultilevelBisection<OneThread, Index> bisection;
+    LeafWorkspace<Index> leaves;
+    std::vector<Node> nodes;
+  };
+
+  static constexpr Index min_task_vertices = 2000;  ///< smaller halves stay with their thread
+
+  void run_tasks() {
+    Worker worker(*this);
+    while (m_n_unfinished > 0) {
+      const std::unique_ptr<Task> task = next_task();
+      if (task == nullptr) {
+        std::this_thread::yield();
+        continue;
+      }
+      try {
+        dissect(worker, task->graph, task->begin);
+      } catch (...) {
+        m_n_unfinished = 0;
+        throw;
+      }
+      --m_n_unfinished;
+    }
+    const std::lock_guard lock(m_mutex);
+    nodes.insert(nodes.end(), worker.nodes.begin(), worker.nodes.end());
+  }
+
+  /// The task of most vertices.
+  std::unique_ptr<Task> next_task() {
+    const std::lock_guard lock(m_mutex);
+    if (m_tasks.empty()) return nullptr;
+    const auto largest = std::ranges::max_element(
+        m_tasks, [](const auto& a, const auto& b) { return a->graph.n_vertices < b->graph.n_vertices; });
+    std::swap(*largest, m_tasks.back());
+    std::unique_ptr<Task> task = std::move(m_tasks.back());
+    m_tasks.pop_back();
+    return task;
+  }
+
+  void add_task(std::unique_ptr<Task> task) {
+    ++m_n_unfinished;
+    const std::lock_guard lock(m_mutex);
+    m_tasks.push_back(std::move(task));
+  }
+
+  void dissect(Worker& worker, const Graph& graph, Index begin) {
+    const Index n = graph.n_vertices;
+    if (n <= static_cast<Index>(m_options.leaf_vertices)) return order_leaf(worker, begin, n);
+    Stack& stack = worker.stack;
+    const auto mark = stack.mark();
+    const Parts part = stack.template take<signed char>(n);
+    worker.bisection.bisect(graph, part, stack);
+    std::array<Index, 3> size{};
+    for (Index v = 0; v < n; ++v) ++size[static_cast<std::size_t>(part(v))];
+    if (size[0] == 0 || size[1] == 0 || 3 * size[2] > n) {
+      stack.rewind(mark);
+      ++n_degenerate;
+      return order_leaf(worker, begin, n);
+    }
+    const Indices number = stack.template take<Index>(n);
+    rearrange(stack, part, size, number, m_order + begin);
+    if (size[2] > 0) worker.nodes.push_back({begin, begin + size[0] + size[1], begin + n, false});
+    const bool share = m_n_threads > 1 && size[1] >= min_task_vertices;
+    if (share) add_task(task_of(graph, part, number, size[1], begin + size[0]));
+    for (const signed char side : {side_a, side_b}) {
+      if (side == side_b && share) break;
+      const auto before = stack.mark();
+      const Index n_side = size[static_cast<std::size_t>(side)];
+      Graph half = half_graph(n_side, stack.template take<Index>(2 * n_side + 3 + graph.n_entries()).data());
+      cut_out(graph, part, number, side, half);
+      dissect(worker, half, side == side_a ? begin : begin + size[0]);
+      stack.rewind(before);
+    }
+    stack.rewind(mark);
+  }
+
+  void order_leaf(Worker& worker, Index begin, Index n) {
+    worker.leaves.order(m_order + begin, n);
+    worker.nodes.push_back({begin, begin, begin + n, true});
+  }
+
+  /// Moves the vertices of a range to their parts, and numbers those of each part.
+  static void rearrange(Stack& stack, const Parts& part, const std::array<Index, 3>& size,
+                        const Indices& number, Index* range) {
+    const auto n = static_cast<Index>(part.extent(0));
+    const auto mark = stack.mark();
+    const Indices before = stack.template take<Index>(n);
+    std::copy_n(range, n, before.data());
+    const std::array<Index, 3> first = {0, size[0], size[0] + size[1]};
+    std::array<Index, 3> next{};
+    for (Index v = 0; v < n; ++v) {
+      const auto p = static_cast<std::size_t>(part(v));
+      number(v) = next[p]++;
+      range[first[p] + number(v)] = before(v);
+    }
+    stack.rewind(mark);
+  }
+
+  /// A graph of n vertices with its arrays in `memory`, of 2 n + 3 numbers and its entries.
+  static Graph half_graph(Index n, Index* memory) {
+    Graph half;
+    half.n_graphs = 1;
+    half.n_vertices = n;
+    half.first_vertex = Indices(memory, 2);
+    half.first_vertex(0) = 0;
+    half.first_vertex(1) = n;
+    half.vertex_weights = Indices(memory + 2, static_cast<std::size_t>(n));
+    half.row_map = Indices(memory + 2 + n, static_cast<std::size_t>(n) + 1);
+    half.neighbours = Indices(memory + 2 * n + 3, 0);
+    return half;
+  }
+
+  /// The subgraph of one side: edges into the separator are left out.
+  static void cut_out(const Graph& graph, const Parts& part, const Indices& number, signed char side,
+                      Graph& half) {
+    const Index* const rows = graph.row_map.data();
+    const Index* const heads = graph.neighbours.data();
+    const signed char* const parts = part.data();
+    Index* const to = half.neighbours.data();
+    Index i = 0, end = 0;
+    for (Index v = 0; v < graph.n_vertices; ++v) {
+      if (parts[v] != side) continue;
+      half.vertex_weights(i) = graph.vertex_weights(v);
+      half.row_map(i++) = end;
+      for (Index p = rows[v]; p < rows[v + 1]; ++p) {
+        const Index u = heads[p];
+        to[end] = number(u);
+        end += parts[u] == side;
+      }
+    }
+    half.row_map(i) = end;
+    half.neighbours = Indices(to, static_cast<std::size_t>(end));
+  }
+
+  static std::unique_ptr<Task> task_of(const Graph& graph, const Parts& part, const Indices& number,
+                                       Index n_side, Index begin) {
+    Index n_entries = 1;  // one more: cut_out writes an entry before it decides to keep it
+    for (Index v = 0; v < graph.n_vertices; ++v)
+      if (part(v) == side_b) n_entries += graph.row_map(v + 1) - graph.row_map(v);
+    auto task = std::make_unique<Task>();
+    task->memory.resize(static_cast<std::size_t>(2 * n_side + 3 + n_entries));
+    task->graph = half_graph(n_side, task->memory.data());
+    task->begin = begin;
+    cut_out(graph, part, number, side_b, task->graph);
+    return task;
+  }
+
+  /// Tasks of the components of the graph, breadth first from their smallest vertex. Small ones are put
+  /// together into one task of isolated subgraphs, which are leaves.
+  void add_components(std::vector<Index>& order) {
+    const std::vector<Index> first = list_components(order);
+    if (first.size() == 2) {
+      std::iota(order.begin(), order.end(), Index(0));
+      auto task = std::make_unique<Task>();
+      task->memory = {0, m_graph.size()};
+      task->graph = whole_graph(task->memory);
+      task->begin = 0;
+      return add_task(std::move(task));
+    }
+    std::vector<Index> number(order.size());
+    const auto leaf = static_cast<Index>(m_options.leaf_vertices);
+    for (std::size_t c = 0; c + 1 < first.size();) {
+      std::size_t end = c + 1;
+      while (end + 1 < first.size() && first[end + 1] - first[c] <= leaf) ++end;
+      std::sort(order.begin() + first[c], order.begin() + first[end]);
+      add_task(task_of(order, first[c], first[end], number));
+      c = end;
+    }
+  }
+
+  /// Puts the vertices of a component next to each other; returns where each component begins, and the end.
+  std::vector<Index> list_components(std::vector<Index>& order) const {
+    std::vector<Index> first;
+    std::vector<char> seen(order.size(), 0);
+    Index end = 0;
+    for (Index root = 0; root < m_graph.size(); ++root) {
+      if (at(seen, root)) continue;
+      first.push_back(end);
+      at(seen, root) = 1;
+      at(order, end++) = root;
+      for (Index k = first.back(); k < end; ++k) {
+        const Index v = at(order, k);
+        for (Index p = at(m_graph.row_map, v); p < at(m_graph.row_map, v + 1); ++p) {
+          const Index u = at(m_graph.neighbours, p);
+          if (at(seen, u)) continue;
+          at(seen, u) = 1;
+          at(order, end++) = u;
+        }
+      }
+    }
+    first.push_back(end);
+    return first;
+  }
+
+  /// The whole graph, without a copy: a batch is never written.
+  Graph whole_graph(std::vector<Index>& ends) const {
+    const auto piece = [](const std::vector<Index>& of) {
+      return Indices(const_cast<Index*>(of.data()), of.size());
+    };
+    Graph graph;
+    graph.n_graphs = 1;
+    graph.n_vertices = m_graph.size();
+    graph.row_map = piece(m_graph.row_map);
+    graph.neighbours = piece(m_graph.neighbours);
+    graph.vertex_weights = piece(m_weights);
+    graph.first_vertex = Indices(ends.data(), 2);
+    return graph;
+  }
+
+  /// The subgraph of the vertices order[begin … end − 1], to which none outside is joined.
+  std::unique_ptr<Task> task_of(const std::vector<Index>& order, Index begin, Index end,
+                                std::vector<Index>& number) const {
+    Index n_entries = 0;
+    for (Index k = begin; k < end; ++k) {
+      const Index v = at(order, k);
+      at(number, v) = k - begin;
+      n_entries += at(m_graph.row_map, v + 1) - at(m_graph.row_map, v);
+    }
+    auto task = std::make_unique<Task>();
+    task->memory.resize(static_cast<std::size_t>(2 * (end - begin) + 3 + n_entries));
+    task->begin = begin;
+    Graph& graph = task->graph = half_graph(end - begin, task->memory.data());
+    Index next = 0;
+    for (Index k = begin; k < end; ++k) {
+      const Index v = at(order, k);
+      graph.vertex_weights(k - begin) = at(m_weights, v);
+      graph.row_map(k - begin) = next;
+      for (Index p = at(m_graph.row_map, v); p < at(m_graph.row_map, v + 1); ++p)
+        graph.neighbours.data()[next++] = at(number, at(m_graph.neighbours, p));
+    }
+    graph.row_map(end - begin) = next;
+    graph.neighbours = Indices(graph.neighbours.data(), static_cast<std::size_t>(next));
+    return task;
+  }
+
+  const SymmetricGraph<Index>& m_graph;
+  const std::vector<Index>& m_weights;
+  DissectionOptions m_options;
+  MemoryBudget m_budget;
+  std::size_t m_n_threads;
+  Index* m_order = nullptr;  ///< [n] vertices by position
+  std::mutex m_mutex;        ///< of m_tasks and nodes
+  std::vector<std::unique_ptr<Task>> m_tasks;
+  std::atomic<std::int64_t> m_n_unfinished = 0;  ///< tasks waiting or running
+};
+
+}  // namespace lutra::Impl
+
+#endif
