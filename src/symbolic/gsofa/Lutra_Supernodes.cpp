@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "Lutra_Amalgamate.hpp"
 #include "Lutra_BinarySearch.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PrefixSum.hpp"
@@ -138,39 +139,6 @@ void find_joints(const ExecutionSpace& exec,
       });
 }
 
-/// Lets supernodes join the one before, on the host, and returns the zeros that adds to U.
-template <class Offset, class Ordinal>
-Offset amalgamate(const std::vector<Ordinal>& joints, const std::vector<Ordinal>& upper,
-                  const SupernodeOptions& options, std::vector<Ordinal>& leads) {
-  const std::size_t n = leads.size();
-  Offset all_zeros = 0, zeros = 0, stored = 0;  // of all supernodes; and of the one that grows
-  std::size_t first = 0;
-  for (std::size_t s = 0, end = 0; s < n; s = end) {
-    end = s + 1;
-    while (end < n && leads[end] == 0) ++end;
-    const auto before = static_cast<Offset>(s - first);
-    Offset own = 0;  // entries of the rows from s on
-    for (std::size_t i = s; i < end; ++i) own += upper[i];
-    // Rows before s become as long as row s and what lies between them and it.
-    const Offset joined = s == 0 ? 0 : before * upper[s] + before * (before + 1) / 2;
-    const Offset added = joined - stored;
-    const bool joins =
-        s > 0 && joints[s] != 0 && end - first <= static_cast<std::size_t>(options.max_size) &&
-        static_cast<double>(zeros + added) <= options.relaxation * static_cast<double>(joined + own);
-    if (joins) {
-      leads[s] = 0;
-      zeros += added;
-      stored = joined + own;
-    } else {
-      all_zeros += zeros;
-      zeros = 0;
-      stored = own;
-      first = s;
-    }
-  }
-  return all_zeros + zeros;
-}
-
 template <class View>
 std::vector<typename View::non_const_value_type> to_host(const View& view) {
   const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
@@ -242,7 +210,7 @@ Supernodes<Ordinal, Offset, typename ExecutionSpace::memory_space> find_supernod
     find_joints<Ordinal, Offset>(exec, filled, joints);
     exec.fence("lutra::symbolic: supernodes are known");
     auto host_leads = to_host(leads);
-    result.zeros = amalgamate<Offset>(to_host(joints), to_host(upper), options, host_leads);
+    result.zeros = Impl::amalgamate<Offset>(to_host(joints), to_host(upper), options, host_leads);
     Kokkos::deep_copy(exec, leads,
                       Kokkos::View<const Ordinal*, Kokkos::HostSpace>(host_leads.data(), host_leads.size()));
     exec.fence("lutra::symbolic: leads are copied");

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "Lutra_DistributedSymbolic.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_Generate.hpp"
+#include "Lutra_SymbolicTestPatterns.hpp"
+#include "Lutra_TestMatrices.hpp"
+
+namespace lutra::Test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Space = Kokkos::DefaultHostExecutionSpace;
+
+/// Number of ranks each node may have.
+std::vector<int> divisors(int ranks) {
+  std::vector<int> result{0};
+  for (int d = 1; d <= ranks; ++d) {
+    if (ranks % d == 0) result.push_back(d);
+  }
+  return result;
+}
+
+void check_same(const Supernodes<int, std::int64_t, Kokkos::HostSpace>& found,
+                const Supernodes<int, std::int64_t, Kokkos::HostSpace>& expected) {
+  CHECK(found.n == expected.n);
+  CHECK(found.count == expected.count);
+  CHECK(found.zeros == expected.zeros);
+  CHECK(to_vector(found.begin) == to_vector(expected.begin));
+  CHECK(to_vector(found.of_row) == to_vector(expected.of_row));
+  CHECK(to_vector(found.parent) == to_vector(expected.parent));
+  CHECK(to_vector(found.lower) == to_vector(expected.lower));
+  CHECK(to_vector(found.upper) == to_vector(expected.upper));
+}
+
+/// The distributed factorization against that of one rank.
+void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, const SupernodeOptions& supernodes,
+                  std::int64_t sources_in_flight) {
+  const auto pattern = make_view(matrix).pattern();
+  const auto expected =
+      factorize_symbolic(Space(), pattern, MemoryBudget(), {.method = SymbolicMethod::fill1});
+  const auto expected_supernodes = find_supernodes(Space(), expected, MemoryBudget(), supernodes);
+  for (const int together : divisors(comm.size())) {
+    const auto part = factorize_symbolic_distributed(comm, Space(), pattern, MemoryBudget(),
+                                                     {supernodes, together, sources_in_flight, {}});
+    check_same(part.supernodes, expected_supernodes);
+    CHECK(part.nnz_l == expected.nnz_l);
+    CHECK(part.nnz_u == expected.nnz_u);
+    for (int root = -1; root < comm.size(); ++root) {
+      const auto all = gather_pattern(comm, part, root);
+      if (root >= 0 && root != comm.rank()) {
+        CHECK(all.row_map.extent(0) == 0);
+        continue;
+      }
+      CHECK(to_vector(all.row_map) == to_vector(expected.row_map));
+      CHECK(to_vector(all.diagonal) == to_vector(expected.diagonal));
+      CHECK(to_vector(all.entries) == to_vector(expected.entries));
+      CHECK(all.nnz_l == expected.nnz_l);
+      CHECK(all.nnz_u == expected.nnz_u);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("chunks go to nodes in turn, and their rows to the ranks of a node", "[symbolic]") {
+  const SourceSchedule schedule{4, 2, 2};
+  const std::vector<int> expected{0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 0, 1, 2, 3, 2, 3};
+  for (std::size_t row = 0; row < expected.size(); ++row)
+    CHECK(schedule.rank_of(static_cast<std::int64_t>(row)) == expected[row]);
+  // chunks that the ranks of a node do not divide: the next chunk goes on where the last one ended
+  const SourceSchedule odd{3, 2, 2};
+  const std::vector<int> turns{0, 1, 0, 2, 3, 2, 1, 0, 1, 3, 2, 3};
+  for (std::size_t row = 0; row < turns.size(); ++row)
+    CHECK(odd.rank_of(static_cast<std::int64_t>(row)) == turns[row]);
+}
+
+TEST_CASE("ranks find the pattern and the supernodes that one rank finds", "[symbolic]") {
+  Communicator comm;
+  std::mt19937 random(7);
+  std::vector<HostMatrix<double>> matrices{generate("poisson2d", 12),
+                                           generate("circuit", 300, 5),
+                                           one_sided_chain<HostMatrix<double>>(400, random),
+                                           dissected_chains<HostMatrix<double>>(30, 8, random),
+                                           {0, 0, {0}, {}, {}},
+                                           {1, 1, {0, 0}, {}, {}}};
+  for (const HostMatrix<double>& matrix : matrices) {
+    check_matrix(comm, matrix, {.max_size = 128}, 0);
+    check_matrix(comm, matrix, {.max_size = 3}, 5);
+    check_matrix(comm, matrix, {.max_size = 1}, 1);
+    check_matrix(comm, matrix, {.max_size = 16, .relaxation = 0.3}, 40);
+  }
+  comm.close();
+}
+
+TEST_CASE("supernodes cross the boundaries of chunks", "[symbolic]") {
+  Communicator comm;
+  HostMatrix<double> dense{40, 40, {0}, {}, {}};  // rows 0 to 9 diagonal, the others one dense block
+  for (int i = 0; i < 40; ++i) {
+    for (int j = 0; j < 40; ++j) {
+      if (i == j || (i > 9 && j > 9)) dense.entries.push_back(j);
+    }
+    dense.row_map.push_back(dense.nnz());
+  }
+  dense.values.assign(dense.entries.size(), 1.0);
+  const auto part = factorize_symbolic_distributed(comm, Space(), make_view(dense).pattern(), MemoryBudget(),
+                                                   {.supernodes = {.max_size = 16}, .ranks_per_node = 1});
+  CHECK(to_vector(part.supernodes.begin) == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 26, 40});
+  CHECK(to_vector(part.supernodes.parent) ==
+        std::vector<int>{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 11, -1});
+  comm.close();
+}
+
+TEST_CASE("a small budget makes batches, and one that is too small ends all ranks", "[symbolic]") {
+  Communicator comm;
+  const auto matrix = generate("poisson2d", 30);
+  const auto pattern = make_view(matrix).pattern();
+  const DistributedSymbolicOptions options{.supernodes = {.max_size = 32}};
+  const auto free = factorize_symbolic_distributed(comm, Space(), pattern, MemoryBudget(), options);
+  CHECK(free.batches == 1);
+  const auto part = factorize_symbolic_distributed(comm, Space(), pattern, MemoryBudget(40000), options);
+  CHECK(part.batches > 1);
+  CHECK(part.entries == free.entries);
+  CHECK(part.row_map == free.row_map);
+  // rank 0 alone has too little: all ranks throw the same
+  const MemoryBudget small(comm.rank() == 0 ? 100 : 0);
+  CHECK_THROWS_AS(factorize_symbolic_distributed(comm, Space(), pattern, small, options), OutOfMemoryError);
+  comm.close();
+}
+
+TEST_CASE("what ranks cannot agree on is an error on all of them", "[symbolic]") {
+  Communicator comm;
+  const auto matrix = generate("poisson2d", comm.rank() == comm.size() - 1 ? 5 : 6);
+  const auto pattern = make_view(matrix).pattern();
+  const auto message = [&](const DistributedSymbolicOptions& options) {
+    try {
+      factorize_symbolic_distributed(comm, Space(), pattern, MemoryBudget(), options);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  CHECK_THAT(message({.ranks_per_node = comm.size() + 1}), ContainsSubstring("does not divide"));
+  CHECK_THAT(message({.supernodes = {.max_size = comm.rank() == 0 ? 0 : 1}}), ContainsSubstring("max_size"));
+  CHECK_THAT(message({.supernodes = {.relaxation = -1}}), ContainsSubstring("relaxation"));
+  CHECK_THAT(message({.sources_in_flight = -1}), ContainsSubstring("sources_in_flight"));
+  if (comm.size() > 1) CHECK_THAT(message({}), ContainsSubstring("25 rows, rank 0's 36"));
+  const auto wide = CsrPattern<int, std::int64_t, Kokkos::HostSpace>{2, 3, pattern.row_map, pattern.entries};
+  CHECK_THROWS_AS(factorize_symbolic_distributed(comm, Space(), wide), InputError);
+  comm.close();
+}
+
+}  // namespace lutra::Test
