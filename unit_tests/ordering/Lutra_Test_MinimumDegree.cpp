@@ -122,17 +122,4 @@ TEMPLATE_TEST_CASE("minimum degree: an object orders one graph as after others",
   }
 }
 
-TEMPLATE_TEST_CASE("minimum degree: classes are ordered one after another", "[ordering]", int, std::int64_t) {
-  const auto graph = graph_of<TestType>(400, Test::grid(20));
-  std::vector<TestType> class_of(400), permutation(400);
-  for (std::size_t v = 0; v < 400; ++v) class_of[v] = v / 20 == 10 ? 3 : v % 20 == 10 ? 1 : 0;
-  Impl::QuotientGraph<TestType>().order(400, 0, graph.row_map.data(), graph.neighbours.data(), nullptr,
-                                        permutation.data(), class_of.data());
-  for (std::size_t k = 1; k < 400; ++k)
-    REQUIRE(class_of[static_cast<std::size_t>(permutation[k - 1])] <=
-            class_of[static_cast<std::size_t>(permutation[k])]);
-  CHECK(static_cast<double>(nnz_l(graph, permutation)) <=
-        1.1 * static_cast<double>(nnz_l(graph, minimum_degree(graph))));
-}
-
 }  // namespace

@@ -7,19 +7,12 @@ namespace lutra::Impl {
 
 template <class Index>
 void QuotientGraph<Index>::order(Index n, Index n_boundary, const Index* row_map, const Index* neighbours,
-                                 const Index* weights, Index* permutation, const Index* class_of) {
+                                 const Index* weights, Index* permutation) {
+  m_n_ordered = n - n_boundary;
   reset_vertices(n);
   set_up(row_map, neighbours, weights);
-  set_classes(n_boundary, class_of);
-  for (m_class = 0; m_ordered_left > 0; ++m_class) {
-    open_class();
-    while (m_class_left > 0) eliminate(next_pivot());
-  }
-  if (class_of == nullptr) {
-    write_postordered(permutation, n - n_boundary);
-  } else {
-    write(permutation);
-  }
+  while (m_ordered_left > 0) eliminate(next_pivot());
+  write(permutation);
 }
 
 template <class Index>
@@ -42,23 +35,19 @@ void QuotientGraph<Index>::set_up(const Index* row_map, const Index* neighbours,
   // Degrees above n are rare, as only weights make them: they share the last bucket.
   m_last_bucket = std::min(m_weight_left, std::max<Index>(m_n, 1024));
   if (m_head.size() <= at(m_last_bucket)) m_head.resize(at(m_last_bucket) + 1, -1);
-}
-
-template <class Index>
-void QuotientGraph<Index>::set_classes(Index n_boundary, const Index* class_of) {
+  m_min_bucket = m_last_bucket;
   m_ordered_left = 0;
-  for (Index i = 0; i < m_n - n_boundary; ++i) {
-    m_classes[at(i)] = class_of == nullptr ? 0 : class_of[i];
+  for (Index i = 0; i < m_n_ordered; ++i) {
     m_ordered_left += m_weights[at(i)];
+    link(i);
   }
-  std::fill(m_classes.begin() + (m_n - n_boundary), m_classes.begin() + m_n, boundary);
 }
 
 template <class Index>
 void QuotientGraph<Index>::reset_vertices(Index n) {
   m_n = n;
   if (m_lists.size() < at(n)) {
-    for (auto* array : {&m_weights, &m_classes, &m_next_member, &m_last_member, &m_parent, &m_subtree_size})
+    for (auto* array : {&m_weights, &m_next_member, &m_last_member, &m_parent, &m_subtree_size})
       array->resize(at(n));
     m_lists.resize(at(n));
     m_links.resize(at(n));
@@ -74,18 +63,6 @@ void QuotientGraph<Index>::reset_vertices(Index n) {
   m_pivots.clear();
   m_tag = 2;
   m_max_element = 0;
-}
-
-/// Puts the variables of the class in turn into the lists of their degrees.
-template <class Index>
-void QuotientGraph<Index>::open_class() {
-  m_class_left = 0;
-  m_min_bucket = m_last_bucket;
-  for (Index i = 0; i < m_n; ++i) {
-    if (m_classes[at(i)] != m_class || m_weights[at(i)] == 0) continue;
-    m_class_left += m_weights[at(i)];
-    link(i);
-  }
 }
 
 template <class Index>
@@ -127,7 +104,6 @@ template <class Index>
 void QuotientGraph<Index>::eliminate(Index p) {
   const Index weight = m_weights[at(p)];
   m_ordered_left -= weight;
-  m_class_left -= weight;
   m_weight_left -= weight;
   m_weights[at(p)] = 0;
   m_pivots.push_back(p);
@@ -147,7 +123,7 @@ Index QuotientGraph<Index>::append_list(Index begin, Index end, Index out) {
     m_degree += weight;
     m_weights[at(i)] = -weight;
     m_pool[at(out++)] = i;
-    if (m_classes[at(i)] == m_class) unlink(i);
+    if (!in_boundary(i)) unlink(i);
   }
   return out;
 }
@@ -205,11 +181,10 @@ template <class Index>
 void QuotientGraph<Index>::update_lists(Index p) {
   for (Index k = m_begin; k < m_end; ++k) {
     const Index i = m_pool[at(k)];
-    if (update_list(p, i) || m_classes[at(i)] != m_class) continue;
+    if (update_list(p, i) || in_boundary(i)) continue;
     const Index weight = -m_weights[at(i)];  // mass elimination
     m_degree -= weight;
     m_ordered_left -= weight;
-    m_class_left -= weight;
     m_weight_left -= weight;
     m_weights[at(i)] = 0;
     m_lists[at(i)].length = 0;
@@ -251,7 +226,7 @@ bool QuotientGraph<Index>::update_list(Index p, Index i) {
   list.length = out + 1 - list.begin;
   Mark& mark = m_marks[at(i)];
   mark.degree = std::min(mark.degree, degree);
-  if (degree == 0 && m_classes[at(i)] == m_class) return false;
+  if (degree == 0 && !in_boundary(i)) return false;
   hash &= static_cast<Tag>(std::numeric_limits<Index>::max());
   Index& head = m_chain[hash & (m_chain.size() - 1)];
   m_links[at(i)] = {head, static_cast<Index>(hash)};
@@ -304,11 +279,11 @@ void QuotientGraph<Index>::merge_chain(Index first) {
   }
 }
 
-/// Whether lists of these lengths, in these classes, may be the same.
+/// Whether the lists of j may be those of i, on the same side of the boundary.
 template <class Index>
 bool QuotientGraph<Index>::is_like(Index j, Index i) const {
   const List &a = m_lists[at(i)], &b = m_lists[at(j)];
-  return a.length == b.length && a.n_elements == b.n_elements && m_classes[at(i)] == m_classes[at(j)];
+  return a.length == b.length && a.n_elements == b.n_elements && in_boundary(i) == in_boundary(j);
 }
 
 /// Completes the degrees in L(p), and makes p an element.
@@ -321,7 +296,7 @@ void QuotientGraph<Index>::finish(Index p) {
     m_weights[at(i)] = weight;
     Mark& mark = m_marks[at(i)];
     mark.degree = std::min(mark.degree, m_weight_left - m_degree) + (m_degree - weight);
-    if (m_classes[at(i)] == m_class) link(i);
+    if (!in_boundary(i)) link(i);
     m_pool[at(out++)] = i;
   }
   if (m_end > m_pool_end) m_pool_end = out;  // not in p's own room
@@ -376,21 +351,15 @@ void QuotientGraph<Index>::collect_garbage() {
   m_pool_end = out;
 }
 
-template <class Index>
-void QuotientGraph<Index>::write(Index* permutation) const {
-  for (const Index p : m_pivots)
-    for (Index i = p; i >= 0; i = m_next_member[at(i)]) *permutation++ = i;
-}
-
 /// Subtrees of the assembly tree become contiguous, children stay in the order of elimination.
 template <class Index>
-void QuotientGraph<Index>::write_postordered(Index* permutation, Index n_ordered) {
+void QuotientGraph<Index>::write(Index* permutation) {
   for (const Index p : m_pivots) m_subtree_size[at(p)] = 0;
   for (const Index p : m_pivots) {
     for (Index i = p; i >= 0; i = m_next_member[at(i)]) ++m_subtree_size[at(p)];
     if (m_parent[at(p)] >= 0) m_subtree_size[at(m_parent[at(p)])] += m_subtree_size[at(p)];
   }
-  Index end = n_ordered;  // of the roots' subtrees not yet written; m_subtree_size: that of the children's
+  Index end = m_n_ordered;  // of the roots' subtrees not yet written; m_subtree_size: that of the children's
   for (auto it = m_pivots.rbegin(); it != m_pivots.rend(); ++it) {
     const Index p = *it, size = m_subtree_size[at(p)];
     Index& own_end = m_parent[at(p)] >= 0 ? m_subtree_size[at(m_parent[at(p)])] : end;

@@ -34,12 +34,9 @@ class QuotientGraph {
   /// @param row_map     [n + 1] where lists start in `neighbours`, counted from row_map[0]
   /// @param neighbours  each edge twice, no loops; edges inside the boundary may be absent
   /// @param weights     [n] positive; their sum fits in Index; nullptr: all 1
-  /// @param permutation [n − n_boundary] vertex eliminated as k-th; without classes in a postorder of the
-  ///                    assembly tree
-  /// @param class_of    [n − n_boundary] 0, 1, …: each class is ordered before the next, as in CAMD
-  ///                    (SuiteSparse); nullptr: all 0
+  /// @param permutation [n − n_boundary] vertex eliminated as k-th, in a postorder of the assembly tree
   void order(Index n, Index n_boundary, const Index* row_map, const Index* neighbours, const Index* weights,
-             Index* permutation, const Index* class_of = nullptr);
+             Index* permutation);
 
  private:
   using Tag = std::make_unsigned_t<Index>;
@@ -58,9 +55,7 @@ class QuotientGraph {
   static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
   void set_up(const Index* row_map, const Index* neighbours, const Index* weights);
-  void set_classes(Index n_boundary, const Index* class_of);
   void reset_vertices(Index n);
-  void open_class();
   Index next_pivot();
   void eliminate(Index p);
   void collect_neighbours(Index p);
@@ -76,21 +71,17 @@ class QuotientGraph {
   void make_room(Index bound);
   void collect_garbage();
   void advance_tag(Tag step);
-  void write(Index* permutation) const;
-  void write_postordered(Index* permutation, Index n_ordered);
+  void write(Index* permutation);
 
+  bool in_boundary(Index i) const { return i >= m_n_ordered; }
   Index bucket_of(Index i) const { return std::min(m_marks[at(i)].degree, m_last_bucket); }
   void link(Index i);
   void unlink(Index i);
   void append_members(Index i, Index j);
 
-  static constexpr Index boundary = -1;  // class of vertices that are never ordered
-
-  Index m_n = 0;
-  Index m_ordered_left = 0;  // weight of the variables that are still to be ordered
-  Index m_weight_left = 0;   // the same and the boundary's
-  Index m_class = 0;         // whose variables are eliminated now
-  Index m_class_left = 0;    // their weight
+  Index m_n = 0, m_n_ordered = 0;  // vertices, and those of them outside the boundary
+  Index m_ordered_left = 0;        // weight of the variables that are still to be ordered
+  Index m_weight_left = 0;         // the same and the boundary's
   Tag m_tag = 1;
   Index m_max_element = 0;  // largest |L(e)| so far
   Index m_min_bucket = 0, m_last_bucket = 0;
@@ -102,7 +93,6 @@ class QuotientGraph {
   std::vector<Links> m_links;         // [n] during a step of variables in L(p): next of a chain, hash
   std::vector<Mark> m_marks;          // [n]
   std::vector<Index> m_weights;       // [n] of a variable, negative while it is in L(p); else 0
-  std::vector<Index> m_classes;       // [n]
   std::vector<Index> m_head;          // first variable of each degree, −1: none
   std::vector<Index> m_chain;         // [power of two] first variable of L(p) of each hash, −1: none
   std::vector<Index> m_next_member;   // [n] the vertices that are ordered together with a variable
