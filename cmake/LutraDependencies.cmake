@@ -12,6 +12,10 @@ if(NOT Lutra_kokkoskernels_target)
   message(FATAL_ERROR "${Lutra_kokkoskernels_problem}")
 endif()
 find_package(MPI REQUIRED COMPONENTS CXX)
+# For tests: more ranks than cores, and ranks started by root as in containers, are asked for in the environment of Open
+# MPI 4 (OMPI_) and 5 (PRTE_), whose leaks are not ours.
+set(Lutra_mpi_test_environment "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1"
+    "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe;OMP_NUM_THREADS=1;ASAN_OPTIONS=detect_leaks=0")
 
 # Packages only the library itself uses. A static Lutra's users link them too, so LutraConfig.cmake looks for them.
 set(Lutra_private_packages METIS AMD ZLIB LibLZMA)

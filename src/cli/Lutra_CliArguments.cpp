@@ -146,6 +146,9 @@ void add_solve(CLI::App& app, Arguments& a, std::string& file) {
       ->type_name("B.mtx")
       ->group("System and accuracy");
   add_solver_options(*solve, a);
+  solve->add_option("--grid", a.grid, "under mpirun: the grid of ranks that solve [Nx1]")
+      ->type_name("PxQ")
+      ->group("System and accuracy");
   solve->add_option("--out", a.out, "where to write X")->type_name("X.mtx")->group("Output");
   solve->footer("Example: lutra solve A.mtx --rhs B.mtx --out X.mtx --tol 1e-10");
 }

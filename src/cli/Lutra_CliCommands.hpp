@@ -3,12 +3,15 @@
 #define LUTRA_CLICOMMANDS_HPP
 
 #include "Lutra_CliArguments.hpp"
+#include "Lutra_Communicator.hpp"
 
 namespace lutra::Cli {
 
 // One function a command; each returns the exit status and throws what Lutra_Error.hpp has for wrong input.
 // Kokkos is initialized for solve, sequence, info and predict.
 int run_solve(const Arguments& arguments);
+/// The same on several ranks, collectively: rank 0 reads, writes and prints.
+int run_solve_on_ranks(const Arguments& arguments, Communicator& ranks);
 int run_sequence(const Arguments& arguments);
 int run_info(const Arguments& arguments);
 int run_predict(const Arguments& arguments);

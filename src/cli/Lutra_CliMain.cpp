@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <Kokkos_Core.hpp>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <optional>
 
 #include "Lutra_CliCommands.hpp"
 #include "Lutra_CliExit.hpp"
 #include "Lutra_CliOutput.hpp"
+#include "Lutra_Communicator.hpp"
 #include "Lutra_Error.hpp"
 
 namespace lutra::Cli {
 namespace {
 
-int run(const Arguments& arguments) {
-  if (arguments.command == "solve") return run_solve(arguments);
+int run(const Arguments& arguments, Communicator* ranks) {
+  if (arguments.command == "solve")
+    return ranks != nullptr ? run_solve_on_ranks(arguments, *ranks) : run_solve(arguments);
   if (arguments.command == "sequence") return run_sequence(arguments);
   if (arguments.command == "info") return run_info(arguments);
   if (arguments.command == "predict") return run_predict(arguments);
@@ -27,20 +33,39 @@ bool computes(const Arguments& arguments) {
   return arguments.command != "version" && arguments.command != "generate";
 }
 
-int report_failures(const Arguments& arguments) {
+int run_for_all(const Arguments& arguments, Communicator* ranks) {
   try {
-    return run(arguments);
+    return run(arguments, ranks);
+  } catch (...) {
+    if (ranks == nullptr) throw;
+    ranks->fail(arguments.command.c_str());
+  }
+}
+
+// One rank speaks for all: rank 0, or rank 1 where that has stalled.
+void say(const Communicator* ranks, const std::string& message) {
+  const bool first_stalled = ranks != nullptr && ranks->failure() && ranks->failure()->rank == 0 &&
+                             ranks->failure()->kind == FailureKind::timeout;
+  if (ranks == nullptr || ranks->rank() == (first_stalled ? 1 : 0)) print_error(message);
+}
+
+int report_failures(const Arguments& arguments, Communicator* ranks) {
+  try {
+    return run_for_all(arguments, ranks);
   } catch (const InputError& error) {
-    print_error(error.what());
+    say(ranks, error.what());
     return exit_invalid_input;
   } catch (const OutOfMemoryError& error) {
-    print_error(error.what());
+    say(ranks, error.what());
     return exit_out_of_memory;
   } catch (const std::bad_alloc&) {
-    print_error("out of memory");
+    say(ranks, "out of memory");
     return exit_out_of_memory;
+  } catch (const RemoteError& error) {
+    say(ranks, error.what());
+    return error.failure().kind == FailureKind::out_of_memory ? exit_out_of_memory : exit_defect;
   } catch (const std::exception& error) {
-    print_error(std::string("internal error, please report it: ") + error.what());
+    say(ranks, std::string("internal error, please report it: ") + error.what());
     return exit_defect;
   }
 }
@@ -53,23 +78,68 @@ Kokkos::InitializationSettings kokkos_settings() {
   return settings;
 }
 
+// While it lives, standard output and standard error go nowhere.
+class Silence {
+ public:
+  Silence() {
+    const int nowhere = ::open("/dev/null", O_WRONLY);
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+      m_saved[stream - STDOUT_FILENO] = ::dup(stream);
+      ::dup2(nowhere, stream);
+    }
+    ::close(nowhere);
+  }
+  ~Silence() {
+    std::cout.flush();
+    std::cerr.flush();
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+      ::dup2(m_saved[stream - STDOUT_FILENO], stream);
+      ::close(m_saved[stream - STDOUT_FILENO]);
+    }
+  }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  int m_saved[2];
+};
+
+int parse_and_run(int argc, char* argv[], Communicator* ranks) {
+  std::optional<ParsedArguments> parsed;
+  {
+    std::optional<Silence> silence;  // one rank says what is wrong, or gives help
+    if (ranks != nullptr && ranks->rank() != 0) silence.emplace();
+    parsed.emplace(parse_arguments(argc, argv));
+  }
+  if (!parsed->arguments) return parsed->exit_status;
+  if (ranks != nullptr && parsed->arguments->command != "solve") {  // rank 0 alone
+    if (ranks->rank() != 0) return exit_solved;
+    ranks = nullptr;
+  }
+  std::optional<Kokkos::ScopeGuard> kokkos;  // starting a device takes a while: only where one is used
+  if (computes(*parsed->arguments)) kokkos.emplace(kokkos_settings());
+  return report_failures(*parsed->arguments, ranks);
+}
+
 }  // namespace
 }  // namespace lutra::Cli
 
 int main(int argc, char* argv[]) {
   namespace Cli = lutra::Cli;
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe ends a write, not the program
+  std::signal(SIGPIPE, SIG_IGN);         // a closed pipe ends a write, not the program
+  std::optional<lutra::MpiSession> mpi;  // starting MPI takes a while: only where it was asked for
+  std::optional<lutra::Communicator> ranks;
+  if (lutra::MpiSession::is_launched()) {
+    mpi.emplace(&argc, &argv);
+    ranks.emplace();
+  }
+  int status = Cli::exit_invalid_input;
   try {
-    const Cli::ParsedArguments parsed = Cli::parse_arguments(argc, argv);
-    if (!parsed.arguments) return parsed.exit_status;
-    std::optional<Kokkos::ScopeGuard> kokkos;  // starting a device takes a while: only where one is used
-    if (Cli::computes(*parsed.arguments)) kokkos.emplace(Cli::kokkos_settings());
-    return Cli::report_failures(*parsed.arguments);
+    status = Cli::parse_and_run(argc, argv, ranks ? &*ranks : nullptr);
   } catch (const lutra::InputError& error) {  // help that cannot be written
     Cli::print_error(error.what());
-    return Cli::exit_invalid_input;
   } catch (const std::exception& error) {  // no device, say
     Cli::print_error(std::string("cannot start: ") + error.what());
-    return Cli::exit_invalid_input;
   }
+  return mpi ? mpi->finish(status, &*ranks) : status;
 }

@@ -38,11 +38,26 @@ std::string matrix_text(const MatrixSummary& matrix) {
   return text + text_line("", properties);
 }
 
+// A line on the grid, and one on each of its ranks.
+std::string grid_text(const GridRecord& grid) {
+  std::string text = text_line("ranks", std::to_string(grid.ranks.size()) + ", grid " + grid.name);
+  for (std::size_t r = 0; r < grid.ranks.size(); ++r) {
+    const RankRecord& rank = grid.ranks[r];
+    text +=
+        text_line("", "rank " + std::to_string(r) + ": " + std::to_string(rank.rows) + " rows, " +
+                          std::to_string(rank.entries) + " entries of L and U, " +
+                          std::to_string(rank.messages) + " messages of " +
+                          std::to_string(rank.message_bytes) + " bytes, " + short_number(rank.solve_seconds) +
+                          " s solving, " + short_number(rank.wait_seconds) + " s of it waiting");
+  }
+  return text;
+}
+
 std::string run_text(const RunInfo& run) {
   std::string text =
       run.backend + ", " + std::to_string(run.threads) + (run.threads == 1 ? " thread" : " threads");
   if (run.device) text += ", " + *run.device;
-  return text_line("backend", text);
+  return text_line("backend", text) + (run.grid ? grid_text(*run.grid) : "");
 }
 
 std::string times_text(const StageTimes& times) {

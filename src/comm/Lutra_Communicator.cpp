@@ -204,6 +204,7 @@ Failure Communicator::describe_exception(const char* where) const {
 }
 
 void Communicator::throw_agreed(const std::optional<Failure>& mine, bool name_rank) {
+  m_state->agreed = false;
   std::vector<char> text;
   if (mine) text.assign(mine->what.begin(), mine->what.end());
   const auto kinds = all_gather(mine ? static_cast<std::int32_t>(mine->kind) : -1);
@@ -212,12 +213,13 @@ void Communicator::throw_agreed(const std::optional<Failure>& mine, bool name_ra
   const int failed = static_cast<int>(first - kinds.begin());
   broadcast(text, failed);
   std::string what(text.begin(), text.end());
+  m_state->agreed = true;
   if (name_rank && size() > 1) what = "rank " + std::to_string(failed) + ": " + what;
   throw_as(static_cast<FailureKind>(*first), what);
 }
 
 void Communicator::fail(const char* where) {
-  if (!m_state->failure) {
+  if (!m_state->failure && !m_state->agreed) {
     try {
       m_state->end(describe_exception(where));
     } catch (const RemoteError&) {  // of this rank itself, which has its own exception

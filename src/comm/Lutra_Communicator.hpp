@@ -155,6 +155,13 @@ class Communicator {
     broadcast(all);
     return all;
   }
+  /// The largest of each element on all ranks. @param values of one length on all ranks
+  template <class T>
+  void all_max(std::vector<T>& values) {
+    for (const std::vector<T>& other : gather(values))
+      for (std::size_t e = 0; e < values.size(); ++e) values[e] = values[e] < other[e] ? other[e] : values[e];
+    broadcast(values);
+  }
 
   // Faults --------------------------------------------------------------------------------------------------
 
@@ -175,7 +182,7 @@ class Communicator {
   }
 
   /// Inside a catch block: tells all ranks that this one failed, and throws what was caught again. All other
-  /// ranks throw RemoteError at their next call.
+  /// ranks throw RemoteError at their next call. After an error that all agreed on it tells nothing.
   [[noreturn]] void fail(const char* where);
   /// The failure that ended the communicator.
   const std::optional<Failure>& failure() const noexcept;

@@ -36,6 +36,21 @@ Json make(const VersionInfo& info) {
           {"kokkos_kernels", info.kokkos_kernels}};
 }
 
+Json make(const GridRecord& grid) {
+  Json ranks = Json::array();
+  for (const RankRecord& rank : grid.ranks) {
+    ranks.push_back({{"rows", rank.rows},
+                     {"blocks", rank.blocks},
+                     {"entries", rank.entries},
+                     {"messages", rank.messages},
+                     {"message_bytes", rank.message_bytes},
+                     {"flops", rank.flops},
+                     {"solve_seconds", rank.solve_seconds},
+                     {"wait_seconds", rank.wait_seconds}});
+  }
+  return {{"name", grid.name}, {"ranks", std::move(ranks)}};
+}
+
 Json make(const MatrixSummary& matrix) {
   return {{"file", matrix.file},
           {"rows", matrix.rows},
@@ -115,6 +130,8 @@ Json make(const ReportRecord& record) {
           {"backend", record.run.backend},
           {"threads", record.run.threads},
           {"device", record.run.device ? Json(*record.run.device) : Json(nullptr)},
+          {"ranks", record.run.grid ? record.run.grid->ranks.size() : 1},
+          {"grid", record.run.grid ? make(*record.run.grid) : Json(nullptr)},
           {"matrix", make(record.matrix)},
           {"choice", make(report.choice)},
           {"times", make(report.times)},

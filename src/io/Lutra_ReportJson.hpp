@@ -12,11 +12,25 @@
 
 namespace lutra {
 
+/// What one rank had and did in solves on a grid of ranks.
+struct RankRecord {
+  std::int64_t rows = 0, blocks = 0, entries = 0;  ///< of L and U
+  std::int64_t messages = 0, message_bytes = 0;    ///< sent during solves
+  double flops = 0, solve_seconds = 0, wait_seconds = 0;
+};
+
+/// The grid of ranks, and what each did.
+struct GridRecord {
+  std::string name;  ///< "2x2"
+  std::vector<RankRecord> ranks;
+};
+
 /// The backend a report comes from.
 struct RunInfo {
   std::string backend;                ///< "serial", "openmp", "cuda" or "hip"
   int threads = 1;                    ///< host threads the backend uses
   std::optional<std::string> device;  ///< name of the GPU; empty for host backends
+  std::optional<GridRecord> grid;     ///< empty: one rank
 };
 
 /// The matrix a report is about.

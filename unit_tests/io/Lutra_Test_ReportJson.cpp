@@ -19,9 +19,26 @@ Keys keys(const Json& object) {
 
 TEST_CASE("a report has the keys of the contract in their order", "[io]") {
   const Json json = Json::parse(to_json(ReportRecord{}));
-  CHECK(keys(json) == Keys{"lutra", "backend", "threads", "device", "matrix", "choice", "times", "factors",
-                           "pivots", "inertia", "iterations", "residual_history", "refinement_steps",
-                           "escalations", "errors", "memory", "status", "message"});
+  CHECK(keys(json) == Keys{"lutra",
+                           "backend",
+                           "threads",
+                           "device",
+                           "ranks",
+                           "grid",
+                           "matrix",
+                           "choice",
+                           "times",
+                           "factors",
+                           "pivots",
+                           "inertia",
+                           "iterations",
+                           "residual_history",
+                           "refinement_steps",
+                           "escalations",
+                           "errors",
+                           "memory",
+                           "status",
+                           "message"});
   CHECK(keys(json["lutra"]) == Keys{"version", "git", "kokkos", "kokkos_kernels"});
   CHECK(keys(json["matrix"]) == Keys{"file", "rows", "cols", "nnz", "scalar", "pattern_symmetry",
                                      "value_symmetry", "structural_rank", "zero_diagonals"});
@@ -45,6 +62,8 @@ TEST_CASE("what is not known is null", "[io]") {
   record.report.pivots.growth = std::numeric_limits<double>::infinity();
   const Json json = Json::parse(to_json(record));
   CHECK(json["device"].is_null());
+  CHECK(json["ranks"] == 1);
+  CHECK(json["grid"].is_null());
   CHECK(json["times"]["ordering"].is_null());
   CHECK(json["factors"]["level_modes"]["C"].is_null());
   CHECK(json["iterations"].is_null());
@@ -57,7 +76,7 @@ TEST_CASE("what is not known is null", "[io]") {
 
 TEST_CASE("what is known is there", "[io]") {
   ReportRecord record;
-  record.run = {"cuda", 4, "GPU \"one\""};
+  record.run = {"cuda", 4, "GPU \"one\"", GridRecord{"1x2", {{}, {7, 2, 30, 4, 500, 60.0, 1.5, 0.5}}}};
   record.matrix.file = "a\n.mtx";
   record.matrix.nnz = std::int64_t{1} << 40;
   record.report.status = Status::success;
@@ -71,6 +90,12 @@ TEST_CASE("what is known is there", "[io]") {
   CHECK(json["backend"] == "cuda");
   CHECK(json["threads"] == 4);
   CHECK(json["device"] == "GPU \"one\"");
+  CHECK(json["ranks"] == 2);
+  CHECK(json["grid"]["name"] == "1x2");
+  CHECK(keys(json["grid"]["ranks"][1]) == Keys{"rows", "blocks", "entries", "messages", "message_bytes",
+                                               "flops", "solve_seconds", "wait_seconds"});
+  CHECK(json["grid"]["ranks"][1]["rows"] == 7);
+  CHECK(json["grid"]["ranks"][1]["wait_seconds"] == 0.5);
   CHECK(json["matrix"]["file"] == "a\n.mtx");
   CHECK(json["matrix"]["nnz"] == std::int64_t{1} << 40);
   CHECK(json["times"]["solve"] == 0.1);

@@ -67,6 +67,7 @@ struct CommState {
   std::map<std::int64_t, PutTarget*> targets;
   std::int64_t next_target = 0;
   std::optional<Failure> failure;
+  bool agreed = false;           ///< the last `agree` threw on all ranks
   int waits = 0;                 ///< nested Waiting objects
   std::vector<char> works;       ///< [P] the rank is inside Work
   std::vector<Control> answers;  ///< [P] to the last question; `question`: none yet

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_DistributedLU.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_SparseLU.hpp"
+
+namespace lutra {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+template <class Scalar>
+double magnitude(const Scalar& value) {
+  return static_cast<double>(ScalarTraits<Scalar>::magnitude(value));
+}
+
+// The matrix of all ranks' rows on rank 0.
+template <class Scalar>
+HostMatrix<Scalar> assemble(std::int64_t n, const std::vector<std::vector<std::int64_t>>& rows,
+                            const std::vector<std::vector<std::int64_t>>& row_maps,
+                            const std::vector<std::vector<std::int64_t>>& columns,
+                            const std::vector<std::vector<Scalar>>& values) {
+  if (n > std::numeric_limits<int>::max())
+    throw InputError("a matrix of " + std::to_string(n) + " rows: rank 0 factorizes with 32-bit indices");
+  HostMatrix<Scalar> A{static_cast<int>(n), static_cast<int>(n), {}, {}, {}};
+  A.row_map.assign(static_cast<std::size_t>(n) + 1, -1);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t i = 0; i < rows[r].size(); ++i) {
+      const std::int64_t row = rows[r][i];
+      if (row < 0 || row >= n)
+        throw InputError("rank " + std::to_string(r) + ": row " + std::to_string(row) +
+                         " is not in a matrix of " + std::to_string(n));
+      auto& length = A.row_map[static_cast<std::size_t>(row) + 1];
+      if (length >= 0) throw InputError("row " + std::to_string(row) + " stands twice");
+      length = row_maps[r][i + 1] - row_maps[r][i];
+    }
+  }
+  A.row_map[0] = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+    if (A.row_map[i + 1] < 0) throw InputError("row " + std::to_string(i) + " of the matrix is on no rank");
+    A.row_map[i + 1] += A.row_map[i];
+  }
+  A.entries.resize(static_cast<std::size_t>(A.row_map.back()));
+  A.values.resize(A.entries.size());
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t i = 0; i < rows[r].size(); ++i) {
+      auto to = static_cast<std::size_t>(A.row_map[static_cast<std::size_t>(rows[r][i])]);
+      for (auto e = static_cast<std::size_t>(row_maps[r][i]);
+           e < static_cast<std::size_t>(row_maps[r][i + 1]); ++e, ++to) {
+        if (columns[r][e] < 0 || columns[r][e] >= n)
+          throw InputError("row " + std::to_string(rows[r][i]) + ": column " + std::to_string(columns[r][e]) +
+                           " is not in a matrix of " + std::to_string(n));
+        A.entries[to] = static_cast<int>(columns[r][e]);
+        A.values[to] = values[r][e];
+      }
+    }
+  }
+  return A;
+}
+
+template <class Scalar>
+void check_rows(const DistributedRows<Scalar>& A) {
+  if (A.row_map.size() != A.rows.size() + 1 || A.row_map.front() != 0 ||
+      !std::is_sorted(A.row_map.begin(), A.row_map.end()) ||
+      static_cast<std::size_t>(A.row_map.back()) != A.columns.size() || A.columns.size() != A.values.size())
+    throw InputError("row_map, columns and values of distributed rows do not fit together");
+}
+
+std::vector<std::int64_t> inverse_of(const std::vector<std::int64_t>& order) {
+  std::vector<std::int64_t> inverse(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k)
+    inverse[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
+  return inverse;
+}
+
+// Elements of `whole` that belong to rows.
+template <class T>
+std::vector<T> pick(const std::vector<T>& whole, const std::vector<std::int64_t>& rows) {
+  std::vector<T> part;
+  part.reserve(rows.size());
+  for (const std::int64_t row : rows) part.push_back(whole[static_cast<std::size_t>(row)]);
+  return part;
+}
+
+}  // namespace
+
+template <class Scalar>
+DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& A, int root) {
+  constexpr int tag = 31002;
+  const auto P = static_cast<std::int64_t>(comm.size());
+  if (comm.rank() == root) {
+    const auto n = static_cast<std::int64_t>(A.n_rows);
+    for (std::int64_t to = 0; to < P; ++to) {
+      const std::int64_t first = n * to / P, end = n * (to + 1) / P;
+      std::vector<std::int64_t> row_map{n, first};  // n and the first row ahead
+      const std::int64_t begin = A.row_map[static_cast<std::size_t>(first)],
+                         stop = A.row_map[static_cast<std::size_t>(end)];
+      for (std::int64_t i = first; i <= end; ++i)
+        row_map.push_back(A.row_map[static_cast<std::size_t>(i)] - begin);
+      comm.send(static_cast<int>(to), tag, row_map);
+      comm.send(static_cast<int>(to), tag,
+                std::vector<std::int64_t>(A.entries.begin() + begin, A.entries.begin() + stop));
+      comm.send(static_cast<int>(to), tag,
+                std::span(A.values).subspan(static_cast<std::size_t>(begin),
+                                            static_cast<std::size_t>(stop - begin)));
+    }
+  }
+  DistributedRows<Scalar> mine;
+  const auto head = comm.receive<std::int64_t>(root, tag);
+  mine.n = head[0];
+  mine.row_map.assign(head.begin() + 2, head.end());
+  for (std::size_t i = 0; i + 1 < mine.row_map.size(); ++i)
+    mine.rows.push_back(head[1] + static_cast<std::int64_t>(i));
+  mine.columns = comm.receive<std::int64_t>(root, tag);
+  mine.values = comm.receive<Scalar>(root, tag);
+  return mine;
+}
+
+/// Of the columns of a solution.
+template <class Scalar>
+struct DistributedLU<Scalar>::Errors {
+  std::vector<double> componentwise;  ///< [k]
+  double normwise = 0;
+  double worst() const {
+    return componentwise.empty() ? 0 : *std::max_element(componentwise.begin(), componentwise.end());
+  }
+};
+
+template <class Scalar>
+DistributedLU<Scalar>::DistributedLU(Communicator& comm, const LuOptions& options,
+                                     const DistributedOptions& distribution)
+    : m_comm(comm), m_options(options), m_distribution(distribution) {
+  check_options(options);
+  if (m_distribution.grid.size() == 1) m_distribution.grid = {comm.size(), 1};
+}
+
+template <class Scalar>
+DistributedLU<Scalar>::~DistributedLU() = default;
+
+template <class Scalar>
+void DistributedLU<Scalar>::close() {
+  if (m_triangles) m_triangles->close();
+  m_triangles.reset();
+}
+
+template <class Scalar>
+Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
+  close();
+  m_report = {};
+  m_comm.agree(
+      "factorization of a distributed matrix",
+      [&] {
+        check_rows(A);
+        if (m_distribution.grid.size() != m_comm.size())
+          throw InputError("a grid of " + name_of(m_distribution.grid) + " is not one of " +
+                           std::to_string(m_comm.size()) + " ranks");
+        m_A = A;
+      },
+      false);
+  std::vector<double> norms(1, 0.0);
+  for (std::size_t i = 0; i < A.rows.size(); ++i) {
+    double sum = 0;
+    for (auto e = A.row_map[i]; e < A.row_map[i + 1]; ++e)
+      sum += magnitude(A.values[static_cast<std::size_t>(e)]);
+    norms[0] = std::max(norms[0], sum);
+  }
+  m_comm.all_max(norms);
+  m_norm = norms[0];
+  factorize_on_first_rank();
+  return m_report.status;
+}
+
+template <class Scalar>
+void DistributedLU<Scalar>::factorize_on_first_rank() {
+  using Solver = SparseLU<Scalar, int, std::int64_t, Kokkos::DefaultHostExecutionSpace>;
+  m_all_rows = m_comm.gather(m_A.rows);
+  const auto row_maps = m_comm.gather(m_A.row_map), columns = m_comm.gather(m_A.columns);
+  const auto values = m_comm.gather(m_A.values);
+  FactorValues<Scalar> factors;
+  m_comm.agree(
+      "factorization on rank 0",
+      [&] {
+        if (m_comm.rank() != 0) return;
+        const Communicator::Work work(m_comm);
+        const HostMatrix<Scalar> whole = assemble(m_A.n, m_all_rows, row_maps, columns, values);
+        Solver solver(m_options);
+        solver.analyze(whole);
+        solver.factorize(whole);
+        m_report = solver.report();
+        if (m_report.status == Status::not_solved) factors = solver.factors();
+      },
+      false);
+  std::vector<Status> status{m_report.status};
+  m_comm.broadcast(status);
+  m_report.status = status[0];
+  if (m_report.status != Status::not_solved) return;
+
+  std::vector<std::int64_t> row_position = inverse_of(factors.row_order),
+                            col_position = inverse_of(factors.col_order);
+  for (auto* const positions : {&row_position, &col_position}) {
+    m_comm.broadcast(*positions);
+    *positions = pick(*positions, m_A.rows);
+  }
+  for (auto* const scale : {&factors.row_scale, &factors.col_scale}) m_comm.broadcast(*scale);
+  m_row_scale = pick(factors.row_scale, m_A.rows);
+  m_col_scale = pick(factors.col_scale, m_A.rows);
+  m_triangles.emplace(m_comm,
+                      DistributedPattern{m_A.n,
+                                         factors.rows,
+                                         factors.columns,
+                                         {{TriangleSide::lower, DiagonalKind::unit},
+                                          {TriangleSide::upper, DiagonalKind::stored}},
+                                         row_position,
+                                         col_position},
+                      m_distribution);
+  m_triangles->set_values(factors.values);
+}
+
+template <class Scalar>
+std::vector<Scalar> DistributedLU<Scalar>::solve_once(const std::vector<Scalar>& B, std::size_t k) {
+  const std::size_t mine = m_A.rows.size();
+  std::vector<Scalar> scaled(B), X(B.size());
+  for (std::size_t e = 0; e < scaled.size(); ++e) scaled[e] *= m_row_scale[e % mine];
+  m_triangles->solve(scaled, X, k);
+  for (std::size_t e = 0; e < X.size(); ++e) X[e] *= m_col_scale[e % mine];
+  return X;
+}
+
+template <class Scalar>
+std::vector<Scalar> DistributedLU<Scalar>::whole_solution(const std::vector<Scalar>& X, std::size_t k) {
+  const auto parts = m_comm.gather(X);
+  const auto n = static_cast<std::size_t>(m_A.n);
+  std::vector<Scalar> whole(parts.empty() ? 0 : n * k);
+  for (std::size_t r = 0; r < parts.size(); ++r)
+    for (std::size_t c = 0; c < k; ++c)
+      for (std::size_t i = 0; i < m_all_rows[r].size(); ++i)
+        whole[c * n + static_cast<std::size_t>(m_all_rows[r][i])] = parts[r][c * m_all_rows[r].size() + i];
+  m_comm.broadcast(whole);
+  return whole;
+}
+
+// R = B − A·X and its errors, the worst rows of all ranks.
+template <class Scalar>
+typename DistributedLU<Scalar>::Errors DistributedLU<Scalar>::compute_errors(std::span<const Scalar> B,
+                                                                             const std::vector<Scalar>& X,
+                                                                             std::size_t k,
+                                                                             std::vector<Scalar>& R) {
+  const auto n = static_cast<std::size_t>(m_A.n), mine = m_A.rows.size();
+  const std::vector<Scalar> whole = whole_solution(X, k);
+  std::vector<double> maxima(4 * k, 0.0);  // of each column: componentwise error, |r|, |b|, |x|
+  R.assign(B.begin(), B.end());
+  for (std::size_t c = 0; c < k; ++c) {
+    const Scalar* const x = whole.data() + c * n;
+    const auto raise = [&](std::size_t which, double value) {
+      double& maximum = maxima[4 * c + which];
+      maximum = std::isnan(value) ? infinity : std::max(maximum, value);
+    };
+    for (std::size_t i = 0; i < mine; ++i) {
+      Scalar& r = R[c * mine + i];
+      double size = magnitude(r);
+      raise(2, size);
+      raise(3, magnitude(X[c * mine + i]));
+      for (auto e = static_cast<std::size_t>(m_A.row_map[i]);
+           e < static_cast<std::size_t>(m_A.row_map[i + 1]); ++e) {
+        const Scalar product = m_A.values[e] * x[m_A.columns[e]];
+        r -= product;
+        size += magnitude(m_A.values[e]) * magnitude(x[m_A.columns[e]]);
+      }
+      raise(1, magnitude(r));
+      raise(0, magnitude(r) == 0 ? 0 : magnitude(r) / size);
+    }
+  }
+  m_comm.all_max(maxima);
+  Errors errors;
+  for (std::size_t c = 0; c < k; ++c) {
+    errors.componentwise.push_back(maxima[4 * c]);
+    const double scale = m_norm * maxima[4 * c + 3] + maxima[4 * c + 2];
+    errors.normwise = std::max(errors.normwise, maxima[4 * c + 1] == 0 ? 0.0 : maxima[4 * c + 1] / scale);
+  }
+  return errors;
+}
+
+template <class Scalar>
+Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k) {
+  const std::size_t mine = m_A.rows.size();
+  m_comm.agree(
+      "right-hand sides of a distributed matrix",
+      [&] {
+        if (!m_triangles && m_report.status == Status::not_solved)
+          throw CallOrderError("solve: there is no factorization; call factorize first");
+        if (B.size() != mine * k || X.size() != mine * k)
+          throw InputError("B and X: " + std::to_string(B.size()) + " and " + std::to_string(X.size()) +
+                           " values, not " + std::to_string(mine * k));
+        for (std::size_t e = 0; e < B.size(); ++e)
+          if (!ScalarTraits<Scalar>::is_finite(B[e]))
+            throw InputError("B: row " + std::to_string(m_A.rows[e % mine]) + ", column " +
+                             std::to_string(e / mine) + " is not finite");
+      },
+      false);
+  if (!m_triangles) return m_report.status;
+  const Kokkos::Timer timer;
+  std::vector<Scalar> best = solve_once({B.begin(), B.end()}, k), R, trial_R;
+  m_report.times.solve = timer.seconds();
+  Errors errors = compute_errors(B, best, k, R);
+  const double success = m_options.tolerance > 0                   ? m_options.tolerance
+                         : sizeof(RealOf<Scalar>) == sizeof(float) ? 1e-5
+                                                                   : 1e-12;
+  const double goal =
+      m_options.tolerance > 0 ? m_options.tolerance : 8 * static_cast<double>(epsilon_of<Scalar>) / 2;
+  m_report.refinement_steps = 0;
+  const Kokkos::Timer refining;
+  for (bool improves = true;
+       improves && errors.worst() > goal && m_report.refinement_steps < m_options.max_refinement_steps;) {
+    std::vector<Scalar> trial = solve_once(R, k);
+    for (std::size_t e = 0; e < trial.size(); ++e) trial[e] += best[e];
+    const Errors after = compute_errors(B, trial, k, trial_R);
+    improves = false;
+    for (std::size_t c = 0; c < k; ++c) {
+      double& error = errors.componentwise[c];
+      improves = improves || after.componentwise[c] <= 0.5 * error;
+      if (!(after.componentwise[c] < error)) continue;
+      error = after.componentwise[c];
+      errors.normwise = after.normwise;
+      std::copy_n(trial.begin() + static_cast<std::ptrdiff_t>(c * mine), mine,
+                  best.begin() + static_cast<std::ptrdiff_t>(c * mine));
+      std::copy_n(trial_R.begin() + static_cast<std::ptrdiff_t>(c * mine), mine,
+                  R.begin() + static_cast<std::ptrdiff_t>(c * mine));
+    }
+    ++m_report.refinement_steps;
+  }
+  m_report.times.refine = refining.seconds();
+  std::copy(best.begin(), best.end(), X.begin());
+  m_report.errors.backward_componentwise = errors.worst();
+  m_report.errors.backward_normwise = errors.normwise;
+  m_report.choice.trisolve = "distributed";
+  m_report.status = !std::isfinite(errors.worst()) ? Status::breakdown
+                    : errors.worst() <= success    ? Status::success
+                                                   : Status::error_above_tolerance;
+  return m_report.status;
+}
+
+template <class Scalar>
+std::vector<RankStatistics> DistributedLU<Scalar>::statistics() {
+  std::vector<RankStatistics> all;
+  const std::vector<RankStatistics> mine{m_triangles ? m_triangles->statistics() : RankStatistics{}};
+  for (const auto& one : m_comm.gather(mine)) all.push_back(one.front());
+  return all;
+}
+
+#define LUTRA_INSTANTIATE(Scalar)                                                                    \
+  template DistributedRows<Scalar> deal_rows<Scalar>(Communicator&, const HostMatrix<Scalar>&, int); \
+  template class DistributedLU<Scalar>;
+LUTRA_IF_INT32(LUTRA_FOR_EACH_SCALAR(LUTRA_INSTANTIATE))
+#undef LUTRA_INSTANTIATE
+
+}  // namespace lutra

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_test_macros.hpp>
+
+#include "Lutra_TestProgram.hpp"
+
+using lutra::Test::Outcome;
+using lutra::Test::Program;
+
+namespace {
+
+Outcome run_ranks(const Program& program, int ranks, const std::string& arguments) {
+  return program.run(arguments, LUTRA_MPIEXEC " " + std::to_string(ranks));
+}
+
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("solve under mpirun: all ranks work, rank 0 reads and writes", "[cli]") {
+  const Program program;
+  REQUIRE(program.run("generate poisson2d --size 20 a.mtx").status == 0);
+  const Outcome solved = run_ranks(program, 4, "solve a.mtx --grid 2x2 --nrhs 3 --out x.mtx --json");
+  REQUIRE(solved.status == 0);
+  const auto json = solved.json();
+  CHECK(json["ranks"] == 4);
+  CHECK(json["grid"]["name"] == "2x2");
+  CHECK(json["status"] == "success");
+  CHECK(json["errors"]["backward_componentwise"] <= 1e-12);
+  CHECK(json["errors"]["forward"] <= 1e-11);
+  std::int64_t rows = 0;
+  for (const auto& rank : json["grid"]["ranks"]) {
+    rows += rank["rows"].get<std::int64_t>();
+    CHECK(rank["entries"] > 0);
+    CHECK(rank["messages"] > 0);
+  }
+  CHECK(rows == 400);
+  CHECK(program.read("x.mtx").find("400 3") != std::string::npos);
+
+  const Outcome text = run_ranks(program, 2, "solve a.mtx --rhs x.mtx --out y.mtx");
+  CHECK(text.status == 0);
+  CHECK(count(text.output, "ranks     2, grid 2x1") == 1);
+  CHECK(count(text.output, "status") == 1);
+}
+
+TEST_CASE("Under mpirun what is wrong is said once", "[cli]") {
+  const Program program;
+  program.write_small();
+  program.write("bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 4\n");
+  const auto check = [&](const std::string& arguments, const std::string& message) {
+    const Outcome outcome = run_ranks(program, 3, arguments);
+    INFO(arguments << "\n" << outcome.error);
+    CHECK(outcome.status == 2);
+    CHECK(count(outcome.error, "lutra: ") == 1);
+    CHECK(count(outcome.error, message) == 1);
+    CHECK(outcome.output.empty());
+  };
+  check("solve bad.mtx", "bad.mtx:3");
+  check("solve a.mtx --grid 2x2", "--grid: invalid value '2x2' (choose from 3x1, 1x3)");
+  check("solve a.mtx --transpose", "--transpose is not available on several ranks");
+  check("solve a.mtx --wrong", "--wrong");
+  const Outcome alone = program.run("solve a.mtx --grid 2x1");
+  CHECK(alone.status == 2);
+  CHECK(count(alone.error, "--grid 2x1 is for several ranks") == 1);
+}

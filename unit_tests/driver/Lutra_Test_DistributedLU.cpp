@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "Lutra_DistributedLU.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_Instantiate.hpp"
+
+using namespace lutra;
+
+namespace {
+
+/// Five points on a grid of m × m, unsymmetric, by the rows that rank takes: every `size`-th, backwards.
+template <class Scalar>
+DistributedRows<Scalar> grid_rows(std::int64_t m, int rank, int size) {
+  DistributedRows<Scalar> A;
+  A.n = m * m;
+  A.row_map.push_back(0);
+  for (std::int64_t row = A.n - 1; row >= 0; --row) {
+    if (row % size != rank) continue;
+    const std::int64_t x = row % m, y = row / m;
+    const auto add = [&A](std::int64_t column, double value) {
+      A.columns.push_back(column);
+      A.values.push_back(Scalar(static_cast<RealOf<Scalar>>(value)));
+    };
+    if (y > 0) add(row - m, -1.5);
+    if (x > 0) add(row - 1, -0.75);
+    add(row, 4 + 0.01 * static_cast<double>(row % 13));
+    if (x < m - 1) add(row + 1, -1);
+    if (y < m - 1) add(row + m, -1);
+    A.rows.push_back(row);
+    A.row_map.push_back(static_cast<std::int64_t>(A.columns.size()));
+  }
+  return A;
+}
+
+/// Right-hand sides for x(row, c) = 1 + row mod 5 + c.
+template <class Scalar>
+std::vector<Scalar> multiply(const DistributedRows<Scalar>& A, std::size_t k) {
+  std::vector<Scalar> b;
+  for (std::size_t c = 0; c < k; ++c)
+    for (std::size_t i = 0; i < A.rows.size(); ++i) {
+      Scalar sum(0);
+      for (auto e = static_cast<std::size_t>(A.row_map[i]); e < static_cast<std::size_t>(A.row_map[i + 1]);
+           ++e)
+        sum += A.values[e] *
+               Scalar(static_cast<RealOf<Scalar>>(1 + A.columns[e] % 5 + static_cast<std::int64_t>(c)));
+      b.push_back(sum);
+    }
+  return b;
+}
+
+template <class Scalar>
+void check_solves() {
+  Communicator comm;
+  const auto A = grid_rows<Scalar>(21, comm.rank(), comm.size());
+  for (const ProcessGrid& grid : grids_of(comm.size())) {
+    DistributedOptions distribution;
+    distribution.grid = grid;
+    DistributedLU<Scalar> solver(comm, {}, distribution);
+    CHECK_THROWS_AS(solver.solve({}, {}, 0), CallOrderError);
+    CHECK(solver.factorize(A) == Status::not_solved);
+    for (const std::size_t k : {std::size_t{1}, std::size_t{4}}) {
+      const std::vector<Scalar> b = multiply(A, k);
+      std::vector<Scalar> x(b.size());
+      REQUIRE(solver.solve(b, x, k) == Status::success);
+      CHECK(*solver.report().errors.backward_componentwise <= 1e-12);
+      double worst = 0;
+      for (std::size_t e = 0; e < x.size(); ++e) {
+        const auto exact = static_cast<RealOf<Scalar>>(1 + A.rows[e % A.rows.size()] % 5 +
+                                                       static_cast<std::int64_t>(e / A.rows.size()));
+        worst = std::max(worst, static_cast<double>(ScalarTraits<Scalar>::magnitude(x[e] - Scalar(exact))));
+      }
+      CHECK(worst <= 1e-11);
+    }
+    std::int64_t rows = 0;
+    for (const RankStatistics& rank : solver.statistics()) rows += rank.rows;
+    if (comm.rank() == 0) CHECK(rows == A.n);
+    solver.close();
+  }
+  comm.close();
+}
+
+std::string message_of(Communicator& comm, const DistributedRows<double>& A) {
+  DistributedLU<double> solver(comm);
+  try {
+    solver.factorize(A);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("A matrix distributed by rows is solved with on every grid", "[distributed]") {
+  LUTRA_IF_F64(check_solves<double>();)
+  LUTRA_IF_C128(check_solves<Kokkos::complex<double>>();)
+}
+
+TEST_CASE("A bad row on one rank ends all with one message", "[distributed]") {
+  Communicator comm;
+  const bool last = comm.rank() == comm.size() - 1;
+  const auto good = grid_rows<double>(4, comm.rank(), comm.size());
+  auto bad = good;
+  if (last) bad.columns[1] = 16;
+  CHECK(message_of(comm, bad).find("column 16 is not in a matrix of 16") != std::string::npos);
+  bad = good;
+  if (last) bad.rows[0] = bad.rows[1];
+  CHECK(message_of(comm, bad).find("stands twice") != std::string::npos);
+  bad = good;
+  if (last) bad.values[0] = std::numeric_limits<double>::quiet_NaN();
+  std::vector<std::int64_t> row{good.rows[0]};
+  comm.broadcast(row, comm.size() - 1);
+  CHECK(message_of(comm, bad).find("row " + std::to_string(row[0])) != std::string::npos);
+
+  DistributedLU<double> solver(comm);
+  solver.factorize(good);
+  std::vector<double> b(good.rows.size(), 1.0), x(b.size());
+  if (last) b.back() = std::numeric_limits<double>::infinity();
+  CHECK_THROWS_AS(solver.solve(b, x), InputError);
+  solver.close();
+  comm.close();
+}
+
+TEST_CASE("A singular matrix is a status on all ranks", "[distributed]") {
+  Communicator comm;
+  auto A = grid_rows<double>(5, comm.rank(), comm.size());
+  for (std::size_t i = 0; i < A.rows.size(); ++i)
+    for (auto e = static_cast<std::size_t>(A.row_map[i]); e < static_cast<std::size_t>(A.row_map[i + 1]); ++e)
+      if (A.rows[i] == 7) A.values[e] = 0;
+  DistributedLU<double> solver(comm);
+  const Status status = solver.factorize(A);
+  std::vector<double> b(A.rows.size(), 1.0), x(b.size(), 5.0);
+  const Status after = solver.solve(b, x);
+  CHECK((after == Status::numerically_singular || after == Status::structurally_singular ||
+         after == Status::breakdown || after == Status::error_above_tolerance));
+  if (status != Status::not_solved) CHECK(x == std::vector<double>(b.size(), 5.0));
+  const auto all = comm.all_gather(after);
+  for (const Status other : all) CHECK(other == after);
+  solver.close();
+  comm.close();
+}
+
+TEST_CASE("Rank 0 deals its rows out", "[distributed]") {
+  Communicator comm;
+  HostMatrix<double> A;
+  if (comm.rank() == 0) A = {5, 5, {0, 1, 3, 4, 5, 6}, {0, 0, 1, 2, 3, 4}, {1, 2, 3, 4, 5, 6}};
+  const DistributedRows<double> mine = deal_rows(comm, A);
+  CHECK(mine.n == 5);
+  const auto rows = comm.gather(mine.rows);
+  const auto values = comm.gather(mine.values);
+  std::vector<std::int64_t> all_rows;
+  std::vector<double> all_values;
+  for (const auto& part : rows) all_rows.insert(all_rows.end(), part.begin(), part.end());
+  for (const auto& part : values) all_values.insert(all_values.end(), part.begin(), part.end());
+  if (comm.rank() == 0) {
+    CHECK(all_rows == std::vector<std::int64_t>{0, 1, 2, 3, 4});
+    CHECK(all_values == std::vector<double>{1, 2, 3, 4, 5, 6});
+  }
+  comm.close();
+}
