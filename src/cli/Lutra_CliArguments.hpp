@@ -44,7 +44,7 @@ struct Arguments {
 
   // predict
   std::optional<int> ranks;
-  std::optional<std::string> grid;
+  std::optional<std::string> grid;  ///< of solve under mpirun, too
   std::optional<double> latency, bandwidth;
   std::string device = "auto";
 
