@@ -14,8 +14,8 @@ namespace lutra::Impl {
 /// The vertex that a breadth-first search from `start` reaches last, twice over: near one end of the graph.
 /// @param queue, reached room for the graph's vertices; `reached` by number in the batch
 template <class Index>
-Index peripheral_vertex(const typename NodeFm<Index>::Graph& graph, Index first, Index end, Index start,
-                        Index* queue, signed char* reached) {
+KOKKOS_FUNCTION Index peripheral_vertex(const typename NodeFm<Index>::Graph& graph, Index first, Index end,
+                                        Index start, Index* queue, signed char* reached) {
   for (int search = 0; search < 2; ++search) {
     for (Index v = first; v < end; ++v) reached[v] = 0;
     Index size = 0;
@@ -33,33 +33,50 @@ Index peripheral_vertex(const typename NodeFm<Index>::Graph& graph, Index first,
   return start;
 }
 
-/// The best of several separators of each graph, each grown from another vertex and refined: the first from
-/// an end of the graph, the others from vertices drawn by hash. Of equal separators the first one is kept.
-/// Cost: trials · edges; one thread a graph.
-template <class Index, class MemorySpace>
-struct GrowSeparators {
+/// A separator grown in a graph and refined: trial 0 from an end of the graph, the others from vertices drawn
+/// by hash. One thread for each graph and trial.
+template <class Executor, class Index, class MemorySpace>
+struct GrowSeparator {
   GraphBatch<Index, MemorySpace> graph;
-  Piece<signed char, MemorySpace> part, trial_part;  ///< [n_vertices] the best, and the present trial
-  NodeFmArrays<Index> arrays;
+  Piece<signed char, MemorySpace> part;                 ///< [n_vertices · trials]
+  Piece<SeparatorWeights<Index>, MemorySpace> weights;  ///< [n_graphs · trials]
+  NodeFmArrays<Index> arrays;                           ///< of one trial for one thread, else of all
   DissectionOptions options;
 
-  void operator()(const Index g) const {
+  KOKKOS_FUNCTION void operator()(const Index i) const {
+    const Index trial = i / graph.n_graphs, g = i % graph.n_graphs;
     const Index first = graph.first_vertex(g), end = graph.first_vertex(g + 1);
     if (first == end) return;
+    const NodeFmArrays<Index> own =
+        arrays.of_graph(first, Executor::one_thread ? 0 : trial * graph.n_vertices);
+    signed char* const own_part = part.data() + trial * graph.n_vertices;
     const auto plain = plain_graph(graph);
-    SeparatorWeights<Index> best;
-    for (int trial = 0; trial < options.trials; ++trial) {
-      const auto random = mix_bits(options.seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(trial));
-      Index seed = first + static_cast<Index>(random % static_cast<std::uint64_t>(end - first));
-      if (trial == 0)
-        seed = peripheral_vertex(plain, first, end, seed, arrays.list + first, trial_part.data());
-      NodeFm<Index> fm(plain, trial_part.data(), arrays.of_graph(first));
-      fm.grow(first, end, seed, options.max_side_share);
-      fm.refine(max_refinement_passes);
-      if (trial > 0 && !fm.weights().better_than(best, fm.max_side())) continue;
-      best = fm.weights();
-      for (Index v = first; v < end; ++v) part(v) = trial_part(v);
-    }
+    const auto random = mix_bits(options.seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(trial));
+    Index seed = first + static_cast<Index>(random % static_cast<std::uint64_t>(end - first));
+    if (trial == 0) seed = peripheral_vertex(plain, first, end, seed, own.list, own_part);
+    NodeFm<Index> fm(plain, own_part, own);
+    fm.grow(first, end, seed, options.max_side_share);
+    fm.refine(max_refinement_passes);
+    weights(i) = fm.weights();
+  }
+};
+
+/// The best trial of each graph; of equal ones the first.
+template <class Index, class MemorySpace>
+struct TakeBestTrial {
+  GraphBatch<Index, MemorySpace> graph;
+  Piece<signed char, MemorySpace> trial_part, part;
+  Piece<SeparatorWeights<Index>, MemorySpace> weights;
+  DissectionOptions options;
+
+  KOKKOS_FUNCTION void operator()(const Index g) const {
+    const Index max_side = weights(g).max_side(options.max_side_share);
+    Index best = 0;
+    for (Index trial = 1; trial < options.trials; ++trial)
+      if (weights(trial * graph.n_graphs + g).better_than(weights(best * graph.n_graphs + g), max_side))
+        best = trial;
+    for (Index v = graph.first_vertex(g); v < graph.first_vertex(g + 1); ++v)
+      part(v) = trial_part(best * graph.n_vertices + v);
   }
 };
 
@@ -71,10 +88,15 @@ void initial_separator(const Executor& exec, const GraphBatch<Index, MemorySpace
                        const DissectionOptions& options, const Piece<signed char, MemorySpace>& part,
                        DissectionStack<MemorySpace>& stack) {
   const auto mark = stack.mark();
-  const auto trial_part = stack.template take<signed char>(graph.n_vertices);
-  exec.for_each("lutra::ordering::initial_separator", graph.n_graphs,
-                GrowSeparators<Index, MemorySpace>{
-                    graph, part, trial_part, take_node_fm_arrays<Index>(graph.n_vertices, stack), options});
+  const auto trials = static_cast<Index>(options.trials);
+  const auto trial_part = stack.template take<signed char>(trials * graph.n_vertices);
+  const auto weights = stack.template take<SeparatorWeights<Index>>(trials * graph.n_graphs);
+  const auto arrays =
+      take_node_fm_arrays<Index>((Executor::one_thread ? Index(1) : trials) * graph.n_vertices, stack);
+  exec.for_each("lutra::ordering::grow_separators", trials * graph.n_graphs,
+                GrowSeparator<Executor, Index, MemorySpace>{graph, trial_part, weights, arrays, options});
+  exec.for_each("lutra::ordering::take_best_trial", graph.n_graphs,
+                TakeBestTrial<Index, MemorySpace>{graph, trial_part, part, weights, options});
   exec.fence();
   stack.rewind(mark);
 }

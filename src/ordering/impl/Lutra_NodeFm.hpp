@@ -2,7 +2,6 @@
 #ifndef LUTRA_NODEFM_HPP
 #define LUTRA_NODEFM_HPP
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -24,16 +23,16 @@ class VertexHeap {
   /// @param entries  room for all vertices
   /// @param position [n_vertices] where a vertex stands in `entries`, −1: not in the heap; read only for
   ///                 vertices that were inserted once
-  VertexHeap(Entry* entries, Index* position) : m_entries(entries), m_position(position) {}
+  KOKKOS_FUNCTION VertexHeap(Entry* entries, Index* position) : m_entries(entries), m_position(position) {}
 
-  bool empty() const { return m_size == 0; }
-  bool holds(Index v) const { return m_position[v] >= 0; }
-  void clear() { m_size = 0; }
+  KOKKOS_FUNCTION bool empty() const { return m_size == 0; }
+  KOKKOS_FUNCTION bool holds(Index v) const { return m_position[v] >= 0; }
+  KOKKOS_FUNCTION void clear() { m_size = 0; }
 
-  void insert(Index v, std::int64_t priority) { rise(m_size++, {priority, v}); }
-  void raise(Index v, std::int64_t priority) { rise(m_position[v], {priority, v}); }
+  KOKKOS_FUNCTION void insert(Index v, std::int64_t priority) { rise(m_size++, {priority, v}); }
+  KOKKOS_FUNCTION void raise(Index v, std::int64_t priority) { rise(m_position[v], {priority, v}); }
 
-  Index take_largest() {
+  KOKKOS_FUNCTION Index take_largest() {
     const Index v = m_entries[0].vertex;
     m_position[v] = -1;
     const Entry last = m_entries[--m_size];
@@ -42,18 +41,18 @@ class VertexHeap {
   }
 
  private:
-  void put(Index at, Entry entry) {
+  KOKKOS_FUNCTION void put(Index at, Entry entry) {
     m_entries[at] = entry;
     m_position[entry.vertex] = at;
   }
 
-  void rise(Index at, Entry entry) {
+  KOKKOS_FUNCTION void rise(Index at, Entry entry) {
     for (; at > 0 && m_entries[(at - 1) / 2].priority < entry.priority; at = (at - 1) / 2)
       put(at, m_entries[(at - 1) / 2]);
     put(at, entry);
   }
 
-  void sink(Entry entry) {
+  KOKKOS_FUNCTION void sink(Entry entry) {
     Index at = 0;
     for (Index child = 1; child < m_size; child = 2 * at + 1) {
       if (child + 1 < m_size && m_entries[child].priority < m_entries[child + 1].priority) ++child;
@@ -82,8 +81,11 @@ struct NodeFmArrays {
 
   /// The same for one graph of a batch: `pull` and `position` go by the number of a vertex, the rest from 0
   /// on.
-  NodeFmArrays of_graph(Index first) const {
-    return {pull, position, list + first, moved + first, list_end + first, heap + first};
+  /// @param offset of a further trial: a multiple of the batch's number of vertices
+  KOKKOS_FUNCTION NodeFmArrays of_graph(Index first, Index offset = 0) const {
+    const Index begin = offset + first;
+    return {pull + 2 * offset, position + offset, list + begin,
+            moved + begin,     list_end + begin,  heap + begin};
   }
 };
 
@@ -97,7 +99,7 @@ NodeFmArrays<Index> take_node_fm_arrays(Index n_vertices, DissectionStack<Memory
 
 constexpr int max_refinement_passes = 20;
 
-/// Improves a vertex separator by moves of single vertices in one host thread: one-sided passes of the method
+/// Improves a vertex separator by moves of single vertices in one thread: one-sided passes of the method
 /// of Fiduccia and Mattheyses on separators (Ashcraft and Liu 1998, "Applications of the Dulmage–Mendelsohn
 /// decomposition and network flow to graph bisection improvement", and the one-sided passes of METIS).
 ///
@@ -114,14 +116,14 @@ class NodeFm {
     const Index *row_map, *neighbours, *weights;
   };
 
-  NodeFm(const Graph& graph, signed char* part, const NodeFmArrays<Index>& arrays)
+  KOKKOS_FUNCTION NodeFm(const Graph& graph, signed char* part, const NodeFmArrays<Index>& arrays)
       : m_graph(graph), m_part(part), m_a(arrays), m_heap(arrays.heap, arrays.position) {}
 
-  const SeparatorWeights<Index>& weights() const { return m_weights; }
-  Index max_side() const { return m_max_side; }
+  KOKKOS_FUNCTION const SeparatorWeights<Index>& weights() const { return m_weights; }
+  KOKKOS_FUNCTION Index max_side() const { return m_max_side; }
 
   /// Reads the separator of the vertices first … end − 1 from their parts.
-  void read(Index first, Index end, double max_side_share) {
+  KOKKOS_FUNCTION void read(Index first, Index end, double max_side_share) {
     m_weights = {};
     m_size = 0;
     for (Index v = first; v < end; ++v) {
@@ -134,14 +136,14 @@ class NodeFm {
   }
 
   /// Passes to alternate sides, the lighter first, until neither side gains or `max_passes` are done.
-  void refine(int max_passes) {
+  KOKKOS_FUNCTION void refine(int max_passes) {
     int to = m_weights.part[0] <= m_weights.part[1] ? 0 : 1;
     for (int pass = 0, idle = 0; pass < max_passes && idle < 2; ++pass, to = 1 - to)
       idle = improve(to) ? 0 : idle + 1;
   }
 
   /// All vertices first … end − 1 into side 1, and side 0 grown from `seed` to the best separator on the way.
-  void grow(Index first, Index end, Index seed, double max_side_share) {
+  KOKKOS_FUNCTION void grow(Index first, Index end, Index seed, double max_side_share) {
     m_weights = {};
     for (Index v = first; v < end; ++v) {
       m_part[v] = side_b;
@@ -165,17 +167,17 @@ class NodeFm {
   }
 
  private:
-  std::int64_t priority(Index v) {
+  KOKKOS_FUNCTION std::int64_t priority(Index v) {
     const Index gain = m_graph.weights[v] - m_a.pull[2 * v + 1 - m_to];
     return static_cast<std::int64_t>(gain) * (std::int64_t(1) << 32) + ++m_stamp;
   }
 
   template <class Visit>
-  void for_neighbours(Index v, const Visit& visit) const {
+  KOKKOS_FUNCTION void for_neighbours(Index v, const Visit& visit) const {
     for (Index p = m_graph.row_map[v]; p < m_graph.row_map[v + 1]; ++p) visit(m_graph.neighbours[p]);
   }
 
-  void find_pull(Index v) {
+  KOKKOS_FUNCTION void find_pull(Index v) {
     Index pull[3] = {0, 0, 0};
     for_neighbours(v, [&](Index u) { pull[m_part[u]] += m_graph.weights[u]; });
     m_a.pull[2 * v] = pull[0];
@@ -183,7 +185,7 @@ class NodeFm {
   }
 
   /// A vertex of the other side enters the separator and the queue.
-  void enter(Index u) {
+  KOKKOS_FUNCTION void enter(Index u) {
     const Index weight = m_graph.weights[u];
     const int other = 1 - m_to;
     m_part[u] = separator;
@@ -203,7 +205,7 @@ class NodeFm {
   }
 
   /// The vertex of largest gain moves, unless its side becomes too heavy.
-  void step() {
+  KOKKOS_FUNCTION void step() {
     const Index v = m_heap.take_largest(), weight = m_graph.weights[v];
     if (m_weights.part[m_to] + weight > m_max_side) return;
     m_part[v] = static_cast<signed char>(m_to);
@@ -223,7 +225,7 @@ class NodeFm {
     }
   }
 
-  void begin_pass(int to) {
+  KOKKOS_FUNCTION void begin_pass(int to) {
     m_to = to;
     m_n_moved = m_n_best = 0;
     m_size_before = m_size;
@@ -233,22 +235,27 @@ class NodeFm {
   }
 
   /// Back to the best state, and the list of the separator without what left it.
-  void end_pass() {
+  KOKKOS_FUNCTION void end_pass() {
     while (m_size > list_end(m_n_moved)) leave(m_a.list[--m_size]);
     for (; m_n_moved > m_n_best; --m_n_moved) {
       while (m_size > list_end(m_n_moved - 1)) leave(m_a.list[--m_size]);
       undo(m_a.moved[m_n_moved - 1]);
     }
     m_weights = m_best;
-    m_size = static_cast<Index>(
-        std::remove_if(m_a.list, m_a.list + m_size, [&](Index v) { return m_part[v] != separator; }) -
-        m_a.list);
+    Index size = 0;
+    for (Index i = 0; i < m_size; ++i) {
+      m_a.list[size] = m_a.list[i];
+      size += m_part[m_a.list[i]] == separator;
+    }
+    m_size = size;
   }
 
-  Index list_end(Index n_moved) const { return n_moved == 0 ? m_size_before : m_a.list_end[n_moved - 1]; }
+  KOKKOS_FUNCTION Index list_end(Index n_moved) const {
+    return n_moved == 0 ? m_size_before : m_a.list_end[n_moved - 1];
+  }
 
   /// Undoes `enter`.
-  void leave(Index u) {
+  KOKKOS_FUNCTION void leave(Index u) {
     m_part[u] = static_cast<signed char>(1 - m_to);
     for_neighbours(u, [&](Index k) {
       if (m_part[k] == separator) m_a.pull[2 * k + 1 - m_to] += m_graph.weights[u];
@@ -256,7 +263,7 @@ class NodeFm {
   }
 
   /// Undoes the move of a vertex, once those that entered with it have left.
-  void undo(Index v) {
+  KOKKOS_FUNCTION void undo(Index v) {
     m_part[v] = separator;
     Index pull[3] = {0, 0, 0};
     for_neighbours(v, [&](Index k) {
@@ -268,15 +275,14 @@ class NodeFm {
   }
 
   /// A pass to one side; whether it found a better state.
-  bool improve(int to) {
+  KOKKOS_FUNCTION bool improve(int to) {
     begin_pass(to);
     for (Index i = 0; i < m_size; ++i) m_heap.insert(m_a.list[i], priority(m_a.list[i]));
-    const Index patience = std::min<Index>(3 * m_size, 300);
+    const Index patience = m_size < 100 ? 3 * m_size : 300;
     while (!m_heap.empty()) {
       const Index idle = m_n_moved - m_n_best;
       if (idle > 3 * patience) break;
-      if (idle > patience && 10.0 * static_cast<double>(m_weights.part[separator]) >
-                                 11.0 * static_cast<double>(m_best.part[separator]))
+      if (idle > patience && m_weights.part[separator] > m_best.part[separator] + m_best.part[separator] / 10)
         break;
       step();
     }
@@ -297,7 +303,7 @@ class NodeFm {
 };
 
 template <class Index, class MemorySpace>
-typename NodeFm<Index>::Graph plain_graph(const GraphBatch<Index, MemorySpace>& graph) {
+KOKKOS_FUNCTION typename NodeFm<Index>::Graph plain_graph(const GraphBatch<Index, MemorySpace>& graph) {
   return {graph.row_map.data(), graph.neighbours.data(), graph.vertex_weights.data()};
 }
 

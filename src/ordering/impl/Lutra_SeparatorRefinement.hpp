@@ -6,6 +6,7 @@
 #include "Lutra_GraphBatch.hpp"
 #include "Lutra_NestedDissection.hpp"
 #include "Lutra_NodeFm.hpp"
+#include "Lutra_SeparatorHalfPasses.hpp"
 
 namespace lutra::Impl {
 
@@ -17,7 +18,7 @@ struct RefineByMoves {
   NodeFmArrays<Index> arrays;
   double max_side_share;
 
-  void operator()(const Index g) const {
+  KOKKOS_FUNCTION void operator()(const Index g) const {
     const Index first = graph.first_vertex(g);
     NodeFm<Index> fm(plain_graph(graph), part.data(), arrays.of_graph(first));
     fm.read(first, graph.first_vertex(g + 1), max_side_share);
@@ -26,7 +27,9 @@ struct RefineByMoves {
 };
 
 /// Makes the separator of each graph of a batch lighter, or the sides more equal at the same weight. A
-/// separator whose sides are within options.max_side_share of the graph's weight is never made heavier.
+/// separator whose sides are within options.max_side_share of the graph's weight is never made heavier. One
+/// thread of a host, and several threads on small graphs, move single vertices; many threads on large graphs
+/// and devices move many at once. Which it is does not depend on how many threads there are.
 /// @param part [n_vertices] no edge joins the sides, before and after
 /// Cost: one pass over the vertices, and the edges of vertices near the separator.
 template <class Executor, class Index, class MemorySpace>
@@ -34,11 +37,18 @@ void refine_separator(const Executor& exec, const GraphBatch<Index, MemorySpace>
                       const DissectionOptions& options, const Piece<signed char, MemorySpace>& part,
                       DissectionStack<MemorySpace>& stack) {
   const auto mark = stack.mark();
-  exec.for_each(
-      "lutra::ordering::refine_separator", graph.n_graphs,
-      RefineByMoves<Index, MemorySpace>{graph, part, take_node_fm_arrays<Index>(graph.n_vertices, stack),
-                                        options.max_side_share});
-  exec.fence();
+  constexpr bool on_host =
+      Kokkos::SpaceAccessibility<typename MemorySpace::execution_space, Kokkos::HostSpace>::accessible;
+  constexpr Index large_graph = 20000;
+  if (Executor::one_thread || (on_host && graph.n_vertices / large_graph < graph.n_graphs)) {
+    const auto arrays = take_node_fm_arrays<Index>(graph.n_vertices, stack);
+    exec.for_each("lutra::ordering::refine_separator", graph.n_graphs,
+                  RefineByMoves<Index, MemorySpace>{graph, part, arrays, options.max_side_share});
+    exec.fence();
+  } else {
+    SeparatorHalfPasses<Executor, Index, MemorySpace>(exec, graph, options.max_side_share, part, stack)
+        .refine();
+  }
   stack.rewind(mark);
 }
 
