@@ -2,11 +2,11 @@
 #include "Lutra_NestedDissection.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_HostDissection.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_LevelDissection.hpp"
 
 namespace lutra {
 namespace {
@@ -61,13 +61,25 @@ Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricG
                                     const DissectionOptions& options, const MemoryBudget& budget) {
   const ReducedGraph<Index> reduced = reduce_graph(graph, options.reduction);
   std::vector<Index> order(static_cast<std::size_t>(reduced.graph.size()));
-  const auto n_threads = static_cast<std::size_t>(std::max(1, exec.concurrency()));
-  Impl::HostDissection<Index> dissection(reduced.graph, reduced.weights, options, budget, n_threads);
-  dissection.run(order);
+  const auto first = Impl::join_components(Impl::list_components(reduced.graph, order),
+                                           static_cast<Index>(options.leaf_vertices), order);
   Dissection<Index> result;
+  std::vector<Impl::DissectionNode<Index>> nodes;
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
+    const auto n_threads = static_cast<std::size_t>(std::max(1, exec.concurrency()));
+    Impl::HostDissection<Index> dissection(reduced.graph, reduced.weights, options, budget, n_threads);
+    dissection.run(first, order);
+    nodes = std::move(dissection.nodes);
+    result.n_degenerate = dissection.n_degenerate;
+  } else {
+    Impl::LevelDissection<Impl::WholeSpace<ExecutionSpace>, Index> dissection({exec}, options, budget);
+    dissection.run(reduced.graph, reduced.weights, first, order);
+    nodes = std::move(dissection.nodes);
+    result.n_degenerate = dissection.n_degenerate;
+    Impl::order_leaves(reduced.graph, reduced.weights, nodes, order);
+  }
   result.permutation = expand_order(reduced, order);
-  result.n_degenerate = dissection.n_degenerate;
-  build_tree(std::move(dissection.nodes), result);
+  build_tree(std::move(nodes), result);
   expand_columns(reduced, order, result);
   return result;
 }

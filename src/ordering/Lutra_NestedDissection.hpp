@@ -17,9 +17,12 @@ struct DissectionOptions {
   /// The most that the larger side of a bisection weighs, of the weight of the subgraph.
   double max_side_share = 0.6;
   /// Coarsening stops at so many vertices.
-  int coarse_vertices = 100;
+  int coarse_vertices = 60;
   /// Initial separators tried on the coarsest graph.
   int trials = 5;
+  /// Graphs of at least so many vertices descend several times from a sixteenth of them on.
+  int min_descents_vertices = 5000;
+  int descents = 4;
   /// Sets what is drawn at random. The same graph and options give the same order.
   std::uint64_t seed = 1;
   ReductionOptions reduction;  ///< what is done before

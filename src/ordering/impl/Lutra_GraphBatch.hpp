@@ -41,6 +41,7 @@ struct GraphBatch {
   Index n_entries() const { return static_cast<Index>(neighbours.extent(0)); }
 
   KOKKOS_FUNCTION Index graph_of(Index v) const { return n_graphs == 1 ? Index(0) : graph(v); }
+  KOKKOS_FUNCTION Index first_of(Index v) const { return n_graphs == 1 ? Index(0) : first_vertex(graph(v)); }
   KOKKOS_FUNCTION Index edge_weight(Index p) const {
     return edge_weights.extent(0) == 0 ? Index(1) : edge_weights(p);
   }

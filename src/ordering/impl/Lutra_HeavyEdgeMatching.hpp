@@ -62,19 +62,21 @@ class HeavyEdgeMatching {
       return h ^ (h >> 15);
     }
 
-    /// Whether u beats the present suitor of v, with an edge of `weight` and `key` = hash(u, v).
-    KOKKOS_FUNCTION bool beats(std::uint64_t present, Index u, Index v, Index weight,
+    /// Whether u beats the present suitor of v, with an edge of `weight` and `key`. Hashes are of numbers in
+    /// their graph, which starts at `first`.
+    KOKKOS_FUNCTION bool beats(std::uint64_t present, Index u, Index v, Index first, Index weight,
                                std::uint32_t key) const {
       if (present == 0) return true;
       const auto w = static_cast<Index>(present >> 32);
       if (weight != w) return weight > w;
       const auto other = static_cast<Index>(static_cast<std::uint32_t>(present)) - 1;
-      const std::uint32_t other_key = hash(other, v);
+      const std::uint32_t other_key = hash(other - first, v - first);
       return key != other_key ? key > other_key : u < other;
     }
 
     KOKKOS_FUNCTION void operator()(const Index start) const {
       Index u = start;
+      const Index first = graph.first_of(start);
       const Index heaviest = limit(graph.graph_of(start));
       const bool weighted = graph.edge_weights.extent(0) > 0;
       while (u >= 0) {
@@ -85,12 +87,12 @@ class HeavyEdgeMatching {
         for (Index p = graph.row_map(u); p < graph.row_map(u + 1); ++p) {
           const Index v = graph.neighbours(p), weight = weighted ? graph.edge_weights(p) : Index(1);
           if (weight < best_weight) continue;
-          const std::uint32_t key = hash(u, v);
+          const std::uint32_t key = hash(u - first, v - first);
           if (weight == best_weight && (key < best_key || (key == best_key && best >= 0 && v > best)))
             continue;
           if (graph.vertex_weights(v) > room) continue;
           const std::uint64_t present = load(&suitor(v));
-          if (!beats(present, u, v, weight, key)) continue;
+          if (!beats(present, u, v, first, weight, key)) continue;
           best = v;
           best_weight = weight;
           best_key = key;
@@ -140,7 +142,7 @@ class HeavyEdgeMatching {
       std::uint32_t best = 0;
       for (Index p = graph.row_map(v); p < graph.row_map(v + 1); ++p) {
         const Index weight = graph.edge_weight(p), u = graph.neighbours(p);
-        const std::uint32_t key = proposal.hash(u, 0);
+        const std::uint32_t key = proposal.hash(u - graph.first_of(v), 0);
         if (weight < heaviest || (weight == heaviest && key <= best)) continue;
         hub = u;
         heaviest = weight;

@@ -7,23 +7,16 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "Lutra_DissectionNode.hpp"
 #include "Lutra_HostTasks.hpp"
 #include "Lutra_LeafWorkspace.hpp"
 #include "Lutra_MultilevelBisection.hpp"
 
 namespace lutra::Impl {
-
-/// A node of the separator tree: its subtree has the columns begin … end − 1, itself those from own_begin.
-template <class Index>
-struct DissectionNode {
-  Index begin, own_begin, end;
-  bool leaf;
-};
 
 /// Dissects by host threads, depth first. Each subgraph owns a range of `order`; a bisection rearranges it:
 ///
@@ -45,10 +38,11 @@ class HostDissection {
                  const DissectionOptions& options, const MemoryBudget& budget, std::size_t n_threads)
       : m_graph(graph), m_weights(weights), m_options(options), m_budget(budget), m_n_threads(n_threads) {}
 
-  /// @param order [n] the vertices, in ascending order
-  void run(std::vector<Index>& order) {
+  /// @param order [n] vertices of a component next to each other, ascending; then the order
+  /// @param first where each component begins in `order`, and the end
+  void run(const std::vector<Index>& first, std::vector<Index>& order) {
     m_order = order.data();
-    add_components(order);
+    add_components(order, first);
     const auto work = [&](std::size_t, std::size_t) { run_tasks(); };
     for_each_task(m_n_threads, m_n_threads, work);
   }
@@ -122,7 +116,7 @@ class HostDissection {
     worker.bisection.bisect(graph, part, stack);
     std::array<Index, 3> size{};
     for (Index v = 0; v < n; ++v) ++size[static_cast<std::size_t>(part(v))];
-    if (size[0] == 0 || size[1] == 0 || 3 * size[2] > n) {
+    if (is_degenerate(size[0], size[1], size[2])) {
       stack.rewind(mark);
       ++n_degenerate;
       return order_leaf(worker, begin, n);
@@ -215,51 +209,17 @@ class HostDissection {
     return task;
   }
 
-  /// Tasks of the components of the graph, breadth first from their smallest vertex. Small ones are put
-  /// together into one task of isolated subgraphs, which are leaves.
-  void add_components(std::vector<Index>& order) {
-    const std::vector<Index> first = list_components(order);
+  /// A task for each component.
+  void add_components(const std::vector<Index>& order, const std::vector<Index>& first) {
     if (first.size() == 2) {
-      std::iota(order.begin(), order.end(), Index(0));
       auto task = std::make_unique<Task>();
       task->memory = {0, m_graph.size()};
       task->graph = whole_graph(task->memory);
-      task->begin = 0;
       return add_task(std::move(task));
     }
     std::vector<Index> number(order.size());
-    const auto leaf = static_cast<Index>(m_options.leaf_vertices);
-    for (std::size_t c = 0; c + 1 < first.size();) {
-      std::size_t end = c + 1;
-      while (end + 1 < first.size() && first[end + 1] - first[c] <= leaf) ++end;
-      std::sort(order.begin() + first[c], order.begin() + first[end]);
-      add_task(task_of(order, first[c], first[end], number));
-      c = end;
-    }
-  }
-
-  /// Puts the vertices of a component next to each other; returns where each component begins, and the end.
-  std::vector<Index> list_components(std::vector<Index>& order) const {
-    std::vector<Index> first;
-    std::vector<char> seen(order.size(), 0);
-    Index end = 0;
-    for (Index root = 0; root < m_graph.size(); ++root) {
-      if (at(seen, root)) continue;
-      first.push_back(end);
-      at(seen, root) = 1;
-      at(order, end++) = root;
-      for (Index k = first.back(); k < end; ++k) {
-        const Index v = at(order, k);
-        for (Index p = at(m_graph.row_map, v); p < at(m_graph.row_map, v + 1); ++p) {
-          const Index u = at(m_graph.neighbours, p);
-          if (at(seen, u)) continue;
-          at(seen, u) = 1;
-          at(order, end++) = u;
-        }
-      }
-    }
-    first.push_back(end);
-    return first;
+    for (std::size_t c = 0; c + 1 < first.size(); ++c)
+      add_task(task_of(order, first[c], first[c + 1], number));
   }
 
   /// The whole graph, without a copy: a batch is never written.

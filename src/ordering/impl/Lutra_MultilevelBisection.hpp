@@ -2,6 +2,7 @@
 #ifndef LUTRA_MULTILEVELBISECTION_HPP
 #define LUTRA_MULTILEVELBISECTION_HPP
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -36,18 +37,20 @@ class MultilevelBisection {
     const auto mark = stack.mark();
     m_levels.clear();
     m_levels.push_back({graph, {}});
-    coarsen(stack);
-    const Graph& coarsest = m_levels.back().graph;
-    Parts coarse_part = m_levels.size() == 1 ? part : stack.template take<signed char>(coarsest.n_vertices);
-    initial_separator(m_exec, coarsest, m_options, coarse_part, stack);
-    for (std::size_t level = m_levels.size() - 1; level-- > 0;) {
-      const Level& fine = m_levels[level];
-      const Parts fine_part = level == 0 ? part : stack.template take<signed char>(fine.graph.n_vertices);
-      m_exec.for_each("lutra::ordering::project", fine.graph.n_vertices,
-                      Project{fine.coarse_of, coarse_part, fine_part});
-      refine_separator(m_exec, fine.graph, m_options, fine_part, stack);
-      coarse_part = fine_part;
+    m_total = stack.template take<Index>(graph.n_graphs);
+    weigh(graph);
+    const auto target = static_cast<Index>(m_options.coarse_vertices);
+    const bool several =
+        m_options.descents > 1 && graph.n_vertices / graph.n_graphs >= m_options.min_descents_vertices;
+    if (several) coarsen(std::max(target, graph.n_vertices / graph.n_graphs / 16), 0, stack);
+    const std::size_t middle = m_levels.size() - 1;
+    Parts middle_part = part_of_level(middle, part, stack);
+    if (several) {
+      separate_middle(middle_part, stack);
+    } else {
+      separate_once(middle, 0, middle_part, stack);
     }
+    ascend(middle, 0, middle_part, part, stack);
     stack.rewind(mark);
   }
 
@@ -80,45 +83,134 @@ class MultilevelBisection {
   struct Limit {
     Graph graph;
     Indices total, limit;
-    Index target;
+    Index target, coarsest;  ///< vertices of a graph to stop at, now and in the end
     KOKKOS_FUNCTION void operator()(const Index g) const {
       const Index n = graph.first_vertex(g + 1) - graph.first_vertex(g);
       limit(g) =
           n <= target
               ? Index(0)
-              : 1 + static_cast<Index>(1.5 * static_cast<double>(total(g)) / static_cast<double>(target));
+              : 1 + static_cast<Index>(1.5 * static_cast<double>(total(g)) / static_cast<double>(coarsest));
     }
   };
 
-  void coarsen(Stack& stack) {
-    const Graph& graph = m_levels[0].graph;
-    const Indices total = stack.template take<Index>(graph.n_graphs),
-                  limit = stack.template take<Index>(graph.n_graphs);
+  /// Weights of both sides and the separator of each graph.
+  struct AddParts {
+    Graph graph;
+    Parts part;
+    Indices weights;
+    KOKKOS_FUNCTION void operator()(const Index v) const {
+      Executor::fetch_add(&weights(3 * graph.graph_of(v) + part(v)), graph.vertex_weights(v));
+    }
+  };
+
+  /// Takes the separators of a descent where they are better than the best so far.
+  struct TakeBetter {
+    Graph graph;
+    Parts part, best;
+    Indices weights, best_weights;
+    double max_side_share;
+    bool first;
+    KOKKOS_FUNCTION bool better(Index g) const {
+      if (first) return true;
+      SeparatorWeights<Index> now, before;
+      for (int k = 0; k < 3; ++k) {
+        now.part[k] = weights(3 * g + k);
+        before.part[k] = best_weights(3 * g + k);
+      }
+      return now.better_than(before, now.max_side(max_side_share));
+    }
+    KOKKOS_FUNCTION void operator()(const Index v) const {
+      if (better(graph.graph_of(v))) best(v) = part(v);
+    }
+  };
+
+  struct TakeWeights {
+    TakeBetter take;
+    KOKKOS_FUNCTION void operator()(const Index g) const {
+      if (!take.better(g)) return;
+      for (int k = 0; k < 3; ++k) take.best_weights(3 * g + k) = take.weights(3 * g + k);
+    }
+  };
+
+  Parts part_of_level(std::size_t level, const Parts& part, Stack& stack) const {
+    return level == 0 ? part : stack.template take<signed char>(m_levels[level].graph.n_vertices);
+  }
+
+  void weigh(const Graph& graph) {
     if (graph.n_graphs == 1) {
-      m_exec.fill(total,
+      m_exec.fill(m_total,
                   m_exec.template sum<Index>("lutra::ordering::weight", graph.n_vertices, SumWeights{graph}));
     } else {
-      m_exec.fill(total, Index(0));
-      m_exec.for_each("lutra::ordering::weights", graph.n_vertices, AddWeight{graph, total});
+      m_exec.fill(m_total, Index(0));
+      m_exec.for_each("lutra::ordering::weights", graph.n_vertices, AddWeight{graph, m_total});
     }
-    const auto target = static_cast<Index>(m_options.coarse_vertices);
-    if (graph.n_vertices <= target * graph.n_graphs) return;
-    const Indices match = stack.template take<Index>(graph.n_vertices),
-                  first = stack.template take<Index>(graph.n_vertices + 1);
-    for (std::uint64_t level = 0;; ++level) {
+  }
+
+  /// Several descents from a middle level, each with other matchings; the best separator is kept.
+  void separate_middle(const Parts& best, Stack& stack) {
+    const std::size_t middle = m_levels.size() - 1;
+    const Graph& graph = m_levels[middle].graph;
+    const Parts part = stack.template take<signed char>(graph.n_vertices);
+    const Indices weights = stack.template take<Index>(3 * graph.n_graphs),
+                  best_weights = stack.template take<Index>(3 * graph.n_graphs);
+    for (int descent = 0; descent < m_options.descents; ++descent) {
+      separate_once(middle, static_cast<std::uint64_t>(descent), part, stack);
+      const Graph& at_middle = m_levels[middle].graph;
+      m_exec.fill(weights, Index(0));
+      m_exec.for_each("lutra::ordering::add_parts", at_middle.n_vertices, AddParts{at_middle, part, weights});
+      const TakeBetter take{at_middle,   part, best, weights, best_weights, m_options.max_side_share,
+                            descent == 0};
+      m_exec.for_each("lutra::ordering::take_better", at_middle.n_vertices, take);
+      m_exec.for_each("lutra::ordering::take_weights", at_middle.n_graphs, TakeWeights{take});
+    }
+  }
+
+  /// One descent from a level to the coarsest graph and back.
+  void separate_once(std::size_t level, std::uint64_t descent, const Parts& part, Stack& stack) {
+    const auto mark = stack.mark();
+    coarsen(static_cast<Index>(m_options.coarse_vertices), descent, stack);
+    const std::size_t last = m_levels.size() - 1;
+    const Parts coarse =
+        last == level ? part : stack.template take<signed char>(m_levels[last].graph.n_vertices);
+    DissectionOptions options = m_options;
+    options.seed += 0x1000 * descent;
+    initial_separator(m_exec, m_levels[last].graph, options, coarse, stack);
+    ascend(last, level, coarse, part, stack);
+    m_levels.resize(level + 1);
+    stack.rewind(mark);
+  }
+
+  /// Projects and refines from one level up to a finer one, whose part is `result`.
+  void ascend(std::size_t from, std::size_t to, Parts coarse_part, const Parts& result, Stack& stack) {
+    for (std::size_t level = from; level-- > to;) {
+      const Level& fine = m_levels[level];
+      const Parts fine_part = level == to ? result : stack.template take<signed char>(fine.graph.n_vertices);
+      m_exec.for_each("lutra::ordering::project", fine.graph.n_vertices,
+                      Project{fine.coarse_of, coarse_part, fine_part});
+      refine_separator(m_exec, fine.graph, m_options, fine_part, stack);
+      coarse_part = fine_part;
+    }
+  }
+
+  /// Adds coarser levels until their graphs have `target` vertices, or hardly anything matches.
+  void coarsen(Index target, std::uint64_t descent, Stack& stack) {
+    const Graph finest = m_levels.back().graph;
+    if (finest.n_vertices <= target * finest.n_graphs) return;
+    const Indices limit = stack.template take<Index>(finest.n_graphs),
+                  match = stack.template take<Index>(finest.n_vertices),
+                  first = stack.template take<Index>(finest.n_vertices + 1);
+    for (;;) {
       const Graph fine = m_levels.back().graph;
       if (fine.n_vertices <= target * fine.n_graphs) return;
       const auto before = stack.mark();
       const Indices coarse_of = stack.template take<Index>(fine.n_vertices);
-      m_exec.for_each("lutra::ordering::limits", fine.n_graphs, Limit{fine, total, limit, target});
-      HeavyEdgeMatching<Executor, Index, MemorySpace>(m_exec, fine, limit, m_options.seed + level)
-          .find(match, stack);
+      m_exec.for_each("lutra::ordering::limits", fine.n_graphs,
+                      Limit{fine, m_total, limit, target, static_cast<Index>(m_options.coarse_vertices)});
+      const std::uint64_t seed = m_options.seed + 0x100 * descent + m_levels.size();
+      HeavyEdgeMatching<Executor, Index, MemorySpace>(m_exec, fine, limit, seed).find(match, stack);
       const Contraction<Executor, Index, MemorySpace> contraction(m_exec, fine, match);
       const Index n_coarse = contraction.number(coarse_of, first);
-      if (n_coarse > fine.n_vertices - fine.n_vertices / 20) {
-        stack.rewind(before);
-        return;
-      }
+      if (n_coarse > fine.n_vertices - fine.n_vertices / 20) return stack.rewind(before);
       m_levels.back().coarse_of = coarse_of;
       m_levels.push_back({contraction.contract(coarse_of, n_coarse, stack), {}});
     }
@@ -126,7 +218,8 @@ class MultilevelBisection {
 
   Executor m_exec;
   DissectionOptions m_options;
-  std::vector<Level> m_levels;
+  std::vector<Level> m_levels;  ///< finest first
+  Indices m_total;              ///< [n_graphs] weight
 };
 
 }  // namespace lutra::Impl

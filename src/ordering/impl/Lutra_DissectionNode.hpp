@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_DISSECTIONNODE_HPP
+#define LUTRA_DISSECTIONNODE_HPP
+
+#include <algorithm>
+#include <vector>
+
+#include "Lutra_At.hpp"
+#include "Lutra_SymmetricGraph.hpp"
+
+namespace lutra::Impl {
+
+/// A node of the separator tree: its subtree has the columns begin … end − 1, itself those from own_begin.
+template <class Index>
+struct DissectionNode {
+  Index begin, own_begin, end;
+  bool leaf;
+};
+
+/// Whether a bisection is none: a side is empty, or the separator has more than a third of the vertices.
+template <class Index>
+bool is_degenerate(Index side_a, Index side_b, Index separator) {
+  return side_a == 0 || side_b == 0 || separator > (side_a + side_b) / 2;
+}
+
+/// Sets `order` to the vertices, those of a component next to each other, breadth first from its smallest.
+/// Returns where each component begins, and the end.
+template <class Index>
+std::vector<Index> list_components(const SymmetricGraph<Index>& graph, std::vector<Index>& order) {
+  std::vector<Index> first;
+  std::vector<char> seen(order.size(), 0);
+  Index end = 0;
+  for (Index root = 0; root < graph.size(); ++root) {
+    if (at(seen, root)) continue;
+    first.push_back(end);
+    at(seen, root) = 1;
+    at(order, end++) = root;
+    for (Index k = first.back(); k < end; ++k) {
+      const Index v = at(order, k);
+      for (Index p = at(graph.row_map, v); p < at(graph.row_map, v + 1); ++p) {
+        const Index u = at(graph.neighbours, p);
+        if (at(seen, u)) continue;
+        at(seen, u) = 1;
+        at(order, end++) = u;
+      }
+    }
+  }
+  first.push_back(end);
+  return first;
+}
+
+/// Joins components of together at most `limit` vertices, and sorts the vertices within each range of
+/// `order`.
+template <class Index>
+std::vector<Index> join_components(const std::vector<Index>& first, Index limit, std::vector<Index>& order) {
+  std::vector<Index> joined;
+  for (std::size_t c = 0; c + 1 < first.size();) {
+    std::size_t end = c + 1;
+    while (end + 1 < first.size() && first[end + 1] - first[c] <= limit) ++end;
+    std::sort(order.begin() + first[c], order.begin() + first[end]);
+    joined.push_back(first[c]);
+    c = end;
+  }
+  joined.push_back(first.back());
+  return joined;
+}
+
+}  // namespace lutra::Impl
+
+#endif
