@@ -278,7 +278,7 @@ class NodeFm {
   KOKKOS_FUNCTION bool improve(int to) {
     begin_pass(to);
     for (Index i = 0; i < m_size; ++i) m_heap.insert(m_a.list[i], priority(m_a.list[i]));
-    const Index patience = m_size < 100 ? 3 * m_size : 300;
+    const Index patience = m_size < 100 ? 3 * m_size : m_size < 300 ? Index(300) : m_size;
     while (!m_heap.empty()) {
       const Index idle = m_n_moved - m_n_best;
       if (idle > 3 * patience) break;
