@@ -90,7 +90,7 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 void search(const ExecutionSpace& exec,
             const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
             const MemoryBudget& budget, const DistributedSymbolicOptions& options,
-            DistributedPattern<Ordinal, Offset>& part) {
+            DistributedLuPattern<Ordinal, Offset>& part) {
   const auto all = static_cast<std::int64_t>(part.rows.size());
   // Eq. 1: chunk · chunks in flight on a node = #C · ranks of the node
   const SourceSchedule& schedule = part.schedule;
@@ -124,7 +124,7 @@ void search(const ExecutionSpace& exec,
 }
 
 template <class Ordinal, class Offset>
-std::vector<RowSummary<Ordinal>> summarize(const DistributedPattern<Ordinal, Offset>& part,
+std::vector<RowSummary<Ordinal>> summarize(const DistributedLuPattern<Ordinal, Offset>& part,
                                            std::int64_t max_size) {
   std::vector<RowSummary<Ordinal>> summaries;
   summaries.reserve(part.rows.size());
@@ -145,7 +145,8 @@ std::vector<RowSummary<Ordinal>> summarize(const DistributedPattern<Ordinal, Off
 
 /// Summaries of all rows on all ranks.
 template <class Ordinal, class Offset>
-std::vector<RowSummary<Ordinal>> exchange(Communicator& comm, const DistributedPattern<Ordinal, Offset>& part,
+std::vector<RowSummary<Ordinal>> exchange(Communicator& comm,
+                                          const DistributedLuPattern<Ordinal, Offset>& part,
                                           const std::vector<RowSummary<Ordinal>>& own) {
   const auto gathered = comm.gather(own);
   std::vector<RowSummary<Ordinal>> all;
@@ -248,7 +249,7 @@ std::vector<RowRange> cut_into_messages(const std::vector<std::int64_t>& length)
 
 /// Lengths of some rows of L + U.
 template <class Ordinal, class Offset>
-std::vector<std::int64_t> lengths_of(const DistributedPattern<Ordinal, Offset>& part,
+std::vector<std::int64_t> lengths_of(const DistributedLuPattern<Ordinal, Offset>& part,
                                      const std::vector<Ordinal>& rows) {
   const auto& [lower, upper] = std::tie(part.supernodes.lower, part.supernodes.upper);
   std::vector<std::int64_t> lengths;
@@ -259,11 +260,11 @@ std::vector<std::int64_t> lengths_of(const DistributedPattern<Ordinal, Offset>& 
 }  // namespace
 
 template <class Ordinal, class Offset, class ExecutionSpace>
-DistributedPattern<Ordinal, Offset> factorize_symbolic_distributed(
+DistributedLuPattern<Ordinal, Offset> factorize_symbolic_distributed(
     Communicator& comm, const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const DistributedSymbolicOptions& options) {
-  DistributedPattern<Ordinal, Offset> part;
+  DistributedLuPattern<Ordinal, Offset> part;
   part.n = pattern.n_rows;
   part.schedule = make_schedule(comm, pattern.n_rows, options);
   std::vector<RowSummary<Ordinal>> own;
@@ -286,9 +287,8 @@ DistributedPattern<Ordinal, Offset> factorize_symbolic_distributed(
 }
 
 template <class Ordinal, class Offset>
-LuPattern<Ordinal, Offset, Kokkos::HostSpace> gather_pattern(Communicator& comm,
-                                                             const DistributedPattern<Ordinal, Offset>& part,
-                                                             int root) {
+LuPattern<Ordinal, Offset, Kokkos::HostSpace> gather_pattern(
+    Communicator& comm, const DistributedLuPattern<Ordinal, Offset>& part, int root) {
   const int first_root = std::max(root, 0);
   const auto n = static_cast<std::size_t>(part.n);
   LuPattern<Ordinal, Offset, Kokkos::HostSpace> result;
@@ -349,13 +349,13 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> gather_pattern(Communicator& comm,
 }
 
 #define LUTRA_DISTRIBUTED_SYMBOLIC(Ordinal, Offset, Space)                                           \
-  template DistributedPattern<Ordinal, Offset> factorize_symbolic_distributed(                       \
+  template DistributedLuPattern<Ordinal, Offset> factorize_symbolic_distributed(                     \
       Communicator&, const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, \
       const MemoryBudget&, const DistributedSymbolicOptions&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_DISTRIBUTED_SYMBOLIC)
 #define LUTRA_GATHER_PATTERN(Ordinal, Offset)                            \
   template LuPattern<Ordinal, Offset, Kokkos::HostSpace> gather_pattern( \
-      Communicator&, const DistributedPattern<Ordinal, Offset>&, int);
+      Communicator&, const DistributedLuPattern<Ordinal, Offset>&, int);
 LUTRA_FOR_EACH_PATTERN(LUTRA_GATHER_PATTERN)
 
 }  // namespace lutra

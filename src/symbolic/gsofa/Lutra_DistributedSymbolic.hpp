@@ -43,7 +43,7 @@ struct DistributedSymbolicOptions {
 /// L + U by rows, distributed over ranks, in host memory. The same on all ranks but for what is said to be a
 /// rank's own.
 template <class Ordinal, class Offset>
-struct DistributedPattern {
+struct DistributedLuPattern {
   Ordinal n = 0;
   SourceSchedule schedule;
   std::vector<Ordinal> rows;                                  ///< own: the rank's rows, ascending
@@ -75,7 +75,7 @@ struct DistributedPattern {
 /// InputError where ranks do not have patterns of one size, or `ranks_per_node` does not divide their number;
 /// what Communicator throws
 template <class Ordinal, class Offset, class ExecutionSpace>
-DistributedPattern<Ordinal, Offset> factorize_symbolic_distributed(
+DistributedLuPattern<Ordinal, Offset> factorize_symbolic_distributed(
     Communicator& comm, const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget = {}, const DistributedSymbolicOptions& options = {});
@@ -85,9 +85,8 @@ DistributedPattern<Ordinal, Offset> factorize_symbolic_distributed(
 /// arrival.
 /// @throws OutOfMemoryError on all ranks
 template <class Ordinal, class Offset>
-LuPattern<Ordinal, Offset, Kokkos::HostSpace> gather_pattern(Communicator& comm,
-                                                             const DistributedPattern<Ordinal, Offset>& part,
-                                                             int root = 0);
+LuPattern<Ordinal, Offset, Kokkos::HostSpace> gather_pattern(
+    Communicator& comm, const DistributedLuPattern<Ordinal, Offset>& part, int root = 0);
 
 }  // namespace lutra
 
