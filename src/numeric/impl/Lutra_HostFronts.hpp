@@ -60,6 +60,7 @@ struct HostFrontWorker {
 
   template <class Loop>
   void work(const Front<Ordinal, Offset>& front, const Loop& loop) const {
+    if (front.pivots == 0) return;  // its contribution comes from another rank
     const DenseFront<Scalar> dense = data.dense(front);
     clear(front, dense, loop);
     for (Offset e = front.entries; e < front.entries_end; ++e) {

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTPART_HPP
+#define LUTRA_FRONTPART_HPP
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "Lutra_At.hpp"
+#include "Lutra_FrontLu.hpp"
+
+namespace lutra::Impl {
+
+/// Some fronts of a tree as a tree of their own, with the entries of A in them. Its rows and columns are the
+/// pivots of its fronts, then rows that other parts eliminate.
+struct FrontPartPlan {
+  AssemblyTree<int> tree;
+  std::vector<int> position;          ///< [n] number in F of each row and column, ascending in both groups
+  std::vector<std::int64_t> row_map;  ///< [n + 1] of A's entries by rows of the part
+  std::vector<int> columns;           ///< of the part
+  std::vector<std::int64_t> source;   ///< of each entry: its position in A's values; on rank 0 alone
+
+  /// Roots whose contributions other parts assemble, ascending.
+  std::vector<int> open_roots() const {
+    return fronts_if([](int, int parent, auto rows) { return parent < 0 && rows > 0; });
+  }
+  /// Leaves without pivots, whose contributions come from other parts, ascending.
+  std::vector<int> foreign_leaves() const {
+    return fronts_if([](int pivots, int, auto) { return pivots == 0; });
+  }
+
+ private:
+  template <class Condition>
+  std::vector<int> fronts_if(const Condition& holds) const {
+    std::vector<int> result;
+    for (int f = 0; f < tree.count(); ++f) {
+      if (holds(at(tree.pivot_begin, f + 1) - at(tree.pivot_begin, f), at(tree.parent, f),
+                at(tree.row_begin, f + 1) - at(tree.row_begin, f)))
+        result.push_back(f);
+    }
+    return result;
+  }
+};
+
+/// Cuts a tree and its matrix into parts.
+class FrontPartMaker {
+ public:
+  /// @param part [fronts] which part each front belongs to
+  FrontPartMaker(const AssemblyTree<int>& tree, const FrontEntries<int, std::int64_t>& entries,
+                 std::vector<int> part)
+      : m_tree(tree),
+        m_entries(entries),
+        m_part(std::move(part)),
+        m_part_of_pivot(static_cast<std::size_t>(tree.n)),
+        m_column_position(m_part_of_pivot.size()),
+        m_local(m_part_of_pivot.size(), -1) {
+    for (int f = 0; f < tree.count(); ++f)
+      std::fill(m_part_of_pivot.begin() + at(tree.pivot_begin, f),
+                m_part_of_pivot.begin() + at(tree.pivot_begin, f + 1), at(m_part, f));
+    for (std::size_t k = 0; k < entries.col_order.size(); ++k)
+      at(m_column_position, entries.col_order[k]) = static_cast<int>(k);
+  }
+
+  FrontPartPlan make(int part) {
+    FrontPartPlan plan;
+    take_fronts(part, plan);
+    take_entries(part, plan);
+    for (const int position : plan.position) at(m_local, position) = -1;
+    return plan;
+  }
+
+ private:
+  int parent_part(int f) const {
+    return at(m_tree.parent, f) < 0 ? at(m_part, f) : at(m_part, at(m_tree.parent, f));
+  }
+
+  /// The part's fronts, and as leaves without pivots those of other parts whose parents it has.
+  void take_fronts(int part, FrontPartPlan& plan) {
+    AssemblyTree<int>& tree = plan.tree;
+    tree.pivot_begin.push_back(0);
+    tree.row_begin.push_back(0);
+    std::vector<int> number(m_part.size(), -1), taken;
+    for (int f = 0; f < m_tree.count(); ++f) {
+      const bool own = at(m_part, f) == part;
+      if (!own && parent_part(f) != part) continue;
+      at(number, f) = static_cast<int>(taken.size());
+      taken.push_back(f);
+      for (int k = at(m_tree.pivot_begin, f); own && k < at(m_tree.pivot_begin, f + 1); ++k) {
+        at(m_local, k) = static_cast<int>(plan.position.size());
+        plan.position.push_back(k);
+      }
+      tree.pivot_begin.push_back(static_cast<int>(plan.position.size()));
+      tree.rows.insert(tree.rows.end(), m_tree.rows.begin() + at(m_tree.row_begin, f),
+                       m_tree.rows.begin() + at(m_tree.row_begin, f + 1));
+      tree.row_begin.push_back(static_cast<std::int64_t>(tree.rows.size()));
+    }
+    for (const int f : taken)
+      tree.parent.push_back(at(m_tree.parent, f) < 0 ? -1 : at(number, at(m_tree.parent, f)));
+    std::vector<int> others;
+    for (const int row : tree.rows) {
+      if (at(m_local, row) < 0) others.push_back(row);
+    }
+    std::sort(others.begin(), others.end());
+    others.erase(std::unique(others.begin(), others.end()), others.end());
+    for (const int row : others) {
+      at(m_local, row) = static_cast<int>(plan.position.size());
+      plan.position.push_back(row);
+    }
+    for (int& row : tree.rows) row = at(m_local, row);
+    tree.n = static_cast<int>(plan.position.size());
+  }
+
+  void take_entries(int part, FrontPartPlan& plan) const {
+    const auto& A = m_entries.A;
+    plan.row_map.push_back(0);
+    for (const int k : plan.position) {
+      const int i = at(m_entries.row_order, k);
+      for (auto p = A.row_map(i); p < A.row_map(i + 1); ++p) {
+        const int l = at(m_column_position, A.entries(p));
+        if (at(m_part_of_pivot, std::min(k, l)) != part) continue;
+        plan.columns.push_back(at(m_local, l));
+        plan.source.push_back(p);
+      }
+      plan.row_map.push_back(static_cast<std::int64_t>(plan.columns.size()));
+    }
+  }
+
+  const AssemblyTree<int>& m_tree;
+  const FrontEntries<int, std::int64_t>& m_entries;
+  std::vector<int> m_part;             ///< [fronts]
+  std::vector<int> m_part_of_pivot;    ///< [n]
+  std::vector<int> m_column_position;  ///< [n] in F, of A's columns
+  std::vector<int> m_local;            ///< [n] number in the part that is made, of positions in F; else −1
+};
+
+/// A part with its factors, on a host.
+template <class Scalar>
+class FrontPart {
+ public:
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  using Real = RealOf<Scalar>;
+
+  /// @throws OutOfMemoryError
+  FrontPart(FrontPartPlan made, const MemoryBudget& budget)
+      : m_made(std::move(made)),
+        m_budget(budget),
+        m_ones(static_cast<std::size_t>(m_made.tree.n), Real(1)),
+        m_perturbed("lutra::numeric::perturbed", static_cast<std::size_t>(m_made.tree.n)) {
+    std::vector<int> same(static_cast<std::size_t>(m_made.tree.n));
+    std::iota(same.begin(), same.end(), 0);
+    const CsrPattern<int, std::int64_t, Kokkos::HostSpace> A{m_made.tree.n, m_made.tree.n,
+                                                             view(m_made.row_map), view(m_made.columns)};
+    m_plan = plan_fronts(m_exec, m_made.tree, FrontEntries<int, std::int64_t>{A, same, same}, budget,
+                         front_plan_options<Scalar, Exec>(), A);
+    m_factors = make_front_factors<Scalar>(m_exec, m_plan, budget);
+    allocate_values(m_exec, m_plan, budget, m_factors);
+    const auto pattern = pattern_of_fronts(m_exec, m_plan, MemoryBudget(), m_source);
+    m_exec.fence("lutra::numeric: the pattern of the part is complete");
+    for (int i = 0; i < m_made.tree.n; ++i) {
+      for (auto p = pattern.row_map(i); p < pattern.row_map(i + 1); ++p) {
+        rows.push_back(at(m_made.position, i));
+        columns.push_back(at(m_made.position, pattern.entries(p)));
+      }
+    }
+  }
+
+  const FrontPartPlan& made() const { return m_made; }
+  /// The contribution block of a front, by columns.
+  std::span<Scalar> contribution(int f) const {
+    const auto& front = at(m_plan.layout.fronts, f);
+    const auto size = static_cast<std::size_t>(front.cb_rows);
+    return {m_factors.contributions.data() + front.contribution, size * size};
+  }
+
+  /// @param values  of the part's entries, scaled; contributions of foreign leaves are there
+  /// @param largest of the whole matrix, its largest entry
+  /// @param factors out: L\U at `rows` and `columns`
+  FrontLuOutcome factorize(const std::vector<Scalar>& values, double perturbation, double largest,
+                           std::vector<Scalar>& factors) {
+    m_factors.no_outcome().largest_entry = largest;  // from which on entries raise it, and pivots are judged
+    factorize_fronts<Scalar>(m_exec, m_plan, {view(values), view(m_ones), view(m_ones)}, perturbation,
+                             m_factors, m_perturbed);
+    const std::size_t first = factors.size();
+    factors.resize(first + m_source.extent(0));
+    gather_factors<Scalar>(
+        m_exec, m_factors, m_source,
+        Kokkos::View<Scalar*, Kokkos::HostSpace>(factors.data() + first, m_source.extent(0)));
+    m_exec.fence("lutra::numeric: the part is factorized");
+    return m_factors.outcome();
+  }
+
+  static double largest_of(const std::vector<Scalar>& values) {
+    double largest = 0;
+    for (const Scalar& value : values)
+      largest = std::max(largest, static_cast<double>(ScalarTraits<Scalar>::magnitude(value)));
+    return largest;
+  }
+
+  std::vector<std::int64_t> rows, columns;  ///< of the entries of L + U, by the numbers of F
+
+ private:
+  template <class T>
+  static Kokkos::View<const T*, Kokkos::HostSpace> view(const std::vector<T>& values) {
+    return Kokkos::View<const T*, Kokkos::HostSpace>(values.data(), values.size());
+  }
+
+  Exec m_exec;
+  FrontPartPlan m_made;
+  MemoryBudget m_budget;
+  std::vector<Real> m_ones;  ///< scales: values come scaled
+  Kokkos::View<unsigned char*, Kokkos::HostSpace> m_perturbed;
+  FrontPlan<int, std::int64_t, Kokkos::HostSpace> m_plan;
+  FrontFactors<Scalar, int, std::int64_t, Exec> m_factors;
+  Kokkos::View<const std::int64_t*, Kokkos::HostSpace> m_source;  ///< of L + U by rows in the panels
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <map>
+#include <numeric>
+
+#include "Lutra_DistributedFronts.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_Generate.hpp"
+#include "Lutra_Ordering.hpp"
+
+namespace lutra::Test {
+namespace {
+
+using Exec = Kokkos::DefaultHostExecutionSpace;
+using Entry = std::pair<std::int64_t, std::int64_t>;
+using Factors = std::map<Entry, double>;
+
+/// A matrix, its orders and tree, and scales that are not powers of two.
+struct System {
+  HostMatrix<double> A;
+  std::vector<int> order_of_pivots;
+  AssemblyTree<int> tree;
+  std::vector<double> row_scale, col_scale;
+
+  explicit System(const HostMatrix<double>& matrix) : A(matrix) {
+    const auto pattern = make_view(A).pattern();
+    const auto first = order(pattern, Ordering::amd);
+    tree = make_assembly_tree(Exec(), pattern, first, first, MemoryBudget());
+    for (const int k : tree.order) order_of_pivots.push_back(first[static_cast<std::size_t>(k)]);
+    for (int i = 0; i < A.n_rows; ++i) {
+      row_scale.push_back(1 + 0.1 * (i % 7));
+      col_scale.push_back(1 - 0.03 * (i % 11));
+    }
+  }
+  FrontEntries<int, std::int64_t> entries() const {
+    return {make_view(A).pattern(), order_of_pivots, order_of_pivots};
+  }
+  ScaledValues<double, Kokkos::HostSpace> scaled() const {
+    const auto view = [](const std::vector<double>& values) {
+      return Kokkos::View<const double*, Kokkos::HostSpace>(values.data(), values.size());
+    };
+    return {view(A.values), view(row_scale), view(col_scale)};
+  }
+};
+
+/// L\U of one rank.
+Factors factors_of_one(const System& system, double perturbation, FrontLuOutcome& outcome) {
+  const Exec exec;
+  const MemoryBudget budget;
+  const auto plan =
+      plan_fronts(exec, system.tree, system.entries(), budget, front_plan_options<double, Exec>());
+  auto fronts = make_front_factors<double>(exec, plan, budget);
+  allocate_values(exec, plan, budget, fronts);
+  const Kokkos::View<unsigned char*, Kokkos::HostSpace> perturbed("perturbed", plan.n);
+  factorize_fronts<double>(exec, plan, system.scaled(), perturbation, fronts, perturbed);
+  Kokkos::View<const std::int64_t*, Kokkos::HostSpace> source;
+  const auto pattern = pattern_of_fronts(exec, plan, budget, source);
+  const Kokkos::View<double*, Kokkos::HostSpace> values("values", source.extent(0));
+  gather_factors(exec, fronts, source, values);
+  Factors result;
+  for (int i = 0; i < pattern.n; ++i) {
+    for (auto p = pattern.row_map(i); p < pattern.row_map(i + 1); ++p)
+      result[{i, pattern.entries(p)}] = values(p);
+  }
+  outcome = fronts.outcome();
+  return result;
+}
+
+void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, double perturbation) {
+  const System system(matrix);  // on rank 0; others hand over nothing
+  const System nothing(HostMatrix<double>{0, 0, {0}, {}, {}});
+  const System& mine = comm.rank() == 0 ? system : nothing;
+  FrontLuOutcome expected_outcome;
+  const Factors expected = factors_of_one(system, perturbation, expected_outcome);
+  DistributedFronts<double> fronts(comm, mine.tree, mine.entries());
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    const auto outcome = fronts.factorize(mine.scaled(), perturbation);
+    CHECK(outcome.perturbed == expected_outcome.perturbed);
+    CHECK(outcome.largest_entry == expected_outcome.largest_entry);
+    CHECK(outcome.largest_factor == expected_outcome.largest_factor);
+    std::size_t equal = 0;
+    for (std::size_t e = 0; e < fronts.values().size(); ++e) {
+      const auto found = expected.find({fronts.rows()[e], fronts.columns()[e]});
+      REQUIRE(found != expected.end());
+      if (found->second == fronts.values()[e]) ++equal;
+    }
+    CHECK(equal == fronts.values().size());
+    const auto counts = comm.all_gather(fronts.values().size());
+    CHECK(std::accumulate(counts.begin(), counts.end(), std::size_t(0)) == expected.size());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ranks compute the factors of one rank, bit by bit", "[numeric]") {
+  Communicator comm;
+  check_matrix(comm, generate("poisson2d", 17), 1e-10);
+  check_matrix(comm, generate("convdiff3d", 6), 1e-10);
+  check_matrix(comm, generate("circuit", 300, 3), 0.3);  // perturbs pivots
+  HostMatrix<double> blocks{9, 9, {0}, {}, {}};          // a forest of single rows
+  for (int i = 0; i < 9; ++i) {
+    blocks.entries.push_back(i);
+    blocks.values.push_back(i + 1);
+    blocks.row_map.push_back(i + 1);
+  }
+  check_matrix(comm, blocks, 1e-10);
+  HostMatrix<double> one{1, 1, {0, 1}, {0}, {2.0}};
+  check_matrix(comm, one, 1e-10);
+  comm.close();
+}
+
+TEST_CASE("subtrees are dealt to ranks by their memory", "[numeric]") {
+  const System system(generate("poisson2d", 40));
+  const auto& tree = system.tree;
+  const auto one = distribute_fronts(tree, 1);
+  CHECK(std::count(one.rank.begin(), one.rank.end(), 0) == tree.count());
+  const auto sizes = sizes_of_fronts<double, std::int64_t>(Exec(), tree);
+  CHECK(one.entries[0] >= 0.9 * static_cast<double>(sizes.panels + sizes.contributions));
+  CHECK(one.entries[0] <= 1.1 * static_cast<double>(sizes.panels + sizes.contributions));
+  for (const int ranks : {2, 3, 4, 7}) {
+    const auto divided = distribute_fronts(tree, ranks);
+    double all = 0;
+    for (const double entries : divided.entries) {
+      all += entries;
+      CHECK(entries < 0.75 * one.entries[0]);
+    }
+    CHECK(all >= one.entries[0]);  // blocks that pass to the top count twice
+    for (std::size_t f = 0; f < divided.rank.size(); ++f) {
+      REQUIRE(divided.rank[f] >= FrontRanks::top);
+      REQUIRE(divided.rank[f] < ranks);
+      if (tree.parent[f] < 0) continue;
+      const int above = divided.rank[static_cast<std::size_t>(tree.parent[f])];
+      CHECK((above == FrontRanks::top || above == divided.rank[f]));  // subtrees are whole
+    }
+  }
+}
+
+TEST_CASE("a budget that one rank's fronts exceed suffices for those of several", "[numeric]") {
+  Communicator comm;
+  const System system(generate("poisson3d", 20));
+  const System nothing(HostMatrix<double>{0, 0, {0}, {}, {}});
+  const System& mine = comm.rank() == 0 ? system : nothing;
+  // panels and contributions of one rank, which needs entries, lists and 2 MB of buffers besides
+  const double entries = distribute_fronts(system.tree, 1).entries[0];
+  const MemoryBudget budget(static_cast<std::size_t>(entries * sizeof(double)));
+  const auto attempt = [&] {
+    DistributedFronts<double> fronts(comm, mine.tree, mine.entries(), budget);
+    fronts.factorize(mine.scaled(), 1e-10);
+    return fronts.values().size();
+  };
+  if (comm.size() == 1) {
+    CHECK_THROWS_AS(attempt(), OutOfMemoryError);
+  } else {
+    CHECK(attempt() > 0);
+  }
+  comm.close();
+}
+
+}  // namespace lutra::Test
