@@ -4,7 +4,13 @@
 #include <algorithm>
 #include <string>
 
+#include <Kokkos_Macros.hpp>
+
+#include "Lutra_Config.hpp"
 #include "Lutra_Error.hpp"
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_PeerArena.hpp"
+#endif
 
 namespace lutra {
 
@@ -21,6 +27,9 @@ std::string_view to_string(CommBackend backend) {
 }
 
 bool is_built(CommBackend backend) {
+#ifdef KOKKOS_ENABLE_CUDA
+  if (backend == CommBackend::peer) return true;
+#endif
   return backend == CommBackend::mpi;
 }
 
@@ -30,9 +39,11 @@ SymmetricMemory::SymmetricMemory(Communicator& comm, std::size_t bytes, std::siz
   comm.agree("allocation of symmetric memory", [&] {
     if (!is_built(backend))
       throw InputError("communication backend '" + std::string(to_string(backend)) +
-                       "' is not in this build of Lutra; there is mpi");
+                       "' is not in this build of Lutra; there is mpi" +
+                       (is_built(CommBackend::peer) ? ", peer" : ""));
+    if (backend != CommBackend::mpi) return;
     try {
-      m_bytes.resize((bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
+      m_bytes.resize((bytes + sizeof(Chunk) - 1) / sizeof(Chunk));
       m_signals.assign(signals, 0);
     } catch (const std::bad_alloc&) {
       throw OutOfMemoryError("symmetric memory of " + std::to_string(bytes) + " bytes and " +
@@ -42,6 +53,14 @@ SymmetricMemory::SymmetricMemory(Communicator& comm, std::size_t bytes, std::siz
       throw OutOfMemoryError("symmetric memory of " + std::to_string(bytes) + " bytes does not fit", bytes);
     }
   });
+#ifdef KOKKOS_ENABLE_CUDA
+  if (backend == CommBackend::peer) {
+    m_peers = std::make_shared<Impl::PeerArena>(comm, bytes, signals);
+    m_data = m_peers->window().bytes[comm.rank()];
+    m_sizes = comm.all_gather(Sizes{bytes, signals});
+    return;
+  }
+#endif
   m_data = reinterpret_cast<std::byte*>(m_bytes.data());
   m_number = comm.add_target(this);  // before any rank knows that all have come
   m_sizes = comm.all_gather(Sizes{bytes, signals});
@@ -51,13 +70,31 @@ SymmetricMemory::~SymmetricMemory() {
   if (m_number >= 0) m_comm.remove_target(m_number);
 }
 
+const Impl::PeerWindow& SymmetricMemory::peer_window() const {
+#ifdef KOKKOS_ENABLE_CUDA
+  if (m_peers) return m_peers->window();
+#endif
+  throw CallOrderError("peer_window: the memory is of backend '" + std::string(to_string(m_backend)) +
+                       "', not peer");
+}
+
 void SymmetricMemory::close() {
+#ifdef KOKKOS_ENABLE_CUDA
+  if (m_peers) {
+    m_peers->close();
+    m_peers.reset();
+    return;
+  }
+#endif
   m_comm.barrier();
   m_comm.remove_target(m_number);
   m_number = -1;
 }
 
 void SymmetricMemory::operate(int to, const Impl::PutHeader& header, std::span<const std::byte> data) {
+  if (m_backend != CommBackend::mpi)
+    throw CallOrderError("put: with backend '" + std::string(to_string(m_backend)) +
+                         "' kernels put, not hosts");
   const Sizes& target = m_sizes[static_cast<std::size_t>(to)];
   const auto offset = static_cast<std::size_t>(header.offset);
   if (data.size() > target.bytes || offset > target.bytes - data.size() ||

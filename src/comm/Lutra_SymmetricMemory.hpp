@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -13,6 +14,10 @@
 #include "Lutra_Communicator.hpp"
 
 namespace lutra {
+namespace Impl {
+class PeerArena;
+struct PeerWindow;
+}  // namespace Impl
 
 /// How one-sided operations travel.
 enum class CommBackend {
@@ -77,6 +82,9 @@ class SymmetricMemory : private Impl::PutTarget {
     return reinterpret_cast<T*>(m_data + offset);
   }
 
+  /// With `peer`: what kernels put, add and wait with. @throws CallOrderError with another backend
+  const Impl::PeerWindow& peer_window() const;
+
   /// Copies into a rank's bytes (its own too) and then sets its signal. `data` may be reused at once.
   /// @throws InputError where it does not fit into the target
   void put(int to, std::size_t offset, std::span<const std::byte> data, std::size_t signal,
@@ -98,17 +106,21 @@ class SymmetricMemory : private Impl::PutTarget {
   struct Sizes {
     std::size_t bytes, signals;
   };
+  struct alignas(16) Chunk {
+    std::byte bytes[16];
+  };
   void deliver(const Impl::PutHeader& header, std::span<const std::byte> data) override;
   void operate(int to, const Impl::PutHeader& header, std::span<const std::byte> data);
 
   Communicator& m_comm;
   CommBackend m_backend;
-  std::vector<Sizes> m_sizes;             ///< [P]
-  std::vector<std::max_align_t> m_bytes;  ///< of `mpi`
+  std::vector<Sizes> m_sizes;  ///< [P]
+  std::vector<Chunk> m_bytes;  ///< of `mpi`
   std::byte* m_data = nullptr;
   std::vector<std::uint64_t> m_signals;  ///< of `mpi`
   std::deque<Arrival> m_arrivals;
-  std::int64_t m_number = -1;  ///< among the communicator's targets; −1: closed
+  std::shared_ptr<Impl::PeerArena> m_peers;  ///< of `peer`
+  std::int64_t m_number = -1;                ///< among the communicator's targets; −1: closed
 };
 
 }  // namespace lutra

@@ -113,6 +113,10 @@ TEST_CASE("A backend that is missing, memory that does not fit: all ranks say th
   CHECK(contains(
       message_of<lutra::InputError>([&] { lutra::SymmetricMemory(comm, 8, 1, lutra::CommBackend::nvshmem); }),
       "'nvshmem'"));
+  if (!lutra::is_built(lutra::CommBackend::peer))
+    CHECK(contains(
+        message_of<lutra::InputError>([&] { lutra::SymmetricMemory(comm, 8, 1, lutra::CommBackend::peer); }),
+        "'peer' is not in this build of Lutra; there is mpi"));
   const int last = comm.size() - 1;
   const std::size_t bytes = comm.rank() == last ? std::size_t{1} << 62 : 8;
   const std::string refused =

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Ranks under load, and ranks that are killed: what takes too long for the tests.
+set -euo pipefail
+
+usage() {
+  cat <<END
+Usage: scripts/ranks.sh BUILD [solves]
+BUILD is a build folder with unit_tests/comm/lutra_test_ranks. Makes 10000 triangular solves, or as many as given, on
+four ranks while as many busy processes as there are cores run beside them, and checks each; then kills one of four ranks
+in the middle of solves, and checks that the job ends within ten seconds and that no process is left.
+END
+}
+
+[[ $# -ge 1 && $1 != --help ]] || { usage && exit 1; }
+program=$(realpath "$1")/unit_tests/comm/lutra_test_ranks
+solves=${2:-10000}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMP_NUM_THREADS=1
+test='A hundredth of the ten thousand solves under load'
+
+load=()
+for ((core = 0; core < $(getconf _NPROCESSORS_ONLN); ++core)); do
+  while :; do :; done &
+  load+=($!)
+done
+trap 'kill "${load[@]}" 2> /dev/null || true' EXIT
+SECONDS=0
+LUTRA_RANK_SOLVES=$solves timeout 3600 mpiexec -n 4 "$program" --reporter compact "$test" > /dev/null
+echo "$solves solves on 4 ranks under load in $SECONDS s: passed"
+kill "${load[@]}" 2> /dev/null || true
+trap - EXIT
+
+LUTRA_RANK_SOLVES=1000000000 mpiexec -n 4 "$program" --reporter compact "$test" > /dev/null 2>&1 &
+job=$!
+sleep 4
+mapfile -t ranks < <(pgrep -P "$job" || true)
+[[ ${#ranks[@]} -eq 4 ]] || { echo "there are ${#ranks[@]} ranks, not 4" && kill "$job" && exit 1; }
+SECONDS=0
+kill -KILL "${ranks[2]}"
+wait "$job" && { echo "a job with a killed rank succeeded" && exit 1; }
+for rank in "${ranks[@]}"; do
+  if kill -0 "$rank" 2> /dev/null; then echo "process $rank is left" && exit 1; fi
+done
+[[ $SECONDS -le 10 ]] || { echo "the job took $SECONDS s to end" && exit 1; }
+echo "a killed rank: the job ended after $SECONDS s, no process is left"

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PEERARENA_HPP
+#define LUTRA_PEERARENA_HPP
+
+#include <unistd.h>
+
+#include <Kokkos_Core.hpp>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "Lutra_Communicator.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_PeerWindow.hpp"
+
+namespace lutra::Impl {
+
+/// Device memory of this rank that other ranks of the host have mapped (CUDA IPC): signals, abort word, then
+/// bytes. One allocation by cudaMalloc: Views of a Kokkos that allocates asynchronously cannot be mapped.
+class PeerArena {
+ public:
+  /// Collective. @throws InputError or OutOfMemoryError on all ranks alike
+  PeerArena(Communicator& comm, std::size_t bytes, std::size_t signals) : m_comm(comm) {
+    const std::size_t head = (signals * sizeof(PeerWindow::Word) + sizeof(PeerWindow::Word) + 15) / 16 * 16;
+    Offer mine{};
+    comm.agree("allocation of peer memory", [&] {
+      if (comm.size() > PeerWindow::max_ranks)
+        throw InputError("communication backend 'peer' is for at most " +
+                         std::to_string(PeerWindow::max_ranks) + " ranks, not " +
+                         std::to_string(comm.size()));
+      if (cudaMalloc(&m_memory, head + bytes) != cudaSuccess)
+        throw OutOfMemoryError("peer memory of " + std::to_string(head + bytes) + " bytes does not fit",
+                               head + bytes);
+      check(cudaMemset(m_memory, 0, head + bytes), "memory cannot be set");
+      check(cudaDeviceSynchronize(), "the device does not answer");
+      check(cudaIpcGetMemHandle(&mine.handle, m_memory), "memory cannot be exported");
+      mine.head = head;
+      mine.signals = signals;
+      ::gethostname(mine.host.data(), mine.host.size() - 1);
+    });
+    const std::vector<Offer> offers = comm.all_gather(mine);
+    comm.agree("mapping of peer memory", [&] { map(offers); });
+  }
+  /// Waits for nothing; without `close`, what others may still write to is left to the end of the process.
+  ~PeerArena() = default;
+  PeerArena(const PeerArena&) = delete;
+  PeerArena& operator=(const PeerArena&) = delete;
+  /// Collective: all unmap before any frees, since the other order is undefined.
+  void close() {
+    for (int rank = 0; rank < m_window.size; ++rank)
+      if (rank != m_window.rank) cudaIpcCloseMemHandle(m_window.signals[rank]);
+    m_comm.barrier();
+    cudaFree(m_memory);
+    m_memory = nullptr;
+  }
+  const PeerWindow& window() const { return m_window; }
+
+ private:
+  struct Offer {
+    cudaIpcMemHandle_t handle;
+    std::size_t head, signals;
+    std::array<char, 64> host;
+  };
+
+  static void check(cudaError_t error, const std::string& what) {
+    if (error != cudaSuccess)
+      throw InputError("communication backend 'peer': " + what + ": " + cudaGetErrorString(error));
+  }
+
+  void map(const std::vector<Offer>& offers) {
+    m_window.rank = m_comm.rank();
+    m_window.size = m_comm.size();
+    m_window.watchdog = static_cast<std::uint64_t>(1e9 * m_comm.options().watchdog_seconds);
+    for (int rank = 0; rank < m_window.size; ++rank) {
+      const Offer& offer = offers[static_cast<std::size_t>(rank)];
+      void* base = m_memory;
+      if (rank != m_window.rank) {
+        if (offer.host != offers[static_cast<std::size_t>(m_window.rank)].host)
+          throw InputError("communication backend 'peer' is for ranks of one host; rank " +
+                           std::to_string(rank) + " runs on " + offer.host.data());
+        check(cudaIpcOpenMemHandle(&base, offer.handle, cudaIpcMemLazyEnablePeerAccess),
+              "memory of rank " + std::to_string(rank) + " cannot be mapped");
+      }
+      m_window.signals[rank] = static_cast<PeerWindow::Word*>(base);
+      m_window.n_signals[rank] = offer.signals;
+      m_window.bytes[rank] = static_cast<std::byte*>(base) + offer.head;
+    }
+  }
+
+  Communicator& m_comm;
+  void* m_memory = nullptr;
+  PeerWindow m_window;
+};
+
+}  // namespace lutra::Impl
+
+#endif

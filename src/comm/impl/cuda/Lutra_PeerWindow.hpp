@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PEERWINDOW_HPP
+#define LUTRA_PEERWINDOW_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "Lutra_Watchdog.hpp"
+
+namespace lutra::Impl {
+
+/// The symmetric memory of all ranks of one host, as one device sees it: what a kernel needs to put, add and
+/// wait. Passed to kernels by value.
+///
+///     writer (block)                               owner (block)
+///     all threads: 16-byte stores to the peer      thread 0: ld.acquire.sys of the signal, until ≥ value
+///     __syncthreads                                __syncthreads
+///     thread 0: st.release.sys of the signal  ──►  all threads read the bytes, never by __ldg
+///
+/// The barrier makes the stores of all threads happen before thread 0's release, which is cumulative; the
+/// barrier alone orders nothing for another device. Epochs only grow, and nothing is cleared.
+struct PeerWindow {
+  static constexpr int max_ranks = 16;
+  using Word = unsigned long long;
+
+  std::byte* bytes[max_ranks] = {};  ///< of each rank, mapped here
+  Word* signals[max_ranks] = {};     ///< of each rank; the one after the last is its abort word
+  std::size_t n_signals[max_ranks] = {};
+  int rank = 0, size = 0;
+  std::uint64_t watchdog = 0;  ///< nanoseconds of one wait
+
+#if defined(__CUDACC__)
+  /// Copies into a rank's bytes and then sets its signal. By all threads of a block; offset, source and
+  /// length are multiples of 16 bytes, which slots of right-hand sides are padded to. `source` may be written
+  /// after the next barrier.
+  __device__ void put(int to, std::size_t offset, const void* source, std::size_t length, std::size_t signal,
+                      Word value) const {
+    const auto thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    const auto threads = blockDim.x * blockDim.y * blockDim.z;
+    auto* const target = reinterpret_cast<uint4*>(bytes[to] + offset);
+    const auto* const from = static_cast<const uint4*>(source);
+    for (std::size_t word = thread; word < length / sizeof(uint4); word += threads) target[word] = from[word];
+    __syncthreads();
+    if (thread == 0) store_release(signals[to] + signal, value);
+  }
+
+  /// Adds to a rank's signal; what the calling thread has written before is seen by who sees the sum. By one
+  /// thread.
+  __device__ void add(int to, std::size_t signal, Word value) const {
+    __threadfence_system();
+    atomicAdd_system(signals[to] + signal, value);
+  }
+
+  /// Waits until a signal of this rank is at least `value`. By all threads of a block.
+  /// @returns false where a rank has aborted, or the watchdog ended the wait and this rank aborts all
+  __device__ bool wait(std::size_t signal, Word value) const {
+    int given_up = 0;
+    if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) given_up = !poll(signal, value);
+    return __syncthreads_or(given_up) == 0;
+  }
+
+  /// One reading, for a block that has other work.
+  __device__ bool has_come(std::size_t signal, Word value) const {
+    return load_acquire(signals[rank] + signal) >= value;
+  }
+
+  /// Ends the waits of all ranks: their abort words hold the number of the rank that gave up first, plus one.
+  __device__ void abort_all() const {
+    for (int to = 0; to < size; ++to)
+      atomicCAS_system(signals[to] + n_signals[to], Word{0}, static_cast<Word>(rank + 1));
+  }
+  /// That number, or 0.
+  __device__ Word aborted() const {
+    return load_acquire(signals[rank] + n_signals[rank]);
+  }
+
+ private:
+  __device__ bool poll(std::size_t signal, Word value) const {
+    constexpr int readings_a_look = 256;
+    const std::uint64_t begin = device_clock_ticks();
+    for (int readings = 1; !has_come(signal, value); ++readings) {
+      if (readings % readings_a_look != 0) continue;
+      if (aborted() != 0) return false;
+      if (device_clock_ticks() - begin > watchdog) {
+        abort_all();
+        return false;
+      }
+    }
+    return true;
+  }
+  __device__ static Word load_acquire(const Word* address) {
+    Word value;
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+    return value;
+  }
+  __device__ static void store_release(Word* address, Word value) {
+    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+  }
+#endif
+};
+
+}  // namespace lutra::Impl
+
+#endif
