@@ -13,13 +13,13 @@ namespace lutra {
 
 struct DissectionOptions {
   /// Subgraphs of at most so many vertices are not dissected but ordered by minimum degree.
-  int leaf_vertices = 200;
+  int leaf_vertices = 400;
   /// The most that the larger side of a bisection weighs, of the weight of the subgraph.
   double max_side_share = 0.6;
   /// Coarsening stops at so many vertices.
   int coarse_vertices = 60;
   /// Initial separators tried on the coarsest graph.
-  int trials = 5;
+  int trials = 4;
   /// Graphs of at least so many vertices descend several times from a sixteenth of them on.
   int min_descents_vertices = 5000;
   int descents = 4;

@@ -78,7 +78,6 @@ class Contraction {
   };
 
   void fill_by_marker(Graph& coarse, const Indices& coarse_of, Stack& stack) const {
-    const Index n = m_fine.n_vertices;
     // Rows are written where they stay; what the upper bound leaves free behind the last row is lost.
     coarse.neighbours = stack.template take<Index>(m_fine.n_entries());
     coarse.edge_weights = stack.template take<Index>(m_fine.n_entries());
@@ -86,18 +85,27 @@ class Contraction {
     const Indices marker = stack.template take<Index>(coarse.n_vertices);
     m_exec.fill(marker, Index(-1));
     const bool weighted = m_fine.edge_weights.extent(0) > 0;
+    const Index end = weighted ? merge_rows<true>(coarse, coarse_of, marker.data())
+                               : merge_rows<false>(coarse, coarse_of, marker.data());
+    stack.rewind(mark);
+    coarse.neighbours = Indices(coarse.neighbours.data(), static_cast<std::size_t>(end));
+    coarse.edge_weights = Indices(coarse.edge_weights.data(), static_cast<std::size_t>(end));
+  }
+
+  /// @param slot [n_coarse] entry of a neighbour in the present row, or one of an earlier row
+  template <bool weighted>
+  Index merge_rows(const Graph& coarse, const Indices& coarse_of, Index* slot) const {
     const Index *const map = coarse_of.data(), *const rows = m_fine.row_map.data(),
-                       *const heads = m_fine.neighbours.data();
-    Index *const to = coarse.neighbours.data(), *const weights = coarse.edge_weights.data(),
-                 *const slot = marker.data();
+                       *const heads = m_fine.neighbours.data(), *const edges = m_fine.edge_weights.data();
+    Index *const to = coarse.neighbours.data(), *const weights = coarse.edge_weights.data();
     Index end = 0;
-    for (Index v = 0, c = 0; v < n; ++v) {
+    for (Index v = 0, c = 0; v < m_fine.n_vertices; ++v) {
       const Index partner = m_match(v);
       if (partner < v) continue;
       const Index begin = end;
       for (Index member = v;; member = partner) {
         for (Index p = rows[member]; p < rows[member + 1]; ++p) {
-          const Index k = map[heads[p]], weight = weighted ? m_fine.edge_weights(p) : Index(1);
+          const Index k = map[heads[p]], weight = weighted ? edges[p] : Index(1);
           if (k == c) continue;
           if (slot[k] < begin) {
             slot[k] = end;
@@ -115,9 +123,7 @@ class Contraction {
       ++c;
     }
     coarse.row_map(coarse.n_vertices) = end;
-    stack.rewind(mark);
-    coarse.neighbours = Indices(to, static_cast<std::size_t>(end));
-    coarse.edge_weights = Indices(weights, static_cast<std::size_t>(end));
+    return end;
   }
 
   struct Members {

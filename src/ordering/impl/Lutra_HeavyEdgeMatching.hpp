@@ -56,51 +56,54 @@ class HeavyEdgeMatching {
     std::uint32_t seed;
 
     KOKKOS_FUNCTION std::uint32_t hash(Index u, Index v) const {
-      const std::uint32_t h = ((static_cast<std::uint32_t>(u) * 0x9e3779b1u) ^
-                               (static_cast<std::uint32_t>(v) * 0x9e3779b1u) ^ seed) *
-                              0x85ebca6bu;
-      return h ^ (h >> 15);
+      return ((static_cast<std::uint32_t>(u) * 0x9e3779b1u) ^ (static_cast<std::uint32_t>(v) * 0x9e3779b1u) ^
+              seed) *
+             0x85ebca6bu;
     }
 
-    /// Whether u beats the present suitor of v, with an edge of `weight` and `key`. Hashes are of numbers in
-    /// their graph, which starts at `first`.
-    KOKKOS_FUNCTION bool beats(std::uint64_t present, Index u, Index v, Index first, Index weight,
-                               std::uint32_t key) const {
-      if (present == 0) return true;
-      const auto w = static_cast<Index>(present >> 32);
-      if (weight != w) return weight > w;
+    /// Whether u beats the present suitor of v by an edge of this key. Hashes are of numbers in their graph,
+    /// which starts at `first`.
+    KOKKOS_FUNCTION bool beats(std::uint64_t present, Index u, Index v, Index first,
+                               std::uint64_t key) const {
+      if (present >> 32 != key >> 32) return key >> 32 > present >> 32;
       const auto other = static_cast<Index>(static_cast<std::uint32_t>(present)) - 1;
-      const std::uint32_t other_key = hash(other - first, v - first);
-      return key != other_key ? key > other_key : u < other;
+      const std::uint32_t other_hash = hash(other - first, v - first);
+      const auto own_hash = static_cast<std::uint32_t>(key);
+      return own_hash != other_hash ? own_hash > other_hash : u < other;
     }
 
     KOKKOS_FUNCTION void operator()(const Index start) const {
-      Index u = start;
-      const Index first = graph.first_of(start);
-      const Index heaviest = limit(graph.graph_of(start));
-      const bool weighted = graph.edge_weights.extent(0) > 0;
+      if (graph.edge_weights.extent(0) > 0) {
+        propose<true>(start);
+      } else {
+        propose<false>(start);
+      }
+    }
+
+    template <bool weighted>
+    KOKKOS_FUNCTION void propose(Index u) const {
+      const Index *const rows = graph.row_map.data(), *const heads = graph.neighbours.data(),
+                         *const edges = graph.edge_weights.data(),
+                         *const weights = graph.vertex_weights.data();
+      const Index first = graph.first_of(u), heaviest = limit(graph.graph_of(u));
       while (u >= 0) {
-        Index best = -1, best_weight = 0;
-        std::uint32_t best_key = 0;
-        std::uint64_t best_present = 0;
-        const Index room = heaviest - graph.vertex_weights(u);
-        for (Index p = graph.row_map(u); p < graph.row_map(u + 1); ++p) {
-          const Index v = graph.neighbours(p), weight = weighted ? graph.edge_weights(p) : Index(1);
-          if (weight < best_weight) continue;
-          const std::uint32_t key = hash(u - first, v - first);
-          if (weight == best_weight && (key < best_key || (key == best_key && best >= 0 && v > best)))
-            continue;
-          if (graph.vertex_weights(v) > room) continue;
+        Index best = -1;
+        std::uint64_t best_key = 0, best_present = 0;  // weight in the high half, hash in the low half
+        const Index room = heaviest - weights[u];
+        for (Index p = rows[u]; p < rows[u + 1]; ++p) {
+          const Index v = heads[p];
+          const std::uint64_t key =
+              static_cast<std::uint64_t>(weighted ? edges[p] : Index(1)) << 32 | hash(u - first, v - first);
+          if (key < best_key || (key == best_key && v > best)) continue;
+          if (weights[v] > room) continue;
           const std::uint64_t present = load(&suitor(v));
-          if (!beats(present, u, v, first, weight, key)) continue;
+          if (present != 0 && !beats(present, u, v, first, key)) continue;
           best = v;
-          best_weight = weight;
           best_key = key;
           best_present = present;
         }
         if (best < 0) return;
-        const std::uint64_t word =
-            static_cast<std::uint64_t>(best_weight) << 32 | static_cast<std::uint32_t>(u + 1);
+        const std::uint64_t word = (best_key >> 32 << 32) | static_cast<std::uint32_t>(u + 1);
         // Another thread may have made a better proposal since: then look again.
         if (Executor::compare_exchange(&suitor(best), best_present, word) != best_present) continue;
         u = static_cast<Index>(static_cast<std::uint32_t>(best_present)) - 1;
