@@ -34,9 +34,11 @@ std::uint64_t mixed(std::uint64_t x) {
 template <class Index>
 class Reduction {
  public:
-  Reduction(const SymmetricGraph<Index>& graph, const ReductionOptions& options)
+  Reduction(const SymmetricGraph<Index>& graph, const ReductionOptions& options,
+            const std::vector<Index>& weights)
       : m_in(graph),
         m_options(options),
+        m_weights(weights),
         m_n(graph.size()),
         m_state(at(m_n), kept),
         m_joined(at(m_n), single),
@@ -160,7 +162,8 @@ class Reduction {
   }
   void keep_graph() {
     m_out.graph = m_in;
-    m_out.weights.assign(at(m_n), 1);
+    m_out.weights = m_weights;
+    if (m_weights.empty()) m_out.weights.assign(at(m_n), 1);
     m_out.members.resize(at(m_n));
     m_out.first_member.resize(at(m_n) + 1);
     std::iota(m_out.members.begin(), m_out.members.end(), Index(0));
@@ -171,13 +174,14 @@ class Reduction {
   void copy_graph() {
     m_begin.resize(at(m_n));
     m_degree.assign(at(m_n), 0);
-    m_weight.assign(at(m_n), 1);
+    m_weight = m_weights;
+    if (m_weights.empty()) m_weight.assign(at(m_n), 1);
     m_neighbours.resize(m_in.neighbours.size());
     m_sorted.assign(at(m_n), 1);
     std::size_t out = 0;
     for (Index v = 0; v < m_n; ++v) {
       m_begin[at(v)] = static_cast<Index>(out);
-      if (m_state[at(v)] == merged) ++m_weight[at(m_twin[at(v)])];
+      if (m_state[at(v)] == merged) m_weight[at(m_twin[at(v)])] += m_weight[at(v)];
       if (m_state[at(v)] != kept) continue;
       for (Index k = m_in.row_map[at(v)]; k < m_in.row_map[at(v) + 1]; ++k) {
         const Index u = m_in.neighbours[at(k)];
@@ -279,6 +283,7 @@ class Reduction {
 
   const SymmetricGraph<Index>& m_in;
   ReductionOptions m_options;
+  const std::vector<Index>& m_weights;
   Index m_n;
   ReducedGraph<Index> m_out;
   std::vector<State> m_state;         // [n]
@@ -294,8 +299,9 @@ class Reduction {
 }  // namespace
 
 template <class Index>
-ReducedGraph<Index> reduce_graph(const SymmetricGraph<Index>& graph, const ReductionOptions& options) {
-  return Reduction<Index>(graph, options).run();
+ReducedGraph<Index> reduce_graph(const SymmetricGraph<Index>& graph, const ReductionOptions& options,
+                                 const std::vector<Index>& weights) {
+  return Reduction<Index>(graph, options, weights).run();
 }
 
 template <class Index>
@@ -309,8 +315,9 @@ std::vector<Index> expand_order(const ReducedGraph<Index>& reduced, const std::v
   return permutation;
 }
 
-#define LUTRA_GRAPH_REDUCTION(Index)                                                                \
-  template ReducedGraph<Index> reduce_graph(const SymmetricGraph<Index>&, const ReductionOptions&); \
+#define LUTRA_GRAPH_REDUCTION(Index)                                                               \
+  template ReducedGraph<Index> reduce_graph(const SymmetricGraph<Index>&, const ReductionOptions&, \
+                                            const std::vector<Index>&);                            \
   template std::vector<Index> expand_order(const ReducedGraph<Index>&, const std::vector<Index>&);
 LUTRA_GRAPH_REDUCTION(int)
 LUTRA_GRAPH_REDUCTION(std::int64_t)

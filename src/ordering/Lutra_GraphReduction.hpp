@@ -20,7 +20,7 @@ struct ReductionOptions {
 template <class Index>
 struct ReducedGraph {
   SymmetricGraph<Index> graph;      ///< what is left to be ordered; lists are sorted
-  std::vector<Index> weights;       ///< [size] original vertices in each vertex
+  std::vector<Index> weights;       ///< [size] of the original vertices in each vertex
   std::vector<Index> eliminated;    ///< original vertices to be eliminated first, in this order
   std::vector<Index> first_member;  ///< [size + 1] where the original vertices of each vertex start
   std::vector<Index> members;       ///< [first_member[size]]
@@ -35,8 +35,10 @@ struct ReducedGraph {
 ///   become neighbours of each other, so that chains shrink to an edge (exact: W. Ost, C. Schulz and D.
 ///   Strash, ALENEX 2021). Vertices heavier than their neighbours allow stay.
 /// O(n + edges) time; some 8·n indices of memory and a copy of the graph.
+/// @param weights [n] positive, with a sum that fits in Index; empty: all 1
 template <class Index>
-ReducedGraph<Index> reduce_graph(const SymmetricGraph<Index>& graph, const ReductionOptions& options = {});
+ReducedGraph<Index> reduce_graph(const SymmetricGraph<Index>& graph, const ReductionOptions& options = {},
+                                 const std::vector<Index>& weights = {});
 
 /// The order of the original vertices that an order of the reduced graph's vertices stands for: what has been
 /// eliminated, the members of each vertex, dense vertices.

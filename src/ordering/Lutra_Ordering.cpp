@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Ordering.hpp"
 
-#include <amd.h>
 #include <metis.h>
 
 #include <array>
@@ -10,10 +9,11 @@
 #include <mutex>
 #include <numeric>
 #include <string>
-#include <type_traits>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_GraphReduction.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_MinimumDegree.hpp"
 #include "Lutra_NestedDissection.hpp"
 #include "Lutra_ReverseCuthillMcKee.hpp"
 
@@ -45,15 +45,6 @@ std::size_t graph_bytes(const SymmetricGraph<Index>& graph) {
   return (graph.row_map.size() + graph.neighbours.size()) * sizeof(Index);
 }
 
-void call_amd(int n, const int* row_map, const int* neighbours, int* permutation, double* info) {
-  amd_order(n, row_map, neighbours, permutation, nullptr, info);
-}
-
-void call_amd(SuiteSparse_long n, const SuiteSparse_long* row_map, const SuiteSparse_long* neighbours,
-              SuiteSparse_long* permutation, double* info) {
-  amd_l_order(n, row_map, neighbours, permutation, nullptr, info);
-}
-
 std::array<idx_t, METIS_NOPTIONS> metis_options() {
   std::array<idx_t, METIS_NOPTIONS> options{};
   METIS_SetDefaultOptions(options.data());
@@ -64,21 +55,9 @@ std::array<idx_t, METIS_NOPTIONS> metis_options() {
 }
 
 template <class Index>
-std::vector<Index> amd_permutation(const SymmetricGraph<Index>& graph) {
-  using AmdIndex = std::conditional_t<sizeof(Index) == sizeof(int), int, SuiteSparse_long>;
-  const Index n = graph.size();
-  if (graph.neighbours.empty()) return natural_order(n);
-  std::vector<AmdIndex> permutation(static_cast<std::size_t>(n));
-  std::array<double, AMD_INFO> info{};
-  const std::vector<AmdIndex> row_map = copy_as<AmdIndex>(graph.row_map);
-  const std::vector<AmdIndex> neighbours = copy_as<AmdIndex>(graph.neighbours);
-  call_amd(static_cast<AmdIndex>(n), row_map.data(), neighbours.data(), permutation.data(), info.data());
-  if (info[AMD_STATUS] == AMD_OUT_OF_MEMORY) {
-    throw OutOfMemoryError("AMD found no memory to order " + std::to_string(n) + " rows", graph_bytes(graph));
-  }
-  if (info[AMD_STATUS] != AMD_OK)
-    throw InputError("pattern: AMD refused it; are its rows sorted, without repetition?");
-  return copy_as<Index>(permutation);
+std::vector<Index> amd_permutation(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights) {
+  const auto reduced = reduce_graph(graph, {}, weights);
+  return expand_order(reduced, minimum_degree(reduced.graph, reduced.weights));
 }
 
 template <class Index>
@@ -152,7 +131,7 @@ std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
                          const std::vector<Index>& weights) {
   switch (kind) {
     case Ordering::amd:
-      return amd_permutation(graph);
+      return amd_permutation(graph, weights);
     case Ordering::metis:
       return metis_permutation(graph, weights);
     case Ordering::nd:

@@ -17,7 +17,7 @@ enum class Ordering {
               ///< (`Lutra_ChooseOrdering.hpp`)
   metis,      ///< nested dissection by METIS
   nd,         ///< nested dissection by Lutra (`Lutra_NestedDissection.hpp`), by all host threads
-  amd,        ///< approximate minimum degree
+  amd,        ///< approximate minimum degree, after reduction (`Lutra_MinimumDegree.hpp`)
   rcm,        ///< reverse Cuthill–McKee: narrow bands, for incomplete factors
   natural,    ///< as the matrix comes
   user        ///< a permutation the caller hands over
@@ -39,7 +39,7 @@ std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&
 
 /// The same for a graph that is there already. Several threads may order at once; METIS is called by one
 /// after the other, since it has one random number generator for the process.
-/// @param weights [n] positive weights of vertices, by which METIS balances; empty: all 1
+/// @param weights [n] positive weights of vertices: METIS balances them, amd counts them; empty: all 1
 template <class Index>
 std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
                          const std::vector<Index>& weights = {});

@@ -48,16 +48,15 @@ TEMPLATE_TEST_CASE("minimum degree: fill by hand", "[ordering]", int, std::int64
 }
 
 TEMPLATE_TEST_CASE("minimum degree: fill is near that of the AMD library", "[ordering]", int, std::int64_t) {
-  const auto check = [](int n, const Test::Edges& edges) {
+  const auto check = [](int n, const Test::Edges& edges, double nnz_amd) {
     const auto graph = graph_of<TestType>(n, edges);
     const auto permutation = minimum_degree(graph);
     CHECK(minimum_degree(graph) == permutation);
-    CHECK(static_cast<double>(nnz_l(graph, permutation)) <=
-          1.1 * static_cast<double>(nnz_l(graph, order(graph, Ordering::amd))));
+    CHECK(static_cast<double>(nnz_l(graph, permutation)) <= 1.02 * nnz_amd);
   };
-  check(900, Test::grid(30));
-  check(600, Test::random_edges(600, 1200, 5));
-  check(400, Test::random_edges(400, 2400, 6));
+  check(900, Test::grid(30), 9331);  // entries below the diagonal of L by AMD 2.4
+  check(600, Test::random_edges(600, 1200, 5), 11724);
+  check(400, Test::random_edges(400, 2400, 6), 29130);
   Test::Edges many;  // components
   for (int k = 0; k < 10000; ++k)
     for (const auto& [v, w] : Test::grid(2)) many.emplace_back(4 * k + v, 4 * k + w);

@@ -49,7 +49,8 @@ std::vector<int> shuffled(int n, unsigned seed) {
 TEMPLATE_LIST_TEST_CASE("ordering: every kind gives a permutation, the same each time", "[ordering]",
                         Test::Ordinals) {
   using Matrix = PatternMatrix<TestType>;
-  const Ordering kind = GENERATE(Ordering::metis, Ordering::nd, Ordering::amd, Ordering::rcm, Ordering::natural);
+  const Ordering kind =
+      GENERATE(Ordering::metis, Ordering::nd, Ordering::amd, Ordering::rcm, Ordering::natural);
   const auto check = [&](const Matrix& a) {
     const auto permutation = order(make_view(a).pattern(), kind);
     check_is_permutation(permutation, a.n_rows);
