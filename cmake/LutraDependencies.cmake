@@ -18,7 +18,7 @@ set(Lutra_mpi_test_environment "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_
     "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe;OMP_NUM_THREADS=1;ASAN_OPTIONS=detect_leaks=0")
 
 # Packages only the library itself uses. A static Lutra's users link them too, so LutraConfig.cmake looks for them.
-set(Lutra_private_packages METIS AMD ZLIB LibLZMA)
+set(Lutra_private_packages METIS ZLIB LibLZMA)
 foreach(package IN LISTS Lutra_private_packages)
   find_package(${package} REQUIRED)
 endforeach()

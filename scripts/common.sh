@@ -83,7 +83,7 @@ choose_python() {
 # Two calls with the same hash configure to the same build.
 environment_hash() {
   {
-    env | grep -E '^(Kokkos|KokkosKernels|METIS|AMD|MPI|Catch2|CMAKE|Lutra)_?[A-Za-z_]*=|^(CC|CXX|CXXFLAGS|LDFLAGS)=' |
+    env | grep -E '^(Kokkos|KokkosKernels|METIS|MPI|Catch2|CMAKE|Lutra)_?[A-Za-z_]*=|^(CC|CXX|CXXFLAGS|LDFLAGS)=' |
       sort || true
     echo "$root"
     cat "$root/CMakePresets.json" "$root/cmake/LutraDependencies.cmake" "$root/cmake/LutraFindPython.cmake"
@@ -160,7 +160,7 @@ has() { grep -q "^-- have $1\b" "$probe_log"; }
 
 # Sets `missing` to what `purpose` needs and the probe did not find.
 missing_packages() {
-  local purpose=$1 name wanted=(MPI METIS AMD ZLIB LibLZMA nlohmann_json CLI11)
+  local purpose=$1 name wanted=(MPI METIS ZLIB LibLZMA nlohmann_json CLI11)
   case $purpose in
     test) wanted+=(Catch2) ;;
     bench) wanted+=(benchmark KLU UMFPACK MUMPS) ;;
@@ -206,7 +206,7 @@ $(sed -n 's/^-- lack KokkosKernels //p' "$probe_log")"
 what_is_needed='Lutra needs, found by CMake (CMAKE_PREFIX_PATH or <name>_ROOT say where to look):
   CMake 3.25, Ninja, a C++20 compiler
   Kokkos and Kokkos Kernels 4.5 or later, built with the same compiler
-  MPI, METIS 5, AMD (SuiteSparse), zlib, liblzma, nlohmann_json 3, CLI11 2; for the tests Catch2 3
+  MPI, METIS 5, zlib, liblzma, nlohmann_json 3, CLI11 2; for the tests Catch2 3
 docs/building.md shows how to build Kokkos and Kokkos Kernels.'
 
 install_missing() {

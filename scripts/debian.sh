@@ -22,7 +22,6 @@ install_by_apt() {
       compiler) packages+=(g++ git) ;;
       MPI) packages+=(libopenmpi-dev) ;;
       METIS) packages+=(libmetis-dev) ;;
-      AMD) packages+=(libsuitesparse-dev) ;;
       ZLIB) packages+=(zlib1g-dev) ;;
       LibLZMA) packages+=(liblzma-dev xz-utils) ;;
       nlohmann_json) packages+=(nlohmann-json3-dev) ;;

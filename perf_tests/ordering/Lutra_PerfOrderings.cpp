@@ -2,6 +2,9 @@
 #include "Lutra_PerfOrderings.hpp"
 
 #include <metis.h>
+#ifdef LUTRA_PERF_ORDERING_AMD
+#include <amd.h>
+#endif
 
 #include <stdexcept>
 
@@ -30,6 +33,16 @@ std::vector<int> order_by_metis(const SymmetricGraph<int>& graph, int seed) {
   return {permutation.begin(), permutation.end() - 1};
 }
 
+#ifdef LUTRA_PERF_ORDERING_AMD
+std::vector<int> order_by_suitesparse(const SymmetricGraph<int>& graph) {
+  std::vector<int> permutation(static_cast<std::size_t>(graph.size()));
+  if (amd_order(graph.size(), graph.row_map.data(), graph.neighbours.data(), permutation.data(), nullptr,
+                nullptr) != AMD_OK)
+    throw std::runtime_error("amd_order failed");
+  return permutation;
+}
+#endif
+
 }  // namespace
 
 OrderingProblem::OrderingProblem(const HostMatrix<double>& A)
@@ -54,6 +67,10 @@ std::vector<OrderingKind> ordering_kinds() {
   add("automatic", [](const OrderingProblem& problem, int) {
     return order_automatically(make_view(problem.matched).pattern()).permutation;
   });
+#ifdef LUTRA_PERF_ORDERING_AMD
+  add("suitesparse amd",
+      [](const OrderingProblem& problem, int) { return order_by_suitesparse(problem.graph); });
+#endif
 #ifdef LUTRA_PERF_ORDERING_SCOTCH
   add("scotch", [](const OrderingProblem& problem, int) { return order_by_scotch(problem.graph); });
 #endif

@@ -8,7 +8,7 @@ build_and_run("${CMAKE_CURRENT_LIST_DIR}/subdirectory" "${WORK}/build" solve_vie
               "-DLutra_ENABLE_WARNINGS=${WARNINGS}" "-DCMAKE_CXX_FLAGS_RELEASE=-O0" -DLutra_ENABLE_C=ON)
 run("${CMAKE_COMMAND}" --build "${WORK}/build" --config "${CONFIG}" --target lutra_c)
 
-# Installed and moved, the shared library is found under its SONAME; whoever links it needs no METIS and no AMD.
+# Installed and moved, the shared library is found under its SONAME; whoever links it needs no METIS.
 file(REMOVE_RECURSE "${WORK}/prefix" "${WORK}/moved" "${WORK}/solve_views" "${WORK}/consumer")
 run("${CMAKE_COMMAND}" --install "${WORK}/build" --config "${CONFIG}" --prefix "${WORK}/prefix")
 file(RENAME "${WORK}/prefix" "${WORK}/moved")

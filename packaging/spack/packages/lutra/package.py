@@ -55,7 +55,6 @@ class Lutra(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("kokkos-kernels +openmp", when="+openmp")
     depends_on("mpi")
     depends_on("metis@5:")
-    depends_on("suite-sparse")  # AMD
     depends_on("zlib-api")
     depends_on("xz")  # liblzma
     depends_on("nlohmann-json@3:", type="build")
