@@ -16,7 +16,7 @@ constexpr int max_searched = 256;
 // Graphs of fewer vertices are compared without looking whether it pays.
 constexpr int max_compared = 1000;
 // Elimination is left out where fewer than this share of the vertices could be eliminated at once.
-constexpr double min_eliminated_share = 0.05;
+constexpr double min_eliminated_share = 0.1;
 
 template <class Index>
 std::size_t at(Index i) {
