@@ -40,7 +40,10 @@ SECONDS=0
 kill -KILL "${ranks[2]}"
 wait "$job" && { echo "a job with a killed rank succeeded" && exit 1; }
 for rank in "${ranks[@]}"; do
-  if kill -0 "$rank" 2> /dev/null; then echo "process $rank is left" && exit 1; fi
+  while kill -0 "$rank" 2> /dev/null; do
+    [[ $SECONDS -le 10 ]] || { echo "process $rank is left after $SECONDS s" && exit 1; }
+    sleep 0.1
+  done
 done
 [[ $SECONDS -le 10 ]] || { echo "the job took $SECONDS s to end" && exit 1; }
 echo "a killed rank: the job ended after $SECONDS s, no process is left"
