@@ -23,8 +23,9 @@ constexpr lutra_index c_index = sizeof(Integer) == 4 ? LUTRA_INT32 : LUTRA_INT64
 
 /// A handle that is destroyed at the end of its scope.
 struct CSolver {
-  CSolver(lutra_method method, lutra_scalar scalar = LUTRA_F64, lutra_index index = LUTRA_INT32) {
-    REQUIRE(lutra_create(&handle, method, scalar, index, nullptr) == LUTRA_SUCCESS);
+  CSolver(lutra_method method, lutra_scalar scalar = LUTRA_F64, lutra_index index = LUTRA_INT32,
+          const char* backend = nullptr) {
+    REQUIRE(lutra_create(&handle, method, scalar, index, backend) == LUTRA_SUCCESS);
   }
   CSolver(const CSolver&) = delete;
   CSolver& operator=(const CSolver&) = delete;

@@ -314,7 +314,8 @@ void test_matrix(int k, Mix& mix) {
                  << side);
   const auto solve = [&](const Matrix<Types>& values) {
     const Status status = solve_and_check<Types>(dice, solver, values);
-    for (const std::string& what : {choice.method, choice.precond, side}) ++mix[what][status];
+    const std::string words[] = {choice.method, choice.precond, side};
+    for (const std::string& what : words) ++mix[what][status];
   };
   solve(A);
   if (dice.chance(0.3)) solve(other_values(dice, A));

@@ -55,12 +55,6 @@ KOKKOS_INLINE_FUNCTION void add_matrix_row(const Lanes& lanes, Accumulator& w,
   lanes.once([&]() { w.value(slot) += shift_of(w.value(slot), shift, largest); });
 }
 
-/// l = w / u; 0 where u is, so that a zero pivot is found as such and nothing infinite spreads from it.
-template <class Scalar>
-KOKKOS_FORCEINLINE_FUNCTION Scalar divide_by_pivot(const Scalar& w, const Scalar& pivot) {
-  return pivot == Scalar(0) ? Scalar(0) : w / pivot;
-}
-
 /// Rows of L and U and the matrix they are computed from.
 template <class Scalar, class Ordinal, class Offset, class Memory>
 struct FactorRows {

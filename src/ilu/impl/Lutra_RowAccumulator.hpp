@@ -283,16 +283,42 @@ struct HashAccumulator {
   }
 };
 
-/// w −= l·u, in one order of operations, so that all kernels give the same bits whatever a compiler fuses.
+/// w + a·b, on devices rounded once: left to the compiler it would be that in one kernel and not in another,
+/// and kernels would differ in the last bits.
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION Real add_product(const Real& w, const Real& a, const Real& b) {
+  KOKKOS_IF_ON_DEVICE((return Kokkos::fma(a, b, w);))
+  KOKKOS_IF_ON_HOST((return w + a * b;))
+}
+
+/// w −= l·u, with the same bits in all kernels.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION void subtract_product(Real& w, const Real& l, const Real& u) {
-  w -= l * u;
+  w = add_product(w, -l, u);
 }
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION void subtract_product(Kokkos::complex<Real>& w, const Kokkos::complex<Real>& l,
                                                   const Kokkos::complex<Real>& u) {
-  w = Kokkos::complex<Real>(w.real() - l.real() * u.real() + l.imag() * u.imag(),
-                            w.imag() - l.real() * u.imag() - l.imag() * u.real());
+  w = Kokkos::complex<Real>(add_product(add_product(w.real(), -l.real(), u.real()), l.imag(), u.imag()),
+                            add_product(add_product(w.imag(), -l.real(), u.imag()), -l.imag(), u.real()));
+}
+
+/// w/pivot, with the same bits in all kernels; 0 for a pivot that is 0, so that it is found as such and
+/// nothing infinite spreads from it. Complex pivots are divided by |Re| + |Im| first, so that their squares
+/// do not overflow.
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION Real divide_by_pivot(const Real& w, const Real& pivot) {
+  return pivot == Real(0) ? Real(0) : w / pivot;
+}
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION Kokkos::complex<Real> divide_by_pivot(const Kokkos::complex<Real>& w,
+                                                                  const Kokkos::complex<Real>& pivot) {
+  const Real size = Kokkos::abs(pivot.real()) + Kokkos::abs(pivot.imag());
+  if (size == Real(0)) return {};
+  const Real re = pivot.real() / size, im = pivot.imag() / size;
+  const Real square = add_product(im * im, re, re);
+  return {add_product(w.imag() * im, w.real(), re) / square / size,
+          add_product(-(w.real() * im), w.imag(), re) / square / size};
 }
 
 /// w(j) −= factor·u_j for entries begin … end − 1 of a row of U.
