@@ -53,7 +53,7 @@ class Contraction {
     return coarse;
   }
 
- private:
+  // Kernels are public: nvcc instantiates them by name.
   struct IsFirst {
     Indices match;
     KOKKOS_FUNCTION Index operator()(const Index v) const { return v <= match(v) ? 1 : 0; }
@@ -231,6 +231,7 @@ class Contraction {
     coarse.edge_weights = Indices(coarse.edge_weights.data(), static_cast<std::size_t>(end));
   }
 
+ private:
   Executor m_exec;
   Graph m_fine;
   Indices m_match;

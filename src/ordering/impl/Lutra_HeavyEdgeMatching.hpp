@@ -46,7 +46,7 @@ class HeavyEdgeMatching {
     stack.rewind(mark);
   }
 
- private:
+  // Kernels are public: nvcc instantiates them by name.
   /// The thread of u proposes for u, then for whom it displaced.
   struct Propose {
     Graph graph;
@@ -180,6 +180,7 @@ class HeavyEdgeMatching {
     }
   };
 
+ private:
   void pair_at_hubs(const Indices& match, Index alone, DissectionStack<MemorySpace>& stack) {
     const Index n = m_proposal.graph.n_vertices;
     const Indices position = stack.template take<Index>(n + 1);

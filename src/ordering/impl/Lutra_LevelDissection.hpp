@@ -54,7 +54,7 @@ class LevelDissection {
   std::vector<Node> nodes;
   Index n_degenerate = 0;
 
- private:
+  // Kernels are public: nvcc instantiates them by name.
   struct CountParts {
     Graph graph;
     Parts part;
@@ -133,6 +133,7 @@ class LevelDissection {
     }
   };
 
+ private:
   Indices upload(const std::vector<Index>& from, Stack& stack) const {
     const Indices to = stack.template take<Index>(from.size());
     Kokkos::deep_copy(to, HostIndices(const_cast<Index*>(from.data()), from.size()));

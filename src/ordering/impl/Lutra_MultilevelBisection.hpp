@@ -54,7 +54,7 @@ class MultilevelBisection {
     stack.rewind(mark);
   }
 
- private:
+  // Kernels are public: nvcc instantiates them by name.
   struct Level {
     Graph graph;
     Indices coarse_of;  ///< of each vertex, in the next level's graph
@@ -132,6 +132,7 @@ class MultilevelBisection {
     }
   };
 
+ private:
   Parts part_of_level(std::size_t level, const Parts& part, Stack& stack) const {
     return level == 0 ? part : stack.template take<signed char>(m_levels[level].graph.n_vertices);
   }

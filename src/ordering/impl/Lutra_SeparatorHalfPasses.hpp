@@ -11,13 +11,24 @@
 
 namespace lutra::Impl {
 
-/// A method as a kernel's functor.
-template <auto Method, class Object>
-struct CallMethod {
-  Object object;
+/// Kernels of `SeparatorHalfPasses`. (nvcc takes no pointers to methods in the type of a kernel.)
+enum class HalfPassStep { clear, collect, begin, propose, judge, limit, commit, finish, keep, restore };
+
+template <HalfPassStep step, class HalfPasses>
+struct HalfPassKernel {
+  HalfPasses passes;
   template <class Index>
   KOKKOS_FUNCTION void operator()(const Index i) const {
-    (object.*Method)(i);
+    if constexpr (step == HalfPassStep::clear) passes.clear(i);
+    if constexpr (step == HalfPassStep::collect) passes.collect(i);
+    if constexpr (step == HalfPassStep::begin) passes.begin(i);
+    if constexpr (step == HalfPassStep::propose) passes.propose(i);
+    if constexpr (step == HalfPassStep::judge) passes.judge(i);
+    if constexpr (step == HalfPassStep::limit) passes.limit(i);
+    if constexpr (step == HalfPassStep::commit) passes.commit(i);
+    if constexpr (step == HalfPassStep::finish) passes.finish(i);
+    if constexpr (step == HalfPassStep::keep) passes.keep(i);
+    if constexpr (step == HalfPassStep::restore) passes.restore(i);
   }
 };
 
@@ -39,8 +50,8 @@ struct CallMethod {
 ///     commit    what is in those bins moves; S of the next half pass
 ///     finish    of a graph: a better state?                    keep   which is then kept
 ///
-/// Sums are of integers and claims are maxima, so results do not depend on the order of threads or of the lists.
-/// Cost: edges of S and one read by the host for each half pass, and one pass over the vertices at the
+/// Sums are of integers and claims are maxima, so results do not depend on the order of threads or of the
+/// lists. Cost: edges of S and one read by the host for each half pass, and one pass over the vertices at the
 /// beginning.
 template <class Executor, class Index, class MemorySpace>
 class SeparatorHalfPasses {
@@ -77,21 +88,21 @@ class SeparatorHalfPasses {
   void refine() {
     m_exec.fill(m_counts, Index(0));
     m_exec.fill(m_bins, Index(0));
-    for_each<&SeparatorHalfPasses::clear>("clear", m_graph.n_graphs);
-    for_each<&SeparatorHalfPasses::collect>("collect", (m_graph.n_vertices + chunk - 1) / chunk);
-    for_each<&SeparatorHalfPasses::begin>("begin", m_graph.n_graphs);
+    for_each<HalfPassStep::clear>("lutra::ordering::clear", m_graph.n_graphs);
+    for_each<HalfPassStep::collect>("lutra::ordering::collect", (m_graph.n_vertices + chunk - 1) / chunk);
+    for_each<HalfPassStep::begin>("lutra::ordering::begin", m_graph.n_graphs);
     for (m_pass = 1; m_pass <= max_half_passes; ++m_pass) {
       const auto size = m_exec.read(m_counts, current());
       if (size == 0) break;
-      for_each<&SeparatorHalfPasses::propose>("propose", size);
-      for_each<&SeparatorHalfPasses::judge>("judge", size);
-      for_each<&SeparatorHalfPasses::limit>("limit", m_graph.n_graphs);
-      for_each<&SeparatorHalfPasses::commit>("commit", size);
-      for_each<&SeparatorHalfPasses::finish>("finish", m_graph.n_graphs);
-      for_each<&SeparatorHalfPasses::keep>("keep", m_exec.read(m_counts, n_touched));
+      for_each<HalfPassStep::propose>("lutra::ordering::propose", size);
+      for_each<HalfPassStep::judge>("lutra::ordering::judge", size);
+      for_each<HalfPassStep::limit>("lutra::ordering::limit", m_graph.n_graphs);
+      for_each<HalfPassStep::commit>("lutra::ordering::commit", size);
+      for_each<HalfPassStep::finish>("lutra::ordering::finish", m_graph.n_graphs);
+      for_each<HalfPassStep::keep>("lutra::ordering::keep", m_exec.read(m_counts, n_touched));
       std::swap(m_list, m_next_list);
     }
-    for_each<&SeparatorHalfPasses::restore>("restore", m_exec.read(m_counts, n_touched));
+    for_each<HalfPassStep::restore>("lutra::ordering::restore", m_exec.read(m_counts, n_touched));
     m_exec.fence();
   }
 
@@ -220,9 +231,9 @@ class SeparatorHalfPasses {
   static constexpr int max_half_passes = 48, max_idle = 12, steps = 3, n_bins = 32, n_touched = 2;
   static constexpr Index chunk = 32;
 
-  template <auto Method>
+  template <HalfPassStep step>
   void for_each(const char* label, Index n) const {
-    m_exec.for_each(label, n, CallMethod<Method, SeparatorHalfPasses>{*this});
+    m_exec.for_each(label, n, HalfPassKernel<step, SeparatorHalfPasses>{*this});
   }
 
   /// Which of two counts is of `m_list` in this half pass; the other one is of `m_next_list`.
