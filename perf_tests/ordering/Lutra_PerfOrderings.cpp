@@ -65,7 +65,9 @@ std::vector<OrderingKind> ordering_kinds() {
     add(name_of(ordering),
         [ordering](const OrderingProblem& problem, int) { return order(problem.graph, ordering); });
   add("automatic", [](const OrderingProblem& problem, int) {
-    return order_automatically(make_view(problem.matched).pattern()).permutation;
+    return order_automatically(make_view(problem.matched).pattern(),
+                               default_device_model<Kokkos::DefaultExecutionSpace>())
+        .permutation;
   });
 #ifdef LUTRA_PERF_ORDERING_AMD
   add("suitesparse amd",

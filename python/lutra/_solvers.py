@@ -15,9 +15,6 @@ from ._arrays import Csr, as_csr, as_vectors, from_dlpack, on_device, with_scala
 from ._core import Report
 from ._errors import judge
 
-# Up to so many rows METIS, which "auto" tries as well, takes longer than the factorization it would spare on hosts.
-_AMD_ROWS = 50_000 if _core.build_info()["backend"] in ("serial", "openmp") else 0
-
 
 def _text(name: str, value: Any) -> str:
     """An option's value as the library reads it."""
@@ -36,13 +33,6 @@ def make_solver(method: str, A: Csr, options: dict[str, Any]) -> _core.Solver:
     return _core.Solver(method, A.scalar, A.ordinal, texts, order)
 
 
-def _with_ordering(A: Csr, options: dict[str, Any]) -> dict[str, Any]:
-    """Options of a direct solver with the ordering that suits one or a few factorizations."""
-    if A.shape[0] > _AMD_ROWS or "user_permutation" in options:
-        return options
-    return {"ordering": "amd", **options}
-
-
 class Factors:
     """What all factors have in common. They hold memory until `close`, or the end of a `with` block."""
 
@@ -53,12 +43,9 @@ class Factors:
         self._shape: tuple[int, int] = csr.shape
         self._solve_singular = bool(options.get("solve_singular", False))
         self._written: dict[str, Any] | None = None
-        self._solver = make_solver(self._method, csr, self._with_defaults(csr, options))
+        self._solver = make_solver(self._method, csr, options)
         self._solver.analyze(csr.shape, csr.indptr, csr.indices, csr.data)
         self._factorize(csr)
-
-    def _with_defaults(self, A: Csr, options: dict[str, Any]) -> dict[str, Any]:
-        return _with_ordering(A, options)
 
     def _factorize(self, A: Csr) -> None:
         self._written = None
@@ -253,9 +240,6 @@ class ILU(Factors):
 
     _method = "ilu"
 
-    def _with_defaults(self, A: Csr, options: dict[str, Any]) -> dict[str, Any]:
-        return options
-
     def _judge_solve(self, status: str) -> None:
         if status != "not_solved":
             judge(status, self.report)
@@ -273,9 +257,9 @@ def splu(A: Any, **options: Any) -> LU:
     sparse_csr are read on the device where Lutra is built for it. Options are the fields of LuOptions, choices
     by the names of the command line: ordering, user_permutation (A's columns in the order of elimination),
     matching, engine, trisolve, solve_precision, symbolic, pivoting, pivot_threshold, perturbation,
-    max_refinement_steps, tolerance, solve_singular, validate_input, time_stages, memory_limit. All of them are
-    best left alone at first. One default is not the library's: on hosts ordering is "amd" up to 50,000 rows,
-    which suits one or a few factorizations; "auto" tries METIS too, and pays where very many follow.
+    expected_factorizations, max_refinement_steps, tolerance, solve_singular, validate_input, time_stages,
+    memory_limit. All of them are best left alone at first. Where `refactor` follows many times,
+    expected_factorizations says so: an ordering that takes longer may pay then.
 
     Raises SingularMatrixError with rows and columns, ValueError for a matrix that is no proper one and for
     options there are not, MemoryError.
@@ -301,8 +285,8 @@ def ldlt(A: Any, **options: Any) -> LDLT:
 
     Options are the fields of LdltOptions: symmetry ("symmetric" or "hermitian", of complex matrices), triangle
     ("both", "lower", "upper": which entries are read), ordering, user_permutation, matching, pair_ordering,
-    pivoting, pivot_threshold, zero_tolerance, perturbation, max_refinement_steps, tolerance, solve_singular,
-    validate_input, time_stages, memory_limit.
+    pivoting, pivot_threshold, zero_tolerance, expected_factorizations, perturbation, max_refinement_steps,
+    tolerance, solve_singular, validate_input, time_stages, memory_limit.
 
     >>> import numpy as np, scipy.sparse as sp, lutra
     >>> K = sp.csr_matrix([[2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 1.0, 0.0]])

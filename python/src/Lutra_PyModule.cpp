@@ -357,6 +357,7 @@ void bind_report(nb::module_& m) {
       .def_ro("pivot", &Choice::pivot)
       .def_ro("trisolve", &Choice::trisolve)
       .def_ro("precond", &Choice::precond)
+      .def_ro("device_model", &Choice::device_model)
       .def_ro("why", &Choice::why);
   nb::class_<StageTimes>(m, "StageTimes", "Seconds a stage took when it last ran.")
       .def_ro("matching", &StageTimes::matching)
@@ -367,13 +368,20 @@ void bind_report(nb::module_& m) {
       .def_ro("refactor", &StageTimes::refactor)
       .def_ro("solve", &StageTimes::solve)
       .def_ro("refine", &StageTimes::refine);
+  nb::class_<PredictedTimes>(m, "PredictedTimes", "Seconds that were predicted for the ordering chosen.")
+      .def_ro("ordering", &PredictedTimes::ordering)
+      .def_ro("analysis", &PredictedTimes::analysis)
+      .def_ro("factorization", &PredictedTimes::factorization)
+      .def_ro("solve", &PredictedTimes::solve)
+      .def_ro("over_measured", &PredictedTimes::over_measured);
   nb::class_<FactorCounts>(m, "FactorCounts", "Size of the factors.")
       .def_ro("nnz_l", &FactorCounts::nnz_l)
       .def_ro("nnz_u", &FactorCounts::nnz_u)
       .def_ro("fill_ratio", &FactorCounts::fill_ratio)
       .def_ro("flops", &FactorCounts::flops)
       .def_ro("supernodes", &FactorCounts::supernodes)
-      .def_ro("levels", &FactorCounts::levels);
+      .def_ro("levels", &FactorCounts::levels)
+      .def_ro("tree_height", &FactorCounts::tree_height);
   nb::class_<PivotCounts>(m, "PivotCounts", "What happened to pivots in the last factorization.")
       .def_ro("perturbed", &PivotCounts::perturbed)
       .def_ro("delayed", &PivotCounts::delayed)
@@ -396,6 +404,7 @@ void bind_report(nb::module_& m) {
       .def_prop_ro("status", [](const Report& r) { return std::string(to_string(r.status)); })
       .def_ro("choice", &Report::choice)
       .def_ro("times", &Report::times)
+      .def_ro("predicted", &Report::predicted)
       .def_ro("factors", &Report::factors)
       .def_ro("pivots", &Report::pivots)
       .def_ro("inertia", &Report::inertia)

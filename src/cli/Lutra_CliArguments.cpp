@@ -41,6 +41,19 @@ CLI::Validator at_least(int least) {
   return CLI::Range(least, std::numeric_limits<int>::max()).description("");
 }
 
+// By what an automatic ordering and the backend are chosen.
+void add_prediction(CLI::App& app, Arguments& a) {
+  app.add_option("--expected-factorizations", a.expected_factorizations,
+                 "factorizations by which an ordering has to pay [those of the call]")
+      ->type_name("N")
+      ->check(at_least(1))
+      ->group("Choices");
+  app.add_option("--device-model", a.device_model,
+                 "numbers of this machine, by lutra calibrate [built in, of an H200 and of one core]")
+      ->type_name("FILE")
+      ->group("Choices");
+}
+
 void add_choices(CLI::App& app, Arguments& a) {
   const auto choice = [&app](const std::string& name, std::string& value, const std::string& help) {
     return app.add_option(name, value, help)->type_name("NAME")->capture_default_str()->group("Choices");
@@ -57,7 +70,7 @@ void add_choices(CLI::App& app, Arguments& a) {
          "auto (lu: static, ldlt: threshold), none (ldlt), static, threshold (lu: within fronts)");
   choice("--trisolve", a.trisolve, "auto, levels, syncfree, supernodal");
   choice("--solve-precision", a.solve_precision, "working, single: of the factors when solving");
-  choice("--backend", a.backend, "auto, serial, openmp, cuda, hip");
+  choice("--backend", a.backend, "auto (by predicted time), serial, openmp, cuda, hip");
   choice("--triangle", a.triangle, "lower, upper, both (compared): which entries ldlt and cholesky read");
   app.add_flag("--pair-ordering", a.pair_ordering,
                "ldlt: keep matched rows together in the ordering, as candidates for 2 × 2 pivots")
@@ -73,7 +86,10 @@ void add_choices(CLI::App& app, Arguments& a) {
   app.add_option("--memory-limit", a.memory_limit, "bytes, or 500K, 200M, 2G, 1T [no limit]")
       ->type_name("BYTES")
       ->group("Choices");
-  app.add_flag("--deterministic", a.deterministic, "the same bits from run to run")->group("Choices");
+  app.add_flag("--deterministic", a.deterministic,
+               "the same bits from run to run; choices by built-in numbers, not by measured ones")
+      ->group("Choices");
+  add_prediction(app, a);
 }
 
 void add_krylov(CLI::App& app, Arguments& a) {
@@ -175,6 +191,39 @@ void add_info(CLI::App& app, Arguments& a, std::string& file) {
   info->footer("Example: lutra info A.mtx --svg A.svg");
 }
 
+void add_order(CLI::App& app, Arguments& a, std::string& file) {
+  auto* order = app.add_subcommand("order", "Order a matrix and forecast the fill of its factors");
+  order->add_option("A.mtx", file, "Matrix Market file")->required();
+  order
+      ->add_option("--ordering", a.ordering,
+                   "auto, metis, nd, amd, rcm, natural, or a file of columns in elimination order")
+      ->type_name("NAME|FILE")
+      ->capture_default_str()
+      ->group("Choices");
+  order->add_option("--matching", a.matching, "auto (exact, but of symmetric matrices none), none, exact")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group("Choices");
+  add_prediction(*order, a);
+  add_output(*order, a);
+  order
+      ->add_option("--out", a.out,
+                   "columns in elimination order, from 1, one a line, as --ordering reads them")
+      ->type_name("P")
+      ->group("Output");
+  order->footer("Example: lutra order A.mtx --out P && lutra solve A.mtx --ordering P");
+}
+
+void add_calibrate(CLI::App& app, Arguments& a, std::string& file) {
+  auto* calibrate = app.add_subcommand(
+      "calibrate", "Measure the numbers of this machine by which times are predicted; some seconds");
+  calibrate->add_option("FILE", file, "file to write, for --device-model; - for standard output")->required();
+  calibrate->add_option("--backend", a.backend, "auto, serial, openmp, cuda, hip")
+      ->type_name("NAME")
+      ->capture_default_str();
+  calibrate->footer("Example: lutra calibrate here.model && lutra solve A.mtx --device-model here.model");
+}
+
 void add_predict(CLI::App& app, Arguments& a, std::string& file) {
   const std::string group = "Machine";
   auto* predict = app.add_subcommand(
@@ -201,7 +250,7 @@ void add_predict(CLI::App& app, Arguments& a, std::string& file) {
   const auto choice = [&](const std::string& name, std::string& value, const std::string& help) {
     predict->add_option(name, value, help)->type_name("NAME")->capture_default_str()->group("Choices");
   };
-  choice("--ordering", a.ordering, "auto, metis, amd, rcm, natural, or a file, as in solve");
+  choice("--ordering", a.ordering, "auto, metis, nd, amd, rcm, natural, or a file, as in solve");
   choice("--matching", a.matching, "auto, none, auction, exact: which entries become pivots");
   choice("--scalar", a.scalar, "f32, f64: the precision; real or complex as the file is");
   choice("--backend", a.backend, "auto, serial, openmp, cuda, hip");
@@ -245,6 +294,8 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
   add_solve(app, arguments, file);
   add_sequence(app, arguments);
   add_info(app, arguments, file);
+  add_order(app, arguments, file);
+  add_calibrate(app, arguments, file);
   add_predict(app, arguments, file);
   add_generate(app, arguments, file);
   add_version(app, arguments);
@@ -254,7 +305,8 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
   if (version) std::replace(words.begin(), words.end(), std::string("--json=-"), std::string("--json"));
   if (!words.empty() && !words.front().starts_with('-') && !has_command(app, words.front())) {
     print_error("invalid command '" + words.front() +
-                "' (choose from solve, sequence, info, predict, generate, version); see lutra --help");
+                "' (choose from solve, sequence, info, order, predict, calibrate, generate, version); see "
+                "lutra --help");
     return {std::nullopt, exit_invalid_input};
   }
   std::reverse(words.begin(), words.end());  // the order CLI11 takes a vector in

@@ -11,7 +11,8 @@ namespace lutra::Cli {
 
 /// The command line as it was typed. Whether values make sense together is for Lutra_CliOptions.hpp to say.
 struct Arguments {
-  std::string command;             ///< "solve", "sequence", "info", "predict", "generate" or "version"
+  std::string
+      command;  ///< "solve", "sequence", "info", "order", "predict", "calibrate", "generate", "version"
   std::vector<std::string> files;  ///< matrices to read, or the one to write
 
   // solve, sequence and info: what is chosen
@@ -26,9 +27,11 @@ struct Arguments {
   std::string triangle = "both";  ///< of ldlt and cholesky, as what follows
   bool pair_ordering = false;
   bool deterministic = false;
+  std::optional<int> expected_factorizations;
+  std::optional<std::string> device_model;  ///< file
 
   // solve and sequence
-  std::optional<std::string> rhs, out;  ///< solve alone
+  std::optional<std::string> rhs, out;  ///< solve alone; out of order, too
   std::optional<std::int64_t> n_rhs;
   bool transpose = false, adjoint = false, solve_singular = false;
   std::optional<int> refine;

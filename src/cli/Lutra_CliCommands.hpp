@@ -8,13 +8,15 @@
 namespace lutra::Cli {
 
 // One function a command; each returns the exit status and throws what Lutra_Error.hpp has for wrong input.
-// Kokkos is initialized for solve, sequence, info and predict.
+// Kokkos is initialized for all but generate and version.
 int run_solve(const Arguments& arguments);
 /// The same on several ranks, collectively: rank 0 reads, writes and prints.
 int run_solve_on_ranks(const Arguments& arguments, Communicator& ranks);
 int run_sequence(const Arguments& arguments);
 int run_info(const Arguments& arguments);
+int run_order(const Arguments& arguments);
 int run_predict(const Arguments& arguments);
+int run_calibrate(const Arguments& arguments);
 int run_generate(const Arguments& arguments);
 int run_version(const Arguments& arguments);
 

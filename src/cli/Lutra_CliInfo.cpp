@@ -103,7 +103,7 @@ int inform(const Arguments& arguments, const SolverOptions& options, MatrixMarke
   if (record.report.status != Status::not_solved) record.message = describe(record.report, 1);
   if (arguments.svg) write_structure_svg(*arguments.svg, picture(file, A, structure));
   progress.clear();
-  if (arguments.json) write_json(*arguments.json, to_json(record));
+  if (arguments.json) write_text(*arguments.json, to_json(record));
   if (!arguments.quiet && !json_on_output(arguments))
     write_output(properties_text(file, header, properties) + analysis_text(properties, record.report));
   return exit_solved;
@@ -112,8 +112,10 @@ int inform(const Arguments& arguments, const SolverOptions& options, MatrixMarke
 }  // namespace
 
 int run_info(const Arguments& arguments) {
-  const SolverOptions options = check_options(arguments);
+  SolverOptions options = check_options(arguments);
   MatrixMarketMatrix read = read_matrix_market(arguments.files.front());
+  if (std::visit([](const auto& A) { return A.n_rows == A.n_cols; }, read.matrix))
+    options = with_backend_chosen(std::move(options), arguments, read);
   const bool is_complex = read.header.field == MatrixMarketHeader::Field::complex;
   return with_types(arguments.scalar, is_complex, options.backend, [&]<class Scalar, class ExecutionSpace>() {
     return inform<Scalar, ExecutionSpace>(arguments, options, std::move(read));

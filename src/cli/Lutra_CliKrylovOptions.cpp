@@ -52,6 +52,7 @@ void check_use(const Arguments& a, const Kind& kind, KrylovMethod method) {
                  {"--symbolic", a.symbolic != "auto", lu},
                  {"--pivot", a.pivot != "auto", lu},
                  {"--perturbation", a.perturbation.has_value(), lu},
+                 {"--expected-factorizations", a.expected_factorizations.has_value(), lu},
                  {"--solve-precision", a.solve_precision != "working", lu}});
 }
 
@@ -69,6 +70,7 @@ void set_ilu(const Arguments& a, const Kind& kind, const LuOptions& lu, SparseIl
   options.ordering = lu.ordering;
   options.matching = lu.matching;
   options.trisolve = lu.trisolve;
+  options.device_model = lu.device_model;
 }
 
 void refuse_krylov_options(const Arguments& a) {

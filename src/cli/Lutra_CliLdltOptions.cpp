@@ -21,6 +21,8 @@ LdltOptions ldlt_options(const Arguments& a, const LuOptions& lu) {
   own.solve_singular = lu.solve_singular;
   own.time_stages = true;
   own.memory_limit = lu.memory_limit;
+  own.expected_factorizations = lu.expected_factorizations;
+  own.device_model = lu.device_model;
   return own;
 }
 

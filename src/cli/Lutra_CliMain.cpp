@@ -24,6 +24,8 @@ int run(const Arguments& arguments, Communicator* ranks) {
     return ranks != nullptr ? run_solve_on_ranks(arguments, *ranks) : run_solve(arguments);
   if (arguments.command == "sequence") return run_sequence(arguments);
   if (arguments.command == "info") return run_info(arguments);
+  if (arguments.command == "order") return run_order(arguments);
+  if (arguments.command == "calibrate") return run_calibrate(arguments);
   if (arguments.command == "predict") return run_predict(arguments);
   if (arguments.command == "generate") return run_generate(arguments);
   return run_version(arguments);

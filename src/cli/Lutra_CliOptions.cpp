@@ -10,14 +10,15 @@
 #include <filesystem>
 #include <limits>
 
+#include "Lutra_ChooseOrdering.hpp"
 #include "Lutra_CliChoose.hpp"
+#include "Lutra_CliDeviceModel.hpp"
 #include "Lutra_CliKrylovOptions.hpp"
 #include "Lutra_CliLdltOptions.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Version.hpp"
 
 namespace lutra::Cli {
-namespace {
 
 std::string check_backend(const Arguments& a) {
   const std::vector<std::string> built = version_info().backends;
@@ -31,6 +32,23 @@ std::string check_backend(const Arguments& a) {
     throw InputError("--deterministic is promised on the serial backend only: add --backend serial");
   }
   return backend;
+}
+
+namespace {
+
+// Factorizations with one analysis that the call itself makes.
+int factorizations_of(const Arguments& a) {
+  const std::int64_t runs = a.repeat ? 3 + static_cast<std::int64_t>(*a.repeat) : 1;  // two are warm-ups
+  const auto files = a.command == "sequence" ? static_cast<std::int64_t>(a.files.size()) : 1;
+  return static_cast<int>(std::min<std::int64_t>(runs * files, std::numeric_limits<int>::max()));
+}
+
+// With --deterministic a file of measured numbers is checked, but not used.
+void set_prediction(const Arguments& a, LuOptions& lu) {
+  lu.expected_factorizations = a.expected_factorizations.value_or(factorizations_of(a));
+  if (!a.device_model) return;
+  DeviceModel model = read_device_model(*a.device_model);
+  if (!a.deterministic) lu.device_model = std::move(model);
 }
 
 void set_ordering(const Arguments& a, SolverOptions& options) {
@@ -130,12 +148,53 @@ void check_output_file(const std::string& option, const std::string& file) {
   }
 }
 
+DeviceModel model_for(const SolverOptions& options) {
+  return options.lu.device_model.value_or(host_device_model());
+}
+
+SolverOptions with_backend_chosen(SolverOptions options, const Arguments& arguments,
+                                  const MatrixMarketMatrix& matrix) {
+  const std::vector<std::string> built = version_info().backends;
+  const auto is_host = [](const std::string& name) { return name == "serial" || name == "openmp"; };
+  const auto host = std::find_if(built.begin(), built.end(), is_host);
+  if (arguments.backend != "auto" || options.krylov || host == built.begin() || host == built.end())
+    return options;
+  const DeviceModel device = options.lu.device_model.value_or(h200_device_model());
+  const bool on_host = std::visit(
+      [&](const auto& A) {
+        const auto pattern = make_view(A).pattern();
+        BackendProperties known{A.n_rows,
+                                2 * pattern.nnz(),
+                                {static_cast<double>(options.lu.expected_factorizations), false},
+                                {}};
+        BackendChoice choice = choose_backend(known, host_device_model(), device);
+        if (choice == BackendChoice::needs_forecast) {
+          const auto graph = symmetric_graph<std::int64_t>(pattern);
+          known.amd = forecast_fill(graph, order(graph, Ordering::amd));
+          choice = choose_backend(known, host_device_model(), device);
+        }
+        return choice == BackendChoice::host;
+      },
+      matrix.matrix);
+  options.backend_reason = on_host
+                               ? *host + ": predicted to have solved before " + built.front() + " has begun"
+                               : built.front() + ": predicted to be faster than " + *host;
+  if (on_host) {
+    options.backend = *host;
+    options.lu.device_model.reset();  // it is the device's
+    for (auto* const ldlt : {&options.ldlt, &options.if_symmetric})
+      if (*ldlt) (*ldlt)->device_model.reset();
+  }
+  return options;
+}
+
 SolverOptions check_options(const Arguments& arguments) {
   SolverOptions options;
   set_choices(arguments, options.lu);
   set_ordering(arguments, options);
   check_threshold_pivoting(arguments);
   set_numbers(arguments, options.lu);
+  set_prediction(arguments, options.lu);
   options.lu.solve_singular = arguments.solve_singular;
   options.lu.time_stages = true;
   set_krylov(arguments, options);

@@ -11,6 +11,7 @@
 #include "Lutra_KrylovSolverOptions.hpp"
 #include "Lutra_LdltOptions.hpp"
 #include "Lutra_LuOptions.hpp"
+#include "Lutra_MatrixMarket.hpp"
 
 namespace lutra::Cli {
 
@@ -24,10 +25,23 @@ struct SolverOptions {
   std::string method_reason;                  ///< of auto, once the matrix is known
   std::string ordering_file;                  ///< empty: none
   std::string backend;                        ///< "serial", "openmp", "cuda" or "hip"; never "auto"
+  std::string backend_reason;                 ///< of auto, where there is a device and a matrix is known
 };
 
 /// @throws InputError naming the option for a value that is unknown, not built in or makes no sense
 SolverOptions check_options(const Arguments& arguments);
+
+/// The model that was given, or the one built in for the host.
+DeviceModel model_for(const SolverOptions& options);
+
+/// The backend of `--backend`, one that was built; of auto the first, a device where there is one.
+/// @throws InputError with those there are
+std::string check_backend(const Arguments& arguments);
+
+/// Of `--backend auto`, where there is a device and a direct method: the backend that is predicted to come to
+/// the solution first.
+SolverOptions with_backend_chosen(SolverOptions options, const Arguments& arguments,
+                                  const MatrixMarketMatrix& matrix);
 
 /// Throws InputError where a file cannot be written: before the work, not after it.
 void check_output_file(const std::string& option, const std::string& file);

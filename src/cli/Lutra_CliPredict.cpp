@@ -131,7 +131,7 @@ int predict(const Arguments& arguments, const SolverOptions& solver, MatrixMarke
   const auto A = convert_matrix<Scalar>(file, std::move(read));
   const Prediction prediction = predict_solves(make_view(A), options);
   progress.clear();
-  if (arguments.json) write_json(*arguments.json, to_json(file, prediction));
+  if (arguments.json) write_text(*arguments.json, to_json(file, prediction));
   if (!arguments.quiet && !json_on_output(arguments)) write_output(to_text(file, prediction));
   return prediction.grids.empty() ? exit_numerical_failure : exit_solved;
 }

@@ -69,7 +69,8 @@ SolverOptions for_matrix(SolverOptions options, const HostMatrix<Scalar>& A, con
   if (!options.if_symmetric) return options;
   MethodProperties known = method_properties(make_view(A), properties);
   known.lu_asked = options.lu_asked;
-  const MethodChoice choice = choose_method(known, default_device_model<ExecutionSpace>());
+  const MethodChoice choice =
+      choose_method(known, options.lu.device_model.value_or(default_device_model<ExecutionSpace>()));
   options.method_reason = choice.reason;
   if (choice.method == DirectMethod::lu) return options;
   options.ldlt = options.if_symmetric;
@@ -78,10 +79,11 @@ SolverOptions for_matrix(SolverOptions options, const HostMatrix<Scalar>& A, con
   return options;
 }
 
-/// Adds the reason for the method where the choice was the library's.
+/// Adds the reasons for method and backend where the choice was the library's.
 inline void add_method_reason(const SolverOptions& options, Choice& choice) {
-  if (options.method_reason.empty() || choice.method.empty()) return;
-  choice.why = options.method_reason + (choice.why.empty() ? "" : "; ") + choice.why;
+  if (choice.method.empty()) return;
+  for (const std::string& reason : {options.method_reason, options.backend_reason})
+    if (!reason.empty()) choice.why = reason + (choice.why.empty() ? "" : "; ") + choice.why;
 }
 
 /// Adds what the session does not know: the time of reading, of which the total is part.
@@ -94,14 +96,14 @@ inline bool json_on_output(const Arguments& arguments) {
   return arguments.json == "-";
 }
 
-/// Writes JSON to standard output for "-", else to a file that appears complete or not at all.
-inline void write_json(const std::string& file, const std::string& json) {
+/// Writes text to standard output for "-", else to a file that appears complete or not at all.
+inline void write_text(const std::string& file, const std::string& text) {
   if (file == "-") {
-    write_output(json);
+    write_output(text);
     return;
   }
   Impl::AtomicFile out(file);
-  out.write(json);
+  out.write(text);
   out.commit();
 }
 

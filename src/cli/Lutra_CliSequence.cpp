@@ -125,18 +125,19 @@ int solve_all(const Arguments& arguments, const SolverOptions& options, Step&& f
       sequence.solve(arguments.files[k], read_step(arguments, arguments.files[k]));
     }
   } catch (const std::exception&) {
-    if (arguments.json) write_json(*arguments.json, to_json(sequence.records()));
+    if (arguments.json) write_text(*arguments.json, to_json(sequence.records()));
     throw;
   }
-  if (arguments.json) write_json(*arguments.json, to_json(sequence.records()));
+  if (arguments.json) write_text(*arguments.json, to_json(sequence.records()));
   return sequence.exit();
 }
 
 }  // namespace
 
 int run_sequence(const Arguments& arguments) {
-  const SolverOptions options = check_options(arguments);
+  SolverOptions options = check_options(arguments);
   Step first = read_step(arguments, arguments.files.front());
+  options = with_backend_chosen(std::move(options), arguments, first.matrix);
   const bool complex_sequence = is_complex(first);
   return with_types(arguments.scalar, complex_sequence, options.backend,
                     [&]<class Scalar, class ExecutionSpace>() {

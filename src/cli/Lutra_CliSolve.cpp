@@ -32,7 +32,7 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
     record.report.errors.forward = forward_error(X, known, n);
   }
   if (!arguments.quiet && !json_on_output(arguments)) write_output(to_text(record));
-  if (arguments.json) write_json(*arguments.json, to_json(record));
+  if (arguments.json) write_text(*arguments.json, to_json(record));
   write_solution(arguments, X, A.n_rows, record.report);
   return exit_status(record.report.status);
 }
@@ -42,8 +42,9 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
 int run_solve(const Arguments& arguments) {
   if (arguments.grid && *arguments.grid != "1x1")
     throw InputError("--grid " + *arguments.grid + " is for several ranks: mpirun -n N lutra solve …");
-  const SolverOptions options = check_options(arguments);
+  SolverOptions options = check_options(arguments);
   Input input = read_input(arguments);
+  options = with_backend_chosen(std::move(options), arguments, input.matrix);
   const bool is_complex = input.is_complex();
   return with_types(arguments.scalar, is_complex, options.backend, [&]<class Scalar, class ExecutionSpace>() {
     return solve<Scalar, ExecutionSpace>(arguments, options, std::move(input));

@@ -140,7 +140,7 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
         if (!known.empty() && record.report.errors.backward_componentwise)
           record.report.errors.forward = forward_error(X, known, static_cast<std::size_t>(mine.n));
         if (!arguments.quiet && !json_on_output(arguments)) write_output(to_text(record));
-        if (arguments.json) write_json(*arguments.json, to_json(record));
+        if (arguments.json) write_text(*arguments.json, to_json(record));
         write_solution(arguments, X, mine.n, record.report);
       },
       false);

@@ -77,6 +77,16 @@ std::string times_text(const StageTimes& times) {
   return text_line("seconds", text);
 }
 
+std::string predicted_text(const PredictedTimes& predicted) {
+  std::string text;
+  append(text, "ordering", short_number(predicted.ordering));
+  append(text, "analysis", short_number(predicted.analysis));
+  append(text, "factorization", short_number(predicted.factorization));
+  append(text, "solve", short_number(predicted.solve));
+  append(text, "over measured", short_number(predicted.over_measured));
+  return text_line("predicted", text);
+}
+
 std::string pivots_text(const PivotCounts& pivots) {
   std::string text;
   append(text, "perturbed", count(pivots.perturbed));
@@ -162,14 +172,15 @@ std::string factors_text(const FactorCounts& factors) {
   append(text, "flops", short_number(factors.flops));
   append(text, "supernodes", count(factors.supernodes));
   append(text, "levels", count(factors.levels));
+  append(text, "tree height", count(factors.tree_height));
   return text_line("factors", text);
 }
 
 std::string to_text(const ReportRecord& record) {
   const Report& report = record.report;
   std::string text = matrix_text(record.matrix) + run_text(record.run) + choice_text(report.choice) +
-                     times_text(report.times) + factors_text(report.factors) + pivots_text(report.pivots) +
-                     inertia_text(report.inertia);
+                     times_text(report.times) + predicted_text(report.predicted) +
+                     factors_text(report.factors) + pivots_text(report.pivots) + inertia_text(report.inertia);
   for (const std::string& escalation : report.escalations) text += text_line("escalated", escalation);
   text += errors_text(report) + memory_text(report.memory);
   const std::string message = record.message.empty() ? describe(report, 1) : record.message;

@@ -2,8 +2,26 @@
 #include "Lutra_DeviceModel.hpp"
 
 namespace lutra {
+namespace {
+
+/// By one core of a server, on 196 matrices with AMD, METIS and nested dissection
+/// (docs/notes/2026-11-23-ordering-choice.md).
+OrderingCosts orderings_by_a_core() {
+  OrderingCosts costs;
+  costs.amd = {.start_seconds = 2e-6, .row_seconds = 2.6e-7, .edge_seconds = 1.1e-8, .entry_seconds = 5.7e-9};
+  costs.dissection = {.row_seconds = 1.1e-7, .edge_seconds = 1.1e-8};
+  costs.saved_share = 0.2;
+  costs.saved_from_flops_per_row = 1000;
+  costs.max_saved_share = 0.5;
+  costs.saved_height_share = 0.35;
+  return costs;
+}
+
+}  // namespace
+
 DeviceModel h200_device_model() {
   DeviceModel model;
+  model.name = "H200, built in";
   model.trisolve.methods = {.start_seconds = 9e-6,
                             .contention_start_seconds = 6.5e-6,
                             .contention_levels = 32,
@@ -44,6 +62,19 @@ DeviceModel h200_device_model() {
                     .ancestors_step_seconds = 1e-6,
                     .ancestors_word_seconds = 1.5e-10,
                     .max_set_bytes = 16.0 * (1 << 30)};
+  // Orderings are made on the host. Refactorizations and solves of twelve matrices in METIS' order within
+  // 0.7 to 1.2 of what was measured; analysis and start from times to the first solution, in cold processes
+  // (docs/notes/2026-11-23-ordering-choice.md).
+  model.ordering = orderings_by_a_core();
+  model.ordering.multifrontal = {
+      .analysis = {.start_seconds = 5e-3, .row_seconds = 4.2e-7},
+      .factorization = {.start_seconds = 1.8e-4,
+                        .entry_seconds = 1.1e-10,
+                        .flop_seconds = 2.5e-14,
+                        .step_seconds = 3.6e-7},
+      .solve = {
+          .start_seconds = 1.2e-4, .row_seconds = 8e-10, .entry_seconds = 1.5e-11, .step_seconds = 2.4e-8}};
+  model.ordering.device_start_seconds = 0.045;
   // By `lutra_perf_ilu`: ILU(0) of four grids in natural order, 118 to 2,000 levels (docs/ilu.md).
   model.ilu = {.level_seconds = 18e-6, .syncfree_start_seconds = 30e-6, .dependency_seconds = 1e-6};
   return model;
@@ -51,6 +82,7 @@ DeviceModel h200_device_model() {
 
 DeviceModel host_device_model() {
   DeviceModel model;
+  model.name = "one core of a host, built in";
   model.trisolve.methods = {.start_seconds = 1e-6,
                             .dependency_seconds = 0.1e-6,
                             .block_dependency_seconds = 0.5e-6,
@@ -69,6 +101,25 @@ DeviceModel host_device_model() {
                                 .latency_seconds = 0.4e-6,
                                 .link_bandwidth = 2e9};
   model.numeric.min_flops_per_entry = 40;
+  model.ordering = orderings_by_a_core();
+  model.ordering.multifrontal = {
+      .analysis = {.row_seconds = 2e-8, .edge_seconds = 3.5e-8, .entry_seconds = 2.7e-8},
+      .factorization = {.start_seconds = 2.1e-5,
+                        .row_seconds = 4.3e-8,
+                        .entry_seconds = 1.6e-8,
+                        .flop_seconds = 3.3e-11},
+      .solve = {.row_seconds = 8.4e-8, .edge_seconds = 2.4e-10, .entry_seconds = 2.5e-9}};
+  model.ordering.simplicial = {
+      .analysis = {.start_seconds = 1.1e-4,
+                   .row_seconds = 2.3e-7,
+                   .edge_seconds = 1.1e-8,
+                   .entry_seconds = 3.1e-8},
+      .factorization = {.start_seconds = 2.9e-6,
+                        .row_seconds = 3.1e-8,
+                        .entry_seconds = 5.4e-9,
+                        .flop_seconds = 1.8e-10},
+      .solve = {
+          .start_seconds = 3.3e-6, .row_seconds = 2.1e-8, .edge_seconds = 1.3e-9, .entry_seconds = 1.7e-9}};
   // On 31 matrices with one thread (docs/notes/2026-11-23-ldlt.md).
   model.symmetric = {.cholesky = 0.65, .ldlt = 0.66, .ldlt_zero_diagonals = 0.44};
   return model;

@@ -3,6 +3,7 @@
 #define LUTRA_DEVICEMODEL_HPP
 
 #include <cstdint>
+#include <string>
 
 #include "Lutra_ExecutionTraits.hpp"
 
@@ -26,6 +27,7 @@ struct TrisolveCosts {
   double team_bandwidth = 1;             ///< bytes a second of one multiprocessor
   double level_launch_seconds = 0;       ///< a level by a launch of its own
   double bandwidth = 1;                  ///< bytes a second of the device
+  bool operator==(const TrisolveCosts&) const = default;
 };
 
 /// Costs of the levels of a level-set solve, from which they are divided among launches
@@ -38,6 +40,7 @@ struct LevelSetCosts {
   double bandwidth = 1;        ///< bytes a second of the device
   double start_seconds = 0;    ///< of a solve, whatever its levels
   double step_seconds = 0;     ///< each dependent step of a level's longest task beyond those in flight
+  bool operator==(const LevelSetCosts&) const = default;
 };
 
 /// Microseconds that steps of a solve on fronts take; their ratios order its tasks by the path that remains.
@@ -46,6 +49,7 @@ struct FrontSolveCosts {
   double pivot = 0;       ///< each pivot of a front that one warp solves
   double pivot_tile = 0;  ///< each tile of pivots of a larger front
   double tile = 0;        ///< each tile a block reads besides
+  bool operator==(const FrontSolveCosts&) const = default;
 };
 
 /// Costs of a triangular solve by several devices or host ranks, block by block
@@ -58,6 +62,7 @@ struct DistributedCosts {
   double max_block_bandwidth = 1;  ///< the same where few work
   double latency_seconds = 0;      ///< of a message from one device to another, without its bytes
   double link_bandwidth = 1;       ///< bytes a second of the messages one device sends
+  bool operator==(const DistributedCosts&) const = default;
 };
 
 /// What the choice and the order of triangular solves are predicted from.
@@ -67,19 +72,43 @@ struct TrisolveDeviceModel {
   LevelSetCosts level_sets;           ///< with the kernels specialised for the space
   LevelSetCosts portable_level_sets;  ///< with the portable ones
   FrontSolveCosts fronts;
+  bool operator==(const TrisolveDeviceModel&) const = default;
 };
 
-/// From which costs a fill-reducing ordering is chosen (`Lutra_ChooseOrdering.hpp`). Measured on 68 matrices
-/// from circuits, power grids, finite elements and optimisation (docs/ordering.md); the same for hosts and
-/// devices. METIS takes about ten times as long as AMD, as long as some thousand flops a row; an ordering
-/// serves many factorizations, here about ten.
+/// Seconds of a stage, a sum over what it works on: n rows, the edges of the graph of A + Aᵀ (each counted
+/// twice), entries of L below the diagonal, flops of an LU factorization, and vertices on the longest path of
+/// the elimination tree, which follow one another.
+struct StageCosts {
+  double start_seconds = 0;
+  double row_seconds = 0;
+  double edge_seconds = 0;
+  double entry_seconds = 0;
+  double flop_seconds = 0;
+  double step_seconds = 0;
+  bool operator==(const StageCosts&) const = default;
+};
+
+/// Costs of what follows an ordering, with one engine.
+struct EngineCosts {
+  StageCosts analysis;  ///< trees, pattern of L + U, plans
+  StageCosts factorization;
+  StageCosts solve;  ///< of one right-hand side, with its residual
+  bool operator==(const EngineCosts&) const = default;
+};
+
+/// From which costs a fill-reducing ordering, and host or device, are chosen (`Lutra_ChooseOrdering.hpp`).
 struct OrderingCosts {
-  std::int64_t small_rows = 500;  ///< matrices of fewer rows are ordered by AMD
-  double low_cost_per_row = 500;  ///< where the predicted cost by AMD is lower, METIS is not tried
-  /// A vertex on the longest path of the elimination tree: a step that waits for the one before, with a
-  /// barrier of a few microseconds. It lets METIS win with somewhat more flops, since its trees are about
-  /// half as high, and by far on chains, where AMD's tree is the chain and METIS' has log n levels.
-  double flops_per_step = 1e4;
+  StageCosts amd;         ///< with the forecast of its fill
+  StageCosts dissection;  ///< nested dissection with its forecast, times log₂ n
+  EngineCosts multifrontal;
+  EngineCosts simplicial;  ///< without an analysis: the engine does not come into question
+  double saved_share = 0;  ///< of AMD's flops that nested dissection is expected to spare, for each factor of
+                           ///< ten by which AMD's order exceeds `saved_from_flops_per_row`
+  double saved_from_flops_per_row = 1;
+  double max_saved_share = 0;       ///< however high AMD's flops are
+  double saved_height_share = 0;    ///< of the height of AMD's tree
+  double device_start_seconds = 0;  ///< until a device has run its first kernels, in a cold process
+  bool operator==(const OrderingCosts&) const = default;
 };
 
 /// From what the order of a front's tasks on devices follows (`Lutra_FrontTaskList.hpp`). Times are in
@@ -99,12 +128,14 @@ struct FrontTaskModel {
   int single_edge = 12;              ///< last rows and columns of a root's tiles whose tasks have one tile
   int single_contribution_rows = 2;  ///< the same of a root's contribution
   int cleared_entries = 1 << 15;     ///< of panels, cleared by one task
+  bool operator==(const FrontTaskModel&) const = default;
 };
 
 /// What numeric factorization is divided and the engine is chosen by.
 struct NumericDeviceModel {
   FrontTaskModel tasks;
   double min_flops_per_entry = 0;  ///< fronts that perform fewer flops per stored entry lose to rows
+  bool operator==(const NumericDeviceModel&) const = default;
 };
 
 /// Costs of the methods of symbolic factorization on a device, and of the one on its host
@@ -118,6 +149,7 @@ struct SymbolicCosts {
   double ancestors_step_seconds = 0;   ///< a vertex of the longest path of the elimination tree
   double ancestors_word_seconds = 0;   ///< 64 bits of the sets of U
   double max_set_bytes = 0;            ///< of ancestor bit sets where there is no memory limit
+  bool operator==(const SymbolicCosts&) const = default;
 };
 
 /// Times of a refactorization and a solve by symmetric methods, over those by LU: geometric means of what was
@@ -126,6 +158,7 @@ struct SymmetricCosts {
   double cholesky = 0;
   double ldlt = 0;                 ///< where the diagonal has no zeros
   double ldlt_zero_diagonals = 0;  ///< where it has: LU's matching then makes an unsymmetric pattern
+  bool operator==(const SymmetricCosts&) const = default;
 };
 
 /// From what the schedule of an incomplete elimination and the way to apply its factors are chosen
@@ -138,17 +171,20 @@ struct IluCosts {
                                 ///< for values from other threads' caches
   double max_jacobi_share = 0.5;       ///< of the exact solves' time, from which on sweeps are not considered
   double max_jacobi_difference = 0.3;  ///< of their solutions, relative, which costs GMRES few iterations
+  bool operator==(const IluCosts&) const = default;
 };
 
 /// All numbers that were fitted to one device, a section for each use. Choices are functions of a matrix's
 /// properties and of this struct; whoever chooses is handed one, by parameter or in an options struct.
 struct DeviceModel {
+  std::string name;  ///< of the machine, for the report
   TrisolveDeviceModel trisolve;
   OrderingCosts ordering;
   NumericDeviceModel numeric;
   SymmetricCosts symmetric;
   SymbolicCosts symbolic;
   IluCosts ilu;
+  bool operator==(const DeviceModel&) const = default;
 };
 
 /// Fitted to one NVIDIA H200 with CUDA 13.0 by `lutra_perf_trisolve` over 34 triangles of ILU(0) and complete

@@ -15,13 +15,23 @@ namespace lutra {
 /// What `auto` options became, as the names the command line uses.
 struct Choice {
   std::string method, engine, ordering, matching, symbolic, pivot, trisolve, precond;
-  std::string why;  ///< one sentence on each choice that was the library's
+  std::string device_model;  ///< by whose numbers
+  std::string why;           ///< one sentence on each choice that was the library's
 };
 
 /// Seconds a stage took when it last ran; empty where it has not run or an exception ended it.
 struct StageTimes {
   std::optional<double> read, matching, ordering, symbolic, levelization, numeric, refactor, solve, refine,
       total;
+};
+
+/// Seconds that the device model predicted for the ordering that was chosen; empty where the caller chose.
+struct PredictedTimes {
+  std::optional<double> ordering;       ///< of all orderings that were tried
+  std::optional<double> analysis;       ///< what follows the ordering, with what a first factorization adds
+  std::optional<double> factorization;  ///< of values on a known pattern
+  std::optional<double> solve;          ///< of one right-hand side
+  std::optional<double> over_measured;  ///< analysis and factorization, over what the first ones took
 };
 
 /// Size of the factors. L is counted without its unit diagonal, U with its diagonal.
@@ -31,6 +41,8 @@ struct FactorCounts {
   std::optional<double> flops;             ///< multiplications, additions and divisions of one factorization
   std::optional<std::int64_t> supernodes;  ///< empty where the engine has none
   std::optional<std::int64_t> levels;      ///< levels of the column dependency graph
+  std::optional<std::int64_t> tree_height;  ///< vertices on the longest path of the elimination tree, where
+                                            ///< the ordering was chosen by it
   std::optional<std::int64_t> levels_a, levels_b, levels_c;  ///< levels worked in each mode; empty: no modes
 };
 
@@ -66,6 +78,7 @@ struct Report {
   Status status = Status::not_solved;
   Choice choice;
   StageTimes times;
+  PredictedTimes predicted;
   FactorCounts factors;
   PivotCounts pivots;
   Inertia inertia;

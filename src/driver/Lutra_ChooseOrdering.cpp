@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_ChooseOrdering.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -10,21 +12,48 @@
 namespace lutra {
 namespace {
 
-double predicted_cost(const FillForecast& forecast, const OrderingCosts& costs) {
-  return forecast.flops + costs.flops_per_step * static_cast<double>(forecast.height);
-}
-
-std::string in_words(const char* name, const FillForecast& forecast) {
-  char text[128];
-  std::snprintf(text, sizeof text, "%s (nnz(L) %.3g, %.3g flops, elimination tree of height %.3g)", name,
-                static_cast<double>(forecast.nnz_l), forecast.flops, static_cast<double>(forecast.height));
+template <class... Arguments>
+std::string printed(const char* format, Arguments... arguments) {
+  char text[256];
+  std::snprintf(text, sizeof text, format, arguments...);
   return text;
 }
 
-/// Orders a graph by AMD, and by METIS where the choice needs it.
+std::string in_words(const char* name, const FillForecast& forecast) {
+  return printed("%s (nnz(L) %.3g, %.3g flops, elimination tree of height %.3g)", name,
+                 static_cast<double>(forecast.nnz_l), forecast.flops, static_cast<double>(forecast.height));
+}
+
+/// Nested dissection works the whole graph at each level of its recursion.
+double dissection_seconds(const OrderingProperties& properties, const OrderingCosts& costs) {
+  const double levels = std::log2(static_cast<double>(std::max<std::int64_t>(properties.rows, 2)));
+  return predicted_seconds(costs.dissection, properties, {}) * levels;
+}
+
+/// What nested dissection is expected to make of a matrix, from AMD's order.
+FillForecast expected_dissection(const OrderingProperties& properties, const OrderingCosts& costs) {
+  const FillForecast& amd = properties.amd;
+  const double rows = static_cast<double>(std::max<std::int64_t>(properties.rows, 1));
+  const double tens = std::log10(std::max(amd.flops / rows / costs.saved_from_flops_per_row, 1.0));
+  const double share = 1 - std::min(costs.saved_share * tens, costs.max_saved_share);
+  FillForecast expected = amd;
+  expected.flops *= share;  // entries are spared, too, by about the power of 2/3 of flops
+  expected.nnz_l = static_cast<std::int64_t>(static_cast<double>(amd.nnz_l) * std::pow(share, 2.0 / 3));
+  expected.height =
+      static_cast<std::int64_t>(static_cast<double>(amd.height) * (1 - costs.saved_height_share));
+  return expected;
+}
+
+/// Seconds from the ordering to the last solution.
+double total(const PredictedTimes& times, const OrderingUse& use) {
+  return *times.analysis + use.factorizations * (*times.factorization + *times.solve);
+}
+
+/// Orders a graph by AMD, and by nested dissection where the choice needs it.
 template <class Ordinal, class Index, class Offset>
 ChosenOrder<Ordinal> choose_with(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                 const OrderingCosts& costs, const std::vector<Ordinal>& partner) {
+                                 const DeviceModel& model, const OrderingUse& use,
+                                 const std::vector<Ordinal>& partner) {
   const auto graph = symmetric_graph<Index>(pattern);
   const std::vector<Index> pairs(partner.begin(), partner.end());
   const auto order_by = [&](Ordering kind) {
@@ -33,44 +62,106 @@ ChosenOrder<Ordinal> choose_with(const CsrPattern<Ordinal, Offset, Kokkos::HostS
   auto permutation = order_by(Ordering::amd);
   OrderingProperties properties;
   properties.rows = graph.size();
-  properties.metis_can_order = metis_can_order(graph);
+  properties.edges = static_cast<std::int64_t>(graph.neighbours.size());
+  properties.use = use;
   properties.amd = forecast_fill(graph, permutation);
-  OrderingChoice choice = choose_ordering(properties, costs);
+  OrderingChoice choice = choose_ordering(properties, model);
   if (choice.ordering == Ordering::automatic) {
-    auto metis = order_by(Ordering::metis);
-    properties.metis = forecast_fill(graph, metis);
-    choice = choose_ordering(properties, costs);
-    if (choice.ordering == Ordering::metis) permutation = std::move(metis);
+    auto dissection = order_by(Ordering::nd);
+    properties.dissection = forecast_fill(graph, dissection);
+    choice = choose_ordering(properties, model);
+    if (choice.ordering == Ordering::nd) permutation = std::move(dissection);
   }
-  return {{permutation.begin(), permutation.end()}, choice.ordering, std::move(choice.reason)};
+  const FillForecast forecast = choice.ordering == Ordering::nd ? *properties.dissection : properties.amd;
+  return {{permutation.begin(), permutation.end()}, std::move(choice), forecast};
 }
 
 }  // namespace
 
-OrderingChoice choose_ordering(const OrderingProperties& properties, const OrderingCosts& costs) {
+double predicted_seconds(const StageCosts& costs, const OrderingProperties& properties,
+                         const FillForecast& forecast) {
+  return costs.start_seconds + costs.row_seconds * static_cast<double>(properties.rows) +
+         costs.edge_seconds * static_cast<double>(properties.edges) +
+         costs.entry_seconds * static_cast<double>(forecast.nnz_l) + costs.flop_seconds * forecast.flops +
+         costs.step_seconds * static_cast<double>(forecast.height);
+}
+
+PredictedTimes predicted_times(const OrderingProperties& properties, const FillForecast& forecast,
+                               const DeviceModel& model) {
+  const double entries = static_cast<double>(2 * forecast.nnz_l + properties.rows);
+  const bool fronts =
+      properties.use.symmetric || forecast.flops >= model.numeric.min_flops_per_entry * entries;
+  const EngineCosts& costs = fronts ? model.ordering.multifrontal : model.ordering.simplicial;
+  const double share = properties.use.symmetric && model.symmetric.ldlt > 0 ? model.symmetric.ldlt : 1;
+  PredictedTimes times;
+  times.analysis = predicted_seconds(costs.analysis, properties, forecast);
+  times.factorization = share * predicted_seconds(costs.factorization, properties, forecast);
+  times.solve = share * predicted_seconds(costs.solve, properties, forecast);
+  return times;
+}
+
+OrderingChoice choose_ordering(const OrderingProperties& properties, const DeviceModel& model) {
+  const OrderingCosts& costs = model.ordering;
+  const OrderingUse& use = properties.use;
   const std::string amd = in_words("AMD", properties.amd);
-  const double amd_cost = predicted_cost(properties.amd, costs);
-  if (properties.rows < costs.small_rows) return {Ordering::amd, amd + ": the matrix is small"};
-  if (amd_cost < costs.low_cost_per_row * static_cast<double>(properties.rows))
-    return {Ordering::amd, amd + ": its fill is so low that METIS was not tried"};
-  if (!properties.metis_can_order) return {Ordering::amd, amd + ": the matrix is too large for METIS"};
-  if (!properties.metis) return {Ordering::automatic, {}};
-  const std::string metis = in_words("METIS", *properties.metis);
-  const char* const than = " has lower predicted cost (flops and tree height) than ";
-  if (predicted_cost(*properties.metis, costs) < amd_cost) return {Ordering::metis, metis + than + amd};
-  return {Ordering::amd, amd + than + metis};
+  PredictedTimes with_amd = predicted_times(properties, properties.amd, model);
+  const double amd_seconds = predicted_seconds(costs.amd, properties, properties.amd);
+  const double extra_seconds = dissection_seconds(properties, costs);
+  with_amd.ordering = amd_seconds;
+  if (!properties.dissection) {
+    const double spared =
+        total(with_amd, use) -
+        total(predicted_times(properties, expected_dissection(properties, costs), model), use);
+    if (spared > extra_seconds) return {Ordering::automatic, {}, {}};
+    return {Ordering::amd,
+            amd + printed(": nested dissection was not tried, predicted to take %.2g s and to spare %.2g s "
+                          "of %.2g s in "
+                          "%g factorization%s",
+                          extra_seconds, std::max(spared, 0.0), total(with_amd, use), use.factorizations,
+                          use.factorizations == 1 ? "" : "s"),
+            with_amd};
+  }
+  const std::string dissection = in_words("nested dissection", *properties.dissection);
+  PredictedTimes with_dissection = predicted_times(properties, *properties.dissection, model);
+  with_dissection.ordering = with_amd.ordering = amd_seconds + extra_seconds;
+  const double by_amd = total(with_amd, use), by_dissection = total(with_dissection, use);
+  const auto because = [&](double less, double more) {
+    return printed(" is predicted to take %.2g s in %g factorization%s, and not the %.2g s of ", less,
+                   use.factorizations, use.factorizations == 1 ? "" : "s", more);
+  };
+  if (by_dissection < by_amd)
+    return {Ordering::nd, dissection + because(by_dissection, by_amd) + amd, with_dissection};
+  return {Ordering::amd, amd + because(by_amd, by_dissection) + dissection, with_amd};
 }
 
 template <class Ordinal, class Offset>
 ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                         const OrderingCosts& costs, const std::vector<Ordinal>& partner) {
-  return graph_fits_int(pattern) ? choose_with<Ordinal, int>(pattern, costs, partner)
-                                 : choose_with<Ordinal, std::int64_t>(pattern, costs, partner);
+                                         const DeviceModel& model, const OrderingUse& use,
+                                         const std::vector<Ordinal>& partner) {
+  return graph_fits_int(pattern) ? choose_with<Ordinal, int>(pattern, model, use, partner)
+                                 : choose_with<Ordinal, std::int64_t>(pattern, model, use, partner);
+}
+
+BackendChoice choose_backend(const BackendProperties& properties, const DeviceModel& host,
+                             const DeviceModel& device) {
+  OrderingProperties known;
+  known.rows = properties.rows;
+  known.edges = properties.edges;
+  known.use = properties.use;
+  const double start = device.ordering.device_start_seconds;
+  const double ordering = predicted_seconds(host.ordering.amd, known, {});
+  if (ordering > start) return BackendChoice::device;
+  if (!properties.amd) return BackendChoice::needs_forecast;
+  // Ordering by AMD takes place on the host in either case.
+  const double on_host = total(predicted_times(known, *properties.amd, host), known.use);
+  const double on_device = total(predicted_times(known, *properties.amd, device), known.use);
+  return on_host <= start + on_device ? BackendChoice::host : BackendChoice::device;
 }
 
 #define LUTRA_INSTANTIATE(Ordinal, Offset)                                                                 \
   template ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                                    const OrderingCosts&, const std::vector<Ordinal>&);
+                                                    const DeviceModel&, const OrderingUse&,                \
+                                                    const std::vector<Ordinal>&);
 LUTRA_FOR_EACH_PATTERN(LUTRA_INSTANTIATE)
 
 }  // namespace lutra

@@ -10,34 +10,53 @@
 #include "Lutra_ColumnCounts.hpp"
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_Ordering.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra {
+
+/// What an ordering is for.
+struct OrderingUse {
+  double factorizations = 1;  ///< with one analysis, and one solve after each
+  bool symmetric = false;     ///< by LDLᵀ, whose times are those of LU's fronts times `SymmetricCosts`
+};
 
 /// What the choice of an ordering depends on.
 struct OrderingProperties {
   std::int64_t rows = 0;
-  bool metis_can_order = true;        ///< whether METIS' index type counts the edges
-  FillForecast amd;                   ///< of AMD's order
-  std::optional<FillForecast> metis;  ///< of METIS' order, where it has been computed
+  std::int64_t edges = 0;  ///< of the graph of A + Aᵀ, each counted twice
+  OrderingUse use;
+  FillForecast amd;                        ///< of AMD's order
+  std::optional<FillForecast> dissection;  ///< of nested dissection, where it has been computed
 };
 
 /// An ordering and why.
 struct OrderingChoice {
-  Ordering ordering = Ordering::amd;  ///< amd or metis; automatic: METIS' forecast is needed for the choice
-  std::string reason;                 ///< one sentence for the report; empty where METIS' forecast is needed
+  Ordering ordering = Ordering::amd;  ///< amd or nd; automatic: the forecast of nested dissection is needed
+  std::string reason;                 ///< one sentence for the report; empty where that is needed
+  PredictedTimes predicted;           ///< with the ordering chosen
 };
 
-/// AMD for matrices that are small, fill in little or have too many edges for METIS; else the order whose
-/// predicted cost is lower, flops and tree height. METIS takes about ten times as long as AMD, so its order
-/// is asked for only where it may pay.
-OrderingChoice choose_ordering(const OrderingProperties& properties, const OrderingCosts& costs);
+/// Seconds of a stage by the model.
+double predicted_seconds(const StageCosts& costs, const OrderingProperties& properties,
+                         const FillForecast& forecast);
+
+/// Times after an ordering of this forecast, with the engine that `choose_engine` is expected to take; the
+/// time of the ordering itself is left empty.
+PredictedTimes predicted_times(const OrderingProperties& properties, const FillForecast& forecast,
+                               const DeviceModel& model);
+
+/// The order with the least predicted time of analysis, factorizations and solves. AMD's order is there
+/// already. Nested dissection is asked for where the time it is expected to spare exceeds the time it takes:
+/// of flops and height of AMD's tree the shares that the model says. Where both forecasts are known, the
+/// times spent on ordering no longer count.
+OrderingChoice choose_ordering(const OrderingProperties& properties, const DeviceModel& model);
 
 /// An order that was chosen by `choose_ordering`.
 template <class Ordinal>
 struct ChosenOrder {
   std::vector<Ordinal> permutation;  ///< [n] the row and column eliminated as k-th
-  Ordering ordering = Ordering::amd;
-  std::string reason;
+  OrderingChoice choice;
+  FillForecast forecast;
 };
 
 /// Orders the pattern of A + Aᵀ on the host as `choose_ordering` says.
@@ -46,8 +65,23 @@ struct ChosenOrder {
 /// @throws InputError where the pattern is not square; OutOfMemoryError
 template <class Ordinal, class Offset>
 ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                         const OrderingCosts& costs = {},
+                                         const DeviceModel& model, const OrderingUse& use = {},
                                          const std::vector<Ordinal>& partner = {});
+
+/// What the choice between host and device depends on.
+struct BackendProperties {
+  std::int64_t rows = 0, edges = 0;
+  OrderingUse use;
+  std::optional<FillForecast> amd;  ///< of AMD's order on the host; empty: not computed
+};
+
+enum class BackendChoice { host, device, needs_forecast };
+
+/// The host for a matrix that it is predicted to solve, from ordering to solution, before a device has begun
+/// and come to the solution itself, else the device. AMD's forecast is needed only where ordering alone does
+/// not take the host longer than the device takes to begin.
+BackendChoice choose_backend(const BackendProperties& properties, const DeviceModel& host,
+                             const DeviceModel& device);
 
 }  // namespace lutra
 

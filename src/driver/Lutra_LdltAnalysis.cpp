@@ -43,6 +43,7 @@ void analyze_symmetric(const ExecutionSpace& exec,
                        LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
   analysis.n = S.n_rows;
   Report& report = analysis.report = report_of(options);
+  report.choice.device_model = options.device_model.value_or(default_device_model<ExecutionSpace>()).name;
   const auto on_host = copy_to_host(exec, S);
   auto pivots = choose_symmetric_pivots(exec, S, on_host, options, budget, report);
   const StageTimer tree_timer(exec, true);
@@ -61,7 +62,9 @@ void analyze_symmetric(const ExecutionSpace& exec,
       FrontEntries<Ordinal, Offset>{on_host.pattern(), pivots.columns, pivots.columns}, options,
       report.structural_rank, budget);
   report.times.levelization = timer.seconds();
+  const auto height = report.factors.tree_height;
   report.factors = analysis.plan->counts;
+  report.factors.tree_height = height;
   report.factors.levels = static_cast<std::int64_t>(analysis.plan->level_widths.size());
   report.factors.fill_ratio = static_cast<double>(*report.factors.nnz_l) / static_cast<double>(S.nnz());
   exec.fence("lutra::driver: the analysis is complete for other instances");
@@ -73,24 +76,41 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analyze_ldlt(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const LdltOptions& options, const MemoryBudget& budget) {
-  check_square_matrix(exec, A, MatrixCheckWorkspace<ExecutionSpace>(exec, budget));
+    const LdltOptions& options, const MemoryBudget& budget,
+    const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former) {
+  const MatrixCheckWorkspace<ExecutionSpace> work(exec, budget);
+  check_square_matrix(exec, A, work);
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
   const LdltOptions chosen = completed(options);
   auto analysis = std::make_shared<LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>();
   analysis->symmetry = chosen.symmetry;
-  const auto host_A = Impl::copy_to_host(exec, A);
-  analysis->S = fill_triangles(exec, host_A.pattern(), options.triangle, budget);
+  analysis->ldlt_options = options;
+  const bool same = former && former->ldlt_options == options && !options.pair_ordering &&
+                    Impl::has_pattern(exec, A, former->A, work);
+  if (same) {
+    analysis->S = former->S;
+  } else {
+    const auto host_A = Impl::copy_to_host(exec, A);
+    analysis->S = fill_triangles(exec, host_A.pattern(), options.triangle, budget);
+    analysis->A = Impl::copy_pattern(exec, analysis->S.reservation, A.pattern());
+  }
   check_symmetry(exec, A, analysis->S, chosen.symmetry);
-  analysis->A = Impl::copy_pattern(exec, analysis->S.reservation, A.pattern());
   MemoryReservation scratch(budget);
   const auto values = scratch.template allocate<Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>>(
       exec, "lutra::driver::S_values", analysis->S.source.extent(0));
   gather_triangles<Scalar>(exec, analysis->S, chosen.symmetry, A.values, values);
   const auto& pattern = analysis->S.pattern;
-  Impl::analyze_symmetric<Scalar, Ordinal, Offset>(
-      exec, {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, values}, chosen, budget,
-      *analysis);
+  const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> S{
+      pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, values};
+  if (same) {
+    Report report;
+    auto matching = match_symmetric(exec, S, Impl::copy_to_host(exec, S), chosen.matching, budget, report);
+    if (report.structural_rank == former->report.structural_rank)
+      return Impl::with_new_scales(exec, *former, diagonal_matching<Ordinal>(std::move(matching.scale)),
+                                   report, budget);
+    analysis->A = former->A;
+  }
+  Impl::analyze_symmetric<Scalar, Ordinal, Offset>(exec, S, chosen, budget, *analysis);
   return analysis;
 }
 
@@ -100,7 +120,7 @@ std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> ana
       const LdltOptions&, const MemoryBudget&, LuAnalysis<Scalar, Ordinal, Offset, Space>&); \
   template std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, Space>> analyze_ldlt( \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,   \
-      const LdltOptions&, const MemoryBudget&);
+      const LdltOptions&, const MemoryBudget&, const LdltAnalysis<Scalar, Ordinal, Offset, Space>*);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_ANALYZE_LDLT)
 
 }  // namespace lutra

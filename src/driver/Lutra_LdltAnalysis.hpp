@@ -19,18 +19,24 @@ struct LdltAnalysis : LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> {
   CsrPattern<Ordinal, Offset, Memory> A;        ///< as the caller's matrices have to have it; a copy
   SymmetricPattern<Ordinal, Offset, Memory> S;  ///< what is factorized
   Symmetry symmetry = Symmetry::symmetric;
+  LdltOptions ldlt_options;  ///< by which it was made
 };
 
 /// Scaling, ordering and assembly tree of a symmetric matrix. Fences.
 /// @param A      its values are used for matching and scaling alone
 /// @param budget what the analysis keeps is charged to it, and freed with the last copy of the pointer
+/// @param former  an analysis before, or null. With these options and on this pattern the scales alone are
+/// made
+///                anew, and ordering, tree and plan are shared with `former`, unless the ordering follows a
+///                matching (pair_ordering)
 /// @throws InputError for a malformed matrix (check_square_matrix), with Triangle::both one that is not
 ///         symmetric (check_symmetry), or a user permutation that is none; OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analyze_ldlt(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const LdltOptions& options, const MemoryBudget& budget);
+    const LdltOptions& options, const MemoryBudget& budget,
+    const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former = nullptr);
 
 }  // namespace lutra
 

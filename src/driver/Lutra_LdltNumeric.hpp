@@ -93,7 +93,9 @@ class LdltNumeric {
   void set_analysis(std::shared_ptr<const analysis_type> analysis);
   /// A new analysis of A for this object alone: for values for which the former scaling no longer serves.
   /// @throws as analyze_ldlt: nothing has changed. Fences.
-  void rematch(const matrix_type& A) { set_analysis(analyze_ldlt(m_exec, A, m_options, m_budget)); }
+  void rematch(const matrix_type& A) {
+    set_analysis(analyze_ldlt(m_exec, A, m_options, m_budget, m_analysis.get()));
+  }
   /// Raises the threshold u of pivots to u^0.75, at most to 1/2, for factorizations from here on.
   /// @returns false where it is 1/2 already, or there is no threshold
   bool increase_quality() { return m_direct.increase_quality(); }

@@ -8,6 +8,8 @@
 namespace lutra {
 
 void check_options(const LdltOptions& options) {
+  if (options.expected_factorizations < 1)
+    throw InputError("options: expected_factorizations must be 1 or more");
   if (!(options.pivot_threshold > 0 && options.pivot_threshold <= 0.5))
     throw InputError("options: pivot_threshold must be above 0 and at most 0.5");
   if (!(options.zero_tolerance >= 0 && options.zero_tolerance < 1))

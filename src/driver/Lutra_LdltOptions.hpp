@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "Lutra_DeviceModel.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_Ordering.hpp"
 #include "Lutra_Pivoting.hpp"
@@ -34,6 +36,10 @@ struct LdltOptions {
       0.01;                   ///< u of threshold pivoting: entries of L are at most 1/u; above 0, at most 0.5
   double zero_tolerance = 0;  ///< a column of which no entry exceeds this times the largest scaled entry is a
                               ///< zero pivot; 0: 1024ε, in single precision 16ε
+  int expected_factorizations = 1;  ///< with one analysis, each with a solve: how long an automatic ordering
+                                    ///< may take follows from it; 1 or more
+  std::optional<DeviceModel> device_model =
+      {};  ///< what choices are made by; none: the execution space's own
   // Of factorizations and solves.
   double perturbation = 0;  ///< of static_perturbed: least |pivot| of the scaled matrix; 0: the library's
                             ///< choice
@@ -44,6 +50,8 @@ struct LdltOptions {
   bool validate_input = true;     ///< false: factorize takes pattern, symmetry and finiteness for granted
   bool time_stages = false;       ///< wait for the device where a stage is timed
   std::size_t memory_limit = 0;   ///< bytes in the execution space's memory; 0: no limit
+
+  bool operator==(const LdltOptions&) const = default;
 };
 
 /// Throws InputError for options out of range or at odds with each other.

@@ -77,14 +77,14 @@ std::pair<Engine, AssemblyTree<Ordinal>> prepare_engine(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
-    const MemoryBudget& budget, PivotOrder<Ordinal>& pivots, Report& report) {
+    const NumericDeviceModel& model, const MemoryBudget& budget, PivotOrder<Ordinal>& pivots,
+    Report& report) {
   AssemblyTree<Ordinal> tree;
   const bool tree_order = wants_tree_order<ExecutionSpace>(options);
   if (Impl::may_take_fronts(options) || tree_order)
     tree = Impl::build_tree(exec, A.pattern(), on_host, pivots, budget);
   const auto [engine, reason] =
-      Impl::choose_engine(options, properties_of<Scalar, Offset>(exec, options, tree, budget),
-                          default_device_model<ExecutionSpace>().numeric);
+      Impl::choose_engine(options, properties_of<Scalar, Offset>(exec, options, tree, budget), model);
   report.choice.engine = name_of(engine);
   if (!reason.empty()) Impl::add_reason(report, reason);
   if (engine == Engine::multifrontal || tree_order) pivots.reorder(tree.order);
@@ -115,18 +115,34 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analyze_lu(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const LuOptions& options, const MemoryBudget& budget) {
-  check_square_matrix(exec, A, MatrixCheckWorkspace<ExecutionSpace>(exec, budget));
+    const LuOptions& options, const MemoryBudget& budget,
+    const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former) {
+  const MatrixCheckWorkspace<ExecutionSpace> work(exec, budget);
+  check_square_matrix(exec, A, work);
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
   auto analysis = std::make_shared<LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>();
   analysis->n = A.n_rows;
+  analysis->options = options;
   Report& report = analysis->report = report_of(options);
+  const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
+  report.choice.device_model = model.name;
   const auto on_host = Impl::copy_to_host(exec, A);
-  auto pivots = choose_pivots(exec, A, on_host, options, budget, report);
+  FormerOrder<Ordinal> order;
+  if (former && former->plan && former->options == options && Impl::has_pattern(exec, A, former->F.A, work))
+    order = {Impl::to_host<Ordinal>(exec, former->F.row_order),
+             Impl::to_host<Ordinal>(exec, former->F.col_order)};
+  auto pivots = choose_pivots(exec, A, on_host, options, budget, report, order);
   if (!pivots) return analysis;
+  if (pivots->reuse == Reuse::everything)
+    return Impl::with_new_scales(exec, *former, pivots->matching, report, budget);
+  if (pivots->reuse == Reuse::ordering) {
+    report.choice.ordering = former->report.choice.ordering;
+    Impl::add_reason(report, "ordering: that of before, the matched pattern is the same");
+  }
 
   const Impl::StageTimer tree_timer(exec, true);
-  const auto [engine, tree] = prepare_engine(exec, A, on_host.pattern(), options, budget, *pivots, report);
+  const auto [engine, tree] =
+      prepare_engine(exec, A, on_host.pattern(), options, model.numeric, budget, *pivots, report);
   const double tree_seconds = tree_timer.seconds();
   analysis->reservation = MemoryReservation(budget);
   Impl::upload_scales(exec, pivots->matching, *analysis);
@@ -142,7 +158,9 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
     analysis->plan = plan_simplicial<Scalar>(exec, analysis->F, options, budget, report);
   }
   *report.times.symbolic += tree_seconds;
+  const auto height = report.factors.tree_height;
   report.factors = analysis->plan->counts;
+  report.factors.tree_height = height;
   report.factors.levels = static_cast<std::int64_t>(analysis->plan->level_widths.size());
   report.choice.trisolve = analysis->plan->solve_method;
   if (options.trisolve == TrisolveMethod::automatic) Impl::add_reason(report, analysis->plan->solve_reason);
@@ -157,7 +175,7 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
   template struct LuAnalysis<Scalar, Ordinal, Offset, Space>;                                                \
   template std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, Space>> analyze_lu(                     \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, const LuOptions&, \
-      const MemoryBudget&);
+      const MemoryBudget&, const LuAnalysis<Scalar, Ordinal, Offset, Space>*);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_ANALYZE_LU)
 
 }  // namespace lutra

@@ -18,6 +18,7 @@ struct LuAnalysis {
   using Memory = typename ExecutionSpace::memory_space;
 
   Ordinal n = 0;
+  LuOptions options;                                      ///< by which it was made; of LDLᵀ left alone
   PermutedPattern<Ordinal, Offset, Memory> F;             ///< empty where the pattern is singular
   Kokkos::View<const RealOf<Scalar>*, Memory> row_scale;  ///< [n] by user's row
   Kokkos::View<const RealOf<Scalar>*, Memory> col_scale;  ///< [n] by user's column
@@ -44,13 +45,17 @@ double default_perturbation() {
 /// Runs matching, ordering, symbolic factorization and levelization. Fences.
 /// @param A      its values are used for matching and scaling alone
 /// @param budget what the analysis keeps is charged to it, and freed with the last copy of the pointer
+/// @param former  an analysis before, or null. With these options and on this pattern the matching alone is
+///                made anew; where the matched pattern is the same as then, ordering, trees and plan are
+///                those of `former`, with which they are shared
 /// @throws InputError for a malformed matrix (check_square_matrix) or a user permutation that is none;
 ///         OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analyze_lu(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const LuOptions& options, const MemoryBudget& budget);
+    const LuOptions& options, const MemoryBudget& budget,
+    const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former = nullptr);
 
 }  // namespace lutra
 

@@ -76,7 +76,9 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     update_memory();
   }
 
-  void rematch(const matrix_type& A) override { set_analysis(analyze_lu(m_exec, A, m_options, m_budget)); }
+  void rematch(const matrix_type& A) override {
+    set_analysis(analyze_lu(m_exec, A, m_options, m_budget, m_analysis.get()));
+  }
 
   bool increase_quality() override { return m_factorization && m_factorization->increase_quality(); }
 
@@ -106,6 +108,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
       m_operators.set_values(m_exec, A.values);
       const FactorizationOutcome outcome = factorize_within_growth();
       (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
+      if (!m_factorized_before) compare_prediction();
       m_factorized_before = true;
       const Stage stage = stage_of_factors(outcome);
       m_report.status = stage == Stage::factorized ? Status::not_solved : status_of(stage);
@@ -188,6 +191,15 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     const double larger = std::pow(epsilon, 5.0 / 16.0);
     m_report.escalations.push_back("element growth: pivots perturbed below " + std::to_string(larger));
     return factorize_with(larger);
+  }
+
+  /// What the choice of an ordering predicted, beside what it came to.
+  void compare_prediction() {
+    const StageTimes& times = m_report.times;
+    PredictedTimes& predicted = m_report.predicted;
+    if (!predicted.factorization || !times.symbolic || !times.levelization) return;
+    predicted.over_measured = (*predicted.analysis + *predicted.factorization) /
+                              (*times.symbolic + *times.levelization + *times.numeric);
   }
 
   /// Looks at factors some of whose pivots are zero or have been perturbed.

@@ -29,6 +29,8 @@ void check_pivoting(const LuOptions& options) {
 
 void check_options(const LuOptions& options) {
   check_pivoting(options);
+  if (options.expected_factorizations < 1)
+    throw InputError("options: expected_factorizations must be 1 or more");
   if (!(options.tolerance >= 0 && options.perturbation >= 0 && options.max_refinement_steps >= 0))
     throw InputError("options: tolerance, perturbation and max_refinement_steps must be 0 or more");
   if (!std::isfinite(options.tolerance) || !std::isfinite(options.perturbation))

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "Lutra_DeviceModel.hpp"
 #include "Lutra_Engine.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_Ordering.hpp"
@@ -35,6 +37,10 @@ struct LuOptions {
                                             ///< precision
   double pivot_threshold = 0.1;  ///< of interchanges: a diagonal entry stays where it is at least this times
                                  ///< the greatest it could be exchanged with; above 0, at most 1
+  int expected_factorizations = 1;  ///< with one analysis, each with a solve: how long an automatic ordering
+                                    ///< may take follows from it; 1 or more
+  std::optional<DeviceModel> device_model =
+      {};  ///< what choices are made by; none: the execution space's own
   // Of factorizations and solves.
   double perturbation = 0;        ///< least |pivot| of the scaled matrix; finite; 0: the library's choice
   int max_refinement_steps = 10;  ///< 0: no refinement and no GMRES; the error is computed all the same
@@ -47,6 +53,8 @@ struct LuOptions {
   bool time_stages = false;      ///< wait for the device where a stage is timed; false: times of factorize
                                  ///< and solve may include what the instance did before
   std::size_t memory_limit = 0;  ///< bytes in the execution space's memory; 0: no limit
+
+  bool operator==(const LuOptions&) const = default;
 };
 
 /// Throws InputError for options out of range or at odds with each other.

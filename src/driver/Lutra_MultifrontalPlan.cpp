@@ -151,7 +151,8 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifront
   auto plan = std::make_shared<MultifrontalPlan<Scalar, Ordinal, Offset, ExecutionSpace>>();
   plan->F = F;
   plan->fronts = plan_fronts(exec, tree, on_host, budget, front_plan_options<Scalar, ExecutionSpace>(), F.A);
-  plan->schedule = make_front_schedule<Scalar>(exec, plan->fronts, budget);
+  plan->schedule = make_front_schedule<Scalar>(
+      exec, plan->fronts, budget, options.device_model.value_or(default_device_model<ExecutionSpace>()));
   const auto stored = static_cast<std::int64_t>(plan->fronts.panels), n = static_cast<std::int64_t>(tree.n);
   plan->counts.nnz_l = (stored - n) / 2;
   plan->counts.nnz_u = (stored + n) / 2;
@@ -163,6 +164,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifront
   if (solves_on_fronts(options)) {
     FrontSolverOptions solves;
     solves.interchanges = interchanges;
+    solves.device_model = options.device_model;
     plan->on_fronts.emplace(exec, plan->fronts, budget, solves);
     plan->solve_method = name_of(TrisolveMethod::supernodal);
     plan->solve_reason = "solves: on the fronts, which spares a copy of the factors by rows";
@@ -171,6 +173,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifront
   TriangularOptions triangular;
   triangular.method = options.trisolve;
   triangular.precision = options.solve_precision;
+  triangular.device_model = options.device_model;
   const auto rows = pattern_of_fronts(exec, plan->fronts, budget, plan->panel_source);
   plan->by_rows.emplace(exec, rows, F.row_order, F.col_order, triangular, budget);
   plan->solve_method = name_of(plan->by_rows->upper_report().method);

@@ -29,6 +29,7 @@ void visit_fields(LuOptions& o, const Visit& visit) {
   visit("symbolic", o.symbolic);
   visit("pivoting", o.pivoting);
   visit("pivot_threshold", o.pivot_threshold);
+  visit("expected_factorizations", o.expected_factorizations);
   visit("perturbation", o.perturbation);
   visit("max_refinement_steps", o.max_refinement_steps);
   visit("tolerance", o.tolerance);
@@ -49,6 +50,7 @@ void visit_fields(LdltOptions& o, const Visit& visit) {
   visit("pivoting", o.pivoting);
   visit("pivot_threshold", o.pivot_threshold);
   visit("zero_tolerance", o.zero_tolerance);
+  visit("expected_factorizations", o.expected_factorizations);
   visit("perturbation", o.perturbation);
   visit("max_refinement_steps", o.max_refinement_steps);
   visit("tolerance", o.tolerance);

@@ -103,24 +103,49 @@ HostMatrix<char, Ordinal, Offset> permute_rows(const CsrPattern<Ordinal, Offset,
 
 /// Elimination order of the columns of a pattern as the options ask.
 /// @param partner pairs that stay neighbours (pair_candidates); empty: none
-template <class Options, class Ordinal, class Offset>
+/// @param symmetric for LDLᵀ
+template <class ExecutionSpace, class Options, class Ordinal, class Offset>
 std::vector<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
                                    const Options& options, const std::vector<Ordinal>& partner,
-                                   const OrderingCosts& costs, Report& report) {
+                                   bool symmetric, Report& report) {
   report.choice.ordering = name_of(options.ordering);
   if (options.ordering == Ordering::user) {
     return std::vector<Ordinal>(options.user_permutation.begin(), options.user_permutation.end());
   }
   if (options.ordering != Ordering::automatic)
     return partner.empty() ? order(A, options.ordering) : order_pairs(A, partner, options.ordering);
-  ChosenOrder<Ordinal> chosen = order_automatically(A, costs, partner);
-  report.choice.ordering = name_of(chosen.ordering);
-  add_reason(report, chosen.reason);
+  const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
+  ChosenOrder<Ordinal> chosen = order_automatically(
+      A, model, {static_cast<double>(options.expected_factorizations), symmetric}, partner);
+  report.choice.ordering = name_of(chosen.choice.ordering);
+  report.predicted = chosen.choice.predicted;
+  report.factors.tree_height = chosen.forecast.height;
+  add_reason(report, chosen.choice.reason);
   return std::move(chosen.permutation);
+}
+
+/// What of a former analysis on the pattern A serves with this matching.
+template <class Ordinal, class Offset>
+Reuse reuse_of(const FormerOrder<Ordinal>& former, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
+               const std::vector<Ordinal>& row_of_column) {
+  if (former.columns.size() != row_of_column.size()) return Reuse::nothing;
+  Reuse reuse = Reuse::everything;
+  const Ordinal* const columns = A.entries.data();
+  for (std::size_t k = 0; k < former.columns.size(); ++k) {
+    const Ordinal before = former.rows[k], row = row_of_column[static_cast<std::size_t>(former.columns[k])];
+    if (before == row) continue;
+    reuse = Reuse::ordering;
+    if (!std::equal(columns + A.row_map(before), columns + A.row_map(before + 1), columns + A.row_map(row),
+                    columns + A.row_map(row + 1)))
+      return Reuse::nothing;
+  }
+  return reuse;
 }
 
 /// Scales that span more do more harm than those of equilibration.
 constexpr double max_scale_ratio = 0x1p52;
+
+}  // namespace
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 SymmetricMatching<Ordinal> match_symmetric(
@@ -128,10 +153,12 @@ SymmetricMatching<Ordinal> match_symmetric(
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
     const MemoryBudget& budget, Report& report) {
+  const Kokkos::Timer timer;
   SymmetricMatching<Ordinal> result;
   if (option == Matching::none) {
     result.scale.assign(static_cast<std::size_t>(A.n_rows), 1.0);
     report.choice.matching = "none";
+    report.times.matching = timer.seconds();
     return result;
   }
   if (option == Matching::auction) {
@@ -149,27 +176,32 @@ SymmetricMatching<Ordinal> match_symmetric(
     add_reason(report, "scaling: by the largest entries of rows, the matching's scales differ too much");
   }
   round_to_powers_of_two(result.scale, Impl::max_scale_exponent<Scalar>);
+  report.times.matching = timer.seconds();
   return result;
 }
-
-}  // namespace
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::optional<PivotOrder<Ordinal>> choose_pivots(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
-    const MemoryBudget& budget, Report& report) {
+    const MemoryBudget& budget, Report& report, const FormerOrder<Ordinal>& former) {
   Kokkos::Timer timer;
   auto matching = match(exec, A, on_host, options.matching, budget, report);
   report.times.matching = timer.seconds();
   if (!matching) return std::nullopt;
   timer.reset();
+  if (const Reuse reuse = reuse_of(former, on_host.pattern(), matching->row_of_column);
+      reuse != Reuse::nothing) {
+    PivotOrder<Ordinal> pivots(std::move(*matching), former.columns);
+    pivots.reuse = reuse;
+    return pivots;
+  }
   const auto matched = options.ordering == Ordering::user
                            ? HostMatrix<char, Ordinal, Offset>()
                            : permute_rows(on_host.pattern(), matching->row_of_column);
-  auto columns = order_columns(make_view(matched).pattern(), options, std::vector<Ordinal>(),
-                               default_device_model<ExecutionSpace>().ordering, report);
+  auto columns = order_columns<ExecutionSpace>(make_view(matched).pattern(), options, std::vector<Ordinal>(),
+                                               false, report);
   report.times.ordering = timer.seconds();
   return PivotOrder<Ordinal>(std::move(*matching), std::move(columns));
 }
@@ -180,27 +212,23 @@ PivotOrder<Ordinal> choose_symmetric_pivots(
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LdltOptions& options,
     const MemoryBudget& budget, Report& report) {
-  Kokkos::Timer timer;
   auto matching = match_symmetric(exec, A, on_host, options.matching, budget, report);
+  const Kokkos::Timer timer;
   std::vector<Ordinal> partner;
   if (options.pair_ordering) partner = pair_candidates(on_host, matching);
-  report.times.matching = timer.seconds();
-  timer.reset();
-  auto columns = order_columns(on_host.pattern(), options, partner,
-                               default_device_model<ExecutionSpace>().ordering, report);
+  auto columns = order_columns<ExecutionSpace>(on_host.pattern(), options, partner, true, report);
   report.times.ordering = timer.seconds();
-  MatchingResult<Ordinal> diagonal;  // rows stay where they are
-  diagonal.row_of_column.resize(columns.size());
-  std::iota(diagonal.row_of_column.begin(), diagonal.row_of_column.end(), Ordinal(0));
-  diagonal.row_scale = diagonal.col_scale = std::move(matching.scale);
-  return PivotOrder<Ordinal>(std::move(diagonal), std::move(columns));
+  return PivotOrder<Ordinal>(diagonal_matching<Ordinal>(std::move(matching.scale)), std::move(columns));
 }
 
 #define LUTRA_CHOOSE_PIVOTS(Scalar, Ordinal, Offset, Space)                                                \
+  template SymmetricMatching<Ordinal> match_symmetric(                                                     \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
+      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, Matching, const MemoryBudget&, Report&); \
   template std::optional<PivotOrder<Ordinal>> choose_pivots(                                               \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
       const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LuOptions&, const MemoryBudget&,   \
-      Report&);                                                                                            \
+      Report&, const FormerOrder<Ordinal>&);                                                               \
   template PivotOrder<Ordinal> choose_symmetric_pivots(                                                    \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
       const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LdltOptions&, const MemoryBudget&, \

@@ -18,7 +18,8 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
   const Impl::StageTimer timer(exec, true);
   MemoryReservation reservation(budget);
   auto permuted = Impl::permute_pattern(exec, reservation, F.A, F.row_order, F.col_order);
-  const auto filled = factorize_symbolic(exec, permuted, budget, {options.symbolic});
+  const auto filled =
+      factorize_symbolic(exec, permuted, budget, {options.symbolic, false, options.device_model});
   report.choice.symbolic = name_of(filled.method);
   if (!filled.reason.empty()) Impl::add_reason(report, filled.reason);
   report.times.symbolic = timer.seconds();
@@ -28,6 +29,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
   TriangularOptions triangular;
   triangular.method = options.trisolve;
   triangular.precision = options.solve_precision;
+  triangular.device_model = options.device_model;
   plan->solves.emplace(exec, rows, F.row_order, F.col_order, triangular, budget);
   plan->solve_method = name_of(plan->solves->upper_report().method);
   plan->solve_reason = "solves: " + plan->solves->upper_report().reason;

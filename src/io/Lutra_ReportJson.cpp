@@ -68,7 +68,7 @@ Json make(const Choice& choice) {
           {"ordering", text(choice.ordering)}, {"matching", text(choice.matching)},
           {"symbolic", text(choice.symbolic)}, {"trisolve", text(choice.trisolve)},
           {"precond", text(choice.precond)},   {"why", choice.why},
-          {"pivot", text(choice.pivot)}};
+          {"pivot", text(choice.pivot)},       {"device_model", text(choice.device_model)}};
 }
 
 Json make(const StageTimes& times) {
@@ -84,6 +84,14 @@ Json make(const StageTimes& times) {
           {"total", number(times.total)}};
 }
 
+Json make(const PredictedTimes& predicted) {
+  return {{"ordering", number(predicted.ordering)},
+          {"analysis", number(predicted.analysis)},
+          {"factorization", number(predicted.factorization)},
+          {"solve", number(predicted.solve)},
+          {"over_measured", number(predicted.over_measured)}};
+}
+
 Json make(const FactorCounts& factors) {
   return {
       {"nnz_l", number(factors.nnz_l)},
@@ -92,6 +100,7 @@ Json make(const FactorCounts& factors) {
       {"flops", number(factors.flops)},
       {"supernodes", number(factors.supernodes)},
       {"levels", number(factors.levels)},
+      {"tree_height", number(factors.tree_height)},
       {"level_modes",
        {{"A", number(factors.levels_a)}, {"B", number(factors.levels_b)}, {"C", number(factors.levels_c)}}}};
 }
@@ -135,6 +144,7 @@ Json make(const ReportRecord& record) {
           {"matrix", make(record.matrix)},
           {"choice", make(report.choice)},
           {"times", make(report.times)},
+          {"predicted", make(report.predicted)},
           {"factors", make(report.factors)},
           {"pivots", make(report.pivots)},
           {"inertia", make(report.inertia)},

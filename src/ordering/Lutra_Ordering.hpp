@@ -13,7 +13,7 @@ namespace lutra {
 
 /// Fill-reducing orderings of a symmetric pattern.
 enum class Ordering {
-  automatic,  ///< AMD, or METIS where its factorization is forecast to be cheaper
+  automatic,  ///< AMD, or nested dissection where it is predicted to pay
               ///< (`Lutra_ChooseOrdering.hpp`)
   metis,      ///< nested dissection by METIS
   nd,         ///< nested dissection by Lutra (`Lutra_NestedDissection.hpp`), by all host threads

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <numeric>
@@ -33,60 +34,128 @@ std::vector<std::int64_t> as_64(const std::vector<Ordinal>& permutation) {
   return {permutation.begin(), permutation.end()};
 }
 
+/// A model in which a factorization takes a second a flop, or a step, and nothing else takes time but
+/// dissection.
+DeviceModel simple_model() {
+  DeviceModel model;
+  model.ordering.multifrontal.factorization.flop_seconds = 1;
+  model.ordering.multifrontal.factorization.step_seconds = 100;
+  model.ordering.dissection.row_seconds = 10;  // times log2 of the rows
+  model.ordering.saved_share = model.ordering.max_saved_share = 0.5;
+  model.ordering.saved_from_flops_per_row = 1;
+  return model;
+}
+
 TEST_CASE("choice of an ordering: each property decides by itself", "[ordering]") {
-  const OrderingCosts costs{100, 10, 1000};
-  OrderingProperties properties{1000, true, {500, 20000, 50}, {}};
-  SECTION("METIS' forecast is needed where AMD's is neither small nor low") {
-    CHECK(choose_ordering(properties, costs).ordering == Ordering::automatic);
+  DeviceModel model = simple_model();
+  OrderingProperties properties;
+  properties.rows = 1024;              // dissection is predicted to take 10 · 1024 · 10 s
+  properties.amd = {500, 204000, 50};  // 209,000 s, of which it is expected to spare 102,000
+  SECTION("nested dissection is tried where it is expected to spare more than it takes") {
+    CHECK(choose_ordering(properties, model).ordering == Ordering::amd);
+    properties.amd.flops = 205000;
+    CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
+    CHECK(choose_ordering(properties, model).reason.empty());
   }
-  SECTION("fewer rows") {
-    properties.rows = 99;
-    const auto choice = choose_ordering(properties, costs);
+  SECTION("more factorizations pay for it sooner") {
+    properties.amd.flops = 110000;
+    const auto choice = choose_ordering(properties, model);
     CHECK(choice.ordering == Ordering::amd);
-    CHECK_THAT(choice.reason, ContainsSubstring("the matrix is small"));
-  }
-  SECTION("low fill; but a high tree counts as well") {
-    properties.amd.flops = 9000;
-    properties.amd.height = 0;
-    const auto choice = choose_ordering(properties, costs);
-    CHECK(choice.ordering == Ordering::amd);
-    CHECK_THAT(choice.reason, ContainsSubstring("METIS was not tried"));
-    properties.amd.height = 1;
-    CHECK(choose_ordering(properties, costs).ordering == Ordering::automatic);
-  }
-  SECTION("too many edges for METIS") {
-    properties.metis_can_order = false;
-    const auto choice = choose_ordering(properties, costs);
-    CHECK(choice.ordering == Ordering::amd);
-    CHECK_THAT(choice.reason, ContainsSubstring("too large for METIS"));
-  }
-  SECTION(
-      "the lower predicted cost, flops and 1000 for each vertex of the longest path; AMD for equal ones") {
-    properties.metis = FillForecast{400, 50000, 20};
-    CHECK(choose_ordering(properties, costs).ordering == Ordering::amd);
-    properties.metis->height = 19;
-    const auto choice = choose_ordering(properties, costs);
-    CHECK(choice.ordering == Ordering::metis);
     CHECK_THAT(choice.reason,
-               ContainsSubstring("METIS (nnz(L) 400, 5e+04 flops, elimination tree of height 19)"));
+               ContainsSubstring("nested dissection was not tried, predicted to take 1e+05 s and to spare "
+                                 "5.5e+04 s of 1.2e+05 s in 1 factorization"));
+    properties.use.factorizations = 2;
+    CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
+  }
+  SECTION("what is spared of the tree's height counts") {
+    properties.amd.height = 100;
+    model.ordering.saved_height_share = 0.1;  // 10 steps of 100 s
+    CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
+  }
+  SECTION("nothing is expected to be spared of little fill") {
+    model.ordering.saved_from_flops_per_row = 1000;
+    properties.use.factorizations = 1e9;
+    CHECK(choose_ordering(properties, model).ordering == Ordering::amd);
+  }
+  SECTION("more edges take dissection longer") {
+    properties.amd.flops = 205000;
+    properties.edges = 1000;
+    model.ordering.dissection.edge_seconds = 0.1;
+    CHECK(choose_ordering(properties, model).ordering == Ordering::amd);
+  }
+  SECTION("of two forecasts the one of less time, AMD's of equal ones") {
+    properties.dissection = FillForecast{400, 204000 - 1000, 60};
+    CHECK(choose_ordering(properties, model).ordering == Ordering::amd);
+    properties.dissection->height = 59;
+    const auto choice = choose_ordering(properties, model);
+    CHECK(choice.ordering == Ordering::nd);
+    CHECK_THAT(choice.reason,
+               ContainsSubstring("nested dissection (nnz(L) 400, 2.03e+05 flops, elimination tree of height "
+                                 "59) is predicted to take"));
+    CHECK(*choice.predicted.factorization == 203000 + 5900);
+    CHECK(*choice.predicted.ordering == 102400);
+  }
+  SECTION("few flops for each entry: by the simplicial engine's numbers") {
+    model.numeric.min_flops_per_entry = 100;  // of 2024 entries
+    properties.amd.flops = 202400;
+    CHECK(*predicted_times(properties, properties.amd, model).factorization == 202400 + 5000);
+    model.ordering.simplicial.factorization.entry_seconds = 3;
+    properties.amd.flops = 202399;
+    CHECK(*predicted_times(properties, properties.amd, model).factorization == 1500);
+    properties.use.symmetric = true;  // which works in fronts, and in its own time
+    model.symmetric.ldlt = 0.5;
+    CHECK(*predicted_times(properties, properties.amd, model).factorization == (202399 + 5000) / 2.0);
   }
 }
 
-TEST_CASE("automatic ordering: what has lower predicted cost", "[ordering]") {
+TEST_CASE("host or device: whichever comes to the solution first", "[ordering]") {
+  DeviceModel host = simple_model(), device = simple_model();
+  host.ordering.amd.row_seconds = 1;
+  device.ordering.multifrontal.factorization.flop_seconds = 0.001;
+  device.ordering.multifrontal.factorization.step_seconds = 0;
+  device.ordering.device_start_seconds = 100;
+  BackendProperties properties{100, 300, {}, {}};
+  CHECK(choose_backend(properties, host, device) == BackendChoice::needs_forecast);
+  properties.amd = FillForecast{10, 100, 0};
+  CHECK(choose_backend(properties, host, device) == BackendChoice::host);  // 100 s, not 100.1 s
+  properties.amd->flops = 101;
+  CHECK(choose_backend(properties, host, device) == BackendChoice::device);
+  properties.amd->flops = 90;
+  properties.use.factorizations = 2;
+  CHECK(choose_backend(properties, host, device) == BackendChoice::device);
+  properties.rows = 101;  // ordering alone takes the host longer than the device needs to begin
+  properties.amd.reset();
+  CHECK(choose_backend(properties, host, device) == BackendChoice::device);
+}
+
+TEST_CASE("built-in models: a small matrix is solved on the host, a large one on the device", "[ordering]") {
+  const auto choice = [](std::int64_t n, const FillForecast& amd) {
+    return choose_backend({n, 4 * n, {}, amd}, host_device_model(), h200_device_model());
+  };
+  CHECK(choice(500, {3000, 50000, 60}) == BackendChoice::host);
+  CHECK(choice(10000, {200000, 2e7, 600}) == BackendChoice::host);
+  CHECK(choice(90000, {2838059, 9.2e8, 1997}) == BackendChoice::device);
+}
+
+TEST_CASE("automatic ordering: what is predicted to take less time", "[ordering]") {
+  const DeviceModel host = host_device_model();
   SECTION("a small matrix: AMD") {
     const DoubleMatrix a = Test::grid_matrix<DoubleMatrix>(10, shuffled(100, 3));
-    CHECK(order_automatically(make_view(a).pattern()).ordering == Ordering::amd);
+    CHECK(order_automatically(make_view(a).pattern(), host).choice.ordering == Ordering::amd);
   }
-  SECTION("a grid: METIS, which also needs fewer operations") {
+  SECTION("a grid: AMD for one factorization, dissection for many, which also needs fewer operations") {
     const DoubleMatrix a = Test::grid_matrix<DoubleMatrix>(120, shuffled(14400, 3));
     const auto pattern = make_view(a).pattern();
-    const auto result = order_automatically(pattern);
-    CHECK(result.ordering == Ordering::metis);
+    const auto once = order_automatically(pattern, host), often = order_automatically(pattern, host, {1000});
+    CHECK(once.choice.ordering == Ordering::amd);
+    CHECK_THAT(once.choice.reason, ContainsSubstring("nested dissection was not tried"));
+    CHECK(often.choice.ordering == Ordering::nd);
     const auto graph = symmetric_graph<std::int64_t>(pattern);
-    CHECK(forecast_fill(graph, as_64(result.permutation)).flops <
-          forecast_fill(graph, as_64(order(pattern, Ordering::amd))).flops);
+    CHECK(often.forecast.flops == forecast_fill(graph, as_64(often.permutation)).flops);
+    CHECK(often.forecast.flops < once.forecast.flops);
+    CHECK(*often.choice.predicted.factorization < *once.choice.predicted.factorization);
   }
-  SECTION("a star: AMD, without trying METIS") {
+  SECTION("a star: AMD, without trying dissection") {
     DoubleMatrix a;
     a.n_rows = a.n_cols = 2000;
     a.row_map = {0};
@@ -94,24 +163,28 @@ TEST_CASE("automatic ordering: what has lower predicted cost", "[ordering]") {
       a.entries.push_back(0);
       a.row_map.push_back(r + 1);
     }
-    const auto result = order_automatically(make_view(a).pattern());
-    CHECK(result.ordering == Ordering::amd);
-    CHECK_THAT(result.reason, ContainsSubstring("METIS was not tried"));
+    const auto result = order_automatically(make_view(a).pattern(), host, {1000});
+    CHECK(result.choice.ordering == Ordering::amd);
+    CHECK_THAT(result.choice.reason, ContainsSubstring("nested dissection was not tried"));
   }
-  SECTION("a chain: METIS, whose tree is not a chain") {
-    const int n = 20000;
+  SECTION("a strip on a device: dissection, whose tree is not a chain; on a host height costs nothing") {
+    constexpr int width = 4, n = width * 5000;
     DoubleMatrix a;
     a.n_rows = a.n_cols = n;
     a.row_map = {0};
     for (int r = 0; r < n; ++r) {
       a.entries.push_back(r);
-      if (r + 1 < n) a.entries.push_back(r + 1);
+      if (r % width + 1 < width) a.entries.push_back(r + 1);
+      if (r + width < n) a.entries.push_back(r + width);
       a.row_map.push_back(static_cast<std::int64_t>(a.entries.size()));
     }
-    const auto result = order_automatically(make_view(a).pattern());
-    CHECK(result.ordering == Ordering::metis);
-    const auto graph = symmetric_graph<std::int64_t>(make_view(a).pattern());
-    CHECK(forecast_fill(graph, as_64(result.permutation)).height < 100);
+    const auto pattern = make_view(a).pattern();
+    const auto result = order_automatically(pattern, h200_device_model(), {100});
+    CHECK(result.choice.ordering == Ordering::nd);
+    const auto graph = symmetric_graph<std::int64_t>(pattern);
+    CHECK(forecast_fill(graph, as_64(result.permutation)).height < 300);
+    CHECK(forecast_fill(graph, as_64(order(pattern, Ordering::amd))).height > 5000);
+    CHECK(order_automatically(pattern, host, {100}).choice.ordering == Ordering::amd);
   }
 }
 
@@ -119,13 +192,16 @@ TEMPLATE_LIST_TEST_CASE("automatic ordering: a permutation of any matrix, the sa
                         Test::Ordinals) {
   using Matrix = HostMatrix<double, TestType>;
   const double nothing = Test::nothing;
+  const DeviceModel model = host_device_model();
+  const double factorizations = GENERATE(1, 100);
   const auto check = [&](const Matrix& a) {
-    const auto result = order_automatically(make_view(a).pattern());
+    const auto result = order_automatically(make_view(a).pattern(), model, {factorizations});
     REQUIRE_NOTHROW(check_permutation({result.permutation.begin(), result.permutation.end()}, a.n_rows));
-    CHECK((result.ordering == Ordering::amd || result.ordering == Ordering::metis));
-    CHECK_FALSE(result.reason.empty());
-    CHECK(order_automatically(make_view(a).pattern()).permutation == result.permutation);
-    CHECK(order(make_view(a).pattern(), result.ordering) == result.permutation);
+    CHECK((result.choice.ordering == Ordering::amd || result.choice.ordering == Ordering::nd));
+    CHECK_FALSE(result.choice.reason.empty());
+    CHECK(order_automatically(make_view(a).pattern(), model, {factorizations}).permutation ==
+          result.permutation);
+    CHECK(order(make_view(a).pattern(), result.choice.ordering) == result.permutation);
   };
   std::mt19937 random(4);
   check(Test::grid_matrix<Matrix>(30, shuffled(900, 1)));
@@ -136,7 +212,7 @@ TEMPLATE_LIST_TEST_CASE("automatic ordering: a permutation of any matrix, the sa
   empty.row_map = {0};
   check(empty);
   const Matrix wide = Test::from_dense<Matrix>({{1, 2, 3}, {4, 5, 6}}, 3);
-  CHECK_THROWS_MATCHES(order_automatically(make_view(wide).pattern()), InputError,
+  CHECK_THROWS_MATCHES(order_automatically(make_view(wide).pattern(), host_device_model()), InputError,
                        MessageMatches(ContainsSubstring("2 rows") && ContainsSubstring("3 columns")));
 }
 

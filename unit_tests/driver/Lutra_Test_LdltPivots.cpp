@@ -188,6 +188,7 @@ TEMPLATE_LIST_TEST_CASE("many delayed pivots that fit lead to another order, too
   const auto A = chain_of_constraints<Matrix<TestType>>(m, random);
   LdltOptions options;
   options.symmetry = Symmetry::hermitian;
+  options.ordering = Ordering::metis;  // it delays more pivots than AMD
   Symmetric<TestType> solver(options);
   solver.analyze(A);
   options.ordering = Ordering::user;

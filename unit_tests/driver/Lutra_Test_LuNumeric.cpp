@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <cmath>
 #include <exception>
 #include <limits>
 #include <memory>
+#include <string>
 #include <thread>
 
+#include "Lutra_SparseLDLT.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
@@ -124,6 +128,97 @@ TEMPLATE_LIST_TEST_CASE("numeric objects over one analysis on two threads, an in
             tight_bound<Scalar>());
     }
   }
+}
+
+TEMPLATE_LIST_TEST_CASE("a new analysis of the same matched pattern makes the matching alone", "[driver]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  std::mt19937 random(62);
+  const auto A = permuted_matrix<Matrix<TestType>>(90, 3.0, random);
+  auto scaled = A;  // rows times 1, 4 or 16: other scales, the same matching
+  for (std::size_t i = 0; i + 1 < A.row_map.size(); ++i)
+    for (auto p = static_cast<std::size_t>(A.row_map[i]); p < static_cast<std::size_t>(A.row_map[i + 1]); ++p)
+      scaled.values[p] *= as_scalar<Scalar>(std::pow(4.0, static_cast<double>(i % 3)));
+  const Engine engine = GENERATE(Engine::simplicial, Engine::multifrontal);
+  LuOptions options;
+  options.engine = engine;
+  Solver<TestType> solver(options);
+  solver.analyze(A);
+  const auto before = solver.analysis();
+  CHECK(before->report.times.ordering.has_value());
+  for (int round = 0; round < 2; ++round) {
+    solver.analyze(scaled);
+    const auto after = solver.analysis();
+    CHECK(after != before);
+    CHECK(after->plan == before->plan);
+    CHECK(after->report.times.matching.has_value());
+    CHECK_FALSE(after->report.times.ordering.has_value());
+    CHECK_FALSE(after->report.times.symbolic.has_value());
+    CHECK(after->report.choice.ordering == before->report.choice.ordering);
+    CHECK(after->report.factors.nnz_l == before->report.factors.nnz_l);
+    const std::string& why = after->report.choice.why;
+    const auto said = why.find("the matched pattern is the same");
+    CHECK(said != std::string::npos);
+    CHECK(why.find("the matched pattern is the same", said + 1) == std::string::npos);
+    CHECK(to_vector(after->row_scale) != to_vector(before->row_scale));
+    Numeric<TestType> numeric(after, options);
+    numeric.factorize(to_space<Space>(scaled));
+    check_solution<TestType>(numeric, scaled);
+  }
+  Numeric<TestType> other(before, {});  // made by other options: nothing is taken over
+  other.rematch(to_space<Space>(scaled));
+  CHECK(other.analysis()->plan != before->plan);
+  solver.analyze(from_dense<Matrix<TestType>>({{2, 1}, {1, 3}}));
+  CHECK(solver.report().times.ordering.has_value());
+}
+
+TEMPLATE_LIST_TEST_CASE("a new analysis with another matching", "[driver]", AllTypes) {
+  const double none = nothing;
+  Solver<TestType> solver;
+  SECTION("on the same matched pattern keeps the ordering") {
+    solver.analyze(from_dense<Matrix<TestType>>({{9, 1, none}, {1, 9, none}, {none, none, 1}}));
+    const auto before = solver.analysis();
+    const auto A = from_dense<Matrix<TestType>>({{1, 9, none}, {9, 1, none}, {none, none, 1}});
+    solver.analyze(A);
+    CHECK(solver.analysis()->plan != before->plan);
+    CHECK_FALSE(solver.report().times.ordering.has_value());
+    CHECK(solver.report().times.symbolic.has_value());
+    CHECK(solver.report().choice.ordering == before->report.choice.ordering);
+    Numeric<TestType> numeric(solver.analysis());
+    numeric.factorize(to_space<typename TestType::Space>(A));
+    check_solution<TestType>(numeric, A);
+  }
+  SECTION("on another one orders anew") {
+    solver.analyze(from_dense<Matrix<TestType>>({{9, 1, none}, {1, 9, 1}, {none, 1, 9}}));
+    solver.analyze(from_dense<Matrix<TestType>>({{1, 9, none}, {9, 1, 1}, {none, 1, 9}}));
+    CHECK(solver.report().times.ordering.has_value());
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("a new analysis of a symmetric matrix makes the scaling alone", "[driver]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const double none = nothing;
+  LdltOptions options;
+  options.pair_ordering = GENERATE(false, true);
+  SparseLDLT<Scalar, typename TestType::Ordinal, typename TestType::Offset, typename TestType::Space> solver(
+      options);
+  solver.analyze(from_dense<Matrix<TestType>>({{4, 1, none}, {1, 0, 2}, {none, 2, 5}}));
+  const auto before = solver.analysis();
+  const auto A = from_dense<Matrix<TestType>>({{64, 4, none}, {4, 0, 2}, {none, 2, 5}});
+  solver.analyze(A);
+  CHECK((solver.analysis()->plan == before->plan) == !options.pair_ordering);
+  CHECK(solver.report().times.ordering.has_value() == options.pair_ordering);
+  CHECK(solver.report().times.matching.has_value());
+  CHECK(to_vector(solver.analysis()->row_scale) != to_vector(before->row_scale));
+  solver.factorize(A);
+  const auto system = known_system(A);
+  std::vector<Scalar> x(3);
+  CHECK(solver.solve_host(system.b, x) == Status::success);
+  CHECK(Reference::backward_errors(A, x, system.b).componentwise <= tight_bound<Scalar>());
+  solver.analyze(from_dense<Matrix<TestType>>({{4, 1}, {1, 3}}));
+  CHECK(solver.report().times.ordering.has_value());
 }
 
 TEMPLATE_LIST_TEST_CASE("a numeric object that fails leaves others alone", "[driver]", AllTypes) {

@@ -19,35 +19,22 @@ Keys keys(const Json& object) {
 
 TEST_CASE("a report has the keys of the contract in their order", "[io]") {
   const Json json = Json::parse(to_json(ReportRecord{}));
-  CHECK(keys(json) == Keys{"lutra",
-                           "backend",
-                           "threads",
-                           "device",
-                           "ranks",
-                           "grid",
-                           "matrix",
-                           "choice",
-                           "times",
-                           "factors",
-                           "pivots",
-                           "inertia",
-                           "iterations",
-                           "residual_history",
-                           "refinement_steps",
-                           "escalations",
-                           "errors",
-                           "memory",
-                           "status",
+  CHECK(keys(json) == Keys{"lutra",       "backend",    "threads",          "device",
+                           "ranks",       "grid",       "matrix",           "choice",
+                           "times",       "predicted",  "factors",          "pivots",
+                           "inertia",     "iterations", "residual_history", "refinement_steps",
+                           "escalations", "errors",     "memory",           "status",
                            "message"});
   CHECK(keys(json["lutra"]) == Keys{"version", "git", "kokkos", "kokkos_kernels"});
   CHECK(keys(json["matrix"]) == Keys{"file", "rows", "cols", "nnz", "scalar", "pattern_symmetry",
                                      "value_symmetry", "structural_rank", "zero_diagonals"});
-  CHECK(keys(json["choice"]) ==
-        Keys{"method", "engine", "ordering", "matching", "symbolic", "trisolve", "precond", "why", "pivot"});
+  CHECK(keys(json["choice"]) == Keys{"method", "engine", "ordering", "matching", "symbolic", "trisolve",
+                                     "precond", "why", "pivot", "device_model"});
+  CHECK(keys(json["predicted"]) == Keys{"ordering", "analysis", "factorization", "solve", "over_measured"});
   CHECK(keys(json["times"]) == Keys{"read", "matching", "ordering", "symbolic", "levelization", "numeric",
                                     "refactor", "solve", "refine", "total"});
   CHECK(keys(json["factors"]) ==
-        Keys{"nnz_l", "nnz_u", "fill_ratio", "flops", "supernodes", "levels", "level_modes"});
+        Keys{"nnz_l", "nnz_u", "fill_ratio", "flops", "supernodes", "levels", "tree_height", "level_modes"});
   CHECK(keys(json["factors"]["level_modes"]) == Keys{"A", "B", "C"});
   CHECK(keys(json["pivots"]) ==
         Keys{"perturbed", "delayed", "two_by_two", "zero", "interchanged", "growth", "shift"});

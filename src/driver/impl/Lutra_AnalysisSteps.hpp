@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "Lutra_AssemblyTree.hpp"
+#include "Lutra_CheckMatrix.hpp"
 #include "Lutra_LuAnalysis.hpp"
 #include "Lutra_PivotOrder.hpp"
+#include "Lutra_Reasons.hpp"
 #include "Lutra_ToDevice.hpp"
 
 // What the analyses of LU and LDLᵀ have in common.
@@ -38,6 +41,39 @@ void upload_scales(const ExecutionSpace& exec, const MatchingResult<Ordinal>& ma
                               Reals(matching.row_scale.begin(), matching.row_scale.end()));
   analysis.col_scale = upload(exec, analysis.reservation, "lutra::driver::col_scale",
                               Reals(matching.col_scale.begin(), matching.col_scale.end()));
+}
+
+/// Whether A, which has been checked, has a pattern checked before.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+bool has_pattern(const ExecutionSpace& exec,
+                 const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+                 const MatrixCheckWorkspace<ExecutionSpace>& work) {
+  if (A.n_rows != pattern.n_rows || A.nnz() != pattern.nnz()) return false;
+  try {
+    check_same_pattern(exec, A, pattern, work);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+/// An analysis with the plan of a former one and the scales of a new matching, for which alone time was
+/// taken.
+/// @param report of the new matching
+template <class Analysis, class Ordinal, class ExecutionSpace>
+std::shared_ptr<const Analysis> with_new_scales(const ExecutionSpace& exec, const Analysis& former,
+                                                const MatchingResult<Ordinal>& matching, const Report& report,
+                                                const MemoryBudget& budget) {
+  auto analysis = std::make_shared<Analysis>(former);
+  analysis->reservation = MemoryReservation(budget);
+  upload_scales(exec, matching, *analysis);
+  analysis->report.times = report.times;
+  analysis->report.structural_rank = report.structural_rank;
+  analysis->report.choice.why = report.choice.why;
+  add_reason(analysis->report, "ordering, trees and plan: those of before, the matched pattern is the same");
+  exec.fence("lutra::driver: the analysis is complete for other instances");
+  return analysis;
 }
 
 /// The pattern of F on the host, rows sorted.

@@ -2,6 +2,7 @@
 #ifndef LUTRA_PIVOTORDER_HPP
 #define LUTRA_PIVOTORDER_HPP
 
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "Lutra_LuOptions.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_Report.hpp"
+#include "Lutra_SymmetricMatching.hpp"
 
 namespace lutra {
 
@@ -20,12 +22,26 @@ template <class Scalar>
 constexpr int max_scale_exponent = sizeof(RealOf<Scalar>) == 8 ? 500 : 60;
 }  // namespace Impl
 
+/// Rows and columns as an analysis before eliminated them.
+template <class Ordinal>
+struct FormerOrder {
+  std::vector<Ordinal> rows, columns;  ///< [n] user's, in elimination order; empty: there was none
+};
+
+/// What a new matching leaves of a former analysis on the same pattern.
+enum class Reuse {
+  nothing,
+  ordering,   ///< rows are matched to other columns, but the matched pattern is the same
+  everything  ///< all but the scales
+};
+
 /// Which entries of A become pivots, and when; on the host.
 template <class Ordinal>
 struct PivotOrder {
   MatchingResult<Ordinal> matching;  ///< rows matched to columns, and scales
   std::vector<Ordinal> columns;      ///< [n] user's columns in elimination order
   std::vector<Ordinal> rows;         ///< [n] user's rows matched to them
+  Reuse reuse = Reuse::nothing;
 
   PivotOrder(MatchingResult<Ordinal> matched, std::vector<Ordinal> ordered)
       : matching(std::move(matched)), columns(std::move(ordered)) {
@@ -42,16 +58,38 @@ struct PivotOrder {
   }
 };
 
+/// Rows stay where they are, and have the scales of columns.
+template <class Ordinal>
+MatchingResult<Ordinal> diagonal_matching(std::vector<double> scale) {
+  MatchingResult<Ordinal> diagonal;
+  diagonal.row_of_column.resize(scale.size());
+  std::iota(diagonal.row_of_column.begin(), diagonal.row_of_column.end(), Ordinal(0));
+  diagonal.row_scale = scale;
+  diagonal.col_scale = std::move(scale);
+  return diagonal;
+}
+
 /// Matching, scaling and fill-reducing ordering as the options ask. Writes choices, reasons, times and ranks
 /// to `report`. Empty where the pattern is structurally singular: `report` then says so and names rows and
 /// columns.
 /// @param on_host a copy of A
+/// @param former  of an analysis with these options on this pattern. Where the matched pattern is the same as
+///                then, its columns are taken, and nothing is ordered
 /// @throws OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::optional<PivotOrder<Ordinal>> choose_pivots(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
+    const MemoryBudget& budget, Report& report, const FormerOrder<Ordinal>& former = {});
+
+/// Scales of a symmetric matrix, powers of two, as the options ask. Writes choice and reasons, time and rank
+/// to `report`. @throws OutOfMemoryError
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+SymmetricMatching<Ordinal> match_symmetric(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
     const MemoryBudget& budget, Report& report);
 
 /// The same for a symmetric matrix: one scaling of powers of two and one order for rows and columns, which

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_CliDeviceModel.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "Lutra_DeviceModelFields.hpp"
+#include "Lutra_LineReader.hpp"
+#include "Lutra_ParseNumber.hpp"
+
+namespace lutra::Cli {
+namespace {
+
+using Impl::Cursor;
+using Impl::LineReader;
+using Impl::Parsed;
+
+/// The value of a key and the line it stands at.
+struct Entry {
+  double value;
+  std::int64_t line;
+};
+
+/// Takes the value of a key, which the line ends with.
+double take_value(const LineReader& reader, Cursor& cursor, const std::string& key) {
+  double value = 0;
+  cursor.skip_spaces();
+  if (cursor.peek_token() == "none") {
+    cursor.take_token();
+  } else {
+    const Parsed parsed = Impl::parse_real(cursor, value);
+    if (parsed == Parsed::missing) reader.fail(key + " has no value");
+    if (parsed != Parsed::ok || !(value > 0))
+      reader.fail(key + ": " +
+                  Impl::quoted(parsed == Parsed::ok ? std::to_string(value) : cursor.peek_token()) +
+                  " is not a finite number above 0");
+  }
+  if (!cursor.at_end()) reader.fail(key + ": there is more than one value");
+  return value;
+}
+
+/// Takes a line "name TEXT".
+std::string take_name(const LineReader& reader, Cursor& cursor, const std::string& before) {
+  if (!before.empty()) reader.fail("there is a name already");
+  std::string name;
+  while (!cursor.at_end()) name += (name.empty() ? "" : " ") + std::string(cursor.take_token());
+  if (name.empty()) reader.fail("name has no value");
+  return name;
+}
+
+/// Sets a number, after a look at whether a model can have the value.
+template <class Number>
+void set(const LineReader& reader, const std::string& key, const Entry& entry, Number& number) {
+  if (entry.value == 0 && number != 0) reader.fail_at(entry.line, key + " must have a value");
+  if constexpr (std::is_integral_v<Number>) {
+    if (entry.value != std::floor(entry.value) ||
+        entry.value > static_cast<double>(std::numeric_limits<Number>::max()))
+      reader.fail_at(entry.line, key + " must be an integer of 32 bits");
+  }
+  number = static_cast<Number>(entry.value);
+}
+
+}  // namespace
+
+std::string to_text(DeviceModel model) {
+  std::string text =
+      "% Device model, from which lutra predicts times: seconds, bytes a second, and ratios\nname " +
+      model.name + "\n";
+  visit_numbers(model, [&text](const std::string& key, const auto& number) {
+    std::array<char, 32> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    text += key + " " + (number == 0 ? "none" : std::string(digits.data(), end)) + "\n";
+  });
+  return text;
+}
+
+DeviceModel read_device_model(const std::string& file) {
+  LineReader reader(file);
+  DeviceModel model;
+  std::map<std::string, Entry> entries;
+  visit_numbers(model, [&](const std::string& key, auto&) { entries[key] = {0, 0}; });
+  std::string_view line;
+  while (reader.next(line)) {
+    Cursor cursor(line.substr(0, line.find('%')));
+    if (cursor.at_end()) continue;
+    const std::string key(cursor.take_token());
+    if (key == "name") {
+      model.name = take_name(reader, cursor, model.name);
+      continue;
+    }
+    const auto found = entries.find(key);
+    if (found == entries.end()) reader.fail("the key " + Impl::quoted(key) + " is unknown");
+    if (found->second.line > 0)
+      reader.fail(key + " stands at line " + std::to_string(found->second.line) + " already");
+    found->second = {take_value(reader, cursor, key), reader.line_number()};
+  }
+  if (model.name.empty()) reader.fail("the file ends without a name");
+  visit_numbers(model, [&](const std::string& key, auto& number) {
+    const Entry& entry = entries.at(key);
+    if (entry.line == 0) reader.fail("the file ends without " + key);
+    set(reader, key, entry, number);
+  });
+  return model;
+}
+
+}  // namespace lutra::Cli

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_CALIBRATE_HPP
+#define LUTRA_CALIBRATE_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "Lutra_ChooseOrdering.hpp"
+#include "Lutra_DeviceModelFields.hpp"
+#include "Lutra_Generate.hpp"
+#include "Lutra_SparseLU.hpp"
+#include "Lutra_TriangularSolver.hpp"
+
+namespace lutra {
+namespace Impl {
+
+struct NoWork {
+  KOKKOS_FUNCTION void operator()(const int) const {}
+};
+
+/// Runs of the library's own stages on small generated matrices, from which the numbers of a model follow.
+template <class Scalar, class ExecutionSpace>
+class Calibration {
+  using Memory = typename ExecutionSpace::memory_space;
+
+ public:
+  explicit Calibration(const ExecutionSpace& exec)
+      : m_exec(exec), m_model(default_device_model<ExecutionSpace>()) {}
+
+  DeviceModel run() {
+    measure_bandwidth();
+    measure_launch();
+    measure_chains();
+    measure_orderings();
+    measure_engine(Engine::multifrontal, m_model.ordering.multifrontal, {"poisson2d", 100},
+                   {"poisson3d", 20});
+    measure_engine(Engine::simplicial, m_model.ordering.simplicial, {"circuit", 5000}, {"poisson2d", 60});
+    visit_numbers(m_model, [](const std::string&, auto& number) { number = rounded(number); });
+    return m_model;
+  }
+
+ private:
+  struct Kind {
+    const char* name;
+    std::int64_t size;
+  };
+  /// Sizes by which a stage is predicted, and the seconds it took.
+  struct Sample {
+    OrderingProperties properties;
+    FillForecast forecast;
+    double seconds = 0;
+  };
+
+  /// To four digits, which is more than measurements repeat.
+  template <class Number>
+  static Number rounded(Number number) {
+    if constexpr (std::is_integral_v<Number>) return number;
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.4g", static_cast<double>(number));
+    return static_cast<Number>(std::strtod(text.data(), nullptr));
+  }
+
+  /// The least time of five runs, the first of which is a warm-up.
+  template <class Work>
+  double seconds_of(const Work& work) const {
+    double least = HUGE_VAL;
+    for (int run = 0; run < 6; ++run) {
+      m_exec.fence("lutra::calibrate: before a run");
+      const Kokkos::Timer timer;
+      work();
+      m_exec.fence("lutra::calibrate: after a run");
+      if (run > 0) least = std::min(least, timer.seconds());
+    }
+    return least;
+  }
+
+  /// Numbers that the built-in model of this space lacks are not used by it.
+  static void replace(double& number, double measured) {
+    if (number > 0 && measured > 0 && std::isfinite(measured)) number = measured;
+  }
+
+  void measure_bandwidth() {
+    const Kokkos::View<double*, Memory> from("lutra::calibrate::from", std::size_t{1} << 24),
+        to("lutra::calibrate::to", std::size_t{1} << 24);
+    const double seconds = seconds_of([&] { Kokkos::deep_copy(m_exec, to, from); });
+    TrisolveDeviceModel& trisolve = m_model.trisolve;
+    const double share =
+        2.0 * sizeof(double) * static_cast<double>(from.extent(0)) / seconds / trisolve.methods.bandwidth;
+    for (double* const bandwidth : {&trisolve.methods.bandwidth, &trisolve.level_sets.bandwidth,
+                                    &trisolve.portable_level_sets.bandwidth})
+      if (*bandwidth > 1) *bandwidth *= share;  // 1: the space does without
+  }
+
+  void measure_launch() {
+    constexpr int launches = 1000;
+    const double seconds = seconds_of([&] {
+      for (int k = 0; k < launches; ++k)
+        Kokkos::parallel_for("lutra::calibrate::launch", Kokkos::RangePolicy<ExecutionSpace>(m_exec, 0, 1),
+                             NoWork());
+    });
+    const double launch = seconds / launches;
+    replace(is_host_space<ExecutionSpace> ? m_model.trisolve.methods.level_launch_seconds
+                                          : m_model.trisolve.portable_level_sets.launch_seconds,
+            launch);
+  }
+
+  /// Seconds of a solve with a bidiagonal matrix of ones.
+  double chain_seconds(int n, TrisolveMethod method) const {
+    HostMatrix<Scalar> L;
+    L.n_rows = L.n_cols = n;
+    L.row_map = {0};
+    for (int i = 0; i < n; ++i) {
+      if (i > 0) L.entries.push_back(i - 1);
+      L.entries.push_back(i);
+      L.row_map.push_back(static_cast<std::int64_t>(L.entries.size()));
+    }
+    L.values.assign(L.entries.size(), Scalar(1));
+    const auto host = make_view(L);
+    const CsrView<Scalar, int, std::int64_t, Memory> T{
+        n, n, Kokkos::create_mirror_view_and_copy(Memory(), host.row_map),
+        Kokkos::create_mirror_view_and_copy(Memory(), host.entries),
+        Kokkos::create_mirror_view_and_copy(Memory(), host.values)};
+    TriangularOptions options;
+    options.method = method;
+    TriangularSolver<Scalar, int, std::int64_t, ExecutionSpace> solver(options, m_exec);
+    solver.analyze(T, TriangleSide::lower, DiagonalKind::stored);
+    const Kokkos::View<Scalar*, Memory> b("lutra::calibrate::b", static_cast<std::size_t>(n)),
+        x("lutra::calibrate::x", static_cast<std::size_t>(n));
+    return seconds_of([&] {
+      solver.solve(b, x);
+      solver.wait();
+    });
+  }
+
+  /// A row that waits for the one before, in one block and between blocks.
+  void measure_chains() {
+    constexpr int n = 1 << 14;
+    const auto row_seconds = [&](TrisolveMethod method) {
+      return (chain_seconds(2 * n, method) - chain_seconds(n, method)) / n;
+    };
+    const double barrier = row_seconds(TrisolveMethod::levels),
+                 dependency = row_seconds(TrisolveMethod::syncfree);
+    replace(m_model.trisolve.methods.barrier_seconds, barrier);
+    replace(m_model.trisolve.level_sets.barrier_seconds, barrier);
+    replace(m_model.trisolve.methods.dependency_seconds, dependency);
+    replace(m_model.ilu.dependency_seconds, dependency);
+  }
+
+  static void scale(StageCosts& costs, double factor) {
+    for (double* const cost : {&costs.start_seconds, &costs.row_seconds, &costs.edge_seconds,
+                               &costs.entry_seconds, &costs.flop_seconds, &costs.step_seconds})
+      *cost *= factor;
+  }
+
+  /// Costs in the same proportions, so that two samples are met in geometric mean.
+  static void fit(StageCosts& costs, const Sample& a, const Sample& b) {
+    const double predicted = predicted_seconds(costs, a.properties, a.forecast) *
+                             predicted_seconds(costs, b.properties, b.forecast);
+    if (predicted > 0 && a.seconds > 0 && b.seconds > 0)
+      scale(costs, std::sqrt(a.seconds * b.seconds / predicted));
+  }
+
+  /// The rate of flops apart from the other costs, of which `many_flops` has more than `few_flops`; together
+  /// where the samples contradict the model.
+  static void fit_flops(StageCosts& costs, const Sample& few_flops, const Sample& many_flops) {
+    StageCosts others = costs;
+    others.flop_seconds = 0;
+    const auto part = [](const StageCosts& of, const Sample& sample) {
+      return predicted_seconds(of, sample.properties, sample.forecast);
+    };
+    const double a0 = part(others, few_flops), a1 = part(costs, few_flops) - a0,
+                 b0 = part(others, many_flops), b1 = part(costs, many_flops) - b0;
+    const double determinant = a0 * b1 - a1 * b0;
+    const double x = (few_flops.seconds * b1 - many_flops.seconds * a1) / determinant,
+                 y = (many_flops.seconds * a0 - few_flops.seconds * b0) / determinant;
+    if (!(x > 0 && y > 0 && std::isfinite(x) && std::isfinite(y))) return fit(costs, few_flops, many_flops);
+    const double flop_seconds = y * costs.flop_seconds;
+    scale(costs, x);
+    costs.flop_seconds = flop_seconds;
+  }
+
+  static OrderingProperties properties_of(const SymmetricGraph<int>& graph) {
+    OrderingProperties properties;
+    properties.rows = graph.size();
+    properties.edges = static_cast<std::int64_t>(graph.neighbours.size());
+    return properties;
+  }
+
+  void measure_orderings() {
+    std::array<Sample, 2> amd, dissection;
+    const std::array<Kind, 2> kinds = {{{"poisson2d", 100}, {"circuit", 5000}}};
+    for (std::size_t k = 0; k < 2; ++k) {
+      const HostMatrix<double> A = generate(kinds[k].name, kinds[k].size);
+      const auto graph = symmetric_graph<int>(make_view(A).pattern());
+      const auto sample = [&](Ordering kind) {
+        Sample result{properties_of(graph), {}, 0};
+        result.seconds = seconds_of([&] { result.forecast = forecast_fill(graph, order(graph, kind)); });
+        return result;
+      };
+      amd[k] = sample(Ordering::amd);
+      dissection[k] = sample(Ordering::nd);
+      dissection[k].seconds /= std::log2(static_cast<double>(graph.size()));
+      dissection[k].forecast = {};
+    }
+    fit(m_model.ordering.amd, amd[0], amd[1]);
+    fit(m_model.ordering.dissection, dissection[0], dissection[1]);
+  }
+
+  /// Analysis, factorization and solve of a matrix with an engine.
+  std::array<Sample, 3> run_engine(Engine engine, const Kind& kind) const {
+    const HostMatrix<double> generated = generate(kind.name, kind.size);
+    HostMatrix<Scalar> A{generated.n_rows, generated.n_cols, generated.row_map, generated.entries, {}};
+    A.values.assign(generated.values.begin(), generated.values.end());
+    const auto graph = symmetric_graph<int>(make_view(A).pattern());
+    Sample sample{properties_of(graph), forecast_fill(graph, order(graph, Ordering::amd)), 0};
+    std::array<Sample, 3> samples = {sample, sample, sample};
+    for (Sample& each : samples) each.seconds = HUGE_VAL;
+    LuOptions options;
+    options.ordering = Ordering::amd;
+    options.engine = engine;
+    options.time_stages = true;
+    std::vector<Scalar> b(static_cast<std::size_t>(A.n_rows), Scalar(1)), x(b.size());
+    for (int analyses = 0; analyses < 2; ++analyses) {  // the first warms up
+      SparseLU<Scalar, int, std::int64_t, ExecutionSpace> solver(options, m_exec);
+      solver.analyze(A);
+      for (int run = 0; run < 6; ++run) {
+        solver.factorize(A);
+        solver.solve_host(b, x);
+        const StageTimes& times = solver.report().times;
+        if (run > 0) samples[1].seconds = std::min(samples[1].seconds, *times.refactor);
+        samples[2].seconds = std::min(samples[2].seconds, *times.solve);
+      }
+      const StageTimes& times = solver.report().times;
+      const double first = std::max(*times.numeric - samples[1].seconds, 0.0);
+      samples[0].seconds = std::min(samples[0].seconds, *times.symbolic + *times.levelization + first);
+    }
+    return samples;
+  }
+
+  /// @param few, many of flops for each entry
+  void measure_engine(Engine engine, EngineCosts& costs, const Kind& few, const Kind& many) {
+    if (costs.factorization == StageCosts()) return;
+    const auto a = run_engine(engine, few), b = run_engine(engine, many);
+    fit(costs.analysis, a[0], b[0]);
+    fit_flops(costs.factorization, a[1], b[1]);
+    fit(costs.solve, a[2], b[2]);
+  }
+
+  ExecutionSpace m_exec;
+  DeviceModel m_model;
+};
+
+}  // namespace Impl
+
+/// The built-in model of an execution space with what short runs on this machine measure: bandwidth, launch,
+/// barrier and dependency, rates of both engines, of AMD and nested dissection. Some seconds, and 300 MB. The
+/// numbers no run measures stay; the name is the caller's to set.
+/// @tparam Scalar in which engines and triangular solves are measured
+/// @throws OutOfMemoryError
+template <class Scalar, class ExecutionSpace>
+DeviceModel measure_device_model(const ExecutionSpace& exec = ExecutionSpace()) {
+  return Impl::Calibration<Scalar, ExecutionSpace>(exec).run();
+}
+
+}  // namespace lutra
+
+#endif
