@@ -235,10 +235,10 @@ bool Communicator::progress() {
 }
 
 Communicator::Work::Work(Communicator& comm) : m_comm(comm) {
-  comm.m_state->tell_others(Impl::Control::work_begins);
+  if (comm.m_state->own_works++ == 0) comm.m_state->tell_others(Impl::Control::work_begins);
 }
 Communicator::Work::~Work() {
-  m_comm.m_state->tell_others(Impl::Control::work_ends);
+  if (--m_comm.m_state->own_works == 0) m_comm.m_state->tell_others(Impl::Control::work_ends);
 }
 
 Communicator::Waiting::Waiting(Communicator& comm, const char* what)

@@ -62,6 +62,7 @@ bool belongs(const TriangleSweep& sweep, std::int64_t row, std::int64_t column) 
 
 template <class Scalar>
 void DistributedTriangles<Scalar>::State::analyze(const DistributedPattern& pattern) {
+  const Communicator::Work work(comm);  // sorting entries may take long
   if (options.grid.size() == 1) options.grid = {comm.size(), 1};
   const ProcessGrid& grid = options.grid;
   comm.agree("analysis of a distributed triangle", [&] { check_pattern(comm, pattern, grid); });
@@ -404,6 +405,7 @@ void DistributedTriangles<Scalar>::set_values(std::span<const Scalar> values) {
           if (e >= values.size())
             throw InputError("values: " + std::to_string(values.size()) + " for entry " + std::to_string(e));
   });
+  const Communicator::Work work(state.comm);
   for (auto& sweep : state.sweeps)
     sweep.entries.template forward<Scalar>(
         state.comm, 1, [&](std::size_t e, std::size_t) { return values[e]; },

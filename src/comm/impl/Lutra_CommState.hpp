@@ -69,6 +69,7 @@ struct CommState {
   std::optional<Failure> failure;
   bool agreed = false;           ///< the last `agree` threw on all ranks
   int waits = 0;                 ///< nested Waiting objects
+  int own_works = 0;             ///< nested Work objects of this rank
   std::vector<char> works;       ///< [P] the rank is inside Work
   std::vector<Control> answers;  ///< [P] to the last question; `question`: none yet
   std::vector<char> left;        ///< [P] the rank has left after a failure
