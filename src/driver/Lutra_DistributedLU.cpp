@@ -6,8 +6,14 @@
 #include <limits>
 #include <string>
 
+#include "Lutra_AnalysisSteps.hpp"
+#include "Lutra_CheckMatrix.hpp"
+#include "Lutra_ChooseEngine.hpp"
+#include "Lutra_DistributedFronts.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_PivotOrder.hpp"
+#include "Lutra_Reasons.hpp"
 #include "Lutra_SparseLU.hpp"
 
 namespace lutra {
@@ -86,6 +92,37 @@ std::vector<T> pick(const std::vector<T>& whole, const std::vector<std::int64_t>
   part.reserve(rows.size());
   for (const std::int64_t row : rows) part.push_back(whole[static_cast<std::size_t>(row)]);
   return part;
+}
+
+template <class T>
+Kokkos::View<const T*, Kokkos::HostSpace> view_of(const std::vector<T>& values) {
+  return Kokkos::View<const T*, Kokkos::HostSpace>(values.data(), values.size());
+}
+
+/// Entries of L + U as fronts store them.
+double stored_entries(const AssemblyTree<int>& tree) {
+  double entries = 0;
+  for (const auto& front : lay_out_fronts<std::int64_t>(tree).fronts)
+    entries += static_cast<double>(front.pivots) * (front.pivots + 2.0 * front.cb_rows);
+  return entries;
+}
+
+/// What a report says of fronts on several ranks.
+void describe_fronts(const AssemblyTree<int>& tree, int ranks, double nnz, Report& report) {
+  const double stored = stored_entries(tree);
+  report.choice.method = "lu";
+  report.choice.engine = name_of(Engine::multifrontal);
+  report.choice.symbolic = name_of(SymbolicMethod::etree);
+  report.choice.pivot = name_of(Pivoting::static_perturbed);
+  report.choice.precond = "none";
+  report.choice.trisolve = name_of(TrisolveMethod::supernodal);
+  Impl::add_reason(report, "multifrontal engine: subtrees of the assembly tree on " + std::to_string(ranks) +
+                               " ranks, the top on rank 0");
+  report.factors.nnz_l = static_cast<std::int64_t>((stored - tree.n) / 2);
+  report.factors.nnz_u = static_cast<std::int64_t>((stored + tree.n) / 2);
+  report.factors.flops = tree.flops;
+  report.factors.supernodes = tree.count();
+  report.factors.fill_ratio = nnz > 0 ? stored / nnz : 0.0;
 }
 
 }  // namespace
@@ -172,35 +209,118 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
   }
   m_comm.all_max(norms);
   m_norm = norms[0];
-  factorize_on_first_rank();
+  factorize_assembled();
   return m_report.status;
 }
 
 template <class Scalar>
-void DistributedLU<Scalar>::factorize_on_first_rank() {
-  using Solver = SparseLU<Scalar, int, std::int64_t, Kokkos::DefaultHostExecutionSpace>;
+void DistributedLU<Scalar>::factorize_assembled() {
   m_all_rows = m_comm.gather(m_A.rows);
   const auto row_maps = m_comm.gather(m_A.row_map), columns = m_comm.gather(m_A.columns);
   const auto values = m_comm.gather(m_A.values);
+  HostMatrix<Scalar> whole;  // on rank 0
+  m_comm.agree(
+      "factorization on rank 0",
+      [&] {
+        if (m_comm.rank() == 0) whole = assemble(m_A.n, m_all_rows, row_maps, columns, values);
+      },
+      false);
   FactorValues<Scalar> factors;
+  if (!factorize_on_ranks(whole, factors)) factorize_on_first_rank(whole, factors);
+  std::vector<Status> status{m_report.status};
+  m_comm.broadcast(status);
+  m_report.status = status[0];
+  if (m_report.status == Status::not_solved) distribute(factors);
+}
+
+/// Fronts on all ranks where SparseLU would take fronts and static pivots do.
+/// @returns false on all ranks where SparseLU has to see to the matrix
+template <class Scalar>
+bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& whole,
+                                               FactorValues<Scalar>& factors) {
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  if (m_comm.size() == 1 || m_options.pivoting == Pivoting::threshold) return false;
+  std::optional<PivotOrder<int>> pivots;
+  AssemblyTree<int> tree;
+  std::vector<char> takes_fronts{0};
+  m_comm.agree(
+      "analysis on rank 0",
+      [&] {
+        if (m_comm.rank() != 0) return;
+        const Communicator::Work work(m_comm);
+        const Exec exec;
+        const MemoryBudget budget;
+        const auto A = make_view(whole);
+        check_square_matrix(exec, A, MatrixCheckWorkspace<Exec>(exec, budget));
+        pivots = choose_pivots(exec, A, A, m_options, budget, m_report);
+        if (!pivots || !Impl::may_take_fronts(m_options)) return;
+        tree = Impl::build_tree(exec, A.pattern(), A.pattern(), *pivots, budget);
+        const double entries = stored_entries(tree);
+        const auto choice = Impl::choose_engine(m_options, {entries > 0 ? tree.flops / entries : 0.0},
+                                                default_device_model<Exec>().numeric);
+        if (choice.engine != Engine::multifrontal) return;
+        takes_fronts[0] = 1;
+        pivots->reorder(tree.order);
+        describe_fronts(tree, m_comm.size(), static_cast<double>(whole.nnz()), m_report);
+      },
+      false);
+  m_comm.broadcast(takes_fronts);
+  if (takes_fronts[0] == 0) return false;
+  try {
+    const std::vector<int> nothing;
+    const bool first = m_comm.rank() == 0;
+    DistributedFronts<Scalar> fronts(
+        m_comm, tree,
+        FrontEntries<int, std::int64_t>{make_view(whole).pattern(), first ? pivots->rows : nothing,
+                                        first ? pivots->columns : nothing},
+        MemoryBudget(m_options.memory_limit));
+    if (first) {
+      factors.row_order.assign(pivots->rows.begin(), pivots->rows.end());
+      factors.col_order.assign(pivots->columns.begin(), pivots->columns.end());
+      factors.row_scale.assign(pivots->matching.row_scale.begin(), pivots->matching.row_scale.end());
+      factors.col_scale.assign(pivots->matching.col_scale.begin(), pivots->matching.col_scale.end());
+    }
+    const Kokkos::Timer timer;
+    const double perturbation =
+        m_options.perturbation > 0 ? m_options.perturbation : Impl::default_perturbation<Scalar>();
+    const auto outcome = fronts.factorize(
+        {view_of(whole.values), view_of(factors.row_scale), view_of(factors.col_scale)}, perturbation);
+    if (outcome.perturbed > 0 || !std::isfinite(outcome.largest_factor)) return false;
+    m_report.times.numeric = timer.seconds();
+    m_report.pivots.perturbed = 0;
+    if (outcome.largest_entry > 0) m_report.pivots.growth = outcome.largest_factor / outcome.largest_entry;
+    factors.rows = fronts.rows();
+    factors.columns = fronts.columns();
+    factors.values = fronts.values();
+    return true;
+  } catch (const OutOfMemoryError&) {  // on all ranks
+    if (m_options.engine == Engine::multifrontal) throw;
+    return false;  // the simplicial engine needs less
+  }
+}
+
+template <class Scalar>
+void DistributedLU<Scalar>::factorize_on_first_rank(const HostMatrix<Scalar>& whole,
+                                                    FactorValues<Scalar>& factors) {
+  factors = {};
+  m_report = {};
   m_comm.agree(
       "factorization on rank 0",
       [&] {
         if (m_comm.rank() != 0) return;
         const Communicator::Work work(m_comm);
-        const HostMatrix<Scalar> whole = assemble(m_A.n, m_all_rows, row_maps, columns, values);
-        Solver solver(m_options);
+        SparseLU<Scalar, int, std::int64_t, Kokkos::DefaultHostExecutionSpace> solver(m_options);
         solver.analyze(whole);
         solver.factorize(whole);
         m_report = solver.report();
         if (m_report.status == Status::not_solved) factors = solver.factors();
       },
       false);
-  std::vector<Status> status{m_report.status};
-  m_comm.broadcast(status);
-  m_report.status = status[0];
-  if (m_report.status != Status::not_solved) return;
+}
 
+/// Orders and scales of each rank's rows, and the factors to the grid.
+template <class Scalar>
+void DistributedLU<Scalar>::distribute(FactorValues<Scalar>& factors) {
   std::vector<std::int64_t> row_position = inverse_of(factors.row_order),
                             col_position = inverse_of(factors.col_order);
   for (auto* const positions : {&row_position, &col_position}) {

@@ -11,6 +11,7 @@
 #include "Lutra_Communicator.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_DistributedTriangles.hpp"
+#include "Lutra_FactorValues.hpp"
 #include "Lutra_LuOptions.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -33,14 +34,18 @@ struct DistributedRows {
 template <class Scalar>
 DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& A, int root = 0);
 
-/// LU of a matrix that is distributed by rows: factorized by rank 0, solved with and refined by all ranks.
+/// LU of a matrix that is distributed by rows: analysed by rank 0, factorized, solved with and refined by all
+/// ranks.
 ///
-///     rows of A ──► rank 0: SparseLU ──► L, U ──► blocks on the grid of ranks (DistributedTriangles)
-///     each step:  B − A·X by rows on all ranks ──► solve on the grid ──► X by rows, whole X on all ranks
+///     rows of A ──► rank 0: order, tree ──► fronts on ranks (DistributedFronts) ──► L, U ──► blocks on the
+///     grid each step:  B − A·X by rows on all ranks ──► solve on the grid (DistributedTriangles) ──► X by
+///     rows
 ///
-/// The whole matrix and its factors must fit on rank 0 during the factorization. Each rank needs n·k words
-/// for X and what DistributedTriangles does. Runs on host memory. All calls are collective, errors included;
-/// instantiated for all scalars where ordinals of 32 bits are built.
+/// Where SparseLU would not take fronts on hosts, or interchanges rows, or pivots had to be perturbed, or a
+/// memory limit does not suffice for fronts, it factorizes on rank 0, which the factors must then fit on. The
+/// whole matrix must fit on rank 0. `memory_limit` is that of each rank, for fronts. Each rank needs n·k
+/// words for X and what DistributedTriangles does. Runs on host memory. All calls are collective, errors
+/// included; instantiated for all scalars where ordinals of 32 bits are built.
 template <class Scalar>
 class DistributedLU {
  public:
@@ -71,7 +76,10 @@ class DistributedLU {
 
  private:
   struct Errors;
-  void factorize_on_first_rank();
+  void factorize_assembled();
+  bool factorize_on_ranks(const HostMatrix<Scalar>& whole, FactorValues<Scalar>& factors);
+  void factorize_on_first_rank(const HostMatrix<Scalar>& whole, FactorValues<Scalar>& factors);
+  void distribute(FactorValues<Scalar>& factors);
   std::vector<Scalar> solve_once(const std::vector<Scalar>& B, std::size_t k);
   std::vector<Scalar> whole_solution(const std::vector<Scalar>& X, std::size_t k);
   Errors compute_errors(std::span<const Scalar> B, const std::vector<Scalar>& X, std::size_t k,

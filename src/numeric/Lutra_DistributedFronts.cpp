@@ -80,18 +80,38 @@ class FrontDistributor {
     return *std::max_element(ranks.entries.begin(), ranks.entries.end());
   }
 
+  /// Entries that the top takes, as `add_front` counts them, with the subtrees' blocks in its leaves.
+  double top_entries(const std::vector<std::size_t>& roots) const {
+    std::vector<double> arena(m_panels.size(), 0), gap(arena);
+    for (const std::size_t f : roots) {
+      if (m_tree.parent[f] >= 0) at(arena, m_tree.parent[f]) += block_entries(f);
+    }
+    std::vector<std::size_t> top(m_top);
+    std::sort(top.begin(), top.end());
+    double entries = 0;
+    for (const std::size_t f : top) {
+      if (block_entries(f) > gap[f]) arena[f] += block_entries(f);
+      entries += panel_entries(f);
+      if (m_tree.parent[f] < 0) {
+        entries += arena[f];
+        continue;
+      }
+      at(arena, m_tree.parent[f]) += arena[f];
+      at(gap, m_tree.parent[f]) = std::max(at(gap, m_tree.parent[f]), arena[f] - block_entries(f));
+    }
+    return entries;
+  }
+
   FrontRanks deal() const {
     FrontRanks ranks{std::vector<int>(m_panels.size(), unknown), std::vector<double>(m_ranks, 0)};
-    for (const std::size_t f : m_top) {
-      ranks.rank[f] = FrontRanks::top;
-      ranks.entries[0] += panel_entries(f);
-    }
-    for (auto rest = m_cut; !rest.empty(); rest.pop()) {
-      const auto [entries, f] = rest.top();
+    for (const std::size_t f : m_top) ranks.rank[f] = FrontRanks::top;
+    std::vector<std::size_t> roots;  // the largest subtree first
+    for (auto rest = m_cut; !rest.empty(); rest.pop()) roots.push_back(rest.top().second);
+    ranks.entries[0] = top_entries(roots);
+    for (const std::size_t f : roots) {
       const auto least = std::min_element(ranks.entries.begin(), ranks.entries.end());
       ranks.rank[f] = static_cast<int>(least - ranks.entries.begin());
-      *least += entries;
-      if (m_tree.parent[f] >= 0) ranks.entries[0] += block_entries(f);
+      *least += subtree_entries(f);
     }
     return ranks;
   }

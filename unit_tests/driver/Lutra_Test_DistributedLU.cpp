@@ -8,7 +8,9 @@
 
 #include "Lutra_DistributedLU.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_Generate.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_SparseLU.hpp"
 
 using namespace lutra;
 
@@ -161,6 +163,62 @@ TEST_CASE("Rank 0 deals its rows out", "[distributed]") {
   if (comm.rank() == 0) {
     CHECK(all_rows == std::vector<std::int64_t>{0, 1, 2, 3, 4});
     CHECK(all_values == std::vector<double>{1, 2, 3, 4, 5, 6});
+  }
+  comm.close();
+}
+
+namespace {
+
+/// Solves with a matrix that rank 0 has and checks it; B is a row of ones. @returns the report
+Report solve_whole(Communicator& comm, const HostMatrix<double>& A, const LuOptions& options) {
+  const auto mine = deal_rows(comm, A);
+  DistributedLU<double> solver(comm, options);
+  solver.factorize(mine);
+  std::vector<double> b(mine.rows.size(), 1.0), x(b.size());
+  solver.solve(b, x);
+  solver.close();
+  return solver.report();
+}
+
+}  // namespace
+
+TEST_CASE("Fronts are factorized on all ranks", "[distributed]") {
+  Communicator comm;
+  LuOptions options;
+  options.engine = Engine::multifrontal;
+  const Report report = solve_whole(comm, generate("convdiff3d", 7), options);
+  CHECK(report.status == Status::success);
+  CHECK(*report.errors.backward_componentwise <= 1e-12);
+  if (comm.rank() == 0 && comm.size() > 1)
+    CHECK(report.choice.why.find("subtrees of the assembly tree on") != std::string::npos);
+  // zero pivots: what becomes of them is for SparseLU to say
+  const HostMatrix<double> singular{3, 3, {0, 2, 4, 5}, {0, 1, 0, 1, 2}, {1, 2, 2, 4, 1}};
+  CHECK(solve_whole(comm, singular, options).status == Status::numerically_singular);
+  comm.close();
+}
+
+TEST_CASE("A memory limit that is too small for one rank suffices for several", "[distributed]") {
+  Communicator comm;
+  const HostMatrix<double> A = generate("poisson3d", 20);
+  LuOptions options;
+  options.engine = Engine::multifrontal;
+  options.ordering = Ordering::amd;
+  std::vector<std::int64_t> entries{0};
+  if (comm.rank() == 0) {
+    SparseLU<double, int, std::int64_t, Kokkos::DefaultHostExecutionSpace> analysis(options);
+    analysis.analyze(A);
+    entries[0] = *analysis.report().factors.nnz_l + *analysis.report().factors.nnz_u;
+  }
+  comm.broadcast(entries);
+  // panels and most of as much again: contributions of one rank are larger than they
+  options.memory_limit =
+      static_cast<std::size_t>(1.9 * sizeof(double) * static_cast<double>(entries[0]) + 2e6);
+  if (comm.size() == 1) {
+    CHECK_THROWS_AS(solve_whole(comm, A, options), OutOfMemoryError);
+  } else {
+    const Report report = solve_whole(comm, A, options);
+    CHECK(report.status == Status::success);
+    CHECK(*report.errors.backward_componentwise <= 1e-12);
   }
   comm.close();
 }
