@@ -17,7 +17,7 @@ if(NOT EXISTS "${WORK}/moved/${LIBDIR}/liblutra.so.${SOVERSION}" AND UNIX AND NO
 endif()
 file(COPY "${LUTRA_SOURCE}/example/solve_views" DESTINATION "${WORK}")
 build_and_run("${WORK}/solve_views" "${WORK}/consumer" solve_views "-DLutra_ROOT=${WORK}/moved"
-              -DCMAKE_DISABLE_FIND_PACKAGE_METIS=ON -DCMAKE_DISABLE_FIND_PACKAGE_AMD=ON)
+              -DCMAKE_DISABLE_FIND_PACKAGE_METIS=ON)
 
 # A project in C knows neither a C++ compiler nor Kokkos; linker and loader find Kokkos' shared libraries by the path.
 set(ENV{LD_LIBRARY_PATH} "${Kokkos_DIR}/../..:$ENV{LD_LIBRARY_PATH}")
