@@ -15,8 +15,9 @@ namespace lutra {
 template <class Scalar, class Ordinal, class Offset>
 MatchingResult<Ordinal> match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix) {
   Impl::require_square(matrix.n_rows, matrix.n_cols);
-  const Impl::MatchingCosts cost = Impl::host_costs(matrix);
-  Impl::Assignment<Ordinal> assignment = Impl::assign(matrix.pattern(), cost.of_entry);
+  Impl::HostCosts cost(matrix);
+  Impl::Assignment<Ordinal> assignment =
+      Impl::assign<Ordinal>(matrix.pattern(), cost.of_entry, {}, [&](Ordinal r) { cost.complete(r); });
   return assignment.perfect ? Impl::perfect_matching(std::move(assignment), cost.row_origin)
                             : Impl::deficient_matching(matrix.pattern(), cost);
 }

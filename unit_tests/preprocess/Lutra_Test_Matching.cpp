@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "Lutra_EntryCosts.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_Reference_Matching.hpp"
@@ -227,6 +228,43 @@ TEMPLATE_LIST_TEST_CASE("matching: larger random matrices", "[matching]", Test::
     }
   }
   CHECK(perfect >= 4);
+}
+
+TEMPLATE_LIST_TEST_CASE("matching: costs that are put off change nothing", "[matching]", Test::HostTypes) {
+  using Matrix = Test::Matrix<TestType>;
+  using Costs = Kokkos::View<double*, Kokkos::HostSpace>;
+  std::mt19937 random(23);
+  int put_off = 0, completed = 0;
+  for (int trial = 0; trial < 24; ++trial) {
+    Matrix a = Test::random_matrix<Matrix>(60, 0.15, 0.02, random);
+    for (std::size_t r = 0; r < 60 && trial % 2 == 0; ++r) {  // dominated by the diagonal where there is one
+      for (auto k = static_cast<std::size_t>(a.row_map[r]); k < static_cast<std::size_t>(a.row_map[r + 1]);
+           ++k)
+        if (static_cast<std::size_t>(a.entries[k]) == r) a.values[k] = typename TestType::Scalar(1e6);
+    }
+    const auto view = make_view(a);
+    const Costs cost("cost", a.entries.size()), origin("origin", 60);
+    Impl::find_costs(Kokkos::DefaultHostExecutionSpace(), view, cost, origin);
+    const std::vector<double> costs(cost.data(), cost.data() + cost.size());
+    auto assignment = Impl::assign(view.pattern(), costs);
+    Impl::HostCosts some(view);
+    put_off += static_cast<int>(std::ranges::count(some.of_entry, some.pending));
+    using Ordinal = typename TestType::Ordinal;
+    const auto lazily = Impl::assign<Ordinal>(view.pattern(), some.of_entry, {}, [&](Ordinal r) {
+      some.complete(r);
+      ++completed;
+    });
+    for (std::size_t k = 0; k < costs.size(); ++k)
+      CHECK((some.of_entry[k] == costs[k] || some.of_entry[k] == some.pending));
+    CHECK(lazily.perfect == assignment.perfect);
+    if (!assignment.perfect) continue;
+    CHECK(lazily.row_of_column == assignment.row_of_column);
+    CHECK(lazily.row_dual == assignment.row_dual);
+    CHECK(lazily.col_dual == assignment.col_dual);
+  }
+  CHECK(put_off > 1000);
+  CHECK(completed > 20);
+  CHECK(completed < 24 * 60 / 2);
 }
 
 // [D Aᵀ; A 0] with few long rows of large entries: every row of D wants one of the few columns of Aᵀ.

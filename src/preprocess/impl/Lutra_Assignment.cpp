@@ -27,11 +27,12 @@ template <class Ordinal, class Offset>
 class ShortestPaths {
  public:
   ShortestPaths(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                const std::vector<double>& cost)
+                const std::vector<double>& cost, const std::function<void(Ordinal)>& complete_row)
       : m_n(pattern.n_rows),
         m_row_map(pattern.row_map.data()),
         m_entries(pattern.entries.data()),
         m_cost(cost.data()),
+        m_complete_row(complete_row),
         m_rows(static_cast<std::size_t>(m_n)),
         m_columns(static_cast<std::size_t>(m_n)),
         m_heap(m_columns) {}
@@ -57,6 +58,7 @@ class ShortestPaths {
     double dual = infinity;
     Offset entry = unmatched;  // the matched entry of this row
     Offset look_ahead = 0;     // entries before it are not tight or in matched columns, until duals change
+    bool is_complete = false;  // all of its costs are there
   };
   // What a path search reads of a column, side by side in half a cache line.
   struct Column {
@@ -97,6 +99,13 @@ class ShortestPaths {
       }
     }
     return true;
+  }
+
+  // Before costs are read that are neither minima nor equal to them.
+  void complete_row(Ordinal r) {
+    if (row(r).is_complete || !m_complete_row) return;
+    row(r).is_complete = true;
+    m_complete_row(r);
   }
 
   void match(Ordinal r, Offset k) {
@@ -160,6 +169,7 @@ class ShortestPaths {
   };
 
   BestEntries best_entries(Ordinal r) {
+    complete_row(r);
     BestEntries best;
     for (Offset k = m_row_map[r]; k < m_row_map[r + 1]; ++k) {
       const double left = m_cost[k] - column(m_entries[k]).dual;
@@ -245,6 +255,7 @@ class ShortestPaths {
 
   // Extends paths of length `distance` that end at row r by its entries.
   void scan_row(Ordinal r, double distance) {
+    complete_row(r);
     m_scanned.push_back(r);
     const double row_dual = row(r).dual;
     for (Offset k = m_row_map[r]; k < m_row_map[r + 1]; ++k) {
@@ -305,6 +316,7 @@ class ShortestPaths {
   const Offset* m_row_map;
   const Ordinal* m_entries;
   const double* m_cost;
+  const std::function<void(Ordinal)>& m_complete_row;
   std::vector<Row> m_rows;
   std::vector<Column> m_columns;
 
@@ -322,17 +334,19 @@ class ShortestPaths {
 
 template <class Ordinal, class Offset>
 Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                           const std::vector<double>& cost, const Assignment<Ordinal>& start) {
-  ShortestPaths<Ordinal, Offset> paths(pattern, cost);
+                           const std::vector<double>& cost, const Assignment<Ordinal>& start,
+                           const std::function<void(Ordinal)>& complete_row) {
+  ShortestPaths<Ordinal, Offset> paths(pattern, cost, complete_row);
   Assignment<Ordinal> result;
   result.perfect = paths.run(start);
   if (result.perfect) paths.write(result);
   return result;
 }
 
-#define LUTRA_ASSIGN(Ordinal, Offset)                                                        \
-  template Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                      const std::vector<double>&, const Assignment<Ordinal>&);
+#define LUTRA_ASSIGN(Ordinal, Offset)                                                         \
+  template Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&,  \
+                                      const std::vector<double>&, const Assignment<Ordinal>&, \
+                                      const std::function<void(Ordinal)>&);
 LUTRA_FOR_EACH_PATTERN(LUTRA_ASSIGN)
 
 }  // namespace lutra::Impl

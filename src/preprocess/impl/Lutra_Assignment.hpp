@@ -2,6 +2,7 @@
 #ifndef LUTRA_ASSIGNMENT_HPP
 #define LUTRA_ASSIGNMENT_HPP
 
+#include <functional>
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
@@ -26,9 +27,12 @@ struct Assignment {
 /// @param start   a matching of some rows to go on from; empty: none. Its duals are feasible, and matched
 ///                entries are tight; row_of_column is −1 for an unmatched column, and a row's dual is
 ///                infinite where it has no entry of finite cost
+/// @param complete_row called before more of a row is read than row minima, column minima and costs equal to
+///                both; until then its other entries may have any larger finite cost
 template <class Ordinal, class Offset>
 Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                           const std::vector<double>& cost, const Assignment<Ordinal>& start = {});
+                           const std::vector<double>& cost, const Assignment<Ordinal>& start = {},
+                           const std::function<void(Ordinal)>& complete_row = {});
 
 }  // namespace lutra::Impl
 

@@ -5,6 +5,7 @@
 #include <cfloat>
 #include <cstdint>
 
+#include "Lutra_At.hpp"
 #include "Lutra_MatchingParts.hpp"
 #include "Lutra_RowLanes.hpp"
 
@@ -83,18 +84,60 @@ std::int64_t find_costs(const ExecutionSpace& exec,
   return zeros;
 }
 
-/// The same for a matrix on the host.
+/// Costs on the host, most of them put off: a logarithm costs as much as all the rest of a matching whose
+/// rows and columns are dominated by single entries.
 template <class Scalar, class Ordinal, class Offset>
-MatchingCosts host_costs(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix) {
-  using View = Kokkos::View<double*, Kokkos::HostSpace>;
-  MatchingCosts result;
-  result.of_entry.resize(matrix.entries.extent(0));
-  result.row_origin.resize(static_cast<std::size_t>(matrix.n_rows));
-  result.has_zeros = find_costs(Kokkos::DefaultHostExecutionSpace(), matrix,
-                                View(result.of_entry.data(), result.of_entry.size()),
-                                View(result.row_origin.data(), result.row_origin.size())) > 0;
-  return result;
-}
+struct HostCosts : MatchingCosts {
+  static constexpr double pending =
+      1e300;  ///< in place of a cost that is neither least of its row nor column
+
+  explicit HostCosts(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) : matrix(A) {
+    of_entry.resize(matrix.entries.extent(0));
+    row_origin.resize(static_cast<std::size_t>(matrix.n_rows));
+    std::vector<double> column_max(static_cast<std::size_t>(matrix.n_cols),
+                                   0.0);  // of |a| / largest of the row
+    for (Ordinal r = 0; r < matrix.n_rows; ++r) {
+      double largest = 0;
+      for (Offset k = matrix.row_map(r); k < matrix.row_map(r + 1); ++k) {
+        const double size = at(of_entry, k) = magnitude_in_double(matrix.values(k));
+        largest = size > largest ? size : largest;
+      }
+      if (!(largest > 0)) largest = 1;  // and for a row without entries
+      at(row_origin, r) = Kokkos::log(largest);
+      for (Offset k = matrix.row_map(r); k < matrix.row_map(r + 1); ++k) {
+        double& ratio = at(of_entry, k);
+        has_zeros = has_zeros || !(ratio > 0);
+        ratio = ratio > 0 ? ratio / largest : -1.0;
+        double& most = at(column_max, matrix.entries(k));
+        most = ratio > most ? ratio : most;
+      }
+    }
+    // Ratios tell costs apart unless they are equal up to a rounding error, or so small that they lose
+    // digits.
+    constexpr double margin = 1 - 1e-9, least_precise = 1e-290;
+    for (Ordinal r = 0; r < matrix.n_rows; ++r) {
+      for (Offset k = matrix.row_map(r); k < matrix.row_map(r + 1); ++k) {
+        const double ratio = at(of_entry, k), most = at(column_max, matrix.entries(k));
+        const bool is_close = ratio >= margin * most || ratio >= margin || most < least_precise;
+        at(of_entry, k) = ratio < 0  ? Kokkos::Experimental::infinity_v<double>
+                          : is_close ? exact(r, k)
+                                     : pending;
+      }
+    }
+  }
+
+  /// Replaces what was put off in a row.
+  void complete(Ordinal r) {
+    for (Offset k = matrix.row_map(r); k < matrix.row_map(r + 1); ++k)
+      if (at(of_entry, k) == pending) at(of_entry, k) = exact(r, k);
+  }
+
+  double exact(Ordinal r, Offset k) const {
+    return at(row_origin, r) - Kokkos::log(magnitude_in_double(matrix.values(k)));
+  }
+
+  CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> matrix;
+};
 
 }  // namespace lutra::Impl
 
