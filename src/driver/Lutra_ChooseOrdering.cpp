@@ -49,31 +49,50 @@ double total(const PredictedTimes& times, const OrderingUse& use) {
   return *times.analysis + use.factorizations * (*times.factorization + *times.solve);
 }
 
+template <class Index, class Ordinal>
+std::vector<Index> order_graph(const SymmetricGraph<Index>& graph, Ordering kind,
+                               const std::vector<Ordinal>& partner) {
+  return partner.empty() ? order(graph, kind)
+                         : order_pairs(graph, std::vector<Index>(partner.begin(), partner.end()), kind);
+}
+
+/// @param elimination tree and counts of this permutation, or empty
+template <class Ordinal, class Index>
+ChosenOrder<Ordinal> chosen(SymmetricGraph<Index> graph, Elimination<Index> elimination,
+                            OrderingChoice choice, const FillForecast& forecast) {
+  std::vector<Ordinal> permutation(elimination.permutation.begin(), elimination.permutation.end());
+  return {std::move(permutation), std::move(choice), forecast,
+          OrderedGraph<Index>{std::move(graph), std::move(elimination)}};
+}
+
 /// Orders a graph by AMD, and by nested dissection where the choice needs it.
-template <class Ordinal, class Index, class Offset>
-ChosenOrder<Ordinal> choose_with(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                 const DeviceModel& model, const OrderingUse& use,
-                                 const std::vector<Ordinal>& partner) {
-  const auto graph = symmetric_graph<Index>(pattern);
-  const std::vector<Index> pairs(partner.begin(), partner.end());
-  const auto order_by = [&](Ordering kind) {
-    return pairs.empty() ? order(graph, kind) : order_pairs(graph, pairs, kind);
-  };
-  auto permutation = order_by(Ordering::amd);
+template <class Ordinal, class Index>
+ChosenOrder<Ordinal> choose_with(SymmetricGraph<Index> graph, const DeviceModel& model,
+                                 const OrderingUse& use, const std::vector<Ordinal>& partner) {
+  auto elimination = eliminate(graph, order_graph(graph, Ordering::amd, partner));
   OrderingProperties properties;
   properties.rows = graph.size();
   properties.edges = static_cast<std::int64_t>(graph.neighbours.size());
   properties.use = use;
-  properties.amd = forecast_fill(graph, permutation);
+  properties.amd = forecast_fill(elimination);
   OrderingChoice choice = choose_ordering(properties, model);
   if (choice.ordering == Ordering::automatic) {
-    auto dissection = order_by(Ordering::nd);
-    properties.dissection = forecast_fill(graph, dissection);
+    auto dissection = eliminate(graph, order_graph(graph, Ordering::nd, partner));
+    properties.dissection = forecast_fill(dissection);
     choice = choose_ordering(properties, model);
-    if (choice.ordering == Ordering::nd) permutation = std::move(dissection);
+    if (choice.ordering == Ordering::nd) elimination = std::move(dissection);
   }
   const FillForecast forecast = choice.ordering == Ordering::nd ? *properties.dissection : properties.amd;
-  return {{permutation.begin(), permutation.end()}, std::move(choice), forecast};
+  return chosen<Ordinal>(std::move(graph), std::move(elimination), std::move(choice), forecast);
+}
+
+/// function(graph), the graph of the pattern with its rows in an order, with an index type that counts its
+/// edges.
+template <class Ordinal, class Offset, class Function>
+ChosenOrder<Ordinal> with_graph(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                const std::vector<Ordinal>& row_order, const Function& function) {
+  return graph_fits_int(pattern) ? function(symmetric_graph<int>(pattern, row_order))
+                                 : function(symmetric_graph<std::int64_t>(pattern, row_order));
 }
 
 }  // namespace
@@ -137,9 +156,20 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Devic
 template <class Ordinal, class Offset>
 ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                          const DeviceModel& model, const OrderingUse& use,
-                                         const std::vector<Ordinal>& partner) {
-  return graph_fits_int(pattern) ? choose_with<Ordinal, int>(pattern, model, use, partner)
-                                 : choose_with<Ordinal, std::int64_t>(pattern, model, use, partner);
+                                         const std::vector<Ordinal>& partner,
+                                         const std::vector<Ordinal>& row_order) {
+  return with_graph(pattern, row_order,
+                    [&](auto graph) { return choose_with(std::move(graph), model, use, partner); });
+}
+
+template <class Ordinal, class Offset>
+ChosenOrder<Ordinal> order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                   Ordering kind, const std::vector<Ordinal>& partner,
+                                   const std::vector<Ordinal>& row_order) {
+  return with_graph(pattern, row_order, [&]<class Index>(SymmetricGraph<Index> graph) {
+    Elimination<Index> elimination{order_graph(graph, kind, partner), {}, {}};
+    return chosen<Ordinal>(std::move(graph), std::move(elimination), {kind, {}, {}}, {});
+  });
 }
 
 BackendChoice choose_backend(const BackendProperties& properties, const DeviceModel& host,
@@ -161,7 +191,11 @@ BackendChoice choose_backend(const BackendProperties& properties, const DeviceMo
 #define LUTRA_INSTANTIATE(Ordinal, Offset)                                                                 \
   template ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
                                                     const DeviceModel&, const OrderingUse&,                \
-                                                    const std::vector<Ordinal>&);
+                                                    const std::vector<Ordinal>&,                           \
+                                                    const std::vector<Ordinal>&);                          \
+  template ChosenOrder<Ordinal> order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&,       \
+                                              Ordering, const std::vector<Ordinal>&,                       \
+                                              const std::vector<Ordinal>&);
 LUTRA_FOR_EACH_PATTERN(LUTRA_INSTANTIATE)
 
 }  // namespace lutra

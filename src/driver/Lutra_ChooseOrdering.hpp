@@ -57,16 +57,25 @@ struct ChosenOrder {
   std::vector<Ordinal> permutation;  ///< [n] the row and column eliminated as k-th
   OrderingChoice choice;
   FillForecast forecast;
+  AnyOrderedGraph ordered{};  ///< what was ordered, from which an assembly tree goes on
 };
 
 /// Orders the pattern of A + Aᵀ on the host as `choose_ordering` says.
 /// @param pattern square; rows sorted, no entry twice
 /// @param partner pairs that stay neighbours (pair_candidates); empty: none
+/// @param row_order [n] row of the pattern that is matched to each column; empty: they are as they come
 /// @throws InputError where the pattern is not square; OutOfMemoryError
 template <class Ordinal, class Offset>
 ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                          const DeviceModel& model, const OrderingUse& use = {},
-                                         const std::vector<Ordinal>& partner = {});
+                                         const std::vector<Ordinal>& partner = {},
+                                         const std::vector<Ordinal>& row_order = {});
+
+/// The same by one kind of ordering, without a forecast.
+template <class Ordinal, class Offset>
+ChosenOrder<Ordinal> order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                   Ordering kind, const std::vector<Ordinal>& partner,
+                                   const std::vector<Ordinal>& row_order);
 
 /// What the choice between host and device depends on.
 struct BackendProperties {

@@ -47,7 +47,8 @@ void analyze_symmetric(const ExecutionSpace& exec,
   const auto on_host = copy_to_host(exec, S);
   auto pivots = choose_symmetric_pivots(exec, S, on_host, options, budget, report);
   const StageTimer tree_timer(exec, true);
-  const auto tree = build_tree(exec, S.pattern(), on_host.pattern(), pivots, budget);
+  auto tree = build_tree(exec, S.pattern(), on_host.pattern(), pivots, budget);
+  collect_rows(pivots, tree);
   pivots.reorder(tree.order);
   report.times.symbolic = tree_timer.seconds();
   const StageTimer timer(exec, true);

@@ -87,6 +87,7 @@ std::pair<Engine, AssemblyTree<Ordinal>> prepare_engine(
       Impl::choose_engine(options, properties_of<Scalar, Offset>(exec, options, tree, budget), model);
   report.choice.engine = name_of(engine);
   if (!reason.empty()) Impl::add_reason(report, reason);
+  if (engine == Engine::multifrontal) Impl::collect_rows(pivots, tree);
   if (engine == Engine::multifrontal || tree_order) pivots.reorder(tree.order);
   if (engine == Engine::multifrontal) {
     report.choice.symbolic = name_of(SymbolicMethod::etree);

@@ -85,43 +85,26 @@ std::optional<MatchingResult<Ordinal>> match(
   return result;
 }
 
-/// The pattern with matched entries on the diagonal: row j is A's row matched to column j.
-template <class Ordinal, class Offset>
-HostMatrix<char, Ordinal, Offset> permute_rows(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
-                                               const std::vector<Ordinal>& row_of_column) {
-  HostMatrix<char, Ordinal, Offset> result;
-  result.n_rows = result.n_cols = A.n_rows;
-  result.row_map.reserve(row_of_column.size() + 1);
-  result.row_map.push_back(0);
-  result.entries.reserve(A.entries.extent(0));
-  for (const Ordinal row : row_of_column) {
-    for (Offset p = A.row_map(row); p < A.row_map(row + 1); ++p) result.entries.push_back(A.entries(p));
-    result.row_map.push_back(static_cast<Offset>(result.entries.size()));
-  }
-  return result;
-}
-
 /// Elimination order of the columns of a pattern as the options ask.
 /// @param partner pairs that stay neighbours (pair_candidates); empty: none
-/// @param symmetric for LDLᵀ
+/// @param row_order row of A matched to each column; empty: they are as they come, for LDLᵀ
 template <class ExecutionSpace, class Options, class Ordinal, class Offset>
-std::vector<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
+ChosenOrder<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
                                    const Options& options, const std::vector<Ordinal>& partner,
-                                   bool symmetric, Report& report) {
+                                   const std::vector<Ordinal>& row_order, Report& report) {
   report.choice.ordering = name_of(options.ordering);
-  if (options.ordering == Ordering::user) {
-    return std::vector<Ordinal>(options.user_permutation.begin(), options.user_permutation.end());
-  }
-  if (options.ordering != Ordering::automatic)
-    return partner.empty() ? order(A, options.ordering) : order_pairs(A, partner, options.ordering);
+  if (options.ordering == Ordering::user)
+    return {{options.user_permutation.begin(), options.user_permutation.end()}, {}, {}, {}};
+  if (options.ordering != Ordering::automatic) return order_matched(A, options.ordering, partner, row_order);
   const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
-  ChosenOrder<Ordinal> chosen = order_automatically(
-      A, model, {static_cast<double>(options.expected_factorizations), symmetric}, partner);
+  ChosenOrder<Ordinal> chosen =
+      order_automatically(A, model, {static_cast<double>(options.expected_factorizations), row_order.empty()},
+                          partner, row_order);
   report.choice.ordering = name_of(chosen.choice.ordering);
   report.predicted = chosen.choice.predicted;
   report.factors.tree_height = chosen.forecast.height;
   add_reason(report, chosen.choice.reason);
-  return std::move(chosen.permutation);
+  return chosen;
 }
 
 /// What of a former analysis on the pattern A serves with this matching.
@@ -197,13 +180,10 @@ std::optional<PivotOrder<Ordinal>> choose_pivots(
     pivots.reuse = reuse;
     return pivots;
   }
-  const auto matched = options.ordering == Ordering::user
-                           ? HostMatrix<char, Ordinal, Offset>()
-                           : permute_rows(on_host.pattern(), matching->row_of_column);
-  auto columns = order_columns<ExecutionSpace>(make_view(matched).pattern(), options, std::vector<Ordinal>(),
-                                               false, report);
+  auto chosen = order_columns<ExecutionSpace>(on_host.pattern(), options, std::vector<Ordinal>(),
+                                              matching->row_of_column, report);
   report.times.ordering = timer.seconds();
-  return PivotOrder<Ordinal>(std::move(*matching), std::move(columns));
+  return PivotOrder<Ordinal>(std::move(*matching), std::move(chosen.permutation), std::move(chosen.ordered));
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -216,9 +196,11 @@ PivotOrder<Ordinal> choose_symmetric_pivots(
   const Kokkos::Timer timer;
   std::vector<Ordinal> partner;
   if (options.pair_ordering) partner = pair_candidates(on_host, matching);
-  auto columns = order_columns<ExecutionSpace>(on_host.pattern(), options, partner, true, report);
+  auto chosen =
+      order_columns<ExecutionSpace>(on_host.pattern(), options, partner, std::vector<Ordinal>(), report);
   report.times.ordering = timer.seconds();
-  return PivotOrder<Ordinal>(diagonal_matching<Ordinal>(std::move(matching.scale)), std::move(columns));
+  return PivotOrder<Ordinal>(diagonal_matching<Ordinal>(std::move(matching.scale)),
+                             std::move(chosen.permutation), std::move(chosen.ordered));
 }
 
 #define LUTRA_CHOOSE_PIVOTS(Scalar, Ordinal, Offset, Space)                                                \

@@ -140,7 +140,8 @@ Prediction predict_solves(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpa
   result.assumptions = assumptions(options.costs.distributed);
   auto pivots = choose_pivots(exec, A, A, options.lu, budget, result.report);
   if (!pivots) return result;  // structurally singular
-  const auto tree = Impl::build_tree(exec, A.pattern(), A.pattern(), *pivots, budget);
+  auto tree = Impl::build_tree(exec, A.pattern(), A.pattern(), *pivots, budget);
+  Impl::collect_rows(*pivots, tree);
   result.report.factors = count_factors(tree, static_cast<double>(A.nnz()));
   predict_grids(block_triangle(tree), options, result);
   TriangleProperties by_rows;  // of L; the solve with U takes as long

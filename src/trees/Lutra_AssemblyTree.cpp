@@ -44,14 +44,6 @@ PostorderedTree<Index> postordered_tree(const std::vector<Index>& parent, const 
   return tree;
 }
 
-template <class Index>
-PostorderedTree<Index> postordered_tree(const SymmetricGraph<Index>& graph) {
-  std::vector<Index> identity(static_cast<std::size_t>(graph.size()));
-  std::iota(identity.begin(), identity.end(), Index(0));
-  const auto tree = elimination_tree(graph, identity);
-  return postordered_tree(tree.parent, column_counts(graph, identity, tree));
-}
-
 /// Entries of L + U that a front stores.
 double stored(double pivots, double cb_rows) {
   return pivots * (pivots + 2 * cb_rows);
@@ -169,7 +161,7 @@ class Amalgamation {
 /// Numbers groups in postorder of their tree, and columns by groups.
 template <class Ordinal, class Index>
 void number_groups(const PostorderedTree<Index>& tree, const std::vector<Index>& group,
-                   AssemblyTree<Ordinal>& fronts, std::vector<Index>& new_index) {
+                   AssemblyTree<Ordinal>& fronts) {
   const std::size_t n = group.size();
   std::vector<Index> number(n, Index(-1)), last_column;  // of each group
   for (std::size_t j = 0; j < n; ++j) {
@@ -191,62 +183,17 @@ void number_groups(const PostorderedTree<Index>& tree, const std::vector<Index>&
   }
   const auto front_of = [&](std::size_t j) { return at(position, at(number, group[j])); };
   for (std::size_t j = 0; j < n; ++j) ++at(fronts.pivot_begin, front_of(j) + 1);
-  for (std::size_t f = 0; f < last_column.size(); ++f) fronts.pivot_begin[f + 1] += fronts.pivot_begin[f];
+  fronts.row_begin.assign(last_column.size() + 1, 0);
+  for (std::size_t g = 0; g < last_column.size(); ++g)
+    at(fronts.row_begin, position[g] + 1) = static_cast<std::int64_t>(at(tree.count, last_column[g]));
+  for (std::size_t f = 0; f < last_column.size(); ++f) {
+    fronts.pivot_begin[f + 1] += fronts.pivot_begin[f];
+    fronts.row_begin[f + 1] += fronts.row_begin[f];
+  }
   std::vector<Ordinal> next(fronts.pivot_begin.begin(), fronts.pivot_begin.end() - 1);
   fronts.order.resize(n);
-  new_index.resize(n);
-  for (std::size_t j = 0; j < n; ++j) {  // ascending columns of a group stay in order
-    const Ordinal to = at(next, front_of(j))++;
-    at(fronts.order, to) = static_cast<Ordinal>(tree.column[j]);
-    at(new_index, tree.column[j]) = static_cast<Index>(to);
-  }
-}
-
-/// Contribution rows of each front: rows of F + Fᵀ in its columns, and contribution rows of its children.
-template <class Ordinal, class Index>
-void collect_rows(const SymmetricGraph<Index>& graph, const std::vector<Index>& new_index,
-                  AssemblyTree<Ordinal>& fronts) {
-  const Ordinal count = fronts.count();
-  std::vector<Ordinal> first_child(static_cast<std::size_t>(count), Ordinal(-1)),
-      next_child(static_cast<std::size_t>(count), Ordinal(-1));
-  std::vector<Ordinal> seen(static_cast<std::size_t>(fronts.n), Ordinal(-1));  // the last front with each row
-  fronts.row_begin.assign(1, 0);
-  for (Ordinal f = 0; f < count; ++f) {
-    const Ordinal end = at(fronts.pivot_begin, f + 1);
-    const auto add = [&](Ordinal row) {
-      if (row < end || at(seen, row) == f) return;
-      at(seen, row) = f;
-      fronts.rows.push_back(row);
-    };
-    for (Ordinal pivot = at(fronts.pivot_begin, f); pivot < end; ++pivot) {
-      const Ordinal column = at(fronts.order, pivot);
-      for (Index e = at(graph.row_map, column); e < at(graph.row_map, column + 1); ++e) {
-        add(static_cast<Ordinal>(at(new_index, at(graph.neighbours, e))));
-      }
-    }
-    for (Ordinal c = at(first_child, f); c >= 0; c = at(next_child, c)) {
-      for (auto r = at(fronts.row_begin, c); r < at(fronts.row_begin, c + 1); ++r) add(at(fronts.rows, r));
-    }
-    std::sort(fronts.rows.begin() + at(fronts.row_begin, f), fronts.rows.end());
-    fronts.row_begin.push_back(static_cast<std::int64_t>(fronts.rows.size()));
-    const Ordinal up = at(fronts.parent, f);
-    if (up < 0) continue;
-    at(next_child, f) = at(first_child, up);
-    at(first_child, up) = f;
-  }
-}
-
-/// Fronts without rows.
-template <class Ordinal, class Index>
-AssemblyTree<Ordinal> amalgamate(const PostorderedTree<Index>& tree, const AssemblyTreeOptions& options,
-                                 std::vector<Index>& new_index) {
-  AssemblyTree<Ordinal> fronts;
-  fronts.n = static_cast<Ordinal>(tree.parent.size());
-  Amalgamation<Index> amalgamation(tree, options);
-  const auto group = amalgamation.run();
-  fronts.zeros = amalgamation.zeros();
-  number_groups(tree, group, fronts, new_index);
-  return fronts;
+  for (std::size_t j = 0; j < n; ++j)  // ascending columns of a group stay in order
+    at(fronts.order, at(next, front_of(j))++) = static_cast<Ordinal>(tree.column[j]);
 }
 
 template <class Ordinal>
@@ -258,14 +205,28 @@ void count_flops(AssemblyTree<Ordinal>& fronts) {
   }
 }
 
+/// Fronts without rows.
+template <class Ordinal, class Index>
+AssemblyTree<Ordinal> amalgamate(const PostorderedTree<Index>& tree, const AssemblyTreeOptions& options) {
+  AssemblyTree<Ordinal> fronts;
+  fronts.n = static_cast<Ordinal>(tree.parent.size());
+  Amalgamation<Index> amalgamation(tree, options);
+  const auto group = amalgamation.run();
+  fronts.zeros = amalgamation.zeros();
+  number_groups(tree, group, fronts);
+  count_flops(fronts);
+  return fronts;
+}
+
 template <class Index, class Ordinal, class Offset>
 AssemblyTree<Ordinal> make_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                 const AssemblyTreeOptions& options) {
   const auto graph = symmetric_graph<Index>(pattern);
-  std::vector<Index> new_index;
-  auto fronts = amalgamate<Ordinal>(postordered_tree(graph), options, new_index);
-  collect_rows(graph, new_index, fronts);
-  count_flops(fronts);
+  std::vector<Index> identity(static_cast<std::size_t>(graph.size()));
+  std::iota(identity.begin(), identity.end(), Index(0));
+  const auto elimination = eliminate(graph, std::move(identity));
+  auto fronts = make_assembly_tree<Ordinal>(elimination, options);
+  collect_front_rows(graph, elimination, fronts);
   return fronts;
 }
 
@@ -284,6 +245,50 @@ PostorderedTree<Ordinal> postordered_tree(const ExecutionSpace& exec,
 
 }  // namespace
 
+template <class Ordinal, class Index>
+AssemblyTree<Ordinal> make_assembly_tree(const Elimination<Index>& elimination,
+                                         const AssemblyTreeOptions& options) {
+  return amalgamate<Ordinal>(postordered_tree(elimination.tree.parent, elimination.count), options);
+}
+
+template <class Ordinal, class Index>
+void collect_front_rows(const SymmetricGraph<Index>& graph, const Elimination<Index>& elimination,
+                        AssemblyTree<Ordinal>& tree) {
+  const Ordinal count = tree.count();
+  const auto entries = static_cast<std::size_t>(count);
+  std::vector<Ordinal> first_child(entries, Ordinal(-1)), next_child(entries, Ordinal(-1));
+  std::vector<Ordinal> seen(tree.order.size(), Ordinal(-1));  // the last front with each row
+  std::vector<Ordinal> vertex(tree.order.size()), position(tree.order.size());  // of pivots, of vertices
+  for (std::size_t k = 0; k < vertex.size(); ++k) {
+    vertex[k] = static_cast<Ordinal>(at(elimination.permutation, tree.order[k]));
+    at(position, vertex[k]) = static_cast<Ordinal>(k);
+  }
+  tree.rows.resize(static_cast<std::size_t>(tree.row_begin.back()));
+  for (Ordinal f = 0; f < count; ++f) {
+    const Ordinal end = at(tree.pivot_begin, f + 1);
+    Ordinal* const rows = tree.rows.data() + at(tree.row_begin, f);
+    Ordinal* next = rows;
+    const auto add = [&](Ordinal row) {
+      if (row < end || at(seen, row) == f) return;
+      at(seen, row) = f;
+      *next++ = row;
+    };
+    for (Ordinal pivot = at(tree.pivot_begin, f); pivot < end; ++pivot) {
+      const Ordinal v = at(vertex, pivot);
+      for (Index e = at(graph.row_map, v); e < at(graph.row_map, v + 1); ++e)
+        add(at(position, at(graph.neighbours, e)));
+    }
+    for (Ordinal c = at(first_child, f); c >= 0; c = at(next_child, c)) {
+      for (auto r = at(tree.row_begin, c); r < at(tree.row_begin, c + 1); ++r) add(at(tree.rows, r));
+    }
+    std::sort(rows, next);
+    const Ordinal up = at(tree.parent, f);
+    if (up < 0) continue;
+    at(next_child, f) = at(first_child, up);
+    at(first_child, up) = f;
+  }
+}
+
 template <class Ordinal, class Offset>
 AssemblyTree<Ordinal> make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                          const AssemblyTreeOptions& options) {
@@ -301,14 +306,21 @@ AssemblyTree<Ordinal> make_assembly_tree(
   const auto F = Impl::permute_pattern(exec, scratch, A,
                                        Impl::upload(exec, scratch, "lutra::trees::row_order", row_order),
                                        Impl::upload(exec, scratch, "lutra::trees::col_order", col_order));
-  std::vector<Ordinal> new_index;
   auto fronts = amalgamate<Ordinal>(
-      postordered_tree(exec, column_counts<Ordinal, Offset, ExecutionSpace>(exec, F, budget)), options,
-      new_index);
+      postordered_tree(exec, column_counts<Ordinal, Offset, ExecutionSpace>(exec, F, budget)), options);
   Impl::FrontRowsMaker<Ordinal, Offset, ExecutionSpace>(exec, budget).make(F, fronts);
-  count_flops(fronts);
   return fronts;
 }
+
+#define LUTRA_FRONTS_OF_GRAPH(Ordinal, Index)                                                               \
+  template AssemblyTree<Ordinal> make_assembly_tree(const Elimination<Index>&, const AssemblyTreeOptions&); \
+  template void collect_front_rows(const SymmetricGraph<Index>&, const Elimination<Index>&,                 \
+                                   AssemblyTree<Ordinal>&);
+LUTRA_FRONTS_OF_GRAPH(int, int)
+LUTRA_FRONTS_OF_GRAPH(int, std::int64_t)
+LUTRA_FRONTS_OF_GRAPH(std::int64_t, int)
+LUTRA_FRONTS_OF_GRAPH(std::int64_t, std::int64_t)
+#undef LUTRA_FRONTS_OF_GRAPH
 
 #define LUTRA_MAKE_ASSEMBLY_TREE_OF(Ordinal, Offset, Space)                           \
   template AssemblyTree<Ordinal> make_assembly_tree(                                  \

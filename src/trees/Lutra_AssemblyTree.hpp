@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "Lutra_ColumnCounts.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
@@ -48,12 +49,24 @@ struct AssemblyTree {
   Ordinal count() const { return static_cast<Ordinal>(parent.size()); }
 };
 
+/// Fronts from elimination tree and column counts alone, without their contribution rows: amalgamation
+/// (I. S. Duff and J. K. Reid, ACM Trans. Math. Software 9, 1983) relaxed to limits on the zeros (C. Ashcraft
+/// and R. Grimes, ibid. 15, 1989): first chains of columns that add no zeros, then children in falling order
+/// of their contribution rows where the options allow. A merged child need not be the last one; its pivots
+/// move next to its parent's, as `order` says. O(n), on one host thread.
+/// @return `rows` empty; sizes, flops and all else complete
+template <class Ordinal, class Index>
+AssemblyTree<Ordinal> make_assembly_tree(const Elimination<Index>& elimination,
+                                         const AssemblyTreeOptions& options = {});
+
+/// Fills in the contribution rows of fronts. Time near linear in the edges and in `rows`, on one host thread.
+/// @param tree of make_assembly_tree(elimination)
+template <class Ordinal, class Index>
+void collect_front_rows(const SymmetricGraph<Index>& graph, const Elimination<Index>& elimination,
+                        AssemblyTree<Ordinal>& tree);
+
 /// Fronts for F in the order given, on one host thread; the pattern of F + Fᵀ is taken for F's. Elimination
-/// tree (Liu), column counts (Gilbert, Ng and Peyton), then amalgamation (I. S. Duff and J. K. Reid, ACM
-/// Trans. Math. Software 9, 1983) relaxed to limits on the zeros (C. Ashcraft and R. Grimes, ibid. 15, 1989):
-/// first chains of columns that add no zeros, then children in falling order of their contribution rows where
-/// the options allow. A merged child need not be the last one; its pivots move next to its parent's, as
-/// `order` says. Time near linear in the entries of F and of `rows`.
+/// tree (Liu), column counts (Gilbert, Ng and Peyton), amalgamation and contribution rows.
 /// @param pattern square; rows sorted, no entry twice
 template <class Ordinal, class Offset>
 AssemblyTree<Ordinal> make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,

@@ -79,10 +79,16 @@ std::vector<Index> column_counts(const SymmetricGraph<Index>& graph, const std::
 }
 
 template <class Index>
-FillForecast forecast_fill(const SymmetricGraph<Index>& graph, const std::vector<Index>& permutation) {
-  const EliminationTree<Index> tree = elimination_tree(graph, permutation);
-  const std::vector<Index>& parent = tree.parent;
-  const std::vector<Index> count = column_counts(graph, permutation, tree);
+Elimination<Index> eliminate(const SymmetricGraph<Index>& graph, std::vector<Index> permutation) {
+  EliminationTree<Index> tree = elimination_tree(graph, permutation);
+  std::vector<Index> count = column_counts(graph, permutation, tree);
+  return {std::move(permutation), std::move(tree), std::move(count)};
+}
+
+template <class Index>
+FillForecast forecast_fill(const Elimination<Index>& elimination) {
+  const std::vector<Index>& parent = elimination.tree.parent;
+  const std::vector<Index>& count = elimination.count;
   std::vector<Index> height(parent.size(), 1);  // of the subtree of each column
   FillForecast forecast;
   for (std::size_t j = 0; j < parent.size(); ++j) {
@@ -98,7 +104,8 @@ FillForecast forecast_fill(const SymmetricGraph<Index>& graph, const std::vector
 #define LUTRA_COLUMN_COUNTS(Index)                                                                   \
   template std::vector<Index> column_counts(const SymmetricGraph<Index>&, const std::vector<Index>&, \
                                             const EliminationTree<Index>&);                          \
-  template FillForecast forecast_fill(const SymmetricGraph<Index>&, const std::vector<Index>&);
+  template Elimination<Index> eliminate(const SymmetricGraph<Index>&, std::vector<Index>);           \
+  template FillForecast forecast_fill(const Elimination<Index>&);
 LUTRA_COLUMN_COUNTS(int)
 LUTRA_COLUMN_COUNTS(std::int64_t)
 

@@ -3,6 +3,7 @@
 #define LUTRA_COLUMNCOUNTS_HPP
 
 #include <cstdint>
+#include <variant>
 #include <vector>
 
 #include "Lutra_EliminationTree.hpp"
@@ -47,10 +48,37 @@ struct FillForecast {
   std::int64_t height = 0;  ///< vertices on the longest path of the tree, which follow one another
 };
 
-/// Fill, work and tree height of an ordering, from its column counts. Cost: an elimination tree and its
-/// counts.
+/// What the elimination of a symmetric graph in an order leads to. Columns are numbered by elimination.
 template <class Index>
-FillForecast forecast_fill(const SymmetricGraph<Index>& graph, const std::vector<Index>& permutation);
+struct Elimination {
+  std::vector<Index> permutation;  ///< [n] the vertex eliminated as k-th
+  EliminationTree<Index> tree;
+  std::vector<Index> count;  ///< [n] entries of each column of L below the diagonal
+};
+
+/// A graph and its elimination in an order.
+template <class Index>
+struct OrderedGraph {
+  SymmetricGraph<Index> graph;
+  Elimination<Index> elimination;  ///< tree and counts empty where they have not been needed yet
+};
+/// The same with the index type that counts the edges, or none.
+using AnyOrderedGraph = std::variant<std::monostate, OrderedGraph<int>, OrderedGraph<std::int64_t>>;
+
+/// Elimination tree and column counts of an order; forecasts and assembly trees go on from them.
+/// @param permutation [n]
+template <class Index>
+Elimination<Index> eliminate(const SymmetricGraph<Index>& graph, std::vector<Index> permutation);
+
+/// Fill, work and tree height. O(n)
+template <class Index>
+FillForecast forecast_fill(const Elimination<Index>& elimination);
+
+/// The same of an ordering. Cost: an elimination tree and its counts.
+template <class Index>
+FillForecast forecast_fill(const SymmetricGraph<Index>& graph, const std::vector<Index>& permutation) {
+  return forecast_fill(eliminate(graph, permutation));
+}
 
 }  // namespace lutra
 

@@ -26,8 +26,10 @@ struct SymmetricGraph {
 namespace Impl {
 
 /// The transpose of a pattern by a counting sort, with index type `Index`; rows are sorted. O(n + nnz).
+/// @param row_order [n] row of the pattern that counts as each row; empty: they count as they come
 template <class Index, class Ordinal, class Offset>
-SymmetricGraph<Index> transpose_pattern(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
+SymmetricGraph<Index> transpose_pattern(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                        const std::vector<Ordinal>& row_order = {}) {
   SymmetricGraph<Index> transpose;
   transpose.row_map.assign(static_cast<std::size_t>(pattern.n_cols) + 1, 0);
   transpose.neighbours.resize(pattern.entries.extent(0));
@@ -37,7 +39,8 @@ SymmetricGraph<Index> transpose_pattern(const CsrPattern<Ordinal, Offset, Kokkos
   for (std::size_t c = 1; c < start.size(); ++c) start[c] += start[c - 1];
   // start[c] is the end of column c now; filling it from the last row down moves start[c] to its beginning.
   for (Ordinal r = pattern.n_rows; r-- > 0;) {
-    for (Offset k = pattern.row_map(r); k < pattern.row_map(r + 1); ++k) {
+    const Ordinal from = row_order.empty() ? r : row_order[static_cast<std::size_t>(r)];
+    for (Offset k = pattern.row_map(from); k < pattern.row_map(from + 1); ++k) {
       Index& position = start[static_cast<std::size_t>(pattern.entries(k))];
       transpose.neighbours[static_cast<std::size_t>(--position)] = static_cast<Index>(r);
     }
@@ -55,35 +58,47 @@ bool graph_fits_int(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& patter
          static_cast<std::int64_t>(pattern.nnz()) <= largest / 2;
 }
 
-/// The graph of A + Aᵀ by merging the rows of A and Aᵀ. O(n + nnz).
-/// @tparam Index   holds 2·nnz
-/// @param  pattern square; rows sorted, no entry twice
+/// The graph of P·A + (P·A)ᵀ, for P that brings rows to another order, by merging the rows of both. O(n +
+/// nnz).
+/// @tparam Index     holds 2·nnz
+/// @param  pattern   square; rows sorted, no entry twice
+/// @param  row_order [n] row of A that is each row of P·A; empty: P is the identity
 /// @throws InputError unless it is square
 template <class Index, class Ordinal, class Offset>
-SymmetricGraph<Index> symmetric_graph(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
+SymmetricGraph<Index> symmetric_graph(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                      const std::vector<Ordinal>& row_order = {}) {
   if (pattern.n_rows != pattern.n_cols) {
     throw InputError("pattern: has to be square, this one has " + std::to_string(pattern.n_rows) +
                      " rows and " + std::to_string(pattern.n_cols) + " columns");
   }
-  const SymmetricGraph<Index> transpose = Impl::transpose_pattern<Index>(pattern);
+  const SymmetricGraph<Index> transpose = Impl::transpose_pattern<Index>(pattern, row_order);
   SymmetricGraph<Index> graph;
-  graph.row_map.assign(1, 0);
-  graph.neighbours.reserve(2 * pattern.entries.extent(0));
+  graph.row_map.resize(static_cast<std::size_t>(pattern.n_rows) + 1);
+  graph.neighbours.resize(2 * pattern.entries.extent(0));
+  Index* to = graph.neighbours.data();
   for (Ordinal r = 0; r < pattern.n_rows; ++r) {
     const auto row = static_cast<std::size_t>(r);
-    const Ordinal* a = pattern.entries.data() + pattern.row_map(r);
-    const Ordinal* const a_end = pattern.entries.data() + pattern.row_map(r + 1);
+    const Ordinal from = row_order.empty() ? r : row_order[row];
+    const auto self = static_cast<Index>(r);
+    const Ordinal* a = pattern.entries.data() + pattern.row_map(from);
+    const Ordinal* const a_end = pattern.entries.data() + pattern.row_map(from + 1);
     const Index* b = transpose.neighbours.data() + transpose.row_map[row];
     const Index* const b_end = transpose.neighbours.data() + transpose.row_map[row + 1];
-    while (a != a_end || b != b_end) {
-      const bool from_a = b == b_end || (a != a_end && static_cast<Index>(*a) <= *b);
-      const Index c = from_a ? static_cast<Index>(*a) : *b;
-      if (a != a_end && static_cast<Index>(*a) == c) ++a;
-      if (b != b_end && *b == c) ++b;
-      if (c != static_cast<Index>(r)) graph.neighbours.push_back(c);
+    const auto append = [&](Index c) {
+      *to = c;
+      to += c != self ? 1 : 0;
+    };
+    while (a != a_end && b != b_end) {
+      const auto c = static_cast<Index>(*a), d = *b;
+      append(c < d ? c : d);
+      a += c <= d ? 1 : 0;
+      b += d <= c ? 1 : 0;
     }
-    graph.row_map.push_back(static_cast<Index>(graph.neighbours.size()));
+    for (; a != a_end; ++a) append(static_cast<Index>(*a));
+    for (; b != b_end; ++b) append(*b);
+    graph.row_map[row + 1] = static_cast<Index>(to - graph.neighbours.data());
   }
+  graph.neighbours.resize(static_cast<std::size_t>(graph.row_map.back()));
   return graph;
 }
 

@@ -138,4 +138,46 @@ TEMPLATE_LIST_TEST_CASE("fronts hold the fill of random patterns", "[numeric]", 
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("fronts of an order and its counts are those of the pattern in that order",
+                        "[numeric]", HostTypes) {
+  using Ordinal = typename TestType::Ordinal;
+  std::mt19937 random(12);
+  for (const int n : {1, 7, 40, 120}) {
+    for (const double mean : {0.5, 1.5, 4.0}) {
+      INFO("n " << n << ", mean " << mean);
+      const auto A = random_matrix<Matrix<TestType>>(n, mean / n, 0.0, random);
+      std::vector<Ordinal> rows(static_cast<std::size_t>(n)), columns(rows.size());
+      std::iota(rows.begin(), rows.end(), Ordinal(0));
+      columns = rows;
+      std::ranges::shuffle(rows, random);
+      std::ranges::shuffle(columns, random);
+      Matrix<TestType> F{A.n_rows, A.n_cols, {0}, {}, {}};  // row rows[columns[k]] and column columns[k]
+      std::vector<Ordinal> position(rows.size());
+      for (std::size_t k = 0; k < columns.size(); ++k)
+        position[static_cast<std::size_t>(columns[k])] = static_cast<Ordinal>(k);
+      for (const Ordinal column : columns) {
+        const auto row = static_cast<std::size_t>(rows[static_cast<std::size_t>(column)]);
+        for (auto p = A.row_map[row]; p < A.row_map[row + 1]; ++p)
+          F.entries.push_back(position[static_cast<std::size_t>(A.entries[static_cast<std::size_t>(p)])]);
+        std::ranges::sort(F.entries.begin() + static_cast<std::ptrdiff_t>(F.row_map.back()), F.entries.end());
+        F.row_map.push_back(F.nnz());
+      }
+      const auto expected = make_assembly_tree(make_view(F).pattern());
+      const auto graph = symmetric_graph<int>(make_view(A).pattern(), rows);
+      const auto elimination = eliminate(graph, std::vector<int>(columns.begin(), columns.end()));
+      auto tree = make_assembly_tree<Ordinal>(elimination);
+      CHECK(tree.rows.empty());
+      CHECK(tree.row_begin == expected.row_begin);
+      collect_front_rows(graph, elimination, tree);
+      CHECK(tree.order == expected.order);
+      CHECK(tree.pivot_begin == expected.pivot_begin);
+      CHECK(tree.parent == expected.parent);
+      CHECK(tree.row_begin == expected.row_begin);
+      CHECK(tree.rows == expected.rows);
+      CHECK(tree.zeros == expected.zeros);
+      CHECK(tree.flops == expected.flops);
+    }
+  }
+}
+
 }  // namespace lutra::Test

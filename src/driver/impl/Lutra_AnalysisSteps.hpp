@@ -97,13 +97,14 @@ HostMatrix<char, Ordinal, Offset> permuted_pattern(const CsrPattern<Ordinal, Off
   return result;
 }
 
-/// The tree of fronts, on devices by their threads where there is room.
+/// The tree of fronts, on devices by their threads where there is room, on the host from the graph that was
+/// ordered. There it may be without contribution rows, until `collect_rows`.
 /// @param on_host a copy of A
 template <class Ordinal, class Offset, class ExecutionSpace>
 AssemblyTree<Ordinal> build_tree(const ExecutionSpace& exec,
                                  const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                                  const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host,
-                                 const PivotOrder<Ordinal>& pivots, const MemoryBudget& budget) {
+                                 PivotOrder<Ordinal>& pivots, const MemoryBudget& budget) {
   if constexpr (!is_host_space<ExecutionSpace>) {
     try {
       if (A.n_rows < std::numeric_limits<int>::max())
@@ -111,7 +112,30 @@ AssemblyTree<Ordinal> build_tree(const ExecutionSpace& exec,
     } catch (const OutOfMemoryError&) {  // the host has room
     }
   }
-  return make_assembly_tree(make_view(permuted_pattern(on_host, pivots)).pattern());
+  return std::visit(
+      [&]<class Ordered>(Ordered& ordered) {
+        if constexpr (std::is_same_v<Ordered, std::monostate>) {
+          return make_assembly_tree(make_view(permuted_pattern(on_host, pivots)).pattern());
+        } else {
+          auto& elimination = ordered.elimination;
+          if (elimination.count.empty())
+            elimination = eliminate(ordered.graph, std::move(elimination.permutation));
+          return make_assembly_tree<Ordinal>(elimination);
+        }
+      },
+      pivots.ordered);
+}
+
+/// Adds the contribution rows to a tree that is without. @param pivots as `build_tree` left them
+template <class Ordinal>
+void collect_rows(const PivotOrder<Ordinal>& pivots, AssemblyTree<Ordinal>& tree) {
+  if (static_cast<std::int64_t>(tree.rows.size()) == tree.row_begin.back()) return;
+  std::visit(
+      [&]<class Ordered>(const Ordered& ordered) {
+        if constexpr (!std::is_same_v<Ordered, std::monostate>)
+          collect_front_rows(ordered.graph, ordered.elimination, tree);
+      },
+      pivots.ordered);
 }
 
 }  // namespace lutra::Impl

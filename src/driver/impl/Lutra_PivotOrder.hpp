@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "Lutra_ColumnCounts.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_LdltOptions.hpp"
 #include "Lutra_LuOptions.hpp"
@@ -42,19 +43,20 @@ struct PivotOrder {
   std::vector<Ordinal> columns;      ///< [n] user's columns in elimination order
   std::vector<Ordinal> rows;         ///< [n] user's rows matched to them
   Reuse reuse = Reuse::nothing;
+  AnyOrderedGraph ordered;  ///< vertices are columns; none where the order was given, or after `reorder`
 
-  PivotOrder(MatchingResult<Ordinal> matched, std::vector<Ordinal> ordered)
-      : matching(std::move(matched)), columns(std::move(ordered)) {
+  PivotOrder(MatchingResult<Ordinal> matched, std::vector<Ordinal> order, AnyOrderedGraph graph = {})
+      : matching(std::move(matched)), columns(std::move(order)), ordered(std::move(graph)) {
     rows.reserve(columns.size());
     for (const Ordinal column : columns)
       rows.push_back(matching.row_of_column[static_cast<std::size_t>(column)]);
   }
   /// Another order of the same pivots.
   void reorder(const std::vector<Ordinal>& order) {
-    std::vector<Ordinal> ordered;
-    ordered.reserve(order.size());
-    for (const Ordinal position : order) ordered.push_back(columns[static_cast<std::size_t>(position)]);
-    *this = PivotOrder(std::move(matching), std::move(ordered));
+    std::vector<Ordinal> reordered;
+    reordered.reserve(order.size());
+    for (const Ordinal position : order) reordered.push_back(columns[static_cast<std::size_t>(position)]);
+    *this = PivotOrder(std::move(matching), std::move(reordered));
   }
 };
 
