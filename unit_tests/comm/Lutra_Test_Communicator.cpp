@@ -118,7 +118,7 @@ TEST_CASE("A backend that is missing, memory that does not fit: all ranks say th
         message_of<lutra::InputError>([&] { lutra::SymmetricMemory(comm, 8, 1, lutra::CommBackend::peer); }),
         "'peer' is not in this build of Lutra; there is mpi"));
   const int last = comm.size() - 1;
-  const std::size_t bytes = comm.rank() == last ? std::size_t{1} << 62 : 8;
+  const std::size_t bytes = comm.rank() == last ? std::size_t{1} << 63 : 8;  // more than any vector has
   const std::string refused =
       message_of<lutra::OutOfMemoryError>([&] { lutra::SymmetricMemory(comm, bytes, 1); });
   CHECK(contains(refused, "symmetric memory"));
