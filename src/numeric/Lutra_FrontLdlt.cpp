@@ -77,6 +77,18 @@ int blocks_at_once(const ExecutionSpace& exec, const LdltPlanOptions& options) {
   return exec.concurrency();
 }
 
+/// Whether fronts are factorized as data flow.
+template <class ExecutionSpace, class Fronts>
+bool works_as_data_flow([[maybe_unused]] const Fronts& fronts, const LdltPlanOptions& options) {
+  if (options.data_flow) return *options.data_flow;
+#ifdef KOKKOS_ENABLE_CUDA
+  if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>)
+    return std::ranges::all_of(
+        fronts, [&](const auto& f) { return f.children_end - f.children <= options.max_children; });
+#endif
+  return false;
+}
+
 /// Room a thread of a host needs for its workspace, or a level of fronts.
 template <class ExecutionSpace, class Room>
 auto workspace_entries(const ExecutionSpace& exec, const Room& room) {
@@ -109,7 +121,7 @@ LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_ldlt(
   }
   limit_to_children(plan, max_delayed);
   using Schedule = Impl::LdltSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space>;
-  if (options.data_flow)
+  if (works_as_data_flow<ExecutionSpace>(plan.base.layout.fronts, options))
     plan.schedule = std::make_shared<const Schedule>(exec, plan.base, blocks_at_once(exec, options), budget);
   plan.room = make_room(exec, plan, max_delayed, budget, Offset());
   if constexpr (Impl::is_host_space<ExecutionSpace>) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "Lutra_Factorization.hpp"
@@ -73,9 +74,10 @@ struct LdltRoom {
 struct LdltPlanOptions {
   int min_room = 32;        ///< delayed columns a front has room for, at least, …
   double room_share = 0.1;  ///< … and over its own pivots; never more than its children can delay
-  /// CUDA: fronts as data flow in two launches instead of level by level. Not automatic before it has been
-  /// measured
-  bool data_flow = false;
+  /// CUDA: fronts as data flow in two launches instead of level by level. By default where no front has more
+  /// children than `max_children`: one block adds them up one after another, the largest of levels at once.
+  std::optional<bool> data_flow = std::nullopt;
+  int max_children = 1 << 14;
   int blocks = 0;  ///< with `data_flow`: blocks that run at once; 0: as the device says
   /// Hosts: fronts of more rows are eliminated by block columns with a-posteriori pivoting first, so that all
   /// threads can work on one; others column by column.

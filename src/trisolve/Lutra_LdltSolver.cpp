@@ -11,9 +11,7 @@ namespace lutra {
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace>::LdltSolver(const ExecutionSpace& exec, const Plan& plan,
                                                                 const MemoryBudget& budget)
-    : LdltSolver(std::make_shared<Sweeps>(std::make_shared<const typename Sweeps::Lists>(
-                                              Impl::make_front_solve_lists(exec, plan.base, budget)),
-                                          budget)) {}
+    : LdltSolver(std::make_shared<Sweeps>(Sweeps::make_lists(exec, plan, budget), budget)) {}
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace>::LdltSolver(std::shared_ptr<Sweeps> sweeps)

@@ -191,7 +191,7 @@ LdltResult<Types> run_ldlt_by(const Matrix<Types>& matrix, const AssemblyTree<ty
   using Ordinal = typename Types::Ordinal;
   using Offset = typename Types::Offset;
   LdltPlanOptions options = setup.plan;
-  if (!lutra::Impl::is_host_space<Space> && !setup.portable) options.data_flow = true;
+  if (!lutra::Impl::is_host_space<Space>) options.data_flow = !setup.portable;
   const auto plan = plan_ldlt(
       exec, tree, FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
       MemoryBudget(), options);

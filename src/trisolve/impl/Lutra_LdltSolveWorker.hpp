@@ -162,7 +162,6 @@ struct LdltSolveWorker {
     if (data.stores) store(team, at);
   }
 
- private:
   /// A front with its slots.
   struct Located {
     Front<Ordinal, Offset> front;
@@ -194,6 +193,22 @@ struct LdltSolveWorker {
             data.contributions + front.rows * Width};
   }
 
+  /// By the inverse of a 2 × 2 pivot. Its entries are divided by their largest, so that no product overflows.
+  KOKKOS_FUNCTION void solve_two(const FrontSweep& D, Offset slot, Scalar& first, Scalar& second) const {
+    using Real = RealOf<Scalar>;
+    const auto magnitude = [](const Scalar& value) { return ScalarTraits<Scalar>::magnitude(value); };
+    const Scalar a = D.value(data.diagonal[slot]), c = D.value(data.diagonal[slot + 1]);
+    const Scalar b = D.value(data.off_diagonal[slot]);
+    const Scalar above = data.hermitian ? ScalarTraits<Scalar>::conjugate(b) : b;
+    const Real largest = Kokkos::max(magnitude(b), Kokkos::max(magnitude(a), magnitude(c)));
+    const Scalar p = a / largest, q = b / largest, r = c / largest, q_above = above / largest;
+    const Scalar determinant = p * c - q * above;  // over `largest`
+    const Scalar x = (r * first - q_above * second) / determinant;
+    second = (p * second - q * first) / determinant;
+    first = x;
+  }
+
+ private:
   template <class Member>
   KOKKOS_FUNCTION void forward(const Member& team, const Located& at) const {
     const Front<Ordinal, Offset>& front = at.front;
@@ -261,21 +276,6 @@ struct LdltSolveWorker {
       }
     });
     team.team_barrier();
-  }
-
-  /// By the inverse of a 2 × 2 pivot. Its entries are divided by their largest, so that no product overflows.
-  KOKKOS_FUNCTION void solve_two(const FrontSweep& D, Offset slot, Scalar& first, Scalar& second) const {
-    using Real = RealOf<Scalar>;
-    const auto magnitude = [](const Scalar& value) { return ScalarTraits<Scalar>::magnitude(value); };
-    const Scalar a = D.value(data.diagonal[slot]), c = D.value(data.diagonal[slot + 1]);
-    const Scalar b = D.value(data.off_diagonal[slot]);
-    const Scalar above = data.hermitian ? ScalarTraits<Scalar>::conjugate(b) : b;
-    const Real largest = Kokkos::max(magnitude(b), Kokkos::max(magnitude(a), magnitude(c)));
-    const Scalar p = a / largest, q = b / largest, r = c / largest, q_above = above / largest;
-    const Scalar determinant = p * c - q * above;  // over `largest`
-    const Scalar x = (r * first - q_above * second) / determinant;
-    second = (p * second - q * first) / determinant;
-    first = x;
   }
 
   template <class Member>

@@ -6,9 +6,13 @@
 #include <utility>
 
 #include "Lutra_At.hpp"
+#include "Lutra_LdltSolveFlow.hpp"
 #include "Lutra_LdltSolveWorker.hpp"
 #include "Lutra_LdltSolver.hpp"
 #include "Lutra_PortableFrontSweeps.hpp"
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_LdltSolveFlowCuda.hpp"
+#endif
 
 namespace lutra::Impl {
 
@@ -56,6 +60,42 @@ static void sweep_subtrees(const ExecutionSpace& exec, const std::vector<Front<O
   }
 }
 
+/// Arguments of sweeps but for vectors, and for what each sweep does.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+LdltSolveData<Scalar, Ordinal, Offset> ldlt_solve_data(
+    const LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const FrontSolveLists<typename ExecutionSpace::memory_space>& lists,
+    const LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
+    const FrontSystem<Scalar, Ordinal, typename ExecutionSpace::memory_space>& system) {
+  LdltSolveData<Scalar, Ordinal, Offset> data;
+  data.source_begin = lists.source_begin.data();
+  data.source = lists.source.data();
+  data.in = system.in;
+  data.out = system.out;
+  data.in_row = system.in_row.data();
+  data.out_row = system.out_row.data();
+  data.n_columns = system.n_columns;
+  data.fronts = plan.base.fronts.data();
+  data.room = factors.room.fronts.data();
+  data.records = factors.records.data();
+  data.rows = plan.base.rows.data();
+  data.panels = factors.panels.data();
+  data.variables = factors.variables.data();
+  data.diagonal = factors.diagonal.data();
+  data.off_diagonal = factors.off_diagonal.data();
+  data.kind = factors.kind.data();
+  data.hermitian = factors.symmetry == Symmetry::hermitian;
+  data.conjugate =
+      system.transposition == (data.hermitian ? Transposition::transposed : Transposition::adjoint);
+  return data;
+}
+
+/// What sweeps read of a plan.
+template <class Ordinal, class Memory>
+struct LdltSolveLists : FrontSolveLists<Memory> {
+  Kokkos::View<const LdltTask<Ordinal>*, Memory> small, large;  ///< of data flow, where the space has it
+};
+
 /// Sweeps of an execution space, one group of right-hand sides after another in the same vectors.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class LdltSweeps {
@@ -65,7 +105,21 @@ class LdltSweeps {
   using Factors = LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>;
   using System = FrontSystem<Scalar, Ordinal, Memory>;
   using Data = LdltSolveData<Scalar, Ordinal, Offset>;
-  using Lists = FrontSolveLists<Memory>;
+  using Flow = LdltSweepFlow<Scalar, Ordinal, Offset, ExecutionSpace>;
+  static constexpr bool has_flow = Flow::edge > 0;
+  using Lists = LdltSolveLists<Ordinal, Memory>;
+
+  static std::shared_ptr<const Lists> make_lists(const ExecutionSpace& exec, const Plan& plan,
+                                                 const MemoryBudget& budget) {
+    auto lists = std::make_shared<Lists>();
+    static_cast<FrontSolveLists<Memory>&>(*lists) = make_front_solve_lists(exec, plan.base, budget);
+    if constexpr (has_flow) {
+      const LdltSolveTasks<Ordinal, Offset> tasks(plan.base.layout.fronts, Flow::edge, Flow::blocks(exec));
+      lists->small = upload(exec, lists->reservation, "lutra::trisolve::ldlt_small_tasks", tasks.small);
+      lists->large = upload(exec, lists->reservation, "lutra::trisolve::ldlt_tasks", tasks.large);
+    }
+    return lists;
+  }
 
   LdltSweeps(std::shared_ptr<const Lists> lists, const MemoryBudget& budget)
       : m_lists(std::move(lists)), m_budget(budget), m_kernel(best_product<RealOf<Scalar>>()) {}
@@ -74,11 +128,13 @@ class LdltSweeps {
 
   void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const System& system,
            const LdltParts& parts) {
-    Data data = data_of(plan, factors, system);
+    Data data = ldlt_solve_data(plan, *m_lists, factors, system);
+    data.kernel = &m_kernel;
     const bool has_rest = parts.diagonal || parts.upper;
     for (int column = 0; column < system.n_columns;) {
       const int width = system.n_columns - column == 1 ? 1 : 4;
       reserve(exec, plan, factors, width);
+      if constexpr (has_flow) m_flow.begin(exec);
       data.by_slot = m_by_slot.data();
       data.by_index = m_by_index.data();
       data.contributions = m_contributions.data();
@@ -94,6 +150,7 @@ class LdltSweeps {
         data.sweep = {false, true, data.conjugate != data.hermitian};
         data.loads = !parts.lower;
         data.stores = true;
+        if (has_flow && data.loads) load(exec, plan, data, column, width);
         sweep(exec, plan, data, column, width);
       }
       column += width;
@@ -101,36 +158,31 @@ class LdltSweeps {
   }
 
  private:
-  Data data_of(const Plan& plan, const Factors& factors, const System& system) const {
-    Data data;
-    data.source_begin = m_lists->source_begin.data();
-    data.source = m_lists->source.data();
-    data.in = system.in;
-    data.out = system.out;
-    data.in_row = system.in_row.data();
-    data.out_row = system.out_row.data();
-    data.n_columns = system.n_columns;
-    data.fronts = plan.base.fronts.data();
-    data.room = factors.room.fronts.data();
-    data.records = factors.records.data();
-    data.rows = plan.base.rows.data();
-    data.panels = factors.panels.data();
-    data.variables = factors.variables.data();
-    data.diagonal = factors.diagonal.data();
-    data.off_diagonal = factors.off_diagonal.data();
-    data.kind = factors.kind.data();
-    data.kernel = &m_kernel;
-    data.hermitian = factors.symmetry == Symmetry::hermitian;
-    data.conjugate =
-        system.transposition == (data.hermitian ? Transposition::transposed : Transposition::adjoint);
-    return data;
-  }
-
-  static void sweep(const ExecutionSpace& exec, const Plan& plan, const Data& data, int column, int width) {
+  /// Right-hand sides, by slots, by the portable kernels: sweeps as data flow begin with them.
+  void load(const ExecutionSpace& exec, const Plan& plan, Data& data, int column, int width) {
+    Data loading = data;
+    loading.parts = {false, false, false};
+    loading.stores = false;
     if (width == 1) {
-      sweep_all(exec, plan, data.sweep.forward, LdltSolveWorker<1, Scalar, Ordinal, Offset>{data, column});
+      sweep_all(exec, plan, true, LdltSolveWorker<1, Scalar, Ordinal, Offset>{loading, column});
     } else {
-      sweep_all(exec, plan, data.sweep.forward, LdltSolveWorker<4, Scalar, Ordinal, Offset>{data, column});
+      sweep_all(exec, plan, true, LdltSolveWorker<4, Scalar, Ordinal, Offset>{loading, column});
+    }
+    data.loads = false;
+  }
+  void sweep(const ExecutionSpace& exec, const Plan& plan, const Data& data, int column, int width) {
+    if (width == 1) {
+      sweep_with(exec, plan, LdltSolveWorker<1, Scalar, Ordinal, Offset>{data, column});
+    } else {
+      sweep_with(exec, plan, LdltSolveWorker<4, Scalar, Ordinal, Offset>{data, column});
+    }
+  }
+  template <class Worker>
+  void sweep_with(const ExecutionSpace& exec, const Plan& plan, const Worker& worker) {
+    if constexpr (has_flow) {
+      m_flow.sweep(exec, plan, *m_lists, worker);
+    } else {
+      sweep_all(exec, plan, worker.data.sweep.forward, worker);
     }
   }
   template <class Worker>
@@ -155,6 +207,7 @@ class LdltSweeps {
     m_by_index = allocate("lutra::trisolve::values_by_index", plan.base.n);
     m_contributions =
         allocate("lutra::trisolve::contributions", static_cast<std::int64_t>(plan.base.rows.extent(0)));
+    if constexpr (has_flow) m_flow.reserve(exec, plan, factors, fresh, new_width);
     m_vectors = fresh;
     m_slots = factors.room.slots;
     m_width = new_width;
@@ -166,6 +219,7 @@ class LdltSweeps {
   ProductKernel<RealOf<Scalar>> m_kernel;
   MemoryReservation m_vectors;
   Vector m_by_slot, m_by_index, m_contributions;
+  Flow m_flow;
   Offset m_slots = 0;  ///< slots the vectors have room for
   int m_width = 0;     ///< values of a slot they have room for
 };

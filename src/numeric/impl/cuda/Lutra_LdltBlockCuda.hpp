@@ -20,6 +20,15 @@ struct LdltFlagsCuda {
   __device__ __forceinline__ void wait_for_flag(const Launch& launch, const int* flag, int front) const {
     Impl::wait_for_flag(launch, flag, front);
   }
+  template <class Launch>
+  __device__ __forceinline__ void wait_for_count(const Launch& launch, const int* count, int target,
+                                                 int front) const {
+    std::uint64_t begun = 0;
+    for (unsigned spins = 1; read_flag(count) < target; ++spins) {
+      if (spins % 256 == 0 && waited_too_long(launch, front, begun)) break;
+    }
+    Impl::fence();
+  }
 };
 
 /// A warp of a block of several, which works by itself.
@@ -124,15 +133,6 @@ struct LdltBlockCuda : LdltFlagsCuda {
     if (thread() == 0) exchange.taken = atomicAdd(counter, 1);
     __syncthreads();
     return exchange.taken;
-  }
-  template <class Launch>
-  __device__ __forceinline__ void wait_for_count(const Launch& launch, const int* count, int target,
-                                                 int front) const {
-    std::uint64_t begun = 0;
-    for (unsigned spins = 1; read_flag(count) < target; ++spins) {
-      if (spins % 256 == 0 && waited_too_long(launch, front, begun)) break;
-    }
-    Impl::fence();
   }
 
   template <class Scalar>

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LDLTSOLVEFLOWCUDA_HPP
+#define LUTRA_LDLTSOLVEFLOWCUDA_HPP
+
+#include <algorithm>
+#include <utility>
+
+#include "Lutra_LdltFlowCuda.hpp"
+#include "Lutra_LdltSolveFlow.hpp"
+#include "Lutra_TileFrontSolveCuda.hpp"
+
+namespace lutra::Impl {
+
+// Sweeps with L·D·Lᵀ as data flow, two launches each: forward fronts of small subtrees by warps, then all
+// others by blocks, backward the others first.
+
+template <class Scalar>
+__device__ __forceinline__ Scalar sum_of_lanes(const Scalar& value) {
+  Scalar sum[1] = {value};
+  sum_each_over_lanes(sum, 32);
+  return sum[0];
+}
+
+struct LdltSolveWarpCuda : LdltWarpCuda {
+  static constexpr int size = 32;
+  template <class Scalar>
+  static constexpr int solve_edge = 32;
+  template <class Scalar>
+  __device__ __forceinline__ Scalar sum_group(const Scalar& value) const {
+    return sum_of_lanes(value);
+  }
+};
+
+struct LdltSolveBlockCuda : LdltBlockCuda {
+  static constexpr int size = front_threads;
+  template <class Scalar>
+  static constexpr int solve_edge = front_tile<Scalar>;
+  template <class Scalar>
+  __device__ __forceinline__ Scalar sum_group(const Scalar& value) const {
+    return sum_of_lanes(value);
+  }
+};
+
+inline constexpr int ldlt_solve_warps = 4;  ///< of a block that works small fronts
+
+template <bool Forward, int Width, class Scalar, class Ordinal, class Offset>
+__global__ void __launch_bounds__(ldlt_solve_warps * 32)
+    ldlt_small_sweep_kernel(LdltSolveLaunch<Width, Scalar, Ordinal, Offset> launch) {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
+  constexpr int bytes = sizeof(LdltSolveSpace<LdltSolveWarpCuda, Width, Scalar>);
+  unsigned char* const own = shared_memory + static_cast<int>(threadIdx.x) / 32 * bytes;
+  sweep_tasks<Forward>(LdltSolveWarpCuda{{{}, own, bytes}}, launch);
+}
+
+template <bool Forward, int Width, class Scalar, class Ordinal, class Offset>
+__global__ void __launch_bounds__(front_threads, 2)
+    ldlt_sweep_kernel(LdltSolveLaunch<Width, Scalar, Ordinal, Offset> launch) {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
+  __shared__ LdltBlockCuda::Exchange exchange;
+  constexpr int bytes = sizeof(LdltSolveSpace<LdltSolveBlockCuda, Width, Scalar>);
+  sweep_tasks<Forward>(LdltSolveBlockCuda{{{}, shared_memory, bytes, exchange}}, launch);
+}
+
+/// Flags and partial sums of sweeps. All flags are zero at first; each sweep raises them to another number.
+template <class Scalar, class Ordinal, class Offset>
+struct LdltSweepFlow<Scalar, Ordinal, Offset, Kokkos::Cuda> {
+  static constexpr int edge = front_tile<Scalar>;
+  using Memory = Kokkos::CudaSpace;
+  using Plan = LdltPlan<Ordinal, Offset, Memory>;
+  template <int Width>
+  using Launch = LdltSolveLaunch<Width, Scalar, Ordinal, Offset>;
+
+  /// Members that gangs may have: so many blocks run at once whatever the kernel.
+  static int blocks(const Kokkos::Cuda& exec) { return exec.cuda_device_prop().multiProcessorCount; }
+
+  template <class Factors>
+  void reserve(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, MemoryReservation& memory,
+               int width) {
+    const auto count = static_cast<std::size_t>(plan.base.count);
+    const std::size_t tiles = static_cast<std::size_t>(factors.room.slots) / edge + count + 1;
+    m_flags = memory.template allocate<Flags>(exec, "lutra::trisolve::ldlt_flags", words + 3 * count + tiles);
+    m_partial_sums = memory.template allocate<Kokkos::View<Scalar*, Memory>>(
+        exec, "lutra::trisolve::ldlt_partial_sums",
+        (static_cast<std::size_t>(factors.room.panels) / (2 * edge) + 1) * static_cast<std::size_t>(width));
+    Kokkos::deep_copy(exec, m_flags, 0);
+    m_run = 0;
+  }
+
+  /// Before the first sweep of a solve.
+  void begin(const Kokkos::Cuda& exec) {
+    Kokkos::deep_copy(exec, Kokkos::subview(m_flags, std::pair<std::size_t, std::size_t>(0, words)), -1);
+  }
+
+  template <class Lists, int Width>
+  void sweep(const Kokkos::Cuda& exec, const Plan& plan, const Lists& lists,
+             const LdltSolveWorker<Width, Scalar, Ordinal, Offset>& worker) {
+    Launch<Width> launch;
+    launch.worker = worker;
+    launch.data.outcome = reinterpret_cast<LdltSolveStop*>(m_flags.data());
+    launch.children = plan.base.children.data();
+    launch.done = m_flags.data() + words;
+    launch.finished = launch.done + plan.base.count;
+    launch.arrived = launch.finished + plan.base.count;
+    launch.tiles = launch.arrived + plan.base.count;
+    launch.partial_sums = m_partial_sums.data();
+    launch.run = ++m_run;
+    if (worker.data.sweep.forward) {
+      work_small<true>(exec, lists, launch);
+      work_large<true>(exec, lists, launch);
+    } else {
+      work_large<false>(exec, lists, launch);
+      work_small<false>(exec, lists, launch);
+    }
+  }
+
+ private:
+  template <bool Forward, class Lists, int Width>
+  void work_small(const Kokkos::Cuda& exec, const Lists& lists, Launch<Width> launch) {
+    constexpr int bytes =
+        ldlt_solve_warps * static_cast<int>(sizeof(LdltSolveSpace<LdltSolveWarpCuda, Width, Scalar>));
+    launch.tasks = lists.small.data();
+    launch.n_tasks = static_cast<int>(lists.small.extent(0));
+    launch.ticket = m_flags.data() + (Forward ? 1 : 4);
+    run<Width>(exec, ldlt_small_sweep_kernel<Forward, Width, Scalar, Ordinal, Offset>, ldlt_solve_warps * 32,
+               bytes, (launch.n_tasks + ldlt_solve_warps - 1) / ldlt_solve_warps,
+               m_resident[0][Forward ? 1 : 0], launch);
+  }
+  template <bool Forward, class Lists, int Width>
+  void work_large(const Kokkos::Cuda& exec, const Lists& lists, Launch<Width> launch) {
+    constexpr int bytes = static_cast<int>(sizeof(LdltSolveSpace<LdltSolveBlockCuda, Width, Scalar>));
+    launch.tasks = lists.large.data();
+    launch.n_tasks = static_cast<int>(lists.large.extent(0));
+    launch.ticket = m_flags.data() + (Forward ? 2 : 3);
+    run<Width>(exec, ldlt_sweep_kernel<Forward, Width, Scalar, Ordinal, Offset>, front_threads, bytes,
+               launch.n_tasks, m_resident[1][Forward ? 1 : 0], launch);
+  }
+  /// Launched cooperatively: all blocks run at once, also beside a solve in another stream.
+  /// @param resident blocks that run at once, for one right-hand side and for four; asked for where it is 0
+  template <int Width, class Kernel>
+  static void run(const Kokkos::Cuda& exec, Kernel kernel, int threads, int bytes, int wanted,
+                  int (&resident)[2], Launch<Width> launch) {
+    if (wanted == 0) return;
+    int& at_once = resident[Width == 1 ? 0 : 1];
+    if (at_once == 0) at_once = ldlt_resident_blocks(exec, kernel, threads, bytes);
+    void* arguments[] = {&launch};
+    check_cuda(
+        cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), std::min(at_once, wanted), threads,
+                                    arguments, static_cast<std::size_t>(bytes), exec.cuda_stream()),
+        "launching a sweep with L·D·Lᵀ");
+  }
+
+  static constexpr std::size_t words = 8;  ///< stop, four tickets
+  using Flags = Kokkos::View<int*, Memory>;
+  Flags m_flags;
+  Kokkos::View<Scalar*, Memory> m_partial_sums;
+  int m_resident[2][2][2] = {};
+  int m_run = 0;
+};
+
+}  // namespace lutra::Impl
+
+#endif
