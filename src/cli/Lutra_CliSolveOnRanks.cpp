@@ -4,6 +4,7 @@
 
 #include "Lutra_CliCommands.hpp"
 #include "Lutra_CliExit.hpp"
+#include "Lutra_CliSession.hpp"
 #include "Lutra_CliSolveFiles.hpp"
 #include "Lutra_DistributedLU.hpp"
 #include "Lutra_MatrixProperties.hpp"
