@@ -15,7 +15,7 @@ struct DissectionOptions {
   /// Subgraphs of at most so many vertices are not dissected but ordered by minimum degree.
   int leaf_vertices = 400;
   /// The most that the larger side of a bisection weighs, of the weight of the subgraph.
-  double max_side_share = 0.6;
+  double max_side_share = 0.57;
   /// Coarsening stops at so many vertices.
   int coarse_vertices = 60;
   /// Initial separators tried on the coarsest graph.
