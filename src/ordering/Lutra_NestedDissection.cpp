@@ -2,7 +2,10 @@
 #include "Lutra_NestedDissection.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <string>
 
+#include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_HostDissection.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -54,12 +57,25 @@ void expand_columns(const ReducedGraph<Index>& reduced, const std::vector<Index>
   ++result.depth;
 }
 
+/// Matching has 32 bits for a vertex, contraction by hash an index type that counts the entries twice.
+template <class Index>
+void require_countable(const SymmetricGraph<Index>& graph) {
+  const auto n = static_cast<std::int64_t>(graph.size()),
+             entries = static_cast<std::int64_t>(graph.neighbours.size());
+  if (n < std::numeric_limits<std::int32_t>::max() && entries <= std::numeric_limits<Index>::max() / 2)
+    return;
+  throw InputError("graph: " + std::to_string(n) + " vertices and " + std::to_string(entries) +
+                   " entries are more than nested dissection counts with this index type");
+}
+
 }  // namespace
 
 template <class ExecutionSpace, class Index>
 Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricGraph<Index>& graph,
-                                    const DissectionOptions& options, const MemoryBudget& budget) {
-  const ReducedGraph<Index> reduced = reduce_graph(graph, options.reduction);
+                                    const DissectionOptions& options, const MemoryBudget& budget,
+                                    const std::vector<Index>& weights) {
+  require_countable(graph);
+  const ReducedGraph<Index> reduced = reduce_graph(graph, options.reduction, weights);
   std::vector<Index> order(static_cast<std::size_t>(reduced.graph.size()));
   const auto first = Impl::join_components(Impl::list_components(reduced.graph, order),
                                            static_cast<Index>(options.leaf_vertices), order);
@@ -86,9 +102,11 @@ Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricG
 
 #define LUTRA_DISSECTION(Space)                                                                          \
   template Dissection<int> nested_dissection(const Space&, const SymmetricGraph<int>&,                   \
-                                             const DissectionOptions&, const MemoryBudget&);             \
+                                             const DissectionOptions&, const MemoryBudget&,              \
+                                             const std::vector<int>&);                                   \
   template Dissection<std::int64_t> nested_dissection(const Space&, const SymmetricGraph<std::int64_t>&, \
-                                                      const DissectionOptions&, const MemoryBudget&);
+                                                      const DissectionOptions&, const MemoryBudget&,     \
+                                                      const std::vector<std::int64_t>&);
 LUTRA_FOR_EACH_SPACE(LUTRA_DISSECTION)
 #undef LUTRA_DISSECTION
 

@@ -51,10 +51,13 @@ struct Dissection {
 /// @param exec   whose threads dissect; the graph is on the host
 /// @param graph  lists sorted, each edge in both, no loops
 /// @param budget what the workspace is charged to
+/// @param weights [n] positive weights of the vertices; empty: all 1
+/// @throws InputError where the graph has 2³¹ vertices, or more entries than half of what Index counts
 /// @throws OutOfMemoryError
 template <class ExecutionSpace, class Index>
 Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricGraph<Index>& graph,
-                                    const DissectionOptions& options = {}, const MemoryBudget& budget = {});
+                                    const DissectionOptions& options = {}, const MemoryBudget& budget = {},
+                                    const std::vector<Index>& weights = {});
 
 }  // namespace lutra
 

@@ -135,7 +135,7 @@ std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
     case Ordering::metis:
       return metis_permutation(graph, weights);
     case Ordering::nd:
-      return nested_dissection(Kokkos::DefaultHostExecutionSpace(), graph).permutation;
+      return nested_dissection(Kokkos::DefaultHostExecutionSpace(), graph, {}, {}, weights).permutation;
     case Ordering::rcm:
       return Impl::ReverseCuthillMcKee<Index>(graph).order();
     case Ordering::natural:

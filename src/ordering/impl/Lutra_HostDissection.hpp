@@ -130,7 +130,10 @@ class HostDissection {
       if (side == side_b && share) break;
       const auto before = stack.mark();
       const Index n_side = size[static_cast<std::size_t>(side)];
-      Graph half = half_graph(n_side, stack.template take<Index>(2 * n_side + 3 + graph.n_entries()).data());
+      Graph half = half_graph(
+          n_side,
+          stack.template take<Index>(2 * static_cast<std::size_t>(n_side) + 3 + graph.neighbours.extent(0))
+              .data());
       cut_out(graph, part, number, side, half);
       dissect(worker, half, side == side_a ? begin : begin + size[0]);
       stack.rewind(before);
@@ -198,11 +201,11 @@ class HostDissection {
 
   static std::unique_ptr<Task> task_of(const Graph& graph, const Parts& part, const Indices& number,
                                        Index n_side, Index begin) {
-    Index n_entries = 1;  // one more: cut_out writes an entry before it decides to keep it
+    std::size_t n_entries = 1;  // one more: cut_out writes an entry before it decides to keep it
     for (Index v = 0; v < graph.n_vertices; ++v)
-      if (part(v) == side_b) n_entries += graph.row_map(v + 1) - graph.row_map(v);
+      if (part(v) == side_b) n_entries += static_cast<std::size_t>(graph.row_map(v + 1) - graph.row_map(v));
     auto task = std::make_unique<Task>();
-    task->memory.resize(static_cast<std::size_t>(2 * n_side + 3 + n_entries));
+    task->memory.resize(2 * static_cast<std::size_t>(n_side) + 3 + n_entries);
     task->graph = half_graph(n_side, task->memory.data());
     task->begin = begin;
     cut_out(graph, part, number, side_b, task->graph);
@@ -240,14 +243,14 @@ class HostDissection {
   /// The subgraph of the vertices order[begin … end − 1], to which none outside is joined.
   std::unique_ptr<Task> task_of(const std::vector<Index>& order, Index begin, Index end,
                                 std::vector<Index>& number) const {
-    Index n_entries = 0;
+    std::size_t n_entries = 0;
     for (Index k = begin; k < end; ++k) {
       const Index v = at(order, k);
       at(number, v) = k - begin;
-      n_entries += at(m_graph.row_map, v + 1) - at(m_graph.row_map, v);
+      n_entries += static_cast<std::size_t>(at(m_graph.row_map, v + 1) - at(m_graph.row_map, v));
     }
     auto task = std::make_unique<Task>();
-    task->memory.resize(static_cast<std::size_t>(2 * (end - begin) + 3 + n_entries));
+    task->memory.resize(2 * static_cast<std::size_t>(end - begin) + 3 + n_entries);
     task->begin = begin;
     Graph& graph = task->graph = half_graph(end - begin, task->memory.data());
     Index next = 0;
