@@ -14,7 +14,7 @@ int run_calibrate(const Arguments& arguments) {
   const std::string& file = arguments.files.front();
   check_output_file("calibrate:", file);
   const DeviceModel model = with_types(
-      "f64", false, check_backend(arguments), []<class Scalar, class ExecutionSpace>() -> DeviceModel {
+      "f64", false, check_backend(arguments), [&]<class Scalar, class ExecutionSpace>() -> DeviceModel {
         if constexpr (std::is_same_v<Scalar, double>) {
           DeviceModel measured = measure_device_model<double, ExecutionSpace>();
           const RunInfo run = describe_run<ExecutionSpace>();
