@@ -11,6 +11,9 @@
 
 namespace lutra::Perf {
 
+/// What solvers expect whose refactorizations and solves are timed: an ordering that takes longer may pay.
+inline constexpr int repeated_factorizations = 100;
+
 /// A dense front of the benchmarks.
 struct PerfFront {
   int pivots = 0, off_diagonal_rows = 0;

@@ -21,6 +21,7 @@ class LdltSolver final : public Solver<double> {
   LdltSolver(const HostMatrix<double>& matrix, const std::vector<double>& b, bool definite)
       : m_matrix(to_device(matrix)), m_b(to_device(b)), m_x("lutra::perf::x", b.size()) {
     m_options.positive_definite = definite;
+    m_options.expected_factorizations = repeated_factorizations;
   }
   void analyze() override { m_solver.emplace(m_options).analyze(m_matrix); }
   void prepare_factorization() override { analyze(); }

@@ -17,6 +17,7 @@ namespace {
 LuOptions with_engine(Engine engine) {
   LuOptions options;
   options.engine = engine;
+  options.expected_factorizations = repeated_factorizations;
   return options;
 }
 
