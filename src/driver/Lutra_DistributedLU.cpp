@@ -260,6 +260,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& whole,
                                                 default_device_model<Exec>().numeric);
         if (choice.engine != Engine::multifrontal) return;
         takes_fronts[0] = 1;
+        Impl::collect_rows(*pivots, tree);
         pivots->reorder(tree.order);
         describe_fronts(tree, m_comm.size(), static_cast<double>(whole.nnz()), m_report);
       },
