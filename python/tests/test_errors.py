@@ -103,7 +103,7 @@ class BadCalls(unittest.TestCase):
         A = unsymmetric(10)
         with self.assertRaisesRegex(ValueError, "orderng.*ordering, matching, engine"):
             lutra.splu(A, orderng="amd")
-        with self.assertRaisesRegex(ValueError, "ordering.*best.*auto, metis, amd"):
+        with self.assertRaisesRegex(ValueError, "ordering.*best.*auto, metis, nd, amd"):
             lutra.splu(A, ordering="best")
         for options in ({"tolerance": "small"}, {"max_refinement_steps": -1}, {"max_refinement_steps": 2**40},
                         {"validate_input": 2}, {"tolerance": float("nan")}, {"pivot_threshold": 3},
