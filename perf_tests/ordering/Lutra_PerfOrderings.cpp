@@ -61,7 +61,7 @@ std::vector<OrderingKind> ordering_kinds() {
                      }});
   };
   add("metis", [](const OrderingProblem& problem, int seed) { return order_by_metis(problem.graph, seed); });
-  for (const Ordering ordering : {Ordering::amd})
+  for (const Ordering ordering : {Ordering::nd, Ordering::amd})
     add(name_of(ordering),
         [ordering](const OrderingProblem& problem, int) { return order(problem.graph, ordering); });
   add("automatic", [](const OrderingProblem& problem, int) {
