@@ -37,10 +37,10 @@ struct PredictedTimes {
 /// Size of the factors. L is counted without its unit diagonal, U with its diagonal.
 struct FactorCounts {
   std::optional<std::int64_t> nnz_l, nnz_u;
-  std::optional<double> fill_ratio;        ///< (nnz_l + nnz_u) / nnz(A)
-  std::optional<double> flops;             ///< multiplications, additions and divisions of one factorization
-  std::optional<std::int64_t> supernodes;  ///< empty where the engine has none
-  std::optional<std::int64_t> levels;      ///< levels of the column dependency graph
+  std::optional<double> fill_ratio;         ///< (nnz_l + nnz_u) / nnz(A)
+  std::optional<double> flops;              ///< multiplications, additions and divisions of one factorization
+  std::optional<std::int64_t> supernodes;   ///< empty where the engine has none
+  std::optional<std::int64_t> levels;       ///< levels of the column dependency graph
   std::optional<std::int64_t> tree_height;  ///< vertices on the longest path of the elimination tree, where
                                             ///< the ordering was chosen by it
   std::optional<std::int64_t> levels_a, levels_b, levels_c;  ///< levels worked in each mode; empty: no modes

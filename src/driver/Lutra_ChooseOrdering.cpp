@@ -188,13 +188,12 @@ BackendChoice choose_backend(const BackendProperties& properties, const DeviceMo
   return on_host <= start + on_device ? BackendChoice::host : BackendChoice::device;
 }
 
-#define LUTRA_INSTANTIATE(Ordinal, Offset)                                                                 \
-  template ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                                    const DeviceModel&, const OrderingUse&,                \
-                                                    const std::vector<Ordinal>&,                           \
-                                                    const std::vector<Ordinal>&);                          \
-  template ChosenOrder<Ordinal> order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&,       \
-                                              Ordering, const std::vector<Ordinal>&,                       \
+#define LUTRA_INSTANTIATE(Ordinal, Offset)                                                           \
+  template ChosenOrder<Ordinal> order_automatically(                                                 \
+      const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, const DeviceModel&, const OrderingUse&, \
+      const std::vector<Ordinal>&, const std::vector<Ordinal>&);                                     \
+  template ChosenOrder<Ordinal> order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
+                                              Ordering, const std::vector<Ordinal>&,                 \
                                               const std::vector<Ordinal>&);
 LUTRA_FOR_EACH_PATTERN(LUTRA_INSTANTIATE)
 

@@ -219,7 +219,7 @@ void DistributedTriangles<Scalar>::State::solve_group(const Scalar* B, Scalar* X
       [&](std::size_t i, std::size_t c, const Scalar& value) { b[i * k + c] = value; });
   for (std::size_t r = 0; r < sweeps.front().plan.rows.size(); ++r)
     if (sweeps.front().plan.rows[r].diagonal) arrive(0, r, b_bit);
-  while (todo > 0) {
+  while (remaining > 0) {
     bool came = false;
     while (const auto arrival = memory->next_arrival()) {
       take(*arrival);
@@ -229,7 +229,7 @@ void DistributedTriangles<Scalar>::State::solve_group(const Scalar* B, Scalar* X
       const Task task = ready.top();
       ready.pop();
       multiply(task.first, task.second);
-    } else if (!came && todo > 0) {
+    } else if (!came && remaining > 0) {
       const double before = Impl::seconds_now();
       comm.wait_until("x or a partial sum of a triangular solve", [&] {
         const auto arrival = memory->next_arrival();
@@ -249,7 +249,7 @@ void DistributedTriangles<Scalar>::State::solve_group(const Scalar* B, Scalar* X
 template <class Scalar>
 void DistributedTriangles<Scalar>::State::begin_solve() {
   ++epoch;
-  todo = 0;
+  remaining = 0;
   for (Impl::Sweep<Scalar>& sweep : sweeps) {
     std::fill_n(sweep.sums.begin(), sweep.plan.sum_rows * k, Scalar(0));
     std::fill(sweep.has_x.begin(), sweep.has_x.end(), 0);
@@ -258,7 +258,7 @@ void DistributedTriangles<Scalar>::State::begin_solve() {
       const std::size_t blocks = row.end_block - row.first_block;
       sweep.row_states[r] = {0, blocks + row.children.size() + (row.diagonal ? 1 : 0), 0};
     }
-    todo += sweep.plan.rows.size() + sweep.plan.columns.size();
+    remaining += sweep.plan.rows.size() + sweep.plan.columns.size();
     statistics.flops += 2.0 * static_cast<double>(sweep.plan.count_entries() * k);
   }
 }
@@ -334,7 +334,7 @@ void DistributedTriangles<Scalar>::State::complete(std::size_t s, std::size_t r)
   Impl::Sweep<Scalar>& sweep = sweeps[s];
   const SweepPlan::Row& row = sweep.plan.rows[r];
   const Scalar* const sum = sweep.sums.data() + row.sum_offset * k;
-  --todo;
+  --remaining;
   if (!row.diagonal) {
     put(row.parent, sum, row.width);
     return;
@@ -376,7 +376,7 @@ void DistributedTriangles<Scalar>::State::multiply(std::size_t s, std::size_t c)
                    sweep.sums.data() + row.sum_offset * k);
     if (--sweep.row_states[block.row].missing == 0) complete(s, block.row);
   }
-  --todo;
+  --remaining;
 }
 
 template <class Scalar>

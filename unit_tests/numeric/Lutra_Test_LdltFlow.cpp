@@ -9,14 +9,14 @@
 #include "Lutra_LdltCases.hpp"
 #include "Lutra_LdltSchedule.hpp"
 #include "Lutra_ScaleEntries.hpp"
-#include "Lutra_TestWarps.hpp"
+#include "Lutra_TestBlock.hpp"
 
 namespace lutra::Test {
 namespace {
 
 /// A block of a few warps of fibers, as Lutra_LdltFlow.hpp wants it. All blocks begin their waits late and in
 /// any order; a wait that is too long ends the factorization.
-struct FiberBlock {
+struct FiberBlock : BlockOfFibers<FiberBlock> {
   static constexpr int max_looks = 400000;
   struct Memory {
     std::vector<unsigned char> space;
@@ -33,8 +33,6 @@ struct FiberBlock {
 
   int thread() const { return Warps::active->thread() % threads(); }
   int threads() const { return warps * Warps::lanes; }
-  void barrier() const { Warps::active->block_barrier(); }
-  void group_barrier() const { Warps::active->barrier(); }
   void* space() const { return memory.space.data(); }
   std::int64_t space_bytes() const { return static_cast<std::int64_t>(memory.space.size()); }
 
@@ -63,34 +61,6 @@ struct FiberBlock {
   template <class Scalar>
   Scalar reciprocal(const Scalar& value) const {
     return Scalar(1) / value;
-  }
-  int next(int* counter) const {
-    barrier();
-    if (thread() == 0) memory.taken = (*counter)++;
-    barrier();
-    return memory.taken;
-  }
-  void fence() const {}
-  template <class Launch>
-  void raise_flag(const Launch& launch, int* flag) const {
-    *flag = launch.run;
-  }
-  template <class Launch, class Condition>
-  void wait(const Launch& launch, int front, const Condition& condition) const {
-    int looks = 0;
-    while (!condition()) {
-      if (++looks > max_looks) launch.data.outcome->stopped_front = front;
-      if (launch.data.outcome->stopped_front >= 0) return;
-      Warps::active->yield();
-    }
-  }
-  template <class Launch>
-  void wait_for_flag(const Launch& launch, const int* flag, int front) const {
-    wait(launch, front, [&] { return *static_cast<const volatile int*>(flag) == launch.run; });
-  }
-  template <class Launch>
-  void wait_for_count(const Launch& launch, const int* count, int target, int front) const {
-    wait(launch, front, [&] { return *static_cast<const volatile int*>(count) >= target; });
   }
 
   template <class Scalar>
@@ -145,13 +115,13 @@ bool factorize_by_blocks(const Plan& plan, const Values& values, const LdltPivot
   for (auto& own : memory) own.space.assign(setup.roomy ? 5 * diagonal : diagonal, 0xff);
   // small fronts by warps, then tasks by blocks
   const bool small = Warps().run(setup.blocks * setup.warps, random, [&] {
-    const FiberBlock block{memory[static_cast<std::size_t>(Warps::active->block())], 1};
+    const FiberBlock block{{}, memory[static_cast<std::size_t>(Warps::active->block())], 1};
     work_small_fronts(block, launch);
   });
   const bool tasks = Warps().run(
       setup.blocks * setup.warps, random,
       [&] {
-        const FiberBlock block{memory[static_cast<std::size_t>(Warps::active->block())], setup.warps};
+        const FiberBlock block{{}, memory[static_cast<std::size_t>(Warps::active->block())], setup.warps};
         work_tasks(block, launch);
       },
       setup.warps);

@@ -41,8 +41,8 @@ TEMPLATE_TEST_CASE("minimum degree: fill by hand", "[ordering]", int, std::int64
   cycle.emplace_back(0, 11);
   const auto ring = graph_of<TestType>(12, cycle);
   CHECK(nnz_l(ring, minimum_degree(ring)) == 12 + 9);
-  // 3 × 3: four corners make a cycle of four around the centre (4 edges); it needs no diagonal but through
-  // the first of the other five: 12 + 4 + 1.
+  // 3 × 3: the four vertices of degree 2 leave a cycle of four around the centre (4 edges); it needs no
+  // diagonal but through the first of the other five: 12 + 4 + 1.
   const auto small = graph_of<TestType>(9, Test::grid(3));
   CHECK(nnz_l(small, minimum_degree(small)) == 17);
 }

@@ -10,16 +10,16 @@
 #include "Lutra_LdltSolves.hpp"
 #include "Lutra_LdltSweeps.hpp"
 #include "Lutra_RandomLdlt.hpp"
+#include "Lutra_TestBlock.hpp"
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestTypes.hpp"
-#include "Lutra_TestWarps.hpp"
 
 namespace lutra::Test {
 namespace {
 
 /// A block of fibers, as Lutra_LdltSolveFlow.hpp wants it. A wait that is too long ends the sweep.
 template <int Members, int Edge>
-struct SolveFibers {
+struct SolveFibers : BlockOfFibers<SolveFibers<Members, Edge>> {
   static constexpr int size = Members * Warps::lanes, max_looks = 200000;
   template <class Scalar>
   static constexpr int solve_edge = Edge;
@@ -31,37 +31,7 @@ struct SolveFibers {
 
   int thread() const { return Warps::active->thread() % size; }
   int threads() const { return size; }
-  void barrier() const { Warps::active->block_barrier(); }
-  void group_barrier() const { Warps::active->barrier(); }
   void* space() const { return memory.space; }
-  int next(int* counter) const {
-    barrier();
-    if (thread() == 0) memory.taken = (*counter)++;
-    barrier();
-    return memory.taken;
-  }
-  void fence() const {}
-  template <class Launch>
-  void raise_flag(const Launch& launch, int* flag) const {
-    *flag = launch.run;
-  }
-  template <class Launch, class Condition>
-  void wait(const Launch& launch, int front, const Condition& condition) const {
-    int looks = 0;
-    while (!condition()) {
-      if (++looks > max_looks) launch.data.outcome->stopped_front = front;
-      if (launch.data.outcome->stopped_front >= 0) return;
-      Warps::active->yield();
-    }
-  }
-  template <class Launch>
-  void wait_for_flag(const Launch& launch, const int* flag, int front) const {
-    wait(launch, front, [&] { return *static_cast<const volatile int*>(flag) == launch.run; });
-  }
-  template <class Launch>
-  void wait_for_count(const Launch& launch, const int* count, int target, int front) const {
-    wait(launch, front, [&] { return *static_cast<const volatile int*>(count) >= target; });
-  }
   template <class Scalar>
   Scalar sum_group(const Scalar& value) const {
     Scalar sum = value;
@@ -158,8 +128,8 @@ struct FlowSolver {
     return Warps().run(
         blocks * In, random,
         [&] {
-          lutra::Impl::sweep_tasks<Forward>(Kind{memory[static_cast<std::size_t>(Warps::active->block())]},
-                                            launch);
+          lutra::Impl::sweep_tasks<Forward>(
+              Kind{{}, memory[static_cast<std::size_t>(Warps::active->block())]}, launch);
         },
         In);
   }

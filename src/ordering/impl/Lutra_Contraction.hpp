@@ -2,6 +2,9 @@
 #ifndef LUTRA_CONTRACTION_HPP
 #define LUTRA_CONTRACTION_HPP
 
+// The coarser graph of a matching: the step of multilevel bisection (Karypis and Kumar 1998) after
+// Lutra_HeavyEdgeMatching.hpp.
+
 #include <cstdint>
 
 #include "Lutra_Executors.hpp"

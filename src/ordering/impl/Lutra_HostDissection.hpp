@@ -2,6 +2,8 @@
 #ifndef LUTRA_HOSTDISSECTION_HPP
 #define LUTRA_HOSTDISSECTION_HPP
 
+// Nested dissection (George 1973) by host threads, depth first.
+
 #include <algorithm>
 #include <array>
 #include <atomic>

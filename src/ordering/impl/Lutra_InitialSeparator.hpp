@@ -2,6 +2,9 @@
 #ifndef LUTRA_INITIALSEPARATOR_HPP
 #define LUTRA_INITIALSEPARATOR_HPP
 
+// Separators of the coarsest graphs of multilevel bisection (Karypis and Kumar 1998): grown breadth first
+// from several vertices, refined, the best kept.
+
 #include <cstdint>
 
 #include "Lutra_Executors.hpp"

@@ -2,6 +2,9 @@
 #ifndef LUTRA_LEVELDISSECTION_HPP
 #define LUTRA_LEVELDISSECTION_HPP
 
+// Nested dissection (George 1973) by all threads of a space, level by level of the separator tree: the method
+// of devices.
+
 #include <algorithm>
 #include <vector>
 

@@ -2,6 +2,9 @@
 #ifndef LUTRA_NODEFM_HPP
 #define LUTRA_NODEFM_HPP
 
+// Refinement of vertex separators by moves of single vertices (Fiduccia and Mattheyses 1982; on separators
+// Ashcraft and Liu 1998): the method of hosts.
+
 #include <cstdint>
 #include <utility>
 

@@ -2,6 +2,9 @@
 #ifndef LUTRA_SEPARATORHALFPASSES_HPP
 #define LUTRA_SEPARATORHALFPASSES_HPP
 
+// Refinement of vertex separators by many moves at once (LaSalle and Karypis 2015; Jet, Gilbert et al. 2024):
+// the method of devices and of large graphs.
+
 #include <cstdint>
 #include <utility>
 

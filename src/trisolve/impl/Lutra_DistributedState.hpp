@@ -105,8 +105,8 @@ struct DistributedTriangles<Scalar>::State {
   std::size_t rhs_count = 0, solution_count = 0;
   bool has_values = false;
   std::uint64_t epoch = 0;
-  std::size_t k = 1;     ///< right-hand sides of the running solve
-  std::size_t todo = 0;  ///< rows not complete and columns not multiplied yet, of all sweeps
+  std::size_t k = 1;          ///< right-hand sides of the running solve
+  std::size_t remaining = 0;  ///< rows not complete and columns not multiplied yet, of all sweeps
   RankStatistics statistics;
   /// Columns with x whose blocks wait to be multiplied: (sweep, column), first first.
   using Task = std::pair<std::size_t, std::size_t>;

@@ -7,13 +7,13 @@
 
 namespace lutra::Impl {
 
-// Sweeps with L·D·Lᵀ as data flow: fronts of small subtrees a warp each, larger ones by gangs of blocks
-// (Lutra_LdltSolveTasks.hpp). Rows of a front, eliminated e, delayed d and contribution rows b, are cut into
-// tiles; tile t belongs to member t mod members, how many there are is known once the children have ended.
+// Solves with multifrontal factors (Duff and Reid 1983): sweeps with L·D·Lᵀ as data flow. Fronts of small
+// subtrees take a warp each, larger ones gangs of blocks (Lutra_LdltSolveTasks.hpp). Rows of a front,
+// eliminated e, delayed d and contribution rows b, are cut into tiles; tile t belongs to member t mod
+// members. How many there are is known once the children have ended.
 //
-//   forward:   children's flags ─► tile 0 ─flag─► tile 1 ─flag─► …   rows of e; each tile subtracts the
-//   products
-//                                     └──────────────┴─► tiles of d and b      with those before it, in order
+//   forward:   children's flags ─► tile 0 ─flag─► tile 1 ─flag─► …   rows of e; each tile subtracts
+//                                     └──────────────┴─► tiles of d and b      products with those before it
 //   backward:  parent's flag ─► partial sums of columns with rows of d and b, shared ─count─►
 //              last tile of e ─flag─► … ─flag─► tile 0
 //
