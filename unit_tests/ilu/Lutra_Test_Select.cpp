@@ -64,6 +64,7 @@ std::vector<std::pair<std::string, std::function<Values<Real>(std::size_t)>>> di
        each([=](auto, auto, Random& r) { return std::exp(Real(20) * uniform(r)); })},
       {"all equal", each([](auto, auto, Random&) { return Real(0.1); })},
       {"two values", each([](auto i, auto n, Random&) { return i < n / 3 ? Real(1) : Real(-4); })},
+      {"two values, mixed", each([](auto, auto, Random& r) { return r() % 3 == 0 ? Real(1) : Real(-4); })},
       {"seven values", each([](auto, auto, Random& r) { return Real(r() % 7); })},
       {"ascending", each([](auto i, auto, Random&) { return static_cast<Real>(i); })},
       {"a period of 1024", each([](auto i, auto, Random&) { return static_cast<Real>(i % 1024); })},

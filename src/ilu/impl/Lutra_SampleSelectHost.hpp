@@ -46,7 +46,8 @@ struct SampleSelectHost {
       state.lo = state.hi;
     }
     for (bool is_first = true; !state.is_found(); is_first = false) {
-      if (state.source != State::values && state.count <= finish_size) {
+      const bool is_gathered = state.source != State::values && state.size == state.count;
+      if (is_gathered && state.count <= finish_size) {
         finish(state);
         break;
       }
@@ -145,7 +146,7 @@ struct SampleSelectHost {
     state = state.filtered();
   }
 
-  /// std::nth_element on the gathered keys.
+  /// std::nth_element on the gathered keys, all of which are in question.
   void finish(State& state) const {
     Key* const begin = buffer(state.source);
     Key* const end = begin + state.count;
