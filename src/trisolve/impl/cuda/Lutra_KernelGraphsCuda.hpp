@@ -18,7 +18,6 @@ namespace lutra::Impl {
 struct CudaDeleter {
   void operator()(cudaGraph_t graph) const { static_cast<void>(cudaGraphDestroy(graph)); }
   void operator()(cudaGraphExec_t graph) const { static_cast<void>(cudaGraphExecDestroy(graph)); }
-  void operator()(cudaStream_t stream) const { static_cast<void>(cudaStreamDestroy(stream)); }
 };
 template <class Handle>
 using CudaOwner = std::unique_ptr<std::remove_pointer_t<Handle>, CudaDeleter>;

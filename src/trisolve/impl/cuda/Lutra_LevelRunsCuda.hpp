@@ -6,7 +6,9 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <array>
-#include <stdexcept>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -66,37 +68,92 @@ class LevelGraph {
 
 inline constexpr int early_launch_arch = 90;  ///< from which on kernels can wait for the launch before
 
-/// Launches a kernel that may begin while the one before in the stream still runs, if the kernel waits for
-/// it itself.
-template <class... Parameters, class... Arguments>
-void launch_early(cudaStream_t stream, void (*kernel)(Parameters...), unsigned teams, int threads,
-                  std::size_t shared_bytes, const Arguments&... arguments) {
-  cudaFuncAttributes compiled{};
-  check_cuda(cudaFuncGetAttributes(&compiled, kernel), "looking up a kernel");
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(teams);
-  config.blockDim = dim3(static_cast<unsigned>(threads));
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs =
-      compiled.ptxVersion >= early_launch_arch && compiled.binaryVersion >= early_launch_arch ? 1 : 0;
-  check_cuda(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...),
-             "launching a triangular solve");
-}
+/// Makes a graph of launches, each after the one before. The nodes are added one by one: a captured stream
+/// would be invalidated by another thread that waits for the device meanwhile.
+class LaunchChain {
+ public:
+  LaunchChain() {
+    cudaGraph_t graph = nullptr;
+    check_cuda(cudaGraphCreate(&graph, 0), "making a graph");
+    m_graph.reset(graph);
+  }
+
+  /// Appends a launch. One that waits for the launch before by itself may begin while that still runs.
+  /// @param waits whether the kernel calls wait_for_launch_before
+  template <class... Parameters, class... Arguments>
+  cudaGraphNode_t add(bool waits, void (*kernel)(Parameters...), unsigned teams, int threads,
+                      std::size_t shared_bytes, const Arguments&... arguments) {
+    std::tuple<Parameters...> values(static_cast<Parameters>(arguments)...);
+    auto pointers = std::apply(
+        [](auto&... value) { return std::array<void*, sizeof...(Parameters)>{&value...}; }, values);
+    cudaKernelNodeParams parameters{};
+    parameters.func = reinterpret_cast<void*>(kernel);
+    parameters.gridDim = dim3(teams);
+    parameters.blockDim = dim3(static_cast<unsigned>(threads));
+    parameters.sharedMemBytes = static_cast<unsigned>(shared_bytes);
+    parameters.kernelParams = pointers.data();
+    cudaGraphNode_t node = nullptr;
+    check_cuda(cudaGraphAddKernelNode(&node, m_graph.get(), nullptr, 0, &parameters),
+               "recording a triangular solve");
+    if (m_last != nullptr) add_dependency(node, waits && can_begin_early(parameters.func));
+    return m_last = node;
+  }
+
+  /// Appends a launch whose first argument has the caller's arrays.
+  template <class... Parameters, class... Arguments>
+  void add_boundary(bool waits, void (*kernel)(Parameters...), const Arguments&... arguments) {
+    m_boundary.push_back({add(waits, kernel, arguments...), sizeof...(Parameters)});
+  }
+
+  LevelGraph::Recording finish() {
+    LevelGraph::Recording result;
+    cudaGraphExec_t exec = nullptr;
+    check_cuda(cudaGraphInstantiate(&exec, m_graph.get(), 0), "preparing the recorded triangular solve");
+    result.exec.reset(exec);
+    result.graph = std::move(m_graph);
+    result.boundary = std::move(m_boundary);
+    return result;
+  }
+
+ private:
+  static bool can_begin_early(const void* kernel) {
+    cudaFuncAttributes compiled{};
+    check_cuda(cudaFuncGetAttributes(&compiled, kernel), "looking up a kernel");
+    return compiled.ptxVersion >= early_launch_arch && compiled.binaryVersion >= early_launch_arch;
+  }
+
+  void add_dependency(cudaGraphNode_t node, bool early) const {
+#if CUDART_VERSION >= 12030
+    cudaGraphEdgeData edge{};
+    if (early) {
+      edge.type = cudaGraphDependencyTypeProgrammatic;
+      edge.from_port = cudaGraphKernelNodePortProgrammatic;
+    }
+#endif
+#if CUDART_VERSION >= 13000
+    const auto status = cudaGraphAddDependencies(m_graph.get(), &m_last, &node, &edge, 1);
+#elif CUDART_VERSION >= 12030
+    const auto status = cudaGraphAddDependencies_v2(m_graph.get(), &m_last, &node, &edge, 1);
+#else
+    static_cast<void>(early);
+    const auto status = cudaGraphAddDependencies(m_graph.get(), &m_last, &node, 1);
+#endif
+    check_cuda(status, "recording a triangular solve");
+  }
+
+  CudaOwner<cudaGraph_t> m_graph;
+  std::vector<LevelGraph::BoundaryNode> m_boundary;
+  cudaGraphNode_t m_last = nullptr;
+};
 
 template <class Scalar, class Value, class Ordinal, class Offset>
-void launch_small_run(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                      const LevelRuns<Ordinal>& levels, const LevelRun<Ordinal>& run) {
+void add_small_run(LaunchChain& chain, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
+                   const LevelRuns<Ordinal>& levels, const LevelRun<Ordinal>& run) {
   const auto kernel = small_levels_kernel<chain_warps, Scalar, Value, Ordinal, Offset>;
   check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, chain_shared_bytes),
              "asking for shared memory");
-  launch_early(stream, kernel, 1, chain_warps * narrow_lanes, chain_shared_bytes, data,
-               levels.first_task(run), levels.end_task(run), run.first_level, run.end_level,
-               levels.max_tasks(run));
+  chain.add(true, kernel, 1, chain_warps * narrow_lanes, chain_shared_bytes, data, levels.first_task(run),
+            levels.end_task(run), run.first_level, run.end_level, levels.max_tasks(run));
 }
 
 /// Whether all levels access the caller's arrays themselves: they are few and large, so that replacing these
@@ -113,94 +170,40 @@ unsigned level_teams(Ordinal tasks) {
   return static_cast<unsigned>((tasks + level_warps - 1) / level_warps);
 }
 
-/// Launches of a solve whose levels access the caller's arrays.
+/// Adds the launches of a solve whose levels access the caller's arrays.
 template <class Scalar, class Value, class Ordinal, class Offset>
-void launch_whole_levels(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                         const LevelRuns<Ordinal>& levels) {
+void add_whole_levels(LaunchChain& chain, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
+                      const LevelRuns<Ordinal>& levels) {
   const Ordinal end_level = levels.runs[0].end_level;
   for (Ordinal level = 0; level < end_level; ++level) {
     const Ordinal first = levels.first_task(level);
-    launch_early(stream, whole_level_kernel<Scalar, Value, Ordinal, Offset>, level_teams(levels.tasks(level)),
-                 level_warps * narrow_lanes, 0, data, first, first + levels.tasks(level),
-                 level + 1 < end_level);
+    chain.add_boundary(true, whole_level_kernel<Scalar, Value, Ordinal, Offset>,
+                       level_teams(levels.tasks(level)), level_warps * narrow_lanes, 0, data, first,
+                       first + levels.tasks(level), level + 1 < end_level);
   }
 }
 
-/// All launches of a solve, in their order.
+/// Adds all launches of a solve, in their order.
 template <class Scalar, class Value, class Ordinal, class Offset>
-void launch_levels(cudaStream_t stream, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                   std::int64_t n, const LevelRuns<Ordinal>& levels) {
-  if (takes_whole_levels(levels)) return launch_whole_levels(stream, data, levels);
+void add_levels(LaunchChain& chain, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
+                std::int64_t n, const LevelRuns<Ordinal>& levels) {
+  if (takes_whole_levels(levels)) return add_whole_levels(chain, data, levels);
   const auto teams = static_cast<unsigned>((n + staging_threads - 1) / staging_threads);
-  gather_rhs_kernel<<<teams, staging_threads, 0, stream>>>(data, n);
-  check_cuda(cudaGetLastError(), "launching a triangular solve");
+  chain.add_boundary(false, gather_rhs_kernel<Scalar, Value, Ordinal, Offset>, teams, staging_threads, 0,
+                     data, n);
   for (const auto& run : levels.runs) {
     if (run.small) {
-      launch_small_run(stream, data, levels, run);
+      add_small_run(chain, data, levels, run);
       continue;
     }
     for (Ordinal level = run.first_level; level < run.end_level; ++level) {
       const Ordinal first = levels.first_task(level);
-      launch_early(stream, large_level_kernel<Scalar, Value, Ordinal, Offset>,
-                   level_teams(levels.tasks(level)), level_warps * narrow_lanes, 0, data, first,
-                   first + levels.tasks(level));
+      chain.add(true, large_level_kernel<Scalar, Value, Ordinal, Offset>, level_teams(levels.tasks(level)),
+                level_warps * narrow_lanes, 0, data, first, first + levels.tasks(level));
     }
   }
-  launch_early(stream, scatter_solution_kernel<Scalar, Value, Ordinal, Offset>, teams, staging_threads, 0,
-               data, n);
-}
-
-/// Appends the nodes that launch a kernel.
-template <class... Parameters>
-void add_nodes_of(void (*kernel)(Parameters...), const std::vector<cudaGraphNode_t>& nodes,
-                  std::vector<LevelGraph::BoundaryNode>& found) {
-  for (const auto node : nodes) {
-    cudaKernelNodeParams parameters{};
-    check_cuda(cudaGraphKernelNodeGetParams(node, &parameters), "looking up a launch of a solve");
-    if (parameters.func == reinterpret_cast<const void*>(kernel))
-      found.push_back({node, sizeof...(Parameters)});
-  }
-}
-
-/// The launches that access the caller's arrays.
-template <class Scalar, class Value, class Ordinal, class Offset>
-std::vector<LevelGraph::BoundaryNode> find_boundary_nodes(cudaGraph_t graph) {
-  std::size_t count = 0;
-  check_cuda(cudaGraphGetNodes(graph, nullptr, &count), "counting the launches of a solve");
-  std::vector<cudaGraphNode_t> nodes(count);
-  check_cuda(cudaGraphGetNodes(graph, nodes.data(), &count), "listing the launches of a solve");
-  std::vector<LevelGraph::BoundaryNode> found;
-  add_nodes_of(gather_rhs_kernel<Scalar, Value, Ordinal, Offset>, nodes, found);
-  add_nodes_of(whole_level_kernel<Scalar, Value, Ordinal, Offset>, nodes, found);
-  add_nodes_of(scatter_solution_kernel<Scalar, Value, Ordinal, Offset>, nodes, found);
-  if (found.empty())
-    throw std::runtime_error("lutra: the launches of the triangular solve were not recorded");
-  return found;
-}
-
-template <class Scalar, class Value, class Ordinal, class Offset>
-LevelGraph::Recording record_levels(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                                    std::int64_t n, const LevelRuns<Ordinal>& levels) {
-  LevelGraph::Recording result;
-  cudaStream_t made = nullptr;
-  check_cuda(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "making a stream to record");
-  const CudaOwner<cudaStream_t> stream(made);
-  check_cuda(cudaStreamBeginCapture(made, cudaStreamCaptureModeThreadLocal), "recording a triangular solve");
-  cudaGraph_t graph = nullptr;
-  try {
-    launch_levels(made, data, n, levels);
-  } catch (...) {
-    static_cast<void>(cudaStreamEndCapture(made, &graph));
-    result.graph.reset(graph);
-    throw;
-  }
-  check_cuda(cudaStreamEndCapture(made, &graph), "recording a triangular solve");
-  result.graph.reset(graph);
-  cudaGraphExec_t exec = nullptr;
-  check_cuda(cudaGraphInstantiate(&exec, graph, 0), "preparing the recorded triangular solve");
-  result.exec.reset(exec);
-  result.boundary = find_boundary_nodes<Scalar, Value, Ordinal, Offset>(graph);
-  return result;
+  chain.add_boundary(true, scatter_solution_kernel<Scalar, Value, Ordinal, Offset>, teams, staging_threads, 0,
+                     data, n);
 }
 
 /// Replaces the caller's arrays in a recording.
@@ -233,7 +236,9 @@ void solve_levels_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Va
       {data.in.row_stride, data.out.row_stride}};
   LevelGraph::Recording* recording = cache.find(key);
   if (recording == nullptr) {
-    recording = &cache.add(record_levels(data, n, levels));
+    LaunchChain chain;
+    add_levels(chain, data, n, levels);
+    recording = &cache.add(chain.finish());
     recording->key = key;
     recording->ends = ends;
   } else if (!(recording->ends == ends)) {
