@@ -8,7 +8,7 @@
 >>> np.allclose(x, 1)
 True
 
-`splu`, `ldlt` and `cholesky` factorize, `spilu` does so incompletely, `gmres` iterates, `spy` draws. Each
+`splu`, `ldlt` and `cholesky` factorize, `spilu` does so incompletely, `gmres` iterates, `spy` draws, `SchurComplement` condenses. Each
 solution of a direct solver has been checked: its componentwise backward error is in `report.errors`.
 """
 
@@ -22,7 +22,8 @@ from ._errors import (
 )
 from ._krylov import gmres
 from ._picture import Picture, spy
-from ._solvers import ILU, LDLT, LU, Inertia, cholesky, ldlt, spilu, splu
+from ._schur import SchurComplement
+from ._solvers import ILU, LDLT, LU, Determinant, Inertia, cholesky, ldlt, spilu, splu
 
 __all__ = [
     "ILU",
@@ -31,10 +32,12 @@ __all__ = [
     "AccuracyWarning",
     "BreakdownError",
     "ConversionWarning",
+    "Determinant",
     "Inertia",
     "NotPositiveDefiniteError",
     "Picture",
     "Report",
+    "SchurComplement",
     "SingularMatrixError",
     "build_info",
     "cholesky",

@@ -25,6 +25,31 @@ class Csr(NamedTuple):
     ordinal: str  # "int32" or "int64"
 
 
+class OnDefaultStream:
+    """An array on a device whose library makes the device's default stream wait for what computes it.
+
+    The library's own streams wait for that one. Without a stream PyTorch would not wait for one that is
+    `torch.cuda.stream`'s.
+    """
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+        self.shape = array.shape
+        self.dtype = array.dtype
+
+    def __dlpack__(self, **options: Any) -> Any:
+        cuda = self._array.__dlpack_device__()[0] != 10  # the other one is ROCm
+        return self._array.__dlpack__(stream=1 if cuda else 0, **options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
+
+
+def ordered(array: Any) -> Any:
+    """The array, or where it is on a device one to be read after all that computes it."""
+    return OnDefaultStream(array) if on_device(array) else array
+
+
 def _type_name(array: Any) -> str:
     """ "float64" of NumPy's, CuPy's, PyTorch's and JAX' arrays alike."""
     return str(array.dtype).rsplit(".", 1)[-1]
@@ -90,11 +115,13 @@ def as_csr(A: Any) -> Csr:
         csr = _from_scipy(A)
     elif hasattr(A, "crow_indices"):  # PyTorch
         values, indices = A.values(), A.col_indices()
-        csr = Csr(tuple(A.shape), A.crow_indices(), indices, values, _type_name(values), _type_name(indices))
+        arrays = (ordered(A.crow_indices()), ordered(indices), ordered(values))
+        csr = Csr(tuple(A.shape), *arrays, _type_name(values), _type_name(indices))
     elif all(hasattr(A, name) for name in ("indptr", "indices", "data", "shape")):  # CuPy, JAX
         if getattr(A, "format", "csr") != "csr":
             raise TypeError(f"a matrix on a device has to be csr, this one is {A.format}")
-        csr = Csr(tuple(A.shape), A.indptr, A.indices, A.data, _type_name(A.data), _type_name(A.indices))
+        arrays = (ordered(A.indptr), ordered(A.indices), ordered(A.data))
+        csr = Csr(tuple(A.shape), *arrays, _type_name(A.data), _type_name(A.indices))
     else:
         dense = np.asarray(A)
         if dense.ndim != 2 or dense.dtype == object:
@@ -127,7 +154,7 @@ class Vectors(NamedTuple):
 def as_vectors(b: Any, scalar: str) -> Vectors:
     """Shared with the caller where type and strides allow it."""
     if not isinstance(b, np.ndarray) and hasattr(b, "__dlpack__"):
-        return Vectors(b, b)
+        return Vectors(ordered(b), b)
     array = np.asarray(b)
     if array.dtype != scalar:
         if not np.can_cast(array.dtype, scalar):

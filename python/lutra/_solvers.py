@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
 from . import _core
-from ._arrays import Csr, as_csr, as_vectors, from_dlpack, on_device, with_scalar
+from ._arrays import Csr, as_csr, as_vectors, from_dlpack, on_device, ordered, with_scalar
 from ._core import Report
 from ._errors import judge
 
@@ -47,9 +47,9 @@ class Factors:
         self._solver.analyze(csr.shape, csr.indptr, csr.indices, csr.data)
         self._factorize(csr)
 
-    def _factorize(self, A: Csr) -> None:
+    def _factorize(self, A: Csr, shift: Any = None) -> None:
         self._written = None
-        status = self._solver.factorize(A.shape, A.indptr, A.indices, A.data)
+        status = self._solver.factorize(A.shape, A.indptr, A.indices, A.data, shift)
         if status != "not_solved":
             judge(status, self.report, self._solve_singular)
 
@@ -83,18 +83,22 @@ class Factors:
         and may be `b` itself. Raises SingularMatrixError, or BreakdownError where there is no finite solution; a
         solution whose error is above the tolerance comes with an AccuracyWarning.
         """
+        return self._solve_into(b, out, lambda b, x: self._judge_solve(self._solver.solve(b, x, trans)))
+
+    def _solve_into(self, b: Any, out: Any, solve: Callable[[Any, Any], None]) -> Any:
+        """Calls solve(b, x) with the library's arrays; returns x as the caller's kind of array."""
         vectors = as_vectors(b, self._solver.scalar)
-        device = vectors.like is not None and on_device(b)
         if out is not None:
-            x = out
-        elif device:
+            solve(vectors.array, out if isinstance(out, np.ndarray) else ordered(out))
+            return out
+        if vectors.like is not None and on_device(b):
             x = self._solver.new_like(vectors.array)
         elif vectors.like is not None:
             x = np.empty(tuple(b.shape), self._solver.scalar)
         else:
             x = np.empty_like(vectors.array)
-        self._judge_solve(self._solver.solve(vectors.array, x, trans))
-        return x if out is not None or vectors.like is None else from_dlpack(x, b)
+        solve(vectors.array, x)
+        return x if vectors.like is None else from_dlpack(x, b)
 
     def _judge_solve(self, status: str) -> None:
         if status != "success":
@@ -209,10 +213,74 @@ class Inertia(NamedTuple):
     zero: int
 
 
+class Determinant(NamedTuple):
+    """A determinant, sign · exp(log_magnitude); the sign is 0 where it is."""
+
+    sign: float | complex
+    log_magnitude: float
+
+
 class LDLT(Factors):
     """L D Lᵀ factors of a symmetric matrix, L D Lᴴ of a Hermitian one, from `ldlt` and `cholesky`."""
 
     _method = "ldlt"
+
+    def refactor(self, A: Any, shift: Any = None) -> None:
+        """Factors of A, or of A + diag(shift), with the pattern of the analysis and any values.
+
+        `shift` has a real number for each row, and lies where A does; solutions are those of the shifted matrix.
+
+        >>> import numpy as np, scipy.sparse as sp, lutra
+        >>> A = sp.csr_matrix([[1.0, 2.0], [2.0, 1.0]])
+        >>> factors = lutra.ldlt(A)
+        >>> factors.refactor(A, shift=np.array([3.0, 3.0]))
+        >>> factors.inertia.positive, factors.solve(np.array([6.0, 6.0]))
+        (2, array([1., 1.]))
+        """
+        csr = with_scalar(as_csr(A), self._solver.scalar)
+        if shift is None or (hasattr(shift, "__dlpack__") and not isinstance(shift, np.ndarray)):
+            return self._factorize(csr, None if shift is None else ordered(shift))
+        numbers, real = np.asarray(shift), np.finfo(self._solver.scalar).dtype
+        if not np.can_cast(numbers.dtype, real):
+            raise TypeError(f"shift: real numbers no wider than {real} are wanted, not {numbers.dtype}")
+        self._factorize(csr, np.ascontiguousarray(numbers, dtype=real))
+
+    def solve_parts(self, b: Any, parts: str, trans: str = "N", out: Any = None) -> Any:
+        """Solves with some of the factors: `parts` names L, D and Lᵀ (or Lᴴ) by "L", "D" and "U".
+
+        One after another they solve A x = b: L has the scaling of the right-hand side in it and U that of the
+        solution. Nothing is refined or checked.
+
+        >>> import numpy as np, scipy.sparse as sp, lutra
+        >>> factors = lutra.cholesky(sp.csr_matrix([[4.0, 2.0], [2.0, 5.0]]))
+        >>> y = factors.solve_parts(np.array([6.0, 7.0]), "L")
+        >>> np.allclose(factors.solve_parts(y, "DU"), 1)
+        True
+        """
+        return self._solve_into(b, out, lambda b, x: self._solver.solve_parts(b, x, parts, trans))
+
+    def determinant(self) -> Determinant:
+        """The determinant of the matrix last factorized, like numpy.linalg.slogdet.
+
+        >>> import numpy as np, scipy.sparse as sp, lutra
+        >>> sign, log_magnitude = lutra.ldlt(sp.csr_matrix([[1.0, 3.0], [3.0, 1.0]])).determinant()
+        >>> float(sign), round(np.exp(log_magnitude), 12)
+        (-1.0, 8.0)
+        """
+        sign, log_magnitude = self._solver.determinant()
+        return Determinant(sign if self.dtype.kind == "c" else sign.real, log_magnitude)
+
+    def increase_quality(self) -> bool:
+        """Raises the pivot threshold u to u^0.75, at most to 1/2, for each `refactor` from here on.
+
+        Factors are more accurate then, and more pivots are delayed. False where there is nothing to raise.
+
+        >>> import scipy.sparse as sp, lutra
+        >>> factors = lutra.ldlt(sp.csr_matrix([[1.0, 3.0], [3.0, 1.0]]), pivot_threshold=0.01)
+        >>> factors.increase_quality()
+        True
+        """
+        return self._solver.increase_quality()
 
     @property
     def inertia(self) -> Inertia | None:

@@ -2,19 +2,14 @@
 // The module lutra._core: solvers on arrays. What is convenient about them is Python, in the package lutra.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <atomic>
-#include <chrono>
-#include <mutex>
-#include <set>
-#include <thread>
-
 #include "Lutra_Error.hpp"
-#include "Lutra_PySolver.hpp"
+#include "Lutra_PyHandle.hpp"
 #include "Lutra_StructureSvg.hpp"
 #include "Lutra_Version.hpp"
 
@@ -26,141 +21,6 @@ namespace {
 
 using Input = nb::ndarray<nb::ro>;
 using Output = nb::ndarray<>;
-
-class Handle;
-
-/// All solvers there are, and Kokkos, which they must not outlive: ends them when the interpreter does. The
-/// one thing that is global.
-class Life {
- public:
-  static Life& instance() {
-    static Life life;
-    return life;
-  }
-  /// A call during which the GIL is released. Once the interpreter has begun to end, a thread that asks for
-  /// the GIL is killed, C++ frames and all; so `finish` waits for calls, and later ones are refused.
-  class Call {
-   public:
-    Call() {
-      Life& life = instance();
-      ++life.m_calls;
-      if (!life.m_finished) return;
-      --life.m_calls;
-      throw InputError("the solver is closed: Python is shutting down");
-    }
-    Call(const Call&) = delete;
-    Call& operator=(const Call&) = delete;
-    ~Call() { --instance().m_calls; }
-  };
-
-  void begin(Handle* handle);
-  void end(Handle* handle);
-  bool is_finished() const { return m_finished; }
-  /// Waits for calls, closes all solvers, and stops Kokkos.
-  void finish();
-
- private:
-  std::mutex m_mutex;
-  std::set<Handle*> m_handles;
-  std::atomic<int> m_calls = 0;
-  std::atomic<bool> m_finished = false;
-};
-
-/// What Python holds: a solver, used by one thread at a time, until it is closed.
-class Handle {
- public:
-  Handle(const std::string& method, const std::string& scalar, const std::string& ordinal,
-         std::vector<std::pair<std::string, std::string>> options,
-         std::vector<std::int64_t> user_permutation) {
-    Life::instance().begin(this);
-    try {
-      m_solver = make_solver(method, scalar_of(scalar), ordinal_of(ordinal),
-                             {std::move(options), std::move(user_permutation)});
-    } catch (...) {
-      Life::instance().end(this);
-      throw;
-    }
-    m_scalar = scalar;
-    m_ordinal = ordinal;
-  }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  ~Handle() {
-    close();
-    Life::instance().end(this);
-  }
-
-  void close() {
-    const std::lock_guard lock(m_mutex);
-    m_solver.reset();
-  }
-  bool is_closed() const {
-    const std::lock_guard lock(m_mutex);
-    return m_solver == nullptr;
-  }
-
-  /// Calls `action` with the solver, without the GIL, while no other thread uses it.
-  template <class Action>
-  auto use(const Action& action) const {
-    const Life::Call call;
-    const nb::gil_scoped_release release;
-    return borrow(action);
-  }
-  /// The same for callers that have released the GIL.
-  template <class Action>
-  auto borrow(const Action& action) const {
-    const std::lock_guard lock(m_mutex);
-    if (!m_solver) throw InputError("the solver is closed");
-    return action(*m_solver);
-  }
-
-  const std::string& scalar() const { return m_scalar; }
-  const std::string& ordinal() const { return m_ordinal; }
-  nb::dlpack::dtype scalar_dtype() const {
-    const bool is_complex = m_scalar.starts_with("complex");
-    const auto code = is_complex ? nb::dlpack::dtype_code::Complex : nb::dlpack::dtype_code::Float;
-    return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * scalar_bytes()), 1};
-  }
-  std::size_t scalar_bytes() const {
-    return m_scalar == "float32" ? 4 : m_scalar == "float64" || m_scalar == "complex64" ? 8 : 16;
-  }
-
- private:
-  static ScalarType scalar_of(const std::string& name) {
-    if (name == "float32") return ScalarType::f32;
-    if (name == "complex64") return ScalarType::c64;
-    if (name == "complex128") return ScalarType::c128;
-    return ScalarType::f64;
-  }
-  static OrdinalType ordinal_of(const std::string& name) {
-    return name == "int32" ? OrdinalType::int32 : OrdinalType::int64;
-  }
-
-  mutable std::mutex m_mutex;
-  std::unique_ptr<Solver> m_solver;
-  std::string m_scalar, m_ordinal;
-};
-
-void Life::begin(Handle* handle) {
-  const std::lock_guard lock(m_mutex);
-  if (m_finished) throw InputError("Python is shutting down; nothing can be solved any more");
-  start_kokkos();
-  m_handles.insert(handle);
-}
-
-void Life::end(Handle* handle) {
-  const std::lock_guard lock(m_mutex);
-  m_handles.erase(handle);
-}
-
-void Life::finish() {
-  m_finished = true;
-  const nb::gil_scoped_release release;
-  while (m_calls > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  const std::lock_guard lock(m_mutex);
-  for (Handle* handle : m_handles) handle->close();
-  stop_kokkos();
-}
 
 // ---- arrays
 // ------------------------------------------------------------------------------------------------
@@ -202,6 +62,17 @@ MatrixArrays matrix_arrays(const Handle& handle, std::pair<std::int64_t, std::in
   return {shape.first,    shape.second, static_cast<std::int64_t>(values.shape(0)),
           row_map.data(), wide,         entries.data(),
           values.data(),  on_device};
+}
+
+/// @throws for a shift of another type, length or memory than A's rows have
+void check_shift(const Handle& handle, const Input& shift, const MatrixArrays& A) {
+  const bool is_single = handle.scalar() == "float32" || handle.scalar() == "complex64";
+  require_type(shift, "shift", is_single ? nb::dtype<float>() : nb::dtype<double>(),
+               is_single ? "float32" : "float64");
+  if (shift.ndim() != 1 || static_cast<std::int64_t>(shift.shape(0)) != A.n_rows ||
+      (A.n_rows > 1 && shift.stride(0) != 1))
+    throw InputError("shift: " + std::to_string(A.n_rows) + " contiguous elements are wanted");
+  if (is_on_device(shift.device_type()) != A.on_device) throw InputError("shift: it is not where A is");
 }
 
 template <class Array>
@@ -313,6 +184,32 @@ std::string solve(const Handle& handle, const Input& B, const Output& X, const s
     return solver.report().status;
   });
   return std::string(to_string(status));
+}
+
+/// Solves with those of the factors L, D and Lᵀ that `parts` names by "L", "D" and "U".
+void solve_parts(const Handle& handle, const Input& B, const Output& X, const std::string& parts,
+                 const std::string& trans) {
+  if (parts.empty() || parts.find_first_not_of("LDU") != std::string::npos)
+    throw InputError("parts has to be made of 'L', 'D' and 'U'");
+  const auto has = [&parts](char part) { return parts.find(part) != std::string::npos; };
+  const Vectors from = vectors(handle, "b", B), to = vectors(handle, "out", X);
+  const Transposition op = transposition(trans);
+  handle.use([&](Solver& solver) { solver.solve_parts(from, to, {has('L'), has('D'), has('U')}, op); });
+}
+
+/// Status after a factorization of A, or of A + diag(shift).
+std::string factorize(const Handle& handle, std::pair<std::int64_t, std::int64_t> shape, const Input& indptr,
+                      const Input& indices, const Input& data, const std::optional<Input>& shift) {
+  const MatrixArrays A = matrix_arrays(handle, shape, indptr, indices, data);
+  if (shift) check_shift(handle, *shift, A);
+  return std::string(to_string(handle.use([&](Solver& solver) {
+    if (shift) {
+      solver.factorize_shifted(A, shift->data());
+    } else {
+      solver.factorize(A);
+    }
+    return solver.report().status;
+  })));
 }
 
 /// A Python function of (b, x, trans) on arrays as a preconditioner; its exceptions pass through.
@@ -454,18 +351,13 @@ void bind_solver(nb::module_& m) {
             h.use([&](Solver& s) { s.analyze(A); });
           },
           "shape"_a, "indptr"_a, "indices"_a, "data"_a)
-      .def(
-          "factorize",
-          [](const Handle& h, std::pair<std::int64_t, std::int64_t> shape, const Input& indptr,
-             const Input& indices, const Input& data) {
-            const MatrixArrays A = matrix_arrays(h, shape, indptr, indices, data);
-            return std::string(to_string(h.use([&](Solver& s) {
-              s.factorize(A);
-              return s.report().status;
-            })));
-          },
-          "shape"_a, "indptr"_a, "indices"_a, "data"_a)
+      .def("factorize", &factorize, "shape"_a, "indptr"_a, "indices"_a, "data"_a, "shift"_a = nb::none())
       .def("solve", &solve, "b"_a, "out"_a, "trans"_a = "N", "M"_a = nb::none())
+      .def("solve_parts", &solve_parts, "b"_a, "out"_a, "parts"_a, "trans"_a = "N")
+      .def("determinant",
+           [](const Handle& h) { return h.use([](const Solver& s) { return s.determinant(); }); })
+      .def("increase_quality",
+           [](const Handle& h) { return h.use([](Solver& s) { return s.increase_quality(); }); })
       .def("new_like", &new_like, "b"_a)
       .def("factors", &factors)
       .def("structure", &structure)

@@ -98,6 +98,13 @@ void with_matrix(const MatrixArrays& A, Offsets& offsets, const Action& action) 
   }
 }
 
+/// A copy of a host's array in the solver's memory.
+template <class T>
+auto to_memory(const T* array, std::size_t size) {
+  return Kokkos::create_mirror_view_and_copy(Memory(),
+                                             Kokkos::View<const T*, Kokkos::HostSpace>(array, size));
+}
+
 template <class Scalar>
 using Strided = Kokkos::View<Scalar**, Kokkos::LayoutStride, Memory>;
 
@@ -202,11 +209,60 @@ class SolverOf : public Solver {
 };
 
 template <class Library, class Scalar, class Ordinal>
-class DirectSolverOf final : public SolverOf<Library, Scalar, Ordinal> {
+class DirectSolverOf : public SolverOf<Library, Scalar, Ordinal> {
  public:
   using SolverOf<Library, Scalar, Ordinal>::SolverOf;
   FactorArrays factors() const override { return to_arrays(this->m_solver.factors()); }
   FactorStructure structure() const override { return this->m_solver.structure(); }
+};
+
+template <class Scalar, class Ordinal>
+class LdltSolverOf final
+    : public DirectSolverOf<SparseLDLT<Scalar, Ordinal, std::int64_t, Space>, Scalar, Ordinal> {
+ public:
+  using DirectSolverOf<SparseLDLT<Scalar, Ordinal, std::int64_t, Space>, Scalar, Ordinal>::DirectSolverOf;
+
+  void factorize_shifted(const MatrixArrays& A, const void* shift) override {
+    using Real = RealOf<Scalar>;
+    const auto n = static_cast<std::size_t>(A.n_rows);
+    const auto with_views = [&](const MatrixArrays& arrays,
+                                const Kokkos::View<const Real*, Memory>& diagonal) {
+      with_matrix<Scalar, Ordinal>(arrays, this->m_offsets, [&](const auto& matrix) {
+        if constexpr (requires { this->m_solver.factorize(matrix, diagonal); })  // a HostMatrix does not come
+          this->m_solver.factorize(matrix, diagonal);
+      });
+    };
+    const auto* const numbers = elements<Real>("shift", shift);
+    if (on_host || A.on_device) return with_views(A, Kokkos::View<const Real*, Memory>(numbers, n));
+    const auto nnz = static_cast<std::size_t>(A.nnz);
+    const auto offsets = to_memory(this->m_offsets.widen(A), n + 1);
+    const auto entries = to_memory(elements<Ordinal>("indices", A.entries), nnz);
+    const auto values = to_memory(elements<Scalar>("data", A.values), nnz);
+    with_views({A.n_rows, A.n_cols, A.nnz, offsets.data(), true, entries.data(), values.data(), true},
+               to_memory(numbers, n));
+  }
+
+  void solve_parts(const Vectors& B, const Vectors& X, Parts parts, Transposition op) override {
+    const LdltParts chosen{parts.lower, parts.diagonal, parts.upper};
+    with_vectors<Scalar>(
+        B, X, [&](const auto& from, const auto& to) { this->m_solver.solve_parts(from, to, chosen, op); },
+        [&](const auto& from, const auto& to) {
+          using Columns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory>;
+          const Columns in("lutra::python::B", B.n, B.k), out("lutra::python::X", X.n, X.k);
+          Kokkos::deep_copy(
+              in, Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>(from.data(), B.n, B.k));
+          this->m_solver.solve_parts(in, out, chosen, op);
+          Kokkos::deep_copy(
+              Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>(to.data(), X.n, X.k), out);
+        });
+  }
+
+  std::pair<std::complex<double>, double> determinant() const override {
+    const auto found = this->m_solver.determinant();
+    const Kokkos::complex<double> sign(found.sign);
+    return {{sign.real(), sign.imag()}, found.log_magnitude};
+  }
+  bool increase_quality() override { return this->m_solver.increase_quality(); }
 };
 
 /// Factors as a Krylov method of the same scalar type takes them.
@@ -303,11 +359,10 @@ Struct parse_options(const Options& options) {
 template <class Scalar, class Ordinal>
 std::unique_ptr<Solver> make_typed(const std::string& method, const Options& options) {
   using Lu = SparseLU<Scalar, Ordinal, std::int64_t, Space>;
-  using Ldlt = SparseLDLT<Scalar, Ordinal, std::int64_t, Space>;
   if (method == "lu")
     return std::make_unique<DirectSolverOf<Lu, Scalar, Ordinal>>(parse_options<LuOptions>(options));
   if (method == "ldlt")
-    return std::make_unique<DirectSolverOf<Ldlt, Scalar, Ordinal>>(parse_options<LdltOptions>(options));
+    return std::make_unique<LdltSolverOf<Scalar, Ordinal>>(parse_options<LdltOptions>(options));
   if (method == "ilu")
     return std::make_unique<IluSolverOf<Scalar, Ordinal>>(parse_options<SparseIluOptions>(options));
   return std::make_unique<KrylovSolverOf<Scalar, Ordinal>>(parse_options<KrylovSolverOptions>(options));
@@ -317,6 +372,18 @@ bool started_here = false;  // Kokkos, by start_kokkos
 
 }  // namespace
 
+void Solver::factorize_shifted(const MatrixArrays&, const void*) {
+  throw InputError("shift: this solver takes none");
+}
+void Solver::solve_parts(const Vectors&, const Vectors&, Parts, Transposition) {
+  throw InputError("this solver has no factors L, D and U");
+}
+std::pair<std::complex<double>, double> Solver::determinant() const {
+  throw InputError("this solver has no determinant");
+}
+bool Solver::increase_quality() {
+  throw InputError("this solver has no threshold to raise");
+}
 FactorArrays Solver::factors() const {
   throw InputError("this solver has no factors");
 }

@@ -46,6 +46,11 @@ struct Vectors {
   bool on_device = false;
 };
 
+/// Which of the factors L, D and Lᵀ (or Lᴴ) are solved with.
+struct Parts {
+  bool lower, diagonal, upper;
+};
+
 template <class... Scalars>
 using VectorOfOne = std::variant<std::vector<Scalars>...>;
 using ScalarVector = VectorOfOne<float, double, std::complex<float>, std::complex<double>>;
@@ -69,7 +74,13 @@ class Solver {
   virtual void factorize(const MatrixArrays& A) = 0;
   virtual void solve(const Vectors& B, const Vectors& X, Transposition op) = 0;
   virtual const Report& report() const = 0;
-  /// @throws InputError for solvers without them
+  // What not all solvers have; @throws InputError where it is not there.
+  /// Factors of A + diag(shift). @param shift [n] real numbers of the scalar's precision, where A is
+  virtual void factorize_shifted(const MatrixArrays& A, const void* shift);
+  virtual void solve_parts(const Vectors& B, const Vectors& X, Parts parts, Transposition op);
+  /// Sign or phase, and logarithm of the magnitude.
+  virtual std::pair<std::complex<double>, double> determinant() const;
+  virtual bool increase_quality();
   virtual FactorArrays factors() const;
   virtual FactorStructure structure() const;
   /// Of Krylov methods: the factors of a SparseILU of the same scalar type, which outlive it, or a function.

@@ -144,6 +144,77 @@ class Symmetric(unittest.TestCase):
             np.testing.assert_allclose(product, F, atol=1e3 * np.finfo(dtype).eps * abs(F).max())
         self.assertGreater(factors.report.pivots.two_by_two, 0)
 
+    def test_parts_one_after_another_solve(self) -> None:
+        for dtype in SCALARS:
+            A = symmetric(60, dtype)
+            complex_type = np.dtype(dtype).kind == "c"
+            factors = lutra.ldlt(A, **({"symmetry": "hermitian"} if complex_type else {}))
+            B = random_values((80, 2), dtype)
+            Y = factors.solve_parts(B, "L")
+            Z = np.empty_like(B)
+            self.assertIs(factors.solve_parts(Y, "D", out=Z), Z)
+            X = factors.solve_parts(Z, "U")
+            self.assertLess(abs(A @ X - B).max(), 10 * tolerance(dtype) * abs(X).max())
+            np.testing.assert_allclose(factors.solve_parts(Y, "DU"), X, rtol=0, atol=tolerance(dtype) * abs(X).max())
+            sign, log_magnitude = factors.determinant()
+            expected_sign, expected = np.linalg.slogdet(A.toarray().astype("complex128" if complex_type else "float64"))
+            self.assertLess(abs(sign - expected_sign), tolerance(dtype))
+            self.assertLess(abs(log_magnitude - expected), tolerance(dtype) * abs(expected))
+            self.assertEqual(isinstance(sign, complex), complex_type)
+        with self.assertRaisesRegex(ValueError, "parts"):
+            factors.solve_parts(B, "LX")
+        with self.assertRaisesRegex(ValueError, "79"):
+            factors.solve_parts(B[:79], "L")
+
+    def test_shifts_need_no_new_analysis(self) -> None:
+        for dtype in SCALARS:
+            A = symmetric(45, dtype)
+            complex_type = np.dtype(dtype).kind == "c"
+            factors = lutra.ldlt(A, **({"symmetry": "hermitian"} if complex_type else {}))
+            shift = np.linspace(0.5, 1.5, 60).astype(np.finfo(dtype).dtype)
+            factors.refactor(A, shift=shift)
+            b = random_values(60, dtype)
+            expected = np.linalg.solve(A.toarray() + np.diag(shift), b)
+            self.assertLess(abs(factors.solve(b) - expected).max(), tolerance(dtype) * abs(expected).max())
+            factors.refactor(A)
+            np.testing.assert_allclose(A @ factors.solve(b), b, atol=100 * tolerance(dtype))
+        for shift, error in ((np.ones(59), ValueError), (np.ones(60) * 1j, TypeError), (["a"] * 60, TypeError)):
+            with self.assertRaisesRegex(error, "shift"):
+                factors.refactor(A, shift=shift)
+        A.data[7] = np.nan
+        with self.assertRaisesRegex(ValueError, "row.*column"):
+            factors.refactor(A, shift=np.ones(60))
+
+    def test_quality_can_be_raised_until_one_half(self) -> None:
+        factors = lutra.ldlt(symmetric(30), pivot_threshold=0.4)
+        self.assertTrue(factors.increase_quality())
+        self.assertFalse(factors.increase_quality())
+        factors.refactor(symmetric(30))
+        np.testing.assert_allclose(symmetric(30) @ factors.solve(np.ones(40)), 1, atol=1e-9)
+
+    def test_schur_complements_condense_and_expand(self) -> None:
+        for dtype in SCALARS:
+            complex_type = np.dtype(dtype).kind == "c"
+            options = {"symmetry": "hermitian"} if complex_type else {}
+            regular = unsymmetric(120, dtype) + sp.csr_matrix(sp.identity(120, dtype=dtype) * 30)
+            for A, solver, given in ((regular, lutra.splu, {}), (symmetric(90, dtype), lutra.ldlt, options)):
+                rows = 40 + np.random.default_rng(4).permutation(36)  # more than one block of columns
+                rest = np.setdiff1d(np.arange(120), rows)
+                schur = lutra.SchurComplement(A, rows, solver, **given)
+                dense = A.toarray()
+                expected = dense[np.ix_(rows, rows)] - dense[np.ix_(rows, rest)] @ np.linalg.solve(
+                    dense[np.ix_(rest, rest)], dense[np.ix_(rest, rows)]
+                )
+                self.assertLess(abs(schur.matrix - expected).max(), 10 * tolerance(dtype) * abs(expected).max())
+                for factor in (1, 2):
+                    schur.refactor(A * factor)
+                    b = random_values((120, 2), dtype)
+                    x = schur.expand(b, np.linalg.solve(schur.matrix, schur.condense(b)))
+                    self.assertLess(abs(factor * A @ x - b).max(), 100 * tolerance(dtype) * abs(x).max())
+        for rows in ([0, 0], [120], [-1], np.arange(120)):
+            with self.assertRaises(ValueError):
+                lutra.SchurComplement(A, rows)
+
     def test_one_triangle_suffices(self) -> None:
         A = symmetric(30)
         lower = lutra.ldlt(sp.tril(A), triangle="lower")

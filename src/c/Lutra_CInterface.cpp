@@ -2,27 +2,11 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cstdio>
 #include <mutex>
-#include <new>
-#include <nlohmann/json.hpp>
 
-#include "Lutra_AnySolver.hpp"
-#include "Lutra_Error.hpp"
+#include "Lutra_CSolver.hpp"
 #include "Lutra_Version.hpp"
-
-using lutra::C::AnySolver;
-
-/// A solver, and what pointers into its report refer to.
-struct lutra_solver {
-  std::unique_ptr<AnySolver> solver;
-  std::string option;              ///< what lutra_get_option gave last
-  std::string json;                ///< the report; empty: not asked for since the last call
-  nlohmann::json parsed;           ///< the same, for values by their keys
-  std::vector<std::int64_t> list;  ///< of one value
-};
 
 namespace lutra::C {
 namespace {
@@ -35,78 +19,6 @@ std::atomic<int>& solver_count() {
 std::atomic<bool>& started_kokkos() {
   static std::atomic<bool> started = false;
   return started;
-}
-
-/// The message of this thread's last call that had something to say. An array, since to keep a message must
-/// not fail.
-std::array<char, 2000>& message() noexcept {
-  thread_local std::array<char, 2000> text{};
-  return text;
-}
-
-lutra_status fail(lutra_status status, const char* text) noexcept {
-  std::snprintf(message().data(), message().size(), "%s", text);
-  return status;
-}
-
-lutra_status to_c(Status status) noexcept {
-  switch (status) {
-    case Status::not_solved:
-      return LUTRA_NOT_SOLVED;
-    case Status::success:
-      return LUTRA_SUCCESS;
-    case Status::structurally_singular:
-      return LUTRA_STRUCTURALLY_SINGULAR;
-    case Status::numerically_singular:
-      return LUTRA_NUMERICALLY_SINGULAR;
-    case Status::not_positive_definite:
-      return LUTRA_NOT_POSITIVE_DEFINITE;
-    case Status::error_above_tolerance:
-      return LUTRA_ERROR_ABOVE_TOLERANCE;
-    case Status::breakdown:
-      return LUTRA_BREAKDOWN;
-    case Status::not_converged:
-      return LUTRA_NOT_CONVERGED;
-    case Status::out_of_memory:
-      return LUTRA_OUT_OF_MEMORY;
-  }
-  return LUTRA_INTERNAL_ERROR;
-}
-
-/// The border no exception crosses: runs `call`, which returns a lutra_status.
-template <class Call>
-lutra_status guarded(const Call& call) noexcept {
-  try {
-    return call();
-  } catch (const InputError& error) {
-    return fail(LUTRA_INPUT_ERROR, error.what());
-  } catch (const CallOrderError& error) {
-    return fail(LUTRA_CALL_ORDER_ERROR, error.what());
-  } catch (const std::bad_alloc& error) {
-    return fail(LUTRA_OUT_OF_MEMORY, error.what());
-  } catch (const TimeoutError& error) {
-    return fail(LUTRA_TIMEOUT, error.what());
-  } catch (const NotBuiltError& error) {
-    return fail(LUTRA_NOT_BUILT, error.what());
-  } catch (const std::exception& error) {
-    return fail(LUTRA_INTERNAL_ERROR, error.what());
-  } catch (...) {
-    return fail(LUTRA_INTERNAL_ERROR, "an exception that is not one of C++'s");
-  }
-}
-
-void require(bool condition, const char* text) {
-  if (!condition) throw InputError(text);
-}
-
-/// Runs call(solver) for a solver that is there; what its report gave before is out of date then.
-template <class Call>
-lutra_status with_solver(lutra_solver* handle, const Call& call) noexcept {
-  return guarded([&] {
-    require(handle != nullptr, "solver: it is null");
-    handle->json.clear();
-    return call(*handle->solver);
-  });
 }
 
 /// What a call that ended without exception returns; `not_solved` is what analyze and factorize lead to.
@@ -172,70 +84,6 @@ std::unique_ptr<AnySolver> make(int method, int scalar, int index, const std::st
   throw InputError("method: it is none of LUTRA_LU, LUTRA_LDLT, LUTRA_CHOLESKY, LUTRA_ILU, LUTRA_KRYLOV");
 }
 
-// ---- the report
-
-const std::string& json_of(lutra_solver& handle) {
-  if (handle.json.empty()) {
-    handle.json = to_json(handle.solver->record());
-    handle.parsed = nlohmann::json::parse(handle.json);
-  }
-  return handle.json;
-}
-
-/// Runs take(value) for the value of a key of the report's JSON, unless it is null.
-template <class Take>
-lutra_status with_value(lutra_solver* handle, const char* key, const void* result, const char* kind,
-                        bool (nlohmann::json::*is_kind)() const noexcept, const Take& take) noexcept {
-  return guarded([&] {
-    require(handle != nullptr, "solver: it is null");
-    require(key != nullptr, "key: it is null");
-    require(result != nullptr, "value: it is null");
-    json_of(*handle);
-    std::string pointer = std::string("/") + key;
-    std::replace(pointer.begin(), pointer.end(), '.', '/');
-    const nlohmann::json::json_pointer at(pointer);
-    const std::string name = std::string("key '") + key + "'";
-    require(handle->parsed.contains(at), (name + " is not one of the report's").c_str());
-    const nlohmann::json& value = handle->parsed.at(at);
-    if (value.is_null()) return fail(LUTRA_NO_VALUE, (name + " has no value at present").c_str());
-    require((value.*is_kind)(), (name + " is no " + kind).c_str());
-    take(value);
-    return LUTRA_SUCCESS;
-  });
-}
-
-template <class T>
-lutra_status with_list(lutra_solver* handle, const char* key, const T** values, std::size_t* count,
-                       const std::vector<T>& (*find)(lutra_solver&, const std::string&)) noexcept {
-  return guarded([&] {
-    require(handle != nullptr, "solver: it is null");
-    require(key != nullptr, "key: it is null");
-    require(values != nullptr && count != nullptr, "values or count: it is null");
-    const std::vector<T>& list = find(*handle, key);
-    *values = list.data();
-    *count = list.size();
-    return LUTRA_SUCCESS;
-  });
-}
-
-const std::vector<std::int64_t>& find_integers(lutra_solver& handle, const std::string& key) {
-  const Report& report = handle.solver->report();
-  if (key == "singular_rows") return report.singular_rows;
-  if (key == "singular_columns") return report.singular_columns;
-  if (key != "indefinite_column")
-    throw InputError("key '" + key +
-                     "' is unknown (choose from singular_rows, singular_columns, indefinite_column)");
-  handle.list.clear();
-  if (report.indefinite_column) handle.list.push_back(*report.indefinite_column);
-  return handle.list;
-}
-
-const std::vector<double>& find_numbers(lutra_solver& handle, const std::string& key) {
-  if (key != "residual_history")
-    throw InputError("key '" + key + "' is unknown (choose from residual_history)");
-  return handle.solver->report().residual_history;
-}
-
 /// A text that is made once and stays; null without memory for it.
 template <class Make>
 const char* constant_text(const Make& make) noexcept {
@@ -282,42 +130,6 @@ const char* lutra_version_json(void) {
 
 const char* lutra_message(void) {
   return message().data();
-}
-
-const char* lutra_status_name(int status) {
-  switch (status) {
-    case LUTRA_SUCCESS:
-      return "success";
-    case LUTRA_NOT_SOLVED:
-      return "not_solved";
-    case LUTRA_STRUCTURALLY_SINGULAR:
-      return "structurally_singular";
-    case LUTRA_NUMERICALLY_SINGULAR:
-      return "numerically_singular";
-    case LUTRA_NOT_POSITIVE_DEFINITE:
-      return "not_positive_definite";
-    case LUTRA_ERROR_ABOVE_TOLERANCE:
-      return "error_above_tolerance";
-    case LUTRA_BREAKDOWN:
-      return "breakdown";
-    case LUTRA_NOT_CONVERGED:
-      return "not_converged";
-    case LUTRA_NO_VALUE:
-      return "no_value";
-    case LUTRA_INPUT_ERROR:
-      return "input_error";
-    case LUTRA_CALL_ORDER_ERROR:
-      return "call_order_error";
-    case LUTRA_OUT_OF_MEMORY:
-      return "out_of_memory";
-    case LUTRA_TIMEOUT:
-      return "timeout";
-    case LUTRA_NOT_BUILT:
-      return "not_built";
-    case LUTRA_INTERNAL_ERROR:
-      return "internal_error";
-  }
-  return "unknown";
 }
 
 // ---- a solver
@@ -454,50 +266,6 @@ lutra_status lutra_increase_quality(lutra_solver* solver, int* raised) {
   return with_solver(solver, [&](AnySolver& s) {
     require(raised != nullptr, "raised: it is null");
     *raised = s.increase_quality() ? 1 : 0;
-    return LUTRA_SUCCESS;
-  });
-}
-
-// ---- the report
-
-lutra_status lutra_report_status(const lutra_solver* solver) {
-  return guarded([&] {
-    require(solver != nullptr, "solver: it is null");
-    const lutra::Report& report = solver->solver->report();
-    const lutra_status status = to_c(report.status);
-    return status == LUTRA_SUCCESS ? status : fail(status, describe(report).c_str());
-  });
-}
-
-lutra_status lutra_get_integer(lutra_solver* solver, const char* key, int64_t* value) {
-  return with_value(solver, key, value, "integer", &nlohmann::json::is_number_integer,
-                    [&](const nlohmann::json& found) { *value = found.get<std::int64_t>(); });
-}
-
-lutra_status lutra_get_number(lutra_solver* solver, const char* key, double* value) {
-  return with_value(solver, key, value, "number", &nlohmann::json::is_number,
-                    [&](const nlohmann::json& found) { *value = found.get<double>(); });
-}
-
-lutra_status lutra_get_text(lutra_solver* solver, const char* key, const char** value) {
-  return with_value(solver, key, value, "text", &nlohmann::json::is_string, [&](const nlohmann::json& found) {
-    *value = found.get_ref<const std::string&>().c_str();
-  });
-}
-
-lutra_status lutra_get_integers(lutra_solver* solver, const char* key, const int64_t** values,
-                                size_t* count) {
-  return with_list(solver, key, values, count, find_integers);
-}
-
-lutra_status lutra_get_numbers(lutra_solver* solver, const char* key, const double** values, size_t* count) {
-  return with_list(solver, key, values, count, find_numbers);
-}
-
-lutra_status lutra_report_json(lutra_solver* solver, const char** json) {
-  return guarded([&] {
-    require(solver != nullptr && json != nullptr, "solver or json: it is null");
-    *json = json_of(*solver).c_str();
     return LUTRA_SUCCESS;
   });
 }

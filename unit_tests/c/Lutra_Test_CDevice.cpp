@@ -58,6 +58,7 @@ void solve_on_device(lutra_method method) {
   matrix.columns = columns.data();
   matrix.values = values.data();
   CSolver solver(method);
+  if (method == LUTRA_ILU) REQUIRE(lutra_set_option(solver, "apply", "exact") == LUTRA_SUCCESS);
   REQUIRE(lutra_set_memory(solver, LUTRA_DEVICE) == LUTRA_SUCCESS);
   REQUIRE(lutra_set_stream(solver, stream_of(instance)) == LUTRA_SUCCESS);
   REQUIRE(lutra_analyze(solver, &matrix) == LUTRA_SUCCESS);

@@ -54,3 +54,11 @@ if(PKG_CONFIG)
   set(ENV{LD_LIBRARY_PATH} "${WORK}/moved/${LIBDIR}:${Kokkos_DIR}/../..:$ENV{LD_LIBRARY_PATH}")
   run("${WORK}/c_solve")
 endif()
+
+# And from Fortran, whose module is installed as a source.
+find_program(FORTRAN_COMPILER NAMES gfortran flang)
+if(FORTRAN_COMPILER)
+  file(COPY "${LUTRA_SOURCE}/example/fortran_solve" DESTINATION "${WORK}")
+  build_and_run("${WORK}/fortran_solve" "${WORK}/fortran_build" fortran_solve "-DLutra_ROOT=${WORK}/moved"
+                "-DCMAKE_Fortran_COMPILER=${FORTRAN_COMPILER}")
+endif()

@@ -323,7 +323,10 @@ TEMPLATE_LIST_TEST_CASE("the model's choice of how factors are applied is in the
     options.ilu.apply = IluApply::automatic;
     options.ilu.jacobi_sweeps = 40;  // exact
     options.device_model = h200_device_model();
-    options.device_model->trisolve.methods.start_seconds = sweeps_pay ? 1 : 0;
+    auto& costs = options.device_model->trisolve;
+    for (double* const start : {&costs.methods.start_seconds, &costs.level_sets.start_seconds,
+                                &costs.portable_level_sets.start_seconds})
+      *start = sweeps_pay ? 1 : 0;
     Ilu<TestType> ilu(options);
     ilu.analyze(A);
     REQUIRE(ilu.factorize(A) == Status::not_solved);

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Spack's recipe for Lutra. It lives in Lutra's sources and installs what they hold:
-
-    spack repo add packaging/spack
-    spack dev-build lutra@main +openmp            # the files as they are here
-    spack install lutra@main +cuda cuda_arch=90   # the commit the branch main is at
-"""
+# Spack's recipe for Lutra. It lives in Lutra's sources and installs what they hold:
+#
+#   spack repo add packaging/spack
+#   spack dev-build lutra@main +openmp            # the files as they are here
+#   spack install lutra@main +cuda cuda_arch=90   # the commit the branch main is at
 
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from spack.package import *
 
 
 class Lutra(CMakePackage, CudaPackage, ROCmPackage):
-    """Sparse LU, LDLT, incomplete LU and Krylov methods on Kokkos, with one source for host threads and GPUs."""
+    """Sparse LU, LDLT, incomplete LU and Krylov methods on Kokkos: one source for hosts and GPUs."""
 
     git = Path(__file__).resolve().parents[4].as_uri()
     license("Apache-2.0 WITH LLVM-exception")
@@ -110,5 +109,6 @@ class Lutra(CMakePackage, CudaPackage, ROCmPackage):
         if self.spec.satisfies("~python"):
             return
         environment = {"CMAKE_PREFIX_PATH": str(self.prefix)}
-        python("-m", "pip", "install", "--no-deps", "--no-build-isolation", f"--prefix={self.prefix}",
-               join_path(self.stage.source_path, "python"), extra_env=environment)
+        options = ["--no-deps", "--no-build-isolation", f"--prefix={self.prefix}"]
+        folder = join_path(self.stage.source_path, "python")
+        python("-m", "pip", "install", *options, folder, extra_env=environment)

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_PYHANDLE_HPP
+#define LUTRA_PYHANDLE_HPP
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_PySolver.hpp"
+
+namespace lutra::Python {
+
+namespace nb = nanobind;
+
+class Handle;
+
+/// All solvers there are, and Kokkos, which they must not outlive: ends them when the interpreter does. The
+/// one thing that is global.
+class Life {
+ public:
+  static Life& instance() {
+    static Life life;
+    return life;
+  }
+  /// A call during which the GIL is released. Once the interpreter has begun to end, a thread that asks for
+  /// the GIL is killed, C++ frames and all; so `finish` waits for calls, and later ones are refused.
+  class Call {
+   public:
+    Call() {
+      Life& life = instance();
+      ++life.m_calls;
+      if (!life.m_finished) return;
+      --life.m_calls;
+      throw InputError("the solver is closed: Python is shutting down");
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+    ~Call() { --instance().m_calls; }
+  };
+
+  void begin(Handle* handle);
+  void end(Handle* handle);
+  bool is_finished() const { return m_finished; }
+  /// Waits for calls, closes all solvers, and stops Kokkos.
+  void finish();
+
+ private:
+  std::mutex m_mutex;
+  std::set<Handle*> m_handles;
+  std::atomic<int> m_calls = 0;
+  std::atomic<bool> m_finished = false;
+};
+
+/// What Python holds: a solver, used by one thread at a time, until it is closed.
+class Handle {
+ public:
+  Handle(const std::string& method, const std::string& scalar, const std::string& ordinal,
+         std::vector<std::pair<std::string, std::string>> options,
+         std::vector<std::int64_t> user_permutation) {
+    Life::instance().begin(this);
+    try {
+      m_solver = make_solver(method, scalar_of(scalar), ordinal_of(ordinal),
+                             {std::move(options), std::move(user_permutation)});
+    } catch (...) {
+      Life::instance().end(this);
+      throw;
+    }
+    m_scalar = scalar;
+    m_ordinal = ordinal;
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() {
+    close();
+    Life::instance().end(this);
+  }
+
+  void close() {
+    const std::lock_guard lock(m_mutex);
+    m_solver.reset();
+  }
+  bool is_closed() const {
+    const std::lock_guard lock(m_mutex);
+    return m_solver == nullptr;
+  }
+
+  /// Calls `action` with the solver, without the GIL, while no other thread uses it.
+  template <class Action>
+  auto use(const Action& action) const {
+    const Life::Call call;
+    const nb::gil_scoped_release release;
+    return borrow(action);
+  }
+  /// The same for callers that have released the GIL.
+  template <class Action>
+  auto borrow(const Action& action) const {
+    const std::lock_guard lock(m_mutex);
+    if (!m_solver) throw InputError("the solver is closed");
+    return action(*m_solver);
+  }
+
+  const std::string& scalar() const { return m_scalar; }
+  const std::string& ordinal() const { return m_ordinal; }
+  nb::dlpack::dtype scalar_dtype() const {
+    const bool is_complex = m_scalar.starts_with("complex");
+    const auto code = is_complex ? nb::dlpack::dtype_code::Complex : nb::dlpack::dtype_code::Float;
+    return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * scalar_bytes()), 1};
+  }
+  std::size_t scalar_bytes() const {
+    return m_scalar == "float32" ? 4 : m_scalar == "float64" || m_scalar == "complex64" ? 8 : 16;
+  }
+
+ private:
+  static ScalarType scalar_of(const std::string& name) {
+    if (name == "float32") return ScalarType::f32;
+    if (name == "complex64") return ScalarType::c64;
+    if (name == "complex128") return ScalarType::c128;
+    return ScalarType::f64;
+  }
+  static OrdinalType ordinal_of(const std::string& name) {
+    return name == "int32" ? OrdinalType::int32 : OrdinalType::int64;
+  }
+
+  mutable std::mutex m_mutex;
+  std::unique_ptr<Solver> m_solver;
+  std::string m_scalar, m_ordinal;
+};
+
+inline void Life::begin(Handle* handle) {
+  const std::lock_guard lock(m_mutex);
+  if (m_finished) throw InputError("Python is shutting down; nothing can be solved any more");
+  start_kokkos();
+  m_handles.insert(handle);
+}
+
+inline void Life::end(Handle* handle) {
+  const std::lock_guard lock(m_mutex);
+  m_handles.erase(handle);
+}
+
+inline void Life::finish() {
+  m_finished = true;
+  const nb::gil_scoped_release release;
+  while (m_calls > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const std::lock_guard lock(m_mutex);
+  for (Handle* handle : m_handles) handle->close();
+  stop_kokkos();
+}
+
+}  // namespace lutra::Python
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_CSOLVER_HPP
+#define LUTRA_CSOLVER_HPP
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "Lutra_AnySolver.hpp"
+#include "Lutra_Error.hpp"
+
+/// A solver, and what pointers into its report refer to.
+struct lutra_solver {
+  std::unique_ptr<lutra::C::AnySolver> solver;
+  std::string option;                            ///< what lutra_get_option gave last
+  std::string json;                              ///< the report; empty: not asked for since the last call
+  std::shared_ptr<const nlohmann::json> parsed;  ///< the same, for values by their keys
+  std::vector<std::int64_t> list;                ///< of one value
+};
+
+namespace lutra::C {
+
+/// The message of this thread's last call that had something to say. An array, since to keep a message must
+/// not fail.
+inline std::array<char, 2000>& message() noexcept {
+  thread_local std::array<char, 2000> text{};
+  return text;
+}
+
+inline lutra_status fail(lutra_status status, const char* text) noexcept {
+  std::snprintf(message().data(), message().size(), "%s", text);
+  return status;
+}
+
+inline lutra_status to_c(Status status) noexcept {
+  switch (status) {
+    case Status::not_solved:
+      return LUTRA_NOT_SOLVED;
+    case Status::success:
+      return LUTRA_SUCCESS;
+    case Status::structurally_singular:
+      return LUTRA_STRUCTURALLY_SINGULAR;
+    case Status::numerically_singular:
+      return LUTRA_NUMERICALLY_SINGULAR;
+    case Status::not_positive_definite:
+      return LUTRA_NOT_POSITIVE_DEFINITE;
+    case Status::error_above_tolerance:
+      return LUTRA_ERROR_ABOVE_TOLERANCE;
+    case Status::breakdown:
+      return LUTRA_BREAKDOWN;
+    case Status::not_converged:
+      return LUTRA_NOT_CONVERGED;
+    case Status::out_of_memory:
+      return LUTRA_OUT_OF_MEMORY;
+  }
+  return LUTRA_INTERNAL_ERROR;
+}
+
+/// The border no exception crosses: runs `call`, which returns a lutra_status.
+template <class Call>
+lutra_status guarded(const Call& call) noexcept {
+  try {
+    return call();
+  } catch (const InputError& error) {
+    return fail(LUTRA_INPUT_ERROR, error.what());
+  } catch (const CallOrderError& error) {
+    return fail(LUTRA_CALL_ORDER_ERROR, error.what());
+  } catch (const std::bad_alloc& error) {
+    return fail(LUTRA_OUT_OF_MEMORY, error.what());
+  } catch (const TimeoutError& error) {
+    return fail(LUTRA_TIMEOUT, error.what());
+  } catch (const NotBuiltError& error) {
+    return fail(LUTRA_NOT_BUILT, error.what());
+  } catch (const std::exception& error) {
+    return fail(LUTRA_INTERNAL_ERROR, error.what());
+  } catch (...) {
+    return fail(LUTRA_INTERNAL_ERROR, "an exception that is not one of C++'s");
+  }
+}
+
+inline void require(bool condition, const char* text) {
+  if (!condition) throw InputError(text);
+}
+
+/// Runs call(solver) for a solver that is there; what its report gave before is out of date then.
+template <class Call>
+lutra_status with_solver(lutra_solver* handle, const Call& call) noexcept {
+  return guarded([&] {
+    require(handle != nullptr, "solver: it is null");
+    handle->json.clear();
+    return call(*handle->solver);
+  });
+}
+
+}  // namespace lutra::C
+
+#endif
