@@ -47,7 +47,8 @@ struct Owned {
 
 using OwnedMatrix = Owned<cudssMatrix_t, cudssMatrixDestroy>;
 
-/// cuDSS with its defaults; matrix and vectors on the device, as Lutra's are.
+/// cuDSS with its defaults, and with its threading layer where it was found: then it orders on all cores.
+/// Matrix and vectors are on the device, as Lutra's are.
 class CudssSolver final : public Peer {
  public:
   CudssSolver(const HostMatrix<double>& matrix, const std::vector<double>& b,
@@ -64,10 +65,7 @@ class CudssSolver final : public Peer {
     run(CUDSS_PHASE_ANALYSIS, "analysis");
   }
   void prepare_factorization() override { analyze(); }
-  void factorize() override {
-    run(CUDSS_PHASE_FACTORIZATION, "factorization");
-    m_refinement_steps = unknown_steps;
-  }
+  void factorize() override { run(CUDSS_PHASE_FACTORIZATION, "factorization"); }
   void refactorize() override { run(CUDSS_PHASE_REFACTORIZATION, "refactorization"); }
   void solve_once() override { solve_refining(0); }
   void solve() override;
@@ -107,6 +105,9 @@ CudssSolver::CudssSolver(const HostMatrix<double>& all, const std::vector<double
     throw std::runtime_error("more entries than this peer counts");
   m_row_map = to_device(std::vector<int>(matrix.row_map.begin(), matrix.row_map.end()));
   check(cudssCreate(&m_library.handle), "cudssCreate");
+#ifdef LUTRA_PERF_CUDSS_THREADS
+  check(cudssSetThreadingLayer(m_library.handle, LUTRA_PERF_CUDSS_THREADS), "cudssSetThreadingLayer");
+#endif
   check(cudssSetStream(m_library.handle, ExecutionSpace().cuda_stream()), "cudssSetStream");
   check(cudssConfigCreate(&m_config.handle), "cudssConfigCreate");
   check(cudssDataCreate(m_library.handle, &m_data), "cudssDataCreate");
@@ -130,7 +131,7 @@ void CudssSolver::describe() {
 }
 
 /// With the smallest number of refinement steps that meets the tolerance. cuDSS takes a number and checks no
-/// error; the first solve after a factorization, a warm-up, finds it.
+/// error; the first solve, a warm-up, finds it.
 void CudssSolver::solve() {
   if (m_refinement_steps != unknown_steps) return solve_refining(m_refinement_steps);
   for (m_refinement_steps = 0;; ++m_refinement_steps) {

@@ -29,7 +29,7 @@ std::vector<int> order_by_metis(const SymmetricGraph<int>& graph, int seed) {
   options[METIS_OPTION_PFACTOR] = 200;  // vertices of more than 20 times the average degree come last
   if (METIS_NodeND(&n, row_map.data(), neighbours.data(), nullptr, options, permutation.data(),
                    position.data()) != METIS_OK)
-    throw std::runtime_error("METIS_NodeND failed");
+    throw std::runtime_error("METIS_NodeND failed, or caught a SIGTERM that was meant for the program");
   return {permutation.begin(), permutation.end() - 1};
 }
 

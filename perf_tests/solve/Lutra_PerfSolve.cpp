@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The solver as a whole: analysis, first factorization, refactorization and refined solve of Lutra and each
-// peer.
+// peer; and all from a matrix not seen before to its solution, for symmetric matrices of peers' LDLT too.
+#include "Lutra_MatrixProperties.hpp"
 #include "Lutra_PerfMeasure.hpp"
+#include "Lutra_PerfPeers.hpp"
 #include "Lutra_PerfRun.hpp"
 #include "Lutra_PerfSolver.hpp"
 
@@ -91,6 +93,24 @@ Measurement measure_solve(const PerfRun& run, const Problem<Scalar>& problem) {
   return result;
 }
 
+/// In a process that has solved others: the warm-ups are two such runs.
+template <class Scalar>
+Measurement measure_first_solution(const PerfRun& run, const Problem<Scalar>& problem) {
+  const auto solver = problem.make(problem.matrix, problem.b);
+  auto samples = measure(run.samples, [&] {
+    solver->prepare_factorization();
+    solver->factorize();
+    solver->solve();
+  });
+  return described(std::move(samples), *solver, problem);
+}
+
+template <class Scalar>
+void register_first_solution(const PerfRun& run, const std::string& matrix, const std::string& solver,
+                             const std::shared_ptr<const Problem<Scalar>>& problem) {
+  add_benchmark(matrix, "first", solver, [&run, problem] { return measure_first_solution(run, *problem); });
+}
+
 template <class Scalar>
 void register_solver(const PerfRun& run, const std::string& matrix, const std::string& solver,
                      const std::shared_ptr<const Problem<Scalar>>& problem) {
@@ -101,6 +121,7 @@ void register_solver(const PerfRun& run, const std::string& matrix, const std::s
   add("factor", measure_factorization<Scalar>);
   add("refactor", measure_refactorization<Scalar>);
   add("solve", measure_solve<Scalar>);
+  register_first_solution(run, matrix, solver, problem);
 }
 
 template <class Scalar>
@@ -111,6 +132,11 @@ void register_matrix(const PerfRun& run, const std::string& name, const HostMatr
   if constexpr (has_peers<Scalar>) {
     for (const PeerKind& kind : peer_kinds()) {
       register_solver(run, name, kind.name, ProblemPointer(new Problem<Scalar>{matrix, b, kind.make}));
+    }
+    if (matrix.n_rows != matrix.n_cols || matrix_properties(make_view(matrix)).value_symmetry != 1) return;
+    for (const PeerKind& kind : symmetric_peer_kinds(false)) {
+      register_first_solution(run, name, kind.name + "-ldlt",
+                              ProblemPointer(new Problem<Scalar>{matrix, b, kind.make}));
     }
   }
 }

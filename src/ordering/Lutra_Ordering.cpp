@@ -87,7 +87,9 @@ std::vector<Index> metis_permutation(const SymmetricGraph<Index>& graph, const s
                            graph_bytes(graph));
   }
   if (status != METIS_OK)
-    throw InputError("pattern: METIS refused it; are its rows sorted, without repetition?");
+    throw InputError(
+        "pattern: METIS gave up; are its rows sorted, without repetition? It also does so where the process "
+        "is to end (SIGTERM)");
   return copy_as<Index>(permutation);
 }
 
