@@ -35,6 +35,29 @@ Report report_of(const LdltOptions& options) {
 }  // namespace
 
 namespace Impl {
+namespace {
+
+/// Whether the pivots of the diagonal are worth a try: few of its entries are zero. A limit of memory is left
+/// to the fronts of L·D·Lᵀ, which are needed where the try fails.
+template <class ExecutionSpace, class Scalar, class Ordinal, class Offset>
+bool tries_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& S,
+                    const LdltOptions& options) {
+#ifdef KOKKOS_ENABLE_CUDA
+  const bool is_faster = std::is_same_v<ExecutionSpace, Kokkos::Cuda>;
+#else
+  const bool is_faster = false;
+#endif
+  const bool may = options.pivoting != Pivoting::static_perturbed && !options.pair_ordering;
+  if (!may || !options.diagonal_first.value_or(is_faster && options.memory_limit == 0)) return false;
+  std::int64_t zeros = 0;
+  for (Ordinal i = 0; i < S.n_rows; ++i) {
+    for (Offset e = S.row_map(i); e < S.row_map(i + 1); ++e)
+      zeros += S.entries(e) == i && S.values(e) == Scalar(0) ? 1 : 0;
+  }
+  return zeros <= S.n_rows / 64;
+}
+
+}  // namespace
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void analyze_symmetric(const ExecutionSpace& exec,
@@ -61,7 +84,7 @@ void analyze_symmetric(const ExecutionSpace& exec,
   analysis.plan = plan_ldlt_engine<Scalar>(
       exec, analysis.F, tree,
       FrontEntries<Ordinal, Offset>{on_host.pattern(), pivots.columns, pivots.columns}, options,
-      report.structural_rank, budget);
+      tries_diagonal<ExecutionSpace>(on_host, options), report.structural_rank, budget);
   report.times.levelization = timer.seconds();
   const auto height = report.factors.tree_height;
   report.factors = analysis.plan->counts;

@@ -57,6 +57,26 @@ std::int64_t structural_nullity(const ExecutionSpace& exec,
   return A.n_rows - maximum_transversal(pattern, cost).rank;
 }
 
+/// L and D of L·U with U = D·Lᵀ.
+template <class Scalar>
+FactorValues<Scalar> symmetric_factors(FactorValues<Scalar> factors) {
+  factors.diagonal.resize(factors.row_order.size());
+  factors.off_diagonal.resize(factors.row_order.size());
+  std::size_t kept = 0;
+  for (std::size_t e = 0; e < factors.rows.size(); ++e) {
+    if (factors.rows[e] == factors.columns[e])
+      factors.diagonal[static_cast<std::size_t>(factors.rows[e])] = factors.values[e];
+    if (factors.rows[e] <= factors.columns[e]) continue;
+    factors.rows[kept] = factors.rows[e];
+    factors.columns[kept] = factors.columns[e];
+    factors.values[kept++] = factors.values[e];
+  }
+  factors.rows.resize(kept);
+  factors.columns.resize(kept);
+  factors.values.resize(kept);
+  return factors;
+}
+
 }  // namespace
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -65,6 +85,7 @@ LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::LdltFactorization(co
     : m_plan(plan),
       m_budget(budget),
       m_rule(rule_of(plan.options)),
+      m_tries_diagonal(plan.diagonal != nullptr),
       m_solver(plan.solver->with_own_vectors(budget)) {}
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -74,6 +95,7 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
   m_A = A;
   m_events.clear();
   m_rule.perturbation = perturbation;
+  if (auto outcome = factorize_on_diagonal(exec)) return *outcome;
   LdltOutcome outcome = factorize_with_tolerance(exec, A);
   if (outcome.succeeded() && outcome.zero > 0 && outcome.largest_entry > max_scaled_entry &&
       m_plan.options.matching != Matching::none) {
@@ -82,6 +104,55 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
   }
   const std::string cascaded = cascade(outcome);
   return cascaded.empty() ? outcome_of(exec, outcome) : reorder(exec, A, perturbation, cascaded);
+}
+
+/// Whether the pivots of the diagonal pass: with a threshold all entries of L and D, for Cholesky D's signs.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+bool LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::passes(const FactorizationOutcome& lu,
+                                                                        const DiagonalPivots& pivots) const {
+  if (!lu.is_finite() || lu.perturbed > 0 || !(pivots.largest_d < HUGE_VAL)) return false;
+  if (m_rule.definite) return pivots.positive == m_plan.F.A.n_rows;
+  return m_rule.pivoting == Pivoting::none || pivots.largest_l <= 1 / m_rule.threshold;
+}
+
+/// With the pivots of the diagonal, all 1 × 1. @returns nothing where they do not pass
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::optional<FactorizationOutcome>
+LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_on_diagonal(
+    const ExecutionSpace& exec) {
+  m_state = State::fronts;
+  if (!m_tries_diagonal) return {};
+  const auto& plan = static_cast<const typename Diagonal::Plan&>(*m_plan.diagonal);
+  const double smallest =
+      m_rule.pivoting == Pivoting::threshold ? zero_tolerance<Scalar>(m_plan.options) : 0.0;
+  FactorizationOutcome outcome;
+  DiagonalPivots pivots;
+  try {
+    if (!m_diagonal) m_diagonal.emplace(exec, plan, m_budget);
+    outcome = m_diagonal->factorize(exec, m_A, smallest);
+    pivots = inspect_diagonal_pivots(exec, plan.fronts, m_diagonal->fronts());
+  } catch (const OutOfMemoryError&) {  // L and U need more than L and D
+    outcome.perturbed = 1;
+  }
+  m_tries_diagonal = passes(outcome, pivots);
+  if (!m_tries_diagonal) {
+    m_diagonal.reset();
+    return {};
+  }
+  m_state = State::diagonal;
+  outcome.largest_factor = pivots.largest_d;
+  SymmetricOutcome& symmetric = outcome.symmetric.emplace();
+  if (has_inertia()) symmetric.inertia = {pivots.positive, pivots.negative, 0};
+  symmetric.entries = static_cast<std::int64_t>(m_plan.fronts.predicted_entries);
+  return outcome;
+}
+
+/// L, D and Lᵀ of the matrix last factorized, where there are L and U. Fences then.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::need_fronts(const ExecutionSpace& exec) {
+  if (m_state != State::diagonal) return;
+  factorize_with_tolerance(exec, m_A);
+  m_state = State::both;
 }
 
 /// Scales for the values of this factorization: zero is what is small beside the largest scaled entry, and
@@ -171,8 +242,7 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
   if (outcome.not_finite != LdltOutcome::none)
     result.largest_factor = std::numeric_limits<double>::infinity();
   SymmetricOutcome& symmetric = result.symmetric.emplace();
-  const bool has_inertia = !ScalarTraits<Scalar>::is_complex || m_rule.symmetry == Symmetry::hermitian;
-  if (has_inertia && outcome.perturbed == 0 && outcome.succeeded() && !m_doubtful)
+  if (has_inertia() && outcome.perturbed == 0 && outcome.succeeded() && !m_doubtful)
     symmetric.inertia = {outcome.positive, outcome.negative, outcome.zero};
   symmetric.delayed = outcome.delayed;
   symmetric.two_by_two = outcome.two_by_two;
@@ -224,8 +294,9 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 Determinant<Scalar> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::determinant(
-    const ExecutionSpace& exec) const {
+    const ExecutionSpace& exec) {
   if (m_replacement.factorization) return m_replacement.factorization->determinant(exec);
+  need_fronts(exec);
   return lutra::determinant(exec, m_plan.fronts, m_fronts, m_A.row_scale);
 }
 
@@ -234,6 +305,7 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::vector<Pivot> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::pivots(
     const ExecutionSpace& exec) const {
   if (m_replacement.factorization) return m_replacement.factorization->pivots(exec);
+  if (m_state != State::fronts) return m_diagonal->pivots(exec);
   const auto order = to_host<std::int64_t>(exec, m_plan.F.row_order);
   const auto records = to_host(exec, m_fronts.records);
   const auto variables = to_host(exec, m_fronts.variables);
@@ -256,6 +328,7 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FactorValues<Scalar> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::write_out(
     const ExecutionSpace& exec) const {
   if (m_replacement.factorization) return m_replacement.factorization->write_out(exec);
+  if (m_state != State::fronts) return symmetric_factors(m_diagonal->write_out(exec));
   auto factors = start_factor_values(exec, pivots(exec), m_A);
   const auto records = to_host(exec, m_fronts.records);
   const auto variables = to_host(exec, m_fronts.variables);
@@ -324,7 +397,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
     const ExecutionSpace& exec,
     const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
     const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host,
-    const LdltOptions& options, const std::optional<std::int64_t>& structural_rank,
+    const LdltOptions& options, bool tries_diagonal, const std::optional<std::int64_t>& structural_rank,
     const MemoryBudget& budget) {
   auto plan = std::make_shared<LdltEnginePlan<Scalar, Ordinal, Offset, ExecutionSpace>>();
   plan->F = F;
@@ -332,6 +405,14 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
   plan->solver.emplace(exec, plan->fronts, budget);
   plan->options = options;
   if (structural_rank) plan->min_zero = F.A.n_rows - *structural_rank;
+  if (tries_diagonal && plan->min_zero == 0) {
+    LuOptions without_interchanges;
+    without_interchanges.device_model = options.device_model;
+    try {
+      plan->diagonal = plan_multifrontal<Scalar>(exec, F, tree, on_host, without_interchanges, budget);
+    } catch (const OutOfMemoryError&) {  // then there is no try
+    }
+  }
   plan->counts.nnz_l = static_cast<std::int64_t>(plan->fronts.predicted_entries);
   plan->counts.nnz_u = 0;
   plan->counts.flops = plan->fronts.flops;
@@ -342,12 +423,12 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
   return plan;
 }
 
-#define LUTRA_LDLT_ENGINE(Scalar, Ordinal, Offset, Space)                                     \
-  template struct LdltEnginePlan<Scalar, Ordinal, Offset, Space>;                             \
-  template class LdltFactorization<Scalar, Ordinal, Offset, Space>;                           \
-  template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_ldlt_engine<Scalar>(  \
-      const Space&, const PermutedPattern<Ordinal, Offset, typename Space::memory_space>&,    \
-      const AssemblyTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const LdltOptions&, \
+#define LUTRA_LDLT_ENGINE(Scalar, Ordinal, Offset, Space)                                           \
+  template struct LdltEnginePlan<Scalar, Ordinal, Offset, Space>;                                   \
+  template class LdltFactorization<Scalar, Ordinal, Offset, Space>;                                 \
+  template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_ldlt_engine<Scalar>(        \
+      const Space&, const PermutedPattern<Ordinal, Offset, typename Space::memory_space>&,          \
+      const AssemblyTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const LdltOptions&, bool, \
       const std::optional<std::int64_t>&, const MemoryBudget&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_LDLT_ENGINE)
 

@@ -15,6 +15,8 @@ namespace {
 constexpr int max_searched = 256;
 // Graphs of fewer vertices are compared without looking whether it pays.
 constexpr int max_compared = 1000;
+// Leaves are eliminated one after another up to this height of the elimination tree.
+constexpr int max_leaf_level = 32;
 // Elimination is left out where fewer than this share of the vertices could be eliminated at once.
 constexpr double min_eliminated_share = 0.1;
 
@@ -197,6 +199,12 @@ class Reduction {
     }
   }
 
+  /// Every second vertex of a chain in a round, so that the elimination tree stays low:
+  ///
+  ///     a ─ 1 ─ 2 ─ 3 ─ 4 ─ 5 ─ b      round 0: 1, 3, 5      level of a vertex: of the eliminated ones below
+  ///     a ───── 2 ───── 4 ───── b      round 1: 2 …          it + 1; in a round only those of its level
+  ///
+  /// Leaves go at once up to some level: without fill, and trees of real graphs end before.
   void eliminate() {
     std::vector<Index> leaves, inner;  // of degree at most 1; of degree 2: taken where there are no leaves
     std::size_t n_kept = 0, n_isolated = 0;
@@ -208,17 +216,31 @@ class Reduction {
     }
     const bool all = static_cast<double>(leaves.size() + inner.size() - n_isolated) >=
                      min_eliminated_share * static_cast<double>(n_kept);
-    for (std::size_t i = 0, k = 0; k < leaves.size() || i < inner.size();) {
+    std::vector<Index> level(at(m_n), 0), later;
+    Index round = 0;
+    for (std::size_t i = 0, k = 0; k < leaves.size() || i < inner.size() || !later.empty();) {
+      if (k == leaves.size() && i == inner.size()) {
+        inner = std::exchange(later, {});
+        i = 0;
+        ++round;
+        continue;
+      }
       const Index v = k < leaves.size() ? leaves[k++] : inner[i++];
       if (m_state[at(v)] != kept || m_degree[at(v)] > (all ? 2 : 0) || !can_be_eliminated(v)) continue;
+      if (level[at(v)] > (m_degree[at(v)] == 2 ? round : std::max(round, Index(max_leaf_level)))) {
+        later.push_back(v);
+        continue;
+      }
       m_state[at(v)] = eliminated;
       for (Index member = v; member >= 0; member = m_next_member[at(member)])
         m_out.eliminated.push_back(member);
       const Index* list = m_neighbours.data() + m_begin[at(v)];
       if (m_degree[at(v)] == 1) remove(list[0], v);
       if (m_degree[at(v)] == 2) connect(list[0], list[1], v);
-      for (Index j = 0; j < m_degree[at(v)]; ++j)
+      for (Index j = 0; j < m_degree[at(v)]; ++j) {
+        level[at(list[j])] = std::max(level[at(list[j])], level[at(v)] + 1);
         if (m_degree[at(list[j])] <= 2) (m_degree[at(list[j])] == 2 ? inner : leaves).push_back(list[j]);
+      }
     }
   }
   /// Whether the lists to be searched are short, no neighbour stands for vertices that would be joined only

@@ -307,4 +307,75 @@ TEMPLATE_LIST_TEST_CASE("values far beyond the scaling of the analysis are no re
   CHECK(solver.report().escalations.empty());
 }
 
+TEMPLATE_LIST_TEST_CASE("pivots of the diagonal are kept where they pass", "[ldlt]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Vector = Kokkos::View<Scalar*, typename TestType::Memory>;
+  std::mt19937 random(116);
+  const int n = 90;
+  // Quasi-definite: all permutations have an L·D·Lᵀ with 1 × 1 pivots (R. J. Vanderbei 1995).
+  auto picture = symmetric_picture(n, 0.1, random, [](std::size_t i) { return i % 3 == 0 ? -40.0 : 40.0; });
+  const auto A = from_dense<Matrix<TestType>>(picture);
+  LdltOptions options;
+  options.symmetry = Symmetry::hermitian;
+  options.diagonal_first = false;
+  Symmetric<TestType> fronts(options);
+  fronts.analyze(A);
+  fronts.factorize(A);
+  options.diagonal_first = true;
+  Symmetric<TestType> solver(options);
+  solver.analyze(A);
+  solver.factorize(A);
+  check_inertia(solver.report(), 60, 30, 0);
+  CHECK(solver.report().pivots.two_by_two == 0);
+  CHECK(solver.report().factors.nnz_l == fronts.report().factors.nnz_l);
+  check_solution(solver, A);
+  SECTION("factors, determinant and parts") {
+    const auto factors = solver.factors();
+    REQUIRE(factors.diagonal.size() == static_cast<std::size_t>(n));
+    std::size_t negative = 0;
+    for (const Scalar& d : factors.diagonal) negative += Kokkos::real(d) < 0 ? 1 : 0;
+    CHECK(negative == 30);
+    for (std::size_t e = 0; e < factors.rows.size(); ++e) CHECK(factors.rows[e] > factors.columns[e]);
+    const auto own = solver.determinant(), other = fronts.determinant();
+    CHECK(Kokkos::abs(own.sign - other.sign) <= tight_bound<Scalar>());
+    CHECK(std::abs(own.log_magnitude - other.log_magnitude) <= 1e-4 * std::abs(other.log_magnitude));
+    const auto b = to_space<typename TestType::Space>(known_system(A).b);
+    const Vector x("x", b.extent(0)), y("y", b.extent(0));
+    solver.solve_parts(b, x, {});
+    fronts.solve_parts(b, y, {});
+    CHECK(to_vector(x) == to_vector(y));
+    check_solution(solver, A);
+  }
+  SECTION("an entry of L above 1/u, a zero on the diagonal: threshold pivoting from then on") {
+    auto B = A;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+      for (auto e = static_cast<std::size_t>(A.row_map[i]); e < static_cast<std::size_t>(A.row_map[i + 1]);
+           ++e)
+        if (static_cast<std::size_t>(A.entries[e]) == i && i % 2 == 0) B.values[e] *= Scalar(1e-4);
+    fronts.factorize(B);
+    solver.factorize(B);
+    CHECK(solver.report().inertia.positive == fronts.report().inertia.positive);
+    CHECK(*solver.report().pivots.two_by_two + *solver.report().pivots.delayed > 0);
+    check_solution(solver, B);
+    solver.factorize(A);
+    check_inertia(solver.report(), 60, 30, 0);
+    check_solution(solver, A);
+  }
+  SECTION("Cholesky: what is not definite ends in the column that the fronts find") {
+    options.positive_definite = true;
+    Symmetric<TestType> cholesky(options);
+    cholesky.analyze(A);
+    cholesky.factorize(A);
+    CHECK(cholesky.report().status == Status::not_positive_definite);
+    CHECK(cholesky.report().indefinite_column.has_value());
+    for (std::size_t i = 0; i < picture.size(); ++i) picture[i][i] = 40;
+    const auto definite = from_dense<Matrix<TestType>>(picture);
+    Symmetric<TestType> again(options);
+    again.analyze(definite);
+    again.factorize(definite);
+    check_inertia(again.report(), n, 0, 0);
+    check_solution(again, definite);
+  }
+}
+
 }  // namespace lutra::Test

@@ -5,6 +5,7 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include "Lutra_ColumnCounts.hpp"
 #include "Lutra_MinimumDegree.hpp"
 #include "Lutra_OrderingTestGraphs.hpp"
 
@@ -56,6 +57,25 @@ TEMPLATE_TEST_CASE("reduction: trees and chains vanish without fill", "[ordering
     triangles.emplace_back(2 * k, 2 * k + 2);
   }
   check(41, triangles);
+}
+
+TEMPLATE_TEST_CASE("reduction: long chains get a low elimination tree and at most an edge a vertex",
+                   "[ordering]", int, std::int64_t) {
+  constexpr int n = 20000;
+  Test::Edges cycle = Test::path(n), comb = Test::path(n);
+  cycle.emplace_back(0, n - 1);
+  for (int v = 0; v < n; v += 2) comb.emplace_back(v, n + v / 2);
+  const auto check = [](int size, const Test::Edges& edges) {
+    const auto graph = graph_of<TestType>(size, edges);
+    const auto reduced = checked_reduction(graph);
+    CHECK(reduced.graph.size() == 0);
+    const auto forecast = forecast_fill(graph, ordered(reduced));
+    CHECK(forecast.height < 100);
+    CHECK(forecast.nnz_l <= 2 * size);
+  };
+  check(n, Test::path(n));
+  check(n, cycle);
+  check(n + n / 2, comb);
 }
 
 TEMPLATE_TEST_CASE("reduction: elimination of a vertex with two neighbours joins them", "[ordering]", int,

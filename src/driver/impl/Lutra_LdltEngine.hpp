@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "Lutra_DiagonalPivots.hpp"
 #include "Lutra_FactorValues.hpp"
 #include "Lutra_FactorizationPlan.hpp"
 #include "Lutra_FrontLdlt.hpp"
@@ -12,6 +13,7 @@
 #include "Lutra_LdltOptions.hpp"
 #include "Lutra_LdltSolver.hpp"
 #include "Lutra_LuAnalysis.hpp"
+#include "Lutra_MultifrontalPlan.hpp"
 #include "Lutra_PlanTools.hpp"
 
 namespace lutra::Impl {
@@ -24,6 +26,8 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   PermutedPattern<Ordinal, Offset, Memory> F;
   LdltPlan<Ordinal, Offset, Memory> fronts;
   std::optional<LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace>> solver;  ///< prototype
+  /// LU without interchanges on the same tree, which factorizations try first; or none
+  std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> diagonal;
   LdltOptions options;
   /// n − structural rank of the nonzero entries of the matrix analyzed; 0 where that is unknown
   std::int64_t min_zero = 0;
@@ -34,6 +38,12 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 };
 
 /// L·D·Lᵀ in fronts, one matrix after the other.
+///
+/// Where the plan says so, the pivots of the diagonal in their order are tried first, by LU without
+/// interchanges, whose kernels on CUDA are the faster ones: they are kept if they pass the threshold test,
+/// all |entries of L| ≤ 1/u, and none is small (Lutra_DiagonalPivots.hpp). Once they do not, this object does
+/// not try them again. `solve_parts` and `determinant` are for factors L, D and Lᵀ, and factorize for these
+/// where LU was kept.
 ///
 /// Where delayed pivots do not fit the fronts, these get more room and the factorization is repeated, up to
 /// `max_repetitions` times and while the panels keep within `max_growth` times their first size. Beyond that,
@@ -58,6 +68,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                                  double perturbation) override;
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
+    if (m_state == State::diagonal || m_state == State::both) return m_diagonal->apply(exec, op, B, X);
     solve_parts(exec, op, B, X, {});
   }
   std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
@@ -72,23 +83,33 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   void solve_parts(const ExecutionSpace& exec, Transposition op, const BView& B, const XView& X,
                    const LdltParts& parts) {
     if (m_replacement.factorization) return m_replacement.factorization->solve_parts(exec, op, B, X, parts);
+    need_fronts(exec);
     auto system = front_system(m_plan.F, m_A, op, B, X);
     if (!parts.lower) system.in.scale = nullptr;
     if (!parts.upper) system.out.scale = nullptr;
     m_solver.solve(exec, m_plan.fronts, m_fronts, system, parts);
   }
   /// Of the matrix last factorized. Fences.
-  Determinant<Scalar> determinant(const ExecutionSpace& exec) const;
+  Determinant<Scalar> determinant(const ExecutionSpace& exec);
 
  private:
   using Analysis = LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Diagonal = MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>;
+  /// Which factors there are of the matrix last factorized.
+  enum class State { fronts, diagonal, both };
   /// What replaced the plan once pivots cascaded.
   struct Replacement {
     std::unique_ptr<Analysis> analysis;
     std::unique_ptr<LdltFactorization> factorization;
   };
+  bool passes(const FactorizationOutcome& lu, const DiagonalPivots& pivots) const;
+  std::optional<FactorizationOutcome> factorize_on_diagonal(const ExecutionSpace& exec);
+  void need_fronts(const ExecutionSpace& exec);
   LdltOutcome factorize_with_room(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A);
   LdltOutcome factorize_with_tolerance(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A);
+  bool has_inertia() const {
+    return !ScalarTraits<Scalar>::is_complex || m_rule.symmetry == Symmetry::hermitian;
+  }
   FactorizationOutcome outcome_of(const ExecutionSpace& exec, const LdltOutcome& outcome) const;
   void scale_anew(const ExecutionSpace& exec);
   bool may_reorder() const;
@@ -101,6 +122,9 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   const Plan& m_plan;
   MemoryBudget m_budget;
   LdltPivotRule m_rule;
+  std::optional<Diagonal> m_diagonal;
+  State m_state = State::fronts;
+  bool m_tries_diagonal;
   LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace> m_fronts;
   LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace> m_solver;
   ScaledValues<Scalar, Memory> m_A;       ///< of the last factorization; `apply` reads its scales
@@ -114,6 +138,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
 /// @param tree    of F, whose orders follow it
 /// @param on_host F's pattern and orders on the host
 /// @param options without `automatic` choices of pivots
+/// @param tries_diagonal whether factorizations try the pivots of the diagonal first
 /// @param structural_rank where it is known
 /// @throws OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -121,7 +146,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
     const ExecutionSpace& exec,
     const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
     const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host,
-    const LdltOptions& options, const std::optional<std::int64_t>& structural_rank,
+    const LdltOptions& options, bool tries_diagonal, const std::optional<std::int64_t>& structural_rank,
     const MemoryBudget& budget);
 
 /// Scaling, ordering, tree and plan of a symmetric matrix. Fences.

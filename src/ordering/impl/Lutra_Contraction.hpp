@@ -5,10 +5,15 @@
 // The coarser graph of a matching: the step of multilevel bisection (Karypis and Kumar 1998) after
 // Lutra_HeavyEdgeMatching.hpp.
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <type_traits>
+#include <vector>
 
 #include "Lutra_Executors.hpp"
 #include "Lutra_GraphBatch.hpp"
+#include "Lutra_SharedLoops.hpp"
 
 namespace lutra::Impl {
 
@@ -16,8 +21,8 @@ namespace lutra::Impl {
 /// vertices are numbered by the smaller end of their pair. A coarse row lists its neighbours in the order in
 /// which the rows of the smaller and then the greater end meet them, for every executor.
 ///
-/// One thread finds the entry of a neighbour by a marker per coarse vertex; all threads by a hash table per
-/// row, one thread a row, since many markers would not fit.
+/// A host thread finds the entry of a neighbour by a marker per coarse vertex; the threads of a device by a
+/// hash table per row, one thread a row, since many markers would not fit.
 template <class Executor, class Index, class MemorySpace>
 class Contraction {
  public:
@@ -50,6 +55,8 @@ class Contraction {
                     FirstVertices{m_fine, coarse_of, n_coarse, coarse.first_vertex});
     if constexpr (Executor::one_thread) {
       fill_by_marker(coarse, coarse_of, stack);
+    } else if constexpr (std::is_same_v<Executor, SharedThreads>) {
+      fill_by_markers(coarse, coarse_of, stack);
     } else {
       fill_by_hash(coarse, coarse_of, stack);
     }
@@ -87,23 +94,91 @@ class Contraction {
     const auto mark = stack.mark();
     const Indices marker = stack.template take<Index>(coarse.n_vertices);
     m_exec.fill(marker, Index(-1));
-    const bool weighted = m_fine.edge_weights.extent(0) > 0;
-    const Index end = weighted ? merge_rows<true>(coarse, coarse_of, marker.data())
-                               : merge_rows<false>(coarse, coarse_of, marker.data());
+    const Index end = merge_rows(coarse, coarse_of, marker.data(), {0, m_fine.n_vertices, 0});
     stack.rewind(mark);
-    coarse.neighbours = Indices(coarse.neighbours.data(), static_cast<std::size_t>(end));
-    coarse.edge_weights = Indices(coarse.edge_weights.data(), static_cast<std::size_t>(end));
+    set_entries(coarse, end);
+  }
+
+  /// The same by several threads, each with a marker and a range of vertices:
+  ///
+  ///     merged   | rows of range 0 |free| rows of range 1 |free| …      each range has room for all its
+  ///     entries coarse   | rows of range 0 | rows of range 1 | …
+  void fill_by_markers(Graph& coarse, const Indices& coarse_of, Stack& stack) const {
+    coarse.neighbours = stack.template take<Index>(m_fine.n_entries());
+    coarse.edge_weights = stack.template take<Index>(m_fine.n_entries());
+    const auto mark = stack.mark();
+    Graph merged = coarse;
+    merged.neighbours = stack.template take<Index>(m_fine.n_entries());
+    merged.edge_weights = stack.template take<Index>(m_fine.n_entries());
+    std::vector<VertexRange> ranges(m_exec.n_threads);
+    const auto n = static_cast<std::size_t>(m_fine.n_vertices);
+    for (std::size_t k = 0; k < ranges.size(); ++k)
+      ranges[k] = {static_cast<Index>(n * k / ranges.size()), static_cast<Index>(n * (k + 1) / ranges.size()),
+                   0};
+    std::vector<Index> count(ranges.size());  // of entries: at most, then merged
+    m_exec.loop->run(ranges.size(), [&](std::size_t k) { count[k] = count_entries(ranges[k]); });
+    for (std::size_t k = 1; k < ranges.size(); ++k)
+      ranges[k].first_entry = ranges[k - 1].first_entry + count[k - 1];
+    const Indices markers =
+        stack.template take<Index>(ranges.size() * static_cast<std::size_t>(coarse.n_vertices));
+    m_exec.loop->run(ranges.size(), [&](std::size_t k) {
+      Index* const marker = markers.data() + k * static_cast<std::size_t>(coarse.n_vertices);
+      std::fill_n(marker, coarse.n_vertices, Index(-1));
+      count[k] = merge_rows(merged, coarse_of, marker, ranges[k]) - ranges[k].first_entry;
+    });
+    std::vector<Index> start(ranges.size() + 1, 0);
+    std::inclusive_scan(count.begin(), count.end(), start.begin() + 1);
+    m_exec.loop->run(ranges.size(), [&](std::size_t k) {
+      const Index from = ranges[k].first_entry;
+      std::copy_n(merged.neighbours.data() + from, count[k], coarse.neighbours.data() + start[k]);
+      std::copy_n(merged.edge_weights.data() + from, count[k], coarse.edge_weights.data() + start[k]);
+      for (Index v = ranges[k].begin; v < ranges[k].end; ++v)
+        if (m_match(v) >= v) coarse.row_map(coarse_of(v)) += start[k] - from;
+    });
+    stack.rewind(mark);
+    set_entries(coarse, start.back());
+  }
+
+  static void set_entries(Graph& coarse, Index n_entries) {
+    coarse.row_map(coarse.n_vertices) = n_entries;
+    coarse.neighbours = Indices(coarse.neighbours.data(), static_cast<std::size_t>(n_entries));
+    coarse.edge_weights = Indices(coarse.edge_weights.data(), static_cast<std::size_t>(n_entries));
+  }
+
+  /// Vertices whose pairs a thread merges: those that are the smaller end of theirs.
+  struct VertexRange {
+    Index begin, end;
+    Index first_entry;  ///< where its rows begin
+  };
+
+  Index count_entries(const VertexRange& range) const {
+    Index count = 0;
+    for (Index v = range.begin; v < range.end; ++v) {
+      const Index partner = m_match(v);
+      if (partner < v) continue;
+      count += m_fine.row_map(v + 1) - m_fine.row_map(v);
+      if (partner > v) count += m_fine.row_map(partner + 1) - m_fine.row_map(partner);
+    }
+    return count;
+  }
+
+  /// Where the last row ends.
+  Index merge_rows(const Graph& coarse, const Indices& coarse_of, Index* slot,
+                   const VertexRange& range) const {
+    return m_fine.edge_weights.extent(0) > 0 ? merge_rows<true>(coarse, coarse_of, slot, range)
+                                             : merge_rows<false>(coarse, coarse_of, slot, range);
   }
 
   /// @param slot [n_coarse] entry of a neighbour in the present row, or one of an earlier row
   template <bool weighted>
-  Index merge_rows(const Graph& coarse, const Indices& coarse_of, Index* slot) const {
+  Index merge_rows(const Graph& coarse, const Indices& coarse_of, Index* slot,
+                   const VertexRange& range) const {
     const Index *const map = coarse_of.data(), *const rows = m_fine.row_map.data(),
                        *const heads = m_fine.neighbours.data(), *const edges = m_fine.edge_weights.data();
     Index *const to = coarse.neighbours.data(), *const weights = coarse.edge_weights.data();
-    Index end = 0;
-    for (Index v = 0, c = 0; v < m_fine.n_vertices; ++v) {
-      const Index partner = m_match(v);
+    Index end = range.first_entry;
+    for (Index v = range.begin; v < range.end; ++v) {
+      const Index partner = m_match(v), c = map[v];
       if (partner < v) continue;
       const Index begin = end;
       for (Index member = v;; member = partner) {
@@ -123,9 +198,7 @@ class Contraction {
       coarse.row_map(c) = begin;
       coarse.vertex_weights(c) =
           m_fine.vertex_weights(v) + (partner == v ? 0 : m_fine.vertex_weights(partner));
-      ++c;
     }
-    coarse.row_map(coarse.n_vertices) = end;
     return end;
   }
 

@@ -23,41 +23,42 @@ bool is_degenerate(Index side_a, Index side_b, Index separator) {
   return side_a == 0 || side_b == 0 || separator > (side_a + side_b) / 2;
 }
 
-/// Sets `order` to the vertices, those of a component next to each other, breadth first from its smallest.
+/// Sets `order` to the vertices, those of a component next to each other, ascending.
 /// Returns where each component begins, and the end.
 template <class Index>
 std::vector<Index> list_components(const SymmetricGraph<Index>& graph, std::vector<Index>& order) {
-  std::vector<Index> first;
-  std::vector<char> seen(order.size(), 0);
+  std::vector<Index> first, component(order.size(), -1);
   Index end = 0;
   for (Index root = 0; root < graph.size(); ++root) {
-    if (at(seen, root)) continue;
+    if (at(component, root) >= 0) continue;
+    const auto number = static_cast<Index>(first.size());
     first.push_back(end);
-    at(seen, root) = 1;
+    at(component, root) = number;
     at(order, end++) = root;
     for (Index k = first.back(); k < end; ++k) {
       const Index v = at(order, k);
       for (Index p = at(graph.row_map, v); p < at(graph.row_map, v + 1); ++p) {
         const Index u = at(graph.neighbours, p);
-        if (at(seen, u)) continue;
-        at(seen, u) = 1;
+        if (at(component, u) >= 0) continue;
+        at(component, u) = number;
         at(order, end++) = u;
       }
     }
   }
+  std::vector<Index> next = first;
+  for (Index v = 0; v < graph.size(); ++v) at(order, at(next, at(component, v))++) = v;
   first.push_back(end);
   return first;
 }
 
-/// Joins components of together at most `limit` vertices, and sorts the vertices within each range of
-/// `order`.
+/// Joins components of together at most `limit` vertices; the vertices of each range of `order` ascend.
 template <class Index>
 std::vector<Index> join_components(const std::vector<Index>& first, Index limit, std::vector<Index>& order) {
   std::vector<Index> joined;
   for (std::size_t c = 0; c + 1 < first.size();) {
     std::size_t end = c + 1;
     while (end + 1 < first.size() && first[end + 1] - first[c] <= limit) ++end;
-    std::sort(order.begin() + first[c], order.begin() + first[end]);
+    if (end > c + 1) std::sort(order.begin() + first[c], order.begin() + first[end]);
     joined.push_back(first[c]);
     c = end;
   }

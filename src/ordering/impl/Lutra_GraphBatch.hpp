@@ -84,6 +84,7 @@ class DissectionStack {
     return Piece<Value, MemorySpace>(reinterpret_cast<Value*>(begin), static_cast<std::size_t>(count));
   }
 
+  const MemoryBudget& budget() const { return m_budget; }
   Mark mark() const { return {m_block, m_used}; }
   void rewind(Mark mark) {
     m_block = mark.block;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "Lutra_HostTasks.hpp"
 #include "Lutra_LeafWorkspace.hpp"
 #include "Lutra_MultilevelBisection.hpp"
+#include "Lutra_SharedLoops.hpp"
 
 namespace lutra::Impl {
 
@@ -26,7 +28,8 @@ namespace lutra::Impl {
 ///                 | a' | b' | s'|     ^                              ends as the permutation
 ///                                     └ may be another thread's task
 ///
-/// A task is a subgraph with arrays of its own. Which thread takes it changes nothing in the result.
+/// A task is a subgraph with arrays of its own. Which thread takes it changes nothing in the result. While
+/// there are fewer tasks than threads, those without one help at the bisections of the others.
 template <class Index>
 class HostDissection {
  public:
@@ -38,14 +41,19 @@ class HostDissection {
 
   HostDissection(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
                  const DissectionOptions& options, const MemoryBudget& budget, std::size_t n_threads)
-      : m_graph(graph), m_weights(weights), m_options(options), m_budget(budget), m_n_threads(n_threads) {}
+      : m_graph(graph),
+        m_weights(weights),
+        m_options(options),
+        m_budget(budget),
+        m_n_threads(n_threads),
+        m_loops(n_threads) {}
 
   /// @param order [n] vertices of a component next to each other, ascending; then the order
   /// @param first where each component begins in `order`, and the end
   void run(const std::vector<Index>& first, std::vector<Index>& order) {
     m_order = order.data();
     add_components(order, first);
-    const auto work = [&](std::size_t, std::size_t) { run_tasks(); };
+    const auto work = [&](std::size_t, std::size_t worker) { run_tasks(m_loops[worker]); };
     for_each_task(m_n_threads, m_n_threads, work);
   }
 
@@ -61,22 +69,31 @@ class HostDissection {
   };
 
   struct Worker {
-    Worker(const HostDissection& of)
-        : stack(of.m_budget), bisection(OneThread{}, of.m_options), leaves(of.m_graph, of.m_weights) {}
+    Worker(const HostDissection& of, SharedLoop& own)
+        : loop(own),
+          stack(of.m_budget),
+          bisection(OneThread{}, of.m_options),
+          shared_bisection({&own, of.m_n_threads}, of.m_options),
+          leaves(of.m_graph, of.m_weights) {}
+    SharedLoop& loop;
     Stack stack;
     MultilevelBisection<OneThread, Index> bisection;
+    MultilevelBisection<SharedThreads, Index> shared_bisection;  ///< the same, with the help of idle threads
     LeafWorkspace<Index> leaves;
     std::vector<Node> nodes;
   };
 
-  static constexpr Index min_task_vertices = 2000;  ///< smaller halves stay with their thread
+  static constexpr Index min_task_vertices = 2000;     ///< smaller halves stay with their thread
+  static constexpr Index min_shared_vertices = 10000;  ///< smaller subgraphs are bisected without help
 
-  void run_tasks() {
-    Worker worker(*this);
+  void run_tasks(SharedLoop& loop) {
+    Worker worker(*this, loop);
     while (m_n_unfinished > 0) {
       const std::unique_ptr<Task> task = next_task();
       if (task == nullptr) {
-        std::this_thread::yield();
+        bool helped = false;
+        for (SharedLoop& other : m_loops) helped = other.help() || helped;
+        if (!helped) std::this_thread::yield();
         continue;
       }
       try {
@@ -93,8 +110,10 @@ class HostDissection {
 
   /// The task of most vertices.
   std::unique_ptr<Task> next_task() {
+    if (m_n_waiting == 0) return nullptr;
     const std::lock_guard lock(m_mutex);
     if (m_tasks.empty()) return nullptr;
+    --m_n_waiting;
     const auto largest = std::ranges::max_element(
         m_tasks, [](const auto& a, const auto& b) { return a->graph.n_vertices < b->graph.n_vertices; });
     std::swap(*largest, m_tasks.back());
@@ -107,6 +126,7 @@ class HostDissection {
     ++m_n_unfinished;
     const std::lock_guard lock(m_mutex);
     m_tasks.push_back(std::move(task));
+    ++m_n_waiting;
   }
 
   void dissect(Worker& worker, const Graph& graph, Index begin) {
@@ -115,7 +135,13 @@ class HostDissection {
     Stack& stack = worker.stack;
     const auto mark = stack.mark();
     const Parts part = stack.template take<signed char>(n);
-    worker.bisection.bisect(graph, part, stack);
+    // The result is the same either way.
+    const bool others_are_idle = m_n_unfinished < static_cast<std::int64_t>(m_n_threads);
+    if (others_are_idle && n >= min_shared_vertices) {
+      worker.shared_bisection.bisect(graph, part, stack);
+    } else {
+      worker.bisection.bisect(graph, part, stack);
+    }
     std::array<Index, 3> size{};
     for (Index v = 0; v < n; ++v) ++size[static_cast<std::size_t>(part(v))];
     if (is_degenerate(size[0], size[1], size[2])) {
@@ -127,18 +153,22 @@ class HostDissection {
     rearrange(stack, part, size, number, m_order + begin);
     if (size[2] > 0) worker.nodes.push_back({begin, begin + size[0] + size[1], begin + n, false});
     const bool share = m_n_threads > 1 && size[1] >= min_task_vertices;
-    if (share) add_task(task_of(graph, part, number, size[1], begin + size[0]));
     for (const signed char side : {side_a, side_b}) {
-      if (side == side_b && share) break;
       const auto before = stack.mark();
       const Index n_side = size[static_cast<std::size_t>(side)];
       Graph half = half_graph(
           n_side,
           stack.template take<Index>(2 * static_cast<std::size_t>(n_side) + 3 + graph.neighbours.extent(0))
               .data());
-      cut_out(graph, part, number, side, half);
+      std::unique_ptr<Task> other;
+      worker.loop.run(share ? 2 : 1, [&](std::size_t k) {
+        if (k == 0) cut_out(graph, part, number, side, half);
+        if (k == 1) other = task_of(graph, part, number, size[1], begin + size[0]);
+      });
+      if (share) add_task(std::move(other));
       dissect(worker, half, side == side_a ? begin : begin + size[0]);
       stack.rewind(before);
+      if (share) break;
     }
     stack.rewind(mark);
   }
@@ -277,6 +307,8 @@ class HostDissection {
   std::mutex m_mutex;        ///< of m_tasks and nodes
   std::vector<std::unique_ptr<Task>> m_tasks;
   std::atomic<std::int64_t> m_n_unfinished = 0;  ///< tasks waiting or running
+  std::atomic<std::int64_t> m_n_waiting = 0;     ///< length of m_tasks
+  std::deque<SharedLoop> m_loops;                ///< of each thread
 };
 
 }  // namespace lutra::Impl

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "Lutra_Contraction.hpp"
@@ -11,8 +12,16 @@
 #include "Lutra_InitialSeparator.hpp"
 #include "Lutra_NestedDissection.hpp"
 #include "Lutra_SeparatorRefinement.hpp"
+#include "Lutra_SharedLoops.hpp"
 
 namespace lutra::Impl {
+
+/// A graph on the way to coarser ones.
+template <class Index, class MemorySpace>
+struct BisectionLevel {
+  GraphBatch<Index, MemorySpace> graph;
+  Piece<Index, MemorySpace> coarse_of;  ///< of each vertex, in the next level's graph
+};
 
 /// Vertex separators of the graphs of a batch: coarsened by matching until some hundred vertices are left,
 /// separated there, projected and refined on the way back (Karypis and Kumar 1998).
@@ -28,6 +37,7 @@ class MultilevelBisection {
   using Indices = Piece<Index, MemorySpace>;
   using Parts = Piece<signed char, MemorySpace>;
   using Stack = DissectionStack<MemorySpace>;
+  using Level = BisectionLevel<Index, MemorySpace>;
 
   MultilevelBisection(const Executor& exec, const DissectionOptions& options)
       : m_exec(exec), m_options(options) {}
@@ -54,12 +64,15 @@ class MultilevelBisection {
     stack.rewind(mark);
   }
 
-  // Kernels are public: nvcc instantiates them by name.
-  struct Level {
-    Graph graph;
-    Indices coarse_of;  ///< of each vertex, in the next level's graph
-  };
+  /// A descent from the last of the levels that another executor made.
+  void separate_from(const std::vector<Level>& levels, const Indices& total, std::uint64_t descent,
+                     const Parts& part, Stack& stack) {
+    m_levels = levels;
+    m_total = total;
+    separate_once(levels.size() - 1, descent, part, stack);
+  }
 
+  // Kernels are public: nvcc instantiates them by name.
   struct Project {
     Indices coarse_of;
     Parts coarse, fine;
@@ -150,19 +163,36 @@ class MultilevelBisection {
   /// Several descents from a middle level, each with other matchings; the best separator is kept.
   void separate_middle(const Parts& best, Stack& stack) {
     const std::size_t middle = m_levels.size() - 1;
-    const Graph& graph = m_levels[middle].graph;
-    const Parts part = stack.template take<signed char>(graph.n_vertices);
+    const Graph graph = m_levels[middle].graph;
+    const Parts parts = stack.template take<signed char>(m_options.descents * graph.n_vertices);
+    const auto part_of = [&](int descent) {
+      return Parts(parts.data() + descent * graph.n_vertices, static_cast<std::size_t>(graph.n_vertices));
+    };
+    descend(middle, part_of, stack);
     const Indices weights = stack.template take<Index>(3 * graph.n_graphs),
                   best_weights = stack.template take<Index>(3 * graph.n_graphs);
     for (int descent = 0; descent < m_options.descents; ++descent) {
-      separate_once(middle, static_cast<std::uint64_t>(descent), part, stack);
-      const Graph& at_middle = m_levels[middle].graph;
+      const Parts part = part_of(descent);
       m_exec.fill(weights, Index(0));
-      m_exec.for_each("lutra::ordering::add_parts", at_middle.n_vertices, AddParts{at_middle, part, weights});
-      const TakeBetter take{at_middle,   part, best, weights, best_weights, m_options.max_side_share,
-                            descent == 0};
-      m_exec.for_each("lutra::ordering::take_better", at_middle.n_vertices, take);
-      m_exec.for_each("lutra::ordering::take_weights", at_middle.n_graphs, TakeWeights{take});
+      m_exec.for_each("lutra::ordering::add_parts", graph.n_vertices, AddParts{graph, part, weights});
+      const TakeBetter take{graph, part, best, weights, best_weights, m_options.max_side_share, descent == 0};
+      m_exec.for_each("lutra::ordering::take_better", graph.n_vertices, take);
+      m_exec.for_each("lutra::ordering::take_weights", graph.n_graphs, TakeWeights{take});
+    }
+  }
+
+  /// The descents one after another; where host threads share loops, each in one of them.
+  template <class PartOf>
+  void descend(std::size_t middle, const PartOf& part_of, Stack& stack) {
+    if constexpr (std::is_same_v<Executor, SharedThreads>) {
+      m_exec.loop->run(static_cast<std::size_t>(m_options.descents), [&](std::size_t k) {
+        Stack own(stack.budget());
+        MultilevelBisection<OneThread, Index>({}, m_options)
+            .separate_from(m_levels, m_total, k, part_of(static_cast<int>(k)), own);
+      });
+    } else {
+      for (int descent = 0; descent < m_options.descents; ++descent)
+        separate_once(middle, static_cast<std::uint64_t>(descent), part_of(descent), stack);
     }
   }
 

@@ -2,11 +2,14 @@
 #ifndef LUTRA_SEPARATORREFINEMENT_HPP
 #define LUTRA_SEPARATORREFINEMENT_HPP
 
+#include <type_traits>
+
 #include "Lutra_Executors.hpp"
 #include "Lutra_GraphBatch.hpp"
 #include "Lutra_NestedDissection.hpp"
 #include "Lutra_NodeFm.hpp"
 #include "Lutra_SeparatorHalfPasses.hpp"
+#include "Lutra_SharedLoops.hpp"
 
 namespace lutra::Impl {
 
@@ -36,15 +39,20 @@ template <class Executor, class Index, class MemorySpace>
 void refine_separator(const Executor& exec, const GraphBatch<Index, MemorySpace>& graph,
                       const DissectionOptions& options, const Piece<signed char, MemorySpace>& part,
                       DissectionStack<MemorySpace>& stack) {
-  const auto mark = stack.mark();
   constexpr bool on_host =
       Kokkos::SpaceAccessibility<typename MemorySpace::execution_space, Kokkos::HostSpace>::accessible;
   constexpr Index large_graph = 20000;
-  if (Executor::one_thread || (on_host && graph.n_vertices / large_graph < graph.n_graphs)) {
+  const auto mark = stack.mark();
+  const auto move_single_vertices = [&] {
     const auto arrays = take_node_fm_arrays<Index>(graph.n_vertices, stack);
     exec.for_each("lutra::ordering::refine_separator", graph.n_graphs,
                   RefineByMoves<Index, MemorySpace>{graph, part, arrays, options.max_side_share});
     exec.fence();
+  };
+  if constexpr (Executor::one_thread || std::is_same_v<Executor, SharedThreads>) {
+    move_single_vertices();
+  } else if (on_host && graph.n_vertices / large_graph < graph.n_graphs) {
+    move_single_vertices();
   } else {
     SeparatorHalfPasses<Executor, Index, MemorySpace>(exec, graph, options.max_side_share, part, stack)
         .refine();

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_DiagonalPivots.hpp"
+
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_LdltPivots.hpp"
+
+namespace lutra {
+namespace {
+
+/// A column of L by `lanes` threads, neighbours having neighbouring rows.
+template <class Scalar, class Ordinal, class Offset>
+struct PivotInspection {
+  using value_type = DiagonalPivots;
+
+  const Front<Ordinal, Offset>* fronts;
+  Ordinal count;
+  const Scalar* panels;
+  int lanes;
+
+  /// The front of a pivot: fronts stand in the order of their first pivots.
+  KOKKOS_FUNCTION const Front<Ordinal, Offset>& front_of(Ordinal pivot) const {
+    Ordinal first = 0;
+    for (Ordinal left = count; left > 1;) {
+      const Ordinal half = left / 2;
+      const bool is_behind = fronts[first + half].first_pivot <= pivot;
+      first += is_behind ? half : 0;
+      left = is_behind ? left - half : half;
+    }
+    return fronts[first];
+  }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t item, value_type& found) const {
+    const auto pivot = static_cast<Ordinal>(item / lanes);
+    const int lane = static_cast<int>(item % lanes);
+    const Front<Ordinal, Offset>& front = front_of(pivot);
+    const auto j = static_cast<int>(pivot - front.first_pivot);
+    const Scalar* const column = panels + front.lower + static_cast<Offset>(j) * front.size();
+    for (int i = j + 1 + lane; i < front.size(); i += lanes)
+      found.largest_l = Kokkos::max(found.largest_l, static_cast<double>(Impl::size_or_infinity(column[i])));
+    if (lane != 0) return;
+    found.largest_d = Kokkos::max(found.largest_d, static_cast<double>(Impl::size_or_infinity(column[j])));
+    const auto d = Impl::real_part(column[j]);
+    found.positive += d > 0 ? 1 : 0;
+    found.negative += d < 0 ? 1 : 0;
+  }
+  KOKKOS_FUNCTION void init(value_type& found) const { found = {}; }
+  KOKKOS_FUNCTION void join(value_type& found, const value_type& other) const {
+    found.largest_l = Kokkos::max(found.largest_l, other.largest_l);
+    found.largest_d = Kokkos::max(found.largest_d, other.largest_d);
+    found.positive += other.positive;
+    found.negative += other.negative;
+  }
+};
+
+}  // namespace
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+DiagonalPivots inspect_diagonal_pivots(
+    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
+  const int lanes = Impl::is_host_space<ExecutionSpace> ? 1 : 16;
+  DiagonalPivots found;
+  Kokkos::parallel_reduce(
+      "lutra::numeric::diagonal_pivots",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
+          exec, 0, static_cast<std::int64_t>(plan.n) * lanes),
+      PivotInspection<Scalar, Ordinal, Offset>{plan.fronts.data(), plan.count, factors.panels.data(), lanes},
+      found);
+  exec.fence("lutra::numeric: the pivots are known");
+  return found;
+}
+
+#define LUTRA_DIAGONAL_PIVOTS(Scalar, Ordinal, Offset, Space)                                             \
+  template DiagonalPivots inspect_diagonal_pivots(const Space&,                                           \
+                                                  const FrontPlan<Ordinal, Offset, Space::memory_space>&, \
+                                                  const FrontFactors<Scalar, Ordinal, Offset, Space>&);
+LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_DIAGONAL_PIVOTS)
+
+}  // namespace lutra

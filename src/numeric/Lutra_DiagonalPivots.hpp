@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_DIAGONALPIVOTS_HPP
+#define LUTRA_DIAGONALPIVOTS_HPP
+
+#include "Lutra_FrontLu.hpp"
+
+namespace lutra {
+
+/// What an LU factorization without interchanges is as one of a symmetric or Hermitian matrix: U = D·Lᵀ (or
+/// D·Lᴴ), so that U's diagonal is D, all pivots 1 × 1, and has the inertia.
+struct DiagonalPivots {
+  double largest_l = 0;       ///< max |entry of L| below its diagonal; infinity where one is not finite
+  double largest_d = 0;       ///< max |entry of D|; likewise
+  std::int64_t positive = 0;  ///< entries of D whose real part is
+  std::int64_t negative = 0;  ///< the same
+};
+
+/// Looks at the factors. Cost: L is read once. Fences.
+/// @param factors of a factorization without interchanges
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+DiagonalPivots inspect_diagonal_pivots(
+    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors);
+
+}  // namespace lutra
+
+#endif
