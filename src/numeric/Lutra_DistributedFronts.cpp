@@ -156,15 +156,16 @@ FrontRanks distribute_fronts(const AssemblyTree<Ordinal>& tree, int ranks) {
   return FrontDistributor<Ordinal>(tree, ranks).run();
 }
 
-template <class Scalar>
-struct DistributedFronts<Scalar>::State {
+template <class Scalar, class ExecutionSpace>
+struct DistributedFronts<Scalar, ExecutionSpace>::State {
   Communicator& comm;
   FrontRanks ranks;                                    ///< on rank 0
   std::vector<std::vector<std::int64_t>> source;       ///< on rank 0: of each rank's entries, then the top's
   std::vector<std::int64_t> entry_row;                 ///< on rank 0: [nnz(A)] row of each of A's entries
   CsrPattern<int, std::int64_t, Kokkos::HostSpace> A;  ///< on rank 0
   std::vector<int> leaf_rank;  ///< on rank 0: whence the top's leaves have their blocks
-  std::optional<Impl::FrontPart<Scalar>> subtrees, top;  ///< of this rank; empty without fronts
+  std::optional<Impl::FrontPart<Scalar, ExecutionSpace>> subtrees,
+      top;  ///< of this rank; empty without fronts
   std::vector<std::int64_t> rows, columns;
   std::vector<Scalar> values;
 
@@ -194,7 +195,7 @@ struct DistributedFronts<Scalar>::State {
   }
 
   void make_part(Impl::FrontPartPlan plan, const MemoryBudget& budget,
-                 std::optional<Impl::FrontPart<Scalar>>& part) {
+                 std::optional<Impl::FrontPart<Scalar, ExecutionSpace>>& part) {
     if (plan.tree.count() == 0) return;
     part.emplace(std::move(plan), budget);
     rows.insert(rows.end(), part->rows.begin(), part->rows.end());
@@ -217,10 +218,11 @@ struct DistributedFronts<Scalar>::State {
   }
 };
 
-template <class Scalar>
-DistributedFronts<Scalar>::DistributedFronts(Communicator& comm, const AssemblyTree<int>& tree,
-                                             const FrontEntries<int, std::int64_t>& entries,
-                                             const MemoryBudget& budget)
+template <class Scalar, class ExecutionSpace>
+DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(Communicator& comm,
+                                                             const AssemblyTree<int>& tree,
+                                                             const FrontEntries<int, std::int64_t>& entries,
+                                                             const MemoryBudget& budget)
     : m_state(std::make_unique<State>(comm)) {
   State& state = *m_state;
   Impl::FrontPartPlan top;
@@ -237,12 +239,12 @@ DistributedFronts<Scalar>::DistributedFronts(Communicator& comm, const AssemblyT
   });
 }
 
-template <class Scalar>
-DistributedFronts<Scalar>::~DistributedFronts() = default;
+template <class Scalar, class ExecutionSpace>
+DistributedFronts<Scalar, ExecutionSpace>::~DistributedFronts() = default;
 
-template <class Scalar>
-FrontLuOutcome DistributedFronts<Scalar>::factorize(const ScaledValues<Scalar, Kokkos::HostSpace>& A,
-                                                    double perturbation) {
+template <class Scalar, class ExecutionSpace>
+FrontLuOutcome DistributedFronts<Scalar, ExecutionSpace>::factorize(
+    const ScaledValues<Scalar, Kokkos::HostSpace>& A, double perturbation) {
   State& state = *m_state;
   Communicator& comm = state.comm;
   std::vector<Scalar> of_top;
@@ -254,7 +256,7 @@ FrontLuOutcome DistributedFronts<Scalar>::factorize(const ScaledValues<Scalar, K
     of_top = state.scaled(static_cast<std::size_t>(comm.size()), A);
   });
   const auto own = comm.template receive<Scalar>(0, value_tag);
-  using Part = Impl::FrontPart<Scalar>;
+  using Part = Impl::FrontPart<Scalar, ExecutionSpace>;
   const double largest = state.largest_of_all(std::max(Part::largest_of(own), Part::largest_of(of_top)));
   std::vector<FrontLuOutcome> outcomes;
   state.values.clear();
@@ -264,14 +266,18 @@ FrontLuOutcome DistributedFronts<Scalar>::factorize(const ScaledValues<Scalar, K
   };
   comm.agree("numeric: factorization of subtrees", [&] { factorize_part(state.subtrees, own); });
   if (state.subtrees) {
-    for (const int f : state.subtrees->made().open_roots())
-      comm.send(0, contribution_tag, std::span<const Scalar>(state.subtrees->contribution(f)));
+    for (const int f : state.subtrees->made().open_roots()) {
+      const auto block =
+          Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), state.subtrees->contribution(f));
+      comm.send(0, contribution_tag, std::span<const Scalar>(block.data(), block.extent(0)));
+    }
   }
   if (state.top) {
     const auto leaves = state.top->made().foreign_leaves();
     for (std::size_t k = 0; k < leaves.size(); ++k) {
       const auto block = comm.template receive<Scalar>(state.leaf_rank[k], contribution_tag);
-      std::copy(block.begin(), block.end(), state.top->contribution(leaves[k]).begin());
+      Kokkos::deep_copy(state.top->contribution(leaves[k]),
+                        Kokkos::View<const Scalar*, Kokkos::HostSpace>(block.data(), block.size()));
     }
   }
   comm.agree("numeric: factorization of the top", [&] { factorize_part(state.top, of_top); });
@@ -288,25 +294,30 @@ FrontLuOutcome DistributedFronts<Scalar>::factorize(const ScaledValues<Scalar, K
   return mine;
 }
 
-template <class Scalar>
-const std::vector<std::int64_t>& DistributedFronts<Scalar>::rows() const noexcept {
+template <class Scalar, class ExecutionSpace>
+const std::vector<std::int64_t>& DistributedFronts<Scalar, ExecutionSpace>::rows() const noexcept {
   return m_state->rows;
 }
-template <class Scalar>
-const std::vector<std::int64_t>& DistributedFronts<Scalar>::columns() const noexcept {
+template <class Scalar, class ExecutionSpace>
+const std::vector<std::int64_t>& DistributedFronts<Scalar, ExecutionSpace>::columns() const noexcept {
   return m_state->columns;
 }
-template <class Scalar>
-const std::vector<Scalar>& DistributedFronts<Scalar>::values() const noexcept {
+template <class Scalar, class ExecutionSpace>
+const std::vector<Scalar>& DistributedFronts<Scalar, ExecutionSpace>::values() const noexcept {
   return m_state->values;
 }
-template <class Scalar>
-const FrontRanks& DistributedFronts<Scalar>::ranks() const noexcept {
+template <class Scalar, class ExecutionSpace>
+const FrontRanks& DistributedFronts<Scalar, ExecutionSpace>::ranks() const noexcept {
   return m_state->ranks;
 }
 
-#define LUTRA_DISTRIBUTED_FRONTS(Scalar) template class DistributedFronts<Scalar>;
+#define LUTRA_DISTRIBUTED_FRONTS(Scalar) \
+  template class DistributedFronts<Scalar, Kokkos::DefaultHostExecutionSpace>;
 LUTRA_IF_INT32(LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_FRONTS))
+#ifdef KOKKOS_ENABLE_CUDA
+#define LUTRA_DISTRIBUTED_FRONTS_CUDA(Scalar) template class DistributedFronts<Scalar, Kokkos::Cuda>;
+LUTRA_IF_INT32(LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_FRONTS_CUDA))
+#endif
 template FrontRanks distribute_fronts(const AssemblyTree<int>&, int);
 template FrontRanks distribute_fronts(const AssemblyTree<std::int64_t>&, int);
 

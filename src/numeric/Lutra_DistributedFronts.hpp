@@ -26,8 +26,8 @@ struct FrontRanks {
 template <class Ordinal>
 FrontRanks distribute_fronts(const AssemblyTree<Ordinal>& tree, int ranks);
 
-/// Multifrontal LU on several ranks, in host memory, with the arithmetic of `factorize_fronts` on one: the
-/// same bits.
+/// Multifrontal LU on several ranks, each with an execution space of its own: the parts are factorized by
+/// `factorize_fronts` there. On hosts the bits are those of one rank.
 ///
 ///         top          rank 0    ▲ sums of contributions, extend-add as ever
 ///       ╱   │  ╲                 │
@@ -36,10 +36,13 @@ FrontRanks distribute_fronts(const AssemblyTree<Ordinal>& tree, int ranks);
 ///
 /// In the top's tree a subtree is a leaf without pivots whose contribution block comes from its rank. Ranks
 /// work their subtrees without messages. Rank 0 needs memory for the top, for a subtree where balance gives
-/// it one, and for A; others for their subtrees and the entries of A in them.
+/// it one, and for A; others for their subtrees and the entries of A in them. On devices the memory of each
+/// takes panels and contributions, and for a while 12 bytes an entry of L + U while plans are made; A, blocks
+/// on their way and the factors as `values` has them pass through host memory.
 ///
-/// Calls are collective, errors included. Instantiated for all scalars where ordinals of 32 bits are built.
-template <class Scalar>
+/// Calls are collective, errors included. Instantiated for all scalars where ordinals of 32 bits are built,
+/// for the default execution spaces of hosts and devices.
+template <class Scalar, class ExecutionSpace = Kokkos::DefaultHostExecutionSpace>
 class DistributedFronts {
  public:
   /// @param tree    on rank 0, as what follows; ignored on others

@@ -182,6 +182,16 @@ void factorize_fronts(const ExecutionSpace& exec,
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+Kokkos::View<Scalar*, typename ExecutionSpace::memory_space> contribution_of(
+    const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors, Ordinal front) {
+  const auto rows = static_cast<std::size_t>(plan.layout.fronts[static_cast<std::size_t>(front)].cb_rows);
+  // contributions stand behind the panels, or among them, in one array
+  return Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>(
+      factors.panels.data() + factors.schedule->contribution_begin(plan, front), rows * rows);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void gather_factors(const ExecutionSpace& exec,
                     const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
                     const Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& source,
@@ -220,6 +230,9 @@ void find_largest_factor(const ExecutionSpace& exec,
       const ScaledValues<Scalar, typename Space::memory_space>&, double,                                     \
       const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                                   \
       const Kokkos::View<unsigned char*, typename Space::memory_space>&, bool);                              \
+  template Kokkos::View<Scalar*, typename Space::memory_space> contribution_of(                              \
+      const FrontPlan<Ordinal, Offset, typename Space::memory_space>&,                                       \
+      const FrontFactors<Scalar, Ordinal, Offset, Space>&, Ordinal);                                         \
   template void gather_factors<Scalar, Ordinal, Offset, Space>(                                              \
       const Space&, const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                     \
       const Kokkos::View<const Offset*, typename Space::memory_space>&,                                      \

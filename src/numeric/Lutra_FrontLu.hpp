@@ -139,6 +139,13 @@ void factorize_fronts(const ExecutionSpace& exec,
                       const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
                       bool portable = false);
 
+/// The contribution block of a front, by columns: of a root whose rows another tree eliminates, to be read
+/// after a factorization; of a front without pivots, whose contribution is given, to be written before each.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+Kokkos::View<Scalar*, typename ExecutionSpace::memory_space> contribution_of(
+    const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors, Ordinal front);
+
 /// Brings the largest magnitude in the panels into the outcome, infinity where one is not finite: for solves
 /// that read the panels themselves. Cost: the panels read once. Does not fence on devices.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

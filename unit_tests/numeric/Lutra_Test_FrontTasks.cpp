@@ -5,10 +5,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <random>
 #include <vector>
 
 #include "Lutra_AssemblyTree.hpp"
+#include "Lutra_DistributedFronts.hpp"
+#include "Lutra_FrontPart.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontTaskPlacement.hpp"
 #include "Lutra_FrontTaskWaits.hpp"
@@ -47,6 +50,8 @@ struct Tasks {
   std::size_t size() const { return list.order.size(); }
   const Task& at(std::size_t t) const { return list.tasks[list.order[t]]; }
   lutra::Impl::FrontTiles cut(const Task& task) const { return list.tiles_of(task.front); }
+  /// Whether a front's contribution is there before all tasks.
+  bool is_given(Ordinal f) const { return list.front(f).pivots == 0; }
 };
 
 /// Where in the order each flag is raised for good: by its last task, a sweep's by what its steps wait for.
@@ -58,6 +63,8 @@ std::map<Flag, std::size_t> find_raised(const Tasks& tasks) {
     position->second = std::max(position->second, t);
   };
   for (const auto& small : tasks.list.small_tasks) note({small.front, -1}, 0, false);  // in a launch before
+  for (Ordinal f = 0; f < static_cast<Ordinal>(tasks.layout.fronts.size()); ++f)
+    if (tasks.is_given(f)) note({f, -1}, 0, false);
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     for_each_raised(tasks.at(t), tasks.cut(tasks.at(t)),
                     [&](const Flag& flag) { note(flag, t, flag.front >= 0); });
@@ -79,7 +86,7 @@ std::map<Flag, std::size_t> find_raised(const Tasks& tasks) {
 }
 
 struct Counts {
-  std::size_t tasks = 0, waits = 0, sweeps = 0, chunk_waits = 0, direct = 0, reused = 0, pairs = 0;
+  std::size_t tasks = 0, waits = 0, sweeps = 0, chunk_waits = 0, direct = 0, reused = 0, pairs = 0, given = 0;
   Counts& operator+=(const Counts& other) {
     tasks += other.tasks;
     waits += other.waits;
@@ -88,6 +95,7 @@ struct Counts {
     direct += other.direct;
     reused += other.reused;
     pairs += other.pairs;
+    given += other.given;
     return *this;
   }
 };
@@ -102,7 +110,8 @@ void check_waits(const Tasks& tasks, Counts& counts) {
                   [&](const Flag& flag) {
                     ++counts.waits;
                     const auto found = raised.find(flag);
-                    const bool in_launch_before = flag.front >= 0 && tasks.list.is_small(flag.front);
+                    const bool in_launch_before =
+                        flag.front >= 0 && (tasks.list.is_small(flag.front) || tasks.is_given(flag.front));
                     if (found != raised.end() && (in_launch_before || found->second < t)) return;
                     FAIL("waits for front " << flag.front << " or tile " << flag.tile);
                   });
@@ -119,12 +128,12 @@ void check_waits(const Tasks& tasks, Counts& counts) {
     position[static_cast<std::size_t>(tasks.list.small_tasks[t].front)] = t;
   for (std::size_t f = 0; f < position.size(); ++f) {
     const auto parent = tasks.layout.fronts[f].parent;
-    if (parent < 0 || !tasks.list.is_small(parent)) continue;
+    if (parent < 0 || !tasks.list.is_small(parent) || tasks.is_given(static_cast<Ordinal>(f))) continue;
     REQUIRE(position[f] < position[static_cast<std::size_t>(parent)]);
   }
 }
 
-/// Each front is worked once, by a task or by the tasks of all its tiles.
+/// Each front is worked once, by a task or by the tasks of all its tiles, unless its contribution is given.
 void check_complete(const Tasks& tasks) {
   std::map<std::tuple<Ordinal, int, int>, int> worked;
   for (const auto& small : tasks.list.small_tasks) ++worked[{small.front, Task::whole, -1}];
@@ -136,6 +145,11 @@ void check_complete(const Tasks& tasks) {
   }
   REQUIRE(std::ranges::all_of(worked, [](const auto& tile) { return tile.second == 1; }));
   for (Ordinal f = 0; f < static_cast<Ordinal>(tasks.layout.fronts.size()); ++f) {
+    if (tasks.is_given(f)) {
+      REQUIRE(!worked.contains({f, Task::whole, -1}));
+      REQUIRE(!worked.contains({f, 0, 0}));
+      continue;
+    }
     const int edge = tasks.list.is_small(f) || !tasks.list.is_tiled(f) ? 0 : tasks.list.tiles_of(f).count();
     if (edge == 0) REQUIRE(worked.contains({f, Task::whole, -1}));
     for (int e = 0; e < edge * edge; ++e) {
@@ -149,8 +163,8 @@ struct Stored {
   std::int64_t begin, end;
   std::vector<std::size_t> writers;  ///< in the order, those that wait for others to write
   std::int64_t last_reader;          ///< in the order; −1: all are in the launch before
-  bool small;                        ///< written in the launch before
-  bool forever;                      ///< panels
+  bool small;                        ///< written in the launch before, or given
+  bool forever;                      ///< panels, and contributions of roots
 };
 
 std::vector<Stored> list_stored(const Tasks& tasks) {
@@ -172,14 +186,16 @@ std::vector<Stored> list_stored(const Tasks& tasks) {
     const auto& front = tasks.layout.fronts[f];
     const auto& placed = tasks.placement.contributions[f];
     const std::int64_t kept = front.cb_rows - placed.passed;
-    const bool small = tasks.list.is_small(static_cast<Ordinal>(f));
+    const bool small =
+        tasks.list.is_small(static_cast<Ordinal>(f)) || tasks.is_given(static_cast<Ordinal>(f));
     const auto panel_end = front.upper + static_cast<std::int64_t>(front.pivots) * front.cb_rows;
     all.push_back(
         {front.lower, panel_end, of_panels[f], std::numeric_limits<std::int64_t>::max(), small, true});
     if (kept == 0) continue;
-    REQUIRE(front.parent >= 0);
+    const bool is_root = front.parent < 0;
+    if (is_root || tasks.is_given(static_cast<Ordinal>(f))) REQUIRE(placed.passed == 0);
     all.push_back({placed.contribution, placed.contribution + kept * kept, of_contribution[f],
-                   last[static_cast<std::size_t>(front.parent)], small, false});
+                   is_root ? -1 : last[static_cast<std::size_t>(front.parent)], small, is_root});
   }
   return all;
 }
@@ -236,6 +252,17 @@ void check_clearing(const Tasks& tasks, Counts& counts) {
   }
 }
 
+/// What a tree's parts on three ranks are: some with roots whose contributions others assemble, the top with
+/// leaves whose contributions are given.
+std::vector<AssemblyTree<Ordinal>> parts_of(const AssemblyTree<Ordinal>& tree) {
+  std::vector<int> same(static_cast<std::size_t>(tree.n));
+  std::iota(same.begin(), same.end(), 0);
+  const Kokkos::View<Offset*, Kokkos::HostSpace> row_map("row_map", same.size() + 1);
+  const FrontEntries<Ordinal, Offset> entries{{tree.n, tree.n, row_map, {}}, same, same};
+  lutra::Impl::FrontPartMaker maker(tree, entries, distribute_fronts(tree, 3).rank);
+  return {maker.make(FrontRanks::top).tree, maker.make(1).tree};
+}
+
 /// Trees of many shapes: chains, borders, grids, random patterns, a dense front alone, none.
 std::vector<AssemblyTree<Ordinal>> trees(std::mt19937& random) {
   const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
@@ -254,6 +281,8 @@ std::vector<AssemblyTree<Ordinal>> trees(std::mt19937& random) {
     for (const auto& options : {AssemblyTreeOptions{}, no_zeros})
       all.push_back(make_assembly_tree(make_view(matrix).pattern(), options));
   }
+  for (std::size_t whole = all.size(), t = 0; t < whole; ++t)
+    for (auto& part : parts_of(all[t])) all.push_back(std::move(part));
   return all;
 }
 
@@ -281,6 +310,7 @@ TEST_CASE("tasks of fronts wait for tasks before them, and write what nothing re
         check_waits(tasks, own);
         check_memory(tasks, own);
         check_clearing(tasks, own);
+        for (const auto& front : tasks.layout.fronts) own.given += front.pivots == 0;
         counts += own;
       }
     }
@@ -293,6 +323,7 @@ TEST_CASE("tasks of fronts wait for tasks before them, and write what nothing re
   CHECK(counts.direct > 100);
   CHECK(counts.reused > 100);
   CHECK(counts.pairs > 100);
+  CHECK(counts.given > 50);
 }
 
 TEST_CASE("tasks in the wrong order are noticed", "[numeric]") {

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
-#include <span>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "Lutra_At.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontLu.hpp"
 
 namespace lutra::Impl {
@@ -135,60 +137,67 @@ class FrontPartMaker {
   std::vector<int> m_local;            ///< [n] number in the part that is made, of positions in F; else −1
 };
 
-/// A part with its factors, on a host.
-template <class Scalar>
+/// A part with its factors, in the memory of an execution space.
+template <class Scalar, class ExecutionSpace>
 class FrontPart {
  public:
-  using Exec = Kokkos::DefaultHostExecutionSpace;
+  using Memory = typename ExecutionSpace::memory_space;
   using Real = RealOf<Scalar>;
 
+  /// @param budget of that memory: plan, panels, contributions
   /// @throws OutOfMemoryError
   FrontPart(FrontPartPlan made, const MemoryBudget& budget)
       : m_made(std::move(made)),
-        m_budget(budget),
-        m_ones(static_cast<std::size_t>(m_made.tree.n), Real(1)),
+        m_ones("lutra::numeric::ones", static_cast<std::size_t>(m_made.tree.n)),
         m_perturbed("lutra::numeric::perturbed", static_cast<std::size_t>(m_made.tree.n)) {
+    Kokkos::deep_copy(m_ones, Real(1));
     std::vector<int> same(static_cast<std::size_t>(m_made.tree.n));
     std::iota(same.begin(), same.end(), 0);
     const CsrPattern<int, std::int64_t, Kokkos::HostSpace> A{m_made.tree.n, m_made.tree.n,
                                                              view(m_made.row_map), view(m_made.columns)};
-    m_plan = plan_fronts(m_exec, m_made.tree, FrontEntries<int, std::int64_t>{A, same, same}, budget,
-                         front_plan_options<Scalar, Exec>(), A);
+    const FrontEntries<int, std::int64_t> entries{A, same, same};
+    const auto options = front_plan_options<Scalar, ExecutionSpace>();
+    if constexpr (is_host_space<ExecutionSpace>)
+      m_plan = plan_fronts(m_exec, m_made.tree, entries, budget, options, A);
+    else
+      m_plan = plan_fronts(m_exec, m_made.tree, entries, budget, options);
+    note_positions();
     m_factors = make_front_factors<Scalar>(m_exec, m_plan, budget);
     allocate_values(m_exec, m_plan, budget, m_factors);
-    const auto pattern = pattern_of_fronts(m_exec, m_plan, MemoryBudget(), m_source);
-    m_exec.fence("lutra::numeric: the pattern of the part is complete");
-    for (int i = 0; i < m_made.tree.n; ++i) {
-      for (auto p = pattern.row_map(i); p < pattern.row_map(i + 1); ++p) {
-        rows.push_back(at(m_made.position, i));
-        columns.push_back(at(m_made.position, pattern.entries(p)));
-      }
-    }
   }
 
   const FrontPartPlan& made() const { return m_made; }
   /// The contribution block of a front, by columns.
-  std::span<Scalar> contribution(int f) const {
-    const auto& front = at(m_plan.layout.fronts, f);
-    const auto size = static_cast<std::size_t>(front.cb_rows);
-    return {m_factors.contributions.data() + front.contribution, size * size};
-  }
+  Kokkos::View<Scalar*, Memory> contribution(int f) const { return contribution_of(m_plan, m_factors, f); }
 
   /// @param values  of the part's entries, scaled; contributions of foreign leaves are there
   /// @param largest of the whole matrix, its largest entry
   /// @param factors out: L\U at `rows` and `columns`
   FrontLuOutcome factorize(const std::vector<Scalar>& values, double perturbation, double largest,
                            std::vector<Scalar>& factors) {
-    m_factors.no_outcome().largest_entry = largest;  // from which on entries raise it, and pivots are judged
-    factorize_fronts<Scalar>(m_exec, m_plan, {view(values), view(m_ones), view(m_ones)}, perturbation,
-                             m_factors, m_perturbed);
-    const std::size_t first = factors.size();
-    factors.resize(first + m_source.extent(0));
-    gather_factors<Scalar>(
-        m_exec, m_factors, m_source,
-        Kokkos::View<Scalar*, Kokkos::HostSpace>(factors.data() + first, m_source.extent(0)));
+    const Kokkos::View<FrontLuOutcome, Kokkos::HostSpace> outcome("lutra::numeric::outcome");
+    outcome() = FrontLuOutcome();
+    outcome().largest_entry = largest;  // from which on entries raise it, and pivots are judged
+    Kokkos::deep_copy(m_factors.no_outcome, outcome);
+    const auto entries = Kokkos::create_mirror_view_and_copy(Memory(), view(values));
+    factorize_fronts<Scalar>(m_exec, m_plan, {entries, m_ones, m_ones}, perturbation, m_factors, m_perturbed);
+    find_largest_factor(m_exec, m_factors);
     m_exec.fence("lutra::numeric: the part is factorized");
-    return m_factors.outcome();
+    Kokkos::deep_copy(outcome, m_factors.outcome);
+    if (outcome().stopped_front >= 0)
+      throw std::runtime_error("numeric: a kernel waited too long for front " +
+                               std::to_string(outcome().stopped_front));
+    const auto panels = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_factors.panels);
+    const std::size_t first = factors.size();
+    factors.resize(first + m_source.size());
+    const std::int64_t* const source = m_source.data();
+    Scalar* const to = factors.data() + first;
+    Kokkos::parallel_for(
+        "lutra::numeric::factors_of_part",
+        Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(0, static_cast<std::int64_t>(m_source.size())),
+        [=](const std::int64_t e) { to[e] = panels(source[e]); });
+    Kokkos::DefaultHostExecutionSpace().fence("lutra::numeric: the factors of the part are there");
+    return outcome();
   }
 
   static double largest_of(const std::vector<Scalar>& values) {
@@ -206,14 +215,30 @@ class FrontPart {
     return Kokkos::View<const T*, Kokkos::HostSpace>(values.data(), values.size());
   }
 
-  Exec m_exec;
+  /// Rows and columns of L + U, and where they stand, on the host: a device keeps panels alone.
+  void note_positions() {
+    Kokkos::View<const std::int64_t*, Memory> source;
+    const auto pattern = pattern_of_fronts(m_exec, m_plan, MemoryBudget(), source);
+    m_exec.fence("lutra::numeric: the pattern of the part is complete");
+    const auto row_map = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), pattern.row_map);
+    const auto entries = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), pattern.entries);
+    const auto positions = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), source);
+    m_source.assign(positions.data(), positions.data() + positions.extent(0));
+    for (int i = 0; i < m_made.tree.n; ++i) {
+      for (auto p = row_map(i); p < row_map(i + 1); ++p) {
+        rows.push_back(at(m_made.position, i));
+        columns.push_back(at(m_made.position, entries(p)));
+      }
+    }
+  }
+
+  ExecutionSpace m_exec;
   FrontPartPlan m_made;
-  MemoryBudget m_budget;
-  std::vector<Real> m_ones;  ///< scales: values come scaled
-  Kokkos::View<unsigned char*, Kokkos::HostSpace> m_perturbed;
-  FrontPlan<int, std::int64_t, Kokkos::HostSpace> m_plan;
-  FrontFactors<Scalar, int, std::int64_t, Exec> m_factors;
-  Kokkos::View<const std::int64_t*, Kokkos::HostSpace> m_source;  ///< of L + U by rows in the panels
+  Kokkos::View<Real*, Memory> m_ones;  ///< scales: values come scaled
+  Kokkos::View<unsigned char*, Memory> m_perturbed;
+  FrontPlan<int, std::int64_t, Memory> m_plan;
+  FrontFactors<Scalar, int, std::int64_t, ExecutionSpace> m_factors;
+  std::vector<std::int64_t> m_source;  ///< of L + U by rows in the panels
 };
 
 }  // namespace lutra::Impl

@@ -24,6 +24,10 @@ struct FrontSchedule {
   }
   /// Entries contributions take behind the panels.
   static Offset contributions(const Plan& plan) { return plan.contributions; }
+  /// Where the contribution of a root, or a given one, begins behind the first entry of the panels.
+  static Offset contribution_begin(const Plan& plan, Ordinal f) {
+    return plan.panels + plan.layout.fronts[static_cast<std::size_t>(f)].contribution;
+  }
   /// Entries of inverses of diagonal tiles, where a specialisation stores them for the solves.
   static std::size_t inverse_entries(bool) { return 0; }
 };

@@ -122,7 +122,9 @@ class FrontTaskList {
     for (std::size_t t = 0; t < sorted.size(); ++t) small_tasks[t].front = sorted[t];
   }
 
+  /// A front without pivots has none: its contribution is given before the factorization.
   void add_tasks(Ordinal f) {
+    if (front(f).pivots == 0) return;
     if (is_small(f)) {
       small_tasks.push_back({f, 0, {}});
     } else if (is_tiled(f)) {

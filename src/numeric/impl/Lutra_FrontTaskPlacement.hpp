@@ -22,9 +22,10 @@ namespace lutra::Impl {
 ///     step 9+d | f's first task writes: it waits until chunks up to 9 are complete
 ///
 /// Steps are launches and chunks of tasks: the launch of small fronts is step 0, task t of the other one
-/// belongs to step 1 + t / tasks_a_chunk, so that a step's number is that of the chunks up to it. Memory is
-/// given away d = `blocks` / tasks_a_chunk steps after their last reader: by then blocks have nearly always
-/// passed them, and nothing has to wait.
+/// belongs to step 1 + t / tasks_a_chunk, so that a step's number is that of the chunks up to it. A
+/// contribution that is given, of a front without pivots and so without tasks, is there from step 0 on; one
+/// of a root stays. Memory is given away d = `blocks` / tasks_a_chunk steps after their last reader: by then
+/// blocks have nearly always passed them, and nothing has to wait.
 template <class Ordinal, class Offset>
 class FrontTaskPlacement {
  public:
@@ -89,7 +90,7 @@ class FrontTaskPlacement {
       wide.clear();
       for (Offset c = front(f).children; c < front(f).children_end; ++c) {
         const Ordinal child = m_children[static_cast<std::size_t>(c)];
-        if (m_list.is_tiled(child) && front(child).cb_rows > max_small_child &&
+        if (m_list.is_tiled(child) && front(child).cb_rows > max_small_child && front(child).pivots > 0 &&
             m_first[index(child)] >= least)
           wide.push_back(child);
       }
@@ -184,7 +185,8 @@ class FrontTaskPlacement {
       spans[f].end = parent < 0                ? std::numeric_limits<std::int64_t>::max()
                      : m_list.is_small(parent) ? 1
                                                : steps[index(parent)].last + 1 + m_behind;
-      if (m_list.is_small(static_cast<Ordinal>(f))) continue;  // written in step 0
+      // small ones are written in step 0
+      if (m_list.is_small(static_cast<Ordinal>(f)) || fronts[f].pivots == 0) continue;
       panels.push_back({fronts[f].lower, panel_entries(static_cast<Ordinal>(f)), steps[f].panels});
       front_of_panels.push_back(f);
     }

@@ -192,6 +192,9 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
     return {layout.panels, layout.contributions, 0};
   }
   static Offset contributions(const Plan& plan) { return plan.contributions; }
+  static Offset contribution_begin(const Plan& plan, Ordinal f) {
+    return plan.panels + at(plan.layout.fronts, f).contribution;
+  }
   static std::size_t inverse_entries(bool) { return 0; }
 
  private:

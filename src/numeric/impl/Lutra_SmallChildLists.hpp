@@ -52,6 +52,7 @@ class SmallChildLists {
     std::size_t tile = 0;  // of all fronts
     for (Ordinal f = 0; f < static_cast<Ordinal>(m_fronts.size()); ++f, tile += lists.parts.size()) {
       const Offset wide_end = add_front(list, f, is_small_child);
+      if (m_fronts[index(f)].pivots == 0) continue;  // it has no task
       if (list.is_small(f)) {
         auto& task = list.small_tasks[small_of[index(f)]];
         task.wide_end = wide_end;

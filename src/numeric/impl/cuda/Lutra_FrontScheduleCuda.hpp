@@ -54,6 +54,10 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     m_small = upload(exec, m_reservation, "lutra::numeric::small_fronts", list.small_tasks);
     m_tasks = put_in_order(exec, budget, list);
     m_contributions = upload(exec, m_reservation, "lutra::numeric::contributions", placement.contributions);
+    std::vector<Ordinal> given_fronts;
+    for (std::size_t f = 0; f < n_fronts; ++f)
+      if (layout.fronts[f].pivots == 0) given_fronts.push_back(static_cast<Ordinal>(f));
+    given = upload(exec, m_reservation, "lutra::numeric::given_fronts", given_fronts);
     m_children = upload(exec, m_reservation, "lutra::numeric::child_refs", children.refs);
     m_cuts = upload(exec, m_reservation, "lutra::numeric::child_cuts", children.cuts);
   }
@@ -76,7 +80,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     launch.lists = m_lists.data();
     launch.cuts = m_cuts.data();
     launch.lower_inverses = data.inverses + lower_inverses();
-    state.begin(exec, launch);
+    state.begin(exec, launch, given);
     if (data.pivot_threshold > 0) {
       run_launches<true>(exec, launch, state);
     } else {
@@ -86,6 +90,12 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
 
   /// Entries contributions take behind the panels.
   Offset contributions(const Plan&) const { return m_contribution_entries; }
+  /// Where the contribution of a root, or a given one, begins behind the first entry of the panels.
+  Offset contribution_begin(const Plan&, Ordinal f) const {
+    const Kokkos::View<Contribution<Offset>, Kokkos::HostSpace> found("lutra::numeric::contribution");
+    Kokkos::deep_copy(found, Kokkos::subview(m_contributions, static_cast<std::size_t>(f)));
+    return found().contribution;
+  }
 
   /// Entries of the inverses of the diagonal tiles of all tiled fronts in postorder: all of U by rows, then
   /// all of L by columns, each an `InverseTile`.
@@ -103,6 +113,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
 
   // what a state makes room for
   std::size_t n_fronts = 0, n_flags = 0, n_chunks = 0, n_links = 0;
+  Kokkos::View<const Ordinal*, Memory> given;  ///< fronts whose contributions are given
 
   /// Tasks in their order, in device memory; public, as CUDA's lambdas want it.
   Kokkos::View<const FrontTask<Ordinal, Offset>*, Memory> put_in_order(const Kokkos::Cuda& exec,
@@ -219,7 +230,9 @@ struct FrontRunState<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   }
 
   /// Another factorization: flags of those before are not its own.
-  void begin(const Kokkos::Cuda& exec, FrontLaunch<Scalar, Ordinal, Offset>& launch) {
+  /// @param given fronts that are done
+  void begin(const Kokkos::Cuda& exec, FrontLaunch<Scalar, Ordinal, Offset>& launch,
+             const Kokkos::View<const Ordinal*, Memory>& given) {
     launch.done = m_done.data();
     launch.tile_done = m_tile_done.data();
     launch.arrived = m_arrived.data();
@@ -231,6 +244,13 @@ struct FrontRunState<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     launch.multiprocessors = exec.cuda_device_prop().multiProcessorCount;
     check_cuda(cudaMemsetAsync(tickets.data(), 0, tickets.extent(0) * sizeof(int), exec.cuda_stream()),
                "starting a factorization");
+    const Flags done = m_done;
+    const int number = m_run;
+    if (given.extent(0) > 0)
+      Kokkos::parallel_for(
+          "lutra::numeric::given_contributions",
+          Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<std::int64_t>(given.extent(0))),
+          KOKKOS_LAMBDA(const std::int64_t i) { done(given(i)) = number; });
     m_has_inverses = true;
     m_scratch_user = nullptr;
   }
