@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <random>
+#include <type_traits>
 
 #include "Lutra_DistributedSymbolic.hpp"
 #include "Lutra_Error.hpp"
@@ -35,15 +37,20 @@ void check_same(const Supernodes<int, std::int64_t, Kokkos::HostSpace>& found,
   CHECK(to_vector(found.upper) == to_vector(expected.upper));
 }
 
-/// The distributed factorization against that of one rank.
+/// The distributed factorization, each rank searching in its `Searcher`, against that of one rank on a host.
+template <class Searcher = Space>
 void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, const SupernodeOptions& supernodes,
                   std::int64_t sources_in_flight) {
   const auto pattern = make_view(matrix).pattern();
   const auto expected =
       factorize_symbolic(Space(), pattern, MemoryBudget(), {.method = SymbolicMethod::fill1});
   const auto expected_supernodes = find_supernodes(Space(), expected, MemoryBudget(), supernodes);
+  const typename Searcher::memory_space memory;
+  const CsrPattern<int, std::int64_t, typename Searcher::memory_space> searched{
+      pattern.n_rows, pattern.n_cols, Kokkos::create_mirror_view_and_copy(memory, pattern.row_map),
+      Kokkos::create_mirror_view_and_copy(memory, pattern.entries)};
   for (const int together : divisors(comm.size())) {
-    const auto part = factorize_symbolic_distributed(comm, Space(), pattern, MemoryBudget(),
+    const auto part = factorize_symbolic_distributed(comm, Searcher(), searched, MemoryBudget(),
                                                      {supernodes, together, sources_in_flight, {}});
     check_same(part.supernodes, expected_supernodes);
     CHECK(part.nnz_l == expected.nnz_l);
@@ -91,6 +98,19 @@ TEST_CASE("ranks find the pattern and the supernodes that one rank finds", "[sym
     check_matrix(comm, matrix, {.max_size = 3}, 5);
     check_matrix(comm, matrix, {.max_size = 1}, 1);
     check_matrix(comm, matrix, {.max_size = 16, .relaxation = 0.3}, 40);
+  }
+  comm.close();
+}
+
+TEST_CASE("ranks find the same pattern on their devices", "[symbolic][device]") {
+  using Device = Kokkos::DefaultExecutionSpace;
+  Communicator comm;
+  std::mt19937 random(8);
+  if constexpr (!std::is_same_v<Device, Space>) {
+    check_matrix<Device>(comm, generate("poisson2d", 30), {.max_size = 128}, 0);
+    check_matrix<Device>(comm, generate("circuit", 300, 5), {.max_size = 3}, 5);
+    check_matrix<Device>(comm, dissected_chains<HostMatrix<double>>(30, 8, random), {.max_size = 16}, 40);
+    check_matrix<Device>(comm, HostMatrix<double>{1, 1, {0, 0}, {}, {}}, {.max_size = 1}, 1);
   }
   comm.close();
 }
