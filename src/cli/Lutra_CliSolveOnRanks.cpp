@@ -30,10 +30,17 @@ ProcessGrid parse_grid(const std::optional<std::string>& text, int ranks) {
   return grid;
 }
 
+using Device = Kokkos::DefaultExecutionSpace;
+constexpr bool has_device = !std::is_same_v<Device, Kokkos::DefaultHostExecutionSpace>;
+
+bool is_on_device(const Arguments& arguments) {
+  return has_device && arguments.backend == backend_name<Device>();
+}
+
 /// What solves on several ranks cannot do is refused, not left out.
 void check_for_ranks(const Arguments& arguments) {
   const auto refuse = [](const std::string& what) {
-    throw InputError(what + " is not available on several ranks, which solve by lu on hosts");
+    throw InputError(what + " is not available on several ranks, which solve by lu");
   };
   if (arguments.method != "auto" && arguments.method != "lu") refuse("--method " + arguments.method);
   if (arguments.transpose) refuse("--transpose");
@@ -43,7 +50,8 @@ void check_for_ranks(const Arguments& arguments) {
   if (arguments.trisolve != "auto") refuse("--trisolve " + arguments.trisolve);
   if (arguments.solve_precision != "working") refuse("--solve-precision " + arguments.solve_precision);
   const std::string host = backend_name<Kokkos::DefaultHostExecutionSpace>();
-  if (arguments.backend != "auto" && arguments.backend != host) refuse("--backend " + arguments.backend);
+  if (arguments.backend != "auto" && arguments.backend != host && !is_on_device(arguments))
+    refuse("--backend " + arguments.backend);
 }
 
 /// Columns of a vector that rank 0 has, the elements of each rank's rows.
@@ -116,8 +124,11 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
 
   DistributedOptions distribution;
   distribution.grid = parse_grid(arguments.grid, ranks.size());
+  distribution.on_device = is_on_device(arguments);
+  if (distribution.on_device && can_use(ranks, CommBackend::peer)) distribution.backend = CommBackend::peer;
   DistributedLU<Scalar> solver(ranks, lu, distribution);
-  record.run = describe_run<Kokkos::DefaultHostExecutionSpace>();
+  record.run =
+      distribution.on_device ? describe_run<Device>() : describe_run<Kokkos::DefaultHostExecutionSpace>();
   try {
     solver.factorize(mine);
     solver.solve(local_B, local_X, columns[0]);

@@ -33,6 +33,16 @@ bool is_built(CommBackend backend) {
   return backend == CommBackend::mpi;
 }
 
+bool can_use(Communicator& comm, CommBackend backend) {
+  try {
+    SymmetricMemory trial(comm, 16, 1, backend);
+    trial.close();
+    return true;
+  } catch (const InputError&) {  // on all ranks
+    return false;
+  }
+}
+
 SymmetricMemory::SymmetricMemory(Communicator& comm, std::size_t bytes, std::size_t signals,
                                  CommBackend backend)
     : m_comm(comm), m_backend(backend) {

@@ -30,6 +30,9 @@ std::string_view to_string(CommBackend backend);
 /// True where this build has the backend; whether the devices see each other is known only once it is used.
 bool is_built(CommBackend backend);
 
+/// Collective: whether all ranks can use the backend, found by a trial.
+bool can_use(Communicator& comm, CommBackend backend);
+
 /// A signal that has changed.
 struct Arrival {
   std::size_t signal = 0;

@@ -19,6 +19,13 @@
 namespace lutra {
 namespace {
 
+using Host = Kokkos::DefaultHostExecutionSpace;
+#ifdef KOKKOS_ENABLE_CUDA
+using Device = Kokkos::Cuda;
+#else
+using Device = Host;
+#endif
+
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 template <class Scalar>
@@ -226,19 +233,30 @@ void DistributedLU<Scalar>::factorize_assembled() {
       },
       false);
   FactorValues<Scalar> factors;
-  if (!factorize_on_ranks(whole, factors)) factorize_on_first_rank(whole, factors);
+  if (m_distribution.on_device)
+    factorize_assembled_in<Device>(whole, factors);
+  else
+    factorize_assembled_in<Host>(whole, factors);
   std::vector<Status> status{m_report.status};
   m_comm.broadcast(status);
   m_report.status = status[0];
   if (m_report.status == Status::not_solved) distribute(factors);
 }
 
+template <class Scalar>
+template <class ExecutionSpace>
+void DistributedLU<Scalar>::factorize_assembled_in(const HostMatrix<Scalar>& whole,
+                                                   FactorValues<Scalar>& factors) {
+  if (!factorize_on_ranks<ExecutionSpace>(whole, factors))
+    factorize_on_first_rank<ExecutionSpace>(whole, factors);
+}
+
 /// Fronts on all ranks where SparseLU would take fronts and static pivots do.
 /// @returns false on all ranks where SparseLU has to see to the matrix
 template <class Scalar>
+template <class ExecutionSpace>
 bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& whole,
                                                FactorValues<Scalar>& factors) {
-  using Exec = Kokkos::DefaultHostExecutionSpace;
   if (m_comm.size() == 1 || m_options.pivoting == Pivoting::threshold) return false;
   std::optional<PivotOrder<int>> pivots;
   AssemblyTree<int> tree;
@@ -248,16 +266,16 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& whole,
       [&] {
         if (m_comm.rank() != 0) return;
         const Communicator::Work work(m_comm);
-        const Exec exec;
+        const Host exec;
         const MemoryBudget budget;
         const auto A = make_view(whole);
-        check_square_matrix(exec, A, MatrixCheckWorkspace<Exec>(exec, budget));
+        check_square_matrix(exec, A, MatrixCheckWorkspace<Host>(exec, budget));
         pivots = choose_pivots(exec, A, A, m_options, budget, m_report);
         if (!pivots || !Impl::may_take_fronts(m_options)) return;
         tree = Impl::build_tree(exec, A.pattern(), A.pattern(), *pivots, budget);
         const double entries = stored_entries(tree);
         const auto choice = Impl::choose_engine(m_options, {entries > 0 ? tree.flops / entries : 0.0},
-                                                default_device_model<Exec>().numeric);
+                                                default_device_model<ExecutionSpace>().numeric);
         if (choice.engine != Engine::multifrontal) return;
         takes_fronts[0] = 1;
         Impl::collect_rows(*pivots, tree);
@@ -270,7 +288,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& whole,
   try {
     const std::vector<int> nothing;
     const bool first = m_comm.rank() == 0;
-    DistributedFronts<Scalar> fronts(
+    DistributedFronts<Scalar, ExecutionSpace> fronts(
         m_comm, tree,
         FrontEntries<int, std::int64_t>{make_view(whole).pattern(), first ? pivots->rows : nothing,
                                         first ? pivots->columns : nothing},
@@ -301,6 +319,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& whole,
 }
 
 template <class Scalar>
+template <class ExecutionSpace>
 void DistributedLU<Scalar>::factorize_on_first_rank(const HostMatrix<Scalar>& whole,
                                                     FactorValues<Scalar>& factors) {
   factors = {};
@@ -310,7 +329,7 @@ void DistributedLU<Scalar>::factorize_on_first_rank(const HostMatrix<Scalar>& wh
       [&] {
         if (m_comm.rank() != 0) return;
         const Communicator::Work work(m_comm);
-        SparseLU<Scalar, int, std::int64_t, Kokkos::DefaultHostExecutionSpace> solver(m_options);
+        SparseLU<Scalar, int, std::int64_t, ExecutionSpace> solver(m_options);
         solver.analyze(whole);
         solver.factorize(whole);
         m_report = solver.report();
@@ -341,6 +360,9 @@ void DistributedLU<Scalar>::distribute(FactorValues<Scalar>& factors) {
                                          col_position},
                       m_distribution);
   m_triangles->set_values(factors.values);
+  if (m_distribution.on_device)
+    Impl::add_reason(m_report, "fronts and triangles on the ranks' devices, messages of solves by " +
+                                   std::string(to_string(m_distribution.backend)));
 }
 
 template <class Scalar>

@@ -41,10 +41,13 @@ DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& 
 ///     grid each step:  B − A·X by rows on all ranks ──► solve on the grid (DistributedTriangles) ──► X by
 ///     rows
 ///
-/// Where SparseLU would not take fronts on hosts, or interchanges rows, or pivots had to be perturbed, or a
+/// With `on_device` of the distribution fronts are factorized and triangles solved on the ranks' devices
+/// (CUDA); the analysis, residuals, and factors on their way from fronts to blocks are on hosts.
+///
+/// Where SparseLU would not take fronts there, or interchanges rows, or pivots had to be perturbed, or a
 /// memory limit does not suffice for fronts, it factorizes on rank 0, which the factors must then fit on. The
 /// whole matrix must fit on rank 0. `memory_limit` is that of each rank, for fronts. Each rank needs n·k
-/// words for X and what DistributedTriangles does. Runs on host memory. All calls are collective, errors
+/// words for X and what DistributedTriangles does. All calls are collective, errors
 /// included; instantiated for all scalars where ordinals of 32 bits are built.
 template <class Scalar>
 class DistributedLU {
@@ -77,7 +80,11 @@ class DistributedLU {
  private:
   struct Errors;
   void factorize_assembled();
+  template <class ExecutionSpace>
+  void factorize_assembled_in(const HostMatrix<Scalar>& whole, FactorValues<Scalar>& factors);
+  template <class ExecutionSpace>
   bool factorize_on_ranks(const HostMatrix<Scalar>& whole, FactorValues<Scalar>& factors);
+  template <class ExecutionSpace>
   void factorize_on_first_rank(const HostMatrix<Scalar>& whole, FactorValues<Scalar>& factors);
   void distribute(FactorValues<Scalar>& factors);
   std::vector<Scalar> solve_once(const std::vector<Scalar>& B, std::size_t k);

@@ -7,11 +7,17 @@
 #include "Lutra_DistributedState.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_KernelSweeps.hpp"
 
 namespace lutra {
 namespace {
 
-void check_pattern(const Communicator& comm, const DistributedPattern& pattern, const ProcessGrid& grid) {
+void check_pattern(const Communicator& comm, const DistributedPattern& pattern,
+                   const DistributedOptions& options) {
+  const ProcessGrid& grid = options.grid;
+  if (options.backend != CommBackend::mpi && is_built(options.backend) && !options.on_device)
+    throw InputError("communication backend '" + std::string(to_string(options.backend)) +
+                     "' is for triangles that are solved on devices (on_device)");
   if (grid.size() != comm.size() || grid.rows < 1)
     throw InputError("a grid of " + name_of(grid) + " is not one of " + std::to_string(comm.size()) +
                      " ranks");
@@ -65,7 +71,7 @@ void DistributedTriangles<Scalar>::State::analyze(const DistributedPattern& patt
   const Communicator::Work work(comm);  // sorting entries may take long
   if (options.grid.size() == 1) options.grid = {comm.size(), 1};
   const ProcessGrid& grid = options.grid;
-  comm.agree("analysis of a distributed triangle", [&] { check_pattern(comm, pattern, grid); });
+  comm.agree("analysis of a distributed triangle", [&] { check_pattern(comm, pattern, options); });
   rhs_count = pattern.rhs_rows.size();
   solution_count = pattern.solution_rows.size();
   const auto begin = partition(comm, pattern, std::max(options.max_width, 1));
@@ -109,6 +115,9 @@ void DistributedTriangles<Scalar>::State::analyze(const DistributedPattern& patt
   events = std::move(slots.events);
   const auto columns = static_cast<std::size_t>(std::max(options.max_columns, 1));
   comm.agree("allocation of a distributed triangle", [&] {
+    if (options.on_device)
+      kernels = std::make_shared<Impl::KernelSweeps<Scalar>>(sweeps, events, b_offset, b.size() / columns,
+                                                             slots.rows, columns);
     for (Impl::Sweep<Scalar>& sweep : sweeps) {
       sweep.values.resize(sweep.plan.count_entries());
       sweep.sums.resize(sweep.plan.sum_rows * columns);
@@ -116,7 +125,8 @@ void DistributedTriangles<Scalar>::State::analyze(const DistributedPattern& patt
       sweep.has_x.resize(sweep.plan.columns.size());
     }
   });
-  memory.emplace(comm, slots.rows * columns * sizeof(Scalar), events.size());
+  memory.emplace(comm, slots.rows * columns * sizeof(Scalar), kernels ? kernels->signals() : events.size(),
+                 options.backend);
 }
 
 // Diagonal blocks are on one rank in all sweeps.
@@ -217,6 +227,23 @@ void DistributedTriangles<Scalar>::State::solve_group(const Scalar* B, Scalar* X
   rhs.template forward<Scalar>(
       comm, k, [&](std::size_t i, std::size_t c) { return B[i + c * rhs_count]; },
       [&](std::size_t i, std::size_t c, const Scalar& value) { b[i * k + c] = value; });
+  const Scalar* found = nullptr;  // by slots
+  if (kernels) {
+    found = kernels->solve(comm, *memory, b, k, epoch, statistics);
+  } else {
+    work_on_host();
+    found = slot(0);
+  }
+  solution.template backward<Scalar>(
+      comm, k, [&](std::size_t i, std::size_t c) { return found[i * k + c]; },
+      [&](std::size_t i, std::size_t c, const Scalar& value) { X[i + c * solution_count] = value; });
+  comm.barrier();  // slots are free again
+  statistics.solve_seconds += Impl::seconds_now() - start;
+}
+
+// Takes messages and works what is ready until nothing remains.
+template <class Scalar>
+void DistributedTriangles<Scalar>::State::work_on_host() {
   for (std::size_t r = 0; r < sweeps.front().plan.rows.size(); ++r)
     if (sweeps.front().plan.rows[r].diagonal) arrive(0, r, b_bit);
   while (remaining > 0) {
@@ -239,11 +266,6 @@ void DistributedTriangles<Scalar>::State::solve_group(const Scalar* B, Scalar* X
       statistics.wait_seconds += Impl::seconds_now() - before;
     }
   }
-  solution.template backward<Scalar>(
-      comm, k, [&](std::size_t i, std::size_t c) { return slot(0)[i * k + c]; },
-      [&](std::size_t i, std::size_t c, const Scalar& value) { X[i + c * solution_count] = value; });
-  comm.barrier();  // slots are free again
-  statistics.solve_seconds += Impl::seconds_now() - start;
 }
 
 template <class Scalar>
@@ -410,6 +432,7 @@ void DistributedTriangles<Scalar>::set_values(std::span<const Scalar> values) {
     sweep.entries.template forward<Scalar>(
         state.comm, 1, [&](std::size_t e, std::size_t) { return values[e]; },
         [&](std::size_t e, std::size_t, const Scalar& value) { sweep.values[e] = value; });
+  if (state.kernels) state.kernels->set_values(state.sweeps);
   state.has_values = true;
 }
 

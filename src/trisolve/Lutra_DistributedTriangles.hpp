@@ -10,6 +10,7 @@
 
 #include "Lutra_Communicator.hpp"
 #include "Lutra_ProcessGrid.hpp"
+#include "Lutra_SymmetricMemory.hpp"
 #include "Lutra_TriangularOptions.hpp"
 
 namespace lutra {
@@ -37,6 +38,11 @@ struct DistributedOptions {
   bool deterministic = true;
   int max_width = 64;    ///< rows of a block
   int max_columns = 16;  ///< right-hand sides solved at a time
+  /// Rows are worked by kernels of Kokkos::DefaultExecutionSpace, always in deterministic mode; else by the
+  /// rank's host thread.
+  bool on_device = false;
+  /// How messages travel: `mpi`, put by hosts, or `peer`, put by one persistent kernel a solve, on devices.
+  CommBackend backend = CommBackend::mpi;
 };
 
 /// What one rank has and has done.
@@ -57,6 +63,9 @@ struct RankStatistics {
 /// first columns first, and waits only if nothing is; the sweeps of L and U overlap. A solve ends with a
 /// barrier, before which no slot is written again.
 ///
+/// With `on_device` values, slots and signals are in the memory of the rank's device, where one kernel takes
+/// rows as their blocks come in (`peer`), or the host starts kernels over the rows that are ready (`mpi`).
+///
 /// Departures from the paper: a host takes messages out of one queue instead of polling flags; sums gather in
 /// a fixed order by default; any number of right-hand sides at a time.
 ///
@@ -69,7 +78,8 @@ class DistributedTriangles {
   /// entries, for 8n bytes and for 16 bytes a block of the whole matrix.
   /// @throws InputError naming the row for entries out of range or standing twice, rows without diagonal
   /// entry, a
-  ///         grid of another size, a row of X or B that no rank or more than one has; OutOfMemoryError
+  ///         grid of another size, a row of X or B that no rank or more than one has, a backend that is not
+  ///         built or not one of where rows are worked; OutOfMemoryError
   DistributedTriangles(Communicator& comm, const DistributedPattern& pattern,
                        const DistributedOptions& options = {});
   /// Waits for nothing; `close` frees what others may still write to.
@@ -80,7 +90,8 @@ class DistributedTriangles {
   /// @param values of the pattern's entries, again whenever they change
   void set_values(std::span<const Scalar> values);
   /// @param B [rhs_rows × k] by columns @param X [solution_rows × k] by columns
-  /// @throws CallOrderError without values; RemoteError where a rank failed during the solve: X is undefined
+  /// @throws CallOrderError without values; TimeoutError on all ranks where a kernel gave up waiting, after
+  ///         which the object is of no use; RemoteError where a rank failed during the solve: X is undefined
   /// and
   ///         the communicator must not be used any more
   void solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k = 1);

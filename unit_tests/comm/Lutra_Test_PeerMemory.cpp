@@ -20,7 +20,7 @@ __global__ void pass_around(lutra::Impl::PeerWindow window, double* own, unsigne
   for (unsigned long long epoch = 1; epoch <= epochs; ++epoch) {
     own[threadIdx.x] = 1000.0 * static_cast<double>(epoch) + window.rank;
     __syncthreads();
-    window.put(next, 0, own, length * sizeof(double), 0, epoch);
+    window.put(next, 0, own, length, 0, epoch);
     bool good = window.wait(0, epoch);
     const auto* const come = reinterpret_cast<volatile double*>(window.bytes[window.rank]);
     if (good && come[threadIdx.x] != 1000.0 * static_cast<double>(epoch) + before) atomicAdd(wrong, 1);

@@ -57,13 +57,13 @@ std::vector<Scalar> multiply(const DistributedRows<Scalar>& A, std::size_t k) {
 }
 
 template <class Scalar>
-void check_solves() {
+void check_solves(const LuOptions& options = {}, DistributedOptions distribution = {}) {
   Communicator comm;
   const auto A = grid_rows<Scalar>(21, comm.rank(), comm.size());
   for (const ProcessGrid& grid : grids_of(comm.size())) {
-    DistributedOptions distribution;
+    if (distribution.on_device && grid.columns > 1) continue;  // kernels on shared devices take long
     distribution.grid = grid;
-    DistributedLU<Scalar> solver(comm, {}, distribution);
+    DistributedLU<Scalar> solver(comm, options, distribution);
     CHECK_THROWS_AS(solver.solve({}, {}, 0), CallOrderError);
     CHECK(solver.factorize(A) == Status::not_solved);
     for (const std::size_t k : {std::size_t{1}, std::size_t{4}}) {
@@ -98,6 +98,18 @@ std::string message_of(Communicator& comm, const DistributedRows<double>& A) {
 }
 
 }  // namespace
+
+TEST_CASE("A matrix of all ranks is factorized and solved with on their devices", "[distributed][device]") {
+  LuOptions options;
+  options.engine = Engine::multifrontal;
+  for (const CommBackend backend : {CommBackend::mpi, CommBackend::peer}) {
+    if (!is_built(backend)) continue;
+    DistributedOptions distribution;
+    distribution.on_device = true;
+    distribution.backend = backend;
+    LUTRA_IF_F64(check_solves<double>(options, distribution);)
+  }
+}
 
 TEST_CASE("A matrix distributed by rows is solved with on every grid", "[distributed]") {
   LUTRA_IF_F64(check_solves<double>();)

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <queue>
 #include <span>
@@ -84,6 +85,9 @@ struct Sweep {
   std::vector<std::size_t> column_before, row_after;
 };
 
+template <class Scalar>
+class KernelSweeps;
+
 }  // namespace lutra::Impl
 
 namespace lutra {
@@ -96,7 +100,8 @@ struct DistributedTriangles<Scalar>::State {
   Communicator& comm;
   DistributedOptions options;
   std::vector<Impl::Sweep<Scalar>> sweeps;
-  std::vector<Impl::SlotEvent> events;    ///< by signal
+  std::vector<Impl::SlotEvent> events;                  ///< by signal
+  std::shared_ptr<Impl::KernelSweeps<Scalar>> kernels;  ///< where rows are worked by kernels
   std::optional<SymmetricMemory> memory;  ///< x of columns and children's sums, [rows × k] each
   Impl::Exchange rhs;                     ///< from the caller's elements to rows of `b`
   Impl::Exchange solution;                ///< from the caller's elements to rows of x, used backward
@@ -120,6 +125,7 @@ struct DistributedTriangles<Scalar>::State {
   void link_sweeps();
   void plan_vectors(const DistributedPattern& pattern, const std::vector<std::int64_t>& begin);
   void solve_group(const Scalar* B, Scalar* X);
+  void work_on_host();
   void begin_solve();
   void put(const Impl::Slot& to, const Scalar* values, std::size_t width);
   void take(const Arrival& arrival);

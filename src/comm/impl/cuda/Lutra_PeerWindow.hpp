@@ -15,7 +15,7 @@ namespace lutra::Impl {
 /// wait. Passed to kernels by value.
 ///
 ///     writer (block)                               owner (block)
-///     all threads: 16-byte stores to the peer      thread 0: ld.acquire.sys of the signal, until ≥ value
+///     all threads: stores to the peer              thread 0: ld.acquire.sys of the signal, until ≥ value
 ///     __syncthreads                                __syncthreads
 ///     thread 0: st.release.sys of the signal  ──►  all threads read the bytes, never by __ldg
 ///
@@ -31,19 +31,44 @@ struct PeerWindow {
   int rank = 0, size = 0;
   std::uint64_t watchdog = 0;  ///< nanoseconds of one wait
 
+#if defined(KOKKOS_ENABLE_CUDA)
+  /// Ends the waits of this rank's kernels from its host, beside a kernel that runs.
+  void abort_from_host() const {
+    const Word word = static_cast<Word>(rank + 1);
+    cudaStream_t beside{};
+    cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking);
+    cudaMemcpyAsync(signals[rank] + n_signals[rank], &word, sizeof(Word), cudaMemcpyHostToDevice, beside);
+    cudaStreamSynchronize(beside);
+    cudaStreamDestroy(beside);
+  }
+  /// What `aborted` says, for the host once its kernels are complete.
+  Word aborted_on_host() const {
+    Word word = 0;
+    cudaMemcpy(&word, signals[rank] + n_signals[rank], sizeof(Word), cudaMemcpyDeviceToHost);
+    return word;
+  }
+#endif
+
 #if defined(__CUDACC__)
-  /// Copies into a rank's bytes and then sets its signal. By all threads of a block; offset, source and
-  /// length are multiples of 16 bytes, which slots of right-hand sides are padded to. `source` may be written
-  /// after the next barrier.
-  __device__ void put(int to, std::size_t offset, const void* source, std::size_t length, std::size_t signal,
+  /// Copies into a rank's bytes and then sets its signal. By all threads of a block; consecutive threads
+  /// store consecutive elements. `source` may be written after the next barrier.
+  /// @param offset in bytes, a multiple of the element's size
+  /// @param count  of elements
+  template <class T>
+  __device__ void put(int to, std::size_t offset, const T* source, std::size_t count, std::size_t signal,
                       Word value) const {
     const auto thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     const auto threads = blockDim.x * blockDim.y * blockDim.z;
-    auto* const target = reinterpret_cast<uint4*>(bytes[to] + offset);
-    const auto* const from = static_cast<const uint4*>(source);
-    for (std::size_t word = thread; word < length / sizeof(uint4); word += threads) target[word] = from[word];
+    auto* const target = reinterpret_cast<T*>(bytes[to] + offset);
+    for (std::size_t e = thread; e < count; e += threads) target[e] = source[e];
     __syncthreads();
     if (thread == 0) store_release(signals[to] + signal, value);
+  }
+
+  /// Sets a signal of this rank; what the block has written before its last barrier is seen by who sees it.
+  /// By one thread.
+  __device__ void raise(std::size_t signal, Word value) const {
+    store_release(signals[rank] + signal, value);
   }
 
   /// Adds to a rank's signal; what the calling thread has written before is seen by who sees the sum. By one

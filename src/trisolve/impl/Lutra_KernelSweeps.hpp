@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_KERNELSWEEPS_HPP
+#define LUTRA_KERNELSWEEPS_HPP
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "Lutra_At.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_RowTaskList.hpp"
+#include "Lutra_Upload.hpp"
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_CheckCuda.hpp"
+#include "Lutra_RowTasksCuda.hpp"
+#endif
+
+namespace lutra::Impl {
+
+/// The sweeps of a rank by kernels of the default execution space.
+///
+///     peer   one persistent kernel a solve, which puts and waits itself; the host answers other ranks
+///     mpi    the host takes messages and counts what each task still waits for; tasks that wait for nothing
+///            are worked by one kernel, then what they send is put:
+///            arrivals ──► slots of the device ──► kernel over all ready tasks ──► host ──► puts
+template <class Scalar>
+class KernelSweeps {
+ public:
+  using Exec = Kokkos::DefaultExecutionSpace;
+  using Memory = typename Exec::memory_space;
+  using Values = Kokkos::View<Scalar*, Memory>;
+  template <class T>
+  using HostArray = Kokkos::View<T*, Kokkos::HostSpace>;
+
+  /// @param b_rows, slot_rows of right-hand sides @param columns most right-hand sides of a solve
+  KernelSweeps(const std::vector<Sweep<Scalar>>& sweeps, const std::vector<SlotEvent>& events,
+               const std::vector<std::size_t>& b_offset, std::size_t b_rows, std::size_t slot_rows,
+               std::size_t columns)
+      : m_list(sweeps, events.size(), b_offset), m_slot_rows(slot_rows) {
+    m_tasks = upload(m_exec, m_reservation, "lutra::trisolve::row_tasks", m_list.tasks);
+    m_blocks = upload(m_exec, m_reservation, "lutra::trisolve::row_blocks", m_list.blocks);
+    m_children = upload(m_exec, m_reservation, "lutra::trisolve::row_children", m_list.children);
+    m_targets = upload(m_exec, m_reservation, "lutra::trisolve::row_targets", m_list.targets);
+    m_row_in_block = upload(m_exec, m_reservation, "lutra::trisolve::row_in_block", m_list.row_in_block);
+    m_row_begin = upload(m_exec, m_reservation, "lutra::trisolve::row_begin", m_list.row_begin);
+    m_column_in_block = upload(m_exec, m_reservation, "lutra::trisolve::columns", m_list.column_in_block);
+    m_values = Values("lutra::trisolve::values", m_list.column_in_block.size());
+    m_triangles = Values("lutra::trisolve::diagonal_blocks", m_list.triangle_entries);
+    m_b = Values("lutra::trisolve::b", b_rows * columns);
+    m_sums = Values("lutra::trisolve::sums", m_list.sum_rows * columns);
+    m_ready = Kokkos::View<int*, Memory>("lutra::trisolve::ready", m_list.tasks.size() + 1);
+    for (const SlotEvent& event : events) {
+      const SweepPlan& plan = sweeps[event.sweep].plan;
+      if (event.is_sum)
+        m_arriving.push_back(
+            {plan.rows[event.index].children[event.child].offset, plan.rows[event.index].width});
+      else
+        m_arriving.push_back({plan.columns[event.index].x.offset, plan.columns[event.index].width});
+    }
+  }
+
+  /// Of the symmetric memory that `solve` gets.
+  std::size_t signals() const { return m_list.signals; }
+  std::size_t slot_rows() const { return m_slot_rows; }
+
+  void set_values(const std::vector<Sweep<Scalar>>& sweeps) {
+    std::vector<Scalar> values, triangles;
+    m_list.collect_values(sweeps, values, triangles);
+    Kokkos::deep_copy(m_exec, m_values, view(values));
+    Kokkos::deep_copy(m_exec, m_triangles, view(triangles));
+    m_exec.fence("lutra::trisolve: values are on the device");
+  }
+
+  /// @param b [rows × k] by rows
+  /// @returns [slot_rows × k] by rows, on the host, with x of the columns whose diagonal blocks are here
+  /// @throws TimeoutError on all ranks where a kernel gave up waiting; RemoteError where a rank has failed
+  const Scalar* solve(Communicator& comm, SymmetricMemory& memory, const std::vector<Scalar>& b,
+                      std::size_t k, std::uint64_t epoch, RankStatistics& statistics) {
+    const auto rows = std::pair<std::size_t, std::size_t>(0, m_b.extent(0));
+    Kokkos::deep_copy(m_exec, Kokkos::subview(m_b, rows), view(b));
+    if (memory.backend() == CommBackend::mpi) {
+      if (m_slots.extent(0) == 0) m_slots = Values("lutra::trisolve::slots", memory.bytes() / sizeof(Scalar));
+      solve_by_batches(comm, memory, k, epoch);
+    } else {
+      m_slots = Values(memory.template at<Scalar>(0), memory.bytes() / sizeof(Scalar));
+      solve_by_one_kernel(comm, memory, k, epoch);
+    }
+    for (const RowTask& task : m_list.tasks) {
+      const auto sent = task.end_target - task.first_target;
+      statistics.messages += sent;
+      statistics.message_bytes += sent * task.width * static_cast<std::int64_t>(k * sizeof(Scalar));
+    }
+    m_found.resize(m_slots.extent(0));
+    Kokkos::deep_copy(m_exec, Kokkos::View<Scalar*, Kokkos::HostSpace>(m_found.data(), m_found.size()),
+                      m_slots);
+    m_exec.fence("lutra::trisolve: solutions are on the host");
+    return m_found.data();
+  }
+
+ private:
+  template <class T>
+  static Kokkos::View<const T*, Kokkos::HostSpace> view(const std::vector<T>& values) {
+    return Kokkos::View<const T*, Kokkos::HostSpace>(values.data(), values.size());
+  }
+
+  RowTaskArrays<Scalar> arrays(std::size_t k) const {
+    return {m_tasks.data(),
+            m_blocks.data(),
+            m_children.data(),
+            m_targets.data(),
+            m_row_in_block.data(),
+            m_row_begin.data(),
+            m_column_in_block.data(),
+            m_values.data(),
+            m_triangles.data(),
+            m_b.data(),
+            m_sums.data(),
+            m_slots.data(),
+            static_cast<std::int64_t>(k)};
+  }
+
+ public:  // as CUDA's lambdas want it
+  /// Works tasks that wait for nothing.
+  void work_tasks(const std::vector<int>& tasks, std::size_t k) {
+    using Policy = Kokkos::TeamPolicy<Exec>;
+    const auto ready = Kokkos::subview(m_ready, std::pair<std::size_t, std::size_t>(0, tasks.size()));
+    Kokkos::deep_copy(m_exec, ready, view(tasks));
+    const RowTaskArrays<Scalar> data = arrays(k);
+    const int* const numbers = m_ready.data();
+    Kokkos::parallel_for(
+        "lutra::trisolve::row_tasks",
+        Policy(m_exec, static_cast<int>(tasks.size()), is_host_space<Exec> ? 1 : 128),
+        KOKKOS_LAMBDA(const typename Policy::member_type& member) {
+          const RowTeam<typename Policy::member_type> team{member};
+          const RowTask task = data.tasks[numbers[member.league_rank()]];
+          work_row(team, data, task, data.sums + task.sum * data.k, [&](std::int64_t) {
+            member.team_barrier();
+            return true;
+          });
+        });
+  }
+
+ private:
+  /// What of the tasks is still to come.
+  struct Progress {
+    std::vector<int> missing;  ///< [tasks] signals
+    std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+    std::size_t remaining;
+  };
+
+  void list_waiting() {
+    m_waiting.resize(m_list.signals);
+    for (std::size_t t = 0; t < m_list.tasks.size(); ++t)
+      m_list.for_each_wait(m_list.tasks[t], [&](std::int64_t signal) {
+        at(m_waiting, signal).push_back(static_cast<int>(t));
+      });
+  }
+
+  void raise(std::int64_t signal, Progress& progress) const {
+    for (const int t : at(m_waiting, signal))
+      if (--at(progress.missing, t) == 0) progress.ready.push(t);
+  }
+
+  void solve_by_batches(Communicator& comm, SymmetricMemory& memory, std::size_t k, std::uint64_t epoch) {
+    if (m_waiting.empty()) list_waiting();
+    Progress progress{std::vector<int>(m_list.tasks.size(), 0), {}, m_list.tasks.size()};
+    for (const auto& tasks : m_waiting)
+      for (const int t : tasks) ++at(progress.missing, t);
+    for (std::size_t t = 0; t < progress.missing.size(); ++t)
+      if (progress.missing[t] == 0) progress.ready.push(static_cast<int>(t));
+    while (progress.remaining > 0) {
+      while (const auto arrival = memory.next_arrival()) take(*arrival, memory, k, progress);
+      if (progress.ready.empty()) {
+        comm.wait_until("x or a partial sum of a triangular solve", [&] {
+          const auto arrival = memory.next_arrival();
+          if (arrival) take(*arrival, memory, k, progress);
+          return arrival.has_value();
+        });
+        continue;
+      }
+      work_ready(memory, k, epoch, progress);
+    }
+  }
+
+  /// A message, into the device's slots.
+  void take(const Arrival& arrival, SymmetricMemory& memory, std::size_t k, Progress& progress) {
+    const Rows& rows = m_arriving[arrival.signal];
+    Kokkos::deep_copy(m_exec, part(m_slots, rows, k),
+                      Kokkos::View<const Scalar*, Kokkos::HostSpace>(
+                          memory.template at<Scalar>(rows.offset * k * sizeof(Scalar)), rows.width * k));
+    raise(static_cast<std::int64_t>(arrival.signal), progress);
+  }
+
+  void work_ready(SymmetricMemory& memory, std::size_t k, std::uint64_t epoch, Progress& progress) {
+    std::vector<int> batch, passing;
+    for (; !progress.ready.empty(); progress.ready.pop())
+      (at(m_list.tasks, progress.ready.top()).passes_on ? passing : batch).push_back(progress.ready.top());
+    for (const int t : passing) {  // from where it has come, without the device
+      const RowTask& task = at(m_list.tasks, t);
+      put(task, memory.template at<Scalar>(static_cast<std::size_t>(task.x.offset) * k * sizeof(Scalar)),
+          memory, k, epoch);
+    }
+    progress.remaining -= batch.size() + passing.size();
+    if (batch.empty()) return;
+    work_tasks(batch, k);
+    std::vector<HostArray<Scalar>> sent;
+    for (const int t : batch) {
+      const RowTask& task = at(m_list.tasks, t);
+      if (task.first_target == task.end_target) continue;
+      const auto width = static_cast<std::size_t>(task.width);
+      const Rows rows{static_cast<std::size_t>(task.has_diagonal ? task.x.offset : task.sum), width};
+      sent.emplace_back(Kokkos::view_alloc(Kokkos::WithoutInitializing, "lutra::trisolve::sent"), width * k);
+      Kokkos::deep_copy(m_exec, sent.back(), part(task.has_diagonal ? m_slots : m_sums, rows, k));
+    }
+    m_exec.fence("lutra::trisolve: rows are complete");
+    auto next = sent.begin();
+    for (const int t : batch) {
+      const RowTask& task = at(m_list.tasks, t);
+      if (task.first_target != task.end_target) put(task, (next++)->data(), memory, k, epoch);
+      if (task.has_diagonal) raise(task.x.signal, progress);
+    }
+  }
+
+  void put(const RowTask& task, const Scalar* from, SymmetricMemory& memory, std::size_t k,
+           std::uint64_t epoch) const {
+    const std::span<const Scalar> data(from, static_cast<std::size_t>(task.width) * k);
+    for (auto t = task.first_target; t < task.end_target; ++t) {
+      const RowSlot& to = at(m_list.targets, t);
+      memory.put(to.rank, static_cast<std::size_t>(to.offset) * k * sizeof(Scalar), data,
+                 static_cast<std::size_t>(to.signal), epoch);
+    }
+  }
+
+#ifdef KOKKOS_ENABLE_CUDA
+  void solve_by_one_kernel(Communicator& comm, SymmetricMemory& memory, std::size_t k, std::uint64_t epoch) {
+    const PeerWindow& window = memory.peer_window();
+    const auto stream = m_exec.cuda_stream();
+    int* const ticket = m_ready.data() + m_list.tasks.size();
+    const std::size_t bytes = static_cast<std::size_t>(m_list.max_width) * k * sizeof(Scalar);
+    constexpr std::size_t most_bytes = 48 << 10;  // without asking for more
+    const bool in_shared = bytes <= most_bytes;
+    int per_processor = 0;
+    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, row_tasks_kernel<Scalar>,
+                                                             row_task_threads, in_shared ? bytes : 0),
+               "asking how many blocks run at once");
+    const auto blocks = std::min<std::size_t>(
+        m_list.tasks.size(), static_cast<std::size_t>(std::max(1, per_processor)) *
+                                 static_cast<std::size_t>(m_exec.cuda_device_prop().multiProcessorCount));
+    if (blocks > 0) {
+      check_cuda(cudaMemsetAsync(ticket, 0, sizeof(int), stream), "starting a triangular solve");
+      row_tasks_kernel<Scalar>
+          <<<static_cast<unsigned>(blocks), row_task_threads, in_shared ? bytes : 0, stream>>>(
+              arrays(k), window, static_cast<int>(m_list.tasks.size()), ticket, epoch, in_shared);
+      check_cuda(cudaGetLastError(), "launching a triangular solve");
+    }
+    try {  // other ranks are answered meanwhile
+      comm.wait_until("kernels of a triangular solve",
+                      [&] { return cudaStreamQuery(stream) != cudaErrorNotReady; });
+    } catch (...) {
+      window.abort_from_host();
+      cudaStreamSynchronize(stream);
+      throw;
+    }
+    comm.agree("triangular solve by kernels", [&] {
+      check_cuda(cudaStreamSynchronize(stream), "a triangular solve");
+      if (const auto by = window.aborted_on_host(); by != 0)
+        throw TimeoutError("a kernel of rank " + std::to_string(by - 1) +
+                           " waited too long for x or a partial sum of a triangular solve");
+    });
+  }
+#else
+  void solve_by_one_kernel(Communicator&, SymmetricMemory&, std::size_t, std::uint64_t) {}
+#endif
+
+  /// Rows of right-hand sides.
+  struct Rows {
+    std::size_t offset, width;
+  };
+  static Values part(const Values& of, const Rows& rows, std::size_t k) {
+    return Kokkos::subview(
+        of, std::pair<std::size_t, std::size_t>(rows.offset * k, (rows.offset + rows.width) * k));
+  }
+
+  Exec m_exec;
+  RowTaskList<Scalar> m_list;
+  std::size_t m_slot_rows;
+  MemoryReservation m_reservation{MemoryBudget()};
+  Kokkos::View<const RowTask*, Memory> m_tasks;
+  Kokkos::View<const RowBlock*, Memory> m_blocks;
+  Kokkos::View<const RowSlot*, Memory> m_children, m_targets;
+  Kokkos::View<const int*, Memory> m_row_in_block, m_column_in_block;
+  Kokkos::View<const std::int64_t*, Memory> m_row_begin;
+  Values m_values, m_triangles, m_b, m_sums, m_slots;
+  Kokkos::View<int*, Memory> m_ready;       ///< [tasks + 1] of a batch; the last one is the ticket
+  std::vector<Rows> m_arriving;             ///< [messages] slot of each
+  std::vector<std::vector<int>> m_waiting;  ///< [signals] tasks that wait for it, of batches
+  std::vector<Scalar> m_found;
+};
+
+}  // namespace lutra::Impl
+
+#endif
