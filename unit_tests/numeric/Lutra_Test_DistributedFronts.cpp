@@ -175,4 +175,31 @@ TEST_CASE("a budget that one rank's fronts exceed suffices for those of several"
   comm.close();
 }
 
+TEST_CASE("a budget of device memory that one rank's fronts exceed suffices for those of several",
+          "[numeric][device]") {
+  using Space = Kokkos::DefaultExecutionSpace;
+  Communicator comm;
+  if constexpr (!std::is_same_v<Space, Exec>) {
+    const System system(generate("poisson3d", 20));
+    const System nothing(HostMatrix<double>{0, 0, {0}, {}, {}});
+    const System& mine = comm.rank() == 0 ? system : nothing;
+    const auto attempt = [](Communicator& ranks, const System& of, const MemoryBudget& budget) {
+      DistributedFronts<double, Space> fronts(ranks, of.tree, of.entries(), budget);
+      fronts.factorize(of.scaled(), 1e-10);
+      return fronts.values().size();
+    };
+    Communicator alone(MPI_COMM_SELF);
+    const MemoryBudget all;
+    CHECK(attempt(alone, system, all) > 0);
+    alone.close();
+    const MemoryBudget part(all.peak_bytes() * 17 / 20);
+    if (comm.size() == 1) {
+      CHECK_THROWS_AS(attempt(comm, mine, part), OutOfMemoryError);
+    } else {
+      CHECK(attempt(comm, mine, part) > 0);
+    }
+  }
+  comm.close();
+}
+
 }  // namespace lutra::Test
