@@ -278,7 +278,7 @@ void check_kernels(Communicator& comm, CommBackend backend) {
         options.on_device = true;
         options.backend = backend;
         Solver<Scalar> solver(comm, A, all_sweeps[which], options, which == 1);
-        for (const std::size_t k : {std::size_t{1}, std::size_t{few ? 5 : 19}}) {
+        for (const std::size_t k : {std::size_t{1}, few ? std::size_t{5} : std::size_t{19}}) {
           INFO(to_string(backend) << ", n " << A.n << ", grid " << name_of(grid) << ", sweeps " << which
                                   << ", k " << k);
           const auto B = random_vector<Scalar>(static_cast<std::size_t>(A.n) * k, 11 * k);
