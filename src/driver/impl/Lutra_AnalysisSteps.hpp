@@ -98,7 +98,7 @@ HostMatrix<char, Ordinal, Offset> permuted_pattern(const CsrPattern<Ordinal, Off
 }
 
 /// The tree of fronts, on devices by their threads where there is room, on the host from the graph that was
-/// ordered. There it may be without contribution rows, until `collect_rows`.
+/// ordered. That of a host space may be without contribution rows, until `collect_rows`.
 /// @param on_host a copy of A
 template <class Ordinal, class Offset, class ExecutionSpace>
 AssemblyTree<Ordinal> build_tree(const ExecutionSpace& exec,
@@ -120,7 +120,10 @@ AssemblyTree<Ordinal> build_tree(const ExecutionSpace& exec,
           auto& elimination = ordered.elimination;
           if (elimination.count.empty())
             elimination = eliminate(ordered.graph, std::move(elimination.permutation));
-          return make_assembly_tree<Ordinal>(elimination);
+          auto tree = make_assembly_tree<Ordinal>(elimination);
+          if constexpr (!is_host_space<ExecutionSpace>)  // the sizes of fronts on devices depend on rows
+            collect_front_rows(ordered.graph, elimination, tree);
+          return tree;
         }
       },
       pivots.ordered);
