@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
+#include "Lutra_At.hpp"
+#include "Lutra_BlockTriangularForm.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_SymmetricMatching.hpp"
 
@@ -62,14 +65,60 @@ ChosenOrder<Ordinal> chosen(SymmetricGraph<Index> graph, Elimination<Index> elim
                             OrderingChoice choice, const FillForecast& forecast) {
   std::vector<Ordinal> permutation(elimination.permutation.begin(), elimination.permutation.end());
   return {std::move(permutation), std::move(choice), forecast,
-          OrderedGraph<Index>{std::move(graph), std::move(elimination)}};
+          OrderedGraph<Index>{std::move(graph), std::move(elimination)}, false};
+}
+
+/// An order in which blocks follow one another, and keep theirs within.
+template <class Index, class Ordinal>
+std::vector<Index> sort_by_block(const std::vector<Index>& order,
+                                 const BlockTriangularForm<Ordinal>& blocks) {
+  if (blocks.count < 2) return order;
+  std::vector<Index> end(static_cast<std::size_t>(blocks.count) + 1, 0);
+  for (const Ordinal block : blocks.block_of_column) ++Impl::at(end, block + 1);
+  for (std::size_t block = 1; block < end.size(); ++block) end[block] += end[block - 1];
+  std::vector<Index> sorted(order.size());
+  for (const Index v : order) Impl::at(sorted, Impl::at(end, Impl::at(blocks.block_of_column, v))++) = v;
+  return sorted;
+}
+
+/// The edges within blocks.
+template <class Index, class Ordinal>
+SymmetricGraph<Index> within_blocks(const SymmetricGraph<Index>& graph,
+                                    const BlockTriangularForm<Ordinal>& blocks) {
+  SymmetricGraph<Index> within;
+  within.row_map.resize(graph.row_map.size());
+  within.neighbours.resize(graph.neighbours.size());
+  std::size_t out = 0;
+  for (std::size_t v = 0; v + 1 < graph.row_map.size(); ++v) {
+    for (Index k = graph.row_map[v]; k < graph.row_map[v + 1]; ++k) {
+      const Index u = Impl::at(graph.neighbours, k);
+      within.neighbours[out] = u;
+      out += Impl::at(blocks.block_of_column, u) == blocks.block_of_column[v] ? 1 : 0;
+    }
+    within.row_map[v + 1] = static_cast<Index>(out);
+  }
+  within.neighbours.resize(out);
+  return within;
+}
+
+/// Whether a row or a column has a diagonal entry only, without which there is rarely more than one block.
+template <class Ordinal, class Offset>
+bool has_singleton(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
+  std::vector<Ordinal> in_column(static_cast<std::size_t>(pattern.n_cols), 0);
+  const Ordinal* const columns = pattern.entries.data();
+  for (Offset k = 0; k < pattern.nnz(); ++k) ++Impl::at(in_column, columns[k]);
+  for (Ordinal i = 0; i < pattern.n_rows; ++i)
+    if (pattern.row_map(i + 1) - pattern.row_map(i) == 1 || Impl::at(in_column, i) == 1) return true;
+  return false;
 }
 
 /// Orders a graph by AMD, and by nested dissection where the choice needs it.
+/// @param blocks between which the graph has no edges, ordered one behind the other; empty: any order
 template <class Ordinal, class Index>
 ChosenOrder<Ordinal> choose_with(SymmetricGraph<Index> graph, const DeviceModel& model,
-                                 const OrderingUse& use, const std::vector<Ordinal>& partner) {
-  auto elimination = eliminate(graph, order_graph(graph, Ordering::amd, partner));
+                                 const OrderingUse& use, const std::vector<Ordinal>& partner,
+                                 const BlockTriangularForm<Ordinal>& blocks = {}) {
+  auto elimination = eliminate(graph, sort_by_block(order_graph(graph, Ordering::amd, partner), blocks));
   OrderingProperties properties;
   properties.rows = graph.size();
   properties.edges = static_cast<std::int64_t>(graph.neighbours.size());
@@ -77,13 +126,40 @@ ChosenOrder<Ordinal> choose_with(SymmetricGraph<Index> graph, const DeviceModel&
   properties.amd = forecast_fill(elimination);
   OrderingChoice choice = choose_ordering(properties, model);
   if (choice.ordering == Ordering::automatic) {
-    auto dissection = eliminate(graph, order_graph(graph, Ordering::nd, partner));
+    auto dissection = eliminate(graph, sort_by_block(order_graph(graph, Ordering::nd, partner), blocks));
     properties.dissection = forecast_fill(dissection);
     choice = choose_ordering(properties, model);
     if (choice.ordering == Ordering::nd) elimination = std::move(dissection);
   }
   const FillForecast forecast = choice.ordering == Ordering::nd ? *properties.dissection : properties.amd;
   return chosen<Ordinal>(std::move(graph), std::move(elimination), std::move(choice), forecast);
+}
+
+/// The same by irreducible blocks, one behind the other, where that spares edges enough and blocks are sparse
+/// enough for an elimination by rows; else empty.
+template <class Ordinal, class Offset, class Index>
+std::optional<ChosenOrder<Ordinal>> choose_by_blocks(
+    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const SymmetricGraph<Index>& graph,
+    const DeviceModel& model, const OrderingUse& use, const std::vector<Ordinal>& row_order) {
+  constexpr double min_spared = 0.05;   // of all edges
+  constexpr double overestimate = 1.2;  // of flops per entry, by a symmetric pattern
+  const auto n = static_cast<std::int64_t>(pattern.n_rows);
+  const bool is_symmetric = static_cast<std::int64_t>(graph.neighbours.size()) == pattern.nnz() - n;
+  if (is_symmetric || !has_singleton(pattern)) return std::nullopt;
+  const auto blocks = block_triangular_form(pattern, row_order);
+  if (blocks.count < 2) return std::nullopt;
+  auto within = within_blocks(graph, blocks);
+  if (static_cast<double>(within.neighbours.size()) >
+      (1 - min_spared) * static_cast<double>(graph.neighbours.size()))
+    return std::nullopt;
+  auto chosen = choose_with<Ordinal>(std::move(within), model, use, {}, blocks);
+  const double entries = 2 * static_cast<double>(chosen.forecast.nnz_l) + static_cast<double>(n);
+  if (chosen.forecast.flops > overestimate * model.numeric.min_flops_per_entry * entries) return std::nullopt;
+  chosen.block_triangular = true;
+  chosen.choice.reason +=
+      printed("; %lld irreducible blocks, the largest of %lld rows, are ordered one by one",
+              static_cast<long long>(blocks.count), static_cast<long long>(blocks.largest));
+  return chosen;
 }
 
 /// function(graph), the graph of the pattern with its rows in an order, with an index type that counts its
@@ -158,8 +234,12 @@ ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokko
                                          const DeviceModel& model, const OrderingUse& use,
                                          const std::vector<Ordinal>& partner,
                                          const std::vector<Ordinal>& row_order) {
-  return with_graph(pattern, row_order,
-                    [&](auto graph) { return choose_with(std::move(graph), model, use, partner); });
+  return with_graph(pattern, row_order, [&](auto graph) {
+    if (use.by_blocks) {
+      if (auto chosen = choose_by_blocks(pattern, graph, model, use, row_order)) return *std::move(chosen);
+    }
+    return choose_with(std::move(graph), model, use, partner);
+  });
 }
 
 template <class Ordinal, class Offset>

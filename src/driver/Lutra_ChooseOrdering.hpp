@@ -18,6 +18,8 @@ namespace lutra {
 struct OrderingUse {
   double factorizations = 1;  ///< with one analysis, and one solve after each
   bool symmetric = false;     ///< by LDLᵀ, whose times are those of LU's fronts times `SymmetricCosts`
+  bool by_blocks = false;     ///< irreducible blocks may be ordered one by one: for LU by rows, whose pattern
+                              ///< is exact, so that no block fills another
 };
 
 /// What the choice of an ordering depends on.
@@ -57,7 +59,8 @@ struct ChosenOrder {
   std::vector<Ordinal> permutation;  ///< [n] the row and column eliminated as k-th
   OrderingChoice choice;
   FillForecast forecast;
-  AnyOrderedGraph ordered{};  ///< what was ordered, from which an assembly tree goes on
+  AnyOrderedGraph ordered{};      ///< what was ordered, from which an assembly tree goes on
+  bool block_triangular = false;  ///< blocks were ordered one by one; `ordered` has no edges between them
 };
 
 /// Orders the pattern of A + Aᵀ on the host as `choose_ordering` says.

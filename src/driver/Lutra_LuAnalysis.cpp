@@ -50,8 +50,10 @@ double bytes_of_fronts(const ExecutionSpace& exec, const LuOptions& options,
 /// What the choice of an engine depends on.
 template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
 Impl::EngineProperties properties_of(const ExecutionSpace& exec, const LuOptions& options,
-                                     const AssemblyTree<Ordinal>& tree, const MemoryBudget& budget) {
+                                     const AssemblyTree<Ordinal>& tree, bool block_triangular,
+                                     const MemoryBudget& budget) {
   Impl::EngineProperties properties;
+  properties.block_triangular = block_triangular;
   const double entries = entries_of_panels(tree);
   properties.flops_per_entry = entries > 0 ? tree.flops / entries : 0.0;
   if (budget.limit_bytes() > 0 && tree.count() > 0)
@@ -71,20 +73,25 @@ Report report_of(const LuOptions& options) {
   return report;
 }
 
-/// Chooses an engine and orders pivots as it wants them: its tree, and the time that took.
+/// Chooses an engine and orders pivots as it wants them; returns its tree.
+/// @param former of the analysis whose order is reused, by rows with the same engine
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::pair<Engine, AssemblyTree<Ordinal>> prepare_engine(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
     const NumericDeviceModel& model, const MemoryBudget& budget, PivotOrder<Ordinal>& pivots,
-    Report& report) {
+    const Report* former, Report& report) {
   AssemblyTree<Ordinal> tree;
+  if (pivots.reuse == Reuse::ordering && former->choice.engine == name_of(Engine::simplicial)) {
+    report.choice.engine = former->choice.engine;
+    return {Engine::simplicial, std::move(tree)};
+  }
   const bool tree_order = wants_tree_order<ExecutionSpace>(options);
   if (Impl::may_take_fronts(options) || tree_order)
     tree = Impl::build_tree(exec, A.pattern(), on_host, pivots, budget);
-  const auto [engine, reason] =
-      Impl::choose_engine(options, properties_of<Scalar, Offset>(exec, options, tree, budget), model);
+  const auto [engine, reason] = Impl::choose_engine(
+      options, properties_of<Scalar, Offset>(exec, options, tree, pivots.block_triangular, budget), model);
   report.choice.engine = name_of(engine);
   if (!reason.empty()) Impl::add_reason(report, reason);
   if (engine == Engine::multifrontal) Impl::collect_rows(pivots, tree);
@@ -142,8 +149,8 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
   }
 
   const Impl::StageTimer tree_timer(exec, true);
-  const auto [engine, tree] =
-      prepare_engine(exec, A, on_host.pattern(), options, model.numeric, budget, *pivots, report);
+  const auto [engine, tree] = prepare_engine(exec, A, on_host.pattern(), options, model.numeric, budget,
+                                             *pivots, former ? &former->report : nullptr, report);
   const double tree_seconds = tree_timer.seconds();
   analysis->reservation = MemoryReservation(budget);
   Impl::upload_scales(exec, pivots->matching, *analysis);

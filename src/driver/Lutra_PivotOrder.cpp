@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstdio>
 #include <numeric>
+#include <type_traits>
 
 #include "Lutra_Auction.hpp"
 #include "Lutra_ChooseOrdering.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_SymmetricAuction.hpp"
@@ -85,6 +87,16 @@ std::optional<MatchingResult<Ordinal>> match(
   return result;
 }
 
+/// Whether the engine will be one that takes the exact pattern of L + U by rows, if it is block triangular.
+template <class ExecutionSpace, class Options>
+bool may_order_by_blocks(const Options& options) {
+  if constexpr (Impl::is_host_space<ExecutionSpace> && std::is_same_v<Options, LuOptions>) {
+    return options.engine != Engine::multifrontal && options.pivoting != Pivoting::threshold;
+  } else {
+    return false;
+  }
+}
+
 /// Elimination order of the columns of a pattern as the options ask.
 /// @param partner pairs that stay neighbours (pair_candidates); empty: none
 /// @param row_order row of A matched to each column; empty: they are as they come, for LDLᵀ
@@ -94,12 +106,12 @@ ChosenOrder<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::Hos
                                    const std::vector<Ordinal>& row_order, Report& report) {
   report.choice.ordering = name_of(options.ordering);
   if (options.ordering == Ordering::user)
-    return {{options.user_permutation.begin(), options.user_permutation.end()}, {}, {}, {}};
+    return {{options.user_permutation.begin(), options.user_permutation.end()}, {}, {}, {}, false};
   if (options.ordering != Ordering::automatic) return order_matched(A, options.ordering, partner, row_order);
   const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
-  ChosenOrder<Ordinal> chosen =
-      order_automatically(A, model, {static_cast<double>(options.expected_factorizations), row_order.empty()},
-                          partner, row_order);
+  const OrderingUse use{static_cast<double>(options.expected_factorizations), row_order.empty(),
+                        may_order_by_blocks<ExecutionSpace>(options)};
+  ChosenOrder<Ordinal> chosen = order_automatically(A, model, use, partner, row_order);
   report.choice.ordering = name_of(chosen.choice.ordering);
   report.predicted = chosen.choice.predicted;
   report.factors.tree_height = chosen.forecast.height;
@@ -183,7 +195,9 @@ std::optional<PivotOrder<Ordinal>> choose_pivots(
   auto chosen = order_columns<ExecutionSpace>(on_host.pattern(), options, std::vector<Ordinal>(),
                                               matching->row_of_column, report);
   report.times.ordering = timer.seconds();
-  return PivotOrder<Ordinal>(std::move(*matching), std::move(chosen.permutation), std::move(chosen.ordered));
+  PivotOrder<Ordinal> pivots(std::move(*matching), std::move(chosen.permutation), std::move(chosen.ordered));
+  pivots.block_triangular = chosen.block_triangular;
+  return pivots;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

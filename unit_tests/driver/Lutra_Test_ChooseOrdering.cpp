@@ -7,6 +7,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <functional>
 #include <numeric>
 #include <tuple>
 
@@ -214,6 +215,50 @@ TEMPLATE_LIST_TEST_CASE("automatic ordering: a permutation of any matrix, the sa
   const Matrix wide = Test::from_dense<Matrix>({{1, 2, 3}, {4, 5, 6}}, 3);
   CHECK_THROWS_MATCHES(order_automatically(make_view(wide).pattern(), host_device_model()), InputError,
                        MessageMatches(ContainsSubstring("2 rows") && ContainsSubstring("3 columns")));
+}
+
+TEMPLATE_LIST_TEST_CASE("automatic ordering by blocks: the matrix becomes block upper triangular",
+                        "[ordering]", Test::Ordinals) {
+  using Matrix = HostMatrix<double, TestType>;
+  const int n = 60, rows = 10;  // of a block; columns of other blocks are right of it
+  std::mt19937 random(8);
+  const auto label = shuffled(n, 5);
+  std::vector<std::vector<double>> dense(n, std::vector<double>(n, Test::nothing));
+  for (int i = 0; i < n; ++i) {
+    for (int j = i / rows * rows; j < n; ++j) {
+      const bool in_cycle = j == i || j == i / rows * rows + (i + 1) % rows;
+      if (in_cycle || random() % 9 == 0)
+        dense[static_cast<std::size_t>(label[static_cast<std::size_t>(i)])]
+             [static_cast<std::size_t>(label[static_cast<std::size_t>(j)])] = 1;
+    }
+  }
+  // A block of one row, without which no blocks are looked for.
+  dense.resize(n + 1, std::vector<double>(n, Test::nothing));
+  for (auto& row : dense) row.push_back(Test::nothing);
+  dense[n][n] = 1;
+  const auto a = Test::from_dense<Matrix>(dense);
+  const OrderingUse use{1, false, true};
+  const auto result = order_automatically(make_view(a).pattern(), host_device_model(), use);
+  REQUIRE_NOTHROW(check_permutation({result.permutation.begin(), result.permutation.end()}, n + 1));
+  CHECK(result.block_triangular);
+  CHECK_THAT(result.choice.reason, ContainsSubstring("7 irreducible blocks, the largest of 10 rows"));
+  std::vector<int> block(n + 1, -1);  // of the label that made them
+  for (int i = 0; i < n; ++i) block[static_cast<std::size_t>(label[static_cast<std::size_t>(i)])] = i / rows;
+  std::vector<int> order;
+  for (const auto j : result.permutation)
+    if (block[static_cast<std::size_t>(j)] >= 0) order.push_back(block[static_cast<std::size_t>(j)]);
+  CHECK(std::ranges::adjacent_find(order, std::not_equal_to<>()) != order.end());
+  for (std::size_t k = 0; k + 1 < order.size(); ++k)  // blocks stay together
+    if (order[k] != order[k + 1])
+      CHECK(std::ranges::find(order.begin() + static_cast<std::ptrdiff_t>(k) + 1, order.end(), order[k]) ==
+            order.end());
+  std::vector<std::size_t> position(n + 1);
+  for (std::size_t k = 0; k < position.size(); ++k)
+    position[static_cast<std::size_t>(result.permutation[k])] = k;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      if (dense[i][j] == 1 && block[i] != block[j]) CHECK(position[i] < position[j]);
+  CHECK_FALSE(order_automatically(make_view(a).pattern(), host_device_model()).block_triangular);
 }
 
 }  // namespace

@@ -189,6 +189,22 @@ TEMPLATE_LIST_TEST_CASE("a new analysis with another matching", "[driver]", AllT
     numeric.factorize(to_space<typename TestType::Space>(A));
     check_solution<TestType>(numeric, A);
   }
+  SECTION("on the same block triangular one keeps blocks and engine") {
+    solver.analyze(from_dense<Matrix<TestType>>(
+        {{9, 1, 2, 3}, {1, 9, 4, 5}, {none, none, 1, 6}, {none, none, none, 2}}));
+    const auto before = solver.analysis();
+    const auto A =
+        from_dense<Matrix<TestType>>({{1, 9, 2, 3}, {9, 1, 4, 5}, {none, none, 1, 6}, {none, none, none, 2}});
+    solver.analyze(A);
+    CHECK_FALSE(solver.report().times.ordering.has_value());
+    CHECK(solver.report().choice.engine == before->report.choice.engine);
+    CHECK(solver.report().factors.nnz_u == before->report.factors.nnz_u);
+    if (lutra::Impl::is_host_space<typename TestType::Space>)
+      CHECK(before->report.choice.why.find("3 irreducible blocks") != std::string::npos);
+    Numeric<TestType> numeric(solver.analysis());
+    numeric.factorize(to_space<typename TestType::Space>(A));
+    check_solution<TestType>(numeric, A);
+  }
   SECTION("on another one orders anew") {
     solver.analyze(from_dense<Matrix<TestType>>({{9, 1, none}, {1, 9, 1}, {none, 1, 9}}));
     solver.analyze(from_dense<Matrix<TestType>>({{1, 9, none}, {9, 1, 1}, {none, 1, 9}}));

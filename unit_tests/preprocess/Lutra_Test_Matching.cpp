@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "Lutra_BlockTriangularForm.hpp"
 #include "Lutra_EntryCosts.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Matching.hpp"
@@ -359,6 +360,41 @@ TEMPLATE_LIST_TEST_CASE("transversal: against one augmenting path a row", "[matc
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("block triangular form: upper triangular, with blocks that no order splits",
+                        "[matching]", Test::HostTypes) {
+  using Matrix = Test::Matrix<TestType>;
+  std::mt19937 random(17);
+  for (int trial = 0; trial < 40; ++trial) {
+    const int n = 1 + trial;
+    const Matrix a = Test::random_matrix<Matrix>(n, 1.5 / n, 0.0, random);
+    const auto row_of_column = maximum_transversal(make_view(a).pattern()).row_of_column;
+    if (std::ranges::count(row_of_column, -1) > 0) continue;
+    const auto form = block_triangular_form(make_view(a).pattern(), row_of_column);
+    // reaches[i][j]: a path of entries of matched rows leads from column i to column j
+    std::vector<std::vector<bool>> reaches(static_cast<std::size_t>(n),
+                                           std::vector<bool>(static_cast<std::size_t>(n)));
+    for (std::size_t j = 0; j < reaches.size(); ++j) {
+      const auto r = static_cast<std::size_t>(row_of_column[j]);
+      for (auto k = a.row_map[r]; k < a.row_map[r + 1]; ++k)
+        reaches[j][static_cast<std::size_t>(a.entries[static_cast<std::size_t>(k)])] = true;
+    }
+    for (std::size_t k = 0; k < reaches.size(); ++k)
+      for (auto& row : reaches)
+        for (std::size_t j = 0; row[k] && j < row.size(); ++j) row[j] = row[j] || reaches[k][j];
+    std::vector<int> size(static_cast<std::size_t>(form.count));
+    for (std::size_t i = 0; i < reaches.size(); ++i) {
+      const auto block = form.block_of_column[i];
+      ++size.at(static_cast<std::size_t>(block));
+      for (std::size_t j = 0; j < reaches.size(); ++j) {
+        CHECK((block == form.block_of_column[j]) == (i == j || (reaches[i][j] && reaches[j][i])));
+        if (reaches[i][j]) CHECK(block <= form.block_of_column[j]);
+      }
+    }
+    CHECK(std::ranges::max(size) == form.largest);
+    CHECK(std::ranges::min(size) > 0);
+  }
+}
+
 TEST_CASE("transversal: a long augmenting path does not recurse", "[matching]") {
   // Row r holds columns r and r + 1, the last row column 0 alone: all of them must shift by one.
   const int n = 200000;
@@ -374,6 +410,7 @@ TEST_CASE("transversal: a long augmenting path does not recurse", "[matching]") 
   a.values.assign(a.entries.size(), 1.0);
   CHECK(maximum_transversal(make_view(a).pattern()).rank == n);
   check_perfect(a, match_exact(make_view(a)));
+  CHECK(block_triangular_form(make_view(a).pattern(), {}).count == 1);  // a cycle
 }
 
 }  // namespace

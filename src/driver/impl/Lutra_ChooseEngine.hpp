@@ -11,9 +11,10 @@ namespace lutra::Impl {
 
 /// What the choice of an engine depends on, beside the options.
 struct EngineProperties {
-  double flops_per_entry = 0;  ///< of fronts, over the entries of L + U they store, zeros of amalgamation
-                               ///< among them
-  bool fronts_fit = true;      ///< the memory limit has room for fronts
+  double flops_per_entry = 0;     ///< of fronts, over the entries of L + U they store, zeros of amalgamation
+                                  ///< among them
+  bool fronts_fit = true;         ///< the memory limit has room for fronts
+  bool block_triangular = false;  ///< the order serves an exact pattern by rows alone
 };
 
 struct EngineChoice {
@@ -40,6 +41,8 @@ inline EngineChoice choose_engine(const LuOptions& options, const EngineProperti
     return {Engine::multifrontal, "multifrontal engine: threshold pivoting works in its fronts"};
   if (!may_take_fronts(options))
     return {Engine::simplicial, "simplicial engine: it keeps the ordering and the symbolic method asked for"};
+  if (properties.block_triangular)
+    return {Engine::simplicial, "simplicial engine: its rows do not fill between irreducible blocks"};
   const bool enough_work = properties.flops_per_entry >= model.min_flops_per_entry;
   const Engine engine = enough_work && properties.fronts_fit ? Engine::multifrontal : Engine::simplicial;
   const std::string name(name_of(engine));

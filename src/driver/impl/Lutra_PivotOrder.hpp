@@ -43,6 +43,7 @@ struct PivotOrder {
   std::vector<Ordinal> columns;      ///< [n] user's columns in elimination order
   std::vector<Ordinal> rows;         ///< [n] user's rows matched to them
   Reuse reuse = Reuse::nothing;
+  bool block_triangular = false;  ///< in this order, of which `ordered` has the edges within blocks alone
   AnyOrderedGraph ordered;  ///< vertices are columns; none where the order was given, or after `reorder`
 
   PivotOrder(MatchingResult<Ordinal> matched, std::vector<Ordinal> order, AnyOrderedGraph graph = {})
