@@ -12,6 +12,8 @@ import scipy.sparse
 from ._errors import ConversionWarning, warn
 
 _SCALARS = ("float32", "float64", "complex64", "complex128")
+_SCALAR_OF = {np.dtype(name): name for name in _SCALARS}
+_ORDINAL_OF = {np.dtype("int32"): "int32", np.dtype("int64"): "int64"}
 
 
 class Csr(NamedTuple):
@@ -103,6 +105,19 @@ def _from_scipy(A: Any) -> Csr:
     return Csr(rows.shape, indptr, np.ascontiguousarray(indices), data, scalar, ordinal)
 
 
+def _shared(A: Any) -> Csr | None:
+    """A square csr matrix that SciPy has found to be canonical and the library reads as it is; else None."""
+    if getattr(A, "format", None) != "csr" or not getattr(A, "_has_canonical_format", False):
+        return None
+    indptr, indices, data, shape = A.indptr, A.indices, A.data, A.shape
+    scalar, ordinal = _SCALAR_OF.get(data.dtype), _ORDINAL_OF.get(indices.dtype)
+    if scalar is None or indptr.dtype != np.int32 or ordinal != "int32" or shape[0] != shape[1]:
+        return None
+    if not (data.flags.c_contiguous and indices.flags.c_contiguous and getattr(A, "_has_sorted_indices", True)):
+        return None
+    return Csr(shape, indptr, indices, data, scalar, ordinal)
+
+
 def _ordinals() -> list[str]:
     from ._core import build_info
 
@@ -112,6 +127,9 @@ def _ordinals() -> list[str]:
 def as_csr(A: Any) -> Csr:
     """A matrix by rows from SciPy's formats, CuPy's csr, PyTorch's sparse_csr, or a dense NumPy array."""
     if scipy.sparse.issparse(A):
+        shared = _shared(A)
+        if shared is not None:
+            return shared
         csr = _from_scipy(A)
     elif hasattr(A, "crow_indices"):  # PyTorch
         values, indices = A.values(), A.col_indices()
@@ -153,6 +171,10 @@ class Vectors(NamedTuple):
 
 def as_vectors(b: Any, scalar: str) -> Vectors:
     """Shared with the caller where type and strides allow it."""
+    if type(b) is np.ndarray and scalar == "float64" and b.dtype == np.float64 and 0 < b.ndim < 3:
+        flags = b.flags
+        if flags.aligned and flags.forc:
+            return Vectors(b, None)
     if not isinstance(b, np.ndarray) and hasattr(b, "__dlpack__"):
         return Vectors(ordered(b), b)
     array = np.asarray(b)

@@ -27,6 +27,8 @@ def _text(name: str, value: Any) -> str:
 
 def make_solver(method: str, A: Csr, options: dict[str, Any]) -> _core.Solver:
     """A solver of the library for matrices like A."""
+    if not options:
+        return _core.Solver(method, A.scalar, A.ordinal, [], [])
     given = {name: value for name, value in options.items() if value is not None}
     order = [int(column) for column in given.pop("user_permutation", ())]
     texts = [(name, _text(name, value)) for name, value in given.items()]
