@@ -2,6 +2,7 @@
 #include "Lutra_LdltAnalysis.hpp"
 
 #include "Lutra_AnalysisSteps.hpp"
+#include "Lutra_At.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltEngine.hpp"
@@ -37,11 +38,13 @@ Report report_of(const LdltOptions& options) {
 namespace Impl {
 namespace {
 
-/// Whether the pivots of the diagonal are worth a try: few of its entries are zero. A limit of memory is left
-/// to the fronts of L·D·Lᵀ, which are needed where the try fails.
+/// Whether the pivots of the diagonal are worth a try. They are not where a row with a zero on the diagonal
+/// is eliminated before all its neighbours: its pivot is zero then. A limit of memory is left to the fronts
+/// of L·D·Lᵀ, which are needed where the try fails.
+/// @param order rows as they are eliminated
 template <class ExecutionSpace, class Scalar, class Ordinal, class Offset>
 bool tries_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& S,
-                    const LdltOptions& options) {
+                    const std::vector<Ordinal>& order, const LdltOptions& options) {
 #ifdef KOKKOS_ENABLE_CUDA
   const bool is_faster = std::is_same_v<ExecutionSpace, Kokkos::Cuda>;
 #else
@@ -49,12 +52,15 @@ bool tries_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& S
 #endif
   const bool may = options.pivoting != Pivoting::static_perturbed && !options.pair_ordering;
   if (!may || !options.diagonal_first.value_or(is_faster && options.memory_limit == 0)) return false;
-  std::int64_t zeros = 0;
+  std::vector<Ordinal> position(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) at(position, order[k]) = static_cast<Ordinal>(k);
   for (Ordinal i = 0; i < S.n_rows; ++i) {
-    for (Offset e = S.row_map(i); e < S.row_map(i + 1); ++e)
-      zeros += S.entries(e) == i && S.values(e) == Scalar(0) ? 1 : 0;
+    bool has_pivot = false;
+    for (Offset e = S.row_map(i); e < S.row_map(i + 1) && !has_pivot; ++e)
+      has_pivot = S.values(e) != Scalar(0) && at(position, S.entries(e)) <= at(position, i);
+    if (!has_pivot) return false;
   }
-  return zeros <= S.n_rows / 64;
+  return true;
 }
 
 }  // namespace
@@ -84,7 +90,7 @@ void analyze_symmetric(const ExecutionSpace& exec,
   analysis.plan = plan_ldlt_engine<Scalar>(
       exec, analysis.F, tree,
       FrontEntries<Ordinal, Offset>{on_host.pattern(), pivots.columns, pivots.columns}, options,
-      tries_diagonal<ExecutionSpace>(on_host, options), report.structural_rank, budget);
+      tries_diagonal<ExecutionSpace>(on_host, pivots.columns, options), report.structural_rank, budget);
   report.times.levelization = timer.seconds();
   const auto height = report.factors.tree_height;
   report.factors = analysis.plan->counts;

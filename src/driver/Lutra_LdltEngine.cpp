@@ -147,11 +147,13 @@ LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_on_diagona
   return outcome;
 }
 
-/// L, D and Lᵀ of the matrix last factorized, where there are L and U. Fences then.
+/// L, D and Lᵀ with the pivots of the diagonal, where there are L and U. Fences then.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::need_fronts(const ExecutionSpace& exec) {
   if (m_state != State::diagonal) return;
-  factorize_with_tolerance(exec, m_A);
+  LdltPivotRule rule = m_rule;
+  rule.pivoting = Pivoting::none;
+  factorize_with_room(exec, m_A, rule);
   m_state = State::both;
 }
 
@@ -200,14 +202,14 @@ LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factoriz
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A) {
   m_rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options);
   m_doubtful = false;
-  LdltOutcome outcome = factorize_with_room(exec, A);
+  LdltOutcome outcome = factorize_with_room(exec, A, m_rule);
   if (outcome.zero >= m_plan.min_zero || !outcome.succeeded()) return outcome;
   const std::int64_t min_zero = structural_nullity(exec, m_plan.F.A, A.values);  // of these values
   for (int k = 0; k < max_tolerances && outcome.succeeded() && outcome.zero < min_zero; ++k) {
     m_rule.zero_tolerance *= tolerance_step;
     m_events.push_back(
         "fewer zero pivots than the structural rank says: factorized again with a larger tolerance");
-    outcome = factorize_with_room(exec, A);
+    outcome = factorize_with_room(exec, A, m_rule);
     m_doubtful = outcome.zero != min_zero;
   }
   return outcome;
@@ -216,12 +218,12 @@ LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factoriz
 /// With more room where delayed pivots did not fit, until they do or the order is to be changed.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_with_room(
-    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A) {
+    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, const LdltPivotRule& rule) {
   allocate_ldlt(exec, m_plan.fronts, m_budget, m_fronts);
   const double most = max_growth * static_cast<double>(m_plan.fronts.room.panels);
   for (int repetition = 0;; ++repetition) {
     const Kokkos::Timer timer;
-    factorize_ldlt(exec, m_plan.fronts, {A}, m_rule, m_fronts);
+    factorize_ldlt(exec, m_plan.fronts, {A}, rule, m_fronts);
     const LdltOutcome outcome = read_outcome(exec, m_fronts);
     if (outcome.stopped_front >= 0)
       throw TimeoutError("factorize: front " + std::to_string(outcome.stopped_front) +
@@ -409,7 +411,8 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
     LuOptions without_interchanges;
     without_interchanges.device_model = options.device_model;
     try {
-      plan->diagonal = plan_multifrontal<Scalar>(exec, F, tree, on_host, without_interchanges, budget);
+      plan->diagonal =
+          plan_multifrontal<Scalar>(exec, F, tree, on_host, without_interchanges, budget, options.symmetry);
     } catch (const OutOfMemoryError&) {  // then there is no try
     }
   }

@@ -147,12 +147,13 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifront
     const ExecutionSpace& exec,
     const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
     const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host, const LuOptions& options,
-    const MemoryBudget& budget) {
+    const MemoryBudget& budget, const std::optional<Symmetry>& symmetry) {
   auto plan = std::make_shared<MultifrontalPlan<Scalar, Ordinal, Offset, ExecutionSpace>>();
   plan->F = F;
   plan->fronts = plan_fronts(exec, tree, on_host, budget, front_plan_options<Scalar, ExecutionSpace>(), F.A);
   plan->schedule = make_front_schedule<Scalar>(
-      exec, plan->fronts, budget, options.device_model.value_or(default_device_model<ExecutionSpace>()));
+      exec, plan->fronts, budget, options.device_model.value_or(default_device_model<ExecutionSpace>()),
+      symmetry);
   const auto stored = static_cast<std::int64_t>(plan->fronts.panels), n = static_cast<std::int64_t>(tree.n);
   plan->counts.nnz_l = (stored - n) / 2;
   plan->counts.nnz_u = (stored + n) / 2;
@@ -187,7 +188,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifront
   template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_multifrontal<Scalar>( \
       const Space&, const PermutedPattern<Ordinal, Offset, typename Space::memory_space>&,    \
       const AssemblyTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const LuOptions&,   \
-      const MemoryBudget&);
+      const MemoryBudget&, const std::optional<Symmetry>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_MULTIFRONTAL_PLAN)
 
 }  // namespace lutra

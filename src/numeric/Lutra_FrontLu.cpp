@@ -88,9 +88,9 @@ FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const AssemblyTree<Ordina
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> make_front_schedule(
     const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-    const MemoryBudget& budget, const DeviceModel& model) {
+    const MemoryBudget& budget, const DeviceModel& model, const std::optional<Symmetry>& symmetry) {
   using Schedule = Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>;
-  return std::make_shared<const Schedule>(exec, plan, budget, model.numeric);
+  return std::make_shared<const Schedule>(exec, plan, budget, model.numeric, symmetry);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -216,7 +216,7 @@ void find_largest_factor(const ExecutionSpace& exec,
                                                       const DeviceModel&);                                   \
   template std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, Space>>                        \
   make_front_schedule<Scalar>(const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, \
-                              const MemoryBudget&, const DeviceModel&);                                      \
+                              const MemoryBudget&, const DeviceModel&, const std::optional<Symmetry>&);      \
   template FrontFactors<Scalar, Ordinal, Offset, Space> make_front_factors(                                  \
       const Space&, const std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, Space>>&,       \
       const MemoryBudget&);                                                                                  \

@@ -9,6 +9,7 @@
 #include "Lutra_Factorization.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_ScalarTraits.hpp"
+#include "Lutra_Symmetry.hpp"
 
 namespace lutra {
 
@@ -84,12 +85,15 @@ FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const AssemblyTree<Ordina
                            const DeviceModel& model = default_device_model<ExecutionSpace>());
 
 /// Tasks for a plan, which any number of factors share.
-/// @param model by which tasks are put in order, on devices
+/// @param model    by which tasks are put in order, on devices
+/// @param symmetry of all matrices to come: CUDA then works the lower triangle of large fronts alone, U being
+///                 D·Lᵀ or D·Lᴴ. Not with interchanges
 /// @throws OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> make_front_schedule(
     const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-    const MemoryBudget& budget, const DeviceModel& model = default_device_model<ExecutionSpace>());
+    const MemoryBudget& budget, const DeviceModel& model = default_device_model<ExecutionSpace>(),
+    const std::optional<Symmetry>& symmetry = {});
 
 /// Factors without room for values: what does not depend on them.
 /// @throws OutOfMemoryError

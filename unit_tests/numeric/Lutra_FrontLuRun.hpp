@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <optional>
 #include <vector>
 
 #include "Lutra_FrontLu.hpp"
@@ -48,11 +49,36 @@ MatrixType permuted_by(const MatrixType& A, const std::vector<Ordinal>& order) {
   return result;
 }
 
+/// The lower triangle and its mirror image.
+template <class MatrixType>
+MatrixType mirrored(const MatrixType& A, Symmetry symmetry) {
+  using Scalar = typename decltype(A.values)::value_type;
+  std::vector<std::vector<std::pair<std::size_t, Scalar>>> rows(static_cast<std::size_t>(A.n_rows));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Reference::for_row(A, i, [&](std::size_t j, Scalar value) {
+      if (j > i) return;
+      const bool conjugated = symmetry == Symmetry::hermitian;
+      if (j == i && conjugated) value = Scalar(Kokkos::real(value));
+      rows[i].push_back({j, value});
+      if (j < i) rows[j].push_back({i, conjugated ? ScalarTraits<Scalar>::conjugate(value) : value});
+    });
+  }
+  MatrixType result{A.n_rows, A.n_cols, {0}, {}, {}};
+  for (const auto& row : rows) {
+    for (const auto& [j, value] : row) {
+      result.entries.push_back(static_cast<typename decltype(A.entries)::value_type>(j));
+      result.values.push_back(value);
+    }
+    result.row_map.push_back(result.nnz());
+  }
+  return result;
+}
+
 /// @param runs how often it is factorized: flags of a run must not be taken for those of the next
 template <class Types>
 FrontResult<Types> factorize_by_fronts(const Matrix<Types>& matrix, double perturbation,
                                        const AssemblyTreeOptions& options = {}, bool portable = false,
-                                       int runs = 1) {
+                                       int runs = 1, const std::optional<Symmetry>& symmetry = {}) {
   using Space = typename Types::Space;
   using Memory = typename Types::Memory;
   using Scalar = typename Types::Scalar;
@@ -67,7 +93,9 @@ FrontResult<Types> factorize_by_fronts(const Matrix<Types>& matrix, double pertu
       MemoryBudget(), front_plan_options<Scalar, Space>());
   Kokkos::View<const Offset*, Memory> source;
   const auto filled = pattern_of_fronts(exec, plan, MemoryBudget(), source);
-  auto factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
+  const auto schedule =
+      make_front_schedule<Scalar>(exec, plan, MemoryBudget(), default_device_model<Space>(), symmetry);
+  auto factors = make_front_factors(exec, schedule, MemoryBudget());
   allocate_values(exec, plan, MemoryBudget(), factors);
   const auto ones = to_space<Space>(std::vector<Real>(n, Real(1)));
   const Kokkos::View<unsigned char*, Memory> perturbed("perturbed", n);

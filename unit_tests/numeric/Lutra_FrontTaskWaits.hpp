@@ -59,8 +59,10 @@ void for_each_wait(const FrontTask<Ordinal, Offset>& task, const Front<Ordinal, 
 }
 
 /// Calls visit(flag) for each flag that a task raises, or has a share in; not for sweeps.
+/// @param symmetric whether tasks of tiles below the diagonal stand for those above it
 template <class Ordinal, class Offset, class Visit>
-void for_each_raised(const FrontTask<Ordinal, Offset>& task, const FrontTiles& cut, const Visit& visit) {
+void for_each_raised(const FrontTask<Ordinal, Offset>& task, const FrontTiles& cut, bool symmetric,
+                     const Visit& visit) {
   using Task = FrontTask<Ordinal, Offset>;
   if (task.row == Task::clearing || task.row == Task::sweeping) return;
   if (task.row == Task::whole || task.in_contribution(cut))
@@ -71,6 +73,10 @@ void for_each_raised(const FrontTask<Ordinal, Offset>& task, const FrontTiles& c
   };
   if (task.is_swept && task.is_diagonal(cut)) return raise(flags.diagonal_link(task.row));
   if (task.hands_off(cut)) raise(flags.link(task.steps(cut), task.in_upper(cut)));
+  if (symmetric && task.row > task.column) {
+    if (task.hands_off(cut)) raise(flags.link(task.steps(cut), true));
+    for (int r = 0; r < task.rows; ++r) raise(flags.tile(task.column, task.row + r));
+  }
   raise(flags.tile(task.row, task.column));
   if (!task.is_single()) raise(flags.tile(task.row + task.rows - 1, task.column + task.columns - 1));
 }

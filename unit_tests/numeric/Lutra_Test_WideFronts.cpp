@@ -66,14 +66,16 @@ MatrixType weakened(MatrixType matrix) {
 
 /// A dense front by itself, no other fronts being there that its contribution rows would belong to.
 template <class Types>
-void check_one_front(int pivots, int cb_rows, std::mt19937& random) {
+void check_one_front(int pivots, int cb_rows, std::mt19937& random,
+                     const std::optional<Symmetry>& symmetry = {}) {
   using Space = typename Types::Space;
   using Memory = typename Types::Memory;
   using Scalar = typename Types::Scalar;
   using Ordinal = typename Types::Ordinal;
   using Offset = typename Types::Offset;
   const int size = pivots + cb_rows;
-  const auto matrix = matrix_of_front<Matrix<Types>>(pivots, cb_rows, random);
+  auto matrix = matrix_of_front<Matrix<Types>>(pivots, cb_rows, random);
+  if (symmetry) matrix = mirrored(matrix, *symmetry);
   AssemblyTree<Ordinal> tree;
   tree.n = static_cast<Ordinal>(size);
   tree.order.resize(static_cast<std::size_t>(size));
@@ -86,7 +88,9 @@ void check_one_front(int pivots, int cb_rows, std::mt19937& random) {
   const auto plan = plan_fronts(
       exec, tree, FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
       MemoryBudget(), front_plan_options<Scalar, Space>());
-  auto factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
+  const auto schedule =
+      make_front_schedule<Scalar>(exec, plan, MemoryBudget(), default_device_model<Space>(), symmetry);
+  auto factors = make_front_factors(exec, schedule, MemoryBudget());
   allocate_values(exec, plan, MemoryBudget(), factors);
   const auto ones = to_space<Space>(std::vector<RealOf<Scalar>>(static_cast<std::size_t>(size), 1));
   const Kokkos::View<unsigned char*, Memory> perturbed("perturbed", static_cast<std::size_t>(size));
@@ -129,6 +133,43 @@ TEMPLATE_LIST_TEST_CASE(
   for (const auto& [pivots, cb_rows] : sizes) {
     INFO(pivots << " pivots, " << cb_rows << " contribution rows");
     check_one_front<TestType>(pivots, cb_rows, random);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("wide fronts of symmetric and Hermitian matrices", "[numeric]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  constexpr bool on_host = std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>;
+  std::mt19937 random(15);
+  std::vector<std::pair<int, int>> sizes{{97, 0}, {64, 65}, {17, 128}, {300, 50}};
+  if (!on_host) {
+    sizes.insert(sizes.end(), {{1537, 0}, {768, 800}, {63, 1601}, {130, 1664}, {257, 0}, {128, 10}});
+    sizes.insert(sizes.end(), {{770, 802}, {62, 1602}, {1000, 1841}, {62, 2802}, {704, 30}, {769, 100}});
+    sizes.insert(sizes.end(), {{353, 0}, {352, 40}, {384, 70}});
+  }
+  const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
+  for (const Symmetry symmetry : {Symmetry::symmetric, Symmetry::hermitian}) {
+    if (!ScalarTraits<Scalar>::is_complex && symmetry == Symmetry::hermitian) continue;
+    for (const auto& [pivots, cb_rows] : sizes) {
+      INFO(pivots << " pivots, " << cb_rows << " contribution rows");
+      check_one_front<TestType>(pivots, cb_rows, random, symmetry);
+    }
+    // fronts that add to their parent's panels, and contribution blocks that share memory
+    const int edge = 11 * (sizeof(Scalar) > 8 ? 32 : 64) + 6;
+    for (const auto& matrix :
+         {mirrored(chains_of_blocks<Matrix<TestType>>(on_host ? 2 : 20, on_host ? 3 : 30, 70, random),
+                   symmetry),
+          mirrored(bordered_blocks<Matrix<TestType>>(on_host ? 1 : 8, on_host ? 100 : edge, 260, random),
+                   symmetry)}) {
+      const auto expected = factorize_by_fronts<TestType>(matrix, 0, no_zeros);
+      const auto first = factorize_by_fronts<TestType>(matrix, 0, no_zeros, false, 1, symmetry);
+      const auto second = factorize_by_fronts<TestType>(matrix, 0, no_zeros, false, 2, symmetry);
+      CHECK(second.outcome.stopped_front == -1);
+      CHECK(first.values == second.values);
+      double most = 0;
+      for (std::size_t p = 0; p < expected.values.size(); ++p)
+        most = std::max(most, static_cast<double>(Kokkos::abs(first.values[p] - expected.values[p])));
+      CHECK(most <= 400 * static_cast<double>(epsilon_of<Scalar>) * expected.outcome.largest_factor);
+    }
   }
 }
 

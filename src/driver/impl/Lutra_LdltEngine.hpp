@@ -105,7 +105,8 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   bool passes(const FactorizationOutcome& lu, const DiagonalPivots& pivots) const;
   std::optional<FactorizationOutcome> factorize_on_diagonal(const ExecutionSpace& exec);
   void need_fronts(const ExecutionSpace& exec);
-  LdltOutcome factorize_with_room(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A);
+  LdltOutcome factorize_with_room(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
+                                  const LdltPivotRule& rule);
   LdltOutcome factorize_with_tolerance(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A);
   bool has_inertia() const {
     return !ScalarTraits<Scalar>::is_complex || m_rule.symmetry == Symmetry::hermitian;

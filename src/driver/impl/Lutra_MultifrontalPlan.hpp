@@ -84,13 +84,14 @@ bool solves_on_fronts(const LuOptions& options);
 /// Plans fronts, and solves with them.
 /// @param tree     of F, whose orders follow it
 /// @param on_host  F with its pattern and orders on the host
+/// @param symmetry as of make_front_schedule
 /// @throws OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifrontal(
     const ExecutionSpace& exec,
     const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
     const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host, const LuOptions& options,
-    const MemoryBudget& budget);
+    const MemoryBudget& budget, const std::optional<Symmetry>& symmetry = {});
 
 }  // namespace lutra
 

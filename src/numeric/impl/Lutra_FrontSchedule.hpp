@@ -12,7 +12,8 @@ struct FrontSchedule {
   using Plan = FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>;
   using State = FrontRunState<Scalar, Ordinal, Offset, ExecutionSpace>;
 
-  FrontSchedule(const ExecutionSpace&, const Plan&, const MemoryBudget&, const NumericDeviceModel&) {}
+  FrontSchedule(const ExecutionSpace&, const Plan&, const MemoryBudget&, const NumericDeviceModel&,
+                const std::optional<Symmetry>&) {}
 
   void run(const ExecutionSpace& exec, const Plan& plan, const FrontLuData<Scalar, Ordinal, Offset>& data,
            State&) const {

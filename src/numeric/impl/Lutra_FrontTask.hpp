@@ -28,6 +28,9 @@ namespace lutra::Impl {
 //       raise tile(i, j)
 //     on the diagonal of a front that is swept: raise diagonal_link(s), and nothing else
 //
+// Of symmetric matrices the task of tile (i, j), i > j, raises tile(j, i) as well, and link(s, U) with
+// link(s, L): what waits for those comes behind it in the order, as it comes behind tile (j, i) otherwise.
+//
 // unit_tests/numeric/Lutra_Test_FrontTasks.cpp checks this over assembly trees of many shapes.
 
 /// Diagonal tiles of a front whose neighbours are in hand-off buffers at a time.

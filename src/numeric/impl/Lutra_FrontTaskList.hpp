@@ -20,6 +20,7 @@ struct FrontTaskOptions {
   int small_size = 32;  ///< fronts of no more rows, in subtrees of such, are worked by warps
   int blocks = 1;
   FrontTaskModel model;
+  bool symmetric = false;  ///< tiles above the diagonal of a front have no tasks
 };
 
 /// The tasks of a factorization in fronts, and the order in which blocks take them: longest path to the root
@@ -168,6 +169,7 @@ class FrontTaskList {
         task.row = i;
         task.column = j;
         if (pairs.is_first(i, j)) (pairs.in_upper(i, j) ? task.columns : task.rows) = 2;
+        if (options.symmetric && task.row + task.rows <= task.column) continue;
         task.flags = flags;
         task.inverses = inverses;
         task.inverse_blocks = inverse_blocks;

@@ -161,7 +161,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
 
   using State = FrontRunState<Scalar, Ordinal, Offset, ExecutionSpace>;
 
-  FrontSchedule(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget&, const NumericDeviceModel&)
+  FrontSchedule(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget&, const NumericDeviceModel&,
+                const std::optional<Symmetry>&)
       : m_kernel(best_product<Real>()) {
     if (exec.concurrency() > 1) m_mapping = map_fronts(plan.layout.fronts, exec.concurrency());
   }

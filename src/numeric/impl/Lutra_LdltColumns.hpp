@@ -77,6 +77,9 @@ struct ColumnElimination {
 
  private:
   KOKKOS_FUNCTION static constexpr Real infinity() { return Kokkos::Experimental::infinity_v<Real>; }
+  /// Whether the team has memory for a column of L: each entry is divided once then, and there are fewer
+  /// barriers. Sums and quotients are the same either way.
+  static constexpr bool keeps_factors = requires(const Team& t) { t.factors; };
 
   /// The first of n magnitudes that is no smaller than `size`.
   template <class Value>
@@ -142,8 +145,16 @@ struct ColumnElimination {
   /// I. M. Gould, J. K. Reid, J. A. Scott and K. Turner, IMA J. Numer. Anal. 11, 1991): all entries of L that
   /// it leads to are at most 1/u.
   KOKKOS_FUNCTION ChosenPivot choose_by_threshold(int done, int c, LdltProgress& progress) const {
-    const Real inside = largest_in(c, done, front.columns, c);
-    const Real outside = largest_in(c, front.columns, front.rows, c);
+    Real inside, outside;
+    if constexpr (keeps_factors) {
+      team.max_of_two(
+          front.columns - done, front.rows - front.columns,
+          [&](int r) { return done + r == c ? Real(0) : front.size(done + r, c); },
+          [&](int r) { return front.size(front.columns + r, c); }, inside, outside);
+    } else {
+      inside = largest_in(c, done, front.columns, c);
+      outside = largest_in(c, front.columns, front.rows, c);
+    }
     const Real d = front.size(c, c), off = inside > outside ? inside : outside;
     if (!(d < infinity() && off < infinity())) {
       progress.failure = LdltFailure::not_finite;
@@ -155,7 +166,20 @@ struct ColumnElimination {
     const int left = front.columns - done;
     const int t = done + first_of(left, inside,
                                   [&](int i) { return done + i == c ? Real(-1) : front.size(done + i, c); });
-    const Real of_c = largest_in(c, done, front.rows, t), of_t = largest_in(t, done, front.rows, c);
+    Real of_c, of_t;
+    if constexpr (keeps_factors) {
+      const auto size_beside = [&](int r, int column) {
+        const int i = done + r;
+        return i == c || i == t ? Real(0) : front.size(i, column);
+      };
+      const int n = front.rows - done;
+      team.max_of_two(
+          n, n, [&](int r) { return size_beside(r, c); }, [&](int r) { return size_beside(r, t); }, of_c,
+          of_t);
+    } else {
+      of_c = largest_in(c, done, front.rows, t);
+      of_t = largest_in(t, done, front.rows, c);
+    }
     const Real d_t = front.size(t, t);
     if (!(of_t < infinity() && d_t < infinity())) {
       progress.failure = LdltFailure::not_finite;
@@ -175,7 +199,8 @@ struct ColumnElimination {
 
   /// @returns columns eliminated
   KOKKOS_FUNCTION int eliminate(int done, const ChosenPivot& pivot) const {
-    team.barrier();  // all threads have read what the pivot was chosen by
+    const bool stays = pivot.first == done && pivot.second < 0;
+    if (!(keeps_factors && stays)) team.barrier();  // all threads have read what the pivot was chosen by
     bring(done, pivot.first);
     if (pivot.second < 0) {
       eliminate_one(done, pivot.is_zero);
@@ -204,11 +229,13 @@ struct ColumnElimination {
       is_perturbed = !(size >= test.min_pivot);
       if (is_perturbed) d = size > Real(0) ? d * (test.min_pivot / size) : Scalar(test.min_pivot);
     }
-    team.once([&] {
+    const auto note = [&] {
       front.diagonal[j] = d;
       front.off_diagonal[j] = Scalar(0);
       front.kind[j] = is_zero ? PivotKind::zero : is_perturbed ? PivotKind::perturbed : PivotKind::one_by_one;
-    });
+    };
+    if constexpr (keeps_factors) return eliminate_one_with_factors(j, is_zero, d, note);
+    team.once(note);
     const Scalar* const x = front.column(j);
     if (!is_zero) {
       team.columns(last - j - 1, front.rows, [&](int c, int begin, int end) {
@@ -224,16 +251,41 @@ struct ColumnElimination {
     });
   }
 
+  /// The column of L by itself first. A thread has the same rows at every pivot, so that nothing but what
+  /// others read is between barriers.
+  template <class Note>
+  KOKKOS_FUNCTION void eliminate_one_with_factors(int j, bool is_zero, const Scalar& d,
+                                                  const Note& note) const {
+    Scalar* const x = front.column(j);
+    team.own_rows(j + 1, front.rows, [&](int i) { team.factors[i] = is_zero ? Scalar(0) : x[i] / d; });
+    if (team.is_first()) note();
+    team.barrier();
+    if (!is_zero) {
+      team.columns(last - j - 1, front.rows, [&](int c, int begin, int end) {
+        const int column = j + 1 + c;
+        const Scalar factor = mirrored(test.hermitian, team.factors[column]);
+        Scalar* const KOKKOS_RESTRICT to = front.column(column);
+        for (int i = begin > column ? begin : column; i < end; ++i) to[i] -= x[i] * factor;
+      });
+    }
+    team.own_rows(j + 1, front.rows, [&](int i) { x[i] = team.factors[i]; });
+  }
+
   KOKKOS_FUNCTION void eliminate_two(int j) const {
     const PivotPair<Scalar> pair(pivot_value(j), pivot_value(j + 1), front.at(j + 1, j), test.hermitian);
-    team.once([&] {
+    const auto note = [&] {
       front.diagonal[j] = pair.d1;
       front.diagonal[j + 1] = pair.d2;
       front.off_diagonal[j] = pair.o;
       front.off_diagonal[j + 1] = Scalar(0);
       front.kind[j] = PivotKind::first_of_two;
       front.kind[j + 1] = PivotKind::second_of_two;
-    });
+    };
+    if constexpr (keeps_factors) {
+      if (team.is_first()) note();
+    } else {
+      team.once(note);
+    }
     Scalar* const x1 = front.column(j);
     Scalar* const x2 = front.column(j + 1);
     team.columns(last - j - 2, front.rows, [&](int c, int begin, int end) {
@@ -243,6 +295,17 @@ struct ColumnElimination {
       Scalar* const KOKKOS_RESTRICT to = front.column(column);
       for (int i = begin > column ? begin : column; i < end; ++i) to[i] -= x1[i] * f1 + x2[i] * f2;
     });
+    if constexpr (keeps_factors) {
+      team.own_rows(j + 1, front.rows, [&](int i) {
+        const Scalar y1 = x1[i], y2 = x2[i];
+        if (i == j + 1) {
+          x1[i] = Scalar(0);
+        } else {
+          pair.divide_row(y1, y2, x1[i], x2[i]);
+        }
+      });
+      return;
+    }
     team.ranges(front.rows - j - 2, 6.0, [&](int begin, int end) {
       for (int i = j + 2 + begin; i < j + 2 + end; ++i) {
         const Scalar y1 = x1[i], y2 = x2[i];

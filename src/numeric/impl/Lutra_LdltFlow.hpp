@@ -104,6 +104,34 @@ struct LdltFlowTeam {
   }
 };
 
+/// A block of threads with memory for a column of L.
+template <class Block, class Scalar>
+struct LdltColumnTeam : LdltFlowTeam<Block, Scalar> {
+  using Base = LdltFlowTeam<Block, Scalar>;
+  using typename Base::Real;
+  Scalar* factors;  ///< [rows of the front]
+
+  KOKKOS_FUNCTION bool is_first() const { return Base::workers.thread() == 0; }
+  /// visit(i) for this thread's rows of [begin, end): the same ones whatever `begin` is. No barrier.
+  template <class Visit>
+  KOKKOS_FUNCTION void own_rows(int begin, int end, const Visit& visit) const {
+    for (int i = Base::workers.thread(); i < end; i += Base::workers.threads()) {
+      if (i >= begin) visit(i);
+    }
+  }
+  /// The greatest a(i), i < n, and the greatest b(i), i < m.
+  template <class A, class B>
+  KOKKOS_FUNCTION void max_of_two(int n, int m, const A& a, const B& b, Real& of_a, Real& of_b) const {
+    of_a = of_b = Real(0);
+    for (int i = Base::workers.thread(); i < n; i += Base::workers.threads()) of_a = Kokkos::max(of_a, a(i));
+    for (int i = Base::workers.thread(); i < m; i += Base::workers.threads()) of_b = Kokkos::max(of_b, b(i));
+    std::uint64_t bits_a = bits_of_size(of_a), bits_b = bits_of_size(of_b);
+    Base::workers.max(bits_a, bits_b);
+    of_a = static_cast<Real>(Kokkos::bit_cast<double>(bits_a));
+    of_b = static_cast<Real>(Kokkos::bit_cast<double>(bits_b));
+  }
+};
+
 /// Waits for a front's children and adds up what they have delayed.
 template <class Block, class Launch, class Front, class Ordinal>
 KOKKOS_FUNCTION LdltRecord admit_front(const Block& block, const Launch& launch, const Front& front,
@@ -153,7 +181,7 @@ KOKKOS_INLINE_FUNCTION void finish_record(const LdltProgress& progress, int colu
 template <class Block, class Scalar, class Ordinal, class Offset>
 struct LdltWholeFront {
   using Panel = LdltFront<Scalar, Ordinal>;
-  using Team = LdltFlowTeam<Block, Scalar>;
+  using Team = LdltColumnTeam<Block, Scalar>;
   const Block& block;
   const LdltLaunch<Scalar, Ordinal, Offset>& launch;
 
@@ -164,11 +192,13 @@ struct LdltWholeFront {
     LdltProgress progress;
     const Panel stored = data.dense(f, record.delayed_in);
     if (record.stopped == 0) {
-      const Panel panel = in_space(stored);
-      const Team team{block};
+      Scalar* factors;
+      const Panel panel = in_space(stored, data.workspace + data.room[f].work, factors);
+      const Team team{{block}, factors};
       LdltWorker<Scalar, Ordinal, Offset>{data}.assemble(team, front, panel);
       const LdltTest<Scalar> test = data.test(front.parent < 0);
       progress = eliminate_columns(team, panel, test, 0, panel.rows);
+      block.barrier();  // the last column of L is there
       if (panel.panel != stored.panel) copy(team, panel, stored);
       finish_record(progress, stored.columns, record);
       if (record.stopped == 0) {
@@ -184,19 +214,23 @@ struct LdltWholeFront {
   }
 
  private:
-  /// Room for variables, positions, a panel and a contribution block.
-  KOKKOS_FUNCTION Panel in_space(const Panel& stored) const {
+  /// Room for variables, positions, a column of L, a panel and a contribution block; for the column alone
+  /// where it does not do.
+  KOKKOS_FUNCTION Panel in_space(const Panel& stored, Scalar* workspace, Scalar*& factors) const {
     const std::int64_t cb_rows = stored.cb_rows(), columns = stored.columns;
-    const std::int64_t entries = columns * stored.rows + cb_rows * cb_rows;
+    const std::int64_t entries = columns * stored.rows + cb_rows * cb_rows + stored.rows;
     const std::int64_t slots =
         (columns * static_cast<std::int64_t>(sizeof(Ordinal) + sizeof(int)) + 15) / 16 * 16;
     Panel panel = stored;
     panel.swaps = nullptr;
+    const bool fits = stored.rows * static_cast<std::int64_t>(sizeof(Scalar)) <= block.space_bytes();
+    factors = fits ? static_cast<Scalar*>(block.space()) : workspace;  // which fronts of many rows have
     if (slots + entries * static_cast<std::int64_t>(sizeof(Scalar)) > block.space_bytes()) return panel;
     auto* const space = static_cast<unsigned char*>(block.space());
     panel.variables = reinterpret_cast<Ordinal*>(space);
     panel.positions = reinterpret_cast<int*>(panel.variables + columns);
-    panel.panel = reinterpret_cast<Scalar*>(space + slots);
+    factors = reinterpret_cast<Scalar*>(space + slots);
+    panel.panel = factors + stored.rows;
     panel.contribution = panel.panel + columns * stored.rows;
     return panel;
   }

@@ -291,29 +291,34 @@ struct LdltGangFront {
       if (c + u < chosen) work_at(i, c + u) = x[u];
   }
 
-  /// L = conj(W)·D⁻¹ of row i. @returns the first column above 1/u
+  /// L = conj(W)·D⁻¹ of row i, some columns read before any is written. @returns the first column above 1/u
   KOKKOS_FUNCTION int divide_row(int i, int chosen) const {
     int first = chosen;
     const Real bound = Real(1) / test.threshold;
-    const auto look = [&](int c, const Scalar& l) {
-      if (c < first && !(ScalarTraits<Scalar>::magnitude(l) <= bound)) first = c;
-    };
     const Own& diagonal = own();
-    for (int c = 0; c < chosen; ++c) {
-      const Scalar w = mirrored(test.hermitian, work_at(i, c));
-      if (diagonal.kind[c] != PivotKind::first_of_two) {
-        const Scalar l = w * diagonal.inverse[c];
-        work_at(i, c) = l;
-        look(c, l);
-      } else {
-        Scalar l1, l2;
-        diagonal.pair[c / 2].divide_row(w, mirrored(test.hermitian, work_at(i, c + 1)), l1, l2);
-        work_at(i, c) = l1;
-        work_at(i, c + 1) = l2;
-        look(c, l1);
-        look(c, l2);
-        ++c;
+    Scalar before(0);  // W of the column before
+    for (int c = 0; c < chosen; c += solved_at_once) {
+      Scalar w[solved_at_once + 1];
+      for (int u = 0; u <= solved_at_once; ++u)
+        w[u] = c + u < chosen ? mirrored(test.hermitian, work_at(i, c + u)) : Scalar(0);
+      for (int u = 0; u < solved_at_once; ++u) {
+        const int column = c + u;
+        if (column >= chosen) continue;
+        const PivotKind kind = diagonal.kind[column];
+        int pivot = column;  // its first column
+        Scalar l, other;
+        if (kind == PivotKind::first_of_two) {
+          diagonal.pair[pivot / 2].divide_row(w[u], w[u + 1], l, other);
+        } else if (kind == PivotKind::second_of_two) {
+          --pivot;
+          diagonal.pair[pivot / 2].divide_row(u > 0 ? w[u > 0 ? u - 1 : 0] : before, w[u], other, l);
+        } else {
+          l = w[u] * diagonal.inverse[column];
+        }
+        work_at(i, column) = l;
+        if (pivot < first && !(ScalarTraits<Scalar>::magnitude(l) <= bound)) first = pivot;
       }
+      before = w[solved_at_once - 1];
     }
     return first;
   }
@@ -322,7 +327,12 @@ struct LdltGangFront {
   KOKKOS_FUNCTION void store(int b, int width, int passed) const {
     for (int i = b + width + gang.thread(); i < panel.rows; i += gang.threads()) {
       if (passed < width) order_row(b, width, passed, i);
-      for (int c = 0; c < passed; ++c) panel.at(i, b + c) = work_at(i, c);
+      for (int c = 0; c < passed; c += solved_at_once) {
+        Scalar l[solved_at_once];
+        for (int u = 0; u < solved_at_once; ++u) l[u] = c + u < passed ? work_at(i, c + u) : Scalar(0);
+        for (int u = 0; u < solved_at_once; ++u)
+          if (c + u < passed) panel.at(i, b + c + u) = l[u];
+      }
     }
     if (is_reordered(width)) order_rows(b, width);
     if (gang.member == 0) store_diagonal(b, width, passed);

@@ -37,7 +37,8 @@ struct FrontLaunch {
   TaskProgress progress;             ///< of the second launch
   int* sweeps = nullptr;             ///< [multiprocessors] blocks on each that sweep down a front's diagonal
   int multiprocessors = 1;
-  int run = 0;  ///< number of this factorization
+  bool hermitian = false;  ///< of symmetric tasks
+  int run = 0;             ///< number of this factorization
   double watchdog_seconds = front_watchdog_seconds;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "Lutra_CheckCuda.hpp"
@@ -30,12 +31,14 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   using Placement = FrontTaskPlacement<Ordinal, Offset>;
 
   FrontSchedule(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget,
-                const NumericDeviceModel& model)
-      : m_reservation(budget) {
+                const NumericDeviceModel& model, const std::optional<Symmetry>& symmetry)
+      : m_symmetry(symmetry), m_reservation(budget) {
     const auto mirror = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), plan.relative);
     const std::vector<int> relative(mirror.data(), mirror.data() + mirror.extent(0));
     const auto& layout = plan.layout;
-    List list(layout.fronts, task_options(exec, plan.options, model));
+    FrontTaskOptions options = task_options(exec, plan.options, model);
+    options.symmetric = symmetry.has_value();
+    List list(layout.fronts, options);
     const Placement placement(list, layout.children, relative, layout.panels);
     const SmallChildLists<Ordinal, Offset> children(list, placement.contributions, layout.children, relative,
                                                     layout.tile_entries);
@@ -80,11 +83,14 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     launch.lists = m_lists.data();
     launch.cuts = m_cuts.data();
     launch.lower_inverses = data.inverses + lower_inverses();
+    launch.hermitian = m_symmetry == Symmetry::hermitian;
     state.begin(exec, launch, given);
-    if (data.pivot_threshold > 0) {
-      run_launches<true>(exec, launch, state);
+    if (m_symmetry) {
+      run_launches<false, true>(exec, launch, state);
+    } else if (data.pivot_threshold > 0) {
+      run_launches<true, false>(exec, launch, state);
     } else {
-      run_launches<false>(exec, launch, state);
+      run_launches<false, false>(exec, launch, state);
     }
   }
 
@@ -135,7 +141,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
  private:
   static FrontTaskOptions task_options(const Kokkos::Cuda& exec, const FrontPlanOptions& cut,
                                        const NumericDeviceModel& model) {
-    const int at_once = blocks(exec, front_tasks_kernel<false, Scalar, Ordinal, Offset>, front_threads,
+    const int at_once = blocks(exec, front_tasks_kernel<false, false, Scalar, Ordinal, Offset>, front_threads,
                                task_bytes(), std::numeric_limits<std::size_t>::max());
     return {cut, small_front_size, at_once, model.tasks};
   }
@@ -148,11 +154,11 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     return std::max(sizeof(TileMemory<Scalar>), edge * (edge + 1) * sizeof(Scalar));
   }
 
-  template <bool interchanges>
+  template <bool interchanges, bool symmetric>
   void run_launches(const Kokkos::Cuda& exec, const FrontLaunch<Scalar, Ordinal, Offset>& launch,
                     State& state) const {
     auto& grid = state.grids[interchanges];
-    if (grid.small < 0) grid = grids<interchanges>(exec);
+    if (grid.small < 0) grid = grids<interchanges, symmetric>(exec);
     const auto stream = exec.cuda_stream();
     if (grid.small > 0) {
       small_fronts_kernel<interchanges><<<grid.small, small_front_warps * 32, small_bytes(), stream>>>(
@@ -160,7 +166,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
       check_cuda(cudaGetLastError(), "launching small fronts");
     }
     if (grid.tasks > 0) {
-      front_tasks_kernel<interchanges><<<grid.tasks, front_threads, task_bytes(), stream>>>(
+      front_tasks_kernel<interchanges, symmetric><<<grid.tasks, front_threads, task_bytes(), stream>>>(
           launch, m_tasks.data(), static_cast<int>(m_tasks.extent(0)), state.tickets.data() + 1);
       check_cuda(cudaGetLastError(), "launching fronts");
     }
@@ -180,14 +186,15 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     return static_cast<int>(std::min(most, work));
   }
 
-  template <bool interchanges>
+  template <bool interchanges, bool symmetric>
   typename State::Grids grids(const Kokkos::Cuda& exec) const {
     return {blocks(exec, small_fronts_kernel<interchanges, Scalar, Ordinal, Offset>, small_front_warps * 32,
                    small_bytes(), (m_small.extent(0) + small_front_warps - 1) / small_front_warps),
-            blocks(exec, front_tasks_kernel<interchanges, Scalar, Ordinal, Offset>, front_threads,
+            blocks(exec, front_tasks_kernel<interchanges, symmetric, Scalar, Ordinal, Offset>, front_threads,
                    task_bytes(), m_tasks.extent(0))};
   }
 
+  std::optional<Symmetry> m_symmetry;  ///< where tiles of L stand for those of U
   MemoryReservation m_reservation;
   Kokkos::View<const SmallTask<Ordinal, Offset>*, Memory> m_small;
   Kokkos::View<const std::uint32_t*, Memory> m_target_source;

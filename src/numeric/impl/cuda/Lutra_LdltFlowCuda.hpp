@@ -14,9 +14,9 @@ namespace lutra::Impl {
 
 inline constexpr int ldlt_small_warps = 4;  ///< of a block of the first launch
 
-/// Memory of a warp: a front of 32 rows.
+/// Memory of a warp: a front of 32 rows, and a column of it.
 template <class Scalar>
-inline constexpr int ldlt_warp_bytes = 32 * (32 * static_cast<int>(sizeof(Scalar)) + 16);
+inline constexpr int ldlt_warp_bytes = 32 * (33 * static_cast<int>(sizeof(Scalar)) + 16);
 /// Memory of a block: a diagonal block and the slabs of a product, or a front.
 template <class Scalar>
 inline constexpr int ldlt_block_bytes = static_cast<int>(sizeof(LdltDiagonal<Scalar>) +

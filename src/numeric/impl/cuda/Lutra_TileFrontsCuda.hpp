@@ -22,17 +22,17 @@ __device__ __forceinline__ SharedTask<Scalar, Ordinal, Offset>& shared_task() {
 }
 
 /// A function of its own, for which registers are allotted by themselves.
-template <int tiles, bool interchanges, class Scalar, class Ordinal, class Offset>
+template <int tiles, bool interchanges, bool symmetric, class Scalar, class Ordinal, class Offset>
 __device__ __noinline__ void work_tiles() {
   auto& own = shared_task<Scalar, Ordinal, Offset>();
   const FrontTiles cut(own.front.pivots, own.front.cb_rows, front_tile<Scalar>);
-  TileWork<tiles, interchanges, Scalar, Ordinal, Offset>{
+  TileWork<tiles, interchanges, symmetric, Scalar, Ordinal, Offset>{
       own.launch, own.task, own.front, cut, tile_memory<Scalar>(), own.rule, own.number}
       .run();
 }
 
 /// Middle and large fronts as data flow: blocks take tasks in an order in which each follows all it needs.
-template <bool interchanges, class Scalar, class Ordinal, class Offset>
+template <bool interchanges, bool symmetric, class Scalar, class Ordinal, class Offset>
 __global__ void __launch_bounds__(front_threads, 2)
     front_tasks_kernel(FrontLaunch<Scalar, Ordinal, Offset> launch, const FrontTask<Ordinal, Offset>* tasks,
                        int n, int* ticket) {
@@ -81,9 +81,9 @@ __global__ void __launch_bounds__(front_threads, 2)
       }
       __syncthreads();
       if (task.rows + task.columns > 2) {
-        work_tiles<2, interchanges, Scalar, Ordinal, Offset>();
+        work_tiles<2, interchanges, symmetric, Scalar, Ordinal, Offset>();
       } else {
-        work_tiles<1, interchanges, Scalar, Ordinal, Offset>();
+        work_tiles<1, interchanges, symmetric, Scalar, Ordinal, Offset>();
       }
       continue;
     }

@@ -13,10 +13,14 @@ namespace lutra::Impl {
 // each tile is read and written once, and no task list but the tiles themselves is needed. Tiles of wide
 // fronts that are not next to the diagonal are taken two at a time, one above the other, or in U side by
 // side, so that each operand in shared memory serves more products.
+//
+// Of symmetric and Hermitian matrices the tiles above the diagonal have no tasks: that of tile (i, s) of L
+// stores D·L(i, s)ᵀ as U(s, i) and raises its flags too, and that of a tile of the contribution stores the
+// transposed one. Diagonal tiles are worked as others are.
 
 /// All the steps of a task of `tiles` tiles need to know. Its first direction is that of its rows, in U that
 /// of its columns: U is worked transposed.
-template <int tiles, bool interchanges, class Scalar, class Ordinal, class Offset>
+template <int tiles, bool interchanges, bool symmetric, class Scalar, class Ordinal, class Offset>
 struct TileWork {
   const FrontLaunch<Scalar, Ordinal, Offset>& launch;
   const FrontTask<Ordinal, Offset>& task;
@@ -35,7 +39,7 @@ struct TileWork {
 
   __device__ int pivot_tiles() const { return cut.pivot_tiles(); }
   __device__ int steps() const { return task.steps(cut); }
-  __device__ bool in_upper() const { return task.in_upper(cut); }
+  __device__ bool in_upper() const { return !symmetric && task.in_upper(cut); }
   __device__ bool in_contribution() const { return task.in_contribution(cut); }
   /// The task's tiles in shared memory.
   __device__ Scalar& at(int r, int c) const {
@@ -268,6 +272,25 @@ struct TileWork {
     write_flag(flag_there, launch.run);
   }
 
+  /// The entry at (c, r) where `value` stands at (r, c).
+  __device__ __forceinline__ Scalar mirrored(const Scalar& value) const {
+    return launch.hermitian ? ScalarTraits<Scalar>::conjugate(value) : value;
+  }
+  /// The same for the tile below diagonal tile s, and as that beside it.
+  __device__ void hand_off_both(Product& product, int s) const {
+    Scalar* const below = link(s, false);
+    Scalar* const beside = link(s, true);
+    product.for_each([&](int a, int b, const Scalar& value) {
+      below[b * edge + a] = -value;
+      beside[b * edge + a] = -mirrored(value);
+    });
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    fence();
+    write_flag(link_flag(s, false), launch.run);
+    write_flag(link_flag(s, true), launch.run);
+  }
+
   /// Sends a slab of a whole tile, lines of `edge` entries one behind the other, into shared memory.
   __device__ __forceinline__ static void send_lines(Scalar* to, const Scalar* from, int slab) {
     using Piece = int4;
@@ -316,6 +339,23 @@ struct TileWork {
     });
   }
 
+  /// Writes U(s, i) = D·L(i, s)ᵀ, or ᴴ, of what `product` holds of L. D is there with tile (s, s).
+  __device__ void store_mirrored(Product& product) const {
+    const int row = cut.begin(task.row), column = cut.begin(task.column);
+    const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
+    const DenseFront<Scalar> dense = launch.data.dense(front);
+    Scalar* const data = &dense.at(column, row);
+    const bool by_rows = task.row >= pivot_tiles();
+    const Offset row_stride = by_rows ? front.cb_rows : 1;
+    const Offset column_stride = by_rows ? 1 : front.size();
+    const Scalar* const diagonal = &dense.at(column, column);
+    const Offset next = static_cast<Offset>(front.size()) + 1;
+    product.for_each([&](int r, int c, const Scalar& value) {
+      if (r < rows && c < columns)
+        data[c * row_stride + r * column_stride] = mirrored(value) * diagonal[c * next];
+    });
+  }
+
   /// Writes the contribution's tiles; what belongs to the parent's pivots is added to its panels, where no
   /// more than two children add to a number, so that their order does not matter.
   __device__ void store_contribution(Product& product) const {
@@ -328,23 +368,36 @@ struct TileWork {
     const int row = cut.begin(task.row) - front.pivots, column = cut.begin(task.column) - front.pivots;
     const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
     Scalar* const contribution = launch.data.contributions + left.contribution;
+    // of symmetric matrices: whether the entry is of a tile of the lower triangle, and of one below the
+    // diagonal
+    const auto is_lower = [&](int r) { return !symmetric || task.row + r / edge >= task.column; };
+    const auto is_below = [&](int r) { return symmetric && task.row + r / edge > task.column; };
     if (row >= left.passed && column >= left.passed) {
       Scalar* const data =
           contribution + (row - left.passed) + static_cast<Offset>(column - left.passed) * kept;
+      Scalar* const transposed =
+          contribution + (column - left.passed) + static_cast<Offset>(row - left.passed) * kept;
       product.for_each([&](int r, int c, const Scalar& value) {
-        if (r < rows && c < columns) data[r + c * static_cast<Offset>(kept)] = -value;
+        if (r >= rows || c >= columns) return;
+        if (is_lower(r)) data[r + c * static_cast<Offset>(kept)] = -value;
+        if (is_below(r)) transposed[c + r * static_cast<Offset>(kept)] = -mirrored(value);
       });
       return;
     }
     const DenseFront<Scalar> parent = launch.data.dense(launch.data.fronts[front.parent]);
     const int* const relative = launch.data.relative + front.rows;
     product.for_each([&](int r, int c, const Scalar& value) {
-      if (r >= rows || c >= columns) return;
+      if (r >= rows || c >= columns || !is_lower(r)) return;
       const int a = row + r, b = column + c;
       if (a >= left.passed && b >= left.passed) {
         contribution[a - left.passed + static_cast<Offset>(b - left.passed) * kept] = -value;
+        if (is_below(r))
+          contribution[b - left.passed + static_cast<Offset>(a - left.passed) * kept] = -mirrored(value);
       } else {
         subtract_shared(&parent.at(relative[a], relative[b]), value);
+        // what is above the diagonal counts in the parent's diagonal tiles alone
+        if (is_below(r) && relative[a] < parent.pivots && relative[a] / edge == relative[b] / edge)
+          subtract_shared(&parent.at(relative[b], relative[a]), mirrored(value));
       }
     });
   }
@@ -394,6 +447,7 @@ struct TileWork {
       product.template add_triangle<First, Second>(memory.space, operand, last * inverse_depth);
     }
     store(product);
+    if constexpr (symmetric) store_mirrored(product);
   }
 
   /// Raises the flags of the tiles, and the front's where they were the last of the contribution. The fence
@@ -406,10 +460,16 @@ struct TileWork {
     if (!in_contribution()) {
       write_flag(flag(task.row, task.column), launch.run);
       if (tiles > 1) write_flag(flag(task.row + task.rows - 1, task.column + task.columns - 1), launch.run);
+      if (symmetric) {
+        for (int r = 0; r < tiles; ++r) write_flag(flag(task.column, task.row + r), launch.run);
+      }
       return;
     }
     const int edge_tiles = cut.count() - pivot_tiles();
-    if (atomicAdd(launch.arrived + task.front, tiles) + tiles < edge_tiles * edge_tiles) return;
+    const int own =
+        symmetric && task.row < task.column ? 1 : tiles;  // the upper one of a pair does not count
+    const int all = symmetric ? edge_tiles * (edge_tiles + 1) / 2 : edge_tiles * edge_tiles;
+    if (atomicAdd(launch.arrived + task.front, own) + own < all) return;
     fence();
     launch.arrived[task.front] = 0;  // for the next factorization
     raise_flag(launch.done + task.front, launch.run);
@@ -430,7 +490,13 @@ struct TileWork {
         return;
       }
       if constexpr (tiles == 1) {
-        if (hands_off()) hand_off(product, link(steps(), in_upper()), link_flag(steps(), in_upper()));
+        if (hands_off()) {
+          if constexpr (symmetric) {
+            hand_off_both(product, steps());
+          } else {
+            hand_off(product, link(steps(), in_upper()), link_flag(steps(), in_upper()));
+          }
+        }
         if (is_swept()) {
           hand_off(product, diagonal_link(steps()), diagonal_link_flag(steps()));
           if (threadIdx.x == 0) count_task(launch.progress, number.task, number.tasks);
