@@ -178,15 +178,15 @@ struct LdltWorker {
 
   /// Extend-add: a child's columns go to the threads, so that no two write one entry. Relative indices
   /// ascend, so that lower triangles meet: `own` rows of the child are pivots of the front, the others behind
-  /// its delayed columns.
+  /// its delayed columns, if there are any.
   template <class Team>
   KOKKOS_FUNCTION void add_contribution(const Team& team, const Front<Ordinal, Offset>& child, int pivots,
                                         int delayed, const Panel& panel) const {
     const int* const relative = data.relative + child.rows;
     const Scalar* const contribution = data.contributions + child.contribution;
     const int rows = child.cb_rows;
-    int own = 0;
-    for (int left = rows; left > 0;) {
+    int own = delayed > 0 ? 0 : rows;
+    for (int left = delayed > 0 ? rows : 0; left > 0;) {
       const int half = left / 2;
       const bool is_own = relative[own + half] < pivots;
       own += is_own ? half + 1 : 0;
