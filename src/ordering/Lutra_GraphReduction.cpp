@@ -58,6 +58,7 @@ class Reduction {
     }
     copy_graph();
     if (m_options.eliminate) eliminate();
+    set_hubs_apart();
     number_vertices();
     return std::move(m_out);
   }
@@ -66,9 +67,14 @@ class Reduction {
   enum State : char { kept, dense, merged, eliminated };
   enum Joined : char { single, clique, independent };
 
+  /// The degree from which on a vertex of a graph of n is dense.
+  Index max_degree(Index n) const {
+    const double root = m_options.dense_factor * std::sqrt(static_cast<double>(n));
+    return static_cast<Index>(std::min(std::max(16.0, root), static_cast<double>(m_n)));
+  }
+
   void set_dense_apart() {
-    const double root = m_options.dense_factor * std::sqrt(static_cast<double>(m_n));
-    const Index limit = static_cast<Index>(std::min(std::max(16.0, root), static_cast<double>(m_n)));
+    const Index limit = max_degree(m_n);
     for (Index v = 0; v < m_n; ++v) {
       if (degree(v) <= limit) continue;
       m_state[at(v)] = dense;
@@ -276,6 +282,17 @@ class Reduction {
     m_sorted[at(a)] = m_sorted[at(b)] = 0;
   }
 
+  /// Vertices that are dense in what is left: minimum degree would search their lists for each neighbour.
+  void set_hubs_apart() {
+    const auto n_kept = static_cast<Index>(std::count(m_state.begin(), m_state.end(), kept));
+    const Index limit = max_degree(n_kept);
+    for (Index v = 0; v < m_n; ++v) {
+      if (m_state[at(v)] != kept || m_degree[at(v)] <= limit) continue;
+      m_state[at(v)] = dense;
+      for (Index i = v; i >= 0; i = m_next_member[at(i)]) m_out.dense.push_back(i);
+    }
+  }
+
   void number_vertices() {
     std::vector<Index>& number = m_twin;  // of each vertex that is kept
     Index n = 0;
@@ -291,7 +308,8 @@ class Reduction {
       if (m_state[at(v)] != kept) continue;
       const std::size_t begin = out;
       for (Index k = m_begin[at(v)]; k < m_begin[at(v)] + m_degree[at(v)]; ++k)
-        graph.neighbours[out++] = number[at(m_neighbours[at(k)])];
+        if (m_state[at(m_neighbours[at(k)])] == kept)
+          graph.neighbours[out++] = number[at(m_neighbours[at(k)])];
       if (!m_sorted[at(v)])
         std::sort(graph.neighbours.begin() + static_cast<std::ptrdiff_t>(begin),
                   graph.neighbours.begin() + static_cast<std::ptrdiff_t>(out));

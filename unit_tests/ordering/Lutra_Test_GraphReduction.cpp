@@ -161,6 +161,22 @@ TEMPLATE_TEST_CASE("reduction: dense vertices come last", "[ordering]", int, std
   CHECK(nnz_l(graph, permutation) <= 2 * 2001 + 1 + 2 * 2000);
 }
 
+TEMPLATE_TEST_CASE("reduction: a vertex that is dense in what is left comes last", "[ordering]", int,
+                   std::int64_t) {
+  // A grid of 55 by 55, all of it next to a hub, of degree below 10 √n thanks to 48500 pairs.
+  constexpr int side = 55, hub = side * side, n = hub + 1 + 2 * 48500;
+  Test::Edges edges = Test::grid(side);
+  for (int v = 0; v < hub; ++v) edges.emplace_back(v, hub);
+  for (int v = hub + 1; v < n; v += 2) edges.emplace_back(v, v + 1);
+  const auto graph = graph_of<TestType>(n, edges);
+  const auto reduced = checked_reduction(graph);
+  CHECK(reduced.graph.size() == hub);
+  CHECK(reduced.dense == std::vector<TestType>{hub});
+  const auto permutation = ordered(reduced);
+  CHECK_NOTHROW(check_permutation({permutation.begin(), permutation.end()}, n));
+  CHECK(permutation.back() == hub);
+}
+
 TEMPLATE_TEST_CASE("reduction: fill is that of the whole graph's order, or less", "[ordering]", int,
                    std::int64_t) {
   const auto check = [](int n, const Test::Edges& edges) {

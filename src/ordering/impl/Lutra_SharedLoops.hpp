@@ -170,11 +170,11 @@ struct SharedThreads {
   void fence() const {}
 
   template <class Value>
-  static Value fetch_add(Value* at, Value value) {
+  KOKKOS_FUNCTION static Value fetch_add(Value* at, Value value) {
     return Kokkos::atomic_fetch_add(at, value);
   }
   template <class Value>
-  static Value compare_exchange(Value* at, Value expected, Value desired) {
+  KOKKOS_FUNCTION static Value compare_exchange(Value* at, Value expected, Value desired) {
     return Kokkos::atomic_compare_exchange(at, expected, desired);
   }
 };
