@@ -162,7 +162,7 @@ void add_solve(CLI::App& app, Arguments& a, std::string& file) {
       ->type_name("B.mtx")
       ->group("System and accuracy");
   add_solver_options(*solve, a);
-  solve->add_option("--grid", a.grid, "under mpirun: the grid of ranks that solve [Nx1]")
+  solve->add_option("--grid", a.grid, "under mpirun: the grid of ranks that solve [by predicted time]")
       ->type_name("PxQ")
       ->group("System and accuracy");
   solve->add_option("--out", a.out, "where to write X")->type_name("X.mtx")->group("Output");
@@ -237,11 +237,23 @@ void add_predict(CLI::App& app, Arguments& a, std::string& file) {
       ->type_name("NAME")
       ->capture_default_str()
       ->group(group);
+  predict
+      ->add_option("--ranks-per-node", a.ranks_per_node,
+                   "ranks of one node; the next two are then of links between nodes [all]")
+      ->type_name("N")
+      ->check(at_least(1))
+      ->group(group);
   predict->add_option("--latency", a.latency, "seconds of a message [the device's]")
       ->type_name("S")
       ->group(group);
   predict->add_option("--bandwidth", a.bandwidth, "bytes a second of a rank's messages [the device's]")
       ->type_name("B")
+      ->group(group);
+  predict
+      ->add_option(
+          "--device-model", a.device_model,
+          "numbers of a machine, by lutra calibrate, those of its ranks by mpirun -n 2 lutra calibrate")
+      ->type_name("FILE")
       ->group(group);
   predict->add_option("--nrhs", a.n_rhs, "right-hand sides [1]")
       ->type_name("N")

@@ -46,7 +46,7 @@ struct Arguments {
   std::optional<std::string> svg;
 
   // predict
-  std::optional<int> ranks;
+  std::optional<int> ranks, ranks_per_node;
   std::optional<std::string> grid;  ///< of solve under mpirun, too
   std::optional<double> latency, bandwidth;
   std::string device = "auto";

@@ -16,7 +16,8 @@ int run_sequence(const Arguments& arguments);
 int run_info(const Arguments& arguments);
 int run_order(const Arguments& arguments);
 int run_predict(const Arguments& arguments);
-int run_calibrate(const Arguments& arguments);
+/// @param ranks all of mpirun, which measure messages too; null without it
+int run_calibrate(const Arguments& arguments, Communicator* ranks);
 int run_generate(const Arguments& arguments);
 int run_version(const Arguments& arguments);
 

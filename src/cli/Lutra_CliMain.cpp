@@ -25,7 +25,7 @@ int run(const Arguments& arguments, Communicator* ranks) {
   if (arguments.command == "sequence") return run_sequence(arguments);
   if (arguments.command == "info") return run_info(arguments);
   if (arguments.command == "order") return run_order(arguments);
-  if (arguments.command == "calibrate") return run_calibrate(arguments);
+  if (arguments.command == "calibrate") return run_calibrate(arguments, ranks);
   if (arguments.command == "predict") return run_predict(arguments);
   if (arguments.command == "generate") return run_generate(arguments);
   return run_version(arguments);
@@ -114,7 +114,8 @@ int parse_and_run(int argc, char* argv[], Communicator* ranks) {
     parsed.emplace(parse_arguments(argc, argv));
   }
   if (!parsed->arguments) return parsed->exit_status;
-  if (ranks != nullptr && parsed->arguments->command != "solve") {  // rank 0 alone
+  if (ranks != nullptr && parsed->arguments->command != "solve" &&
+      parsed->arguments->command != "calibrate") {  // rank 0 alone
     if (ranks->rank() != 0) return exit_solved;
     ranks = nullptr;
   }

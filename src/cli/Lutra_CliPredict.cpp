@@ -38,11 +38,21 @@ template <class ExecutionSpace>
 PredictOptions predict_options(const Arguments& arguments, const LuOptions& lu) {
   PredictOptions options;
   options.lu = lu;
-  options.costs = model_of<ExecutionSpace>(arguments.device).trisolve;
+  if (lu.device_model && arguments.device != "auto")
+    throw InputError("--device " + arguments.device + " and --device-model are two models");
+  options.costs = lu.device_model.value_or(model_of<ExecutionSpace>(arguments.device)).trisolve;
+  DistributedCosts& costs = options.costs.distributed;
+  if (arguments.ranks_per_node) {
+    if (!arguments.latency && !arguments.bandwidth)
+      throw InputError("--ranks-per-node needs --latency or --bandwidth, which are of links between nodes");
+    options.nodes = {*arguments.ranks_per_node, costs.latency_seconds, costs.link_bandwidth};
+  }
+  const bool nodes = arguments.ranks_per_node.has_value();
   if (arguments.latency)
-    options.costs.distributed.latency_seconds = not_negative("--latency", *arguments.latency);
+    (nodes ? options.nodes.latency_seconds : costs.latency_seconds) =
+        not_negative("--latency", *arguments.latency);
   if (arguments.bandwidth)
-    options.costs.distributed.link_bandwidth = positive("--bandwidth", *arguments.bandwidth);
+    (nodes ? options.nodes.bandwidth : costs.link_bandwidth) = positive("--bandwidth", *arguments.bandwidth);
   if (arguments.grid) options.grid = parse_grid(*arguments.grid);
   options.ranks = arguments.ranks.value_or(4);
   options.n_rhs = static_cast<int>(arguments.n_rhs.value_or(1));

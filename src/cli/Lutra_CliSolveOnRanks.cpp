@@ -2,19 +2,21 @@
 #include <charconv>
 #include <type_traits>
 
+#include "Lutra_CliChoose.hpp"
 #include "Lutra_CliCommands.hpp"
 #include "Lutra_CliExit.hpp"
 #include "Lutra_CliSession.hpp"
 #include "Lutra_CliSolveFiles.hpp"
+#include "Lutra_DistributedKrylov.hpp"
 #include "Lutra_DistributedLU.hpp"
 #include "Lutra_MatrixProperties.hpp"
 
 namespace lutra::Cli {
 namespace {
 
-/// "2x3"; P × 1 where nothing is asked for.
+/// "2x3", of all ranks or of rank 0 alone; 0 × 0 where nothing is asked for: the model's choice.
 ProcessGrid parse_grid(const std::optional<std::string>& text, int ranks) {
-  if (!text) return {ranks, 1};
+  if (!text) return {0, 0};
   ProcessGrid grid{0, 0};
   const char* const end = text->data() + text->size();
   const auto rows = std::from_chars(text->data(), end, grid.rows);
@@ -22,9 +24,11 @@ ProcessGrid parse_grid(const std::optional<std::string>& text, int ranks) {
     const auto columns = std::from_chars(rows.ptr + 1, end, grid.columns);
     if (columns.ptr != end) grid.columns = 0;
   }
-  if (grid.rows < 1 || grid.columns < 1 || static_cast<std::int64_t>(grid.rows) * grid.columns != ranks) {
+  const std::int64_t size = static_cast<std::int64_t>(grid.rows) * grid.columns;
+  if (grid.rows < 1 || grid.columns < 1 || (size != ranks && size != 1)) {
     std::string choices;
-    for (const ProcessGrid& one : grids_of(ranks)) choices += (choices.empty() ? "" : ", ") + name_of(one);
+    for (const ProcessGrid& one : grids_of(ranks)) choices += name_of(one) + ", ";
+    choices += "1x1";
     throw InputError("--grid: invalid value '" + *text + "' (choose from " + choices + ")");
   }
   return grid;
@@ -39,19 +43,34 @@ bool is_on_device(const Arguments& arguments) {
 
 /// What solves on several ranks cannot do is refused, not left out.
 void check_for_ranks(const Arguments& arguments) {
-  const auto refuse = [](const std::string& what) {
-    throw InputError(what + " is not available on several ranks, which solve by lu");
-  };
-  if (arguments.method != "auto" && arguments.method != "lu") refuse("--method " + arguments.method);
-  if (arguments.transpose) refuse("--transpose");
-  if (arguments.adjoint) refuse("--adjoint");
-  if (arguments.repeat) refuse("--repeat");
-  if (arguments.solve_singular) refuse("--solve-singular");
-  if (arguments.trisolve != "auto") refuse("--trisolve " + arguments.trisolve);
-  if (arguments.solve_precision != "working") refuse("--solve-precision " + arguments.solve_precision);
+  const bool lu = arguments.method == "auto" || arguments.method == "lu";
   const std::string host = backend_name<Kokkos::DefaultHostExecutionSpace>();
-  if (arguments.backend != "auto" && arguments.backend != host && !is_on_device(arguments))
-    refuse("--backend " + arguments.backend);
+  const std::vector<std::pair<std::string, bool>> refused = {
+      {"--method " + arguments.method, arguments.method == "ldlt" || arguments.method == "cholesky"},
+      {"--backend " + arguments.backend,
+       arguments.backend != "auto" && arguments.backend != host && !is_on_device(arguments)},
+      {"--backend " + arguments.backend + " with --method " + arguments.method,
+       is_on_device(arguments) && !lu},
+      {"--trisolve " + arguments.trisolve, arguments.trisolve != "auto"},
+      {"--solve-precision " + arguments.solve_precision, arguments.solve_precision != "working"},
+      {"--solve-singular", arguments.solve_singular},
+      {"--repeat with --method " + arguments.method, arguments.repeat && !lu},
+      {"--precond " + arguments.precond,
+       !lu && (arguments.precond == "none" || arguments.precond == "jacobi")},
+      {"--apply " + arguments.apply, arguments.apply != "auto" && arguments.apply != "exact"},
+      {"--side " + arguments.side, arguments.side == "split"}};
+  for (const auto& [what, given] : refused)
+    if (given)
+      throw InputError(what +
+                       " is not available on several ranks, which solve with LU, complete or incomplete");
+}
+
+/// Options of ranks that neither read nor write.
+Arguments without_files(Arguments arguments) {
+  arguments.ordering = "auto";
+  for (auto* const file : {&arguments.rhs, &arguments.out, &arguments.json, &arguments.device_model})
+    file->reset();
+  return arguments;
 }
 
 /// Columns of a vector that rank 0 has, the elements of each rank's rows.
@@ -81,82 +100,165 @@ std::vector<Scalar> collect_columns(Communicator& ranks, const std::vector<Scala
   return whole;
 }
 
-GridRecord describe_grid(const ProcessGrid& grid, const std::vector<RankStatistics>& ranks) {
-  GridRecord record{name_of(grid), {}};
+GridRecord describe_grid(const ProcessGrid& grid, const std::vector<GridPrediction>& predictions,
+                         const std::vector<RankStatistics>& ranks) {
+  GridRecord record{name_of(grid), {}, {}};
+  if (!predictions.empty()) record.predicted_seconds = predictions.front().seconds;
   for (const RankStatistics& rank : ranks)
     record.ranks.push_back({rank.rows, rank.blocks, rank.entries, rank.messages, rank.message_bytes,
                             rank.flops, rank.solve_seconds, rank.wait_seconds});
   return record;
 }
 
+/// The system on rank 0, and what all ranks know of it.
 template <class Scalar>
-int solve(const Arguments& arguments, const SolverOptions& options, Input&& input, Communicator& ranks) {
-  const Kokkos::Timer timer;
-  const std::string& file = arguments.files.front();
-  const bool speaks = ranks.rank() == 0;
+struct System {
   HostMatrix<Scalar> A;
-  std::vector<Scalar> known, B;
-  ReportRecord record;
-  LuOptions lu = options.lu;
+  std::vector<Scalar> B, known;  ///< known: empty for right-hand sides from a file
+  SolverOptions options;
+  std::size_t columns = 0;  ///< on all ranks
+};
+
+/// X and what became of it, on rank 0; the report's status on all ranks.
+template <class Scalar>
+struct Solution {
+  std::vector<Scalar> X;
+  Report report;
+  ProcessGrid grid;
+  std::vector<GridPrediction> predictions;
+  std::vector<RankStatistics> ranks;
+};
+
+template <class Scalar>
+System<Scalar> make_system(const Arguments& arguments, const SolverOptions& options, Input&& input,
+                           Communicator& ranks, ReportRecord& record) {
+  const std::string& file = arguments.files.front();
+  System<Scalar> system{{}, {}, {}, options, 0};
   ranks.agree(
       "input",
       [&] {
-        if (!speaks) return;
+        if (ranks.rank() != 0) return;
         const Communicator::Work work(ranks);
-        A = convert_matrix<Scalar>(file, std::move(input.matrix));
+        system.A = convert_matrix<Scalar>(file, std::move(input.matrix));
         if (input.rhs) {
-          B = convert_array<Scalar>(*arguments.rhs, *input.rhs);
+          system.B = convert_array<Scalar>(*arguments.rhs, *input.rhs);
         } else {
-          known = known_solution<Scalar>(static_cast<std::size_t>(A.n_rows),
-                                         static_cast<std::size_t>(arguments.n_rhs.value_or(1)));
-          B = multiply(file, A, known, Transposition::none);
+          system.known = known_solution<Scalar>(static_cast<std::size_t>(system.A.n_rows),
+                                                static_cast<std::size_t>(arguments.n_rhs.value_or(1)));
+          system.B = multiply(file, system.A, system.known, transposition(arguments));
         }
-        lu = with_ordering(options, A.n_rows).lu;
-        record.matrix = summarize<Scalar>(file, matrix_properties(make_view(A)));
+        system.options = with_ordering(options, system.A.n_rows);
+        record.matrix = summarize<Scalar>(file, matrix_properties(make_view(system.A)));
       },
       false);
-  const DistributedRows<Scalar> mine = deal_rows(ranks, A);
-  const std::vector<Scalar> local_B = deal_columns(ranks, B, mine.n, mine.rows);
-  const auto k = std::max<std::size_t>(1, mine.rows.empty() ? 1 : local_B.size() / mine.rows.size());
-  std::vector<std::size_t> columns{speaks ? B.size() / static_cast<std::size_t>(mine.n) : k};
+  std::vector<std::size_t> columns{
+      system.A.n_rows == 0 ? 0 : system.B.size() / static_cast<std::size_t>(system.A.n_rows)};
   ranks.broadcast(columns);
-  std::vector<Scalar> local_X(local_B.size());
+  system.columns = columns[0];
+  return system;
+}
 
+/// Factorizes and solves again; the times of `report` become medians.
+template <class Scalar>
+void repeat(int runs, DistributedLU<Scalar>& solver, const DistributedRows<Scalar>& A,
+            const std::vector<Scalar>& B, std::vector<Scalar>& X, std::size_t k, Transposition op,
+            Report& report) {
+  constexpr int warm_ups = 2;
+  std::vector<double> refactor, solve, refine;
+  for (int run = 0; run < warm_ups + runs; ++run) {
+    solver.factorize(A);
+    solver.solve(B, X, k, op);
+    if (run < warm_ups) continue;
+    const StageTimes& times = solver.report().times;
+    if (times.refactor) refactor.push_back(*times.refactor);
+    if (times.solve) solve.push_back(*times.solve);
+    if (times.refine) refine.push_back(*times.refine);
+  }
+  report.times.refactor = median(std::move(refactor));
+  report.times.solve = median(std::move(solve));
+  report.times.refine = median(std::move(refine));
+}
+
+template <class Scalar>
+Solution<Scalar> solve_directly(const Arguments& arguments, const System<Scalar>& system,
+                                const DistributedOptions& distribution, Communicator& ranks) {
+  const DistributedRows<Scalar> mine = deal_rows(ranks, system.A);
+  const std::vector<Scalar> B = deal_columns(ranks, system.B, mine.n, mine.rows);
+  std::vector<Scalar> X(B.size());
+  const Transposition op = transposition(arguments);
+  DistributedLU<Scalar> solver(ranks, system.options.lu, distribution);
+  Solution<Scalar> solution;
+  solver.factorize(mine);
+  solver.solve(B, X, system.columns, op);
+  solution.report = solver.report();
+  if (arguments.repeat) repeat(*arguments.repeat, solver, mine, B, X, system.columns, op, solution.report);
+  solution.X = collect_columns(ranks, X, mine.n, system.columns);
+  solution.grid = solver.grid();
+  solution.predictions = solver.predictions();
+  solution.ranks = solver.statistics();
+  solver.close();
+  return solution;
+}
+
+template <class Scalar>
+Solution<Scalar> solve_iteratively(const Arguments& arguments, const System<Scalar>& system,
+                                   const DistributedOptions& distribution, Communicator& ranks) {
+  DistributedKrylov<Scalar> solver(ranks, *system.options.krylov, distribution);
+  Solution<Scalar> solution;
+  solution.X.resize(system.B.size());
+  solver.factorize(system.A);
+  solver.solve(system.B, solution.X, system.columns, transposition(arguments));
+  solution.report = solver.report();
+  solution.grid = solver.grid();
+  solution.predictions = solver.predictions();
+  solution.ranks = solver.statistics();
+  solver.close();
+  return solution;
+}
+
+template <class Scalar>
+int solve(const Arguments& arguments, const SolverOptions& options, Input&& input, Communicator& ranks) {
+  const Kokkos::Timer timer;
+  const double read_seconds = input.read_seconds;
+  ReportRecord record;
+  const auto system = make_system<Scalar>(arguments, options, std::move(input), ranks, record);
   DistributedOptions distribution;
   distribution.grid = parse_grid(arguments.grid, ranks.size());
   distribution.on_device = is_on_device(arguments);
   if (distribution.on_device && can_use(ranks, CommBackend::peer)) distribution.backend = CommBackend::peer;
-  DistributedLU<Scalar> solver(ranks, lu, distribution);
+  distribution.costs =
+      options.lu.device_model
+          .value_or(distribution.on_device ? default_device_model<Device>() : host_device_model())
+          .trisolve.distributed;
   record.run =
       distribution.on_device ? describe_run<Device>() : describe_run<Kokkos::DefaultHostExecutionSpace>();
+  Solution<Scalar> solution;
+  solution.ranks.resize(static_cast<std::size_t>(ranks.size()));
   try {
-    solver.factorize(mine);
-    solver.solve(local_B, local_X, columns[0]);
-    record.report = solver.report();
+    solution = options.krylov ? solve_iteratively(arguments, system, distribution, ranks)
+                              : solve_directly(arguments, system, distribution, ranks);
+    record.report = solution.report;
     record.message = record.report.status == Status::success ? "" : describe(record.report, 1);
   } catch (const OutOfMemoryError& error) {  // agreed on by all
     record.report.status = Status::out_of_memory;
     record.message = error.what();
   }
-  const std::vector<Scalar> X = collect_columns(ranks, local_X, mine.n, columns[0]);
-  const auto statistics = solver.statistics();
-  solver.close();
-  int status = exit_status(record.report.status);
   ranks.agree(
       "output",
       [&] {
-        if (!speaks) return;
-        record.run.grid = describe_grid(distribution.grid, statistics);
+        if (ranks.rank() != 0) return;
+        record.run.grid = describe_grid(solution.grid, solution.predictions, solution.ranks);
         record.report.times.total = timer.seconds();
-        finish(record, input.read_seconds);
-        if (!known.empty() && record.report.errors.backward_componentwise)
-          record.report.errors.forward = forward_error(X, known, static_cast<std::size_t>(mine.n));
+        finish(record, read_seconds);
+        const auto n = static_cast<std::size_t>(system.A.n_rows);
+        if (!system.known.empty() && record.report.errors.backward_componentwise)
+          record.report.errors.forward = forward_error(solution.X, system.known, n);
         if (!arguments.quiet && !json_on_output(arguments)) write_output(to_text(record));
         if (arguments.json) write_text(*arguments.json, to_json(record));
-        write_solution(arguments, X, mine.n, record.report);
+        write_solution(arguments, solution.X, system.A.n_rows, record.report);
       },
       false);
-  return status;
+  return exit_status(record.report.status);
 }
 
 }  // namespace
@@ -167,7 +269,10 @@ int run_solve_on_ranks(const Arguments& arguments, Communicator& ranks) {
   ranks.agree(
       "input",
       [&] {
-        if (ranks.rank() != 0) return;
+        if (ranks.rank() != 0) {
+          options = check_options(without_files(arguments));
+          return;
+        }
         const Communicator::Work work(ranks);
         check_for_ranks(arguments);
         parse_grid(arguments.grid, ranks.size());

@@ -40,7 +40,11 @@ std::string matrix_text(const MatrixSummary& matrix) {
 
 // A line on the grid, and one on each of its ranks.
 std::string grid_text(const GridRecord& grid) {
-  std::string text = text_line("ranks", std::to_string(grid.ranks.size()) + ", grid " + grid.name);
+  std::string text =
+      text_line("ranks", std::to_string(grid.ranks.size()) + ", grid " + grid.name +
+                             (grid.predicted_seconds
+                                  ? ", predicted " + short_number(grid.predicted_seconds) + " s a solve"
+                                  : ""));
   for (std::size_t r = 0; r < grid.ranks.size(); ++r) {
     const RankRecord& rank = grid.ranks[r];
     text +=

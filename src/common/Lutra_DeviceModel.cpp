@@ -91,14 +91,15 @@ DeviceModel host_device_model() {
                             .team_bandwidth = 10e9,
                             .level_launch_seconds = 5e-6,
                             .bandwidth = 10e9};
-  // Of one rank, which works a block after the other. Messages: MPI ping-pong of 8 bytes to 2 KiB between
-  // two cores of one host, least of 3,000; longer ones begin 3 us later and have 5 GB/s.
+  // Of one rank, which works a block after the other and takes messages between them: one put and its arrival
+  // between two cores of the host of an H200, of 8 bytes to 2 KiB, and blocks as in solves of six matrices on 1
+  // to 4 ranks there (docs/prediction.md).
   model.trisolve.distributed = {.start_seconds = 1e-6,
-                                .dependency_seconds = 0.1e-6,
+                                .dependency_seconds = 0.09e-6,
                                 .bandwidth = 10e9,
                                 .min_block_bandwidth = 10e9,
                                 .max_block_bandwidth = 10e9,
-                                .latency_seconds = 0.4e-6,
+                                .latency_seconds = 1.3e-6,
                                 .link_bandwidth = 2e9};
   model.numeric.min_flops_per_entry = 40;
   model.ordering = orderings_by_a_core();

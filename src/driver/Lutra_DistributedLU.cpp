@@ -85,22 +85,6 @@ void check_rows(const DistributedRows<Scalar>& A) {
     throw InputError("row_map, columns and values of distributed rows do not fit together");
 }
 
-std::vector<std::int64_t> inverse_of(const std::vector<std::int64_t>& order) {
-  std::vector<std::int64_t> inverse(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k)
-    inverse[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
-  return inverse;
-}
-
-// Elements of `whole` that belong to rows.
-template <class T>
-std::vector<T> pick(const std::vector<T>& whole, const std::vector<std::int64_t>& rows) {
-  std::vector<T> part;
-  part.reserve(rows.size());
-  for (const std::int64_t row : rows) part.push_back(whole[static_cast<std::size_t>(row)]);
-  return part;
-}
-
 template <class T>
 Kokkos::View<const T*, Kokkos::HostSpace> view_of(const std::vector<T>& values) {
   return Kokkos::View<const T*, Kokkos::HostSpace>(values.data(), values.size());
@@ -179,9 +163,8 @@ struct DistributedLU<Scalar>::Errors {
 template <class Scalar>
 DistributedLU<Scalar>::DistributedLU(Communicator& comm, const LuOptions& options,
                                      const DistributedOptions& distribution)
-    : m_comm(comm), m_options(options), m_distribution(distribution) {
+    : m_comm(comm), m_options(options), m_distribution(distribution), m_asked(distribution.grid) {
   check_options(options);
-  if (m_distribution.grid.size() == 1) m_distribution.grid = {comm.size(), 1};
 }
 
 template <class Scalar>
@@ -189,74 +172,126 @@ DistributedLU<Scalar>::~DistributedLU() = default;
 
 template <class Scalar>
 void DistributedLU<Scalar>::close() {
-  if (m_triangles) m_triangles->close();
-  m_triangles.reset();
+  if (m_factors) m_factors->close();
+  m_factors.reset();
+  m_run_fronts = nullptr;
+  m_usable = false;
 }
 
 template <class Scalar>
 Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
-  close();
-  m_report = {};
   m_comm.agree(
-      "factorization of a distributed matrix",
-      [&] {
-        check_rows(A);
-        if (m_distribution.grid.size() != m_comm.size())
-          throw InputError("a grid of " + name_of(m_distribution.grid) + " is not one of " +
-                           std::to_string(m_comm.size()) + " ranks");
-        m_A = A;
-      },
-      false);
-  std::vector<double> norms(1, 0.0);
-  for (std::size_t i = 0; i < A.rows.size(); ++i) {
-    double sum = 0;
-    for (auto e = A.row_map[i]; e < A.row_map[i + 1]; ++e)
-      sum += magnitude(A.values[static_cast<std::size_t>(e)]);
-    norms[0] = std::max(norms[0], sum);
-  }
-  m_comm.all_max(norms);
-  m_norm = norms[0];
-  factorize_assembled();
+      "factorization of a distributed matrix", [&] { check_rows(A); }, false);
+  const bool again = has_pattern(A);
+  m_usable = false;
+  m_report.status = Status::not_solved;
+  m_comm.agree("factorization of a distributed matrix", [&] { m_A.rows = A; });
+  m_transposed.reset();
+  set_norm(m_A);
+  assemble_rows();
+  if (!again || !refactorize()) factorize_again();
+  m_usable = m_report.status == Status::not_solved;
   return m_report.status;
 }
 
+/// Whether fronts on all ranks have factorized a matrix of this pattern.
 template <class Scalar>
-void DistributedLU<Scalar>::factorize_assembled() {
-  m_all_rows = m_comm.gather(m_A.rows);
-  const auto row_maps = m_comm.gather(m_A.row_map), columns = m_comm.gather(m_A.columns);
-  const auto values = m_comm.gather(m_A.values);
-  HostMatrix<Scalar> whole;  // on rank 0
+bool DistributedLU<Scalar>::has_pattern(const DistributedRows<Scalar>& A) {
+  const DistributedRows<Scalar>& old = m_A.rows;
+  const bool same = m_run_fronts && m_factors && A.n == old.n && A.rows == old.rows &&
+                    A.row_map == old.row_map && A.columns == old.columns;
+  std::vector<int> differs{same ? 0 : 1};
+  m_comm.all_max(differs);
+  return differs[0] == 0;
+}
+
+template <class Scalar>
+void DistributedLU<Scalar>::set_norm(Operator& op) {
+  std::vector<double> norms(1, 0.0);
+  for (std::size_t i = 0; i < op.rows.rows.size(); ++i) {
+    double sum = 0;
+    for (auto e = op.rows.row_map[i]; e < op.rows.row_map[i + 1]; ++e)
+      sum += magnitude(op.rows.values[static_cast<std::size_t>(e)]);
+    norms[0] = std::max(norms[0], sum);
+  }
+  m_comm.all_max(norms);
+  op.norm = norms[0];
+}
+
+/// The whole matrix on rank 0.
+template <class Scalar>
+void DistributedLU<Scalar>::assemble_rows() {
+  m_all_rows = m_comm.gather(m_A.rows.rows);
+  const auto row_maps = m_comm.gather(m_A.rows.row_map), columns = m_comm.gather(m_A.rows.columns);
+  const auto values = m_comm.gather(m_A.rows.values);
   m_comm.agree(
       "factorization on rank 0",
       [&] {
-        if (m_comm.rank() == 0) whole = assemble(m_A.n, m_all_rows, row_maps, columns, values);
+        if (m_comm.rank() != 0) return;
+        HostMatrix<Scalar> whole = assemble(m_A.rows.n, m_all_rows, row_maps, columns, values);
+        for (std::size_t e = 0; e < whole.values.size(); ++e)
+          if (!ScalarTraits<Scalar>::is_finite(whole.values[e])) {
+            const auto row =
+                std::upper_bound(whole.row_map.begin(), whole.row_map.end(), static_cast<std::int64_t>(e)) -
+                whole.row_map.begin() - 1;
+            throw InputError("A: row " + std::to_string(row) + ", column " +
+                             std::to_string(whole.entries[e]) + " is not finite");
+          }
+        if (m_whole.entries == whole.entries && m_whole.row_map == whole.row_map)
+          std::copy(whole.values.begin(), whole.values.end(), m_whole.values.begin());  // Views stay valid
+        else
+          m_whole = std::move(whole);
       },
       false);
+}
+
+template <class Scalar>
+bool DistributedLU<Scalar>::refactorize() {
+  double seconds = 0;
+  const std::vector<Scalar>* const values = m_run_fronts(seconds);
+  if (values == nullptr) return false;
+  m_factors->set_values(*values);
+  m_report.times.refactor = seconds;
+  m_report.status = Status::not_solved;
+  m_report.errors = {};
+  return true;
+}
+
+template <class Scalar>
+void DistributedLU<Scalar>::factorize_again() {
+  close();
+  m_report = {};
+  m_predictions.clear();
   FactorValues<Scalar> factors;
   if (m_distribution.on_device)
-    factorize_assembled_in<Device>(whole, factors);
+    factorize_in<Device>(factors);
   else
-    factorize_assembled_in<Host>(whole, factors);
+    factorize_in<Host>(factors);
   std::vector<Status> status{m_report.status};
   m_comm.broadcast(status);
   m_report.status = status[0];
-  if (m_report.status == Status::not_solved) distribute(factors);
+  if (m_report.status != Status::not_solved) return;
+  m_distribution.grid = m_asked;
+  m_factors.emplace(m_comm, std::move(factors), m_A.rows.rows, m_distribution);
+  m_distribution.grid = m_factors->triangles().grid();
+  m_predictions = m_factors->triangles().predictions();
+  if (m_predictions.size() > 1) Impl::add_reason(m_report, describe_choice(m_predictions));
+  if (m_distribution.on_device)
+    Impl::add_reason(m_report, "fronts and triangles on the ranks' devices, messages of solves by " +
+                                   std::string(to_string(m_distribution.backend)));
 }
 
 template <class Scalar>
 template <class ExecutionSpace>
-void DistributedLU<Scalar>::factorize_assembled_in(const HostMatrix<Scalar>& whole,
-                                                   FactorValues<Scalar>& factors) {
-  if (!factorize_on_ranks<ExecutionSpace>(whole, factors))
-    factorize_on_first_rank<ExecutionSpace>(whole, factors);
+void DistributedLU<Scalar>::factorize_in(FactorValues<Scalar>& factors) {
+  if (!factorize_on_ranks<ExecutionSpace>(factors)) factorize_on_first_rank<ExecutionSpace>(factors);
 }
 
 /// Fronts on all ranks where SparseLU would take fronts and static pivots do.
 /// @returns false on all ranks where SparseLU has to see to the matrix
 template <class Scalar>
 template <class ExecutionSpace>
-bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& whole,
-                                               FactorValues<Scalar>& factors) {
+bool DistributedLU<Scalar>::factorize_on_ranks(FactorValues<Scalar>& factors) {
   if (m_comm.size() == 1 || m_options.pivoting == Pivoting::threshold) return false;
   std::optional<PivotOrder<int>> pivots;
   AssemblyTree<int> tree;
@@ -268,7 +303,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& whole,
         const Communicator::Work work(m_comm);
         const Host exec;
         const MemoryBudget budget;
-        const auto A = make_view(whole);
+        const auto A = make_view(m_whole);
         check_square_matrix(exec, A, MatrixCheckWorkspace<Host>(exec, budget));
         pivots = choose_pivots(exec, A, A, m_options, budget, m_report);
         if (!pivots || !Impl::may_take_fronts(m_options)) return;
@@ -280,7 +315,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& whole,
         takes_fronts[0] = 1;
         Impl::collect_rows(*pivots, tree);
         pivots->reorder(tree.order);
-        describe_fronts(tree, m_comm.size(), static_cast<double>(whole.nnz()), m_report);
+        describe_fronts(tree, m_comm.size(), static_cast<double>(m_whole.nnz()), m_report);
       },
       false);
   m_comm.broadcast(takes_fronts);
@@ -288,31 +323,44 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& whole,
   try {
     const std::vector<int> nothing;
     const bool first = m_comm.rank() == 0;
-    DistributedFronts<Scalar, ExecutionSpace> fronts(
+    const auto fronts = std::make_shared<DistributedFronts<Scalar, ExecutionSpace>>(
         m_comm, tree,
-        FrontEntries<int, std::int64_t>{make_view(whole).pattern(), first ? pivots->rows : nothing,
+        FrontEntries<int, std::int64_t>{make_view(m_whole).pattern(), first ? pivots->rows : nothing,
                                         first ? pivots->columns : nothing},
         MemoryBudget(m_options.memory_limit));
     if (first) {
       factors.row_order.assign(pivots->rows.begin(), pivots->rows.end());
       factors.col_order.assign(pivots->columns.begin(), pivots->columns.end());
-      factors.row_scale.assign(pivots->matching.row_scale.begin(), pivots->matching.row_scale.end());
-      factors.col_scale.assign(pivots->matching.col_scale.begin(), pivots->matching.col_scale.end());
+      m_row_scale.assign(pivots->matching.row_scale.begin(), pivots->matching.row_scale.end());
+      m_col_scale.assign(pivots->matching.col_scale.begin(), pivots->matching.col_scale.end());
+      factors.row_scale = m_row_scale;
+      factors.col_scale = m_col_scale;
     }
-    const Kokkos::Timer timer;
-    const double perturbation =
-        m_options.perturbation > 0 ? m_options.perturbation : Impl::default_perturbation<Scalar>();
-    const auto outcome = fronts.factorize(
-        {view_of(whole.values), view_of(factors.row_scale), view_of(factors.col_scale)}, perturbation);
-    if (outcome.perturbed > 0 || !std::isfinite(outcome.largest_factor)) return false;
-    m_report.times.numeric = timer.seconds();
-    m_report.pivots.perturbed = 0;
-    if (outcome.largest_entry > 0) m_report.pivots.growth = outcome.largest_factor / outcome.largest_entry;
-    factors.rows = fronts.rows();
-    factors.columns = fronts.columns();
-    factors.values = fronts.values();
+    m_run_fronts = [this, fronts](double& seconds) -> const std::vector<Scalar>* {
+      const Kokkos::Timer timer;
+      const double perturbation =
+          m_options.perturbation > 0 ? m_options.perturbation : Impl::default_perturbation<Scalar>();
+      const auto outcome = fronts->factorize(
+          {view_of(m_whole.values), view_of(m_row_scale), view_of(m_col_scale)}, perturbation);
+      if (outcome.perturbed > 0 || !std::isfinite(outcome.largest_factor)) return nullptr;
+      m_report.pivots.perturbed = 0;
+      if (outcome.largest_entry > 0) m_report.pivots.growth = outcome.largest_factor / outcome.largest_entry;
+      seconds = timer.seconds();
+      return &fronts->values();
+    };
+    double seconds = 0;
+    const std::vector<Scalar>* const values = m_run_fronts(seconds);
+    if (values == nullptr) {
+      m_run_fronts = nullptr;
+      return false;
+    }
+    m_report.times.numeric = seconds;
+    factors.rows = fronts->rows();
+    factors.columns = fronts->columns();
+    factors.values = *values;
     return true;
   } catch (const OutOfMemoryError&) {  // on all ranks
+    m_run_fronts = nullptr;
     if (m_options.engine == Engine::multifrontal) throw;
     return false;  // the simplicial engine needs less
   }
@@ -320,8 +368,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& whole,
 
 template <class Scalar>
 template <class ExecutionSpace>
-void DistributedLU<Scalar>::factorize_on_first_rank(const HostMatrix<Scalar>& whole,
-                                                    FactorValues<Scalar>& factors) {
+void DistributedLU<Scalar>::factorize_on_first_rank(FactorValues<Scalar>& factors) {
   factors = {};
   m_report = {};
   m_comm.agree(
@@ -330,55 +377,60 @@ void DistributedLU<Scalar>::factorize_on_first_rank(const HostMatrix<Scalar>& wh
         if (m_comm.rank() != 0) return;
         const Communicator::Work work(m_comm);
         SparseLU<Scalar, int, std::int64_t, ExecutionSpace> solver(m_options);
-        solver.analyze(whole);
-        solver.factorize(whole);
+        solver.analyze(m_whole);
+        solver.factorize(m_whole);
         m_report = solver.report();
         if (m_report.status == Status::not_solved) factors = solver.factors();
       },
       false);
 }
 
-/// Orders and scales of each rank's rows, and the factors to the grid.
+/// Aᵀ by rows, those of this rank again: each entry goes to the rank that has the row of its column.
 template <class Scalar>
-void DistributedLU<Scalar>::distribute(FactorValues<Scalar>& factors) {
-  std::vector<std::int64_t> row_position = inverse_of(factors.row_order),
-                            col_position = inverse_of(factors.col_order);
-  for (auto* const positions : {&row_position, &col_position}) {
-    m_comm.broadcast(*positions);
-    *positions = pick(*positions, m_A.rows);
+auto DistributedLU<Scalar>::get_operator(Transposition op) -> const Operator& {
+  if (op == Transposition::none) return m_A;
+  if (m_transposed) return *m_transposed;
+  const auto n = static_cast<std::size_t>(m_A.rows.n), P = static_cast<std::size_t>(m_comm.size());
+  std::vector<int> owner(m_comm.rank() == 0 ? n : 0);
+  for (std::size_t r = 0; r < m_all_rows.size(); ++r)
+    for (const std::int64_t row : m_all_rows[r]) owner[static_cast<std::size_t>(row)] = static_cast<int>(r);
+  m_comm.broadcast(owner);
+  struct Entry {
+    std::int64_t row, column;
+    Scalar value;
+  };
+  std::vector<std::vector<Entry>> to(P);
+  const DistributedRows<Scalar>& A = m_A.rows;
+  for (std::size_t i = 0; i < A.rows.size(); ++i)
+    for (auto e = static_cast<std::size_t>(A.row_map[i]); e < static_cast<std::size_t>(A.row_map[i + 1]); ++e)
+      to[static_cast<std::size_t>(owner[static_cast<std::size_t>(A.columns[e])])].push_back(
+          {A.columns[e], A.rows[i], A.values[e]});
+  std::vector<Entry> entries;
+  for (const auto& part : m_comm.all_to_all(to)) entries.insert(entries.end(), part.begin(), part.end());
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.row != b.row ? a.row < b.row : a.column < b.column;
+  });
+  DistributedRows<Scalar>& T = m_transposed.emplace().rows;
+  T.n = A.n;
+  T.rows = A.rows;
+  T.row_map.push_back(0);
+  for (const std::int64_t row : T.rows) {
+    auto next = std::lower_bound(entries.begin(), entries.end(), row,
+                                 [](const Entry& entry, std::int64_t value) { return entry.row < value; });
+    for (; next != entries.end() && next->row == row; ++next) {
+      T.columns.push_back(next->column);
+      T.values.push_back(next->value);
+    }
+    T.row_map.push_back(static_cast<std::int64_t>(T.columns.size()));
   }
-  for (auto* const scale : {&factors.row_scale, &factors.col_scale}) m_comm.broadcast(*scale);
-  m_row_scale = pick(factors.row_scale, m_A.rows);
-  m_col_scale = pick(factors.col_scale, m_A.rows);
-  m_triangles.emplace(m_comm,
-                      DistributedPattern{m_A.n,
-                                         factors.rows,
-                                         factors.columns,
-                                         {{TriangleSide::lower, DiagonalKind::unit},
-                                          {TriangleSide::upper, DiagonalKind::stored}},
-                                         row_position,
-                                         col_position},
-                      m_distribution);
-  m_triangles->set_values(factors.values);
-  if (m_distribution.on_device)
-    Impl::add_reason(m_report, "fronts and triangles on the ranks' devices, messages of solves by " +
-                                   std::string(to_string(m_distribution.backend)));
-}
-
-template <class Scalar>
-std::vector<Scalar> DistributedLU<Scalar>::solve_once(const std::vector<Scalar>& B, std::size_t k) {
-  const std::size_t mine = m_A.rows.size();
-  std::vector<Scalar> scaled(B), X(B.size());
-  for (std::size_t e = 0; e < scaled.size(); ++e) scaled[e] *= m_row_scale[e % mine];
-  m_triangles->solve(scaled, X, k);
-  for (std::size_t e = 0; e < X.size(); ++e) X[e] *= m_col_scale[e % mine];
-  return X;
+  set_norm(*m_transposed);
+  return *m_transposed;
 }
 
 template <class Scalar>
 std::vector<Scalar> DistributedLU<Scalar>::whole_solution(const std::vector<Scalar>& X, std::size_t k) {
   const auto parts = m_comm.gather(X);
-  const auto n = static_cast<std::size_t>(m_A.n);
+  const auto n = static_cast<std::size_t>(m_A.rows.n);
   std::vector<Scalar> whole(parts.empty() ? 0 : n * k);
   for (std::size_t r = 0; r < parts.size(); ++r)
     for (std::size_t c = 0; c < k; ++c)
@@ -388,13 +440,15 @@ std::vector<Scalar> DistributedLU<Scalar>::whole_solution(const std::vector<Scal
   return whole;
 }
 
-// R = B − A·X and its errors, the worst rows of all ranks.
+// R = B − op(A)·X and its errors, the worst rows of all ranks.
 template <class Scalar>
-typename DistributedLU<Scalar>::Errors DistributedLU<Scalar>::compute_errors(std::span<const Scalar> B,
+typename DistributedLU<Scalar>::Errors DistributedLU<Scalar>::compute_errors(const Operator& op,
+                                                                             std::span<const Scalar> B,
                                                                              const std::vector<Scalar>& X,
                                                                              std::size_t k,
                                                                              std::vector<Scalar>& R) {
-  const auto n = static_cast<std::size_t>(m_A.n), mine = m_A.rows.size();
+  const DistributedRows<Scalar>& A = op.rows;
+  const auto n = static_cast<std::size_t>(A.n), mine = A.rows.size();
   const std::vector<Scalar> whole = whole_solution(X, k);
   std::vector<double> maxima(4 * k, 0.0);  // of each column: componentwise error, |r|, |b|, |x|
   R.assign(B.begin(), B.end());
@@ -409,11 +463,11 @@ typename DistributedLU<Scalar>::Errors DistributedLU<Scalar>::compute_errors(std
       double size = magnitude(r);
       raise(2, size);
       raise(3, magnitude(X[c * mine + i]));
-      for (auto e = static_cast<std::size_t>(m_A.row_map[i]);
-           e < static_cast<std::size_t>(m_A.row_map[i + 1]); ++e) {
-        const Scalar product = m_A.values[e] * x[m_A.columns[e]];
+      for (auto e = static_cast<std::size_t>(A.row_map[i]); e < static_cast<std::size_t>(A.row_map[i + 1]);
+           ++e) {
+        const Scalar product = A.values[e] * x[A.columns[e]];
         r -= product;
-        size += magnitude(m_A.values[e]) * magnitude(x[m_A.columns[e]]);
+        size += magnitude(A.values[e]) * magnitude(x[A.columns[e]]);
       }
       raise(1, magnitude(r));
       raise(0, magnitude(r) == 0 ? 0 : magnitude(r) / size);
@@ -423,34 +477,43 @@ typename DistributedLU<Scalar>::Errors DistributedLU<Scalar>::compute_errors(std
   Errors errors;
   for (std::size_t c = 0; c < k; ++c) {
     errors.componentwise.push_back(maxima[4 * c]);
-    const double scale = m_norm * maxima[4 * c + 3] + maxima[4 * c + 2];
+    const double scale = op.norm * maxima[4 * c + 3] + maxima[4 * c + 2];
     errors.normwise = std::max(errors.normwise, maxima[4 * c + 1] == 0 ? 0.0 : maxima[4 * c + 1] / scale);
   }
   return errors;
 }
 
 template <class Scalar>
-Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k) {
-  const std::size_t mine = m_A.rows.size();
+Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
+                                    Transposition op) {
+  const std::size_t mine = m_A.rows.rows.size();
   m_comm.agree(
       "right-hand sides of a distributed matrix",
       [&] {
-        if (!m_triangles && m_report.status == Status::not_solved)
+        if (!m_usable && m_report.status == Status::not_solved)
           throw CallOrderError("solve: there is no factorization; call factorize first");
         if (B.size() != mine * k || X.size() != mine * k)
           throw InputError("B and X: " + std::to_string(B.size()) + " and " + std::to_string(X.size()) +
                            " values, not " + std::to_string(mine * k));
         for (std::size_t e = 0; e < B.size(); ++e)
           if (!ScalarTraits<Scalar>::is_finite(B[e]))
-            throw InputError("B: row " + std::to_string(m_A.rows[e % mine]) + ", column " +
+            throw InputError("B: row " + std::to_string(m_A.rows.rows[e % mine]) + ", column " +
                              std::to_string(e / mine) + " is not finite");
       },
       false);
-  if (!m_triangles) return m_report.status;
+  if (!m_usable) return m_report.status;
+  std::vector<Scalar> right(B.begin(), B.end());
+  if (op == Transposition::adjoint) {  // Aᴴ·x = b is Aᵀ·conj(x) = conj(b)
+    for (Scalar& value : right) value = ScalarTraits<Scalar>::conjugate(value);
+    const Status status = solve(right, X, k, Transposition::transposed);
+    for (Scalar& value : X) value = ScalarTraits<Scalar>::conjugate(value);
+    return status;
+  }
+  const Operator& A = get_operator(op);
   const Kokkos::Timer timer;
-  std::vector<Scalar> best = solve_once({B.begin(), B.end()}, k), R, trial_R;
+  std::vector<Scalar> best = m_factors->solve(right, k, op), R, trial_R;
   m_report.times.solve = timer.seconds();
-  Errors errors = compute_errors(B, best, k, R);
+  Errors errors = compute_errors(A, B, best, k, R);
   const double success = m_options.tolerance > 0                   ? m_options.tolerance
                          : sizeof(RealOf<Scalar>) == sizeof(float) ? 1e-5
                                                                    : 1e-12;
@@ -460,9 +523,9 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
   const Kokkos::Timer refining;
   for (bool improves = true;
        improves && errors.worst() > goal && m_report.refinement_steps < m_options.max_refinement_steps;) {
-    std::vector<Scalar> trial = solve_once(R, k);
+    std::vector<Scalar> trial = m_factors->solve(R, k, op);
     for (std::size_t e = 0; e < trial.size(); ++e) trial[e] += best[e];
-    const Errors after = compute_errors(B, trial, k, trial_R);
+    const Errors after = compute_errors(A, B, trial, k, trial_R);
     improves = false;
     for (std::size_t c = 0; c < k; ++c) {
       double& error = errors.componentwise[c];
@@ -491,7 +554,7 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
 template <class Scalar>
 std::vector<RankStatistics> DistributedLU<Scalar>::statistics() {
   std::vector<RankStatistics> all;
-  const std::vector<RankStatistics> mine{m_triangles ? m_triangles->statistics() : RankStatistics{}};
+  const std::vector<RankStatistics> mine{m_factors ? m_factors->statistics() : RankStatistics{}};
   for (const auto& one : m_comm.gather(mine)) all.push_back(one.front());
   return all;
 }

@@ -3,15 +3,15 @@
 #define LUTRA_DISTRIBUTEDLU_HPP
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
 #include "Lutra_CsrView.hpp"
+#include "Lutra_DistributedFactors.hpp"
 #include "Lutra_DistributedTriangles.hpp"
-#include "Lutra_FactorValues.hpp"
 #include "Lutra_LuOptions.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -38,7 +38,7 @@ DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& 
 /// ranks.
 ///
 ///     rows of A ──► rank 0: order, tree ──► fronts on ranks (DistributedFronts) ──► L, U ──► blocks on the
-///     grid each step:  B − A·X by rows on all ranks ──► solve on the grid (DistributedTriangles) ──► X by
+///     grid; each step:  B − op(A)·X by rows on all ranks ──► solve on the grid (DistributedFactors) ──► X by
 ///     rows
 ///
 /// With `on_device` of the distribution fronts are factorized and triangles solved on the ranks' devices
@@ -59,47 +59,68 @@ class DistributedLU {
   ~DistributedLU();
   void close();
 
-  /// Analysis and factorization; takes a copy of the rows. @returns not_solved, or what a factorization found
+  /// Analysis and factorization; takes a copy of the rows. Where fronts on all ranks had factorized a matrix
+  /// of the same pattern before, with its analysis, order and scales. @returns not_solved, or what a
+  /// factorization found
   /// @throws on all ranks alike: InputError for a row on no rank or two, and for what SparseLU refuses;
   ///         OutOfMemoryError
   Status factorize(const DistributedRows<Scalar>& A);
 
-  /// Solves A·X = B and refines, as SparseLU does but without GMRES: corrections are kept, column by column,
-  /// where they lower the componentwise backward error.
+  /// Solves op(A)·X = B and refines, as SparseLU does but without GMRES: corrections are kept, column by
+  /// column, where they lower the componentwise backward error.
   /// @param B,X [rows of this rank × k] by columns
   /// @returns the status of `report()`; where it is singular, X is left alone
   /// @throws CallOrderError, InputError for B of another size or not finite, on all ranks alike
-  Status solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k = 1);
+  Status solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k = 1,
+               Transposition op = Transposition::none);
 
   /// Status and errors on all ranks; the rest as rank 0 knows it.
   const Report& report() const noexcept { return m_report; }
+  /// The one that was asked for, or what was chosen by the last factorization.
   const ProcessGrid& grid() const noexcept { return m_distribution.grid; }
+  /// What the model said of the grids it chose among, fastest first, or of the one that was given.
+  const std::vector<GridPrediction>& predictions() const noexcept { return m_predictions; }
   /// Collective: of each rank on rank 0, empty on others.
   std::vector<RankStatistics> statistics();
 
  private:
   struct Errors;
-  void factorize_assembled();
+  /// A or Aᵀ by rows, for residuals.
+  struct Operator {
+    DistributedRows<Scalar> rows;
+    double norm = 0;  ///< of the whole matrix, ‖·‖∞
+  };
+  bool has_pattern(const DistributedRows<Scalar>& A);
+  void assemble_rows();
+  bool refactorize();
+  void factorize_again();
   template <class ExecutionSpace>
-  void factorize_assembled_in(const HostMatrix<Scalar>& whole, FactorValues<Scalar>& factors);
+  void factorize_in(FactorValues<Scalar>& factors);
   template <class ExecutionSpace>
-  bool factorize_on_ranks(const HostMatrix<Scalar>& whole, FactorValues<Scalar>& factors);
+  bool factorize_on_ranks(FactorValues<Scalar>& factors);
   template <class ExecutionSpace>
-  void factorize_on_first_rank(const HostMatrix<Scalar>& whole, FactorValues<Scalar>& factors);
-  void distribute(FactorValues<Scalar>& factors);
-  std::vector<Scalar> solve_once(const std::vector<Scalar>& B, std::size_t k);
+  void factorize_on_first_rank(FactorValues<Scalar>& factors);
+  void set_norm(Operator& op);
+  const Operator& get_operator(Transposition op);
   std::vector<Scalar> whole_solution(const std::vector<Scalar>& X, std::size_t k);
-  Errors compute_errors(std::span<const Scalar> B, const std::vector<Scalar>& X, std::size_t k,
-                        std::vector<Scalar>& R);
+  Errors compute_errors(const Operator& A, std::span<const Scalar> B, const std::vector<Scalar>& X,
+                        std::size_t k, std::vector<Scalar>& R);
 
   Communicator& m_comm;
   LuOptions m_options;
   DistributedOptions m_distribution;
-  DistributedRows<Scalar> m_A;
+  ProcessGrid m_asked;  ///< grid of the options; 0 × 0: none
+  std::vector<GridPrediction> m_predictions;
+  Operator m_A;
+  std::optional<Operator> m_transposed;                  ///< since a solve asked for it
   std::vector<std::vector<std::int64_t>> m_all_rows;     ///< of each rank, on rank 0
-  std::vector<RealOf<Scalar>> m_row_scale, m_col_scale;  ///< [rows of this rank]
-  double m_norm = 0;                                     ///< ‖A‖∞
-  std::optional<DistributedTriangles<Scalar>> m_triangles;
+  HostMatrix<Scalar> m_whole;                            ///< on rank 0
+  std::vector<RealOf<Scalar>> m_row_scale, m_col_scale;  ///< [n] of fronts, on rank 0
+  /// Factorizes `m_whole` by fronts on all ranks: this rank's values and the seconds it took, or null on all
+  /// ranks where pivots had to be perturbed. Empty: rank 0 factorized alone.
+  std::function<const std::vector<Scalar>*(double&)> m_run_fronts;
+  std::optional<DistributedFactors<Scalar>> m_factors;
+  bool m_usable = false;  ///< the factors are those of m_A
   Report m_report;
 };
 

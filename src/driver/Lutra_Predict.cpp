@@ -60,7 +60,13 @@ std::string text(const char* format, double a, double b = 0, double c = 0) {
   return buffer;
 }
 
-std::vector<std::string> assumptions(const DistributedCosts& costs) {
+std::string text(const NodeLinks& nodes) {
+  if (nodes.ranks_per_node == 0) return "the same link between any two ranks";
+  return text("%.0f ranks a node; a message between nodes takes %.3g us and its bytes at %.3g GB/s",
+              nodes.ranks_per_node, 1e6 * nodes.latency_seconds, 1e-9 * nodes.bandwidth);
+}
+
+std::vector<std::string> assumptions(const DistributedCosts& costs, const NodeLinks& nodes) {
   return {"one value of 8 bytes an entry; pivots as matched and ordered, none delayed or interchanged",
           "fronts are cut into blocks of up to 64 rows, which are dealt cyclically to the grid; x goes down "
           "binary "
@@ -69,26 +75,25 @@ std::vector<std::string> assumptions(const DistributedCosts& costs) {
                1e6 * costs.start_seconds, 1e6 * costs.dependency_seconds),
           text("a device reads %.4g GB/s, the team of a block %.3g to %.3g GB/s", 1e-9 * costs.bandwidth,
                1e-9 * costs.min_block_bandwidth, 1e-9 * costs.max_block_bandwidth),
-          text("a message takes %.3g us and its bytes at %.3g GB/s between any two ranks; a rank sends one "
-               "after the "
-               "other",
+          text("a message takes %.3g us and its bytes at %.3g GB/s; a rank sends one after the other",
                1e6 * costs.latency_seconds, 1e-9 * costs.link_bandwidth),
+          text(nodes),
           "nothing else uses devices and links; times by ranks are simulated, block by block"};
 }
 
 void predict_grids(const BlockTriangle& lower, const PredictOptions& options, Prediction& result) {
   const DistributedCosts& costs = options.costs.distributed;
   if (options.grid) {
-    result.grids = scale_grids(lower, 1, costs, options.n_rhs);
+    result.grids = scale_grids(lower, 1, costs, options.n_rhs, options.nodes);
     if (options.grid->size() > 1)
       result.grids.push_back(
-          {*options.grid, simulate_solve(lower, *options.grid, costs, options.n_rhs),
-           simulate_solve(reversed_transpose(lower), *options.grid, costs, options.n_rhs)});
+          {*options.grid, simulate_solve(lower, *options.grid, costs, options.n_rhs, options.nodes),
+           simulate_solve(reversed_transpose(lower), *options.grid, costs, options.n_rhs, options.nodes)});
   } else {
-    result.grids = scale_grids(lower, options.ranks, costs, options.n_rhs);
+    result.grids = scale_grids(lower, options.ranks, costs, options.n_rhs, options.nodes);
   }
   for (const GridTimes& times : result.grids)
-    result.paths.push_back(predict_critical_path(lower, times.grid, costs, options.n_rhs));
+    result.paths.push_back(predict_critical_path(lower, times.grid, costs, options.n_rhs, options.nodes));
   const auto best =
       std::min_element(result.grids.begin(), result.grids.end(),
                        [](const GridTimes& a, const GridTimes& b) { return a.seconds() < b.seconds(); });
@@ -121,6 +126,9 @@ void check_options(const PredictOptions& options) {
                      std::to_string(most_ranks));
   if (options.n_rhs < 1) throw InputError("n_rhs: there has to be one right-hand side at least");
   const DistributedCosts& costs = options.costs.distributed;
+  if (options.nodes.ranks_per_node < 0 || !(options.nodes.latency_seconds >= 0) ||
+      !(options.nodes.bandwidth > 0))
+    throw InputError("nodes: a number of ranks or a latency below 0, or a bandwidth that is not above 0");
   if (!(costs.latency_seconds >= 0) || !(costs.link_bandwidth > 0))
     throw InputError("costs: a latency below 0, or a bandwidth that is not above 0");
 }
@@ -137,7 +145,7 @@ Prediction predict_solves(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpa
   check_square_matrix(exec, A, MatrixCheckWorkspace<Exec>(exec, budget));
   Prediction result;
   result.report.choice.method = "lu";
-  result.assumptions = assumptions(options.costs.distributed);
+  result.assumptions = assumptions(options.costs.distributed, options.nodes);
   auto pivots = choose_pivots(exec, A, A, options.lu, budget, result.report);
   if (!pivots) return result;  // structurally singular
   auto tree = Impl::build_tree(exec, A.pattern(), A.pattern(), *pivots, budget);

@@ -17,6 +17,7 @@ namespace lutra {
 struct PredictOptions {
   LuOptions lu;                     ///< ordering and matching
   TrisolveDeviceModel costs;        ///< of one device or rank, and of messages between them
+  NodeLinks nodes;                  ///< where ranks are on several nodes
   int ranks = 1;                    ///< most ranks
   std::optional<ProcessGrid> grid;  ///< this grid alone; without one the best of 1, 2, 4, … and `ranks` ranks
   int n_rhs = 1;

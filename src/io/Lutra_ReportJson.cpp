@@ -48,7 +48,9 @@ Json make(const GridRecord& grid) {
                      {"solve_seconds", rank.solve_seconds},
                      {"wait_seconds", rank.wait_seconds}});
   }
-  return {{"name", grid.name}, {"ranks", std::move(ranks)}};
+  return {{"name", grid.name},
+          {"predicted_seconds", number(grid.predicted_seconds)},
+          {"ranks", std::move(ranks)}};
 }
 
 Json make(const MatrixSummary& matrix) {

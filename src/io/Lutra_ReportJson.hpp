@@ -21,7 +21,8 @@ struct RankRecord {
 
 /// The grid of ranks, and what each did.
 struct GridRecord {
-  std::string name;  ///< "2x2"
+  std::string name;                         ///< "2x2"
+  std::optional<double> predicted_seconds;  ///< of a solve with one right-hand side, by the model
   std::vector<RankRecord> ranks;
 };
 

@@ -76,9 +76,10 @@ struct Cell {
 class CriticalPath {
  public:
   CriticalPath(const BlockTriangle& triangle, const ProcessGrid& grid, const DistributedCosts& costs,
-               int n_rhs)
+               int n_rhs, const NodeLinks& nodes)
       : m_triangle(triangle),
         m_costs(costs),
+        m_nodes(nodes),
         m_bytes{triangle, n_rhs},
         m_owners(Impl::find_owners(triangle, grid)),
         m_level(m_owners.columns.size()),
@@ -153,12 +154,15 @@ class CriticalPath {
   void add_messages() {
     for (std::size_t K = 0; K < m_triangle.size(); ++K) {
       Cell& cell = m_cells[m_cell_of[m_owners.columns.begin[K]]];
-      for (const std::size_t shares : {m_owners.columns.shares_of(K), m_owners.rows.shares_of(K)}) {
-        if (shares < 2) continue;
-        const auto fan = static_cast<double>(shares - 1);
-        cell.latency = m_costs.latency_seconds;
-        cell.message_seconds +=
-            (fan > 2 ? std::log2(fan) : fan) * m_bytes.of_vector(K) / m_costs.link_bandwidth;
+      for (const Impl::OwnerShares* const all : {&m_owners.columns, &m_owners.rows}) {
+        if (all->shares_of(K) < 2) continue;
+        bool crosses = false;
+        for (std::size_t s = all->begin[K] + 1; s < all->begin[K + 1]; ++s)
+          crosses = crosses || m_nodes.cross(all->rank[s], all->rank[all->parent(s)]);
+        const auto fan = static_cast<double>(all->shares_of(K) - 1);
+        cell.latency = std::max(cell.latency, crosses ? m_nodes.latency_seconds : m_costs.latency_seconds);
+        cell.message_seconds += (fan > 2 ? std::log2(fan) : fan) * m_bytes.of_vector(K) /
+                                (crosses ? m_nodes.bandwidth : m_costs.link_bandwidth);
       }
     }
   }
@@ -197,6 +201,7 @@ class CriticalPath {
 
   const BlockTriangle& m_triangle;
   const DistributedCosts& m_costs;
+  const NodeLinks& m_nodes;
   SweepBytes m_bytes;
   Impl::BlockOwners m_owners;
   std::vector<std::int64_t> m_level;   ///< [tasks] a task is a share of a column
@@ -215,13 +220,15 @@ class CriticalPath {
 ///     ready
 class Simulation {
  public:
-  Simulation(const BlockTriangle& triangle, const ProcessGrid& grid, const DistributedCosts& costs, int n_rhs)
+  Simulation(const BlockTriangle& triangle, const ProcessGrid& grid, const DistributedCosts& costs, int n_rhs,
+             const NodeLinks& nodes)
       : m_triangle(triangle),
         m_costs(costs),
+        m_nodes(nodes),
         m_bytes{triangle, n_rhs},
         m_owners(Impl::find_owners(triangle, grid)),
         m_missing(m_owners.rows.size()),
-        m_ranks(static_cast<std::size_t>(grid.size()), Rank{{}, teams_of(costs), 0}),
+        m_ranks(static_cast<std::size_t>(grid.size()), Rank{{}, teams_of(costs), 0, 0}),
         m_teams(teams_of(costs)) {}
 
   SimulatedTimes run() {
@@ -245,7 +252,7 @@ class Simulation {
   }
 
  private:
-  enum class Kind { job_done, x_arrived, x_seen, sum_arrived };
+  enum class Kind { job_done, message_taken, x_arrived, x_seen, sum_arrived };
   struct Event {
     double seconds;
     std::size_t number;  ///< events at the same time are handled in the order they were made
@@ -255,11 +262,19 @@ class Simulation {
       return std::tuple(seconds, number) > std::tuple(other.seconds, other.number);
     }
   };
-  using Job = std::pair<std::size_t, std::size_t>;  ///< row and block: rows that are needed first go first
+  /// Messages that have come go first, in their order, then rows that are needed first.
+  using Job = std::pair<std::size_t, std::size_t>;  ///< 1 + row, and block; or 0, and message
   struct Rank {
     std::priority_queue<Job, std::vector<Job>, std::greater<>> ready;
     std::size_t free_teams;
     double link_free;  ///< from when on the next message can leave
+    double host_free;  ///< from when on the rank is done with the messages it has sent
+  };
+  /// A message that its rank has to take.
+  struct Message {
+    Kind kind;
+    std::size_t subject;
+    int rank;
   };
 
   Rank& rank_of(int r) { return m_ranks[static_cast<std::size_t>(r)]; }
@@ -272,30 +287,57 @@ class Simulation {
     switch (event.kind) {
       case Kind::job_done:
         return finish(event.subject);
+      case Kind::message_taken:
+        return finish_message(m_messages[event.subject]);
       case Kind::x_arrived:
-        add_event(m_now + m_costs.dependency_seconds, Kind::x_seen, event.subject);
-        return forward(event.subject);
+      case Kind::sum_arrived:
+        return m_teams == 1 ? queue_message(event) : deliver(event.kind, event.subject);
       case Kind::x_seen:
         return multiply(event.subject);
-      case Kind::sum_arrived:
-        return add_to(event.subject);
     }
   }
 
-  void add_job(int rank, std::size_t block) { rank_of(rank).ready.push({m_triangle.row[block], block}); }
+  void deliver(Kind kind, std::size_t subject) {
+    if (kind == Kind::sum_arrived) return add_to(subject);
+    forward(subject);
+    if (m_teams == 1) return multiply(subject);
+    add_event(m_now + m_costs.dependency_seconds, Kind::x_seen, subject);
+  }
+
+  /// A rank of one team takes messages itself, between jobs.
+  void queue_message(const Event& event) {
+    const auto& shares = event.kind == Kind::x_arrived ? m_owners.columns : m_owners.rows;
+    const int rank = shares.rank[event.subject];
+    rank_of(rank).ready.push({0, m_messages.size()});
+    m_messages.push_back({event.kind, event.subject, rank});
+    start_jobs(rank_of(rank));
+  }
+
+  void finish_message(const Message& message) {
+    ++rank_of(message.rank).free_teams;
+    deliver(message.kind, message.subject);
+    start_jobs(rank_of(message.rank));
+  }
+
+  void add_job(int rank, std::size_t block) { rank_of(rank).ready.push({1 + m_triangle.row[block], block}); }
 
   void start_jobs(Rank& rank) {
     while (rank.free_teams > 0 && !rank.ready.empty()) {
-      const std::size_t b = rank.ready.top().second;
+      const auto [order, subject] = rank.ready.top();
       rank.ready.pop();
       --rank.free_teams;
-      double seconds = m_bytes.of_block(b);
-      if (is_diagonal(b)) seconds += m_bytes.of_vector(m_owners.column_of[b]);
+      const double start = std::max(m_now, rank.host_free);
+      if (order == 0) {
+        add_event(start + m_costs.latency_seconds / 2, Kind::message_taken, subject);
+        continue;
+      }
+      double seconds = m_bytes.of_block(subject);
+      if (is_diagonal(subject)) seconds += m_bytes.of_vector(m_owners.column_of[subject]);
       seconds /= team_bandwidth(m_costs, static_cast<double>(m_teams - rank.free_teams));
-      if (is_diagonal(b)) seconds += m_costs.dependency_seconds;
+      if (is_diagonal(subject) || m_teams == 1) seconds += m_costs.dependency_seconds;
       m_result.busy_seconds += seconds;
       ++m_result.jobs;
-      add_event(m_now + seconds, Kind::job_done, b);
+      add_event(start + seconds, Kind::job_done, subject);
     }
   }
 
@@ -340,20 +382,30 @@ class Simulation {
 
   void send(int from, std::size_t K, Kind kind, std::size_t subject) {
     Rank& rank = rank_of(from);
-    const double bytes = m_bytes.of_vector(K), seconds = bytes / m_costs.link_bandwidth;
-    rank.link_free = std::max(m_now, rank.link_free) + seconds;
+    const auto& shares = kind == Kind::x_arrived ? m_owners.columns : m_owners.rows;
+    const bool crosses = m_nodes.cross(from, shares.rank[subject]);
+    const double bytes = m_bytes.of_vector(K),
+                 seconds = bytes / (crosses ? m_nodes.bandwidth : m_costs.link_bandwidth);
+    double latency = crosses ? m_nodes.latency_seconds : m_costs.latency_seconds;
+    if (m_teams == 1) {  // halves of a message inside a node are its ranks' own
+      rank.host_free = std::max(m_now, rank.host_free) + m_costs.latency_seconds / 2;
+      latency = crosses ? std::max(0.0, latency - m_costs.latency_seconds) : 0;
+    }
+    rank.link_free = std::max({m_now, rank.link_free, rank.host_free}) + seconds;
     m_result.message_seconds += seconds;
     m_result.message_bytes += bytes;
     ++m_result.messages;
-    add_event(rank.link_free + m_costs.latency_seconds, kind, subject);
+    add_event(rank.link_free + latency, kind, subject);
   }
 
   const BlockTriangle& m_triangle;
   const DistributedCosts& m_costs;
+  const NodeLinks& m_nodes;
   SweepBytes m_bytes;
   Impl::BlockOwners m_owners;
   std::vector<std::size_t> m_missing;  ///< [shares of rows] products and children's sums still to be added
   std::vector<Rank> m_ranks;
+  std::vector<Message> m_messages;
   std::size_t m_teams;  ///< of a rank
   std::priority_queue<Event, std::vector<Event>, std::greater<>> m_events;
   std::size_t m_event_count = 0;
@@ -364,22 +416,30 @@ class Simulation {
 }  // namespace
 
 CriticalPathTimes predict_critical_path(const BlockTriangle& triangle, const ProcessGrid& grid,
-                                        const DistributedCosts& costs, int n_rhs) {
-  return CriticalPath(triangle, grid, costs, n_rhs).run();
+                                        const DistributedCosts& costs, int n_rhs, const NodeLinks& nodes) {
+  return CriticalPath(triangle, grid, costs, n_rhs, nodes).run();
 }
 
 SimulatedTimes simulate_solve(const BlockTriangle& triangle, const ProcessGrid& grid,
-                              const DistributedCosts& costs, int n_rhs) {
-  return Simulation(triangle, grid, costs, n_rhs).run();
+                              const DistributedCosts& costs, int n_rhs, const NodeLinks& nodes) {
+  return Simulation(triangle, grid, costs, n_rhs, nodes).run();
+}
+
+double exchange_seconds(std::int64_t rows, int ranks, const DistributedCosts& costs, int n_rhs) {
+  if (ranks == 1) return 0;
+  const double meeting = 2 * std::ceil(std::log2(ranks)) * costs.latency_seconds;
+  const double elements = static_cast<double>(rows) * n_rhs * value_bytes / ranks;
+  const double vector = (ranks - 1) * costs.latency_seconds + elements / costs.link_bandwidth;
+  return 2 * meeting + 2 * vector;
 }
 
 std::vector<GridTimes> compare_grids(const BlockTriangle& lower, int ranks, const DistributedCosts& costs,
-                                     int n_rhs, std::size_t max_grids) {
+                                     int n_rhs, std::size_t max_grids, const NodeLinks& nodes) {
   std::vector<ProcessGrid> grids = grids_of(ranks);
   if (grids.size() > max_grids) {
     std::vector<std::pair<double, std::size_t>> bounds;
     for (std::size_t g = 0; g < grids.size(); ++g)
-      bounds.push_back({predict_critical_path(lower, grids[g], costs, n_rhs).level_seconds, g});
+      bounds.push_back({predict_critical_path(lower, grids[g], costs, n_rhs, nodes).level_seconds, g});
     std::sort(bounds.begin(), bounds.end());
     std::vector<ProcessGrid> best;
     for (std::size_t k = 0; k < max_grids; ++k) best.push_back(grids[bounds[k].second]);
@@ -388,20 +448,20 @@ std::vector<GridTimes> compare_grids(const BlockTriangle& lower, int ranks, cons
   const BlockTriangle upper = reversed_transpose(lower);
   std::vector<GridTimes> times;
   for (const ProcessGrid& grid : grids)
-    times.push_back(
-        {grid, simulate_solve(lower, grid, costs, n_rhs), simulate_solve(upper, grid, costs, n_rhs)});
+    times.push_back({grid, simulate_solve(lower, grid, costs, n_rhs, nodes),
+                     simulate_solve(upper, grid, costs, n_rhs, nodes)});
   std::stable_sort(times.begin(), times.end(),
                    [](const GridTimes& a, const GridTimes& b) { return a.seconds() < b.seconds(); });
   return times;
 }
 
 std::vector<GridTimes> scale_grids(const BlockTriangle& lower, int ranks, const DistributedCosts& costs,
-                                   int n_rhs) {
+                                   int n_rhs, const NodeLinks& nodes) {
   constexpr std::size_t few = 2;
   std::vector<GridTimes> times;
   for (int count = 1; count < ranks; count *= 2)
-    times.push_back(compare_grids(lower, count, costs, n_rhs, few).front());
-  times.push_back(compare_grids(lower, ranks, costs, n_rhs, few).front());
+    times.push_back(compare_grids(lower, count, costs, n_rhs, few, nodes).front());
+  times.push_back(compare_grids(lower, ranks, costs, n_rhs, few, nodes).front());
   return times;
 }
 

@@ -21,6 +21,21 @@ namespace lutra {
 // go up a binary tree of the ranks that own blocks of the row: the owner, then those that contribute last
 // first.
 
+// Where a device has one team, a rank of a host, it sends and takes messages itself: half of a message's
+// latency is the work of its sender, half that of its receiver, and each block takes `dependency_seconds`
+// besides its bytes.
+
+/// Links between ranks of different nodes; those inside a node are the costs' own.
+struct NodeLinks {
+  int ranks_per_node = 0;  ///< ranks of a node follow one another; 0: there is one node
+  double latency_seconds = 0;
+  double bandwidth = 1;
+
+  bool cross(int from, int to) const {
+    return ranks_per_node > 0 && from / ranks_per_node != to / ranks_per_node;
+  }
+};
+
 /// What the closed form predicts of one sweep.
 struct CriticalPathTimes {
   double seconds = 0;          ///< sum over all levels of the rank whose sum is largest
@@ -37,7 +52,8 @@ struct CriticalPathTimes {
 /// all there is; each block of a column has a team, as in FrontSolver; latencies of one level overlap, since
 /// several send. O(blocks·log(blocks)) @param n_rhs right-hand sides; the triangle is read once for each 16
 CriticalPathTimes predict_critical_path(const BlockTriangle& triangle, const ProcessGrid& grid,
-                                        const DistributedCosts& costs, int n_rhs = 1);
+                                        const DistributedCosts& costs, int n_rhs = 1,
+                                        const NodeLinks& nodes = {});
 
 /// What happens in a simulated sweep.
 struct SimulatedTimes {
@@ -54,7 +70,11 @@ struct SimulatedTimes {
 /// one after the other and arrive a latency later; a team's bandwidth is set when it begins a block, from the
 /// teams that work then. Deterministic. O(blocks·log(blocks)) for any number of ranks.
 SimulatedTimes simulate_solve(const BlockTriangle& triangle, const ProcessGrid& grid,
-                              const DistributedCosts& costs, int n_rhs = 1);
+                              const DistributedCosts& costs, int n_rhs = 1, const NodeLinks& nodes = {});
+
+/// Of a solve on so many ranks, besides its sweeps: elements of B and X travel between the ranks that have
+/// them and those of the grid, and all ranks meet before and after.
+double exchange_seconds(std::int64_t rows, int ranks, const DistributedCosts& costs, int n_rhs = 1);
 
 /// A grid, and both sweeps on it as simulated.
 struct GridTimes {
@@ -66,11 +86,11 @@ struct GridTimes {
 /// Simulates the solves with L and with U = the pattern of Lᵀ on grids of so many ranks; fastest first.
 /// @param max_grids where there are more grids, those of which the closed form predicts least
 std::vector<GridTimes> compare_grids(const BlockTriangle& lower, int ranks, const DistributedCosts& costs,
-                                     int n_rhs = 1, std::size_t max_grids = 4);
+                                     int n_rhs = 1, std::size_t max_grids = 4, const NodeLinks& nodes = {});
 
 /// The fastest grid of 1, 2, 4, … and of `ranks` ranks, in this order: what more ranks would bring.
 std::vector<GridTimes> scale_grids(const BlockTriangle& lower, int ranks, const DistributedCosts& costs,
-                                   int n_rhs = 1);
+                                   int n_rhs = 1, const NodeLinks& nodes = {});
 
 }  // namespace lutra
 

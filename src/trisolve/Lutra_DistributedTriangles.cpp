@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
+#include "Lutra_DistributedModel.hpp"
 #include "Lutra_DistributedState.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -12,15 +14,19 @@
 namespace lutra {
 namespace {
 
-void check_pattern(const Communicator& comm, const DistributedPattern& pattern,
-                   const DistributedOptions& options) {
-  const ProcessGrid& grid = options.grid;
+void check_backend(const DistributedOptions& options) {
   if (options.backend != CommBackend::mpi && is_built(options.backend) && !options.on_device)
     throw InputError("communication backend '" + std::string(to_string(options.backend)) +
                      "' is for triangles that are solved on devices (on_device)");
-  if (grid.size() != comm.size() || grid.rows < 1)
+}
+
+void check_grid(const Communicator& comm, const ProcessGrid& grid) {
+  if (grid.rows < 1 || grid.columns < 1 || grid.size() > comm.size())
     throw InputError("a grid of " + name_of(grid) + " is not one of " + std::to_string(comm.size()) +
                      " ranks");
+}
+
+void check_pattern(const DistributedPattern& pattern) {
   if (pattern.rows.size() != pattern.columns.size())
     throw InputError("rows: " + std::to_string(pattern.rows.size()) + " for " +
                      std::to_string(pattern.columns.size()) + " columns of entries");
@@ -59,26 +65,148 @@ std::vector<std::int64_t> partition(Communicator& comm, const DistributedPattern
   return begin;
 }
 
+std::vector<std::size_t> blocks_of_rows(const std::vector<std::int64_t>& begin) {
+  std::vector<std::size_t> block(begin.empty() ? 0 : static_cast<std::size_t>(begin.back()));
+  for (std::size_t k = 0; k + 1 < begin.size(); ++k)
+    std::fill(block.begin() + begin[k], block.begin() + begin[k + 1], k);
+  return block;
+}
+
 bool belongs(const TriangleSweep& sweep, std::int64_t row, std::int64_t column) {
   if (row == column) return sweep.diagonal == DiagonalKind::stored;
   return (row > column) == (sweep.side == TriangleSide::lower);
 }
 
+/// Entries of one block on one rank.
+struct BlockCount {
+  std::int64_t row, column;  ///< in the order of the solve
+  double entries;
+  bool operator<(const BlockCount& other) const {
+    return column != other.column ? column < other.column : row < other.row;
+  }
+};
+
+std::vector<BlockCount> count_blocks(const DistributedPattern& pattern, const TriangleSweep& sweep,
+                                     const std::vector<std::size_t>& block_of, std::size_t n_blocks) {
+  const auto step_of = [&](std::int64_t row) {
+    const std::size_t block = block_of[static_cast<std::size_t>(row)];
+    return static_cast<std::int64_t>(sweep.side == TriangleSide::lower ? block : n_blocks - 1 - block);
+  };
+  std::unordered_map<std::int64_t, double> counts;
+  for (std::size_t e = 0; e < pattern.rows.size(); ++e)
+    if (belongs(sweep, pattern.rows[e], pattern.columns[e]))
+      counts[step_of(pattern.columns[e]) * static_cast<std::int64_t>(n_blocks) + step_of(pattern.rows[e])] +=
+          1;
+  std::vector<BlockCount> blocks;
+  for (const auto& [at, entries] : counts)
+    blocks.push_back(
+        {at % static_cast<std::int64_t>(n_blocks), at / static_cast<std::int64_t>(n_blocks), entries});
+  return blocks;
+}
+
+/// Collective. The blocks of a sweep by the entries of all ranks; on rank 0.
+BlockTriangle gather_blocks(Communicator& comm, const DistributedPattern& pattern, const TriangleSweep& sweep,
+                            const std::vector<std::int64_t>& begin,
+                            const std::vector<std::size_t>& block_of) {
+  const std::size_t n = begin.empty() ? 0 : begin.size() - 1;
+  std::vector<BlockCount> all;
+  for (const auto& part : comm.gather(count_blocks(pattern, sweep, block_of, n)))
+    all.insert(all.end(), part.begin(), part.end());
+  std::sort(all.begin(), all.end());
+  BlockTriangle triangle;
+  triangle.reversed = sweep.side == TriangleSide::upper;
+  if (comm.rank() != 0) return triangle;
+  const auto add = [&](std::size_t I, double entries) {
+    const bool stands = triangle.row.size() > triangle.column_begin.back() && triangle.row.back() == I;
+    if (!stands) {
+      triangle.row.push_back(I);
+      triangle.entries.push_back(0);
+    }
+    triangle.entries.back() += entries;
+  };
+  auto next = all.begin();
+  for (std::size_t K = 0; K < n; ++K) {
+    const std::size_t block = triangle.reversed ? n - 1 - K : K;
+    triangle.width.push_back(static_cast<std::size_t>(begin[block + 1] - begin[block]));
+    triangle.column_begin.push_back(triangle.row.size());
+    add(K, 0);
+    for (; next != all.end() && next->column == static_cast<std::int64_t>(K); ++next)
+      add(static_cast<std::size_t>(next->row), next->entries);
+  }
+  triangle.column_begin.push_back(triangle.row.size());
+  return triangle;
+}
+
+std::vector<GridPrediction> predict(Communicator& comm, const DistributedPattern& pattern,
+                                    const DistributedCosts& costs, const std::vector<std::int64_t>& begin,
+                                    const std::vector<ProcessGrid>& grids) {
+  const std::vector<std::size_t> block_of = blocks_of_rows(begin);
+  std::vector<BlockTriangle> triangles;
+  for (const TriangleSweep& sweep : pattern.sweeps)
+    triangles.push_back(gather_blocks(comm, pattern, sweep, begin, block_of));
+  std::vector<GridPrediction> predictions;
+  comm.agree("prediction of solves on grids", [&] {
+    if (comm.rank() != 0) return;
+    for (const ProcessGrid& grid : grids) {
+      GridPrediction prediction{grid, exchange_seconds(pattern.n, comm.size(), costs)};
+      for (const BlockTriangle& triangle : triangles)
+        prediction.seconds += simulate_solve(triangle, grid, costs).seconds;
+      predictions.push_back(prediction);
+    }
+  });
+  comm.broadcast(predictions);
+  return predictions;
+}
+
+/// Grids of 1, 2, 4, … and of all ranks: P × 1, 1 × P, and the one with fewest rows and columns.
+std::vector<ProcessGrid> candidates(int ranks) {
+  std::vector<ProcessGrid> all;
+  for (int count = 1;; count = std::min(2 * count, ranks)) {
+    const auto grids = grids_of(count);
+    for (std::size_t g = 0; g < grids.size(); ++g)
+      if (g == 0 || g + 1 == grids.size() || g == (grids.size() - 1) / 2) all.push_back(grids[g]);
+    if (count == ranks) return all;
+  }
+}
+
 }  // namespace
+
+std::vector<GridPrediction> predict_grids(Communicator& comm, const DistributedPattern& pattern,
+                                          const DistributedOptions& options,
+                                          const std::vector<ProcessGrid>& grids) {
+  const Communicator::Work work(comm);
+  comm.agree("prediction of solves on grids", [&] {
+    check_pattern(pattern);
+    for (const ProcessGrid& grid : grids) check_grid(comm, grid);
+  });
+  return predict(comm, pattern, options.costs, partition(comm, pattern, std::max(options.max_width, 1)),
+                 grids);
+}
 
 template <class Scalar>
 void DistributedTriangles<Scalar>::State::analyze(const DistributedPattern& pattern) {
   const Communicator::Work work(comm);  // sorting entries may take long
-  if (options.grid.size() == 1) options.grid = {comm.size(), 1};
-  const ProcessGrid& grid = options.grid;
-  comm.agree("analysis of a distributed triangle", [&] { check_pattern(comm, pattern, options); });
+  const bool is_given = options.grid.size() > 0;
+  comm.agree("analysis of a distributed triangle", [&] {
+    if (is_given || options.grid.rows < 0) check_grid(comm, options.grid);
+    check_backend(options);
+    check_pattern(pattern);
+  });
   rhs_count = pattern.rhs_rows.size();
   solution_count = pattern.solution_rows.size();
-  const auto begin = partition(comm, pattern, std::max(options.max_width, 1));
+  block_begin = partition(comm, pattern, std::max(options.max_width, 1));
+  const auto& begin = block_begin;
+  if (!is_given && comm.size() == 1) options.grid = {1, 1};
+  if (comm.size() > 1) {
+    predictions = predict(comm, pattern, options.costs, begin,
+                          is_given ? std::vector{options.grid} : candidates(comm.size()));
+    std::stable_sort(predictions.begin(), predictions.end(),
+                     [](const auto& one, const auto& other) { return one.seconds < other.seconds; });
+    options.grid = predictions.front().grid;
+  }
+  const ProcessGrid& grid = options.grid;
   const auto P = static_cast<std::size_t>(comm.size());
-  std::vector<std::size_t> block_of(static_cast<std::size_t>(pattern.n));
-  for (std::size_t block = 0; block + 1 < begin.size(); ++block)
-    std::fill(block_of.begin() + begin[block], block_of.begin() + begin[block + 1], block);
+  const std::vector<std::size_t> block_of = blocks_of_rows(begin);
 
   Impl::SlotCounter slots;
   sweeps.resize(pattern.sweeps.size());
@@ -458,6 +586,38 @@ void DistributedTriangles<Scalar>::solve(std::span<const Scalar> B, std::span<Sc
 template <class Scalar>
 const ProcessGrid& DistributedTriangles<Scalar>::grid() const noexcept {
   return m_state->options.grid;
+}
+
+template <class Scalar>
+const std::vector<GridPrediction>& DistributedTriangles<Scalar>::predictions() const noexcept {
+  return m_state->predictions;
+}
+
+template <class Scalar>
+DistributedEntries<Scalar> DistributedTriangles<Scalar>::entries() const {
+  return m_state->entries();
+}
+
+template <class Scalar>
+DistributedEntries<Scalar> DistributedTriangles<Scalar>::State::entries() const {
+  DistributedEntries<Scalar> result;
+  for (const Impl::Sweep<Scalar>& sweep : sweeps) {
+    const SweepPlan& plan = sweep.plan;
+    const auto first_row = [&](std::size_t step) {
+      return block_begin[plan.side == TriangleSide::lower ? step : block_begin.size() - 2 - step];
+    };
+    for (const SweepPlan::Block& block : plan.blocks) {
+      for (std::size_t r = block.first_row; r < block.end_row; ++r) {
+        const std::int64_t row = first_row(plan.rows[block.row].block) + plan.row_in_block[r];
+        for (std::size_t e = plan.row_begin[r]; e < plan.row_begin[r + 1]; ++e) {
+          result.rows.push_back(row);
+          result.columns.push_back(first_row(plan.columns[block.column].block) + plan.column_in_block[e]);
+          result.values.push_back(sweep.values[e]);
+        }
+      }
+    }
+  }
+  return result;
 }
 
 template <class Scalar>

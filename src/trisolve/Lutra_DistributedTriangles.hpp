@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
+#include "Lutra_DeviceModel.hpp"
 #include "Lutra_ProcessGrid.hpp"
 #include "Lutra_SymmetricMemory.hpp"
 #include "Lutra_TriangularOptions.hpp"
@@ -32,7 +33,10 @@ struct DistributedPattern {
 };
 
 struct DistributedOptions {
-  ProcessGrid grid;  ///< of all ranks; 1 × 1: P × 1, which needs broadcasts alone
+  /// Of all ranks or of the first ones, others then only have rows of B and X; 0 × 0: the one that the model
+  /// predicts to be fastest for one right-hand side, 1 × 1 among them.
+  ProcessGrid grid{0, 0};
+  DistributedCosts costs = host_device_model().trisolve.distributed;  ///< of the model
   /// Sums are made in one order, so that results are the same bit by bit from run to run with one grid; else
   /// in the order in which messages come.
   bool deterministic = true;
@@ -43,6 +47,26 @@ struct DistributedOptions {
   bool on_device = false;
   /// How messages travel: `mpi`, put by hosts, or `peer`, put by one persistent kernel a solve, on devices.
   CommBackend backend = CommBackend::mpi;
+};
+
+/// Seconds that the model predicts of a solve with one right-hand side.
+struct GridPrediction {
+  ProcessGrid grid;
+  double seconds = 0;
+};
+
+/// Collective. What the model predicts for a pattern on some grids, from the blocks of all ranks' entries
+/// (`simulate_solve`): all sweeps one after the other, and the ways of B and X. The same on all ranks.
+/// @throws what the constructor of DistributedTriangles does
+std::vector<GridPrediction> predict_grids(Communicator& comm, const DistributedPattern& pattern,
+                                          const DistributedOptions& options,
+                                          const std::vector<ProcessGrid>& grids);
+
+/// Entries of a matrix on one rank.
+template <class Scalar>
+struct DistributedEntries {
+  std::vector<std::int64_t> rows, columns;
+  std::vector<Scalar> values;
 };
 
 /// What one rank has and has done.
@@ -78,8 +102,8 @@ class DistributedTriangles {
   /// entries, for 8n bytes and for 16 bytes a block of the whole matrix.
   /// @throws InputError naming the row for entries out of range or standing twice, rows without diagonal
   /// entry, a
-  ///         grid of another size, a row of X or B that no rank or more than one has, a backend that is not
-  ///         built or not one of where rows are worked; OutOfMemoryError
+  ///         grid of more ranks than there are, a row of X or B that no rank or more than one has, a backend
+  ///         that is not built or not one of where rows are worked; OutOfMemoryError
   DistributedTriangles(Communicator& comm, const DistributedPattern& pattern,
                        const DistributedOptions& options = {});
   /// Waits for nothing; `close` frees what others may still write to.
@@ -97,6 +121,12 @@ class DistributedTriangles {
   void solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k = 1);
 
   const ProcessGrid& grid() const noexcept;
+  /// Of the grids among which the model chose, fastest first, or of the one that was given; empty on one
+  /// rank.
+  const std::vector<GridPrediction>& predictions() const noexcept;
+  /// The entries that this rank has got, of all sweeps, with their values: what triangles of the transposed
+  /// matrix are made of.
+  DistributedEntries<Scalar> entries() const;
   /// Of this rank.
   RankStatistics statistics() const;
 

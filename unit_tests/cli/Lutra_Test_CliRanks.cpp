@@ -42,7 +42,8 @@ TEST_CASE("solve under mpirun: all ranks work, rank 0 reads and writes", "[cli]"
 
   const Outcome text = run_ranks(program, 2, "solve a.mtx --rhs x.mtx --out y.mtx");
   CHECK(text.status == 0);
-  CHECK(count(text.output, "ranks     2, grid 2x1") == 1);
+  CHECK(count(text.output, "ranks     2, grid ") == 1);
+  CHECK(count(text.output, " by the model of ranks: ") == 1);
   CHECK(count(text.output, "status") == 1);
 }
 
@@ -59,10 +60,33 @@ TEST_CASE("Under mpirun what is wrong is said once", "[cli]") {
     CHECK(outcome.output.empty());
   };
   check("solve bad.mtx", "bad.mtx:3");
-  check("solve a.mtx --grid 2x2", "--grid: invalid value '2x2' (choose from 3x1, 1x3)");
-  check("solve a.mtx --transpose", "--transpose is not available on several ranks");
+  check("solve a.mtx --grid 2x2", "--grid: invalid value '2x2' (choose from 3x1, 1x3, 1x1)");
+  for (const std::string option : {"--method ldlt", "--method cholesky", "--trisolve levels",
+                                   "--solve-precision single", "--solve-singular"})
+    check("solve a.mtx " + option, option + " is not available on several ranks");
+  check("solve a.mtx --method gmres --precond jacobi", "--precond jacobi is not available on several ranks");
   check("solve a.mtx --wrong", "--wrong");
   const Outcome alone = program.run("solve a.mtx --grid 2x1");
   CHECK(alone.status == 2);
   CHECK(count(alone.error, "--grid 2x1 is for several ranks") == 1);
+}
+
+TEST_CASE("solve under mpirun: transposed, iterative, refined and not, one rank alone", "[cli]") {
+  const Program program;
+  REQUIRE(program.run("generate convdiff3d --size 7 a.mtx").status == 0);
+  const auto solve = [&](const std::string& arguments) {
+    const Outcome outcome = run_ranks(program, 2, "solve a.mtx --json " + arguments);
+    INFO(arguments << "\n" << outcome.error);
+    REQUIRE(outcome.status == 0);
+    const auto json = outcome.json();
+    CHECK(json["errors"]["forward"] <= 1e-7);
+    CHECK(json["grid"]["predicted_seconds"] > 0);
+    return json;
+  };
+  CHECK(solve("--transpose --refine 0 --repeat 2 --grid 2x1")["refinement_steps"] == 0);
+  CHECK(solve("--tol 1e-15 --grid 1x1")["grid"]["name"] == "1x1");
+  const auto iterative = solve("--method gmres --precond iluk --nrhs 2");
+  CHECK(iterative["iterations"] > 0);
+  CHECK(iterative["choice"]["precond"] == "iluk");
+  CHECK(iterative["choice"]["trisolve"] == "distributed");
 }

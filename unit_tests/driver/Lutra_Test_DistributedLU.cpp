@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "Lutra_DistributedKrylov.hpp"
 #include "Lutra_DistributedLU.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Generate.hpp"
@@ -232,5 +233,118 @@ TEST_CASE("A memory limit that is too small for one rank suffices for several", 
     CHECK(report.status == Status::success);
     CHECK(*report.errors.backward_componentwise <= 1e-12);
   }
+  comm.close();
+}
+
+namespace {
+
+/// The largest |x − x*| of all ranks for op(A)·x = op(A)·x*, x* = 1 + row mod 5, on rank 0's matrix.
+template <class Scalar>
+double transposed_error(Communicator& comm, DistributedLU<Scalar>& solver, const DistributedRows<Scalar>& A,
+                        Transposition op) {
+  const auto n = static_cast<std::size_t>(A.n);
+  std::vector<std::vector<Scalar>> sums(static_cast<std::size_t>(comm.size()), std::vector<Scalar>(n));
+  for (std::size_t i = 0; i < A.rows.size(); ++i)
+    for (auto e = static_cast<std::size_t>(A.row_map[i]); e < static_cast<std::size_t>(A.row_map[i + 1]);
+         ++e) {
+      const Scalar value =
+          op == Transposition::adjoint ? ScalarTraits<Scalar>::conjugate(A.values[e]) : A.values[e];
+      const Scalar part = value * Scalar(static_cast<RealOf<Scalar>>(1 + A.rows[i] % 5));
+      for (auto& sum : sums) sum[static_cast<std::size_t>(A.columns[e])] += part;
+    }
+  std::vector<Scalar> whole(n), b, x(A.rows.size());
+  for (const auto& part : comm.all_to_all(sums))
+    for (std::size_t j = 0; j < n; ++j) whole[j] += part[j];
+  for (const std::int64_t row : A.rows) b.push_back(whole[static_cast<std::size_t>(row)]);
+  CHECK(solver.solve(b, x, 1, op) == Status::success);
+  CHECK(*solver.report().errors.backward_componentwise <= 1e-12);
+  std::vector<double> worst{0};
+  for (std::size_t i = 0; i < x.size(); ++i)
+    worst[0] = std::max(worst[0], static_cast<double>(ScalarTraits<Scalar>::magnitude(
+                                      x[i] - Scalar(static_cast<RealOf<Scalar>>(1 + A.rows[i] % 5)))));
+  comm.all_max(worst);
+  return worst[0];
+}
+
+template <class Scalar>
+void check_transposed() {
+  Communicator comm;
+  auto A = grid_rows<Scalar>(12, comm.rank(), comm.size());
+  if constexpr (ScalarTraits<Scalar>::is_complex)
+    for (std::size_t e = 0; e < A.values.size(); ++e) A.values[e] += Scalar(0, 0.25 * (1 + e % 3));
+  DistributedLU<Scalar> solver(comm);  // the model chooses the grid
+  for (int pass = 0; pass < 2; ++pass) {
+    solver.factorize(A);
+    CHECK(solver.grid().size() <= comm.size());
+    for (const Transposition op : {Transposition::transposed, Transposition::adjoint})
+      CHECK(transposed_error(comm, solver, A, op) <= 1e-11);
+    for (Scalar& value : A.values) value *= Scalar(3);  // the pattern stays
+  }
+  solver.close();
+  comm.close();
+}
+
+}  // namespace
+
+TEST_CASE("Transposed matrices are solved with on ranks, and new values on the pattern", "[distributed]") {
+  LUTRA_IF_F64(check_transposed<double>();)
+  LUTRA_IF_C128(check_transposed<Kokkos::complex<double>>();)
+}
+
+TEST_CASE("The model says which grid was chosen, one rank among them", "[distributed]") {
+  Communicator comm;
+  const auto A = grid_rows<double>(9, comm.rank(), comm.size());
+  const std::vector<double> b = multiply(A, 2);
+  std::vector<double> x(b.size());
+  for (const double latency : {0.0, 1.0}) {  // a second a message: one rank is fastest
+    DistributedOptions distribution;
+    distribution.costs.latency_seconds = latency;
+    DistributedLU<double> solver(comm, {}, distribution);
+    solver.factorize(A);
+    CHECK(solver.solve(b, x, 2) == Status::success);
+    if (latency > 0) CHECK(solver.grid() == ProcessGrid{1, 1});
+    const auto& predictions = solver.predictions();
+    CHECK(predictions.size() >= (comm.size() > 1 ? 3u : 0u));
+    for (std::size_t g = 1; g < predictions.size(); ++g)
+      CHECK(predictions[g].seconds >= predictions[g - 1].seconds);
+    if (comm.size() > 1) CHECK(predictions[0].grid == solver.grid());
+    solver.close();
+  }
+  comm.close();
+}
+
+TEST_CASE("A Krylov method of rank 0 is preconditioned by all ranks", "[distributed]") {
+  Communicator comm;
+  const HostMatrix<double> A = generate("convdiff3d", 8);
+  const auto n = static_cast<std::size_t>(A.n_rows);
+  const bool first = comm.rank() == 0;
+  for (const Preconditioning kind : {Preconditioning::ilu, Preconditioning::lu}) {
+    KrylovSolverOptions options;
+    options.preconditioning = kind;
+    KrylovSolver<double, int, std::int64_t, Kokkos::DefaultHostExecutionSpace> alone(options);
+    DistributedKrylov<double> solver(comm, options);
+    CHECK_THROWS_AS(solver.solve({}, {}), CallOrderError);
+    CHECK(solver.factorize(first ? A : HostMatrix<double>{}) == Status::not_solved);
+    std::vector<double> b(first ? 9 * n : 0, 1.0), x(b.size()), expected(b.size());
+    for (const Transposition op : {Transposition::none, Transposition::transposed}) {
+      CHECK(solver.solve(b, x, 9, op) == Status::success);
+      if (!first) continue;
+      alone.analyze(A);
+      alone.factorize(A);
+      alone.solve_host(b, expected, op);
+      CHECK(*solver.report().iterations == *alone.report().iterations);
+      CHECK(*solver.report().errors.backward_normwise <= 1e-10);
+      for (std::size_t e = 0; e < x.size(); ++e) REQUIRE(std::abs(x[e] - expected[e]) <= 1e-8);
+    }
+    if (first) b.pop_back();
+    CHECK_THROWS_AS(solver.solve(b, x, 9), InputError);
+    std::int64_t messages = 0;
+    for (const RankStatistics& rank : solver.statistics()) messages += rank.messages;
+    if (first && solver.grid().size() > 1) CHECK(messages > 0);
+    solver.close();
+  }
+  KrylovSolverOptions diagonal;
+  diagonal.preconditioning = Preconditioning::jacobi;
+  CHECK_THROWS_AS(DistributedKrylov<double>(comm, diagonal), InputError);
   comm.close();
 }

@@ -99,6 +99,8 @@ struct DistributedTriangles<Scalar>::State {
 
   Communicator& comm;
   DistributedOptions options;
+  std::vector<GridPrediction> predictions;
+  std::vector<std::int64_t> block_begin;  ///< [blocks + 1] first row of each block
   std::vector<Impl::Sweep<Scalar>> sweeps;
   std::vector<Impl::SlotEvent> events;                  ///< by signal
   std::shared_ptr<Impl::KernelSweeps<Scalar>> kernels;  ///< where rows are worked by kernels
@@ -124,6 +126,7 @@ struct DistributedTriangles<Scalar>::State {
   void analyze(const DistributedPattern& pattern);
   void link_sweeps();
   void plan_vectors(const DistributedPattern& pattern, const std::vector<std::int64_t>& begin);
+  DistributedEntries<Scalar> entries() const;
   void solve_group(const Scalar* B, Scalar* X);
   void work_on_host();
   void begin_solve();
