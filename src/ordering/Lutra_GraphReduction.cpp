@@ -15,6 +15,8 @@ namespace {
 constexpr int max_searched = 256;
 // Graphs of fewer vertices are compared without looking whether it pays.
 constexpr int max_compared = 1000;
+// Fewer neighbours do not take minimum degree long.
+constexpr int min_hub_degree = 500;
 // Leaves are eliminated one after another up to this height of the elimination tree.
 constexpr int max_leaf_level = 32;
 // Elimination is left out where fewer than this share of the vertices could be eliminated at once.
@@ -285,7 +287,7 @@ class Reduction {
   /// Vertices that are dense in what is left: minimum degree would search their lists for each neighbour.
   void set_hubs_apart() {
     const auto n_kept = static_cast<Index>(std::count(m_state.begin(), m_state.end(), kept));
-    const Index limit = max_degree(n_kept);
+    const Index limit = std::max(max_degree(n_kept), Index(min_hub_degree));
     for (Index v = 0; v < m_n; ++v) {
       if (m_state[at(v)] != kept || m_degree[at(v)] <= limit) continue;
       m_state[at(v)] = dense;
