@@ -23,7 +23,7 @@ from pathlib import Path
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 STAGE_ORDER = ["read", "matching", "ordering", "symbolic", "levels", "plan", "analyze", "columns", "factor", "refactor",
-               "lower", "upper", "trisolve", "solve"]
+               "lower", "upper", "trisolve", "solve", "first"]
 
 
 class Line:
