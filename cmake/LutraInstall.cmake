@@ -47,7 +47,7 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/LutraConfig.cmake.in"
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/LutraConfigVersion.cmake"
                                  COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/LutraConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/LutraConfigVersion.cmake"
-              "${CMAKE_CURRENT_LIST_DIR}/FindMETIS.cmake" "${CMAKE_CURRENT_LIST_DIR}/FindAMD.cmake"
+              "${CMAKE_CURRENT_LIST_DIR}/FindMETIS.cmake"
         DESTINATION "${Lutra_cmake_dir}")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
         DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/lutra")
