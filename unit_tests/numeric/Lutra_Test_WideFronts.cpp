@@ -142,9 +142,10 @@ TEMPLATE_LIST_TEST_CASE("wide fronts of symmetric and Hermitian matrices", "[num
   std::mt19937 random(15);
   std::vector<std::pair<int, int>> sizes{{97, 0}, {64, 65}, {17, 128}, {300, 50}};
   if (!on_host) {
-    sizes.insert(sizes.end(), {{1537, 0}, {768, 800}, {63, 1601}, {130, 1664}, {257, 0}, {128, 10}});
-    sizes.insert(sizes.end(), {{770, 802}, {62, 1602}, {1000, 1841}, {62, 2802}, {704, 30}, {769, 100}});
-    sizes.insert(sizes.end(), {{353, 0}, {352, 40}, {384, 70}});
+    // sweeps, links, tasks of one tile and, in the last two, of two
+    sizes.insert(sizes.end(),
+                 {{1537, 0}, {768, 800}, {63, 601}, {130, 664}, {257, 0}, {128, 10}, {770, 302}});
+    sizes.insert(sizes.end(), {{704, 30}, {769, 100}, {353, 0}, {384, 70}, {1000, 1841}, {62, 2802}});
   }
   const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
   for (const Symmetry symmetry : {Symmetry::symmetric, Symmetry::hermitian}) {
