@@ -121,14 +121,19 @@ class KernelSweeps {
             static_cast<std::int64_t>(k)};
   }
 
- public:  // as CUDA's lambdas want it
+ public:  // as lambdas of devices want it
   /// Works tasks that wait for nothing.
   void work_tasks(const std::vector<int>& tasks, std::size_t k) {
-    using Policy = Kokkos::TeamPolicy<Exec>;
     const auto ready = Kokkos::subview(m_ready, std::pair<std::size_t, std::size_t>(0, tasks.size()));
     Kokkos::deep_copy(m_exec, ready, view(tasks));
     const RowTaskArrays<Scalar> data = arrays(k);
     const int* const numbers = m_ready.data();
+#ifdef KOKKOS_ENABLE_CUDA
+    row_batch_kernel<Scalar>
+        <<<static_cast<unsigned>(tasks.size()), row_task_threads, 0, m_exec.cuda_stream()>>>(data, numbers);
+    check_cuda(cudaGetLastError(), "launching rows of a triangular solve");
+#else
+    using Policy = Kokkos::TeamPolicy<Exec>;
     Kokkos::parallel_for(
         "lutra::trisolve::row_tasks",
         Policy(m_exec, static_cast<int>(tasks.size()), is_host_space<Exec> ? 1 : 128),
@@ -140,6 +145,7 @@ class KernelSweeps {
             return true;
           });
         });
+#endif
   }
 
  private:

@@ -36,6 +36,17 @@ struct RowBlockTeam {
   }
 };
 
+/// A batch of tasks that wait for nothing, a block each.
+template <class Scalar>
+__global__ void __launch_bounds__(row_task_threads)
+    row_batch_kernel(RowTaskArrays<Scalar> data, const int* tasks) {
+  const RowTask task = data.tasks[tasks[blockIdx.x]];
+  work_row(RowBlockTeam(), data, task, data.sums + task.sum * data.k, [](std::int64_t) {
+    __syncthreads();
+    return true;
+  });
+}
+
 /// @param n of the tasks
 /// @param ticket  zero when it starts
 /// @param epoch   of this solve: what signals hold then
