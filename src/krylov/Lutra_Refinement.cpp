@@ -12,6 +12,10 @@ template <class Scalar, class ExecutionSpace>
 SolveWorkspace<Scalar, ExecutionSpace>::SolveWorkspace(const ExecutionSpace& exec, std::size_t n,
                                                        std::size_t k, const MemoryBudget& budget)
     : reservation(budget) {
+  using Memory = typename ExecutionSpace::memory_space;
+  constexpr std::size_t arrays = 6;  // the last for maxima, if they are not many
+  reservation.template reserve<Memory>(exec, "lutra::krylov::solve workspace",
+                                       arrays * MemoryReservation::padded(n * k * sizeof(Scalar)));
   for (Rows* rows : {&B, &X, &R, &trial_X, &trial_R})
     *rows = reservation.template allocate<Rows>(exec, "lutra::krylov::solve workspace", n, k);
   maxima = ResidualMaxima<ExecutionSpace>(exec, reservation, k);

@@ -153,8 +153,8 @@ UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan<
   work.inverse = work.reservation.template allocate<Values>(host, "lutra::numeric::pivot_inverses", n);
   work.done = work.reservation.template allocate<decltype(work.done)>(host, "lutra::numeric::rows_done",
                                                                       threads > 1 ? n + 1 : 0);
-  Kokkos::deep_copy(work.working_rows, Scalar(0));
-  Kokkos::deep_copy(work.done, 0);
+  std::fill_n(work.working_rows.data(), work.working_rows.extent(0), Scalar(0));
+  std::fill_n(work.done.data(), work.done.extent(0), 0);
   return work;
 }
 

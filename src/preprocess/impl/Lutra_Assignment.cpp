@@ -20,6 +20,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 constexpr int bidding_passes = 8;    // row reduction reads at most so many times the entries of the matrix
+constexpr int max_chain = 64;        // bids one after another, each by the row that the last one displaced
 constexpr int long_row_factor = 16;  // rows longer than so many times the average take no part in it
 constexpr double min_gain = 1e-12;   // smaller changes of a dual are rounding
 
@@ -190,13 +191,15 @@ class ShortestPaths {
   // Augmenting row reduction (R. Jonker and A. Volgenant, Computing 38 (1987)): an unmatched row takes its
   // cheapest column and lowers that column's dual until its second choice costs the same; the displaced row
   // bids next. It settles columns that many rows compete for, as in saddle-point systems with few
-  // constraints, where path searches would scan long rows again and again. Long rows do not bid, and all bids
-  // read a few times the matrix at most.
+  // constraints, where path searches would scan long rows again and again. Long rows do not bid, a chain of
+  // bids that finds no unmatched column in time is left to a path search, and all bids read a few times the
+  // matrix at most.
   void bid_for_columns() {
     const Offset longest_bidder = long_row_factor * (m_row_map[m_n] / m_n + 1);
     Offset entries_left = bidding_passes * m_row_map[m_n];
     for (Ordinal r = 0; r < m_n; ++r) {
-      for (Ordinal bidder = row(r).entry == unmatched ? r : -1; bidder >= 0;) {
+      int bids = 0;
+      for (Ordinal bidder = row(r).entry == unmatched ? r : -1; bidder >= 0 && bids < max_chain; ++bids) {
         const Offset length = m_row_map[bidder + 1] - m_row_map[bidder];
         entries_left -= length;
         if (entries_left < 0) return;

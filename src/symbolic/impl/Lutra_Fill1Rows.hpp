@@ -66,7 +66,7 @@ struct Fill1Rows {
         only(arena.cut<HostArray<Ordinal>>(n)),
         upper(arena.cut<HostArray<UpperRow<Ordinal>>>(n)),
         leads_to_next(arena.cut<HostArray<Word>>(words_for(n))) {
-    Kokkos::deep_copy(leads_to_next, Word(0));
+    std::fill_n(leads_to_next.data(), leads_to_next.extent(0), Word(0));
   }
 
   /// Bytes of an arena.
@@ -106,7 +106,7 @@ struct alignas(128) Fill1Worker {
         reached(bits.data(), static_cast<std::size_t>(n)),
         chunks(budget, reinterpret_cast<RowWord<Ordinal>*>(arena.cut_bytes(chunk_bytes(first_chunk))),
                first_chunk) {
-    Kokkos::deep_copy(bits, SweepSet::Word(0));
+    std::fill_n(bits.data(), bits.extent(0), SweepSet::Word(0));
   }
 
   /// Bytes of an arena.
