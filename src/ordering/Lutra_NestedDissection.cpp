@@ -77,11 +77,11 @@ Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricG
   require_countable(graph);
   const ReducedGraph<Index> reduced = reduce_graph(graph, options.reduction, weights);
   std::vector<Index> order(static_cast<std::size_t>(reduced.graph.size()));
-  const auto first = Impl::join_components(Impl::list_components(reduced.graph, order),
-                                           static_cast<Index>(options.leaf_vertices), order);
   Dissection<Index> result;
   std::vector<Impl::DissectionNode<Index>> nodes;
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
+    const auto first = Impl::join_components(Impl::list_components(reduced.graph, order),
+                                             static_cast<Index>(options.leaf_vertices), order);
     const auto n_threads = static_cast<std::size_t>(std::max(1, exec.concurrency()));
     Impl::HostDissection<Index> dissection(reduced.graph, reduced.weights, options, budget, n_threads);
     dissection.run(first, order);
@@ -89,10 +89,10 @@ Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricG
     result.n_degenerate = dissection.n_degenerate;
   } else {
     Impl::LevelDissection<Impl::WholeSpace<ExecutionSpace>, Index> dissection({exec}, options, budget);
-    dissection.run(reduced.graph, reduced.weights, first, order);
+    dissection.run(reduced.graph, reduced.weights, order);
+    Impl::order_leaves(reduced.graph, reduced.weights, dissection.nodes, dissection.ordered, order);
     nodes = std::move(dissection.nodes);
     result.n_degenerate = dissection.n_degenerate;
-    Impl::order_leaves(reduced.graph, reduced.weights, nodes, order);
   }
   result.permutation = expand_order(reduced, order);
   build_tree(std::move(nodes), result);

@@ -20,6 +20,12 @@ struct DissectionOptions {
   int coarse_vertices = 60;
   /// Initial separators tried on the coarsest graph.
   int trials = 4;
+  /// The same on devices, where trials run side by side.
+  int team_trials = 8;
+  /// There, few graphs are bisected so many times, side by side.
+  int team_descents = 8;
+  /// On devices, graphs of at most so many vertices are bisected by a team of threads each.
+  int team_vertices = 4000;
   /// Graphs of at least so many vertices descend several times from a sixteenth of them on.
   int min_descents_vertices = 5000;
   int descents = 4;

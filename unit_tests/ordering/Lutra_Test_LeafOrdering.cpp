@@ -74,7 +74,7 @@ std::vector<int> reference_order(const Leaf& leaf) {
 template <class Space, class Index>
 std::vector<std::vector<int>> order_leaves(const std::vector<Leaf>& leaves) {
   using MemorySpace = typename Space::memory_space;
-  std::vector<Index> first(1, 0), rows(1, 0), neighbours, weights, boundary;
+  std::vector<Index> first(1, 0), rows(1, 0), neighbours, weights, inner, boundary, all;
   Index max_inner = 0, max_vertices = 0;
   for (const Leaf& leaf : leaves) {
     const Index base = first.back(), n = leaf.graph.size();
@@ -83,6 +83,8 @@ std::vector<std::vector<int>> order_leaves(const std::vector<Leaf>& leaves) {
     for (std::size_t v = 1; v < leaf.graph.row_map.size(); ++v) rows.push_back(start + leaf.graph.row_map[v]);
     weights.insert(weights.end(), leaf.weights.begin(), leaf.weights.end());
     boundary.push_back(leaf.n_boundary);
+    inner.push_back(n - leaf.n_boundary);
+    all.push_back(static_cast<Index>(all.size()));
     first.push_back(base + n);
     max_inner = std::max(max_inner, n - leaf.n_boundary);
     max_vertices = std::max(max_vertices, n);
@@ -102,16 +104,18 @@ std::vector<std::vector<int>> order_leaves(const std::vector<Leaf>& leaves) {
   batch.row_map = piece(rows);
   batch.neighbours = piece(neighbours);
   batch.vertex_weights = piece(weights);
-  const auto n_boundary = piece(boundary), order = piece(std::vector<Index>(weights.size(), -7));
-  Impl::LeafOrdering<Space, Index>(batch, n_boundary, order).run(Space(), max_inner, max_vertices);
+  const auto n_inner = piece(inner), n_boundary = piece(boundary), chosen = piece(all),
+             order = piece(std::vector<Index>(weights.size(), -7));
+  Impl::LeafOrdering<Space, Index>(batch, n_inner, n_boundary, order)
+      .run(Space(), chosen, max_inner, max_vertices);
   const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), owners.back());
   std::vector<std::vector<int>> orders;
   for (std::size_t g = 0; g < leaves.size(); ++g) {
     orders.emplace_back();
     const auto begin = static_cast<std::size_t>(first[g]), end = static_cast<std::size_t>(first[g + 1]);
     for (std::size_t k = begin; k < end; ++k) {
-      const bool inner = k < end - static_cast<std::size_t>(boundary[g]);
-      if (inner)
+      const bool is_inner = k < end - static_cast<std::size_t>(boundary[g]);
+      if (is_inner)
         orders.back().push_back(static_cast<int>(host(k) - first[g]));
       else
         CHECK(host(k) == -7);
@@ -139,7 +143,8 @@ TEMPLATE_LIST_TEST_CASE("leaves: a team orders each by exact minimum degree", "[
     CAPTURE(g);
     CHECK(orders[g] == reference_order(leaves[g]));
   }
-  CHECK_THROWS_AS((Impl::LeafOrdering<TestType, int>({}, {}, {}).run(TestType(), 16001, 16001)), InputError);
+  CHECK_THROWS_AS((Impl::LeafOrdering<TestType, int>({}, {}, {}, {}).run(TestType(), {}, 16001, 16001)),
+                  InputError);
   // Exact degrees and approximate ones lead to about the same fill.
   auto by_host = minimum_degree(leaves.back().graph, leaves.back().weights, 20), by_team = orders.back();
   for (int v = 380; v < 400; ++v) {

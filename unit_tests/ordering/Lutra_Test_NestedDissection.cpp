@@ -221,29 +221,44 @@ TEST_CASE("nested dissection: the same order for any number of threads", "[order
   CHECK(dissect(graph).permutation == dissect(graph).permutation);
 }
 
-TEST_CASE("nested dissection: by levels as well as by tasks", "[ordering]") {
-  const int n = 60;
-  const Graph graph = Test::graph_of<int>(2 * n * n, copies(Test::grid(n), n * n, 2));
+/// Order and nodes by levels, leaves by teams; those too large for teams by host threads.
+auto by_levels(const Graph& graph, const DissectionOptions& options) {
   const std::vector<int> weights(at(graph.size()), 1);
   std::vector<int> order(weights.size());
-  Impl::LevelDissection<Whole, int> levels(Whole{}, plain(), MemoryBudget());
-  levels.run(graph, weights, Impl::list_components(graph, order), order);
-  Impl::order_leaves(graph, weights, levels.nodes, order);
+  Impl::LevelDissection<Whole, int> levels(Whole{}, options, MemoryBudget());
+  levels.run(graph, weights, order);
+  Impl::order_leaves(graph, weights, levels.nodes, levels.ordered, order);
   REQUIRE_NOTHROW(check_permutation({order.begin(), order.end()}, graph.size()));
-  const auto by_tasks = forecast_fill(graph, by_threads(graph, 1)), by_levels = forecast_fill(graph, order);
-  CHECK(static_cast<double>(by_levels.nnz_l) < 1.1 * static_cast<double>(by_tasks.nnz_l));
   // No edge joins ranges of different nodes unless one is an ancestor's.
   std::vector<int> position(order.size());
   for (std::size_t k = 0; k < order.size(); ++k) position[at(order[k])] = static_cast<int>(k);
   for (const auto& node : levels.nodes) {
     for (int k = node.begin; k < node.own_begin; ++k) {
       const int v = order[at(k)];
-      for (int p = graph.row_map[at(v)]; p < graph.row_map[at(v) + 1]; ++p) {
-        const int other = position[at(graph.neighbours[at(p)])];
-        REQUIRE(other >= node.begin);
-      }
+      for (int p = graph.row_map[at(v)]; p < graph.row_map[at(v) + 1]; ++p)
+        REQUIRE(position[at(graph.neighbours[at(p)])] >= node.begin);
     }
   }
+  return order;
+}
+
+TEST_CASE("nested dissection: by levels as well as by tasks", "[ordering]") {
+  const int n = 60;
+  const Graph graph = Test::graph_of<int>(2 * n * n, copies(Test::grid(n), n * n, 2));
+  DissectionOptions options = plain();
+  for (const int team_vertices : {6000, 300}) {
+    options.team_vertices = team_vertices;
+    const auto order = by_levels(graph, options);
+    const auto by_tasks = forecast_fill(graph, by_threads(graph, 1)), levels = forecast_fill(graph, order);
+    CHECK(static_cast<double>(levels.nnz_l) < 1.1 * static_cast<double>(by_tasks.nnz_l));
+    CHECK(by_levels(graph, options) == order);
+  }
+  for (const Test::Edges& edges :
+       {Test::random_tree(3000, 1), Test::random_edges(3000, 9000, 3), Test::Edges(),
+        copies(Test::path(5), 5, 600), copies(Test::clique(30), 30, 100)})
+    by_levels(Test::graph_of<int>(3000, edges), options);
+  by_levels(Test::graph_of<int>(1200, Test::clique(1200)), options);  // a leaf of the host's
+  by_levels(Test::graph_of<int>(0, {}), options);
 }
 
 TEST_CASE("nested dissection: fill against METIS and AMD", "[ordering]") {

@@ -11,6 +11,7 @@
 
 #include "Lutra_InitialSeparator.hpp"
 #include "Lutra_SeparatorRefinement.hpp"
+#include "Lutra_TeamBisection.hpp"
 
 namespace {
 
@@ -110,21 +111,20 @@ SeparatorWeights<Index> checked_weights(const Batch<Index>& batch, const Parts& 
   return weights;
 }
 
-enum class Method { moves, half_passes };
+/// By one thread, and as devices do: collected by all, moved by one thread a graph.
+enum class Method { moves, collected };
 
-/// Refines by one of the two methods, whatever the size of the graphs.
-template <class Executor, class Index>
-void refine(const Executor& exec, Batch<Index>& batch, Parts& part, Method method,
-            double max_side_share = 0.6) {
+using Whole = WholeSpace<Space>;
+
+template <class Index>
+void refine(Batch<Index>& batch, Parts& part, Method method, double max_side_share = 0.6) {
   DissectionStack<Kokkos::HostSpace> stack;
-  const auto view = batch.view();
-  if (method == Method::half_passes)
-    SeparatorHalfPasses<Executor, Index, Kokkos::HostSpace>(exec, view, max_side_share, piece(part), stack)
-        .refine();
+  DissectionOptions options;
+  options.max_side_share = max_side_share;
+  if (method == Method::moves)
+    refine_separator(OneThread{}, batch.view(), options, piece(part), stack);
   else
-    exec.for_each("refine", view.n_graphs,
-                  RefineByMoves<Index, Kokkos::HostSpace>{
-                      view, piece(part), take_node_fm_arrays<Index>(view.n_vertices, stack), max_side_share});
+    refine_collected(Whole{Space()}, batch.view(), options, piece(part), stack);
 }
 
 template <class Executor, class Index>
@@ -153,18 +153,18 @@ Parts worst_part(std::size_t n) {
 using Indices = std::tuple<int, std::int64_t>;
 
 TEST_CASE("separators: of path, cycle and complete bipartite graph, refined by hand", "[ordering]") {
-  const Method method = GENERATE(Method::moves, Method::half_passes);
+  const Method method = GENERATE(Method::moves, Method::collected);
   SECTION("path of 10 vertices, all in the separator but its ends") {
     auto batch = batch_of<int>(path(10));
     Parts part = worst_part(10);
-    refine(OneThread{}, batch, part, method);
+    refine(batch, part, method);
     CHECK(checked_weights(batch, part).part[separator] == 1);
   }
   SECTION("path of 10 vertices, an optimum stays") {
     auto batch = batch_of<int>(path(10));
     Parts part = {0, 0, 0, 0, 2, 1, 1, 1, 1, 1};
     const Parts before = part;
-    refine(OneThread{}, batch, part, method);
+    refine(batch, part, method);
     CHECK(checked_weights(batch, part).part[separator] == 1);
     CHECK(checked_weights(batch, part).imbalance() == 1);
     CHECK(part == before);
@@ -174,7 +174,7 @@ TEST_CASE("separators: of path, cycle and complete bipartite graph, refined by h
     Parts part(12, separator);
     part[0] = side_a;
     part[6] = side_b;
-    refine(OneThread{}, batch, part, method);
+    refine(batch, part, method);
     CHECK(checked_weights(batch, part).part[separator] == 2);
   }
   SECTION("complete bipartite graph of 4 and 4") {
@@ -183,7 +183,7 @@ TEST_CASE("separators: of path, cycle and complete bipartite graph, refined by h
       for (int v = 4; v < 8; ++v) edges.push_back({u, v});
     auto batch = batch_of<int>(from_edges(8, edges));
     Parts part(8, separator);
-    refine(OneThread{}, batch, part, method);
+    refine(batch, part, method);
     const auto weights = checked_weights(batch, part);
     CHECK(weights.part[separator] == 4);
     CHECK(weights.larger_side() <= 4);
@@ -193,29 +193,29 @@ TEST_CASE("separators: of path, cycle and complete bipartite graph, refined by h
     for (int v = 1; v < 9; ++v) edges.push_back({0, v});
     auto batch = batch_of<int>(from_edges(9, edges), {3, 1, 1, 1, 1, 1, 1, 1, 1});
     Parts part = {2, 0, 0, 0, 0, 1, 1, 1, 1};
-    refine(OneThread{}, batch, part, method);
+    refine(batch, part, method);
     CHECK(checked_weights(batch, part).part[separator] == 3);
   }
   SECTION("weights: the light vertex of a path is the separator") {
     auto batch = batch_of<int>(path(7), {5, 5, 5, 1, 5, 5, 5});
     Parts part = {0, 0, 2, 1, 1, 1, 1};
-    refine(OneThread{}, batch, part, method);
+    refine(batch, part, method);
     CHECK(part == Parts{0, 0, 0, 2, 1, 1, 1});
   }
 }
 
 TEST_CASE("separators: an admissible balance is reached and held", "[ordering]") {
-  const Method method = GENERATE(Method::moves, Method::half_passes);
+  const Method method = GENERATE(Method::moves, Method::collected);
   const double share = GENERATE(0.5, 0.55, 0.6);
   auto batch = batch_of<int>(grid(14, 15));
   Parts part(210, side_b);
   part[0] = side_a;
   part[1] = part[15] = separator;
-  refine(OneThread{}, batch, part, method, share);
+  refine(batch, part, method, share);
   const auto weights = checked_weights(batch, part);
   CHECK(weights.larger_side() <= weights.max_side(share));
   Parts again = part;
-  refine(OneThread{}, batch, again, method, share);
+  refine(batch, again, method, share);
   const auto second = checked_weights(batch, again);
   CHECK(second.larger_side() <= weights.max_side(share));
   CHECK(second.part[separator] <= weights.part[separator]);
@@ -224,7 +224,7 @@ TEST_CASE("separators: an admissible balance is reached and held", "[ordering]")
 TEMPLATE_LIST_TEST_CASE("separators: never heavier, sides apart, for each number of threads and twice",
                         "[ordering]", Indices) {
   using Index = TestType;
-  const Method method = GENERATE(Method::moves, Method::half_passes);
+  const Method method = GENERATE(Method::moves, Method::collected);
   const unsigned seed = GENERATE(1U, 2U, 3U, 4U);
   Batch<Index> batch;
   Parts start, one_by_one;
@@ -243,17 +243,15 @@ TEMPLATE_LIST_TEST_CASE("separators: never heavier, sides apart, for each number
       if (random() % 5 == 0) p = separator;
     start.insert(start.end(), part.begin(), part.end());
     const auto before = checked_weights(alone, part);
-    refine(OneThread{}, alone, part, method);
+    refine(alone, part, method);
     const auto after = checked_weights(alone, part);
     CHECK(after.part[separator] <= before.part[separator]);
     CHECK(after.larger_side() <= after.max_side(0.6));
     one_by_one.insert(one_by_one.end(), part.begin(), part.end());
   }
-  Parts in_one_thread = start, by_all = start, again = start;
-  refine(OneThread{}, batch, in_one_thread, method);
-  refine(WholeSpace<Space>{Space()}, batch, by_all, method);
-  refine(WholeSpace<Space>{Space()}, batch, again, method);
-  CHECK(in_one_thread == one_by_one);
+  Parts by_all = start, again = start;
+  refine(batch, by_all, method);
+  refine(batch, again, method);
   CHECK(by_all == one_by_one);
   CHECK(again == one_by_one);
 }
@@ -311,29 +309,80 @@ TEST_CASE("separators: components, isolated vertices and graphs without a balanc
     batch.add({});
     CHECK(initial(OneThread{}, batch).empty());
     Parts part;
-    refine(WholeSpace<Space>{Space()}, batch, part, Method::half_passes);
-    refine(OneThread{}, batch, part, Method::moves);
+    refine(batch, part, Method::collected);
+    refine(batch, part, Method::moves);
   }
 }
 
-TEST_CASE("separators: both methods and the dispatch of them on a grid that is large enough for half passes",
-          "[ordering]") {
+/// A band of 9 columns with a crooked end.
+Parts thick_separator(int rows, int columns) {
+  Parts part;
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns; ++j) part.push_back(j < 118 + i % 3 ? side_a : j < 127 ? separator : side_b);
+  return part;
+}
+
+TEST_CASE("separators: of a large grid, in any order of the list", "[ordering]") {
   constexpr int rows = 100, columns = 250;
   auto batch = batch_of<int>(grid(rows, columns));
-  // A band of 9 columns with a crooked end.
-  Parts start;
-  for (int i = 0; i < rows; ++i)
-    for (int j = 0; j < columns; ++j)
-      start.push_back(j < 118 + i % 3 ? side_a : j < 127 ? separator : side_b);
+  for (const Method method : {Method::moves, Method::collected}) {
+    Parts part = thick_separator(rows, columns);
+    refine(batch, part, method, 0.57);
+    CHECK(checked_weights(batch, part).part[separator] == rows);
+  }
+  // What a collected list leads to does not depend on its order.
   DissectionStack<Kokkos::HostSpace> stack;
-  Parts by_moves = start, by_half_passes = start;
-  refine_separator(OneThread{}, batch.view(), {}, piece(by_moves), stack);
-  refine_separator(WholeSpace<Space>{Space()}, batch.view(), {}, piece(by_half_passes), stack);
-  CHECK(checked_weights(batch, by_moves).part[separator] == rows);
-  CHECK(checked_weights(batch, by_half_passes).part[separator] == rows);
-  Parts forced = start;
-  refine(OneThread{}, batch, forced, Method::half_passes);
-  CHECK(forced == by_half_passes);
+  using Separators = CollectedSeparators<Whole, int, Kokkos::HostSpace>;
+  std::vector<Parts> results;
+  for (const bool reversed : {false, true}) {
+    Parts part = thick_separator(rows, columns);
+    const auto arrays = take_node_fm_arrays<int>(rows * columns, stack);
+    const Separators separators{batch.view(), piece(part), arrays, 0.57, 100, 4};
+    Separators::State state;
+    separators.collect(state, 0, 0, rows * columns);
+    if (reversed) std::reverse(arrays.list, arrays.list + state.length);
+    separators.refine(state, 0, rows * columns);
+    CHECK(state.weights.part[separator] == checked_weights(batch, part).part[separator]);
+    results.push_back(part);
+  }
+  CHECK(results[0] == results[1]);
+}
+
+/// Parts of all graphs of a batch, a team each.
+template <class Index>
+Parts by_teams(Batch<Index>& batch, const DissectionOptions& options) {
+  DissectionStack<Kokkos::HostSpace> stack;
+  Parts part(batch.weights.size(), 99);
+  TeamBisection<Space, Index>(batch.view(), options, piece(part)).run(Whole{Space()}, stack);
+  return part;
+}
+
+TEMPLATE_LIST_TEST_CASE("separators: teams bisect graphs of a batch as each alone", "[ordering]", Indices) {
+  using Index = TestType;
+  DissectionOptions options;
+  options.team_descents = 2;
+  Batch<Index> batch;
+  Parts one_by_one;
+  std::vector<std::array<int, 2>> star;
+  for (int v = 1; v < 300; ++v) star.push_back({0, v});
+  const std::vector<std::vector<std::set<int>>> graphs = {
+      grid(30, 40), random_graph(500, 1000, 1), {}, path(700), from_edges(300, star),
+      grid(5, 5),   from_edges(200, {})};
+  for (const auto& lists : graphs) {
+    batch.add(lists);
+    auto alone = batch_of<Index>(lists);
+    const Parts part = by_teams(alone, options);
+    one_by_one.insert(one_by_one.end(), part.begin(), part.end());
+  }
+  CHECK(by_teams(batch, options) == one_by_one);
+  CHECK(by_teams(batch, options) == one_by_one);
+  const std::array<Index, 7> bound = {33, 120, 0, 1, 1, 5, 0};
+  for (std::size_t g = 0; g < bound.size(); ++g) {
+    const auto weights = checked_weights(batch, one_by_one, g);
+    CAPTURE(g);
+    CHECK(weights.part[separator] <= bound[g]);
+    if (g != 2) CHECK(weights.larger_side() <= weights.max_side(0.6));
+  }
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace lutra::Impl {
 // thread.
 //
 //   WholeSpace<Space>  one launch for all subgraphs of a level of the dissection
+//   TeamThreads        one subgraph by the threads of a team, inside a kernel
 //   OneThread          one subgraph, everything in cache; many of them run at the same time in different
 //   threads
 //
@@ -75,6 +76,21 @@ struct WholeSpace {
     if (out.extent(0) > 0) Kokkos::deep_copy(space, out, value);
   }
 
+  /// f(member) for `count` teams, each with the scratch memory f asks for (`scratch_bytes`). Teams of a host
+  /// have at most two threads: no barrier waits for many.
+  /// @param size threads of a team on a device, a power of two
+  template <int max_size, class Index, class Functor>
+  void for_each_team(const char* label, Index count, int size, const Functor& f) const {
+    using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<max_size, 1>>;
+    constexpr bool on_host =
+        Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
+    if (count == 0) return;
+    if (on_host) size = std::min(2, space.concurrency());
+    Policy policy(space, static_cast<int>(count), size);
+    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(f.scratch_bytes())));
+    Kokkos::parallel_for(label, policy, f);
+  }
+
   /// The value of one entry, read once all work before is done.
   template <class In, class Index>
   typename In::non_const_value_type read(const In& in, Index i) const {
@@ -128,6 +144,65 @@ struct WholeSpace {
   template <class Index>
   auto range(Index n) const {
     return Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Index>>(space, 0, n);
+  }
+};
+
+/// The threads of a team, inside a kernel. All of them make each call, which ends with a barrier: what one
+/// wrote before, all may read after. (Atomics are those of `WholeSpace`.)
+template <class Member>
+struct TeamThreads {
+  const Member& member;
+
+  /// f(i) for i = 0 … n − 1.
+  template <class Index, class Functor>
+  KOKKOS_FUNCTION void for_each(Index n, const Functor& f) const {
+    const auto size = static_cast<Index>(member.team_size());
+    for (auto i = static_cast<Index>(member.team_rank()); i < n; i += size) f(i);
+    member.team_barrier();
+  }
+
+  /// The same for few, long f: as far apart as can be, so that they do not share a warp.
+  template <class Index, class Functor>
+  KOKKOS_FUNCTION void for_each_apart(Index n, const Functor& f) const {
+    const auto size = static_cast<Index>(member.team_size()), rank = static_cast<Index>(member.team_rank());
+    const Index distance = n < size ? size / n : Index(1);
+    if (rank % distance == 0)
+      for (Index i = rank / distance; i < n; i += (size + distance - 1) / distance) f(i);
+    member.team_barrier();
+  }
+
+  /// f() by one thread.
+  template <class Functor>
+  KOKKOS_FUNCTION void once(const Functor& f) const {
+    if (member.team_rank() == 0) f();
+    member.team_barrier();
+  }
+
+  /// The sum that f(i, sum) adds up.
+  template <class Index, class Functor>
+  KOKKOS_FUNCTION Index sum(Index n, const Functor& f) const {
+    Index result = 0;
+    Kokkos::parallel_reduce(Kokkos::TeamThreadRange(member, n), f, result);
+    member.team_barrier();
+    return result;
+  }
+
+  /// out[i] = in(0) + … + in(i − 1) for i = 0 … n; returns out[n].
+  template <class Index, class Out, class In>
+  KOKKOS_FUNCTION Index exclusive_scan(Index n, const Out& out, const In& in) const {
+    const auto size = static_cast<Index>(member.team_size()), rank = static_cast<Index>(member.team_rank());
+    const Index share = (n + size - 1) / size, begin = rank * share < n ? rank * share : n,
+                end = begin + share < n ? begin + share : n;
+    Index own = 0;
+    for (Index i = begin; i < end; ++i) own += in(i);
+    Index sum = member.team_scan(own);
+    for (Index i = begin; i < end; ++i) {
+      out(i) = sum;
+      sum += in(i);
+    }
+    if (rank == size - 1) out(n) = sum;
+    member.team_barrier();
+    return out(n);
   }
 };
 

@@ -38,7 +38,7 @@ struct GraphBatch {
   Indices edge_weights;    ///< like `neighbours`, symmetric; empty: all 1
   Indices vertex_weights;  ///< [n_vertices] positive
 
-  Index n_entries() const { return static_cast<Index>(neighbours.extent(0)); }
+  KOKKOS_FUNCTION Index n_entries() const { return static_cast<Index>(neighbours.extent(0)); }
 
   KOKKOS_FUNCTION Index graph_of(Index v) const { return n_graphs == 1 ? Index(0) : graph(v); }
   KOKKOS_FUNCTION Index first_of(Index v) const { return n_graphs == 1 ? Index(0) : first_vertex(graph(v)); }

@@ -36,31 +36,41 @@ class LeafOrdering {
   using Indices = Piece<Index, MemorySpace>;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
 
-  /// @param leaves     of each the last vertices are its boundary
-  /// @param n_boundary [n_graphs] so many
+  /// @param leaves     of each the inner vertices come first, then its boundary. Entries may follow that are
+  ///                   no vertices; rows of the boundary are not read
+  /// @param n_inner    [n_graphs] vertices to be ordered
+  /// @param n_boundary [n_graphs] those behind them
   /// @param order      [n_vertices] where a leaf's vertices start: its vertex eliminated as k-th, numbered in
   ///                   the batch; entries behind them are left as they are
-  LeafOrdering(const Batch& leaves, const Indices& n_boundary, const Indices& order)
-      : m_leaves(leaves), m_n_boundary(n_boundary), m_order(order) {}
+  LeafOrdering(const Batch& leaves, const Indices& n_inner, const Indices& n_boundary, const Indices& order)
+      : m_leaves(leaves), m_n_inner(n_inner), m_n_boundary(n_boundary), m_order(order) {}
 
-  /// Orders all leaves. Does not fence. Scratch memory of a team: a bit for each inner vertex and vertex of
+  /// Orders some leaves. Does not fence. Scratch memory of a team: a bit for each inner vertex and vertex of
   /// the leaf, and two numbers for each inner vertex; shared memory where it fits.
+  /// @param chosen       the leaves
   /// @param max_inner    the most vertices of a leaf that are ordered
   /// @param max_vertices the most with the boundary
   /// @throws InputError where max_inner is above 16,000
-  void run(const ExecutionSpace& exec, Index max_inner, Index max_vertices) {
+  void run(const ExecutionSpace& exec, const Indices& chosen, Index max_inner, Index max_vertices) {
     if (max_inner > 16000)
       throw InputError("max_inner: leaves of " + std::to_string(max_inner) + " vertices are above 16000");
-    m_max_inner = max_inner;
-    m_max_words = words_of(max_vertices);
+    m_chosen = chosen;
     using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-    const auto n_leaves = static_cast<int>(m_leaves.n_graphs);
+    const auto n_leaves = static_cast<int>(chosen.extent(0));
     if (n_leaves == 0 || max_inner == 0) return;
     Policy policy(exec, n_leaves, Kokkos::AUTO);
-    const auto bytes = static_cast<int>(scratch_bytes());
+    const auto bytes = static_cast<int>(scratch_bytes(max_inner, max_vertices));
     m_level = bytes <= policy.scratch_size_max(0) ? 0 : 1;
     policy.set_scratch_size(m_level, Kokkos::PerTeam(bytes));
     Kokkos::parallel_for("lutra::ordering::order_leaves", policy, *this);
+  }
+
+  /// Of a team for leaves of so many vertices.
+  static std::size_t scratch_bytes(Index max_inner, Index max_vertices) {
+    const int n_words = words_of(max_vertices);
+    const auto words = static_cast<std::size_t>(max_inner) * static_cast<std::size_t>(stride_of(n_words)) +
+                       2 * static_cast<std::size_t>(n_words);
+    return words * sizeof(Word) + 2 * static_cast<std::size_t>(max_inner) * sizeof(Index) + 64;
   }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
@@ -88,19 +98,12 @@ class LeafOrdering {
   /// Rows at an odd distance: threads with neighbouring rows meet different banks of shared memory.
   KOKKOS_FUNCTION static int stride_of(int n_words) { return n_words | 1; }
 
-  std::size_t scratch_bytes() const {
-    const auto words =
-        static_cast<std::size_t>(m_max_inner) * static_cast<std::size_t>(stride_of(m_max_words)) +
-        2 * static_cast<std::size_t>(m_max_words);
-    return words * sizeof(Word) + 2 * static_cast<std::size_t>(m_max_inner) * sizeof(Index) + 64;
-  }
-
   KOKKOS_FUNCTION Leaf make_leaf(const Team& team) const {
-    const auto g = static_cast<Index>(team.league_rank());
+    const Index g = m_chosen(team.league_rank());
     Leaf leaf;
     leaf.first = m_leaves.first_vertex(g);
-    leaf.n_vertices = m_leaves.first_vertex(g + 1) - leaf.first;
-    leaf.n_inner = leaf.n_vertices - m_n_boundary(g);
+    leaf.n_inner = m_n_inner(g);
+    leaf.n_vertices = leaf.n_inner + m_n_boundary(g);
     leaf.n_words = words_of(leaf.n_vertices);
     leaf.stride = stride_of(leaf.n_words);
     const auto words = static_cast<std::size_t>(leaf.n_inner) * static_cast<std::size_t>(leaf.stride);
@@ -233,9 +236,8 @@ class LeafOrdering {
   }
 
   Batch m_leaves;
-  Indices m_n_boundary, m_order;
-  Index m_max_inner = 0;
-  int m_max_words = 0, m_level = 0;
+  Indices m_n_inner, m_n_boundary, m_order, m_chosen;
+  int m_level = 0;
 };
 
 }  // namespace lutra::Impl

@@ -90,15 +90,21 @@ class LeafWorkspace {
 };
 
 /// Orders the leaves among the nodes of a separator tree by all host threads.
+/// @param ordered [nodes] leaves that are already
 template <class Index>
 void order_leaves(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
-                  const std::vector<DissectionNode<Index>>& nodes, std::vector<Index>& order) {
+                  const std::vector<DissectionNode<Index>>& nodes, const std::vector<char>& ordered,
+                  std::vector<Index>& order) {
+  if (std::ranges::count(ordered, 1) ==
+      std::ranges::count_if(nodes, [](const auto& node) { return node.leaf; }))
+    return;
   const auto n_threads =
       static_cast<std::size_t>(std::max(1, Kokkos::DefaultHostExecutionSpace().concurrency()));
   std::vector<LeafWorkspace<Index>> workspaces(n_threads, LeafWorkspace<Index>(graph, weights));
   for_each_task(n_threads, nodes.size(), [&](std::size_t thread, std::size_t k) {
     const DissectionNode<Index>& node = nodes[k];
-    if (node.leaf) workspaces[thread].order(order.data() + node.own_begin, node.end - node.own_begin);
+    if (node.leaf && ordered[k] == 0)
+      workspaces[thread].order(order.data() + node.own_begin, node.end - node.own_begin);
   });
 }
 

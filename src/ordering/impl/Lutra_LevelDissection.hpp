@@ -5,11 +5,12 @@
 // Nested dissection (George 1973) by all threads of a space, level by level of the separator tree: the method
 // of devices.
 
-#include <algorithm>
+#include <numeric>
 #include <vector>
 
+#include "Lutra_BatchBisection.hpp"
 #include "Lutra_DissectionNode.hpp"
-#include "Lutra_MultilevelBisection.hpp"
+#include "Lutra_LeafBatch.hpp"
 #include "Lutra_SymmetricGraph.hpp"
 
 namespace lutra::Impl {
@@ -21,7 +22,8 @@ namespace lutra::Impl {
 ///     level 1   | side a           | side b          | sep.  |      bisection splits in three
 ///     level 2   | a | b | s.       | leaf | b   | s. |       |      batch: the ranges still to be dissected
 ///
-/// The host sees three counts per subgraph and level, and decides what becomes a leaf.
+/// The host sees three counts per subgraph and level, and decides what becomes a leaf. Components are not
+/// looked for: bisections part them, with empty separators.
 template <class Executor, class Index>
 class LevelDissection {
  public:
@@ -34,30 +36,44 @@ class LevelDissection {
   using Node = DissectionNode<Index>;
 
   LevelDissection(const Executor& exec, const DissectionOptions& options, const MemoryBudget& budget)
-      : m_exec(exec),
-        m_options(options),
-        m_bisection(exec, options),
-        m_memory(budget),
-        m_batches{Stack(budget), Stack(budget)} {}
+      : m_exec(exec), m_options(options), m_bisection(exec, options), m_budget(budget) {}
 
-  /// Leaves are nodes whose vertices stay unordered.
-  /// @param order [n] vertices of a component next to each other; then those of every node
-  /// @param first where each component begins in `order`, and the end
-  void run(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
-           const std::vector<Index>& first, std::vector<Index>& order) {
-    m_order = upload(order, m_memory);
-    const Indices before = m_memory.template take<Index>(order.size());
-    Graph batch = first_batch(graph, weights, first, order);
-    for (std::size_t level = 0; batch.n_graphs > 0; ++level) {
-      batch = dissect(batch, before, m_batches[level % 2]);
+  /// @param order [n] vertices by position
+  void run(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights, std::vector<Index>& order) {
+    const auto n = static_cast<Index>(order.size());
+    if (n <= static_cast<Index>(m_options.leaf_vertices)) {
+      std::iota(order.begin(), order.end(), Index(0));
+      if (n > 0) nodes.push_back({0, 0, n, true});
+      ordered.assign(nodes.size(), 0);
+      return;
     }
+    // Blocks of memory as large as most graphs need: an allocation takes as long as many launches.
+    const std::size_t n_bytes = order.size() * sizeof(Index), bytes = graph.neighbours.size() * sizeof(Index);
+    Stack memory(m_budget, 60 * n_bytes + 20 * bytes), even(m_budget, 6 * n_bytes + bytes),
+        odd(m_budget, 6 * n_bytes + bytes);
+    m_memory = &memory;
+    m_order = memory.template take<Index>(n);
+    m_exec.for_each("lutra::ordering::identity", n, Identity{m_order});
+    const Graph whole = upload(graph, weights);
+    const Indices before = memory.template take<Index>(n);
+    Graph batch = whole;
+    m_begin.assign(1, 0);
+    for (bool is_even = true; batch.n_graphs > 0; is_even = !is_even)
+      batch = dissect(batch, before, is_even ? even : odd);
+    ordered = LeafBatch<Executor, Index>(m_exec, whole, m_order).run(nodes, memory);
     Kokkos::deep_copy(HostIndices(order.data(), order.size()), m_order);
   }
 
   std::vector<Node> nodes;
+  std::vector<char> ordered;  ///< [nodes] of a leaf: whether its vertices are, else that is left to the host
   Index n_degenerate = 0;
 
   // Kernels are public: nvcc instantiates them by name.
+  struct Identity {
+    Indices order;
+    KOKKOS_FUNCTION void operator()(const Index v) const { order(v) = v; }
+  };
+
   struct CountParts {
     Graph graph;
     Parts part;
@@ -139,53 +155,31 @@ class LevelDissection {
  private:
   Indices upload(const std::vector<Index>& from, Stack& stack) const {
     const Indices to = stack.template take<Index>(from.size());
-    Kokkos::deep_copy(to, HostIndices(const_cast<Index*>(from.data()), from.size()));
+    Kokkos::deep_copy(m_exec.space, to, HostIndices(const_cast<Index*>(from.data()), from.size()));
+    m_exec.fence();  // the source may go
     return to;
   }
 
-  /// The components that are dissected; smaller ones become leaves together.
-  Graph first_batch(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
-                    const std::vector<Index>& first, const std::vector<Index>& order) {
-    std::vector<Index> number(order.size()), row_map{0}, neighbours, vertex_weights, starts{0}, graph_of;
-    m_begin.clear();
-    for (std::size_t c = 0; c + 1 < first.size(); ++c) {
-      const Index begin = first[c], end = first[c + 1];
-      if (end - begin <= static_cast<Index>(m_options.leaf_vertices)) {
-        nodes.push_back({begin, begin, end, true});
-        continue;
-      }
-      for (Index k = begin; k < end; ++k) at(number, at(order, k)) = starts.back() + k - begin;
-      for (Index k = begin; k < end; ++k) {
-        const Index v = at(order, k);
-        for (Index p = at(graph.row_map, v); p < at(graph.row_map, v + 1); ++p)
-          neighbours.push_back(at(number, at(graph.neighbours, p)));
-        row_map.push_back(static_cast<Index>(neighbours.size()));
-        vertex_weights.push_back(at(weights, v));
-        graph_of.push_back(static_cast<Index>(m_begin.size()));
-      }
-      m_begin.push_back(begin);
-      starts.push_back(starts.back() + end - begin);
-    }
+  /// The graph as a batch of one.
+  Graph upload(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights) const {
     Graph batch;
-    batch.n_graphs = static_cast<Index>(m_begin.size());
-    batch.n_vertices = starts.back();
-    batch.first_vertex = upload(starts, m_memory);
-    if (batch.n_graphs > 1) batch.graph = upload(graph_of, m_memory);
-    batch.row_map = upload(row_map, m_memory);
-    batch.neighbours = upload(neighbours, m_memory);
-    batch.vertex_weights = upload(vertex_weights, m_memory);
-    m_exec.fence();
+    batch.n_graphs = 1;
+    batch.n_vertices = graph.size();
+    batch.first_vertex = upload({0, graph.size()}, *m_memory);
+    batch.row_map = upload(graph.row_map, *m_memory);
+    batch.neighbours = upload(graph.neighbours, *m_memory);
+    batch.vertex_weights = upload(weights, *m_memory);
     return batch;
   }
 
   /// Bisects all graphs of a batch; returns the batch of the sides that are dissected further, in `memory`.
   Graph dissect(const Graph& batch, const Indices& before, Stack& memory) {
     memory.rewind({0, 0});
-    const auto mark = m_memory.mark();
+    const auto mark = m_memory->mark();
     const Index n = batch.n_vertices;
-    const Parts part = m_memory.template take<signed char>(n);
-    m_bisection.bisect(batch, part, m_memory);
-    const Indices size = m_memory.template take<Index>(3 * batch.n_graphs);
+    const Parts part = m_memory->template take<signed char>(n);
+    m_bisection.bisect(batch, part, *m_memory);
+    const Indices size = m_memory->template take<Index>(3 * batch.n_graphs);
     m_exec.fill(size, Index(0));
     m_exec.for_each("lutra::ordering::count_parts", n, CountParts{batch, part, size});
     std::vector<Index> sizes(size.extent(0));
@@ -193,32 +187,31 @@ class LevelDissection {
     Kokkos::deep_copy(HostIndices(sizes.data(), sizes.size()), size);
 
     const Plan plan = plan_next(sizes);
-    const Targets to{upload(m_begin, m_memory), upload(plan.first, m_memory), upload(plan.child, m_memory),
+    const Targets to{upload(m_begin, *m_memory), upload(plan.first, *m_memory), upload(plan.child, *m_memory),
                      upload(plan.child_first, memory)};
     Graph next;
     next.n_graphs = static_cast<Index>(plan.begin.size());
     next.n_vertices = plan.child_first.back();
     next.first_vertex = to.child_first;
     if (next.n_graphs > 1) next.graph = memory.template take<Index>(next.n_vertices);
-    const Indices in_a = m_memory.template take<Index>(n + 1), in_b = m_memory.template take<Index>(n + 1),
-                  number = m_memory.template take<Index>(n);
+    const Indices in_a = m_memory->template take<Index>(n + 1), in_b = m_memory->template take<Index>(n + 1),
+                  number = m_memory->template take<Index>(n);
     m_exec.exclusive_scan("lutra::ordering::rank_a", n, in_a, IsIn{part, side_a});
     m_exec.exclusive_scan("lutra::ordering::rank_b", n, in_b, IsIn{part, side_b});
-    m_exec.fence();
-    Kokkos::deep_copy(before, m_order);
+    Kokkos::deep_copy(m_exec.space, before, m_order);
     m_exec.for_each("lutra::ordering::move", n,
                     Move{batch, part, in_a, in_b, to, before, m_order, number, next.graph});
     cut_out(batch, part, number, next, memory);
     m_begin = plan.begin;
     m_exec.fence();
-    m_memory.rewind(mark);
+    m_memory->rewind(mark);
     return next;
   }
 
   void cut_out(const Graph& batch, const Parts& part, const Indices& number, Graph& next, Stack& memory) {
     next.vertex_weights = memory.template take<Index>(next.n_vertices);
     next.row_map = memory.template take<Index>(next.n_vertices + 1);
-    const Indices length = m_memory.template take<Index>(next.n_vertices);
+    const Indices length = m_memory->template take<Index>(next.n_vertices);
     m_exec.for_each("lutra::ordering::row_lengths", batch.n_vertices,
                     RowLength{batch, part, number, length, next.vertex_weights});
     const Index n_entries =
@@ -262,9 +255,9 @@ class LevelDissection {
 
   Executor m_exec;
   DissectionOptions m_options;
-  MultilevelBisection<Executor, Index> m_bisection;
-  Stack m_memory;      ///< the order, the first batch, and what a level needs
-  Stack m_batches[2];  ///< batches of even and odd levels
+  BatchBisection<Executor, Index> m_bisection;
+  MemoryBudget m_budget;
+  Stack* m_memory = nullptr;  ///< in `run`: the order, the first batch, and what a level needs
   Indices m_order;
   std::vector<Index> m_begin;  ///< [n_graphs] where each graph's range begins
 };

@@ -138,6 +138,19 @@ class NodeFm {
     for (Index i = 0; i < m_size; ++i) find_pull(m_a.list[i]);
   }
 
+  /// Takes a separator over whose pulls are in the arrays already, and its list, of any order: of equal gains
+  /// the smaller number comes first then, and what follows does not depend on the order of the list.
+  /// @param end one above the largest number of a vertex
+  /// @param max_patience moves after the best state of a pass
+  KOKKOS_FUNCTION void take_over(Index size, Index end, const SeparatorWeights<Index>& weights,
+                                 Index max_side, Index max_patience) {
+    m_weights = weights;
+    m_size = size;
+    m_max_side = max_side;
+    m_max_patience = max_patience;
+    m_first_stamp = end;
+  }
+
   /// Passes to alternate sides, the lighter first, until neither side gains or `max_passes` are done.
   KOKKOS_FUNCTION void refine(int max_passes) {
     int to = m_weights.part[0] <= m_weights.part[1] ? 0 : 1;
@@ -169,6 +182,14 @@ class NodeFm {
     end_pass();
   }
 
+  /// Weights of the neighbours of a separator's vertex in both sides.
+  KOKKOS_FUNCTION void find_pull(Index v) {
+    Index pull[3] = {0, 0, 0};
+    for_neighbours(v, [&](Index u) { pull[m_part[u]] += m_graph.weights[u]; });
+    m_a.pull[2 * v] = pull[0];
+    m_a.pull[2 * v + 1] = pull[1];
+  }
+
  private:
   KOKKOS_FUNCTION std::int64_t priority(Index v) {
     const Index gain = m_graph.weights[v] - m_a.pull[2 * v + 1 - m_to];
@@ -178,13 +199,6 @@ class NodeFm {
   template <class Visit>
   KOKKOS_FUNCTION void for_neighbours(Index v, const Visit& visit) const {
     for (Index p = m_graph.row_map[v]; p < m_graph.row_map[v + 1]; ++p) visit(m_graph.neighbours[p]);
-  }
-
-  KOKKOS_FUNCTION void find_pull(Index v) {
-    Index pull[3] = {0, 0, 0};
-    for_neighbours(v, [&](Index u) { pull[m_part[u]] += m_graph.weights[u]; });
-    m_a.pull[2 * v] = pull[0];
-    m_a.pull[2 * v + 1] = pull[1];
   }
 
   /// A vertex of the other side enters the separator and the queue.
@@ -280,8 +294,14 @@ class NodeFm {
   /// A pass to one side; whether it found a better state.
   KOKKOS_FUNCTION bool improve(int to) {
     begin_pass(to);
-    for (Index i = 0; i < m_size; ++i) m_heap.insert(m_a.list[i], priority(m_a.list[i]));
-    const Index patience = m_size < 100 ? 3 * m_size : m_size < 300 ? Index(300) : m_size;
+    for (Index i = 0; i < m_size; ++i) {
+      const Index v = m_a.list[i];
+      if (m_first_stamp > 0) m_stamp = m_first_stamp - 2 - v;
+      m_heap.insert(v, priority(v));
+    }
+    m_stamp = m_first_stamp > 0 ? m_first_stamp : m_stamp;
+    Index patience = m_size < 100 ? 3 * m_size : m_size < 300 ? Index(300) : m_size;
+    if (m_first_stamp > 0 && patience > m_max_patience) patience = m_max_patience;
     while (!m_heap.empty()) {
       const Index idle = m_n_moved - m_n_best;
       if (idle > 3 * patience) break;
@@ -300,9 +320,10 @@ class NodeFm {
   Index m_max_side = 0;
   SeparatorWeights<Index> m_weights, m_best;
   int m_to = 0;
-  Index m_size = 0, m_size_before = 0;  ///< length of the list, and at the beginning of the pass
-  Index m_n_moved = 0, m_n_best = 0;    ///< moves in this pass, and those up to the best state
-  std::int64_t m_stamp = 0;             ///< of equal gains, the latest comes first
+  Index m_size = 0, m_size_before = 0;          ///< length of the list, and at the beginning of the pass
+  Index m_first_stamp = 0, m_max_patience = 0;  ///< of `take_over`
+  Index m_n_moved = 0, m_n_best = 0;            ///< moves in this pass, and those up to the best state
+  std::int64_t m_stamp = 0;                     ///< of equal gains, the latest comes first
 };
 
 template <class Index, class MemorySpace>

@@ -2,14 +2,12 @@
 #ifndef LUTRA_SEPARATORREFINEMENT_HPP
 #define LUTRA_SEPARATORREFINEMENT_HPP
 
-#include <type_traits>
+#include <cstddef>
 
 #include "Lutra_Executors.hpp"
 #include "Lutra_GraphBatch.hpp"
 #include "Lutra_NestedDissection.hpp"
 #include "Lutra_NodeFm.hpp"
-#include "Lutra_SeparatorHalfPasses.hpp"
-#include "Lutra_SharedLoops.hpp"
 
 namespace lutra::Impl {
 
@@ -29,34 +27,121 @@ struct RefineByMoves {
   }
 };
 
-/// Makes the separator of each graph of a batch lighter, or the sides more equal at the same weight. A
-/// separator whose sides are within options.max_side_share of the graph's weight is never made heavier. One
-/// thread of a host, and several threads on small graphs, move single vertices; many threads on large graphs
-/// and devices move many at once. Which it is does not depend on how many threads there are.
+/// Makes the separator of each graph of a batch lighter, or the sides more equal at the same weight, by moves
+/// of single vertices. A separator whose sides are within options.max_side_share of the graph's weight is
+/// never made heavier. (Devices: `refine_collected`.)
 /// @param part [n_vertices] no edge joins the sides, before and after
 /// Cost: one pass over the vertices, and the edges of vertices near the separator.
 template <class Executor, class Index, class MemorySpace>
 void refine_separator(const Executor& exec, const GraphBatch<Index, MemorySpace>& graph,
                       const DissectionOptions& options, const Piece<signed char, MemorySpace>& part,
                       DissectionStack<MemorySpace>& stack) {
-  constexpr bool on_host =
-      Kokkos::SpaceAccessibility<typename MemorySpace::execution_space, Kokkos::HostSpace>::accessible;
-  constexpr Index large_graph = 20000;
   const auto mark = stack.mark();
-  const auto move_single_vertices = [&] {
-    const auto arrays = take_node_fm_arrays<Index>(graph.n_vertices, stack);
-    exec.for_each("lutra::ordering::refine_separator", graph.n_graphs,
-                  RefineByMoves<Index, MemorySpace>{graph, part, arrays, options.max_side_share});
-    exec.fence();
+  const auto arrays = take_node_fm_arrays<Index>(graph.n_vertices, stack);
+  exec.for_each("lutra::ordering::refine_separator", graph.n_graphs,
+                RefineByMoves<Index, MemorySpace>{graph, part, arrays, options.max_side_share});
+  exec.fence();
+  stack.rewind(mark);
+}
+
+/// Refinement of large separators on a device: all threads collect the separator, one thread a graph moves
+/// its vertices. (Moves of many vertices at once lead into worse minima: separators 1.2 times as heavy.)
+template <class Executor, class Index, class MemorySpace>
+struct CollectedSeparators {
+  using Graph = GraphBatch<Index, MemorySpace>;
+
+  /// Of a graph: weights of its parts, length of its list.
+  struct State {
+    SeparatorWeights<Index> weights;
+    Index length = 0;
   };
-  if constexpr (Executor::one_thread || std::is_same_v<Executor, SharedThreads>) {
-    move_single_vertices();
-  } else if (on_host && graph.n_vertices / large_graph < graph.n_graphs) {
-    move_single_vertices();
-  } else {
-    SeparatorHalfPasses<Executor, Index, MemorySpace>(exec, graph, options.max_side_share, part, stack)
-        .refine();
+
+  Graph graph;
+  Piece<signed char, MemorySpace> part;
+  NodeFmArrays<Index> arrays;
+  double max_side_share;
+  Index max_patience;  ///< moves after the best state of a pass
+  int max_passes;
+
+  KOKKOS_FUNCTION NodeFm<Index> moves(Index first) const {
+    return NodeFm<Index>(plain_graph(graph), part.data(), arrays.of_graph(first));
   }
+
+  /// Adds the vertices begin … end − 1 of a graph that starts at `first`. Their order in the list is any.
+  KOKKOS_FUNCTION void collect(State& state, Index first, Index begin, Index end) const {
+    Index sum[3] = {0, 0, 0};
+    NodeFm<Index> fm = moves(first);
+    for (Index v = begin; v < end; ++v) {
+      sum[part(v)] += graph.vertex_weights(v);
+      if (part(v) != separator) continue;
+      arrays.list[first + Executor::fetch_add(&state.length, Index(1))] = v;
+      fm.find_pull(v);
+    }
+    for (int k = 0; k < 3; ++k)
+      if (sum[k] != 0) Executor::fetch_add(&state.weights.part[k], sum[k]);
+  }
+
+  /// By one thread.
+  KOKKOS_FUNCTION void refine(State& state, Index first, Index end) const {
+    NodeFm<Index> fm = moves(first);
+    fm.take_over(state.length, end, state.weights, state.weights.max_side(max_side_share), max_patience);
+    fm.refine(max_passes);
+    state.weights = fm.weights();
+  }
+
+  static constexpr Index chunk = 32;
+};
+
+/// Weights and separators of some vertices after each other, of one or several graphs.
+template <class Separators, class States>
+struct CollectChunk {
+  Separators separators;
+  States states;
+  template <class Index>
+  KOKKOS_FUNCTION void operator()(const Index c) const {
+    const auto& graph = separators.graph;
+    const Index chunk = Separators::chunk;
+    const Index end = (c + 1) * chunk < graph.n_vertices ? (c + 1) * chunk : graph.n_vertices;
+    for (Index v = c * chunk; v < end;) {
+      const Index g = graph.graph_of(v), next = graph.first_vertex(g + 1), stop = next < end ? next : end;
+      separators.collect(states(g), graph.first_vertex(g), v, stop);
+      v = stop;
+    }
+  }
+};
+
+template <class Separators, class States>
+struct RefineCollected {
+  Separators separators;
+  States states;
+  static std::size_t scratch_bytes() { return 0; }
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member) const {
+    if (member.team_rank() != 0) return;
+    const auto& first = separators.graph.first_vertex;
+    const auto g = member.league_rank();
+    separators.refine(states(g), first(g), first(g + 1));
+  }
+};
+
+/// Refines the separators of a batch in two launches.
+template <class Executor, class Index, class MemorySpace>
+void refine_collected(const Executor& exec, const GraphBatch<Index, MemorySpace>& graph,
+                      const DissectionOptions& options, const Piece<signed char, MemorySpace>& part,
+                      DissectionStack<MemorySpace>& stack) {
+  using Separators = CollectedSeparators<Executor, Index, MemorySpace>;
+  using States = Piece<typename Separators::State, MemorySpace>;
+  const auto mark = stack.mark();
+  const auto arrays = take_node_fm_arrays<Index>(graph.n_vertices, stack);
+  const States states = stack.template take<typename Separators::State>(graph.n_graphs);
+  const Separators separators{graph, part, arrays, options.max_side_share, Index(200), 4};
+  exec.fill(states, typename Separators::State());
+  exec.for_each("lutra::ordering::collect_separators",
+                (graph.n_vertices + Separators::chunk - 1) / Separators::chunk,
+                CollectChunk<Separators, States>{separators, states});
+  exec.template for_each_team<32>("lutra::ordering::refine_separators", graph.n_graphs, 32,
+                                  RefineCollected<Separators, States>{separators, states});
+  exec.fence();
   stack.rewind(mark);
 }
 
