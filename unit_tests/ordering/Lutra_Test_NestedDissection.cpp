@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "Lutra_ColumnCounts.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_HostDissection.hpp"
 #include "Lutra_LevelDissection.hpp"
 #include "Lutra_Ordering.hpp"
@@ -229,6 +230,9 @@ auto by_levels(const Graph& graph, const DissectionOptions& options) {
   levels.run(graph, weights, order);
   Impl::order_leaves(graph, weights, levels.nodes, levels.ordered, order);
   REQUIRE_NOTHROW(check_permutation({order.begin(), order.end()}, graph.size()));
+  // A device finds the same.
+  if constexpr (!Impl::is_host_space<Kokkos::DefaultExecutionSpace>)
+    CHECK(nested_dissection(Kokkos::DefaultExecutionSpace(), graph, options).permutation == order);
   // No edge joins ranges of different nodes unless one is an ancestor's.
   std::vector<int> position(order.size());
   for (std::size_t k = 0; k < order.size(); ++k) position[at(order[k])] = static_cast<int>(k);
