@@ -227,7 +227,7 @@ std::vector<PeerKind> cusolver_rf_kinds() {
   cusolverGetProperty(PATCH_LEVEL, &numbers[2]);
   const std::string version =
       std::to_string(numbers[0]) + "." + std::to_string(numbers[1]) + "." + std::to_string(numbers[2]);
-  return {{"cusolver-rf", version, make_cusolver_rf}};
+  return {{"cusolver-rf", version, make_cusolver_rf, true}};
 }
 
 }  // namespace lutra::Perf

@@ -143,7 +143,7 @@ std::unique_ptr<Peer> make_klu_given(const HostMatrix<double>& matrix, const std
 std::vector<PeerKind> klu_kinds() {
   const std::string version = std::to_string(KLU_MAIN_VERSION) + "." + std::to_string(KLU_SUB_VERSION) + "." +
                               std::to_string(KLU_SUBSUB_VERSION);
-  return {{"klu", version, make_klu}, {"klu-given", version, make_klu_given}};
+  return {{"klu", version, make_klu}, {"klu-given", version, make_klu_given, true}};
 }
 
 }  // namespace lutra::Perf

@@ -49,6 +49,7 @@ struct PeerKind {
   std::string name;
   std::string version;
   std::unique_ptr<Peer> (*make)(const HostMatrix<double>& matrix, const std::vector<double>& b);
+  bool takes_pivots = false;  ///< Lutra's matching and ordering, which it does not find itself
 };
 
 /// Empty if no library of a peer was found.

@@ -121,17 +121,20 @@ void register_solver(const PerfRun& run, const std::string& matrix, const std::s
   add("factor", measure_factorization<Scalar>);
   add("refactor", measure_refactorization<Scalar>);
   add("solve", measure_solve<Scalar>);
-  register_first_solution(run, matrix, solver, problem);
 }
 
 template <class Scalar>
 void register_matrix(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
   using ProblemPointer = std::shared_ptr<const Problem<Scalar>>;
   const auto b = make_right_hand_side(matrix);
-  register_solver(run, name, "lutra", ProblemPointer(new Problem<Scalar>{matrix, b, make_lutra<Scalar>}));
+  const ProblemPointer own(new Problem<Scalar>{matrix, b, make_lutra<Scalar>});
+  register_solver(run, name, "lutra", own);
+  register_first_solution(run, name, "lutra", own);
   if constexpr (has_peers<Scalar>) {
     for (const PeerKind& kind : peer_kinds()) {
-      register_solver(run, name, kind.name, ProblemPointer(new Problem<Scalar>{matrix, b, kind.make}));
+      const ProblemPointer problem(new Problem<Scalar>{matrix, b, kind.make});
+      register_solver(run, name, kind.name, problem);
+      if (!kind.takes_pivots) register_first_solution(run, name, kind.name, problem);
     }
     if (matrix.n_rows != matrix.n_cols || matrix_properties(make_view(matrix)).value_symmetry != 1) return;
     for (const PeerKind& kind : symmetric_peer_kinds(false)) {
