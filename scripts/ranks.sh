@@ -8,7 +8,8 @@ usage() {
 Usage: scripts/ranks.sh BUILD [solves]
 BUILD is a build folder with unit_tests/comm/lutra_test_ranks. Makes 10000 triangular solves, or as many as given, on
 four ranks while as many busy processes as there are cores run beside them, and checks each; then kills one of four ranks
-in the middle of solves, and checks that the job ends within ten seconds and that no process is left.
+in the middle of solves, and checks that the job ends within ten seconds and that no process is left; then stops one,
+and checks that all others name it.
 END
 }
 
@@ -31,19 +32,32 @@ echo "$solves solves on 4 ranks under load in $SECONDS s: passed"
 kill "${load[@]}" 2> /dev/null || true
 trap - EXIT
 
-LUTRA_RANK_SOLVES=1000000000 mpiexec -n 4 "$program" --reporter compact "$test" > /dev/null 2>&1 &
-job=$!
-sleep 4
-mapfile -t ranks < <(pgrep -P "$job" || true)
-[[ ${#ranks[@]} -eq 4 ]] || { echo "there are ${#ranks[@]} ranks, not 4" && kill "$job" && exit 1; }
-SECONDS=0
-kill -KILL "${ranks[2]}"
-wait "$job" && { echo "a job with a killed rank succeeded" && exit 1; }
-for rank in "${ranks[@]}"; do
-  while kill -0 "$rank" 2> /dev/null; do
-    [[ $SECONDS -le 10 ]] || { echo "process $rank is left after $SECONDS s" && exit 1; }
-    sleep 0.1
+folder=$(mktemp -d)
+trap 'rm -r "$folder"' EXIT
+
+# Sends a signal to rank 2 of 4 in the middle of solves; the job has to end within so many seconds, with no process left.
+disturb() {
+  local signal=$1 limit=$2 job ranks
+  LUTRA_RANK_SOLVES=1000000000 mpiexec -n 4 "$program" --reporter compact "$test" > "$folder/$signal" 2>&1 &
+  job=$!
+  sleep 4
+  mapfile -t ranks < <(pgrep -P "$job" || true)
+  [[ ${#ranks[@]} -eq 4 ]] || { echo "there are ${#ranks[@]} ranks, not 4" && kill "$job" && exit 1; }
+  SECONDS=0
+  kill -"$signal" "${ranks[2]}"
+  wait "$job" && { echo "a job with a rank that got $signal succeeded" && exit 1; }
+  for rank in "${ranks[@]}"; do
+    while kill -0 "$rank" 2> /dev/null; do
+      [[ $SECONDS -le $limit ]] || { echo "process $rank is left after $SECONDS s" && kill -KILL "$rank" && exit 1; }
+      sleep 0.1
+    done
   done
-done
-[[ $SECONDS -le 10 ]] || { echo "the job took $SECONDS s to end" && exit 1; }
+  [[ $SECONDS -le $limit ]] || { echo "the job took $SECONDS s to end" && exit 1; }
+}
+
+disturb KILL 10
 echo "a killed rank: the job ended after $SECONDS s, no process is left"
+disturb STOP 20 # the watchdog, then the end of the test on all ranks, and of MPI without the one that stalls
+named=$(grep -ac 'rank 2 of 4 did not answer' "$folder/STOP" || true)
+[[ $named -ge 3 ]] || { echo "a stopped rank was named $named times, not by three others" && exit 1; }
+echo "a stopped rank: named by all others, the job ended after $SECONDS s, no process is left"

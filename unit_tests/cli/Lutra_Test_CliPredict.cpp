@@ -33,6 +33,21 @@ TEST_CASE("predict says what grids of ranks would bring", "[cli]") {
                               ContainsSubstring("25 GB/s") && ContainsSubstring("L of ILU(0), levels"));
 }
 
+TEST_CASE("predict takes links between nodes", "[cli]") {
+  const Program program;
+  REQUIRE(program.run("generate poisson2d --size 20 a.mtx").status == 0);
+  const std::string two = "predict a.mtx --grid 2x1 --device h200 --json ";
+  const auto seconds = [&](const std::string& arguments) {
+    const Outcome outcome = program.run(two + arguments);
+    REQUIRE(outcome.status == 0);
+    return outcome.json()["grids"][1]["lower"]["seconds"].get<double>();
+  };
+  const double inside = seconds("");
+  CHECK(seconds("--ranks-per-node 2 --latency 1e-3") == inside);  // both ranks are on one node
+  CHECK(seconds("--ranks-per-node 1 --latency 1e-3") > inside + 1e-3);
+  CHECK(seconds("--ranks-per-node 1 --bandwidth 1e5") > inside + 1e-4);
+}
+
 TEST_CASE("predict refuses what makes no sense", "[cli]") {
   const Program program;
   program.write_small();
@@ -48,6 +63,9 @@ TEST_CASE("predict refuses what makes no sense", "[cli]") {
   CHECK_THAT(error("--ranks 2 --grid 1x2"), ContainsSubstring("--grid"));
   CHECK_THAT(error("--latency -1"), ContainsSubstring("--latency has to be"));
   CHECK_THAT(error("--bandwidth 0"), ContainsSubstring("--bandwidth has to be"));
+  CHECK_THAT(error("--ranks-per-node 2"),
+             ContainsSubstring("--ranks-per-node needs --latency or --bandwidth"));
+  CHECK_THAT(error("--device-model no.model"), ContainsSubstring("no.model"));
   CHECK_THAT(error("--device v100"),
              ContainsSubstring("invalid value 'v100' (choose from host, h200, auto)"));
   program.write_matrix("singular.mtx", "2 2 2\n1 1 1\n2 1 1\n");

@@ -2,6 +2,8 @@
 // The program of all tests that need several ranks: MPI, Kokkos, then the tests, each of them on all ranks.
 #include <Kokkos_Core.hpp>
 #include <catch2/catch_session.hpp>
+#include <chrono>
+#include <thread>
 
 #include "Lutra_Communicator.hpp"
 
@@ -11,6 +13,11 @@ int main(int argc, char* argv[]) {
   {
     Kokkos::ScopeGuard kokkos(argc, argv);
     failures = Catch::Session().run(argc, argv);
+  }
+  if (failures !=
+      0) {  // MPI's end would wait for a rank that has stalled; others may still say what they saw
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    MPI_Abort(MPI_COMM_WORLD, failures);
   }
   return mpi.finish(failures);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "Lutra_CalibrateRanks.hpp"
 #include "Lutra_DistributedKrylov.hpp"
 #include "Lutra_DistributedLU.hpp"
 #include "Lutra_Error.hpp"
@@ -309,6 +310,19 @@ TEST_CASE("The model says which grid was chosen, one rank among them", "[distrib
       CHECK(predictions[g].seconds >= predictions[g - 1].seconds);
     if (comm.size() > 1) CHECK(predictions[0].grid == solver.grid());
     solver.close();
+  }
+  comm.close();
+}
+
+TEST_CASE("Ranks measure messages and blocks", "[distributed]") {
+  Communicator comm;
+  if (comm.size() == 2) {  // takes a second
+    const DistributedCosts costs = measure_distributed_costs<double>(comm);
+    CHECK((costs.latency_seconds > 1e-8 && costs.latency_seconds < 1e-2));
+    CHECK((costs.link_bandwidth > 1e6 && costs.link_bandwidth < 1e13));
+    CHECK((costs.dependency_seconds > 1e-10 && costs.dependency_seconds < 1e-3));
+    CHECK((costs.bandwidth > 1e7 && costs.bandwidth < 1e13));
+    CHECK(comm.all_gather(costs)[0] == comm.all_gather(costs)[1]);
   }
   comm.close();
 }

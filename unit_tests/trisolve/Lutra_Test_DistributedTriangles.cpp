@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <random>
 #include <string>
@@ -153,7 +154,9 @@ class Solver {
     for (const std::size_t e : m_share.entries) values.push_back(A.values[e]);
     m_solver.set_values(values);
   }
-  ~Solver() { m_solver.close(); }
+  ~Solver() {
+    if (std::uncaught_exceptions() == 0) m_solver.close();
+  }
 
   /// @returns X [n × k], the same on all ranks
   std::vector<Scalar> solve(const std::vector<Scalar>& B, std::size_t k) {
