@@ -110,7 +110,8 @@ DistributedCosts measure_distributed_costs(Communicator& comm) {
     const Communicator::Work work(comm);
     Communicator self(MPI_COMM_SELF);
     std::vector<Sample> samples;
-    for (const auto& [kind, size] : {std::pair{"poisson2d", 80}, {"poisson3d", 14}, {"circuit", 4000}})
+    for (const auto& [kind, size] :
+         {std::pair("poisson2d", 80), std::pair("poisson3d", 14), std::pair("circuit", 4000)})
       samples.push_back(solve_alone<Scalar>(self, kind, size));
     fitted = fit(samples);
     self.close();
