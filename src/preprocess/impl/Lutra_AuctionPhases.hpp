@@ -15,6 +15,9 @@ namespace lutra::Impl {
 /// the board's copies return to their parity.
 inline constexpr int rounds_at_once = 8;
 
+/// Bidders whose rounds one team makes.
+inline constexpr std::int64_t bidders_of_a_team = 1024;
+
 /// The phases of an auction and their arrays.
 template <class Ordinal, class Offset, class ExecutionSpace>
 class AuctionPhases {
@@ -94,6 +97,15 @@ class AuctionPhases {
   /// The number of bidders never grows within a phase, so the number the host has read bounds it.
   void run_rounds(int before) {
     const std::int64_t count = bidders(before);
+    if (count <= bidders_of_a_team) {
+      constexpr int threads = 512;
+      const int lanes = vector_length_for<ExecutionSpace>(m_mean_length);
+      const int team = is_host_space<ExecutionSpace> ? 1 : threads / lanes;
+      Kokkos::parallel_for("lutra::preprocess::rounds_of_team",
+                           Kokkos::TeamPolicy<ExecutionSpace>(m_exec, 1, team, lanes),
+                           RoundsOfTeam<Ordinal, State, ExecutionSpace>{m_state, m_rule});
+      return;
+    }
     for (int round = 0; round < rounds_at_once; ++round, before = 1 - before) {
       launch_teams("lutra::preprocess::bid", count,
                    BidRound<Ordinal, State, ExecutionSpace>{m_state, m_rule, before});

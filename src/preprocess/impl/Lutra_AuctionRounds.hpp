@@ -209,6 +209,44 @@ struct AwardRound {
   }
 };
 
+/// Rounds by one team until the phase ends: few bidders cost less than two launches a round. Copy 0 of the
+/// progress is read and written.
+///
+///     all read the board │ one starts the round │ bids │ awards │ …       │ barrier
+template <class Ordinal, class State, class ExecutionSpace>
+struct RoundsOfTeam {
+  using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  State state;
+  AuctionRule rule;
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    for (;;) {
+      const AuctionProgress now = state.board().progress[0];
+      const auto count = static_cast<Ordinal>(state.board().bidders[now.list]);
+      const AuctionProgress next = advance(now, count, rule);
+      team.team_barrier();
+      Kokkos::single(Kokkos::PerTeam(team), [&]() {
+        state.board().progress[0] = next;
+        if (next.stopped == 0) state.board().bidders[next.list] = 0;
+      });
+      team.team_barrier();
+      if (next.stopped != 0) return;
+      const auto rows =
+          static_cast<Ordinal>(is_host_space<ExecutionSpace> ? rows_of_a_host_team : team.team_size());
+      for (Ordinal first = 0; first < count; first += rows) {
+        for_own_rows<ExecutionSpace>(
+            team, state, count - first, [&](const Ordinal q) { return state.list[now.list](first + q); },
+            [&](const Ordinal row, const auto& best) { place_bid(state, row, best); });
+      }
+      team.team_barrier();
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, count), [&](const Ordinal q) {
+        award<ExecutionSpace>(state, state.list[now.list](q), next.list);
+      });
+      team.team_barrier();
+    }
+  }
+};
+
 /// Dual of each row that fits the prices, and the reduced cost of its matched entry.
 template <class Ordinal, class State, class ExecutionSpace>
 struct RowDuals {
