@@ -77,6 +77,8 @@ DeviceModel h200_device_model() {
   model.ordering.device_start_seconds = 0.045;
   // By `lutra_perf_ilu`: ILU(0) of four grids in natural order, 118 to 2,000 levels (docs/ilu.md).
   model.ilu = {.level_seconds = 18e-6, .syncfree_start_seconds = 30e-6, .dependency_seconds = 1e-6};
+  // Of nine matrices in METIS' order (docs/notes/2026-11-23-ldlt.md): LU with static pivoting wins.
+  model.symmetric = {.cholesky = 3.9, .ldlt = 5.0, .ldlt_zero_diagonals = 4.0};
   return model;
 }
 
