@@ -50,11 +50,13 @@ struct HostProducts {
     (ScalarTraits<Scalar>::is_complex ? kernel.complex : kernel.real)(task, buffer);
   }
 
-  /// The same for the lower triangle of C, of rows ≥ columns; what is above has no meaning afterwards.
+  /// The same for the lower triangle of C, of rows ≥ columns; what is above has no meaning afterwards. Rows
+  /// are taken from the last one on: the longest come first, so that threads end at about the same time.
   void subtract_lower(int rows, int columns, int depth, const Scalar* A, std::int64_t lda,
                       const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) const {
     if (columns == 0 || depth == 0) return;
-    loop(rows, chunk_of(rows, 1.0 * columns * depth), [&](int begin, int end, Real* buffer) {
+    loop(rows, chunk_of(rows, 1.0 * columns * depth), [&](int first, int last, Real* buffer) {
+      const int begin = rows - last, end = rows - first;
       auto task = task_of(end - begin, std::min(columns, end), depth, A + begin, lda, B, C + begin, ldc);
       task.diagonal = begin;
       run(kernel, task, buffer);

@@ -91,8 +91,7 @@ struct BlockElimination {
     const LdltProgress progress = eliminate_columns(
         team, diagonal, test.may_delay() ? test.with(PivotChoice::complete) : test, 0, width);
     failure = progress.failure;
-    for (int c = 0; c < progress.done; ++c)
-      exchange_slots(team, front, b + c, b + front.swaps[b + c], test.hermitian);
+    exchange_slots_of_block(team, front, b, width, progress.done, test.hermitian);
     return progress.done;
   }
 

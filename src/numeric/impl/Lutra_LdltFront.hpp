@@ -127,6 +127,45 @@ KOKKOS_FUNCTION void exchange_slots(const Team& team, const Front& front, int p,
   });
 }
 
+/// exchange_slots(b + c, b + swaps[b + c]) for c = 0 … count − 1, all within [b, b + width): the entries of a
+/// column of L left of the block are neighbours, so that they are exchanged column by column.
+template <class Team, class Front>
+KOKKOS_FUNCTION void exchange_slots_of_block(const Team& team, const Front& front, int b, int width,
+                                             int count, bool hermitian) {
+  constexpr double moves_as_flops = 8;  // of an entry that is exchanged
+  const int behind = b + width;
+  const auto for_exchanges = [&](const auto& body) {
+    for (int c = 0; c < count; ++c) {
+      if (front.swaps[b + c] != c) body(b + c, b + front.swaps[b + c]);
+    }
+  };
+  team.ranges(b, moves_as_flops * count, [&](int begin, int end) {
+    for (int j = begin; j < end; ++j)
+      for_exchanges([&](int p, int q) { exchange(front.at(p, j), front.at(q, j)); });
+  });
+  team.ranges(front.rows - behind, moves_as_flops * count, [&](int begin, int end) {
+    for_exchanges([&](int p, int q) {
+      for (int i = behind + begin; i < behind + end; ++i) exchange(front.at(i, p), front.at(i, q));
+    });
+  });
+  team.once([&] {
+    for_exchanges([&](int p, int q) {
+      for (int i = p + 1; i < q; ++i) {
+        const auto kept = mirrored(hermitian, front.at(i, p));
+        front.at(i, p) = mirrored(hermitian, front.at(q, i));
+        front.at(q, i) = kept;
+      }
+      for (int i = q + 1; i < behind; ++i) exchange(front.at(i, p), front.at(i, q));
+      exchange(front.at(p, p), front.at(q, q));
+      front.at(q, p) = mirrored(hermitian, front.at(q, p));
+      for (int j = b; j < p; ++j) exchange(front.at(p, j), front.at(q, j));
+      if (front.variables == nullptr) return;
+      exchange(front.variables[p], front.variables[q]);
+      exchange(front.positions[p], front.positions[q]);
+    });
+  });
+}
+
 }  // namespace lutra::Impl
 
 #endif
