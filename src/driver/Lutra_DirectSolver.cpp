@@ -17,6 +17,14 @@ void DirectSolver<Numeric>::analyze(const matrix_type& A) {
 }
 
 template <class Numeric>
+void DirectSolver<Numeric>::analyze(const matrix_type& A,
+                                    const std::shared_ptr<typename Numeric::border_type>& border) {
+  m_numeric.reset();
+  m_numeric = std::make_unique<Numeric>(Numeric::analyze(m_exec, A, m_options, m_budget, border), m_options,
+                                        m_exec, m_budget);
+}
+
+template <class Numeric>
 void DirectSolver<Numeric>::analyze(const host_matrix_type& A) {
   MemoryReservation reservation(m_budget);
   analyze(Impl::to_device(m_exec, reservation, A));

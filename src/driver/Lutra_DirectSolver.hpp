@@ -48,6 +48,8 @@ class DirectSolver {
   ///         before the call.
   void analyze(const matrix_type& A);
   void analyze(const host_matrix_type& A);
+  /// The same with a border, for SchurComplement; a former analysis and its factors go first.
+  void analyze(const matrix_type& A, const std::shared_ptr<typename Numeric::border_type>& border);
   /// For a row map of `int` or `std::size_t` and for any memory the execution space can reach, as in
   /// analyze(make_view(a Kokkos Kernels matrix)). Entries and values are shared; a row map of `int` is
   /// converted on the device.

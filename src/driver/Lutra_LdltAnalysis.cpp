@@ -69,7 +69,8 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void analyze_symmetric(const ExecutionSpace& exec,
                        const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
                        const LdltOptions& options, const MemoryBudget& budget,
-                       LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
+                       LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+                       const std::shared_ptr<Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border) {
   analysis.n = S.n_rows;
   Report& report = analysis.report = report_of(options);
   report.choice.device_model = options.device_model.value_or(default_device_model<ExecutionSpace>()).name;
@@ -87,10 +88,17 @@ void analyze_symmetric(const ExecutionSpace& exec,
   analysis.F.A = S.pattern();
   analysis.F.row_order = analysis.F.col_order =
       upload(exec, analysis.F.reservation, "lutra::driver::order", pivots.columns);
-  analysis.plan = plan_ldlt_engine<Scalar>(
-      exec, analysis.F, tree,
-      FrontEntries<Ordinal, Offset>{on_host.pattern(), pivots.columns, pivots.columns}, options,
-      tries_diagonal<ExecutionSpace>(on_host, pivots.columns, options), report.structural_rank, budget);
+  const bool bordered = border && report.structural_rank.value_or(S.n_rows) == S.n_rows;
+  const auto plan = [&](const auto& F, const auto& fronts, const auto& entries) {
+    return plan_ldlt_engine<Scalar, Ordinal, Offset, ExecutionSpace>(
+        exec, F, fronts, entries, options,
+        !bordered && tries_diagonal<ExecutionSpace>(on_host, pivots.columns, options), report.structural_rank,
+        budget, bordered ? border : nullptr);
+  };
+  analysis.plan =
+      bordered ? plan_bordered(exec, *border, pivots, tree, budget, plan)
+               : plan(analysis.F, tree,
+                      FrontEntries<Ordinal, Offset>{on_host.pattern(), pivots.columns, pivots.columns});
   report.times.levelization = timer.seconds();
   const auto height = report.factors.tree_height;
   report.factors = analysis.plan->counts;
@@ -107,7 +115,8 @@ std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> ana
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const LdltOptions& options, const MemoryBudget& budget,
-    const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former) {
+    const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former,
+    const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border) {
   const MatrixCheckWorkspace<ExecutionSpace> work(exec, budget);
   check_square_matrix(exec, A, work);
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
@@ -140,17 +149,19 @@ std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> ana
                                    report, budget);
     analysis->A = former->A;
   }
-  Impl::analyze_symmetric<Scalar, Ordinal, Offset>(exec, S, chosen, budget, *analysis);
+  Impl::analyze_symmetric<Scalar, Ordinal, Offset>(exec, S, chosen, budget, *analysis, border);
   return analysis;
 }
 
-#define LUTRA_ANALYZE_LDLT(Scalar, Ordinal, Offset, Space)                                   \
-  template void Impl::analyze_symmetric(                                                     \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,   \
-      const LdltOptions&, const MemoryBudget&, LuAnalysis<Scalar, Ordinal, Offset, Space>&); \
-  template std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, Space>> analyze_ldlt( \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,   \
-      const LdltOptions&, const MemoryBudget&, const LdltAnalysis<Scalar, Ordinal, Offset, Space>*);
+#define LUTRA_ANALYZE_LDLT(Scalar, Ordinal, Offset, Space)                                          \
+  template void Impl::analyze_symmetric(                                                            \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,          \
+      const LdltOptions&, const MemoryBudget&, LuAnalysis<Scalar, Ordinal, Offset, Space>&,         \
+      const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, Space>>&);                        \
+  template std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, Space>> analyze_ldlt(        \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,          \
+      const LdltOptions&, const MemoryBudget&, const LdltAnalysis<Scalar, Ordinal, Offset, Space>*, \
+      const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, Space>>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_ANALYZE_LDLT)
 
 }  // namespace lutra

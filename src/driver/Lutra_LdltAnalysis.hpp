@@ -29,6 +29,7 @@ struct LdltAnalysis : LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> {
 /// made
 ///                anew, and ordering, tree and plan are shared with `former`, unless the ordering follows a
 ///                matching (pair_ordering)
+/// @param border  rows and columns to take the Schur complement on, or none; `former` is null then
 /// @throws InputError for a malformed matrix (check_square_matrix), with Triangle::both one that is not
 ///         symmetric (check_symmetry), or a user permutation that is none; OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -36,7 +37,8 @@ std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> ana
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const LdltOptions& options, const MemoryBudget& budget,
-    const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former = nullptr);
+    const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former = nullptr,
+    const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border = {});
 
 }  // namespace lutra
 

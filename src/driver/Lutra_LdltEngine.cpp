@@ -86,18 +86,21 @@ LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::LdltFactorization(co
       m_budget(budget),
       m_rule(rule_of(plan.options)),
       m_tries_diagonal(plan.diagonal != nullptr),
-      m_solver(plan.solver->with_own_vectors(budget)) {}
+      m_solver(plan.solver->with_own_vectors(budget)),
+      m_bordered(budget) {
+  if (plan.border) m_fronts.complement = plan.border->complement;
+}
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation) {
   if (m_replacement.factorization) return factorize_replacement(exec, A, perturbation);
-  m_A = A;
+  m_A = m_plan.border ? m_bordered.values(exec, *m_plan.border, A) : A;
   m_events.clear();
   m_rule.perturbation = perturbation;
   if (auto outcome = factorize_on_diagonal(exec)) return *outcome;
-  LdltOutcome outcome = factorize_with_tolerance(exec, A);
-  if (outcome.succeeded() && outcome.zero > 0 && outcome.largest_entry > max_scaled_entry &&
+  LdltOutcome outcome = factorize_with_tolerance(exec, m_A);
+  if (!m_plan.border && outcome.succeeded() && outcome.zero > 0 && outcome.largest_entry > max_scaled_entry &&
       m_plan.options.matching != Matching::none) {
     scale_anew(exec);
     outcome = factorize_with_tolerance(exec, m_A);
@@ -176,7 +179,7 @@ void LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::scale_anew(cons
 /// Whether the order may be changed for another one.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 bool LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::may_reorder() const {
-  return !m_plan.options.pair_ordering && m_plan.options.ordering != Ordering::user;
+  return !m_plan.border && !m_plan.options.pair_ordering && m_plan.options.ordering != Ordering::user;
 }
 
 /// How delayed pivots have cascaded; empty where they have not.
@@ -323,6 +326,7 @@ std::vector<Pivot> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::p
       result.push_back({row, row, !exact});
     }
   }
+  if (m_plan.border) result.resize(static_cast<std::size_t>(m_plan.border->rest));
   return result;
 }
 
@@ -400,13 +404,17 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
     const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
     const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host,
     const LdltOptions& options, bool tries_diagonal, const std::optional<std::int64_t>& structural_rank,
-    const MemoryBudget& budget) {
+    const MemoryBudget& budget,
+    const std::shared_ptr<const Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border) {
   auto plan = std::make_shared<LdltEnginePlan<Scalar, Ordinal, Offset, ExecutionSpace>>();
   plan->F = F;
-  plan->fronts = plan_ldlt(exec, tree, on_host, budget, {}, F.A);
+  plan->border = border;
+  LdltPlanOptions fronts;
+  if (border) fronts.data_flow = false;
+  plan->fronts = plan_ldlt(exec, tree, on_host, budget, fronts, F.A);
   plan->solver.emplace(exec, plan->fronts, budget);
   plan->options = options;
-  if (structural_rank) plan->min_zero = F.A.n_rows - *structural_rank;
+  if (structural_rank && !border) plan->min_zero = F.A.n_rows - *structural_rank;
   if (tries_diagonal && plan->min_zero == 0) {
     LuOptions without_interchanges;
     without_interchanges.device_model = options.device_model;
@@ -416,7 +424,8 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
     } catch (const OutOfMemoryError&) {  // then there is no try
     }
   }
-  plan->counts.nnz_l = static_cast<std::int64_t>(plan->fronts.predicted_entries);
+  const auto set = static_cast<std::int64_t>(border ? border->set : 0);
+  plan->counts.nnz_l = static_cast<std::int64_t>(plan->fronts.predicted_entries) - set * (set + 1) / 2;
   plan->counts.nnz_u = 0;
   plan->counts.flops = plan->fronts.flops;
   plan->counts.supernodes = static_cast<std::int64_t>(tree.count());
@@ -432,7 +441,8 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
   template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_ldlt_engine<Scalar>(        \
       const Space&, const PermutedPattern<Ordinal, Offset, typename Space::memory_space>&,          \
       const AssemblyTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const LdltOptions&, bool, \
-      const std::optional<std::int64_t>&, const MemoryBudget&);
+      const std::optional<std::int64_t>&, const MemoryBudget&,                                      \
+      const std::shared_ptr<const Border<Scalar, Ordinal, Offset, Space>>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_LDLT_ENGINE)
 
 }  // namespace lutra::Impl

@@ -34,6 +34,7 @@ class LdltNumeric {
   using memory_space = typename ExecutionSpace::memory_space;
   using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
   using analysis_type = LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using border_type = Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>;
   /// Added to the diagonal, by the user's rows; empty: nothing.
   using shift_type = Kokkos::View<const RealOf<Scalar>*, memory_space>;
 
@@ -48,9 +49,9 @@ class LdltNumeric {
 
   /// analyze_ldlt, for DirectSolver.
   static std::shared_ptr<const analysis_type> analyze(const ExecutionSpace& exec, const matrix_type& A,
-                                                      const LdltOptions& options,
-                                                      const MemoryBudget& budget) {
-    return analyze_ldlt(exec, A, options, budget);
+                                                      const LdltOptions& options, const MemoryBudget& budget,
+                                                      const std::shared_ptr<border_type>& border = {}) {
+    return analyze_ldlt<Scalar, Ordinal, Offset, ExecutionSpace>(exec, A, options, budget, nullptr, border);
   }
 
   /// Factors of A + diag(shift), for a matrix with the pattern of the analysis and any values, which are

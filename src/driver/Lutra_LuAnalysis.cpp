@@ -124,7 +124,8 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const LuOptions& options, const MemoryBudget& budget,
-    const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former) {
+    const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former,
+    const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border) {
   const MatrixCheckWorkspace<ExecutionSpace> work(exec, budget);
   check_square_matrix(exec, A, work);
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
@@ -139,7 +140,10 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
   if (former && former->plan && former->options == options && Impl::has_pattern(exec, A, former->F.A, work))
     order = {Impl::to_host<Ordinal>(exec, former->F.row_order),
              Impl::to_host<Ordinal>(exec, former->F.col_order)};
-  auto pivots = choose_pivots(exec, A, on_host, options, budget, report, order);
+  LuOptions engines = options;
+  if (border && solves_on_fronts(options) && options.engine == Engine::automatic)
+    engines.engine = Engine::multifrontal;
+  auto pivots = choose_pivots(exec, A, on_host, engines, budget, report, order);
   if (!pivots) return analysis;
   if (pivots->reuse == Reuse::everything)
     return Impl::with_new_scales(exec, *former, pivots->matching, report, budget);
@@ -149,7 +153,7 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
   }
 
   const Impl::StageTimer tree_timer(exec, true);
-  const auto [engine, tree] = prepare_engine(exec, A, on_host.pattern(), options, model.numeric, budget,
+  const auto [engine, tree] = prepare_engine(exec, A, on_host.pattern(), engines, model.numeric, budget,
                                              *pivots, former ? &former->report : nullptr, report);
   const double tree_seconds = tree_timer.seconds();
   analysis->reservation = MemoryReservation(budget);
@@ -157,9 +161,15 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
   analysis->F = Impl::permute(exec, A.pattern(), *pivots, budget);
   if (engine == Engine::multifrontal) {
     const Impl::StageTimer timer(exec, true);
-    analysis->plan = plan_multifrontal<Scalar>(
-        exec, analysis->F, tree,
-        FrontEntries<Ordinal, Offset>{on_host.pattern(), pivots->rows, pivots->columns}, options, budget);
+    const bool bordered = border && solves_on_fronts(options);
+    const auto plan = [&](const auto& F, const auto& fronts, const auto& entries) {
+      return plan_multifrontal<Scalar, Ordinal, Offset, ExecutionSpace>(
+          exec, F, fronts, entries, options, budget, std::nullopt, bordered ? border : nullptr);
+    };
+    analysis->plan =
+        bordered ? Impl::plan_bordered(exec, *border, *pivots, tree, budget, plan)
+                 : plan(analysis->F, tree,
+                        FrontEntries<Ordinal, Offset>{on_host.pattern(), pivots->rows, pivots->columns});
     report.times.symbolic = 0;
     report.times.levelization = timer.seconds();
   } else {
@@ -183,7 +193,8 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
   template struct LuAnalysis<Scalar, Ordinal, Offset, Space>;                                                \
   template std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, Space>> analyze_lu(                     \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, const LuOptions&, \
-      const MemoryBudget&, const LuAnalysis<Scalar, Ordinal, Offset, Space>*);
+      const MemoryBudget&, const LuAnalysis<Scalar, Ordinal, Offset, Space>*,                                \
+      const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, Space>>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_ANALYZE_LU)
 
 }  // namespace lutra

@@ -34,6 +34,9 @@ struct LuAnalysis {
 };
 
 namespace Impl {
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+struct Border;
+
 /// Small enough to leave pivots alone that are small by the matrix' own condition, large enough to bound
 /// growth.
 template <class Scalar>
@@ -48,6 +51,8 @@ double default_perturbation() {
 /// @param former  an analysis before, or null. With these options and on this pattern the matching alone is
 ///                made anew; where the matched pattern is the same as then, ordering, trees and plan are
 ///                those of `former`, with which they are shared
+/// @param border  rows and columns to take the Schur complement on, or none; taken in where the options allow
+///                fronts and solves on them. `former` is null then
 /// @throws InputError for a malformed matrix (check_square_matrix) or a user permutation that is none;
 ///         OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -55,7 +60,8 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const LuOptions& options, const MemoryBudget& budget,
-    const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former = nullptr);
+    const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former = nullptr,
+    const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border = {});
 
 }  // namespace lutra
 

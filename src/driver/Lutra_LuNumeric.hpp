@@ -63,6 +63,7 @@ class LuNumeric {
   using memory_space = typename ExecutionSpace::memory_space;
   using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
   using analysis_type = LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using border_type = Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>;
   using const_multivector_type = Kokkos::View<const Scalar**, Kokkos::LayoutStride, memory_space>;
   using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;
 
@@ -79,8 +80,9 @@ class LuNumeric {
 
   /// analyze_lu, for DirectSolver.
   static std::shared_ptr<const analysis_type> analyze(const ExecutionSpace& exec, const matrix_type& A,
-                                                      const LuOptions& options, const MemoryBudget& budget) {
-    return analyze_lu(exec, A, options, budget);
+                                                      const LuOptions& options, const MemoryBudget& budget,
+                                                      const std::shared_ptr<border_type>& border = {}) {
+    return analyze_lu<Scalar, Ordinal, Offset, ExecutionSpace>(exec, A, options, budget, nullptr, border);
   }
 
   /// LU of a matrix with the pattern of the analysis and any values, which are copied. Does nothing where

@@ -17,7 +17,9 @@ MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::Multifrontal
     : m_plan(plan),
       m_budget(budget),
       m_fronts(make_front_factors(exec, plan.schedule, budget)),
-      m_reservation(budget) {
+      m_reservation(budget),
+      m_bordered(budget) {
+  if (plan.border) m_fronts.complement = plan.border->complement;
   if (plan.pivot_threshold > 0) m_fronts.interchanges = {plan.pivot_threshold, {}};
   if (plan.on_fronts) m_on_fronts.emplace(plan.on_fronts->with_own_vectors(exec, budget));
   if (plan.by_rows) m_by_rows.emplace(plan.by_rows->with_own_values(exec, budget));
@@ -41,8 +43,8 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FactorizationOutcome MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation) {
   allocate(exec);
-  m_A = A;
-  factorize_fronts<Scalar>(exec, m_plan.fronts, A, perturbation, m_fronts, m_perturbed);
+  m_A = m_plan.border ? m_bordered.values(exec, *m_plan.border, A) : A;
+  factorize_fronts<Scalar>(exec, m_plan.fronts, m_A, perturbation, m_fronts, m_perturbed);
   update_solves(exec);
   Kokkos::deep_copy(exec, m_outcome, m_fronts.outcome);
   exec.fence("lutra::driver: whether the factors are finite is known");
@@ -68,6 +70,13 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::apply(const ExecutionSpace& exec,
                                                                                Transposition op,
                                                                                const Rows& B, const Rows& X) {
+  if (!m_plan.border) return apply_whole(exec, op, B, X);
+  m_bordered.solve(exec, B, X, [&](const Rows& from, const Rows& to) { apply_whole(exec, op, from, to); });
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::apply_whole(
+    const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) {
   if (m_by_rows) return m_by_rows->solve(exec, op, m_A.row_scale, m_A.col_scale, B, X);
   m_on_fronts->solve(exec, m_plan.fronts, m_fronts, Impl::front_system(m_plan.F, m_A, op, B, X));
 }
@@ -75,7 +84,9 @@ void MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::apply(c
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::vector<Pivot> MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::pivots(
     const ExecutionSpace& exec) const {
-  return Impl::list_pivots(exec, m_plan.F, m_perturbed, m_fronts.row_of_pivot());
+  auto pivots = Impl::list_pivots(exec, m_plan.F, m_perturbed, m_fronts.row_of_pivot());
+  if (m_plan.border) pivots.resize(static_cast<std::size_t>(m_plan.border->rest));
+  return pivots;
 }
 
 namespace {
@@ -147,14 +158,17 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifront
     const ExecutionSpace& exec,
     const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
     const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host, const LuOptions& options,
-    const MemoryBudget& budget, const std::optional<Symmetry>& symmetry) {
+    const MemoryBudget& budget, const std::optional<Symmetry>& symmetry,
+    const std::shared_ptr<const Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border) {
   auto plan = std::make_shared<MultifrontalPlan<Scalar, Ordinal, Offset, ExecutionSpace>>();
   plan->F = F;
+  plan->border = border;
   plan->fronts = plan_fronts(exec, tree, on_host, budget, front_plan_options<Scalar, ExecutionSpace>(), F.A);
   plan->schedule = make_front_schedule<Scalar>(
       exec, plan->fronts, budget, options.device_model.value_or(default_device_model<ExecutionSpace>()),
       symmetry);
-  const auto stored = static_cast<std::int64_t>(plan->fronts.panels), n = static_cast<std::int64_t>(tree.n);
+  const auto set = static_cast<std::int64_t>(border ? border->set : 0), n = tree.n - set;
+  const auto stored = static_cast<std::int64_t>(plan->fronts.panels) - set * set;
   plan->counts.nnz_l = (stored - n) / 2;
   plan->counts.nnz_u = (stored + n) / 2;
   plan->counts.flops = tree.flops;
@@ -188,7 +202,8 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifront
   template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_multifrontal<Scalar>( \
       const Space&, const PermutedPattern<Ordinal, Offset, typename Space::memory_space>&,    \
       const AssemblyTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const LuOptions&,   \
-      const MemoryBudget&, const std::optional<Symmetry>&);
+      const MemoryBudget&, const std::optional<Symmetry>&,                                    \
+      const std::shared_ptr<const Impl::Border<Scalar, Ordinal, Offset, Space>>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_MULTIFRONTAL_PLAN)
 
 }  // namespace lutra

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_SchurBlocks.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "Lutra_Error.hpp"
@@ -186,6 +187,53 @@ auto SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::rest(const ExecutionS
                                                                 const Matrix& A) const -> Matrix {
   gather_values(exec, m_source, A.values, m_values);
   return m_rest;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+auto SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::border(const ExecutionSpace& exec, const Matrix& A,
+                                                                  const Columns& complement)
+    -> std::shared_ptr<Border<Scalar, Ordinal, Offset, ExecutionSpace>> {
+  auto result = std::make_shared<Border<Scalar, Ordinal, Offset, ExecutionSpace>>();
+  result->rest = rest_rows();
+  result->set = set_rows();
+  result->complement = complement;
+  const auto position = to_host(exec, m_position);
+  const auto row_map = to_host(exec, A.row_map);
+  const auto entries = to_host(exec, A.entries);
+  auto& whole = result->on_host;
+  whole.n_rows = whole.n_cols = A.n_rows;
+  whole.row_map.push_back(0);
+  std::vector<Offset> source;
+  std::vector<std::pair<Ordinal, Offset>> row;  // columns and positions in A
+  for (const auto& rows : {to_host(exec, m_rest_row), to_host(exec, m_set_row)}) {
+    for (const Ordinal i : rows) {
+      row.clear();
+      for (Offset p = at(row_map, i); p < at(row_map, i + 1); ++p) {
+        const Ordinal k = at(position, at(entries, p));
+        row.emplace_back(k >= 0 ? k : result->rest - 1 - k, p);
+      }
+      std::ranges::sort(row);
+      for (const auto& [column, p] : row) {
+        whole.entries.push_back(column);
+        source.push_back(p);
+      }
+      whole.row_map.push_back(static_cast<Offset>(source.size()));
+    }
+  }
+  result->A = {whole.n_rows, whole.n_cols,
+               upload(exec, m_reservation, "lutra::driver::border_row_map", whole.row_map),
+               upload(exec, m_reservation, "lutra::driver::border_entries", whole.entries)};
+  result->source = upload(exec, m_reservation, "lutra::driver::border_source", source);
+  result->values = m_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
+      exec, "lutra::driver::border_values", source.size());
+  return result;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::set_border(
+    const ExecutionSpace& exec, const Matrix& A,
+    const Border<Scalar, Ordinal, Offset, ExecutionSpace>& border) const {
+  gather_values(exec, border.source, A.values, border.values);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,8 +20,11 @@ namespace lutra {
 /// the others, as a dense View; and what a user does with it: A·X = B is G = condense(B), S·Y = G with any
 /// dense solver, X = expand(B, Y). Arr alone has to be regular.
 ///
-/// Arr is factorized by a direct solver, with its refinement and all it reports; S takes a solve with as many
-/// right-hand sides as the set has rows, 32 at a time. Of a symmetric matrix S is symmetric to rounding.
+/// Arr is factorized by a direct solver, with its refinement and all it reports, and S comes out of the same
+/// factorization: the set is a last front, which is assembled and not eliminated. S may be singular. It is
+/// made by solves with Arr instead, one with as many right-hand sides as the set has rows, 32 at a time,
+/// where LU has perturbed pivots or does not work by fronts, or LDLᵀ finds Arr structurally singular. Of a
+/// symmetric matrix S is symmetric, by solves to rounding.
 /// @tparam Solver SparseLU or SparseLDLT; for the latter both triangles of A are given
 template <template <class, class, class, class> class Solver, class Scalar, class Ordinal = int,
           class Offset = std::int64_t, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
@@ -45,10 +49,11 @@ class SchurComplement {
     m_blocks = {};
     m_matrix = {};
     Blocks blocks(m_exec, A, set, m_budget);
-    if (blocks.rest_rows() > 0) m_solver.analyze(blocks.rest(m_exec, A));
     m_reservation = MemoryReservation(m_budget);
     m_matrix = m_reservation.template allocate<columns_type>(m_exec, "lutra::driver::schur_complement",
                                                              set.size(), set.size());
+    m_border = set.empty() || blocks.rest_rows() == 0 ? nullptr : blocks.border(m_exec, A, m_matrix);
+    if (blocks.rest_rows() > 0) m_solver.analyze(blocks.rest(m_exec, A), m_border);
     m_blocks = std::move(blocks);
   }
 
@@ -61,24 +66,16 @@ class SchurComplement {
     m_has_factors = false;
     m_A = A;
     if (m_blocks->rest_rows() > 0) {
+      if (m_border) m_blocks->set_border(m_exec, A, *m_border);
       m_solver.factorize(m_blocks->rest(m_exec, A));
       if (m_solver.report().status != Status::not_solved) return m_solver.report().status;
     }
-    MemoryReservation scratch(m_budget);
-    const Ordinal width = std::min<Ordinal>(32, m_blocks->set_rows());
-    const auto block = allocate(scratch, m_blocks->rest_rows(), width);
-    for (Ordinal first = 0; first < m_blocks->set_rows(); first += width) {
-      const Ordinal end = std::min<Ordinal>(first + width, m_blocks->set_rows());
-      const columns_type X = Kokkos::subview(block, Kokkos::ALL, std::pair<Ordinal, Ordinal>(0, end - first));
-      m_blocks->columns_of_set(m_exec, A, first, X);
-      const Status status = solve(X);
-      if (status != Status::success) return status;
-      m_blocks->complement(m_exec, A, first, X,
-                           Kokkos::subview(m_matrix, Kokkos::ALL, std::pair<Ordinal, Ordinal>(first, end)));
+    if (m_border && m_border->is_planned && m_solver.report().pivots.perturbed.value_or(0) == 0) {
+      m_exec.fence("lutra::driver: the Schur complement is complete");
+      m_has_factors = true;
+      return Status::success;
     }
-    m_exec.fence("lutra::driver: the Schur complement is complete");
-    m_has_factors = true;
-    return Status::success;
+    return factorize_by_solves(A);
   }
 
   /// [set × set] S by columns
@@ -123,6 +120,24 @@ class SchurComplement {
  private:
   using Blocks = Impl::SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>;
 
+  /// S column by column.
+  Status factorize_by_solves(const matrix_type& A) {
+    MemoryReservation scratch(m_budget);
+    const Ordinal width = std::min<Ordinal>(32, m_blocks->set_rows());
+    const auto block = allocate(scratch, m_blocks->rest_rows(), width);
+    for (Ordinal first = 0; first < m_blocks->set_rows(); first += width) {
+      const Ordinal end = std::min<Ordinal>(first + width, m_blocks->set_rows());
+      const columns_type X = Kokkos::subview(block, Kokkos::ALL, std::pair<Ordinal, Ordinal>(0, end - first));
+      m_blocks->columns_of_set(m_exec, A, first, X);
+      const Status status = solve(X);
+      if (status != Status::success) return status;
+      m_blocks->complement(m_exec, A, first, X,
+                           Kokkos::subview(m_matrix, Kokkos::ALL, std::pair<Ordinal, Ordinal>(first, end)));
+    }
+    m_exec.fence("lutra::driver: the Schur complement is complete");
+    m_has_factors = true;
+    return Status::success;
+  }
   columns_type allocate(MemoryReservation& reservation, Ordinal rows, Ordinal columns) const {
     return reservation.template allocate<columns_type>(m_exec, "lutra::driver::schur_columns", rows, columns);
   }
@@ -144,7 +159,8 @@ class SchurComplement {
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
   std::optional<Blocks> m_blocks;  ///< none before the first analysis
-  matrix_type m_A;                 ///< of the last factorization
+  std::shared_ptr<typename solver_type::numeric_type::border_type> m_border;  ///< none without set or rest
+  matrix_type m_A;                                                            ///< of the last factorization
   columns_type m_matrix;
   MemoryReservation m_reservation;  ///< of it
   bool m_has_factors = false;

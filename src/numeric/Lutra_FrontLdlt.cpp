@@ -223,7 +223,9 @@ Offset enlarge_room(const ExecutionSpace& exec,
       at(wanted, fronts[f].parent) = std::max(at(wanted, fronts[f].parent), wanted[f]);
   }
   limit_to_children(plan, max_delayed);
+  const auto complement = factors.complement;
   factors = {};
+  factors.complement = complement;
   factors.room = make_room(exec, plan, max_delayed, budget, Offset());
   allocate_ldlt(exec, plan, budget, factors);
   return factors.room.panels;

@@ -176,6 +176,10 @@ struct LdltFactors {
   Kokkos::View<RealOf<Scalar>*, Memory> product_buffers;  ///< of host threads; else empty
   Kokkos::View<std::uint64_t*, Memory> flags;             ///< of data flow; else empty
   Kokkos::View<LdltOutcome, Memory> outcome;
+  /// Of a tree with one root, with the portable kernels and on hosts: the root is assembled only, what stands
+  /// in it then comes here, and the identity takes its room; in its children all columns are eliminated.
+  /// Empty: the root is eliminated
+  Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory> complement;
   int resident_blocks[2] = {-1, -1};  ///< that run at once of the launches of data flow; −1: not asked yet
   Symmetry symmetry = Symmetry::symmetric;  ///< of the last factorization
   MemoryReservation reservation;            ///< of all but the room

@@ -164,7 +164,7 @@ void factorize_fronts(const ExecutionSpace& exec,
   auto data = Impl::front_lu_data(plan, factors, perturbed, perturbation);
   Kokkos::deep_copy(exec, factors.outcome, factors.no_outcome);
   Impl::scale_entries<Scalar>(exec, plan, A, factors.entries, &factors.outcome.data()->largest_entry);
-  if (portable) {
+  if (portable || (!Impl::is_host_space<ExecutionSpace> && factors.complement.size() > 0)) {
     factors.state->forget_inverses();
     auto contributions = factors.contributions;
     MemoryReservation room{MemoryBudget()};

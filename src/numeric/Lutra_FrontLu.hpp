@@ -57,6 +57,9 @@ struct FrontFactors {
   Kokkos::View<FrontLuOutcome, Memory> no_outcome;  ///< what `outcome` starts from
   /// none with static pivoting; to be set before values get room
   std::optional<FrontInterchanges<Ordinal, Memory>> interchanges;
+  /// Of a tree with one root: the root is assembled only, what stands in it then comes here, and the identity
+  /// takes its room. Hosts and the portable kernels do this. Empty: the root is eliminated
+  Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory> complement;
   std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> schedule;
   std::shared_ptr<Impl::FrontRunState<Scalar, Ordinal, Offset, ExecutionSpace>> state;
   MemoryReservation values_reservation;  ///< of all but schedule and state

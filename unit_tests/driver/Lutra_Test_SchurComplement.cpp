@@ -9,6 +9,7 @@
 #include "Lutra_SchurComplement.hpp"
 #include "Lutra_SparseLDLT.hpp"
 #include "Lutra_TestDominant.hpp"
+#include "Lutra_TestSymmetric.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
@@ -195,6 +196,65 @@ TEMPLATE_LIST_TEST_CASE("Schur complements by LDLT", "[driver]", AllTypes) {
   Schur<TestType, SparseLDLT> schur{Ldlt()};
   schur.analyze(to_space<typename TestType::Space>(A), set);
   check_complement<TestType, SparseLDLT>(A, set, schur, random);
+}
+
+TEMPLATE_LIST_TEST_CASE("Schur complements of saddle points come out of the factorization", "[driver]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Ordinal = typename TestType::Ordinal;
+  using Space = typename TestType::Space;
+  std::mt19937 random(63);
+  const auto A = saddle_point<Matrix<TestType>>(90, 40, random);
+  std::vector<Ordinal> set;  // half of the constraints, without which the matrix stays regular
+  for (std::size_t i = 130; i-- > 0 && set.size() < 20;) {
+    bool is_constraint = true;
+    Reference::for_row(A, i, [&](std::size_t j, const Scalar& value) {
+      if (j == i && ScalarTraits<Scalar>::magnitude(value) > 0.75) is_constraint = false;
+    });
+    if (is_constraint) set.push_back(static_cast<Ordinal>(i));
+  }
+  using Ldlt = SparseLDLT<Scalar, Ordinal, typename TestType::Offset, Space>;
+  Schur<TestType, SparseLDLT> by_ldlt{Ldlt()};
+  by_ldlt.analyze(to_space<Space>(A), set);
+  REQUIRE(by_ldlt.factorize(to_space<Space>(A)) == Status::success);
+  CHECK(!by_ldlt.solver().report().times.solve);
+  if constexpr (!ScalarTraits<Scalar>::is_complex) {
+    const Inertia& inertia = by_ldlt.solver().report().inertia;
+    CHECK(*inertia.positive == 90);
+    CHECK(*inertia.negative == 20);
+  }
+  check_complement<TestType, SparseLDLT>(A, set, by_ldlt, random);
+  const auto S = to_columns(by_ldlt.matrix());
+  for (std::size_t i = 0; i < S.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) REQUIRE(S[i][j] == S[j][i]);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("Schur complements that are singular, or of matrices in parts", "[driver]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  // rows 1 and 3 do not know the others
+  const auto A = from_dense<Matrix<TestType>>({{2, 0, 1, 0}, {0, 4, 0, 2}, {4, 0, 2, 0}, {0, 1, 0, 1}});
+  Schur<TestType, SparseLU> schur{Solver<TestType>()};
+  schur.analyze(to_space<Space>(A), {2});
+  REQUIRE(schur.factorize(to_space<Space>(A)) == Status::success);
+  CHECK(!schur.solver().report().times.solve);
+  CHECK(to_columns(schur.matrix()) == HostBlock<Scalar>{{Scalar(0)}});
+}
+
+TEMPLATE_LIST_TEST_CASE("Schur complements by solves where pivots were perturbed", "[driver]", AllTypes) {
+  using Space = typename TestType::Space;
+  std::mt19937 random(64);
+  const auto A = from_dense<Matrix<TestType>>({{0, 1, 1}, {1, 0, 2}, {3, 1, 4}});
+  LuOptions options;
+  options.matching = Matching::none;
+  Schur<TestType, SparseLU> schur{
+      SparseLU<typename TestType::Scalar, typename TestType::Ordinal, typename TestType::Offset, Space>(
+          options)};
+  schur.analyze(to_space<Space>(A), {2});
+  check_complement<TestType, SparseLU>(A, {2}, schur, random);
+  CHECK(*schur.solver().report().pivots.perturbed > 0);
 }
 
 TEMPLATE_LIST_TEST_CASE("what a Schur complement refuses", "[driver][errors]", AllTypes) {

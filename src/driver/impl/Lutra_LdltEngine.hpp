@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "Lutra_Border.hpp"
 #include "Lutra_DiagonalPivots.hpp"
 #include "Lutra_FactorValues.hpp"
 #include "Lutra_FactorizationPlan.hpp"
@@ -29,6 +30,7 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   /// LU without interchanges on the same tree, which factorizations try first; or none
   std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> diagonal;
   LdltOptions options;
+  std::shared_ptr<const Border<Scalar, Ordinal, Offset, ExecutionSpace>> border;  ///< of F; or none
   /// n − structural rank of the nonzero entries of the matrix analyzed; 0 where that is unknown
   std::int64_t min_zero = 0;
 
@@ -69,7 +71,9 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
                                  double perturbation) override;
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
     if (m_state == State::diagonal || m_state == State::both) return m_diagonal->apply(exec, op, B, X);
-    solve_parts(exec, op, B, X, {});
+    if (!m_plan.border) return solve_parts(exec, op, B, X, {});
+    m_bordered.solve(exec, B, X,
+                     [&](const Rows& from, const Rows& to) { solve_parts(exec, op, from, to, {}); });
   }
   std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
   FactorValues<Scalar> write_out(const ExecutionSpace& exec) const override;
@@ -133,6 +137,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   std::vector<std::string> m_events;      ///< of the last factorization
   bool m_doubtful = false;                ///< rounding errors may have passed for pivots of a singular matrix
   Replacement m_replacement;
+  BorderWorkspace<Scalar, ExecutionSpace> m_bordered;
 };
 
 /// Plans fronts, and solves with them.
@@ -141,6 +146,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
 /// @param options without `automatic` choices of pivots
 /// @param tries_diagonal whether factorizations try the pivots of the diagonal first
 /// @param structural_rank where it is known
+/// @param border  with which F ends, and the tree; or none. The order then stays as it is
 /// @throws OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engine(
@@ -148,17 +154,20 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
     const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
     const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host,
     const LdltOptions& options, bool tries_diagonal, const std::optional<std::int64_t>& structural_rank,
-    const MemoryBudget& budget);
+    const MemoryBudget& budget,
+    const std::shared_ptr<const Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border = {});
 
 /// Scaling, ordering, tree and plan of a symmetric matrix. Fences.
 /// @param S       checked, both triangles; the analysis shares its pattern
 /// @param options as those of plan_ldlt_engine
+/// @param border  of S, or none; taken in where S has full structural rank
 /// @throws OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void analyze_symmetric(const ExecutionSpace& exec,
                        const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
                        const LdltOptions& options, const MemoryBudget& budget,
-                       LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis);
+                       LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
+                       const std::shared_ptr<Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border = {});
 
 }  // namespace lutra::Impl
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "Lutra_AsyncResult.hpp"
+#include "Lutra_Border.hpp"
 #include "Lutra_FactorValues.hpp"
 #include "Lutra_FactorizationPlan.hpp"
 #include "Lutra_FrontSolver.hpp"
@@ -25,6 +26,7 @@ struct MultifrontalPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   PermutedPattern<Ordinal, Offset, Memory> F;
   FrontPlan<Ordinal, Offset, Memory> fronts;
   std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> schedule;
+  std::shared_ptr<const Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>> border;  ///< of F; or none
   double pivot_threshold = 0;                        ///< of threshold pivoting; 0: static pivoting
   std::optional<Solver> on_fronts;                   ///< solves on the panels; or else …
   std::optional<Solves> by_rows;                     ///< … with L and U by rows
@@ -63,6 +65,7 @@ class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSp
 
  private:
   void allocate(const ExecutionSpace& exec);
+  void apply_whole(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X);
 
   const Plan& m_plan;
   MemoryBudget m_budget;
@@ -76,6 +79,7 @@ class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSp
   Kokkos::View<FrontLuOutcome, typename Impl::AsyncResult<FrontLuOutcome, ExecutionSpace>::HostMemory>
       m_outcome;
   MemoryReservation m_reservation;
+  Impl::BorderWorkspace<Scalar, ExecutionSpace> m_bordered;
 };
 
 /// Whether solves read the panels of the fronts, or L and U by rows.
@@ -85,13 +89,15 @@ bool solves_on_fronts(const LuOptions& options);
 /// @param tree     of F, whose orders follow it
 /// @param on_host  F with its pattern and orders on the host
 /// @param symmetry as of make_front_schedule
+/// @param border   with which F ends, and the tree; or none
 /// @throws OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifrontal(
     const ExecutionSpace& exec,
     const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
     const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host, const LuOptions& options,
-    const MemoryBudget& budget, const std::optional<Symmetry>& symmetry = {});
+    const MemoryBudget& budget, const std::optional<Symmetry>& symmetry = {},
+    const std::shared_ptr<const Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border = {});
 
 }  // namespace lutra
 

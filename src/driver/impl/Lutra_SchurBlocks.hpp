@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "Lutra_Border.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
@@ -39,6 +40,14 @@ class SchurBlocks {
 
   /// Arr; its values are overwritten by the next call.
   Matrix rest(const ExecutionSpace& exec, const Matrix& A) const;
+  /// The whole as a border of Arr, without values, for a Schur complement that will stand in `complement`.
+  /// Fences.
+  std::shared_ptr<Border<Scalar, Ordinal, Offset, ExecutionSpace>> border(const ExecutionSpace& exec,
+                                                                          const Matrix& A,
+                                                                          const Columns& complement);
+  /// Its values.
+  void set_border(const ExecutionSpace& exec, const Matrix& A,
+                  const Border<Scalar, Ordinal, Offset, ExecutionSpace>& border) const;
   /// B = columns `first` … of Ars.
   void columns_of_set(const ExecutionSpace& exec, const Matrix& A, Ordinal first, const Columns& B) const;
   /// S = columns `first` … of Ass − Asr·X

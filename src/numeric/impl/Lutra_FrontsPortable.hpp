@@ -37,13 +37,29 @@ struct FrontLuData {
   unsigned char* perturbed;
   FrontLuOutcome* outcome;
   double perturbation;
-  Ordinal* row_of_pivot;    ///< [n] or none
-  double pivot_threshold;   ///< 0: no interchanges
-  int interchanged_pivots;  ///< whose rows may be interchanged, counted from a front's first
+  Ordinal* row_of_pivot;         ///< [n] or none
+  double pivot_threshold;        ///< 0: no interchanges
+  int interchanged_pivots;       ///< whose rows may be interchanged, counted from a front's first
+  Scalar* complement = nullptr;  ///< as in FrontFactors, or none
 
   KOKKOS_FUNCTION DenseFront<Scalar> dense(const Front<Ordinal, Offset>& front) const {
     return {panels + front.lower, panels + front.upper, contributions + front.contribution, front.pivots,
             front.cb_rows};
+  }
+  KOKKOS_FUNCTION bool is_assembled_only(const Front<Ordinal, Offset>& front) const {
+    return complement != nullptr && front.parent < 0;
+  }
+  /// Columns [begin, end) of a front that is assembled only.
+  KOKKOS_FUNCTION void take_complement(const Front<Ordinal, Offset>& front, int begin, int end) const {
+    const DenseFront<Scalar> dense_front = dense(front);
+    for (int j = begin; j < end; ++j) {
+      note_pivot(front, j, false);
+      for (int i = 0; i < front.pivots; ++i) {
+        Scalar& entry = dense_front.at(i, j);
+        complement[i + static_cast<std::int64_t>(j) * front.pivots] = entry;
+        entry = Scalar(i == j ? 1 : 0);
+      }
+    }
   }
   KOKKOS_FUNCTION PivotRule<Scalar> pivot_rule() const {
     const double largest = outcome->largest_entry;
@@ -81,7 +97,8 @@ FrontLuData<Scalar, Ordinal, Offset> front_lu_data(
           perturbation,
           factors.row_of_pivot().data(),
           factors.interchanges ? factors.interchanges->threshold : 0.0,
-          is_host_space<ExecutionSpace> ? std::numeric_limits<int>::max() : plan.options.tile};
+          is_host_space<ExecutionSpace> ? std::numeric_limits<int>::max() : plan.options.tile,
+          factors.complement.data()};
 }
 
 /// Works fronts, a team each.
@@ -100,6 +117,11 @@ struct FrontWorker {
         data.row_of_pivot[front.first_pivot + j] = front.first_pivot + static_cast<Ordinal>(j);
       });
       team.team_barrier();
+    }
+    if (data.is_assembled_only(front)) {
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.pivots),
+                           [&](const int j) { data.take_complement(front, j, j + 1); });
+      return;
     }
     factorize_front(
         team, dense, rule, [&](int j, bool is_perturbed) { data.note_pivot(front, j, is_perturbed); },

@@ -73,6 +73,9 @@ struct HostFrontWorker {
       Ordinal* const order = data.row_of_pivot + front.first_pivot;
       std::iota(order, order + front.pivots, front.first_pivot);
     }
+    if (data.is_assembled_only(front))
+      return loop(front.pivots, columns_at_once(front.pivots, front.pivots, loop),
+                  [&](int begin, int end, Real*) { data.take_complement(front, begin, end); });
     HostFront<Scalar, Loop>(kernel, loop)
         .factorize(
             dense, data.pivot_rule(),

@@ -41,7 +41,13 @@ struct LdltData {
   PivotKind* kind;
   LdltOutcome* outcome;
   LdltPivotRule rule;
-  int column_rows = 0;  ///< as in LdltPlanOptions
+  int column_rows = 0;           ///< as in LdltPlanOptions
+  Scalar* complement = nullptr;  ///< as in LdltFactors, or none
+
+  /// Whether no ancestor takes delayed columns of a front.
+  KOKKOS_FUNCTION bool is_root(const Front<Ordinal, Offset>& front) const {
+    return front.parent < 0 || (complement != nullptr && fronts[front.parent].parent < 0);
+  }
 
   /// Front f with `delayed` columns from its children, its panel so many entries before its room.
   KOKKOS_FUNCTION LdltFront<Scalar, Ordinal> dense(Ordinal f, int delayed, std::int64_t moved = 0) const {
@@ -95,7 +101,13 @@ struct LdltWorker {
     }
     const Panel panel = data.dense(f, record.delayed_in, moved);
     assemble(team, front, panel);
-    const LdltTest<Scalar> test = data.test(front.parent < 0);
+    if (data.complement != nullptr && front.parent < 0) {
+      take_complement(team, panel);
+      record.eliminated = panel.columns;
+      team.once([&] { data.records[f] = record; });
+      return;
+    }
+    const LdltTest<Scalar> test = data.test(data.is_root(front));
     const LdltProgress progress =
         eliminate_front(team, panel, test, work == nullptr ? data.workspace + data.room[f].work : work);
     team.once([&] {
@@ -134,6 +146,27 @@ struct LdltWorker {
       Kokkos::atomic_min(&data.outcome->overflow_front, static_cast<std::int64_t>(f));
     }
     return record.stopped == 0;
+  }
+
+  /// Hands on the front, to which no column was delayed, and puts the identity there.
+  template <class Team>
+  KOKKOS_FUNCTION void take_complement(const Team& team, const Panel& panel) const {
+    const bool hermitian = data.rule.symmetry == Symmetry::hermitian;
+    team.ranges(panel.columns, 2.0 * panel.rows, [&](int begin, int end) {
+      for (int j = begin; j < end; ++j) {
+        Scalar* const to = data.complement + static_cast<std::int64_t>(j) * panel.rows;
+        for (int i = 0; i < panel.rows; ++i)
+          to[i] = i >= j ? panel.at(i, j) : mirrored(hermitian, panel.at(j, i));
+      }
+    });
+    team.ranges(panel.columns, 2.0 * panel.rows, [&](int begin, int end) {
+      for (int j = begin; j < end; ++j) {
+        for (int i = j; i < panel.rows; ++i) panel.at(i, j) = Scalar(i == j ? 1 : 0);
+        panel.diagonal[j] = Scalar(1);
+        panel.off_diagonal[j] = Scalar(0);
+        panel.kind[j] = PivotKind::one_by_one;
+      }
+    });
   }
 
   template <class Team>

@@ -34,7 +34,8 @@ LdltData<Scalar, Ordinal, Offset> ldlt_data(
           factors.kind.data(),
           factors.outcome.data(),
           rule,
-          plan.options.max_column_rows};
+          plan.options.max_column_rows,
+          factors.complement.data()};
 }
 
 /// The list of tasks where kernels read it. Part of a plan.
