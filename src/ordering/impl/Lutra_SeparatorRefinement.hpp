@@ -45,7 +45,7 @@ void refine_separator(const Executor& exec, const GraphBatch<Index, MemorySpace>
 }
 
 /// Refinement of large separators on a device: all threads collect the separator, one thread a graph moves
-/// its vertices. (Moves of many vertices at once lead into worse minima: separators 1.2 times as heavy.)
+/// its vertices. (Moves of many vertices at once led into worse minima: 1.2 times the entries of L.)
 template <class Executor, class Index, class MemorySpace>
 struct CollectedSeparators {
   using Graph = GraphBatch<Index, MemorySpace>;
