@@ -272,7 +272,8 @@ void check_transposed() {
   Communicator comm;
   auto A = grid_rows<Scalar>(12, comm.rank(), comm.size());
   if constexpr (ScalarTraits<Scalar>::is_complex)
-    for (std::size_t e = 0; e < A.values.size(); ++e) A.values[e] += Scalar(0, 0.25 * (1 + e % 3));
+    for (std::size_t e = 0; e < A.values.size(); ++e)
+      A.values[e] += Scalar(0, 0.25 * static_cast<double>(1 + e % 3));
   DistributedLU<Scalar> solver(comm);  // the model chooses the grid
   for (int pass = 0; pass < 2; ++pass) {
     solver.factorize(A);

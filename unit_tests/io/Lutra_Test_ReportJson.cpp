@@ -63,7 +63,7 @@ TEST_CASE("what is not known is null", "[io]") {
 
 TEST_CASE("what is known is there", "[io]") {
   ReportRecord record;
-  record.run = {"cuda", 4, "GPU \"one\"", GridRecord{"1x2", {{}, {7, 2, 30, 4, 500, 60.0, 1.5, 0.5}}}};
+  record.run = {"cuda", 4, "GPU \"one\"", GridRecord{"1x2", 2e-5, {{}, {7, 2, 30, 4, 500, 60.0, 1.5, 0.5}}}};
   record.matrix.file = "a\n.mtx";
   record.matrix.nnz = std::int64_t{1} << 40;
   record.report.status = Status::success;
@@ -79,6 +79,7 @@ TEST_CASE("what is known is there", "[io]") {
   CHECK(json["device"] == "GPU \"one\"");
   CHECK(json["ranks"] == 2);
   CHECK(json["grid"]["name"] == "1x2");
+  CHECK(json["grid"]["predicted_seconds"] == 2e-5);
   CHECK(keys(json["grid"]["ranks"][1]) == Keys{"rows", "blocks", "entries", "messages", "message_bytes",
                                                "flops", "solve_seconds", "wait_seconds"});
   CHECK(json["grid"]["ranks"][1]["rows"] == 7);
