@@ -90,6 +90,22 @@ TEST_CASE("blocks that do not depend on each other are shared by teams and ranks
   }
 }
 
+TEST_CASE("ranks of one team send and take messages themselves, between nodes they take longer",
+          "[trisolve]") {
+  const BlockTriangle pair = triangle_of(2, {{0, 1}});
+  const DistributedCosts costs = unit_costs(1);
+  const auto seconds = [&](const NodeLinks& nodes) {
+    return simulate_solve(pair, {2, 1}, costs, 1, nodes).seconds;
+  };
+  CHECK_THAT(seconds({}), WithinRel(0.1 + 0.5 + 0.5 + 0.1 + 0.1, 1e-12));
+  CHECK_THAT(seconds({2, 7, 1e30}), WithinRel(1.3, 1e-12));
+  CHECK_THAT(seconds({1, 7, 1e30}), WithinRel(7.3, 1e-12));
+  CHECK_THAT(seconds({1, 7, 4}), WithinRel(9.3, 1e-12));  // one value of eight bytes
+  // rank 0 sends to two others, one after the other, and has its own block to work after that
+  const BlockTriangle star = triangle_of(4, {{0, 1}, {0, 2}, {0, 3}});
+  CHECK_THAT(simulate_solve(star, {3, 1}, costs).seconds, WithinRel(0.1 + 1 + 0.5 + 0.2, 1e-12));
+}
+
 TEST_CASE("a binary tree takes its height on one device with many teams", "[trisolve]") {
   // Blocks 0 to 7 are leaves; 8 to 11, 12, 13, 14 their ancestors.
   std::vector<std::pair<std::size_t, std::size_t>> edges;
@@ -99,7 +115,8 @@ TEST_CASE("a binary tree takes its height on one device with many teams", "[tris
   CHECK_THAT(simulate_solve(triangle, {1, 1}, costs).seconds, WithinRel(0.4, 1e-12));
   CHECK_THAT(predict_critical_path(triangle, {1, 1}, costs).seconds, WithinRel(0.4, 1e-12));
   // one team: all tasks one after the other
-  CHECK_THAT(simulate_solve(triangle, {1, 1}, unit_costs(1)).seconds, WithinRel(1.5, 1e-12));
+  // a team that works alone, of a host, takes as long for each of the other 14 blocks
+  CHECK_THAT(simulate_solve(triangle, {1, 1}, unit_costs(1)).seconds, WithinRel(2.9, 1e-12));
   CHECK_THAT(predict_critical_path(triangle, {1, 1}, unit_costs(1)).seconds, WithinRel(1.5, 1e-12));
 }
 
