@@ -35,6 +35,7 @@ class KluSolver final : public Peer {
     klu_free_numeric(&m_numeric, &m_common);
   }
   void factorize() override {
+    klu_free_numeric(&m_numeric, &m_common);
     m_numeric = klu_factor(m_columns.column_map.data(), m_columns.rows.data(), m_columns.values.data(),
                            m_symbolic, &m_common);
     check(m_numeric != nullptr, "klu_factor");

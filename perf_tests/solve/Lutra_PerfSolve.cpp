@@ -98,7 +98,7 @@ template <class Scalar>
 Measurement measure_first_solution(const PerfRun& run, const Problem<Scalar>& problem) {
   const auto solver = problem.make(problem.matrix, problem.b);
   auto samples = measure(run.samples, [&] {
-    solver->prepare_factorization();
+    solver->analyze();
     solver->factorize();
     solver->solve();
   });

@@ -141,13 +141,14 @@ template <class Ordinal, class Offset, class Index>
 std::optional<ChosenOrder<Ordinal>> choose_by_blocks(
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const SymmetricGraph<Index>& graph,
     const DeviceModel& model, const OrderingUse& use, const std::vector<Ordinal>& row_order) {
+  constexpr double max_share = 0.95;    // of all rows in the largest block
   constexpr double min_spared = 0.05;   // of all edges
   constexpr double overestimate = 1.2;  // of flops per entry, by a symmetric pattern
   const auto n = static_cast<std::int64_t>(pattern.n_rows);
   const bool is_symmetric = static_cast<std::int64_t>(graph.neighbours.size()) == pattern.nnz() - n;
   if (is_symmetric || !has_singleton(pattern)) return std::nullopt;
   const auto blocks = block_triangular_form(pattern, row_order);
-  if (blocks.count < 2) return std::nullopt;
+  if (static_cast<double>(blocks.largest) > max_share * static_cast<double>(n)) return std::nullopt;
   auto within = within_blocks(graph, blocks);
   if (static_cast<double>(within.neighbours.size()) >
       (1 - min_spared) * static_cast<double>(graph.neighbours.size()))
