@@ -59,6 +59,7 @@ def gmres(A: Any, b: Any, M: Any = "ilu", x0: Any = None, trans: str = "N", **op
 
             solver.precondition_by(apply)
         vectors = as_vectors(b, csr.scalar)
+        x: Any
         if vectors.like is not None and on_device(b):
             if x0 is not None:
                 raise ValueError("x0 is for arrays on the host")

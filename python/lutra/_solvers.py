@@ -93,6 +93,7 @@ class Factors:
         if out is not None:
             solve(vectors.array, out if isinstance(out, np.ndarray) else ordered(out))
             return out
+        x: Any
         if vectors.like is not None and on_device(b):
             x = self._solver.new_like(vectors.array)
         elif vectors.like is not None:

@@ -324,7 +324,9 @@ void bind_report(nb::module_& m) {
 
 void bind_solver(nb::module_& m) {
   nb::class_<OwnVectors>(m, "Vectors", "Vectors in memory of the library, for any library with DLPack.")
-      .def("__dlpack__", [](const OwnVectors& v, const nb::kwargs&) { return v.to_dlpack(); })
+      .def(
+          "__dlpack__", [](const OwnVectors& v, const nb::kwargs&) { return v.to_dlpack(); },
+          nb::sig("def __dlpack__(self, **options: object) -> object"))
       .def("__dlpack_device__", [](const OwnVectors& v) { return std::pair(v.device_type, v.device_id); })
       .def_ro("shape", &OwnVectors::shape);
   nb::class_<Handle>(m, "Solver", "A solver of the library on arrays of its own types.")

@@ -182,6 +182,12 @@ void solve_spans(Library& solver, const Span& B, const Out& X, Transposition op)
   }
 }
 
+/// Factors of A + diag(shift) for Views; a HostMatrix does not come here.
+template <class Library, class Matrix, class Shift>
+void factorize_view(Library& solver, const Matrix& A, const Shift& shift) {
+  if constexpr (requires { solver.factorize(A, shift); }) solver.factorize(A, shift);
+}
+
 /// The part that all solvers share.
 template <class Library, class Scalar, class Ordinal>
 class SolverOf : public Solver {
@@ -228,8 +234,7 @@ class LdltSolverOf final
     const auto with_views = [&](const MatrixArrays& arrays,
                                 const Kokkos::View<const Real*, Memory>& diagonal) {
       with_matrix<Scalar, Ordinal>(arrays, this->m_offsets, [&](const auto& matrix) {
-        if constexpr (requires { this->m_solver.factorize(matrix, diagonal); })  // a HostMatrix does not come
-          this->m_solver.factorize(matrix, diagonal);
+        factorize_view(this->m_solver, matrix, diagonal);
       });
     };
     const auto* const numbers = elements<Real>("shift", shift);

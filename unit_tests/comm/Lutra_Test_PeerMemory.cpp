@@ -38,6 +38,12 @@ __global__ void pass_around(lutra::Impl::PeerWindow window, double* own, unsigne
   if (window.rank == 0 && !window.wait(2, epochs * window.size)) atomicExch(wrong, -1);
 }
 
+// One block waits for what no rank sends.
+__global__ void wait_in_vain(lutra::Impl::PeerWindow window, int* came) {
+  const bool there = window.wait(0, 1);
+  if (threadIdx.x == 0) *came = there ? 1 : 0;
+}
+
 }  // namespace
 #endif
 
@@ -52,6 +58,30 @@ TEST_CASE("Kernels put into the memory of other ranks' devices", "[comm]") {
   Kokkos::deep_copy(found, wrong);
   CHECK(found == 0);
   comm.barrier();
+  memory.close();
+  comm.close();
+#else
+  SUCCEED("this build has no CUDA");
+#endif
+}
+
+TEST_CASE("A kernel that waits too long ends the waits of all ranks", "[comm]") {
+#ifdef KOKKOS_ENABLE_CUDA
+  lutra::Communicator comm(MPI_COMM_WORLD, {.watchdog_seconds = 2});
+  lutra::SymmetricMemory memory(comm, 16, 1, lutra::CommBackend::peer);
+  const lutra::Impl::PeerWindow window = memory.peer_window();
+  Kokkos::View<int, Kokkos::CudaSpace> came("came");
+  Kokkos::deep_copy(came, -1);
+  {
+    const lutra::Communicator::Work work(comm);
+    wait_in_vain<<<1, 64>>>(window, came.data());
+    int found = -1;
+    Kokkos::deep_copy(found, came);
+    CHECK(found == 0);
+  }
+  const auto by = window.aborted_on_host();  // the rank that gave up first, plus one
+  CHECK(by >= 1);
+  CHECK(by <= static_cast<unsigned long long>(comm.size()));
   memory.close();
   comm.close();
 #else

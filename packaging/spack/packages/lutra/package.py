@@ -65,8 +65,8 @@ class Lutra(CMakePackage, CudaPackage, ROCmPackage):
     for target in ROCmPackage.amdgpu_targets:
         depends_on(f"kokkos +rocm amdgpu_target={target}", when=f"+rocm amdgpu_target={target}")
 
-    # Trilinos has to be built over the same Kokkos.
-    depends_on("trilinos@16: +tpetra +amesos2 +ifpack2 +stratimikos +belos", when="+trilinos")
+    # Trilinos takes one version of Kokkos each: 16.0 an older one than Lutra, 17 a newer one.
+    depends_on("trilinos@16.1:16 +tpetra +amesos2 +ifpack2 +stratimikos +belos", when="+trilinos")
 
     extends("python", when="+python")
     depends_on("python@3.9:", type=("build", "run"), when="+python")
