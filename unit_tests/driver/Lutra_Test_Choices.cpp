@@ -116,7 +116,9 @@ TEST_CASE("a method is chosen from properties and costs, with a reason", "[drive
   chosen(DirectMethod::cholesky, "cholesky: the matrix is symmetric and diagonally dominant");
   properties.flops_per_entry = 39;
   chosen(DirectMethod::lu, "39 flops per stored entry");
-  const MethodChoice unknown = choose_method(properties, h200_device_model());
+  DeviceModel unmeasured = h200_device_model();
+  unmeasured.symmetric = {};
+  const MethodChoice unknown = choose_method(properties, unmeasured);
   CHECK(unknown.method == DirectMethod::lu);
   CHECK(unknown.reason.find("not known on this device") != std::string::npos);
 }
