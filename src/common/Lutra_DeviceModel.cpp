@@ -62,10 +62,11 @@ DeviceModel h200_device_model() {
                     .ancestors_step_seconds = 1e-6,
                     .ancestors_word_seconds = 1.5e-10,
                     .max_set_bytes = 16.0 * (1 << 30)};
-  // Orderings are made on the host. Refactorizations and solves of twelve matrices in METIS' order within
+  // Minimum degree is the host's. Refactorizations and solves of twelve matrices in METIS' order within
   // 0.7 to 1.2 of what was measured; analysis and start from times to the first solution, in cold processes
   // (docs/notes/2026-11-23-ordering-choice.md).
   model.ordering = orderings_by_a_core();
+  model.ordering.device_dissection = {.start_seconds = 1e-3, .row_seconds = 3e-8, .edge_seconds = 3e-9};
   model.ordering.multifrontal = {
       .analysis = {.start_seconds = 5e-3, .row_seconds = 4.2e-7},
       .factorization = {.start_seconds = 1.8e-4,

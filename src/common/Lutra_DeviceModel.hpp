@@ -99,7 +99,8 @@ struct EngineCosts {
 /// From which costs a fill-reducing ordering, and host or device, are chosen (`Lutra_ChooseOrdering.hpp`).
 struct OrderingCosts {
   StageCosts amd;         ///< with the forecast of its fill
-  StageCosts dissection;  ///< nested dissection with its forecast, times log₂ n
+  StageCosts dissection;  ///< nested dissection with its forecast, times log₂ n, by one thread of a host
+  StageCosts device_dissection;  ///< the same on the device; nothing: it does not come into question
   EngineCosts multifrontal;
   EngineCosts simplicial;  ///< without an analysis: the engine does not come into question
   double saved_share = 0;  ///< of AMD's flops that nested dissection is expected to spare, for each factor of

@@ -90,6 +90,7 @@ template <class Visit>
 void visit_section(const std::string& at, OrderingCosts& m, const Visit& visit) {
   visit_section(at + "amd.", m.amd, visit);
   visit_section(at + "dissection.", m.dissection, visit);
+  visit_section(at + "device_dissection.", m.device_dissection, visit);
   visit_section(at + "multifrontal.", m.multifrontal, visit);
   visit_section(at + "simplicial.", m.simplicial, visit);
   visit(at + "saved_share", m.saved_share);

@@ -212,6 +212,22 @@ class Calibration {
     }
     fit(m_model.ordering.amd, amd[0], amd[1]);
     fit(m_model.ordering.dissection, dissection[0], dissection[1]);
+    if constexpr (!is_host_space<ExecutionSpace>) measure_device_dissection();
+  }
+
+  /// Of graphs for which a device is asked: it takes small ones as long as larger ones.
+  void measure_device_dissection() {
+    std::array<Sample, 2> samples;
+    const std::array<Kind, 2> kinds = {{{"poisson2d", 300}, {"poisson3d", 40}}};
+    for (std::size_t k = 0; k < 2; ++k) {
+      const HostMatrix<double> A = generate(kinds[k].name, kinds[k].size);
+      const auto graph = symmetric_graph<int>(make_view(A).pattern());
+      samples[k] = {properties_of(graph), {}, 0};
+      samples[k].seconds =
+          seconds_of([&] { order(graph, Ordering::nd, {}, {.dissector = Dissector::device}); }) /
+          std::log2(static_cast<double>(graph.size()));
+    }
+    fit(m_model.ordering.device_dissection, samples[0], samples[1]);
   }
 
   /// Analysis, factorization and solve of a matrix with an engine.

@@ -22,20 +22,32 @@ std::string printed(const char* format, Arguments... arguments) {
   return text;
 }
 
-std::string in_words(const char* name, const FillForecast& forecast) {
-  return printed("%s (nnz(L) %.3g, %.3g flops, elimination tree of height %.3g)", name,
+std::string in_words(const std::string& name, const FillForecast& forecast) {
+  return printed("%s (nnz(L) %.3g, %.3g flops, elimination tree of height %.3g)", name.c_str(),
                  static_cast<double>(forecast.nnz_l), forecast.flops, static_cast<double>(forecast.height));
 }
 
-/// Nested dissection works the whole graph at each level of its recursion.
-double dissection_seconds(const OrderingProperties& properties, const OrderingCosts& costs) {
+/// Of nested dissection, which works the whole graph at each level of its recursion.
+struct DissectionTime {
+  double seconds;
+  Dissector by;
+};
+
+DissectionTime dissection_time(const OrderingProperties& properties, const OrderingCosts& costs) {
   const double levels = std::log2(static_cast<double>(std::max<std::int64_t>(properties.rows, 2)));
-  return predicted_seconds(costs.dissection, properties, {}) * levels;
+  const double host = predicted_seconds(costs.dissection, properties, {}) * levels,
+               device = predicted_seconds(costs.device_dissection, properties, {}) * levels;
+  const bool on_device = costs.device_dissection != StageCosts() && device < host;
+  return on_device ? DissectionTime{device, Dissector::device} : DissectionTime{host, Dissector::host};
+}
+
+std::string in_words(const DissectionTime& time) {
+  return time.by == Dissector::device ? "nested dissection on the device" : "nested dissection";
 }
 
 /// What nested dissection is expected to make of a matrix, from AMD's order.
 FillForecast expected_dissection(const OrderingProperties& properties, const OrderingCosts& costs) {
-  const FillForecast& amd = properties.amd;
+  const FillForecast& amd = *properties.amd;
   const double rows = static_cast<double>(std::max<std::int64_t>(properties.rows, 1));
   const double tens = std::log10(std::max(amd.flops / rows / costs.saved_from_flops_per_row, 1.0));
   const double share = 1 - std::min(costs.saved_share * tens, costs.max_saved_share);
@@ -54,9 +66,19 @@ double total(const PredictedTimes& times, const OrderingUse& use) {
 
 template <class Index, class Ordinal>
 std::vector<Index> order_graph(const SymmetricGraph<Index>& graph, Ordering kind,
-                               const std::vector<Ordinal>& partner) {
-  return partner.empty() ? order(graph, kind)
-                         : order_pairs(graph, std::vector<Index>(partner.begin(), partner.end()), kind);
+                               const OrderingLimits& limits, const std::vector<Ordinal>& partner) {
+  return partner.empty()
+             ? order(graph, kind, {}, limits)
+             : order_pairs(graph, std::vector<Index>(partner.begin(), partner.end()), kind, limits);
+}
+
+template <class Index>
+OrderingProperties properties_of(const SymmetricGraph<Index>& graph, const OrderingUse& use) {
+  OrderingProperties properties;
+  properties.rows = graph.size();
+  properties.edges = static_cast<std::int64_t>(graph.neighbours.size());
+  properties.use = use;
+  return properties;
 }
 
 /// @param elimination tree and counts of this permutation, or empty
@@ -66,6 +88,20 @@ ChosenOrder<Ordinal> chosen(SymmetricGraph<Index> graph, Elimination<Index> elim
   std::vector<Ordinal> permutation(elimination.permutation.begin(), elimination.permutation.end());
   return {std::move(permutation), std::move(choice), forecast,
           OrderedGraph<Index>{std::move(graph), std::move(elimination)}, false};
+}
+
+/// Dissection's order where AMD was given up.
+OrderingChoice choose_without_amd(const OrderingProperties& properties, const DeviceModel& model,
+                                  const DissectionTime& dissection) {
+  PredictedTimes times = predicted_times(properties, *properties.dissection, model);
+  times.ordering = 2 * dissection.seconds;  // AMD was given up after about as long
+  return {
+      Ordering::nd,
+      in_words(in_words(dissection), *properties.dissection) +
+          printed(
+              ", predicted to take %.2g s; AMD was given up, with more entries than it orders in that time",
+              dissection.seconds),
+      times};
 }
 
 /// An order in which blocks follow one another, and keep theirs within.
@@ -118,20 +154,26 @@ template <class Ordinal, class Index>
 ChosenOrder<Ordinal> choose_with(SymmetricGraph<Index> graph, const DeviceModel& model,
                                  const OrderingUse& use, const std::vector<Ordinal>& partner,
                                  const BlockTriangularForm<Ordinal>& blocks = {}) {
-  auto elimination = eliminate(graph, sort_by_block(order_graph(graph, Ordering::amd, partner), blocks));
-  OrderingProperties properties;
-  properties.rows = graph.size();
-  properties.edges = static_cast<std::int64_t>(graph.neighbours.size());
-  properties.use = use;
-  properties.amd = forecast_fill(elimination);
-  OrderingChoice choice = choose_ordering(properties, model);
+  OrderingProperties properties = properties_of(graph, use);
+  const OrderingLimits limits = limits_of_orderings(properties, model);
+  const auto eliminated_by = [&](Ordering kind) {
+    const auto order = sort_by_block(order_graph(graph, kind, limits, partner), blocks);
+    return order.empty() ? Elimination<Index>() : eliminate(graph, order);
+  };
+  auto elimination = eliminated_by(Ordering::amd);
+  OrderingChoice choice;
+  choice.ordering = Ordering::automatic;
+  if (!elimination.permutation.empty() || properties.rows == 0) {
+    properties.amd = forecast_fill(elimination);
+    choice = choose_ordering(properties, model);
+  }
   if (choice.ordering == Ordering::automatic) {
-    auto dissection = eliminate(graph, sort_by_block(order_graph(graph, Ordering::nd, partner), blocks));
+    auto dissection = eliminated_by(Ordering::nd);
     properties.dissection = forecast_fill(dissection);
     choice = choose_ordering(properties, model);
     if (choice.ordering == Ordering::nd) elimination = std::move(dissection);
   }
-  const FillForecast forecast = choice.ordering == Ordering::nd ? *properties.dissection : properties.amd;
+  const FillForecast forecast = choice.ordering == Ordering::nd ? *properties.dissection : *properties.amd;
   return chosen<Ordinal>(std::move(graph), std::move(elimination), std::move(choice), forecast);
 }
 
@@ -196,13 +238,27 @@ PredictedTimes predicted_times(const OrderingProperties& properties, const FillF
   return times;
 }
 
+OrderingLimits limits_of_orderings(const OrderingProperties& properties, const DeviceModel& model) {
+  const DissectionTime dissection = dissection_time(properties, model.ordering);
+  OrderingLimits limits;
+  limits.dissector = dissection.by;
+  if (dissection.by == Dissector::device && model.ordering.amd.entry_seconds > 0) {
+    const double patience = dissection.seconds * std::max(properties.use.factorizations, 1.0);
+    limits.max_amd_entries =
+        static_cast<std::int64_t>(std::min(patience / model.ordering.amd.entry_seconds, 1e18));
+  }
+  return limits;
+}
+
 OrderingChoice choose_ordering(const OrderingProperties& properties, const DeviceModel& model) {
   const OrderingCosts& costs = model.ordering;
   const OrderingUse& use = properties.use;
-  const std::string amd = in_words("AMD", properties.amd);
-  PredictedTimes with_amd = predicted_times(properties, properties.amd, model);
-  const double amd_seconds = predicted_seconds(costs.amd, properties, properties.amd);
-  const double extra_seconds = dissection_seconds(properties, costs);
+  const DissectionTime extra = dissection_time(properties, costs);
+  const double extra_seconds = extra.seconds;
+  if (!properties.amd) return choose_without_amd(properties, model, extra);
+  const std::string amd = in_words("AMD", *properties.amd);
+  PredictedTimes with_amd = predicted_times(properties, *properties.amd, model);
+  const double amd_seconds = predicted_seconds(costs.amd, properties, *properties.amd);
   with_amd.ordering = amd_seconds;
   if (!properties.dissection) {
     const double spared =
@@ -217,7 +273,7 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Devic
                           use.factorizations == 1 ? "" : "s"),
             with_amd};
   }
-  const std::string dissection = in_words("nested dissection", *properties.dissection);
+  const std::string dissection = in_words(in_words(extra), *properties.dissection);
   PredictedTimes with_dissection = predicted_times(properties, *properties.dissection, model);
   with_dissection.ordering = with_amd.ordering = amd_seconds + extra_seconds;
   const double by_amd = total(with_amd, use), by_dissection = total(with_dissection, use);
@@ -246,9 +302,11 @@ ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokko
 template <class Ordinal, class Offset>
 ChosenOrder<Ordinal> order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                    Ordering kind, const std::vector<Ordinal>& partner,
-                                   const std::vector<Ordinal>& row_order) {
+                                   const std::vector<Ordinal>& row_order, const DeviceModel& model) {
   return with_graph(pattern, row_order, [&]<class Index>(SymmetricGraph<Index> graph) {
-    Elimination<Index> elimination{order_graph(graph, kind, partner), {}, {}};
+    OrderingLimits limits;
+    limits.dissector = limits_of_orderings(properties_of(graph, {}), model).dissector;
+    Elimination<Index> elimination{order_graph(graph, kind, limits, partner), {}, {}};
     return chosen<Ordinal>(std::move(graph), std::move(elimination), {kind, {}, {}}, {});
   });
 }
@@ -275,7 +333,7 @@ BackendChoice choose_backend(const BackendProperties& properties, const DeviceMo
       const std::vector<Ordinal>&, const std::vector<Ordinal>&);                                     \
   template ChosenOrder<Ordinal> order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
                                               Ordering, const std::vector<Ordinal>&,                 \
-                                              const std::vector<Ordinal>&);
+                                              const std::vector<Ordinal>&, const DeviceModel&);
 LUTRA_FOR_EACH_PATTERN(LUTRA_INSTANTIATE)
 
 }  // namespace lutra

@@ -27,7 +27,7 @@ struct OrderingProperties {
   std::int64_t rows = 0;
   std::int64_t edges = 0;  ///< of the graph of A + Aᵀ, each counted twice
   OrderingUse use;
-  FillForecast amd;                        ///< of AMD's order
+  std::optional<FillForecast> amd;         ///< of AMD's order; empty: it was given up
   std::optional<FillForecast> dissection;  ///< of nested dissection, where it has been computed
 };
 
@@ -50,8 +50,14 @@ PredictedTimes predicted_times(const OrderingProperties& properties, const FillF
 /// The order with the least predicted time of analysis, factorizations and solves. AMD's order is there
 /// already. Nested dissection is asked for where the time it is expected to spare exceeds the time it takes:
 /// of flops and height of AMD's tree the shares that the model says. Where both forecasts are known, the
-/// times spent on ordering no longer count.
+/// times spent on ordering no longer count; without AMD's, dissection's order is taken.
 OrderingChoice choose_ordering(const OrderingProperties& properties, const DeviceModel& model);
+
+/// How orders of a graph are made. Nested dissection is by the device where the model says that it takes less
+/// time. AMD is then given up once the entries of L it has made take longer, times the number of
+/// factorizations, than the device would: dissection, which cannot be told by a graph to spare flops, spares
+/// time.
+OrderingLimits limits_of_orderings(const OrderingProperties& properties, const DeviceModel& model);
 
 /// An order that was chosen by `choose_ordering`.
 template <class Ordinal>
@@ -78,7 +84,7 @@ ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokko
 template <class Ordinal, class Offset>
 ChosenOrder<Ordinal> order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                    Ordering kind, const std::vector<Ordinal>& partner,
-                                   const std::vector<Ordinal>& row_order);
+                                   const std::vector<Ordinal>& row_order, const DeviceModel& model);
 
 /// What the choice between host and device depends on.
 struct BackendProperties {

@@ -107,8 +107,9 @@ ChosenOrder<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::Hos
   report.choice.ordering = name_of(options.ordering);
   if (options.ordering == Ordering::user)
     return {{options.user_permutation.begin(), options.user_permutation.end()}, {}, {}, {}, false};
-  if (options.ordering != Ordering::automatic) return order_matched(A, options.ordering, partner, row_order);
   const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
+  if (options.ordering != Ordering::automatic)
+    return order_matched(A, options.ordering, partner, row_order, model);
   const OrderingUse use{static_cast<double>(options.expected_factorizations), row_order.empty(),
                         may_order_by_blocks<ExecutionSpace>(options)};
   ChosenOrder<Ordinal> chosen = order_automatically(A, model, use, partner, row_order);

@@ -12,7 +12,7 @@ namespace lutra {
 
 template <class Index>
 std::vector<Index> minimum_degree(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
-                                  Index n_boundary) {
+                                  Index n_boundary, std::int64_t max_entries) {
   const Index n = graph.size();
   if (!weights.empty() && weights.size() != static_cast<std::size_t>(n)) {
     throw InputError("weights: has " + std::to_string(weights.size()) + " entries for " + std::to_string(n) +
@@ -23,13 +23,17 @@ std::vector<Index> minimum_degree(const SymmetricGraph<Index>& graph, const std:
                      " vertices");
   }
   std::vector<Index> permutation(static_cast<std::size_t>(n - n_boundary));
-  Impl::QuotientGraph<Index>().order(n, n_boundary, graph.row_map.data(), graph.neighbours.data(),
-                                     weights.empty() ? nullptr : weights.data(), permutation.data());
+  const bool done = Impl::QuotientGraph<Index>().order(
+      n, n_boundary, graph.row_map.data(), graph.neighbours.data(),
+      weights.empty() ? nullptr : weights.data(), permutation.data(), max_entries);
+  if (!done) permutation.clear();
   return permutation;
 }
 
-template std::vector<int> minimum_degree(const SymmetricGraph<int>&, const std::vector<int>&, int);
+template std::vector<int> minimum_degree(const SymmetricGraph<int>&, const std::vector<int>&, int,
+                                         std::int64_t);
 template std::vector<std::int64_t> minimum_degree(const SymmetricGraph<std::int64_t>&,
-                                                  const std::vector<std::int64_t>&, std::int64_t);
+                                                  const std::vector<std::int64_t>&, std::int64_t,
+                                                  std::int64_t);
 
 }  // namespace lutra

@@ -55,9 +55,12 @@ std::array<idx_t, METIS_NOPTIONS> metis_options() {
 }
 
 template <class Index>
-std::vector<Index> amd_permutation(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights) {
+std::vector<Index> amd_permutation(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
+                                   std::int64_t max_entries) {
   const auto reduced = reduce_graph(graph, {}, weights);
-  return expand_order(reduced, minimum_degree(reduced.graph, reduced.weights));
+  const auto order = minimum_degree(reduced.graph, reduced.weights, Index(0), max_entries);
+  if (order.empty() && reduced.graph.size() > 0) return {};
+  return expand_order(reduced, order);
 }
 
 template <class Index>
@@ -91,6 +94,18 @@ std::vector<Index> metis_permutation(const SymmetricGraph<Index>& graph, const s
         "pattern: METIS gave up; are its rows sorted, without repetition? It also does so where the process "
         "is to end (SIGTERM)");
   return copy_as<Index>(permutation);
+}
+
+template <class Index>
+std::vector<Index> dissect(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
+                           Dissector dissector) {
+  if (dissector == Dissector::device) {
+    try {
+      return nested_dissection(Kokkos::DefaultExecutionSpace(), graph, {}, {}, weights).permutation;
+    } catch (const OutOfMemoryError&) {  // what the device has no room for the host may have
+    }
+  }
+  return nested_dissection(Kokkos::DefaultHostExecutionSpace(), graph, {}, {}, weights).permutation;
 }
 
 template <class Ordinal, class Index, class Offset>
@@ -129,15 +144,15 @@ std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&
 }
 
 template <class Index>
-std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
-                         const std::vector<Index>& weights) {
+std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind, const std::vector<Index>& weights,
+                         const OrderingLimits& limits) {
   switch (kind) {
     case Ordering::amd:
-      return amd_permutation(graph, weights);
+      return amd_permutation(graph, weights, limits.max_amd_entries);
     case Ordering::metis:
       return metis_permutation(graph, weights);
     case Ordering::nd:
-      return nested_dissection(Kokkos::DefaultHostExecutionSpace(), graph, {}, {}, weights).permutation;
+      return dissect(graph, weights, limits.dissector);
     case Ordering::rcm:
       return Impl::ReverseCuthillMcKee<Index>(graph).order();
     case Ordering::natural:
@@ -175,8 +190,9 @@ void check_permutation(const std::vector<std::int64_t>& permutation, std::int64_
   }
 }
 
-#define LUTRA_ORDERING(Index)                                                                           \
-  template std::vector<Index> order(const SymmetricGraph<Index>&, Ordering, const std::vector<Index>&); \
+#define LUTRA_ORDERING(Index)                                                                          \
+  template std::vector<Index> order(const SymmetricGraph<Index>&, Ordering, const std::vector<Index>&, \
+                                    const OrderingLimits&);                                            \
   template bool metis_can_order(const SymmetricGraph<Index>&);
 LUTRA_ORDERING(int)
 LUTRA_ORDERING(std::int64_t)

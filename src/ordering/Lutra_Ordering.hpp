@@ -3,6 +3,7 @@
 #define LUTRA_ORDERING_HPP
 
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -16,11 +17,24 @@ enum class Ordering {
   automatic,  ///< AMD, or nested dissection where it is predicted to pay
               ///< (`Lutra_ChooseOrdering.hpp`)
   metis,      ///< nested dissection by METIS
-  nd,         ///< nested dissection by Lutra (`Lutra_NestedDissection.hpp`), by all host threads
+  nd,         ///< nested dissection by Lutra (`Lutra_NestedDissection.hpp`), on the host or a device
   amd,        ///< approximate minimum degree, after reduction (`Lutra_MinimumDegree.hpp`)
   rcm,        ///< reverse Cuthill–McKee: narrow bands, for incomplete factors
   natural,    ///< as the matrix comes
   user        ///< a permutation the caller hands over
+};
+
+/// Whose threads dissect where `Ordering::nd` is asked for.
+enum class Dissector {
+  host,   ///< `Kokkos::DefaultHostExecutionSpace`
+  device  ///< `Kokkos::DefaultExecutionSpace`; the host where the device has no room
+};
+
+/// How an order is made.
+struct OrderingLimits {
+  Dissector dissector = Dissector::host;
+  /// Of L, by approximate degrees, beyond which `Ordering::amd` is given up.
+  std::int64_t max_amd_entries = std::numeric_limits<std::int64_t>::max();
 };
 
 /// The name of an ordering as the command line has it.
@@ -38,11 +52,11 @@ template <class Ordinal, class Offset>
 std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind);
 
 /// The same for a graph that is there already. Several threads may order at once; METIS is called by one
-/// after the other, since it has one random number generator for the process.
+/// after the other, since it has one random number generator for the process. Empty where amd was given up.
 /// @param weights [n] positive weights of vertices: METIS balances them, amd counts them; empty: all 1
 template <class Index>
 std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
-                         const std::vector<Index>& weights = {});
+                         const std::vector<Index>& weights = {}, const OrderingLimits& limits = {});
 
 /// Whether METIS' index type counts the edges of a graph.
 template <class Index>

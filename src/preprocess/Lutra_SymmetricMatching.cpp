@@ -210,7 +210,7 @@ std::vector<Ordinal> pair_candidates(const CsrView<Scalar, Ordinal, Offset, Kokk
 
 template <class Index>
 std::vector<Index> order_pairs(const SymmetricGraph<Index>& graph, const std::vector<Index>& partner,
-                               Ordering kind) {
+                               Ordering kind, const OrderingLimits& limits) {
   const Index n = graph.size();
   std::vector<Index> group(static_cast<std::size_t>(n)), first;  // group of each vertex; its first vertex
   for (Index v = 0; v < n; ++v) {
@@ -241,7 +241,7 @@ std::vector<Index> order_pairs(const SymmetricGraph<Index>& graph, const std::ve
   }
   std::vector<Index> permutation;
   permutation.reserve(static_cast<std::size_t>(n));
-  for (const Index g : order(compressed, kind, weight)) {
+  for (const Index g : order(compressed, kind, weight, limits)) {
     const Index v = first[static_cast<std::size_t>(g)];
     permutation.push_back(v);
     if (weight[static_cast<std::size_t>(g)] == 2) permutation.push_back(partner[static_cast<std::size_t>(v)]);
@@ -269,8 +269,10 @@ LUTRA_FOR_EACH_PATTERN(LUTRA_ORDER_PAIRS)
                                                 const SymmetricMatching<Ordinal>&);
 LUTRA_FOR_EACH_MATRIX(LUTRA_SYMMETRIC_MATCHING)
 
-template std::vector<int> order_pairs(const SymmetricGraph<int>&, const std::vector<int>&, Ordering);
+template std::vector<int> order_pairs(const SymmetricGraph<int>&, const std::vector<int>&, Ordering,
+                                      const OrderingLimits&);
 template std::vector<std::int64_t> order_pairs(const SymmetricGraph<std::int64_t>&,
-                                               const std::vector<std::int64_t>&, Ordering);
+                                               const std::vector<std::int64_t>&, Ordering,
+                                               const OrderingLimits&);
 
 }  // namespace lutra

@@ -58,7 +58,7 @@ std::vector<Ordinal> pair_candidates(const CsrView<Scalar, Ordinal, Offset, Kokk
 /// @throws as `order`
 template <class Index>
 std::vector<Index> order_pairs(const SymmetricGraph<Index>& graph, const std::vector<Index>& partner,
-                               Ordering kind);
+                               Ordering kind, const OrderingLimits& limits = {});
 /// The same for the pattern of a symmetric matrix, rows ascending.
 template <class Ordinal, class Offset>
 std::vector<Ordinal> order_pairs(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,

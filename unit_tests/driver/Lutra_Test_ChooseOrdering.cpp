@@ -7,7 +7,9 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -50,16 +52,16 @@ DeviceModel simple_model() {
 TEST_CASE("choice of an ordering: each property decides by itself", "[ordering]") {
   DeviceModel model = simple_model();
   OrderingProperties properties;
-  properties.rows = 1024;              // dissection is predicted to take 10 · 1024 · 10 s
-  properties.amd = {500, 204000, 50};  // 209,000 s, of which it is expected to spare 102,000
+  properties.rows = 1024;                          // dissection is predicted to take 10 · 1024 · 10 s
+  properties.amd = FillForecast{500, 204000, 50};  // 209,000 s, of which it is expected to spare 102,000
   SECTION("nested dissection is tried where it is expected to spare more than it takes") {
     CHECK(choose_ordering(properties, model).ordering == Ordering::amd);
-    properties.amd.flops = 205000;
+    properties.amd->flops = 205000;
     CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
     CHECK(choose_ordering(properties, model).reason.empty());
   }
   SECTION("more factorizations pay for it sooner") {
-    properties.amd.flops = 110000;
+    properties.amd->flops = 110000;
     const auto choice = choose_ordering(properties, model);
     CHECK(choice.ordering == Ordering::amd);
     CHECK_THAT(choice.reason,
@@ -69,7 +71,7 @@ TEST_CASE("choice of an ordering: each property decides by itself", "[ordering]"
     CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
   }
   SECTION("what is spared of the tree's height counts") {
-    properties.amd.height = 100;
+    properties.amd->height = 100;
     model.ordering.saved_height_share = 0.1;  // 10 steps of 100 s
     CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
   }
@@ -79,7 +81,7 @@ TEST_CASE("choice of an ordering: each property decides by itself", "[ordering]"
     CHECK(choose_ordering(properties, model).ordering == Ordering::amd);
   }
   SECTION("more edges take dissection longer") {
-    properties.amd.flops = 205000;
+    properties.amd->flops = 205000;
     properties.edges = 1000;
     model.ordering.dissection.edge_seconds = 0.1;
     CHECK(choose_ordering(properties, model).ordering == Ordering::amd);
@@ -98,15 +100,39 @@ TEST_CASE("choice of an ordering: each property decides by itself", "[ordering]"
   }
   SECTION("few flops for each entry: by the simplicial engine's numbers") {
     model.numeric.min_flops_per_entry = 100;  // of 2024 entries
-    properties.amd.flops = 202400;
-    CHECK(*predicted_times(properties, properties.amd, model).factorization == 202400 + 5000);
+    properties.amd->flops = 202400;
+    CHECK(*predicted_times(properties, *properties.amd, model).factorization == 202400 + 5000);
     model.ordering.simplicial.factorization.entry_seconds = 3;
-    properties.amd.flops = 202399;
-    CHECK(*predicted_times(properties, properties.amd, model).factorization == 1500);
+    properties.amd->flops = 202399;
+    CHECK(*predicted_times(properties, *properties.amd, model).factorization == 1500);
     properties.use.symmetric = true;  // which works in fronts, and in its own time
     model.symmetric.ldlt = 0.5;
-    CHECK(*predicted_times(properties, properties.amd, model).factorization == (202399 + 5000) / 2.0);
+    CHECK(*predicted_times(properties, *properties.amd, model).factorization == (202399 + 5000) / 2.0);
   }
+}
+
+TEST_CASE("dissection by the device where it takes less time, and AMD then within that time", "[ordering]") {
+  DeviceModel model = simple_model();
+  OrderingProperties properties;
+  properties.rows = 1024;  // dissection is predicted to take the host 10 · 1024 · 10 s
+  OrderingLimits limits = limits_of_orderings(properties, model);
+  CHECK(limits.dissector == Dissector::host);
+  CHECK(limits.max_amd_entries == std::numeric_limits<std::int64_t>::max());
+  model.ordering.amd.entry_seconds = 2;
+  model.ordering.device_dissection.start_seconds = 10240;
+  CHECK(limits_of_orderings(properties, model).dissector == Dissector::host);
+  model.ordering.device_dissection.start_seconds = 1000;
+  limits = limits_of_orderings(properties, model);
+  CHECK(limits.dissector == Dissector::device);
+  CHECK(limits.max_amd_entries == 5000);
+  properties.use.factorizations = 3;
+  CHECK(limits_of_orderings(properties, model).max_amd_entries == 15000);
+  properties.dissection = FillForecast{400, 1000, 5};
+  const auto choice = choose_ordering(properties, model);
+  CHECK(choice.ordering == Ordering::nd);
+  CHECK_THAT(choice.reason, ContainsSubstring("nested dissection on the device (nnz(L) 400, 1e+03 flops") &&
+                                ContainsSubstring("AMD was given up"));
+  CHECK(*choice.predicted.ordering == 20000);
 }
 
 TEST_CASE("host or device: whichever comes to the solution first", "[ordering]") {
@@ -136,6 +162,22 @@ TEST_CASE("built-in models: a small matrix is solved on the host, a large one on
   CHECK(choice(500, {3000, 50000, 60}) == BackendChoice::host);
   CHECK(choice(10000, {200000, 2e7, 600}) == BackendChoice::host);
   CHECK(choice(90000, {2838059, 9.2e8, 1997}) == BackendChoice::device);
+}
+
+TEST_CASE("AMD that fills in much is given up where the device dissects sooner", "[ordering]") {
+  const DoubleMatrix a = Test::grid_matrix<DoubleMatrix>(60, shuffled(3600, 3));
+  const auto pattern = make_view(a).pattern();
+  DeviceModel model = host_device_model();
+  model.ordering.device_dissection.row_seconds = model.ordering.dissection.row_seconds / 2;
+  const auto often = order_automatically(pattern, model, {1e9});
+  CHECK_THAT(often.choice.reason, !ContainsSubstring("given up"));
+  model.ordering.amd.entry_seconds = 1;
+  const auto once = order_automatically(pattern, model);
+  CHECK(once.choice.ordering == Ordering::nd);
+  CHECK_THAT(once.choice.reason, ContainsSubstring("AMD was given up"));
+  CHECK(once.permutation == order_matched(pattern, Ordering::nd, {}, {}, model).permutation);
+  const auto graph = symmetric_graph<std::int64_t>(pattern);
+  CHECK(once.forecast.nnz_l == forecast_fill(graph, as_64(once.permutation)).nnz_l);
 }
 
 TEST_CASE("automatic ordering: what is predicted to take less time", "[ordering]") {

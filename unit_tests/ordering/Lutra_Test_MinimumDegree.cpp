@@ -41,6 +41,8 @@ TEMPLATE_TEST_CASE("minimum degree: fill by hand", "[ordering]", int, std::int64
   cycle.emplace_back(0, 11);
   const auto ring = graph_of<TestType>(12, cycle);
   CHECK(nnz_l(ring, minimum_degree(ring)) == 12 + 9);
+  CHECK(minimum_degree(ring, {}, TestType(0), 12 + 9) == minimum_degree(ring));
+  CHECK(minimum_degree(ring, {}, TestType(0), 12).empty());  // given up
   // 3 × 3: the four vertices of degree 2 leave a cycle of four around the centre (4 edges); it needs no
   // diagonal but through the first of the other five: 12 + 4 + 1.
   const auto small = graph_of<TestType>(9, Test::grid(3));

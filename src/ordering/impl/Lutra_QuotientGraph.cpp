@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_QuotientGraph.hpp"
 
-#include <limits>
-
 namespace lutra::Impl {
 
 template <class Index>
-void QuotientGraph<Index>::order(Index n, Index n_boundary, const Index* row_map, const Index* neighbours,
-                                 const Index* weights, Index* permutation) {
+bool QuotientGraph<Index>::order(Index n, Index n_boundary, const Index* row_map, const Index* neighbours,
+                                 const Index* weights, Index* permutation, std::int64_t max_entries) {
   m_n_ordered = n - n_boundary;
   reset_vertices(n);
   set_up(row_map, neighbours, weights);
-  while (m_ordered_left > 0) eliminate(next_pivot());
+  m_entries = 0;
+  while (m_ordered_left > 0 && m_entries <= max_entries) eliminate(next_pivot());
+  if (m_ordered_left > 0) return false;
   write(permutation);
+  return true;
 }
 
 template <class Index>
@@ -108,6 +109,7 @@ void QuotientGraph<Index>::eliminate(Index p) {
   m_weights[at(p)] = 0;
   m_pivots.push_back(p);
   collect_neighbours(p);
+  m_entries += static_cast<std::int64_t>(weight) * (m_degree + weight / 2);
   weigh_elements();
   update_lists(p);
   merge_equal_variables();
