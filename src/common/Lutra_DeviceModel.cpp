@@ -62,11 +62,11 @@ DeviceModel h200_device_model() {
                     .ancestors_step_seconds = 1e-6,
                     .ancestors_word_seconds = 1.5e-10,
                     .max_set_bytes = 16.0 * (1 << 30)};
-  // Minimum degree is the host's. Refactorizations and solves of twelve matrices in METIS' order within
+  // Orderings are made on the host: eight of its threads dissect 1.1 to 4 times as fast as the device
+  // (docs/nested-dissection.md). Refactorizations and solves of twelve matrices in METIS' order within
   // 0.7 to 1.2 of what was measured; analysis and start from times to the first solution, in cold processes
   // (docs/notes/2026-11-23-ordering-choice.md).
   model.ordering = orderings_by_a_core();
-  model.ordering.device_dissection = {.start_seconds = 1e-3, .row_seconds = 3e-8, .edge_seconds = 3e-9};
   model.ordering.multifrontal = {
       .analysis = {.start_seconds = 5e-3, .row_seconds = 4.2e-7},
       .factorization = {.start_seconds = 1.8e-4,
@@ -78,8 +78,8 @@ DeviceModel h200_device_model() {
   model.ordering.device_start_seconds = 0.045;
   // By `lutra_perf_ilu`: ILU(0) of four grids in natural order, 118 to 2,000 levels (docs/ilu.md).
   model.ilu = {.level_seconds = 18e-6, .syncfree_start_seconds = 30e-6, .dependency_seconds = 1e-6};
-  // Of nine matrices in METIS' order (docs/notes/2026-11-23-ldlt.md): LU with static pivoting wins.
-  model.symmetric = {.cholesky = 3.9, .ldlt = 5.0, .ldlt_zero_diagonals = 4.0};
+  // Of thirteen matrices in METIS' order (docs/ldlt.md).
+  model.symmetric = {.cholesky = 0.95, .ldlt = 1.0, .ldlt_zero_diagonals = 3.2};
   return model;
 }
 
