@@ -120,9 +120,16 @@ class Contest {
   void hold(const PerfRun& run) {
     m_b = make_right_hand_side(m_matrix);
     m_contestants.push_back({"lutra", std::make_unique<LdltSolver>(m_matrix, m_b, m_definite)});
-    for (const PeerKind& kind : symmetric_peer_kinds(m_definite))
-      m_contestants.push_back({kind.name, kind.make(m_matrix, m_b)});
+    for (const PeerKind& kind : symmetric_peer_kinds(m_definite)) {
+      m_contestants.push_back({kind.name, nullptr});
+      try {
+        m_contestants.back().solver = kind.make(m_matrix, m_b);
+      } catch (const std::exception& problem) {  // it keeps its place: results are asked for by number
+        m_contestants.back().failure = problem.what();
+      }
+    }
     for (Contestant& one : m_contestants) {
+      if (!one.failure.empty()) continue;
       try {
         one.solver->prepare_factorization();
         one.solver->factorize();
