@@ -95,8 +95,8 @@ DeviceModel host_device_model() {
                             .level_launch_seconds = 5e-6,
                             .bandwidth = 10e9};
   // Of one rank, which works a block after the other and takes messages between them: one put and its arrival
-  // between two cores of the host of an H200, of 8 bytes to 2 KiB, and blocks as in solves of six matrices on 1
-  // to 4 ranks there (docs/prediction.md).
+  // between two cores of the host of an H200, of 8 bytes to 2 KiB, and blocks as in solves of six matrices on
+  // 1 to 4 ranks there (docs/prediction.md).
   model.trisolve.distributed = {.start_seconds = 1e-6,
                                 .dependency_seconds = 0.09e-6,
                                 .bandwidth = 10e9,

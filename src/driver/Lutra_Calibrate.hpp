@@ -215,8 +215,9 @@ class Calibration {
     if constexpr (!is_host_space<ExecutionSpace>) measure_device_dissection();
   }
 
-  /// Of graphs for which a device is asked: it takes small ones as long as larger ones.
+  /// Of larger graphs, since a device takes small ones as long; by row and edge as the host.
   void measure_device_dissection() {
+    m_model.ordering.device_dissection = m_model.ordering.dissection;
     std::array<Sample, 2> samples;
     const std::array<Kind, 2> kinds = {{{"poisson2d", 300}, {"poisson3d", 40}}};
     for (std::size_t k = 0; k < 2; ++k) {

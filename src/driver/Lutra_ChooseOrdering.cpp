@@ -41,7 +41,7 @@ DissectionTime dissection_time(const OrderingProperties& properties, const Order
   return on_device ? DissectionTime{device, Dissector::device} : DissectionTime{host, Dissector::host};
 }
 
-std::string in_words(const DissectionTime& time) {
+std::string name_of(const DissectionTime& time) {
   return time.by == Dissector::device ? "nested dissection on the device" : "nested dissection";
 }
 
@@ -97,7 +97,7 @@ OrderingChoice choose_without_amd(const OrderingProperties& properties, const De
   times.ordering = 2 * dissection.seconds;  // AMD was given up after about as long
   return {
       Ordering::nd,
-      in_words(in_words(dissection), *properties.dissection) +
+      in_words(name_of(dissection), *properties.dissection) +
           printed(
               ", predicted to take %.2g s; AMD was given up, with more entries than it orders in that time",
               dissection.seconds),
@@ -273,7 +273,7 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Devic
                           use.factorizations == 1 ? "" : "s"),
             with_amd};
   }
-  const std::string dissection = in_words(in_words(extra), *properties.dissection);
+  const std::string dissection = in_words(name_of(extra), *properties.dissection);
   PredictedTimes with_dissection = predicted_times(properties, *properties.dissection, model);
   with_dissection.ordering = with_amd.ordering = amd_seconds + extra_seconds;
   const double by_amd = total(with_amd, use), by_dissection = total(with_dissection, use);

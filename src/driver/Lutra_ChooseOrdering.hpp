@@ -54,9 +54,8 @@ PredictedTimes predicted_times(const OrderingProperties& properties, const FillF
 OrderingChoice choose_ordering(const OrderingProperties& properties, const DeviceModel& model);
 
 /// How orders of a graph are made. Nested dissection is by the device where the model says that it takes less
-/// time. AMD is then given up once the entries of L it has made take longer, times the number of
-/// factorizations, than the device would: dissection, which cannot be told by a graph to spare flops, spares
-/// time.
+/// time. AMD is then given up at as many entries of L as it makes in the time of the device's dissection,
+/// times the number of factorizations.
 OrderingLimits limits_of_orderings(const OrderingProperties& properties, const DeviceModel& model);
 
 /// An order that was chosen by `choose_ordering`.
