@@ -52,6 +52,8 @@ struct FactorizationOutcome {
   std::optional<std::int64_t> interchanged;  ///< pivots taken from other rows; of threshold pivoting
   double largest_entry = 0;                  ///< max |entry of the scaled matrix|
   double largest_factor = 0;                 ///< max |entry of the factors|; infinity where one is not finite
+  /// Smallest |pivot| of LDLᵀ and Cholesky that is not zero; infinity where pivots are perturbed instead
+  double smallest_pivot = std::numeric_limits<double>::infinity();
   std::optional<SymmetricOutcome> symmetric = {};  ///< of LDLᵀ and Cholesky
 
   bool is_finite() const { return largest_factor < std::numeric_limits<double>::infinity(); }
@@ -82,6 +84,13 @@ class Factorization : public Preconditioner<Scalar, ExecutionSpace> {
 
   /// The pivots of the last factorization, on the host, [n] in elimination order. Fences.
   virtual std::vector<Pivot> pivots(const ExecutionSpace& exec) const = 0;
+
+  /// The same matrix again, with the smallest pivot of the last factorization and those near it taken for
+  /// zero. @returns nothing where pivots are never zero, or none is left that could be
+  virtual std::optional<FactorizationOutcome> factorize_with_more_zeros(const ExecutionSpace&) { return {}; }
+
+  /// Scales that the last factorization used for rows and columns alike in place of those given; or none.
+  virtual Kokkos::View<const RealOf<Scalar>*, Memory> own_scale() const { return {}; }
 
   /// Asks for more accurate factors, from the next factorization on. @returns false where there are none
   virtual bool increase_quality() { return false; }

@@ -64,6 +64,12 @@ struct SolveErrors {
   std::optional<double> backward_normwise;       ///< ‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)
   std::optional<double> backward_componentwise;  ///< maxᵢ |r|ᵢ / (|A||x| + |b|)ᵢ
   std::optional<double> forward;                 ///< ‖x − x*‖∞ / ‖x*‖∞ where x* is known
+  /// Skeel's condition number of the scaled matrix, or a little less; where it was estimated, once for a
+  /// factorization
+  std::optional<double> condition;
+  /// Bound of the relative error of x, largest entry by largest entry of x over the scales of its entries:
+  /// condition times backward error; where the condition was estimated
+  std::optional<double> forward_bound;
 };
 
 /// Bytes held in Views of the library, at the worst moment.

@@ -6,6 +6,7 @@
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltEngine.hpp"
+#include "Lutra_ScaleFit.hpp"
 #include "Lutra_Timer.hpp"
 
 namespace lutra {
@@ -72,6 +73,7 @@ void analyze_symmetric(const ExecutionSpace& exec,
                        LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
                        const std::shared_ptr<Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border) {
   analysis.n = S.n_rows;
+  analysis.value_hash = hash_of_values(exec, S.values);
   Report& report = analysis.report = report_of(options);
   report.choice.device_model = options.device_model.value_or(default_device_model<ExecutionSpace>()).name;
   const auto on_host = copy_to_host(exec, S);
@@ -88,7 +90,7 @@ void analyze_symmetric(const ExecutionSpace& exec,
   analysis.F.A = S.pattern();
   analysis.F.row_order = analysis.F.col_order =
       upload(exec, analysis.F.reservation, "lutra::driver::order", pivots.columns);
-  const bool bordered = border && report.structural_rank.value_or(S.n_rows) == S.n_rows;
+  const bool bordered = analysis.bordered = border && report.structural_rank.value_or(S.n_rows) == S.n_rows;
   const auto plan = [&](const auto& F, const auto& fronts, const auto& entries) {
     return plan_ldlt_engine<Scalar, Ordinal, Offset, ExecutionSpace>(
         exec, F, fronts, entries, options,
@@ -146,10 +148,34 @@ std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> ana
     auto matching = match_symmetric(exec, S, Impl::copy_to_host(exec, S), chosen.matching, budget, report);
     if (report.structural_rank == former->report.structural_rank)
       return Impl::with_new_scales(exec, *former, diagonal_matching<Ordinal>(std::move(matching.scale)),
-                                   report, budget);
+                                   report, Impl::hash_of_values(exec, S.values), budget);
     analysis->A = former->A;
   }
   Impl::analyze_symmetric<Scalar, Ordinal, Offset>(exec, S, chosen, budget, *analysis, border);
+  return analysis;
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+auto LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>::renewed(
+    const ExecutionSpace& exec, const CsrView<Scalar, Ordinal, Offset, Memory>& both_triangles,
+    const MemoryBudget& budget) const -> std::shared_ptr<const Base> {
+  const LdltOptions chosen = completed(ldlt_options);
+  if (!chosen.pair_ordering) {
+    Report scaling;
+    auto matching = match_symmetric(exec, both_triangles, Impl::copy_to_host(exec, both_triangles),
+                                    chosen.matching, budget, scaling);
+    if (scaling.structural_rank == this->report.structural_rank)
+      return Impl::with_new_scales(exec, *this, diagonal_matching<Ordinal>(std::move(matching.scale)), scaling,
+                                   Impl::hash_of_values(exec, both_triangles.values), budget);
+  }
+  auto analysis = std::make_shared<LdltAnalysis>();
+  analysis->symmetry = symmetry;
+  analysis->ldlt_options = ldlt_options;
+  analysis->A = A;
+  analysis->S = S;
+  Impl::analyze_symmetric<Scalar, Ordinal, Offset>(
+      exec, {S.pattern.n_rows, S.pattern.n_cols, S.pattern.row_map, S.pattern.entries, both_triangles.values},
+      chosen, budget, *analysis);
   return analysis;
 }
 
@@ -158,6 +184,7 @@ std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> ana
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,          \
       const LdltOptions&, const MemoryBudget&, LuAnalysis<Scalar, Ordinal, Offset, Space>&,         \
       const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, Space>>&);                        \
+  template struct LdltAnalysis<Scalar, Ordinal, Offset, Space>;                                     \
   template std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, Space>> analyze_ldlt(        \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,          \
       const LdltOptions&, const MemoryBudget&, const LdltAnalysis<Scalar, Ordinal, Offset, Space>*, \

@@ -20,6 +20,11 @@ struct LdltAnalysis : LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> {
   SymmetricPattern<Ordinal, Offset, Memory> S;  ///< what is factorized
   Symmetry symmetry = Symmetry::symmetric;
   LdltOptions ldlt_options;  ///< by which it was made
+
+  using Base = LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
+  std::shared_ptr<const Base> renewed(const ExecutionSpace& exec,
+                                      const CsrView<Scalar, Ordinal, Offset, Memory>& both_triangles,
+                                      const MemoryBudget& budget) const override;
 };
 
 /// Scaling, ordering and assembly tree of a symmetric matrix. Fences.

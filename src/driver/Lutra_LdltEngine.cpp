@@ -22,10 +22,13 @@ constexpr double max_growth = 1.1;   ///< of the panels, likewise
 constexpr double max_delayed = 0.1;  ///< columns delayed, of all, likewise; …
 constexpr int min_delayed = 100;     ///< … no fewer than these are worth another order
 constexpr double max_entries = 1.5;  ///< of L and D, times those predicted, likewise
-constexpr double max_scaled_entry =
-    0x1p10;                            ///< from which on the scales of the analysis have aged: they made it 1
 constexpr int max_tolerances = 3;      ///< for zero pivots, each …
 constexpr double tolerance_step = 16;  ///< … times the one before
+constexpr double min_margin = 4;       ///< of a tolerance above the pivot that is zero by it
+
+/// Pivots that are larger, over the largest scaled entry, are never taken for zero: ε^½.
+template <class Scalar>
+constexpr double max_zero_tolerance = sizeof(RealOf<Scalar>) == 8 ? 0x1p-26 : 0x1p-11;
 
 LdltPivotRule rule_of(const LdltOptions& options) {
   LdltPivotRule rule;
@@ -99,12 +102,7 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
   m_events.clear();
   m_rule.perturbation = perturbation;
   if (auto outcome = factorize_on_diagonal(exec)) return *outcome;
-  LdltOutcome outcome = factorize_with_tolerance(exec, m_A);
-  if (!m_plan.border && outcome.succeeded() && outcome.zero > 0 && outcome.largest_entry > max_scaled_entry &&
-      m_plan.options.matching != Matching::none) {
-    scale_anew(exec);
-    outcome = factorize_with_tolerance(exec, m_A);
-  }
+  const LdltOutcome outcome = factorize_with_tolerance(exec, m_A);
   const std::string cascaded = cascade(outcome);
   return cascaded.empty() ? outcome_of(exec, outcome) : reorder(exec, A, perturbation, cascaded);
 }
@@ -144,6 +142,8 @@ LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_on_diagona
   }
   m_state = State::diagonal;
   outcome.largest_factor = pivots.largest_d;
+  outcome.smallest_pivot = pivots.smallest_d;
+  m_relative_smallest = outcome.largest_entry > 0 ? pivots.smallest_d / outcome.largest_entry : 0.0;
   SymmetricOutcome& symmetric = outcome.symmetric.emplace();
   if (has_inertia()) symmetric.inertia = {pivots.positive, pivots.negative, 0};
   symmetric.entries = static_cast<std::int64_t>(m_plan.fronts.predicted_entries);
@@ -158,22 +158,6 @@ void LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::need_fronts(con
   rule.pivoting = Pivoting::none;
   factorize_with_room(exec, m_A, rule);
   m_state = State::both;
-}
-
-/// Scales for the values of this factorization: zero is what is small beside the largest scaled entry, and
-/// that has grown by values the scales of the analysis were not made for. Fences.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::scale_anew(const ExecutionSpace& exec) {
-  const auto& pattern = m_plan.F.A;
-  const CsrView<Scalar, Ordinal, Offset, Memory> A{pattern.n_rows, pattern.n_cols, pattern.row_map,
-                                                   pattern.entries, m_A.values};
-  auto scale = equilibrate(copy_to_host(exec, A));
-  round_to_powers_of_two(scale, max_scale_exponent<Scalar>);
-  m_scale_reservation = MemoryReservation(m_budget);
-  m_A.row_scale = m_A.col_scale = upload(exec, m_scale_reservation, "lutra::driver::scale",
-                                         std::vector<RealOf<Scalar>>(scale.begin(), scale.end()));
-  m_events.push_back(
-      "zero pivots, and values beyond the scaling of the analysis: scaled and factorized again");
 }
 
 /// Whether the order may be changed for another one.
@@ -241,9 +225,25 @@ LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factoriz
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::optional<FactorizationOutcome>
+LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_with_more_zeros(
+    const ExecutionSpace& exec) {
+  if (m_replacement.factorization) return m_replacement.factorization->factorize_with_more_zeros(exec);
+  if (m_rule.pivoting != Pivoting::threshold) return {};
+  m_rule.zero_tolerance =
+      std::max(tolerance_step * m_rule.zero_tolerance, min_margin * m_relative_smallest);
+  if (!(m_rule.zero_tolerance <= max_zero_tolerance<Scalar>)) return {};
+  m_events = {"a singular matrix whose pivots are not zero: factorized again with a larger tolerance"};
+  m_state = State::fronts;
+  return outcome_of(exec, factorize_with_room(exec, m_A, m_rule));
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::outcome_of(
-    const ExecutionSpace& exec, const LdltOutcome& outcome) const {
-  FactorizationOutcome result{outcome.perturbed, std::nullopt, outcome.largest_entry, outcome.largest_factor};
+    const ExecutionSpace& exec, const LdltOutcome& outcome) {
+  m_relative_smallest = outcome.largest_entry > 0 ? outcome.smallest_pivot / outcome.largest_entry : 0.0;
+  FactorizationOutcome result{outcome.perturbed, std::nullopt, outcome.largest_entry, outcome.largest_factor,
+                              outcome.smallest_pivot};
   if (outcome.not_finite != LdltOutcome::none)
     result.largest_factor = std::numeric_limits<double>::infinity();
   SymmetricOutcome& symmetric = result.symmetric.emplace();
@@ -278,7 +278,7 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
       *analysis);
   auto factorization =
       std::make_unique<LdltFactorization>(static_cast<const Plan&>(*analysis->plan), m_budget);
-  m_replacement = {std::move(analysis), std::move(factorization)};
+  m_replacement = {std::move(analysis), std::move(factorization), A.row_scale.data()};
   m_events.push_back("delayed pivots cascade (" + cascade +
                      "): ordered anew with matched rows side by side, in " + std::to_string(timer.seconds()) +
                      " s");
@@ -289,8 +289,9 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_replacement(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation) {
   const Analysis& analysis = *m_replacement.analysis;
-  auto outcome = m_replacement.factorization->factorize(
-      exec, {A.values, analysis.row_scale, analysis.col_scale}, perturbation);
+  const bool renewed = A.row_scale.data() != m_replacement.former_scale;
+  const auto& scale = renewed ? A.row_scale : analysis.row_scale;
+  auto outcome = m_replacement.factorization->factorize(exec, {A.values, scale, scale}, perturbation);
   auto& events = outcome.symmetric->escalations;
   events.insert(events.begin(), m_events.begin(), m_events.end());
   m_events.clear();

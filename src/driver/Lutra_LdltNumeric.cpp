@@ -17,6 +17,7 @@ LuOptions solve_options(const LdltOptions& options) {
   result.max_refinement_steps = options.max_refinement_steps;
   result.tolerance = options.tolerance;
   result.solve_singular = options.solve_singular;
+  result.estimate_condition = options.estimate_condition;
   result.validate_input = false;
   result.time_stages = options.time_stages;
   result.memory_limit = options.memory_limit;
@@ -53,6 +54,13 @@ void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matri
   gather_triangles<Scalar>(m_exec, S, m_analysis->symmetry, A.values, m_values, shift);
   const auto& pattern = S.pattern;
   m_direct.factorize({pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, m_values});
+  follow_analysis();
+}
+
+/// Takes over an analysis that a factorization or a solve has renewed.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::follow_analysis() {
+  m_analysis = std::static_pointer_cast<const analysis_type>(m_direct.analysis());
 }
 
 /// The factors, which an analysis by analyze_ldlt made. @throws CallOrderError where there are none

@@ -66,7 +66,9 @@ class LdltNumeric {
   /// As LuNumeric::solve. Of a real symmetric matrix all of `op` say the same.
   template <class BView, class XView>
   Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
-    return m_direct.solve(B, X, op);
+    const Status status = m_direct.solve(B, X, op);
+    follow_analysis();
+    return status;
   }
 
   /// X = (op of the parts)⁻¹·B with some of the factors L, D and Lᵀ (or Lᴴ) of S·A·S = Pᵀ·L·D·Lᵀ·P, S being
@@ -112,6 +114,7 @@ class LdltNumeric {
   using Engine = Impl::LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>;
 
   Engine& engine(const char* message) const;
+  void follow_analysis();
   void solve_columns(const typename Direct::const_multivector_type& B,
                      const typename Direct::multivector_type& X, const LdltParts& parts, Transposition op);
 

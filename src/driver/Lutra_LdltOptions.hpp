@@ -50,6 +50,7 @@ struct LdltOptions {
   double tolerance = 0;           ///< componentwise backward error of a success, as in LuOptions
   bool solve_singular = false;    ///< solve with the factors of a singular matrix, too: components of zero
                                   ///< pivots are 0. The status remains `numerically_singular`
+  bool estimate_condition = false;  ///< as in LuOptions
   bool validate_input = true;     ///< false: factorize takes pattern, symmetry and finiteness for granted
   bool time_stages = false;       ///< wait for the device where a stage is timed
   std::size_t memory_limit = 0;   ///< bytes in the execution space's memory; 0: no limit

@@ -9,6 +9,7 @@
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_PlanTools.hpp"
 #include "Lutra_Reasons.hpp"
+#include "Lutra_ScaleFit.hpp"
 #include "Lutra_SimplicialPlan.hpp"
 #include "Lutra_Timer.hpp"
 #include "Lutra_ToDevice.hpp"
@@ -120,6 +121,13 @@ FactorStructure LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>::structure(
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+auto LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>::renewed(
+    const ExecutionSpace& exec, const CsrView<Scalar, Ordinal, Offset, Memory>& A,
+    const MemoryBudget& budget) const -> std::shared_ptr<const LuAnalysis> {
+  return analyze_lu<Scalar, Ordinal, Offset, ExecutionSpace>(exec, A, options, budget, this);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analyze_lu(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
@@ -132,6 +140,7 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
   auto analysis = std::make_shared<LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>();
   analysis->n = A.n_rows;
   analysis->options = options;
+  analysis->value_hash = Impl::hash_of_values(exec, A.values);
   Report& report = analysis->report = report_of(options);
   const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
   report.choice.device_model = model.name;
@@ -146,7 +155,7 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
   auto pivots = choose_pivots(exec, A, on_host, engines, budget, report, order);
   if (!pivots) return analysis;
   if (pivots->reuse == Reuse::everything)
-    return Impl::with_new_scales(exec, *former, pivots->matching, report, budget);
+    return Impl::with_new_scales(exec, *former, pivots->matching, report, analysis->value_hash, budget);
   if (pivots->reuse == Reuse::ordering) {
     report.choice.ordering = former->report.choice.ordering;
     Impl::add_reason(report, "ordering: that of before, the matched pattern is the same");
@@ -166,6 +175,7 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
       return plan_multifrontal<Scalar, Ordinal, Offset, ExecutionSpace>(
           exec, F, fronts, entries, options, budget, std::nullopt, bordered ? border : nullptr);
     };
+    analysis->bordered = bordered;
     analysis->plan =
         bordered ? Impl::plan_bordered(exec, *border, *pivots, tree, budget, plan)
                  : plan(analysis->F, tree,

@@ -27,7 +27,18 @@ struct LuAnalysis {
   /// Choices and their reasons, times, counts, ranks. Status `not_solved`, or `structurally_singular` with
   /// rows and columns.
   Report report;
+  std::uint64_t value_hash = 0;  ///< of the values analyzed (Lutra_ScaleFit.hpp)
+  bool bordered = false;         ///< the plan ends with the rows of a Schur complement
   MemoryReservation reservation;
+
+  virtual ~LuAnalysis() = default;
+  /// An analysis for other values on the same pattern, with which it shares what does not depend on them.
+  /// Its plan is null where these values make A structurally singular. Fences.
+  /// @param A in user order; of LDLᵀ with both triangles
+  /// @throws OutOfMemoryError
+  virtual std::shared_ptr<const LuAnalysis> renewed(const ExecutionSpace& exec,
+                                                    const CsrView<Scalar, Ordinal, Offset, Memory>& A,
+                                                    const MemoryBudget& budget) const;
 
   /// Orders, pattern of L + U and level widths; empty for a structurally singular matrix. Fences.
   FactorStructure structure(const ExecutionSpace& exec) const;

@@ -10,10 +10,12 @@
 #include <utility>
 
 #include "Lutra_CheckMatrix.hpp"
+#include "Lutra_ConditionGuard.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MatrixOperators.hpp"
 #include "Lutra_NullVector.hpp"
 #include "Lutra_RefinementKernels.hpp"
+#include "Lutra_ScaleFit.hpp"
 #include "Lutra_Timer.hpp"
 
 namespace lutra::Impl {
@@ -94,9 +96,11 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   }
 
   void factorize(const matrix_type& A) override {
-    if (m_stage == Stage::structurally_singular) {  // the report of the analysis stands
+    if (m_stage == Stage::structurally_singular) {
       check_square_matrix(m_exec, A, m_check);
-      return;
+      if (hash_of_values(m_exec, A.values) == m_analysis->value_hash) return;  // the analysis' report stands
+      rematch(A);
+      if (m_stage == Stage::structurally_singular) return;
     }
     check_same_pattern(m_exec, A, m_analysis->F.A, m_check, m_options.validate_input);
     start_report();
@@ -106,11 +110,10 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     try {
       const StageTimer timer(m_exec, m_options.time_stages);
       m_operators.set_values(m_exec, A.values);
-      const FactorizationOutcome outcome = factorize_within_growth();
+      const Stage stage = factorize_values();
       (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
       if (!m_factorized_before) compare_prediction();
       m_factorized_before = true;
-      const Stage stage = stage_of_factors(outcome);
       m_report.status = stage == Stage::factorized ? Status::not_solved : status_of(stage);
       m_stage = stage;
     } catch (const std::bad_alloc&) {
@@ -150,7 +153,8 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
 
   /// What can be done next.
   enum class Stage {
-    structurally_singular,
+    structurally_singular,         ///< the pattern: there is nothing to factorize
+    structurally_singular_values,  ///< values that are zero make the matrix so
     analyzed,
     not_finite,
     not_definite,
@@ -166,18 +170,94 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     m_report.times.refactor = {};
     m_report.singular_rows.clear();
     m_report.singular_columns.clear();
+    m_guard.forget();
+    m_renewed = false;
+  }
+
+  /// Factorizes the values, with other scales or another analysis where those of other values do not serve.
+  Stage factorize_values() {
+    FactorizationOutcome outcome = factorize_within_growth();
+    if (Guard::is_suspicious(outcome) || !outcome.is_finite()) {
+      if (may_renew() && !scales_fit(m_exec, m_analysis->F.A, m_operators.values(), m_analysis->row_scale,
+                                     m_analysis->col_scale, m_budget) &&
+          renew_analysis("values have outgrown the scales of the analysis"))
+        outcome = factorize_within_growth();
+    }
+    const Stage stage = stage_of_factors(outcome);
+    if (stage == Stage::factorized || !may_renew()) return stage;
+    if (!renew_analysis(std::string(to_string(status_of(stage))) + " on the analysis of other values"))
+      return m_report.status == Status::structurally_singular ? Stage::structurally_singular_values : stage;
+    return stage_of_factors(factorize_within_growth());
+  }
+
+  /// Whether an analysis of the values at hand might differ from the one there is.
+  bool may_renew() {
+    if (m_renewed || m_analysis->bordered || m_analysis->report.choice.matching == "none") return false;
+    return hash_of_values(m_exec, m_operators.values()) != m_analysis->value_hash;
+  }
+
+  /// Analyzes the values at hand. False where there is no memory for it, or the matrix is structurally
+  /// singular by these values, which the report then says: the analysis is what it was.
+  bool renew_analysis(const std::string& reason) {
+    m_renewed = true;
+    const auto& F = m_analysis->F.A;
+    const auto values = m_operators.values();
+    Analysis renewed;
+    std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization;
+    try {
+      renewed = m_analysis->renewed(m_exec, {F.n_rows, F.n_cols, F.row_map, F.entries, values}, m_budget);
+      if (renewed->plan && renewed->plan != m_analysis->plan)
+        factorization = renewed->plan->make_factorization(m_exec, m_budget);
+    } catch (const OutOfMemoryError& error) {
+      m_report.escalations.push_back(reason + ": no memory for a new one: " + error.what());
+      return false;
+    }
+    m_report.escalations.push_back(reason + ": analyzed anew");
+    if (!renewed->plan) {
+      m_report.status = Status::structurally_singular;
+      m_report.singular_rows = renewed->report.singular_rows;
+      m_report.singular_columns = renewed->report.singular_columns;
+      return false;
+    }
+    adopt(renewed, std::move(factorization));
+    return true;
+  }
+
+  /// Takes over an analysis of the values at hand, and a factorization if it has another plan.
+  void adopt(const Analysis& renewed, std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization) {
+    if (factorization) {
+      const auto values = m_operators.values();
+      MatrixOperators<Scalar, Ordinal, Offset, ExecutionSpace> operators(renewed->F.A, m_budget);
+      operators.set_values(m_exec, values);
+      m_factorization = std::move(factorization);
+      m_operators = std::move(operators);
+    }
+    m_analysis = renewed;
+    m_report.choice = renewed->report.choice;
+    m_report.factors = renewed->report.factors;
+    m_report.structural_rank = renewed->report.structural_rank;
+    StageTimes& times = m_report.times;
+    const StageTimes& taken = renewed->report.times;
+    times.matching = taken.matching;
+    times.ordering = taken.ordering;
+    times.symbolic = taken.symbolic;
+    times.levelization = taken.levelization;
   }
 
   /// Factorizes once; counts go to the report.
   FactorizationOutcome factorize_with(double perturbation) {
     const FactorizationOutcome outcome = m_factorization->factorize(
         m_exec, {m_operators.values(), m_analysis->row_scale, m_analysis->col_scale}, perturbation);
+    report_pivots(outcome);
+    return outcome;
+  }
+
+  void report_pivots(const FactorizationOutcome& outcome) {
     PivotCounts& pivots = m_report.pivots;
     pivots.perturbed = outcome.perturbed;
     pivots.interchanged = outcome.interchanged;
     pivots.growth = outcome.growth();
     if (outcome.symmetric) outcome.symmetric->write(m_operators.values().extent(0), m_report);
-    return outcome;
   }
 
   /// Factorizes, and does it again with larger perturbations where tiny pivots let entries grow so much that
@@ -202,24 +282,41 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
                               (*times.symbolic + *times.levelization + *times.numeric);
   }
 
-  /// Looks at factors some of whose pivots are zero or have been perturbed.
-  Stage stage_of_factors(const FactorizationOutcome& outcome) {
+  /// Looks at factors some of whose pivots are zero, perturbed or small.
+  Stage stage_of_factors(FactorizationOutcome outcome) {
     if (m_report.indefinite_column) return Stage::not_definite;
     if (!outcome.is_finite()) return Stage::not_finite;
-    if (m_report.pivots.zero.value_or(0) > 0) {
+    bool is_singular = m_report.pivots.zero.value_or(0) > 0;
+    if (is_singular) name_zero_pivots();
+    if (!Guard::is_suspicious(outcome) && !m_options.estimate_condition)
+      return is_singular ? Stage::numerically_singular : Stage::factorized;
+    while (outcome.is_finite() && find_singularity()) {
+      // Where LDLᵀ has a zero pivot for each null vector, it finds no more of them, and the inertia is right.
+      is_singular = true;
+      m_report.inertia = {};
+      const auto again = m_factorization->factorize_with_more_zeros(m_exec);
+      if (!again) break;
+      outcome = *again;
+      report_pivots(outcome);
       name_zero_pivots();
-      return Stage::numerically_singular;
     }
-    if (outcome.perturbed == 0) return Stage::factorized;
+    return is_singular ? Stage::numerically_singular : Stage::factorized;
+  }
+
+  /// Estimates the condition with the factors there are. @returns whether the matrix is singular to working
+  /// precision, with zero pivots left out
+  bool find_singularity() {
     reserve_column();
-    const bool found = find_null_vector(m_exec, operator_for(Transposition::none), *m_factorization, scales(),
-                                        m_column, m_report);
+    const bool found = m_guard.look(m_exec, operator_for(Transposition::none), *m_factorization, scales(),
+                                    m_column, m_report);
     throw_if_stopped();
-    return found ? Stage::numerically_singular : Stage::factorized;
+    return found;
   }
 
   /// Rows and columns of zero pivots go to the report.
   void name_zero_pivots() {
+    m_report.singular_rows.clear();
+    m_report.singular_columns.clear();
     for (const Pivot& pivot : m_factorization->pivots(m_exec)) {
       if (!pivot.perturbed) continue;
       m_report.singular_rows.push_back(pivot.row);
@@ -230,6 +327,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   static Status status_of(Stage stage) {
     switch (stage) {
       case Stage::structurally_singular:
+      case Stage::structurally_singular_values:
         return Status::structurally_singular;
       case Stage::numerically_singular:
         return Status::numerically_singular;
@@ -257,6 +355,8 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     m_report.times.solve = m_report.times.refine = {};
     m_report.refinement_steps = 0;
     m_report.escalations.resize(m_factor_escalations);
+    m_forward_bound.reset();
+    m_unknown_solution = false;
   }
 
   /// Sixteen right-hand sides after another, or fewer where there are not so many.
@@ -270,8 +370,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
       const auto copy_to_user = [&] { copy_solutions(m_exec, m_work.X, X, first, k, m_work.maxima); };
       auto outcome = solve_block(B, first, k, op, copy_to_user);
       if (first == 0) start_solution(Status::not_solved);  // B is known to be finite
-      const bool tried_gmres = gmres_fallback(op, k, outcome);
-      if (outcome.steps > 0 || tried_gmres) {
+      if (improve_block(op, k, outcome)) {
         copy_to_user();
         changed = true;
       }
@@ -281,23 +380,102 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
       m_report.refinement_steps = std::max<std::int64_t>(m_report.refinement_steps, outcome.steps);
     }
     if (changed) m_exec.fence("lutra::driver: X is complete");
-    m_report.errors = {normwise, componentwise, std::nullopt};
+    m_report.errors = {normwise, componentwise, std::nullopt, m_guard.condition(), m_forward_bound};
     m_report.times.refine = refine_seconds;
     m_report.times.solve = timer.seconds() - refine_seconds;
     update_memory();
     return m_report.status = status_of_solution();
   }
 
+  /// GMRES where refinement has stalled, a look at the condition where the solution is suspicious, and all of
+  /// it again with a new analysis where the one there is, of other values, has not led to a solution.
+  /// @returns whether solutions have changed after their first wait
+  bool improve_block(Transposition op, std::size_t k, RefinementOutcome& outcome) {
+    bool changed = outcome.steps > 0;
+    changed = gmres_fallback(op, k, outcome) || changed;
+    check_condition(op, k, outcome);
+    if (is_solved(outcome) || !can_solve() || !may_renew()) return changed;
+    const Stage stage = m_stage;
+    if (!renew_analysis("no solution with the analysis of other values")) {
+      if (m_report.status == Status::structurally_singular) m_stage = Stage::structurally_singular_values;
+      return changed;
+    }
+    m_guard.forget();
+    m_stage = stage_of_factors(factorize_within_growth());
+    m_factor_escalations = m_report.escalations.size();
+    if (!m_factorization || (m_stage != Stage::factorized && m_stage != Stage::numerically_singular)) {
+      m_stage = stage;
+      return changed;
+    }
+    const double seconds = outcome.refine_seconds;
+    outcome = refined(op, {});
+    outcome.refine_seconds += seconds;
+    gmres_fallback(op, k, outcome);
+    check_condition(op, k, outcome);
+    return true;
+  }
+
+  bool is_solved(const RefinementOutcome& outcome) const {
+    return m_stage == Stage::factorized && !m_unknown_solution &&
+           std::ranges::max(outcome.errors.componentwise) <= tolerance();
+  }
+
+  /// Estimates the condition once for a factorization where solutions are large beside B, and bounds their
+  /// relative errors where it has been estimated.
+  void check_condition(Transposition op, std::size_t k, const RefinementOutcome& outcome) {
+    const double large = 1 / std::sqrt(static_cast<double>(epsilon_of<Scalar>));
+    const auto& errors = outcome.errors;
+    const auto worst = static_cast<std::size_t>(std::ranges::max_element(errors.componentwise) -
+                                                errors.componentwise.begin());
+    const double error = errors.componentwise[worst];
+    if (!std::isfinite(error) || m_stage != Stage::factorized) return;
+    try {
+      if (!m_guard.condition() && std::ranges::max(errors.amplification) > large && find_singularity()) {
+        m_stage = Stage::numerically_singular;
+        m_report.inertia = {};
+        return;
+      }
+      if (!m_guard.condition()) return;
+      std::optional<double> bound = m_guard.bound(error);
+      const bool is_close = *m_guard.condition() * static_cast<double>(epsilon_of<Scalar>) >= 1e-3;
+      if (op != Transposition::none && !is_close) bound = m_forward_bound;  // its condition is another one
+      if (is_close && (op != Transposition::none || *bound >= 1)) bound = bound_of_column(op, std::min(worst, k - 1), error);
+      if (bound) m_forward_bound = std::max(m_forward_bound.value_or(0), *bound);
+      m_unknown_solution = m_unknown_solution || m_forward_bound.value_or(0) >= 1;
+    } catch (const OutOfMemoryError& error_of_memory) {
+      m_report.escalations.push_back(std::string("no memory to estimate the condition: ") +
+                                     error_of_memory.what());
+      m_unknown_solution = m_unknown_solution || std::ranges::max(errors.amplification) > large;
+    }
+  }
+
+  /// The relative error of the solution in column c of the workspace, by the condition of that solution.
+  double bound_of_column(Transposition op, std::size_t c, double backward_error) {
+    reserve_column();
+    copy_column(m_exec, m_work.B, c, m_column.B, 0);
+    copy_column(m_exec, m_work.X, c, m_column.X, 0);
+    const double bound = m_guard.bound_of_solution(m_exec, operator_for(op), *m_factorization, op, scales(),
+                                                   backward_error, m_column, m_report);
+    throw_if_stopped();
+    return bound;
+  }
+
   /// A refined solve for columns first … first + k of B, in `m_work`. Before anything of X is written, all of
   /// B is checked.
   RefinementOutcome solve_block(const const_multivector_type& B, std::size_t first, std::size_t k,
                                 Transposition op, const std::function<void()>& copy_to_user) {
-    Operator& A = operator_for(op);
+    operator_for(op);
     const auto& maxima = m_work.maxima;
     maxima.clear(m_exec);
     copy_and_check(m_exec, B, first, k, first == 0 ? B.extent(1) : first + k, m_work.B, maxima.slots(),
                    maxima.bad_row_slot());
-    auto outcome = solve_refined(m_exec, A, *m_factorization, op,
+    return refined(op, copy_to_user);
+  }
+
+  /// A refined solve of what is in the workspace.
+  RefinementOutcome refined(Transposition op, const std::function<void()>& copy_to_user) {
+    if (!copy_to_user) m_work.maxima.clear(m_exec);
+    auto outcome = solve_refined(m_exec, operator_for(op), *m_factorization, op,
                                  {m_options.max_refinement_steps, m_options.tolerance}, m_work, copy_to_user);
     if (outcome.bad_row)
       throw InputError("B: row " + std::to_string(*outcome.bad_row) + " holds NaN or infinity");
@@ -368,13 +546,14 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   int improve_column(Transposition op, std::size_t c, BackwardErrors& errors) {
     copy_column(m_exec, m_work.B, c, m_column.B, 0);
     copy_column(m_exec, m_work.X, c, m_column.X, 0);
-    const BackwardErrors before{{errors.componentwise[c]}, {errors.normwise[c]}};
+    const BackwardErrors before{{errors.componentwise[c]}, {errors.normwise[c]}, {errors.amplification[c]}};
     const auto& row_scale = op == Transposition::none ? m_analysis->row_scale : m_analysis->col_scale;
     const auto improved = refine_by_gmres(m_exec, operator_for(op), *m_factorization, op, row_scale,
                                           0.1 * tolerance(), before, m_column, m_gmres);
     copy_column(m_exec, m_column.X, 0, m_work.X, c);
     errors.componentwise[c] = improved.errors.componentwise[0];
     errors.normwise[c] = improved.errors.normwise[0];
+    errors.amplification[c] = improved.errors.amplification[0];
     return improved.iterations;
   }
 
@@ -394,7 +573,8 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     const double error = *m_report.errors.backward_componentwise;
     if (!std::isfinite(error)) return Status::breakdown;
     // Found on the way, or known before: X may solve the system, and so do many others.
-    if (m_stage == Stage::numerically_singular) return Status::numerically_singular;
+    if (m_stage != Stage::factorized) return status_of(m_stage);
+    if (m_unknown_solution) return Status::numerically_singular;
     return error <= tolerance() ? Status::success : Status::error_above_tolerance;
   }
 
@@ -403,7 +583,14 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     if (m_budget.limit_bytes() > 0) m_report.memory.limit_bytes = m_budget.limit_bytes();
   }
 
-  Scales<Scalar, Memory> scales() const { return {m_analysis->row_scale, m_analysis->col_scale}; }
+  /// Of the factors.
+  Scales<Scalar, Memory> scales() const {
+    const auto own = m_factorization->own_scale();
+    if (own.extent(0) > 0) return {own, own};
+    return {m_analysis->row_scale, m_analysis->col_scale};
+  }
+
+  using Guard = ConditionGuard<Scalar, ExecutionSpace>;
 
   LuOptions m_options;
   ExecutionSpace m_exec;
@@ -415,6 +602,10 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   Workspace m_work;                        ///< of up to 16 right-hand sides
   Workspace m_column;                      ///< of one, for escalations; empty until there is one
   Fgmres<Scalar, ExecutionSpace> m_gmres;  ///< likewise
+  Guard m_guard;
+  bool m_renewed = false;                  ///< a new analysis has been tried for the values at hand
+  std::optional<double> m_forward_bound;   ///< of the last solutions; the worst of them counts
+  bool m_unknown_solution = false;         ///< that bound is 1 or more, or cannot be told
   std::size_t m_factor_escalations = 0;    ///< how many of the report's escalations the factorization made
   bool m_factorized_before = false;        ///< the next factorization is a refactorization
 };

@@ -48,6 +48,8 @@ struct LuOptions {
                          ///< 0: a success by scalar type (1e-12 or 1e-5), refinement to 8 rounding units
   bool solve_singular = false;   ///< solve with perturbed factors of a numerically singular matrix, too. The
                                  ///< status remains `numerically_singular`; `errors` say how good X is
+  bool estimate_condition = false;  ///< estimate the condition number after each factorization; false: where
+                                    ///< a pivot is small or a solution large
   bool validate_input = true;    ///< false: factorize and solve take it for granted that the matrix has the
                                  ///< pattern analyzed and that no value is NaN or infinite
   bool time_stages = false;      ///< wait for the device where a stage is timed; false: times of factorize

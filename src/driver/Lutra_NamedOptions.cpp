@@ -34,6 +34,7 @@ void visit_fields(LuOptions& o, const Visit& visit) {
   visit("max_refinement_steps", o.max_refinement_steps);
   visit("tolerance", o.tolerance);
   visit("solve_singular", o.solve_singular);
+  visit("estimate_condition", o.estimate_condition);
   visit("validate_input", o.validate_input);
   visit("time_stages", o.time_stages);
   visit("memory_limit", o.memory_limit);
@@ -55,6 +56,7 @@ void visit_fields(LdltOptions& o, const Visit& visit) {
   visit("max_refinement_steps", o.max_refinement_steps);
   visit("tolerance", o.tolerance);
   visit("solve_singular", o.solve_singular);
+  visit("estimate_condition", o.estimate_condition);
   visit("validate_input", o.validate_input);
   visit("time_stages", o.time_stages);
   visit("memory_limit", o.memory_limit);
@@ -88,8 +90,9 @@ void visit_fields(SparseIluOptions& o, const Visit& visit) {
 }
 
 /// What a Krylov solver does not read of its preconditioner's options.
-constexpr std::array<std::string_view, 6> not_read_of_preconditioners = {
-    "validate_input", "time_stages", "memory_limit", "max_refinement_steps", "tolerance", "solve_singular"};
+constexpr std::array<std::string_view, 7> not_read_of_preconditioners = {
+    "validate_input", "time_stages",    "memory_limit",      "max_refinement_steps",
+    "tolerance",      "solve_singular", "estimate_condition"};
 
 template <class Options, class Visit>
 void visit_nested(const std::string& prefix, Options& options, const Visit& visit) {

@@ -15,7 +15,8 @@ struct BackwardErrors {
   /// maxᵢ |r|ᵢ / (|A||x| + |b|)ᵢ, in which denormal entries of x and b count as the smallest normal number;
   /// 0/0 counts as 0
   std::vector<double> componentwise;
-  std::vector<double> normwise;  ///< ‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)
+  std::vector<double> normwise;       ///< ‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)
+  std::vector<double> amplification;  ///< ‖A‖∞‖x‖∞ / ‖b‖∞: no condition number of A is less; 0 where b is 0
 };
 
 namespace Impl {
@@ -61,10 +62,12 @@ class ResidualMaxima {
     BackwardErrors errors;
     for (std::size_t c = 0; c < n_columns; ++c) {
       const double residual = host(Impl::slot_of(c, ColumnMaximum::residual));
-      const double scale = A_norm * host(Impl::slot_of(c, ColumnMaximum::solution)) +
-                           host(Impl::slot_of(c, ColumnMaximum::right_side));
+      const double product = A_norm * host(Impl::slot_of(c, ColumnMaximum::solution));
+      const double right_side = host(Impl::slot_of(c, ColumnMaximum::right_side));
+      const double scale = product + right_side;
       errors.componentwise.push_back(host(Impl::slot_of(c, ColumnMaximum::ratio)));
       errors.normwise.push_back(residual == 0 ? 0.0 : std::isfinite(residual) ? residual / scale : residual);
+      errors.amplification.push_back(right_side > 0 ? product / right_side : 0.0);
     }
     return errors;
   }

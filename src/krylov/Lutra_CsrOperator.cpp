@@ -38,6 +38,26 @@ void CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>::gather_norm(
   Impl::visit_rows(exec, "lutra::krylov::norm", row, 1, maxima.slots());
 }
 
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>::apply_magnitudes(const ExecutionSpace& exec,
+                                                                            const Rows& X,
+                                                                            const Rows& G) const {
+  const Impl::MagnitudeRow<decltype(m_rows), Rows> row{m_rows, X, G};
+  Impl::visit_rows(exec, "lutra::krylov::magnitudes", row, X.extent(1), Kokkos::View<double*, Memory>());
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+BilinearForm CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>::bilinear_form(const ExecutionSpace& exec,
+                                                                                 const Rows& W,
+                                                                                 const Rows& Z) const {
+  BilinearForm form;
+  Kokkos::parallel_reduce("lutra::krylov::bilinear_form",
+                          Kokkos::RangePolicy<ExecutionSpace>(exec, 0, size()),
+                          Impl::BilinearRows<decltype(m_rows), Rows>{m_rows, W, Z}, form);
+  exec.fence("lutra::krylov: a bilinear form is known");
+  return form;
+}
+
 #define LUTRA_CSR_OPERATOR(Scalar, Ordinal, Offset, Space) \
   template class CsrOperator<Scalar, Ordinal, Offset, Space>;
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_CSR_OPERATOR)

@@ -69,6 +69,8 @@ class CsrOperator final : public MatrixOperator<Scalar, ExecutionSpace> {
                 const ResidualMaxima<ExecutionSpace>& maxima) const override;
   void gather_norm(const ExecutionSpace& exec, const Scale& row_scale, const Scale& col_scale,
                    const ResidualMaxima<ExecutionSpace>& maxima) const override;
+  void apply_magnitudes(const ExecutionSpace& exec, const Rows& X, const Rows& G) const override;
+  BilinearForm bilinear_form(const ExecutionSpace& exec, const Rows& W, const Rows& Z) const override;
 
  private:
   Impl::CsrRows<Scalar, Ordinal, Offset, Memory> m_rows;

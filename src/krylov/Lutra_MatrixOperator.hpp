@@ -8,6 +8,12 @@
 
 namespace lutra {
 
+/// wᴴ·A·z, and what it would be if nothing cancelled.
+struct BilinearForm {
+  double real = 0, imaginary = 0;
+  double size = 0;  ///< |w|ᴴ·|A|·|z|
+};
+
 /// A linear operator whose entries are known, so that backward errors can be told: what refinement and the
 /// search for a null vector ask of a matrix. Free of index types, so that they are compiled once for all of
 /// them.
@@ -25,6 +31,12 @@ class MatrixOperator : public LinearOperator<Scalar, ExecutionSpace> {
   /// Gathers ‖D_r·A·D_c‖∞, the greatest row sum of magnitudes; an empty scale is the identity. Does not wait.
   virtual void gather_norm(const ExecutionSpace& exec, const Scale& row_scale, const Scale& col_scale,
                            const ResidualMaxima<ExecutionSpace>& maxima) const = 0;
+
+  /// G = |A|·|X| for all columns. Does not wait.
+  virtual void apply_magnitudes(const ExecutionSpace& exec, const Rows& X, const Rows& G) const = 0;
+
+  /// wᴴ·A·z of the first columns of W and Z, the rows of A·z as accurate as in twice the precision. Waits.
+  virtual BilinearForm bilinear_form(const ExecutionSpace& exec, const Rows& W, const Rows& Z) const = 0;
 
   /// ‖A‖∞, or a negative number where it has not been computed for the present values.
   double norm() const { return m_norm; }

@@ -94,40 +94,45 @@ double finish_step(const ExecutionSpace& exec, const ResidualMaxima<ExecutionSpa
   return std::isfinite(ratio) ? ratio : infinity;
 }
 
-/// Rows and columns of the perturbed pivots whose unknowns take part in v.
-template <class Scalar, class ExecutionSpace, class Rows>
-void name_pivots(const ExecutionSpace& exec, const Factorization<Scalar, ExecutionSpace>& F,
-                 const Scales<Scalar, typename ExecutionSpace::memory_space>& scales, const Rows& v,
-                 Report& report) {
+}  // namespace
+
+template <class Scalar, class ExecutionSpace>
+void name_null_vector(const ExecutionSpace& exec, const Factorization<Scalar, ExecutionSpace>& F,
+                      const Kokkos::View<const RealOf<Scalar>*, typename ExecutionSpace::memory_space>& scale,
+                      const DenseRows<Scalar, typename ExecutionSpace::memory_space>& v, Report& report) {
   constexpr double share = 1e-3;  // of the largest entry: smaller ones may be rounding
   const auto entries = Kokkos::create_mirror_view(v);
-  const auto scale = Kokkos::create_mirror_view(scales.col);
+  const auto scales = Kokkos::create_mirror_view(scale);
   Kokkos::deep_copy(exec, entries, v);
-  Kokkos::deep_copy(exec, scale, scales.col);
+  Kokkos::deep_copy(exec, scales, scale);
   exec.fence("lutra::krylov: a null vector is on the host");
+  const auto size_of = [&](std::int64_t column) {
+    const auto j = static_cast<std::size_t>(column);
+    return static_cast<double>(ScalarTraits<Scalar>::magnitude(entries(j, 0))) /
+           static_cast<double>(scales(j));
+  };
+  const std::vector<Pivot> pivots = F.pivots(exec);
+  Pivot largest;  // where the largest entry of v belongs
+  double largest_size = 0;
+  for (const Pivot& pivot : pivots) {
+    const double size = size_of(pivot.column);
+    if (size > largest_size) {
+      largest = pivot;
+      largest_size = size;
+    }
+  }
   report.singular_rows.clear();
   report.singular_columns.clear();
   const auto name = [&](const Pivot& pivot) {
     report.singular_rows.push_back(pivot.row);
     report.singular_columns.push_back(pivot.column);
   };
-  Pivot largest;  // where the largest entry of v belongs
-  double largest_size = 0;
-  for (const Pivot& pivot : F.pivots(exec)) {
-    const auto j = static_cast<std::size_t>(pivot.column);
-    const auto size = static_cast<double>(ScalarTraits<Scalar>::magnitude(entries(j, 0)) / scale(j));
-    if (pivot.perturbed && size >= share) name(pivot);
-    if (size > largest_size) {
-      largest = pivot;
-      largest_size = size;
-    }
-  }
+  for (const Pivot& pivot : pivots)
+    if (pivot.perturbed && size_of(pivot.column) >= share * largest_size) name(pivot);
   if (report.singular_columns.empty()) name(largest);  // no perturbed pivot stands out
   std::ranges::sort(report.singular_rows);
   std::ranges::sort(report.singular_columns);
 }
-
-}  // namespace
 
 template <class Scalar, class ExecutionSpace>
 bool find_null_vector(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
@@ -147,7 +152,7 @@ bool find_null_vector(const ExecutionSpace& exec, const MatrixOperator<Scalar, E
     queue_step(exec, A, scales, D, v, R, A_norm, work.maxima);
     const double ratio = finish_step(exec, work.maxima, A_norm);
     if (ratio <= rounding_level) {
-      name_pivots(exec, F, scales, v, report);
+      name_null_vector(exec, F, scales.col, v, report);
       return true;
     }
     if (!std::isfinite(ratio) || (step > 1 && ratio > 0.5 * best)) return false;
@@ -167,12 +172,12 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
   fill_start(exec, work.trial_X, scales.col, 1);  // no direction of the scaled matrix favoured
   A.apply(exec, work.trial_X, work.B);
   refine_by_gmres(exec, A, F, Transposition::none, scales.row, 8.0 * epsilon,
-                  BackwardErrors{{infinity}, {infinity}}, work, gmres);
+                  BackwardErrors{{infinity}, {infinity}, {0.0}}, work, gmres);
   fill_start(exec, work.trial_X, scales.col, -1);
   double A_norm = -1;
   queue_step(exec, A, scales, work.trial_X, work.X, work.R, A_norm, work.maxima);
   if (finish_step(exec, work.maxima, A_norm) > rounding_factor * epsilon) return false;
-  name_pivots(exec, F, scales, work.X, report);
+  name_null_vector(exec, F, scales.col, work.X, report);
   return true;
 }
 
@@ -183,7 +188,11 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
   template bool find_null_vector_by_gmres(                                                                 \
       const Space&, MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&,                         \
       const Scales<Scalar, typename Space::memory_space>&, SolveWorkspace<Scalar, Space>&,                 \
-      const Fgmres<Scalar, Space>&, Report&);
+      const Fgmres<Scalar, Space>&, Report&);                                                              \
+  template void name_null_vector(                                                                          \
+      const Space&, const Factorization<Scalar, Space>&,                                                   \
+      const Kokkos::View<const RealOf<Scalar>*, typename Space::memory_space>&,                            \
+      const DenseRows<Scalar, typename Space::memory_space>&, Report&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FIND_NULL_VECTOR)
 
 }  // namespace lutra

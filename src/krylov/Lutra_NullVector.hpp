@@ -2,18 +2,12 @@
 #ifndef LUTRA_NULLVECTOR_HPP
 #define LUTRA_NULLVECTOR_HPP
 
+#include "Lutra_ConditionEstimate.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_GmresRefinement.hpp"
 #include "Lutra_Report.hpp"
 
 namespace lutra {
-
-/// Scales of the matrix that was factorized, Â = D_r·A·D_c, by the user's rows and columns.
-template <class Scalar, class MemorySpace>
-struct Scales {
-  Kokkos::View<const RealOf<Scalar>*, MemorySpace> row;  ///< [n]
-  Kokkos::View<const RealOf<Scalar>*, MemorySpace> col;  ///< [n]
-};
 
 /// Looks for a vector that shows A to be singular to working precision, and names rows and columns in
 /// `report`.
@@ -45,6 +39,16 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
                                const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
                                SolveWorkspace<Scalar, ExecutionSpace>& work,
                                const Fgmres<Scalar, ExecutionSpace>& gmres, Report& report);
+
+/// Names in `report` the rows and columns of perturbed and zero pivots that take part in a null vector, or of
+/// the pivot of its largest entry, instead of what is named there.
+/// @param scale [n] of v's entries
+/// @param v     [n × 1] in user order
+/// Fences.
+template <class Scalar, class ExecutionSpace>
+void name_null_vector(const ExecutionSpace& exec, const Factorization<Scalar, ExecutionSpace>& F,
+                      const Kokkos::View<const RealOf<Scalar>*, typename ExecutionSpace::memory_space>& scale,
+                      const DenseRows<Scalar, typename ExecutionSpace::memory_space>& v, Report& report);
 
 }  // namespace lutra
 

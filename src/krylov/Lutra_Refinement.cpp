@@ -63,6 +63,7 @@ bool SolveWorkspace<Scalar, ExecutionSpace>::keep_better(const ExecutionSpace& e
       progress = progress || trial.componentwise[c] <= 0.5 * errors.componentwise[c];
       errors.componentwise[c] = trial.componentwise[c];
       errors.normwise[c] = trial.normwise[c];
+      errors.amplification[c] = trial.amplification[c];
       mask |= std::uint64_t(1) << (c - first);
     }
     if (mask != 0 && !all_better) Impl::copy_masked_columns(exec, mask, first, count, trial_X, X, trial_R, R);

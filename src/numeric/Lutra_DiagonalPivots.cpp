@@ -40,6 +40,7 @@ struct PivotInspection {
       found.largest_l = Kokkos::max(found.largest_l, static_cast<double>(Impl::size_or_infinity(column[i])));
     if (lane != 0) return;
     found.largest_d = Kokkos::max(found.largest_d, static_cast<double>(Impl::size_or_infinity(column[j])));
+    found.smallest_d = Kokkos::min(found.smallest_d, static_cast<double>(Impl::size_or_infinity(column[j])));
     const auto d = Impl::real_part(column[j]);
     found.positive += d > 0 ? 1 : 0;
     found.negative += d < 0 ? 1 : 0;
@@ -48,6 +49,7 @@ struct PivotInspection {
   KOKKOS_FUNCTION void join(value_type& found, const value_type& other) const {
     found.largest_l = Kokkos::max(found.largest_l, other.largest_l);
     found.largest_d = Kokkos::max(found.largest_d, other.largest_d);
+    found.smallest_d = Kokkos::min(found.smallest_d, other.smallest_d);
     found.positive += other.positive;
     found.negative += other.negative;
   }

@@ -2,6 +2,8 @@
 #ifndef LUTRA_DIAGONALPIVOTS_HPP
 #define LUTRA_DIAGONALPIVOTS_HPP
 
+#include <limits>
+
 #include "Lutra_FrontLu.hpp"
 
 namespace lutra {
@@ -11,6 +13,7 @@ namespace lutra {
 struct DiagonalPivots {
   double largest_l = 0;       ///< max |entry of L| below its diagonal; infinity where one is not finite
   double largest_d = 0;       ///< max |entry of D|; likewise
+  double smallest_d = std::numeric_limits<double>::infinity();  ///< min |entry of D|
   std::int64_t positive = 0;  ///< entries of D whose real part is
   std::int64_t negative = 0;  ///< the same
 };

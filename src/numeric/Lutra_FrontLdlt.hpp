@@ -120,6 +120,8 @@ struct LdltOutcome {
 
   double largest_entry = 0;   ///< max |entry of the scaled matrix|
   double largest_factor = 0;  ///< max |entry of D|; of L no more than 1/u is known
+  /// Of pivots that are not zero, min |d|, or |det| / max |entry| of 2 × 2 pivots; infinity: there are none
+  double smallest_pivot = std::numeric_limits<double>::infinity();
   std::int64_t positive = 0;  ///< inertia of D; not of complex matrices that are not Hermitian
   std::int64_t negative = 0;
   std::int64_t zero = 0;               ///< zero pivots

@@ -60,12 +60,14 @@ bool has_pattern(const ExecutionSpace& exec,
 
 /// An analysis with the plan of a former one and the scales of a new matching, for which alone time was
 /// taken.
-/// @param report of the new matching
+/// @param report     of the new matching
+/// @param value_hash of the values it was made for
 template <class Analysis, class Ordinal, class ExecutionSpace>
 std::shared_ptr<const Analysis> with_new_scales(const ExecutionSpace& exec, const Analysis& former,
                                                 const MatchingResult<Ordinal>& matching, const Report& report,
-                                                const MemoryBudget& budget) {
+                                                std::uint64_t value_hash, const MemoryBudget& budget) {
   auto analysis = std::make_shared<Analysis>(former);
+  analysis->value_hash = value_hash;
   analysis->reservation = MemoryReservation(budget);
   upload_scales(exec, matching, *analysis);
   analysis->report.times = report.times;

@@ -80,6 +80,10 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   /// Raises u to u^0.75, up to 1/2.
   bool increase_quality() override;
   std::int64_t consume_timeout(const ExecutionSpace& exec) override;
+  std::optional<FactorizationOutcome> factorize_with_more_zeros(const ExecutionSpace& exec) override;
+  Kokkos::View<const RealOf<Scalar>*, Memory> own_scale() const override {
+    return m_replacement.factorization ? m_replacement.factorization->m_A.row_scale : m_A.row_scale;
+  }
 
   /// X = (op of the parts)⁻¹·B as LdltSolver does it. The scaling of right-hand sides goes with L, that of
   /// solutions with Lᵀ. Neither checks nor fences. B and X: Views [n × k].
@@ -105,6 +109,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   struct Replacement {
     std::unique_ptr<Analysis> analysis;
     std::unique_ptr<LdltFactorization> factorization;
+    const RealOf<Scalar>* former_scale = nullptr;  ///< given when it was made; others are newer than its own
   };
   bool passes(const FactorizationOutcome& lu, const DiagonalPivots& pivots) const;
   std::optional<FactorizationOutcome> factorize_on_diagonal(const ExecutionSpace& exec);
@@ -115,8 +120,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   bool has_inertia() const {
     return !ScalarTraits<Scalar>::is_complex || m_rule.symmetry == Symmetry::hermitian;
   }
-  FactorizationOutcome outcome_of(const ExecutionSpace& exec, const LdltOutcome& outcome) const;
-  void scale_anew(const ExecutionSpace& exec);
+  FactorizationOutcome outcome_of(const ExecutionSpace& exec, const LdltOutcome& outcome);
   bool may_reorder() const;
   std::string cascade(const LdltOutcome& outcome) const;
   FactorizationOutcome reorder(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
@@ -132,10 +136,10 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   bool m_tries_diagonal;
   LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace> m_fronts;
   LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace> m_solver;
-  ScaledValues<Scalar, Memory> m_A;       ///< of the last factorization; `apply` reads its scales
-  MemoryReservation m_scale_reservation;  ///< of scales that replaced those of the analysis
-  std::vector<std::string> m_events;      ///< of the last factorization
-  bool m_doubtful = false;                ///< rounding errors may have passed for pivots of a singular matrix
+  ScaledValues<Scalar, Memory> m_A;   ///< of the last factorization; `apply` reads its scales
+  std::vector<std::string> m_events;  ///< of the last factorization
+  double m_relative_smallest = 0;     ///< smallest pivot that is not zero, over the largest scaled entry
+  bool m_doubtful = false;            ///< rounding errors may have passed for pivots of a singular matrix
   Replacement m_replacement;
   BorderWorkspace<Scalar, ExecutionSpace> m_bordered;
 };

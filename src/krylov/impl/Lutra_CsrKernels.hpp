@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "Lutra_CompensatedSum.hpp"
 #include "Lutra_CsrOperator.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 
@@ -130,6 +131,66 @@ struct ProductRow {
     Y(i, c) = sum;
   }
   KOKKOS_FORCEINLINE_FUNCTION std::size_t slot(std::size_t, int) const { return 0; }
+};
+
+/// G = |A|·|X|.
+template <class A, class Rows>
+struct MagnitudeRow {
+  using Scalar = typename Rows::value_type;
+  using Sum = RealOf<Scalar>;
+  static constexpr int n_maxima = 0;
+  A rows;
+  Rows X, G;
+
+  template <class Index>
+  KOKKOS_FORCEINLINE_FUNCTION Sum start(Index, std::size_t) const {
+    return Sum{};
+  }
+  template <class Offset>
+  KOKKOS_FORCEINLINE_FUNCTION auto entry(Offset p) const {
+    return entry_of(rows, p);
+  }
+  template <class Entry>
+  KOKKOS_FORCEINLINE_FUNCTION void add(Sum& sum, const Entry& entry, std::size_t c) const {
+    sum += entry.size * ScalarTraits<Scalar>::magnitude(X(entry.column, c));
+  }
+  template <class Index>
+  KOKKOS_FORCEINLINE_FUNCTION void finish(Index i, std::size_t c, const Sum& sum, double*) const {
+    G(i, c) = Scalar(sum);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION std::size_t slot(std::size_t, int) const { return 0; }
+};
+
+/// Sums wᴴ·A·z and |w|ᴴ·|A|·|z| over rows, with the products of a row summed as in twice the precision. One
+/// thread a row, long rows too: it is done once in a factorization at most.
+template <class A, class Rows>
+struct BilinearRows {
+  using Scalar = typename Rows::value_type;
+  using value_type = BilinearForm;
+  A rows;
+  Rows W, Z;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, value_type& form) const {
+    CompensatedComplexSum product;
+    double size = 0;
+    for (auto p = rows.pattern.row_map(i); p < rows.pattern.row_map(i + 1); ++p) {
+      const Scalar a = rows.value(p), z = Z(rows.pattern.entries(p), 0);
+      product.add_product(a, z);
+      size += static_cast<double>(ScalarTraits<Scalar>::magnitude(a)) *
+              static_cast<double>(ScalarTraits<Scalar>::magnitude(z));
+    }
+    const Kokkos::complex<double> w(W(i, 0));
+    const Kokkos::complex<double> term = Kokkos::conj(w) * product.value();
+    form.real += term.real();
+    form.imaginary += term.imag();
+    form.size += Kokkos::abs(w) * size;
+  }
+  KOKKOS_FUNCTION void init(value_type& form) const { form = {}; }
+  KOKKOS_FUNCTION void join(value_type& form, const value_type& other) const {
+    form.real += other.real;
+    form.imaginary += other.imaginary;
+    form.size += other.size;
+  }
 };
 
 /// Sums of magnitudes of the rows of D_r·A·D_c; the greatest goes to one slot.

@@ -256,6 +256,7 @@ KOKKOS_FUNCTION void add_tally(const Block& block, LdltTally tally, LdltOutcome&
   auto max_delayed = static_cast<std::uint64_t>(tally.max_delayed);
   block.max(largest, max_delayed);
   tally.largest = Kokkos::bit_cast<double>(largest);
+  tally.smallest = Kokkos::bit_cast<double>(~block.max(~bits_of_size(tally.smallest)));
   tally.max_delayed = static_cast<std::int64_t>(max_delayed);
   if (block.thread() == 0) tally.add_to(outcome);
 }

@@ -95,6 +95,24 @@ KOKKOS_FUNCTION PivotSigns signs_of_pair(const Scalar& first, const Scalar& seco
   return signs;
 }
 
+/// Of a 2 × 2 pivot: |det| / max |entry|, at most twice the magnitude of its smaller eigenvalue.
+template <class Scalar>
+KOKKOS_FUNCTION double size_of_pair(const Scalar& first, const Scalar& second, const Scalar& off,
+                                    bool hermitian) {
+  using Real = RealOf<Scalar>;
+  const Real largest = Kokkos::max(size_or_infinity(off),
+                                   Kokkos::max(size_or_infinity(first), size_or_infinity(second)));
+  if (!(largest > Real(0))) return 0;
+  const Scalar d1 = first / largest, d2 = second / largest, o = off / largest;
+  Real det;
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    det = ScalarTraits<Scalar>::magnitude(d1 * d2 - o * mirrored(hermitian, o));
+  } else {
+    det = Kokkos::abs(difference_of_products(d1, d2, o, o));
+  }
+  return static_cast<double>(det) * static_cast<double>(largest);
+}
+
 }  // namespace lutra::Impl
 
 #endif

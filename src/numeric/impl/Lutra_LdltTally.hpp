@@ -12,6 +12,8 @@ struct LdltTally {
   std::int64_t positive = 0, negative = 0, zero = 0, pairs = 0, perturbed = 0, delayed = 0, entries = 0;
   std::int64_t max_delayed = 0;
   double largest = 0;  ///< of D
+  /// Of pivots that are not zero: |d|, or |det| / max |entry| of a 2 × 2 pivot
+  double smallest = Kokkos::Experimental::infinity_v<double>;
 
   /// The pivots first, first + step, … of a front; slots that are left are marked as delayed.
   template <class Scalar, class Ordinal>
@@ -23,12 +25,14 @@ struct LdltTally {
       const PivotKind kind = front.kind[j];
       if (kind == PivotKind::first_of_two) {
         ++pairs;
+        note_smallest(size_of_pair(d, front.diagonal[j + 1], front.off_diagonal[j], hermitian));
         if (has_signs) add(signs_of_pair(d, front.diagonal[j + 1], front.off_diagonal[j]));
       } else if (kind == PivotKind::zero) {
         ++zero;
       } else if (kind != PivotKind::second_of_two) {
         if (has_signs) ++(real_part(d) > RealOf<Scalar>(0) ? positive : negative);
         perturbed += kind == PivotKind::perturbed ? 1 : 0;
+        note_smallest(static_cast<double>(size_or_infinity(d)));
       }
       const double size = static_cast<double>(size_or_infinity(d));
       const double off = static_cast<double>(size_or_infinity(front.off_diagonal[j]));
@@ -58,9 +62,11 @@ struct LdltTally {
     plus(outcome.entries, entries);
     if (max_delayed > 0) Kokkos::atomic_max(&outcome.max_delayed, max_delayed);
     if (largest > 0) Kokkos::atomic_max(&outcome.largest_factor, largest);
+    if (Kokkos::isfinite(smallest)) Kokkos::atomic_min(&outcome.smallest_pivot, smallest);
   }
 
  private:
+  KOKKOS_FUNCTION void note_smallest(double size) { smallest = Kokkos::min(smallest, size); }
   KOKKOS_FUNCTION void add(const PivotSigns& signs) {
     positive += signs.positive;
     negative += signs.negative;

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_CONDITIONGUARD_HPP
+#define LUTRA_CONDITIONGUARD_HPP
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "Lutra_ConditionEstimate.hpp"
+#include "Lutra_NullVector.hpp"
+#include "Lutra_Report.hpp"
+#include "Lutra_Timer.hpp"
+
+namespace lutra::Impl {
+
+/// What is known of the condition of the matrix last factorized.
+template <class Scalar, class ExecutionSpace>
+class ConditionGuard {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Operator = MatrixOperator<Scalar, ExecutionSpace>;
+  using Factors = Factorization<Scalar, ExecutionSpace>;
+  using Workspace = SolveWorkspace<Scalar, ExecutionSpace>;
+
+  static constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
+
+  /// Another matrix is factorized.
+  void forget() { m_condition.reset(); }
+  const std::optional<double>& condition() const { return m_condition; }
+
+  /// Whether pivots or growth leave it open that A is singular.
+  static bool is_suspicious(const FactorizationOutcome& outcome) {
+    const double smallest = std::pow(epsilon, 5.0 / 8.0) * outcome.largest_entry;
+    const bool has_zeros = outcome.symmetric && outcome.symmetric->zero > 0;
+    return outcome.perturbed > 0 || has_zeros || outcome.smallest_pivot <= smallest ||
+           outcome.growth() >= 1 / std::sqrt(epsilon);
+  }
+
+  /// Estimates the condition; rows and columns of a singular matrix go to the report, which says what the
+  /// estimate has cost. @returns whether A is singular to working precision
+  /// @param work one column, overwritten
+  bool look(const ExecutionSpace& exec, const Operator& A, Factors& F, const Scales<Scalar, Memory>& scales,
+            const Workspace& work, Report& report) {
+    const StageTimer timer(exec, true);
+    const ConditionEstimate estimate = estimate_condition(exec, A, F, scales, work);
+    m_condition = std::max(m_condition.value_or(0), estimate.condition);
+    note(report, "condition estimated", estimate.condition, estimate.solves, timer.seconds());
+    if (!estimate.template is_singular<Scalar>()) return false;
+    name_null_vector(exec, F, scales.col, work.X, report);
+    return true;
+  }
+
+  /// A bound of the relative error of a solution by the condition of A, infinity where that is not finite;
+  /// none without an estimate. @param backward componentwise backward error
+  std::optional<double> bound(double backward) const {
+    if (!m_condition) return std::nullopt;
+    return finite_or_infinity(2 * *m_condition * std::max(backward, epsilon / 2));
+  }
+
+  /// A sharper bound by the condition of one solution. Rows and columns of the entry that is known least go
+  /// to the report where it is 1 or more.
+  /// @param A    op(A)
+  /// @param work one column: b in B, x in X; overwritten
+  double bound_of_solution(const ExecutionSpace& exec, const Operator& A, Factors& F, Transposition op,
+                           const Scales<Scalar, Memory>& scales, double backward, const Workspace& work,
+                           Report& report) const {
+    const StageTimer timer(exec, true);
+    const ConditionEstimate estimate = estimate_condition_of_solution(exec, A, F, op, scales, work);
+    note(report, "condition of the solution estimated", estimate.condition, estimate.solves, timer.seconds());
+    const double bound = finite_or_infinity(estimate.condition * std::max(backward, epsilon / 2));
+    if (bound >= 1) {
+      const auto& scale = op == Transposition::none ? scales.col : scales.row;
+      name_null_vector(exec, F, scale, work.X, report);
+    }
+    return bound;
+  }
+
+ private:
+  static double finite_or_infinity(double value) {
+    return std::isfinite(value) ? value : std::numeric_limits<double>::infinity();
+  }
+  static void note(Report& report, const char* what, double condition, int solves, double seconds) {
+    char text[128];
+    std::snprintf(text, sizeof text, "%s: %.1e, by %d solves in %.2g s", what, condition, solves, seconds);
+    report.escalations.push_back(text);
+  }
+
+  std::optional<double> m_condition;  ///< largest estimate since the factorization
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_ConditionEstimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_RefinementKernels.hpp"
+
+namespace lutra {
+namespace {
+
+/// A power of two near 1/max D, with which entries of D and of what is scaled by D stay in range.
+template <class ExecutionSpace, class Scale>
+static double inverse_of_largest(const ExecutionSpace& exec, const Scale& scale) {
+  double largest = 0;
+  Kokkos::parallel_reduce(
+      "lutra::krylov::largest_scale",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(scale.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i, double& found) {
+        found = Kokkos::max(found, static_cast<double>(scale(i)));
+      },
+      Kokkos::Max<double>(largest));
+  exec.fence("lutra::krylov: the largest scale is known");
+  return largest > 0 && std::isfinite(largest) ? std::ldexp(1.0, -std::ilogb(largest)) : 1.0;
+}
+
+/// A vector's largest entry beside its scale.
+struct LargestEntry {
+  double size = 0;
+  std::int64_t row = 0;
+};
+
+/// max |v_i| / (scale_i·unit), and where it is. Waits.
+template <class ExecutionSpace, class Rows, class Scale>
+static LargestEntry largest_entry(const ExecutionSpace& exec, const Rows& v, const Scale& scale,
+                                  double unit) {
+  using Scalar = typename Rows::value_type;
+  using Reducer = Kokkos::MaxFirstLoc<double, std::int64_t>;
+  typename Reducer::value_type found;
+  Kokkos::parallel_reduce(
+      "lutra::krylov::largest_entry", Impl::all_rows(exec, v),
+      KOKKOS_LAMBDA(const std::int64_t i, typename Reducer::value_type& best) {
+        double size = static_cast<double>(ScalarTraits<Scalar>::magnitude(v(i, 0))) /
+                      (static_cast<double>(scale(i)) * unit);
+        if (!(size < Kokkos::Experimental::infinity_v<double>)) size = Kokkos::Experimental::infinity_v<double>;
+        if (size > best.val || (size == best.val && i < best.loc)) {
+          best.val = size;
+          best.loc = i;
+        }
+      },
+      Reducer(found));
+  exec.fence("lutra::krylov: the largest entry is known");
+  return {found.val, found.loc};
+}
+
+/// Σ g_i·|w_i|. Waits.
+template <class ExecutionSpace, class Rows>
+static double weighted_sum(const ExecutionSpace& exec, const Rows& g, const Rows& w) {
+  using Scalar = typename Rows::value_type;
+  double sum = 0;
+  Kokkos::parallel_reduce(
+      "lutra::krylov::weighted_sum", Impl::all_rows(exec, w),
+      KOKKOS_LAMBDA(const std::int64_t i, double& total) {
+        total += static_cast<double>(ScalarTraits<Scalar>::magnitude(g(i, 0))) *
+                 static_cast<double>(ScalarTraits<Scalar>::magnitude(w(i, 0)));
+      },
+      sum);
+  exec.fence("lutra::krylov: a weighted sum is known");
+  return sum;
+}
+
+/// out = g·sign(w), entry by entry; the sign of 0 is 1.
+template <class ExecutionSpace, class Rows>
+static void weighted_signs(const ExecutionSpace& exec, const Rows& g, const Rows& w, const Rows& out) {
+  using Scalar = typename Rows::value_type;
+  Kokkos::parallel_for(
+      "lutra::krylov::weighted_signs", Impl::all_rows(exec, w), KOKKOS_LAMBDA(const std::int64_t i) {
+        const auto size = ScalarTraits<Scalar>::magnitude(w(i, 0));
+        out(i, 0) = size > 0 ? g(i, 0) * (w(i, 0) / size) : g(i, 0);
+      });
+}
+
+/// v = factor·D⁻¹·e for the vector of ones (row < 0) or a unit vector.
+template <class ExecutionSpace, class Rows, class Scale>
+static void inverse_scaled(const ExecutionSpace& exec, const Rows& v, const Scale& scale, double factor,
+                           std::int64_t row) {
+  using Scalar = typename Rows::value_type;
+  Kokkos::parallel_for(
+      "lutra::krylov::unit_vector", Impl::all_rows(exec, v), KOKKOS_LAMBDA(const std::int64_t i) {
+        const double entry = row < 0 || row == i ? factor / static_cast<double>(scale(i)) : 0.0;
+        v(i, 0) = Scalar(static_cast<RealOf<Scalar>>(entry));
+      });
+}
+
+/// v = |D|·unit as scalars.
+template <class ExecutionSpace, class Rows, class Scale>
+static void scale_as_vector(const ExecutionSpace& exec, const Rows& v, const Scale& scale, double unit) {
+  using Scalar = typename Rows::value_type;
+  Kokkos::parallel_for(
+      "lutra::krylov::scale_as_vector", Impl::all_rows(exec, v), KOKKOS_LAMBDA(const std::int64_t i) {
+        v(i, 0) = Scalar(static_cast<RealOf<Scalar>>(static_cast<double>(scale(i)) * unit));
+      });
+}
+
+/// g += |b|.
+template <class ExecutionSpace, class Rows>
+static void add_magnitudes(const ExecutionSpace& exec, const Rows& b, const Rows& g) {
+  using Scalar = typename Rows::value_type;
+  Kokkos::parallel_for(
+      "lutra::krylov::add_magnitudes", Impl::all_rows(exec, b),
+      KOKKOS_LAMBDA(const std::int64_t i) { g(i, 0) += Scalar(ScalarTraits<Scalar>::magnitude(b(i, 0))); });
+}
+
+/// y = x − y.
+template <class ExecutionSpace, class Rows>
+static void replace_by_difference(const ExecutionSpace& exec, const Rows& x, const Rows& y) {
+  Kokkos::parallel_for(
+      "lutra::krylov::subtract", Impl::all_rows(exec, y),
+      KOKKOS_LAMBDA(const std::int64_t i) { y(i, 0) = x(i, 0) - y(i, 0); });
+}
+
+/// Hager's method for ‖B‖∞ = ‖Bᴴ‖₁ of B = D⁻¹·op(A)⁻¹·diag(g), two of its steps. Arrays of `work`: g in trial_R,
+/// w = op(A)⁻ᴴ·D⁻¹·e_j in R, z = op(A)⁻¹·(g∘sign(w)) in X, so that wᴴ·op(A)·z is far from 0; B is overwritten.
+template <class Scalar, class ExecutionSpace>
+struct HagerMethod {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Scale = Kokkos::View<const RealOf<Scalar>*, Memory>;
+
+  const ExecutionSpace& exec;
+  Factorization<Scalar, ExecutionSpace>& F;
+  Transposition op;  ///< none or adjoint
+  Scale scale;       ///< D
+  double in_unit;    ///< power of two by which right-hand sides of op(A)ᴴ are multiplied
+  double unit;       ///< likewise g
+  const SolveWorkspace<Scalar, ExecutionSpace>& work;
+  LargestEntry largest = {};  ///< of z
+  int solves = 0;
+
+  /// w for a vector of ones or a unit vector, then z. @returns the larger of two lower bounds of ‖B‖∞
+  double step(std::int64_t row) {
+    const auto n = static_cast<double>(work.B.extent(0));
+    inverse_scaled(exec, work.B, scale, row < 0 ? in_unit / n : in_unit, row);
+    F.apply(exec, op == Transposition::none ? Transposition::adjoint : Transposition::none, work.B, work.R);
+    const double norm = weighted_sum(exec, work.trial_R, work.R) / (in_unit * unit);
+    weighted_signs(exec, work.trial_R, work.R, work.B);
+    F.apply(exec, op, work.B, work.X);
+    largest = largest_entry(exec, work.X, scale, unit);
+    solves += 2;
+    return std::max(norm, largest.size);
+  }
+  double norm() {
+    const double first = step(-1);
+    return std::isfinite(first) ? std::max(first, step(largest.row)) : first;
+  }
+};
+
+/// z ← z − F⁻¹·A·z, which leaves a null vector of A what it is and takes the rest away, as far as F is A's
+/// inverse; not where next to nothing would be left.
+template <class Scalar, class ExecutionSpace>
+void purify(const MatrixOperator<Scalar, ExecutionSpace>& A, HagerMethod<Scalar, ExecutionSpace>& method) {
+  constexpr double least_left = 1e-3;
+  const auto& work = method.work;
+  A.apply(method.exec, work.X, work.B);
+  method.F.apply(method.exec, Transposition::none, work.B, work.trial_X);
+  ++method.solves;
+  replace_by_difference(method.exec, work.X, work.trial_X);
+  const LargestEntry left = largest_entry(method.exec, work.trial_X, method.scale, method.unit);
+  if (std::isfinite(left.size) && left.size > least_left * method.largest.size)
+    Impl::copy_block(method.exec, work.trial_X, work.X);
+}
+
+}  // namespace
+
+template <class Scalar, class ExecutionSpace>
+ConditionEstimate estimate_condition(const ExecutionSpace& exec,
+                                     const MatrixOperator<Scalar, ExecutionSpace>& A,
+                                     Factorization<Scalar, ExecutionSpace>& F,
+                                     const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
+                                     const SolveWorkspace<Scalar, ExecutionSpace>& work) {
+  ConditionEstimate estimate;
+  if (A.size() == 0) return estimate;
+  HagerMethod<Scalar, ExecutionSpace> method{exec,
+                                             F,
+                                             Transposition::none,
+                                             scales.col,
+                                             inverse_of_largest(exec, scales.row),
+                                             inverse_of_largest(exec, scales.col),
+                                             work};
+  scale_as_vector(exec, work.X, scales.col, method.unit);
+  A.apply_magnitudes(exec, work.X, work.trial_R);
+  estimate.condition = method.norm();
+  const double epsilon = static_cast<double>(epsilon_of<Scalar>);
+  if (std::isfinite(estimate.condition) && estimate.condition >= 1 / std::sqrt(epsilon)) {
+    purify(A, method);
+    const BilinearForm form = A.bilinear_form(exec, work.R, work.X);
+    estimate.distance = std::hypot(form.real, form.imaginary) / form.size;
+    estimate.condition = std::max(estimate.condition, 1 / estimate.distance);
+  }
+  estimate.solves = method.solves;
+  return estimate;
+}
+
+template <class Scalar, class ExecutionSpace>
+ConditionEstimate estimate_condition_of_solution(
+    const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
+    Factorization<Scalar, ExecutionSpace>& F, Transposition op,
+    const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
+    const SolveWorkspace<Scalar, ExecutionSpace>& work) {
+  ConditionEstimate estimate;
+  if (A.size() == 0) return estimate;
+  const bool transposed = op != Transposition::none;  // |A⁻ᵀ| is |A⁻ᴴ|
+  HagerMethod<Scalar, ExecutionSpace> method{exec,
+                                             F,
+                                             transposed ? Transposition::adjoint : Transposition::none,
+                                             transposed ? scales.row : scales.col,
+                                             inverse_of_largest(exec, transposed ? scales.col : scales.row),
+                                             1.0,
+                                             work};
+  A.apply_magnitudes(exec, work.X, work.trial_R);
+  add_magnitudes(exec, work.B, work.trial_R);
+  const double size = largest_entry(exec, work.X, method.scale, 1.0).size;
+  estimate.condition = size > 0 ? method.norm() / size : 0.0;
+  estimate.solves = method.solves;
+  return estimate;
+}
+
+#define LUTRA_ESTIMATE_CONDITION(Scalar, Space)                                                             \
+  template ConditionEstimate estimate_condition(                                                            \
+      const Space&, const MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&,                    \
+      const Scales<Scalar, typename Space::memory_space>&, const SolveWorkspace<Scalar, Space>&);           \
+  template ConditionEstimate estimate_condition_of_solution(                                                \
+      const Space&, const MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&, Transposition,     \
+      const Scales<Scalar, typename Space::memory_space>&, const SolveWorkspace<Scalar, Space>&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_ESTIMATE_CONDITION)
+
+}  // namespace lutra
