@@ -36,6 +36,7 @@ bool is_hermitian(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) 
 /// search of the graph reaches all others.
 template <class Scalar, class Ordinal, class Offset>
 bool is_dominant(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
+  constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
   std::vector<Ordinal> reached;
   std::vector<char> seen(static_cast<std::size_t>(A.n_rows), 0);
   const auto reach = [&](Ordinal i) {
@@ -43,6 +44,8 @@ bool is_dominant(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
   };
   for (Ordinal i = 0; i < A.n_rows; ++i) {
     double diagonal = 0, others = 0;
+    // Rounding of entries and of their sum: a row that is dominant by no more may be so by chance.
+    const double rounding = static_cast<double>(A.row_map(i + 1) - A.row_map(i)) * epsilon;
     for (Offset p = A.row_map(i); p < A.row_map(i + 1); ++p) {
       if (A.entries(p) == i) {
         const auto magnitude = ScalarTraits<Scalar>::magnitude(A.values(p));
@@ -52,7 +55,7 @@ bool is_dominant(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
       }
     }
     if (!(diagonal > 0 && diagonal >= others)) return false;
-    if (diagonal > others) reach(i);
+    if (diagonal > others * (1 + rounding)) reach(i);
   }
   for (std::size_t k = 0; k < reached.size(); ++k) {
     const Ordinal i = reached[k];
