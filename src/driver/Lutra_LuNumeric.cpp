@@ -171,6 +171,8 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     m_report.singular_rows.clear();
     m_report.singular_columns.clear();
     m_guard.forget();
+    m_report.condition_solves = 0;
+    m_report.times.condition.reset();
     m_renewed = false;
   }
 
@@ -288,7 +290,10 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     if (!outcome.is_finite()) return Stage::not_finite;
     bool is_singular = m_report.pivots.zero.value_or(0) > 0;
     if (is_singular) name_zero_pivots();
-    if (!Guard::is_suspicious(outcome) && !m_options.estimate_condition)
+    // With a perturbation below the library's choice pivots may be small and not perturbed.
+    const bool may_be_small =
+        m_options.perturbation > 0 && m_options.perturbation < default_perturbation<Scalar>();
+    if (!Guard::is_suspicious(outcome) && !may_be_small && !m_options.estimate_condition)
       return is_singular ? Stage::numerically_singular : Stage::factorized;
     while (outcome.is_finite() && find_singularity()) {
       // Where LDLᵀ has a zero pivot for each null vector, it finds no more of them, and the inertia is right.

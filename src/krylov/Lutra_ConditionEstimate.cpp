@@ -112,6 +112,22 @@ static void add_magnitudes(const ExecutionSpace& exec, const Rows& b, const Rows
       KOKKOS_LAMBDA(const std::int64_t i) { g(i, 0) += Scalar(ScalarTraits<Scalar>::magnitude(b(i, 0))); });
 }
 
+/// The first row of g that is zero, or its length. Waits.
+template <class ExecutionSpace, class Rows>
+static std::int64_t first_zero(const ExecutionSpace& exec, const Rows& g) {
+  using Scalar = typename Rows::value_type;
+  const auto n = static_cast<std::int64_t>(g.extent(0));
+  std::int64_t row = n;
+  Kokkos::parallel_reduce(
+      "lutra::krylov::first_zero", Impl::all_rows(exec, g),
+      KOKKOS_LAMBDA(const std::int64_t i, std::int64_t& first) {
+        if (g(i, 0) == Scalar(0) && i < first) first = i;
+      },
+      Kokkos::Min<std::int64_t>(row));
+  exec.fence("lutra::krylov: rows of zeros are known");
+  return row;
+}
+
 /// y = x − y.
 template <class ExecutionSpace, class Rows>
 static void replace_by_difference(const ExecutionSpace& exec, const Rows& x, const Rows& y) {
@@ -189,6 +205,12 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
                                              work};
   scale_as_vector(exec, work.X, scales.col, method.unit);
   A.apply_magnitudes(exec, work.X, work.trial_R);
+  const std::int64_t empty_row = first_zero(exec, work.trial_R);
+  if (empty_row < A.size()) {
+    inverse_scaled(exec, work.B, scales.row, method.in_unit, empty_row);
+    F.apply(exec, Transposition::none, work.B, work.X);
+    return {std::numeric_limits<double>::infinity(), 0.0, 1};
+  }
   estimate.condition = method.norm();
   const double epsilon = static_cast<double>(epsilon_of<Scalar>);
   if (std::isfinite(estimate.condition) && estimate.condition >= 1 / std::sqrt(epsilon)) {

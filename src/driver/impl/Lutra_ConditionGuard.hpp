@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <limits>
 #include <optional>
-#include <string>
 
 #include "Lutra_ConditionEstimate.hpp"
 #include "Lutra_NullVector.hpp"
@@ -46,7 +45,7 @@ class ConditionGuard {
     const StageTimer timer(exec, true);
     const ConditionEstimate estimate = estimate_condition(exec, A, F, scales, work);
     m_condition = std::max(m_condition.value_or(0), estimate.condition);
-    note(report, "condition estimated", estimate.condition, estimate.solves, timer.seconds());
+    note(report, estimate.solves, timer.seconds());
     if (!estimate.template is_singular<Scalar>()) return false;
     name_null_vector(exec, F, scales.col, work.X, report);
     return true;
@@ -68,7 +67,7 @@ class ConditionGuard {
                            Report& report) const {
     const StageTimer timer(exec, true);
     const ConditionEstimate estimate = estimate_condition_of_solution(exec, A, F, op, scales, work);
-    note(report, "condition of the solution estimated", estimate.condition, estimate.solves, timer.seconds());
+    note(report, estimate.solves, timer.seconds());
     const double bound = finite_or_infinity(estimate.condition * std::max(backward, epsilon / 2));
     if (bound >= 1) {
       const auto& scale = op == Transposition::none ? scales.col : scales.row;
@@ -81,10 +80,9 @@ class ConditionGuard {
   static double finite_or_infinity(double value) {
     return std::isfinite(value) ? value : std::numeric_limits<double>::infinity();
   }
-  static void note(Report& report, const char* what, double condition, int solves, double seconds) {
-    char text[128];
-    std::snprintf(text, sizeof text, "%s: %.1e, by %d solves in %.2g s", what, condition, solves, seconds);
-    report.escalations.push_back(text);
+  static void note(Report& report, int solves, double seconds) {
+    report.condition_solves += solves;
+    report.times.condition = report.times.condition.value_or(0) + seconds;
   }
 
   std::optional<double> m_condition;  ///< largest estimate since the factorization
