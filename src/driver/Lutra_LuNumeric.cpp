@@ -72,6 +72,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     m_stage = m_factorization ? Stage::analyzed : Stage::structurally_singular;
     m_operators = {m_analysis->F.A, m_budget};
     m_work = m_column = {};
+    m_diagonal_scale = {};
     m_gmres = {};
     m_factor_escalations = 0;
     m_factorized_before = false;
@@ -588,8 +589,17 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     if (m_budget.limit_bytes() > 0) m_report.memory.limit_bytes = m_budget.limit_bytes();
   }
 
-  /// Of the factors.
-  Scales<Scalar, Memory> scales() const {
+  /// Of the factors; of Cholesky, which scales nothing, by the diagonal.
+  Scales<Scalar, Memory> scales() {
+    if (m_analysis->report.choice.method == "cholesky") {
+      if (m_diagonal_scale.extent(0) == 0) {
+        m_scale_reservation = MemoryReservation(m_budget);
+        m_diagonal_scale = m_scale_reservation.template allocate<decltype(m_diagonal_scale)>(
+            m_exec, "lutra::driver::diagonal_scale", static_cast<std::size_t>(m_analysis->n));
+      }
+      scale_by_diagonal(m_exec, m_analysis->F.A, m_operators.values(), m_diagonal_scale);
+      return {m_diagonal_scale, m_diagonal_scale};
+    }
     const auto own = m_factorization->own_scale();
     if (own.extent(0) > 0) return {own, own};
     return {m_analysis->row_scale, m_analysis->col_scale};
@@ -607,6 +617,8 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   Workspace m_work;                        ///< of up to 16 right-hand sides
   Workspace m_column;                      ///< of one, for escalations; empty until there is one
   Fgmres<Scalar, ExecutionSpace> m_gmres;  ///< likewise
+  Kokkos::View<RealOf<Scalar>*, Memory> m_diagonal_scale;  ///< [n] of Cholesky, once it was needed
+  MemoryReservation m_scale_reservation;                   ///< of it
   Guard m_guard;
   bool m_renewed = false;                  ///< a new analysis has been tried for the values at hand
   std::optional<double> m_forward_bound;   ///< of the last solutions; the worst of them counts

@@ -102,7 +102,8 @@ Answer answer_of(SolverType& solver, const MatrixOf<Types>& A) {
   solver.factorize(A);
   const Status status = solver.solve_host(b, x);
   Answer answer{status, solver.report().inertia};
-  if (status == Status::success) answer.backward_error = Reference::backward_errors(A, x, b).componentwise;
+  if (status == Status::success) 
+    answer.backward_error = static_cast<double>(Reference::backward_errors(A, x, b).componentwise);
   return answer;
 }
 
