@@ -111,6 +111,10 @@ class BadCalls(unittest.TestCase):
         A = unsymmetric(10)
         with self.assertRaisesRegex(ValueError, "orderng.*ordering, matching, engine"):
             lutra.splu(A, orderng="amd")
+        with self.assertRaisesRegex(ValueError, "permc_spec.*ordering"):
+            lutra.splu(A, permc_spec="COLAMD")
+        with self.assertRaisesRegex(ValueError, "callback.*tolerance, max_iterations"):
+            lutra.gmres(A, np.ones(10), callback="x")
         with self.assertRaisesRegex(ValueError, "ordering.*best.*auto, metis, nd, amd"):
             lutra.splu(A, ordering="best")
         for options in ({"tolerance": "small"}, {"max_refinement_steps": -1}, {"max_refinement_steps": 2**40},
