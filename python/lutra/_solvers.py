@@ -275,7 +275,7 @@ class LDLT(Factors):
 
         >>> import numpy as np, scipy.sparse as sp, lutra
         >>> sign, log_magnitude = lutra.ldlt(sp.csr_matrix([[1.0, 3.0], [3.0, 1.0]])).determinant()
-        >>> float(sign), round(np.exp(log_magnitude), 12)
+        >>> float(sign), round(float(np.exp(log_magnitude)), 12)
         (-1.0, 8.0)
         """
         sign, log_magnitude = self._solver.determinant()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`pip install ./python` in a fresh virtual environment, over an installation of a build of Lutra, and a first solve.
+"""`pip install ./python` in a fresh virtual environment, over an installation of a build of Lutra, a first solve, and
+the tests.
 
 Says "skipped: …" where there are no virtual environments or no package index.
 """
@@ -58,12 +59,14 @@ def main() -> None:
 
     subprocess.run(["cmake", "--install", arguments.build, "--config", arguments.config, "--prefix", prefix],
                    stdout=subprocess.DEVNULL, check=True)  # fmt: skip
-    defines = [word for setting in arguments.settings if setting.split("=", 1)[1]
-               for word in ("-C", f"cmake.define.{setting}")]  # fmt: skip
-    subprocess.run([*pip, "install", PACKAGE, "-C", f"build-dir={work / 'build'}", *defines],
+    settings = [f"build-dir={work / 'build'}"]
+    settings += [f"cmake.define.{setting}" for setting in arguments.settings if setting.split("=", 1)[1]]
+    subprocess.run([*pip, "install", PACKAGE, *(f"--config-settings={setting}" for setting in settings)],
                    env={**os.environ, "CMAKE_PREFIX_PATH": str(prefix)}, check=True)  # fmt: skip
+    # The index has newer versions of NumPy and SciPy than the system.
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    subprocess.run([venv / "bin" / "python", "-c", FIRST_SOLVE], cwd=work, env=clean, check=True)
+    for words in (["-c", FIRST_SOLVE], ["-m", "unittest", "discover", "-s", PACKAGE / "tests"]):
+        subprocess.run([venv / "bin" / "python", *words], cwd=work, env=clean, check=True)
 
 
 if __name__ == "__main__":
