@@ -167,6 +167,15 @@ class Pages(unittest.TestCase):
                 self.assertEqual([float(text.replace(",", "")) for text in there.groups()],
                                  [float(text) for text in here.groups()])
 
+    def test_limitations_have_tests(self):
+        """Each limitation of README begins as a comment beside a test quotes it."""
+        limits = (ROOT / "README.md").read_text().split("## Limitations")[1].split("\n## ")[0]
+        tests = "".join(p.read_text() for p in (ROOT / "unit_tests").rglob("*.cpp"))
+        quoted = re.findall(r'// README, Limitations: "(.*)"', tests)
+        for limit in re.findall(r"^- (.*)$", limits, re.MULTILINE):
+            with self.subTest(limit=limit):
+                self.assertTrue(any(limit.startswith(words) for words in quoted), "no test names it")
+
     def test_pages_are_short(self):
         for page in PAGES:
             lines = page.read_text().splitlines()
