@@ -64,7 +64,7 @@ setup() {
   printf '%s %s\n' "$environment" "$done_for $purpose $few" >"$stamp"
 }
 
-# Types that a matrix in a file needs; the others take more than half of the time to compile.
+# Types that a matrix in a file needs; the others take half of the time to compile.
 few_types=("-DLutra_SCALARS=f64;c128" -DLutra_ORDINALS=int32)
 
 # choose_parts <purpose>: adds to `options` what of Lutra is configured, and sets `few` where that is for few types. A folder
