@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One system of Tpetra, solved by Lutra through Amesos2 and through Stratimikos. mpiexec -n 4 ./trilinos_first
+// One system of Tpetra, solved by Lutra through Amesos2 and through Stratimikos. mpiexec -n 4
+// ./trilinos_first
 #include <Thyra_LinearOpWithSolveFactoryHelpers.hpp>
 #include <Thyra_TpetraThyraWrappers.hpp>
 #include <Tpetra_Core.hpp>

@@ -2,7 +2,8 @@
 // Factorization with and without allocation, and the kernels of each engine alone, beside the peers. Solver
 // `lutra` has the engine the library chooses. Backward errors are those of a solve without refinement.
 // Solvers of `columns` other than `lutra` fix one choice of the simplicial engine on CUDA
-// (Impl::ColumnAblation): blocks a multiprocessor, search for the entry that an update changes, portable kernels.
+// (Impl::ColumnAblation): blocks a multiprocessor, search for the entry that an update changes, portable
+// kernels.
 #include <cmath>
 
 #include "Lutra_ColumnAblation.hpp"

@@ -10,8 +10,8 @@ using Vector = Kokkos::View<double*>;
 
 }  // namespace
 
-void page_driver(const lutra::SparseLU<double>& solver, const lutra::LuOptions& options, const Space& instance,
-                 const Matrix& A2, const Vector& B2, const Vector& X2) {
+void page_driver(const lutra::SparseLU<double>& solver, const lutra::LuOptions& options,
+                 const Space& instance, const Matrix& A2, const Vector& B2, const Vector& X2) {
 #include "driver_1.inc"
 }
 
