@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # <prefix>/lib/liblutra, liblutra_c, <prefix>/include/lutra/Lutra_*.hpp and lutra.h,
 # <prefix>/include/lutra/impl/Lutra_*.hpp (internals), <prefix>/bin/lutra, <prefix>/lib/cmake/Lutra,
-# <prefix>/lib/pkgconfig, <prefix>/share. With the prefix /usr on Debian lib is lib/<triplet>.
+# <prefix>/lib/pkgconfig, <prefix>/share. With the prefix /usr on Debian lib is lib/<triplet>. The library has to be built;
+# the program and the C interface are installed where they are.
 include(CMakePackageConfigHelpers)
 set(Lutra_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Lutra")
+install(CODE "if(NOT EXISTS \"$<TARGET_FILE:lutra>\")
+  message(FATAL_ERROR \"Nothing was installed: $<TARGET_FILE:lutra> is not built. First run: cmake --build ${PROJECT_BINARY_DIR}\")
+endif()")
 
 # Header names are unique, so those of all stages share one folder, and their internals another.
 get_target_property(header_dirs lutra Lutra_HEADER_DIRECTORIES)
@@ -23,11 +27,8 @@ install(FILES "${PROJECT_BINARY_DIR}/generated/Lutra_Config.hpp" DESTINATION "${
 
 install(TARGETS lutra EXPORT LutraTargets)
 if(TARGET lutra_c)
-  set_target_properties(lutra_c PROPERTIES INSTALL_RPATH "$ORIGIN")  # liblutra lies beside it
-  install(TARGETS lutra_c lutra_fortran EXPORT LutraTargets)
-  install(FILES "${PROJECT_SOURCE_DIR}/src/c/lutra.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra")
-  install(FILES "${PROJECT_SOURCE_DIR}/src/c/lutra.f90" DESTINATION "${CMAKE_INSTALL_DATADIR}/lutra/fortran")
   include(LutraPkgConfig)
+  add_subdirectory("${CMAKE_CURRENT_LIST_DIR}/c_interface" "${PROJECT_BINARY_DIR}/cmake/c_interface")
 endif()
 install(EXPORT LutraTargets NAMESPACE Lutra:: DESTINATION "${Lutra_cmake_dir}")
 if(TARGET lutra_trilinos)
@@ -37,16 +38,18 @@ endif()
 if(TARGET lutra_cli)
   file(RELATIVE_PATH from_bin_to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
   set_target_properties(lutra_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${from_bin_to_lib}")
-  install(TARGETS lutra_cli)
+  install(TARGETS lutra_cli OPTIONAL)
   install(FILES "${PROJECT_SOURCE_DIR}/packaging/lutra.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 endif()
 
-configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/LutraConfig.cmake.in"
-  "${CMAKE_CURRENT_BINARY_DIR}/LutraConfig.cmake" INSTALL_DESTINATION "${Lutra_cmake_dir}"
-  NO_SET_AND_CHECK_MACRO)
-write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/LutraConfigVersion.cmake"
-                                 COMPATIBILITY SameMinorVersion)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/LutraConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/LutraConfigVersion.cmake"
+# Not in the build folder itself, where CMake finds packages whose programs are on PATH: what belongs beside these files
+# is there only once they are installed.
+set(Lutra_package_dir "${PROJECT_BINARY_DIR}/generated/package")
+file(REMOVE "${PROJECT_BINARY_DIR}/LutraConfig.cmake")  # of a build folder from before
+configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/LutraConfig.cmake.in" "${Lutra_package_dir}/LutraConfig.cmake"
+                              INSTALL_DESTINATION "${Lutra_cmake_dir}" NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file("${Lutra_package_dir}/LutraConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${Lutra_package_dir}/LutraConfig.cmake" "${Lutra_package_dir}/LutraConfigVersion.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/FindMETIS.cmake"
         DESTINATION "${Lutra_cmake_dir}")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"

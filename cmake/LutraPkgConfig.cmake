@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# lutra.pc: the C interface for builds without CMake.
+# lutra.pc in the build folder: the C interface for builds without CMake. Sets pc_dir to the place it is installed to.
 
 # lutra_link_words(<target> <variable>): appends to the list <variable> what a linker needs for a target and all that it
 # links: -L, -l and options. Libraries in the linker's own folders go without -L. One that several need moves behind the
@@ -76,4 +76,3 @@ set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 file(RELATIVE_PATH prefix_from_pc "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
 configure_file("${PROJECT_SOURCE_DIR}/packaging/lutra.pc.in" "${PROJECT_BINARY_DIR}/lutra.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/lutra.pc" DESTINATION "${pc_dir}")

@@ -44,18 +44,14 @@ setup() {
   if [[ -f $stamp && -f $build/CMakeCache.txt ]]; then
     read -r last_environment done_for <"$stamp"
   fi
-  local options=()
+  local options=() few=''
   if [[ $last_environment != "$environment" ]]; then
     [[ -z $last_environment ]] || options+=(--fresh)
     done_for=''
   elif [[ $purpose == run || " $done_for " == *" $purpose "* ]]; then
     return  # whatever was configured can run
   fi
-  case $purpose in
-    run | bench) [[ -f $build/CMakeCache.txt && -z ${options[*]} ]] ||
-      options+=(-DLutra_ENABLE_TESTS=OFF -DLutra_ENABLE_EXAMPLES=OFF) ;;
-    test) options+=(-DLutra_ENABLE_TESTS=ON -DLutra_ENABLE_EXAMPLES=ON) ;;
-  esac
+  choose_parts "$purpose"
   if [[ $purpose == bench ]]; then options+=(-DLutra_ENABLE_BENCHMARKS=ON); fi
   provide_packages "$purpose"
   # The tests run each benchmark program once, where Google Benchmark happens to be there. Not with sanitizers, which find
@@ -65,8 +61,29 @@ setup() {
   fi
   if [[ $purpose == test ]]; then choose_python; fi
   configure "${options[@]}"
-  printf '%s %s %s\n' "$environment" "$done_for" "$purpose" >"$stamp"
+  printf '%s %s\n' "$environment" "$done_for $purpose $few" >"$stamp"
 }
+
+# Types that a matrix in a file needs; the others take half of the time to compile.
+few_types=("-DLutra_SCALARS=f64;c128" -DLutra_ORDINALS=int32)
+
+# choose_parts <purpose>: adds to `options` what of Lutra is configured, and sets `few` where that is for few types. A folder
+# that has been configured keeps what it has, but for what the tests need: all types where the quickstart chose few.
+choose_parts() {
+  local purpose=$1 is_new=true
+  if [[ -f $build/CMakeCache.txt && " ${options[*]} " != *" --fresh "* ]]; then is_new=false; fi
+  if [[ $purpose == test ]]; then
+    options+=(-DLutra_ENABLE_TESTS=ON -DLutra_ENABLE_EXAMPLES=ON)
+    if [[ " $done_for " == *" few "* ]]; then options+=(-ULutra_SCALARS -ULutra_ORDINALS); fi
+    done_for=${done_for//few/}
+  elif $is_new; then
+    options+=(-DLutra_ENABLE_TESTS=OFF -DLutra_ENABLE_EXAMPLES=OFF)
+    if [[ $purpose == run ]]; then few=few options+=("${few_types[@]}"); fi
+  fi
+}
+
+# Whether build/<preset> has what the quickstart chooses.
+has_few_types() { grep -q ' few\b' "$root/build/$preset/lutra-setup"; }
 
 # Adds to `options` whether the Python package is built and tested. Not with sanitizers, whose library would have to be
 # loaded before Python's, nor with CUDA, where compiling it takes minutes.
@@ -111,10 +128,16 @@ build() {
 
 # provide_packages run|test|bench: looks for everything, installs what is missing by apt or says what is needed.
 provide_packages() {
-  local purpose=$1
+  local purpose=$1 wanted
   check_own_kokkos_is_whole_path
   missing_tools
-  if [[ ${#missing[@]} -gt 0 ]]; then install_missing; fi
+  if [[ ${#missing[@]} -gt 0 ]]; then
+    wanted_packages "$purpose"
+    later=("${wanted[@]}")  # without CMake nobody knows which of them are there
+    if [[ -z ${Kokkos_ROOT:-} ]]; then later+=(Kokkos); fi
+    install_missing
+    later=()
+  fi
   probe
   missing_packages "$purpose"
   if [[ ${#missing[@]} -gt 0 ]]; then
@@ -158,13 +181,19 @@ $(cat "$probe_log")"
 found() { sed -n "s/^-- have $1 //p" "$probe_log"; }
 has() { grep -q "^-- have $1\b" "$probe_log"; }
 
-# Sets `missing` to what `purpose` needs and the probe did not find.
-missing_packages() {
-  local purpose=$1 name wanted=(MPI METIS ZLIB LibLZMA nlohmann_json CLI11)
-  case $purpose in
+# wanted_packages <purpose>: sets `wanted` to what it needs beside Kokkos.
+wanted_packages() {
+  wanted=(MPI METIS ZLIB LibLZMA nlohmann_json CLI11)
+  case $1 in
     test) wanted+=(Catch2) ;;
     bench) wanted+=(benchmark KLU UMFPACK MUMPS) ;;
   esac
+}
+
+# Sets `missing` to what `purpose` needs and the probe did not find.
+missing_packages() {
+  local purpose=$1 name wanted
+  wanted_packages "$purpose"
   missing=()
   for name in "${wanted[@]}"; do
     has "$name" || missing+=("$name")
@@ -216,14 +245,6 @@ install_missing() {
 $what_is_needed"
   fi
   install_by_apt "${missing[@]}"
-}
-
-# can_confirm <what is missing>…: stops without a terminal and without --yes. Installing packages changes a
-# system's libraries.
-can_confirm() {
-  if $assume_yes || [[ -t 0 ]]; then return; fi
-  die "not found: $*
-There is no terminal to ask on whether packages may be installed; --yes goes ahead. Nothing was changed."
 }
 
 # Asks on a terminal, unless --yes was given.

@@ -11,10 +11,12 @@ apt_preferences=/etc/apt/preferences.d/lutra
 apt_sources=/etc/apt/sources.list.d/lutra.sources
 kokkos_packages=(libtrilinos-kokkos-dev libtrilinos-kokkos-kernels-dev)
 kokkos_version=16.1
+later=()  # what can be looked for only when the tools are there
 
-# install_by_apt <what CMake did not find>…
-install_by_apt() {
-  local name packages=() wants_kokkos=false wants_suites=false
+# packages_for <what CMake did not find>…: sets `packages`.
+packages_for() {
+  local name
+  packages=()
   for name in "$@"; do
     case $name in
       cmake) packages+=(cmake) ;;
@@ -30,18 +32,50 @@ install_by_apt() {
       benchmark) packages+=(libbenchmark-dev) ;;
       KLU | UMFPACK) packages+=(libsuitesparse-dev) ;;
       MUMPS) packages+=(libmumps-dev) ;;
-      nanobind) packages+=(nanobind-dev robin-map-dev python3-dev python3-numpy python3-scipy) ;;
+      nanobind) packages+=(nanobind-dev robin-map-dev python3-dev python3-numpy python3-scipy python3-venv) ;;
       BLAS) packages+=(libopenblas-dev) ;;
-      Kokkos) wants_kokkos=true packages+=("${kokkos_packages[@]}" libopenblas-dev) ;;
+      Kokkos) packages+=("${kokkos_packages[@]}" libopenblas-dev) ;;
       *) die "no Debian package known for $name" ;;
     esac
   done
+}
+
+in_one_line() { sort -u <<<"$(printf '%s\n' "$@")" | tr '\n' ' '; }
+
+base_upgrade="On Debian 12 some 20 base packages are upgraded to Debian 13's with that, libc6 and libstdc++6 among them."
+
+# can_confirm <what is missing>…: stops without a terminal and without --yes, and says all that would be installed,
+# `later` as well.
+can_confirm() {
+  if $assume_yes || [[ -t 0 ]]; then return; fi
+  local text packages now
+  packages_for "$@"
+  now=$(in_one_line "${packages[@]}")
+  text="not found: $*
+There is no terminal to ask on whether packages may be installed; --yes goes ahead. Nothing was changed.
+To be installed by apt: $now"
+  if [[ ${#later[@]} -gt 0 ]]; then
+    packages_for "${later[@]}"
+    text+="
+and then, as far as CMake does not find them: $(in_one_line "${packages[@]}")"
+  fi
+  if [[ " $* ${later[*]} " =~ \ (Kokkos|Catch2|nanobind)\  ]]; then
+    text+="
+Where Debian's release is too old for these, its later suites are named to apt for them alone. $base_upgrade"
+  fi
+  die "$text"
+}
+
+# install_by_apt <what CMake did not find>…
+install_by_apt() {
+  local packages wants_suites=false
+  packages_for "$@"
   local as_root=()
   can_confirm "$@"
   choose_root "$@"
 
   [[ -n $(candidate_of cmake) ]] || update_lists
-  if $wants_kokkos && ! is_available "${kokkos_packages[1]}" "$kokkos_version"; then wants_suites=true; fi
+  if [[ " $* " == *" Kokkos "* ]] && ! is_available "${kokkos_packages[1]}" "$kokkos_version"; then wants_suites=true; fi
   if [[ " $* " == *" Catch2 "* ]] && ! is_available catch2 3; then  # Debian 12's is version 2
     wants_suites=true
     packages+=(libstdc++6)  # trixie's, which its Catch2 was compiled against
@@ -49,7 +83,7 @@ install_by_apt() {
   if [[ " $* " == *" nanobind "* ]] && ! is_available robin-map-dev 1.3; then wants_suites=true; fi  # Debian 12's is older
   say "Not found: $*"
   if $wants_suites; then announce_suites "$@"; fi
-  say "To be installed by apt: $(sort -u <<<"$(printf '%s\n' "${packages[@]}")" | tr '\n' ' ')"
+  say "To be installed by apt: $(in_one_line "${packages[@]}")"
   confirm
   if $wants_suites; then add_suites; fi
   apt_install "${packages[@]}"
@@ -156,7 +190,7 @@ announce_suites() {
   say "  $apt_sources  names that suite"
   say "  $apt_preferences     lets nothing but these packages and what they need be taken from it"
   if [[ $base_suite == bookworm ]]; then
-    say "On Debian 12 some 20 base packages are upgraded to Debian 13's with that, libc6 and libstdc++6 among them."
+    say "$base_upgrade"
   fi
 }
 

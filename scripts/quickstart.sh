@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Sets up, builds the program lutra and solves a generated circuit matrix with it.
+# Sets up, builds the program lutra for real and complex double and solves a generated circuit matrix with it.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -8,7 +8,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 usage() {
   cat <<END
 Usage: scripts/quickstart.sh [options]
-Sets up, builds the program lutra and solves a generated circuit matrix with it.
+Sets up, builds the program lutra for real and complex double and solves a generated circuit matrix with it.
+A build folder that is there already is built as it was configured.
 
   --size N        unknowns of that matrix (default 20000)
 $common_options_help
@@ -40,6 +41,14 @@ say
 say "$ lutra solve $matrix"
 "$lutra" solve "$matrix"
 say
-say "For a file of your own:"
+say "For a file of your own, and to have lutra on PATH:"
 say "  $lutra solve A.mtx"
+say "  export PATH=$(dirname "$lutra"):\$PATH"
+if has_few_types; then
+  say "Compiled for real and complex double with int indices. All types and the C interface take about twice as long:"
+  say "  cmake --preset $preset -ULutra_SCALARS -ULutra_ORDINALS && cmake --build --preset $preset"
+fi
+say "To install what is built, and for programs of your own (Ninja is there, make may not be):"
+say "  cmake --install build/$preset --prefix ~/lutra"
+say "  cmake -G Ninja -S . -B build -DLutra_ROOT=\$HOME/lutra"
 say "C++, C, Fortran, Python, Spack, containers: docs/building.md, \"All ways in\""

@@ -2,8 +2,8 @@
 // Factorization with and without allocation, and the kernels of each engine alone, beside the peers. Solver
 // `lutra` has the engine the library chooses. Backward errors are those of a solve without refinement.
 // Solvers of `columns` other than `lutra` fix one choice of the simplicial engine on CUDA
-// (Impl::ColumnAblation), as in the comparisons of "End-to-End LU Factorization …", section 4.4, and of
-// GLU 3.0.
+// (Impl::ColumnAblation): blocks a multiprocessor, search for the entry that an update changes, portable
+// kernels.
 #include <cmath>
 
 #include "Lutra_ColumnAblation.hpp"

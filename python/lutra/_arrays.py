@@ -169,6 +169,18 @@ class Vectors(NamedTuple):
     like: Any  # what the caller handed over: NumPy, or an object with DLPack
 
 
+def _wider_values(array: np.ndarray, scalar: str) -> TypeError:
+    """Says which values A needs for a right-hand side that its type does not hold."""
+    wider = np.result_type(array.dtype, scalar).name if array.dtype.kind in "biufc" else "object"
+    if wider not in _SCALARS:
+        return TypeError(f"b: the factors are of {scalar}, b of {array.dtype}; pass b.astype({scalar!r})")
+    if array.dtype.kind == "c" and np.dtype(scalar).kind != "c":
+        return TypeError(f"b: the matrix is real, b of {array.dtype}; factorize A.astype({wider!r})")
+    return TypeError(
+        f"b: the factors are of {scalar}, b of {array.dtype}; pass b.astype({scalar!r}), or factorize A.astype({wider!r})"
+    )
+
+
 def as_vectors(b: Any, scalar: str) -> Vectors:
     """Shared with the caller where type and strides allow it."""
     if type(b) is np.ndarray and scalar == "float64" and b.dtype == np.float64 and 0 < b.ndim < 3:
@@ -177,10 +189,12 @@ def as_vectors(b: Any, scalar: str) -> Vectors:
             return Vectors(b, None)
     if not isinstance(b, np.ndarray) and hasattr(b, "__dlpack__"):
         return Vectors(ordered(b), b)
+    if scipy.sparse.issparse(b):
+        raise TypeError(f"b: a dense array is wanted, not a sparse matrix of format {b.format}; pass b.toarray()")
     array = np.asarray(b)
     if array.dtype != scalar:
         if not np.can_cast(array.dtype, scalar):
-            raise TypeError(f"b: the factors are of {scalar}, b of {array.dtype}; pass b.astype({scalar!r})")
+            raise _wider_values(array, scalar)
         array = array.astype(scalar)
     if array.ndim not in (1, 2):
         raise ValueError(f"b: one or two dimensions are wanted, not {array.ndim}")

@@ -58,6 +58,9 @@ class SchurComplement:
     def refactor(self, A: Any) -> None:
         """The complement of a matrix with the same pattern and other values."""
         matrix = scipy.sparse.csr_matrix(A)
+        n = self._set.size + self._rest.size
+        if matrix.shape != (n, n):
+            raise ValueError(f"A: it is {matrix.shape}, the matrix of before {(n, n)}; make a new SchurComplement")
         self.factors.refactor(matrix[self._rest][:, self._rest])
         self._update(matrix)
 

@@ -39,6 +39,7 @@ class Factors:
     """What all factors have in common. They hold memory until `close`, or the end of a `with` block."""
 
     _method = ""
+    _maker = ""  # the function that makes new ones
 
     def __init__(self, A: Any, options: dict[str, Any]) -> None:
         csr = as_csr(A)
@@ -51,7 +52,12 @@ class Factors:
 
     def _factorize(self, A: Csr, shift: Any = None) -> None:
         self._written = None
-        status = self._solver.factorize(A.shape, A.indptr, A.indices, A.data, shift)
+        try:
+            status = self._solver.factorize(A.shape, A.indptr, A.indices, A.data, shift)
+        except ValueError as error:
+            if "that was analyzed" not in str(error):
+                raise
+            raise ValueError(f"A: its pattern is not that of the factors; make a new {self._maker} for it") from None
         if status != "not_solved":
             judge(status, self.report, self._solve_singular)
 
@@ -190,6 +196,7 @@ class LU(Factors):
     """Complete LU factors of a square matrix, from `splu`."""
 
     _method = "lu"
+    _maker = "splu"
 
     @property
     def U(self) -> scipy.sparse.csc_matrix:
@@ -227,6 +234,7 @@ class LDLT(Factors):
     """L D Lᵀ factors of a symmetric matrix, L D Lᴴ of a Hermitian one, from `ldlt` and `cholesky`."""
 
     _method = "ldlt"
+    _maker = "ldlt"
 
     def refactor(self, A: Any, shift: Any = None) -> None:
         """Factors of A, or of A + diag(shift), with the pattern of the analysis and any values.
@@ -267,7 +275,7 @@ class LDLT(Factors):
 
         >>> import numpy as np, scipy.sparse as sp, lutra
         >>> sign, log_magnitude = lutra.ldlt(sp.csr_matrix([[1.0, 3.0], [3.0, 1.0]])).determinant()
-        >>> float(sign), round(np.exp(log_magnitude), 12)
+        >>> float(sign), round(float(np.exp(log_magnitude)), 12)
         (-1.0, 8.0)
         """
         sign, log_magnitude = self._solver.determinant()
@@ -310,6 +318,7 @@ class ILU(Factors):
     """Incomplete LU factors, from `spilu`. `solve` applies them; its result is a rough solution, unchecked."""
 
     _method = "ilu"
+    _maker = "spilu"
 
     def _judge_solve(self, status: str) -> None:
         if status != "not_solved":

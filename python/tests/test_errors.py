@@ -9,7 +9,7 @@ import unittest
 
 import numpy as np
 import scipy.sparse as sp
-from common import symmetric, unsymmetric
+from common import SCALARS, symmetric, unsymmetric
 
 import lutra
 
@@ -65,8 +65,16 @@ class BadMatrices(unittest.TestCase):
         lu = lutra.splu(A)
         b = np.ones(20)
         x = lu.solve(b)
-        with self.assertRaisesRegex(ValueError, "pattern"):
+        with self.assertRaisesRegex(ValueError, "pattern is not that of the factors; make a new splu"):
             lu.refactor(A.T)
+        with self.assertRaisesRegex(ValueError, "make a new splu"):
+            lu.refactor(unsymmetric(21))
+        with self.assertRaisesRegex(ValueError, "make a new spilu"):
+            lutra.spilu(A).refactor(A.T)
+        with self.assertRaisesRegex(ValueError, "make a new ldlt"):
+            lutra.ldlt(symmetric(12)).refactor(sp.identity(16, format="csr"))
+        with self.assertRaisesRegex(ValueError, r"\(21, 21\).*\(20, 20\); make a new SchurComplement"):
+            lutra.SchurComplement(A, [3]).refactor(unsymmetric(21))
         with self.assertRaises(ValueError):
             lu.refactor(with_value(A, np.nan, 0))
         np.testing.assert_array_equal(lu.solve(b), x)  # nothing has changed
@@ -103,6 +111,10 @@ class BadCalls(unittest.TestCase):
         A = unsymmetric(10)
         with self.assertRaisesRegex(ValueError, "orderng.*ordering, matching, engine"):
             lutra.splu(A, orderng="amd")
+        with self.assertRaisesRegex(ValueError, "permc_spec.*ordering"):
+            lutra.splu(A, permc_spec="COLAMD")
+        with self.assertRaisesRegex(ValueError, "callback.*tolerance, max_iterations"):
+            lutra.gmres(A, np.ones(10), callback="x")
         with self.assertRaisesRegex(ValueError, "ordering.*best.*auto, metis, nd, amd"):
             lutra.splu(A, ordering="best")
         for options in ({"tolerance": "small"}, {"max_refinement_steps": -1}, {"max_refinement_steps": 2**40},
@@ -133,6 +145,25 @@ class BadCalls(unittest.TestCase):
         self.assertEqual(lu.solve(np.ones((10, 0))).shape, (10, 0))
         with self.assertRaises(ValueError):
             lutra.spilu(unsymmetric(10)).solve(np.ones(9))
+
+    def test_right_hand_sides_of_another_kind(self) -> None:
+        A, b = unsymmetric(10), np.ones(10)
+        lu = lutra.splu(A)
+        with self.assertRaisesRegex(TypeError, r"real.*complex128; factorize A.astype\('complex128'\)$"):
+            lu.solve(b + 1j)
+        with self.assertRaisesRegex(TypeError, r"factorize A.astype\('complex128'\)$"):
+            lu.solve((b + 1j).astype("complex64"))
+        with self.assertRaisesRegex(TypeError, r"real.*; factorize A.astype\('complex128'\)$"):
+            lutra.gmres(A, b + 1j)
+        np.testing.assert_allclose(A @ lutra.splu(A.astype("complex128")).solve(b + 1j), b + 1j)
+        for sparse in (sp.csc_matrix(b).T, sp.coo_matrix(b[:, None]), sp.csr_array(b[:, None])):
+            with self.assertRaisesRegex(TypeError, rf"format {sparse.format}; pass b.toarray\(\)$"):
+                lu.solve(sparse)
+        with self.assertRaisesRegex(TypeError, r"pass b.astype\('float64'\)$"):
+            lu.solve(b.astype(np.longdouble))
+        if "float32" in SCALARS:
+            with self.assertRaisesRegex(TypeError, r"b.astype\('float32'\), or factorize A.astype\('float64'\)$"):
+                lutra.splu(A.astype("float32")).solve(b)
 
     def test_closed(self) -> None:
         with lutra.splu(unsymmetric(10)) as lu:

@@ -14,6 +14,8 @@ namespace lutra {
 /// struct for the transposed matrix, and functions that want one say so.
 template <class Ordinal, class Offset, class MemorySpace>
 struct CsrPattern {
+  static_assert(Kokkos::is_memory_space<MemorySpace>::value,
+                "lutra::CsrPattern: give a memory space, as in Space::memory_space");
   Ordinal n_rows = 0;
   Ordinal n_cols = 0;
   Kokkos::View<const Offset*, MemorySpace> row_map;   ///< [n_rows + 1] where each row starts in `entries`
@@ -25,6 +27,9 @@ struct CsrPattern {
 /// A sparse matrix by rows, in memory space `MemorySpace`: what every entry point of the library takes.
 template <class Scalar, class Ordinal, class Offset, class MemorySpace>
 struct CsrView {
+  static_assert(
+      Kokkos::is_memory_space<MemorySpace>::value,
+      "lutra::CsrView: give a memory space, as in Space::memory_space, or take the solver's matrix_type");
   Ordinal n_rows = 0;
   Ordinal n_cols = 0;
   Kokkos::View<const Offset*, MemorySpace> row_map;   ///< [n_rows + 1] where each row starts in `entries`

@@ -47,6 +47,7 @@ TEST_CASE("solve under mpirun: all ranks work, rank 0 reads and writes", "[cli]"
   CHECK(count(text.output, "status") == 1);
 }
 
+// README, Limitations: "Several ranks solve one system by LU and Krylov methods"
 TEST_CASE("Under mpirun what is wrong is said once", "[cli]") {
   const Program program;
   program.write_small();

@@ -42,6 +42,20 @@ file(RENAME "${prefix}" "${WORK}/moved")
 file(COPY "${LUTRA_SOURCE}/example/solve_views" DESTINATION "${WORK}")
 build_and_run("${WORK}/solve_views" "${WORK}/build" solve_views "-DLutra_ROOT=${WORK}/moved")
 
+# The program and the CMakeLists.txt that README prints, as they are printed.
+function(write_block language file)
+  file(READ "${LUTRA_SOURCE}/README.md" text)
+  string(FIND "${text}" "```${language}\n" at)
+  string(SUBSTRING "${text}" ${at} -1 text)
+  string(REGEX REPLACE "^```[a-z]+\n" "" text "${text}")
+  string(FIND "${text}" "```" end)
+  string(SUBSTRING "${text}" 0 ${end} text)
+  file(WRITE "${file}" "${text}")
+endfunction()
+write_block(cpp "${WORK}/my_program/my_program.cpp")
+write_block(cmake "${WORK}/my_program/CMakeLists.txt")
+build_and_run("${WORK}/my_program" "${WORK}/my_program/build" my_program "-DLutra_ROOT=${WORK}/moved")
+
 # The same from C, by the compiler and pkg-config alone.
 find_program(PKG_CONFIG pkg-config)
 if(PKG_CONFIG)

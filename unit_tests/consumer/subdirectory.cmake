@@ -31,7 +31,8 @@ run("${WORK}/c_only/c_solve")
 run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/types_not_built" -B "${WORK}/types" -G "${GENERATOR}"
     "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DKokkos_DIR=${Kokkos_DIR}" "-DKokkosKernels_DIR=${KokkosKernels_DIR}"
     "-DLutra_ROOT=${WORK}/moved")
-foreach(case "float_scalar;Lutra_SCALARS" "long_ordinal;Lutra_ORDINALS" "unsigned_row_map;std::size_t")
+foreach(case "float_scalar;Lutra_SCALARS" "long_ordinal;Lutra_ORDINALS" "unsigned_row_map;std::size_t"
+        "execution_space;give a memory space")
   list(GET case 0 target)
   list(GET case 1 expected)
   execute_process(COMMAND "${CMAKE_COMMAND}" --build "${WORK}/types" --target ${target}

@@ -123,4 +123,19 @@ TEST_CASE("a method is chosen from properties and costs, with a reason", "[drive
   CHECK(unknown.reason.find("not known on this device") != std::string::npos);
 }
 
+// README, Limitations: "On GPUs `--method auto` takes Cholesky"
+TEST_CASE("by the built-in models hosts take all symmetric methods, an H200 Cholesky alone", "[driver]") {
+  const DeviceModel host = host_device_model(), h200 = h200_device_model();
+  MethodProperties properties{.symmetric = true, .hermitian = true, .flops_per_entry = 100};
+  CHECK(choose_method(properties, host).method == DirectMethod::ldlt);
+  CHECK(choose_method(properties, h200).method == DirectMethod::lu);
+  properties.zero_diagonals = 7;
+  CHECK(choose_method(properties, host).method == DirectMethod::ldlt);
+  CHECK(choose_method(properties, h200).method == DirectMethod::lu);
+  properties.zero_diagonals = 0;
+  properties.diagonally_dominant = true;
+  CHECK(choose_method(properties, host).method == DirectMethod::cholesky);
+  CHECK(choose_method(properties, h200).method == DirectMethod::cholesky);
+}
+
 }  // namespace lutra::Test

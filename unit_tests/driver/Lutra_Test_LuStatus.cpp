@@ -150,6 +150,7 @@ TEMPLATE_LIST_TEST_CASE("element growth is met with larger pivots, and told", "[
   CHECK((status == Status::success) == (errors.componentwise <= 1.5 * tolerance));
 }
 
+// README, Limitations: "Pivoting of LU is static"
 TEMPLATE_LIST_TEST_CASE("a tolerance out of reach is told", "[driver]", AllTypes) {
   LuOptions options;
   options.tolerance = 1e-30;

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <set>
 
@@ -11,7 +12,9 @@
 #include "Lutra_EntryCosts.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Matching.hpp"
+#include "Lutra_MinimumDegree.hpp"
 #include "Lutra_Reference_Matching.hpp"
+#include "Lutra_SymmetricGraph.hpp"
 #include "Lutra_TestMatrices.hpp"
 #include "Lutra_TestTypes.hpp"
 
@@ -287,6 +290,31 @@ TEST_CASE("matching: many rows want few columns", "[matching]") {
   std::mt19937 random(11);
   const DoubleMatrix a = saddle_point(400, 6, random);
   check_perfect(a, match_exact(make_view(a)));
+}
+
+// README, Limitations: "The paths of the exact matching and minimum degree take one host thread"
+TEST_CASE("matching: kernels compute costs and scales, not paths, and none works in minimum degree",
+          "[matching]") {
+  namespace Tools = Kokkos::Tools::Experimental;
+  static int kernels = 0;
+  const auto count = [](const char*, std::uint32_t, std::uint64_t*) { ++kernels; };
+  const auto kernels_of = [&](const auto& work) {
+    const auto before = Tools::get_callbacks();
+    Tools::set_begin_parallel_for_callback(count);
+    Tools::set_begin_parallel_reduce_callback(count);
+    Tools::set_begin_parallel_scan_callback(count);
+    kernels = 0;
+    work();
+    Tools::set_callbacks(before);
+    return kernels;
+  };
+  std::mt19937 random(3);
+  const DoubleMatrix small = saddle_point(40, 3, random), large = saddle_point(400, 6, random);
+  const int of_small = kernels_of([&] { match_exact(make_view(small)); });
+  CHECK(of_small > 0);
+  CHECK(kernels_of([&] { match_exact(make_view(large)); }) == of_small);
+  const auto graph = symmetric_graph<int>(make_view(large).pattern());
+  CHECK(kernels_of([&] { minimum_degree(graph); }) == 0);
 }
 
 TEST_CASE("matching: rows need not be sorted", "[matching]") {

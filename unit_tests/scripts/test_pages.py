@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks the pages: links lead somewhere, files and options that are named exist, code comes from the examples."""
+"""Checks the pages: links lead somewhere, files and options that are named exist, code is compiled somewhere, commands are
+there, numbers are those of the code."""
 
+import json
 import re
+import subprocess
 import unittest
 from pathlib import Path
 
@@ -12,6 +15,33 @@ NOTES = sorted((ROOT / "docs" / "notes").glob("*.md"))
 TEXTS = PAGES + [ROOT / "docs" / "notes" / "README.md", ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 MAX_LINES = 150
 MAX_COLUMNS = 160  # of a line outside tables
+PRESETS = {p["name"] for p in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
+
+# Numbers that a page repeats: page, what stands there, file, what stands there. Groups are compared as numbers, in order.
+DEVICE_MODEL = "src/common/Lutra_DeviceModel.cpp"
+CONSTANTS = [
+    ("numeric.md", r"at least (\d+) flops per stored", DEVICE_MODEL, r"min_flops_per_entry = (\d+);"),
+    ("numeric.md", r"`--pivot threshold`, tolerance u = ([\d.]+)", "src/driver/Lutra_LuOptions.hpp", r"pivot_threshold = ([\d.]+);"),
+    ("ldlt.md", r"`pivot_threshold`, ([\d.]+), at most", "src/driver/Lutra_LdltOptions.hpp", r"pivot_threshold =\s+([\d.]+);"),
+    ("nested-dissection.md", r"leaves of (\d+) vertices", "src/ordering/Lutra_NestedDissection.hpp", r"leaf_vertices = (\d+);"),
+    ("nested-dissection.md", r"above (\d+) vertices in the mean", "src/ordering/Lutra_NestedDissection.hpp", r"team_vertices = (\d+);"),
+    ("ordering.md", r"spare 20 % of the flops for each factor of ten by which AMD's\norder exceeds ([\d,]+) flops", DEVICE_MODEL,
+     r"saved_from_flops_per_row = (\d+);"),
+    ("prediction.md", r"latency of a message \| ([\d.]+) µs .*\| ([\d.]+) µs", DEVICE_MODEL,
+     r"(?s)latency_seconds = ([\d.]+)e-6,.*latency_seconds = ([\d.]+)e-6,"),
+    ("prediction.md", r"link \| (\d+) GB/s \| (\d+) GB/s", DEVICE_MODEL,
+     r"(?s)link_bandwidth = (\d+)e9.*link_bandwidth = (\d+)e9"),
+    ("prediction.md", r"dependency inside a device \| ([\d.]+) µs \| ([\d.]+) µs", DEVICE_MODEL,
+     r"(?s)distributed = \{\.start_seconds = [\de.-]+,\s+\.dependency_seconds = ([\d.]+)e-6.*"
+     r"distributed = \{\.start_seconds = [\de.-]+,\s+\.dependency_seconds = ([\d.]+)e-6"),
+    ("comm.md", r"watchdog of T = (\d+) s", "src/comm/Lutra_Communicator.hpp", r"watchdog_seconds = (\d+);"),
+    ("distributed.md", r"need each other \(up to (\d+);", "src/trisolve/Lutra_DistributedTriangles.hpp", r"max_width = (\d+);"),
+    ("distributed.md", r"solved in groups\nof up to (\d+)", "src/trisolve/Lutra_DistributedTriangles.hpp", r"max_columns = (\d+);"),
+    ("building.md", r"Kokkos and Kokkos Kernels \| ([\d.]+) ", "cmake/LutraDependencies.cmake", r"find_package\(Kokkos ([\d.]+) "),
+    ("building.md", r"a C\+\+20 compiler \| ([\d.]+),", "CMakeLists.txt", r"cmake_minimum_required\(VERSION ([\d.]+)\)"),
+    ("building.md", r"find_package\(Lutra ([\d.]+) REQUIRED\)", "CMakeLists.txt", r"project\(Lutra VERSION (\d+\.\d+)\."),
+    ("python.md", r"Python ([\d.]+), NumPy", "python/pyproject.toml", r'requires-python = ">=([\d.]+)"'),
+]
 
 
 def code_blocks(text, language):
@@ -60,23 +90,91 @@ class Pages(unittest.TestCase):
     def test_cmake_options_named_exist(self):
         cmake = "".join(p.read_text() for p in [ROOT / "CMakeLists.txt", *(ROOT / "cmake").glob("*.cmake")])
         for page in TEXTS:
-            for option in sorted(set(re.findall(r"\bLutra_[A-Z]{3,}_?[A-Z_]*\b", page.read_text()))):
+            for option in sorted(set(re.findall(r"(?:\b|-[DU])(Lutra_[A-Z]{3,}_?[A-Z_]*)\b", page.read_text()))):
                 if option in ("Lutra_ROOT", "Lutra_DIR"):
                     continue
                 with self.subTest(page=page.name, option=option):
                     self.assertTrue(re.search(rf"\b{option}\b", cmake), f"{option} does not exist")
 
-    def test_code_of_the_guide_comes_from_examples(self):
-        sources = [normalized(p.read_text()) for p in (ROOT / "example").rglob("*.cpp")]
-        sources += [normalized(p.read_text()) for p in (ROOT / "example").rglob("CMakeLists.txt")]
-        guide = (ROOT / "docs" / "guide.md").read_text()
-        blocks = code_blocks(guide, "cpp") + code_blocks(guide, "cmake")
-        self.assertTrue(blocks)
-        for block in blocks:
-            with self.subTest(block=block):
-                # "// …" stands for lines left out.
-                for part in re.split(r"^\s*// …\s*$", block, flags=re.MULTILINE):
-                    self.assertTrue(any(normalized(part) in source for source in sources), "in no example:\n" + part)
+    def test_code_comes_from_examples(self):
+        sources = [normalized(p.read_text()) for pattern in ("*.cpp", "CMakeLists.txt")
+                   for p in [*(ROOT / "example").rglob(pattern), *(ROOT / "unit_tests" / "trilinos").rglob(pattern)]]
+        for name in ("guide.md", "trilinos.md"):
+            page = (ROOT / "docs" / name).read_text()
+            blocks = code_blocks(page, "cpp") + code_blocks(page, "cmake")
+            self.assertTrue(blocks)
+            for block in blocks:
+                with self.subTest(page=name, block=block):
+                    # "// …" stands for lines left out.
+                    for part in re.split(r"^\s*// …\s*$", block, flags=re.MULTILINE):
+                        self.assertTrue(any(normalized(part) in source for source in sources), "in no example:\n" + part)
+
+    def test_other_code_is_compiled(self):
+        """README's first program and CMakeLists.txt by unit_tests/consumer, parts of programs by unit_tests/pages."""
+        compiled = (ROOT / "unit_tests" / "pages" / "Lutra_PageSnippets.cpp").read_text()
+        for page in TEXTS:
+            blocks = code_blocks(page.read_text(), "cpp")
+            if page.name == "README.md":
+                self.assertEqual(len(blocks), 1 if page.parent == ROOT else 0)
+            elif page.name not in ("guide.md", "trilinos.md"):
+                for number in range(1, len(blocks) + 1):
+                    with self.subTest(page=page.name, number=number):
+                        self.assertIn(f'#include "{page.stem}_{number}.inc"', compiled)
+
+    def test_commands_exist(self):
+        cli = "".join(p.read_text() for p in (ROOT / "src" / "cli").glob("*.cpp"))
+        for page in TEXTS:
+            for block in code_blocks(page.read_text(), "sh"):
+                with self.subTest(page=page.name, block=block):
+                    checked = subprocess.run(["bash", "-n"], input=block.replace("<Trilinos>", "PLACE"), capture_output=True, text=True)
+                    self.assertEqual((checked.returncode, checked.stderr), (0, ""))
+                    lines = re.sub(r"(^|\s)#.*", "", block.replace("\\\n", " ")).splitlines()
+                    for command in (part for line in lines for part in line.split("&&")):
+                        self.check_command(command, cli)
+
+    def check_command(self, command, cli):
+        words = command.split()
+        for word, following in zip(words, words[1:]):
+            if word == "--preset":
+                self.assertIn(following, PRESETS)
+        script = next((w for w in words if re.match(r"scripts/[\w-]+\.(sh|py)$", w)), None)
+        if script is not None:
+            source = (ROOT / script).read_text() + (ROOT / "scripts" / "common.sh").read_text()
+            own = words[words.index(script) + 1:]
+            for option in [w for w in (own[:own.index("--")] if "--" in own else own) if w.startswith("-")]:
+                self.assertRegex(source, rf"(?<![\w-]){option}\b")
+        elif "lutra" in words:
+            self.assertIn(f'add_subcommand("{words[words.index("lutra") + 1]}"', re.sub(r"\(\s+", "(", cli))
+            for option in [w for w in words[words.index("lutra") + 1:] if w.startswith("--")]:
+                self.assertIn(f'"{option}"', cli)
+
+    def test_targets_and_components_exist(self):
+        for page in TEXTS:
+            for block in code_blocks(page.read_text(), "cmake"):
+                for target in re.findall(r"Lutra::(\w+)", block):
+                    with self.subTest(page=page.name, target=target):
+                        self.assertIn(target, ("lutra", "c", "fortran", "trilinos"))
+                for component in re.findall(r"COMPONENTS (\w+)", block):
+                    self.assertIn(component, ("C", "trilinos"))
+
+    def test_numbers_are_those_of_the_code(self):
+        for page, stated, file, defined in CONSTANTS:
+            with self.subTest(page=page, stated=stated):
+                there = re.search(stated, (ROOT / "docs" / page).read_text())
+                here = re.search(defined, (ROOT / file).read_text())
+                self.assertTrue(there, "the page does not say this any more")
+                self.assertTrue(here, f"{file} does not define this any more")
+                self.assertEqual([float(text.replace(",", "")) for text in there.groups()],
+                                 [float(text) for text in here.groups()])
+
+    def test_limitations_have_tests(self):
+        """Each limitation of README begins as a comment beside a test quotes it."""
+        limits = (ROOT / "README.md").read_text().split("## Limitations")[1].split("\n## ")[0]
+        tests = "".join(p.read_text() for p in (ROOT / "unit_tests").rglob("*.cpp"))
+        quoted = re.findall(r'// README, Limitations: "(.*)"', tests)
+        for limit in re.findall(r"^- (.*)$", limits, re.MULTILINE):
+            with self.subTest(limit=limit):
+                self.assertTrue(any(limit.startswith(words) for words in quoted), "no test names it")
 
     def test_pages_are_short(self):
         for page in PAGES:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installing packages without a terminal: refused without --yes, before anything has changed. apt and root are replaced by
-# programs that keep a log.
+# Installing packages without a terminal: refused without --yes, before anything has changed, with all that would be
+# installed. The quickstart configures few types, the tests all. apt and root are replaced by programs that keep a log.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 folder=$(mktemp -d)
@@ -32,3 +32,48 @@ if [[ -e $folder/log ]]; then fail "apt was called"; fi
 
 try true || fail "--yes did not go ahead"
 grep -q 'apt-get .* install .*libmetis-dev' "$folder/log" || fail "nothing was installed with --yes"
+
+# Without CMake nothing can be looked for: the refusal names what may follow too, and what becomes of Debian 12's libc.
+if bash -c "set -euo pipefail; source '$root/scripts/common.sh'
+            missing_tools() { missing=(cmake ninja); }; provide_packages test" </dev/null >"$folder/said" 2>&1; then
+  fail "went ahead without a terminal"
+fi
+for word in cmake ninja-build libopenmpi-dev libmetis-dev catch2 libtrilinos-kokkos-kernels-dev libc6 --yes; do
+  grep -q -e " $word\b" "$folder/said" || fail "the refusal does not name $word"
+done
+
+# configured <purpose>…: the options that each setup passes to CMake, in one line each; "-" where nothing is configured.
+configured() {
+  bash -c "set -euo pipefail; source '$root/scripts/common.sh'
+    root=$folder/tree
+    environment_hash() { echo same; }
+    provide_packages() { :; }
+    has() { false; }
+    choose_python() { :; }
+    configure() { mkdir -p \$root/build/\$preset; touch \$root/build/\$preset/CMakeCache.txt; said=\"\$*\"; }
+    for purpose in $*; do said=-; setup \$purpose; echo \"\$said\"; done"
+}
+tests='-DLutra_ENABLE_TESTS=ON -DLutra_ENABLE_EXAMPLES=ON'
+expect_configured() {
+  local expected=$1
+  shift
+  rm -rf "$folder/tree"
+  configured "$@" >"$folder/said"
+  [[ $(cat "$folder/said") == "$expected" ]] || fail "setup for $*: expected
+$expected"
+}
+few='-DLutra_ENABLE_TESTS=OFF -DLutra_ENABLE_EXAMPLES=OFF -DLutra_SCALARS=f64;c128 -DLutra_ORDINALS=int32'
+expect_configured "$few
+-
+$tests -ULutra_SCALARS -ULutra_ORDINALS
+-
+-" run run test test run
+expect_configured "$tests
+-" test run
+
+# A folder that was configured by hand keeps its types.
+rm -rf "$folder/tree"
+mkdir -p "$folder/tree/build/release"
+touch "$folder/tree/build/release/CMakeCache.txt"
+[[ $(configured run test) == "
+$tests" ]] || fail "types of a folder configured by hand were changed"

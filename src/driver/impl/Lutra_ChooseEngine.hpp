@@ -32,8 +32,8 @@ inline bool may_take_fronts(const LuOptions& options) {
 
 /// The engine asked for, or the one predicted to be faster.
 ///
-/// On hosts the simplicial engine wins until fronts have much to do for each entry they store. On devices it
-/// pays launches for each of its levels, and fronts pay two in all (docs/numeric.md).
+/// On hosts the simplicial engine wins until fronts have much to do for each entry they store. On devices its
+/// updates are bound by memory, and fronts are taken wherever they fit (docs/numeric.md).
 inline EngineChoice choose_engine(const LuOptions& options, const EngineProperties& properties,
                                   const NumericDeviceModel& model) {
   if (options.engine != Engine::automatic) return {options.engine, ""};

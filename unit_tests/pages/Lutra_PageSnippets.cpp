@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Code that pages print in part, with what they take for granted. Compiled, not run.
+#include <Lutra.hpp>
+
+namespace {
+
+using Space = Kokkos::DefaultExecutionSpace;
+using Matrix = lutra::SparseLU<double>::matrix_type;
+using Vector = Kokkos::View<double*>;
+
+}  // namespace
+
+void page_driver(const lutra::SparseLU<double>& solver, const lutra::LuOptions& options,
+                 const Space& instance, const Matrix& A2, const Vector& B2, const Vector& X2) {
+#include "driver_1.inc"
+}
+
+void page_ldlt(const Matrix& A, const Vector& B, const Vector& X) {
+#include "ldlt_1.inc"
+  (void)signs;
+}
+
+void page_trisolve(const Matrix& L, const Vector& b, const Vector& x) {
+#include "trisolve_1.inc"
+}
