@@ -313,10 +313,17 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   /// precision, with zero pivots left out
   bool find_singularity() {
     reserve_column();
-    const bool found = m_guard.look(m_exec, operator_for(Transposition::none), *m_factorization, scales(),
-                                    m_column, m_report);
+    const Operator& A_adjoint = operator_for(Transposition::adjoint);
+    const bool found = m_guard.look(m_exec, operator_for(Transposition::none), A_adjoint, *m_factorization,
+                                    scales(), m_column, m_report);
     throw_if_stopped();
-    return found;
+    if (found || !m_guard.is_doubtful()) return found;
+    reserve_gmres();
+    const bool found_by_gmres =
+        find_null_vector_by_gmres(m_exec, operator_for(Transposition::none), *m_factorization, scales(),
+                                  m_column, m_gmres, m_report);
+    throw_if_stopped();
+    return found_by_gmres;
   }
 
   /// Rows and columns of zero pivots go to the report.

@@ -81,15 +81,18 @@ static void weighted_signs(const ExecutionSpace& exec, const Rows& g, const Rows
       });
 }
 
-/// v = factor·D⁻¹·e for the vector of ones (row < 0) or a unit vector.
+/// v = factor·D⁻¹·e for a unit vector, or for a start (row < 0) that favours no direction: entries of size 1 to
+/// 2 with signs that look random, the same on every backend.
 template <class ExecutionSpace, class Rows, class Scale>
 static void inverse_scaled(const ExecutionSpace& exec, const Rows& v, const Scale& scale, double factor,
                            std::int64_t row) {
   using Scalar = typename Rows::value_type;
   Kokkos::parallel_for(
       "lutra::krylov::unit_vector", Impl::all_rows(exec, v), KOKKOS_LAMBDA(const std::int64_t i) {
-        const double entry = row < 0 || row == i ? factor / static_cast<double>(scale(i)) : 0.0;
-        v(i, 0) = Scalar(static_cast<RealOf<Scalar>>(entry));
+        const std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9E3779B97F4A7C15ull;
+        const double size = 1.0 + static_cast<double>(mixed >> 40) / (1 << 24);
+        const double entry = row < 0 ? ((mixed >> 20 & 1) != 0 ? size : -size) : row == i ? 1.0 : 0.0;
+        v(i, 0) = Scalar(static_cast<RealOf<Scalar>>(entry * factor / static_cast<double>(scale(i))));
       });
 }
 
@@ -136,8 +139,16 @@ static void replace_by_difference(const ExecutionSpace& exec, const Rows& x, con
       KOKKOS_LAMBDA(const std::int64_t i) { y(i, 0) = x(i, 0) - y(i, 0); });
 }
 
+/// The condition number from which on A may be singular.
+template <class Scalar>
+double near_singular(double growth) {
+  constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>), margin = 1e3;
+  return std::min(1 / std::sqrt(epsilon), 1 / (margin * epsilon * std::max(growth, 1.0)));
+}
+
 /// Hager's method for ‖B‖∞ = ‖Bᴴ‖₁ of B = D⁻¹·op(A)⁻¹·diag(g), two of its steps. Arrays of `work`: g in trial_R,
-/// w = op(A)⁻ᴴ·D⁻¹·e_j in R, z = op(A)⁻¹·(g∘sign(w)) in X, so that wᴴ·op(A)·z is far from 0; B is overwritten.
+/// z = op(A)⁻¹·(g∘sign(w)) in X, then w = op(A)⁻ᴴ·D⁻¹·e_j in R, j being where z is largest, so that wᴴ·op(A)·z is
+/// far from 0; B is overwritten.
 template <class Scalar, class ExecutionSpace>
 struct HagerMethod {
   using Memory = typename ExecutionSpace::memory_space;
@@ -153,37 +164,49 @@ struct HagerMethod {
   LargestEntry largest = {};  ///< of z
   int solves = 0;
 
-  /// w for a vector of ones or a unit vector, then z. @returns the larger of two lower bounds of ‖B‖∞
-  double step(std::int64_t row) {
-    const auto n = static_cast<double>(work.B.extent(0));
-    inverse_scaled(exec, work.B, scale, row < 0 ? in_unit / n : in_unit, row);
-    F.apply(exec, op == Transposition::none ? Transposition::adjoint : Transposition::none, work.B, work.R);
-    const double norm = weighted_sum(exec, work.trial_R, work.R) / (in_unit * unit);
+  Transposition adjoint() const {
+    return op == Transposition::none ? Transposition::adjoint : Transposition::none;
+  }
+  /// w for the start or a unit vector. @returns a lower bound of ‖B‖∞
+  double forward(std::int64_t row) {
+    const double size = row < 0 ? 2.0 * static_cast<double>(work.B.extent(0)) : 1.0;  // the start's 1-norm is less
+    inverse_scaled(exec, work.B, scale, in_unit / size, row);
+    F.apply(exec, adjoint(), work.B, work.R);
+    ++solves;
+    return weighted_sum(exec, work.trial_R, work.R) / (in_unit * unit);
+  }
+  /// z for w. @returns a lower bound of ‖B‖∞
+  double backward() {
     weighted_signs(exec, work.trial_R, work.R, work.B);
     F.apply(exec, op, work.B, work.X);
+    ++solves;
     largest = largest_entry(exec, work.X, scale, unit);
-    solves += 2;
-    return std::max(norm, largest.size);
+    return largest.size;
   }
-  double norm() {
-    const double first = step(-1);
-    return std::isfinite(first) ? std::max(first, step(largest.row)) : first;
+  /// Three solves, and a fourth for a sharper bound where that is below `near`.
+  double norm(double near) {
+    double bound = forward(-1);
+    bound = std::max(bound, backward());
+    if (!std::isfinite(bound)) return bound;
+    bound = std::max(bound, forward(largest.row));
+    return bound < near ? std::max(bound, backward()) : bound;
   }
 };
 
-/// z ← z − F⁻¹·A·z, which leaves a null vector of A what it is and takes the rest away, as far as F is A's
-/// inverse; not where next to nothing would be left.
-template <class Scalar, class ExecutionSpace>
-void purify(const MatrixOperator<Scalar, ExecutionSpace>& A, HagerMethod<Scalar, ExecutionSpace>& method) {
+/// v ← v − op(F)⁻¹·op(A)·v, which leaves a null vector of op(A) what it is and takes the rest away, as far as F
+/// is A's inverse; not where next to nothing would be left. `scratch` is overwritten.
+template <class Scalar, class ExecutionSpace, class Scale>
+void purify(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
+            Factorization<Scalar, ExecutionSpace>& F, Transposition op, const Scale& scale,
+            const DenseRows<Scalar, typename ExecutionSpace::memory_space>& v,
+            const DenseRows<Scalar, typename ExecutionSpace::memory_space>& scratch) {
   constexpr double least_left = 1e-3;
-  const auto& work = method.work;
-  A.apply(method.exec, work.X, work.B);
-  method.F.apply(method.exec, Transposition::none, work.B, work.trial_X);
-  ++method.solves;
-  replace_by_difference(method.exec, work.X, work.trial_X);
-  const LargestEntry left = largest_entry(method.exec, work.trial_X, method.scale, method.unit);
-  if (std::isfinite(left.size) && left.size > least_left * method.largest.size)
-    Impl::copy_block(method.exec, work.trial_X, work.X);
+  const LargestEntry before = largest_entry(exec, v, scale, 1.0);
+  A.apply(exec, v, scratch);
+  F.apply(exec, op, scratch, scratch);
+  replace_by_difference(exec, v, scratch);
+  const LargestEntry left = largest_entry(exec, scratch, scale, 1.0);
+  if (std::isfinite(left.size) && left.size > least_left * before.size) Impl::copy_block(exec, scratch, v);
 }
 
 }  // namespace
@@ -191,9 +214,10 @@ void purify(const MatrixOperator<Scalar, ExecutionSpace>& A, HagerMethod<Scalar,
 template <class Scalar, class ExecutionSpace>
 ConditionEstimate estimate_condition(const ExecutionSpace& exec,
                                      const MatrixOperator<Scalar, ExecutionSpace>& A,
+                                     const MatrixOperator<Scalar, ExecutionSpace>& A_adjoint,
                                      Factorization<Scalar, ExecutionSpace>& F,
                                      const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
-                                     const SolveWorkspace<Scalar, ExecutionSpace>& work) {
+                                     const SolveWorkspace<Scalar, ExecutionSpace>& work, double growth) {
   ConditionEstimate estimate;
   if (A.size() == 0) return estimate;
   HagerMethod<Scalar, ExecutionSpace> method{exec,
@@ -211,15 +235,18 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
     F.apply(exec, Transposition::none, work.B, work.X);
     return {std::numeric_limits<double>::infinity(), 0.0, 1};
   }
-  estimate.condition = method.norm();
-  const double epsilon = static_cast<double>(epsilon_of<Scalar>);
-  if (std::isfinite(estimate.condition) && estimate.condition >= 1 / std::sqrt(epsilon)) {
-    purify(A, method);
+  // Factors in which entries have grown know nothing of A beyond 1/(ε·growth).
+  const double near = near_singular<Scalar>(growth);
+  estimate.condition = method.norm(near);
+  estimate.solves = method.solves;
+  if (std::isfinite(estimate.condition) && estimate.condition >= near) {
+    purify(exec, A, F, Transposition::none, scales.col, work.X, work.trial_X);
+    purify(exec, A_adjoint, F, Transposition::adjoint, scales.row, work.R, work.trial_X);
+    estimate.solves += 2;
     const BilinearForm form = A.bilinear_form(exec, work.R, work.X);
     estimate.distance = std::hypot(form.real, form.imaginary) / form.size;
     estimate.condition = std::max(estimate.condition, 1 / estimate.distance);
   }
-  estimate.solves = method.solves;
   return estimate;
 }
 
@@ -242,15 +269,16 @@ ConditionEstimate estimate_condition_of_solution(
   A.apply_magnitudes(exec, work.X, work.trial_R);
   add_magnitudes(exec, work.B, work.trial_R);
   const double size = largest_entry(exec, work.X, method.scale, 1.0).size;
-  estimate.condition = size > 0 ? method.norm() / size : 0.0;
+  estimate.condition = size > 0 ? method.norm(std::numeric_limits<double>::infinity()) / size : 0.0;
   estimate.solves = method.solves;
   return estimate;
 }
 
 #define LUTRA_ESTIMATE_CONDITION(Scalar, Space)                                                             \
   template ConditionEstimate estimate_condition(                                                            \
-      const Space&, const MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&,                    \
-      const Scales<Scalar, typename Space::memory_space>&, const SolveWorkspace<Scalar, Space>&);           \
+      const Space&, const MatrixOperator<Scalar, Space>&, const MatrixOperator<Scalar, Space>&,             \
+      Factorization<Scalar, Space>&, const Scales<Scalar, typename Space::memory_space>&,                   \
+      const SolveWorkspace<Scalar, Space>&, double);                                                        \
   template ConditionEstimate estimate_condition_of_solution(                                                \
       const Space&, const MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&, Transposition,     \
       const Scales<Scalar, typename Space::memory_space>&, const SolveWorkspace<Scalar, Space>&);

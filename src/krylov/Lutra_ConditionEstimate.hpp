@@ -21,7 +21,7 @@ struct ConditionEstimate {
   /// Skeel's condition number ‖|Â⁻¹|·|Â|‖∞ of the scaled matrix, or a little less
   double condition = 0;
   /// Relative change of the entries of A that makes it singular, to first order; infinity where the condition
-  /// number is below 1/√ε and nothing was looked for
+  /// number is so small that nothing was looked for
   double distance = std::numeric_limits<double>::infinity();
   int solves = 0;
 
@@ -42,15 +42,18 @@ struct ConditionEstimate {
 /// singular value, and |wᴴ·A·z| / |w|ᴴ|A||z| is the relative change of A's entries that makes A singular, to
 /// first order, with an error of second order in E. It does not depend on the scaling of A.
 ///
-/// @param A     the matrix in user order
-/// @param work  workspace of one column; all of it is overwritten. X then holds z, where distance is finite
+/// @param A         the matrix in user order
+/// @param A_adjoint Aᴴ
+/// @param work      workspace of one column; all of it is overwritten. X then holds z, where distance is finite
+/// @param growth    of the factors' entries; where it is large, condition numbers below 1/√ε are looked into too
 /// Cost: four solves, five where the condition number is 1/√ε or more; waits for each, and does not allocate
 template <class Scalar, class ExecutionSpace>
 ConditionEstimate estimate_condition(const ExecutionSpace& exec,
                                      const MatrixOperator<Scalar, ExecutionSpace>& A,
+                                     const MatrixOperator<Scalar, ExecutionSpace>& A_adjoint,
                                      Factorization<Scalar, ExecutionSpace>& F,
                                      const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
-                                     const SolveWorkspace<Scalar, ExecutionSpace>& work);
+                                     const SolveWorkspace<Scalar, ExecutionSpace>& work, double growth);
 
 /// ‖D⁻¹|op(A)⁻¹|(|op(A)||x| + |b|)‖∞ / ‖D⁻¹x‖∞ with D the scale of x, the condition of one solution: times its
 /// componentwise backward error it bounds its relative error (Arioli, Demmel and Duff, as above).

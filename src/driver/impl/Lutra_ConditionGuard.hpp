@@ -28,6 +28,8 @@ class ConditionGuard {
   /// Another matrix is factorized.
   void forget() { m_condition.reset(); }
   const std::optional<double>& condition() const { return m_condition; }
+  /// Whether the factors are too inexact for the last look to have found all singular matrices.
+  bool is_doubtful() const { return m_is_doubtful; }
 
   /// Whether pivots or growth leave it open that A is singular.
   static bool is_suspicious(const FactorizationOutcome& outcome) {
@@ -40,10 +42,13 @@ class ConditionGuard {
   /// Estimates the condition; rows and columns of a singular matrix go to the report, which says what the
   /// estimate has cost. @returns whether A is singular to working precision
   /// @param work one column, overwritten
-  bool look(const ExecutionSpace& exec, const Operator& A, Factors& F, const Scales<Scalar, Memory>& scales,
+  bool look(const ExecutionSpace& exec, const Operator& A, const Operator& A_adjoint, Factors& F,
+            const Scales<Scalar, Memory>& scales,
             const Workspace& work, Report& report) {
     const StageTimer timer(exec, true);
-    const ConditionEstimate estimate = estimate_condition(exec, A, F, scales, work);
+    const double growth = report.pivots.growth.value_or(1);
+    const ConditionEstimate estimate = estimate_condition(exec, A, A_adjoint, F, scales, work, growth);
+    m_is_doubtful = growth >= 1 / std::sqrt(epsilon) && estimate.distance <= std::sqrt(epsilon);
     m_condition = std::max(m_condition.value_or(0), estimate.condition);
     note(report, estimate.solves, timer.seconds());
     if (!estimate.template is_singular<Scalar>()) return false;
@@ -85,6 +90,7 @@ class ConditionGuard {
     report.times.condition = report.times.condition.value_or(0) + seconds;
   }
 
+  bool m_is_doubtful = false;
   std::optional<double> m_condition;  ///< largest estimate since the factorization
 };
 
