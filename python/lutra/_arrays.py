@@ -127,6 +127,8 @@ def _ordinals() -> list[str]:
 def as_csr(A: Any) -> Csr:
     """A matrix by rows from SciPy's formats, CuPy's csr, PyTorch's sparse_csr, or a dense NumPy array."""
     if scipy.sparse.issparse(A):
+        if A.ndim != 2:
+            raise ValueError(f"A: a square matrix is wanted, this one has the shape {tuple(A.shape)}")
         shared = _shared(A)
         if shared is not None:
             return shared
@@ -177,8 +179,15 @@ def as_vectors(b: Any, scalar: str) -> Vectors:
             return Vectors(b, None)
     if not isinstance(b, np.ndarray) and hasattr(b, "__dlpack__"):
         return Vectors(ordered(b), b)
+    if scipy.sparse.issparse(b):
+        raise TypeError(f"b: a dense array is wanted, not {type(b).__name__}; pass b.toarray()")
     array = np.asarray(b)
     if array.dtype != scalar:
+        if array.dtype.kind == "c" and not scalar.startswith("complex"):
+            raise TypeError(
+                f"b: the factors are of {scalar}, b of {array.dtype}; solve for b.real and b.imag, or factorize "
+                "A.astype('complex128')"
+            )
         if not np.can_cast(array.dtype, scalar):
             raise TypeError(f"b: the factors are of {scalar}, b of {array.dtype}; pass b.astype({scalar!r})")
         array = array.astype(scalar)
