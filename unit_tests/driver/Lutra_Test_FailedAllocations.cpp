@@ -18,7 +18,7 @@
 namespace lutra::Test {
 namespace {
 
-using Type = std::tuple_element_t<0, AllTypes>;
+using Type = std::tuple_element_t<0, HostTypes>;
 using Scalar = Type::Scalar;
 using Ordinal = Type::Ordinal;
 using Offset = Type::Offset;
@@ -55,17 +55,33 @@ const Numbers& right_side() {
 }
 
 struct ByFronts : SparseLU<Scalar, Ordinal, Offset, Space> {
-  ByFronts() : SparseLU(LuOptions{.engine = Engine::multifrontal}) {}
+  static LuOptions options_of() {
+    LuOptions options;
+    options.engine = Engine::multifrontal;
+    return options;
+  }
+  ByFronts() : SparseLU(options_of()) {}
 };
 
 template <IluMethod method>
 struct Ilu : SparseILU<Scalar, Ordinal, Offset, Space> {
-  Ilu() : SparseILU(SparseIluOptions{.ilu = {.method = method}}) {}
+  static SparseIluOptions options_of() {
+    SparseIluOptions options;
+    options.ilu.method = method;
+    return options;
+  }
+  Ilu() : SparseILU(options_of()) {}
 };
 
 template <KrylovMethod method, Preconditioning preconditioning>
 struct Krylov : KrylovSolver<Scalar, Ordinal, Offset, Space> {
-  Krylov() : KrylovSolver(KrylovSolverOptions{.method = method, .preconditioning = preconditioning}) {}
+  static KrylovSolverOptions options_of() {
+    KrylovSolverOptions options;
+    options.method = method;
+    options.preconditioning = preconditioning;
+    return options;
+  }
+  Krylov() : KrylovSolver(options_of()) {}
 };
 
 /// SparseLU, SparseLDLT, SparseILU, KrylovSolver.
@@ -256,7 +272,6 @@ TEST_CASE("no failed allocation leaves an incomplete factorization half changed"
 TEST_CASE("no failed allocation leaves a Krylov solver half changed", "[failures]") {
   check_all_failures<SolverCase<Krylov<KrylovMethod::gmres, Preconditioning::ilu>>>();
   check_all_failures<SolverCase<Krylov<KrylovMethod::bicgstab, Preconditioning::lu>>>();
-  check_all_failures<SolverCase<Krylov<KrylovMethod::cg, Preconditioning::jacobi>>>();
 }
 
 TEST_CASE("no failed allocation leaves a Schur complement half changed", "[failures]") {
